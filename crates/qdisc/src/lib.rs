@@ -1,0 +1,81 @@
+//! Queue disciplines as Linux has them: everything `tc` calls a qdisc, one file each, configured in tc's
+//! words and reporting what `tc -s` reports, generic over the packet.
+//!
+//! Invariants, which the property tests hold every discipline to:
+//! - a packet that goes in comes out once: dequeued, or handed to [`Telemetry::dropped`];
+//! - a Not-ECT packet is never marked;
+//! - nothing here looks at a clock, draws from a generator of its own or knows what an event queue is: the
+//!   time, the random stream and the telemetry are arguments, and a discipline only *says* when it wants to be
+//!   asked again ([`Dequeued::Wait`], [`Qdisc::next_timer`]).
+
+pub mod packet;
+pub mod telemetry;
+
+pub use packet::Packet;
+pub use telemetry::{Context, Telemetry, Why};
+
+use sojourn_units::Time;
+
+/// What a discipline answers when it is asked for a packet.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Dequeued<P> {
+    /// This one leaves now.
+    Packet(P),
+    /// Packets are held, but none may leave before this time (a shaper's tokens, netem's delay).
+    Wait(Time),
+    /// Nothing is held.
+    Empty,
+}
+
+/// What a discipline holds, children included.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Backlog {
+    /// Packets (`qlen`).
+    pub packets: u32,
+    /// Bytes as the queue counts them, Ethernet header included.
+    pub bytes: u64,
+}
+
+/// The life of every discipline. Methods are generic over the telemetry, so that a run pays for no more than
+/// it records; dispatch over disciplines is by the enum [`Any`], not by a table of pointers.
+pub trait Qdisc<P: Packet> {
+    /// Takes a packet at `now`. A packet that is refused goes to the telemetry, as may others already held.
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>);
+
+    /// Asks for the packet that leaves at `now`.
+    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P>;
+
+    /// When [`Qdisc::on_timer`] wants to be called next, if at all (PIE's update). Children included.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// The timer that [`Qdisc::next_timer`] asked for. Calls that come early do nothing.
+    fn on_timer<T: Telemetry<P>>(&mut self, _now: Time, _cx: &mut Context<'_, T>) {}
+
+    /// What is held now.
+    fn backlog(&self) -> Backlog;
+
+    /// What `tc -s qdisc` prints, by its names.
+    fn stats(&self) -> Stats;
+
+    /// The controller's own state (drop probability, CoDel's count, …), for the recorder's step.
+    fn gauges(&self, _now: Time, _out: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// What `tc -s qdisc` prints: the common line and the discipline's own counters, in tc's order.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Stats {
+    /// Bytes that left (`Sent N bytes`).
+    pub bytes: u64,
+    /// Packets that left.
+    pub packets: u64,
+    /// Packets dropped, for whatever reason.
+    pub dropped: u64,
+    /// Times a limit was hit (a shaper's, or where the discipline counts signals as such).
+    pub overlimits: u64,
+    /// What is held.
+    pub backlog: Backlog,
+    /// The discipline's own counters, by the names tc prints.
+    pub own: Vec<(&'static str, f64)>,
+}

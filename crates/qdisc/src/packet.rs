@@ -1,0 +1,50 @@
+//! What a discipline may ask of a packet. The simulator's packet is a small plain value; another engine's may
+//! own a buffer.
+
+use sojourn_units::{Dscp, Ecn, Time};
+
+/// A packet as queues and path elements see it.
+pub trait Packet {
+    /// Length as a qdisc counts it, in bytes: the IP packet and its Ethernet header (1514 for a full one).
+    fn wire_len(&self) -> u32;
+
+    /// The ECN field.
+    fn ecn(&self) -> Ecn;
+
+    /// Rewrites the ECN field.
+    fn set_ecn(&mut self, ecn: Ecn);
+
+    /// The DSCP.
+    fn dscp(&self) -> Dscp;
+
+    /// Rewrites the DSCP.
+    fn set_dscp(&mut self, dscp: Dscp);
+
+    /// Identity of the 5-tuple a queue would hash: equal for packets of one flow and direction, different for
+    /// others. Inside a tunnel it is the outer one. Not yet spread: queues mix it with their own perturbation.
+    fn flow_key(&self) -> u64;
+
+    /// Identities of source and destination host (for per-host fairness).
+    fn host_keys(&self) -> (u32, u32);
+
+    /// Length of the transport header and payload in bytes (for classifiers by length).
+    fn l4_len(&self) -> u32;
+
+    /// When the discipline that holds the packet took it, or whatever else it noted: the kernel's `skb->cb`.
+    /// Owned by whichever discipline holds the packet; the next one overwrites it.
+    fn stamp(&self) -> Time;
+
+    /// Notes [`Packet::stamp`].
+    fn set_stamp(&mut self, at: Time);
+
+    /// Sets CE if the packet is ECN-capable and says whether it is now CE (Linux `INET_ECN_set_ce`: true for a
+    /// packet that was CE already).
+    #[inline]
+    fn set_ce(&mut self) -> bool {
+        let capable = self.ecn().is_capable();
+        if capable {
+            self.set_ecn(Ecn::Ce);
+        }
+        capable
+    }
+}

@@ -1,0 +1,88 @@
+//! Where disciplines tell what they decided, and why.
+
+use core::fmt;
+use sojourn_units::{Random, Time};
+
+/// The reason for a drop or a mark. Every decision has one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(u8)]
+pub enum Why {
+    /// The queue was at its limit and the arriving packet was refused.
+    Tail,
+    /// The queue was over its limit and packets were taken from the head of the longest flow (fq_codel).
+    Overlimit,
+    /// The bytes held were over the memory limit.
+    Memory,
+    /// CoDel's control law.
+    ControlLaw,
+    /// CoDel's `ce_threshold`.
+    CeThreshold,
+    /// A random early decision (PIE, RED between its thresholds).
+    Early,
+    /// The packet is larger than the shaper's burst could ever let through.
+    TooLong,
+    /// The discipline was replaced and its queue flushed.
+    Flushed,
+    /// Random loss of the path (netem).
+    Loss,
+}
+
+impl Why {
+    /// Every reason, in the order of their numbers.
+    pub const ALL: &'static [Self] = &[
+        Self::Tail,
+        Self::Overlimit,
+        Self::Memory,
+        Self::ControlLaw,
+        Self::CeThreshold,
+        Self::Early,
+        Self::TooLong,
+        Self::Flushed,
+        Self::Loss,
+    ];
+
+    /// The name used in result columns.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Tail => "tail",
+            Self::Overlimit => "overlimit",
+            Self::Memory => "memory",
+            Self::ControlLaw => "control_law",
+            Self::CeThreshold => "ce_threshold",
+            Self::Early => "early",
+            Self::TooLong => "too_long",
+            Self::Flushed => "flushed",
+            Self::Loss => "loss",
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What an engine hands in to hear of decisions. Both methods are called at the moment of the decision.
+pub trait Telemetry<P> {
+    /// The packet will not come out again.
+    fn dropped(&mut self, now: Time, packet: P, why: Why);
+
+    /// The packet has just been marked CE (it is so already in `packet`).
+    fn marked(&mut self, now: Time, packet: &P, why: Why);
+}
+
+/// Nobody listens.
+impl<P> Telemetry<P> for () {
+    fn dropped(&mut self, _now: Time, _packet: P, _why: Why) {}
+    fn marked(&mut self, _now: Time, _packet: &P, _why: Why) {}
+}
+
+/// What every call of a discipline is given besides the time and the packet.
+#[derive(Debug)]
+pub struct Context<'a, T> {
+    /// The discipline's own random stream.
+    pub random: &'a mut Random,
+    /// Where decisions are told.
+    pub telemetry: &'a mut T,
+}

@@ -1,0 +1,22 @@
+//! The quantities every other room speaks in: time, spans, rates, sizes, ECN and DSCP, as integers in
+//! newtypes that parse and print the way `tc` does; and named random streams.
+//!
+//! Invariants: simulated time is whole nanoseconds in a `u64` and never a float; rates are whole bits per
+//! second, and what a division leaves over is either carried ([`Serializer`]) or rounded in a stated
+//! direction; every text form round-trips.
+
+mod ecn;
+mod parse;
+pub mod random;
+mod rate;
+mod time;
+
+pub use ecn::{Dscp, Ecn};
+pub use parse::{ParseError, Quantity, parse_probability, parse_rate, parse_size, parse_span};
+pub use random::Random;
+pub use rate::{Rate, Serializer};
+pub use time::{Span, Time};
+
+/// Bytes that the Ethernet header adds to an IP packet in every queue's eyes (Linux `skb->len` at a qdisc,
+/// without preamble or frame check sequence): a 1500-byte IP packet counts as 1514.
+pub const ETHERNET_HEADER: u32 = 14;
