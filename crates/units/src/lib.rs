@@ -9,12 +9,14 @@ mod ecn;
 mod parse;
 pub mod random;
 mod rate;
+mod text;
 mod time;
 
 pub use ecn::{Dscp, Ecn};
 pub use parse::{ParseError, Quantity, parse_probability, parse_rate, parse_size, parse_span};
 pub use random::Random;
 pub use rate::{Rate, Serializer};
+pub use text::NotACodepoint;
 pub use time::{Span, Time};
 
 /// Bytes that the Ethernet header adds to an IP packet in every queue's eyes (Linux `skb->len` at a qdisc,

@@ -77,11 +77,11 @@ impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let b = self.0;
         match b {
-            _ if b >= 1_000_000_000 && b % 1_000_000_000 == 0 => {
+            _ if b >= 1_000_000_000 && b.is_multiple_of(1_000_000_000) => {
                 write!(f, "{}Gbit", b / 1_000_000_000)
             }
-            _ if b >= 1_000_000 && b % 1_000_000 == 0 => write!(f, "{}Mbit", b / 1_000_000),
-            _ if b >= 1_000 && b % 1_000 == 0 => write!(f, "{}Kbit", b / 1_000),
+            _ if b >= 1_000_000 && b.is_multiple_of(1_000_000) => write!(f, "{}Mbit", b / 1_000_000),
+            _ if b >= 1_000 && b.is_multiple_of(1_000) => write!(f, "{}Kbit", b / 1_000),
             _ => write!(f, "{b}bit"),
         }
     }

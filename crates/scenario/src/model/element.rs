@@ -1,0 +1,341 @@
+//! Hops and what stands on them, in the order in which packets pass.
+
+use core::fmt;
+use serde::{Deserialize, Serialize};
+use sojourn_units::{Dscp, Ecn, Rate, Span};
+
+/// One hop: what a packet passes on its way, and what the packets the other way pass.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Hop {
+    /// Unique among the hops.
+    pub name: String,
+    /// The stack whose versions of the disciplines stand here.
+    pub stack: String,
+    /// In the order in which packets going `down` pass them.
+    pub down: Vec<Element>,
+    /// In the order in which packets going `up` pass them.
+    pub up: Vec<Element>,
+}
+
+/// A direction through a hop. `down` is the direction of a flow's data unless the flow says otherwise.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Side {
+    /// The data direction of flows that go `down`, and the ACKs of flows that go `up`.
+    Down,
+    /// The other one.
+    Up,
+}
+
+impl Side {
+    /// `down` or `up`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Down => "down",
+            Self::Up => "up",
+        }
+    }
+
+    /// From its name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "down" => Some(Self::Down),
+            "up" => Some(Self::Up),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Side {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Hop {
+    /// The elements of one direction, in path order.
+    pub fn side(&self, side: Side) -> &[Element] {
+        match side {
+            Side::Down => &self.down,
+            Side::Up => &self.up,
+        }
+    }
+}
+
+/// Something that packets pass.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Element {
+    /// Unique in its side of its hop. The delay of the hop is called `netem`, its queue `qdisc`.
+    pub name: String,
+    /// Whether it acts at the beginning of the run; an event may change it. A queue is always enabled.
+    pub enabled: bool,
+    /// What it is.
+    #[serde(flatten)]
+    pub kind: Kind,
+}
+
+/// What an element is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Kind {
+    /// Delay, jitter, bursts and loss of a path.
+    Netem(Netem),
+    /// A bottleneck's queue with its shaper.
+    Queue(Queue),
+    /// Changes header bits.
+    Rewrite(Rewrite),
+    /// Puts packets into a tunnel.
+    Encapsulate(Tunnel),
+    /// Takes packets out of the tunnel of this name and checks for replays.
+    Decapsulate {
+        /// The name of the tunnel, as its [`Kind::Encapsulate`] has it.
+        tunnel: String,
+    },
+    /// Drops or remarks what exceeds a rate, without a queue.
+    Policer(Policer),
+    /// A radio link that aggregates frames and changes its rate.
+    Wifi(Wifi),
+}
+
+impl Kind {
+    /// The word that files and messages use.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Netem(_) => "netem",
+            Self::Queue(_) => "queue",
+            Self::Rewrite(_) => "rewrite",
+            Self::Encapsulate(_) => "encapsulate",
+            Self::Decapsulate { .. } => "decapsulate",
+            Self::Policer(_) => "policer",
+            Self::Wifi(_) => "wifi",
+        }
+    }
+}
+
+/// A path's delay in netem's words.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Netem {
+    /// The options of each netem in tc's words without the word `netem` (`delay 10ms limit 10000`), in the order
+    /// in which packets pass them: the second is the child of the first, as the harness's `root-tree` builds it.
+    pub chain: Vec<String>,
+    /// Flows with a delay of their own. Each passes a chain of its own (with its own limits, as behind the
+    /// harness's `rttfair` classes), in which this delay stands in the place of the first netem's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub per_flow: Vec<FlowDelay>,
+}
+
+/// The one-way delay of one flow.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FlowDelay {
+    /// The flow's name.
+    pub flow: String,
+    /// One way.
+    pub delay: Span,
+}
+
+/// A queue and what shapes it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Queue {
+    /// What limits the rate.
+    #[serde(flatten)]
+    pub shaper: Shaper,
+    /// The discipline in tc's words: `fq_codel flows 1 target 1ms`.
+    pub qdisc: String,
+}
+
+impl Queue {
+    /// The rate that utilisation is reckoned against at the beginning of the run, if known.
+    pub const fn capacity(&self) -> Option<Rate> {
+        match self.shaper {
+            Shaper::Htb { rate, .. } | Shaper::Line { rate } => Some(rate),
+            Shaper::Own { rate } => rate,
+        }
+    }
+}
+
+/// What limits a queue's rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "shaper", rename_all = "lowercase")]
+pub enum Shaper {
+    /// One class of a hierarchical token bucket above the discipline, as the published rigs have it.
+    Htb {
+        /// The class's rate.
+        rate: Rate,
+        /// Its ceiling; the rate itself unless given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ceil: Option<Rate>,
+        /// The bucket in bytes; as tc computes it unless given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        burst: Option<u64>,
+    },
+    /// A line that sends one packet after the other, as hardware does.
+    Line {
+        /// The line's rate.
+        rate: Rate,
+    },
+    /// The discipline shapes itself (`cake bandwidth`, `cnq_codel_af bandwidth`, `tbf`), or nothing does.
+    Own {
+        /// What its own words amount to, for utilisation; unknown if not stated.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rate: Option<Rate>,
+    },
+}
+
+/// A rule that changes header bits of the packets that it selects.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Rewrite {
+    /// What is done.
+    #[serde(flatten)]
+    pub rule: Rule,
+    /// To which packets.
+    pub select: Selector,
+    /// Whether to SYN segments too (the harness's mangle rules mostly leave them out).
+    pub syn: bool,
+}
+
+/// What a rewriter does, by the harness's names (reference/fl_hooks.md §3) and the fast-lane experiments'.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "rule", rename_all = "snake_case")]
+pub enum Rule {
+    /// ECN field to Not-ECT; the DSCP goes too unless kept. Negotiation is not touched: the flow still believes
+    /// in ECN, queues can only drop.
+    BleachEcn {
+        /// Leaves the DSCP. The harness's rule sets the whole byte to zero.
+        keep_dscp: bool,
+    },
+    /// CE to Not-ECT (the whole byte to zero, as the harness does).
+    BleachCe,
+    /// ECN field to ECT(1).
+    DscpToEct1,
+    /// Removes ECN from the TCP header (ECE, CWR; hence no negotiation).
+    DscpToNotect,
+    /// Both: removes ECN from the TCP header and sets ECT(1): the sender cannot hear of a mark.
+    DscpToNotectEct1,
+    /// ECT(0) to ECT(1).
+    Ect0ToEct1,
+    /// ECT(1) to ECT(0): erases SCE's signal.
+    Ect1ToEct0,
+    /// CE back to an ECT codepoint: makes a flow unresponsive to marks.
+    CeToEct {
+        /// Which: ECT(0) or ECT(1).
+        ecn: Ecn,
+    },
+    /// Sets the DSCP, leaves the ECN field.
+    SetDscp {
+        /// To this.
+        to: Dscp,
+    },
+    /// Sets the ECN field, and the DSCP where given, of packets whose transport header and payload are longer
+    /// than a bound: the classifier slip of the video-call experiments.
+    ClassifyByLength {
+        /// Bytes of transport header and payload; longer ones are rewritten.
+        longer_than: u32,
+        /// The ECN field they get.
+        ecn: Ecn,
+        /// The DSCP they get.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<Dscp>,
+    },
+}
+
+impl Rule {
+    /// The word that files and messages use.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::BleachEcn { .. } => "bleach_ecn",
+            Self::BleachCe => "bleach_ce",
+            Self::DscpToEct1 => "dscp_to_ect1",
+            Self::DscpToNotect => "dscp_to_notect",
+            Self::DscpToNotectEct1 => "dscp_to_notect_ect1",
+            Self::Ect0ToEct1 => "ect0_to_ect1",
+            Self::Ect1ToEct0 => "ect1_to_ect0",
+            Self::CeToEct { .. } => "ce_to_ect",
+            Self::SetDscp { .. } => "set_dscp",
+            Self::ClassifyByLength { .. } => "classify_by_length",
+        }
+    }
+}
+
+/// Which packets a rule is for.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Selector {
+    /// Every packet.
+    All,
+    /// Those with this DSCP at that place.
+    Dscp(Dscp),
+    /// Those of these flows, both directions of each.
+    Flows(Vec<String>),
+}
+
+/// A tunnel: packets get an outer header and, for the queues between its ends, one outer identity.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Tunnel {
+    /// Which kind.
+    #[serde(flatten)]
+    pub kind: TunnelKind,
+    /// Whose packets go in; the others pass beside it.
+    pub select: Selector,
+    /// Bytes that encapsulation adds to a packet, padding left out.
+    pub overhead: u32,
+    /// The far end's replay window in packets; 0 switches the check off.
+    pub replay_window: u32,
+}
+
+/// Kinds of tunnel. The ECN field is copied in and out by RFC 6040 in each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "tunnel", rename_all = "snake_case")]
+pub enum TunnelKind {
+    /// WireGuard: one outer 5-tuple, window 8192 (2048 before May 2020), payload padded to 16 bytes.
+    Wireguard,
+    /// IP in UDP (foo-over-UDP).
+    Fou {
+        /// `encap-sport auto`: an outer source port per inner flow, which gives a fair queue its flows back.
+        auto_source_port: bool,
+    },
+    /// IPsec ESP in tunnel mode.
+    Esp,
+}
+
+/// A token bucket without a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Policer {
+    /// What passes in the long run.
+    pub rate: Rate,
+    /// The bucket in bytes.
+    pub burst: u64,
+    /// What happens to the excess.
+    pub exceed: PoliceAction,
+}
+
+/// What a policer does to packets in excess.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PoliceAction {
+    /// Drops them.
+    Drop,
+    /// Marks those that are ECN-capable and drops the others.
+    Mark,
+}
+
+/// A radio link: frames are collected and sent as bursts at service opportunities, at a rate that wanders
+/// (reference/traffic.md §3.3).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Wifi {
+    /// The ladder of physical rates, ascending. The rate moves to a neighbour or stays, each equally likely.
+    pub rates: Vec<Rate>,
+    /// Mean of the exponential time spent at one rate.
+    pub dwell: Span,
+    /// Opportunities are this far apart, uniformly drawn: at least.
+    pub opportunity_min: Span,
+    /// And at most.
+    pub opportunity_max: Span,
+    /// At most this many frames a burst.
+    pub frames: u32,
+    /// At most this much airtime a burst.
+    pub airtime: Span,
+    /// The rate at which a burst reaches the next hop.
+    pub line: Rate,
+    /// Packets that the device holds; later ones are dropped.
+    pub limit: u32,
+}
