@@ -1,0 +1,106 @@
+"""Everything that Sojourn refuses or fails at, as one tree of exceptions.
+
+The command line shows :meth:`SojournError.render` and leaves with :attr:`SojournError.status`; the extension
+module raises these same classes. ``str(error)`` is the message alone.
+"""
+
+from typing import ClassVar, Self
+
+
+class SojournError(Exception):
+    """The root: catch this to catch everything that Sojourn raises on purpose."""
+
+    status: ClassVar[int] = 2
+    """Exit status of the command line: 2 for what the user can mend, 1 for a run that failed."""
+
+    def __init__(self, message: str, *, help: str | None = None) -> None:  # noqa: A002 - the word shown
+        super().__init__(message)
+        self.message = message
+        self.help = help
+
+    def render(self) -> str:
+        """Return the message as the command line prints it, over several lines where there is a help."""
+        return self.message if self.help is None else f"{self.message}\n  help: {self.help}"
+
+
+class ExperimentError(SojournError):
+    """A mistake in an experiment, with its place."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        width: int | None = None,
+        source: str | None = None,
+        help: str | None = None,  # noqa: A002 - the word shown
+    ) -> None:
+        super().__init__(message, help=help)
+        self.file = file
+        """The file's name as it was given."""
+        self.line = line
+        """Line, from 1."""
+        self.column = column
+        """Column in characters, from 1."""
+        self.width = width
+        """Length of the place in characters."""
+        self.source = source
+        """The text of that line."""
+
+    def render(self) -> str:
+        """Return the message, the place, the line with the place underlined, and the help."""
+        lines = [self.message]
+        if self.file is not None:
+            place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+            lines.append(f"  --> {place}")
+        if self.source is not None and self.line is not None:
+            margin = " " * len(str(self.line))
+            lines += [f" {margin} |", f" {self.line} | {self.source}"]
+            if self.column is not None:
+                # Tabs are kept, so that the mark stands under the same place in any terminal.
+                before = "".join("\t" if c == "\t" else " " for c in self.source[: self.column - 1])
+                room = max(1, len(self.source) - self.column + 1)
+                lines.append(f" {margin} | {before}{'^' * max(1, min(self.width or 1, room))}")
+        if self.help is not None:
+            lines.append(f"  help: {self.help}")
+        return "\n".join(lines)
+
+
+class UsageError(SojournError):
+    """A command or a call that asks for something that is not there."""
+
+    @classmethod
+    def unknown(cls, kind: str, name: str, known: list[str]) -> Self:
+        """Name what was asked for, the nearest that exists, and all of them where they are few."""
+        import difflib  # noqa: PLC0415 - only on the way to an error
+
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        if near:
+            advice = f'did you mean "{near[0]}"?'
+        elif known:
+            advice = f"there is {', '.join(known)}"
+        else:
+            advice = None
+        return cls(f'there is no {kind} "{name}"', help=advice)
+
+
+class StoreError(SojournError):
+    """A results folder that cannot be read or written."""
+
+
+class RunError(SojournError):
+    """A run that failed in the engine: a fault of Sojourn, or of the machine, not of the experiment."""
+
+    status: ClassVar[int] = 1
+
+
+class Refused(SojournError):  # noqa: N818 - it is an answer: the engine says what it cannot do
+    """Something that this engine cannot run, named before anything ran."""
+
+
+class Interrupted(SojournError):  # noqa: N818 - asked for by the user
+    """Ctrl-C. Whatever had finished is kept."""
+
+    status: ClassVar[int] = 130

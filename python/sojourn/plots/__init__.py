@@ -1,0 +1,1 @@
+"""Pictures of results: SVG for the report, characters for the terminal."""

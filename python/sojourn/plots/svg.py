@@ -1,0 +1,98 @@
+"""Matplotlib figures as small SVG that follows the page: its text colour, its dark mode."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# Drawn in these colours, which no line has, and then replaced by the page's own.
+_INK: Final = "#010101"
+_FAINT: Final = "#020202"
+
+STYLE: Final[dict[str, Any]] = {
+    "axes.edgecolor": _INK,
+    "axes.facecolor": "none",
+    "axes.grid": True,
+    "axes.labelcolor": _INK,
+    "axes.labelsize": 9,
+    "axes.linewidth": 0.7,
+    "axes.spines.right": False,
+    "axes.spines.top": False,
+    "axes.titlecolor": _INK,
+    "axes.titlesize": 10,
+    "figure.facecolor": "none",
+    "font.family": "sans-serif",
+    "font.size": 9,
+    "grid.color": _FAINT,
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 9,
+    "legend.frameon": False,
+    "lines.linewidth": 1.3,
+    "path.simplify": True,
+    "path.simplify_threshold": 0.3,
+    "svg.fonttype": "none",
+    "text.color": _INK,
+    "xtick.color": _INK,
+    "xtick.labelsize": 8,
+    "ytick.color": _INK,
+    "ytick.labelsize": 8,
+}
+"""The one style of every figure."""
+
+_FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+_STANDALONE = (
+    "<style>svg{color:#1b1f24;--faint:#d5d9de}"
+    "@media (prefers-color-scheme:dark){svg{color:#d7dce1;--faint:#3c434b}}</style>"
+)
+
+
+def render(figure: Figure, label: str) -> str:
+    """Return the figure as an SVG element to stand inside a page.
+
+    Args:
+        figure: what to draw, made under :data:`STYLE`.
+        label: what it shows, for those who do not see it. Identical figures give identical text.
+    """
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    return slim(buffer.getvalue(), label)
+
+
+def slim(text: str, label: str) -> str:
+    """Take out what a page does not need, and make identifiers unique to this figure."""
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = text.replace(_INK, "currentColor").replace(_FAINT, "var(--faint)")
+    text = re.sub(r"font: ([0-9.]+)px [^;\"]*", rf"font: \1px {_FONT}", text)
+    text = re.sub(r"(-?\d+\.\d)\d+", r"\1", text)
+    mark = hashlib.sha256(text.encode()).hexdigest()[:8]
+    used = set(re.findall(r"url\(#([^)]+)\)|xlink:href=\"#([^\"]+)\"", text))
+    keep = {name for pair in used for name in pair if name}
+    text = re.sub(
+        r' id="([^"]+)"', lambda m: f' id="{m[1]}-{mark}"' if m[1] in keep else "", text
+    )
+    for name in keep:
+        text = text.replace(f"url(#{name})", f"url(#{name}-{mark})").replace(
+            f'xlink:href="#{name}"', f'xlink:href="#{name}-{mark}"'
+        )
+    text = re.sub(r">\s+<", "><", text)
+    text = re.sub(r'<svg [^>]*viewBox="([^"]+)"[^>]*>', rf'<svg xmlns="http://www.w3.org/2000/svg" '
+                  rf'xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="\1" role="img" '
+                  rf'aria-label="{_attribute(label)}">', text, count=1)
+    return text.strip()
+
+
+def standalone(element: str) -> str:
+    """Return an SVG file for an element of :func:`render`: with colours of its own."""
+    head, body = element.split(">", 1)
+    return f"{head}>{_STANDALONE}{body}\n"
+
+
+def _attribute(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

@@ -1,0 +1,155 @@
+"""The results folder as a whole."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import polars as pl
+
+from sojourn.errors import StoreError
+from sojourn.store.atomic import TEMPORARY, remove_folder, write_file
+from sojourn.store.record import Record, Stamp, write_record
+
+FORMAT = 1
+"""The version of the folder's layout that this Sojourn writes and reads."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A results folder, open for reading or for adding runs."""
+
+    path: Path
+    """Where it is."""
+    version: str
+    """The Sojourn that made it."""
+    command: str
+    """The command that made it."""
+    _locks: list[int] = field(default_factory=list, repr=False, compare=False)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Open a folder that is there.
+
+        Raises:
+            StoreError: if it is no results folder, or one of another format.
+        """
+        path = Path(path)
+        file = path / "manifest.json"
+        if not path.is_dir():
+            raise StoreError(
+                f"there is no folder {path}", help=f"make one with `sojourn run SUITE -o {path}`"
+            )
+        try:
+            manifest = json.loads(file.read_bytes())
+            found = manifest["format"]
+        except FileNotFoundError as error:
+            raise StoreError(
+                f"{path} is not a results folder: it has no manifest.json",
+                help="give the folder that `sojourn run ... -o DIR` wrote",
+            ) from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{file} is damaged: {error}") from error
+        if found != FORMAT:
+            raise StoreError(
+                f"{path} has format {found}, and this Sojourn reads format {FORMAT}",
+                help=f"it was written by Sojourn {manifest.get('version', '?')}; use that one, "
+                "or run again into another folder",
+            )
+        return cls(path, str(manifest["version"]), str(manifest["command"]))
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], *, version: str, command: str) -> Self:
+        """Open a folder for adding runs; make it if it is not there.
+
+        Raises:
+            StoreError: if the place is taken by something else, was written by another version, or cannot be
+                written.
+        """
+        path = Path(path)
+        if (path / "manifest.json").exists():
+            folder = cls.open(path)
+            if folder.version != version:
+                raise StoreError(
+                    f"{path} was written by Sojourn {folder.version}, and this is {version}: "
+                    "results of two versions do not go into one folder",
+                    help="name another folder with -o",
+                )
+            folder._lock()
+            folder._sweep()
+            return folder
+        try:
+            taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+            if not taken:
+                (path / "runs").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path} could not be made: {error.strerror}") from error
+        if taken:
+            raise StoreError(
+                f"{path} is there already and is not a results folder", help="name another folder with -o"
+            )
+        manifest = {"format": FORMAT, "version": version, "command": command}
+        write_file(path / "manifest.json", (json.dumps(manifest, indent=1) + "\n").encode())
+        folder = cls(path, version, command)
+        folder._lock()
+        return folder
+
+    def __contains__(self, stamp: Stamp) -> bool:
+        """Whether this very run is there."""
+        return (self.path / "runs" / stamp.folder_name / "scenario.json").exists()
+
+    def record(self, stamp: Stamp) -> Record:
+        """Return the stored run of this stamp."""
+        return Record(self.path / "runs" / stamp.folder_name)
+
+    def add(self, stamp: Stamp, tables: Mapping[str, pl.DataFrame], *, command: str) -> Record:
+        """Store a finished run.
+
+        Raises:
+            StoreError: if the disk is full or the place cannot be written.
+        """
+        return Record(write_record(self.path / "runs", stamp, command, tables))
+
+    def records(self) -> list[Record]:
+        """Every run in the folder, by name.
+
+        Raises:
+            StoreError: naming the file, if one is damaged.
+        """
+        records = [Record(path) for path in sorted(self._run_folders())]
+        for record in records:
+            _ = record.head
+        return records
+
+    def _run_folders(self) -> Iterator[Path]:
+        runs = self.path / "runs"
+        if not runs.is_dir():
+            return
+        for path in runs.iterdir():
+            if path.is_dir() and not path.name.startswith(TEMPORARY):
+                yield path
+
+    def close(self) -> None:
+        """Let others write into the folder."""
+        while self._locks:
+            os.close(self._locks.pop())
+
+    def _lock(self) -> None:
+        """Keep other commands from writing here; the kernel lets go when this process ends, however it does."""
+        handle = os.open(self.path / "manifest.json", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(handle)
+            raise StoreError(
+                f"another command is writing into {self.path}", help="wait for it, or name another folder with -o"
+            ) from error
+        self._locks.append(handle)
+
+    def _sweep(self) -> None:
+        """Remove what a killed command left unfinished."""
+        for path in (self.path / "runs").glob(f"{TEMPORARY}*"):
+            remove_folder(path)

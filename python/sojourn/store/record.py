@@ -1,0 +1,141 @@
+"""One run in a results folder."""
+
+import hashlib
+import io
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from sojourn.errors import StoreError
+from sojourn.store.atomic import write_folder
+
+_LONGEST_NAME = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells one run from another: the scenario with its seed, the engine and its version."""
+
+    scenario: Mapping[str, Any]
+    """The whole scenario, seed included, as the extension module writes it."""
+    label: str
+    """How people call it: experiment, cell and seed."""
+    engine: str
+    """The engine's name."""
+    version: str
+    """Sojourn's version, which identifies the code."""
+
+    @property
+    def digest(self) -> str:
+        """A stable hash of scenario, seed, engine and version: 12 hexadecimal digits."""
+        key = {"scenario": self.scenario, "engine": self.engine, "version": self.version}
+        text = json.dumps(key, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
+    def folder_name(self) -> str:
+        """The run's folder: its label made safe for a file system, and the hash."""
+        readable = re.sub(r"[^A-Za-z0-9._=+-]+", "_", self.label).strip("_.")[:_LONGEST_NAME]
+        return f"{readable}-{self.digest}"
+
+
+def write_record(folder: Path, stamp: Stamp, command: str, tables: Mapping[str, pl.DataFrame]) -> Path:
+    """Write a finished run; it appears whole or not at all.
+
+    Args:
+        folder: where the runs are.
+        stamp: what was run.
+        command: the command that asked for it.
+        tables: its results.
+
+    Returns:
+        The run's folder.
+    """
+    files: dict[str, bytes | memoryview] = {}
+    contents: dict[str, dict[str, int]] = {}
+    for name, table in tables.items():
+        buffer = io.BytesIO()
+        table.write_parquet(buffer, compression="zstd", compression_level=3)
+        files[f"{name}.parquet"] = buffer.getbuffer()
+        contents[name] = {"rows": table.height, "bytes": len(files[f"{name}.parquet"])}
+    head = {
+        "label": stamp.label,
+        "engine": stamp.engine,
+        "version": stamp.version,
+        "command": command,
+        "scenario": stamp.scenario,
+        "tables": contents,
+    }
+    files["scenario.json"] = (json.dumps(head, indent=1, ensure_ascii=False) + "\n").encode()
+    path = folder / stamp.folder_name
+    write_folder(path, files)
+    return path
+
+
+@dataclass(frozen=True)
+class Record:
+    """A stored run. Tables are read when asked for."""
+
+    path: Path
+    """Its folder."""
+
+    @cached_property
+    def head(self) -> Mapping[str, Any]:
+        """``scenario.json``: label, engine, version, command, the scenario and the tables' sizes."""
+        file = self.path / "scenario.json"
+        try:
+            head = json.loads(file.read_bytes())
+            sizes = {name: int(table["bytes"]) for name, table in head["tables"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise _damaged(file, error) from error
+        for name, size in sizes.items():
+            table = self.path / f"{name}.parquet"
+            try:
+                found = table.stat().st_size
+            except OSError as error:
+                raise _damaged(table, error) from error
+            if found != size:
+                raise _damaged(table, f"it has {found} bytes and was written with {size}")
+        return head  # type: ignore[no-any-return]
+
+    @property
+    def stamp(self) -> Stamp:
+        """What was run."""
+        head = self.head
+        return Stamp(head["scenario"], head["label"], head["engine"], head["version"])
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of its tables."""
+        return list(self.head["tables"])
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Read one table.
+
+        Raises:
+            StoreError: if there is none of that name, or its file is damaged.
+        """
+        if name not in self.head["tables"]:
+            raise StoreError(f"{self.path} has no table {name!r}", help=f"it has {', '.join(self.tables)}")
+        file = self.path / f"{name}.parquet"
+        try:
+            return pl.read_parquet(file, memory_map=False)
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise _damaged(file, error) from error
+
+    def scan(self, name: str) -> pl.LazyFrame:
+        """One table, read when the frame is collected."""
+        return pl.scan_parquet(self.path / f"{name}.parquet")
+
+
+def _damaged(file: Path, why: object) -> StoreError:
+    return StoreError(
+        f"{file} is damaged: {why}",
+        help=f"remove {file.parent} and give the command again to have this run made anew",
+    )
