@@ -175,4 +175,4 @@ impl Scenario {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -297,6 +297,17 @@ pub enum TunnelKind {
     Esp,
 }
 
+impl TunnelKind {
+    /// The word that files and messages use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wireguard => "wireguard",
+            Self::Fou { .. } => "fou",
+            Self::Esp => "esp",
+        }
+    }
+}
+
 /// A token bucket without a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Policer {

@@ -63,7 +63,7 @@ fn flow(name: &str, direction: Direction, traffic: Traffic) -> Flow {
     }
 }
 
-fn scenario() -> Scenario {
+pub(crate) fn scenario() -> Scenario {
     let tcp = Tcp {
         cc: "cubic".into(),
         ecn: EcnMode::Rfc3168,

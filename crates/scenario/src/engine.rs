@@ -1,0 +1,93 @@
+//! What runs a scenario: the simulator, Linux, whatever comes next.
+//!
+//! An engine says beforehand what it cannot run, by name and with what would provide it; a refused scenario
+//! never begins. Runs are independent of one another: [`run_many`] gives every scenario the same result with
+//! any number of threads.
+
+mod capabilities;
+mod many;
+
+pub use capabilities::{Capabilities, Feature};
+pub use many::{WatchMany, run_many};
+
+use crate::model::{Inconsistent, Scenario};
+use crate::results::Run;
+use core::fmt;
+use serde::{Deserialize, Serialize};
+use sojourn_units::Span;
+
+/// Runs scenarios.
+pub trait Engine: Send + Sync {
+    /// `sim`, `linux`.
+    fn name(&self) -> &str;
+
+    /// Its version; results of different versions may differ.
+    fn version(&self) -> &str;
+
+    /// What it can run.
+    fn capabilities(&self) -> Capabilities;
+
+    /// What it cannot run of this scenario; empty if it can run it all. The default holds the scenario against
+    /// [`Engine::capabilities`]; an engine with further limits adds its own.
+    fn refuse(&self, scenario: &Scenario) -> Vec<Refusal> {
+        self.capabilities().refuse(scenario)
+    }
+
+    /// Runs it. The scenario has been checked ([`Scenario::check`]) and not refused. Calls `watch` now and
+    /// then, at least each simulated second, and gives up soon after it says so.
+    fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError>;
+}
+
+/// Whoever wants to know how far a run is, and may stop it.
+pub trait Watch: Sync {
+    /// So much of the run's length is done.
+    fn progress(&self, _simulated: Span) {}
+
+    /// Whether the run should be given up.
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// Nobody watches.
+impl Watch for () {}
+
+/// One thing that an engine cannot do.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Refusal {
+    /// What: `qdisc dualpi2`, `tunnel esp`.
+    pub feature: String,
+    /// Where in the scenario: `bottleneck.down.qdisc`, `flow prague`.
+    pub place: String,
+    /// Why not.
+    pub why: String,
+    /// What would provide it; may be empty.
+    pub help: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}: {}", self.place, self.feature, self.why)?;
+        if self.help.is_empty() { Ok(()) } else { write!(f, " ({})", self.help) }
+    }
+}
+
+/// Why a run gave no result.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RunError {
+    /// The engine cannot run it.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Refused(Vec<Refusal>),
+    /// The scenario does not hold together.
+    #[error(transparent)]
+    Inconsistent(#[from] Inconsistent),
+    /// It was given up on request.
+    #[error("cancelled")]
+    Cancelled,
+    /// The engine failed, in its own words.
+    #[error("{0}")]
+    Failed(String),
+    /// The program made a mistake; the others of a campaign go on.
+    #[error("a mistake in the program: {0}")]
+    Panicked(String),
+}

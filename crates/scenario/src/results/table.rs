@@ -1,0 +1,421 @@
+//! A table: a schema and its columns.
+
+use super::schema::{ColumnSchema, Schema, Type};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// Where a column's values come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provenance {
+    /// Counted or measured at each packet.
+    Exact,
+    /// Read off at the recorder's steps.
+    Sampled,
+    /// Reckoned from something else, such as stamps on both sides of the bottleneck.
+    Estimated,
+}
+
+impl Provenance {
+    /// The word in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Sampled => "sampled",
+            Self::Estimated => "estimated",
+        }
+    }
+}
+
+/// A column of text as a dictionary: each row is the number of a name.
+#[derive(Clone, Debug, Default)]
+pub struct Text {
+    codes: Vec<u32>,
+    names: Vec<String>,
+    known: HashMap<String, u32>,
+}
+
+impl PartialEq for Text {
+    fn eq(&self, other: &Self) -> bool {
+        self.codes == other.codes && self.names == other.names
+    }
+}
+
+impl Text {
+    /// From its rows' codes and the names they stand for; `None` if a code has no name.
+    pub fn from_parts(codes: Vec<u32>, names: Vec<String>) -> Option<Self> {
+        if codes.iter().any(|&c| c as usize >= names.len()) {
+            return None;
+        }
+        let known = names.iter().cloned().zip(0..).collect();
+        Some(Self { codes, names, known })
+    }
+
+    /// The code of a name, new or known.
+    pub fn intern(&mut self, name: &str) -> u32 {
+        if let Some(&code) = self.known.get(name) {
+            return code;
+        }
+        let code = self.names.len() as u32;
+        self.names.push(name.to_owned());
+        self.known.insert(name.to_owned(), code);
+        code
+    }
+
+    /// The code of a name that occurs.
+    pub fn code(&self, name: &str) -> Option<u32> {
+        self.known.get(name).copied()
+    }
+
+    /// One code a row.
+    pub fn codes(&self) -> &[u32] {
+        &self.codes
+    }
+
+    /// What the codes stand for.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The text of a row.
+    pub fn get(&self, row: usize) -> &str {
+        &self.names[self.codes[row] as usize]
+    }
+}
+
+/// A column's values.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Column {
+    /// Numbers; NaN where there is none.
+    F64(Vec<f64>),
+    /// Counts.
+    U64(Vec<u64>),
+    /// Names.
+    Text(Text),
+}
+
+impl Column {
+    fn empty(ty: Type) -> Self {
+        match ty {
+            Type::F64 => Self::F64(Vec::new()),
+            Type::U64 => Self::U64(Vec::new()),
+            Type::Text => Self::Text(Text::default()),
+        }
+    }
+
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F64(v) => v.len(),
+            Self::U64(v) => v.len(),
+            Self::Text(t) => t.codes.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The type.
+    pub const fn ty(&self) -> Type {
+        match self {
+            Self::F64(_) => Type::F64,
+            Self::U64(_) => Type::U64,
+            Self::Text(_) => Type::Text,
+        }
+    }
+}
+
+/// Columns that are not those of their schema.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum MisfitTable {
+    /// Another number of columns.
+    #[error("table {table} has {expected} columns, not {found}")]
+    Columns {
+        /// The table.
+        table: &'static str,
+        /// By its schema.
+        expected: usize,
+        /// In the data.
+        found: usize,
+    },
+    /// Another type.
+    #[error("column {column} of table {table} is {expected}, not {found}")]
+    Type {
+        /// The table.
+        table: &'static str,
+        /// The column.
+        column: &'static str,
+        /// By its schema.
+        expected: Type,
+        /// In the data.
+        found: Type,
+    },
+    /// Columns of different lengths.
+    #[error("column {column} of table {table} has {found} rows, the first column {expected}")]
+    Rows {
+        /// The table.
+        table: &'static str,
+        /// The column.
+        column: &'static str,
+        /// In the first column.
+        expected: usize,
+        /// In this one.
+        found: usize,
+    },
+}
+
+/// A schema with its columns.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    schema: &'static Schema,
+    columns: Vec<Column>,
+    provenance: Vec<Provenance>,
+}
+
+impl Table {
+    /// An empty table whose columns all come from the same kind of source.
+    pub fn new(schema: &'static Schema, provenance: Provenance) -> Self {
+        Self {
+            schema,
+            columns: schema.columns.iter().map(|c| Column::empty(c.ty)).collect(),
+            provenance: vec![provenance; schema.columns.len()],
+        }
+    }
+
+    /// A table from columns that were made elsewhere (read back from a file, imported).
+    pub fn from_columns(
+        schema: &'static Schema,
+        columns: Vec<Column>,
+        provenance: Provenance,
+    ) -> Result<Self, MisfitTable> {
+        let table = schema.name;
+        if columns.len() != schema.columns.len() {
+            let (expected, found) = (schema.columns.len(), columns.len());
+            return Err(MisfitTable::Columns { table, expected, found });
+        }
+        let expected = columns.first().map_or(0, Column::len);
+        for (stated, column) in schema.columns.iter().zip(&columns) {
+            if column.ty() != stated.ty {
+                let (expected, found) = (stated.ty, column.ty());
+                return Err(MisfitTable::Type { table, column: stated.name, expected, found });
+            }
+            if column.len() != expected {
+                let found = column.len();
+                return Err(MisfitTable::Rows { table, column: stated.name, expected, found });
+            }
+        }
+        let provenance = vec![provenance; columns.len()];
+        Ok(Self { schema, columns, provenance })
+    }
+
+    /// The same table, in which one column comes from another kind of source.
+    ///
+    /// # Panics
+    /// If the schema has no such column.
+    #[must_use]
+    pub fn with_provenance(mut self, column: &str, provenance: Provenance) -> Self {
+        let index = self.schema.index(column).expect("a column of the schema");
+        self.provenance[index] = provenance;
+        self
+    }
+
+    /// The schema.
+    pub const fn schema(&self) -> &'static Schema {
+        self.schema
+    }
+
+    /// How many rows.
+    pub fn len(&self) -> usize {
+        self.columns.first().map_or(0, Column::len)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The columns with what the schema says of them and where they come from.
+    pub fn columns(&self) -> impl Iterator<Item = (&'static ColumnSchema, &Column, Provenance)> {
+        self.schema
+            .columns
+            .iter()
+            .zip(&self.columns)
+            .zip(&self.provenance)
+            .map(|((schema, column), &provenance)| (schema, column, provenance))
+    }
+
+    /// The columns themselves, for an export that takes them.
+    pub fn into_columns(self) -> Vec<Column> {
+        self.columns
+    }
+
+    /// The numbers of a column.
+    ///
+    /// # Panics
+    /// If the schema has no such column of numbers: the names are constants of the program.
+    pub fn f64(&self, column: &str) -> &[f64] {
+        match self.column(column) {
+            Column::F64(v) => v,
+            other => panic!("column {column} of {} is {}", self.schema.name, other.ty()),
+        }
+    }
+
+    /// The counts of a column. Panics as [`Table::f64`] does.
+    pub fn u64(&self, column: &str) -> &[u64] {
+        match self.column(column) {
+            Column::U64(v) => v,
+            other => panic!("column {column} of {} is {}", self.schema.name, other.ty()),
+        }
+    }
+
+    /// The names of a column. Panics as [`Table::f64`] does.
+    pub fn text(&self, column: &str) -> &Text {
+        match self.column(column) {
+            Column::Text(t) => t,
+            other => panic!("column {column} of {} is {}", self.schema.name, other.ty()),
+        }
+    }
+
+    fn column(&self, name: &str) -> &Column {
+        match self.schema.index(name) {
+            Some(i) => &self.columns[i],
+            None => panic!("table {} has no column {name}", self.schema.name),
+        }
+    }
+
+    /// The code that stands for `name` in the text column `column`, so that rows need not look it up.
+    pub fn intern(&mut self, column: &str, name: &str) -> u32 {
+        let index = self.schema.index(column).expect("a column of the schema");
+        match &mut self.columns[index] {
+            Column::Text(t) => t.intern(name),
+            other => panic!("column {column} of {} is {}", self.schema.name, other.ty()),
+        }
+    }
+
+    /// Begins a row. Its values follow in the order of the schema; the row is whole after the last.
+    pub fn row(&mut self) -> RowWriter<'_> {
+        RowWriter { columns: self.columns.iter_mut(), schema: self.schema }
+    }
+
+    /// Makes room for so many more rows.
+    pub fn reserve(&mut self, rows: usize) {
+        for column in &mut self.columns {
+            match column {
+                Column::F64(v) => v.reserve(rows),
+                Column::U64(v) => v.reserve(rows),
+                Column::Text(t) => t.codes.reserve(rows),
+            }
+        }
+    }
+}
+
+/// Writes one row, value by value.
+///
+/// # Panics
+/// When a value is not of its column's type, or the row is left unfinished: both are mistakes of the program.
+#[derive(Debug)]
+pub struct RowWriter<'a> {
+    columns: std::slice::IterMut<'a, Column>,
+    schema: &'static Schema,
+}
+
+impl RowWriter<'_> {
+    fn misfit(&self, given: &str) -> ! {
+        let column = self.schema.columns.len() - self.columns.len();
+        panic!("value {column} of a row of {} is not {given}", self.schema.name)
+    }
+
+    /// The next value, a number.
+    #[inline]
+    pub fn f64(mut self, value: f64) -> Self {
+        match self.columns.next() {
+            Some(Column::F64(v)) => v.push(value),
+            _ => self.misfit("a number"),
+        }
+        self
+    }
+
+    /// The next value, a count.
+    #[inline]
+    pub fn u64(mut self, value: u64) -> Self {
+        match self.columns.next() {
+            Some(Column::U64(v)) => v.push(value),
+            _ => self.misfit("a count"),
+        }
+        self
+    }
+
+    /// The next value, a name by its code from [`Table::intern`].
+    #[inline]
+    pub fn code(mut self, code: u32) -> Self {
+        match self.columns.next() {
+            Some(Column::Text(t)) if (code as usize) < t.names.len() => t.codes.push(code),
+            _ => self.misfit("a known name"),
+        }
+        self
+    }
+
+    /// The next value, a name.
+    pub fn text(mut self, name: &str) -> Self {
+        match self.columns.next() {
+            Some(Column::Text(t)) => {
+                let code = t.intern(name);
+                t.codes.push(code);
+            }
+            _ => self.misfit("a name"),
+        }
+        self
+    }
+}
+
+impl Drop for RowWriter<'_> {
+    fn drop(&mut self) {
+        let whole = self.columns.len() == 0;
+        assert!(whole || std::thread::panicking(), "a row of {} is unfinished", self.schema.name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    #[test]
+    fn rows_come_back_as_they_went_in() {
+        let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
+        let flow = pings.intern("flow", "ping");
+        pings.row().f64(0.2).code(flow).f64(0.021);
+        pings.row().f64(0.4).text("ping").f64(f64::NAN);
+        assert_eq!(pings.len(), 2);
+        assert_eq!(pings.f64("t_s"), [0.2, 0.4]);
+        assert_eq!(pings.text("flow").get(1), "ping");
+        assert_eq!(pings.text("flow").names(), ["ping"]);
+        let columns = pings.clone().into_columns();
+        let again = Table::from_columns(&schema::PINGS, columns, Provenance::Exact).unwrap();
+        assert_eq!(again.text("flow"), pings.text("flow"));
+    }
+
+    #[test]
+    fn misfits_are_named() {
+        let columns = vec![Column::F64(vec![0.0]), Column::U64(vec![]), Column::F64(vec![])];
+        let error = Table::from_columns(&schema::PINGS, columns, Provenance::Exact).unwrap_err();
+        assert_eq!(error.to_string(), "column flow of table pings is text, not u64");
+        assert!(Text::from_parts(vec![0, 1], vec!["a".into()]).is_none());
+    }
+
+    #[test]
+    #[should_panic(expected = "a row of pings is unfinished")]
+    fn an_unfinished_row_is_a_mistake() {
+        let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
+        let _ = pings.row().f64(0.2);
+    }
+
+    #[test]
+    #[should_panic(expected = "value 2 of a row of pings is not a count")]
+    fn a_value_of_another_type_is_a_mistake() {
+        let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
+        let _ = pings.row().f64(0.2).u64(1);
+    }
+}
