@@ -8,11 +8,33 @@
 //!   time, the random stream and the telemetry are arguments, and a discipline only *says* when it wants to be
 //!   asked again ([`Dequeued::Wait`], [`Qdisc::next_timer`]).
 
-pub mod packet;
-pub mod telemetry;
+//!
+//! [`Any`] is whichever discipline tc's words ask for ([`Any::build`]); [`disciplines`] lists them all with
+//! their options, defaults, statistics and sources ([`table`]), as the kernel of a [`Profile`] has them.
 
+mod any;
+mod codel_law;
+mod configured;
+pub mod fifo;
+pub mod fq_codel;
+pub mod htb;
+pub mod netem;
+pub mod packet;
+pub mod profile;
+pub mod show;
+pub mod table;
+mod tally;
+pub mod telemetry;
+pub mod words;
+
+pub use any::{Any, disciplines};
+pub use htb::Htb;
+pub use netem::Netem;
 pub use packet::Packet;
+pub use profile::Profile;
+pub use table::Discipline;
 pub use telemetry::{Context, Telemetry, Why};
+pub use words::TcError;
 
 use sojourn_units::Time;
 

@@ -30,6 +30,18 @@ pub trait Packet {
     /// Length of the transport header and payload in bytes (for classifiers by length).
     fn l4_len(&self) -> u32;
 
+    /// Memory that Linux would account to the packet (`skb->truesize`), in bytes, which `memory_limit` weighs.
+    /// The default is that of a TCP segment sent without offloads: the `sk_buff` (256), a head of 1024 for
+    /// headers and shared information, and the payload in page fragments. The exact figure depends on
+    /// kernel and driver.
+    #[inline]
+    fn truesize(&self) -> u32 {
+        const SK_BUFF_AND_HEAD: u32 = 256 + 1024;
+        /// Ethernet, IPv4 and TCP with time stamps, which are in the head.
+        const HEADERS: u32 = 14 + 20 + 32;
+        SK_BUFF_AND_HEAD + self.wire_len().saturating_sub(HEADERS)
+    }
+
     /// When the discipline that holds the packet took it, or whatever else it noted: the kernel's `skb->cb`.
     /// Owned by whichever discipline holds the packet; the next one overwrites it.
     fn stamp(&self) -> Time;

@@ -1,0 +1,184 @@
+//! `pfifo` and `bfifo`: first in, first out, refusing what does not fit; limited in packets or in bytes.
+//!
+//! Source: Linux 5.4 to 7.3, `net/sched/sch_fifo.c`; defaults from the device, a veth with a transmit queue of
+//! 1000 packets and an MTU of 1500 bytes.
+//!
+//! Invariant: order of arrival. A packet is refused by pfifo when the queue already holds `limit` packets, by
+//! bfifo when it would take the queue above `limit` bytes. Lowering the limit at run time drops nothing.
+
+use crate::configured::Configured;
+use crate::table::{self, Discipline, Given, OptionSpec, Preset, Settings};
+use crate::tally::{Ring, Tally};
+use crate::words::{TcError, Words};
+use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use sojourn_units::{Random, Time};
+
+/// The table of `pfifo`.
+pub const PFIFO: Discipline = Discipline {
+    name: "pfifo",
+    summary: "first in, first out, limited in packets",
+    source: "Linux 5.4 to 7.3, net/sched/sch_fifo.c",
+    options: &[OptionSpec {
+        name: "limit",
+        values: table::PACKETS,
+        preset: Preset::Is("1000"),
+        doc: "packets held at most; the default is a veth's txqueuelen",
+        ..OptionSpec::BASE
+    }],
+    counters: &[],
+    gauges: &[],
+    classful: false,
+};
+
+/// The table of `bfifo`.
+pub const BFIFO: Discipline = Discipline {
+    name: "bfifo",
+    summary: "first in, first out, limited in bytes",
+    source: "Linux 5.4 to 7.3, net/sched/sch_fifo.c",
+    options: &[OptionSpec {
+        name: "limit",
+        values: table::BYTES,
+        preset: Preset::Is("1514000"),
+        doc: "bytes held at most; the default is a veth's txqueuelen times 1514",
+        ..OptionSpec::BASE
+    }],
+    counters: &[],
+    gauges: &[],
+    classful: false,
+};
+
+/// What the limit counts.
+trait Limit: Clone {
+    const INFO: &'static Discipline;
+    const UNIT: char;
+    fn fits(held: Backlog, len: u32, limit: u32) -> bool;
+}
+
+/// The limit is in packets.
+#[derive(Clone, Copy, Debug)]
+pub struct InPackets;
+
+/// The limit is in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct InBytes;
+
+impl Limit for InPackets {
+    const INFO: &'static Discipline = &PFIFO;
+    const UNIT: char = 'p';
+    #[inline]
+    fn fits(held: Backlog, _len: u32, limit: u32) -> bool {
+        held.packets < limit
+    }
+}
+
+impl Limit for InBytes {
+    const INFO: &'static Discipline = &BFIFO;
+    const UNIT: char = 'b';
+    #[inline]
+    fn fits(held: Backlog, len: u32, limit: u32) -> bool {
+        held.bytes + u64::from(len) <= u64::from(limit)
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Limited<L> {
+    limit: u32,
+    unit: core::marker::PhantomData<L>,
+}
+
+impl<L: Limit> Settings for Limited<L> {
+    const INFO: &'static Discipline = L::INFO;
+    // tc hands over no options at all where none are written, and the kernel then takes the default.
+    const CHANGE_STARTS_AFRESH: bool = true;
+
+    fn blank(_profile: &Profile) -> Self {
+        Self { limit: 0, unit: core::marker::PhantomData }
+    }
+
+    fn set(&mut self, given: &Given) {
+        match given.name {
+            "limit" => self.limit = given.number(),
+            name => unreachable!("{name} is in the table"),
+        }
+    }
+}
+
+/// A queue in order of arrival with a limit.
+#[derive(Clone, Debug)]
+pub struct Fifo<P, L> {
+    settings: Limited<L>,
+    profile: Profile,
+    ring: Ring<P>,
+    tally: Tally,
+}
+
+/// First in, first out, limited in packets.
+pub type Pfifo<P> = Fifo<P, InPackets>;
+/// First in, first out, limited in bytes.
+pub type Bfifo<P> = Fifo<P, InBytes>;
+
+impl<P: Packet, L: Limit> Qdisc<P> for Fifo<P, L> {
+    #[inline]
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
+        if L::fits(self.ring.backlog(), packet.wire_len(), self.settings.limit) {
+            self.ring.push(packet);
+        } else {
+            self.tally.drop(now, packet, Why::Tail, cx);
+        }
+    }
+
+    #[inline]
+    fn dequeue<T: Telemetry<P>>(&mut self, _now: Time, _cx: &mut Context<'_, T>) -> Dequeued<P> {
+        match self.ring.pop() {
+            Some(packet) => {
+                self.tally.sent(packet.wire_len());
+                Dequeued::Packet(packet)
+            }
+            None => Dequeued::Empty,
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+
+    fn stats(&self) -> Stats {
+        self.tally.stats(self.ring.backlog(), Vec::new())
+    }
+}
+
+impl<P: Packet, L: Limit> Configured<P> for Fifo<P, L> {
+    fn build(
+        words: &mut Words<'_>,
+        profile: &Profile,
+        _random: &mut Random,
+    ) -> Result<Self, TcError> {
+        let settings = Settings::read(words, profile)?;
+        Ok(Self { settings, profile: *profile, ring: Ring::new(), tally: Tally::default() })
+    }
+
+    fn change<T: Telemetry<P>>(
+        &mut self,
+        _now: Time,
+        words: &mut Words<'_>,
+        _cx: &mut Context<'_, T>,
+    ) -> Result<(), TcError> {
+        self.settings = self.settings.changed(words, &self.profile)?.0;
+        Ok(())
+    }
+
+    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        while let Some(packet) = self.ring.pop() {
+            self.tally.drop(now, packet, Why::Flushed, cx);
+        }
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn describe(&self) -> String {
+        format!("limit {}{}", self.settings.limit, L::UNIT)
+    }
+}

@@ -1,0 +1,546 @@
+//! `fq_codel`: a queue for each flow, served in turn with precedence for new ones, CoDel on each.
+//!
+//! Source: RFC 8290 and Linux 5.4 to 7.3, `net/sched/sch_fq_codel.c`. Packets are spread over `flows` queues
+//! by a hash of their 5-tuple; two lists hold the queues that have packets, new ones first; a deficit of
+//! `quantum` bytes makes turns fair in bytes (RFC 8290 §4.1, §4.2). Over `limit` packets or `memory_limit`
+//! bytes, the queue with the most bytes loses packets from its head (§4.1.2).
+//!
+//! Invariants: packets of one flow keep their order; a queue is on at most one list, and on one whenever it
+//! holds packets.
+//!
+//! Where Linux differs from the RFC, Linux is followed: CoDel compares the backlog of the *whole* discipline
+//! with the MTU, not the flow's; up to `drop_batch` packets are dropped at once, and the flow's CoDel counts
+//! them as signals. One thing differs from Linux: packets that a lowered limit costs at run time go through
+//! CoDel there and are counted as sent; here they are counted as dropped.
+//!
+//! The trick: queues are rings that allocate when first used and keep what they have; lists are chained
+//! through the queues by index; nothing scans all queues except when over the limit.
+
+use crate::codel_law::{self, Counts, Dequeue, Params, State};
+use crate::configured::Configured;
+use crate::table::{
+    self, Discipline, Gauge, Given, Kind, OptionSpec, Preset, Settings, Shown, Unit, ValueSpec,
+    counter,
+};
+use crate::tally::Tally;
+use crate::words::{TcError, Words};
+use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use core::fmt::Write as _;
+use sojourn_units::{Random, Time, random::mix};
+use std::collections::VecDeque;
+
+/// The table of `fq_codel`.
+pub const INFO: Discipline = Discipline {
+    name: "fq_codel",
+    summary: "fair queueing by flow with CoDel on each queue",
+    source: "RFC 8290; Linux 5.4 to 7.3, net/sched/sch_fq_codel.c",
+    options: &[
+        OptionSpec {
+            name: "limit",
+            values: table::PACKETS,
+            preset: Preset::Is("10240"),
+            doc: "packets held at most; beyond, the longest queue loses packets from its head",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "flows",
+            values: &[ValueSpec {
+                name: "QUEUES",
+                kind: Kind::Count { unit: "queues", min: 1, max: 65_536 },
+                optional: false,
+            }],
+            preset: Preset::Is("1024"),
+            doc: "queues that flows are hashed to",
+            fixed: true,
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "quantum",
+            values: &[ValueSpec {
+                name: "BYTES",
+                kind: Kind::Size { min: 1, max: 1 << 20 },
+                optional: false,
+            }],
+            preset: Preset::Is("1514"),
+            doc: "bytes a queue may send in a turn; less than 256 counts as 256",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "target",
+            values: table::TIME,
+            preset: Preset::Is("5ms"),
+            doc: "acceptable sojourn time",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "interval",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Is("100ms"),
+            doc: "time above target before the first signal; about the longest usual RTT",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "ce_threshold",
+            values: table::TIME,
+            preset: Preset::Unset("no threshold"),
+            doc: "sojourn time above which every ECN-capable packet is marked",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "ce_threshold_selector",
+            values: &[ValueSpec { name: "VALUE/MASK", kind: Kind::Masked, optional: false }],
+            preset: Preset::Unset("every packet"),
+            doc: "ce_threshold concerns only packets whose traffic-class byte, masked, is the value",
+            known: Some(|profile| profile.fq_codel_ce_threshold_selector),
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "ecn",
+            off: Some("noecn"),
+            preset: Preset::Is("ecn"),
+            doc: "mark ECN-capable packets instead of dropping them",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "memory_limit",
+            values: table::BYTES,
+            preset: Preset::Is("32mb"),
+            doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "drop_batch",
+            values: table::PACKETS,
+            preset: Preset::Is("64"),
+            doc: "packets dropped at once when over the limit; in linux-5.4 any value set acts as 1",
+            ..OptionSpec::BASE
+        },
+    ],
+    counters: &[
+        counter("maxpacket", Unit::Bytes, 0, Shown::Always, "largest packet seen"),
+        counter("drop_overlimit", Unit::Count, 0, Shown::Always, "packets dropped over a limit"),
+        counter("new_flow_count", Unit::Count, 0, Shown::Always, "times a queue became new"),
+        counter("ecn_mark", Unit::Count, 0, Shown::Always, "packets marked by CoDel"),
+        counter("ce_mark", Unit::Count, 0, Shown::NonZero, "packets marked by ce_threshold"),
+        counter("memory_used", Unit::Bytes, 0, Shown::NonZero, "memory of the packets held"),
+        counter("drop_overmemory", Unit::Count, 0, Shown::NonZero, "of drop_overlimit, by memory"),
+        counter("new_flows_len", Unit::Count, 1, Shown::Always, "queues on the new list"),
+        counter("old_flows_len", Unit::Count, 1, Shown::Always, "queues on the old list"),
+    ],
+    gauges: &[
+        Gauge { name: "new_flows_len", unit: Unit::Count, doc: "queues on the new list" },
+        Gauge { name: "old_flows_len", unit: Unit::Count, doc: "queues on the old list" },
+        Gauge {
+            name: "dropping",
+            unit: Unit::Count,
+            doc: "listed queues whose CoDel is in its dropping state",
+        },
+        Gauge { name: "count", unit: Unit::Count, doc: "greatest CoDel count of those queues" },
+    ],
+    classful: false,
+};
+
+#[derive(Clone, Debug)]
+struct Config {
+    limit: u32,
+    flows: u32,
+    quantum: i32,
+    memory_limit: u64,
+    drop_batch: u32,
+    drop_batch_slip: bool,
+    has_drop_batch: bool,
+    codel: Params,
+}
+
+impl Settings for Config {
+    const INFO: &'static Discipline = &INFO;
+    const CHANGE_STARTS_AFRESH: bool = false;
+
+    fn blank(profile: &Profile) -> Self {
+        Self {
+            limit: 0,
+            flows: 0,
+            quantum: 0,
+            memory_limit: 0,
+            drop_batch: 0,
+            drop_batch_slip: profile.fq_codel_drop_batch_slip,
+            has_drop_batch: false,
+            codel: Params::BLANK,
+        }
+    }
+
+    fn set(&mut self, given: &Given) {
+        match given.name {
+            "limit" => self.limit = given.number(),
+            "flows" => self.flows = given.number(),
+            "quantum" => self.quantum = given.number().max(256) as i32,
+            "target" => self.codel.set_target(given.span()),
+            "interval" => self.codel.set_interval(given.span()),
+            "ce_threshold" => self.codel.set_ce_threshold(given.span()),
+            "ce_threshold_selector" => self.codel.selector = Some(given.masked()),
+            "ecn" => self.codel.ecn = given.on,
+            "memory_limit" => self.memory_limit = u64::from(given.number()).min(1 << 31),
+            "drop_batch" => {
+                // The default is never passed through the slip: only what is set by tc is.
+                let slips = self.drop_batch_slip && self.has_drop_batch;
+                self.drop_batch = if slips { given.number().min(1) } else { given.number() };
+                self.has_drop_batch = true;
+            }
+            name => unreachable!("{name} is in the table"),
+        }
+    }
+}
+
+/// The end of a list, and the mark of a queue that is on none.
+const NONE: u32 = u32::MAX;
+
+/// Queues in the order of their turns, chained through [`Flow::next`].
+#[derive(Clone, Copy, Debug)]
+struct List {
+    head: u32,
+    tail: u32,
+    len: u32,
+}
+
+impl List {
+    const EMPTY: Self = Self { head: NONE, tail: NONE, len: 0 };
+
+    #[inline]
+    fn push<P>(&mut self, slot: u32, flows: &mut [Flow<P>]) {
+        flows[slot as usize].next = NONE;
+        if self.len == 0 {
+            self.head = slot;
+        } else {
+            flows[self.tail as usize].next = slot;
+        }
+        self.tail = slot;
+        self.len += 1;
+    }
+
+    #[inline]
+    fn pop<P>(&mut self, flows: &[Flow<P>]) {
+        self.head = flows[self.head as usize].next;
+        self.len -= 1;
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Flow<P> {
+    packets: VecDeque<P>,
+    codel: State,
+    /// Bytes left of this turn; negative when the last packet overran it.
+    deficit: i32,
+    next: u32,
+    listed: bool,
+}
+
+/// What is held in all queues together.
+#[derive(Clone, Copy, Default, Debug)]
+struct Held {
+    backlog: Backlog,
+    memory: u64,
+}
+
+/// One flow's queue, and the sums that change with it.
+struct Head<'a, P> {
+    packets: &'a mut VecDeque<P>,
+    bytes: &'a mut u32,
+    held: &'a mut Held,
+}
+
+impl<P: Packet> codel_law::Queue<P> for Head<'_, P> {
+    #[inline]
+    fn take(&mut self) -> Option<P> {
+        let packet = self.packets.pop_front()?;
+        let len = packet.wire_len();
+        *self.bytes -= len;
+        self.held.backlog.bytes -= u64::from(len);
+        self.held.backlog.packets -= 1;
+        self.held.memory -= u64::from(packet.truesize());
+        Some(packet)
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.held.backlog.bytes
+    }
+}
+
+/// Fair queueing by flow with CoDel on each queue.
+#[derive(Clone, Debug)]
+pub struct FqCodel<P> {
+    config: Config,
+    profile: Profile,
+    /// What the hash is mixed with: the kernel's boot-time key.
+    perturbation: u64,
+    flows: Vec<Flow<P>>,
+    /// Bytes held by each flow, apart so that the search for the greatest stays in few cache lines.
+    bytes: Vec<u32>,
+    new: List,
+    old: List,
+    held: Held,
+    counts: Counts,
+    drop_overlimit: u64,
+    drop_overmemory: u64,
+    new_flow_count: u64,
+    tally: Tally,
+}
+
+impl<P: Packet> FqCodel<P> {
+    /// The queue that a flow is hashed to.
+    #[inline]
+    fn slot(&self, flow_key: u64) -> u32 {
+        let hash = mix(flow_key ^ self.perturbation) >> 32;
+        ((hash * u64::from(self.config.flows)) >> 32) as u32
+    }
+
+    #[inline]
+    fn is_over(&self) -> bool {
+        self.held.backlog.packets > self.config.limit || self.is_over_memory()
+    }
+
+    #[inline]
+    fn is_over_memory(&self) -> bool {
+        self.held.memory > self.config.memory_limit
+    }
+
+    /// The packet whose turn it is.
+    #[inline]
+    fn next<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Option<P> {
+        loop {
+            let from_new = self.new.len > 0;
+            let list = if from_new { &mut self.new } else { &mut self.old };
+            if list.len == 0 {
+                return None;
+            }
+            let slot = list.head;
+            let flow = &mut self.flows[slot as usize];
+            let turn_is_over = flow.deficit <= 0;
+            if turn_is_over {
+                flow.deficit += self.config.quantum;
+            } else {
+                let queue = Head {
+                    packets: &mut flow.packets,
+                    bytes: &mut self.bytes[slot as usize],
+                    held: &mut self.held,
+                };
+                let dequeue = Dequeue {
+                    now,
+                    params: &self.config.codel,
+                    state: &mut flow.codel,
+                    counts: &mut self.counts,
+                    tally: &mut self.tally,
+                    queue,
+                };
+                if let Some(packet) = dequeue.run(cx) {
+                    flow.deficit -= packet.wire_len() as i32;
+                    return Some(packet);
+                }
+            }
+            list.pop(&self.flows);
+            // An emptied new queue takes a turn among the old ones, or it could starve them by coming back.
+            if turn_is_over || (from_new && self.old.len > 0) {
+                self.old.push(slot, &mut self.flows);
+            } else {
+                self.flows[slot as usize].listed = false;
+            }
+        }
+    }
+
+    /// Drops from the head of the queue with the most bytes until half of them or `drop_batch` packets are
+    /// gone, and returns how many went.
+    #[cold]
+    fn drop_from_longest<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        why: Why,
+        cx: &mut Context<'_, T>,
+    ) -> u32 {
+        let mut slot = 0;
+        let mut most = 0;
+        for (i, &bytes) in self.bytes.iter().enumerate() {
+            if bytes > most {
+                (slot, most) = (i, bytes);
+            }
+        }
+        let flow = &mut self.flows[slot];
+        let mut head =
+            Head { packets: &mut flow.packets, bytes: &mut self.bytes[slot], held: &mut self.held };
+        let mut gone = 0;
+        loop {
+            let Some(packet) = codel_law::Queue::take(&mut head) else { break };
+            self.tally.drop(now, packet, why, cx);
+            gone += 1;
+            if gone >= self.config.drop_batch || most - *head.bytes >= most / 2 {
+                break;
+            }
+        }
+        flow.codel.count = flow.codel.count.wrapping_add(gone);
+        gone
+    }
+}
+
+impl<P: Packet> Qdisc<P> for FqCodel<P> {
+    #[inline]
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
+        packet.set_stamp(now);
+        let slot = self.slot(packet.flow_key());
+        let len = packet.wire_len();
+        self.held.backlog.packets += 1;
+        self.held.backlog.bytes += u64::from(len);
+        self.held.memory += u64::from(packet.truesize());
+        self.bytes[slot as usize] += len;
+        let flow = &mut self.flows[slot as usize];
+        flow.packets.push_back(packet);
+        if !flow.listed {
+            flow.listed = true;
+            flow.deficit = self.config.quantum;
+            self.new.push(slot, &mut self.flows);
+            self.new_flow_count += 1;
+        }
+        if self.is_over() {
+            let over_memory = self.is_over_memory();
+            let why = if over_memory { Why::Memory } else { Why::Overlimit };
+            let gone = u64::from(self.drop_from_longest(now, why, cx));
+            self.drop_overlimit += gone;
+            if over_memory {
+                self.drop_overmemory += gone;
+            }
+        }
+    }
+
+    #[inline]
+    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
+        match self.next(now, cx) {
+            Some(packet) => {
+                self.tally.sent(packet.wire_len());
+                Dequeued::Packet(packet)
+            }
+            None => Dequeued::Empty,
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.held.backlog
+    }
+
+    fn stats(&self) -> Stats {
+        let own = vec![
+            ("maxpacket", f64::from(self.counts.maxpacket)),
+            ("drop_overlimit", self.drop_overlimit as f64),
+            ("new_flow_count", self.new_flow_count as f64),
+            ("ecn_mark", self.counts.ecn_mark as f64),
+            ("ce_mark", self.counts.ce_mark as f64),
+            ("memory_used", self.held.memory as f64),
+            ("drop_overmemory", self.drop_overmemory as f64),
+            ("new_flows_len", f64::from(self.new.len)),
+            ("old_flows_len", f64::from(self.old.len)),
+        ];
+        self.tally.stats(self.held.backlog, own)
+    }
+
+    fn gauges(&self, _now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        let (mut dropping, mut count) = (0, 0);
+        for list in [&self.new, &self.old] {
+            let mut slot = list.head;
+            for _ in 0..list.len {
+                let flow = &self.flows[slot as usize];
+                if flow.codel.dropping {
+                    dropping += 1;
+                    count = count.max(flow.codel.count);
+                }
+                slot = flow.next;
+            }
+        }
+        out("new_flows_len", f64::from(self.new.len));
+        out("old_flows_len", f64::from(self.old.len));
+        out("dropping", f64::from(dropping));
+        out("count", f64::from(count));
+    }
+}
+
+impl<P: Packet> Configured<P> for FqCodel<P> {
+    fn build(
+        words: &mut Words<'_>,
+        profile: &Profile,
+        random: &mut Random,
+    ) -> Result<Self, TcError> {
+        let config = Config::read(words, profile)?;
+        let flows = (0..config.flows).map(|_| Flow {
+            packets: VecDeque::new(),
+            codel: State::default(),
+            deficit: 0,
+            next: NONE,
+            listed: false,
+        });
+        Ok(Self {
+            perturbation: random.next_u64(),
+            flows: flows.collect(),
+            bytes: vec![0; config.flows as usize],
+            config,
+            profile: *profile,
+            new: List::EMPTY,
+            old: List::EMPTY,
+            held: Held::default(),
+            counts: Counts::default(),
+            drop_overlimit: 0,
+            drop_overmemory: 0,
+            new_flow_count: 0,
+            tally: Tally::default(),
+        })
+    }
+
+    fn change<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        words: &mut Words<'_>,
+        cx: &mut Context<'_, T>,
+    ) -> Result<(), TcError> {
+        self.config = self.config.changed(words, &self.profile)?.0;
+        while self.is_over() {
+            let why = if self.is_over_memory() { Why::Memory } else { Why::Overlimit };
+            let Some(packet) = self.next(now, cx) else { break };
+            self.tally.drop(now, packet, why, cx);
+        }
+        Ok(())
+    }
+
+    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        for (slot, flow) in self.flows.iter_mut().enumerate() {
+            for packet in flow.packets.drain(..) {
+                self.tally.drop(now, packet, Why::Flushed, cx);
+            }
+            self.bytes[slot] = 0;
+            flow.listed = false;
+            flow.codel = State::default();
+        }
+        (self.new, self.old, self.held) = (List::EMPTY, List::EMPTY, Held::default());
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn describe(&self) -> String {
+        let Config { limit, flows, quantum, memory_limit, drop_batch, codel, .. } = &self.config;
+        let (target, interval, ce_threshold) = codel.spans();
+        let mut text = format!(
+            "limit {limit}p flows {flows} quantum {quantum} target {target} interval {interval}"
+        );
+        if let Some(threshold) = ce_threshold {
+            write!(text, " ce_threshold {threshold}").expect("a string takes everything");
+        }
+        if let Some((value, mask)) = codel.selector {
+            write!(text, " ce_threshold_selector {value:#x}/{mask:#x}")
+                .expect("a string takes everything");
+        }
+        let memory = crate::show::size(*memory_limit);
+        write!(text, " memory_limit {memory}").expect("a string takes everything");
+        if codel.ecn {
+            text.push_str(" ecn");
+        }
+        write!(text, " drop_batch {drop_batch}").expect("a string takes everything");
+        text
+    }
+}

@@ -1,0 +1,462 @@
+//! `htb` with one class: a token bucket that owns the discipline it draws packets from. The bottleneck of
+//! every published test bed.
+//!
+//! Source: Linux 5.4 to 7.3, `net/sched/sch_htb.c`, `sch_api.c`/`sch_generic.c` (rates), and iproute2 6,
+//! `tc/q_htb.c`, `tc/tc_core.c` (burst). The test beds use one class with nothing to borrow from, which is
+//! what is modelled: it may send while neither the tokens of its rate nor those of its ceil are below zero.
+//!
+//! Invariants: tokens are time, in nanoseconds, never above the burst's and never below minus a minute; a
+//! packet that finds the bucket not in debt leaves at once, whatever its size; the child is asked for a packet
+//! only when one may leave, so the time spent waiting for tokens counts as the child's queueing delay.
+//!
+//! Two consequences that surprise: with the default burst of 1600 bytes, two full packets leave back to back
+//! after a pause (1600 - 1514 is not below zero); and a packet may leave as soon as the debt is *zero*, so a
+//! busy class sends one packet per packet time exactly.
+
+use crate::configured::Configured;
+use crate::table::{
+    self, Discipline, Gauge, Given, Kind, OptionSpec, Preset, Settings, Shown, Unit, ValueSpec,
+    counter,
+};
+use crate::tally::Tally;
+use crate::words::{TcError, Words};
+use crate::{Any, Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry};
+use sojourn_units::{Random, Rate, Span, Time};
+
+/// The table of `htb`.
+pub const INFO: Discipline = Discipline {
+    name: "htb",
+    summary: "a token bucket (one class) over the discipline whose words follow",
+    source: "Linux 5.4 to 7.3, net/sched/sch_htb.c; iproute2 6, tc/q_htb.c",
+    options: &[
+        OptionSpec {
+            name: "rate",
+            values: table::RATE,
+            preset: Preset::Required,
+            doc: "long-run rate, counting Ethernet headers",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "ceil",
+            values: table::RATE,
+            preset: Preset::Unset("the rate"),
+            doc: "rate that is never exceeded, when above the rate by borrowing (there is no parent here)",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "burst",
+            aliases: &["buffer", "maxburst"],
+            values: table::BYTES,
+            preset: Preset::Unset("the rate in bytes per nanosecond, and mtu: 1600"),
+            doc: "bytes that may leave at once after a pause",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "cburst",
+            aliases: &["cbuffer", "cmaxburst"],
+            values: table::BYTES,
+            preset: Preset::Unset("the ceil in bytes per nanosecond, and mtu: 1600"),
+            doc: "the same for ceil",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "mtu",
+            values: table::BYTES,
+            preset: Preset::Is("1600"),
+            doc: "packet size that the default bursts make room for",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "overhead",
+            values: &[ValueSpec {
+                name: "BYTES",
+                kind: Kind::Count { unit: "bytes", min: 0, max: u16::MAX as u64 },
+                optional: false,
+            }],
+            preset: Preset::Is("0"),
+            doc: "bytes added to each packet's length when it is charged",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "mpu",
+            values: &[ValueSpec {
+                name: "BYTES",
+                kind: Kind::Count { unit: "bytes", min: 0, max: u16::MAX as u64 },
+                optional: false,
+            }],
+            preset: Preset::Is("0"),
+            doc: "length that a shorter packet is charged as",
+            ..OptionSpec::BASE
+        },
+    ],
+    counters: &[
+        counter("lended", Unit::Count, 0, Shown::Colon, "packets sent from its own tokens"),
+        counter("borrowed", Unit::Count, 0, Shown::Colon, "packets sent from a parent's: none"),
+        counter("giants", Unit::Count, 0, Shown::Colon, "no longer counted by the kernel"),
+        counter("tokens", Unit::Ticks, 1, Shown::Colon, "tokens of the rate after the last packet"),
+        counter("ctokens", Unit::Ticks, 1, Shown::Colon, "tokens of the ceil after it"),
+    ],
+    gauges: &[
+        Gauge { name: "tokens", unit: Unit::Seconds, doc: "tokens of the rate now" },
+        Gauge { name: "ctokens", unit: Unit::Seconds, doc: "tokens of the ceil now" },
+    ],
+    classful: true,
+};
+
+/// Tokens are not let below minus this.
+const DEEPEST_DEBT: i64 = 60_000_000_000;
+
+/// A rate as the kernel multiplies by it: the time of a packet is its length times `mult`, shifted right,
+/// which rounds down (`psched_ratecfg_precompute`).
+#[derive(Clone, Copy, Debug)]
+struct Divisor {
+    mult: u64,
+    shift: u32,
+}
+
+impl Divisor {
+    fn new(rate: Rate) -> Self {
+        let bytes_per_sec = rate.bytes_per_sec().max(1);
+        let (mut factor, mut shift) = (1_000_000_000_u64, 0);
+        loop {
+            let mult = factor / bytes_per_sec;
+            if mult & 1 << 31 != 0 || factor & 1 << 63 != 0 {
+                // The kernel keeps 32 bits, which is more than is ever left above bit 31.
+                return Self { mult: mult & 0xffff_ffff, shift };
+            }
+            factor <<= 1;
+            shift += 1;
+        }
+    }
+
+    #[inline]
+    fn nanos(self, bytes: u32) -> i64 {
+        (u64::from(bytes).wrapping_mul(self.mult) >> self.shift) as i64
+    }
+}
+
+/// One bucket: that of the rate, or that of the ceil.
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    rate: Rate,
+    divisor: Divisor,
+    /// What it holds when full, in nanoseconds.
+    full: i64,
+    tokens: i64,
+}
+
+impl Bucket {
+    /// A full bucket, `burst` bytes deep as tc computes it: in ticks of 64 ns, rounded up.
+    fn new(rate: Rate, burst: u32) -> Self {
+        let full = burst_time(rate, burst);
+        Self { rate, divisor: Divisor::new(rate), full, tokens: full }
+    }
+
+    /// Takes over rate and depth and keeps the tokens, even more than fit: they go at the next packet.
+    const fn change(&mut self, to: &Self) {
+        *self = Self { tokens: self.tokens, ..*to };
+    }
+
+    #[inline]
+    fn charge(&mut self, elapsed: i64, bytes: u32) {
+        let tokens = (self.tokens + elapsed).min(self.full) - self.divisor.nanos(bytes);
+        self.tokens = if tokens <= -DEEPEST_DEBT { 1 - DEEPEST_DEBT } else { tokens };
+    }
+}
+
+/// The time of `burst` bytes at `rate` in whole ticks, as tc hands it over (`tc_calc_xmittime`).
+fn burst_time(rate: Rate, burst: u32) -> i64 {
+    const TICKS_PER_MICROSECOND: f64 = 15.625;
+    let micros = 1e6 * (f64::from(burst) / rate.bytes_per_sec().max(1) as f64);
+    let ticks = (micros * TICKS_PER_MICROSECOND).ceil().min(f64::from(u32::MAX));
+    (ticks as i64) << 6
+}
+
+#[derive(Clone, Debug)]
+struct Config {
+    rate: Rate,
+    ceil: Option<Rate>,
+    burst: Option<u32>,
+    cburst: Option<u32>,
+    mtu: u32,
+    overhead: u32,
+    mpu: u32,
+}
+
+impl Config {
+    fn at(rate: Rate) -> Self {
+        Self { rate, ceil: None, burst: None, cburst: None, mtu: 1600, overhead: 0, mpu: 0 }
+    }
+
+    fn ceil(&self) -> Rate {
+        self.ceil.unwrap_or(self.rate)
+    }
+
+    /// tc's default burst: what a timer tick lets through, and a packet. With high-resolution timers, which
+    /// every kernel modelled has, the tick is a nanosecond (`get_hz` reads it from `/proc/net/psched`).
+    fn burst_of(&self, given: Option<u32>, rate: Rate) -> u32 {
+        given.unwrap_or_else(|| (rate.bytes_per_sec() / 1_000_000_000) as u32 + self.mtu)
+    }
+
+    fn buckets(&self) -> (Bucket, Bucket) {
+        (
+            Bucket::new(self.rate, self.burst_of(self.burst, self.rate)),
+            Bucket::new(self.ceil(), self.burst_of(self.cburst, self.ceil())),
+        )
+    }
+}
+
+impl Settings for Config {
+    const INFO: &'static Discipline = &INFO;
+    // tc computes a whole class from the words of a change.
+    const CHANGE_STARTS_AFRESH: bool = true;
+
+    fn blank(_profile: &Profile) -> Self {
+        Self::at(Rate::ZERO)
+    }
+
+    fn set(&mut self, given: &Given) {
+        match given.name {
+            "rate" => self.rate = given.rate(),
+            "ceil" => self.ceil = Some(given.rate()),
+            "burst" => self.burst = Some(given.number()),
+            "cburst" => self.cburst = Some(given.number()),
+            "mtu" => self.mtu = given.number(),
+            "overhead" => self.overhead = given.number(),
+            "mpu" => self.mpu = given.number(),
+            name => unreachable!("{name} is in the table"),
+        }
+    }
+}
+
+/// A token bucket over a child.
+#[derive(Clone, Debug)]
+pub struct Htb<P> {
+    config: Config,
+    profile: Profile,
+    rate: Bucket,
+    ceil: Bucket,
+    /// When the tokens were last counted (`t_c`).
+    counted: Time,
+    /// When neither bucket is in debt.
+    ready: Time,
+    child: Box<Any<P>>,
+    lended: u64,
+    overlimits: u64,
+    tally: Tally,
+    /// Drops by children that have been replaced.
+    dropped_before: u64,
+}
+
+impl<P: Packet> Htb<P> {
+    /// A class of `rate` over `child`: what `htb rate RATE` and the child's words make.
+    pub fn over(rate: Rate, child: Any<P>) -> Self {
+        Self::new(Config::at(rate), *child.profile(), child)
+    }
+
+    fn new(config: Config, profile: Profile, child: Any<P>) -> Self {
+        let (rate, ceil) = config.buckets();
+        Self {
+            config,
+            profile,
+            rate,
+            ceil,
+            counted: Time::ZERO,
+            ready: Time::ZERO,
+            child: Box::new(child),
+            lended: 0,
+            overlimits: 0,
+            tally: Tally::default(),
+            dropped_before: 0,
+        }
+    }
+
+    /// The rate.
+    pub fn rate(&self) -> Rate {
+        self.rate.rate
+    }
+
+    /// What `tc class change … htb rate RATE` does: rate, ceil and bursts apply at once, tokens are kept. The
+    /// caller asks [`Qdisc::dequeue`] again to learn when the next packet may leave: it can only be the time
+    /// it already knew, since a debt is time and time is not converted.
+    pub fn set_rate(&mut self, _now: Time, rate: Rate) {
+        self.set(Config::at(rate));
+    }
+
+    fn set(&mut self, config: Config) {
+        let (rate, ceil) = config.buckets();
+        self.rate.change(&rate);
+        self.ceil.change(&ceil);
+        self.config = config;
+    }
+
+    /// The discipline it draws packets from.
+    pub fn child(&self) -> &Any<P> {
+        &self.child
+    }
+
+    /// As [`Htb::child`], to be changed ([`Any::change`]).
+    pub fn child_mut(&mut self) -> &mut Any<P> {
+        &mut self.child
+    }
+
+    /// Puts `child` in the place of the present one, whose packets are dropped as
+    /// [`crate::Why::Flushed`]; tokens are kept. The new one begins its work at `now`.
+    pub fn replace_child<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        mut child: Any<P>,
+        cx: &mut Context<'_, T>,
+    ) {
+        self.child.flush(now, cx);
+        self.dropped_before += self.child.stats().dropped;
+        child.start(now);
+        *self.child = child;
+    }
+
+    #[inline]
+    fn elapsed(&self, now: Time) -> i64 {
+        now.since(self.counted).as_nanos().min(DEEPEST_DEBT as u64) as i64
+    }
+
+    #[inline]
+    fn charge(&mut self, now: Time, len: u32) {
+        let elapsed = self.elapsed(now);
+        let bytes = (len + self.config.overhead).max(self.config.mpu);
+        self.rate.charge(elapsed, bytes);
+        self.ceil.charge(elapsed, bytes);
+        self.counted = now;
+        if self.ceil.tokens < 0 {
+            self.overlimits += 1;
+        }
+        let debt = -self.rate.tokens.min(self.ceil.tokens).min(0);
+        self.ready = now + Span::from_nanos(debt as u64);
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Htb<P> {
+    #[inline]
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
+        self.child.enqueue(now, packet, cx);
+    }
+
+    #[inline]
+    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
+        if now < self.ready {
+            return match self.child.backlog().packets {
+                0 => Dequeued::Empty,
+                _ => Dequeued::Wait(self.ready),
+            };
+        }
+        let dequeued = self.child.dequeue(now, cx);
+        if let Dequeued::Packet(packet) = &dequeued {
+            let len = packet.wire_len();
+            self.tally.sent(len);
+            self.lended += 1;
+            self.charge(now, len);
+        }
+        dequeued
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Option<Time> {
+        self.child.next_timer()
+    }
+
+    fn on_timer<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        self.child.on_timer(now, cx);
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.child.backlog()
+    }
+
+    fn stats(&self) -> Stats {
+        let ticks = |tokens: i64| (tokens >> 6).clamp(i32::MIN.into(), i32::MAX.into()) as f64;
+        let own = vec![
+            ("lended", self.lended as f64),
+            ("borrowed", 0.0),
+            ("giants", 0.0),
+            ("tokens", ticks(self.rate.tokens)),
+            ("ctokens", ticks(self.ceil.tokens)),
+        ];
+        Stats {
+            dropped: self.dropped_before + self.child.stats().dropped,
+            overlimits: self.overlimits,
+            ..self.tally.stats(self.child.backlog(), own)
+        }
+    }
+
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        let elapsed = self.elapsed(now);
+        let seconds = |bucket: &Bucket| (bucket.tokens + elapsed).min(bucket.full) as f64 / 1e9;
+        out("tokens", seconds(&self.rate));
+        out("ctokens", seconds(&self.ceil));
+        self.child.gauges(now, out);
+    }
+}
+
+impl<P: Packet> Configured<P> for Htb<P> {
+    fn build(
+        words: &mut Words<'_>,
+        profile: &Profile,
+        random: &mut Random,
+    ) -> Result<Self, TcError> {
+        let config = Config::read(words, profile)?;
+        // A class without a child discipline gets a pfifo from the kernel.
+        let child = match words.peek() {
+            Some(_) => Any::read(words, profile, random)?,
+            None => Any::build("pfifo", profile, random)?,
+        };
+        Ok(Self::new(config, *profile, child))
+    }
+
+    fn change<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        words: &mut Words<'_>,
+        cx: &mut Context<'_, T>,
+    ) -> Result<(), TcError> {
+        let config = self.config.changed(words, &self.profile)?.0;
+        if words.peek().is_some() {
+            self.child.change_from(now, words, cx)?;
+        }
+        self.set(config);
+        Ok(())
+    }
+
+    fn start(&mut self, now: Time) {
+        self.counted = now;
+        self.ready = now;
+        self.child.start(now);
+    }
+
+    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        self.child.flush(now, cx);
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn describe(&self) -> String {
+        let Config { rate, burst, cburst, mpu, overhead, .. } = self.config;
+        let ceil = self.config.ceil();
+        let size = |given, rate| crate::show::size(self.config.burst_of(given, rate).into());
+        let overhead = if overhead == 0 { String::new() } else { format!(" overhead {overhead}") };
+        format!(
+            "rate {rate}{overhead} ceil {ceil} burst {} mpu {mpu}b cburst {}",
+            size(burst, rate),
+            size(cburst, ceil),
+        )
+    }
+
+    fn child(&self) -> Option<&Any<P>> {
+        Some(&self.child)
+    }
+
+    fn child_mut(&mut self) -> Option<&mut Any<P>> {
+        Some(&mut self.child)
+    }
+}

@@ -1,0 +1,69 @@
+//! What differs between the kernels whose queue disciplines are modelled.
+//!
+//! A stack (`sojourn stacks NAME`) is assembled elsewhere from several such tables; this is the part that
+//! concerns queues. A switch is one field here, one line in each constant below, and a question in the
+//! discipline; nothing compares version numbers anywhere else.
+
+/// How PIE learns the queueing delay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PieEstimator {
+    /// Always from the departure rate and the backlog (Little's law); there is no choice. Linux up to 5.4.
+    DepartureRate,
+    /// From a time stamp in each packet, unless `dq_rate_estimator` asks for the former. Linux 5.5 and later.
+    Timestamp,
+}
+
+/// The switches of one kernel's queue disciplines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Profile {
+    /// The stack's name.
+    pub name: &'static str,
+    /// Timer interrupts a second (`CONFIG_HZ`). PIE's update interval is rounded up to whole ones. 1000 is
+    /// taken throughout, at which every published interval is whole; distributions also use 250, at which
+    /// PIE's default of 15 ms becomes 16 ms.
+    pub hz: u32,
+    /// PIE's delay estimator.
+    pub pie_estimator: PieEstimator,
+    /// fq_codel sets `drop_batch` to the *lesser* of 1 and the value asked for (a slip in
+    /// `net/sched/sch_fq_codel.c` up to 5.5).
+    pub fq_codel_drop_batch_slip: bool,
+    /// fq_codel has `ce_threshold_selector` (5.17 and later).
+    pub fq_codel_ce_threshold_selector: bool,
+}
+
+impl Profile {
+    /// Mainline 7.3, the default.
+    pub const LINUX_7_3: Self = Self {
+        name: "linux-7.3",
+        hz: 1000,
+        pie_estimator: PieEstimator::Timestamp,
+        fq_codel_drop_batch_slip: false,
+        fq_codel_ce_threshold_selector: true,
+    };
+
+    /// Mainline 5.10.
+    pub const LINUX_5_10: Self =
+        Self { name: "linux-5.10", fq_codel_ce_threshold_selector: false, ..Self::LINUX_7_3 };
+
+    /// Mainline 5.4, on which the test kernels of 2020 are built.
+    pub const LINUX_5_4: Self = Self {
+        name: "linux-5.4",
+        pie_estimator: PieEstimator::DepartureRate,
+        fq_codel_drop_batch_slip: true,
+        ..Self::LINUX_5_10
+    };
+
+    /// Every profile, the default first.
+    pub const ALL: &'static [Self] = &[Self::LINUX_7_3, Self::LINUX_5_10, Self::LINUX_5_4];
+
+    /// The profile called `name`.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        Self::ALL.iter().find(|profile| profile.name == name)
+    }
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self::LINUX_7_3
+    }
+}

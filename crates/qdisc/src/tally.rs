@@ -1,0 +1,106 @@
+//! What every discipline counts, and the plain queue that most of them keep.
+
+use crate::{Backlog, Context, Packet, Stats, Telemetry, Why};
+use sojourn_units::{Ecn, Time};
+use std::collections::VecDeque;
+
+/// The counters of tc's first line.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Tally {
+    bytes: u64,
+    packets: u64,
+    dropped: u64,
+}
+
+impl Tally {
+    /// A packet of `len` bytes leaves.
+    #[inline]
+    pub(crate) const fn sent(&mut self, len: u32) {
+        self.bytes += len as u64;
+        self.packets += 1;
+    }
+
+    /// Counts a drop and hands the packet to the telemetry.
+    #[inline]
+    pub(crate) fn drop<P, T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        packet: P,
+        why: Why,
+        cx: &mut Context<'_, T>,
+    ) {
+        self.dropped += 1;
+        cx.telemetry.dropped(now, packet, why);
+    }
+
+    pub(crate) fn stats(&self, backlog: Backlog, own: Vec<(&'static str, f64)>) -> Stats {
+        let Self { bytes, packets, dropped } = *self;
+        Stats { bytes, packets, dropped, overlimits: 0, backlog, own }
+    }
+}
+
+/// Marks `packet` if it is ECN-capable and says whether it now is CE, as `INET_ECN_set_ce` does. A packet that
+/// was CE already counts as marked to the caller, as in the kernel, but is no news to the telemetry.
+#[inline]
+pub(crate) fn mark<P: Packet, T: Telemetry<P>>(
+    now: Time,
+    packet: &mut P,
+    why: Why,
+    cx: &mut Context<'_, T>,
+) -> bool {
+    match packet.ecn() {
+        Ecn::NotEct => false,
+        Ecn::Ce => true,
+        Ecn::Ect0 | Ecn::Ect1 => {
+            packet.set_ecn(Ecn::Ce);
+            cx.telemetry.marked(now, packet, why);
+            true
+        }
+    }
+}
+
+/// Packets in order of arrival, and how many bytes they are.
+#[derive(Clone, Debug)]
+pub(crate) struct Ring<P> {
+    packets: VecDeque<P>,
+    bytes: u64,
+}
+
+impl<P: Packet> Ring<P> {
+    pub(crate) const fn new() -> Self {
+        Self { packets: VecDeque::new(), bytes: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, packet: P) {
+        self.bytes += u64::from(packet.wire_len());
+        self.packets.push_back(packet);
+    }
+
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<P> {
+        let packet = self.packets.pop_front()?;
+        self.bytes -= u64::from(packet.wire_len());
+        Some(packet)
+    }
+
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&P> {
+        self.packets.front()
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> u32 {
+        self.packets.len() as u32
+    }
+
+    #[inline]
+    pub(crate) const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    #[inline]
+    pub(crate) fn backlog(&self) -> Backlog {
+        Backlog { packets: self.len(), bytes: self.bytes }
+    }
+}
