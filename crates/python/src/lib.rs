@@ -1,6 +1,9 @@
 //! The extension module `sojourn._core`: what Python sees of the Rust rooms. No logic lives here.
 
 mod arrow;
+mod engines;
+mod errors;
+mod run;
 
 use pyo3::prelude::*;
 
@@ -10,11 +13,13 @@ mod _core {
     #[pymodule_export]
     use super::arrow::Table;
     #[pymodule_export]
+    use super::run::{Run, run_many};
+    #[pymodule_export]
     use super::version;
 }
 
-/// Sojourn's version.
+/// Sojourn's version: the package's, and a digest of the sources that decide what comes out of a run.
 #[pyfunction]
 const fn version() -> &'static str {
-    env!("CARGO_PKG_VERSION")
+    concat!(env!("CARGO_PKG_VERSION"), "+", env!("SOJOURN_SOURCES"))
 }

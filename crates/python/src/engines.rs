@@ -1,0 +1,10 @@
+//! The engines there are.
+
+use crate::errors::usage_error;
+use pyo3::prelude::*;
+use sojourn_scenario::engine::Engine;
+
+/// The engine of this name.
+pub fn engine(py: Python<'_>, name: &str) -> PyResult<Box<dyn Engine>> {
+    Err(usage_error(py, &format!("there is no engine \"{name}\""), Some("there is sim")))
+}

@@ -1,0 +1,180 @@
+//! Runs: many at once with the GIL released, and the results of one.
+
+use crate::arrow::{Table, import};
+use crate::engines;
+use crate::errors::run_error;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sojourn_scenario::engine::{RunError, WatchMany, run_many as run_many_on};
+use sojourn_scenario::model::Scenario;
+use sojourn_scenario::results::{EngineId, Run as Results, schema};
+use sojourn_units::Span;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// The results of one run: its scenario, the engine that ran it, and its tables.
+#[pyclass(frozen, module = "sojourn._core")]
+pub struct Run {
+    results: Arc<Results>,
+}
+
+#[pymethods]
+impl Run {
+    /// A run whose tables were stored: `tables` maps names to anything with `__arrow_c_stream__`.
+    #[new]
+    fn new(
+        scenario: &str,
+        engine: String,
+        version: String,
+        tables: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let mut read = Vec::new();
+        for (name, table) in tables {
+            let name: String = name.extract()?;
+            let schema = schema::Schema::named(&name)
+                .ok_or_else(|| PyValueError::new_err(format!("there is no table {name}")))?;
+            read.push(import(&table, schema)?);
+        }
+        Ok(Self {
+            results: Arc::new(Results {
+                scenario: parse(scenario)?,
+                engine: EngineId { name: engine, version, detail: String::new() },
+                tables: read,
+                unrecorded: Vec::new(),
+            }),
+        })
+    }
+
+    /// The whole scenario, as JSON.
+    #[getter]
+    fn scenario(&self) -> String {
+        to_json(&self.results.scenario)
+    }
+
+    /// The engine's name, version, and what else its results depend on.
+    #[getter]
+    fn engine(&self) -> (&str, &str, &str) {
+        let engine = &self.results.engine;
+        (&engine.name, &engine.version, &engine.detail)
+    }
+
+    /// The names of its tables.
+    #[getter]
+    fn tables(&self) -> Vec<&'static str> {
+        self.results.tables.iter().map(|t| t.schema().name).collect()
+    }
+
+    /// One of its tables.
+    fn table(&self, name: &str) -> PyResult<Table> {
+        Table::of_run(&self.results, name)
+            .map_err(|e| PyValueError::new_err(e.to_string()))?
+            .ok_or_else(|| PyValueError::new_err(format!("this run has no table {name}")))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Run {}>", self.results.scenario.id())
+    }
+}
+
+/// A scenario from its JSON.
+pub fn parse(scenario: &str) -> PyResult<Scenario> {
+    serde_json::from_str(scenario)
+        .map_err(|e| PyValueError::new_err(format!("this is not a scenario: {e}")))
+}
+
+/// A value as JSON.
+pub fn to_json(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("a value of the model can be written")
+}
+
+/// What the threads that run and the one that watches tell each other.
+#[derive(Default)]
+struct Shared {
+    cancelled: AtomicBool,
+    /// Nanoseconds simulated, by run.
+    simulated: Vec<AtomicU64>,
+}
+
+impl WatchMany for Shared {
+    fn progress(&self, run: usize, simulated: Span) {
+        self.simulated[run].store(simulated.as_nanos(), Ordering::Relaxed);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+}
+
+impl Shared {
+    fn seconds(&self) -> f64 {
+        let nanos = self.simulated.iter().map(|s| s.load(Ordering::Relaxed)).sum();
+        Span::from_nanos(nanos).as_secs_f64()
+    }
+}
+
+/// Runs every scenario (JSON) on up to `threads` threads, the GIL released.
+///
+/// `on_done(index, run)` gets each result as soon as it is there and `on_progress(seconds)` the simulated seconds
+/// of all runs together, some ten times a second; both are called on the calling thread. The first error, one of
+/// a callback or an interrupt ends the runs under way, hands out what had finished, and is raised.
+#[pyfunction]
+#[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None))]
+pub fn run_many(
+    py: Python<'_>,
+    scenarios: Vec<String>,
+    engine: &str,
+    threads: usize,
+    on_done: &Bound<'_, PyAny>,
+    on_progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<()> {
+    let engine = engines::engine(py, engine)?;
+    let scenarios = scenarios.iter().map(|s| parse(s)).collect::<PyResult<Vec<_>>>()?;
+    let shared = Shared {
+        simulated: scenarios.iter().map(|_| AtomicU64::new(0)).collect(),
+        ..Shared::default()
+    };
+    // Bounded, so that results wait in the threads that made them rather than fill the memory.
+    let (sender, receiver) = sync_channel(threads.max(1));
+    // Only this thread listens; the lock is what lets it do so with the GIL released.
+    let receiver = Mutex::new(receiver);
+    std::thread::scope(|scope| {
+        let (engine, shared, runs) = (&*engine, &shared, &scenarios);
+        scope.spawn(move || {
+            run_many_on(engine, runs, threads, shared, &|index, result| {
+                shared.progress(index, runs[index].length());
+                // Nobody listens any more only after a cancellation.
+                let _ = sender.send((index, result));
+            });
+        });
+        let mut failure: Option<PyErr> = None;
+        loop {
+            let next = py.detach(|| {
+                let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
+                receiver.recv_timeout(Duration::from_millis(80))
+            });
+            let outcome = match next {
+                Ok((_, Err(RunError::Cancelled))) if failure.is_some() => Ok(()),
+                Ok((index, Err(error))) => Err(run_error(error, &scenarios[index].id())),
+                Ok((index, Ok(results))) => {
+                    let run = Run { results: Arc::new(results) };
+                    on_done.call1((index, run)).map(drop)
+                }
+                Err(RecvTimeoutError::Timeout) => Ok(()),
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            let outcome =
+                outcome.and_then(|()| py.check_signals()).and_then(|()| match on_progress {
+                    Some(call) if failure.is_none() => call.call1((shared.seconds(),)).map(drop),
+                    _ => Ok(()),
+                });
+            if let Err(error) = outcome {
+                shared.cancelled.store(true, Ordering::Relaxed);
+                failure.get_or_insert(error);
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    })
+}
