@@ -57,10 +57,12 @@ macro_rules! disciplines {
 
 disciplines! {
     Bfifo(crate::fifo::Bfifo<P>) crate::fifo::BFIFO;
+    Codel(crate::codel::Codel<P>) crate::codel::INFO;
     FqCodel(crate::fq_codel::FqCodel<P>) crate::fq_codel::INFO;
     Htb(Htb<P>) crate::htb::INFO;
     Netem(crate::Netem<P>) crate::netem::INFO;
     Pfifo(crate::fifo::Pfifo<P>) crate::fifo::PFIFO;
+    Pie(crate::pie::Pie<P>) crate::pie::INFO;
 }
 
 impl<P: Packet> Any<P> {

@@ -13,6 +13,7 @@
 //! their options, defaults, statistics and sources ([`table`]), as the kernel of a [`Profile`] has them.
 
 mod any;
+pub mod codel;
 mod codel_law;
 mod configured;
 pub mod fifo;
@@ -20,6 +21,7 @@ pub mod fq_codel;
 pub mod htb;
 pub mod netem;
 pub mod packet;
+pub mod pie;
 pub mod profile;
 pub mod show;
 pub mod table;

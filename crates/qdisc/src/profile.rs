@@ -24,6 +24,8 @@ pub struct Profile {
     pub hz: u32,
     /// PIE's delay estimator.
     pub pie_estimator: PieEstimator,
+    /// Bits of PIE's probability: 64, or 56 since 5.6.
+    pub pie_probability_bits: u32,
     /// fq_codel sets `drop_batch` to the *lesser* of 1 and the value asked for (a slip in
     /// `net/sched/sch_fq_codel.c` up to 5.5).
     pub fq_codel_drop_batch_slip: bool,
@@ -37,6 +39,7 @@ impl Profile {
         name: "linux-7.3",
         hz: 1000,
         pie_estimator: PieEstimator::Timestamp,
+        pie_probability_bits: 56,
         fq_codel_drop_batch_slip: false,
         fq_codel_ce_threshold_selector: true,
     };
@@ -49,6 +52,7 @@ impl Profile {
     pub const LINUX_5_4: Self = Self {
         name: "linux-5.4",
         pie_estimator: PieEstimator::DepartureRate,
+        pie_probability_bits: 64,
         fq_codel_drop_batch_slip: true,
         ..Self::LINUX_5_10
     };

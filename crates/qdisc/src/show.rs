@@ -48,7 +48,7 @@ pub fn show(info: &Discipline, configuration: &str, stats: &Stats) -> String {
     let mut line = None;
     for (counter, &(name, number)) in info.counters.iter().zip(own) {
         debug_assert_eq!(counter.name, name, "statistics come in the table's order");
-        if counter.shown == Shown::NonZero && number == 0.0 {
+        if matches!(counter.shown, Shown::NonZero | Shown::Flag) && number == 0.0 {
             continue;
         }
         let colon = if counter.shown == Shown::Colon { ":" } else { "" };
@@ -60,8 +60,10 @@ pub fn show(info: &Discipline, configuration: &str, stats: &Stats) -> String {
         };
         let lead = if line.is_none() { &lead[1..] } else { lead };
         line = Some(counter.line);
-        write!(text, "{lead}{name}{colon} {}", value(number, counter.unit))
-            .expect("a string takes everything");
+        write!(text, "{lead}{name}{colon}").expect("a string takes everything");
+        if counter.shown != Shown::Flag {
+            write!(text, " {}", value(number, counter.unit)).expect("a string takes everything");
+        }
     }
     if line.is_some() {
         text.push('\n');

@@ -354,6 +354,8 @@ pub enum Shown {
     NonZero,
     /// Always, behind its name and a colon.
     Colon,
+    /// When it is not zero, the name alone.
+    Flag,
 }
 
 /// Something of a controller's state that the recorder samples.

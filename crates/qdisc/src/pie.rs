@@ -1,0 +1,597 @@
+//! `pie`: drops or marks on arrival with a probability that a proportional-integral controller steers towards
+//! a target delay.
+//!
+//! Source: RFC 8033 and Linux: `net/sched/sch_pie.c` of 5.4; the same and `include/net/pie.h` of 5.10 to 7.3.
+//! The controller runs every `tupdate`, for the first time half a second after the queue is made. All its
+//! arithmetic is the kernel's, in integers: probabilities are fractions of 2^64 (5.4) or 2^56 (later), times
+//! are ticks of 64 ns, wide enough or not. In 5.4 it is not: a gain times a delay that jumps by more than
+//! 0.4 s overflows and comes out negative.
+//!
+//! Two ways to know the delay ([`PieEstimator`]): backlog over the measured departure rate, or the sojourn
+//! time of the last packet that left.
+//!
+//! Invariants: order of arrival; no early drop during the burst allowance (150 ms), nor with less than two
+//! full packets held, nor while the delay is below half the target and the probability below 20 %; decisions
+//! are spaced out (RFC 8033 §5.5): none before the probabilities since the last add up to 0.85, one for
+//! certain at 8.5. Where Linux differs from the RFC, Linux is followed.
+
+use crate::configured::Configured;
+use crate::profile::PieEstimator;
+use crate::table::{
+    self, Discipline, Gauge, Given, Kind, OptionSpec, Preset, Settings, Shown, Unit, ValueSpec,
+    counter,
+};
+use crate::tally::{Ring, Tally, mark};
+use crate::words::{TcError, Words};
+use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use sojourn_units::{Random, Span, Time};
+
+const GAIN: &[ValueSpec] = &[ValueSpec {
+    name: "SIXTEENTHS",
+    kind: Kind::Count { unit: "sixteenths of a hertz", min: 0, max: 32 },
+    optional: false,
+}];
+
+/// The table of `pie`.
+pub const INFO: Discipline = Discipline {
+    name: "pie",
+    summary: "one queue whose early drops or marks a proportional-integral controller steers",
+    source: "RFC 8033; Linux 5.4 to 7.3, net/sched/sch_pie.c, include/net/pie.h",
+    options: &[
+        OptionSpec {
+            name: "limit",
+            values: table::PACKETS,
+            preset: Preset::Is("1000"),
+            doc: "packets held at most; one that arrives beyond is refused",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "target",
+            values: table::TIME,
+            preset: Preset::Is("15ms"),
+            doc: "delay that the controller aims at",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "tupdate",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Is("15ms"),
+            doc: "time between updates of the probability, rounded up to whole timer ticks",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "alpha",
+            values: GAIN,
+            preset: Preset::Is("2"),
+            doc: "gain on the distance from target: 2 is 0.125 Hz",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "beta",
+            values: GAIN,
+            preset: Preset::Is("20"),
+            doc: "gain on the change of the delay: 20 is 1.25 Hz",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "ecn",
+            off: Some("noecn"),
+            preset: Preset::Is("noecn"),
+            doc: "mark ECN-capable packets instead of dropping them while the probability is at most 10 %",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "bytemode",
+            off: Some("nobytemode"),
+            preset: Preset::Is("nobytemode"),
+            doc: "scale the probability by a packet's length over the MTU",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "dq_rate_estimator",
+            off: Some("no_dq_rate_estimator"),
+            preset: Preset::Is("no_dq_rate_estimator"),
+            doc: "know the delay from the departure rate; linux-5.4 always does",
+            known: Some(|profile| matches!(profile.pie_estimator, PieEstimator::Timestamp)),
+            ..OptionSpec::BASE
+        },
+    ],
+    counters: &[
+        counter("prob", Unit::Probability, 0, Shown::Always, "drop probability"),
+        counter("delay", Unit::Seconds, 0, Shown::Always, "delay as last estimated"),
+        counter(
+            "avg_dq_rate",
+            Unit::BytesPerSecond,
+            0,
+            Shown::NonZero,
+            "departure rate, where it is estimated",
+        ),
+        counter("pkts_in", Unit::Count, 1, Shown::Always, "packets taken"),
+        counter("overlimit", Unit::Count, 1, Shown::Always, "packets refused at the limit"),
+        counter("dropped", Unit::Count, 1, Shown::Always, "packets dropped, early or at the limit"),
+        counter("maxq", Unit::Count, 1, Shown::Always, "most packets held when one arrived"),
+        counter("ecn_mark", Unit::Count, 1, Shown::Always, "packets marked"),
+    ],
+    gauges: &[
+        Gauge { name: "prob", unit: Unit::Probability, doc: "drop probability" },
+        Gauge { name: "delay", unit: Unit::Seconds, doc: "delay as last estimated" },
+        Gauge {
+            name: "avg_dq_rate",
+            unit: Unit::BytesPerSecond,
+            doc: "departure rate, where it is estimated; 0 before the first estimate",
+        },
+        Gauge {
+            name: "accu_prob",
+            unit: Unit::Count,
+            doc: "probabilities added up since the last decision, 0 to 8.5",
+        },
+        Gauge { name: "burst_time", unit: Unit::Seconds, doc: "burst allowance left" },
+    ],
+    classful: false,
+};
+
+/// The scheduler's time in ticks of 64 ns (`psched_time_t`).
+type Ticks = u64;
+const TICKS_PER_SEC: u64 = 15_625_000;
+/// 150 ms.
+const BURST_ALLOWANCE: Ticks = 150_000_000 >> 6;
+/// Bytes held from which the departure rate is measured, and over which.
+const QUEUE_THRESHOLD: u64 = 16_384;
+/// The departure rate is kept in 256ths of a byte per tick.
+const RATE_SCALE: u32 = 8;
+/// `psched_mtu` of an Ethernet device.
+const MTU: u32 = 1514;
+/// From creation to the first update.
+const FIRST_UPDATE: Span = Span::from_millis(500);
+
+const fn ticks(time: Time) -> Ticks {
+    time.as_nanos() >> 6
+}
+
+/// As the kernel reports delays: whole microseconds of a 32-bit number of nanoseconds.
+fn seconds(ticks: Ticks) -> f64 {
+    f64::from((ticks << 6) as u32 / 1_000) / 1e6
+}
+
+#[derive(Clone, Debug)]
+struct Config {
+    limit: u32,
+    target: Ticks,
+    target_shown: Span,
+    tupdate: Span,
+    alpha: u32,
+    beta: u32,
+    ecn: bool,
+    bytemode: bool,
+    by_rate: bool,
+    hz: u64,
+}
+
+impl Settings for Config {
+    const INFO: &'static Discipline = &INFO;
+    const CHANGE_STARTS_AFRESH: bool = false;
+
+    fn blank(profile: &Profile) -> Self {
+        Self {
+            limit: 0,
+            target: 0,
+            target_shown: Span::ZERO,
+            tupdate: Span::ZERO,
+            alpha: 0,
+            beta: 0,
+            ecn: false,
+            bytemode: false,
+            by_rate: matches!(profile.pie_estimator, PieEstimator::DepartureRate),
+            hz: profile.hz.into(),
+        }
+    }
+
+    fn set(&mut self, given: &Given) {
+        // tc hands times over in whole microseconds.
+        let micros = || given.span().as_micros();
+        match given.name {
+            "limit" => self.limit = given.number(),
+            "target" => {
+                self.target = (micros() * 1_000) >> 6;
+                self.target_shown = Span::from_micros(micros());
+            }
+            "tupdate" => {
+                let jiffies = (micros() * self.hz).div_ceil(1_000_000);
+                self.tupdate = Span::from_nanos(jiffies * 1_000_000_000 / self.hz);
+            }
+            "alpha" => self.alpha = given.number(),
+            "beta" => self.beta = given.number(),
+            "ecn" => self.ecn = given.on,
+            "bytemode" => self.bytemode = given.on,
+            "dq_rate_estimator" => self.by_rate = given.on,
+            name => unreachable!("{name} is in the table"),
+        }
+    }
+}
+
+/// A departure rate being measured.
+#[derive(Clone, Copy, Debug)]
+struct Cycle {
+    since: Ticks,
+    bytes: u64,
+}
+
+/// The controller and its estimators (`struct pie_vars`).
+#[derive(Clone, Debug)]
+struct Controller {
+    /// Certainty, in the kernel's fraction: 2^64 - 1 or 2^56 - 1.
+    one: u64,
+    prob: u64,
+    /// Probabilities since the last decision. 5.4 keeps its overflows apart, which is the same number.
+    accu_prob: u128,
+    burst_time: Ticks,
+    qdelay: Ticks,
+    qdelay_old: Ticks,
+    /// When the last packet left, if any did since the state was reset.
+    left: Option<Ticks>,
+    cycle: Option<Cycle>,
+    avg_dq_rate: u32,
+}
+
+impl Controller {
+    const fn new(profile: &Profile) -> Self {
+        Self {
+            one: u64::MAX >> (64 - profile.pie_probability_bits),
+            prob: 0,
+            accu_prob: 0,
+            burst_time: BURST_ALLOWANCE,
+            qdelay: 0,
+            qdelay_old: 0,
+            left: None,
+            cycle: None,
+            avg_dq_rate: 0,
+        }
+    }
+
+    /// Back to the beginning, except for delays and probability (`pie_vars_init`).
+    const fn reset(&mut self) {
+        self.burst_time = BURST_ALLOWANCE;
+        self.left = None;
+        self.accu_prob = 0;
+        self.cycle = None;
+        self.avg_dq_rate = 0;
+    }
+
+    /// Whether the packet is to be dropped or marked (`pie_drop_early`). `held` excludes it.
+    #[inline]
+    fn signals(&mut self, config: &Config, held: u64, len: u32, random: &mut Random) -> bool {
+        if self.burst_time > 0
+            || (self.qdelay < config.target / 2 && self.prob < self.one / 5)
+            || held < 2 * u64::from(MTU)
+        {
+            return false;
+        }
+        let prob = if config.bytemode && len <= MTU {
+            u64::from(len) * (self.prob / u64::from(MTU))
+        } else {
+            self.prob
+        };
+        if prob == 0 {
+            self.accu_prob = 0;
+        }
+        self.accu_prob += u128::from(prob);
+        if self.accu_prob < u128::from(self.one / 100 * 85) {
+            return false;
+        }
+        if self.is_certain() {
+            return true;
+        }
+        let signals = random.next_u64() >> self.one.leading_zeros() < prob;
+        if signals {
+            self.accu_prob = 0;
+        }
+        signals
+    }
+
+    /// Whether the probabilities have added up to 8.5.
+    fn is_certain(&self) -> bool {
+        if self.one == u64::MAX {
+            // 5.4 counts overflows and looks for exactly eight.
+            self.accu_prob >> 64 == 8 && self.accu_prob as u64 >= u64::MAX / 2
+        } else {
+            self.accu_prob >= u128::from(self.one / 2 * 17)
+        }
+    }
+
+    /// A packet stamped `stamp` leaves, and `held` bytes stay (`pie_process_dequeue`).
+    #[inline]
+    fn on_departure(&mut self, by_rate: bool, now: Ticks, stamp: Ticks, len: u32, held: u64) {
+        let elapsed = if by_rate {
+            self.measure(now, len, held)
+        } else {
+            let elapsed = self.left.map_or(0, |left| now - left) as u32;
+            self.left = Some(now);
+            self.qdelay = if held == 0 { 0 } else { now - stamp };
+            elapsed
+        };
+        self.burst_time = self.burst_time.saturating_sub(elapsed.into());
+    }
+
+    /// Goes on with the measurement of the departure rate; how long the cycle took if it is complete.
+    fn measure(&mut self, now: Ticks, len: u32, held: u64) -> u32 {
+        if self.cycle.is_none() && held >= QUEUE_THRESHOLD {
+            self.cycle = Some(Cycle { since: now, bytes: 0 });
+        }
+        let Some(cycle) = &mut self.cycle else { return 0 };
+        cycle.bytes += u64::from(len);
+        let elapsed = (now - cycle.since) as u32;
+        if cycle.bytes < QUEUE_THRESHOLD || elapsed == 0 {
+            return 0;
+        }
+        let rate = ((cycle.bytes << RATE_SCALE) as u32) / elapsed;
+        self.avg_dq_rate = match self.avg_dq_rate {
+            0 => rate,
+            average => average - (average >> 3) + (rate >> 3),
+        };
+        self.cycle = (held >= QUEUE_THRESHOLD).then_some(Cycle { since: now, bytes: 0 });
+        elapsed
+    }
+
+    /// The update that comes every `tupdate`, with `held` bytes (`pie_calculate_probability`).
+    fn update(&mut self, config: &Config, held: u64) {
+        let held = held as u32;
+        let (qdelay, qdelay_old) = if config.by_rate {
+            self.qdelay_old = self.qdelay;
+            let now = (held << RATE_SCALE).checked_div(self.avg_dq_rate).unwrap_or(0);
+            (Ticks::from(now), self.qdelay)
+        } else {
+            (self.qdelay, self.qdelay_old)
+        };
+        // Something held but no delay: too little to know anything.
+        let mut may_decay = qdelay != 0 || held == 0;
+
+        let (alpha, beta) = self.gains(config);
+        let delta = alpha
+            .wrapping_mul(qdelay.wrapping_sub(config.target))
+            .wrapping_add(beta.wrapping_mul(qdelay.wrapping_sub(qdelay_old)))
+            .cast_signed();
+        // At most 2 % at a time once there is much.
+        let two_percent = (self.one / 50).cast_signed();
+        let delta = if delta > two_percent && self.prob >= self.one / 10 {
+            (self.one / 100 * 2).cast_signed()
+        } else {
+            delta
+        };
+        // RFC 8033 §5.1's way out of a delay above 250 ms.
+        let is_high = qdelay > 250_000_000 >> 6;
+        let delta = if is_high { delta.wrapping_add(two_percent) } else { delta };
+
+        let old = self.prob;
+        self.prob = old.wrapping_add_signed(delta);
+        if delta > 0 {
+            // The kernel asks whether 64 bits overflowed. A fraction of 2^56 does not do that for long: from
+            // 5.10 the probability winds up beyond certainty while an unresponsive load lasts.
+            if self.prob < old {
+                self.prob = self.one;
+                may_decay = false;
+            }
+        } else if self.prob > old {
+            self.prob = 0;
+        }
+        if qdelay == 0 && qdelay_old == 0 && may_decay {
+            self.prob -= self.prob / 64;
+        }
+        self.qdelay = qdelay;
+        let half = config.target / 2;
+        if self.qdelay < half
+            && self.qdelay_old < half
+            && self.prob == 0
+            && (!config.by_rate || self.avg_dq_rate > 0)
+        {
+            self.reset();
+        }
+        if !config.by_rate {
+            self.qdelay_old = qdelay;
+        }
+    }
+
+    /// The gains per tick, less the smaller the probability (RFC 8033 §5.2): a half below 10 %, and a quarter
+    /// of that for each decade further down to a millionth.
+    fn gains(&self, config: &Config) -> (u64, u64) {
+        let per_tick = |gain: u32| (u64::from(gain) * (self.one / TICKS_PER_SEC)) >> 4;
+        let mut shift = 0;
+        if self.prob < self.one / 10 {
+            shift = 1;
+            let mut power = 100;
+            while power <= 1_000_000 && self.prob < self.one / power {
+                shift += 2;
+                power *= 10;
+            }
+        }
+        (per_tick(config.alpha) >> shift, per_tick(config.beta) >> shift)
+    }
+}
+
+/// One queue under PIE.
+#[derive(Clone, Debug)]
+pub struct Pie<P> {
+    config: Config,
+    profile: Profile,
+    ring: Ring<P>,
+    controller: Controller,
+    next_update: Time,
+    packets_in: u64,
+    overlimit: u64,
+    dropped: u64,
+    maxq: u32,
+    ecn_mark: u64,
+    tally: Tally,
+}
+
+impl<P: Packet> Pie<P> {
+    #[inline]
+    fn take(&mut self, now: Time, mut packet: P) {
+        packet.set_stamp(now);
+        self.packets_in += 1;
+        self.maxq = self.maxq.max(self.ring.len());
+        self.ring.push(packet);
+    }
+
+    /// The controller may go beyond certainty (see [`Controller::update`]); a report does not.
+    fn probability(&self) -> f64 {
+        (self.controller.prob as f64 / self.controller.one as f64).min(1.0)
+    }
+
+    /// In bytes per second, as the kernel computes it: in 32 bits, which overflow from 2.2 Gbit/s.
+    fn departure_rate(&self) -> f64 {
+        let rate = (u64::from(self.controller.avg_dq_rate) * TICKS_PER_SEC) >> RATE_SCALE;
+        if self.config.by_rate { f64::from(rate as u32) } else { 0.0 }
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Pie<P> {
+    #[inline]
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
+        let (held, len) = (self.ring.backlog(), packet.wire_len());
+        let why = if held.packets >= self.config.limit {
+            self.overlimit += 1;
+            Why::Tail
+        } else if !self.controller.signals(&self.config, held.bytes, len, cx.random) {
+            self.take(now, packet);
+            return;
+        } else if self.config.ecn
+            && self.controller.prob <= self.controller.one / 10
+            && mark(now, &mut packet, Why::Early, cx)
+        {
+            // A certain decision that ends in a mark leaves the sum where it is, so that the next is
+            // certain too, until something is dropped: the kernel's way.
+            self.ecn_mark += 1;
+            self.take(now, packet);
+            return;
+        } else {
+            Why::Early
+        };
+        self.dropped += 1;
+        self.controller.accu_prob = 0;
+        self.tally.drop(now, packet, why, cx);
+    }
+
+    #[inline]
+    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, _cx: &mut Context<'_, T>) -> Dequeued<P> {
+        let Some(packet) = self.ring.pop() else { return Dequeued::Empty };
+        let len = packet.wire_len();
+        self.tally.sent(len);
+        self.controller.on_departure(
+            self.config.by_rate,
+            ticks(now),
+            ticks(packet.stamp()),
+            len,
+            self.ring.bytes(),
+        );
+        Dequeued::Packet(packet)
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.next_update)
+    }
+
+    fn on_timer<T: Telemetry<P>>(&mut self, now: Time, _cx: &mut Context<'_, T>) {
+        if now >= self.next_update {
+            self.controller.update(&self.config, self.ring.bytes());
+            self.next_update = now + self.config.tupdate;
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+
+    fn stats(&self) -> Stats {
+        let own = vec![
+            ("prob", self.probability()),
+            ("delay", seconds(self.controller.qdelay)),
+            ("avg_dq_rate", self.departure_rate()),
+            ("pkts_in", self.packets_in as f64),
+            ("overlimit", self.overlimit as f64),
+            ("dropped", self.dropped as f64),
+            ("maxq", f64::from(self.maxq)),
+            ("ecn_mark", self.ecn_mark as f64),
+        ];
+        self.tally.stats(self.ring.backlog(), own)
+    }
+
+    fn gauges(&self, _now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        out("prob", self.probability());
+        out("delay", seconds(self.controller.qdelay));
+        out("avg_dq_rate", self.departure_rate());
+        out("accu_prob", self.controller.accu_prob as f64 / self.controller.one as f64);
+        out("burst_time", seconds(self.controller.burst_time));
+    }
+}
+
+impl<P: Packet> Configured<P> for Pie<P> {
+    fn build(
+        words: &mut Words<'_>,
+        profile: &Profile,
+        _random: &mut Random,
+    ) -> Result<Self, TcError> {
+        Ok(Self {
+            config: Config::read(words, profile)?,
+            profile: *profile,
+            ring: Ring::new(),
+            controller: Controller::new(profile),
+            next_update: Time::ZERO + FIRST_UPDATE,
+            packets_in: 0,
+            overlimit: 0,
+            dropped: 0,
+            maxq: 0,
+            ecn_mark: 0,
+            tally: Tally::default(),
+        })
+    }
+
+    fn change<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        words: &mut Words<'_>,
+        cx: &mut Context<'_, T>,
+    ) -> Result<(), TcError> {
+        self.config = self.config.changed(words, &self.profile)?.0;
+        while self.ring.len() > self.config.limit {
+            let Some(packet) = self.ring.pop() else { break };
+            self.tally.drop(now, packet, Why::Overlimit, cx);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, now: Time) {
+        self.next_update = now + FIRST_UPDATE;
+    }
+
+    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        while let Some(packet) = self.ring.pop() {
+            self.tally.drop(now, packet, Why::Flushed, cx);
+        }
+        self.controller.reset();
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn describe(&self) -> String {
+        let Config { limit, target_shown, tupdate, alpha, beta, ecn, bytemode, by_rate, .. } =
+            &self.config;
+        let mut text = format!(
+            "limit {limit}p target {target_shown} tupdate {tupdate} alpha {alpha} beta {beta}"
+        );
+        let choosable = matches!(self.profile.pie_estimator, PieEstimator::Timestamp);
+        for (on, word) in [
+            (*ecn, " ecn"),
+            (*bytemode, " bytemode"),
+            (*by_rate && choosable, " dq_rate_estimator"),
+        ] {
+            if on {
+                text.push_str(word);
+            }
+        }
+        text
+    }
+}
