@@ -1,0 +1,159 @@
+//! Congestion controls, one file each. A control sees what a Linux one sees (`struct tcp_congestion_ops`) and
+//! owns the window, its threshold and, if it wants to, the pacing rate. Recovery, RTT and ECN feedback are the
+//! sender's.
+//!
+//! To add one: write its file, and one line in [`controls!`] below.
+
+mod cubic;
+mod hystart;
+mod reno;
+
+pub use cubic::Cubic;
+pub use hystart::HyStart;
+pub use reno::Reno;
+
+use crate::stack::Switches;
+use crate::tcb::{CaState, Tcb};
+
+/// Lowest window and threshold, in segments, that any control here sets.
+pub const MIN_CWND: u32 = 2;
+
+/// What an ACK newly acknowledged, as `pkts_acked` tells it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AckSample {
+    /// Segments acknowledged cumulatively by this ACK.
+    pub acked: u32,
+    /// RTT of the newest of them in microseconds; `None` when only retransmissions were acknowledged.
+    pub rtt_us: Option<u32>,
+}
+
+/// Things that happen to a connection besides ACKs (`enum tcp_ca_event`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// The first transmission after all had been acknowledged.
+    TxStart {
+        /// Time since the last transmission, in ticks.
+        idle_jiffies: u32,
+    },
+    /// A reduction for ECN-Echo or loss is complete.
+    CompleteCwr,
+    /// The retransmission timer fired.
+    Loss,
+}
+
+/// A congestion control. The defaults are the kernel's.
+pub trait CongestionControl {
+    /// The connection is established.
+    fn init(&mut self, _tcb: &mut Tcb) {}
+
+    /// A reduction begins: the new threshold, at least [`MIN_CWND`].
+    fn ssthresh(&mut self, tcb: &Tcb) -> u32;
+
+    /// `acked` segments were delivered while nothing was wrong: grow.
+    fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32);
+
+    /// An ACK acknowledged new data.
+    fn pkts_acked(&mut self, _tcb: &mut Tcb, _sample: AckSample) {}
+
+    /// The state of recovery is about to become `state`.
+    fn set_state(&mut self, _tcb: &mut Tcb, _state: CaState) {}
+
+    /// Something happened.
+    fn event(&mut self, _tcb: &mut Tcb, _event: Event) {}
+
+    /// The last reduction was for nothing: the window to go back to.
+    fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
+        tcb.cwnd.max(tcb.prior_cwnd)
+    }
+
+    /// The control's own numbers, for the recorder's step.
+    fn gauges(&self, _tcb: &Tcb, _out: &mut dyn FnMut(&'static str, f64)) {}
+}
+
+/// Slow start (`tcp_slow_start`): one segment for each acknowledged, up to the threshold; returns what is left.
+#[inline]
+pub fn slow_start(tcb: &mut Tcb, acked: u32) -> u32 {
+    let cwnd = (tcb.cwnd + acked).min(tcb.ssthresh);
+    let left = acked - (cwnd - tcb.cwnd);
+    tcb.cwnd = cwnd.min(tcb.cwnd_clamp);
+    left
+}
+
+/// Additive increase of one segment for every `w` acknowledged (`tcp_cong_avoid_ai`).
+#[inline]
+pub fn additive_increase(tcb: &mut Tcb, w: u32, acked: u32) {
+    if tcb.cwnd_count >= w {
+        tcb.cwnd_count = 0;
+        tcb.cwnd += 1;
+    }
+    tcb.cwnd_count += acked;
+    if tcb.cwnd_count >= w {
+        let whole = tcb.cwnd_count / w;
+        tcb.cwnd_count -= whole * w;
+        tcb.cwnd += whole;
+    }
+    tcb.cwnd = tcb.cwnd.min(tcb.cwnd_clamp);
+}
+
+/// A congestion control's description, for lists, help and docs.
+#[derive(Clone, Copy, Debug)]
+pub struct Info {
+    /// Its name, as Linux has it.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// Where it is specified.
+    pub source: &'static str,
+    /// The numbers it reports at each step: name, unit, meaning.
+    pub gauges: &'static [(&'static str, &'static str, &'static str)],
+}
+
+macro_rules! controls {
+    ($($variant:ident($type:ty)),* $(,)?) => {
+        /// Any of the congestion controls; dispatch without a table of pointers.
+        #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
+        pub enum Any { $(#[doc = concat!("See [`", stringify!($type), "`].")] $variant($type)),* }
+
+        /// Every control there is.
+        pub const CONTROLS: &[&Info] = &[$(&<$type>::INFO),*];
+
+        impl Any {
+            /// The control of this name, as the stack has it.
+            pub fn named(name: &str, switches: &Switches) -> Option<Self> {
+                $(if name == <$type>::INFO.name { return Some(Self::$variant(<$type>::new(switches))); })*
+                None
+            }
+        }
+
+        impl CongestionControl for Any {
+            #[inline]
+            fn init(&mut self, tcb: &mut Tcb) { match self { $(Self::$variant(c) => c.init(tcb)),* } }
+            #[inline]
+            fn ssthresh(&mut self, tcb: &Tcb) -> u32 { match self { $(Self::$variant(c) => c.ssthresh(tcb)),* } }
+            #[inline]
+            fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32) {
+                match self { $(Self::$variant(c) => c.cong_avoid(tcb, acked)),* }
+            }
+            #[inline]
+            fn pkts_acked(&mut self, tcb: &mut Tcb, sample: AckSample) {
+                match self { $(Self::$variant(c) => c.pkts_acked(tcb, sample)),* }
+            }
+            fn set_state(&mut self, tcb: &mut Tcb, state: CaState) {
+                match self { $(Self::$variant(c) => c.set_state(tcb, state)),* }
+            }
+            fn event(&mut self, tcb: &mut Tcb, event: Event) {
+                match self { $(Self::$variant(c) => c.event(tcb, event)),* }
+            }
+            fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 { match self { $(Self::$variant(c) => c.undo_cwnd(tcb)),* } }
+            fn gauges(&self, tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
+                match self { $(Self::$variant(c) => c.gauges(tcb, out)),* }
+            }
+        }
+    };
+}
+
+controls! {
+    Cubic(Cubic),
+    Reno(Reno),
+}

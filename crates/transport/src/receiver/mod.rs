@@ -1,0 +1,325 @@
+//! The receiving half of a Linux TCP connection, without I/O: reassembly, SACK blocks (RFC 2018, RFC 2883),
+//! when to acknowledge (`__tcp_ack_snd_check` in `net/ipv4/tcp_input.c`), and the echo of ECN marks (RFC 3168).
+//!
+//! The application reads at once. Every segment is acknowledged on its own or with the next one: the host
+//! merges nothing (GRO off, as in the published test beds).
+
+mod delayed_ack;
+mod reassembly;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use crate::segment::{Ack, Block, Data, Handshake, SACK_BLOCKS, Seq, before};
+use crate::stack::Switches;
+use delayed_ack::DelayedAck;
+use reassembly::{Arrival, Reassembly};
+use sojourn_units::{Ecn, Span, Time};
+use window::Window;
+
+/// Duplicate ACKs sent at once before SACKs are compressed (`TCP_FASTRETRANS_THRESH`).
+const DUPLICATES_AT_ONCE: u32 = 3;
+/// Most ACKs that one compressed ACK stands for (`net.ipv4.tcp_comp_sack_nr`).
+const COMPRESSED_MOST: u32 = 44;
+/// Longest that a compressed ACK waits (`net.ipv4.tcp_comp_sack_delay_ns`).
+const COMPRESSED_WAIT: Span = Span::from_millis(1);
+
+/// How the receive window is managed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WindowPolicy {
+    /// The kernel's autotuning within the stack's `tcp_rmem`.
+    Autotuned,
+    /// A constant window of this many bytes.
+    Fixed(u32),
+}
+
+/// A TCP receiver.
+#[derive(Clone, Debug)]
+pub struct Receiver {
+    next: Seq,
+    reassembly: Reassembly,
+    /// Blocks to report, most recent first.
+    recent: [Block; SACK_BLOCKS + 1],
+    recent_len: usize,
+    duplicate: Option<Block>,
+    delayed: DelayedAck,
+    window: Window,
+    /// What the last ACK acknowledged (`rcv_wup`, by segments).
+    last_acked: Seq,
+    ecn: bool,
+    /// ECE is set on every ACK until the sender says CWR.
+    demand_cwr: bool,
+    /// ECT has been seen on data.
+    seen_ect: bool,
+    compressed: u32,
+    compress_at: Time,
+    duplicates: u32,
+    duplicates_at: Seq,
+    compressed_sack_percent: u64,
+    mss: u32,
+    tsecr: u32,
+    clock_offset_ms: u32,
+    delivered_bytes: u64,
+    ce_packets: u64,
+}
+
+impl Receiver {
+    /// A listening receiver of this stack; `clock_offset_ms` is added to its timestamp clock.
+    pub fn new(mss: u32, policy: WindowPolicy, switches: &Switches, clock_offset_ms: u32) -> Self {
+        Self {
+            next: 0,
+            reassembly: Reassembly::default(),
+            recent: [Block::default(); SACK_BLOCKS + 1],
+            recent_len: 0,
+            duplicate: None,
+            delayed: DelayedAck::new(switches.hz),
+            window: Window::new(policy, mss, switches),
+            last_acked: 0,
+            ecn: false,
+            demand_cwr: false,
+            seen_ect: false,
+            compressed: 0,
+            compress_at: Time::NEVER,
+            duplicates: 0,
+            duplicates_at: 0,
+            compressed_sack_percent: u64::from(switches.compressed_sack_percent),
+            mss,
+            tsecr: 0,
+            clock_offset_ms,
+            delivered_bytes: 0,
+            ce_packets: 0,
+        }
+    }
+
+    /// Answers a SYN. ECN is accepted whenever it is asked for (`tcp_ecn` 1 or 2), unless the SYN itself was
+    /// marked CE, which asks for nothing sane.
+    pub fn on_syn(&mut self, now: Time, syn: &Handshake) -> Handshake {
+        self.ecn = syn.ece && syn.cwr;
+        self.tsecr = syn.tsval;
+        Handshake {
+            ece: self.ecn,
+            cwr: false,
+            tsval: self.clock_ms(now),
+            tsecr: syn.tsval,
+            window: self.window.initial(),
+        }
+    }
+
+    /// Payload bytes handed to the application, in order.
+    pub fn delivered_bytes(&self) -> u64 {
+        self.delivered_bytes
+    }
+
+    /// Data packets that arrived marked CE.
+    pub fn ce_packets(&self) -> u64 {
+        self.ce_packets
+    }
+
+    /// The next segment wanted.
+    pub fn next(&self) -> Seq {
+        self.next
+    }
+
+    /// The window offered last, bytes.
+    pub fn offered_window(&self) -> u32 {
+        self.window.offered()
+    }
+
+    fn clock_ms(&self, now: Time) -> u32 {
+        ((now.as_nanos() / 1_000_000) as u32).wrapping_add(self.clock_offset_ms)
+    }
+
+    /// When [`Receiver::on_timer`] wants to be called.
+    #[inline]
+    pub fn next_timer(&self) -> Time {
+        self.delayed.deadline().min(self.compress_at)
+    }
+
+    /// Takes a data segment; perhaps answers at once.
+    #[inline]
+    pub fn on_data(&mut self, now: Time, data: &Data, ecn: Ecn) -> Option<Ack> {
+        if ecn == Ecn::Ce {
+            self.ce_packets += 1;
+        }
+        if self.ecn && data.cwr {
+            self.demand_cwr = false;
+            // A sender that has just cut its window may have nothing else to clock it.
+            self.delayed.acknowledge_now();
+        }
+        if data.seq == self.next && self.reassembly.is_empty() {
+            // The common way: in order, nothing missing.
+            self.next = self.next.wrapping_add(1);
+            self.deliver(now, data, 1);
+            self.delayed.on_data(now, self.window.quick_acks());
+            self.note_ecn(ecn);
+            self.window.on_arrival(now, data, self.clock_ms(now), 0);
+            if before(data.seq, self.last_acked.wrapping_add(1)) {
+                self.tsecr = data.tsval;
+            }
+            return self.acknowledge(now, false);
+        }
+        self.on_disorder(now, data, ecn)
+    }
+
+    fn deliver(&mut self, now: Time, data: &Data, segments: u32) {
+        // Segments that filled the rest of a gap are full-sized, or the last of the stream.
+        let bytes = u64::from(data.len) + u64::from(segments - 1) * u64::from(self.mss);
+        self.delivered_bytes += bytes;
+        self.window.on_read(now, bytes as u32);
+    }
+
+    fn on_disorder(&mut self, now: Time, data: &Data, ecn: Ecn) -> Option<Ack> {
+        let block = Block { start: data.seq, end: data.seq.wrapping_add(1) };
+        if before(data.seq, self.next) {
+            self.duplicate = Some(block);
+            self.delayed.quicken(self.window.quick_acks().min(delayed_ack::MAX_QUICK_ACKS));
+            return Some(self.ack(now));
+        }
+        let clock = self.clock_ms(now);
+        if data.seq == self.next {
+            let end = self.reassembly.take_from(self.next.wrapping_add(1));
+            let segments = end.wrapping_sub(self.next);
+            self.next = end;
+            self.deliver(now, data, segments);
+            self.forget_acknowledged();
+            if self.reassembly.is_empty() {
+                // RFC 5681 §4.2: a filled gap is acknowledged at once.
+                self.delayed.acknowledge_now();
+            }
+            if before(data.seq, self.last_acked.wrapping_add(1)) {
+                self.tsecr = data.tsval;
+            }
+        } else {
+            match self.reassembly.insert(data.seq) {
+                Arrival::Duplicate => self.duplicate = Some(block),
+                Arrival::New(range) => self.report(range),
+            }
+        }
+        self.delayed.on_data(now, self.window.quick_acks());
+        self.note_ecn(ecn);
+        self.window.on_arrival(now, data, clock, self.reassembly.held());
+        self.acknowledge(now, true)
+    }
+
+    /// Puts a range at the head of those to report.
+    fn report(&mut self, range: Block) {
+        let mut blocks = [Block::default(); SACK_BLOCKS + 1];
+        blocks[0] = range;
+        let mut n = 1;
+        for b in &self.recent[..self.recent_len] {
+            let inside = !before(b.start, range.start) && !before(range.end, b.end);
+            if !inside && n < blocks.len() {
+                blocks[n] = *b;
+                n += 1;
+            }
+        }
+        self.recent = blocks;
+        self.recent_len = n;
+    }
+
+    fn forget_acknowledged(&mut self) {
+        let mut n = 0;
+        for i in 0..self.recent_len {
+            if before(self.next, self.recent[i].end) {
+                self.recent[n] = self.recent[i];
+                n += 1;
+            }
+        }
+        self.recent_len = n;
+    }
+
+    /// What a data packet's ECN field asks of the next ACKs (`__tcp_ecn_check_ce`).
+    #[inline]
+    fn note_ecn(&mut self, ecn: Ecn) {
+        if !self.ecn {
+            return;
+        }
+        match ecn {
+            // Probably a retransmission: the sender's window may be small.
+            Ecn::NotEct if self.seen_ect => self.delayed.quicken(2),
+            Ecn::NotEct => {}
+            Ecn::Ce => {
+                if !self.demand_cwr {
+                    self.delayed.quicken(2);
+                    self.demand_cwr = true;
+                }
+                self.seen_ect = true;
+            }
+            Ecn::Ect0 | Ecn::Ect1 => self.seen_ect = true,
+        }
+    }
+
+    /// Whether to acknowledge now, and if not, when (`__tcp_ack_snd_check`).
+    #[inline]
+    fn acknowledge(&mut self, now: Time, maybe_out_of_order: bool) -> Option<Ack> {
+        let unacknowledged = self.next.wrapping_sub(self.last_acked);
+        if unacknowledged > 1 || self.delayed.is_quick() || self.delayed.is_due_now() {
+            return Some(self.ack(now));
+        }
+        if !maybe_out_of_order || self.reassembly.is_empty() {
+            return if self.delayed.schedule(now, self.window.rtt_us()) {
+                Some(self.ack(now))
+            } else {
+                None
+            };
+        }
+        if self.compressed >= COMPRESSED_MOST {
+            return Some(self.ack(now));
+        }
+        if self.duplicates_at != self.next {
+            self.duplicates_at = self.next;
+            self.duplicates = 0;
+        }
+        if self.duplicates < DUPLICATES_AT_ONCE {
+            self.duplicates += 1;
+            return Some(self.ack(now));
+        }
+        self.compressed += 1;
+        if self.compress_at.is_never() {
+            let share = u64::from(self.window.rtt_us()) * 10 * self.compressed_sack_percent;
+            self.compress_at = now + COMPRESSED_WAIT.min(Span::from_nanos(share));
+        }
+        None
+    }
+
+    /// Builds an ACK and notes that it was sent.
+    fn ack(&mut self, now: Time) -> Ack {
+        let mut ack = Ack {
+            ack: self.next,
+            window: self.window.select(self.reassembly.held()),
+            tsval: self.clock_ms(now),
+            tsecr: self.tsecr,
+            ece: self.demand_cwr,
+            ..Ack::default()
+        };
+        if let Some(d) = self.duplicate.take() {
+            ack.sack[0] = d;
+            ack.blocks = 1;
+            ack.dsack = true;
+        }
+        for b in &self.recent[..self.recent_len] {
+            if usize::from(ack.blocks) == SACK_BLOCKS {
+                break;
+            }
+            ack.sack[usize::from(ack.blocks)] = *b;
+            ack.blocks += 1;
+        }
+        self.last_acked = self.next;
+        self.compressed = 0;
+        self.compress_at = Time::NEVER;
+        self.delayed.on_sent();
+        ack
+    }
+
+    /// The time that [`Receiver::next_timer`] named has come. Early calls do nothing.
+    pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
+        if now >= self.compress_at {
+            return Some(self.ack(now));
+        }
+        if self.delayed.fire(now) {
+            return Some(self.ack(now));
+        }
+        None
+    }
+}

@@ -1,0 +1,169 @@
+//! The receive window: what the kernel offers of its buffer (`tcp_select_window`), how the offer grows with
+//! what arrives (`tcp_grow_window`), and how the buffer grows with what the application reads in a round trip
+//! (`tcp_rcv_space_adjust`, dynamic right-sizing).
+
+use super::WindowPolicy;
+use crate::segment::Data;
+use crate::stack::Switches;
+use sojourn_units::{Span, Time};
+
+/// Memory that the kernel charges for a full-sized segment in a buffer of its own (`skb->truesize`).
+const TRUE_SIZE: u32 = 2304;
+/// Largest window that a SYN can offer: it is not scaled.
+const UNSCALED_MOST: u32 = 65_535;
+/// Offers are made in units of 2^7 bytes (the scale that a 6 MB buffer gives).
+const SCALE: u32 = 128;
+
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    fixed: Option<u32>,
+    mss: u32,
+    share: u32,
+    buffer: u32,
+    buffer_most: u32,
+    /// Window that the whole buffer stands for.
+    clamp: u32,
+    /// Window that arrivals have earned so far (`rcv_ssthresh`).
+    earned: u32,
+    /// Offered last, less what has arrived in order since.
+    offered: u32,
+    /// Bytes read in the last round trip (`rcvq_space.space`).
+    read_space: u32,
+    read: u64,
+    read_at_start: u64,
+    started: Time,
+    rtt8_us: u32,
+    last_echo: Option<u32>,
+}
+
+impl Window {
+    pub(super) fn new(policy: WindowPolicy, mss: u32, switches: &Switches) -> Self {
+        let (buffer, buffer_most) = switches.receive_buffer;
+        let share = switches.window_share;
+        let clamp = from_space(buffer, share);
+        let initial = clamp.min(UNSCALED_MOST) / mss * mss;
+        Self {
+            fixed: match policy {
+                WindowPolicy::Autotuned => None,
+                WindowPolicy::Fixed(bytes) => Some(bytes),
+            },
+            mss,
+            share,
+            buffer,
+            buffer_most,
+            clamp,
+            earned: initial,
+            offered: initial,
+            read_space: initial.min(10 * mss),
+            read: 0,
+            read_at_start: 0,
+            started: Time::ZERO,
+            rtt8_us: 0,
+            last_echo: None,
+        }
+    }
+
+    /// What the SYN/ACK offers.
+    pub(super) fn initial(&self) -> u32 {
+        self.fixed.map_or(self.offered, |w| w.min(UNSCALED_MOST))
+    }
+
+    pub(super) fn offered(&self) -> u32 {
+        self.offered
+    }
+
+    /// The receiver's estimate of the round trip, microseconds; zero before the first.
+    pub(super) fn rtt_us(&self) -> u32 {
+        self.rtt8_us >> 3
+    }
+
+    /// Quick ACKs that half the window is worth, at least two (`tcp_incr_quickack`).
+    pub(super) fn quick_acks(&self) -> u32 {
+        (self.offered / (2 * self.mss)).max(2)
+    }
+
+    /// A data segment has arrived, while `held` wait out of order.
+    #[inline]
+    pub(super) fn on_arrival(&mut self, now: Time, data: &Data, clock_ms: u32, held: u32) {
+        if self.fixed.is_some() {
+            return;
+        }
+        if self.last_echo != Some(data.tsecr) && data.tsecr != 0 {
+            self.last_echo = Some(data.tsecr);
+            let sample = clock_ms.wrapping_sub(data.tsecr).max(1).saturating_mul(1000);
+            self.sample_rtt(sample);
+        }
+        if self.started == Time::ZERO {
+            self.started = now;
+        }
+        let free = self.free(held).min(self.clamp);
+        if self.earned < free {
+            self.earned += (free - self.earned).min(2 * u32::from(data.len));
+        }
+    }
+
+    fn sample_rtt(&mut self, us: u32) {
+        self.rtt8_us = if self.rtt8_us == 0 {
+            us << 3
+        } else {
+            (i64::from(self.rtt8_us) + i64::from(us) - i64::from(self.rtt8_us >> 3)) as u32
+        };
+    }
+
+    /// The application has read `bytes`: once a round trip, let the buffer hold twice what was read in it, and
+    /// more while that grows.
+    #[inline]
+    pub(super) fn on_read(&mut self, now: Time, bytes: u32) {
+        self.read += u64::from(bytes);
+        self.offered = self.offered.saturating_sub(bytes);
+        let rtt = Span::from_micros(u64::from(self.rtt_us()));
+        if self.fixed.is_some() || rtt.is_zero() || now.since(self.started) < rtt {
+            return;
+        }
+        let copied = (self.read - self.read_at_start).min(u64::from(u32::MAX)) as u32;
+        if copied > self.read_space {
+            let space = u64::from(self.read_space);
+            let mut window = 2 * u64::from(copied) + 16 * u64::from(self.mss);
+            window += 2 * (window * (u64::from(copied) - space) / space);
+            let buffer = window / u64::from(self.mss) * u64::from(self.memory_per_segment());
+            let buffer = buffer.min(u64::from(self.buffer_most)) as u32;
+            if buffer > self.buffer {
+                self.buffer = buffer;
+                self.clamp = from_space(buffer, self.share);
+            }
+            self.read_space = copied;
+        }
+        self.read_at_start = self.read;
+        self.started = now;
+    }
+
+    /// Memory after whose share a segment's payload fits.
+    fn memory_per_segment(&self) -> u32 {
+        let mut memory = TRUE_SIZE;
+        while from_space(memory, self.share) < self.mss {
+            memory += 128;
+        }
+        memory
+    }
+
+    fn free(&self, held: u32) -> u32 {
+        from_space(self.buffer.saturating_sub(held.saturating_mul(TRUE_SIZE)), self.share)
+    }
+
+    /// The window to offer, which never takes back what was offered before.
+    #[inline]
+    pub(super) fn select(&mut self, held: u32) -> u32 {
+        if let Some(fixed) = self.fixed {
+            self.offered = fixed;
+            return fixed;
+        }
+        let window = self.free(held).min(self.earned).max(self.offered);
+        self.offered = window.div_ceil(SCALE) * SCALE;
+        self.offered
+    }
+}
+
+#[inline]
+fn from_space(space: u32, share: u32) -> u32 {
+    (u64::from(space) * u64::from(share) / 256) as u32
+}

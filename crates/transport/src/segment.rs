@@ -1,0 +1,116 @@
+//! What TCP endpoints put on the wire, as plain values.
+//!
+//! Sequence space is counted in segments: segment *n* is the *n*-th full-sized piece of the stream, and
+//! `ack = n` means that all below *n* has arrived. Every segment of a flow but the last carries MSS bytes, so
+//! nothing is lost by it, and a scoreboard is an array. Taps that write real headers turn segments into bytes.
+
+use sojourn_units::Ecn;
+
+/// A segment number.
+pub type Seq = u32;
+
+/// IPv4 and TCP headers with the timestamp option: what a data segment adds to its payload.
+pub const HEADERS: u32 = 52;
+
+/// IP bytes of a SYN or SYN/ACK: 20 of IP, 20 of TCP, 20 of options (MSS, SACK permitted, timestamps, window
+/// scale).
+pub const SYN_LEN: u32 = 60;
+
+/// Most SACK blocks that fit beside timestamps (RFC 2018 §3).
+pub const SACK_BLOCKS: usize = 3;
+
+/// A run of segments `[start, end)`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Block {
+    /// First segment.
+    pub start: Seq,
+    /// One past the last.
+    pub end: Seq,
+}
+
+/// The ECN flags of a SYN or a SYN/ACK (RFC 3168 §6.1.1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Handshake {
+    /// ECE flag.
+    pub ece: bool,
+    /// CWR flag.
+    pub cwr: bool,
+    /// Sender's clock in milliseconds (timestamp option).
+    pub tsval: u32,
+    /// Echo of the peer's clock; on a SYN/ACK only.
+    pub tsecr: u32,
+    /// Receive window in bytes (unscaled, as on every SYN).
+    pub window: u32,
+}
+
+/// A data segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Data {
+    /// Its number.
+    pub seq: Seq,
+    /// Payload bytes.
+    pub len: u16,
+    /// Whether the sender has reduced its window (RFC 3168 §6.1.2).
+    pub cwr: bool,
+    /// Whether it was sent before; not on the wire, for the records.
+    pub retransmission: bool,
+    /// Sender's clock in milliseconds (timestamp option).
+    pub tsval: u32,
+    /// Echo of the receiver's clock, in milliseconds.
+    pub tsecr: u32,
+}
+
+/// An acknowledgement without data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Ack {
+    /// All below this has arrived.
+    pub ack: Seq,
+    /// Receive window in bytes, counted from `ack`.
+    pub window: u32,
+    /// Receiver's clock in milliseconds (timestamp option).
+    pub tsval: u32,
+    /// Echo of a data segment's clock, in milliseconds.
+    pub tsecr: u32,
+    /// What has arrived above `ack`, newest first (RFC 2018), of which `blocks` are in use.
+    pub sack: [Block; SACK_BLOCKS],
+    /// SACK blocks in use.
+    pub blocks: u8,
+    /// Whether the first block tells of a duplicate (RFC 2883).
+    pub dsack: bool,
+    /// ECN-Echo (RFC 3168 §6.1.3).
+    pub ece: bool,
+}
+
+impl Ack {
+    /// The SACK blocks in use.
+    #[inline]
+    pub fn sacked(&self) -> &[Block] {
+        &self.sack[..usize::from(self.blocks)]
+    }
+
+    /// IP bytes: headers with timestamps, and the SACK option (2 bytes of padding, 2 of kind and length, 8 a block).
+    #[inline]
+    pub fn ip_len(&self) -> u32 {
+        HEADERS + if self.blocks == 0 { 0 } else { 4 + 8 * u32::from(self.blocks) }
+    }
+}
+
+/// Where a sender or receiver puts what it sends. The moment is the call's.
+pub trait Output {
+    /// The first packet of a connection.
+    fn syn(&mut self, syn: Handshake);
+    /// A data segment, with its ECN field.
+    fn data(&mut self, data: Data, ecn: Ecn);
+}
+
+/// Before or at, in a sequence space that wraps.
+#[inline]
+pub fn before(a: Seq, b: Seq) -> bool {
+    (a.wrapping_sub(b) as i32) < 0
+}
+
+/// Strictly after, in a sequence space that wraps.
+#[inline]
+pub fn after(a: Seq, b: Seq) -> bool {
+    before(b, a)
+}

@@ -1,0 +1,537 @@
+//! The sending half of a Linux TCP connection, without I/O: it is told of ACKs and of timers that are due, and
+//! says what it sends and when it wants to be woken.
+//!
+//! The order of work for one ACK is the kernel's (`tcp_ack` in `net/ipv4/tcp_input.c`): SACK tags, cumulative
+//! acknowledgement with RTT samples, tail-loss probe, state machine, timer, rate sample, congestion control,
+//! retransmissions, new data.
+//!
+//! Not modelled: socket memory on the sending side, small queues (TSQ), Nagle, window probes, urgent data, FIN.
+
+mod ack;
+mod recovery;
+mod scoreboard;
+mod timers;
+
+#[cfg(test)]
+mod tests;
+
+use crate::cc::{self, CongestionControl, Event};
+use crate::rate_sample::{RateEstimator, RateSample};
+use crate::rtt::Rtt;
+use crate::segment::{Data, Handshake, Output, Seq, before};
+use crate::stack::{PrrBound, Switches};
+use crate::tcb::{CaState, INFINITE_SSTHRESH, Tcb};
+use scoreboard::{Scoreboard, Undo};
+use sojourn_units::{Ecn, Rate, Span, Time};
+use timers::Timer;
+
+/// How a flow differs from its stack's default.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// Whether to ask for RFC 3168 ECN.
+    pub ecn: bool,
+    /// Highest rate, in payload and headers on the IP level, at which the flow is paced (`SO_MAX_PACING_RATE`).
+    pub pacing_cap: Option<Rate>,
+    /// Whether the host paces the flow (a host `fq`).
+    pub paced: bool,
+    /// Whether the host sends segmentation trains (offloads on).
+    pub trains: bool,
+    /// Initial window in segments, if not the stack's.
+    pub initial_window: Option<u32>,
+    /// Payload bytes to send; `None` sends until stopped.
+    pub bytes: Option<u64>,
+    /// Added to the timestamp clock, milliseconds.
+    pub clock_offset_ms: u32,
+}
+
+/// Life of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Closed,
+    SynSent,
+    Established,
+}
+
+/// Counters for the records, all since the beginning.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Counters {
+    /// Data segments sent, retransmissions included.
+    pub sent: u64,
+    /// Retransmissions.
+    pub retransmits: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Tail-loss probes.
+    pub probes: u64,
+    /// ACKs with ECN-Echo.
+    pub ece_acks: u64,
+    /// Reductions for ECN-Echo.
+    pub ece_reductions: u64,
+    /// Times that fast recovery began.
+    pub recoveries: u64,
+    /// Reductions taken back.
+    pub undos: u64,
+}
+
+/// A TCP sender.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    tcb: Tcb,
+    cc: cc::Any,
+    board: Scoreboard,
+    estimator: RateEstimator,
+    phase: Phase,
+    prr_bound: PrrBound,
+    remembers_cwnd_limited: bool,
+    initial_window: u32,
+    ecn_asked: bool,
+    /// RFC 3168 ECN was agreed.
+    ecn: bool,
+    /// The next new segment tells the peer that the window was reduced.
+    cwr_pending: bool,
+    /// Recovery point: `nxt` when the reduction began (`high_seq`).
+    high_seq: Seq,
+    undo: Undo,
+    /// Threshold before the reduction, if it may be taken back (`prior_ssthresh`).
+    prior_ssthresh: u32,
+    prr_delivered: u32,
+    prr_out: u32,
+    /// Timestamp clock at the first retransmission of the episode (`retrans_stamp`).
+    retrans_stamp: Option<u32>,
+    /// Tail-loss probe: `nxt` when it was sent, and whether it repeated old data.
+    tlp: Option<(Seq, bool)>,
+    /// F-RTO is deciding (RFC 5682).
+    frto: bool,
+    /// Timeouts since the last progress.
+    retransmits: u32,
+    reo_wnd_steps: u32,
+    reo_wnd_persist: u32,
+    dsack_seen: bool,
+    dsack_last_delivered: u32,
+    /// Where the flight that `max_packets_out` describes ends.
+    usage_end: Seq,
+    /// One past the last segment that may be sent: the application's data.
+    data_end: Seq,
+    /// Payload of the last segment of a stream with an end.
+    last_len: u32,
+    /// One past the last segment that the peer's window admits.
+    window_end: Seq,
+    window: u32,
+    timer: Option<Timer>,
+    pacing_cap: Option<u64>,
+    trains: bool,
+    /// Not before this may the next segment leave.
+    pace_until: Time,
+    /// Whether only pacing kept the last attempt from sending.
+    pace_blocked: bool,
+    last_sent: Time,
+    syn_sent: Time,
+    syn_retries: u32,
+    clock_offset_ms: u32,
+    /// The peer's clock as it last told it.
+    peer_clock: u32,
+    counters: Counters,
+}
+
+impl Sender {
+    /// A closed connection of this stack with this congestion control.
+    pub fn new(config: &Config, switches: &Switches, cc: cc::Any) -> Self {
+        let mss = config.mss;
+        let (data_end, last_len) = match config.bytes {
+            None => (Seq::MAX / 2, mss),
+            Some(bytes) => {
+                let segments = bytes.div_ceil(u64::from(mss));
+                let last = bytes - segments.saturating_sub(1) * u64::from(mss);
+                (segments.min(u64::from(Seq::MAX / 2)) as Seq, last as u32)
+            }
+        };
+        let tcb = Tcb {
+            now: Time::ZERO,
+            cwnd: 10,
+            cwnd_count: 0,
+            ssthresh: INFINITE_SSTHRESH,
+            cwnd_clamp: u32::MAX / 4,
+            prior_cwnd: 0,
+            mss,
+            una: 0,
+            nxt: 0,
+            packets_out: 0,
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
+            delivered: 0,
+            delivered_ce: 0,
+            lost: 0,
+            max_packets_out: 0,
+            cwnd_limited: false,
+            app_limited: None,
+            rtt: Rtt::default(),
+            pacing_rate: 0,
+            paced: config.paced || config.pacing_cap.is_some(),
+            ca_state: CaState::Open,
+            rate: RateSample::default(),
+            hz: switches.hz,
+        };
+        Self {
+            tcb,
+            cc,
+            board: Scoreboard::new(),
+            estimator: RateEstimator::default(),
+            phase: Phase::Closed,
+            prr_bound: switches.prr,
+            remembers_cwnd_limited: switches.remembers_cwnd_limited,
+            initial_window: config.initial_window.unwrap_or(switches.initial_window),
+            ecn_asked: config.ecn,
+            ecn: false,
+            cwr_pending: false,
+            high_seq: 0,
+            undo: Undo { marker: None, retransmissions: 0 },
+            prior_ssthresh: 0,
+            prr_delivered: 0,
+            prr_out: 0,
+            retrans_stamp: None,
+            tlp: None,
+            frto: false,
+            retransmits: 0,
+            reo_wnd_steps: 1,
+            reo_wnd_persist: 0,
+            dsack_seen: false,
+            dsack_last_delivered: 0,
+            usage_end: 0,
+            data_end,
+            last_len,
+            window_end: 0,
+            window: 0,
+            timer: None,
+            pacing_cap: config.pacing_cap.map(Rate::bytes_per_sec),
+            trains: config.trains,
+            pace_until: Time::ZERO,
+            pace_blocked: false,
+            last_sent: Time::ZERO,
+            syn_sent: Time::ZERO,
+            syn_retries: 0,
+            clock_offset_ms: config.clock_offset_ms,
+            peer_clock: 0,
+            counters: Counters::default(),
+        }
+    }
+
+    /// The connection as the congestion control sees it.
+    pub fn tcb(&self) -> &Tcb {
+        &self.tcb
+    }
+
+    /// Counters for the records.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Whether the handshake is done.
+    pub fn is_established(&self) -> bool {
+        self.phase == Phase::Established
+    }
+
+    /// Whether ECN was agreed.
+    pub fn ecn_agreed(&self) -> bool {
+        self.ecn
+    }
+
+    /// Whether all data has been sent and acknowledged.
+    pub fn is_finished(&self) -> bool {
+        self.phase == Phase::Established && self.tcb.una == self.data_end
+    }
+
+    /// The control's own numbers.
+    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.cc.gauges(&self.tcb, out);
+    }
+
+    /// Opens the connection.
+    pub fn open(&mut self, now: Time, out: &mut impl Output) {
+        debug_assert_eq!(self.phase, Phase::Closed);
+        self.tcb.now = now;
+        self.phase = Phase::SynSent;
+        self.send_syn(out);
+    }
+
+    /// The application has no more data than what has been sent.
+    pub fn stop(&mut self, now: Time) {
+        self.tcb.now = now;
+        if before(self.tcb.nxt, self.data_end) {
+            self.data_end = self.tcb.nxt;
+            self.last_len = self.tcb.mss;
+        }
+    }
+
+    fn send_syn(&mut self, out: &mut impl Output) {
+        self.syn_sent = self.tcb.now;
+        // RFC 3168 §6.1.1.1: a request that is not answered is repeated without ECN, in case a middlebox minds it.
+        let ecn = self.ecn_asked && self.syn_retries == 0;
+        out.syn(Handshake {
+            ece: ecn,
+            cwr: ecn,
+            tsval: self.clock_ms(),
+            tsecr: 0,
+            window: 65_535,
+        });
+        self.arm(timers::Kind::Syn, self.tcb.rtt.rto());
+    }
+
+    /// The peer has answered. The ACK that completes the handshake travels with the first data.
+    pub fn on_syn_ack(&mut self, now: Time, answer: &Handshake, out: &mut impl Output) {
+        if self.phase != Phase::SynSent {
+            return;
+        }
+        self.tcb.now = now;
+        self.timer = None;
+        self.phase = Phase::Established;
+        self.ecn = self.ecn_asked && self.syn_retries == 0 && answer.ece && !answer.cwr;
+        self.peer_clock = answer.tsval;
+        self.take_window(0, answer.window);
+        if self.syn_retries == 0 {
+            let rtt = crate::rate_sample::micros_between(now, self.syn_sent);
+            self.tcb.rtt.sample(now, rtt, rtt, false, 0, 0);
+            self.tcb.cwnd = self.initial_window;
+        } else {
+            // RFC 6298 §5.7, RFC 5681 §3.1: a lost SYN leaves a window of one segment.
+            self.tcb.cwnd = 1;
+        }
+        self.tcb.update_pacing_rate();
+        self.cc.init(&mut self.tcb);
+        self.write(Push::Normal, out);
+    }
+
+    fn clock_ms(&self) -> u32 {
+        ((self.tcb.now.as_nanos() / 1_000_000) as u32).wrapping_add(self.clock_offset_ms)
+    }
+
+    fn take_window(&mut self, ack: Seq, window: u32) {
+        self.window = window;
+        self.window_end = ack.wrapping_add(window / self.tcb.mss);
+    }
+
+    fn payload_len(&self, seq: Seq) -> u16 {
+        (if seq.wrapping_add(1) == self.data_end { self.last_len } else { self.tcb.mss }) as u16
+    }
+
+    /// Sends new data as far as windows, pacing and the application allow (`tcp_write_xmit`). Returns how many
+    /// segments left.
+    fn write(&mut self, push: Push, out: &mut impl Output) -> u32 {
+        self.pace_blocked = false;
+        let mut sent = 0;
+        let mut limited_by_cwnd = false;
+        if self.tcb.packets_out == 0 && before(self.tcb.nxt, self.data_end) {
+            self.restart_after_idle();
+        }
+        while before(self.tcb.nxt, self.data_end) {
+            if self.tcb.paced && self.tcb.now < self.pace_until {
+                self.pace_blocked = true;
+                break;
+            }
+            let room = self.tcb.cwnd.saturating_sub(self.tcb.in_flight());
+            let quota = match push {
+                _ if room > 0 => room,
+                Push::Probe if sent == 0 => 1,
+                _ => {
+                    limited_by_cwnd = true;
+                    break;
+                }
+            };
+            if !before(self.tcb.nxt, self.window_end) {
+                break;
+            }
+            if !self.trains {
+                self.send_new(out);
+                sent += 1;
+                continue;
+            }
+            let available = (self.window_end.wrapping_sub(self.tcb.nxt))
+                .min(self.data_end.wrapping_sub(self.tcb.nxt));
+            // At least two trains are kept in flight, so none is larger than half the window.
+            let goal = self.train_goal().min((self.tcb.cwnd / 2).max(1));
+            if push == Push::Normal && self.defers(quota.min(available), goal) {
+                limited_by_cwnd |= quota <= available;
+                break;
+            }
+            for _ in 0..quota.min(available).min(goal) {
+                self.send_new(out);
+                sent += 1;
+            }
+        }
+        if sent > 0 {
+            if self.tcb.in_reduction() {
+                self.prr_out += sent;
+            }
+            if push == Push::Normal {
+                self.schedule_probe(false);
+            }
+        }
+        limited_by_cwnd |= self.tcb.in_flight() >= self.tcb.cwnd;
+        if sent > 0 || limited_by_cwnd {
+            self.validate_cwnd(limited_by_cwnd);
+        }
+        sent
+    }
+
+    /// A new segment leaves.
+    #[inline]
+    fn send_new(&mut self, out: &mut impl Output) {
+        let seq = self.tcb.nxt;
+        let idle = self.tcb.packets_out == 0;
+        let cwr = self.ecn && core::mem::take(&mut self.cwr_pending);
+        let data = Data {
+            seq,
+            len: self.payload_len(seq),
+            cwr,
+            retransmission: false,
+            tsval: self.clock_ms(),
+            tsecr: self.peer_clock,
+        };
+        let state = self.estimator.on_sent(
+            self.tcb.now,
+            idle,
+            self.tcb.delivered,
+            self.tcb.app_limited.is_some(),
+        );
+        self.board.push(&mut self.tcb, state);
+        let probing = matches!(self.timer, Some(Timer { kind: timers::Kind::Probe, .. }));
+        if idle || probing {
+            self.rearm_rto();
+        }
+        self.counters.sent += 1;
+        self.last_sent = self.tcb.now;
+        self.pace(u32::from(data.len));
+        out.data(data, if self.ecn { Ecn::Ect0 } else { Ecn::NotEct });
+    }
+
+    /// An old segment leaves again.
+    fn send_again(&mut self, seq: Seq, out: &mut impl Output) {
+        let data = Data {
+            seq,
+            len: self.payload_len(seq),
+            cwr: false,
+            retransmission: true,
+            tsval: self.clock_ms(),
+            tsecr: self.peer_clock,
+        };
+        let state = self.estimator.on_sent(
+            self.tcb.now,
+            false,
+            self.tcb.delivered,
+            self.tcb.app_limited.is_some(),
+        );
+        self.board.mark_resent(&mut self.tcb, seq, state);
+        if self.undo.retransmissions < 0 {
+            self.undo.retransmissions = 0;
+        }
+        self.undo.retransmissions += 1;
+        let clock = data.tsval;
+        self.retrans_stamp.get_or_insert(clock);
+        self.counters.sent += 1;
+        self.counters.retransmits += 1;
+        self.last_sent = self.tcb.now;
+        self.pace(u32::from(data.len));
+        // RFC 3168 §6.1.5: retransmissions are not ECN-capable.
+        out.data(data, Ecn::NotEct);
+    }
+
+    /// Notes when the next segment may leave, if the flow is paced.
+    #[inline]
+    fn pace(&mut self, len: u32) {
+        if !self.tcb.paced {
+            return;
+        }
+        let rate = self.effective_pacing_rate();
+        if rate == 0 || self.counters.sent < 10 {
+            return;
+        }
+        let nanos = u64::from(len + crate::segment::HEADERS) * 1_000_000_000 / rate;
+        self.pace_until = self.pace_until.max(self.tcb.now) + Span::from_nanos(nanos);
+    }
+
+    /// The rate that packets are paced at, bytes per second of IP packets.
+    pub fn effective_pacing_rate(&self) -> u64 {
+        self.pacing_cap.map_or(self.tcb.pacing_rate, |cap| cap.min(self.tcb.pacing_rate))
+    }
+
+    /// Segments that a train should have: about a millisecond at the pacing rate, at least two, at most 64 kB
+    /// (`tcp_tso_autosize`).
+    fn train_goal(&self) -> u32 {
+        let bytes = (self.effective_pacing_rate() >> 10).min(65_535);
+        ((bytes / u64::from(self.tcb.mss)) as u32).max(2)
+    }
+
+    /// Whether to wait for more room before a train leaves (`tcp_tso_should_defer`).
+    fn defers(&self, room: u32, goal: u32) -> bool {
+        if self.tcb.ca_state >= CaState::Recovery || room >= goal {
+            return false;
+        }
+        if self.tcb.now.since(self.last_sent) > Span::from_millis(1) {
+            return false;
+        }
+        let window = self.tcb.cwnd.min(self.window / self.tcb.mss);
+        if room >= window / 3 {
+            return false;
+        }
+        // Wait only when the next ACK will probably come within half a round trip.
+        let half_rtt = Span::from_micros(u64::from(self.tcb.rtt.srtt8_us() >> 4));
+        self.board.head_sent().is_some_and(|sent| self.tcb.now.since(sent) >= half_rtt)
+    }
+
+    /// Keeps the record of what limited the flight (`tcp_cwnd_validate`).
+    fn validate_cwnd(&mut self, limited: bool) {
+        let t = &mut self.tcb;
+        let new_flight = !before(t.una, self.usage_end);
+        let fuller = t.packets_out > t.max_packets_out;
+        let take = if self.remembers_cwnd_limited {
+            new_flight || limited || (!t.cwnd_limited && fuller)
+        } else {
+            new_flight || fuller
+        };
+        if take {
+            t.max_packets_out = t.packets_out;
+            self.usage_end = t.nxt;
+            t.cwnd_limited = limited;
+        }
+    }
+
+    /// After a pause the window is no longer known to be right: it halves for every timeout of idleness, down to
+    /// the initial window (RFC 2861 as `tcp_cwnd_restart`), and the control hears of it.
+    fn restart_after_idle(&mut self) {
+        if self.counters.sent == 0 {
+            return;
+        }
+        let idle = self.tcb.now.since(self.last_sent);
+        let rto = self.tcb.rtt.rto();
+        let idle_jiffies = self.tcb.to_jiffies(idle);
+        self.cc.event(&mut self.tcb, Event::TxStart { idle_jiffies });
+        if idle <= rto {
+            return;
+        }
+        let floor = self.initial_window.min(self.tcb.cwnd);
+        self.tcb.ssthresh = self.current_ssthresh();
+        let mut cwnd = self.tcb.cwnd;
+        let mut left = idle;
+        while left > rto && cwnd > floor {
+            left = left.saturating_sub(rto);
+            cwnd >>= 1;
+        }
+        self.tcb.cwnd = cwnd.max(floor);
+    }
+
+    /// The threshold that a window of now stands for (`tcp_current_ssthresh`).
+    fn current_ssthresh(&self) -> u32 {
+        let t = &self.tcb;
+        if t.in_reduction() { t.ssthresh } else { t.ssthresh.max((t.cwnd >> 1) + (t.cwnd >> 2)) }
+    }
+}
+
+/// Why data is being pushed out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Push {
+    Normal,
+    /// A tail-loss probe: one segment whatever the window says.
+    Probe,
+}

@@ -1,0 +1,418 @@
+//! The state machine of loss and ECN response (`tcp_fastretrans_alert` in `net/ipv4/tcp_input.c`), proportional
+//! rate reduction (RFC 6937 and its successor), and undoing what was reduced for nothing.
+//!
+//! States and who may follow whom: Open → Disorder, CWR, Recovery, Loss; Disorder → Open, CWR, Recovery, Loss;
+//! CWR → Open, Recovery, Loss; Recovery → Open, Disorder (partial undo), Loss; Loss → Open, Disorder,
+//! Recovery.
+
+use super::ack::Flags;
+use super::{Push, Sender};
+use crate::cc::{CongestionControl, Event};
+use crate::segment::{Output, Seq, after, before};
+use crate::stack::PrrBound;
+use crate::tcb::{CaState, INFINITE_SSTHRESH};
+use sojourn_units::Span;
+
+/// Recoveries after which a widened reordering window narrows again (`TCP_RACK_RECOVERY_THRESH`).
+const REO_WND_PERSIST: u32 = 16;
+
+/// What is to be sent once the window is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Repair {
+    Nothing,
+    Lost,
+    /// F-RTO: new data first, to see whether the timeout was spurious.
+    New,
+}
+
+impl Sender {
+    pub(super) fn set_state(&mut self, state: CaState) {
+        self.cc.set_state(&mut self.tcb, state);
+        self.tcb.ca_state = state;
+    }
+
+    pub(super) fn init_undo(&mut self) {
+        self.undo.marker = Some(self.tcb.una);
+        let out = self.tcb.retrans_out as i32;
+        self.undo.retransmissions = if out > 0 { out } else { -1 };
+    }
+
+    /// A reduction begins (`tcp_init_cwnd_reduction`).
+    fn init_reduction(&mut self) {
+        self.high_seq = self.tcb.nxt;
+        self.tlp = None;
+        self.tcb.cwnd_count = 0;
+        self.tcb.prior_cwnd = self.tcb.cwnd;
+        self.prr_delivered = 0;
+        self.prr_out = 0;
+        self.tcb.ssthresh = self.cc.ssthresh(&self.tcb);
+        self.cwr_pending = self.ecn;
+    }
+
+    fn end_reduction(&mut self) {
+        let t = &mut self.tcb;
+        if t.ssthresh < INFINITE_SSTHRESH
+            && (t.ca_state == CaState::Cwr || self.undo.marker.is_some())
+        {
+            t.cwnd = t.ssthresh;
+        }
+        self.cc.event(&mut self.tcb, Event::CompleteCwr);
+    }
+
+    fn enter_cwr(&mut self) {
+        self.prior_ssthresh = 0;
+        if self.tcb.ca_state < CaState::Cwr {
+            self.undo.marker = None;
+            self.init_reduction();
+            self.set_state(CaState::Cwr);
+            self.counters.ece_reductions += 1;
+        }
+    }
+
+    pub(super) fn enter_recovery(&mut self, ece: bool) {
+        self.prior_ssthresh = 0;
+        self.init_undo();
+        if !self.tcb.in_reduction() {
+            if !ece {
+                self.prior_ssthresh = self.current_ssthresh();
+            }
+            self.init_reduction();
+        }
+        self.set_state(CaState::Recovery);
+        self.counters.recoveries += 1;
+        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+    }
+
+    /// Proportional rate reduction: the window that lets this ACK send its share (`tcp_cwnd_reduction`).
+    pub(super) fn reduce_cwnd(
+        &mut self,
+        delivered: u32,
+        newly_lost: u32,
+        una_advanced: bool,
+        retransmission_acked: bool,
+        retransmission_lost: bool,
+    ) {
+        let t = &mut self.tcb;
+        if delivered == 0 || t.prior_cwnd == 0 {
+            return;
+        }
+        self.prr_delivered += delivered;
+        let (in_flight, out) = (i64::from(t.in_flight()), i64::from(self.prr_out));
+        let delta = i64::from(t.ssthresh) - in_flight;
+        let (prr_delivered, delivered) = (i64::from(self.prr_delivered), i64::from(delivered));
+        let mut send = if delta < 0 {
+            let prior = i64::from(t.prior_cwnd);
+            (i64::from(t.ssthresh) * prr_delivered + prior - 1) / prior - out
+        } else {
+            match self.prr_bound {
+                PrrBound::Rfc6937 if retransmission_acked && !retransmission_lost => {
+                    delta.min((prr_delivered - out).max(delivered) + 1)
+                }
+                PrrBound::Rfc6937 => delta.min(delivered),
+                PrrBound::Rfc6937bis => {
+                    let progress = una_advanced && newly_lost == 0;
+                    delta.min((prr_delivered - out).max(delivered) + i64::from(progress))
+                }
+            }
+        };
+        // The first ACK of a reduction always lets one segment out.
+        send = send.max(i64::from(self.prr_out == 0));
+        t.cwnd = (in_flight + send).max(0) as u32;
+    }
+
+    fn reo_wnd_us(&self) -> u32 {
+        if self.board.reorderings == 0
+            && (self.tcb.ca_state >= CaState::Recovery
+                || self.tcb.sacked_out >= self.board.reordering)
+        {
+            return 0;
+        }
+        let min_rtt = self.tcb.rtt.min_us();
+        ((min_rtt >> 2).saturating_mul(self.reo_wnd_steps)).min(self.tcb.rtt.srtt_us())
+    }
+
+    /// Looks for losses and sets RACK's timer if a candidate remains; true when it did.
+    pub(super) fn detect_loss(&mut self) -> bool {
+        let reo_wnd = self.reo_wnd_us();
+        let left_us = self.board.detect_loss(&mut self.tcb, reo_wnd);
+        if left_us == 0 {
+            return false;
+        }
+        let ticks = Span::from_nanos(2_000_000_000 / u64::from(self.tcb.hz));
+        self.arm(super::timers::Kind::Reorder, Span::from_micros(u64::from(left_us)) + ticks);
+        true
+    }
+
+    /// Widens the reordering window by a step when a duplicate showed that it was too narrow, at most once a round
+    /// trip (RFC 8985 §6.2 step 4).
+    pub(super) fn update_reo_wnd(&mut self, prior_delivered: Option<u32>) {
+        let Some(prior) = prior_delivered else { return };
+        if before(prior, self.dsack_last_delivered) {
+            self.dsack_seen = false;
+        }
+        if self.dsack_seen {
+            self.reo_wnd_steps = (self.reo_wnd_steps + 1).min(255);
+            self.dsack_seen = false;
+            self.dsack_last_delivered = self.tcb.delivered;
+            self.reo_wnd_persist = REO_WND_PERSIST;
+        } else if self.reo_wnd_persist == 0 {
+            self.reo_wnd_steps = 1;
+        }
+    }
+
+    pub(super) fn note_dsack(&mut self) {
+        self.dsack_seen = true;
+        self.board.reorderings += 1;
+    }
+
+    /// Whether what arrived was the original, by its timestamp (`tcp_packet_delayed`; Eifel, RFC 3522).
+    fn original_arrived(&self, tsecr: u32) -> bool {
+        self.retrans_stamp.is_some_and(|stamp| before(tsecr, stamp))
+    }
+
+    fn may_undo(&self, tsecr: u32) -> bool {
+        self.undo.marker.is_some()
+            && (self.undo.retransmissions == 0 || self.original_arrived(tsecr))
+    }
+
+    fn undo_reduction(&mut self, forget_losses: bool) {
+        if forget_losses {
+            self.board.forget_losses(&mut self.tcb);
+        }
+        if self.prior_ssthresh > 0 {
+            self.tcb.cwnd = self.cc.undo_cwnd(&self.tcb);
+            if self.prior_ssthresh > self.tcb.ssthresh {
+                self.tcb.ssthresh = self.prior_ssthresh;
+                self.cwr_pending = false;
+            }
+        }
+        self.undo.marker = None;
+        self.board.rack.advanced = true;
+        self.counters.undos += 1;
+    }
+
+    fn undo_after_recovery(&mut self, tsecr: u32) {
+        if self.may_undo(tsecr) {
+            self.undo_reduction(false);
+        }
+        self.set_state(CaState::Open);
+    }
+
+    fn undo_by_dsack(&mut self) -> bool {
+        if self.undo.marker.is_some() && self.undo.retransmissions == 0 {
+            self.reo_wnd_persist = (self.reo_wnd_persist + 1).min(REO_WND_PERSIST);
+            self.undo_reduction(false);
+            return true;
+        }
+        false
+    }
+
+    fn undo_loss(&mut self, by_frto: bool, tsecr: u32) -> bool {
+        if by_frto || self.may_undo(tsecr) {
+            self.undo_reduction(true);
+            self.retransmits = 0;
+            self.set_state(CaState::Open);
+            return true;
+        }
+        false
+    }
+
+    fn keep_open(&mut self) {
+        let disorder = self.tcb.sacked_out + self.tcb.lost_out > 0
+            || self.board.head_was_resent(&self.tcb);
+        let state = if disorder { CaState::Disorder } else { CaState::Open };
+        if self.tcb.ca_state != state {
+            self.set_state(state);
+            self.high_seq = self.tcb.nxt;
+        }
+    }
+
+    fn try_to_open(&mut self, ece: bool) {
+        if !self.board.head_was_resent(&self.tcb) {
+            self.retrans_stamp = None;
+        }
+        if ece {
+            self.enter_cwr();
+        }
+        if self.tcb.ca_state != CaState::Cwr {
+            self.keep_open();
+        }
+    }
+
+    fn identify_losses(&mut self, f: &mut Flags) {
+        if self.tcb.packets_out == 0 || !self.board.rack.advanced {
+            return;
+        }
+        self.board.rack.advanced = false;
+        let retrans_out = self.tcb.retrans_out;
+        if self.detect_loss() {
+            f.set_timer = false;
+        }
+        f.lost_retransmission |= retrans_out > self.tcb.retrans_out;
+    }
+
+    /// An ACK that is out of the ordinary, or any while not Open (`tcp_fastretrans_alert`).
+    pub(super) fn alert(&mut self, prior_una: Seq, tsecr: u32, f: &mut Flags) -> Repair {
+        if f.ece {
+            // What ECN asked for is never taken back.
+            self.prior_ssthresh = 0;
+        }
+        if self.tcb.ca_state == CaState::Open {
+            self.retrans_stamp = None;
+        } else if !before(self.tcb.una, self.high_seq) {
+            match self.tcb.ca_state {
+                // CWR lasts until something above its point is acknowledged, so that the CWR flag has arrived.
+                CaState::Cwr if self.tcb.una != self.high_seq => {
+                    self.end_reduction();
+                    self.set_state(CaState::Open);
+                }
+                CaState::Recovery => {
+                    self.undo_after_recovery(tsecr);
+                    self.end_reduction();
+                }
+                _ => {}
+            }
+        }
+        match self.tcb.ca_state {
+            CaState::Recovery => {
+                if f.una_advanced && self.undo.marker.is_some() && self.original_arrived(tsecr) {
+                    // The hole was filled by the original: more was reordered than thought.
+                    let highest = self.board.highest_sacked(&self.tcb);
+                    self.board.note_reordering_between(prior_una, highest);
+                    if self.tcb.retrans_out > 0 {
+                        return Repair::Nothing;
+                    }
+                    if !self.board.head_was_resent(&self.tcb) {
+                        self.retrans_stamp = None;
+                    }
+                    self.undo_reduction(true);
+                    self.keep_open();
+                }
+                if self.undo_by_dsack() {
+                    self.try_to_open(f.ece);
+                }
+                self.identify_losses(f);
+                if self.tcb.ca_state != CaState::Recovery {
+                    if self.tcb.lost_out == 0 {
+                        return Repair::Nothing;
+                    }
+                    self.enter_recovery(f.ece);
+                }
+            }
+            CaState::Loss => {
+                let repair = self.after_timeout(tsecr, f);
+                self.identify_losses(f);
+                if !(self.tcb.ca_state == CaState::Open || f.lost_retransmission) {
+                    return repair;
+                }
+                return self.otherwise(f);
+            }
+            _ => return self.otherwise(f),
+        }
+        Repair::Lost
+    }
+
+    /// Open, Disorder or CWR, or Loss that may become Recovery.
+    fn otherwise(&mut self, f: &mut Flags) -> Repair {
+        if self.tcb.ca_state <= CaState::Disorder {
+            self.undo_by_dsack();
+        }
+        self.identify_losses(f);
+        if self.tcb.lost_out == 0 {
+            self.try_to_open(f.ece);
+            return Repair::Nothing;
+        }
+        self.enter_recovery(f.ece);
+        Repair::Lost
+    }
+
+    /// An ACK in Loss (`tcp_process_loss`; F-RTO, RFC 5682 §3.1).
+    fn after_timeout(&mut self, tsecr: u32, f: &Flags) -> Repair {
+        let recovered = !before(self.tcb.una, self.high_seq);
+        if f.una_advanced && self.undo_loss(false, tsecr) {
+            return Repair::Nothing;
+        }
+        if self.frto {
+            if f.original_delivered && self.undo_loss(true, tsecr) {
+                return Repair::Nothing;
+            }
+            if after(self.tcb.nxt, self.high_seq) {
+                if f.data_sacked || f.is_duplicate {
+                    self.frto = false;
+                }
+            } else if f.una_advanced && !recovered {
+                self.high_seq = self.tcb.nxt;
+                if before(self.tcb.nxt, self.data_end) && before(self.tcb.nxt, self.window_end) {
+                    return Repair::New;
+                }
+                self.frto = false;
+            }
+        }
+        if recovered {
+            self.undo_after_recovery(tsecr);
+            return Repair::Nothing;
+        }
+        Repair::Lost
+    }
+
+    /// An ACK at or above the probe's point (`tcp_process_tlp_ack`; RFC 8985 §7.4.2).
+    pub(super) fn after_probe(&mut self, ack: Seq, f: &Flags) {
+        let Some((point, repeated)) = self.tlp else { return };
+        if before(ack, point) {
+            return;
+        }
+        if !repeated || f.dsack_tlp {
+            self.tlp = None;
+        } else if after(ack, point) {
+            // The probe repaired a loss: reduce for it.
+            self.init_reduction();
+            self.set_state(CaState::Cwr);
+            self.end_reduction();
+            self.keep_open();
+        } else if f.is_pure_duplicate {
+            self.tlp = None;
+        }
+    }
+
+    /// Sends what `repair` asks for (`tcp_xmit_recovery`).
+    pub(super) fn repair(&mut self, repair: Repair, out: &mut impl Output) {
+        match repair {
+            Repair::Nothing => {}
+            Repair::New => {
+                self.write(Push::Normal, out);
+                if after(self.tcb.nxt, self.high_seq) {
+                    return;
+                }
+                self.frto = false;
+                self.retransmit_lost(out);
+            }
+            Repair::Lost => self.retransmit_lost(out),
+        }
+    }
+
+    /// Retransmits lost segments as far as the window allows (`tcp_xmit_retransmit_queue`).
+    pub(super) fn retransmit_lost(&mut self, out: &mut impl Output) {
+        let mut head_resent = false;
+        while self.tcb.in_flight() < self.tcb.cwnd {
+            if self.tcb.paced && self.tcb.now < self.pace_until {
+                if self.tcb.lost_out > self.tcb.retrans_out {
+                    self.pace_blocked = true;
+                }
+                break;
+            }
+            let Some(seq) = self.board.next_lost(&self.tcb) else { break };
+            self.send_again(seq, out);
+            if self.tcb.in_reduction() {
+                self.prr_out += 1;
+            }
+            head_resent |= seq == self.tcb.una;
+        }
+        let reorder_pending = matches!(
+            self.timer,
+            Some(super::timers::Timer { kind: super::timers::Kind::Reorder, .. })
+        );
+        if head_resent && !reorder_pending {
+            self.arm(super::timers::Kind::Rto, self.tcb.rtt.rto());
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The sender's one timer and what it stands for (`net/ipv4/tcp_timer.c`): SYN and data retransmission
+//! (RFC 6298), tail-loss probe (RFC 8985 §7), RACK's reordering timer; and the pacing gate.
+//!
+//! The kernel counts these in ticks, so a deadline is rounded up to the next one.
+
+use super::{Push, Sender};
+use crate::cc::{CongestionControl, Event};
+use crate::rate_sample::micros_between;
+use crate::segment::{Output, after, before};
+use crate::tcb::CaState;
+use sojourn_units::{Span, Time};
+
+/// What a timer is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// Repeat the SYN.
+    Syn,
+    /// Retransmission timeout.
+    Rto,
+    /// Tail-loss probe.
+    Probe,
+    /// RACK: a candidate's reordering window ends.
+    Reorder,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Timer {
+    pub(super) kind: Kind,
+    pub(super) at: Time,
+}
+
+impl Sender {
+    /// Ticks that the kernel adds to short timers (`TCP_TIMEOUT_MIN`).
+    fn two_ticks(&self) -> Span {
+        Span::from_nanos(2_000_000_000 / u64::from(self.tcb.hz))
+    }
+
+    pub(super) fn arm(&mut self, kind: Kind, span: Span) {
+        self.timer = Some(Timer { kind, at: self.tcb.now + span });
+    }
+
+    /// When [`Sender::on_timer`] wants to be called: never later than needed, perhaps earlier than there is work.
+    #[inline]
+    pub fn next_timer(&self) -> Time {
+        let timer = self.timer.map_or(Time::NEVER, |t| t.at);
+        if self.pace_blocked { timer.min(self.pace_until) } else { timer }
+    }
+
+    /// The deadline rounded up to a tick.
+    fn on_tick(&self, at: Time) -> Time {
+        let tick = 1_000_000_000 / u64::from(self.tcb.hz);
+        Time::from_nanos(at.as_nanos().div_ceil(tick) * tick)
+    }
+
+    /// The time that [`Sender::next_timer`] named has come. Calls that come early only set the deadline right.
+    pub fn on_timer(&mut self, now: Time, out: &mut impl Output) {
+        self.tcb.now = now;
+        if self.pace_blocked && now >= self.pace_until {
+            self.retransmit_lost(out);
+            self.write(Push::Normal, out);
+        }
+        let Some(Timer { kind, at }) = self.timer else { return };
+        if now < at {
+            return;
+        }
+        let due = self.on_tick(at);
+        if now < due {
+            self.timer = Some(Timer { kind, at: due });
+            return;
+        }
+        self.timer = None;
+        match kind {
+            Kind::Syn => self.repeat_syn(out),
+            Kind::Rto => self.on_rto(out),
+            Kind::Probe => self.send_probe(out),
+            Kind::Reorder => self.on_reorder_timer(out),
+        }
+    }
+
+    fn repeat_syn(&mut self, out: &mut impl Output) {
+        self.syn_retries += 1;
+        self.tcb.rtt.back_off();
+        self.send_syn(out);
+    }
+
+    /// Time left of the RTO of the oldest segment, at least a microsecond (`tcp_rto_delta_us`).
+    fn rto_left(&self) -> Span {
+        let rto = self.tcb.rtt.rto();
+        let since = self.board.head_sent().map_or(0, |sent| micros_between(self.tcb.now, sent));
+        rto.saturating_sub(Span::from_micros(u64::from(since))).max(Span::from_micros(1))
+    }
+
+    /// (Re)starts the retransmission timer (`tcp_rearm_rto`). A deadline that a probe or RACK had postponed is
+    /// counted from when the oldest segment left.
+    pub(super) fn rearm_rto(&mut self) {
+        if self.tcb.packets_out == 0 {
+            self.timer = None;
+            return;
+        }
+        let postponed =
+            matches!(self.timer, Some(Timer { kind: Kind::Probe | Kind::Reorder, .. }));
+        let span = if postponed { self.rto_left() } else { self.tcb.rtt.rto() };
+        self.arm(Kind::Rto, span);
+    }
+
+    /// After an ACK: a probe if one is due, else the retransmission timer (`tcp_set_xmit_timer`).
+    pub(super) fn set_timer_after_ack(&mut self) {
+        if !self.schedule_probe(true) {
+            self.rearm_rto();
+        }
+    }
+
+    /// Schedules a tail-loss probe two smoothed RTTs ahead (`tcp_schedule_loss_probe`), unless the RTO comes first.
+    /// `advancing` says that the RTO would start anew now.
+    pub(super) fn schedule_probe(&mut self, advancing: bool) -> bool {
+        let t = &self.tcb;
+        if t.packets_out == 0 || !matches!(t.ca_state, CaState::Open | CaState::Cwr) {
+            return false;
+        }
+        let srtt8 = t.rtt.srtt8_us();
+        let mut span = if srtt8 > 0 {
+            let alone = t.packets_out == 1;
+            let slack = if alone { Span::from_millis(200) } else { self.two_ticks() };
+            Span::from_micros(u64::from(srtt8 >> 2)) + slack
+        } else {
+            Span::from_secs(1)
+        };
+        let rto = if advancing { t.rtt.rto() } else { self.rto_left() };
+        span = span.min(rto);
+        self.arm(Kind::Probe, span);
+        true
+    }
+
+    fn send_probe(&mut self, out: &mut impl Output) {
+        if self.tcb.packets_out == 0 {
+            return;
+        }
+        // One probe an episode; anything else is left to the RTO, which counts from when the head left.
+        if self.tlp.is_none() {
+            let can_send_new =
+                before(self.tcb.nxt, self.data_end) && before(self.tcb.nxt, self.window_end);
+            if can_send_new {
+                if self.write(Push::Probe, out) > 0 {
+                    self.tlp = Some((self.tcb.nxt, false));
+                    self.counters.probes += 1;
+                }
+            } else {
+                let last = self.tcb.nxt.wrapping_sub(1);
+                self.send_again(last, out);
+                self.tlp = Some((self.tcb.nxt, true));
+                self.counters.probes += 1;
+            }
+            self.timer = None;
+        }
+        self.rearm_rto();
+    }
+
+    fn on_reorder_timer(&mut self, out: &mut impl Output) {
+        let (in_flight, lost) = (self.tcb.in_flight(), self.tcb.lost);
+        self.detect_loss();
+        if self.tcb.in_flight() != in_flight {
+            if self.tcb.ca_state != CaState::Recovery {
+                self.enter_recovery(false);
+                let newly_lost = self.tcb.lost - lost;
+                self.reduce_cwnd(1, newly_lost, false, false, false);
+            }
+            self.retransmit_lost(out);
+        }
+        if !matches!(self.timer, Some(Timer { kind: Kind::Rto, .. })) {
+            self.rearm_rto();
+        }
+    }
+
+    /// The retransmission timer (`tcp_retransmit_timer`, `tcp_enter_loss`; RFC 6298 §5.4-5.7, F-RTO RFC 5682).
+    fn on_rto(&mut self, out: &mut impl Output) {
+        if self.tcb.packets_out == 0 {
+            return;
+        }
+        self.counters.timeouts += 1;
+        let state = self.tcb.ca_state;
+        let new_recovery = state < CaState::Recovery;
+        self.board.mark_all_lost(&mut self.tcb);
+        let first_in_window = state <= CaState::Disorder
+            || !after(self.high_seq, self.tcb.una)
+            || (state == CaState::Loss && self.retransmits == 0);
+        if first_in_window {
+            self.prior_ssthresh = self.current_ssthresh();
+            self.tcb.prior_cwnd = self.tcb.cwnd;
+            self.tcb.ssthresh = self.cc.ssthresh(&self.tcb);
+            self.cc.event(&mut self.tcb, Event::Loss);
+            self.init_undo();
+        }
+        self.tcb.cwnd = self.tcb.in_flight() + 1;
+        self.tcb.cwnd_count = 0;
+        self.set_state(CaState::Loss);
+        self.high_seq = self.tcb.nxt;
+        self.tlp = None;
+        self.cwr_pending = self.ecn;
+        self.frto = new_recovery || self.retransmits > 0;
+        self.retransmits += 1;
+        let head = self.tcb.una;
+        self.send_again(head, out);
+        self.tcb.rtt.back_off();
+        self.arm(Kind::Rto, self.tcb.rtt.rto());
+    }
+}

@@ -1,0 +1,152 @@
+//! What a congestion control sees of its connection: the transmission control block (RFC 9293 §3.3.1), by the
+//! kernel's names (`struct tcp_sock`) where the papers have none.
+//!
+//! The window, its threshold and the pacing rate belong to the congestion control; all else is the sender's,
+//! and kept true by it.
+
+use crate::rate_sample::RateSample;
+use crate::rtt::Rtt;
+use crate::segment::Seq;
+use sojourn_units::{Span, Time};
+
+/// `ssthresh` before anything has set it (`TCP_INFINITE_SSTHRESH`).
+pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+
+/// State of loss recovery and ECN response (`enum tcp_ca_state`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub enum CaState {
+    /// Nothing is wrong.
+    #[default]
+    Open,
+    /// Duplicates or SACKs have come; not yet clear that something was lost.
+    Disorder,
+    /// The window is being reduced for ECN-Echo.
+    Cwr,
+    /// The window is being reduced for a loss, and losses repaired.
+    Recovery,
+    /// The retransmission timer fired.
+    Loss,
+}
+
+impl CaState {
+    /// The kernel's name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Disorder => "disorder",
+            Self::Cwr => "cwr",
+            Self::Recovery => "recovery",
+            Self::Loss => "loss",
+        }
+    }
+}
+
+/// The connection as a congestion control sees it.
+#[derive(Clone, Debug)]
+pub struct Tcb {
+    /// The time of the event being handled.
+    pub now: Time,
+    /// Congestion window, segments.
+    pub cwnd: u32,
+    /// Fractional growth of the window (`snd_cwnd_cnt`), segments acknowledged since the last whole step.
+    pub cwnd_count: u32,
+    /// Slow-start threshold, segments.
+    pub ssthresh: u32,
+    /// Highest window allowed, segments (`snd_cwnd_clamp`).
+    pub cwnd_clamp: u32,
+    /// The window at the last reduction (`prior_cwnd`).
+    pub prior_cwnd: u32,
+    /// Payload of a full segment, bytes.
+    pub mss: u32,
+    /// Oldest segment not acknowledged.
+    pub una: Seq,
+    /// Next segment to be sent for the first time.
+    pub nxt: Seq,
+    /// Segments sent and not cumulatively acknowledged.
+    pub packets_out: u32,
+    /// Of these, SACKed.
+    pub sacked_out: u32,
+    /// Of these, taken for lost.
+    pub lost_out: u32,
+    /// Of these, retransmissions still out.
+    pub retrans_out: u32,
+    /// Segments delivered so far, SACKed ones included.
+    pub delivered: u32,
+    /// Of these, on ACKs with ECN-Echo.
+    pub delivered_ce: u32,
+    /// Segments taken for lost so far.
+    pub lost: u32,
+    /// Most segments out in the current window of data.
+    pub max_packets_out: u32,
+    /// Whether sending last stopped because of the window.
+    pub cwnd_limited: bool,
+    /// `delivered` at which the application's pause will have passed through, if it is pausing.
+    pub app_limited: Option<u32>,
+    /// Round-trip estimates.
+    pub rtt: Rtt,
+    /// Pacing rate in bytes per second; what `ss` shows even where nothing paces.
+    pub pacing_rate: u64,
+    /// Whether the socket is really paced (a host `fq`, or a congestion control that asks for it).
+    pub paced: bool,
+    /// State of recovery.
+    pub ca_state: CaState,
+    /// Latest delivery-rate sample worth keeping.
+    pub rate: RateSample,
+    /// Ticks per second of the host's coarse clock.
+    pub hz: u32,
+}
+
+impl Tcb {
+    /// Segments in the network by the kernel's count (`tcp_packets_in_flight`).
+    #[inline]
+    pub fn in_flight(&self) -> u32 {
+        (self.packets_out + self.retrans_out).wrapping_sub(self.sacked_out + self.lost_out)
+    }
+
+    /// Whether the window is below its threshold.
+    #[inline]
+    pub fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Whether the window is what limits the flow (`tcp_is_cwnd_limited`): growth without use is not earned.
+    #[inline]
+    pub fn is_cwnd_limited(&self) -> bool {
+        if self.cwnd_limited {
+            return true;
+        }
+        self.in_slow_start() && self.cwnd < 2 * self.max_packets_out
+    }
+
+    /// Whether a reduction is going on (`tcp_in_cwnd_reduction`).
+    #[inline]
+    pub fn in_reduction(&self) -> bool {
+        matches!(self.ca_state, CaState::Cwr | CaState::Recovery)
+    }
+
+    /// The coarse clock (`jiffies`), which moves once every 1/`hz` seconds.
+    #[inline]
+    pub fn jiffies(&self) -> u32 {
+        (self.now.as_nanos() / (1_000_000_000 / u64::from(self.hz))) as u32
+    }
+
+    /// Bytes per second that the latest rate sample stands for (`tcpi_delivery_rate`); zero before the first.
+    pub fn delivery_rate(&self) -> u64 {
+        self.rate.bytes_per_sec(self.mss)
+    }
+
+    /// The default pacing rate (`tcp_update_pacing_rate`): 200 % of window/RTT early in slow start, else 120 %.
+    #[inline]
+    pub fn update_pacing_rate(&mut self) {
+        let ratio = if self.cwnd < self.ssthresh / 2 { 200 } else { 120 };
+        let per_second = u64::from(self.mss) * 8 * (1_000_000 / 100) * ratio;
+        let rate = per_second * u64::from(self.cwnd.max(self.packets_out));
+        let srtt8 = u64::from(self.rtt.srtt8_us());
+        self.pacing_rate = if srtt8 > 0 { rate / srtt8 } else { rate };
+    }
+
+    /// A span as whole ticks, rounded up as the kernel's `usecs_to_jiffies`.
+    pub fn to_jiffies(&self, span: Span) -> u32 {
+        span.as_micros().div_ceil(1_000_000 / u64::from(self.hz)) as u32
+    }
+}
