@@ -6,8 +6,10 @@
 //! run time; a constant delay keeps the order.
 //!
 //! Invariants: at most `limit` packets are held; nothing leaves before its time. Jitter is uniform in
-//! [delay - jitter, delay + jitter); with a correlation the *values* drawn are mixed with the one before,
-//! which makes them less than uniform, as in the kernel.
+//! [delay - jitter, delay + jitter). A correlation mixes each 32-bit draw with the one before, as in the
+//! kernel; since the kernel takes the rest of dividing by twice the jitter afterwards, jitter well below 4 s is
+//! as uniform and independent as without. Loss, which compares the mixed value itself, does become bursty, and
+//! rarer than its percentage.
 //!
 //! The trick: packets that leave no earlier than all before them wait in a ring; only the others, of which a
 //! constant delay has none, go through a heap.

@@ -1,0 +1,190 @@
+//! A packet, a telemetry that remembers, and a discipline on a bench.
+
+use sojourn_qdisc::{
+    Any, Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why,
+};
+use sojourn_units::{Dscp, Ecn, Random, Time};
+
+/// A full packet's length in a queue's eyes.
+pub(crate) const FULL: u32 = 1514;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pkt {
+    pub(crate) id: u64,
+    pub(crate) flow: u64,
+    pub(crate) len: u32,
+    pub(crate) ecn: Ecn,
+    pub(crate) dscp: Dscp,
+    pub(crate) stamp: Time,
+}
+
+/// A full Not-ECT packet of flow 1.
+pub(crate) fn pkt(id: u64) -> Pkt {
+    let stamp = Time::ZERO;
+    Pkt { id, flow: 1, len: FULL, ecn: Ecn::NotEct, dscp: Dscp::BEST_EFFORT, stamp }
+}
+
+impl Pkt {
+    pub(crate) fn of(self, flow: u64) -> Self {
+        Self { flow, ..self }
+    }
+    pub(crate) fn long(self, len: u32) -> Self {
+        Self { len, ..self }
+    }
+    pub(crate) fn ecn(self, ecn: Ecn) -> Self {
+        Self { ecn, ..self }
+    }
+}
+
+impl Packet for Pkt {
+    fn wire_len(&self) -> u32 {
+        self.len
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
+    fn dscp(&self) -> Dscp {
+        self.dscp
+    }
+    fn set_dscp(&mut self, dscp: Dscp) {
+        self.dscp = dscp;
+    }
+    fn flow_key(&self) -> u64 {
+        self.flow
+    }
+    fn host_keys(&self) -> (u32, u32) {
+        (self.flow as u32, 0)
+    }
+    fn l4_len(&self) -> u32 {
+        self.len.saturating_sub(34)
+    }
+    fn stamp(&self) -> Time {
+        self.stamp
+    }
+    fn set_stamp(&mut self, at: Time) {
+        self.stamp = at;
+    }
+}
+
+/// Everything that was decided, in order.
+#[derive(Default, Debug)]
+pub(crate) struct Log {
+    pub(crate) dropped: Vec<(Time, Pkt, Why)>,
+    pub(crate) marked: Vec<(Time, Pkt, Why)>,
+}
+
+impl Telemetry<Pkt> for Log {
+    fn dropped(&mut self, now: Time, packet: Pkt, why: Why) {
+        self.dropped.push((now, packet, why));
+    }
+    fn marked(&mut self, now: Time, packet: &Pkt, why: Why) {
+        assert_eq!(packet.ecn, Ecn::Ce, "a packet is CE when its mark is told");
+        self.marked.push((now, *packet, why));
+    }
+}
+
+impl Log {
+    /// Ids of the dropped, and why.
+    pub(crate) fn drops(&self) -> Vec<(u64, Why)> {
+        self.dropped.iter().map(|(_, packet, why)| (packet.id, *why)).collect()
+    }
+    /// Ids of the marked, and why.
+    pub(crate) fn marks(&self) -> Vec<(u64, Why)> {
+        self.marked.iter().map(|(_, packet, why)| (packet.id, *why)).collect()
+    }
+}
+
+pub(crate) struct Bench {
+    pub(crate) any: Any<Pkt>,
+    pub(crate) random: Random,
+    pub(crate) log: Log,
+}
+
+impl Bench {
+    pub(crate) fn new(words: &str) -> Self {
+        Self::on(words, &Profile::LINUX_7_3)
+    }
+
+    pub(crate) fn on(words: &str, profile: &Profile) -> Self {
+        let mut random = Random::named(1, "bench");
+        let any = Any::build(words, profile, &mut random).unwrap_or_else(|e| panic!("{e}"));
+        Self { any, random, log: Log::default() }
+    }
+
+    pub(crate) fn put(&mut self, now: Time, packet: Pkt) {
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.log };
+        self.any.enqueue(now, packet, &mut cx);
+    }
+
+    pub(crate) fn take(&mut self, now: Time) -> Dequeued<Pkt> {
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.log };
+        self.any.dequeue(now, &mut cx)
+    }
+
+    /// The packet that leaves now; there must be one.
+    pub(crate) fn get(&mut self, now: Time) -> Pkt {
+        match self.take(now) {
+            Dequeued::Packet(packet) => packet,
+            other => panic!("a packet was to leave at {now}, not {other:?}"),
+        }
+    }
+
+    /// As [`Bench::get`], whatever packet it is.
+    pub(crate) fn pass(&mut self, now: Time) {
+        self.get(now);
+    }
+
+    pub(crate) fn timer(&mut self, now: Time) {
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.log };
+        self.any.on_timer(now, &mut cx);
+    }
+
+    pub(crate) fn change(&mut self, now: Time, words: &str) {
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.log };
+        self.any.change(now, words, &mut cx).unwrap_or_else(|e| panic!("{e}"));
+    }
+
+    pub(crate) fn flush(&mut self, now: Time) {
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.log };
+        self.any.flush(now, &mut cx);
+    }
+
+    pub(crate) fn backlog(&self) -> Backlog {
+        self.any.backlog()
+    }
+
+    pub(crate) fn stats(&self) -> Stats {
+        self.any.stats()
+    }
+
+    /// One of the discipline's own statistics.
+    pub(crate) fn stat(&self, name: &str) -> f64 {
+        let stats = self.any.stats();
+        let found = stats.own.iter().find(|(n, _)| *n == name);
+        found.unwrap_or_else(|| panic!("no statistic {name}")).1
+    }
+
+    /// One of the controller's gauges.
+    pub(crate) fn gauge(&self, now: Time, name: &str) -> f64 {
+        let mut found = None;
+        self.any.gauges(now, &mut |n, value| {
+            if n == name {
+                found = Some(value);
+            }
+        });
+        found.unwrap_or_else(|| panic!("no gauge {name}"))
+    }
+}
+
+/// `n` milliseconds after the beginning.
+pub(crate) fn ms(n: u64) -> Time {
+    Time::from_millis(n)
+}
+
+/// `n` nanoseconds after the beginning.
+pub(crate) fn ns(n: u64) -> Time {
+    Time::from_nanos(n)
+}

@@ -1,0 +1,13 @@
+//! Every discipline against traces worked out by hand, against naive twins, and under random operations.
+
+mod bench;
+mod codel;
+mod fifo;
+mod fq_codel;
+mod htb;
+mod naive;
+mod netem;
+mod pie;
+mod properties;
+mod show;
+mod words;
