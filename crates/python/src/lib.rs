@@ -3,7 +3,9 @@
 mod arrow;
 mod engines;
 mod errors;
+mod listings;
 mod run;
+mod units;
 
 use pyo3::prelude::*;
 
@@ -13,7 +15,11 @@ mod _core {
     #[pymodule_export]
     use super::arrow::Table;
     #[pymodule_export]
-    use super::run::{Run, run_many};
+    use super::listings::{ccs, qdiscs};
+    #[pymodule_export]
+    use super::run::{Run, check, refusals, run_many};
+    #[pymodule_export]
+    use super::units::{parse_rate, parse_span};
     #[pymodule_export]
     use super::version;
 }

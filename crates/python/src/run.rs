@@ -10,6 +10,7 @@ use sojourn_scenario::engine::{RunError, WatchMany, run_many as run_many_on};
 use sojourn_scenario::model::Scenario;
 use sojourn_scenario::results::{EngineId, Run as Results, schema};
 use sojourn_units::Span;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -117,9 +118,9 @@ impl Shared {
 
 /// Runs every scenario (JSON) on up to `threads` threads, the GIL released.
 ///
-/// `on_done(index, run)` gets each result as soon as it is there and `on_progress(seconds)` the simulated seconds
-/// of all runs together, some ten times a second; both are called on the calling thread. The first error, one of
-/// a callback or an interrupt ends the runs under way, hands out what had finished, and is raised.
+/// `on_done(index, run)` gets each result, or the error of a run that failed, as soon as it is there, and `on_progress(seconds)` the simulated seconds
+/// of all runs together, some ten times a second; both are called on the calling thread. The first error of a
+/// callback, or an interrupt, ends the runs under way, hands out what had finished, and is raised.
 #[pyfunction]
 #[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None))]
 pub fn run_many(
@@ -156,13 +157,15 @@ pub fn run_many(
                 receiver.recv_timeout(Duration::from_millis(80))
             });
             let outcome = match next {
-                Ok((_, Err(RunError::Cancelled))) if failure.is_some() => Ok(()),
-                Ok((index, Err(error))) => Err(run_error(error, &scenarios[index].id())),
+                Err(RecvTimeoutError::Timeout) | Ok((_, Err(RunError::Cancelled))) => Ok(()),
+                Ok((index, Err(error))) => {
+                    let error = run_error(error, &scenarios[index].id());
+                    on_done.call1((index, error.into_value(py))).map(drop)
+                }
                 Ok((index, Ok(results))) => {
                     let run = Run { results: Arc::new(results) };
                     on_done.call1((index, run)).map(drop)
                 }
-                Err(RecvTimeoutError::Timeout) => Ok(()),
                 Err(RecvTimeoutError::Disconnected) => break,
             };
             let outcome =
@@ -177,4 +180,30 @@ pub fn run_many(
         }
         failure.map_or(Ok(()), Err)
     })
+}
+
+/// What the engine cannot run of these scenarios (JSON), each thing and place once; empty if it can run them all.
+#[pyfunction]
+#[pyo3(signature = (scenarios, *, engine="sim"))]
+pub fn refusals(py: Python<'_>, scenarios: Vec<String>, engine: &str) -> PyResult<Vec<String>> {
+    let engine = engines::engine(py, engine)?;
+    let mut said = Vec::new();
+    let mut known = HashSet::new();
+    for scenario in &scenarios {
+        for refusal in engine.refuse(&parse(scenario)?) {
+            let text = refusal.to_string();
+            if known.insert(text.clone()) {
+                said.push(text);
+            }
+        }
+    }
+    Ok(said)
+}
+
+/// A scenario (JSON) as it is stored, if it holds together.
+#[pyfunction]
+pub fn check(scenario: &str) -> PyResult<String> {
+    let scenario = parse(scenario)?;
+    scenario.check().map_err(|e| PyValueError::new_err(e.to_string()))?;
+    Ok(to_json(&scenario))
 }

@@ -1,13 +1,11 @@
 """One run as a picture: delivery rate and RTT over time on two axes, queue delay below."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from sojourn.plots.palette import flow_colour
-from sojourn.plots.svg import STYLE, render
+from sojourn.plots.svg import render, styled
 from sojourn.plots.ticks import nice_ceiling
 
 if TYPE_CHECKING:
@@ -60,9 +58,7 @@ class Scales:
         rtt = max((v for p in panels for f in p.flows for v in _all(f.rtt)), default=1.0)
         queue = max((v for p in panels for v in _all(p.queue)), default=1.0)
         # Room above the RTT keeps its lines below most of the rates.
-        return cls(
-            max(p.seconds for p in panels), nice_ceiling(rate), nice_ceiling(rtt * 1.6), nice_ceiling(queue)
-        )
+        return cls(max(p.seconds for p in panels), nice_ceiling(rate), nice_ceiling(rtt * 1.6), nice_ceiling(queue))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +77,9 @@ class Panel:
 
 def draw(panel: Panel, scales: Scales) -> str:
     """Return the panel as an SVG element."""
-    import matplotlib as mpl  # noqa: PLC0415 - takes half a second, and only reports draw
-    from matplotlib.figure import Figure  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415 - as in styled()
 
-    with mpl.rc_context(STYLE):
+    with styled():
         figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=[2.4, 1])
         right = above.twinx()
@@ -107,7 +102,7 @@ def draw(panel: Panel, scales: Scales) -> str:
         return render(figure, f"{panel.title}: delivery rate, RTT and queue delay over time")
 
 
-def _draw_flows(left: Axes, right: Axes, panel: Panel, scales: Scales) -> None:
+def _draw_flows(left: "Axes", right: "Axes", panel: Panel, scales: Scales) -> None:
     right.spines["right"].set_visible(True)
     right.grid(visible=False)
     for index, flow in enumerate(panel.flows):
@@ -121,7 +116,7 @@ def _draw_flows(left: Axes, right: Axes, panel: Panel, scales: Scales) -> None:
     right.set_ylabel("RTT, ms\n(dotted)")
 
 
-def _draw_queue(axes: Axes, panel: Panel, scales: Scales) -> None:
+def _draw_queue(axes: "Axes", panel: Panel, scales: Scales) -> None:
     colour = "#6f7780"
     _band(axes, panel.queue, colour, strength=0.35)
     axes.plot(panel.queue.t, panel.queue.value, color=colour)
@@ -129,7 +124,7 @@ def _draw_queue(axes: Axes, panel: Panel, scales: Scales) -> None:
     axes.set_ylabel("queue delay,\nms")
 
 
-def _band(axes: Axes, band: Band, colour: str, strength: float = 0.18) -> None:
+def _band(axes: "Axes", band: Band, colour: str, strength: float = 0.18) -> None:
     if band.low:
         axes.fill_between(band.t, band.low, band.high, color=colour, alpha=strength, linewidth=0)
 

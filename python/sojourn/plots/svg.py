@@ -1,11 +1,11 @@
 """Matplotlib figures as small SVG that follows the page: its text colour, its dark mode."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import re
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,6 +44,17 @@ STYLE: Final[dict[str, Any]] = {
 }
 """The one style of every figure."""
 
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in :data:`STYLE`."""
+    import matplotlib as mpl  # noqa: PLC0415 - takes half a second, and only reports draw
+
+    # The names of all settings are a literal type, which a table of some cannot have.
+    with mpl.rc_context(cast("Any", STYLE)):
+        yield
+
+
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
 _STANDALONE = (
     "<style>svg{color:#1b1f24;--faint:#d5d9de}"
@@ -51,7 +62,7 @@ _STANDALONE = (
 )
 
 
-def render(figure: Figure, label: str) -> str:
+def render(figure: "Figure", label: str) -> str:
     """Return the figure as an SVG element to stand inside a page.
 
     Args:
@@ -74,17 +85,20 @@ def slim(text: str, label: str) -> str:
     mark = hashlib.sha256(text.encode()).hexdigest()[:8]
     used = set(re.findall(r"url\(#([^)]+)\)|xlink:href=\"#([^\"]+)\"", text))
     keep = {name for pair in used for name in pair if name}
-    text = re.sub(
-        r' id="([^"]+)"', lambda m: f' id="{m[1]}-{mark}"' if m[1] in keep else "", text
-    )
+    text = re.sub(r' id="([^"]+)"', lambda m: f' id="{m[1]}-{mark}"' if m[1] in keep else "", text)
     for name in keep:
         text = text.replace(f"url(#{name})", f"url(#{name}-{mark})").replace(
             f'xlink:href="#{name}"', f'xlink:href="#{name}-{mark}"'
         )
     text = re.sub(r">\s+<", "><", text)
-    text = re.sub(r'<svg [^>]*viewBox="([^"]+)"[^>]*>', rf'<svg xmlns="http://www.w3.org/2000/svg" '
-                  rf'xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="\1" role="img" '
-                  rf'aria-label="{_attribute(label)}">', text, count=1)
+    text = re.sub(
+        r'<svg [^>]*viewBox="([^"]+)"[^>]*>',
+        rf'<svg xmlns="http://www.w3.org/2000/svg" '
+        rf'xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="\1" role="img" '
+        rf'aria-label="{_attribute(label)}">',
+        text,
+        count=1,
+    )
     return text.strip()
 
 

@@ -1,13 +1,12 @@
 """The path of an experiment as a drawing: hosts, hops, and what packets pass in each direction."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
 from typing import Any, Final
 
+from sojourn.describe import is_load, sender
 from sojourn.plots.palette import flow_colour
 
 _LINE: Final = 15
@@ -36,9 +35,7 @@ class _Box:
 
     def draw(self, x: float, y: float, kind: str, height: float | None = None) -> str:
         tall = height or self.height
-        parts = [
-            f'<rect class="{kind}" x="{x:.0f}" y="{y:.0f}" width="{self.width:.0f}" height="{tall:.0f}" rx="5"/>'
-        ]
+        parts = [f'<rect class="{kind}" x="{x:.0f}" y="{y:.0f}" width="{self.width:.0f}" height="{tall:.0f}" rx="5"/>']
         y += (tall - self.height) / 2
         for index, line in enumerate(self.lines):
             left, base = x + _PAD, y + _PAD + 9 + index * _LINE
@@ -56,8 +53,7 @@ def draw(scenario: Mapping[str, Any]) -> str:
     """Return the topology of a resolved scenario as an SVG element."""
     left, right = _hosts(scenario)
     hops = [
-        (hop["name"], [_element(e) for e in hop["down"]], [_element(e) for e in hop["up"]])
-        for hop in scenario["hops"]
+        (hop["name"], [_element(e) for e in hop["down"]], [_element(e) for e in hop["up"]]) for hop in scenario["hops"]
     ]
     top = max(max((b.height for _, down, _ in hops for b in down), default=0.0), _LINE)
     low = max(max((b.height for _, _, up in hops for b in up), default=0.0), _LINE)
@@ -95,9 +91,7 @@ def draw(scenario: Mapping[str, Any]) -> str:
         "<style>.topology rect{fill:none;stroke:currentColor;stroke-width:1}"
         ".topology .hop{stroke-dasharray:3 3;stroke:var(--faint)}"
         ".topology .queue{stroke-width:2}.topology .faint{opacity:.75}"
-        ".topology path{stroke:currentColor;stroke-width:1;fill:none}</style>"
-        + "".join(parts)
-        + "</svg>"
+        ".topology path{stroke:currentColor;stroke-width:1;fill:none}</style>" + "".join(parts) + "</svg>"
     )
 
 
@@ -114,14 +108,8 @@ def _hosts(scenario: Mapping[str, Any]) -> tuple[_Box, _Box]:
     return _Box(["client", *left[0]], left[1]), _Box(["server", *right[0]], right[1])
 
 
-def is_load(flow: Mapping[str, Any]) -> bool:
-    """Whether a flow carries data for its own sake: everything but the probes."""
-    return flow["traffic"]["kind"] not in {"ping", "irtt"}
-
-
 def _flow(flow: Mapping[str, Any]) -> str:
-    traffic = flow["traffic"]
-    detail = traffic.get("cc") or traffic.get("tcp", {}).get("cc") or traffic["kind"]
+    detail = sender(flow)
     return flow["name"] if detail == flow["name"] else f"{flow['name']} ({detail})"
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import Self
 
 import polars as pl
@@ -28,7 +29,7 @@ class Folder:
     """The Sojourn that made it."""
     command: str
     """The command that made it."""
-    _locks: list[int] = field(default_factory=list, repr=False, compare=False)
+    locks: list[int] = field(default_factory=list, repr=False, compare=False)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
@@ -40,9 +41,7 @@ class Folder:
         path = Path(path)
         file = path / "manifest.json"
         if not path.is_dir():
-            raise StoreError(
-                f"there is no folder {path}", help=f"make one with `sojourn run SUITE -o {path}`"
-            )
+            raise StoreError(f"there is no folder {path}", help=f"make one with `sojourn run SUITE -o {path}`")
         try:
             manifest = json.loads(file.read_bytes())
             found = manifest["format"]
@@ -78,8 +77,8 @@ class Folder:
                     "results of two versions do not go into one folder",
                     help="name another folder with -o",
                 )
-            folder._lock()
-            folder._sweep()
+            _lock(folder)
+            _sweep(folder)
             return folder
         try:
             taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
@@ -88,13 +87,11 @@ class Folder:
         except OSError as error:
             raise StoreError(f"{path} could not be made: {error.strerror}") from error
         if taken:
-            raise StoreError(
-                f"{path} is there already and is not a results folder", help="name another folder with -o"
-            )
+            raise StoreError(f"{path} is there already and is not a results folder", help="name another folder with -o")
         manifest = {"format": FORMAT, "version": version, "command": command}
         write_file(path / "manifest.json", (json.dumps(manifest, indent=1) + "\n").encode())
         folder = cls(path, version, command)
-        folder._lock()
+        _lock(folder)
         return folder
 
     def __contains__(self, stamp: Stamp) -> bool:
@@ -132,24 +129,35 @@ class Folder:
             if path.is_dir() and not path.name.startswith(TEMPORARY):
                 yield path
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
     def close(self) -> None:
         """Let others write into the folder."""
-        while self._locks:
-            os.close(self._locks.pop())
+        while self.locks:
+            os.close(self.locks.pop())
 
-    def _lock(self) -> None:
-        """Keep other commands from writing here; the kernel lets go when this process ends, however it does."""
-        handle = os.open(self.path / "manifest.json", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(handle)
-            raise StoreError(
-                f"another command is writing into {self.path}", help="wait for it, or name another folder with -o"
-            ) from error
-        self._locks.append(handle)
 
-    def _sweep(self) -> None:
-        """Remove what a killed command left unfinished."""
-        for path in (self.path / "runs").glob(f"{TEMPORARY}*"):
-            remove_folder(path)
+def _lock(folder: Folder) -> None:
+    """Keep other commands from writing here; the kernel lets go when this process ends, however it does."""
+    handle = os.open(folder.path / "manifest.json", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        raise StoreError(
+            f"another command is writing into {folder.path}",
+            help="wait for it, or name another folder with -o",
+        ) from error
+    folder.locks.append(handle)
+
+
+def _sweep(folder: Folder) -> None:
+    """Remove what a killed command left unfinished."""
+    for path in (folder.path / "runs").glob(f"{TEMPORARY}*"):
+        remove_folder(path)

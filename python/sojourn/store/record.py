@@ -18,7 +18,7 @@ from sojourn.store.atomic import write_folder
 _LONGEST_NAME = 80
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stamp:
     """What tells one run from another: the scenario with its seed, the engine and its version."""
 
@@ -31,7 +31,7 @@ class Stamp:
     version: str
     """Sojourn's version, which identifies the code."""
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A stable hash of scenario, seed, engine and version: 12 hexadecimal digits."""
         key = {"scenario": self.scenario, "engine": self.engine, "version": self.version}

@@ -1,0 +1,68 @@
+# The two commands of this project are `make demo` and `make test`. Both set up everything they need in .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+RESULTS ?= results
+# The activated environment is maturin's business, whatever the shell has.
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+export PATH := $(CURDIR)/$(BIN):$(PATH)
+unexport CONDA_PREFIX
+
+.PHONY: demo test lint bench clean help
+
+help:
+	@echo "make demo   set up, build, run the first suite, draw its report (a few minutes)"
+	@echo "make test   set up and run every check and test"
+	@echo "make bench  measure the simulator's speed; writes target/bench.json"
+	@echo "make clean  remove what the others made"
+
+# The first suite with three seeds: real results, in less than three minutes on two cores once it is built.
+demo: $(VENV)/.release
+	$(BIN)/sojourn run l4s-tests --seeds 3 -o $(RESULTS)/demo-$$($(BIN)/sojourn --version | cut -d' ' -f2)
+	$(BIN)/sojourn report $(RESULTS)/demo-$$($(BIN)/sojourn --version | cut -d' ' -f2)
+
+test: lint
+	cargo test --workspace --profile checked
+	$(BIN)/pytest
+
+lint: $(VENV)/.checked
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --profile checked -- -D warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest sojourn._core
+
+bench: tools
+	cargo run --release -p sojourn-sim --bin bench
+
+# --- setting up ---------------------------------------------------------------------------------------------------
+
+.PHONY: tools
+tools:
+	@command -v cargo >/dev/null || { \
+	  echo "Rust is missing. Get it from https://rustup.rs (1.88 or newer), or from your distribution."; exit 1; }
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "Python is missing. Install python3 (3.11 or newer) with its venv module, or say PYTHON=/path/to/python."; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "$$($(PYTHON) --version) is too old: 3.11 or newer is needed. Say PYTHON=python3.12, for example."; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "Python's venv module is missing. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
+
+$(VENV)/.tools: pyproject.toml | tools
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --group dev
+	touch $@
+
+# Cargo knows best whether anything is to be built anew.
+.PHONY: $(VENV)/.release $(VENV)/.checked
+$(VENV)/.release: $(VENV)/.tools
+	$(BIN)/maturin develop --quiet --release
+$(VENV)/.checked: $(VENV)/.tools
+	$(BIN)/maturin develop --quiet --profile checked
+
+clean:
+	rm -rf $(VENV) $(TARGET) $(RESULTS)

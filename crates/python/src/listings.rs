@@ -1,0 +1,83 @@
+//! What there is: disciplines and congestion controls, from the tables that the parsers and the engine read.
+
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+use sojourn_qdisc::Profile;
+use sojourn_qdisc::table::{OptionSpec, Preset, Unit};
+use sojourn_transport::cc::CONTROLS;
+
+/// Every queue discipline as JSON: name, summary, source, options with their defaults by stack, statistics and
+/// the controller's own numbers.
+#[pyfunction]
+pub fn qdiscs() -> String {
+    let listed = sojourn_qdisc::disciplines().iter().map(|discipline| {
+        json!({
+            "name": discipline.name,
+            "summary": discipline.summary,
+            "source": discipline.source,
+            "classful": discipline.classful,
+            "options": discipline.options.iter().map(option).collect::<Vec<_>>(),
+            "counters": discipline.counters.iter().map(|c| json!({
+                "name": c.name, "unit": unit(c.unit), "doc": c.doc,
+            })).collect::<Vec<_>>(),
+            "gauges": discipline.gauges.iter().map(|g| json!({
+                "name": g.name, "unit": unit(g.unit), "doc": g.doc,
+            })).collect::<Vec<_>>(),
+        })
+    });
+    listed.collect::<Value>().to_string()
+}
+
+fn option(option: &OptionSpec) -> Value {
+    let values: Vec<_> = option
+        .values
+        .iter()
+        .map(|v| json!({ "name": v.name, "kind": v.kind.expected(), "optional": v.optional }))
+        .collect();
+    let known = Profile::ALL.iter().filter(|p| option.is_known(p));
+    let defaults: serde_json::Map<_, _> =
+        known.map(|p| (p.name.to_owned(), json!(option.preset.words(p)))).collect();
+    let unset = match option.preset {
+        Preset::Unset(meaning) => Some(meaning),
+        Preset::Required => Some("must be given"),
+        Preset::Is(_) | Preset::Per(_) => None,
+    };
+    json!({
+        "name": option.name,
+        "aliases": option.aliases,
+        "off": option.off,
+        "values": values,
+        "defaults": defaults,
+        "unset": unset,
+        "doc": option.doc,
+        "fixed": option.fixed,
+    })
+}
+
+const fn unit(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Count => "",
+        Unit::Bytes => "bytes",
+        Unit::Seconds => "s",
+        Unit::Probability => "probability",
+        Unit::BytesPerSecond => "bytes/s",
+        Unit::Ticks => "64 ns",
+        Unit::Flag => "0 or 1",
+    }
+}
+
+/// Every congestion control as JSON: name, summary, source and the numbers that it reports.
+#[pyfunction]
+pub fn ccs() -> String {
+    let listed = CONTROLS.iter().map(|control| {
+        json!({
+            "name": control.name,
+            "summary": control.summary,
+            "source": control.source,
+            "gauges": control.gauges.iter().map(|(name, unit, doc)| json!({
+                "name": name, "unit": unit, "doc": doc,
+            })).collect::<Vec<_>>(),
+        })
+    });
+    listed.collect::<Value>().to_string()
+}

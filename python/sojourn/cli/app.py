@@ -1,0 +1,176 @@
+"""The commands and their options. What they do is in the module of each, imported when it is called."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="sojourn",
+    help="A laboratory for congestion control and queue management.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Engine = Annotated[str, typer.Option(help="What runs it: [b]sim[/b], the simulator.", metavar="NAME")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Runs at a time; as many as there are cores unless given.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change a setting: [b]--set hop.bottleneck.rate=10mbit[/b]. May be repeated.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from sojourn import _core
+
+        typer.echo(f"sojourn {_core.version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """A laboratory for congestion control and queue management."""
+    del version
+
+
+@app.command()
+def run(
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SUITE|SUITE/SCENARIO|FILE...",
+            help="Suites (see [b]sojourn suites[/b]), experiment files, or a stored run's scenario.json.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The results folder.")],
+    engine: Engine = "sim",
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="So many seeds (1, 2, ...) for each cell, instead of the file's."),
+    ] = None,
+    threads: Threads = None,
+    settings: Settings = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before more than 100 000 runs.")] = False,
+) -> None:
+    """Run experiments into a results folder. What is there already is not run again."""
+    from sojourn.cli.run import run as command
+
+    command(what, output, engine=engine, seeds=seeds, threads=threads, settings=settings or [], yes=yes)
+
+
+@app.command(name="try")
+def try_(
+    flows: Annotated[
+        list[str],
+        typer.Argument(metavar="CC...", help="A flow for each congestion control named: cubic reno."),
+    ],
+    rate: Annotated[str, typer.Option(help="Rate of the bottleneck.")] = "50mbit",
+    rtt: Annotated[str, typer.Option(help="Base RTT.")] = "20ms",
+    qdisc: Annotated[str, typer.Option(help="Its queue, in tc's words.")] = "fq_codel",
+    duration: Annotated[str, typer.Option(help="How long to run.")] = "30s",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random streams.")] = 1,
+    engine: Engine = "sim",
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Try a queue with a few flows: one run, a table and a small plot, in about a second."""
+    from sojourn.cli.attempt import attempt
+
+    attempt(
+        flows,
+        rate=rate,
+        rtt=rtt,
+        qdisc=qdisc,
+        duration=duration,
+        seed=seed,
+        engine=engine,
+        settings=settings or [],
+        as_json=as_json,
+    )
+
+
+Results = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")]
+
+
+@app.command()
+def report(
+    folder: Results,
+    threads: Annotated[int | None, typer.Option(min=1, help="How many processes draw.")] = None,
+) -> None:
+    """Write DIR/report.html, which stands alone, and DIR/report.md."""
+    from sojourn.cli.report import report as command
+
+    command(folder, threads=threads)
+
+
+@app.command()
+def validate(
+    folder: Results,
+    against: Annotated[Path, typer.Option(metavar="FILE.csv", help="The published rows.")],
+    noise: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.csv",
+            help="The published replicate noise; NAME_replicate_noise.csv beside unless given.",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hold a results folder against a table of published rows."""
+    from sojourn.cli.validate import validate as command
+
+    command(folder, against, noise=noise, as_json=as_json)
+
+
+@app.command()
+def suites(as_json: AsJson = False) -> None:
+    """List the suites that come with Sojourn."""
+    from sojourn.cli.lists import suites as command
+
+    command(as_json=as_json)
+
+
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.")]
+
+
+@app.command()
+def qdiscs(name: Name = None, as_json: AsJson = False) -> None:
+    """List the queue disciplines, or show the options of one."""
+    from sojourn.cli.lists import qdiscs as command
+
+    command(name, as_json=as_json)
+
+
+@app.command()
+def ccs(name: Name = None, as_json: AsJson = False) -> None:
+    """List the congestion controls, or show one."""
+    from sojourn.cli.lists import ccs as command
+
+    command(name, as_json=as_json)
+
+
+@app.command()
+def stacks(name: Name = None, as_json: AsJson = False) -> None:
+    """List the stacks, or show the switches of one."""
+    from sojourn.cli.lists import stacks as command
+
+    command(name, as_json=as_json)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of experiment files, for editors."""
+    from sojourn import _core
+
+    typer.echo(_core.json_schema())

@@ -1,0 +1,96 @@
+"""``sojourn try``: one run, a table and a small plot."""
+
+import json
+from collections.abc import Sequence
+
+import polars as pl
+from rich.text import Text
+
+from sojourn import campaign, cells, describe
+from sojourn.cli.screen import out, print_json
+from sojourn.cli.tables import summary_table
+from sojourn.experiment import parse
+from sojourn.plots import terminal
+from sojourn.plots.terminal import Line
+from sojourn.report.series import binned_flows
+from sojourn.run import Run
+from sojourn.summary import COLUMNS, numbers_of
+
+_WIDEST = 120
+_ROWS = 10
+
+
+def attempt(
+    flows: list[str],
+    *,
+    rate: str,
+    rtt: str,
+    qdisc: str,
+    duration: str,
+    seed: int,
+    engine: str,
+    settings: list[str],
+    as_json: bool,
+) -> None:
+    """Run one experiment that the command line describes."""
+    text = experiment_text(flows, rate=rate, rtt=rtt, qdisc=qdisc, duration=duration, seed=seed)
+    experiment = parse(text, "the command line", settings=settings, engine=engine)
+    campaign.refuse(experiment.stamps, engine=engine)
+    run = campaign.make_fresh(experiment.stamps, engine=engine, threads=1)[0]
+    if as_json:
+        print_json(_as_json(run))
+        return
+    console = out()
+    console.print(summary_table(cells.group([run])))
+    for row in _plots(run, min(console.width, _WIDEST)):
+        console.print(row, no_wrap=True, overflow="crop")
+
+
+def experiment_text(flows: Sequence[str], *, rate: str, rtt: str, qdisc: str, duration: str, seed: int) -> str:
+    """Return the experiment file that a command line stands for."""
+    q = json.dumps  # a JSON string is a TOML string
+    lines = [
+        "[experiment]",
+        'name = "try"',
+        f"duration = {q(duration)}",
+        f"seeds = [{seed}]",
+        "",
+        "[[hop]]",
+        'name = "bottleneck"',
+        f"rate = {q(rate)}",
+        f"rtt = {q(rtt)}",
+        f"qdisc = {q(qdisc)}",
+    ]
+    for index, cc in enumerate(flows):
+        twins = flows.count(cc)
+        name = f"{cc}-{flows[: index + 1].count(cc)}" if twins > 1 else cc
+        lines += ["", "[[flow]]", f"name = {q(name)}", f"cc = {q(cc)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _as_json(run: Run) -> dict[str, object]:
+    numbers = {column.heading: numbers_of(column, run) for column in COLUMNS}
+    flows = [flow["name"] for flow in describe.loads(run.scenario)]
+    return {"flows": flows, "summary": numbers, "scenario": run.scenario}
+
+
+def _plots(run: Run, width: int) -> list[Text]:
+    """Draw rate and RTT over time, beside one another where there is room."""
+    names = [flow["name"] for flow in describe.loads(run.scenario)]
+    table = binned_flows(run, describe.seconds(run.scenario) / 120)
+    rates, rtts = (_lines(table, names, column) for column in ("rate", "rtt"))
+    wide = width >= 90  # noqa: PLR2004 - two charts of 40 columns and a gap
+    columns = (width - 3) // 2 if wide else width
+    left = terminal.chart(rates, title="delivery rate, Mbit/s", columns=columns, rows=_ROWS)
+    right = terminal.chart(rtts, title="RTT, ms", columns=columns, rows=_ROWS)
+    drawn = terminal.side_by_side(left, right) if wide else [*left, Text(), *right]
+    return [*drawn, Text(), terminal.legend(names)]
+
+
+def _lines(table: pl.DataFrame, names: Sequence[str], column: str) -> list[Line]:
+    lines = []
+    for name in names:
+        own = table.filter(pl.col("flow") == name)
+        values = own[column].cast(pl.Float64).fill_null(float("nan"))
+        lines.append(Line(name, own["t"].to_list(), values.to_list()))
+    return lines

@@ -1,0 +1,68 @@
+"""``sojourn run``."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+
+from rich.text import Text
+
+from sojourn import _core, campaign, cells, library
+from sojourn.cli.progress import Progress
+from sojourn.cli.screen import err, out
+from sojourn.cli.tables import summary_table
+from sojourn.errors import Interrupted, UsageError
+from sojourn.experiment import Experiment, load
+from sojourn.store import Folder, Stamp
+
+
+def run(
+    what: list[str],
+    output: Path,
+    *,
+    engine: str,
+    seeds: int | None,
+    threads: int | None,
+    settings: list[str],
+    yes: bool,
+) -> None:
+    """Run experiments into a results folder and show what came out."""
+    stamps = _stamps(what, engine=engine, seeds=seeds, settings=settings, yes=yes)
+    campaign.refuse(stamps, engine=engine)
+    command = shlex.join(["sojourn", *sys.argv[1:]])
+    with Folder.create(output, version=_core.version(), command=command) as folder:
+        plan = campaign.Plan.of(stamps, folder)
+        if plan.there:
+            err().print(f"{len(plan.there)} of {len(stamps)} runs are in {output} already")
+        with Progress(len(plan.missing), plan.seconds) as progress:
+            try:
+                runs = campaign.make_stored(
+                    plan,
+                    folder,
+                    engine=engine,
+                    threads=threads or os.cpu_count() or 1,
+                    command=command,
+                    watcher=progress,
+                )
+            except KeyboardInterrupt:
+                kept = sum(stamp in folder for stamp in stamps)
+                raise Interrupted(
+                    f"interrupted: {kept} of {len(stamps)} runs are finished and kept in {output}",
+                    help=f"to go on from there: {command}",
+                ) from None
+        if plan.missing:
+            err().print(progress.closing())
+    out().print(summary_table(cells.group(runs)))
+    out().print(Text(f"results in {output}; for pictures: sojourn report {shlex.quote(str(output))}"))
+
+
+def _stamps(what: list[str], *, engine: str, seeds: int | None, settings: list[str], yes: bool) -> list[Stamp]:
+    """Read everything that was asked for; the same run asked for twice is run once."""
+    experiments: dict[Path, Experiment] = {}
+    for word in what:
+        for named in library.resolve(word):
+            experiments[named.file.resolve()] = load(named.file, settings=settings, seeds=seeds, engine=engine, yes=yes)
+    stamps = {stamp.digest: stamp for experiment in experiments.values() for stamp in experiment.stamps}
+    if len(stamps) > _core.MOST_RUNS and not yes:
+        raise UsageError(f"these are {len(stamps):,} runs", help="say --yes if they are meant")
+    return list(stamps.values())

@@ -1,0 +1,48 @@
+"""What goes to the terminal: results to standard output, everything else to standard error."""
+
+import sys
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from sojourn.errors import Interrupted, SojournError
+
+
+def out() -> Console:
+    """Return the console for results."""
+    return Console(highlight=False)
+
+
+def err() -> Console:
+    """Return the console for progress and messages."""
+    return Console(stderr=True, highlight=False)
+
+
+def show_error(error: SojournError) -> None:
+    """Print an error as the user sees it."""
+    first, *rest = error.render().split("\n")
+    head = Text("" if isinstance(error, Interrupted) else "error: ", style="bold red")
+    err().print(head.append(first, style="bold default"), soft_wrap=True)
+    for line in rest:
+        style = "bold" if line.startswith("  help:") else ""
+        err().print(Text(line, style=style), soft_wrap=True)
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401 - as JSON is
+    """Print a value as JSON, NaN as null, so that every reader takes it."""
+    import json
+
+    sys.stdout.write(json.dumps(_without_nan(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _without_nan(value: Any) -> Any:  # noqa: ANN401 - as JSON is
+    match value:
+        case float() if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124
+            return None
+        case dict():
+            return {key: _without_nan(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_without_nan(item) for item in value]
+        case _:
+            return value

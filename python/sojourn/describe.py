@@ -1,0 +1,103 @@
+"""What a resolved scenario says, in numbers and in few words."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sojourn import _core
+
+Scenario = Mapping[str, Any]
+"""A resolved scenario as JSON has it."""
+
+_PROBES: Final = frozenset({"ping", "irtt"})
+
+
+def is_load(flow: Mapping[str, Any]) -> bool:
+    """Whether a flow carries data for its own sake: everything but the probes."""
+    return flow["traffic"]["kind"] not in _PROBES
+
+
+def loads(scenario: Scenario) -> list[Mapping[str, Any]]:
+    """Return the flows that carry data for their own sake, in order."""
+    return [flow for flow in scenario["flows"] if is_load(flow)]
+
+
+def sender(flow: Mapping[str, Any]) -> str:
+    """Return what a flow sends by: its congestion control, or the kind of its traffic."""
+    traffic = flow["traffic"]
+    return str(traffic.get("cc") or traffic.get("tcp", {}).get("cc") or traffic["kind"])
+
+
+def elements(scenario: Scenario, side: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield every element of one direction, with its path: ``bottleneck.down.qdisc``."""
+    for hop in scenario["hops"]:
+        for element in hop[side]:
+            yield f"{hop['name']}.{side}.{element['name']}", element
+
+
+def queues(scenario: Scenario) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the queues that data sent ``down`` passes, with their paths."""
+    return [(path, e) for path, e in elements(scenario, "down") if e["kind"] == "queue"]
+
+
+def bottleneck(scenario: Scenario) -> tuple[str, Mapping[str, Any]] | None:
+    """Return the slowest queue of the ``down`` direction with its path; None if there is none."""
+    found = queues(scenario)
+    return min(found, key=lambda q: rate_mbit(q[1]) or float("inf")) if found else None
+
+
+def rate_mbit(queue: Mapping[str, Any]) -> float | None:
+    """Return a queue's rate, Mbit/s; None where nothing states it."""
+    rate = queue.get("rate")
+    return None if rate is None else _core.parse_rate(rate) / 1e6
+
+
+def base_rtt_ms(scenario: Scenario, flow: Mapping[str, Any]) -> float:
+    """Return a flow's base RTT, ms: what the netems on its way, there and back, delay by at least."""
+    names = {scenario["hops"][index]["name"] for index in flow["hops"]}
+    total = 0.0
+    for side in ("down", "up"):
+        for path, element in elements(scenario, side):
+            if element["kind"] == "netem" and path.split(".")[0] in names:
+                own = [e["delay"] for e in element.get("per_flow", ()) if e["flow"] == flow["name"]]
+                first, *others = (_delay(words) for words in element["chain"])
+                total += (_core.parse_span(own[0]) if own else first) + sum(others)
+    return round(total * 1e3, 6)
+
+
+def seconds(scenario: Scenario) -> float:
+    """Return how long the run is after its origin, s."""
+    return _core.parse_span(scenario["duration"])
+
+
+def length(scenario: Scenario) -> float:
+    """Return how long is simulated, the lead before the origin included, s."""
+    return _core.parse_span(scenario["lead"]) + _core.parse_span(scenario["duration"])
+
+
+def to_json(scenario: Scenario) -> str:
+    """Return a scenario as the extension module reads it."""
+    return json.dumps(scenario)
+
+
+def from_json(text: str) -> Scenario:
+    """Return a scenario that the extension module wrote."""
+    scenario: Scenario = json.loads(text)
+    return scenario
+
+
+def cell_label(scenario: Scenario) -> str:
+    """Return the labels of the run's cell: ``fq_codel, 20 ms``; empty if the experiment has no axes."""
+    return ", ".join(label for _, label in scenario["cell"])
+
+
+def label(scenario: Scenario) -> str:
+    """Return what people call the run: ``s1[fq_codel,20ms]#3``."""
+    cell = ",".join(label for _, label in scenario["cell"])
+    return f"{scenario['experiment']}{f'[{cell}]' if cell else ''}#{scenario['seed']}"
+
+
+def _delay(words: str) -> float:
+    """Return the delay in a netem's words, s."""
+    tokens = words.split()
+    return _core.parse_span(tokens[tokens.index("delay") + 1]) if "delay" in tokens else 0.0

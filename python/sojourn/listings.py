@@ -1,0 +1,41 @@
+"""What there is: queue disciplines, congestion controls, stacks and suites, as data."""
+
+import json
+from typing import Any
+
+from sojourn import _core
+from sojourn.errors import UsageError
+
+Entry = dict[str, Any]
+
+
+def qdiscs() -> list[Entry]:
+    """Return every queue discipline: options with units and defaults by stack, statistics, sources."""
+    return _entries(_core.qdiscs())
+
+
+def ccs() -> list[Entry]:
+    """Return every congestion control: summary, source, and the numbers that it reports."""
+    return _entries(_core.ccs())
+
+
+def stacks() -> list[Entry]:
+    """Return every stack: its switches with their meaning."""
+    return _entries(_core.stacks())
+
+
+def named(kind: str, entries: list[Entry], name: str) -> Entry:
+    """Return the entry of this name.
+
+    Raises:
+        UsageError: if there is none, with the nearest.
+    """
+    for entry in entries:
+        if entry["name"] == name:
+            return entry
+    raise UsageError.unknown(kind, name, [entry["name"] for entry in entries])
+
+
+def _entries(text: str) -> list[Entry]:
+    entries: list[Entry] = json.loads(text)
+    return entries

@@ -1,0 +1,120 @@
+"""Tables of runs made into the lines of a panel: means over steps that an eye can tell apart."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import polars as pl
+
+from sojourn import describe
+from sojourn.cells import Cell
+from sojourn.plots.panel import Band, FlowLines, Panel
+from sojourn.plots.ticks import nice_ceiling
+from sojourn.run import Run
+
+POINTS: Final = 360
+"""Points a line."""
+
+
+def step_of(seconds: float) -> float:
+    """Return the length of the steps that a run of this length is averaged over, s: a round number."""
+    return nice_ceiling(seconds / POINTS)
+
+
+def panel_of(cell: Cell) -> Panel:
+    """Return the panel of a cell: the first run's lines, and the range over all of its runs."""
+    runs, first = cell.runs, cell.scenario
+    seconds = describe.seconds(first)
+    step = step_of(seconds)
+    tables = [binned_flows(run, step) for run in runs]
+    lines = [
+        FlowLines(flow_name(flow), _band(tables, flow["name"], "rate"), _band(tables, flow["name"], "rtt"))
+        for flow in describe.loads(first)
+    ]
+    return Panel(cell.title, seconds, lines, _queue(runs[0], step), _events(runs[0]))
+
+
+# TCP's own estimate where there is one, what arrived elsewhere.
+_RATE = (
+    pl.when(pl.col("delivery_rate_bps").is_nan()).then(pl.col("goodput_bps")).otherwise(pl.col("delivery_rate_bps"))
+    / 1e6
+)
+
+
+def flow_name(flow: Mapping[str, Any]) -> str:
+    """Return what a flow is called in pictures: its name, and its sender where the name does not say it."""
+    sender = describe.sender(flow)
+    name = str(flow["name"])
+    return name if sender in name else f"{name} ({sender})"
+
+
+def binned_flows(run: Run, step: float) -> pl.DataFrame:
+    """Return ``flow``, ``t`` (s, the middle of a step), ``rate`` (Mbit/s) and ``rtt`` (ms), means over steps."""
+    return (
+        run.flows.lazy()
+        .filter(pl.col("t_s") >= 0)
+        .select(
+            pl.col("flow").cast(pl.String),
+            _bin(step),
+            rate=_RATE,
+            rtt=pl.col("srtt_s").fill_nan(None) * 1e3,
+        )
+        .group_by("flow", "bin")
+        .agg(pl.col("rate").mean(), pl.col("rtt").mean())
+        .select("flow", "rate", "rtt", t=(pl.col("bin") + 0.5) * step)
+        .sort("flow", "t")
+        .collect()
+    )
+
+
+def _bin(step: float) -> pl.Expr:
+    """Return which step a row belongs to; ``t_s`` is the end of the recorder's step."""
+    return ((pl.col("t_s") / step - 1e-6).ceil() - 1).cast(pl.Int64).alias("bin")
+
+
+def _band(tables: Sequence[pl.DataFrame], flow: str, column: str) -> Band:
+    """Return the first table's line of a flow, with the range over all tables where there are several."""
+    own = tables[0].filter(pl.col("flow") == flow)
+    if len(tables) == 1:
+        return Band(own["t"].to_list(), _values(own[column]))
+    ends = (
+        pl.concat(tables)
+        .filter(pl.col("flow") == flow)
+        .group_by("t")
+        .agg(low=pl.col(column).min(), high=pl.col(column).max())
+    )
+    both = own.join(ends, on="t", how="left", maintain_order="left")
+    return Band(both["t"].to_list(), *(_values(both[c]) for c in (column, "low", "high")))
+
+
+def _queue(run: Run, step: float) -> Band:
+    """Return the queue delay of the bottleneck, ms: mean, least and most in each step."""
+    found = describe.bottleneck(run.scenario)
+    if found is None:
+        return Band([], [])
+    table = (
+        run.queues.lazy()
+        .filter((pl.col("queue").cast(pl.String) == found[0]) & (pl.col("t_s") >= 0))
+        .select(
+            _bin(step),
+            mean=pl.col("sojourn_mean_s").fill_nan(None) * 1e3,
+            low=pl.col("sojourn_min_s").fill_nan(None) * 1e3,
+            high=pl.col("sojourn_max_s").fill_nan(None) * 1e3,
+        )
+        .group_by("bin")
+        .agg(pl.col("mean").mean(), pl.col("low").min(), pl.col("high").max())
+        .sort("bin")
+        .collect()
+    )
+    return Band(((table["bin"] + 0.5) * step).to_list(), *(_values(table[c]) for c in ("mean", "low", "high")))
+
+
+def _events(run: Run) -> list[tuple[float, str]]:
+    happened = run.happenings.filter(pl.col("what").cast(pl.String) == "event")
+    return [
+        (float(t), str(detail or subject).removeprefix("event "))
+        for t, subject, detail in happened.select("t_s", "subject", "detail").iter_rows()
+    ]
+
+
+def _values(column: pl.Series) -> list[float]:
+    return column.cast(pl.Float64).fill_null(float("nan")).to_list()

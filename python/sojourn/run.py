@@ -1,0 +1,142 @@
+"""One run's results, fresh from the engine or read back from a results folder."""
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Any, Protocol
+
+import polars as pl
+
+from sojourn import _core, describe
+from sojourn.store import Record, Stamp
+
+
+class _Source(Protocol):
+    """Where a run's tables come from."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+    def frame(self, name: str) -> pl.DataFrame: ...
+
+    def results(self, names: Iterable[str]) -> _core.Run: ...
+
+
+class Run:
+    """A run: what was run, and its tables as Polars frames.
+
+    Times are seconds from the run's origin; the unit of a column is in its name (``_s``, ``_bps``).
+    """
+
+    def __init__(self, stamp: Stamp, source: _Source) -> None:
+        self._stamp = stamp
+        self._source = source
+
+    @classmethod
+    def fresh(cls, stamp: Stamp, results: _core.Run) -> "Run":
+        """Return a run that an engine has just finished."""
+        return cls(stamp, _Fresh(results))
+
+    @classmethod
+    def stored(cls, record: Record) -> "Run":
+        """Return a run of a results folder; tables are read when they are asked for."""
+        return cls(record.stamp, _Stored(record))
+
+    @property
+    def label(self) -> str:
+        """How people call it: ``s1[fq_codel,20ms]#3``."""
+        return self._stamp.label
+
+    @property
+    def scenario(self) -> Mapping[str, Any]:
+        """The whole scenario, as it is stored."""
+        return self._stamp.scenario
+
+    @property
+    def seed(self) -> int:
+        """The seed of its random streams."""
+        return int(self.scenario["seed"])
+
+    @property
+    def engine(self) -> str:
+        """The engine that ran it."""
+        return self._stamp.engine
+
+    @property
+    def stamp(self) -> Stamp:
+        """What identifies it."""
+        return self._stamp
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of its tables."""
+        return self._source.names
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return the table of this name; see :attr:`tables`."""
+        return self._source.frame(name)
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """Flows at the recorder's steps: rates (bit/s), RTT (s), cwnd (packets), counters since the start."""
+        return self.table("flows")
+
+    @cached_property
+    def queues(self) -> pl.DataFrame:
+        """Queues at the recorder's steps: length, sojourn time (s), marks and drops since the start."""
+        return self.table("queues")
+
+    @cached_property
+    def pings(self) -> pl.DataFrame:
+        """One row a probe packet: its RTT (s), NaN if it was lost."""
+        return self.table("pings")
+
+    @cached_property
+    def happenings(self) -> pl.DataFrame:
+        """What happened and when: starts, ends, events."""
+        return self.table("happenings")
+
+    @cached_property
+    def totals(self) -> pl.DataFrame:
+        """Counters at the end of the run."""
+        return self.table("totals")
+
+    def __repr__(self) -> str:
+        """Return its label and what it has."""
+        return f"<Run {self.label} by {self.engine}: {', '.join(self.tables)}>"
+
+
+class _Fresh:
+    """Tables that the extension module holds; frames share their memory."""
+
+    def __init__(self, results: _core.Run) -> None:
+        self._results = results
+
+    @property
+    def names(self) -> list[str]:
+        return self._results.tables
+
+    def frame(self, name: str) -> pl.DataFrame:
+        return pl.DataFrame(self._results.table(name))
+
+    def results(self, names: Iterable[str]) -> _core.Run:
+        del names
+        return self._results
+
+
+class _Stored:
+    """Tables in a results folder."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    @property
+    def names(self) -> list[str]:
+        return self._record.tables
+
+    def frame(self, name: str) -> pl.DataFrame:
+        return self._record.table(name)
+
+    def results(self, names: Iterable[str]) -> _core.Run:
+        stamp = self._record.stamp
+        tables = {name: self._record.table(name) for name in names if name in self._record.tables}
+        return _core.Run(describe.to_json(stamp.scenario), stamp.engine, stamp.version, tables)
