@@ -7,6 +7,7 @@
 
 use crate::codel_law::{self, Counts, Dequeue, Params, State, seconds};
 use crate::configured::Configured;
+use crate::show::time;
 use crate::table::{
     self, Discipline, Gauge, Given, OptionSpec, Preset, Settings, Shown, Unit, counter,
 };
@@ -228,8 +229,10 @@ impl<P: Packet> Configured<P> for Codel<P> {
     fn describe(&self) -> String {
         let Config { limit, law } = &self.config;
         let (target, interval, ce_threshold) = law.spans();
-        let threshold = ce_threshold.map_or_else(String::new, |t| format!(" ce_threshold {t}"));
+        let threshold =
+            ce_threshold.map_or_else(String::new, |span| format!(" ce_threshold {}", time(span)));
         let ecn = if law.ecn { " ecn" } else { "" };
-        format!("limit {limit}p target {target} interval {interval}{threshold}{ecn}")
+        let (target, interval) = (time(target), time(interval));
+        format!("limit {limit}p target {target}{threshold} interval {interval}{ecn}")
     }
 }

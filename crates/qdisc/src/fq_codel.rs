@@ -18,6 +18,7 @@
 
 use crate::codel_law::{self, Counts, Dequeue, Params, State};
 use crate::configured::Configured;
+use crate::show;
 use crate::table::{
     self, Discipline, Gauge, Given, Kind, OptionSpec, Preset, Settings, Shown, Unit, ValueSpec,
     counter,
@@ -25,7 +26,6 @@ use crate::table::{
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use core::fmt::Write as _;
 use sojourn_units::{Random, Time, random::mix};
 use std::collections::VecDeque;
 
@@ -525,22 +525,21 @@ impl<P: Packet> Configured<P> for FqCodel<P> {
     fn describe(&self) -> String {
         let Config { limit, flows, quantum, memory_limit, drop_batch, codel, .. } = &self.config;
         let (target, interval, ce_threshold) = codel.spans();
-        let mut text = format!(
-            "limit {limit}p flows {flows} quantum {quantum} target {target} interval {interval}"
-        );
+        let target = show::time(target);
+        let mut text = format!("limit {limit}p flows {flows} quantum {quantum} target {target}");
+        let mut add = |more: String| text.push_str(&more);
         if let Some(threshold) = ce_threshold {
-            write!(text, " ce_threshold {threshold}").expect("a string takes everything");
+            add(format!(" ce_threshold {}", show::time(threshold)));
         }
         if let Some((value, mask)) = codel.selector {
-            write!(text, " ce_threshold_selector {value:#x}/{mask:#x}")
-                .expect("a string takes everything");
+            add(format!(" ce_threshold_selector {value:#x}/{mask:#x}"));
         }
-        let memory = crate::show::size(*memory_limit);
-        write!(text, " memory_limit {memory}").expect("a string takes everything");
+        let (interval, memory) = (show::time(interval), show::size(*memory_limit));
+        add(format!(" interval {interval} memory_limit {memory}"));
         if codel.ecn {
-            text.push_str(" ecn");
+            add(" ecn".to_owned());
         }
-        write!(text, " drop_batch {drop_batch}").expect("a string takes everything");
+        add(format!(" drop_batch {drop_batch}"));
         text
     }
 }

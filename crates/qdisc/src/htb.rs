@@ -14,6 +14,7 @@
 //! busy class sends one packet per packet time exactly.
 
 use crate::configured::Configured;
+use crate::show;
 use crate::table::{
     self, Discipline, Gauge, Given, Kind, OptionSpec, Preset, Settings, Shown, Unit, ValueSpec,
     counter,
@@ -443,7 +444,7 @@ impl<P: Packet> Configured<P> for Htb<P> {
     fn describe(&self) -> String {
         let Config { rate, burst, cburst, mpu, overhead, .. } = self.config;
         let ceil = self.config.ceil();
-        let size = |given, rate| crate::show::size(self.config.burst_of(given, rate).into());
+        let size = |given, rate| show::size(self.config.burst_of(given, rate).into());
         let overhead = if overhead == 0 { String::new() } else { format!(" overhead {overhead}") };
         format!(
             "rate {rate}{overhead} ceil {ceil} burst {} mpu {mpu}b cburst {}",

@@ -18,6 +18,7 @@
 //! other than `random` are not here yet, and are refused by name.
 
 use crate::configured::Configured;
+use crate::show;
 use crate::table::{
     self, Discipline, Gauge, Given, Kind, OptionSpec, Preset, Settings, Unit, ValueSpec,
 };
@@ -25,7 +26,6 @@ use crate::tally::{Ring, Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
 use core::cmp::{Ordering, Reverse};
-use core::fmt::Write as _;
 use sojourn_units::{Random, Span, Time};
 use std::collections::BinaryHeap;
 
@@ -373,22 +373,21 @@ impl<P: Packet> Configured<P> for Netem<P> {
 
     fn describe(&self) -> String {
         let Config { limit, delay, jitter, loss, ecn, .. } = self.config;
-        let percent = |p: u32| format!("{}%", f64::from(p) * 100.0 / f64::from(u32::MAX));
         let mut text = format!("limit {limit}");
-        let mut add = |more: String| text.write_str(&more).expect("a string takes everything");
+        let mut add = |more: String| text.push_str(&more);
         if !delay.is_zero() || jitter != 0 {
-            add(format!(" delay {delay}"));
+            add(format!(" delay {}", show::time(delay)));
         }
         if jitter != 0 {
-            add(format!("  {}", Span::from_nanos(jitter.into())));
+            add(format!("  {}", show::time(Span::from_nanos(jitter.into()))));
             if self.delay_draws.rho != 0 {
-                add(format!(" {}", percent(self.delay_draws.rho)));
+                add(format!(" {}", show::percent(self.delay_draws.rho)));
             }
         }
         if loss != 0 {
-            add(format!(" loss {}", percent(loss)));
+            add(format!(" loss {}", show::percent(loss)));
             if self.loss_draws.rho != 0 {
-                add(format!(" {}", percent(self.loss_draws.rho)));
+                add(format!(" {}", show::percent(self.loss_draws.rho)));
             }
         }
         if ecn {

@@ -17,6 +17,7 @@
 
 use crate::configured::Configured;
 use crate::profile::PieEstimator;
+use crate::show;
 use crate::table::{
     self, Discipline, Gauge, Given, Kind, OptionSpec, Preset, Settings, Shown, Unit, ValueSpec,
     counter,
@@ -579,9 +580,9 @@ impl<P: Packet> Configured<P> for Pie<P> {
     fn describe(&self) -> String {
         let Config { limit, target_shown, tupdate, alpha, beta, ecn, bytemode, by_rate, .. } =
             &self.config;
-        let mut text = format!(
-            "limit {limit}p target {target_shown} tupdate {tupdate} alpha {alpha} beta {beta}"
-        );
+        let (target, tupdate) = (show::time(*target_shown), show::time(*tupdate));
+        let mut text =
+            format!("limit {limit}p target {target} tupdate {tupdate} alpha {alpha} beta {beta}");
         let choosable = matches!(self.profile.pie_estimator, PieEstimator::Timestamp);
         for (on, word) in [
             (*ecn, " ecn"),

@@ -4,31 +4,52 @@
 use crate::table::{Shown, Unit};
 use crate::{Discipline, Stats};
 use core::fmt::Write as _;
+use sojourn_units::Span;
 
-/// A size as tc prints it (`print_size`).
-pub(crate) fn size(bytes: u64) -> String {
-    let scaled = |unit: u64, name| {
-        // tc rounds to a tenth and prefers the unit if that is near enough to what is meant.
-        let tenths = (bytes as f64 * 10.0 / unit as f64).round() as u64;
-        let exact = bytes >= unit && (tenths * unit / 10).abs_diff(bytes) < 1024;
-        exact.then(|| format!("{}{name}", tenths as f64 / 10.0))
-    };
-    scaled(1 << 20, "Mb").or_else(|| scaled(1 << 10, "Kb")).unwrap_or_else(|| format!("{bytes}b"))
+/// `value` with `digits` significant digits and no zeros behind them, as C's `%g` has it for what is usual.
+fn significant(value: f64, digits: i32) -> f64 {
+    if value == 0.0 {
+        return 0.0;
+    }
+    let magnitude = value.abs().log10().floor() as i32;
+    let scale = 10_f64.powi((digits - 1 - magnitude).clamp(-300, 300));
+    (value * scale).round() / scale
 }
 
-/// A time as tc prints it (`sprint_time`): at most three digits behind the point, and no finer than microseconds.
-fn time(seconds: f64) -> String {
-    let micros = (seconds * 1e6).round();
-    match micros.abs() {
-        m if m >= 1e6 => format!("{}s", (micros / 1e3).round() / 1e3),
-        m if m >= 1e3 => format!("{}ms", micros / 1e3),
-        _ => format!("{micros}us"),
-    }
+/// A size as tc prints it (`print_size`): in a larger unit if that is near enough.
+pub(crate) fn size(bytes: u64) -> String {
+    let whole = |unit: u64, name, near| {
+        let units = (bytes as f64 / unit as f64).round() as u64;
+        let is_near = bytes >= unit && (units * unit).abs_diff(bytes) < near;
+        is_near.then(|| format!("{units}{name}"))
+    };
+    whole(1 << 20, "Mb", 1024)
+        .or_else(|| whole(1 << 10, "Kb", 16))
+        .unwrap_or_else(|| format!("{bytes}b"))
+}
+
+/// A time as tc prints it (`print_time`): three digits of the largest unit that it reaches. 4.999 ms, which
+/// CoDel's time unit makes of 5, is 5 again.
+pub(crate) fn time(span: Span) -> String {
+    let nanos = span.as_nanos() as f64;
+    let (unit, name) = match span.as_nanos() {
+        1_000_000_000.. => (1e9, "s"),
+        1_000_000.. => (1e6, "ms"),
+        1_000.. => (1e3, "us"),
+        _ => return format!("{nanos}ns"),
+    };
+    format!("{}{name}", significant(nanos / unit, 3))
+}
+
+/// A share of all ones in 32 bits, as tc prints it (`print_percent`).
+pub(crate) fn percent(share: u32) -> String {
+    format!("{}%", significant(f64::from(share) * 100.0 / f64::from(u32::MAX), 6))
 }
 
 fn value(value: f64, unit: Unit) -> String {
     match unit {
-        Unit::Seconds => time(value),
+        Unit::Seconds if value < 1e-6 => "0us".to_owned(),
+        Unit::Seconds => time(Span::from_secs_f64(value)),
         Unit::Probability => format!("{value:.6}"),
         Unit::Count | Unit::Bytes | Unit::BytesPerSecond | Unit::Ticks | Unit::Flag => {
             value.to_string()

@@ -528,7 +528,9 @@ fn find(
             let known =
                 || info.options.iter().filter(|o| o.is_known(profile)).flat_map(OptionSpec::words);
             let message = format!("{} has no option \"{}\"", info.name, word.text);
-            let help = match nearest(word.text, known()) {
+            let children = if info.classful { disciplines() } else { &[] };
+            let meant = known().chain(children.iter().map(|d| d.name));
+            let help = match nearest(word.text, meant) {
                 Some(name) => format!("did you mean \"{name}\"?"),
                 None => format!("its options are {}", known().collect::<Vec<_>>().join(", ")),
             };

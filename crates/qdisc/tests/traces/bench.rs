@@ -156,6 +156,10 @@ impl Bench {
         self.any.backlog()
     }
 
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        self.any.next_timer()
+    }
+
     pub(crate) fn stats(&self) -> Stats {
         self.any.stats()
     }

@@ -194,8 +194,8 @@ fn the_limit_refuses_and_a_lowered_one_drops_from_the_head() {
     b.change(ms(1), "codel limit 2 target 1ms");
     assert_eq!(b.log.drops()[1..], [(0, Why::Overlimit), (1, Why::Overlimit)]);
     assert_eq!(b.get(ms(1)).id, 2);
-    // 1 ms is 976 units of 1024 ns: 999 us, as tc shows it.
-    assert_eq!(b.any.describe(), "limit 2p target 999us interval 99.999ms");
+    // 1 ms is 976 units of 1024 ns: 999 us, as tc shows it; of 99.999 ms it shows three digits.
+    assert_eq!(b.any.describe(), "limit 2p target 999us interval 100ms");
     assert_eq!(b.get(ms(1)).id, 3);
     assert_eq!(b.take(ms(1)), Dequeued::Empty);
 }

@@ -1,1 +1,107 @@
+//! The layout of `tc -s -d qdisc show`, to be compared by eye with a real one.
 
+use crate::bench::{Bench, ms, pkt};
+use sojourn_qdisc::{Any, Discipline, Profile, disciplines};
+use sojourn_units::{Ecn, Rate};
+
+/// A queue that has seen a little of everything.
+fn worn(words: &str) -> String {
+    let mut b = Bench::new(words);
+    (0..200).for_each(|id| b.put(ms(0), pkt(id).of(id % 3).ecn(Ecn::from_bits(id as u8))));
+    for k in 0..150 {
+        b.take(ms(k));
+    }
+    b.any.show()
+}
+
+#[test]
+fn fq_codel_under_htb() {
+    assert_eq!(
+        worn("htb rate 50mbit fq_codel limit 150 ce_threshold 120ms"),
+        "\
+qdisc htb rate 50Mbit ceil 50Mbit burst 1600b mpu 0b cburst 1600b
+ Sent 216502 bytes 143 pkt (dropped 57, overlimits 0 requeues 0)
+ backlog 0b 0p requeues 0
+ lended: 143 borrowed: 0 giants: 0
+ tokens: 215 ctokens: 215
+qdisc fq_codel limit 150p flows 1024 quantum 1514 target 5ms ce_threshold 120ms interval 100ms memory_limit 32Mb ecn drop_batch 64
+ Sent 216502 bytes 143 pkt (dropped 57, overlimits 0 requeues 0)
+ backlog 0b 0p requeues 0
+  maxpacket 1514 drop_overlimit 56 new_flow_count 3 ecn_mark 6 ce_mark 17
+  new_flows_len 0 old_flows_len 0
+"
+    );
+}
+
+#[test]
+fn pie_and_codel() {
+    assert_eq!(
+        worn("pie limit 150 ecn"),
+        "\
+qdisc pie limit 150p target 15ms tupdate 15ms alpha 2 beta 20 ecn
+ Sent 227100 bytes 150 pkt (dropped 50, overlimits 0 requeues 0)
+ backlog 0b 0p requeues 0
+  prob 0.000000 delay 0us
+  pkts_in 150 overlimit 50 dropped 50 maxq 149 ecn_mark 0
+"
+    );
+    assert_eq!(
+        worn("codel"),
+        "\
+qdisc codel limit 1000p target 5ms interval 100ms
+ Sent 227100 bytes 150 pkt (dropped 1, overlimits 0 requeues 0)
+ backlog 74186b 49p requeues 0
+  count 1 lastcount 1 ldelay 149ms dropping
+  maxpacket 1514 ecn_mark 0 drop_overlimit 0
+"
+    );
+}
+
+#[test]
+fn fifos_and_netem_have_no_lines_of_their_own() {
+    assert_eq!(
+        worn("bfifo limit 151400"),
+        "\
+qdisc bfifo limit 151400b
+ Sent 151400 bytes 100 pkt (dropped 100, overlimits 0 requeues 0)
+ backlog 0b 0p requeues 0
+"
+    );
+    assert_eq!(
+        worn("netem delay 10ms 1ms 25% loss 100% limit 2000").lines().next(),
+        Some("qdisc netem limit 2000 delay 10ms  1ms 25% loss 100%")
+    );
+}
+
+/// `htb RATE` over a child, as the scenario builds it, is the words' own.
+#[test]
+fn shaped_is_htb_in_words() {
+    let mut random = sojourn_units::Random::named(1, "bench");
+    let child = Any::<crate::bench::Pkt>::build("pie", &Profile::LINUX_5_4, &mut random).unwrap();
+    let shaped = Any::shaped(Rate::from_mbit(50), child);
+    assert_eq!(shaped.show(), Bench::on("htb rate 50mbit pie", &Profile::LINUX_5_4).any.show());
+    assert_eq!(shaped.profile(), &Profile::LINUX_5_4);
+}
+
+/// The tables are complete enough to print help from.
+#[test]
+fn every_table_says_what_a_reader_needs() {
+    let mut last = "";
+    for info in disciplines() {
+        let Discipline { name, summary, source, options, counters, gauges, .. } = info;
+        assert!(last < *name, "in alphabetical order");
+        last = name;
+        assert!(!summary.is_empty() && source.contains("Linux"));
+        for option in *options {
+            assert!(!option.doc.is_empty() && !option.doc.ends_with('.'), "{name} {}", option.name);
+            assert_eq!(
+                option.values.is_empty(),
+                option.off.is_some() || option.name == "ecn",
+                "{name}"
+            );
+        }
+        assert!(
+            counters.iter().all(|c| !c.doc.is_empty()) && gauges.iter().all(|g| !g.doc.is_empty())
+        );
+    }
+}
