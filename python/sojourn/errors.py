@@ -4,6 +4,7 @@ The command line shows :meth:`SojournError.render` and leaves with :attr:`Sojour
 module raises these same classes. ``str(error)`` is the message alone.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar, Self
 
 
@@ -36,8 +37,11 @@ class ExperimentError(SojournError):
         width: int | None = None,
         source: str | None = None,
         help: str | None = None,  # noqa: A002 - the word shown
+        also: Sequence["ExperimentError"] = (),
     ) -> None:
         super().__init__(message, help=help)
+        self.also = tuple(also)
+        """The other mistakes of the same experiment."""
         self.file = file
         """The file's name as it was given."""
         self.line = line
@@ -50,7 +54,7 @@ class ExperimentError(SojournError):
         """The text of that line."""
 
     def render(self) -> str:
-        """Return the message, the place, the line with the place underlined, and the help."""
+        """Return message, place, the line with the place underlined and the help, of this and the other mistakes."""
         lines = [self.message]
         if self.file is not None:
             place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
@@ -65,6 +69,8 @@ class ExperimentError(SojournError):
                 lines.append(f" {margin} | {before}{'^' * max(1, min(self.width or 1, room))}")
         if self.help is not None:
             lines.append(f"  help: {self.help}")
+        for other in self.also:
+            lines += ["", *other.render().split("\n")]
         return "\n".join(lines)
 
 

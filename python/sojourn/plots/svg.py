@@ -36,6 +36,7 @@ STYLE: Final[dict[str, Any]] = {
     "path.simplify": True,
     "path.simplify_threshold": 0.3,
     "svg.fonttype": "none",
+    "svg.hashsalt": "sojourn",  # the same figure gives the same text
     "text.color": _INK,
     "xtick.color": _INK,
     "xtick.labelsize": 8,

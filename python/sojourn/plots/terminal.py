@@ -68,7 +68,10 @@ def chart(lines: Sequence[Line], *, title: str, columns: int, rows: int, x_unit:
     """
     top = nice_ceiling(max((y for line in lines for y in line.y if math.isfinite(y)), default=1.0))
     right = max((x for line in lines for x in line.x), default=1.0) or 1.0
-    margin = max(len(f"{top:g}"), len(f"{top / 2:g}"))
+    labels = {0: f"{top:g}", rows - 1: "0"}
+    if rows % 2 == 0:
+        labels[rows // 2] = f"{top / 2:g}"
+    margin = max(map(len, labels.values()))
     width = max(8, columns - margin - 2)
     canvas = Canvas(width, rows)
     for index, line in enumerate(lines):
@@ -81,7 +84,6 @@ def chart(lines: Sequence[Line], *, title: str, columns: int, rows: int, x_unit:
             here = (round(x / right * (2 * width - 1)), round(y / top * (4 * rows - 1)))
             canvas.stroke(*(before or here), *here, colour)
             before = here
-    labels = {0: f"{top:g}", rows // 2: f"{top * (1 - (rows // 2) / rows):g}", rows - 1: "0"}
     drawn = [Text(title.ljust(margin + 2 + width)[: margin + 2 + width], style="bold")]
     for index in range(rows):
         label = labels.get(index, "")

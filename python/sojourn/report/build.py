@@ -99,7 +99,7 @@ def build(folder: Folder, *, processes: int = 1, drawn: Callable[[int, int], Non
     if not records:
         raise StoreError(f"{folder.path} has no finished run", help="give the command that made it once more")
     found = grouping.group(Run.stored(record) for record in records)
-    found.sort(key=lambda cell: _natural(cell.experiment))
+    found.sort(key=lambda cell: (_natural(cell.experiment), [_natural(label) for _, label in cell.labels]))
     scenarios = []
     count = 0
     for experiment, members in groupby(found, key=lambda cell: cell.experiment):

@@ -1,0 +1,131 @@
+"""Scenarios and results made by hand, for what needs no simulator."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from sojourn import campaign
+from sojourn.run import Run
+from sojourn.store import Stamp
+
+Scenario = dict[str, Any]
+
+
+def a_scenario(
+    *,
+    ccs: Sequence[str] = ("cubic", "cubic"),
+    delays: Sequence[str] = ("10ms", "10ms"),
+    qdisc: str = "fq_codel",
+    rate: str = "50Mbit",
+    seconds: int = 180,
+    seed: int = 1,
+    labels: Mapping[str, str] | None = None,
+) -> Scenario:
+    """Return a resolved scenario with one bottleneck; ``delays`` are one-way, one a flow."""
+    names = [f"flow-{i + 1}" for i in range(len(ccs))]
+    tcp: dict[str, object] = {
+        "kind": "tcp",
+        "ecn": "default",
+        "receive_window": "autotune",
+        "offload": False,
+        "unresponsive_to_ce": False,
+    }
+    netem = {
+        "name": "netem",
+        "enabled": True,
+        "kind": "netem",
+        "chain": ["delay 5ms limit 10000"],
+        "per_flow": [{"flow": name, "delay": delay} for name, delay in zip(names, delays, strict=True)],
+    }
+    queue = {"name": "qdisc", "enabled": True, "kind": "queue", "shaper": "htb", "rate": rate, "qdisc": qdisc}
+    common: dict[str, object] = {
+        "stack": "linux-7.3",
+        "direction": "down",
+        "hops": [0],
+        "dscp": "0x00",
+        "start": {"at": "0s"},
+    }
+    ping = {"kind": "ping", "interval": "200ms", "size": 84, "ecn": "Not-ECT"}
+    return {
+        "experiment": "by-hand",
+        "source": "made by hand",
+        "cell": [list(pair) for pair in (labels or {}).items()],
+        "seed": seed,
+        "origin": "first-flow",
+        "duration": f"{seconds}s",
+        "lead": "0s",
+        "step": "50ms",
+        "stack": "linux-7.3",
+        "hops": [{"name": "bottleneck", "stack": "linux-7.3", "down": [netem, queue], "up": [netem, queue]}],
+        "flows": [
+            *({"name": n, **common, "traffic": {**tcp, "cc": cc}} for n, cc in zip(names, ccs, strict=True)),
+            {"name": "ping", **common, "traffic": ping},
+        ],
+        "events": [],
+        "phases": [],
+        "windows": [],
+        "checks": [],
+    }
+
+
+def tables(scenario: Scenario, rates_mbps: Sequence[float], *, step: float = 0.5) -> dict[str, pl.DataFrame]:
+    """Return results in which each flow has a constant delivery rate, and the queue a delay of 5 ms."""
+    seconds = int(scenario["duration"].removesuffix("s"))
+    flows = [flow["name"] for flow in scenario["flows"] if flow["traffic"]["kind"] == "tcp"]
+    times = [step * (i + 1) for i in range(int(seconds / step))]
+    counts = ("cwnd", "ssthresh", "inflight", "retransmits", "lost", "delivered", "ce", "ece")
+    flow_rows = [
+        {
+            "t_s": t,
+            "flow": flow,
+            "goodput_bps": rate * 1e6,
+            "delivery_rate_bps": rate * 1e6,
+            "rtt_s": 0.025,
+            "srtt_s": 0.025,
+            "rttvar_s": 0.001,
+            **dict.fromkeys(counts, 1),
+            "pacing_rate_bps": math.nan,
+            "state": "Open",
+        }
+        for t in times
+        for flow, rate in zip(flows, rates_mbps, strict=True)
+    ]
+    queue_counts = ("packets", "bytes", "sent_packets", "sent_bytes", "marks", "drops")
+    queue_rows = [
+        {
+            "t_s": t,
+            "queue": "bottleneck.down.qdisc",
+            "sojourn_min_s": 0.004,
+            "sojourn_mean_s": 0.005,
+            "sojourn_max_s": 0.006,
+            **dict.fromkeys(queue_counts, round(t * 10)),
+        }
+        for t in times
+    ]
+    return {
+        "flows": pl.DataFrame(flow_rows).with_columns(pl.col(counts).cast(pl.UInt64)),
+        "queues": pl.DataFrame(queue_rows).with_columns(pl.col(queue_counts).cast(pl.UInt64)),
+        "pings": pl.DataFrame({"t_s": [0.2, 0.4], "flow": ["ping", "ping"], "rtt_s": [0.021, 0.022]}),
+        "happenings": pl.DataFrame(
+            {
+                "t_s": [0.0, 30.0],
+                "what": ["start", "event"],
+                "subject": ["flow flow-1", "event step"],
+                "detail": ["", "rate 10Mbit"],
+            }
+        ),
+        "totals": pl.DataFrame({"subject": ["bottleneck.down.qdisc"], "name": ["dropped"], "value": [12.0]}),
+    }
+
+
+def a_stamp(scenario: Scenario | None = None) -> Stamp:
+    """Return what identifies a run of this scenario."""
+    return campaign.stamp(json.dumps(scenario or a_scenario()), engine="sim")
+
+
+def frames(run: Run) -> dict[str, pl.DataFrame]:
+    """Return all tables of a run."""
+    return {name: run.table(name) for name in run.tables}

@@ -1,0 +1,87 @@
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from by_hand import a_scenario
+from conftest import Make
+from sojourn import cells
+from sojourn.plots import panel, topology
+from sojourn.plots.svg import standalone
+from sojourn.plots.terminal import Line, chart, legend, side_by_side
+from sojourn.plots.ticks import nice_ceiling
+from sojourn.report.series import panel_of, step_of
+
+
+@pytest.mark.parametrize(("value", "ceiling"), [(47.8, 50), (50, 50), (0.9, 1), (1e-7, 1e-7), (-1, 1), (8.1, 10)])
+def test_axes_end_at_round_numbers(value: float, ceiling: float) -> None:
+    assert nice_ceiling(value) == ceiling
+
+
+def test_a_line_in_the_terminal() -> None:
+    rows = [row.plain for row in chart([Line("a", [0, 1], [0, 4])], title="ms", columns=12, rows=3)]
+    assert rows == [
+        "ms          ",
+        "4 ┤      ⣀⠔⠊",
+        "  │   ⡠⠔⠊   ",
+        "0 ┤⡠⠔⠉      ",
+        "  └─────────",
+        "   0     1 s",
+    ]
+
+
+def test_a_gap_in_the_data_is_a_gap_in_the_line() -> None:
+    line = Line("a", [0, 1, 2, 3, 4], [1, 1, float("nan"), 1, 1])
+    top = chart([line], title="", columns=23, rows=2)[1].plain
+    assert "   " in top.removeprefix("  1 ┤").strip()
+
+
+def test_charts_stand_side_by_side_and_lines_are_named() -> None:
+    one = chart([Line("a", [0, 1], [1, 2])], title="x", columns=20, rows=3)
+    assert [len(row) for row in side_by_side(one, one)] == [43] * 6
+    assert legend(["cubic", "reno"]).plain == "━━ cubic   ━━ reno   "
+
+
+def test_a_panel_is_one_well_formed_picture_with_what_it_shows(make_run: Make) -> None:
+    runs = [make_run((20.0, 27.0), seed=1), make_run((22.0, 25.0), seed=2)]
+    [cell] = cells.group(runs)
+    drawn = panel_of(cell)
+    assert [f.name for f in drawn.flows] == ["flow-1 (cubic)", "flow-2 (cubic)"]
+    assert drawn.events == [(30.0, "rate 10Mbit")]
+    first = drawn.flows[0].rate
+    assert set(first.value) == {20.0}
+    assert (set(first.low), set(first.high)) == ({20.0}, {22.0})
+    assert drawn.queue.value[0] == pytest.approx(5.0)
+    scales = panel.Scales.over([drawn])
+    assert scales == panel.Scales(180, 30, 40, 6)
+    text = panel.draw(drawn, scales)
+    assert text == panel.draw(drawn, scales)
+    root = ET.fromstring(text)  # noqa: S314 - our own text
+    words = " ".join(node.text or "" for node in root.iter() if node.tag.endswith("text"))
+    for word in ("delivery rate, Mbit/s", "RTT, ms", "queue delay,", "time, s", "rate 10Mbit"):
+        assert word in words
+    assert "currentColor" in text
+    assert "<metadata" not in text
+    ET.fromstring(standalone(text))  # noqa: S314
+
+
+def test_steps_are_round_and_give_as_many_points_as_an_eye_can_use() -> None:
+    assert step_of(180) == 0.5
+    assert step_of(60) == 0.2
+    assert step_of(10) == 0.03
+
+
+def test_the_topology_shows_hops_flows_and_both_directions() -> None:
+    text = topology.draw(a_scenario(ccs=("cubic", "reno"), delays=("40ms", "5ms"), qdisc="pfifo limit 1000"))
+    root = ET.fromstring(text)  # noqa: S314
+    words = [node.text for node in root.iter() if node.tag.endswith("text")]
+    for word in ("client", "server", "bottleneck", "flow-1 (cubic)", "flow-2 (reno)", "ping", "flow-1: 40ms"):
+        assert word in words
+    assert words.count("htb 50Mbit") == 2
+    assert words.count("pfifo limit 1000") == 2
+
+
+def test_what_people_write_cannot_break_a_picture(tmp_path: Path) -> None:
+    scenario = a_scenario(qdisc='<script>"&')
+    ET.fromstring(topology.draw(scenario))  # noqa: S314
+    assert tmp_path.exists()
