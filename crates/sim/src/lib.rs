@@ -1,1 +1,111 @@
-//! (being laid)
+//! The simulator: a deterministic discrete-event engine at packet level.
+//!
+//! Invariants: time never runs back; what happens at one time happens in the order of [`agenda`]'s slots; all
+//! randomness comes from streams named by the element that draws; a run depends on its scenario and on nothing
+//! else.
+
+pub mod agenda;
+pub mod dumbbell;
+mod host;
+mod packet;
+mod recorder;
+mod run;
+pub mod stacks;
+mod timeline;
+mod topology;
+
+use run::Simulation;
+use sojourn_scenario::engine::{Capabilities, Engine, Feature, Refusal, RunError, Watch};
+use sojourn_scenario::model::{Action, EcnMode, Scenario};
+use sojourn_scenario::results::{EngineId, Run};
+use sojourn_transport::cc;
+
+pub use sojourn_qdisc::{Discipline, disciplines};
+pub use sojourn_transport::cc::{CONTROLS, Info as ControlInfo};
+
+/// The simulator.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sim;
+
+const NAME: &str = "sim";
+
+impl Engine for Sim {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn version(&self) -> &str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let set = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
+        Capabilities {
+            qdiscs: disciplines().iter().map(|d| d.name.to_owned()).collect(),
+            ccs: cc::CONTROLS.iter().map(|c| c.name.to_owned()).collect(),
+            stacks: stacks::STACKS.iter().map(|s| s.name.to_owned()).collect(),
+            elements: set(&["netem", "queue"]),
+            traffic: set(&["tcp", "udp", "ping"]),
+            features: [
+                Feature::StateEvents,
+                Feature::RelativeEvents,
+                Feature::PerFlowDelay,
+                Feature::HostQdisc,
+                Feature::Offload,
+            ]
+            .into(),
+        }
+    }
+
+    fn refuse(&self, scenario: &Scenario) -> Vec<Refusal> {
+        let mut refusals = self.capabilities().refuse(scenario);
+        let mut refuse = |feature: &str, place: String, help: &str| {
+            refusals.push(Refusal {
+                feature: feature.to_owned(),
+                place,
+                why: "the simulator does not have it yet".to_owned(),
+                help: help.to_owned(),
+            });
+        };
+        for flow in &scenario.flows {
+            let Some(tcp) = flow.traffic.tcp() else { continue };
+            let place = || format!("flow {}", flow.name);
+            match tcp.ecn {
+                EcnMode::AccEcn => refuse("ECN mode accecn", place(), "use ecn = \"rfc3168\""),
+                EcnMode::Sce => refuse("ECN mode sce", place(), "use ecn = \"rfc3168\""),
+                EcnMode::Default | EcnMode::Off | EcnMode::Rfc3168 => {}
+            }
+            if tcp.app_rate.is_some() {
+                refuse("app_rate", place(), "");
+            }
+            if tcp.unresponsive_to_ce {
+                refuse("unresponsive_to_ce", place(), "");
+            }
+            if tcp.codepoint.is_some() {
+                refuse("codepoint", place(), "");
+            }
+            let host = tcp.host_qdisc.as_deref().and_then(|q| q.split_whitespace().next());
+            if host.is_some_and(|q| q != "fq") {
+                refuse("host qdisc other than fq", place(), "use host_qdisc = \"fq\", or none");
+            }
+        }
+        for event in &scenario.events {
+            for action in &event.actions {
+                if let Action::Enable { element } | Action::Disable { element } = action {
+                    refuse("switching an element", format!("event {}", event.name), element);
+                }
+            }
+        }
+        refusals
+    }
+
+    fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
+        let tables = Simulation::new(scenario)?.run(watch)?;
+        let engine = EngineId {
+            name: NAME.to_owned(),
+            version: self.version().to_owned(),
+            detail: String::new(),
+        };
+        Ok(Run { scenario: scenario.clone(), engine, tables, unrecorded: Vec::new() })
+    }
+}

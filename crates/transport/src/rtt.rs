@@ -31,6 +31,7 @@ pub struct Rtt {
     round_end: Seq,
     rto_us: u32,
     latest_us: u32,
+    samples: u64,
     min: WindowedMin,
 }
 
@@ -44,6 +45,7 @@ impl Default for Rtt {
             round_end: 0,
             rto_us: RTO_INIT_US,
             latest_us: 0,
+            samples: 0,
             min: WindowedMin::new(),
         }
     }
@@ -72,6 +74,12 @@ impl Rtt {
         self.latest_us
     }
 
+    /// How many samples there have been.
+    #[inline]
+    pub fn samples(&self) -> u64 {
+        self.samples
+    }
+
     /// Lowest sample of the last 300 s in microseconds; `u32::MAX` before the first (as `tcp_min_rtt`).
     #[inline]
     pub fn min_us(&self) -> u32 {
@@ -97,6 +105,7 @@ impl Rtt {
         nxt: Seq,
     ) {
         self.latest_us = latest_us;
+        self.samples += 1;
         if !(maybe_delayed && latest_us > self.min_us()) {
             self.min.update(now, latest_us.max(1), MIN_RTT_WINDOW);
         }

@@ -1,0 +1,221 @@
+//! A queue discipline and the device that it feeds.
+//!
+//! Two kinds of device: one that takes no time (a veth of the published test beds: whatever the discipline lets
+//! go has gone), and a line that holds a packet for as long as its bits take.
+
+use crate::{Ledger, Sojourns, Traveller};
+use sojourn_qdisc::{Any, Backlog, Context, Dequeued, Qdisc, TcError};
+use sojourn_units::{Random, Rate, Serializer, Time};
+
+/// What takes packets from a discipline.
+#[derive(Clone, Debug)]
+pub enum Device<P> {
+    /// Takes each at once.
+    Instant,
+    /// Sends one after the other.
+    Line {
+        /// The line.
+        line: Serializer,
+        /// The packet being sent, and when its last bit has left.
+        sending: Option<(Time, P)>,
+    },
+}
+
+impl<P> Device<P> {
+    /// A line of this rate, idle.
+    pub fn line(rate: Rate) -> Self {
+        Self::Line { line: Serializer::new(rate), sending: None }
+    }
+}
+
+/// What pulling at a port gives.
+#[derive(Debug)]
+pub enum Pulled<P> {
+    /// A packet has left.
+    Packet(P),
+    /// Nothing more now; pull again at this time ([`Time::NEVER`]: after the next packet has come).
+    Later(Time),
+}
+
+/// A discipline, its device and its counts.
+#[derive(Clone, Debug)]
+pub struct Port<P> {
+    discipline: Any<P>,
+    device: Device<P>,
+    random: Random,
+    ledger: Ledger,
+    sojourns: Sojourns,
+    /// Packets are not taken before this: what keeps hosts' jitter from changing the order.
+    admitted: Time,
+}
+
+impl<P: Traveller> Port<P> {
+    /// A port at rest; `random` is the discipline's stream.
+    pub fn new(discipline: Any<P>, device: Device<P>, random: Random) -> Self {
+        Self {
+            discipline,
+            device,
+            random,
+            ledger: Ledger::default(),
+            sojourns: Sojourns::default(),
+            admitted: Time::ZERO,
+        }
+    }
+
+    /// Takes a packet. It may be refused, which the ledger then knows.
+    #[inline]
+    pub fn accept(&mut self, now: Time, mut packet: P) {
+        packet.set_entered(now);
+        self.ledger.entered += 1;
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        self.discipline.enqueue(now, packet, &mut cx);
+    }
+
+    /// Takes a packet that will come at `at`, or when the last one admitted so has come, whichever is later. For
+    /// packets straight from a host, whose jitter must not change their order.
+    #[inline]
+    pub fn admit(&mut self, at: Time, packet: P) {
+        self.admitted = self.admitted.max(at);
+        self.accept(self.admitted, packet);
+    }
+
+    /// Asks for the packet that leaves now.
+    #[inline]
+    pub fn pull(&mut self, now: Time) -> Pulled<P> {
+        match &mut self.device {
+            Device::Instant => match self.dequeue(now) {
+                Dequeued::Packet(p) => {
+                    self.sojourns.add(now.since(p.entered()));
+                    self.note_left(&p);
+                    Pulled::Packet(p)
+                }
+                Dequeued::Wait(at) => Pulled::Later(at),
+                Dequeued::Empty => Pulled::Later(Time::NEVER),
+            },
+            Device::Line { sending, .. } => {
+                if let Some((done, _)) = sending {
+                    if now < *done {
+                        return Pulled::Later(*done);
+                    }
+                    if let Some((_, p)) = sending.take() {
+                        self.note_left(&p);
+                        return Pulled::Packet(p);
+                    }
+                }
+                let next = self.dequeue(now);
+                let Device::Line { line, sending } = &mut self.device else { unreachable!() };
+                match next {
+                    Dequeued::Packet(p) => {
+                        self.sojourns.add(now.since(p.entered()));
+                        let done = line.finish(now, u64::from(p.wire_len()));
+                        *sending = Some((done, p));
+                        Pulled::Later(done)
+                    }
+                    Dequeued::Wait(at) => Pulled::Later(at),
+                    Dequeued::Empty => Pulled::Later(Time::NEVER),
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn dequeue(&mut self, now: Time) -> Dequeued<P> {
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        self.discipline.dequeue(now, &mut cx)
+    }
+
+    #[inline]
+    fn note_left(&mut self, packet: &P) {
+        self.ledger.left += 1;
+        self.ledger.left_bytes += u64::from(packet.wire_len());
+    }
+
+    /// When the discipline's timer wants to be called, if it has one.
+    pub fn next_timer(&self) -> Time {
+        self.discipline.next_timer().unwrap_or(Time::NEVER)
+    }
+
+    /// Calls the discipline's timer.
+    pub fn on_timer(&mut self, now: Time) {
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        self.discipline.on_timer(now, &mut cx);
+    }
+
+    /// Counts since the beginning.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Times spent in it since they were last taken.
+    pub fn take_sojourns(&mut self) -> Sojourns {
+        self.sojourns.take()
+    }
+
+    /// What it holds, a packet on the line included.
+    pub fn backlog(&self) -> Backlog {
+        let mut held = self.discipline.backlog();
+        if let Device::Line { sending: Some((_, p)), .. } = &self.device {
+            held.packets += 1;
+            held.bytes += u64::from(p.wire_len());
+        }
+        held
+    }
+
+    /// The discipline, to be asked for its numbers.
+    pub fn discipline(&self) -> &Any<P> {
+        &self.discipline
+    }
+
+    /// Sets the rate of the shaper or the line; what is queued stays. False when there is neither.
+    pub fn set_rate(&mut self, now: Time, rate: Rate) -> bool {
+        if let Device::Line { line, .. } = &mut self.device {
+            *line = Serializer::new(rate);
+            return true;
+        }
+        if let Any::Htb(htb) = &mut self.discipline {
+            htb.set_rate(now, rate);
+            return true;
+        }
+        false
+    }
+
+    /// `tc qdisc change` of the discipline under the shaper.
+    ///
+    /// # Errors
+    /// What is wrong with the words; nothing has changed then.
+    pub fn change(&mut self, now: Time, words: &str) -> Result<(), TcError> {
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        match self.discipline.child_mut() {
+            Some(child) => child.change(now, words, &mut cx),
+            None => self.discipline.change(now, words, &mut cx),
+        }
+    }
+
+    /// `tc qdisc replace` of the discipline under the shaper: what it held is dropped.
+    ///
+    /// # Errors
+    /// What is wrong with the words; nothing has changed then.
+    pub fn replace(&mut self, now: Time, words: &str) -> Result<(), TcError> {
+        let profile = *self.discipline.profile();
+        let with = Any::build(words, &profile, &mut self.random)?;
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        if let Any::Htb(htb) = &mut self.discipline {
+            htb.replace_child(now, with, &mut cx);
+        } else {
+            self.discipline.replace(now, with, &mut cx);
+        }
+        Ok(())
+    }
+
+    /// Replaces shaper, device and discipline together: what was held, but for a packet on the line, is dropped.
+    pub fn replace_all(&mut self, now: Time, discipline: Any<P>, device: Device<P>) {
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        self.discipline.replace(now, discipline, &mut cx);
+        self.device = match (device, &mut self.device) {
+            (Device::Line { line, .. }, Device::Line { sending, .. }) => {
+                Device::Line { line, sending: sending.take() }
+            }
+            (device, _) => device,
+        };
+    }
+}

@@ -1,0 +1,118 @@
+//! `make bench`: packets per CPU-second, simulated seconds per CPU-second and peak memory of five scenarios, each
+//! in a process of its own, recording on. Prints a table and writes `target/bench.json`.
+//!
+//! CPU time and memory are the kernel's own accounts (`/proc/self/schedstat`, `VmHWM`), so that a busy machine
+//! spoils little; the median of the repeats is given.
+
+#![allow(clippy::print_stdout, reason = "a program's output")]
+
+use sojourn_scenario::engine::Engine;
+use sojourn_scenario::results::Run;
+use sojourn_sim::{Sim, dumbbell::Dumbbell};
+use sojourn_units::{Rate, Span};
+use std::process::{Command, ExitCode};
+
+const NAMES: [&str; 5] = ["A", "B", "C", "D", "E"];
+const REPEATS: usize = 5;
+
+fn scenario(name: &str) -> Option<(Dumbbell, &'static str)> {
+    let base = Dumbbell::default();
+    let many = |n: usize| vec!["cubic".to_owned(); n];
+    Some(match name {
+        "A" => (base, "50 mbit, 20 ms, 2 CUBIC, fq_codel, 60 s"),
+        "B" => (Dumbbell { rtt: Span::from_millis(80), ..base }, "the same at 80 ms"),
+        "C" => {
+            let d = Dumbbell { rate: Rate::from_mbit(1000), ccs: many(10), ..base };
+            (Dumbbell { duration: Span::from_secs(20), ..d }, "1 gbit, 20 ms, 10 CUBIC, 20 s")
+        }
+        "D" => {
+            let d = Dumbbell { rate: Rate::from_mbit(100), ccs: many(20), ..base };
+            (d, "100 mbit, 20 ms, 20 CUBIC, 60 s")
+        }
+        "E" => {
+            let d = Dumbbell { rate: Rate::from_mbit(10_000), ccs: many(1000), ..base };
+            (Dumbbell { duration: Span::from_secs(3), ..d }, "10 gbit, 20 ms, 1000 CUBIC, 3 s")
+        }
+        _ => return None,
+    })
+}
+
+/// Nanoseconds that this thread has been on a processor.
+fn cpu_nanos() -> Option<u64> {
+    std::fs::read_to_string("/proc/self/schedstat").ok()?.split_whitespace().next()?.parse().ok()
+}
+
+fn peak_rss_mb() -> Option<f64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find(|l| l.starts_with("VmHWM:"))?;
+    Some(line.split_whitespace().nth(1)?.parse::<f64>().ok()? / 1024.0)
+}
+
+/// Data packets that reached their receivers' hosts.
+fn data_packets(run: &Run) -> f64 {
+    let Some(totals) = run.table("totals") else { return 0.0 };
+    let (subject, name, value) = (totals.text("subject"), totals.text("name"), totals.f64("value"));
+    (0..totals.len())
+        .filter(|&i| subject.get(i) == "bottleneck.down.qdisc" && name.get(i) == "left")
+        .map(|i| value[i])
+        .sum()
+}
+
+/// Runs one scenario in this process and prints packets, CPU seconds and peak megabytes.
+fn one(name: &str) -> Option<ExitCode> {
+    let (dumbbell, _) = scenario(name)?;
+    let scenario = dumbbell.scenario();
+    let before = cpu_nanos()?;
+    let run = Sim.run(&scenario, &()).ok()?;
+    let seconds = (cpu_nanos()? - before) as f64 / 1e9;
+    println!("{} {seconds} {}", data_packets(&run), peak_rss_mb()?);
+    Some(ExitCode::SUCCESS)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn measure(name: &str) -> Option<(f64, f64, f64)> {
+    let (dumbbell, _) = scenario(name)?;
+    let program = std::env::current_exe().ok()?;
+    let mut rows = Vec::new();
+    for _ in 0..REPEATS {
+        let out = Command::new(&program).arg(name).output().ok()?;
+        let text = String::from_utf8(out.stdout).ok()?;
+        let n: Vec<f64> = text.split_whitespace().filter_map(|w| w.parse().ok()).collect();
+        rows.push((*n.first()?, *n.get(1)?, *n.get(2)?));
+    }
+    let simulated = dumbbell.duration.as_secs_f64();
+    Some((
+        median(rows.iter().map(|r| r.0 / r.1).collect()),
+        median(rows.iter().map(|r| simulated / r.1).collect()),
+        median(rows.iter().map(|r| r.2).collect()),
+    ))
+}
+
+fn main() -> ExitCode {
+    if let Some(name) = std::env::args().nth(1) {
+        return one(&name).unwrap_or(ExitCode::FAILURE);
+    }
+    println!("| scenario | | packets per CPU-second | simulated s per CPU-s | peak MB |");
+    println!("|---|---|---:|---:|---:|");
+    let mut json = Vec::new();
+    for name in NAMES {
+        let (Some((packets, simulated, rss)), Some((_, what))) = (measure(name), scenario(name))
+        else {
+            return ExitCode::FAILURE;
+        };
+        println!("| {name} | {what} | {packets:.0} | {simulated:.1} | {rss:.1} |");
+        json.push(format!(
+            "{{\"scenario\": \"{name}\", \"packets_per_cpu_second\": {packets:.0}, \
+             \"simulated_seconds_per_cpu_second\": {simulated:.2}, \"peak_rss_mb\": {rss:.1}}}"
+        ));
+    }
+    let text = format!("[\n  {}\n]\n", json.join(",\n  "));
+    if std::fs::create_dir_all("target").and_then(|()| std::fs::write("target/bench.json", text)).is_err() {
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
+}

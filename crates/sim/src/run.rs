@@ -1,0 +1,606 @@
+//! The loop: wake what is next, let it act, ask it when it wants to be woken again.
+
+use crate::agenda::Agenda;
+use crate::host::{Ends, FlowRun, Life, Outlet};
+use crate::packet::{Body, Packet};
+use crate::recorder::Recorder;
+use crate::timeline::{Item, Timeline};
+use crate::topology::{self, Role, Topology, Unbuildable, stack, with_delay};
+use sojourn_path::{Device, Pulled, Traveller};
+use sojourn_qdisc::{Any, Packet as _, Qdisc};
+use sojourn_scenario::engine::{RunError, Watch};
+use sojourn_scenario::model::{Action, Edge, Gauge, Reference, Scenario, Shaper};
+use sojourn_scenario::results::Table;
+use sojourn_units::{Ecn, Random, Span, Time};
+
+/// How often events that wait for a controller's number are looked at.
+const WATCH_EVERY: Span = Span::from_millis(1);
+/// How often progress is told.
+const TELL_EVERY: Span = Span::from_millis(500);
+
+/// A run under way.
+pub(crate) struct Simulation<'a> {
+    scenario: &'a Scenario,
+    now: Time,
+    end: Time,
+    lead: Time,
+    agenda: Agenda,
+    /// The flows' own agenda; its next time is one slot of the other.
+    flow_agenda: Agenda,
+    topology: Topology,
+    flows: Vec<FlowRun>,
+    timeline: Timeline,
+    recorder: Recorder,
+    next_step: Time,
+    next_watch: Time,
+    told: Time,
+    /// Flows that end by themselves and have not yet.
+    unfinished: usize,
+    slots: Slots,
+}
+
+/// Where everything's slot is. At one time: the calendar first, then ports, queues' timers, flows, conditions,
+/// and the recorder last.
+#[derive(Clone, Copy, Debug)]
+struct Slots {
+    ports: usize,
+    timers: usize,
+    flows: usize,
+    watch: usize,
+    recorder: usize,
+}
+
+const CALENDAR: usize = 0;
+
+impl Slots {
+    fn new(ports: usize) -> Self {
+        let timers = 1 + ports;
+        let flows = timers + ports;
+        Self { ports: 1, timers, flows, watch: flows + 1, recorder: flows + 2 }
+    }
+
+    fn count(self) -> usize {
+        self.recorder + 1
+    }
+}
+
+impl From<Unbuildable> for RunError {
+    fn from(u: Unbuildable) -> Self {
+        Self::Failed(format!("{}: \"{}\": {}", u.element, u.words, u.error))
+    }
+}
+
+impl<'a> Simulation<'a> {
+    /// A run at its beginning.
+    pub(crate) fn new(scenario: &'a Scenario) -> Result<Self, RunError> {
+        let topology = Topology::build(scenario)?;
+        let flows: Vec<FlowRun> = scenario
+            .flows
+            .iter()
+            .enumerate()
+            .map(|(i, f)| {
+                let routes = topology.of_flow[i];
+                FlowRun::new(i, f, routes, stack(&f.stack), scenario.seed)
+            })
+            .collect();
+        let timeline = Timeline::new(scenario, |i| {
+            let flow = &scenario.flows[i];
+            if flow.traffic.is_load() {
+                let jitter = stack(&flow.stack).tcp.start_jitter.as_nanos();
+                let name = format!("flow/{}/start", flow.name);
+                Span::from_nanos(Random::named(scenario.seed, &name).below(jitter))
+            } else {
+                Span::ZERO
+            }
+        });
+        let slots = Slots::new(topology.stations.len());
+        let recorder = Recorder::new(scenario, &topology.stations);
+        let lead = Time::ZERO + scenario.lead;
+        let mut sim = Self {
+            now: Time::ZERO,
+            end: Time::ZERO + scenario.length(),
+            lead,
+            agenda: Agenda::new(slots.count()),
+            flow_agenda: Agenda::new(flows.len()),
+            unfinished: flows.iter().filter(|f| f.finite).count(),
+            flows,
+            timeline,
+            recorder,
+            next_step: Time::ZERO + scenario.step,
+            next_watch: Time::NEVER,
+            told: Time::ZERO,
+            slots,
+            topology,
+            scenario,
+        };
+        sim.agenda.set(CALENDAR, sim.timeline.next());
+        sim.agenda.set(slots.recorder, sim.next_step);
+        for port in 0..sim.topology.stations.len() {
+            sim.set_queue_timer(port);
+        }
+        if !sim.timeline.conditions.is_empty() {
+            sim.next_watch = Time::ZERO + WATCH_EVERY;
+            sim.agenda.set(slots.watch, sim.next_watch);
+        }
+        Ok(sim)
+    }
+
+    /// Runs to the end and returns the tables.
+    pub(crate) fn run(mut self, watch: &dyn Watch) -> Result<Vec<Table>, RunError> {
+        let s = self.slots;
+        loop {
+            let (at, slot) = self.agenda.next();
+            // What happens exactly at the end still belongs to the run.
+            if at > self.end {
+                break;
+            }
+            debug_assert!(at >= self.now, "time runs back");
+            self.now = at;
+            if slot >= s.ports && slot < s.timers {
+                self.drain(slot - s.ports);
+            } else if slot == s.flows {
+                self.wake_flow();
+            } else if slot < s.flows && slot >= s.timers {
+                let port = slot - s.timers;
+                self.topology.stations[port].port.on_timer(at);
+                self.set_queue_timer(port);
+            } else if slot == s.recorder {
+                self.recorder.step(at, &self.flows, &mut self.topology.stations);
+                self.next_step = at + self.scenario.step;
+                self.agenda.set(slot, self.next_step);
+                if at.since(self.told) >= TELL_EVERY {
+                    self.told = at;
+                    watch.progress(at.since(Time::ZERO));
+                    if watch.cancelled() {
+                        return Err(RunError::Cancelled);
+                    }
+                }
+            } else if slot == CALENDAR {
+                self.calendar()?;
+            } else {
+                self.watch_conditions();
+            }
+        }
+        self.now = self.end;
+        for i in 0..self.flows.len() {
+            if self.flows[i].life == Life::Running {
+                self.note_end(i, "end of the run");
+            }
+        }
+        watch.progress(self.scenario.length());
+        Ok(self.recorder.finish(self.scenario, &self.flows, &self.topology.stations))
+    }
+
+    fn set_queue_timer(&mut self, port: usize) {
+        let at = self.topology.stations[port].port.next_timer();
+        self.agenda.set(self.slots.timers + port, at);
+    }
+
+    /// Takes from a port what may leave now.
+    #[inline]
+    fn drain(&mut self, port: usize) {
+        loop {
+            match self.topology.stations[port].port.pull(self.now) {
+                Pulled::Packet(packet) => {
+                    if let Some(d) = &mut self.recorder.sojourns[port]
+                        && self.now >= self.lead
+                    {
+                        d.add(self.now.since(packet.entered()));
+                    }
+                    self.forward(packet);
+                }
+                Pulled::Later(at) => {
+                    self.agenda.set(self.slots.ports + port, at);
+                    return;
+                }
+            }
+        }
+    }
+
+    /// A packet has left a port: on to the next, or to its host.
+    #[inline]
+    fn forward(&mut self, mut packet: Packet) {
+        packet.leg += 1;
+        let route = &self.topology.routes[usize::from(packet.route)];
+        match route.get(usize::from(packet.leg)) {
+            Some(&port) => {
+                let port = usize::from(port);
+                let station = &mut self.topology.stations[port];
+                station.port.accept(self.now, packet);
+                let asleep = self.agenda.time(self.slots.ports + port).is_never();
+                if asleep || station.reorders {
+                    self.drain(port);
+                }
+            }
+            None => self.arrive(packet),
+        }
+    }
+
+    /// A host has put packets into a port: it must be looked at.
+    #[inline]
+    fn stir(&mut self, port: usize) {
+        let slot = self.slots.ports + port;
+        if self.agenda.time(slot).is_never() || self.topology.stations[port].reorders {
+            self.agenda.set(slot, self.now);
+        }
+    }
+
+    /// The first port of a route.
+    #[inline]
+    fn entry(&self, route: u16) -> usize {
+        usize::from(self.topology.routes[usize::from(route)][0])
+    }
+
+    /// A packet has reached its host.
+    #[inline]
+    fn arrive(&mut self, packet: Packet) {
+        let now = self.now;
+        let index = packet.flow as usize;
+        let (there, back) = {
+            let nic = &self.flows[index].nic;
+            (self.entry(nic.there), self.entry(nic.back))
+        };
+        let flow = &mut self.flows[index];
+        flow.arrived += 1;
+        match (&packet.body, &mut flow.ends) {
+            (Body::Data(data), Ends::Tcp(_, receiver)) => {
+                if let Some(ack) = receiver.on_data(now, data, packet.ecn()) {
+                    let reply = flow.nic.ack(ack);
+                    flow.nic.send(now, &mut self.topology.stations[back], reply);
+                    self.stir(back);
+                }
+            }
+            (Body::Ack(ack), Ends::Tcp(sender, _)) => {
+                let entry = &mut self.topology.stations[there];
+                sender.on_ack(now, ack, &mut Outlet { nic: &mut flow.nic, entry, now });
+                let rtt = &sender.tcb().rtt;
+                if rtt.samples() != flow.rtts_seen {
+                    flow.rtts_seen = rtt.samples();
+                    if now >= self.lead {
+                        flow.rtts.add(Span::from_micros(u64::from(rtt.latest_us())));
+                    }
+                }
+                let done = flow.finite && flow.life == Life::Running && sender.is_finished();
+                self.stir(there);
+                if done {
+                    self.finish(index);
+                }
+            }
+            (Body::Syn(syn), Ends::Tcp(_, receiver)) => {
+                let answer = receiver.on_syn(now, syn);
+                let reply = flow.nic.syn_ack(answer);
+                flow.nic.send(now, &mut self.topology.stations[back], reply);
+                self.stir(back);
+            }
+            (Body::SynAck(answer), Ends::Tcp(sender, _)) => {
+                let entry = &mut self.topology.stations[there];
+                sender.on_syn_ack(now, answer, &mut Outlet { nic: &mut flow.nic, entry, now });
+                self.stir(there);
+            }
+            (&Body::Echo { number, sent, reply }, Ends::Probe(probe)) => {
+                if reply {
+                    probe.on_reply(now, number, sent);
+                    if now >= self.lead {
+                        flow.rtts.add(now - sent);
+                    }
+                } else {
+                    let answer = probe.reply(number, sent, &flow.nic);
+                    flow.nic.send(now, &mut self.topology.stations[back], answer);
+                    self.stir(back);
+                }
+            }
+            (Body::Datagram { .. }, Ends::Source(source)) => {
+                source.received += 1;
+                source.ce += u64::from(packet.ecn() == Ecn::Ce);
+            }
+            (body, _) => unreachable!("{body:?} is not for this flow"),
+        }
+        self.set_flow_timer(index);
+    }
+
+    /// Makes sure that a flow is woken in time. Timers that moved later are left: they find out when they fire.
+    #[inline]
+    fn set_flow_timer(&mut self, index: usize) {
+        let at = self.flows[index].next_timer();
+        if at < self.flow_agenda.time(index) {
+            self.flow_agenda.set(index, at);
+            self.agenda.set(self.slots.flows, self.flow_agenda.next().0);
+        }
+    }
+
+    fn wake_flow(&mut self) {
+        let now = self.now;
+        let (_, index) = self.flow_agenda.next();
+        let (there, back) = {
+            let nic = &self.flows[index].nic;
+            (self.entry(nic.there), self.entry(nic.back))
+        };
+        let flow = &mut self.flows[index];
+        match &mut flow.ends {
+            Ends::Tcp(sender, receiver) => {
+                if receiver.next_timer() <= now
+                    && let Some(ack) = receiver.on_timer(now)
+                {
+                    let reply = flow.nic.ack(ack);
+                    flow.nic.send(now, &mut self.topology.stations[back], reply);
+                }
+                if sender.next_timer() <= now {
+                    let entry = &mut self.topology.stations[there];
+                    sender.on_timer(now, &mut Outlet { nic: &mut flow.nic, entry, now });
+                }
+                self.stir(back);
+            }
+            Ends::Probe(probe) => {
+                if probe.next <= now {
+                    let request = probe.request(now, &flow.nic);
+                    flow.nic.send(now, &mut self.topology.stations[there], request);
+                }
+            }
+            Ends::Source(source) => {
+                if source.next <= now {
+                    let datagram = source.datagram(now, &flow.nic);
+                    flow.nic.send(now, &mut self.topology.stations[there], datagram);
+                }
+            }
+        }
+        self.stir(there);
+        let at = self.flows[index].next_timer();
+        self.flow_agenda.set(index, at);
+        self.agenda.set(self.slots.flows, self.flow_agenda.next().0);
+    }
+
+    fn calendar(&mut self) -> Result<(), RunError> {
+        while let Some(item) = self.timeline.take(self.now) {
+            match item {
+                Item::StartFlow(i) => self.start(i),
+                Item::StopFlow(i) => self.stop(i),
+                Item::PhaseStart(i) | Item::PhaseEnd(i) => {
+                    let name = self.scenario.phases[i].name.clone();
+                    let starts = matches!(item, Item::PhaseStart(_));
+                    let (what, edge) =
+                        if starts { ("start", Edge::Start) } else { ("end", Edge::End) };
+                    self.recorder.happening(self.now, what, &format!("phase {name}"), "");
+                    self.timeline.happened(self.now, &Reference::Phase(name), edge);
+                }
+                Item::Event(i) => {
+                    let event = &self.scenario.events[i];
+                    for action in &event.actions {
+                        let detail = match action.element() {
+                            Some(element) => format!("{element}: {action}"),
+                            None => action.to_string(),
+                        };
+                        let subject = format!("event {}", event.name);
+                        self.recorder.happening(self.now, "event", &subject, &detail);
+                        self.act(action)?;
+                    }
+                    let reference = Reference::Event(event.name.clone());
+                    self.timeline.happened(self.now, &reference, Edge::Start);
+                }
+            }
+        }
+        self.agenda.set(CALENDAR, self.timeline.next());
+        Ok(())
+    }
+
+    fn start(&mut self, index: usize) {
+        if self.flows[index].life != Life::Waiting {
+            return;
+        }
+        let (now, name) = (self.now, &self.scenario.flows[index].name);
+        self.recorder.happening(now, "start", &format!("flow {name}"), "");
+        self.recorder.flow_started(now, index);
+        let there = self.entry(self.flows[index].nic.there);
+        let flow = &mut self.flows[index];
+        flow.life = Life::Running;
+        match &mut flow.ends {
+            Ends::Tcp(sender, _) => {
+                let entry = &mut self.topology.stations[there];
+                sender.open(now, &mut Outlet { nic: &mut flow.nic, entry, now });
+            }
+            Ends::Probe(probe) => probe.next = now,
+            Ends::Source(source) => source.next = now,
+        }
+        self.stir(there);
+        self.set_flow_timer(index);
+        let reference = Reference::Flow(name.clone());
+        self.timeline.happened(now, &reference, Edge::Start);
+    }
+
+    fn stop(&mut self, index: usize) {
+        let flow = &mut self.flows[index];
+        if flow.life != Life::Running {
+            flow.life = Life::Ended;
+            return;
+        }
+        match &mut flow.ends {
+            Ends::Tcp(sender, _) => sender.stop(self.now),
+            Ends::Probe(probe) => probe.next = Time::NEVER,
+            Ends::Source(source) => source.next = Time::NEVER,
+        }
+        self.end_flow(index, "stopped");
+    }
+
+    /// A flow with an end has reached it.
+    fn finish(&mut self, index: usize) {
+        self.end_flow(index, "finished");
+    }
+
+    fn end_flow(&mut self, index: usize, how: &str) {
+        self.note_end(index, how);
+        let name = self.scenario.flows[index].name.clone();
+        self.timeline.happened(self.now, &Reference::Flow(name), Edge::End);
+        if self.flows[index].finite {
+            self.unfinished -= 1;
+            if self.unfinished == 0 {
+                self.timeline.happened(self.now, &Reference::Workload, Edge::End);
+            }
+        }
+        self.agenda.set(CALENDAR, self.timeline.next());
+    }
+
+    fn note_end(&mut self, index: usize, how: &str) {
+        self.recorder.flow_row(self.now, index, &self.flows[index]);
+        self.flows[index].life = Life::Ended;
+        let subject = format!("flow {}", self.scenario.flows[index].name);
+        self.recorder.happening(self.now, "end", &subject, how);
+    }
+
+    fn act(&mut self, action: &Action) -> Result<(), RunError> {
+        let now = self.now;
+        match action {
+            Action::Rate { element, rate } => {
+                for port in self.queue_ports(element) {
+                    if !self.topology.stations[port].port.set_rate(now, *rate) {
+                        return Err(RunError::Failed(format!("{element} has no shaper to set")));
+                    }
+                    self.drain(port);
+                }
+            }
+            Action::ChangeQdisc { element, qdisc } => {
+                for port in self.queue_ports(element) {
+                    let changed = self.topology.stations[port].port.change(now, qdisc);
+                    changed.map_err(|e| RunError::Failed(format!("{element}: {e}")))?;
+                    self.after_change(port);
+                }
+            }
+            Action::ReplaceQdisc { element, qdisc, shaper } => {
+                for port in self.queue_ports(element) {
+                    self.replace(port, element, qdisc, *shaper)?;
+                    self.after_change(port);
+                }
+            }
+            Action::Delay { element, flow, delay } => {
+                for port in self.topology.netems(element, flow.as_deref()) {
+                    let first = matches!(
+                        self.topology.stations[port].role,
+                        Role::Netem { link: 0, .. }
+                    );
+                    if first {
+                        let words = with_delay(&self.topology.stations[port].words, *delay);
+                        self.change_netem(port, element, words)?;
+                    }
+                }
+            }
+            Action::ChangeNetem { element, chain } => {
+                for port in self.topology.netems(element, None) {
+                    let Role::Netem { link, .. } = self.topology.stations[port].role else {
+                        continue;
+                    };
+                    if let Some(words) = chain.get(link) {
+                        self.change_netem(port, element, words.clone())?;
+                    }
+                }
+            }
+            Action::StartFlow { flow } => {
+                if let Some(i) = self.flow_index(flow) {
+                    self.start(i);
+                }
+            }
+            Action::StopFlow { flow } => {
+                if let Some(i) = self.flow_index(flow) {
+                    self.stop(i);
+                }
+            }
+            Action::Enable { element } | Action::Disable { element } => {
+                return Err(RunError::Failed(format!("{element} cannot be switched")));
+            }
+        }
+        Ok(())
+    }
+
+    fn flow_index(&self, name: &str) -> Option<usize> {
+        self.scenario.flows.iter().position(|f| f.name == name)
+    }
+
+    /// The port of a queue; none if no flow passes it.
+    fn queue_ports(&self, element: &str) -> Option<usize> {
+        self.topology.queue(element)
+    }
+
+    fn after_change(&mut self, port: usize) {
+        self.set_queue_timer(port);
+        self.drain(port);
+    }
+
+    fn replace(
+        &mut self,
+        port: usize,
+        element: &str,
+        qdisc: &str,
+        shaper: Option<Shaper>,
+    ) -> Result<(), RunError> {
+        let now = self.now;
+        let station = &mut self.topology.stations[port];
+        let Some(shaper) = shaper else {
+            return station
+                .port
+                .replace(now, qdisc)
+                .map_err(|e| RunError::Failed(format!("{element}: {e}")));
+        };
+        let hop = element.split('.').next().unwrap_or("");
+        let stack = stack(self.scenario.hop(hop).map_or("", |h| h.stack.as_str()));
+        let name = format!("path/{element}/{}", now.as_nanos());
+        let mut random = Random::named(self.scenario.seed, &name);
+        let q = sojourn_scenario::model::Queue { shaper, qdisc: qdisc.to_owned() };
+        let (discipline, device): (Any<Packet>, Device<Packet>) =
+            topology::queue(&q, element, stack, &mut random)?;
+        station.port.replace_all(now, discipline, device);
+        Ok(())
+    }
+
+    fn change_netem(&mut self, port: usize, element: &str, words: String) -> Result<(), RunError> {
+        let station = &mut self.topology.stations[port];
+        station
+            .port
+            .change(self.now, &format!("netem {words}"))
+            .map_err(|e| RunError::Failed(format!("{element}: {e}")))?;
+        // From now on packets may overtake those that have a longer delay.
+        station.reorders = true;
+        station.words = words;
+        self.drain(port);
+        Ok(())
+    }
+
+    fn watch_conditions(&mut self) {
+        let (flows, stations, scenario) = (&self.flows, &self.topology.stations, self.scenario);
+        let now = self.now;
+        self.timeline.check(now, |gauge| match gauge {
+            Gauge::Flow { flow, name } => {
+                let i = scenario.flows.iter().position(|f| f.name == *flow)?;
+                let Ends::Tcp(sender, _) = &flows[i].ends else { return None };
+                if name == "cwnd" {
+                    return Some(f64::from(sender.tcb().cwnd));
+                }
+                let mut found = None;
+                sender.gauges(&mut |n, v| {
+                    if n == name {
+                        found = Some(v);
+                    }
+                });
+                found
+            }
+            Gauge::Queue { queue, name } => {
+                let is = |r: &Role| matches!(r, Role::Queue { element } if element == queue);
+                let station = stations.iter().find(|s| is(&s.role))?;
+                match name.as_str() {
+                    "backlog_packets" => Some(f64::from(station.port.backlog().packets)),
+                    "backlog_bytes" => Some(station.port.backlog().bytes as f64),
+                    _ => {
+                        let mut found = None;
+                        station.port.discipline().gauges(now, &mut |n, v| {
+                            if n == name {
+                                found = Some(v);
+                            }
+                        });
+                        found
+                    }
+                }
+            }
+        });
+        self.agenda.set(CALENDAR, self.timeline.next());
+        self.next_watch =
+            if self.timeline.conditions.is_empty() { Time::NEVER } else { now + WATCH_EVERY };
+        self.agenda.set(self.slots.watch, self.next_watch);
+    }
+}
+

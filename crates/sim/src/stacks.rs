@@ -1,0 +1,155 @@
+//! Named stacks: tables of the switches in which one kernel, as one test bed had it configured, differs from
+//! another. To add a stack, add an entry to [`STACKS`].
+
+use sojourn_qdisc::Profile;
+use sojourn_transport::stack::{EcnRequest, HyStartVariant, PrrBound, Switches};
+use sojourn_units::Span;
+
+/// A stack.
+#[derive(Debug)]
+pub struct Stack {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// Where its facts come from.
+    pub source: &'static str,
+    /// TCP's switches.
+    pub tcp: Switches,
+    /// The queue disciplines' switches.
+    pub qdisc: Profile,
+}
+
+/// The stack that is meant when none is named.
+pub const DEFAULT: &str = "linux-7.3";
+
+/// Flent's netperf starts 46 to 200 ms after its nominal time in the published runs (`ect1.csv`,
+/// `start_rel_T0_s`), about uniformly: the spread is what matters.
+const START_JITTER: Span = Span::from_millis(150);
+
+/// Departures of the published test beds scatter by about 3 µs around the ideal (p1 239, p99 245 µs at a spacing
+/// of 242 µs).
+const HOST_JITTER: Span = Span::from_micros(6);
+
+const LINUX_7_3: Switches = Switches {
+    hystart: HyStartVariant::Microseconds,
+    hystart_rounds_by_sample: true,
+    prr: PrrBound::Rfc6937bis,
+    remembers_cwnd_limited: true,
+    ecn: EcnRequest::Rfc3168,
+    hz: 250,
+    initial_window: 10,
+    receive_buffer: (131_072, 6_291_456),
+    window_share: 160,
+    compressed_sack_percent: 33,
+    start_jitter: START_JITTER,
+    host_jitter: HOST_JITTER,
+};
+
+const LINUX_5_10: Switches = Switches {
+    hystart_rounds_by_sample: false,
+    prr: PrrBound::Rfc6937,
+    remembers_cwnd_limited: false,
+    window_share: 128,
+    compressed_sack_percent: 5,
+    ..LINUX_7_3
+};
+
+const LINUX_5_4: Switches = Switches { hystart: HyStartVariant::Milliseconds, ..LINUX_5_10 };
+
+/// Every stack.
+pub const STACKS: &[Stack] = &[
+    Stack {
+        name: "linux-7.3",
+        summary: "mainline 7.3 between namespaces, offloads off, no host qdisc, ECN requested",
+        source: "Linux 7.3 net/ipv4, net/sched",
+        tcp: LINUX_7_3,
+        qdisc: Profile::LINUX_7_3,
+    },
+    Stack {
+        name: "linux-5.10",
+        summary: "mainline 5.10, otherwise as linux-7.3",
+        source: "Linux 5.10 net/ipv4, net/sched",
+        tcp: LINUX_5_10,
+        qdisc: Profile::LINUX_5_10,
+    },
+    Stack {
+        name: "linux-5.4",
+        summary: "mainline 5.4, the base of the kernels of the published tests of 2020",
+        source: "Linux 5.4 net/ipv4, net/sched",
+        tcp: LINUX_5_4,
+        qdisc: Profile::LINUX_5_4,
+    },
+];
+
+impl Stack {
+    /// The stack of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        STACKS.iter().find(|s| s.name == name)
+    }
+
+    /// The switches as a table: name, value, meaning.
+    pub fn table(&self) -> Vec<(&'static str, String, &'static str)> {
+        let t = &self.tcp;
+        let q = &self.qdisc;
+        vec![
+            ("hystart", format!("{:?}", t.hystart), "which HyStart ends CUBIC's slow start"),
+            (
+                "hystart_rounds_by_sample",
+                t.hystart_rounds_by_sample.to_string(),
+                "HyStart's rounds are told apart at every RTT sample, not only when the window grows",
+            ),
+            ("prr", format!("{:?}", t.prr), "bound of proportional rate reduction"),
+            (
+                "remembers_cwnd_limited",
+                t.remembers_cwnd_limited.to_string(),
+                "having been limited by the window outlives the flight",
+            ),
+            ("ecn", format!("{:?}", t.ecn), "ECN that a flow asks for unless it says"),
+            ("hz", t.hz.to_string(), "ticks a second of TCP's coarse clock"),
+            ("initial_window", t.initial_window.to_string(), "segments"),
+            (
+                "receive_buffer",
+                format!("{} {}", t.receive_buffer.0, t.receive_buffer.1),
+                "bytes, default and largest",
+            ),
+            (
+                "window_share",
+                format!("{}/256", t.window_share),
+                "share of the receive buffer offered as window",
+            ),
+            (
+                "compressed_sack_percent",
+                t.compressed_sack_percent.to_string(),
+                "longest wait of a compressed SACK, percent of the RTT",
+            ),
+            (
+                "start_jitter",
+                t.start_jitter.to_string(),
+                "a flow starts uniformly within this after its nominal time",
+            ),
+            (
+                "host_jitter",
+                t.host_jitter.to_string(),
+                "a packet leaves its host uniformly within this after what caused it, in order",
+            ),
+            ("qdisc.hz", q.hz.to_string(), "ticks a second of the queues' clock"),
+            ("pie_estimator", format!("{:?}", q.pie_estimator), "how PIE learns the delay"),
+            (
+                "pie_probability_bits",
+                q.pie_probability_bits.to_string(),
+                "bits of PIE's probability",
+            ),
+            (
+                "fq_codel_drop_batch_slip",
+                q.fq_codel_drop_batch_slip.to_string(),
+                "fq_codel takes the lesser of 1 and drop_batch",
+            ),
+            (
+                "fq_codel_ce_threshold_selector",
+                q.fq_codel_ce_threshold_selector.to_string(),
+                "fq_codel has ce_threshold_selector",
+            ),
+        ]
+    }
+}
