@@ -1,5 +1,6 @@
 """One run's results, fresh from the engine or read back from a results folder."""
 
+import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, Protocol
@@ -7,7 +8,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from sojourn import _core, describe
-from sojourn.store import Record, Stamp
+from sojourn.store import Folder, Record, Stamp
 
 
 class _Source(Protocol):
@@ -103,6 +104,15 @@ class Run:
     def __repr__(self) -> str:
         """Return its label and what it has."""
         return f"<Run {self.label} by {self.engine}: {', '.join(self.tables)}>"
+
+
+def results(folder: str | os.PathLike[str]) -> list[Run]:
+    """Return every finished run of a results folder; tables are read when they are asked for.
+
+    Raises:
+        StoreError: if it is no results folder, or one of another format, or a file in it is damaged.
+    """
+    return [Run.stored(record) for record in Folder.open(folder).records()]
 
 
 class _Fresh:

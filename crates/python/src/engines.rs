@@ -6,5 +6,8 @@ use sojourn_scenario::engine::Engine;
 
 /// The engine of this name.
 pub fn engine(py: Python<'_>, name: &str) -> PyResult<Box<dyn Engine>> {
-    Err(usage_error(py, &format!("there is no engine \"{name}\""), Some("there is sim")))
+    match name {
+        "sim" => Ok(Box::new(sojourn_sim::Sim)),
+        _ => Err(usage_error(py, &format!("there is no engine \"{name}\""), Some("there is sim"))),
+    }
 }

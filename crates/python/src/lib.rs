@@ -15,7 +15,7 @@ mod _core {
     #[pymodule_export]
     use super::arrow::Table;
     #[pymodule_export]
-    use super::listings::{ccs, qdiscs};
+    use super::listings::{ccs, qdiscs, stacks};
     #[pymodule_export]
     use super::run::{Run, check, refusals, run_many};
     #[pymodule_export]

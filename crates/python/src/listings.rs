@@ -4,7 +4,8 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_qdisc::Profile;
 use sojourn_qdisc::table::{OptionSpec, Preset, Unit};
-use sojourn_transport::cc::CONTROLS;
+use sojourn_sim::CONTROLS;
+use sojourn_sim::stacks::STACKS;
 
 /// Every queue discipline as JSON: name, summary, source, options with their defaults by stack, statistics and
 /// the controller's own numbers.
@@ -76,6 +77,22 @@ pub fn ccs() -> String {
             "source": control.source,
             "gauges": control.gauges.iter().map(|(name, unit, doc)| json!({
                 "name": name, "unit": unit, "doc": doc,
+            })).collect::<Vec<_>>(),
+        })
+    });
+    listed.collect::<Value>().to_string()
+}
+
+/// Every stack as JSON: name, summary, source and its switches.
+#[pyfunction]
+pub fn stacks() -> String {
+    let listed = STACKS.iter().map(|stack| {
+        json!({
+            "name": stack.name,
+            "summary": stack.summary,
+            "source": stack.source,
+            "switches": stack.table().iter().map(|(name, value, doc)| json!({
+                "name": name, "value": value, "doc": doc,
             })).collect::<Vec<_>>(),
         })
     });

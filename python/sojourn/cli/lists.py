@@ -107,9 +107,7 @@ def _default(option: Entry) -> str:
 
 
 def _meaning(option: Entry) -> str:
-    kinds = "; ".join(v["kind"] for v in option["values"])
-    text = f"{option['doc']} [{kinds}]" if kinds else str(option["doc"])
-    return f"{text} Only at creation." if option["fixed"] else text
+    return f"{option['doc']} (only at creation)" if option["fixed"] else str(option["doc"])
 
 
 def _print(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
