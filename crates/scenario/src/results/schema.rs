@@ -93,6 +93,8 @@ pub const ALL: &[&Schema] = &[
     &QUEUE_SIGNALS,
     &QUEUE_STATE,
     &PINGS,
+    &COMPLETIONS,
+    &SEGMENTS,
     &HISTOGRAMS,
     &HAPPENINGS,
     &TOTALS,
@@ -207,6 +209,32 @@ pub static PINGS: Schema = Schema {
         ),
         text("flow", "the probe's name"),
         number("rtt_s", "s", "round-trip time; NaN if lost"),
+    ],
+};
+
+/// Short flows that were completed.
+pub static COMPLETIONS: Schema = Schema {
+    name: "completions",
+    doc: "One row a short connection that was completed, or left unfinished when the run ended.",
+    columns: &[
+        number("t_s", "s", "when it was started, from the origin"),
+        text("flow", "the name of the flow that generates it"),
+        count("bytes", "bytes", "its length"),
+        number("duration_s", "s", "from before the handshake to the last byte; NaN if unfinished"),
+    ],
+};
+
+/// Segments of adaptive streams.
+pub static SEGMENTS: Schema = Schema {
+    name: "segments",
+    doc: "One row a segment of an adaptive stream, when it had arrived.",
+    columns: &[
+        number("t_s", "s", "when it had arrived, from the origin"),
+        text("flow", "the stream's name"),
+        number("bitrate_bps", "bit/s", "the level of the ladder"),
+        number("throughput_bps", "bit/s", "its size over its download time"),
+        number("buffer_s", "s", "playing time in the buffer then"),
+        number("stalled_s", "s", "time stalled so far, cumulative"),
     ],
 };
 

@@ -1,0 +1,621 @@
+//! Every key of the language: name, type, default, meaning.
+
+use super::keys::{Key, Section, Ty};
+
+const fn key(name: &'static str, ty: Ty, doc: &'static str) -> Key {
+    Key { name, ty, default: None, required: false, doc }
+}
+
+const fn required(name: &'static str, ty: Ty, doc: &'static str) -> Key {
+    Key { name, ty, default: None, required: true, doc }
+}
+
+const fn default(name: &'static str, ty: Ty, value: &'static str, doc: &'static str) -> Key {
+    Key { name, ty, default: Some(value), required: false, doc }
+}
+
+/// A delay of a path, one way or round trip.
+const DELAY: Ty = Ty::Span("0s", "60s");
+/// A time in a run.
+const LENGTH: Ty = Ty::Span("1ms", "100000s");
+/// The interval of a periodic source.
+const INTERVAL: Ty = Ty::Span("10us", "1000s");
+/// A rate of a line or a source.
+const RATE: Ty = Ty::Rate("1bit", "10tbit");
+/// The payload of a datagram.
+const PAYLOAD: Ty = Ty::Count(1, 65_507);
+const NAMES: Ty = Ty::List(&Ty::Name);
+const PACKETS: Ty = Ty::Count(1, 4_294_967_295);
+
+pub(crate) static ROOT: Section = Section {
+    name: "the file",
+    doc: "One experiment: what is common, what varies (`[axis.…]`), what is measured.",
+    keys: &[
+        required("experiment", Ty::Table(&EXPERIMENT), "What is common to every run."),
+        key(
+            "let",
+            Ty::Free,
+            "Values for `${name}` in any string of the file. An axis may set them: `let.buffer = 200`.",
+        ),
+        key(
+            "axis",
+            Ty::Free,
+            "`[axis.NAME]` with one entry a label, each a table of settings by their paths. \
+             There is a run for every combination of labels; later axes override earlier ones.",
+        ),
+        key(
+            "exclude",
+            Ty::FreeTables,
+            "Combinations that are not run: `axis = \"label\"` or a list of labels, all of which must match.",
+        ),
+        key(
+            "include",
+            Ty::FreeTables,
+            "Combinations that are run besides: one label for each axis.",
+        ),
+        key("ping", Ty::Table(&PING), "The ping that runs beside the flows, as in Flent."),
+        required(
+            "hop",
+            Ty::Tables(&HOP),
+            "The hops, in the order in which data going down passes them.",
+        ),
+        key("tunnel", Ty::Tables(&TUNNEL), "Tunnels over some of the hops."),
+        required("flow", Ty::Tables(&FLOW), "The flows."),
+        key("event", Ty::Tables(&EVENT), "What changes during the run."),
+        key("phase", Ty::Tables(&PHASE), "Named intervals, for metrics and events to refer to."),
+        key(
+            "window",
+            Ty::Tables(&WINDOW),
+            "Named measuring windows; the one called `steady` is the metrics' default.",
+        ),
+        key("check", Ty::Tables(&CHECK), "What must hold of the results."),
+    ],
+};
+
+pub(crate) static EXPERIMENT: Section = Section {
+    name: "[experiment]",
+    doc: "What is common to every run.",
+    keys: &[
+        required(
+            "name",
+            Ty::Text,
+            "The experiment's name: letters, digits, `-`, `_`, `.` and `/`.",
+        ),
+        default("source", Ty::Text, "", "Where it comes from."),
+        default("about", Ty::Text, "", "What it is about, for lists of suites."),
+        default("stack", Ty::Stack, "linux-7.3", "The stack of hosts and hops that name none."),
+        required("duration", LENGTH, "How long is run after time 0."),
+        default(
+            "origin",
+            Ty::Choice(&["first-flow", "flent"]),
+            "first-flow",
+            "What time 0 is: the nominal start of the first flow, or Flent's T0 (flows then start at 5 s).",
+        ),
+        key(
+            "lead",
+            Ty::Span("0s", "1000s"),
+            "How long is run before time 0: 5 s with a ping and first-flow, otherwise 0 s.",
+        ),
+        default("step", Ty::Span("1ms", "1000s"), "50ms", "The recorder's step."),
+        default("seeds", Ty::Seeds, "1", "How many seeds (1, 2, …), or which."),
+        default(
+            "ping",
+            Ty::Bool,
+            "true",
+            "Whether a ping runs beside the flows from the beginning of the lead.",
+        ),
+    ],
+};
+
+pub(crate) static PING: Section = Section {
+    name: "[ping]",
+    doc: "The ping that runs beside the flows.",
+    keys: &[
+        default("interval", INTERVAL, "200ms", "Between requests."),
+        default("size", Ty::Count(28, 65_535), "84", "Bytes of the IP packet."),
+        default("ecn", Ty::Ecn, "not-ect", "Its codepoint."),
+        default("dscp", Ty::Dscp, "0", "Its DSCP."),
+        key("rtt", DELAY, "Its own base RTT; that of the hop unless given."),
+        key("hops", NAMES, "Which hops it passes; all unless given."),
+        key("stack", Ty::Stack, "The stack of its hosts; the experiment's unless given."),
+    ],
+};
+
+pub(crate) static HOP: Section = Section {
+    name: "[[hop]]",
+    doc: "A hop: a delay, then a queue, in each direction. A setting stands for both directions when it is given here, for \
+          one when it is given under `down` or `up`; what `up` does not say is as in `down`.",
+    keys: &[
+        required("name", Ty::Name, "Its name."),
+        key(
+            "stack",
+            Ty::Stack,
+            "The stack whose disciplines stand here; the experiment's unless given.",
+        ),
+        key("rtt", DELAY, "Base RTT."),
+        default(
+            "delay_on",
+            Ty::Choice(&["both", "down", "up"]),
+            "both",
+            "Where the base RTT is: half on each side, or all on one.",
+        ),
+        key("rate", RATE, "Rate of the shaper."),
+        key("qdisc", Ty::Qdisc, "The discipline, in tc's words."),
+        key(
+            "shaper",
+            SHAPER,
+            "What limits the rate: `htb` above the discipline, a bare `line`, or the discipline's `own` words.",
+        ),
+        key("ceil", RATE, "htb's ceil; the rate unless given."),
+        key("burst", Ty::Size(1, 1 << 32), "htb's bucket; as tc computes it unless given."),
+        key(
+            "netem",
+            Ty::List(&Ty::Netem),
+            "Further netems behind the delay, in tc's words: jitter, slots, loss.",
+        ),
+        default(
+            "netem_limit",
+            PACKETS,
+            "1000000",
+            "The limit of the delay's netem (tc's own default is 1000).",
+        ),
+        key("down", Ty::Table(&SIDE), "Settings of the direction of data."),
+        key("up", Ty::Table(&SIDE), "Settings of the other direction."),
+        key("element", Ty::Tables(&ELEMENT), "What else packets pass here."),
+    ],
+};
+
+const SHAPER: Ty = Ty::Choice(&["htb", "line", "own"]);
+
+pub(crate) static SIDE: Section = Section {
+    name: "down and up of [[hop]]",
+    doc: "One direction of a hop.",
+    keys: &[
+        default(
+            "queue",
+            Ty::Bool,
+            "true",
+            "Whether there is a queue at all: no for an ACK path that only delays.",
+        ),
+        key(
+            "rate",
+            RATE,
+            "Rate of the shaper; with `shaper = \"own\"` what the discipline's words amount to.",
+        ),
+        key("qdisc", Ty::Qdisc, "The discipline, in tc's words."),
+        key("shaper", SHAPER, "`htb` (the default), `line` or `own`."),
+        key("ceil", RATE, "htb's ceil."),
+        key("burst", Ty::Size(1, 1 << 32), "htb's bucket."),
+        key("delay", DELAY, "The delay of this direction alone."),
+        key("netem", Ty::List(&Ty::Netem), "Further netems behind the delay."),
+        key("netem_limit", PACKETS, "The limit of the delay's netem."),
+    ],
+};
+
+pub(crate) static ELEMENT: Section = Section {
+    name: "[[hop.element]]",
+    doc: "Something that packets pass besides the delay (`netem`) and the queue (`qdisc`): exactly one of `rewrite`, `policer`, `wifi` and `netem`.",
+    keys: &[
+        required("name", Ty::Name, "Its name, unique in its side of the hop."),
+        default("side", Ty::Choice(&["down", "up", "both"]), "down", "In which direction."),
+        key(
+            "before",
+            Ty::Name,
+            "The element that it stands before; `qdisc` unless `after` is given.",
+        ),
+        key("after", Ty::Name, "The element that it stands behind."),
+        default("enabled", Ty::Bool, "true", "Whether it acts from the beginning."),
+        key("rewrite", Ty::Table(&REWRITE), "Changes header bits."),
+        key("policer", Ty::Table(&POLICER), "Drops or marks what exceeds a rate, without a queue."),
+        key("wifi", Ty::Table(&WIFI), "A radio link."),
+        key(
+            "netem",
+            Ty::List(&Ty::Netem),
+            "A netem of its own, in tc's words, a chain if several.",
+        ),
+    ],
+};
+
+pub(crate) static REWRITE: Section = Section {
+    name: "rewrite of [[hop.element]]",
+    doc: "Changes header bits, by the harness's names.",
+    keys: &[
+        required(
+            "rule",
+            Ty::Choice(&[
+                "bleach_ecn",
+                "bleach_ce",
+                "dscp_to_ect1",
+                "dscp_to_notect",
+                "dscp_to_notect_ect1",
+                "ect0_to_ect1",
+                "ect1_to_ect0",
+                "ce_to_ect",
+                "set_dscp",
+                "classify_by_length",
+            ]),
+            "What is done.",
+        ),
+        key("dscp", Ty::Dscp, "Only to packets with this DSCP at that place."),
+        key("flows", NAMES, "Only to packets of these flows or groups."),
+        key(
+            "syn",
+            Ty::Bool,
+            "Whether to SYN segments too: yes for `bleach_ecn`, `dscp_to_notect` and `dscp_to_notect_ect1`, no for the others.",
+        ),
+        default("keep_dscp", Ty::Bool, "false", "For `bleach_ecn`: leaves the DSCP."),
+        key("ecn", Ty::Ecn, "For `ce_to_ect` and `classify_by_length`: the codepoint that is set."),
+        key("to", Ty::Dscp, "For `set_dscp` and `classify_by_length`: the DSCP that is set."),
+        key(
+            "longer_than",
+            Ty::Count(0, 65_535),
+            "For `classify_by_length`: bytes of transport header and payload.",
+        ),
+    ],
+};
+
+pub(crate) static POLICER: Section = Section {
+    name: "policer of [[hop.element]]",
+    doc: "A token bucket without a queue.",
+    keys: &[
+        required("rate", RATE, "What passes in the long run."),
+        required("burst", Ty::Size(1, 1 << 32), "The bucket."),
+        default(
+            "exceed",
+            Ty::Choice(&["drop", "mark"]),
+            "drop",
+            "What happens to the excess; `mark` drops what is not ECN-capable.",
+        ),
+    ],
+};
+
+pub(crate) static WIFI: Section = Section {
+    name: "wifi of [[hop.element]]",
+    doc: "A radio link that collects frames into bursts, at a rate that wanders.",
+    keys: &[
+        default(
+            "rates",
+            Ty::List(&RATE),
+            "26mbit, 39mbit, 52mbit, 58mbit, 65mbit, 78mbit",
+            "The ladder of rates, ascending.",
+        ),
+        default("dwell", LENGTH, "1s", "Mean time at one rate, exponential."),
+        default("opportunity_min", INTERVAL, "500us", "Least time between opportunities to send."),
+        default("opportunity_max", INTERVAL, "4ms", "Largest time between opportunities to send."),
+        default("frames", PACKETS, "64", "Frames a burst at most."),
+        default("airtime", INTERVAL, "4ms", "Airtime a burst at most."),
+        default("line", RATE, "1gbit", "The rate at which a burst reaches the next element."),
+        default("limit", PACKETS, "1000", "Packets that the device holds."),
+    ],
+};
+
+pub(crate) static TUNNEL: Section = Section {
+    name: "[[tunnel]]",
+    doc: "A tunnel: packets get an outer header before the first of its hops and lose it behind the last, in both directions.",
+    keys: &[
+        required("name", Ty::Name, "Its name; the far end is called NAME-exit."),
+        required("kind", Ty::Choice(&["wireguard", "fou", "esp"]), "Which."),
+        key("hops", NAMES, "The hops it leads over; all unless given."),
+        key("flows", NAMES, "The flows or groups inside; all unless given."),
+        key(
+            "overhead",
+            Ty::Count(0, 1_000),
+            "Bytes added to a packet: wireguard 60, fou 28, esp 54 unless given.",
+        ),
+        key(
+            "replay_window",
+            Ty::Count(0, 65_536),
+            "The far end's replay window in packets, 0 for none: wireguard 8192, fou 0, esp 32 unless given.",
+        ),
+        default(
+            "auto_source_port",
+            Ty::Bool,
+            "false",
+            "For fou: an outer source port for each inner flow (`encap-sport auto`).",
+        ),
+    ],
+};
+
+pub(crate) static FLOW: Section = Section {
+    name: "[[flow]]",
+    doc: "A flow: one TCP connection unless it has one of the tables `udp`, `ping`, `irtt`, `voip`, `video`, `short_flows`, `streaming`, `on_off`.",
+    keys: &[
+        required("name", Ty::Name, "Its name."),
+        default(
+            "count",
+            Ty::Count(1, 1_000_000),
+            "1",
+            "How many such flows: NAME-1, NAME-2, … in the group NAME.",
+        ),
+        key("group", Ty::Name, "The group that metrics may name as one."),
+        default("enabled", Ty::Bool, "true", "Whether it exists: an axis may leave a flow out."),
+        key("stack", Ty::Stack, "The stack of its hosts; the experiment's unless given."),
+        default("direction", Ty::Choice(&["down", "up"]), "down", "Which way its data goes."),
+        key("hops", NAMES, "Which hops it passes, in the file's order of hops; all unless given."),
+        key(
+            "rtt",
+            DELAY,
+            "Its own base RTT, in the place of that of the first of its hops that has one.",
+        ),
+        default("dscp", Ty::Dscp, "0", "The DSCP of its packets, both ways."),
+        key("start", Ty::Moment, "When it starts: 0 s, or 5 s with Flent's origin, unless given."),
+        key("stop", Ty::Moment, "When it stops; the end of the run unless given."),
+        key(
+            "bleach",
+            Ty::Name,
+            "The hop before whose queue its TOS byte is cleared (rule `bleach_ecn`): an ECN flow that queues can only drop.",
+        ),
+        key("cc", Ty::Cc, "Congestion control; cubic unless given."),
+        key(
+            "ecn",
+            Ty::Choice(&["default", "off", "rfc3168", "accecn", "sce"]),
+            "What is negotiated about ECN; the stack's default unless given.",
+        ),
+        key(
+            "codepoint",
+            Ty::Ecn,
+            "The codepoint of data packets; the congestion control's choice unless given.",
+        ),
+        key("bytes", Ty::Size(1, 1 << 50), "How much there is to send; without end unless given."),
+        key("pacing_cap", RATE, "The socket's maximum pacing rate."),
+        key("app_rate", RATE, "The rate at which the application writes."),
+        key(
+            "initial_window",
+            Ty::Count(1, 10_000),
+            "Initial window in packets; the stack's unless given.",
+        ),
+        key(
+            "receive_window",
+            Ty::Size(1, 1 << 30),
+            "A fixed receive window; autotuned unless given.",
+        ),
+        key(
+            "offload",
+            Ty::Bool,
+            "Whether hosts send and receive trains of segments as one; no unless given.",
+        ),
+        key("host_qdisc", Ty::Qdisc, "The sender's own queue; none unless given."),
+        key("unresponsive_to_ce", Ty::Bool, "Whether the sender ignores CE; no unless given."),
+        key("udp", Ty::Table(&UDP), "Unresponsive UDP at a constant rate."),
+        key("ping", Ty::Table(&FLOW_PING), "ICMP echo."),
+        key("irtt", Ty::Table(&IRTT), "Delay probe in UDP."),
+        key("voip", Ty::Table(&VOIP), "A voice call's stream."),
+        key("video", Ty::Table(&VIDEO), "One direction of a video call."),
+        key("short_flows", Ty::Table(&SHORT_FLOWS), "Short TCP connections."),
+        key(
+            "streaming",
+            Ty::Table(&STREAMING),
+            "Adaptive video streaming over one TCP connection.",
+        ),
+        key(
+            "on_off",
+            Ty::Table(&ON_OFF),
+            "A source that is on and off by turns: TCP, or UDP where `udp` is given too.",
+        ),
+    ],
+};
+
+/// The keys of [`FLOW`] that only TCP has.
+pub(crate) const TCP_KEYS: &[&str] = &[
+    "cc",
+    "ecn",
+    "codepoint",
+    "bytes",
+    "pacing_cap",
+    "app_rate",
+    "initial_window",
+    "receive_window",
+    "offload",
+    "host_qdisc",
+    "unresponsive_to_ce",
+];
+
+/// The tables of [`FLOW`] that say what it sends.
+pub(crate) const TRAFFIC_KEYS: &[&str] =
+    &["udp", "ping", "irtt", "voip", "video", "short_flows", "streaming", "on_off"];
+
+pub(crate) static UDP: Section = Section {
+    name: "udp of [[flow]]",
+    doc: "Unresponsive UDP at a constant rate.",
+    keys: &[
+        required("rate", RATE, "Bits of payload per second."),
+        default(
+            "payload",
+            PAYLOAD,
+            "1472",
+            "Bytes of payload a packet: 1472 fills a 1514-byte frame.",
+        ),
+        default("ecn", Ty::Ecn, "not-ect", "The codepoint."),
+    ],
+};
+
+pub(crate) static FLOW_PING: Section = Section {
+    name: "ping of [[flow]]",
+    doc: "ICMP echo.",
+    keys: &[
+        default("interval", INTERVAL, "200ms", "Between requests."),
+        default("size", Ty::Count(28, 65_535), "84", "Bytes of the IP packet."),
+        default("ecn", Ty::Ecn, "not-ect", "The codepoint."),
+    ],
+};
+
+pub(crate) static IRTT: Section = Section {
+    name: "irtt of [[flow]]",
+    doc: "A UDP packet each interval, answered at once.",
+    keys: &[
+        default("interval", INTERVAL, "1s", "Between packets."),
+        default("payload", PAYLOAD, "60", "Bytes of payload each way."),
+        default("ecn", Ty::Ecn, "not-ect", "The codepoint, both ways."),
+    ],
+};
+
+pub(crate) static VOIP: Section = Section {
+    name: "voip of [[flow]]",
+    doc: "A voice call's stream, as Flent's VoIP test sends it.",
+    keys: &[
+        default("interval", INTERVAL, "20ms", "Between packets."),
+        default("payload", PAYLOAD, "172", "Bytes of payload: G.711 in RTP."),
+        default("ecn", Ty::Ecn, "not-ect", "The codepoint."),
+    ],
+};
+
+pub(crate) static VIDEO: Section = Section {
+    name: "video of [[flow]]",
+    doc: "One direction of a video call: frames that leave as bursts, audio beside them.",
+    keys: &[
+        default(
+            "profile",
+            Ty::Choice(&["call-down", "call-up", "frames"]),
+            "call-down",
+            "`call-down` and `call-up` have the statistics of the captured call; `frames` has 30 log-normal frames a second with key frames.",
+        ),
+        key(
+            "rate",
+            RATE,
+            "The mean rate that frame sizes are scaled to, audio included; the profile's own unless given (`frames`: 2.3mbit).",
+        ),
+        default("ecn", Ty::Ecn, "not-ect", "The codepoint."),
+        default("adapt", Ty::Bool, "false", "Whether it adapts its rate to loss."),
+        default("min_rate", RATE, "300kbit", "With `adapt`: the lowest rate."),
+        default("max_rate", RATE, "2500kbit", "With `adapt`: the highest rate."),
+    ],
+};
+
+pub(crate) static SHORT_FLOWS: Section = Section {
+    name: "short_flows of [[flow]]",
+    doc: "Short TCP connections with exponential arrivals and log-normal lengths; the flow's TCP keys say how each behaves.",
+    keys: &[
+        default("mean_interval", INTERVAL, "200ms", "Mean time between arrivals."),
+        key("count", Ty::Count(1, 10_000_000), "How many; until the flow stops unless given."),
+        default("length_p5", Ty::Size(1, 1 << 40), "64k", "5th percentile of the lengths."),
+        default("length_p95", Ty::Size(1, 1 << 40), "2mb", "95th percentile of the lengths."),
+        default("request", Ty::Count(0, 65_535), "150", "Bytes of the request."),
+    ],
+};
+
+pub(crate) static STREAMING: Section = Section {
+    name: "streaming of [[flow]]",
+    doc: "An adaptive streaming client and its server; the flow's TCP keys say how its connection behaves.",
+    keys: &[
+        default(
+            "profile",
+            Ty::Choice(&["vod-4k", "live-hd", "live-sd"]),
+            "vod-4k",
+            "Where what is not given here comes from.",
+        ),
+        key("ladder", Ty::List(&RATE), "Bitrates, ascending."),
+        key("segment", LENGTH, "Playing time of a segment."),
+        key("buffer", LENGTH, "The most that is buffered."),
+        key("start_at", LENGTH, "What must be buffered before playing begins."),
+        key("resume_at", LENGTH, "What must be buffered before playing goes on after a stall."),
+        key("live_delay", LENGTH, "How far behind the source a live stream plays."),
+        default(
+            "safety",
+            Ty::Number(0.01, 1.0),
+            "0.8",
+            "The share of the estimated throughput that a level may take.",
+        ),
+        default(
+            "size_sigma",
+            Ty::Number(0.0, 2.0),
+            "0.2",
+            "Spread of segment sizes: standard deviation of their logarithm.",
+        ),
+        default("request", Ty::Count(0, 65_535), "300", "Bytes of a segment's request."),
+    ],
+};
+
+pub(crate) static ON_OFF: Section = Section {
+    name: "on_off of [[flow]]",
+    doc: "A source that is on and off by turns, on first.",
+    keys: &[
+        required("on", LENGTH, "Length of an on period."),
+        required("off", LENGTH, "Length of an off period."),
+        default(
+            "exponential",
+            Ty::Bool,
+            "false",
+            "Whether the lengths are means of exponential distributions.",
+        ),
+    ],
+};
+
+pub(crate) static EVENT: Section = Section {
+    name: "[[event]]",
+    doc: "Something that happens once. Settings of a hop need `hop`; they change in both directions unless `side` says otherwise.",
+    keys: &[
+        required("name", Ty::Name, "Its name."),
+        required(
+            "at",
+            Ty::Moment,
+            "When: `24.7s`, `flow a ends + 5s`, `event b + 20s`, `phase c starts`, `workload ends`, \
+             `queue bottleneck.down.qdisc prob > 0.25`, `flow a alpha < 0.1`.",
+        ),
+        key("hop", Ty::Name, "Which hop changes."),
+        default("side", Ty::Choice(&["both", "down", "up"]), "both", "In which direction."),
+        key(
+            "rate",
+            RATE,
+            "The queue's new rate; what is queued stays, unless `replace` is given too.",
+        ),
+        key(
+            "change",
+            Ty::Qdisc,
+            "New options of the discipline; what is queued stays (`tc qdisc change`).",
+        ),
+        key(
+            "replace",
+            Ty::Qdisc,
+            "A new discipline; what was queued is lost (`tc qdisc replace`).",
+        ),
+        key("shaper", SHAPER, "With `replace`: the new shaper."),
+        key("rtt", DELAY, "The new base RTT, half on each side that changes."),
+        key("flow", Ty::Name, "With `rtt`: the flow whose own RTT changes."),
+        key("netem", Ty::List(&Ty::Netem), "The new words of the hop's whole chain of netems."),
+        key("enable", NAMES, "Elements of the hop that begin to act."),
+        key("disable", NAMES, "Elements of the hop that cease to act."),
+        key("start", NAMES, "Flows or groups that start."),
+        key("stop", NAMES, "Flows or groups that stop."),
+    ],
+};
+
+pub(crate) static PHASE: Section = Section {
+    name: "[[phase]]",
+    doc: "A named interval of the run.",
+    keys: &[
+        required("name", Ty::Name, "Its name."),
+        required("from", Ty::Moment, "Its start."),
+        required("to", Ty::Moment, "Its end, which does not belong to it."),
+    ],
+};
+
+pub(crate) static WINDOW: Section = Section {
+    name: "[[window]]",
+    doc: "A named measuring window: `from` and `to`, or `last`.",
+    keys: &[
+        required("name", Ty::Name, "Its name; `steady` is the metrics' default."),
+        key("from", Ty::Moment, "Its start, a plain time."),
+        key("to", Ty::Moment, "Its end, a plain time."),
+        key("last", LENGTH, "Its length, up to the end of each flow."),
+        default(
+            "before_end",
+            Ty::Span("0s", "1000s"),
+            "1s",
+            "With `last`: how long before the flow's last sample it ends.",
+        ),
+    ],
+};
+
+pub(crate) static CHECK: Section = Section {
+    name: "[[check]]",
+    doc: "What must hold of the results.",
+    keys: &[
+        key("name", Ty::Name, "Its name, for reports."),
+        required(
+            "that",
+            Ty::Expression,
+            "The expression, such as `ratio(delivery_rate, prague, rival) >= 10`.",
+        ),
+        key("only", Ty::Free, "Where it is asked: `axis = \"label\"` or a list of labels."),
+    ],
+};

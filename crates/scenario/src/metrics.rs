@@ -1,0 +1,33 @@
+//! Metrics over a run's tables, and the expressions that name them.
+//!
+//! A metric is a function of the tables alone, documented with its formula and source ([`functions`]), and used
+//! alike by tables, checks, claims, `validate` and `parity`: none is computed in two places. An expression such
+//! as `ratio(delivery_rate, prague, rival) >= 10` is parsed once with positions and evaluated on any run.
+//!
+//! Where a metric is given no window, it takes the window called `steady`; where there is none, the last third
+//! of the run up to one second before the flow's last sample (the published convention, measurements.md §1, with
+//! the length that it has in the longest of those experiments).
+//!
+//! A row of a table stands for the step that ends at its `t_s`; it belongs to the window `(from, to]`.
+
+mod evaluate;
+mod expression;
+pub mod functions;
+mod quantity;
+mod series;
+mod summary;
+mod unit;
+mod validate;
+mod window;
+
+pub use evaluate::{EvaluationError, Value, Verdict};
+pub use expression::{Expression, Names, reference};
+pub use quantity::{QUANTITIES, Quantity, Table as QuantityTable};
+pub use series::Frame;
+pub use summary::{FlowSummary, QueueSummary, Summary, summary};
+pub use unit::Unit;
+pub use validate::{Agreement, GroupSummary, Noise, agreement, summarise};
+pub use window::{Bounds, WindowSpec};
+
+#[cfg(test)]
+mod tests;

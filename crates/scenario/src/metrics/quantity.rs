@@ -1,0 +1,110 @@
+//! Quantities: the columns that metrics are functions of, by the names that expressions use.
+
+use super::Unit;
+
+/// Where a quantity's values are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Table {
+    /// A column of `flows`; of `pings` for a probe's `rtt`.
+    Flows(&'static str),
+    /// A column of `queues`.
+    Queues(&'static str),
+    /// The histogram of this quantity, of queues.
+    QueueHistogram(&'static str),
+    /// The histogram of this quantity, of flows.
+    FlowHistogram(&'static str),
+    /// A column of `completions`.
+    Completions(&'static str),
+}
+
+/// A quantity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Quantity {
+    /// Its name in expressions.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: Unit,
+    /// Where its values are.
+    pub table: Table,
+    /// What it is.
+    pub doc: &'static str,
+}
+
+const fn flow(name: &'static str, unit: Unit, column: &'static str, doc: &'static str) -> Quantity {
+    Quantity { name, unit, table: Table::Flows(column), doc }
+}
+
+const fn queue(
+    name: &'static str,
+    unit: Unit,
+    column: &'static str,
+    doc: &'static str,
+) -> Quantity {
+    Quantity { name, unit, table: Table::Queues(column), doc }
+}
+
+/// Every quantity. Beside them, `state.NAME` is a controller's own number of that name.
+pub const QUANTITIES: &[Quantity] = &[
+    flow(
+        "delivery_rate",
+        Unit::BitsPerSecond,
+        "delivery_rate_bps",
+        "the kernel's delivery-rate samples; those that are zero are left out, as in the published tables",
+    ),
+    flow("goodput", Unit::BitsPerSecond, "goodput_bps", "payload that arrives in order, per step"),
+    flow("rtt", Unit::Seconds, "rtt_s", "latest RTT sample; of a probe, each packet's round trip"),
+    flow("srtt", Unit::Seconds, "srtt_s", "smoothed RTT, what `ss` shows"),
+    flow("cwnd", Unit::Packets, "cwnd", "congestion window"),
+    flow("inflight", Unit::Packets, "inflight", "packets in flight"),
+    flow("pacing_rate", Unit::BitsPerSecond, "pacing_rate_bps", "pacing rate"),
+    queue(
+        "queue_delay",
+        Unit::Seconds,
+        "sojourn_mean_s",
+        "sojourn time: each step's mean, weighted by the packets that left in it",
+    ),
+    queue("queue_delay_max", Unit::Seconds, "sojourn_max_s", "each step's largest sojourn time"),
+    queue("queue_length", Unit::Packets, "packets", "packets held at the end of each step"),
+    queue("queue_bytes", Unit::Bytes, "bytes", "bytes held at the end of each step"),
+    Quantity {
+        name: "completion_time",
+        unit: Unit::Seconds,
+        table: Table::Completions("duration_s"),
+        doc: "from before a short flow's handshake to its last byte; belongs to the window it started in",
+    },
+    Quantity {
+        name: "sojourn",
+        unit: Unit::Seconds,
+        table: Table::QueueHistogram("sojourn"),
+        doc: "sojourn time of every packet from the origin on, from the queue's histogram; takes no window",
+    },
+    Quantity {
+        name: "packet_rtt",
+        unit: Unit::Seconds,
+        table: Table::FlowHistogram("rtt"),
+        doc: "RTT of every packet from the origin on, from the flow's histogram; takes no window",
+    },
+    Quantity {
+        name: "packet_owd",
+        unit: Unit::Seconds,
+        table: Table::FlowHistogram("owd"),
+        doc: "one-way delay of every packet from the origin on, from the flow's histogram; takes no window",
+    },
+];
+
+impl Quantity {
+    /// The quantity of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        QUANTITIES.iter().find(|q| q.name == name)
+    }
+
+    /// Whether it is of queues rather than of flows.
+    pub const fn is_of_queues(&self) -> bool {
+        matches!(self.table, Table::Queues(_) | Table::QueueHistogram(_))
+    }
+
+    /// Whether it is of the whole run, so that no window can be asked for.
+    pub const fn is_of_the_run(&self) -> bool {
+        matches!(self.table, Table::QueueHistogram(_) | Table::FlowHistogram(_))
+    }
+}

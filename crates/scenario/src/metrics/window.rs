@@ -1,0 +1,112 @@
+//! Where a metric looks.
+
+use crate::model::{Phase, When, WindowBounds};
+use crate::results::{Run, schema};
+use sojourn_units::Span;
+
+/// Which part of a run a metric is about, as an expression says it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum WindowSpec {
+    /// The window called `steady`, or the last third up to a second before the end.
+    #[default]
+    Default,
+    /// The whole run from the origin on.
+    Whole,
+    /// So long, ending some time before the last sample of each flow or queue.
+    Last {
+        /// Its length.
+        length: Span,
+        /// How long before the last sample it ends.
+        before_end: Span,
+    },
+    /// Between two points, in nanoseconds from the origin.
+    Between {
+        /// Its start.
+        from: crate::model::At,
+        /// Its end.
+        to: crate::model::At,
+    },
+    /// A window of the experiment, by name.
+    Named(String),
+    /// A phase of the experiment, by name.
+    Phase(String),
+}
+
+/// A window in seconds from the origin: rows with `from < t ≤ to`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Bounds {
+    /// Not included.
+    pub from: f64,
+    /// Included.
+    pub to: f64,
+}
+
+impl Bounds {
+    /// Whether a row with this time belongs to it. Times come from nanoseconds, so a nanosecond either way is
+    /// the same point.
+    pub fn holds(self, t: f64) -> bool {
+        const SAME: f64 = 0.5e-9;
+        t > self.from + SAME && t <= self.to + SAME
+    }
+
+    /// Its length in seconds.
+    pub fn length(self) -> f64 {
+        self.to - self.from
+    }
+}
+
+impl WindowSpec {
+    /// The window in a run whose last sample of the subject is at `last`; `None` if its name is unknown or the
+    /// run never came to it.
+    pub fn bounds(&self, run: &Run, last: f64) -> Option<Bounds> {
+        let before = |end: f64, length: f64| Bounds { from: end - length, to: end };
+        match self {
+            Self::Whole => Some(Bounds { from: 0.0, to: run.scenario.duration.as_secs_f64() }),
+            Self::Last { length, before_end } => {
+                Some(before(last - before_end.as_secs_f64(), length.as_secs_f64()))
+            }
+            Self::Between { from, to } => {
+                Some(Bounds { from: from.as_secs_f64(), to: to.as_secs_f64() })
+            }
+            Self::Named(name) => {
+                let window = run.scenario.windows.iter().find(|w| w.name == *name)?;
+                Some(match window.bounds {
+                    WindowBounds::Between { from, to } => {
+                        Bounds { from: from.as_secs_f64(), to: to.as_secs_f64() }
+                    }
+                    WindowBounds::Last { length, before_end } => {
+                        before(last - before_end.as_secs_f64(), length.as_secs_f64())
+                    }
+                })
+            }
+            Self::Phase(name) => {
+                let phase = run.scenario.phases.iter().find(|p| p.name == *name)?;
+                Some(Bounds { from: edge(run, phase, true)?, to: edge(run, phase, false)? })
+            }
+            Self::Default => {
+                let steady = Self::Named("steady".to_owned());
+                steady.bounds(run, last).or_else(|| {
+                    let third = run.scenario.duration.as_secs_f64() / 3.0;
+                    Some(before(last - 1.0, third))
+                })
+            }
+        }
+    }
+}
+
+/// When a phase started or ended: as the experiment states it, or as it happened.
+fn edge(run: &Run, phase: &Phase, start: bool) -> Option<f64> {
+    match if start { &phase.from } else { &phase.to } {
+        When::At(at) => Some(at.as_secs_f64()),
+        When::After { .. } | When::State { .. } => {
+            let happenings = run.table(schema::HAPPENINGS.name)?;
+            let subject = happenings.text("subject").code(&format!("phase {}", phase.name))?;
+            let what = happenings.text("what").code(if start { "start" } else { "end" })?;
+            let row = (0..happenings.len()).find(|&row| {
+                happenings.text("subject").codes()[row] == subject
+                    && happenings.text("what").codes()[row] == what
+            })?;
+            Some(happenings.f64("t_s")[row])
+        }
+    }
+}
