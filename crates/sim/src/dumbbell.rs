@@ -86,8 +86,7 @@ impl Dumbbell {
             let netem = Kind::Netem(Netem { chain, per_flow: Vec::<FlowDelay>::new() });
             let shaper = Shaper::Htb { rate: self.rate, ceil: None, burst: None };
             let queue = Kind::Queue(Queue { shaper, qdisc: self.qdisc.clone() });
-            let element =
-                |name: &str, kind| Element { name: name.to_owned(), enabled: true, kind };
+            let element = |name: &str, kind| Element { name: name.to_owned(), enabled: true, kind };
             vec![element("netem", netem), element("qdisc", queue)]
         };
         let mut flows: Vec<Flow> = self

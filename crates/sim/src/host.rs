@@ -1,7 +1,7 @@
 //! The two ends of a flow: a TCP sender and receiver, a probe, or an unresponsive source and its sink, with
 //! what the records need.
 
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Packet, Pool};
 use crate::recorder::Distribution;
 use crate::stacks::Stack;
 use crate::topology::Station;
@@ -41,10 +41,10 @@ impl Nic {
 
     /// Sends a packet into the first port of its route.
     #[inline]
-    pub(crate) fn send(&mut self, now: Time, entry: &mut Station, packet: Packet) {
+    pub(crate) fn send(&mut self, now: Time, entry: &mut Station, pool: &mut Pool, packet: Packet) {
         self.sent += 1;
         let at = self.leaves(now);
-        entry.port.admit(at, packet);
+        entry.port.admit(at, pool.pack(packet));
     }
 
     /// The first packet of a connection is answered.
@@ -65,6 +65,8 @@ pub(crate) struct Outlet<'a> {
     pub(crate) nic: &'a mut Nic,
     /// First port of its data's route.
     pub(crate) entry: &'a mut Station,
+    /// Where boxes for packets come from.
+    pub(crate) pool: &'a mut Pool,
     /// Now.
     pub(crate) now: Time,
 }
@@ -73,14 +75,14 @@ impl Output for Outlet<'_> {
     fn syn(&mut self, syn: Handshake) {
         let n = &*self.nic;
         let packet = Packet::tcp(n.flow, n.there, n.dscp, Ecn::NotEct, Body::Syn(syn));
-        self.nic.send(self.now, self.entry, packet);
+        self.nic.send(self.now, self.entry, self.pool, packet);
     }
 
     #[inline]
     fn data(&mut self, data: Data, ecn: Ecn) {
         let n = &*self.nic;
         let packet = Packet::tcp(n.flow, n.there, n.dscp, ecn, Body::Data(data));
-        self.nic.send(self.now, self.entry, packet);
+        self.nic.send(self.now, self.entry, self.pool, packet);
     }
 }
 
@@ -147,17 +149,23 @@ pub(crate) struct FlowRun {
     pub(crate) life: Life,
     /// Packets that have arrived, both ways.
     pub(crate) arrived: u64,
-    /// RTT samples.
-    pub(crate) rtts: Distribution,
-    /// RTT samples that are in `rtts`.
-    pub(crate) rtts_seen: u64,
+    /// RTT samples; one-way delays of an unresponsive source.
+    pub(crate) delays: Distribution,
+    /// The sender's RTT samples that are in `delays`.
+    pub(crate) samples_seen: u64,
     /// Whether it ends by itself.
     pub(crate) finite: bool,
 }
 
 impl FlowRun {
     /// A flow of a checked scenario, at rest.
-    pub(crate) fn new(index: usize, flow: &Flow, routes: (u16, u16), stack: &Stack, seed: u64) -> Self {
+    pub(crate) fn new(
+        index: usize,
+        flow: &Flow,
+        routes: (u16, u16),
+        stack: &Stack,
+        seed: u64,
+    ) -> Self {
         let mut random = Random::named(seed, &format!("flow/{}/host", flow.name));
         let ends = match &flow.traffic {
             Traffic::Tcp(tcp) => tcp_ends(tcp, stack, &mut random),
@@ -193,8 +201,8 @@ impl FlowRun {
             ends,
             life: Life::Waiting,
             arrived: 0,
-            rtts: Distribution::new(),
-            rtts_seen: 0,
+            delays: Distribution::new(),
+            samples_seen: 0,
             finite,
         }
     }

@@ -20,8 +20,8 @@ use sojourn_scenario::model::{Action, EcnMode, Scenario};
 use sojourn_scenario::results::{EngineId, Run};
 use sojourn_transport::cc;
 
+pub use cc::{CONTROLS, Info as ControlInfo};
 pub use sojourn_qdisc::{Discipline, disciplines};
-pub use sojourn_transport::cc::{CONTROLS, Info as ControlInfo};
 
 /// The simulator.
 #[derive(Clone, Copy, Debug, Default)]
@@ -42,7 +42,7 @@ impl Engine for Sim {
         let set = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
         Capabilities {
             qdiscs: disciplines().iter().map(|d| d.name.to_owned()).collect(),
-            ccs: cc::CONTROLS.iter().map(|c| c.name.to_owned()).collect(),
+            ccs: CONTROLS.iter().map(|c| c.name.to_owned()).collect(),
             stacks: stacks::STACKS.iter().map(|s| s.name.to_owned()).collect(),
             elements: set(&["netem", "queue"]),
             traffic: set(&["tcp", "udp", "ping"]),

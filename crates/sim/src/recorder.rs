@@ -85,7 +85,8 @@ impl Recorder {
         let (mut flow_state, mut queues) = (exact(&schema::FLOW_STATE), exact(&schema::QUEUES));
         let mut queue_state = exact(&schema::QUEUE_STATE);
         let mut queue_signals = exact(&schema::QUEUE_SIGNALS);
-        let states = ["Open", "Disorder", "CWR", "Recovery", "Loss"].map(|s| flows.intern("state", s));
+        let states =
+            ["Open", "Disorder", "CWR", "Recovery", "Loss"].map(|s| flows.intern("state", s));
         let kinds = (queue_signals.intern("kind", "mark"), queue_signals.intern("kind", "drop"));
         let flow_before = scenario
             .flows
@@ -176,11 +177,8 @@ impl Recorder {
                 let (tcb, counters) = (sender.tcb(), sender.counters());
                 let sampled = tcb.rtt.samples() > 0;
                 let seconds = |us: u32| if sampled { f64::from(us) / 1e6 } else { f64::NAN };
-                let pacing = if tcb.paced {
-                    sender.effective_pacing_rate() as f64 * 8.0
-                } else {
-                    f64::NAN
-                };
+                let pacing =
+                    if tcb.paced { sender.effective_pacing_rate() as f64 * 8.0 } else { f64::NAN };
                 self.flows
                     .row()
                     .f64(t)
@@ -275,7 +273,12 @@ impl Recorder {
     }
 
     /// The run is over: its tables.
-    pub(crate) fn finish(self, scenario: &Scenario, flows: &[FlowRun], stations: &[Station]) -> Vec<Table> {
+    pub(crate) fn finish(
+        self,
+        scenario: &Scenario,
+        flows: &[FlowRun],
+        stations: &[Station],
+    ) -> Vec<Table> {
         let pings = self.pings(scenario, flows);
         let histograms = self.histograms(scenario, flows, stations);
         let totals = totals(scenario, flows, stations);
@@ -329,7 +332,8 @@ impl Recorder {
             }
         }
         for (spec, flow) in scenario.flows.iter().zip(flows) {
-            add(&spec.name, "rtt", &flow.rtts);
+            let quantity = if matches!(flow.ends, Ends::Source(_)) { "owd" } else { "rtt" };
+            add(&spec.name, quantity, &flow.delays);
         }
         table
     }

@@ -2,7 +2,7 @@
 
 use crate::agenda::Agenda;
 use crate::host::{Ends, FlowRun, Life, Outlet};
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Parcel, Pool};
 use crate::recorder::Recorder;
 use crate::timeline::{Item, Timeline};
 use crate::topology::{self, Role, Topology, Unbuildable, stack, with_delay};
@@ -37,6 +37,7 @@ pub(crate) struct Simulation<'a> {
     /// Flows that end by themselves and have not yet.
     unfinished: usize,
     slots: Slots,
+    pool: Pool,
 }
 
 /// Where everything's slot is. At one time: the calendar first, then ports, queues' timers, flows, conditions,
@@ -110,6 +111,7 @@ impl<'a> Simulation<'a> {
             next_watch: Time::NEVER,
             told: Time::ZERO,
             slots,
+            pool: Pool::default(),
             topology,
             scenario,
         };
@@ -199,7 +201,7 @@ impl<'a> Simulation<'a> {
 
     /// A packet has left a port: on to the next, or to its host.
     #[inline]
-    fn forward(&mut self, mut packet: Packet) {
+    fn forward(&mut self, mut packet: Parcel) {
         packet.leg += 1;
         let route = &self.topology.routes[usize::from(packet.route)];
         match route.get(usize::from(packet.leg)) {
@@ -233,7 +235,7 @@ impl<'a> Simulation<'a> {
 
     /// A packet has reached its host.
     #[inline]
-    fn arrive(&mut self, packet: Packet) {
+    fn arrive(&mut self, packet: Parcel) {
         let now = self.now;
         let index = packet.flow as usize;
         let (there, back) = {
@@ -246,18 +248,22 @@ impl<'a> Simulation<'a> {
             (Body::Data(data), Ends::Tcp(_, receiver)) => {
                 if let Some(ack) = receiver.on_data(now, data, packet.ecn()) {
                     let reply = flow.nic.ack(ack);
-                    flow.nic.send(now, &mut self.topology.stations[back], reply);
+                    flow.nic.send(now, &mut self.topology.stations[back], &mut self.pool, reply);
                     self.stir(back);
                 }
             }
             (Body::Ack(ack), Ends::Tcp(sender, _)) => {
                 let entry = &mut self.topology.stations[there];
-                sender.on_ack(now, ack, &mut Outlet { nic: &mut flow.nic, entry, now });
+                sender.on_ack(
+                    now,
+                    ack,
+                    &mut Outlet { nic: &mut flow.nic, entry, pool: &mut self.pool, now },
+                );
                 let rtt = &sender.tcb().rtt;
-                if rtt.samples() != flow.rtts_seen {
-                    flow.rtts_seen = rtt.samples();
+                if rtt.samples() != flow.samples_seen {
+                    flow.samples_seen = rtt.samples();
                     if now >= self.lead {
-                        flow.rtts.add(Span::from_micros(u64::from(rtt.latest_us())));
+                        flow.delays.add(Span::from_micros(u64::from(rtt.latest_us())));
                     }
                 }
                 let done = flow.finite && flow.life == Life::Running && sender.is_finished();
@@ -269,32 +275,40 @@ impl<'a> Simulation<'a> {
             (Body::Syn(syn), Ends::Tcp(_, receiver)) => {
                 let answer = receiver.on_syn(now, syn);
                 let reply = flow.nic.syn_ack(answer);
-                flow.nic.send(now, &mut self.topology.stations[back], reply);
+                flow.nic.send(now, &mut self.topology.stations[back], &mut self.pool, reply);
                 self.stir(back);
             }
             (Body::SynAck(answer), Ends::Tcp(sender, _)) => {
                 let entry = &mut self.topology.stations[there];
-                sender.on_syn_ack(now, answer, &mut Outlet { nic: &mut flow.nic, entry, now });
+                sender.on_syn_ack(
+                    now,
+                    answer,
+                    &mut Outlet { nic: &mut flow.nic, entry, pool: &mut self.pool, now },
+                );
                 self.stir(there);
             }
             (&Body::Echo { number, sent, reply }, Ends::Probe(probe)) => {
                 if reply {
                     probe.on_reply(now, number, sent);
                     if now >= self.lead {
-                        flow.rtts.add(now - sent);
+                        flow.delays.add(now - sent);
                     }
                 } else {
                     let answer = probe.reply(number, sent, &flow.nic);
-                    flow.nic.send(now, &mut self.topology.stations[back], answer);
+                    flow.nic.send(now, &mut self.topology.stations[back], &mut self.pool, answer);
                     self.stir(back);
                 }
             }
-            (Body::Datagram { .. }, Ends::Source(source)) => {
+            (&Body::Datagram { sent }, Ends::Source(source)) => {
+                if now >= self.lead {
+                    flow.delays.add(now - sent);
+                }
                 source.received += 1;
                 source.ce += u64::from(packet.ecn() == Ecn::Ce);
             }
             (body, _) => unreachable!("{body:?} is not for this flow"),
         }
+        self.pool.unpack(packet);
         self.set_flow_timer(index);
     }
 
@@ -322,24 +336,32 @@ impl<'a> Simulation<'a> {
                     && let Some(ack) = receiver.on_timer(now)
                 {
                     let reply = flow.nic.ack(ack);
-                    flow.nic.send(now, &mut self.topology.stations[back], reply);
+                    flow.nic.send(now, &mut self.topology.stations[back], &mut self.pool, reply);
                 }
                 if sender.next_timer() <= now {
                     let entry = &mut self.topology.stations[there];
-                    sender.on_timer(now, &mut Outlet { nic: &mut flow.nic, entry, now });
+                    sender.on_timer(
+                        now,
+                        &mut Outlet { nic: &mut flow.nic, entry, pool: &mut self.pool, now },
+                    );
                 }
                 self.stir(back);
             }
             Ends::Probe(probe) => {
                 if probe.next <= now {
                     let request = probe.request(now, &flow.nic);
-                    flow.nic.send(now, &mut self.topology.stations[there], request);
+                    flow.nic.send(now, &mut self.topology.stations[there], &mut self.pool, request);
                 }
             }
             Ends::Source(source) => {
                 if source.next <= now {
                     let datagram = source.datagram(now, &flow.nic);
-                    flow.nic.send(now, &mut self.topology.stations[there], datagram);
+                    flow.nic.send(
+                        now,
+                        &mut self.topology.stations[there],
+                        &mut self.pool,
+                        datagram,
+                    );
                 }
             }
         }
@@ -395,7 +417,10 @@ impl<'a> Simulation<'a> {
         match &mut flow.ends {
             Ends::Tcp(sender, _) => {
                 let entry = &mut self.topology.stations[there];
-                sender.open(now, &mut Outlet { nic: &mut flow.nic, entry, now });
+                sender.open(
+                    now,
+                    &mut Outlet { nic: &mut flow.nic, entry, pool: &mut self.pool, now },
+                );
             }
             Ends::Probe(probe) => probe.next = now,
             Ends::Source(source) => source.next = now,
@@ -449,7 +474,7 @@ impl<'a> Simulation<'a> {
         let now = self.now;
         match action {
             Action::Rate { element, rate } => {
-                for port in self.queue_ports(element) {
+                if let Some(port) = self.queue_port(element) {
                     if !self.topology.stations[port].port.set_rate(now, *rate) {
                         return Err(RunError::Failed(format!("{element} has no shaper to set")));
                     }
@@ -457,24 +482,22 @@ impl<'a> Simulation<'a> {
                 }
             }
             Action::ChangeQdisc { element, qdisc } => {
-                for port in self.queue_ports(element) {
+                if let Some(port) = self.queue_port(element) {
                     let changed = self.topology.stations[port].port.change(now, qdisc);
                     changed.map_err(|e| RunError::Failed(format!("{element}: {e}")))?;
                     self.after_change(port);
                 }
             }
             Action::ReplaceQdisc { element, qdisc, shaper } => {
-                for port in self.queue_ports(element) {
+                if let Some(port) = self.queue_port(element) {
                     self.replace(port, element, qdisc, *shaper)?;
                     self.after_change(port);
                 }
             }
             Action::Delay { element, flow, delay } => {
                 for port in self.topology.netems(element, flow.as_deref()) {
-                    let first = matches!(
-                        self.topology.stations[port].role,
-                        Role::Netem { link: 0, .. }
-                    );
+                    let first =
+                        matches!(self.topology.stations[port].role, Role::Netem { link: 0, .. });
                     if first {
                         let words = with_delay(&self.topology.stations[port].words, *delay);
                         self.change_netem(port, element, words)?;
@@ -513,7 +536,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// The port of a queue; none if no flow passes it.
-    fn queue_ports(&self, element: &str) -> Option<usize> {
+    fn queue_port(&self, element: &str) -> Option<usize> {
         self.topology.queue(element)
     }
 
@@ -542,7 +565,7 @@ impl<'a> Simulation<'a> {
         let name = format!("path/{element}/{}", now.as_nanos());
         let mut random = Random::named(self.scenario.seed, &name);
         let q = sojourn_scenario::model::Queue { shaper, qdisc: qdisc.to_owned() };
-        let (discipline, device): (Any<Packet>, Device<Packet>) =
+        let (discipline, device): (Any<Parcel>, Device<Parcel>) =
             topology::queue(&q, element, stack, &mut random)?;
         station.port.replace_all(now, discipline, device);
         Ok(())
@@ -603,4 +626,3 @@ impl<'a> Simulation<'a> {
         self.agenda.set(self.slots.watch, self.next_watch);
     }
 }
-

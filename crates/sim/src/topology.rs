@@ -5,7 +5,7 @@
 //! holds no packets begins with a port that only delays by the host's jitter, so that what a host sends never
 //! arrives within the call that sent it.
 
-use crate::packet::Packet;
+use crate::packet::Parcel;
 use crate::stacks::{DEFAULT, Stack};
 use sojourn_path::{Device, Port};
 use sojourn_qdisc::{Any, TcError};
@@ -38,7 +38,7 @@ pub(crate) enum Role {
 #[derive(Debug)]
 pub(crate) struct Station {
     /// The port.
-    pub(crate) port: Port<Packet>,
+    pub(crate) port: Port<Parcel>,
     /// What it is.
     pub(crate) role: Role,
     /// Whether a packet that comes later may leave earlier, so that each arrival asks anew when to pull.
@@ -66,7 +66,7 @@ pub(crate) struct Unbuildable {
     /// What its words are.
     pub(crate) words: String,
     /// What is wrong with them.
-    pub(crate) error: TcError,
+    pub(crate) error: Box<TcError>,
 }
 
 /// The stack of this name, which has been checked.
@@ -99,7 +99,7 @@ pub(crate) fn queue(
     element: &str,
     stack: &Stack,
     random: &mut Random,
-) -> Result<(Any<Packet>, Device<Packet>), Unbuildable> {
+) -> Result<(Any<Parcel>, Device<Parcel>), Unbuildable> {
     let words = match q.shaper {
         Shaper::Htb { rate, ceil, burst } => {
             let ceil = ceil.map_or(String::new(), |c| format!(" ceil {}", tc_rate(c)));
@@ -115,7 +115,7 @@ pub(crate) fn queue(
     let discipline = Any::build(&words, &stack.qdisc, random).map_err(|error| Unbuildable {
         element: element.to_owned(),
         words: words.clone(),
-        error,
+        error: Box::new(error),
     })?;
     Ok((discipline, device))
 }
@@ -132,10 +132,7 @@ impl Topology {
         for flow in &scenario.flows {
             let there: Vec<_> = scenario.data_path(flow).collect();
             let back: Vec<_> = scenario.ack_path(flow).collect();
-            let routes = (
-                builder.route(flow, &there, "data")?,
-                builder.route(flow, &back, "ack")?,
-            );
+            let routes = (builder.route(flow, &there, "data")?, builder.route(flow, &back, "ack")?);
             builder.topology.of_flow.push(routes);
         }
         Ok(builder.topology)
@@ -143,7 +140,9 @@ impl Topology {
 
     /// The port of a queue.
     pub(crate) fn queue(&self, element: &str) -> Option<usize> {
-        self.stations.iter().position(|s| matches!(&s.role, Role::Queue { element: e } if e == element))
+        self.stations
+            .iter()
+            .position(|s| matches!(&s.role, Role::Queue { element: e } if e == element))
     }
 
     /// Ports of a netem element: those of one flow, or those of all flows that have none of their own.
@@ -173,7 +172,12 @@ impl Builder<'_> {
         let mut ports = Vec::new();
         if !matches!(elements.first(), Some((_, _, e)) if matches!(e.kind, Kind::Netem(_))) {
             let words = "limit 1000000";
-            ports.push(self.netem(&format!("nic/{way}/{}", flow.stack), words, Role::Nic, &flow.stack)?);
+            ports.push(self.netem(
+                &format!("nic/{way}/{}", flow.stack),
+                words,
+                Role::Nic,
+                &flow.stack,
+            )?);
         }
         for (hop, side, element) in elements {
             let path = format!("{hop}.{side}.{}", element.name);
@@ -225,9 +229,10 @@ impl Builder<'_> {
         }
         let full = format!("netem {words}");
         let mut random = Random::named(self.scenario.seed, &format!("path/{key}"));
-        let discipline = Any::build(&full, &stack(stack_name).qdisc, &mut random).map_err(|error| {
-            Unbuildable { element: key.to_owned(), words: full.clone(), error }
-        })?;
+        let discipline =
+            Any::build(&full, &stack(stack_name).qdisc, &mut random).map_err(|error| {
+                Unbuildable { element: key.to_owned(), words: full.clone(), error: Box::new(error) }
+            })?;
         Ok(self.add(key, Port::new(discipline, Device::Instant, random), role, words))
     }
 
@@ -241,7 +246,7 @@ impl Builder<'_> {
         Ok(self.add(path, Port::new(discipline, device, random), role, &q.qdisc))
     }
 
-    fn add(&mut self, key: &str, port: Port<Packet>, role: Role, words: &str) -> u16 {
+    fn add(&mut self, key: &str, port: Port<Parcel>, role: Role, words: &str) -> u16 {
         let index = self.topology.stations.len() as u16;
         let reorders = !matches!(role, Role::Queue { .. }) && delays_unevenly(words);
         self.topology.stations.push(Station { port, role, reorders, words: words.to_owned() });

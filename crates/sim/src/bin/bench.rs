@@ -111,7 +111,10 @@ fn main() -> ExitCode {
         ));
     }
     let text = format!("[\n  {}\n]\n", json.join(",\n  "));
-    if std::fs::create_dir_all("target").and_then(|()| std::fs::write("target/bench.json", text)).is_err() {
+    if std::fs::create_dir_all("target")
+        .and_then(|()| std::fs::write("target/bench.json", text))
+        .is_err()
+    {
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS

@@ -1,0 +1,11 @@
+//! Whole runs of the simulator: what must hold of every one, what physics says of some, and tables of numbers
+//! to be read by people.
+
+mod bench;
+mod determinism;
+mod golden;
+mod happenings;
+mod physics;
+mod properties;
+mod refusals;
+mod scenarios;
