@@ -30,11 +30,11 @@ pub struct Sim;
 const NAME: &str = "sim";
 
 impl Engine for Sim {
-    fn name(&self) -> &str {
+    fn name(&self) -> &'static str {
         NAME
     }
 
-    fn version(&self) -> &str {
+    fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
     }
 
