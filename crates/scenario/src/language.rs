@@ -104,22 +104,20 @@ impl Experiment {
         let source = Source::new(file, text);
         let mut table = Table::parse(&source)?;
         let mut diagnostics = Diagnostics::default();
-        let axes = match table.remove("axis") {
-            None => Vec::new(),
-            Some(entry) => match &entry.node.value {
-                Value::Table(axis) => matrix::axes(Some(axis), &mut diagnostics),
-                _ => {
-                    diagnostics.push(
-                        entry
-                            .node
-                            .place
-                            .says(DiagnosticKind::Matrix, "axis is a table of axes")
-                            .help("[axis.queue]\n\"pie\" = { hop.bottleneck.qdisc = \"pie ecn\" }"),
-                    );
-                    Vec::new()
-                }
-            },
-        };
+        let mut axes = Vec::new();
+        if let Some(entry) = table.remove("axis") {
+            if let Value::Table(axis) = &entry.node.value {
+                axes = matrix::axes(Some(axis), &mut diagnostics);
+            } else {
+                diagnostics.push(
+                    entry
+                        .node
+                        .place
+                        .says(DiagnosticKind::Matrix, "axis is a table of axes")
+                        .help("[axis.queue]\n\"pie\" = { hop.bottleneck.qdisc = \"pie ecn\" }"),
+                );
+            }
+        }
         let (overrides, only) = (Vec::new(), Vec::new());
         diagnostics.into_result(Self { source, table, axes, overrides, only })
     }
@@ -286,7 +284,7 @@ impl Experiment {
             None
         };
         let seeds = root.table("experiment").map(|e| e.seeds("seeds").to_vec()).unwrap_or_default();
-        for diagnostic in own.iter() {
+        for diagnostic in &own {
             diagnostics.push(diagnostic.clone());
         }
         run.map(|scenario| (scenario, seeds))

@@ -200,26 +200,24 @@ pub(crate) fn decode(
     let values = section
         .keys
         .iter()
-        .map(|key| match table.get(key.name) {
-            Some(entry) => {
+        .map(|key| {
+            if let Some(entry) = table.get(key.name) {
                 let val = value(key, &key.ty, &entry.node, diagnostics)?;
                 let place = entry.node.place.clone();
-                Some(Item { val, node: Some(entry.node.clone()), place })
+                return Some(Item { val, node: Some(entry.node.clone()), place });
             }
-            None => {
-                if key.required {
-                    let plural = matches!(key.ty, Ty::Tables(_));
-                    let message = if plural {
-                        format!("there is no [[{}]]", key.name)
-                    } else {
-                        format!("{} has no {}", section.name, key.name)
-                    };
-                    let help = format!("{}: {}", key.name, key.doc);
-                    diagnostics.push(place.says(DiagnosticKind::Key, message).help(help));
-                }
-                let val = from_default(key)?;
-                Some(Item { val, node: None, place: place.clone() })
+            if key.required {
+                let plural = matches!(key.ty, Ty::Tables(_));
+                let message = if plural {
+                    format!("there is no [[{}]]", key.name)
+                } else {
+                    format!("{} has no {}", section.name, key.name)
+                };
+                let help = format!("{}: {}", key.name, key.doc);
+                diagnostics.push(place.says(DiagnosticKind::Key, message).help(help));
             }
+            let val = from_default(key)?;
+            Some(Item { val, node: None, place: place.clone() })
         })
         .collect();
     Fields { section, place: place.clone(), values }
@@ -375,7 +373,11 @@ fn number_text(node: &Node) -> String {
     }
 }
 
-fn between<T: PartialOrd + core::fmt::Display>(value: T, min: T, max: T) -> Result<T, String> {
+fn between<T: PartialOrd + Copy + core::fmt::Display>(
+    value: T,
+    min: T,
+    max: T,
+) -> Result<T, String> {
     if value < min || value > max {
         Err(format!("{value} is out of range: it must be from {min} to {max}"))
     } else {

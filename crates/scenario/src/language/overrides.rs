@@ -1,19 +1,20 @@
 //! Settings from the command line: `hop.bottleneck.rate=20mbit`, in the paths of the file.
 
-use super::source::{Diagnostic, DiagnosticKind, Place, Source};
+use super::source::{DiagnosticKind, Diagnostics, Place, Source};
 use super::tree::{Entry, Node, Table, Value};
 use core::ops::Range;
 use std::sync::Arc;
 
 /// Reads `PATH=VALUE` into a bundle. The value is read as TOML if it is TOML, otherwise as a string, so that
 /// neither `20mbit` nor `fq_codel flows 1` needs quotes within the shell's.
-pub(crate) fn bundle(text: &str) -> Result<Table, Diagnostic> {
+pub(crate) fn bundle(text: &str) -> Result<Table, Diagnostics> {
     let source = Source::new("--set", text);
     let whole = Place { source: Arc::clone(&source), span: 0..text.len() };
     let Some(equals) = text.find('=') else {
         return Err(whole
             .says(DiagnosticKind::Syntax, "a setting is PATH=VALUE")
-            .help("such as hop.bottleneck.rate=20mbit"));
+            .help("such as hop.bottleneck.rate=20mbit")
+            .into());
     };
     let keys = path(text, equals).ok_or_else(|| {
         whole
@@ -35,7 +36,7 @@ pub(crate) fn bundle(text: &str) -> Result<Table, Diagnostic> {
     }
     match node.value {
         Value::Table(table) => Ok(table),
-        _ => Err(whole.says(DiagnosticKind::Syntax, "a setting is PATH=VALUE")),
+        _ => Err(whole.says(DiagnosticKind::Syntax, "a setting is PATH=VALUE").into()),
     }
 }
 

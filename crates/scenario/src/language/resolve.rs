@@ -129,7 +129,7 @@ impl<'a> Resolver<'a> {
                     .help("use letters, digits, -, _, . and /"),
             );
         }
-        self.stack = self.stack_of(experiment, "stack").unwrap_or_default();
+        self.stack = self.stack_of(experiment, "stack");
         self.duration = experiment.span("duration")?;
         let with_ping = experiment.bool("ping")?;
         let flent = experiment.text("origin") == Some("flent");
@@ -145,12 +145,12 @@ impl<'a> Resolver<'a> {
     }
 
     /// The stack that a key names, or the experiment's.
-    fn stack_of(&mut self, fields: &Fields, key: &str) -> Option<String> {
-        let Some(item) = fields.item(key) else { return Some(self.stack.clone()) };
+    fn stack_of(&mut self, fields: &Fields, key: &str) -> String {
+        let Some(item) = fields.item(key) else { return self.stack.clone() };
         if let Err(error) = self.vocabulary.stack(item.text()) {
             self.word_error(item, error);
         }
-        Some(item.text().to_owned())
+        item.text().to_owned()
     }
 
     fn qdisc(&mut self, item: &Item, stack: &str) -> String {

@@ -103,7 +103,7 @@ impl Node {
     fn from_toml(
         source: &Arc<Source>,
         value: &toml::Spanned<DeValue<'_>>,
-    ) -> Result<Self, Diagnostic> {
+    ) -> Result<Self, Diagnostics> {
         let place = Place { source: Arc::clone(source), span: value.span() };
         let value = match value.get_ref() {
             DeValue::String(s) => Value::Text(Text {
@@ -113,20 +113,25 @@ impl Node {
             DeValue::Integer(i) => match i64::from_str_radix(i.as_str(), i.radix()) {
                 Ok(n) => Value::Integer(n),
                 Err(_) => {
-                    return Err(place.says(DiagnosticKind::Value, "this number is out of range"));
+                    return Err(place
+                        .says(DiagnosticKind::Value, "this number is out of range")
+                        .into());
                 }
             },
             DeValue::Float(x) => match x.as_str().parse() {
                 Ok(x) => Value::Float(x),
                 Err(_) => {
-                    return Err(place.says(DiagnosticKind::Value, "this number is out of range"));
+                    return Err(place
+                        .says(DiagnosticKind::Value, "this number is out of range")
+                        .into());
                 }
             },
             DeValue::Boolean(b) => Value::Bool(*b),
             DeValue::Datetime(_) => {
                 return Err(place
                     .says(DiagnosticKind::Value, "no setting of an experiment is a date")
-                    .help("write times of a run as strings, such as \"30s\""));
+                    .help("write times of a run as strings, such as \"30s\"")
+                    .into());
             }
             DeValue::Array(list) => Value::List(
                 list.iter().map(|item| Self::from_toml(source, item)).collect::<Result<_, _>>()?,
@@ -146,7 +151,7 @@ fn literal_start(source: &str, span: &core::ops::Range<usize>, text: &str) -> Op
 }
 
 impl Table {
-    fn from_toml(source: &Arc<Source>, table: &DeTable<'_>) -> Result<Self, Diagnostic> {
+    fn from_toml(source: &Arc<Source>, table: &DeTable<'_>) -> Result<Self, Diagnostics> {
         let entries = table
             .iter()
             .map(|(key, value)| {
@@ -156,7 +161,7 @@ impl Table {
                     node: Node::from_toml(source, value)?,
                 })
             })
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<_, Diagnostics>>()?;
         Ok(Self { entries })
     }
 
@@ -171,7 +176,7 @@ impl Table {
             diagnostics.push(place.says(DiagnosticKind::Syntax, message));
         }
         let table = diagnostics.into_result(table)?;
-        Ok(Self::from_toml(source, table.get_ref())?)
+        Self::from_toml(source, table.get_ref())
     }
 
     /// Reads one value in TOML's spelling; a text that is none is taken as a string.

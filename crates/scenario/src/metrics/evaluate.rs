@@ -143,14 +143,14 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, String> {
         }
         let mut all = Vec::new();
         for name in names {
-            all.extend(flows(&name.name)?);
+            all.extend(flows(&name.text)?);
         }
         Ok(all)
     };
     let total = |of: RateOf, flows: &[&Flow]| {
         functions::rates(frame, of, flows, window).map(|rates| crate::estimators::sum(&rates))
     };
-    let first = || call.names.first().map_or("", |n| n.name.as_str());
+    let first = || call.names.first().map_or("", |n| n.text.as_str());
     let of_one =
         |metric: fn(&Frame<'_>, &str, &WindowSpec) -> Option<f64>| -> Result<Option<f64>, String> {
             match flows(first())?.as_slice() {
@@ -167,12 +167,12 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, String> {
         Which::Sum => Ok(total(rate_of, &all(&call.names)?)),
         Which::Ratio => {
             let (Some(a), Some(b)) =
-                (total(rate_of, &flows(first())?), total(rate_of, &flows(&call.names[1].name)?))
+                (total(rate_of, &flows(first())?), total(rate_of, &flows(&call.names[1].text)?))
             else {
                 return Ok(None);
             };
             if b == 0.0 {
-                Err(format!("{} has no rate", call.names[1].name))
+                Err(format!("{} has no rate", call.names[1].text))
             } else {
                 Ok(Some(a / b))
             }

@@ -115,7 +115,7 @@ pub(super) struct Call {
 /// A name with its place and what it names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Name {
-    pub(super) name: String,
+    pub(super) text: String,
     pub(super) of: NameOf,
     pub(super) at: Range<usize>,
 }
@@ -210,7 +210,7 @@ fn unknown(term: &Term, known: &Names<'_>, errors: &mut Vec<WordError>) {
                         ("flow or queue", flows.chain(known.queues.iter().copied()).collect())
                     }
                 };
-                missing(what, &name.name, &names, &name.at, errors);
+                missing(what, &name.text, &names, &name.at, errors);
             }
             match &call.window {
                 Some(Placed { value: WindowSpec::Named(name), at }) => {

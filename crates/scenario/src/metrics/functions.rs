@@ -561,7 +561,7 @@ impl Sample {
                 known(match which {
                     Which::Mean => mean_histogram(buckets),
                     Which::Min => held().next()?.low,
-                    Which::Max => held().last()?.high,
+                    Which::Max => held().next_back()?.high,
                     Which::Median => quantile_histogram(buckets, 0.5),
                     Which::Percentile => quantile_histogram(buckets, p),
                     _ => return None,

@@ -262,7 +262,7 @@ impl Series {
         match (&mut self.weights, other.weights) {
             (Some(mine), Some(theirs)) => mine.extend(theirs),
             (mine @ None, Some(theirs)) if self.values.len() == theirs.len() => {
-                *mine = Some(theirs)
+                *mine = Some(theirs);
             }
             _ => {}
         }

@@ -180,7 +180,7 @@ impl Resolver<'_> {
                 continue;
             }
             let group = named.entries.iter().find(|e| e.0 == index).and_then(|e| e.3.clone());
-            let stack = self.stack_of(table, "stack").unwrap_or_default();
+            let stack = self.stack_of(table, "stack");
             let hops = self.hops_of(table, root);
             let direction = match table.text("direction") {
                 Some("up") => Direction::Up,
@@ -218,9 +218,7 @@ impl Resolver<'_> {
     fn ping(&mut self, root: &Fields) -> Flow {
         let table = root.table("ping");
         let (stack, hops) = match table {
-            Some(table) => {
-                (self.stack_of(table, "stack").unwrap_or_default(), self.hops_of(table, root))
-            }
+            Some(table) => (self.stack_of(table, "stack"), self.hops_of(table, root)),
             None => (self.stack.clone(), (0..root.tables("hop").len()).collect()),
         };
         let size = table.and_then(|t| t.count("size")).unwrap_or(84) as u32;

@@ -30,7 +30,7 @@ impl Resolver<'_> {
             .iter()
             .enumerate()
             .map(|(index, table)| {
-                let stack = self.stack_of(table, "stack").unwrap_or_default();
+                let stack = self.stack_of(table, "stack");
                 let own: Vec<&Own> = own.iter().filter(|o| o.hop == index).collect();
                 let down = self.side(table, Side::Down, &stack, &own);
                 let up = self.side(table, Side::Up, &stack, &own);
@@ -284,7 +284,7 @@ impl Resolver<'_> {
             }
             ["wifi"] => self.wifi(table.table("wifi")?).map(Kind::Wifi),
             [NETEM] => {
-                let chain = self.netems(&table.list(NETEM).to_vec(), stack);
+                let chain = self.netems(table.list(NETEM), stack);
                 Some(Kind::Netem(Netem { chain, per_flow: Vec::new() }))
             }
             _ => {
@@ -318,35 +318,32 @@ impl Resolver<'_> {
             "dscp_to_notect_ect1" => Rule::DscpToNotectEct1,
             "ect0_to_ect1" => Rule::Ect0ToEct1,
             "ect1_to_ect0" => Rule::Ect1ToEct0,
-            "ce_to_ect" => match t.ecn("ecn") {
-                Some(ecn @ (Ecn::Ect0 | Ecn::Ect1)) => Rule::CeToEct { ecn },
-                _ => {
+            "ce_to_ect" => {
+                let Some(ecn @ (Ecn::Ect0 | Ecn::Ect1)) = t.ecn("ecn") else {
                     needs(self, "ecn = \"ect0\" or \"ect1\"");
                     return None;
-                }
-            },
-            "set_dscp" => match t.dscp("to") {
-                Some(to) => Rule::SetDscp { to },
-                None => {
+                };
+                Rule::CeToEct { ecn }
+            }
+            "set_dscp" => {
+                let Some(to) = t.dscp("to") else {
                     needs(self, "to, the DSCP that is set");
                     return None;
-                }
-            },
-            _ => match (t.count("longer_than"), t.ecn("ecn")) {
-                (Some(longer_than), Some(ecn)) => {
-                    let longer_than = longer_than as u32;
-                    Rule::ClassifyByLength { longer_than, ecn, to: t.dscp("to") }
-                }
-                _ => {
+                };
+                Rule::SetDscp { to }
+            }
+            _ => {
+                let (Some(longer_than), Some(ecn)) = (t.count("longer_than"), t.ecn("ecn")) else {
                     needs(self, "longer_than and ecn");
                     return None;
-                }
-            },
+                };
+                Rule::ClassifyByLength { longer_than: longer_than as u32, ecn, to: t.dscp("to") }
+            }
         };
         let select = match (t.dscp("dscp"), t.given("flows")) {
             (None, None) => Selector::All,
             (Some(dscp), None) => Selector::Dscp(dscp),
-            (None, Some(_)) => Selector::Flows(self.members(&t.list("flows").to_vec(), named)),
+            (None, Some(_)) => Selector::Flows(self.members(t.list("flows"), named)),
             (Some(_), Some(item)) => {
                 let place = item.place.clone();
                 self.says(
@@ -422,7 +419,7 @@ impl Resolver<'_> {
                 continue;
             };
             let select = match table.given("flows") {
-                Some(_) => Selector::Flows(self.members(&table.list("flows").to_vec(), named)),
+                Some(_) => Selector::Flows(self.members(table.list("flows"), named)),
                 None => Selector::All,
             };
             let auto_source_port = table.bool("auto_source_port").unwrap_or(false);

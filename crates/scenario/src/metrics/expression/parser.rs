@@ -287,7 +287,7 @@ impl<'t> Parser<'t> {
         match parameter {
             Parameter::Quantity | Parameter::Rate => {
                 let name = self.name(usage)?;
-                let of = of_name(&name.name);
+                let of = of_name(&name.text);
                 let is_rate = matches!(&of, Some(Of::Quantity(q)) if matches!(q.name, "delivery_rate" | "goodput"));
                 match of {
                     Some(of) if parameter == Parameter::Quantity || is_rate => call.of = Some(of),
@@ -296,11 +296,11 @@ impl<'t> Parser<'t> {
                             Parameter::Rate => ("rate", vec!["delivery_rate", "goodput"]),
                             _ => ("quantity", QUANTITIES.iter().map(|q| q.name).collect()),
                         };
-                        let help = match nearest(&name.name, names.iter().copied()) {
+                        let help = match nearest(&name.text, names.iter().copied()) {
                             Some(near) => format!("did you mean \"{near}\"?"),
                             None => format!("write {}", names.join(", ")),
                         };
-                        return wrong(at, format!("\"{}\" is not a {what}", name.name), help);
+                        return wrong(at, format!("\"{}\" is not a {what}", name.text), help);
                     }
                 }
             }
@@ -316,7 +316,7 @@ impl<'t> Parser<'t> {
                 };
                 call.names.push(name);
             }
-            Parameter::Why => call.why = Some(self.name(usage)?.name),
+            Parameter::Why => call.why = Some(self.name(usage)?.text),
             Parameter::Level | Parameter::Percent => {
                 let term = self.sum()?;
                 let wanted = match (parameter, &call.of) {
@@ -347,7 +347,7 @@ impl<'t> Parser<'t> {
         match self.peek() {
             Some(Token { kind: Kind::Word { text, .. }, .. }) => {
                 self.next += 1;
-                Ok(Name { name: text.clone(), of: NameOf::Flow, at })
+                Ok(Name { text: text.clone(), of: NameOf::Flow, at })
             }
             _ => wrong(at, "a name is missing here", usage),
         }
@@ -357,7 +357,7 @@ impl<'t> Parser<'t> {
     fn window(&mut self) -> Result<Option<Placed<WindowSpec>>> {
         let start = self.here().start;
         let value = if self.word("during") {
-            WindowSpec::Phase(self.name("during PHASE")?.name)
+            WindowSpec::Phase(self.name("during PHASE")?.text)
         } else if self.word("over") {
             if self.word("last") {
                 let length = self.span("over last 60s")?;
@@ -370,7 +370,7 @@ impl<'t> Parser<'t> {
             } else if self.word("all") {
                 WindowSpec::Whole
             } else {
-                WindowSpec::Named(self.name("over WINDOW")?.name)
+                WindowSpec::Named(self.name("over WINDOW")?.text)
             }
         } else if self.word("from") {
             let from = self.span("from 20s to 60s")?;
@@ -442,7 +442,6 @@ fn refuse_window(call: &Call, window: &Placed<WindowSpec>) -> Result<()> {
 /// Gives every call of a term that has no window this one; whether there was one that takes it.
 fn default_window(term: &mut Term, window: &Placed<WindowSpec>) -> Result<bool> {
     match &mut term.kind {
-        TermKind::Number(_) => Ok(false),
         TermKind::Negative(inner) => default_window(inner, window),
         TermKind::Binary(_, a, b) => Ok(default_window(a, window)? | default_window(b, window)?),
         TermKind::Call(call) if call.window.is_none() => {
@@ -452,6 +451,6 @@ fn default_window(term: &mut Term, window: &Placed<WindowSpec>) -> Result<bool> 
             call.window = Some(window.clone());
             Ok(true)
         }
-        TermKind::Call(_) => Ok(false),
+        TermKind::Number(_) | TermKind::Call(_) => Ok(false),
     }
 }
