@@ -18,6 +18,7 @@ mod codel_law;
 mod configured;
 pub mod fifo;
 pub mod fq_codel;
+mod help;
 pub mod htb;
 pub mod netem;
 pub mod packet;

@@ -9,7 +9,8 @@ use sojourn_units::{Random, Time};
 pub enum Why {
     /// The queue was at its limit and the arriving packet was refused.
     Tail,
-    /// The queue was over its limit and packets were taken from the head of the longest flow (fq_codel).
+    /// The queue was over its limit and packets were taken from the head of the longest flow (fq_codel), or a
+    /// limit was lowered at run time and packets were taken from the head.
     Overlimit,
     /// The bytes held were over the memory limit.
     Memory,

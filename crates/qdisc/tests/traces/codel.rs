@@ -196,6 +196,9 @@ fn the_limit_refuses_and_a_lowered_one_drops_from_the_head() {
     assert_eq!(b.get(ms(1)).id, 2);
     // 1 ms is 976 units of 1024 ns: 999 us, as tc shows it; of 99.999 ms it shows three digits.
     assert_eq!(b.any.describe(), "limit 2p target 999us interval 100ms");
+    // What is not written stays.
+    b.change(ms(1), "codel ecn");
+    assert_eq!(b.any.describe(), "limit 2p target 999us interval 100ms ecn");
     assert_eq!(b.get(ms(1)).id, 3);
     assert_eq!(b.take(ms(1)), Dequeued::Empty);
 }

@@ -49,6 +49,9 @@ fn a_lowered_limit_keeps_what_is_there() {
     assert_eq!(b.backlog().packets, 5);
     b.put(ms(1), pkt(5));
     assert_eq!(b.log.drops(), [(5, Why::Tail)]);
+    // tc hands over nothing where nothing is written, and the kernel takes the default.
+    b.change(ms(2), "pfifo");
+    assert_eq!(b.any.describe(), "limit 1000p");
 }
 
 #[test]

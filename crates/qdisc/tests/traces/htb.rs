@@ -121,6 +121,25 @@ fn lengths_are_divided_by_the_rate_as_the_kernel_does() {
     assert_eq!(b.take(ns(0)), Dequeued::Wait(ns(debt)));
 }
 
+/// 1 kbit/s is 125 bytes a second, 8 ms a byte exactly: 12.112 s a packet, 12.8 s of burst.
+#[test]
+fn slow_rates_are_exact_too() {
+    let mut b = Bench::new("htb rate 1kbit pfifo");
+    (1..=3).for_each(|id| b.put(ns(0), pkt(id)));
+    b.get(ns(0));
+    b.get(ns(0));
+    assert_eq!(b.take(ns(0)), Dequeued::Wait(ms(2 * 12_112 - 12_800)));
+}
+
+/// A debt is never more than a minute: at 8 bit/s a packet would take 1514 s.
+#[test]
+fn no_debt_is_longer_than_a_minute() {
+    let mut b = Bench::new("htb rate 8bit burst 1b cburst 1b pfifo");
+    (1..=2).for_each(|id| b.put(ns(0), pkt(id)));
+    b.get(ns(0));
+    assert_eq!(b.take(ns(0)), Dequeued::Wait(ns(59_999_999_999)));
+}
+
 #[test]
 fn a_child_can_be_replaced_and_its_drops_stay_counted() {
     let mut random = Random::named(1, "child");

@@ -105,3 +105,52 @@ fn every_table_says_what_a_reader_needs() {
         );
     }
 }
+
+#[test]
+fn help_comes_from_the_table() {
+    let help = |name| disciplines().iter().find(|d| d.name == name).unwrap().help();
+    assert_eq!(
+        help("netem"),
+        "\
+netem: a delay line, with jitter and random loss
+source: Linux 5.4 to 7.3, net/sched/sch_netem.c; iproute2 6, tc/q_netem.c
+
+options
+  limit PACKETS
+      packets held at most, those on their way included
+      PACKETS: a number of packets from 1 to 4294967295
+      default: 1000
+  delay TIME [JITTER [CORRELATION]]
+      delay of each packet; it varies uniformly by up to JITTER either way
+      TIME: a time from 0s to 3600s, such as 20ms (a bare number is microseconds)
+      JITTER: a time from 0s to 2.147483647s, such as 20ms (a bare number is microseconds)
+      CORRELATION: a percentage from 0% to 100%
+      default: none
+      also written: latency
+  loss [random] PERCENT [CORRELATION]
+      probability that a packet is lost on arrival
+      PERCENT: a percentage from 0% to 100%
+      CORRELATION: a percentage from 0% to 100%
+      default: none
+      also written: drop
+  ecn
+      mark ECN-capable packets instead of losing them
+      default: packets are lost
+
+gauges
+  late             packets held that will leave before one that came earlier
+"
+    );
+    assert!(help("pie").contains(
+        "\
+  dq_rate_estimator | no_dq_rate_estimator
+      know the delay from the departure rate; linux-5.4 always does
+      default: no_dq_rate_estimator
+      only in linux-7.3, linux-5.10
+"
+    ));
+    assert!(
+        help("pie")
+            .contains("  avg_dq_rate      departure rate, where it is estimated [bytes/s]\n")
+    );
+}

@@ -1,0 +1,132 @@
+//! What a packet costs in each discipline: nanoseconds of one CPU for an enqueue and a dequeue with a standing
+//! queue, and for the bottleneck of a scenario (netem, then htb over the discipline).
+//!
+//! `cargo run --release -p sojourn-qdisc --example cost`
+
+#![expect(clippy::disallowed_methods, reason = "a measurement is what a clock is for")]
+#![expect(clippy::print_stdout, reason = "it prints its result")]
+
+use sojourn_qdisc::{Any, Context, Dequeued, Packet, Profile, Qdisc};
+use sojourn_units::{Dscp, Ecn, Random, Rate, Span, Time};
+use std::time::Instant;
+
+/// As large as the simulator's.
+#[derive(Clone, Copy)]
+struct Pkt {
+    stamp: Time,
+    flow: u32,
+    len: u32,
+    ecn: Ecn,
+    dscp: Dscp,
+    _rest: [u64; 5],
+}
+
+impl Packet for Pkt {
+    fn wire_len(&self) -> u32 {
+        self.len
+    }
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+    fn set_ecn(&mut self, ecn: Ecn) {
+        self.ecn = ecn;
+    }
+    fn dscp(&self) -> Dscp {
+        self.dscp
+    }
+    fn set_dscp(&mut self, dscp: Dscp) {
+        self.dscp = dscp;
+    }
+    fn flow_key(&self) -> u64 {
+        u64::from(self.flow)
+    }
+    fn host_keys(&self) -> (u32, u32) {
+        (self.flow, 0)
+    }
+    fn l4_len(&self) -> u32 {
+        self.len - 34
+    }
+    fn stamp(&self) -> Time {
+        self.stamp
+    }
+    fn set_stamp(&mut self, at: Time) {
+        self.stamp = at;
+    }
+}
+
+fn packet(flow: u32) -> Pkt {
+    Pkt {
+        stamp: Time::ZERO,
+        flow,
+        len: 1514,
+        ecn: Ecn::Ect0,
+        dscp: Dscp::BEST_EFFORT,
+        _rest: [0; 5],
+    }
+}
+
+const PACKETS: u32 = 5_000_000;
+
+/// Nanoseconds for each of `PACKETS` packets of `flows` flows that arrive at 50 Mbit/s and find `standing` more.
+fn cost(any: &mut Any<Pkt>, flows: u32, standing: u32) -> f64 {
+    let mut random = Random::named(1, "cost");
+    let mut cx = Context { random: &mut random, telemetry: &mut () };
+    let step = Rate::from_mbit(50).time_for(1514);
+    let mut now = Time::ZERO;
+    (0..standing).for_each(|i| any.enqueue(now, packet(i % flows), &mut cx));
+    let start = Instant::now();
+    for i in 0..PACKETS {
+        now += step;
+        any.enqueue(now, packet(i % flows), &mut cx);
+        if any.next_timer().is_some_and(|at| at <= now) {
+            any.on_timer(now, &mut cx);
+        }
+        any.dequeue(now, &mut cx);
+    }
+    start.elapsed().as_nanos() as f64 / f64::from(PACKETS)
+}
+
+/// The same through a delay line and a shaper, as a hop has them.
+fn cost_of_a_hop(child: Any<Pkt>, flows: u32, standing: u32) -> f64 {
+    let mut random = Random::named(1, "cost");
+    let mut netem =
+        Any::build("netem delay 10ms limit 100000", &Profile::LINUX_7_3, &mut random).unwrap();
+    let mut htb = Any::shaped(Rate::from_mbit(50), child);
+    let mut cx = Context { random: &mut random, telemetry: &mut () };
+    let step = Rate::from_mbit(50).time_for(1514);
+    let mut now = Time::ZERO;
+    (0..standing).for_each(|i| htb.enqueue(now, packet(i % flows), &mut cx));
+    let start = Instant::now();
+    for i in 0..PACKETS {
+        now += step;
+        netem.enqueue(now, packet(i % flows), &mut cx);
+        if let Dequeued::Packet(packet) = netem.dequeue(now, &mut cx) {
+            htb.enqueue(now + Span::from_nanos(1), packet, &mut cx);
+        }
+        if htb.next_timer().is_some_and(|at| at <= now) {
+            htb.on_timer(now, &mut cx);
+        }
+        htb.dequeue(now, &mut cx);
+    }
+    start.elapsed().as_nanos() as f64 / f64::from(PACKETS)
+}
+
+fn main() {
+    println!("{:<28} {:>7} {:>7} {:>9}", "discipline", "flows", "ns/pkt", "in a hop");
+    for words in ["pfifo limit 100000", "codel limit 100000", "pie limit 100000", "fq_codel"] {
+        for flows in [1, 10, 1000] {
+            let build =
+                || Any::build(words, &Profile::LINUX_7_3, &mut Random::named(1, "b")).unwrap();
+            let alone = cost(&mut build(), flows, 20);
+            let hop = cost_of_a_hop(build(), flows, 20);
+            println!("{words:<28} {flows:>7} {alone:>7.1} {hop:>9.1}");
+        }
+    }
+    let mut netem = Any::build(
+        "netem delay 10ms limit 100000",
+        &Profile::LINUX_7_3,
+        &mut Random::named(1, "b"),
+    )
+    .unwrap();
+    println!("{:<28} {:>7} {:>7.1}", "netem delay 10ms", 1, cost(&mut netem, 1, 20));
+}

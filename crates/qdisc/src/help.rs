@@ -1,0 +1,112 @@
+//! What `sojourn qdiscs NAME` prints of a discipline: its table as text.
+
+use crate::table::{Kind, OptionSpec, Preset, Unit};
+use crate::{Discipline, Profile};
+
+impl OptionSpec {
+    /// The option and its values, as in a usage line: `delay TIME [JITTER [CORRELATION]]`, `ecn | noecn`.
+    pub fn usage(&self) -> String {
+        let mut words = vec![self.name.to_owned()];
+        let mut open = 0;
+        for value in self.values {
+            words.push(match value.kind {
+                Kind::Keyword(word) => format!("[{word}]"),
+                _ if value.optional => {
+                    open += 1;
+                    format!("[{}", value.name)
+                }
+                _ => value.name.to_owned(),
+            });
+        }
+        words.extend(self.off.map(|off| format!("| {off}")));
+        words.join(" ") + &"]".repeat(open)
+    }
+
+    /// The default in words; where it depends on the kernel, the default of each.
+    pub fn default_text(&self) -> String {
+        match self.preset {
+            Preset::Is(words) => words.to_owned(),
+            Preset::Unset(meaning) => meaning.to_owned(),
+            Preset::Required => "must be given".to_owned(),
+            Preset::Per(words) => Profile::ALL
+                .iter()
+                .map(|profile| format!("{} ({})", words(profile), profile.name))
+                .collect::<Vec<_>>()
+                .join(", "),
+        }
+    }
+
+    /// The kernels that have it, if not all of them do.
+    pub fn only_in(&self) -> Option<String> {
+        let known = Profile::ALL.iter().filter(|profile| self.is_known(profile));
+        let names: Vec<&str> = known.map(|profile| profile.name).collect();
+        (names.len() < Profile::ALL.len()).then(|| names.join(", "))
+    }
+
+    fn explain(&self, lines: &mut Vec<String>) {
+        lines.push(format!("  {}", self.usage()));
+        let mut say = |what: String| lines.push(format!("      {what}"));
+        say(self.doc.to_owned());
+        for value in self.values.iter().filter(|v| !matches!(v.kind, Kind::Keyword(_))) {
+            say(format!("{}: {}", value.name, value.kind.expected()));
+        }
+        say(format!("default: {}", self.default_text()));
+        if !self.aliases.is_empty() {
+            say(format!("also written: {}", self.aliases.join(", ")));
+        }
+        if let Some(names) = self.only_in() {
+            say(format!("only in {names}"));
+        }
+        if self.fixed {
+            say("cannot be changed while the queue runs".to_owned());
+        }
+    }
+}
+
+impl Unit {
+    /// Its symbol, empty for a plain count.
+    pub const fn symbol(self) -> &'static str {
+        match self {
+            Self::Count => "",
+            Self::Bytes => "bytes",
+            Self::Seconds => "s",
+            Self::Probability => "probability",
+            Self::BytesPerSecond => "bytes/s",
+            Self::Ticks => "ticks of 64 ns",
+            Self::Flag => "0 or 1",
+        }
+    }
+}
+
+impl Discipline {
+    /// Everything in the table: usage, options with kinds, ranges and defaults, statistics, gauges, sources.
+    pub fn help(&self) -> String {
+        let mut lines = vec![
+            format!("{}: {}", self.name, self.summary),
+            format!("source: {}", self.source),
+            "\noptions".to_owned(),
+        ];
+        self.options.iter().for_each(|option| option.explain(&mut lines));
+        if self.classful {
+            lines.push("  CHILD".to_owned());
+            lines.push(
+                "      the discipline that packets are drawn from, and its options".to_owned(),
+            );
+            lines.push("      default: pfifo".to_owned());
+        }
+        let row = |name, unit: Unit, doc| match unit.symbol() {
+            "" => format!("  {name:<16} {doc}"),
+            symbol => format!("  {name:<16} {doc} [{symbol}]"),
+        };
+        if !self.counters.is_empty() {
+            lines.push("\nstatistics".to_owned());
+            lines.extend(self.counters.iter().map(|c| row(c.name, c.unit, c.doc)));
+        }
+        if !self.gauges.is_empty() {
+            lines.push("\ngauges".to_owned());
+            lines.extend(self.gauges.iter().map(|g| row(g.name, g.unit, g.doc)));
+        }
+        lines.push(String::new());
+        lines.join("\n")
+    }
+}
