@@ -1,7 +1,7 @@
 """One run's results, fresh from the engine or read back from a results folder."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -75,6 +75,27 @@ class Run:
     def table(self, name: str) -> pl.DataFrame:
         """Return the table of this name; see :attr:`tables`."""
         return self._source.frame(name)
+
+    def metric(self, expression: str) -> float:
+        """Return the value of a metric, in base units (s, bit/s, packets); NaN where the run has none.
+
+        Args:
+            expression: a metric of the experiment language: ``ratio(delivery_rate, a, b)``,
+                ``p99(queue_delay, bottleneck.down.qdisc) over last 60s``.
+
+        Raises:
+            UsageError: if the expression is wrong or names what the run does not have.
+        """
+        return self.measure([expression])[0]
+
+    def measure(self, expressions: Sequence[str], tables: Iterable[str] | None = None) -> list[float]:
+        """Return the values of several metrics; quicker than one by one.
+
+        Args:
+            expressions: as in :meth:`metric`.
+            tables: the tables that they need, for those who know; all unless given.
+        """
+        return self._source.results(self.tables if tables is None else tables).measure(expressions)
 
     @cached_property
     def flows(self) -> pl.DataFrame:

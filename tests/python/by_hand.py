@@ -23,6 +23,7 @@ def a_scenario(
     seconds: int = 180,
     seed: int = 1,
     labels: Mapping[str, str] | None = None,
+    events: Sequence[object] = (),
 ) -> Scenario:
     """Return a resolved scenario with one bottleneck; ``delays`` are one-way, one a flow."""
     names = [f"flow-{i + 1}" for i in range(len(ccs))]
@@ -64,7 +65,7 @@ def a_scenario(
             *({"name": n, **common, "traffic": {**tcp, "cc": cc}} for n, cc in zip(names, ccs, strict=True)),
             {"name": "ping", **common, "traffic": ping},
         ],
-        "events": [],
+        "events": list(events),
         "phases": [],
         "windows": [],
         "checks": [],

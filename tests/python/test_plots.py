@@ -53,7 +53,8 @@ def test_a_panel_is_one_well_formed_picture_with_what_it_shows(make_run: Make) -
     assert (set(first.low), set(first.high)) == ({20.0}, {22.0})
     assert drawn.queue.value[0] == pytest.approx(5.0)
     scales = panel.Scales.over([drawn])
-    assert scales == panel.Scales(180, 30, 40, 6)
+    assert (scales.seconds, scales.rate.high, scales.rtt.high, scales.queue.high) == (180, 30, 40, 6)
+    assert not any(axis.logarithmic for axis in (scales.rate, scales.rtt, scales.queue))
     text = panel.draw(drawn, scales)
     assert text == panel.draw(drawn, scales)
     root = ET.fromstring(text)  # noqa: S314 - our own text
@@ -63,6 +64,12 @@ def test_a_panel_is_one_well_formed_picture_with_what_it_shows(make_run: Make) -
     assert "currentColor" in text
     assert "<metadata" not in text
     ET.fromstring(standalone(text))  # noqa: S314
+
+
+def test_an_axis_is_logarithmic_where_panels_lie_far_apart() -> None:
+    assert panel.Axis.over([[1.0, 200.0], [1.0, 150.0]]) == panel.Axis(0, 200, logarithmic=False)
+    assert panel.Axis.over([[5.0, 6.0, 7.0], [150.0, 230.0]]) == panel.Axis(1, 250, logarithmic=True)
+    assert panel.Axis.over([[], []]) == panel.Axis(0, 1, logarithmic=False)
 
 
 def test_steps_are_round_and_give_as_many_points_as_an_eye_can_use() -> None:

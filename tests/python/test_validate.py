@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from by_hand import a_scenario
+from conftest import Make
 from sojourn.errors import UsageError
 from sojourn.validate import Cells, Noise, Row, judge, read_published, summarise
-from sojourn.validate.judge import quantile
 
 HEADER = "scenario,rate_mbit,qdisc,qdisc_tc,cc1,rtt1_ms,d1_mbps,cc2,rtt2_ms,d2_mbps,length_s,window_s\n"
 
@@ -18,62 +17,53 @@ def published(tmp_path: Path, *lines: str) -> list[Row]:
     return read_published(file)
 
 
-def cells(runs: list[tuple[float, ...]], **settings: Any) -> Cells:
+def cells(make_run: Make, *rates: tuple[float, ...], **settings: Any) -> Cells:
     found = Cells()
-    for seed, rates in enumerate(runs, 1):
-        found.add(a_scenario(seed=seed, **settings), lambda window, rates=rates: rates)  # type: ignore[misc]
+    for seed, own in enumerate(rates, 1):
+        found.add(make_run(own, seed=seed, **settings))
     return found
 
 
-def test_quantiles_interpolate_between_order_statistics() -> None:
-    values = [10.0, 0.0, 20.0, 30.0, 40.0]
-    assert [quantile(values, q) for q in (0.0, 0.025, 0.5, 0.9, 1.0)] == pytest.approx([0, 1, 20, 36, 40])
-
-
-def test_a_row_worked_out_by_hand(tmp_path: Path) -> None:
+def test_a_row_worked_out_by_hand(tmp_path: Path, make_run: Make) -> None:
     [row] = published(tmp_path, "s1,50,fifo,pfifo limit 1000,cubic,20,22,cubic,10,26,180,60")
-    ours = cells([(23.0, 25.0), (24.0, 24.0), (25.0, 23.0)], qdisc="pfifo limit 1000", delays=("10ms", "5ms"))
+    ours = cells(make_run, (23, 25), (24, 24), (25, 23), qdisc="pfifo limit 1000", delays=("10ms", "5ms"))
     cell = ours.match(row)
     assert cell is not None
     noise = Noise({(50.0, "fifo", "cc_share1-.5"): 0.02})
-    judged = judge(row, cell, noise)
-    assert judged.share is not None
-    # Shares 23/48, 24/48, 25/48; the 2.5 % quantile lies a twentieth of the way from the first to the second.
-    low = 23 / 48 + 0.05 / 48 - 1.96 * 0.02
-    assert judged.share.low == pytest.approx(low)
-    assert judged.share.high == pytest.approx(1 - low)
-    assert judged.share.published == pytest.approx(22 / 48)
-    assert judged.share.agrees
-    assert judged.ours_mbps == (24.0, 24.0)
-    assert judged.errors == pytest.approx((2 / 48, -2 / 48))
-    assert (judged.total.low, judged.total.high) == pytest.approx((48 - 0.48, 48 + 0.48))
-    assert judged.agrees
-    assert not judge(row, cell, Noise()).agrees
+    first, second = judge(row, cell, noise)
+    # Of 23, 24, 25 the 2.5 % quantile lies a twentieth of the way from the first to the second.
+    assert (first.low, first.ours, first.high) == pytest.approx((23.05, 24, 24.95))
+    assert first.noise == pytest.approx(1.96 * 0.02 * 48 + 0.01 * 22)
+    assert second.noise == pytest.approx(1.96 * 0.02 * 48 + 0.01 * 26)
+    assert (first.bias, second.bias) == pytest.approx((2 / 48, -2 / 48))
+    assert first.seeds == 3
+    assert first.total_error == pytest.approx(0)
+    assert first.agrees
+    assert second.agrees
+    assert not any(j.agrees for j in judge(row, cell, Noise()))
 
-    everything, queue, sender = summarise([judged])
+    everything, queue, sender = summarise([first, second])
     assert (everything.by, queue.group, sender.group) == ("all", "fifo", "cubic")
     for summary in (everything, queue, sender):
-        assert summary.rows == 1
-        assert summary.coverage == 1.0
+        assert (summary.rows, summary.coverage, summary.totals_within_1_percent) == (2, 1.0, 1.0)
         assert summary.median_bias == pytest.approx(0.0)
         assert summary.median_abs_error == pytest.approx(2 / 48)
         assert summary.p90_abs_error == pytest.approx(2 / 48)
 
 
-def test_a_total_that_is_off_does_not_agree_whatever_the_share(tmp_path: Path) -> None:
+def test_a_total_that_is_off_does_not_agree_whatever_the_share(tmp_path: Path, make_run: Make) -> None:
     [row] = published(tmp_path, "s1,50,fq,fq_codel,cubic,20,40,cubic,20,40,180,60")
-    cell = cells([(20.0, 20.0)] * 3).match(row)
+    cell = cells(make_run, (20.0, 20.0)).match(row)
     assert cell is not None
     judged = judge(row, cell, Noise())
-    assert judged.share is not None
-    assert judged.share.agrees
-    assert not judged.total.agrees
-    assert not judged.agrees
+    assert not any(j.agrees for j in judged)
+    assert judged[0].total_error == pytest.approx(-0.5)
+    assert summarise(judged)[0].totals_within_1_percent == 0.0
 
 
-def test_flows_are_matched_in_either_order(tmp_path: Path) -> None:
+def test_flows_are_matched_in_either_order(tmp_path: Path, make_run: Make) -> None:
     [row] = published(tmp_path, "s1,50,fq,fq_codel,reno,80,10,cubic,20,37,180,60")
-    cell = cells([(36.0, 11.0)], ccs=("cubic", "reno"), delays=("10ms", "40ms")).match(row)
+    cell = cells(make_run, (36.0, 11.0), ccs=("cubic", "reno"), delays=("10ms", "40ms")).match(row)
     assert cell is not None
     assert cell.rates_mbps(60.0) == [(11.0, 36.0)]
 
@@ -89,22 +79,19 @@ def test_flows_are_matched_in_either_order(tmp_path: Path) -> None:
         "s1,50,fq,fq_codel,cubic,20,1,,,,180,60",
     ],
 )
-def test_what_was_not_run_matches_nothing(tmp_path: Path, line: str) -> None:
+def test_what_was_not_run_matches_nothing(tmp_path: Path, make_run: Make, line: str) -> None:
     [row] = published(tmp_path, line)
-    assert cells([(20.0, 27.0)]).match(row) is None
+    assert cells(make_run, (20.0, 27.0)).match(row) is None
 
 
-def test_runs_with_events_are_no_steady_cells(tmp_path: Path) -> None:
+def test_runs_with_events_are_no_steady_cells(tmp_path: Path, make_run: Make) -> None:
     [row] = published(tmp_path, "s2,50,fq,fq_codel,cubic,20,40,,,,180,60")
-    found = Cells()
-    scenario = a_scenario(ccs=("cubic",), delays=("10ms",))
-    found.add({**scenario, "events": [{"name": "step"}]}, lambda _: (40.0,))
-    assert found.match(row) is None
-    found.add(scenario, lambda _: (40.0,))
-    cell = found.match(row)
+    one: dict[str, Any] = {"ccs": ("cubic",), "delays": ("10ms",)}
+    step = {"name": "step", "when": {"at": "30s"}, "actions": []}
+    assert cells(make_run, (40.0,), **one, events=[step]).match(row) is None
+    cell = cells(make_run, (40.0,), **one).match(row)
     assert cell is not None
-    judged = judge(row, cell, Noise())
-    assert judged.share is None
+    [judged] = judge(row, cell, Noise())
     assert judged.agrees
 
 

@@ -3,8 +3,10 @@
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_scenario::engine::RunError;
+use sojourn_scenario::language::{Diagnostic, Diagnostics, WordError};
 
 mod python {
+    pyo3::import_exception!(sojourn.errors, ExperimentError);
     pyo3::import_exception!(sojourn.errors, Interrupted);
     pyo3::import_exception!(sojourn.errors, Refused);
     pyo3::import_exception!(sojourn.errors, RunError);
@@ -24,6 +26,39 @@ pub fn run_error(error: RunError, run: &str) -> PyErr {
             python::RunError::new_err(format!("{run} failed by a mistake in Sojourn: {why}"))
         }
     }
+}
+
+/// Everything that is wrong with an experiment: the first mistake, which carries the others.
+pub fn experiment_error(py: Python<'_>, diagnostics: &Diagnostics) -> PyErr {
+    let make = |diagnostic: &Diagnostic, also: Vec<Py<PyAny>>| {
+        let arguments = PyDict::new(py);
+        arguments.set_item("file", &diagnostic.file)?;
+        arguments.set_item("line", diagnostic.line)?;
+        arguments.set_item("column", diagnostic.column)?;
+        // Bytes stand for characters here: the mark under a place may be a little long.
+        arguments.set_item("width", diagnostic.span.len())?;
+        arguments.set_item("source", &diagnostic.excerpt)?;
+        arguments.set_item("help", &diagnostic.help)?;
+        arguments.set_item("also", also)?;
+        let class = py.get_type::<python::ExperimentError>();
+        class.call((&diagnostic.message,), Some(&arguments))
+    };
+    let mut rest = diagnostics.iter();
+    let first = rest.next();
+    let others = rest.map(|d| make(d, Vec::new()).map(Bound::unbind)).collect::<PyResult<Vec<_>>>();
+    let error = match first {
+        Some(first) => others.and_then(|also| make(first, also)),
+        None => Err(usage_error(py, "the experiment is wrong", None)),
+    };
+    error.map_or_else(|error| error, PyErr::from_value)
+}
+
+/// A wrong word in an expression.
+pub fn word_error(py: Python<'_>, text: &str, error: &WordError) -> PyErr {
+    let part = text.get(error.at.clone()).filter(|part| !part.is_empty());
+    let place = part.map_or_else(String::new, |part| format!(" (at \"{part}\")"));
+    let help = Some(error.help.as_str()).filter(|help| !help.is_empty());
+    usage_error(py, &format!("{text}: {}{place}", error.message), help)
 }
 
 /// Something that the caller asked for and that is not there.

@@ -3,9 +3,12 @@
 mod arrow;
 mod engines;
 mod errors;
+mod experiment;
 mod listings;
 mod run;
 mod units;
+mod validate;
+mod vocabulary;
 
 use pyo3::prelude::*;
 
@@ -15,13 +18,21 @@ mod _core {
     #[pymodule_export]
     use super::arrow::Table;
     #[pymodule_export]
+    use super::experiment::{Experiment, json_schema, load, trial};
+    #[pymodule_export]
     use super::listings::{ccs, qdiscs, stacks};
     #[pymodule_export]
     use super::run::{Run, check, refusals, run_many};
     #[pymodule_export]
     use super::units::{parse_rate, parse_span};
     #[pymodule_export]
+    use super::validate::{agreement, summarise};
+    #[pymodule_export]
     use super::version;
+
+    /// More runs than this need to be asked for.
+    #[pymodule_export]
+    const MOST_RUNS: u64 = sojourn_scenario::language::MOST_RUNS;
 }
 
 /// Sojourn's version: the package's, and a digest of the sources that decide what comes out of a run.

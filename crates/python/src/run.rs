@@ -2,11 +2,12 @@
 
 use crate::arrow::{Table, import};
 use crate::engines;
-use crate::errors::run_error;
+use crate::errors::{run_error, word_error};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_scenario::engine::{RunError, WatchMany, run_many as run_many_on};
+use sojourn_scenario::metrics::{Expression, Frame, Names};
 use sojourn_scenario::model::Scenario;
 use sojourn_scenario::results::{EngineId, Run as Results, schema};
 use sojourn_units::Span;
@@ -73,6 +74,28 @@ impl Run {
         Table::of_run(&self.results, name)
             .map_err(|e| PyValueError::new_err(e.to_string()))?
             .ok_or_else(|| PyValueError::new_err(format!("this run has no table {name}")))
+    }
+
+    /// The values of metrics, in base units; NaN where the run has none.
+    fn measure(&self, py: Python<'_>, expressions: Vec<String>) -> PyResult<Vec<f64>> {
+        let frame = Frame::new(&self.results);
+        let scenario = &self.results.scenario;
+        let queues: Vec<String> = scenario.queues().map(|(path, _)| path).collect();
+        let names = Names {
+            flows: scenario.flows.iter().map(|f| f.name.as_str()).collect(),
+            groups: scenario.flows.iter().filter_map(|f| f.group.as_deref()).collect(),
+            queues: queues.iter().map(String::as_str).collect(),
+            phases: scenario.phases.iter().map(|p| p.name.as_str()).collect(),
+            windows: scenario.windows.iter().map(|w| w.name.as_str()).collect(),
+        };
+        let value = |text: &String| {
+            let expression = Expression::parse(text).map_err(|e| word_error(py, text, &e))?;
+            if let Some(error) = expression.unknown_names(&names).first() {
+                return Err(word_error(py, text, error));
+            }
+            Ok(expression.evaluate(&frame).map_or(f64::NAN, |verdict| verdict.value.number))
+        };
+        expressions.iter().map(value).collect()
     }
 
     fn __repr__(&self) -> String {

@@ -1,12 +1,11 @@
 """``sojourn try``: one run, a table and a small plot."""
 
-import json
 from collections.abc import Sequence
 
 import polars as pl
 from rich.text import Text
 
-from sojourn import campaign, cells, describe
+from sojourn import _core, campaign, cells, describe
 from sojourn.cli.screen import out, print_json
 from sojourn.cli.tables import summary_table
 from sojourn.experiment import parse
@@ -27,13 +26,14 @@ def attempt(
     rtt: str,
     qdisc: str,
     duration: str,
+    stack: str,
     seed: int,
     engine: str,
     settings: list[str],
     as_json: bool,
 ) -> None:
     """Run one experiment that the command line describes."""
-    text = experiment_text(flows, rate=rate, rtt=rtt, qdisc=qdisc, duration=duration, seed=seed)
+    text = _core.trial(flows, rate=rate, rtt=rtt, qdisc=qdisc, duration=duration, stack=stack, seed=seed)
     experiment = parse(text, "the command line", settings=settings, engine=engine)
     campaign.refuse(experiment.stamps, engine=engine)
     run = campaign.make_fresh(experiment.stamps, engine=engine, threads=1)[0]
@@ -46,30 +46,8 @@ def attempt(
         console.print(row, no_wrap=True, overflow="crop")
 
 
-def experiment_text(flows: Sequence[str], *, rate: str, rtt: str, qdisc: str, duration: str, seed: int) -> str:
-    """Return the experiment file that a command line stands for."""
-    q = json.dumps  # a JSON string is a TOML string
-    lines = [
-        "[experiment]",
-        'name = "try"',
-        f"duration = {q(duration)}",
-        f"seeds = [{seed}]",
-        "",
-        "[[hop]]",
-        'name = "bottleneck"',
-        f"rate = {q(rate)}",
-        f"rtt = {q(rtt)}",
-        f"qdisc = {q(qdisc)}",
-    ]
-    for index, cc in enumerate(flows):
-        twins = flows.count(cc)
-        name = f"{cc}-{flows[: index + 1].count(cc)}" if twins > 1 else cc
-        lines += ["", "[[flow]]", f"name = {q(name)}", f"cc = {q(cc)}"]
-    return "\n".join(lines) + "\n"
-
-
 def _as_json(run: Run) -> dict[str, object]:
-    numbers = {column.heading: numbers_of(column, run) for column in COLUMNS}
+    numbers = {column.heading: own for column, own in zip(COLUMNS, numbers_of(run), strict=True)}
     flows = [flow["name"] for flow in describe.loads(run.scenario)]
     return {"flows": flows, "summary": numbers, "scenario": run.scenario}
 

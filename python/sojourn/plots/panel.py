@@ -1,5 +1,7 @@
 """One run as a picture: delivery rate and RTT over time on two axes, queue delay below."""
 
+import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -40,25 +42,71 @@ class FlowLines:
 
 
 @dataclass(frozen=True, slots=True)
+class Axis:
+    """A vertical axis that several panels share."""
+
+    low: float
+    high: float
+    logarithmic: bool
+
+    @classmethod
+    def over(cls, panels: Sequence[Sequence[float]], *, room: float = 1.0) -> "Axis":
+        """Return the smallest round axis that holds the values of every panel.
+
+        Where the panels' greatest values lie too far apart for one linear axis to show them all, it is logarithmic.
+
+        Args:
+            panels: the values in each panel.
+            room: how much more than the greatest value the axis holds.
+        """
+        tops = [max(values) for values in panels if values]
+        if not tops:
+            return cls(0, 1, logarithmic=False)
+        high = nice_ceiling(max(tops) * room)
+        if max(tops) < _FAR_APART * min(tops) or min(tops) <= 0:
+            return cls(0, high, logarithmic=False)
+        usual = min(statistics.median(values) for values in panels if values)
+        low = max(usual / 2, high / _LONGEST_AXIS)
+        return cls(10.0 ** math.floor(math.log10(low)), high, logarithmic=True)
+
+    def apply(self, axes: "Axes") -> None:
+        """Give it to the axes of a figure."""
+        if self.logarithmic:
+            from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: PLC0415 - as in styled()
+
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.set_ylim(self.low, self.high)
+
+
+_FAR_APART: Final = 8
+_LONGEST_AXIS: Final = 1e5
+
+
+@dataclass(frozen=True, slots=True)
 class Scales:
-    """The upper ends of the axes, shared by every panel of a scenario."""
+    """The axes that the panels of a scenario share."""
 
     seconds: float
-    rate: float
+    rate: Axis
     """Mbit/s."""
-    rtt: float
+    rtt: Axis
     """ms."""
-    queue: float
+    queue: Axis
     """ms."""
 
     @classmethod
     def over(cls, panels: Sequence["Panel"]) -> "Scales":
         """Return the smallest round scales that hold every panel."""
-        rate = max((v for p in panels for f in p.flows for v in _all(f.rate)), default=1.0)
-        rtt = max((v for p in panels for f in p.flows for v in _all(f.rtt)), default=1.0)
-        queue = max((v for p in panels for v in _all(p.queue)), default=1.0)
-        # Room above the RTT keeps its lines below most of the rates.
-        return cls(max(p.seconds for p in panels), nice_ceiling(rate), nice_ceiling(rtt * 1.6), nice_ceiling(queue))
+        rates = [max((v for f in p.flows for v in _all(f.rate)), default=1.0) for p in panels]
+        return cls(
+            max(p.seconds for p in panels),
+            Axis(0, nice_ceiling(max(rates)), logarithmic=False),
+            # Room above the RTT keeps its lines below most of the rates.
+            Axis.over([[v for f in p.flows for v in _all(f.rtt)] for p in panels], room=1.6),
+            Axis.over([_all(p.queue) for p in panels]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +157,9 @@ def _draw_flows(left: "Axes", right: "Axes", panel: Panel, scales: Scales) -> No
         colour = flow_colour(index)
         _band(left, flow.rate, colour)
         left.plot(flow.rate.t, flow.rate.value, color=colour, label=flow.name)
-        right.plot(flow.rtt.t, flow.rtt.value, color=colour, linewidth=0.9, linestyle=(0, (1, 1.2)))
-    left.set_ylim(0, scales.rate)
-    right.set_ylim(0, scales.rtt)
+        right.plot(flow.rtt.t, flow.rtt.value, color=colour, linewidth=1.2, linestyle=(0, (1, 1.4)))
+    scales.rate.apply(left)
+    scales.rtt.apply(right)
     left.set_ylabel("delivery rate, Mbit/s\n(solid)")
     right.set_ylabel("RTT, ms\n(dotted)")
 
@@ -120,7 +168,7 @@ def _draw_queue(axes: "Axes", panel: Panel, scales: Scales) -> None:
     colour = "#6f7780"
     _band(axes, panel.queue, colour, strength=0.35)
     axes.plot(panel.queue.t, panel.queue.value, color=colour)
-    axes.set_ylim(0, scales.queue)
+    scales.queue.apply(axes)
     axes.set_ylabel("queue delay,\nms")
 
 
@@ -130,4 +178,5 @@ def _band(axes: "Axes", band: Band, colour: str, strength: float = 0.18) -> None
 
 
 def _all(band: Band) -> list[float]:
-    return [v for v in (*band.value, *band.high) if v == v]  # noqa: PLR0124 - leaves NaN out
+    """Return every number of a band that is drawn at the top; NaN, which is not drawn, left out."""
+    return [v for v in (*band.value, *band.high) if not math.isnan(v)]

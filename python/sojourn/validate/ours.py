@@ -1,14 +1,12 @@
 """Our runs, grouped by what a published row can be matched with."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn import describe
+from sojourn.run import Run
 from sojourn.validate.published import Row, Sender
-
-Rates = Callable[[float], tuple[float, ...]]
-"""A run's mean delivery rate of each flow (Mbit/s) over a window of so many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,36 +26,37 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Our runs of one cell, flows in the order in which they are asked for."""
+    """Our runs of one cell."""
 
-    seconds: float
-    """How long each run is."""
-    runs: Sequence[Rates]
+    runs: Sequence[Run]
     order: tuple[int, ...]
-    """Which of a run's flows stands at each place."""
+    """Which of a run's flows stands at each place of the row."""
 
     def rates_mbps(self, window_s: float) -> list[tuple[float, ...]]:
-        """Return each run's mean delivery rates over the last ``window_s`` ending 1 s before the end."""
-        return [tuple(rates[i] for i in self.order) for rates in (run(window_s) for run in self.runs)]
+        """Return each run's mean delivery rates over the last ``window_s``, ending 1 s before the last sample."""
+        return [self._rates_of(run, window_s) for run in self.runs]
+
+    def _rates_of(self, run: Run, window_s: float) -> tuple[float, ...]:
+        flows = [flow["name"] for flow in describe.loads(run.scenario)]
+        asked = [f"delivery_rate({flows[index]}) over last {window_s:g}s before 1s" for index in self.order]
+        return tuple(value / 1e6 for value in run.measure(asked, ("flows",)))
 
 
 class Cells:
     """All cells of a results folder."""
 
     def __init__(self) -> None:
-        self._runs: dict[tuple[Key, float], list[tuple[tuple[Sender, ...], Rates]]] = defaultdict(list)
+        self._runs: dict[tuple[Key, float], list[tuple[tuple[Sender, ...], Run]]] = defaultdict(list)
 
-    def add(self, scenario: describe.Scenario, rates: Rates) -> None:
-        """Add a run, unless it is of a kind that no row of two steady flows can be matched with."""
-        found = _senders(scenario)
-        queue = describe.bottleneck(scenario)
-        if found is None or queue is None:
-            return
-        rate = describe.rate_mbit(queue[1])
-        if rate is None:
+    def add(self, run: Run) -> None:
+        """Add a run, unless it is of a kind that no row of one or two steady flows can be matched with."""
+        found = _senders(run.scenario)
+        queue = describe.bottleneck(run.scenario)
+        rate = describe.rate_mbit(queue[1]) if queue else None
+        if found is None or queue is None or rate is None:
             return
         key = Key(rate, tuple(queue[1]["qdisc"].lower().split()), tuple(sorted(found)))
-        self._runs[key, describe.seconds(scenario)].append((found, rates))
+        self._runs[key, describe.seconds(run.scenario)].append((found, run))
 
     def match(self, row: Row) -> Cell | None:
         """Return our runs of a published row; None if there are none."""
@@ -69,7 +68,7 @@ class Cells:
                 order = (0, 1) if len(senders) > 1 else (0,)
                 if senders != row.senders:
                     order = order[::-1]
-                return Cell(seconds, [rates for _, rates in runs], order)
+                return Cell([run for _, run in runs], order)
         return None
 
 

@@ -1,0 +1,38 @@
+//! Published values beside ours.
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use sojourn_scenario::metrics::{self, Agreement, Noise};
+
+/// A published value held against those of our seeds, as JSON: published, ours (the median), low and high (our
+/// central 95 %), noise, agrees, bias, relative_error.
+#[pyfunction]
+pub fn agreement(published: f64, noise: f64, ours: Vec<f64>) -> PyResult<String> {
+    metrics::agreement(published, Noise::Absolute(noise), &ours)
+        .map(|agreement| crate::run::to_json(&agreement))
+        .ok_or_else(|| PyValueError::new_err("there is nothing to compare"))
+}
+
+/// Agreements summed up by group, as JSON; each is a group, whether it agrees, and its bias.
+#[pyfunction]
+pub fn summarise(rows: Vec<(String, bool, f64)>) -> String {
+    let rows: Vec<(String, Agreement)> = rows
+        .into_iter()
+        .map(|(group, agrees, bias)| {
+            let nothing = f64::NAN;
+            let agreement = Agreement {
+                published: nothing,
+                ours: nothing,
+                low: nothing,
+                high: nothing,
+                noise: nothing,
+                agrees,
+                bias,
+                relative_error: None,
+            };
+            (group, agreement)
+        })
+        .collect();
+    let groups = metrics::summarise(rows.iter().map(|(group, row)| (group.as_str(), row)));
+    crate::run::to_json(&groups)
+}
