@@ -295,6 +295,7 @@ pub(crate) static TUNNEL: Section = Section {
     keys: &[
         required("name", Ty::Name, "Its name; the far end is called NAME-exit."),
         required("kind", Ty::Choice(&["wireguard", "fou", "esp"]), "Which."),
+        default("enabled", Ty::Bool, "true", "Whether it exists: an axis may leave a tunnel out."),
         key("hops", NAMES, "The hops it leads over; all unless given."),
         key("flows", NAMES, "The flows or groups inside; all unless given."),
         key(

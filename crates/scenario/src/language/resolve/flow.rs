@@ -17,6 +17,8 @@ pub(crate) struct Named {
     ping: bool,
     /// Flows that events start.
     started: Vec<String>,
+    /// Flows of the file that this combination leaves out.
+    left_out: Vec<String>,
 }
 
 impl Named {
@@ -44,6 +46,11 @@ impl Named {
             .collect()
     }
 
+    /// Whether the file has this flow, but not this combination.
+    pub(super) fn is_left_out(&self, name: &str) -> bool {
+        self.left_out.iter().any(|n| n == name)
+    }
+
     /// Flows and groups.
     pub(super) fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.flow_names().collect();
@@ -67,6 +74,7 @@ impl Resolver<'_> {
     pub(super) fn name_flows(&mut self, root: &Fields) -> Named {
         let ping = root.table("experiment").and_then(|e| e.bool("ping")).unwrap_or(true);
         let mut entries: Vec<(usize, String, Vec<String>, Option<String>)> = Vec::new();
+        let mut left_out = Vec::new();
         for (index, table) in root.tables("flow").iter().enumerate() {
             let Some(name) = table.text("name").map(str::to_owned) else { continue };
             let place = table.place_of("name");
@@ -87,6 +95,7 @@ impl Resolver<'_> {
                 continue;
             }
             if table.bool("enabled") == Some(false) {
+                left_out.push(name);
                 continue;
             }
             let count = table.count("count").unwrap_or(1);
@@ -103,7 +112,7 @@ impl Resolver<'_> {
             let place = root.tables("flow")[0].place.clone();
             self.says(&place, DiagnosticKind::Value, "every flow of this combination is left out");
         }
-        let mut named = Named { entries, ping, started: Vec::new() };
+        let mut named = Named { entries, ping, started: Vec::new(), left_out };
         for event in root.tables("event") {
             let started = event
                 .list("start")
@@ -115,12 +124,12 @@ impl Resolver<'_> {
         named
     }
 
-    /// The flows that a list of names stands for.
+    /// The flows that a list of names stands for; those that this combination leaves out are passed over.
     pub(super) fn members(&mut self, items: &[Item], named: &Named) -> Vec<String> {
         let mut flows = Vec::new();
         for item in items {
             let members = named.members(item.text());
-            if members.is_empty() {
+            if members.is_empty() && !named.is_left_out(item.text()) {
                 self.unknown(&item.place, "flow", item.text(), named.names());
             }
             for member in members {

@@ -225,6 +225,10 @@ impl Resolver<'_> {
             return;
         }
         let Some(kind) = self.element_kind(table, named, &hop.stack.clone()) else { return };
+        let for_nobody = |select: &Selector| matches!(select, Selector::Flows(f) if f.is_empty());
+        if matches!(&kind, Kind::Rewrite(rewrite) if for_nobody(&rewrite.select)) {
+            return;
+        }
         let enabled = table.bool("enabled").unwrap_or(true);
         let sides: &[Side] = match table.text("side") {
             Some("up") => &[Side::Up],
@@ -412,6 +416,9 @@ impl Resolver<'_> {
     pub(super) fn tunnels(&mut self, root: &Fields, named: &Named, hops: &mut [Hop]) {
         self.unique("tunnel", root.tables("tunnel"));
         for table in root.tables("tunnel") {
+            if table.bool("enabled") == Some(false) {
+                continue;
+            }
             let over = self.hops_of(table, root);
             let (Some(&first), Some(&last), Some(name)) =
                 (over.first(), over.last(), table.text("name").map(str::to_owned))
