@@ -16,7 +16,11 @@ _FLOWS_SHOWN: Final = 4
 class Column:
     """A column of the summary."""
 
+    key: str
+    """Its name where programs read it, unit included."""
     name: str
+    short: str
+    """Its name where there is little room."""
     unit: str
     metric: str
     """The metric's expression; ``{flow}`` and ``{queue}`` stand for a flow's name and the bottleneck's path."""
@@ -31,11 +35,6 @@ class Column:
         """Whether there is a value for each flow."""
         return "{flow}" in self.metric
 
-    @property
-    def heading(self) -> str:
-        """Name and unit in one line."""
-        return f"{self.name}, {self.unit}" if self.unit else self.name
-
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -48,15 +47,30 @@ class Value:
 
 
 COLUMNS: Final = (
-    Column("delivery rate", "Mbit/s", "delivery_rate({flow})", 1e-6, digits=2),
-    Column("Jain's index", "", "jain(delivery_rate)", digits=3, several=True),
-    Column("utilisation", "%", "utilisation({queue})", 100),
-    Column("RTT", "ms", "mean(rtt, {flow})", 1e3),
-    Column("queue delay", "ms", "mean(queue_delay, {queue})", 1e3),
-    Column("99 % of packets", "ms", "p99(sojourn, {queue})", 1e3),
-    Column("marks", "", "marks({queue})", digits=0),
-    Column("drops", "", "drops({queue})", digits=0),
+    Column("delivery_rate_mbps", "delivery rate", "rate", "Mbit/s", "delivery_rate({flow})", 1e-6, digits=2),
+    Column("jain", "Jain's index", "Jain", "", "jain(delivery_rate)", digits=3, several=True),
+    Column("utilisation_percent", "utilisation", "util.", "%", "utilisation({queue})", 100),
+    Column("rtt_ms", "RTT", "RTT", "ms", "mean(rtt, {flow})", 1e3),
+    Column("queue_delay_ms", "queue delay", "queue", "ms", "mean(queue_delay, {queue})", 1e3),
+    Column("queue_delay_p99_ms", "99 % of packets", "99 %", "ms", "p99(sojourn, {queue})", 1e3),
+    Column("marks", "marks", "marks", "", "marks({queue})", digits=0),
+    Column("drops", "drops", "drops", "", "drops({queue})", digits=0),
 )
+"""Of a cell: one row with everything."""
+
+FLOW_COLUMNS: Final = (
+    Column("delivery_rate_mbps", "delivery rate", "rate", "Mbit/s", "delivery_rate({flow})", 1e-6, digits=2),
+    Column("share", "share", "share", "", "share(delivery_rate, {flow})", digits=3, several=True),
+    Column("rtt_ms", "RTT", "RTT", "ms", "mean(rtt, {flow})", 1e3),
+    Column("packet_rtt_p99_ms", "99 % of packets", "99 %", "ms", "p99(packet_rtt, {flow})", 1e3),
+    Column("retransmits", "retransmits", "retrans.", "packets", "retransmits({flow})", digits=0),
+    Column("ce_percent", "CE marks", "CE", "%", "ce_fraction({flow})", 100, digits=3),
+)
+"""Of each flow of a run: one row a flow."""
+
+QUEUE_COLUMNS: Final = tuple(column for column in COLUMNS if "{queue}" in column.metric)
+"""Of the bottleneck."""
+
 _TABLES: Final = ("flows", "queues", "queue_signals", "histograms", "happenings")
 
 
@@ -66,21 +80,21 @@ def values_of(cell: Cell) -> list[Value]:
     return [_value(column, [run[index] for run in by_run]) for index, column in enumerate(COLUMNS)]
 
 
-def numbers_of(run: Run) -> list[list[float]]:
-    """Return a run's numbers in each of :data:`COLUMNS`: one, or one for each flow; in the column's unit."""
+def numbers_of(run: Run, columns: Sequence[Column] = COLUMNS) -> list[list[float]]:
+    """Return a run's numbers in each column: one, or one for each flow; in the column's unit."""
     queue = describe.bottleneck(run.scenario)
     flows = [flow["name"] for flow in describe.loads(run.scenario)]
     asked: list[list[str]] = []
-    for column in COLUMNS:
-        if ("{queue}" in column.metric and queue is None) or (column.several and len(flows) < 2):  # noqa: PLR2004
-            asked.append([])
-            continue
-        path = queue[0] if queue else ""
+    for column in columns:
         subjects = flows if column.each_flow else [""]
+        if ("{queue}" in column.metric and queue is None) or (column.several and len(flows) < 2):  # noqa: PLR2004
+            subjects = []
+        path = queue[0] if queue else ""
         asked.append([column.metric.format(flow=flow, queue=path) for flow in subjects])
     values = iter(run.measure([expression for own in asked for expression in own], _TABLES))
     return [
-        [next(values) * column.scale for _ in own] or [math.nan] for column, own in zip(COLUMNS, asked, strict=True)
+        [next(values) * column.scale for _ in own] or [math.nan] * (len(flows) if column.each_flow else 1)
+        for column, own in zip(columns, asked, strict=True)
     ]
 
 
@@ -88,12 +102,13 @@ def _value(column: Column, by_run: Sequence[Sequence[float]]) -> Value:
     by_flow = list(zip(*by_run, strict=True))
     shown = by_flow[:_FLOWS_SHOWN]
     more = f" … ({len(by_flow)})" if len(by_flow) > _FLOWS_SHOWN else ""
-    text = " / ".join(_number(math.fsum(own) / len(own), column.digits) for own in shown) + more
+    text = " / ".join(number(math.fsum(own) / len(own), column.digits) for own in shown) + more
     if len(by_run) == 1 or all(math.isnan(v) for own in by_flow for v in own):
         return Value(text, "")
-    ranges = (f"{_number(min(own), column.digits)}–{_number(max(own), column.digits)}" for own in shown)
+    ranges = (f"{number(min(own), column.digits)}–{number(max(own), column.digits)}" for own in shown)
     return Value(text, " / ".join(ranges))
 
 
-def _number(value: float, digits: int) -> str:
+def number(value: float, digits: int) -> str:
+    """Return a number as tables show it; a dash for none."""
     return "–" if math.isnan(value) else f"{value:.{digits}f}"

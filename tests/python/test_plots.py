@@ -19,7 +19,7 @@ def test_axes_end_at_round_numbers(value: float, ceiling: float) -> None:
 
 
 def test_a_line_in_the_terminal() -> None:
-    rows = [row.plain for row in chart([Line("a", [0, 1], [0, 4])], title="ms", columns=12, rows=3)]
+    rows = [row.plain for row in chart([Line("a", [0, 1], [0, 4])], title="ms", columns=12, rows=3, x_end=1)]
     assert rows == [
         "ms          ",
         "4 ┤      ⣀⠔⠊",
@@ -32,12 +32,12 @@ def test_a_line_in_the_terminal() -> None:
 
 def test_a_gap_in_the_data_is_a_gap_in_the_line() -> None:
     line = Line("a", [0, 1, 2, 3, 4], [1, 1, float("nan"), 1, 1])
-    top = chart([line], title="", columns=23, rows=2)[1].plain
+    top = chart([line], title="", columns=23, rows=2, x_end=4)[1].plain
     assert "   " in top.removeprefix("  1 ┤").strip()
 
 
 def test_charts_stand_side_by_side_and_lines_are_named() -> None:
-    one = chart([Line("a", [0, 1], [1, 2])], title="x", columns=20, rows=3)
+    one = chart([Line("a", [0, 1], [1, 2])], title="x", columns=20, rows=3, x_end=1)
     assert [len(row) for row in side_by_side(one, one)] == [43] * 6
     assert legend(["cubic", "reno"]).plain == "━━ cubic   ━━ reno   "
 

@@ -30,23 +30,25 @@ def test_a_row_worked_out_by_hand(tmp_path: Path, make_run: Make) -> None:
     cell = ours.match(row)
     assert cell is not None
     noise = Noise({(50.0, "fifo", "cc_share1-.5"): 0.02})
-    first, second = judge(row, cell, noise)
+    judged = judge(row, cell, noise)
+    first, second = judged.values
     # Of 23, 24, 25 the 2.5 % quantile lies a twentieth of the way from the first to the second.
     assert (first.low, first.ours, first.high) == pytest.approx((23.05, 24, 24.95))
     assert first.noise == pytest.approx(1.96 * 0.02 * 48 + 0.01 * 22)
     assert second.noise == pytest.approx(1.96 * 0.02 * 48 + 0.01 * 26)
     assert (first.bias, second.bias) == pytest.approx((2 / 48, -2 / 48))
-    assert first.seeds == 3
-    assert first.total_error == pytest.approx(0)
+    assert judged.seeds == 3
+    assert judged.total_error == pytest.approx(0)
     assert first.agrees
     assert second.agrees
-    assert not any(j.agrees for j in judge(row, cell, Noise()))
+    assert judged.agrees
+    assert not judge(row, cell, Noise()).agrees
 
-    everything, queue, sender = summarise([first, second])
+    everything, queue, sender = summarise([judged])
     assert (everything.by, queue.group, sender.group) == ("all", "fifo", "cubic")
     for summary in (everything, queue, sender):
-        assert (summary.rows, summary.coverage, summary.totals_within_1_percent) == (2, 1.0, 1.0)
-        assert summary.median_bias == pytest.approx(0.0)
+        assert (summary.rows, summary.coverage, summary.totals_within_1_percent) == (1, 1.0, 1.0)
+        assert summary.median_bias == pytest.approx(2 / 48)
         assert summary.median_abs_error == pytest.approx(2 / 48)
         assert summary.p90_abs_error == pytest.approx(2 / 48)
 
@@ -56,9 +58,20 @@ def test_a_total_that_is_off_does_not_agree_whatever_the_share(tmp_path: Path, m
     cell = cells(make_run, (20.0, 20.0)).match(row)
     assert cell is not None
     judged = judge(row, cell, Noise())
-    assert not any(j.agrees for j in judged)
-    assert judged[0].total_error == pytest.approx(-0.5)
-    assert summarise(judged)[0].totals_within_1_percent == 0.0
+    assert not judged.agrees
+    assert judged.total_error == pytest.approx(-0.5)
+    assert summarise([judged])[0].totals_within_1_percent == 0.0
+
+
+def test_a_sender_is_summarised_by_its_own_flows(tmp_path: Path, make_run: Make) -> None:
+    [row] = published(tmp_path, "s1,50,fq,fq_codel,cubic,20,20,reno,20,20,180,60")
+    cell = cells(make_run, (20.0, 30.0), ccs=("cubic", "reno")).match(row)
+    assert cell is not None
+    judged = judge(row, cell, Noise())
+    assert [value.agrees for value in judged.values] == [True, False]
+    found = {summary.group: summary for summary in summarise([judged])}
+    assert (found["all"].coverage, found["cubic"].coverage, found["reno"].coverage) == (0, 1, 0)
+    assert found["reno"].median_bias == pytest.approx(0.25)
 
 
 def test_flows_are_matched_in_either_order(tmp_path: Path, make_run: Make) -> None:
@@ -91,8 +104,7 @@ def test_runs_with_events_are_no_steady_cells(tmp_path: Path, make_run: Make) ->
     assert cells(make_run, (40.0,), **one, events=[step]).match(row) is None
     cell = cells(make_run, (40.0,), **one).match(row)
     assert cell is not None
-    [judged] = judge(row, cell, Noise())
-    assert judged.agrees
+    assert judge(row, cell, Noise()).agrees
 
 
 def test_the_published_noise_is_pooled_over_its_lines(tmp_path: Path) -> None:

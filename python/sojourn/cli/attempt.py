@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import polars as pl
 from rich.text import Text
 
-from sojourn import _core, campaign, cells, describe
+from sojourn import _core, campaign, describe
 from sojourn.cli.screen import out, print_json
-from sojourn.cli.tables import summary_table
+from sojourn.cli.tables import flow_table, queue_table
 from sojourn.experiment import parse
 from sojourn.plots import terminal
 from sojourn.plots.terminal import Line
 from sojourn.report.series import binned_flows
 from sojourn.run import Run
-from sojourn.summary import COLUMNS, numbers_of
+from sojourn.summary import FLOW_COLUMNS, QUEUE_COLUMNS, Column, numbers_of
 
 _WIDEST = 120
 _ROWS = 10
@@ -41,15 +41,25 @@ def attempt(
         print_json(_as_json(run))
         return
     console = out()
-    console.print(summary_table(cells.group([run])))
+    console.print(flow_table(run))
+    console.print(queue_table(run))
     for row in _plots(run, min(console.width, _WIDEST)):
         console.print(row, no_wrap=True, overflow="crop")
 
 
 def _as_json(run: Run) -> dict[str, object]:
-    numbers = {column.heading: own for column, own in zip(COLUMNS, numbers_of(run), strict=True)}
-    flows = [flow["name"] for flow in describe.loads(run.scenario)]
-    return {"flows": flows, "summary": numbers, "scenario": run.scenario}
+    """Return the tables with keys that name their units, and the whole scenario."""
+    by_flow = zip(*numbers_of(run, FLOW_COLUMNS), strict=True)
+    flows = [
+        {"flow": flow["name"], **_named(FLOW_COLUMNS, numbers)}
+        for flow, numbers in zip(describe.loads(run.scenario), by_flow, strict=True)
+    ]
+    queue = _named(QUEUE_COLUMNS, [own[0] for own in numbers_of(run, QUEUE_COLUMNS)])
+    return {"flows": flows, "queue": queue, "scenario": run.scenario}
+
+
+def _named(columns: Sequence[Column], numbers: Sequence[float]) -> dict[str, float]:
+    return {column.key: value for column, value in zip(columns, numbers, strict=True)}
 
 
 def _plots(run: Run, width: int) -> list[Text]:
@@ -59,8 +69,9 @@ def _plots(run: Run, width: int) -> list[Text]:
     rates, rtts = (_lines(table, names, column) for column in ("rate", "rtt"))
     wide = width >= 90  # noqa: PLR2004 - two charts of 40 columns and a gap
     columns = (width - 3) // 2 if wide else width
-    left = terminal.chart(rates, title="delivery rate, Mbit/s", columns=columns, rows=_ROWS)
-    right = terminal.chart(rtts, title="RTT, ms", columns=columns, rows=_ROWS)
+    seconds = describe.seconds(run.scenario)
+    left = terminal.chart(rates, title="delivery rate, Mbit/s", columns=columns, rows=_ROWS, x_end=seconds)
+    right = terminal.chart(rtts, title="RTT, ms", columns=columns, rows=_ROWS, x_end=seconds)
     drawn = terminal.side_by_side(left, right) if wide else [*left, Text(), *right]
     return [*drawn, Text(), terminal.legend(names)]
 

@@ -1,17 +1,19 @@
 """What goes to the terminal: results to standard output, everything else to standard error."""
 
 import sys
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.text import Text
 
 from sojourn.errors import Interrupted, SojournError
 
+_LONG: Final = 200
+
 
 def out() -> Console:
-    """Return the console for results."""
-    return Console(highlight=False)
+    """Return the console for results; where it is no terminal, lines are as long as they need to be."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else _LONG)
 
 
 def err() -> Console:

@@ -29,49 +29,54 @@ def validate(path: Path, against: Path, *, noise: Path | None, as_json: bool) ->
         if cell is None:
             not_run.append(row)
         else:
-            judged += judge(row, cell, known)
+            judged.append(judge(row, cell, known))
     summaries = summarise(judged)
     if as_json:
-        rows_json = [*map(_judged_json, judged), *(entry for row in not_run for entry in _not_run_json(row))]
+        rows_json = [*map(_judged_json, judged), *map(_not_run_json, not_run)]
         print_json({"summary": [asdict(summary) for summary in summaries], "rows": rows_json})
     else:
         _show(summaries, judged, not_run)
 
 
-def _row_json(row: Row, flow: int) -> dict[str, Any]:
-    sender = row.senders[flow]
-    rivals = [str(other) for index, other in enumerate(row.senders) if index != flow]
+def _row_json(row: Row, verdict: str) -> dict[str, Any]:
     return {
         "line": row.line,
         "scenario": row.scenario,
         "rate_mbit": row.rate_mbit,
         "queue": row.queue,
-        "flow": flow + 1,
-        "sender": sender.cc,
-        "rtt_ms": sender.rtt_ms,
-        "rivals": rivals,
-        "published_mbps": row.rates_mbps[flow],
+        "verdict": verdict,
     }
 
 
 def _judged_json(judged: Judged) -> dict[str, Any]:
     return {
-        **_row_json(judged.row, judged.flow),
-        "ours_mbps": judged.ours,
-        "low_mbps": judged.low,
-        "high_mbps": judged.high,
-        "noise_mbps": judged.noise,
-        "noise_known": judged.noise_known,
+        **_row_json(judged.row, "agrees" if judged.agrees else "differs"),
         "agrees": judged.agrees,
-        "bias": judged.bias,
-        "total_error": judged.total_error,
         "seeds": judged.seeds,
-        "verdict": "agrees" if judged.agrees else "differs",
+        "noise_known": judged.noise_known,
+        "total_error": judged.total_error,
+        "flows": [
+            {
+                "sender": str(value.sender),
+                "published_mbps": value.published,
+                "ours_mbps": value.ours,
+                "low_mbps": value.low,
+                "high_mbps": value.high,
+                "noise_mbps": value.noise,
+                "agrees": value.agrees,
+                "bias": value.bias,
+            }
+            for value in judged.values
+        ],
     }
 
 
-def _not_run_json(row: Row) -> list[dict[str, Any]]:
-    return [{**_row_json(row, flow), "verdict": "not run"} for flow in range(len(row.senders))]
+def _not_run_json(row: Row) -> dict[str, Any]:
+    flows = [
+        {"sender": str(sender), "published_mbps": rate}
+        for sender, rate in zip(row.senders, row.rates_mbps, strict=True)
+    ]
+    return {**_row_json(row, "not run"), "agrees": None, "seeds": 0, "flows": flows}
 
 
 def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Sequence[Row]) -> None:
@@ -80,17 +85,18 @@ def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Seque
         console.print(_values_table(judged))
         console.print(_summary_table(summaries))
         console.print(
-            "Errors are ours less published, in percent of the row's published total. A value agrees when it lies in\n"
-            "our central 95 % range, widened by the published replicate noise and 1 % for the metric itself."
+            "A row agrees when each flow's published rate lies in our central 95 % range, widened by the published\n"
+            "replicate noise and 1 % for the metric itself. Errors are ours less published, of a row's first flow,\n"
+            "in percent of its published total."
         )
     few = sum(j.seeds < ENOUGH_SEEDS for j in judged)
     if few:
-        console.print(f"\n{few} of these values have fewer than {ENOUGH_SEEDS} seeds: too few for a verdict.")
-    unknown = sum(len(j.row.senders) > 1 and not j.noise_known for j in judged)
+        console.print(f"\n{few} of these rows have fewer than {ENOUGH_SEEDS} seeds: too few for a verdict.")
+    unknown = sum(len(j.values) > 1 and not j.noise_known for j in judged)
     if unknown:
-        console.print(f"\nThe replicate noise of {unknown} values is not known; their ranges are not widened by it.")
+        console.print(f"\nThe replicate noise of {unknown} rows is not known; their ranges are not widened by it.")
     if not_run:
-        rows = len({j.row.line for j in judged}) + len(not_run)
+        rows = len(judged) + len(not_run)
         console.print(f"\nnot run: {len(not_run)} of {rows} published rows")
         for row in not_run:
             console.print(Text(f"  line {row.line}: {row}"))
@@ -101,23 +107,24 @@ def _values_table(judged: Sequence[Judged]) -> Table:
     for heading in ("sender", "published\nMbit/s", "ours\nMbit/s", "range, widened", "seeds", ""):
         table.add_column(heading, justify="right", no_wrap=True)
     for j in judged:
-        first = j.flow == 0
-        table.add_row(
-            str(j.row.line) if first else "",
-            Text(str(j.row) if first else ""),
-            str(j.sender),
-            f"{j.published:.2f}",
-            f"{j.ours:.2f}",
-            f"{j.low - j.noise:.2f} – {j.high + j.noise:.2f}",
-            str(j.seeds),
-            "agrees" if j.agrees else Text("differs", style="yellow"),
-        )
+        for value in j.values:
+            first = value is j.values[0]
+            table.add_row(
+                str(j.row.line) if first else "",
+                Text(f"{j.row.rate_mbit:g} Mbit/s, {j.row.queue}" if first else ""),
+                str(value.sender),
+                f"{value.published:.2f}",
+                f"{value.ours:.2f}",
+                f"{value.low - value.noise:.2f} – {value.high + value.noise:.2f}",
+                str(j.seeds) if first else "",
+                "agrees" if value.agrees else Text("differs", style="yellow"),
+            )
     return table
 
 
 def _summary_table(summaries: Sequence[Summary]) -> Table:
     table = _table("group")
-    headings = ("values", "coverage", "median\nbias", "median\nerror", "90 %\nerror", "totals\nwithin 1 %")
+    headings = ("rows", "coverage", "median\nbias", "median\nerror", "90 %\nerror", "totals\nwithin 1 %")
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for s in summaries:

@@ -53,7 +53,7 @@ class Canvas:
         return text
 
 
-def chart(lines: Sequence[Line], *, title: str, columns: int, rows: int, x_unit: str = "s") -> list[Text]:
+def chart(lines: Sequence[Line], *, title: str, columns: int, rows: int, x_end: float) -> list[Text]:
     """Draw the lines over one another on axes that begin at zero.
 
     Args:
@@ -61,13 +61,12 @@ def chart(lines: Sequence[Line], *, title: str, columns: int, rows: int, x_unit:
         title: shown above, with the unit of the y axis.
         columns: width in characters, labels included.
         rows: height of the plot in characters, title and x axis not included.
-        x_unit: shown behind the last number of the x axis.
+        x_end: the end of the x axis, s.
 
     Returns:
         Rows of text, all of the same width.
     """
     top = nice_ceiling(max((y for line in lines for y in line.y if math.isfinite(y)), default=1.0))
-    right = max((x for line in lines for x in line.x), default=1.0) or 1.0
     labels = {0: f"{top:g}", rows - 1: "0"}
     if rows % 2 == 0:
         labels[rows // 2] = f"{top / 2:g}"
@@ -81,14 +80,14 @@ def chart(lines: Sequence[Line], *, title: str, columns: int, rows: int, x_unit:
             if not math.isfinite(y):
                 before = None
                 continue
-            here = (round(x / right * (2 * width - 1)), round(y / top * (4 * rows - 1)))
+            here = (round(x / x_end * (2 * width - 1)), round(y / top * (4 * rows - 1)))
             canvas.stroke(*(before or here), *here, colour)
             before = here
     drawn = [Text(title.ljust(margin + 2 + width)[: margin + 2 + width], style="bold")]
     for index in range(rows):
         label = labels.get(index, "")
         drawn.append(Text(f"{label:>{margin}} {'┤' if label else '│'}") + canvas.row(index))
-    end = f"{right:g} {x_unit}"
+    end = f"{x_end:g} s"
     drawn.append(Text(f"{'':{margin}} └{'─' * width}"))
     drawn.append(Text(f"{'':{margin}}  0{end:>{width - 1}}"))
     return drawn

@@ -3,7 +3,7 @@
 import json
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sojourn import _core
@@ -20,13 +20,11 @@ _METRIC_NOISE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """The published delivery rate of one flow of a row, beside ours. Rates are Mbit/s."""
+class Value:
+    """The published delivery rate of one flow beside ours, Mbit/s."""
 
-    row: Row
-    flow: int
-    """Which of the row's flows, from 0."""
-    seeds: int
+    sender: Sender
+    published: float
     ours: float
     """The median over our seeds."""
     low: float
@@ -34,45 +32,50 @@ class Judged:
     high: float
     noise: float
     """By which the range is widened on both sides."""
-    noise_known: bool
-    """Whether the replicate noise of such a row is known; if not, only the metric's own is taken."""
     agrees: bool
     bias: float
     """Ours less published, as a fraction of the row's published total."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A published row beside our runs of it."""
+
+    row: Row
+    values: Sequence[Value]
+    """One a flow."""
+    seeds: int
+    noise_known: bool
+    """Whether the replicate noise of such a row is known; if not, only the metric's own is taken."""
     total_error: float
     """Our median total less the published one, as a fraction of it."""
 
     @property
-    def sender(self) -> Sender:
-        """What the flow sends by."""
-        return self.row.senders[self.flow]
-
-    @property
-    def published(self) -> float:
-        """The published value."""
-        return self.row.rates_mbps[self.flow]
+    def agrees(self) -> bool:
+        """Whether the row agrees: every value of it."""
+        return all(value.agrees for value in self.values)
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A group of judged values. Errors are fractions of the published total of their rows."""
+    """A group of published rows. Errors are fractions of the published total of each row."""
 
     by: str
     """``all``, ``queue`` or ``sender``."""
     group: str
     rows: int
-    """How many values: one a row and flow."""
     coverage: float
-    """The share of them that agree."""
+    """The share of the rows that agree."""
     median_bias: float
+    """Of each row's first flow; in a sender's group, of its first flow."""
     median_abs_error: float
     p90_abs_error: float
     totals_within_1_percent: float
-    """The share of them in whose row our total is within 1 % of the published one."""
+    """The share of the rows whose total is within 1 % of the published one."""
 
 
-def judge(row: Row, cell: Cell, noise: Noise) -> list[Judged]:
-    """Hold each flow of a published row against our runs of it.
+def judge(row: Row, cell: Cell, noise: Noise) -> Judged:
+    """Hold a published row against our runs of it.
 
     Values are compared as fractions of the row's published total, the unit in which the replicate noise is known.
 
@@ -84,48 +87,42 @@ def judge(row: Row, cell: Cell, noise: Noise) -> list[Judged]:
     runs = cell.rates_mbps(row.window_s)
     deviation = noise.share(row) if len(row.senders) > 1 else None
     total = row.total_mbps
-    total_error = statistics.median(sum(run) for run in runs) / total - 1
-    judged = []
+    values = []
     for flow, published in enumerate(row.rates_mbps):
-        value = published / total
-        widening = _NORMAL_95 * (deviation or 0.0) + _METRIC_NOISE * value
-        found = json.loads(_core.agreement(value, widening, [run[flow] / total for run in runs]))
-        judged.append(
-            Judged(
-                row=row,
-                flow=flow,
-                seeds=len(runs),
+        fraction = published / total
+        widening = _NORMAL_95 * (deviation or 0.0) + _METRIC_NOISE * fraction
+        found = json.loads(_core.agreement(fraction, widening, [run[flow] / total for run in runs]))
+        values.append(
+            Value(
+                sender=row.senders[flow],
+                published=published,
                 ours=found["ours"] * total,
                 low=found["low"] * total,
                 high=found["high"] * total,
                 noise=widening * total,
-                noise_known=deviation is not None,
                 agrees=found["agrees"],
                 bias=found["bias"],
-                total_error=total_error,
             )
         )
-    return judged
+    total_error = statistics.median(sum(run) for run in runs) / total - 1
+    return Judged(row, values, len(runs), noise_known=deviation is not None, total_error=total_error)
 
 
 def summarise(judged: Sequence[Judged]) -> list[Summary]:
-    """Summarise all values, those of each queue, and those of each sender."""
-    queues = sorted({j.row.queue for j in judged})
-    senders = sorted({str(j.sender.cc) for j in judged})
-    return [
-        *_summaries("all", {"all": judged}),
-        *_summaries("queue", {queue: [j for j in judged if j.row.queue == queue] for queue in queues}),
-        *_summaries("sender", {cc: [j for j in judged if j.sender.cc == cc] for cc in senders}),
-    ]
+    """Summarise all rows, those of each queue, and those in which each sender takes part."""
+    groups: dict[tuple[str, str], list[Judged]] = {("all", "all"): list(judged)} if judged else {}
+    for queue in sorted({j.row.queue for j in judged}):
+        groups["queue", queue] = [j for j in judged if j.row.queue == queue]
+    for cc in sorted({value.sender.cc for j in judged for value in j.values}):
+        groups["sender", cc] = [_of_sender(j, cc) for j in judged if any(v.sender.cc == cc for v in j.values)]
+    return [_summary(by, group, members) for (by, group), members in groups.items()]
 
 
-def _summaries(by: str, groups: dict[str, Sequence[Judged]]) -> list[Summary]:
-    rows = [(group, j.agrees, j.bias) for group, members in groups.items() for j in members]
-    return [
-        Summary(by=by, totals_within_1_percent=_close_totals(groups[found["group"]]), **found)
-        for found in json.loads(_core.summarise(rows))
-    ]
+def _of_sender(judged: Judged, cc: str) -> Judged:
+    return replace(judged, values=[value for value in judged.values if value.sender.cc == cc])
 
 
-def _close_totals(judged: Sequence[Judged]) -> float:
-    return sum(abs(j.total_error) <= 0.01 for j in judged) / len(judged)  # noqa: PLR2004 - 1 %, as it is called
+def _summary(by: str, group: str, judged: Sequence[Judged]) -> Summary:
+    [found] = json.loads(_core.summarise([(group, j.agrees, j.values[0].bias) for j in judged]))
+    close = sum(abs(j.total_error) <= 0.01 for j in judged) / len(judged)  # noqa: PLR2004 - 1 %, as it is called
+    return Summary(by=by, totals_within_1_percent=close, **found)
