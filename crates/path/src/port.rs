@@ -4,7 +4,7 @@
 //! go has gone), and a line that holds a packet for as long as its bits take.
 
 use crate::{Ledger, Sojourns, Traveller};
-use sojourn_qdisc::{Any, Backlog, Context, Dequeued, Qdisc, TcError};
+use sojourn_qdisc::{Any, Backlog, Context, Dequeued, Qdisc, TcError, Telemetry, Why};
 use sojourn_units::{Random, Rate, Serializer, Time};
 
 /// What takes packets from a discipline.
@@ -207,15 +207,20 @@ impl<P: Traveller> Port<P> {
         Ok(())
     }
 
-    /// Replaces shaper, device and discipline together: what was held, but for a packet on the line, is dropped.
+    /// Replaces shaper, device and discipline together: what was held is dropped. A packet on the line goes on
+    /// if there still is a line; else it is cut off.
     pub fn replace_all(&mut self, now: Time, discipline: Any<P>, device: Device<P>) {
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
         self.discipline.replace(now, discipline, &mut cx);
-        self.device = match (device, &mut self.device) {
-            (Device::Line { line, .. }, Device::Line { sending, .. }) => {
-                Device::Line { line, sending: sending.take() }
-            }
-            (device, _) => device,
+        let on_line = match &mut self.device {
+            Device::Line { sending, .. } => sending.take(),
+            Device::Instant => None,
         };
+        self.device = device;
+        match (&mut self.device, on_line) {
+            (Device::Line { sending, .. }, on_line) => *sending = on_line,
+            (Device::Instant, Some((_, packet))) => self.ledger.dropped(now, packet, Why::Flushed),
+            (Device::Instant, None) => {}
+        }
     }
 }

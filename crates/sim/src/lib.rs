@@ -59,6 +59,8 @@ impl Engine for Sim {
 
     fn refuse(&self, scenario: &Scenario) -> Vec<Refusal> {
         let mut refusals = self.capabilities().refuse(scenario);
+        // A host's own queue is no discipline on the path: what the simulator has of it is said below.
+        refusals.retain(|r| !(r.place.starts_with("flow ") && r.feature.starts_with("qdisc ")));
         let mut refuse = |feature: &str, place: String, help: &str| {
             refusals.push(Refusal {
                 feature: feature.to_owned(),
@@ -84,9 +86,10 @@ impl Engine for Sim {
             if tcp.codepoint.is_some() {
                 refuse("codepoint", place(), "");
             }
-            let host = tcp.host_qdisc.as_deref().and_then(|q| q.split_whitespace().next());
-            if host.is_some_and(|q| q != "fq") {
-                refuse("host qdisc other than fq", place(), "use host_qdisc = \"fq\", or none");
+            if let Some(host) = &tcp.host_qdisc
+                && host.trim() != "fq"
+            {
+                refuse(&format!("host qdisc {host}"), place(), "use host_qdisc = \"fq\", or none");
             }
         }
         for event in &scenario.events {

@@ -350,7 +350,7 @@ fn totals(scenario: &Scenario, flows: &[FlowRun], stations: &[Station]) -> Table
                 let link = if *link == 0 { String::new() } else { format!("/{link}") };
                 format!("{element}{link}{whose}")
             }
-            Role::Nic => continue,
+            Role::Nic { name } => name.clone(),
         };
         let ledger = station.port.ledger();
         let mut add = |name: &str, value: f64| {

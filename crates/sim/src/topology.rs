@@ -30,8 +30,11 @@ pub(crate) enum Role {
         /// The element's path.
         element: String,
     },
-    /// Where packets of a host wait for its jitter.
-    Nic,
+    /// Where packets of hosts wait for their jitter.
+    Nic {
+        /// Whose: `host.data.STACK` or `host.ack.STACK`.
+        name: String,
+    },
 }
 
 /// A port with its role.
@@ -135,6 +138,13 @@ impl Topology {
             let routes = (builder.route(flow, &there, "data")?, builder.route(flow, &back, "ack")?);
             builder.topology.of_flow.push(routes);
         }
+        // Hosts hand packets in some microseconds ahead of their time. Where others pass through, those may
+        // leave before them.
+        let Topology { stations, routes, .. } = &mut builder.topology;
+        for &entry in routes.iter().filter_map(|r| r.first()) {
+            let passed = routes.iter().any(|r| r.iter().skip(1).any(|&port| port == entry));
+            stations[usize::from(entry)].reorders |= passed;
+        }
         Ok(builder.topology)
     }
 
@@ -170,14 +180,16 @@ impl Builder<'_> {
         way: &str,
     ) -> Result<u16, Unbuildable> {
         let mut ports = Vec::new();
-        if !matches!(elements.first(), Some((_, _, e)) if matches!(e.kind, Kind::Netem(_))) {
-            let words = "limit 1000000";
-            ports.push(self.netem(
-                &format!("nic/{way}/{}", flow.stack),
-                words,
-                Role::Nic,
-                &flow.stack,
-            )?);
+        // What packets stop at; the rest is switched off, or has no links.
+        let acting = |(_, _, e): &&(&str, Side, &Element)| match &e.kind {
+            Kind::Netem(netem) => e.enabled && !netem.chain.is_empty(),
+            _ => true,
+        };
+        let mut elements = elements.iter().filter(acting).peekable();
+        if !matches!(elements.peek(), Some((_, _, e)) if matches!(e.kind, Kind::Netem(_))) {
+            let role = Role::Nic { name: format!("host.{way}.{}", flow.stack) };
+            let key = format!("nic/{way}/{}", flow.stack);
+            ports.push(self.netem(&key, "limit 1000000", role, &flow.stack)?);
         }
         for (hop, side, element) in elements {
             let path = format!("{hop}.{side}.{}", element.name);

@@ -2,7 +2,7 @@
 
 use sojourn_scenario::engine::{Engine, RunError};
 use sojourn_scenario::model::{
-    At, Ping, Queue, Scenario, Shaper, Side, Tcp, Traffic, Udp, {Action, Event, Kind, When},
+    Action, At, Event, Kind, Ping, Queue, Scenario, Shaper, Side, Tcp, Traffic, Udp, When,
 };
 use sojourn_scenario::results::{Column, Run, Table};
 use sojourn_sim::Sim;

@@ -1,0 +1,470 @@
+//! Random scenarios: whatever the simulator says it can run, within reason.
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use sojourn_qdisc::disciplines;
+use sojourn_scenario::model::{
+    Action, At, Direction, EcnMode, Edge, Element, Event, Flow, FlowDelay, Gauge, Hop, Kind, Netem,
+    Order, Origin, Ping, Queue, ReceiveWindow, Reference, Scenario, Shaper, Start, Tcp, Traffic,
+    Udp, When,
+};
+use sojourn_sim::stacks::STACKS;
+use sojourn_units::{Dscp, Ecn, Rate, Span};
+
+/// Words for a discipline with options that someone might write; with `changing`, none of those that only go
+/// at creation. A discipline that is added to the list must be given words here.
+fn words_of(name: &'static str, changing: bool) -> BoxedStrategy<String> {
+    let us = |least: u64, most: u64| (least..most).prop_map(|n| format!("{n}us"));
+    let put = |name: &'static str, values: BoxedStrategy<String>| {
+        option::of(values).prop_map(move |v| v.map_or(String::new(), |v| format!(" {name} {v}")))
+    };
+    let number = |least: u64, most: u64| (least..most).prop_map(|n| n.to_string()).boxed();
+    let any_of = |words: &'static [&'static str]| select(words).prop_map(str::to_owned);
+    match name {
+        "pfifo" => put("limit", number(1, 1500)).prop_map(|o| format!("pfifo{o}")).boxed(),
+        "bfifo" => put("limit", number(1514, 2_000_000)).prop_map(|o| format!("bfifo{o}")).boxed(),
+        "codel" => (
+            put("limit", number(2, 2000)),
+            put("target", us(0, 20_000).boxed()),
+            put("interval", us(100, 200_000).boxed()),
+            put("ce_threshold", us(0, 20_000).boxed()),
+            any_of(&["", " ecn", " noecn"]),
+        )
+            .prop_map(|(a, b, c, d, e)| format!("codel{a}{b}{c}{d}{e}"))
+            .boxed(),
+        "fq_codel" => {
+            let flows = if changing { Just(String::new()).boxed() } else { flows_option() };
+            (
+                put("limit", number(2, 11_000)),
+                flows,
+                put("quantum", number(256, 9000)),
+                put("target", us(0, 20_000).boxed()),
+                put("interval", us(100, 200_000).boxed()),
+                put("ce_threshold", us(0, 20_000).boxed()),
+                put("memory_limit", number(10_000, 40_000_000)),
+                put("drop_batch", number(1, 100)),
+                any_of(&["", " ecn", " noecn"]),
+            )
+                .prop_map(|(a, b, c, d, e, f, g, h, i)| {
+                    format!("fq_codel{a}{b}{c}{d}{e}{f}{g}{h}{i}")
+                })
+                .boxed()
+        }
+        "pie" => (
+            put("limit", number(2, 2000)),
+            put("target", us(0, 30_000).boxed()),
+            put("tupdate", us(1000, 40_000).boxed()),
+            put("alpha", number(0, 33)),
+            put("beta", number(0, 33)),
+            any_of(&["", " ecn", " noecn"]),
+            any_of(&["", " bytemode"]),
+        )
+            .prop_map(|(a, b, c, d, e, f, g)| format!("pie{a}{b}{c}{d}{e}{f}{g}"))
+            .boxed(),
+        "netem" => (
+            put("limit", number(2, 5000)),
+            put("delay", delay_words()),
+            put("loss", any_of(&["0.1%", "3%", "random 10% 50%"]).boxed()),
+            any_of(&["", " ecn"]),
+        )
+            .prop_map(|(a, b, c, d)| format!("netem{a}{b}{c}{d}"))
+            .boxed(),
+        "htb" => (1_u64..200, words_of("codel", false))
+            .prop_map(|(mbit, child)| format!("htb rate {mbit}mbit {child}"))
+            .boxed(),
+        name => panic!("say here how to try {name}"),
+    }
+}
+
+fn flows_option() -> BoxedStrategy<String> {
+    select(&["", " flows 1", " flows 2", " flows 16"][..]).prop_map(str::to_owned).boxed()
+}
+
+fn delay_words() -> BoxedStrategy<String> {
+    let jitter = option::of((0_u64..5000, option::of(0_u64..=100)));
+    (0_u64..30_000, jitter)
+        .prop_map(|(us, jitter)| match jitter {
+            None => format!("{us}us"),
+            Some((jitter, None)) => format!("{us}us {jitter}us"),
+            Some((jitter, Some(rho))) => format!("{us}us {jitter}us {rho}%"),
+        })
+        .boxed()
+}
+
+/// The disciplines that go under a shaper, and are the same before and after a change.
+fn families() -> Vec<&'static str> {
+    disciplines().iter().map(|d| d.name).filter(|&name| name != "htb").collect()
+}
+
+/// Words of every family, so that whichever is there can be changed.
+type Words = Vec<String>;
+
+fn words(changing: bool) -> BoxedStrategy<Words> {
+    families().into_iter().map(|f| words_of(f, changing)).collect::<Vec<_>>().boxed()
+}
+
+fn rate() -> BoxedStrategy<Rate> {
+    let kbit = prop_oneof![1_000_u64..20_000, 1_000_u64..200_000];
+    kbit.prop_map(|k| Rate::from_bits_per_sec(k * 1000)).boxed()
+}
+
+fn shaper() -> BoxedStrategy<Shaper> {
+    prop_oneof![
+        5 => (rate(), option::weighted(0.2, rate()), option::weighted(0.2, 1600_u64..60_000))
+            .prop_map(|(rate, ceil, burst)| Shaper::Htb { rate, ceil, burst }),
+        3 => rate().prop_map(|rate| Shaper::Line { rate }),
+    ]
+    .boxed()
+}
+
+#[derive(Clone, Debug)]
+struct HopDraw {
+    one_way: Span,
+    /// The words of the delay behind its time.
+    more: &'static str,
+    /// Whether the queue stands alone, without a delay before it.
+    bare: bool,
+    shapers: [Shaper; 2],
+    family: Index,
+    words: [Words; 2],
+    own_htb: Option<String>,
+    own_delays: Vec<Option<u64>>,
+    stack: Index,
+}
+
+fn hop() -> BoxedStrategy<HopDraw> {
+    let more =
+        select(&["limit 100000", "limit 100000", "limit 100000", "1ms limit 1000", "loss 1%"][..]);
+    (
+        50_u64..150_000,
+        more,
+        proptest::bool::weighted(0.15),
+        [shaper(), shaper()],
+        any::<Index>(),
+        [words(false), words(false)],
+        option::weighted(0.1, words_of("htb", false)),
+        vec(option::weighted(0.3, 50_u64..150_000), 6),
+        any::<Index>(),
+    )
+        .prop_map(|(us, more, bare, shapers, family, words, own_htb, own_delays, stack)| HopDraw {
+            one_way: Span::from_micros(us),
+            more,
+            bare,
+            shapers,
+            family,
+            words,
+            own_htb,
+            own_delays,
+            stack,
+        })
+        .boxed()
+}
+
+fn tcp() -> BoxedStrategy<Traffic> {
+    (
+        select(&["cubic", "reno"][..]),
+        select(&[EcnMode::Default, EcnMode::Off, EcnMode::Rfc3168][..]),
+        option::weighted(0.4, 1_u64..2_000_000),
+        option::weighted(0.1, (1_u64..50).prop_map(Rate::from_mbit)),
+        option::weighted(0.2, 1_u32..100),
+        option::weighted(0.2, (3_000_u64..1_000_000).prop_map(ReceiveWindow::Fixed)),
+        proptest::bool::weighted(0.2),
+        proptest::bool::weighted(0.2),
+    )
+        .prop_map(|(cc, ecn, bytes, pacing_cap, initial_window, window, offload, fq)| {
+            Traffic::Tcp(Tcp {
+                cc: cc.to_owned(),
+                ecn,
+                codepoint: None,
+                bytes,
+                pacing_cap,
+                app_rate: None,
+                initial_window,
+                receive_window: window.unwrap_or_default(),
+                offload,
+                host_qdisc: fq.then(|| "fq".to_owned()),
+                unresponsive_to_ce: false,
+            })
+        })
+        .boxed()
+}
+
+fn traffic() -> BoxedStrategy<Traffic> {
+    let ecn = || select(&[Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][..]);
+    prop_oneof![
+        6 => tcp(),
+        1 => (100_u64..30_000, 18_u32..1472, ecn()).prop_map(|(kbit, payload, ecn)| {
+            Traffic::Udp(Udp { rate: Rate::from_bits_per_sec(kbit * 1000), payload, ecn })
+        }),
+        1 => (5_u64..300, 28_u32..1500, ecn()).prop_map(|(ms, size, ecn)| {
+            Traffic::Ping(Ping { interval: Span::from_millis(ms), size, ecn })
+        }),
+    ]
+    .boxed()
+}
+
+#[derive(Clone, Debug)]
+struct FlowDraw {
+    traffic: Traffic,
+    up: bool,
+    path: Index,
+    stack: Index,
+    start_ms: u64,
+    stop_ms: Option<u64>,
+    waits: bool,
+}
+
+fn flow() -> BoxedStrategy<FlowDraw> {
+    (
+        traffic(),
+        proptest::bool::weighted(0.3),
+        any::<Index>(),
+        any::<Index>(),
+        prop_oneof![2 => Just(0), 1 => 0_u64..1500],
+        option::weighted(0.3, 0_u64..3000),
+        proptest::bool::weighted(0.1),
+    )
+        .prop_map(|(traffic, up, path, stack, start_ms, stop_ms, waits)| FlowDraw {
+            traffic,
+            up,
+            path,
+            stack,
+            start_ms,
+            stop_ms,
+            waits,
+        })
+        .boxed()
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    Rate(Rate),
+    Change(Words),
+    Replace(Words, Index, Option<Shaper>),
+    Delay(u64),
+    Netem(String),
+    Start(Index),
+    Stop(Index),
+}
+
+#[derive(Clone, Debug)]
+struct EventDraw {
+    ms: u64,
+    when: u8,
+    hop: Index,
+    up: bool,
+    what: What,
+}
+
+fn event() -> BoxedStrategy<EventDraw> {
+    let what = prop_oneof![
+        3 => rate().prop_map(What::Rate),
+        2 => words(true).prop_map(What::Change),
+        2 => (words(false), any::<Index>(), option::weighted(0.4, shaper()))
+            .prop_map(|(words, family, shaper)| What::Replace(words, family, shaper)),
+        2 => (50_u64..100_000).prop_map(What::Delay),
+        1 => delay_words().prop_map(|d| What::Netem(format!("delay {d} limit 5000"))),
+        1 => any::<Index>().prop_map(What::Start),
+        1 => any::<Index>().prop_map(What::Stop),
+    ];
+    (1_u64..2500, 0_u8..6, any::<Index>(), any::<bool>(), what)
+        .prop_map(|(ms, when, hop, up, what)| EventDraw { ms, when, hop, up, what })
+        .boxed()
+}
+
+/// A scenario that prints on one line.
+#[derive(Clone)]
+pub(crate) struct Drawn(pub(crate) Scenario);
+
+impl std::fmt::Debug for Drawn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:?}", self.0)
+    }
+}
+
+/// Any scenario.
+pub(crate) fn scenario() -> BoxedStrategy<Drawn> {
+    (
+        vec(hop(), 1..=2),
+        vec(flow(), 1..=6),
+        vec(event(), 0..=3),
+        any::<u64>(),
+        1_u64..=4,
+        select(&[7_u64, 50, 130][..]),
+        select(&[0_u64, 0, 310][..]),
+    )
+        .prop_map(|(hops, flows, events, seed, seconds, step, lead)| {
+            let length = Span::from_secs(seconds).min(affordable(&hops));
+            let spans = [length, Span::from_millis(step), Span::from_millis(lead)];
+            Drawn(build(&hops, &flows, events, seed, spans))
+        })
+        .boxed()
+}
+
+/// Fast links run for a shorter time: some twenty thousand packets each way at most.
+fn affordable(hops: &[HopDraw]) -> Span {
+    let fastest = hops.iter().flat_map(|h| h.shapers).map(capacity).max().expect("a hop");
+    fastest.time_for(20_000 * 1514).max(Span::from_millis(1300))
+}
+
+fn capacity(shaper: Shaper) -> Rate {
+    match shaper {
+        Shaper::Htb { rate, ceil, .. } => ceil.map_or(rate, |c| c.min(rate)),
+        Shaper::Line { rate } => rate,
+        Shaper::Own { .. } => Rate::from_mbit(200),
+    }
+}
+
+const SIDES: [&str; 2] = ["down", "up"];
+
+fn build(
+    hops: &[HopDraw],
+    flows: &[FlowDraw],
+    mut events: Vec<EventDraw>,
+    seed: u64,
+    [duration, step, lead]: [Span; 3],
+) -> Scenario {
+    let families = families();
+    let stack = |i: &Index| i.get(STACKS).name.to_owned();
+    let flows: Vec<Flow> = flows
+        .iter()
+        .enumerate()
+        .map(|(i, f)| {
+            let mut paths = vec![vec![0]];
+            if hops.len() == 2 {
+                paths.extend([vec![0, 1], vec![0, 1], vec![1]]);
+            }
+            Flow {
+                name: format!("flow-{i}"),
+                group: None,
+                stack: stack(&f.stack),
+                direction: if f.up { Direction::Up } else { Direction::Down },
+                hops: f.path.get(&paths).clone(),
+                dscp: Dscp::BEST_EFFORT,
+                start: if f.waits {
+                    Start::Event
+                } else {
+                    Start::At(At::from_millis(f.start_ms as i64))
+                },
+                stop: f.stop_ms.map(|ms| At::from_millis(ms as i64)),
+                traffic: f.traffic.clone(),
+            }
+        })
+        .collect();
+
+    // What stands at each queue, as events change it: the place of its family.
+    let mut standing: Vec<[usize; 2]> = Vec::new();
+    let hops: Vec<Hop> = hops
+        .iter()
+        .enumerate()
+        .map(|(n, h)| {
+            let family = h.family.index(families.len());
+            standing.push([family; 2]);
+            let side = |side: usize| {
+                let element =
+                    |name: &str, kind| Element { name: name.to_owned(), enabled: true, kind };
+                let own = flows.iter().zip(&h.own_delays);
+                let per_flow = own
+                    .filter_map(|(flow, us)| {
+                        let delay = Span::from_micros((*us)?);
+                        Some(FlowDelay { flow: flow.name.clone(), delay })
+                    })
+                    .collect();
+                let chain = vec![format!("delay {} {}", h.one_way, h.more)];
+                let mut elements = vec![element("netem", Kind::Netem(Netem { chain, per_flow }))];
+                if h.bare {
+                    elements.clear();
+                }
+                let queue = match &h.own_htb {
+                    Some(words) => {
+                        Queue { shaper: Shaper::Own { rate: None }, qdisc: words.clone() }
+                    }
+                    None => Queue { shaper: h.shapers[side], qdisc: h.words[side][family].clone() },
+                };
+                elements.push(element("qdisc", Kind::Queue(queue)));
+                elements
+            };
+            Hop { name: format!("hop-{n}"), stack: stack(&h.stack), down: side(0), up: side(1) }
+        })
+        .collect();
+
+    events.sort_by_key(|e| e.ms);
+    let events = events
+        .into_iter()
+        .enumerate()
+        .filter_map(|(n, e)| {
+            let hop = e.hop.index(hops.len());
+            let side = usize::from(e.up);
+            let path = |element: &str| format!("hop-{hop}.{}.{element}", SIDES[side]);
+            let has_netem = hops[hop].down.len() == 2;
+            let own = matches!(
+                &hops[hop].down.last().expect("a queue").kind,
+                Kind::Queue(Queue { shaper: Shaper::Own { .. }, .. })
+            );
+            let mut timed = false;
+            let action = match e.what {
+                What::Rate(rate) => Action::Rate { element: path("qdisc"), rate },
+                What::Change(_) if own => return None,
+                What::Change(words) => {
+                    timed = true;
+                    let qdisc = words[standing[hop][side]].clone();
+                    Action::ChangeQdisc { element: path("qdisc"), qdisc }
+                }
+                What::Replace(words, family, shaper) => {
+                    timed = true;
+                    standing[hop][side] = family.index(families.len());
+                    let qdisc = words[standing[hop][side]].clone();
+                    Action::ReplaceQdisc { element: path("qdisc"), qdisc, shaper }
+                }
+                What::Delay(_) | What::Netem(_) if !has_netem => return None,
+                What::Delay(us) => Action::Delay {
+                    element: path("netem"),
+                    flow: None,
+                    delay: Span::from_micros(us),
+                },
+                What::Netem(words) => {
+                    Action::ChangeNetem { element: path("netem"), chain: vec![words] }
+                }
+                What::Start(i) => Action::StartFlow { flow: i.get(&flows).name.clone() },
+                What::Stop(i) => Action::StopFlow { flow: i.get(&flows).name.clone() },
+            };
+            let delay = Span::from_millis(e.ms / 10);
+            let flow = flows[0].name.clone();
+            let queue = path("qdisc");
+            let when = match e.when {
+                // Families are followed by time, so what changes them must come at a time.
+                _ if timed => When::At(At::from_millis(e.ms as i64)),
+                0 => When::After { reference: Reference::Workload, edge: Edge::End, delay },
+                1 => When::After { reference: Reference::Flow(flow), edge: Edge::Start, delay },
+                2 => When::State {
+                    gauge: Gauge::Queue { queue, name: "backlog_packets".to_owned() },
+                    order: Order::Above,
+                    value: 5.0,
+                    delay,
+                },
+                _ => When::At(At::from_millis(e.ms as i64)),
+            };
+            Some(Event { name: format!("event-{n}"), when, actions: vec![action] })
+        })
+        .collect();
+
+    Scenario {
+        experiment: "random".to_owned(),
+        source: String::new(),
+        cell: Vec::new(),
+        seed,
+        origin: Origin::FirstFlow,
+        duration,
+        lead,
+        step,
+        stack: STACKS[0].name.to_owned(),
+        hops,
+        flows,
+        events,
+        phases: Vec::new(),
+        windows: Vec::new(),
+        checks: Vec::new(),
+    }
+}
