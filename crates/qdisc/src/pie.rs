@@ -344,7 +344,7 @@ impl Controller {
             (self.qdelay, self.qdelay_old)
         };
         // Something held but no delay: too little to know anything.
-        let mut may_decay = qdelay != 0 || held == 0;
+        let may_decay = qdelay != 0 || held == 0;
 
         let (alpha, beta) = self.gains(config);
         let delta = alpha
@@ -369,7 +369,6 @@ impl Controller {
             // 5.10 the probability winds up beyond certainty while an unresponsive load lasts.
             if self.prob < old {
                 self.prob = self.one;
-                may_decay = false;
             }
         } else if self.prob > old {
             self.prob = 0;

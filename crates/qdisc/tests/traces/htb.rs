@@ -82,6 +82,7 @@ fn a_larger_burst_lets_more_out() {
     (1..=6).for_each(|id| b.put(ns(0), pkt(id)));
     (1..=5).for_each(|id| assert_eq!(b.get(ns(0)).id, id));
     assert_eq!(b.take(ns(0)), Dequeued::Wait(ns(242_240)));
+    assert_eq!(b.stats().overlimits, 1, "zero is no debt");
 }
 
 /// The ceil's bucket at 100 Mbit/s holds 128 000 ns: 6880 after one packet, in debt after two (-114 240). The
@@ -156,6 +157,19 @@ fn a_child_can_be_replaced_and_its_drops_stay_counted() {
     assert_eq!(htb.backlog().packets, 1);
     let why: Vec<Why> = log.drops().iter().map(|d| d.1).collect();
     assert_eq!(why, [Why::Tail, Why::Flushed, Why::Flushed, Why::Flushed]);
+}
+
+/// At the root as under a class: what replaces begins its work then, what was there is handed back empty.
+#[test]
+fn replacing_the_root_starts_it_at_that_time() {
+    let mut b = Bench::new("pfifo limit 2");
+    (1..=3).for_each(|id| b.put(ms(0), pkt(id)));
+    let pie = Bench::new("htb rate 1mbit pie").any;
+    let mut cx = Context { random: &mut b.random, telemetry: &mut b.log };
+    let old = b.any.replace(ms(300), pie, &mut cx);
+    assert_eq!((old.stats().dropped, old.backlog().packets), (3, 0));
+    assert_eq!(b.log.drops(), [(3, Why::Tail), (1, Why::Flushed), (2, Why::Flushed)]);
+    assert_eq!((b.any.info().name, b.next_timer()), ("htb", Some(ms(800))));
 }
 
 /// Over ten seconds 50 Mbit/s are 62 500 000 bytes: 41 281.37 packets. Two leave at the beginning.

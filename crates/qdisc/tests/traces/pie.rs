@@ -106,6 +106,44 @@ fn steps_are_bounded_and_a_very_long_delay_adds_to_them() {
     }
 }
 
+/// In 5.4 the probability stops at certainty; from 5.10 only its report does.
+#[test]
+fn certainty_is_the_end() {
+    let b = |profile| {
+        let mut b = Bench::on("pie", profile);
+        (0..1000).for_each(|id| b.put(ms(0), pkt(id)));
+        // Delay: by rate, what is left at 50 Mbit/s, about 220 ms; by time stamp 230 ms.
+        (0..30).for_each(|k| b.pass(ns(k * 242_240)));
+        b.pass(ms(230));
+        (0..300).for_each(|k| b.timer(ms(500 + 15 * k)));
+        assert_eq!(b.gauge(ms(0), "prob"), 1.0);
+        b
+    };
+    // Emptied, the delay is gone by the next update, which takes 1.25 · delay off what there was.
+    for (profile, is_wound_up) in [(&Profile::LINUX_5_4, false), (&Profile::LINUX_7_3, true)] {
+        let mut b = b(profile);
+        (31..1000).for_each(|k| b.pass(ms(10_000 + k)));
+        b.timer(ms(20_000));
+        assert_eq!(b.gauge(ms(0), "prob") == 1.0, is_wound_up, "{}", profile.name);
+    }
+}
+
+/// In 5.4 a gain times a long delay overflows 63 bits: at full gain alpha does from 4 s, beyond which a longer
+/// queue *lowers* the probability. Later kernels have 8 bits to spare.
+#[test]
+fn a_very_long_delay_overflows_in_5_4() {
+    let prob = |words, profile| {
+        let mut b = Bench::on(words, profile);
+        (0..1000).for_each(|id| b.put(ms(0), pkt(id)));
+        // A packet each 10 ms: 12 s for the rest.
+        (0..30).for_each(|k| b.pass(ms(10 * k)));
+        (0..300).for_each(|k| b.timer(ms(500 + 15 * k)));
+        b.gauge(ms(0), "prob")
+    };
+    assert_eq!(prob("pie", &Profile::LINUX_5_4), 0.0);
+    assert_eq!(prob("pie dq_rate_estimator", &Profile::LINUX_5_10), 1.0);
+}
+
 /// No early drop during the burst allowance, however high the probability.
 #[test]
 fn the_burst_allowance_protects_the_first_150_ms_of_departures() {
@@ -212,10 +250,10 @@ fn two_full_packets_must_be_held() {
     assert_eq!(b.log.drops(), [(5, Why::Early)]);
 }
 
-/// With a delay below half the target nothing is dropped while the probability is below 20 %.
+/// With a delay below half the target, 7.5 ms, nothing is dropped while the probability is below 20 %.
 #[test]
 fn a_short_delay_protects_up_to_twenty_percent() {
-    for (until, drops) in [(0.19, false), (0.21, true)] {
+    for (until, delay, drops) in [(0.19, 7, false), (0.21, 7, true), (0.19, 8, true)] {
         let mut b = with_delay("pie limit 100000", 200);
         let mut k = 0;
         while b.gauge(ms(0), "prob") < until - 0.01 {
@@ -223,12 +261,12 @@ fn a_short_delay_protects_up_to_twenty_percent() {
             b.timer(ms(600 + 15 * k));
         }
         assert!((until - 0.01..until + 0.01).contains(&b.gauge(ms(0), "prob")));
-        // All but three go at once; the last to go has waited 7 ms of 7.5.
-        (0..10).for_each(|id| b.put(ms(1993), pkt(id)));
+        // All but a few go at once; the last to go has waited that long.
+        (0..10).for_each(|id| b.put(ms(2000 - delay), pkt(id)));
         while b.backlog().packets > 5 {
             b.pass(ms(2000));
         }
-        assert_eq!(b.gauge(ms(0), "delay"), 0.007);
+        assert_eq!(b.gauge(ms(0), "delay"), delay as f64 / 1e3);
         b.log.dropped.clear();
         (0..1000).for_each(|id| b.put(ms(2000), pkt(id)));
         assert_eq!(!b.log.dropped.is_empty(), drops);
@@ -302,7 +340,11 @@ fn the_departure_rate_as_5_4_measures_it() {
             let parts = beta * 28_187 - alpha * (234_375 - 28_187);
             assert_eq!(b.gauge(ms(0), "prob"), parts as f64 / u64::MAX as f64);
         }
-        // Half the target, a probability that is not zero: no reset. Nothing early is dropped.
+        // Nothing is measured while little is held: the next measurement begins with the next long queue, and
+        // makes the average 110 - 13 + 14.
+        (0..30).for_each(|id| b.put(ms(1000), pkt(id)));
+        (0..19).for_each(|k| b.pass(ms(1000) + Span::from_nanos(k * 242_240)));
+        assert_eq!(b.stat("avg_dq_rate"), f64::from(111_u32 * 15_625_000 / 256));
         assert_eq!(b.log.drops(), []);
     }
 }
