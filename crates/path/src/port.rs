@@ -5,7 +5,7 @@
 
 use crate::{Ledger, Sojourns, Traveller};
 use sojourn_qdisc::{Any, Backlog, Context, Dequeued, Qdisc, TcError, Telemetry, Why};
-use sojourn_units::{Random, Rate, Serializer, Time};
+use sojourn_units::{Random, Rate, Serializer, Span, Time};
 
 /// What takes packets from a discipline.
 #[derive(Clone, Debug)]
@@ -16,8 +16,8 @@ pub enum Device<P> {
     Line {
         /// The line.
         line: Serializer,
-        /// The packet being sent, and when its last bit has left.
-        sending: Option<(Time, P)>,
+        /// The packet being sent, how long it waited, and when its last bit will have left.
+        sending: Option<(Time, Span, P)>,
     },
 }
 
@@ -31,8 +31,8 @@ impl<P> Device<P> {
 /// What pulling at a port gives.
 #[derive(Debug)]
 pub enum Pulled<P> {
-    /// A packet has left.
-    Packet(P),
+    /// A packet has left, after so long in the discipline.
+    Packet(P, Span),
     /// Nothing more now; pull again at this time ([`Time::NEVER`]: after the next packet has come).
     Later(Time),
 }
@@ -85,30 +85,32 @@ impl<P: Traveller> Port<P> {
         match &mut self.device {
             Device::Instant => match self.dequeue(now) {
                 Dequeued::Packet(p) => {
-                    self.sojourns.add(now.since(p.entered()));
+                    let waited = now.since(p.entered());
+                    self.sojourns.add(waited);
                     self.note_left(&p);
-                    Pulled::Packet(p)
+                    Pulled::Packet(p, waited)
                 }
                 Dequeued::Wait(at) => Pulled::Later(at),
                 Dequeued::Empty => Pulled::Later(Time::NEVER),
             },
             Device::Line { sending, .. } => {
-                if let Some((done, _)) = sending {
+                if let Some((done, ..)) = sending {
                     if now < *done {
                         return Pulled::Later(*done);
                     }
-                    if let Some((_, p)) = sending.take() {
+                    if let Some((_, waited, p)) = sending.take() {
                         self.note_left(&p);
-                        return Pulled::Packet(p);
+                        return Pulled::Packet(p, waited);
                     }
                 }
                 let next = self.dequeue(now);
                 let Device::Line { line, sending } = &mut self.device else { unreachable!() };
                 match next {
                     Dequeued::Packet(p) => {
-                        self.sojourns.add(now.since(p.entered()));
+                        let waited = now.since(p.entered());
+                        self.sojourns.add(waited);
                         let done = line.finish(now, u64::from(p.wire_len()));
-                        *sending = Some((done, p));
+                        *sending = Some((done, waited, p));
                         Pulled::Later(done)
                     }
                     Dequeued::Wait(at) => Pulled::Later(at),
@@ -154,7 +156,7 @@ impl<P: Traveller> Port<P> {
     /// What it holds, a packet on the line included.
     pub fn backlog(&self) -> Backlog {
         let mut held = self.discipline.backlog();
-        if let Device::Line { sending: Some((_, p)), .. } = &self.device {
+        if let Device::Line { sending: Some((.., p)), .. } = &self.device {
             held.packets += 1;
             held.bytes += u64::from(p.wire_len());
         }
@@ -219,7 +221,7 @@ impl<P: Traveller> Port<P> {
         self.device = device;
         match (&mut self.device, on_line) {
             (Device::Line { sending, .. }, on_line) => *sending = on_line,
-            (Device::Instant, Some((_, packet))) => self.ledger.dropped(now, packet, Why::Flushed),
+            (Device::Instant, Some((.., packet))) => self.ledger.dropped(now, packet, Why::Flushed),
             (Device::Instant, None) => {}
         }
     }

@@ -6,7 +6,7 @@ use crate::packet::{Body, Parcel, Pool};
 use crate::recorder::Recorder;
 use crate::timeline::{Item, Timeline};
 use crate::topology::{self, Role, Topology, Unbuildable, stack, with_delay};
-use sojourn_path::{Device, Pulled, Traveller};
+use sojourn_path::{Device, Pulled};
 use sojourn_qdisc::{Any, Packet as _, Qdisc};
 use sojourn_scenario::engine::{RunError, Watch};
 use sojourn_scenario::model::{Action, Edge, Gauge, Reference, Scenario, Shaper};
@@ -183,11 +183,11 @@ impl<'a> Simulation<'a> {
     fn drain(&mut self, port: usize) {
         loop {
             match self.topology.stations[port].port.pull(self.now) {
-                Pulled::Packet(packet) => {
+                Pulled::Packet(packet, waited) => {
                     if let Some(d) = &mut self.recorder.sojourns[port]
                         && self.now >= self.lead
                     {
-                        d.add(self.now.since(packet.entered()));
+                        d.add(waited);
                     }
                     self.forward(packet);
                 }

@@ -2,7 +2,7 @@
 
 use sojourn_scenario::engine::{Engine, RunError};
 use sojourn_scenario::model::{
-    Action, At, Event, Kind, Ping, Queue, Scenario, Shaper, Side, Tcp, Traffic, Udp, When,
+    Action, At, Event, Kind, Netem, Ping, Queue, Scenario, Shaper, Side, Tcp, Traffic, Udp, When,
 };
 use sojourn_scenario::results::{Column, Run, Table};
 use sojourn_sim::Sim;
@@ -173,4 +173,13 @@ pub(crate) fn tcp_mut(traffic: &mut Traffic) -> &mut Tcp {
         Traffic::Tcp(tcp) => tcp,
         other => panic!("{} is not TCP", other.name()),
     }
+}
+
+/// The delay of the first hop on the way down.
+pub(crate) fn netem_mut(scenario: &mut Scenario) -> &mut Netem {
+    let elements = &mut scenario.hops[0].down;
+    elements
+        .iter_mut()
+        .find_map(|e| if let Kind::Netem(n) = &mut e.kind { Some(n) } else { None })
+        .expect("a dumbbell has a delay")
 }

@@ -1,1 +1,198 @@
-//! Soon.
+//! What the simulator does not have is refused before the run, by name and place.
+
+use crate::bench::try_run;
+use sojourn_scenario::engine::{Engine, RunError};
+use sojourn_scenario::model::{
+    Action, EcnMode, Element, Irtt, Kind, PoliceAction, Policer, Pulse, Rewrite, Rule, Scenario,
+    Selector, Tcp, Traffic, Tunnel, TunnelKind, Voip, Wifi,
+};
+use sojourn_scenario::model::{Event, OnOff, ShortFlows};
+use sojourn_sim::{Sim, dumbbell::Dumbbell};
+use sojourn_units::{Dscp, Ecn, Rate, Span};
+
+fn plain() -> Scenario {
+    Dumbbell { ccs: vec!["cubic".to_owned()], ..Dumbbell::default() }.scenario()
+}
+
+/// What a scenario is refused for: (place, feature).
+fn refusals(scenario: &Scenario) -> Vec<(String, String)> {
+    match try_run(scenario) {
+        Err(RunError::Refused(all)) => {
+            // The message names both, and says something of why.
+            for r in &all {
+                let text = r.to_string();
+                assert!(text.contains(&r.place) && text.contains(&r.feature) && !r.why.is_empty());
+            }
+            all.into_iter().map(|r| (r.place, r.feature)).collect()
+        }
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+/// Refused for exactly this.
+fn is_refused(scenario: &Scenario, place: &str, feature: &str) {
+    assert_eq!(refusals(scenario), [(place.to_owned(), feature.to_owned())]);
+}
+
+fn with_tcp(change: impl FnOnce(&mut Tcp)) -> Scenario {
+    let mut s = plain();
+    change(crate::bench::tcp_mut(&mut s.flows[0].traffic));
+    s
+}
+
+fn with_element(kind: Kind) -> Scenario {
+    let mut s = plain();
+    s.hops[0].down.insert(1, Element { name: "extra".to_owned(), enabled: true, kind });
+    s
+}
+
+fn with_traffic(traffic: Traffic) -> Scenario {
+    let mut s = plain();
+    s.flows[0].traffic = traffic;
+    s
+}
+
+#[test]
+fn what_is_there_is_not_refused() {
+    assert!(Sim.refuse(&plain()).is_empty());
+    // A host's own queue is none of the path's disciplines, and yet there is one.
+    assert!(Sim.refuse(&with_tcp(|t| t.host_qdisc = Some("fq".to_owned()))).is_empty());
+}
+
+#[test]
+fn settings_of_tcp_that_are_not_there() {
+    let flow = "flow cubic-1";
+    is_refused(&with_tcp(|t| t.ecn = EcnMode::AccEcn), flow, "ECN mode accecn");
+    is_refused(&with_tcp(|t| t.ecn = EcnMode::Sce), flow, "ECN mode sce");
+    is_refused(&with_tcp(|t| t.app_rate = Some(Rate::from_mbit(1))), flow, "app_rate");
+    is_refused(&with_tcp(|t| t.unresponsive_to_ce = true), flow, "unresponsive_to_ce");
+    is_refused(&with_tcp(|t| t.codepoint = Some(Ecn::Ect1)), flow, "codepoint");
+    is_refused(&with_tcp(|t| t.cc = "prague".to_owned()), flow, "congestion control prague");
+    for words in ["fq_codel", "fq maxrate 5mbit", "etf"] {
+        let scenario = with_tcp(|t| t.host_qdisc = Some(words.to_owned()));
+        is_refused(&scenario, flow, &format!("host qdisc {words}"));
+    }
+}
+
+#[test]
+fn elements_that_are_not_there() {
+    let extra = "bottleneck.down.extra";
+    let rewrite = |rule| Kind::Rewrite(Rewrite { rule, select: Selector::All, syn: false });
+    for (rule, name) in [
+        (Rule::BleachEcn { keep_dscp: false }, "bleach_ecn"),
+        (Rule::BleachCe, "bleach_ce"),
+        (Rule::DscpToEct1, "dscp_to_ect1"),
+        (Rule::Ect0ToEct1, "ect0_to_ect1"),
+        (Rule::CeToEct { ecn: Ecn::Ect0 }, "ce_to_ect"),
+        (Rule::SetDscp { to: Dscp::BEST_EFFORT }, "set_dscp"),
+    ] {
+        let all = refusals(&with_element(rewrite(rule)));
+        assert!(all.contains(&(extra.to_owned(), format!("rewrite {name}"))), "{all:?}");
+    }
+    for (kind, name) in [
+        (TunnelKind::Wireguard, "wireguard"),
+        (TunnelKind::Fou { auto_source_port: true }, "fou"),
+        (TunnelKind::Esp, "esp"),
+    ] {
+        let tunnel = Tunnel { kind, select: Selector::All, overhead: 60, replay_window: 64 };
+        let all = refusals(&with_element(Kind::Encapsulate(tunnel)));
+        assert!(all.contains(&(extra.to_owned(), format!("tunnel {name}"))), "{all:?}");
+    }
+    let rate = Rate::from_mbit(5);
+    let policer = Policer { rate, burst: 10_000, exceed: PoliceAction::Drop };
+    is_refused(&with_element(Kind::Policer(policer)), extra, "policer");
+    let wifi = Wifi {
+        rates: vec![rate],
+        dwell: Span::from_secs(1),
+        opportunity_min: Span::from_millis(1),
+        opportunity_max: Span::from_millis(2),
+        frames: 8,
+        airtime: Span::from_millis(4),
+        line: rate,
+        limit: 100,
+    };
+    is_refused(&with_element(Kind::Wifi(wifi)), extra, "wifi");
+}
+
+#[test]
+fn traffic_that_is_not_there() {
+    let plain = plain();
+    let tcp = plain.flows[0].traffic.tcp().expect("a TCP flow").clone();
+    let interval = Span::from_millis(20);
+    let some_span = Span::from_secs(1);
+    for (traffic, name) in [
+        (Traffic::Irtt(Irtt { interval, payload: 60, ecn: Ecn::NotEct }), "irtt"),
+        (Traffic::Voip(Voip { interval, payload: 172, ecn: Ecn::NotEct }), "voip"),
+        (
+            Traffic::ShortFlows(ShortFlows {
+                tcp: tcp.clone(),
+                mean_interval: interval,
+                count: None,
+                length_p5: 1000,
+                length_p95: 100_000,
+                request: 100,
+            }),
+            "short_flows",
+        ),
+        (
+            Traffic::OnOff(OnOff {
+                over: Pulse::Tcp(tcp),
+                on: some_span,
+                off: some_span,
+                exponential: false,
+            }),
+            "on_off",
+        ),
+    ] {
+        is_refused(&with_traffic(traffic), "flow cubic-1", &format!("traffic {name}"));
+    }
+}
+
+#[test]
+fn disciplines_stacks_and_switches_that_are_not_there() {
+    let mut s = plain();
+    let queue = crate::bench::queue_mut(&mut s, sojourn_scenario::model::Side::Down);
+    queue.qdisc = "dualpi2 step 1ms".to_owned();
+    is_refused(&s, "bottleneck.down.qdisc", "qdisc dualpi2");
+
+    let mut s = plain();
+    s.flows[0].stack = "linux-2.6".to_owned();
+    is_refused(&s, "flow cubic-1", "stack linux-2.6");
+
+    let element = crate::bench::NETEM.to_owned();
+    for action in
+        [Action::Enable { element: element.clone() }, Action::Disable { element: element.clone() }]
+    {
+        let mut s = plain();
+        let events: &mut Vec<Event> = &mut s.events;
+        events.push(crate::bench::event("flip", Span::from_secs(1), vec![action]));
+        is_refused(&s, "event flip", "switching an element");
+    }
+    let mut s = plain();
+    let element = crate::bench::QUEUE.to_owned();
+    let action = Action::ReplaceQdisc { element, qdisc: "cake".to_owned(), shaper: None };
+    s.events.push(crate::bench::event("step", Span::from_secs(1), vec![action]));
+    is_refused(&s, "event step", "qdisc cake");
+}
+
+/// All of it at once, not the first of it.
+#[test]
+fn everything_is_named_at_once() {
+    let mut s = with_tcp(|t| {
+        t.cc = "bbr".to_owned();
+        t.ecn = EcnMode::AccEcn;
+    });
+    crate::bench::queue_mut(&mut s, sojourn_scenario::model::Side::Up).qdisc = "cake".to_owned();
+    assert_eq!(refusals(&s).len(), 3);
+}
+
+/// Words that no kernel would take are found when the run is built, with their place.
+#[test]
+fn words_that_are_wrong_are_quoted() {
+    let mut s = plain();
+    crate::bench::netem_mut(&mut s).chain = vec!["delay 10ms slot 1ms".to_owned()];
+    let error = try_run(&s).expect_err("netem has no slots yet").to_string();
+    for part in ["bottleneck.down.netem", "slot"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
