@@ -7,10 +7,9 @@
 
 use crate::codel_law::{self, Counts, Dequeue, Params, State, seconds};
 use crate::configured::Configured;
+use crate::settings::{Given, Settings};
 use crate::show::time;
-use crate::table::{
-    self, Discipline, Gauge, Given, OptionSpec, Preset, Settings, Shown, Unit, counter,
-};
+use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};

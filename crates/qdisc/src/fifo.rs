@@ -7,7 +7,8 @@
 //! bfifo when it would take the queue above `limit` bytes. Lowering the limit at run time drops nothing.
 
 use crate::configured::Configured;
-use crate::table::{self, Discipline, Given, OptionSpec, Preset, Settings};
+use crate::settings::{Given, Settings};
+use crate::table::{self, Discipline, OptionSpec, Preset};
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};

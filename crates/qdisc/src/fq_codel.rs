@@ -18,10 +18,10 @@
 
 use crate::codel_law::{self, Counts, Dequeue, Params, State};
 use crate::configured::Configured;
+use crate::settings::{Given, Settings};
 use crate::show;
 use crate::table::{
-    self, Discipline, Gauge, Given, Kind, OptionSpec, Preset, Settings, Shown, Unit, ValueSpec,
-    counter,
+    self, Discipline, Gauge, Kind, OptionSpec, Preset, Shown, Unit, ValueSpec, counter,
 };
 use crate::tally::Tally;
 use crate::words::{TcError, Words};

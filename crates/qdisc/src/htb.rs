@@ -14,10 +14,10 @@
 //! busy class sends one packet per packet time exactly.
 
 use crate::configured::Configured;
+use crate::settings::{Given, Settings};
 use crate::show;
 use crate::table::{
-    self, Discipline, Gauge, Given, Kind, OptionSpec, Preset, Settings, Shown, Unit, ValueSpec,
-    counter,
+    self, Discipline, Gauge, Kind, OptionSpec, Preset, Shown, Unit, ValueSpec, counter,
 };
 use crate::tally::Tally;
 use crate::words::{TcError, Words};

@@ -24,6 +24,7 @@ pub mod netem;
 pub mod packet;
 pub mod pie;
 pub mod profile;
+mod settings;
 pub mod show;
 pub mod table;
 mod tally;

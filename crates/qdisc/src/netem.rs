@@ -18,10 +18,9 @@
 //! other than `random` are not here yet, and are refused by name.
 
 use crate::configured::Configured;
+use crate::settings::{Given, Settings};
 use crate::show;
-use crate::table::{
-    self, Discipline, Gauge, Given, Kind, OptionSpec, Preset, Settings, Unit, ValueSpec,
-};
+use crate::table::{self, Discipline, Gauge, Kind, OptionSpec, Preset, Unit, ValueSpec};
 use crate::tally::{Ring, Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};

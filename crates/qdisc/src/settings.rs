@@ -1,0 +1,294 @@
+//! From tc's words to a discipline's configuration, driven by its table.
+//!
+//! Reading is in three steps, the same for every discipline: the defaults of the table, written as words, are
+//! parsed; the user's words are parsed; each option found is handed to [`Settings::set`] in that order.
+//!
+//! An option given twice is refused. tc's disciplines mostly let the last one win in silence (htb refuses its
+//! rate); in an experiment that is a mistake waiting to be published.
+
+use crate::table::{Discipline, Kind, OptionSpec, Preset};
+use crate::words::{TcError, Words, nearest};
+use crate::{Profile, disciplines};
+use core::ops::Range;
+use sojourn_units::{Rate, Span};
+
+impl Kind {
+    fn read(&self, of: &str, words: &mut Words<'_>) -> Result<Value, TcError> {
+        let what = self.expected();
+        let (value, number, word) = match self {
+            Self::Span { .. } => {
+                let (span, word) = words.span(of, &what)?;
+                (Value::Span(span), span.as_nanos(), word)
+            }
+            Self::Rate => {
+                let (rate, word) = words.rate(of, &what)?;
+                (Value::Rate(rate), rate.bits_per_sec(), word)
+            }
+            Self::Size { .. } => {
+                let (size, word) = words.size(of, &what)?;
+                (Value::Number(size), size, word)
+            }
+            Self::Count { .. } => {
+                let (count, word) = words.count(of, &what)?;
+                (Value::Number(count), count, word)
+            }
+            // The next two check their own range.
+            Self::Percent => return Ok(Value::Probability(words.percent(of, &what)?.0)),
+            Self::Masked => {
+                let ((value, mask), _) = words.masked(of, &what)?;
+                return Ok(Value::Masked { value, mask });
+            }
+            Self::Keyword(_) => {
+                words.take();
+                return Ok(Value::Keyword);
+            }
+        };
+        let (min, max) = match *self {
+            Self::Span { min, max } | Self::Size { min, max } | Self::Count { min, max, .. } => {
+                (min, max)
+            }
+            // Beyond this many bits a second a packet takes less than a picosecond.
+            _ => (8, 1 << 53),
+        };
+        if (min..=max).contains(&number) {
+            Ok(value)
+        } else {
+            let message = format!("\"{of}\": {} is out of range", word.text);
+            Err(words.error(word.at, message, Some(format!("write {what}"))))
+        }
+    }
+}
+
+/// A value as read.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Value {
+    Span(Span),
+    Rate(Rate),
+    Number(u64),
+    Probability(f64),
+    Masked { value: u8, mask: u8 },
+    Keyword,
+}
+
+/// One option as found in a text.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    /// The option's own name, whichever of its words was written.
+    pub(crate) name: &'static str,
+    /// False when its `off` word was written.
+    pub(crate) on: bool,
+    values: Vec<Value>,
+}
+
+/// What a table promised and a discipline asked for do not agree: a mistake in this crate.
+const MISMATCH: &str = "the table and its reader agree on the kinds of values";
+
+impl Given {
+    fn find<V>(&self, pick: impl Fn(&Value) -> Option<V>, nth: usize) -> Option<V> {
+        self.values.iter().filter_map(pick).nth(nth)
+    }
+
+    /// The first time.
+    pub(crate) fn span(&self) -> Span {
+        self.nth_span(0).expect(MISMATCH)
+    }
+
+    /// The `nth` time, if it was given.
+    pub(crate) fn nth_span(&self, nth: usize) -> Option<Span> {
+        self.find(|v| if let Value::Span(s) = v { Some(*s) } else { None }, nth)
+    }
+
+    /// The rate.
+    pub(crate) fn rate(&self) -> Rate {
+        self.find(|v| if let Value::Rate(r) = v { Some(*r) } else { None }, 0).expect(MISMATCH)
+    }
+
+    /// The number of packets, bytes, …; the tables keep all of them within 32 bits.
+    pub(crate) fn number(&self) -> u32 {
+        self.find(|v| if let Value::Number(n) = v { Some(*n as u32) } else { None }, 0)
+            .expect(MISMATCH)
+    }
+
+    /// The `nth` probability, if it was given.
+    pub(crate) fn probability(&self, nth: usize) -> Option<f64> {
+        self.find(|v| if let Value::Probability(p) = v { Some(*p) } else { None }, nth)
+    }
+
+    /// Value and mask.
+    pub(crate) fn masked(&self) -> (u8, u8) {
+        let pick = |v: &Value| {
+            if let Value::Masked { value, mask } = v { Some((*value, *mask)) } else { None }
+        };
+        self.find(pick, 0).expect(MISMATCH)
+    }
+}
+
+/// A discipline's configuration, as its table describes it.
+pub(crate) trait Settings: Clone {
+    /// The table.
+    const INFO: &'static Discipline;
+
+    /// Whether `tc qdisc change` starts from the defaults again, as it does for those that hand over one
+    /// structure, rather than from what holds.
+    const CHANGE_STARTS_AFRESH: bool;
+
+    /// Before any option is set.
+    fn blank(profile: &Profile) -> Self;
+
+    /// Takes over one option.
+    fn set(&mut self, given: &Given);
+
+    /// From the words behind the discipline's name.
+    fn read(words: &mut Words<'_>, profile: &Profile) -> Result<Self, TcError> {
+        Ok(Self::read_given(words, profile, false)?.0)
+    }
+
+    /// As [`Settings::read`], with the names of the options that were written.
+    fn read_given(
+        words: &mut Words<'_>,
+        profile: &Profile,
+        changing: bool,
+    ) -> Result<(Self, Vec<Given>), TcError> {
+        let mut settings = Self::blank(profile);
+        let presets = presets(Self::INFO, profile);
+        let defaults = parse(Self::INFO, &mut Words::new(&presets), profile, false);
+        for given in &defaults.expect("the defaults in the table can be read") {
+            settings.set(given);
+        }
+        let given = parse(Self::INFO, words, profile, changing)?;
+        for option in Self::INFO.options {
+            if matches!(option.preset, Preset::Required)
+                && !given.iter().any(|g| g.name == option.name)
+            {
+                let end = words.text().len();
+                let message = format!("{} needs \"{}\"", Self::INFO.name, option.name);
+                let help = format!("write \"{}\" and {}", option.name, expected(option));
+                return Err(words.error(end..end, message, Some(help)));
+            }
+        }
+        for given in &given {
+            settings.set(given);
+        }
+        Ok((settings, given))
+    }
+
+    /// These settings after `tc qdisc change` with the words.
+    fn changed(
+        &self,
+        words: &mut Words<'_>,
+        profile: &Profile,
+    ) -> Result<(Self, Vec<Given>), TcError> {
+        if Self::CHANGE_STARTS_AFRESH {
+            return Self::read_given(words, profile, true);
+        }
+        let mut settings = self.clone();
+        let given = parse(Self::INFO, words, profile, true)?;
+        for given in &given {
+            settings.set(given);
+        }
+        Ok((settings, given))
+    }
+}
+
+fn expected(option: &OptionSpec) -> String {
+    option.values.first().map_or_else(String::new, |value| value.kind.expected())
+}
+
+/// The table's defaults as words.
+fn presets(info: &Discipline, profile: &Profile) -> String {
+    let mut text = String::new();
+    for option in info.options.iter().filter(|option| option.is_known(profile)) {
+        let Some(words) = option.preset.words(profile) else { continue };
+        if !option.values.is_empty() {
+            text.push_str(option.name);
+            text.push(' ');
+        }
+        text.push_str(words);
+        text.push(' ');
+    }
+    text
+}
+
+/// Reads options until the words end, or a discipline's name where a child may follow.
+fn parse(
+    info: &'static Discipline,
+    words: &mut Words<'_>,
+    profile: &Profile,
+    changing: bool,
+) -> Result<Vec<Given>, TcError> {
+    let mut found: Vec<(Given, Range<usize>)> = Vec::new();
+    while let Some(word) = words.peek() {
+        if info.classful && disciplines().iter().any(|d| d.name == word.text) {
+            break;
+        }
+        let option = find(info, profile, words)?;
+        words.take();
+        if let Some((_, first)) = found.iter().find(|(given, _)| given.name == option.name) {
+            let (first, message) = (&words.text()[first.clone()], &word.text);
+            let message = if first == *message {
+                format!("\"{message}\" is given twice")
+            } else {
+                format!(
+                    "\"{message}\" comes after \"{first}\", which says the same or the opposite"
+                )
+            };
+            return Err(words.error(word.at, message, Some("keep one of them".to_owned())));
+        }
+        if changing && option.fixed {
+            let message = format!("\"{}\" cannot be changed while the queue runs", word.text);
+            let help = Some(format!("replace the {} instead", info.name));
+            return Err(words.error(word.at, message, help));
+        }
+        let on = option.off != Some(word.text);
+        let mut values = Vec::new();
+        for value in option.values.iter().take_while(|_| on) {
+            let present = match value.kind {
+                Kind::Keyword(keyword) => words.peek().is_some_and(|word| word.text == keyword),
+                _ => !value.optional || words.number_follows(),
+            };
+            if present {
+                values.push(value.kind.read(option.name, words)?);
+            } else if !matches!(value.kind, Kind::Keyword(_)) {
+                break;
+            }
+        }
+        found.push((Given { name: option.name, on, values }, word.at));
+    }
+    Ok(found.into_iter().map(|(given, _)| given).collect())
+}
+
+/// The option that the next word names.
+fn find(
+    info: &'static Discipline,
+    profile: &Profile,
+    words: &Words<'_>,
+) -> Result<&'static OptionSpec, TcError> {
+    let word = words.peek().expect("the caller has seen a word");
+    let here = info.options.iter().find(|option| option.words().any(|name| name == word.text));
+    match here {
+        Some(option) if option.is_known(profile) => Ok(option),
+        Some(_) => {
+            let message =
+                format!("{} of {} has no option \"{}\"", info.name, profile.name, word.text);
+            let others: Vec<&str> = Profile::ALL
+                .iter()
+                .filter(|profile| here.is_some_and(|option| option.is_known(profile)))
+                .map(|profile| profile.name)
+                .collect();
+            let help = format!("that of {} has", others.join(", "));
+            Err(words.error(word.at, message, Some(help)))
+        }
+        None => {
+            let known =
+                || info.options.iter().filter(|o| o.is_known(profile)).flat_map(OptionSpec::words);
+            let message = format!("{} has no option \"{}\"", info.name, word.text);
+            let children = if info.classful { disciplines() } else { &[] };
+            let meant = known().chain(children.iter().map(|d| d.name));
+            let help = match nearest(word.text, meant) {
+                Some(name) => format!("did you mean \"{name}\"?"),
+                None => format!("its options are {}", known().collect::<Vec<_>>().join(", ")),
+            };
+            Err(words.error(word.at, message, Some(help)))
+        }
+    }
+}
