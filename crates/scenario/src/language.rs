@@ -144,7 +144,7 @@ impl Experiment {
     pub fn axes(&self) -> Vec<(&str, Vec<&str>)> {
         self.axes
             .iter()
-            .map(|a| (a.name.as_str(), a.labels.iter().map(|(l, _)| l.as_str()).collect()))
+            .map(|a| (a.name.as_str(), a.labels.iter().map(|l| l.name.as_str()).collect()))
             .collect()
     }
 
@@ -191,13 +191,29 @@ impl Experiment {
             return Err(self.too_many(cells.len() as u64, most).into());
         }
         let mut planned = Vec::with_capacity(cells.len());
+        let mut found: Vec<(Diagnostic, Vec<&Cell>)> = Vec::new();
+        let mut resolved = 0;
         for cell in &cells {
-            if let Some(run) = self.resolve(cell, vocabulary, &mut diagnostics) {
-                planned.push(run);
+            let (run, own) = self.resolve(cell, vocabulary);
+            planned.extend(run);
+            resolved += 1;
+            for diagnostic in &own {
+                match found.iter_mut().find(|(known, _)| known == diagnostic) {
+                    Some((_, cells)) => cells.push(cell),
+                    None => found.push((diagnostic.clone(), vec![cell])),
+                }
             }
-            if diagnostics.iter().count() >= MOST_DIAGNOSTICS {
+            if found.len() >= MOST_DIAGNOSTICS {
                 break;
             }
+        }
+        for (diagnostic, cells) in found {
+            let only_there = cells.len() < resolved;
+            diagnostics.push(if only_there {
+                self.located(diagnostic, &cells)
+            } else {
+                diagnostic
+            });
         }
         let plan = diagnostics.into_result(Plan { cells: planned })?;
         let runs = plan.runs();
@@ -257,7 +273,7 @@ impl Experiment {
     fn settings(&self, cell: &Cell, diagnostics: &mut Diagnostics) -> Table {
         let mut table = self.table.clone();
         for (axis, &label) in self.axes.iter().zip(cell) {
-            table.merge(&axis.labels[label].1, diagnostics);
+            table.merge(&axis.labels[label].bundle, diagnostics);
         }
         for bundle in &self.overrides {
             table.merge(bundle, diagnostics);
@@ -269,25 +285,43 @@ impl Experiment {
         table
     }
 
+    /// Says of a mistake that some combinations have and others have not which those are, unless its place tells.
+    fn located(&self, mut diagnostic: Diagnostic, cells: &[&Cell]) -> Diagnostic {
+        let mut with = Vec::new();
+        for (i, axis) in self.axes.iter().enumerate() {
+            let label = &axis.labels[cells[0][i]];
+            if axis.labels.len() == 1 || cells.iter().any(|cell| cell[i] != cells[0][i]) {
+                continue;
+            }
+            let is_there = label.place.source.name == diagnostic.file
+                && label.place.span.contains(&diagnostic.span.start);
+            if is_there {
+                return diagnostic;
+            }
+            with.push(format!("{} = \"{}\"", axis.name, label.name));
+        }
+        if !with.is_empty() {
+            diagnostic.message = format!("{} (with {})", diagnostic.message, with.join(", "));
+        }
+        diagnostic
+    }
+
     fn resolve(
         &self,
         cell: &Cell,
         vocabulary: &dyn Vocabulary,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<(Scenario, Vec<u64>)> {
-        let mut own = Diagnostics::default();
-        let table = self.settings(cell, &mut own);
-        let root: Fields = decode(&sections::ROOT, &table, &Place::start(&self.source), &mut own);
-        let run = if own.is_empty() {
-            Resolver::new(vocabulary, &self.axes, cell, &mut own).scenario(&root)
+    ) -> (Option<(Scenario, Vec<u64>)>, Diagnostics) {
+        let mut diagnostics = Diagnostics::default();
+        let table = self.settings(cell, &mut diagnostics);
+        let place = Place::start(&self.source);
+        let root: Fields = decode(&sections::ROOT, &table, &place, &mut diagnostics);
+        let run = if diagnostics.is_empty() {
+            Resolver::new(vocabulary, &self.axes, cell, &mut diagnostics).scenario(&root)
         } else {
             None
         };
         let seeds = root.table("experiment").map(|e| e.seeds("seeds").to_vec()).unwrap_or_default();
-        for diagnostic in &own {
-            diagnostics.push(diagnostic.clone());
-        }
-        run.map(|scenario| (scenario, seeds))
+        (run.map(|scenario| (scenario, seeds)), diagnostics)
     }
 }
 

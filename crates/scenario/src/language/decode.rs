@@ -227,6 +227,7 @@ fn value(key: &Key, ty: &Ty, node: &Node, diagnostics: &mut Diagnostics) -> Opti
     match scalar(ty, node) {
         Some(Ok(val)) => return Some(val),
         Some(Err(message)) => {
+            let message = format!("{}: {message}", key.name);
             diagnostics.push(node.place.says(DiagnosticKind::Value, message));
             return None;
         }

@@ -8,7 +8,15 @@ use super::tree::{Table, Value};
 pub(crate) struct Axis {
     pub(crate) name: String,
     pub(crate) place: Place,
-    pub(crate) labels: Vec<(String, Table)>,
+    pub(crate) labels: Vec<Label>,
+}
+
+/// One label of an axis.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Label {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) bundle: Table,
 }
 
 /// One combination: for each axis the index of a label.
@@ -42,7 +50,11 @@ pub(crate) fn axes(axis: Option<&Table>, diagnostics: &mut Diagnostics) -> Vec<A
         let mut labels = Vec::new();
         for label in &table.entries {
             match &label.node.value {
-                Value::Table(bundle) => labels.push((label.key.clone(), bundle.clone())),
+                Value::Table(bundle) => labels.push(Label {
+                    name: label.key.clone(),
+                    place: label.node.place.clone(),
+                    bundle: bundle.clone(),
+                }),
                 _ => diagnostics.push(
                     label
                         .node
@@ -101,7 +113,7 @@ impl Pattern {
                         ));
                         return None;
                     };
-                    let found = labels.iter().position(|(l, _)| l == label);
+                    let found = labels.iter().position(|l| l.name == label);
                     if found.is_none() {
                         diagnostics.push(
                             node.place
@@ -109,7 +121,7 @@ impl Pattern {
                                     DiagnosticKind::Name,
                                     format!("axis {} has no label \"{label}\"", entry.key),
                                 )
-                                .nearest(label, labels.iter().map(|(l, _)| l.as_str()), "labels"),
+                                .nearest(label, labels.iter().map(|l| l.name.as_str()), "labels"),
                         );
                     }
                     found

@@ -12,8 +12,7 @@ use super::source::{DiagnosticKind, Diagnostics, Place};
 use super::vocabulary::{Vocabulary, WordError};
 use crate::metrics::Expression;
 use crate::model::{
-    At, Check, Event, Flow, Gauge, Hop, Origin, Phase, Reference, Scenario, When, Window,
-    WindowBounds,
+    At, Check, Event, Gauge, Hop, Origin, Phase, Reference, Scenario, When, Window, WindowBounds,
 };
 use flow::Named;
 use sojourn_units::Span;
@@ -68,7 +67,7 @@ impl<'a> Resolver<'a> {
             self.event_names(root, event);
         }
         let windows = self.windows(root);
-        let checks = self.checks(root, &flows, &hops, &phases, &windows);
+        let checks = self.checks(root, &named, &hops, &phases, &windows);
         if !self.diagnostics.is_empty() {
             return None;
         }
@@ -76,7 +75,7 @@ impl<'a> Resolver<'a> {
             .axes
             .iter()
             .zip(self.cell)
-            .map(|(axis, &label)| (axis.name.clone(), axis.labels[label].0.clone()))
+            .map(|(axis, &label)| (axis.name.clone(), axis.labels[label].name.clone()))
             .collect();
         let scenario = Scenario {
             experiment: common.name,
@@ -376,7 +375,7 @@ impl<'a> Resolver<'a> {
     fn checks(
         &mut self,
         root: &Fields,
-        flows: &[Flow],
+        named: &Named,
         hops: &[Hop],
         phases: &[Phase],
         windows: &[Window],
@@ -388,8 +387,8 @@ impl<'a> Resolver<'a> {
             match Expression::parse(item.text()) {
                 Ok(expression) => {
                     let known = crate::metrics::Names {
-                        flows: flows.iter().map(|f| f.name.as_str()).collect(),
-                        groups: flows.iter().filter_map(|f| f.group.as_deref()).collect(),
+                        flows: named.flow_names().collect(),
+                        groups: named.groups().collect(),
                         queues: queues.iter().map(String::as_str).collect(),
                         phases: phases.iter().map(|p| p.name.as_str()).collect(),
                         windows: windows.iter().map(|w| w.name.as_str()).collect(),
@@ -400,7 +399,12 @@ impl<'a> Resolver<'a> {
                     if !asked {
                         continue;
                     }
-                    for error in expression.unknown_names(&known) {
+                    for mut error in expression.unknown_names(&known) {
+                        let name = &item.text()[error.at.clone()];
+                        if named.is_left_out(name) {
+                            error.message = format!("flow {name} is left out of this combination");
+                            error.help = "say where the check is asked: only = { AXIS = … }".into();
+                        }
                         self.word_error(&item, error);
                     }
                     if !expression.is_verdict() {

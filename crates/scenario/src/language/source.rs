@@ -129,7 +129,7 @@ impl Diagnostic {
         let names: Vec<&str> = names.into_iter().collect();
         match nearest(wrong, names.iter().copied()) {
             Some(name) => self.help(format!("did you mean \"{name}\"?")),
-            None if names.is_empty() => self.help(format!("there is no {what}")),
+            None if names.is_empty() => self.help(format!("there are no {what}")),
             None => self.help(format!("{what}: {}", names.join(", "))),
         }
     }

@@ -332,7 +332,7 @@ fn substituted(node: &Node, vars: &[(String, String)], diagnostics: &mut Diagnos
             None => diagnostics.push(
                 node.inside(&(offset..offset + end + 1))
                     .says(DiagnosticKind::Name, format!("\"{name}\" is not set under [let]"))
-                    .nearest(name, vars.iter().map(|(n, _)| n.as_str()), "set under [let]"),
+                    .nearest(name, vars.iter().map(|(n, _)| n.as_str()), "names under [let]"),
             ),
         }
         rest = &rest[start + end + 1..];

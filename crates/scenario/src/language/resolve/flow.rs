@@ -51,13 +51,16 @@ impl Named {
         self.left_out.iter().any(|n| n == name)
     }
 
+    /// The groups.
+    pub(super) fn groups(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().filter_map(|(_, _, _, group)| group.as_deref())
+    }
+
     /// Flows and groups.
     pub(super) fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.flow_names().collect();
-        for (_, _, _, group) in &self.entries {
-            if let Some(group) = group
-                && !names.contains(&group.as_str())
-            {
+        for group in self.groups() {
+            if !names.contains(&group) {
                 names.push(group);
             }
         }
