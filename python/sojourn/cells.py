@@ -18,10 +18,8 @@ class Cell:
     engine: str
     runs: Sequence[Run]
 
-    @property
-    def title(self) -> str:
-        """Its labels, or ``single cell`` where the experiment has no axes."""
-        return ", ".join(label for _, label in self.labels) or "single cell"
+    title: str
+    """The labels of the axes that vary among the cells that it was grouped with; all of them if none does."""
 
     @property
     def scenario(self) -> describe.Scenario:
@@ -35,7 +33,13 @@ def group(runs: Iterable[Run]) -> list[Cell]:
     for run in runs:
         labels = tuple((axis, label) for axis, label in run.scenario["cell"])
         found[run.scenario["experiment"], labels, run.engine].append(run)
-    return [
-        Cell(experiment, labels, engine, sorted(own, key=lambda r: r.seed))
-        for (experiment, labels, engine), own in found.items()
-    ]
+    varied: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for experiment, labels, _ in found:
+        for axis, label in labels:
+            varied[experiment][axis].add(label)
+    cells = []
+    for (experiment, labels, engine), own in found.items():
+        telling = [label for axis, label in labels if len(varied[experiment][axis]) > 1]
+        title = ", ".join(telling or [label for _, label in labels]) or "single cell"
+        cells.append(Cell(experiment, labels, engine, sorted(own, key=lambda r: r.seed), title))
+    return cells

@@ -3,12 +3,22 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import polars as pl
 
 from sojourn import _core, describe
 from sojourn.store import Folder, Record, Stamp
+
+
+class Check(NamedTuple):
+    """What came of a check in a run."""
+
+    name: str
+    said: str
+    """In words: ``23.50 >= 10: passed``."""
+    passed: bool | None
+    """None where the run gives it no value."""
 
 
 class _Source(Protocol):
@@ -96,6 +106,16 @@ class Run:
             tables: the tables that they need, for those who know; all unless given.
         """
         return self._source.results(self.tables if tables is None else tables).measure(expressions)
+
+    def checks(self) -> list[Check]:
+        """Return what came of the experiment's checks in this run."""
+        asked = [check["that"] for check in self.scenario["checks"]]
+        if not asked:
+            return []
+        # The controllers' own numbers are by far the largest tables, and seldom asked for.
+        whole = any("state." in that for that in asked)
+        tables = [name for name in self.tables if whole or not name.endswith("_state")]
+        return [Check(*found) for found in self._source.results(tables).checks()]
 
     @cached_property
     def flows(self) -> pl.DataFrame:

@@ -43,7 +43,7 @@ class Value:
     text: str
     """The mean over the seeds, or one for each flow."""
     range: str
-    """The least and the greatest over the seeds; empty where there is one seed."""
+    """The least and the greatest over the seeds; empty where they are the same as shown."""
 
 
 COLUMNS: Final = (
@@ -52,7 +52,7 @@ COLUMNS: Final = (
     Column("utilisation_percent", "utilisation", "util.", "%", "utilisation({queue})", 100),
     Column("rtt_ms", "RTT", "RTT", "ms", "mean(rtt, {flow})", 1e3),
     Column("queue_delay_ms", "queue delay", "queue", "ms", "mean(queue_delay, {queue})", 1e3),
-    Column("queue_delay_p99_ms", "99 % of packets", "99 %", "ms", "p99(sojourn, {queue})", 1e3),
+    Column("queue_delay_p99_ms", "queue delay, 99 %", "99 %", "ms", "p99(sojourn, {queue})", 1e3),
     Column("marks", "marks", "marks", "", "marks({queue})", digits=0),
     Column("drops", "drops", "drops", "", "drops({queue})", digits=0),
 )
@@ -62,7 +62,7 @@ FLOW_COLUMNS: Final = (
     Column("delivery_rate_mbps", "delivery rate", "rate", "Mbit/s", "delivery_rate({flow})", 1e-6, digits=2),
     Column("share", "share", "share", "", "share(delivery_rate, {flow})", digits=3, several=True),
     Column("rtt_ms", "RTT", "RTT", "ms", "mean(rtt, {flow})", 1e3),
-    Column("packet_rtt_p99_ms", "99 % of packets", "99 %", "ms", "p99(packet_rtt, {flow})", 1e3),
+    Column("packet_rtt_p99_ms", "RTT, 99 %", "99 %", "ms", "p99(packet_rtt, {flow})", 1e3),
     Column("retransmits", "retransmits", "retrans.", "packets", "retransmits({flow})", digits=0),
     Column("ce_percent", "CE marks", "CE", "%", "ce_fraction({flow})", 100, digits=3),
 )
@@ -103,10 +103,10 @@ def _value(column: Column, by_run: Sequence[Sequence[float]]) -> Value:
     shown = by_flow[:_FLOWS_SHOWN]
     more = f" … ({len(by_flow)})" if len(by_flow) > _FLOWS_SHOWN else ""
     text = " / ".join(number(math.fsum(own) / len(own), column.digits) for own in shown) + more
-    if len(by_run) == 1 or all(math.isnan(v) for own in by_flow for v in own):
+    ranges = [(number(min(own), column.digits), number(max(own), column.digits)) for own in shown]
+    if all(low == high for low, high in ranges):
         return Value(text, "")
-    ranges = (f"{number(min(own), column.digits)}–{number(max(own), column.digits)}" for own in shown)
-    return Value(text, " / ".join(ranges))
+    return Value(text, " / ".join(f"{low}–{high}" for low, high in ranges))
 
 
 def number(value: float, digits: int) -> str:

@@ -68,7 +68,7 @@ def test_a_panel_is_one_well_formed_picture_with_what_it_shows(make_run: Make) -
 
 def test_an_axis_is_logarithmic_where_panels_lie_far_apart() -> None:
     assert panel.Axis.over([[1.0, 200.0], [1.0, 150.0]]) == panel.Axis(0, 200, logarithmic=False)
-    assert panel.Axis.over([[5.0, 6.0, 7.0], [150.0, 230.0]]) == panel.Axis(1, 250, logarithmic=True)
+    assert panel.Axis.over([[5.0, 6.0, 7.0], [150.0, 230.0]]) == panel.Axis(2, 250, logarithmic=True)
     assert panel.Axis.over([[], []]) == panel.Axis(0, 1, logarithmic=False)
 
 

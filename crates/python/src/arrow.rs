@@ -171,6 +171,10 @@ impl Builder {
         if array.null_count() > 0 {
             return None;
         }
+        // A dictionary without names has nothing to look up.
+        if array.is_empty() {
+            return Some(());
+        }
         match self {
             Self::F64(values) => {
                 values.extend_from_slice(array.as_primitive_opt::<Float64Type>()?.values());

@@ -98,6 +98,22 @@ impl Run {
         expressions.iter().map(value).collect()
     }
 
+    /// The experiment's checks: name, what came out in words, and whether it holds; None where it has no value.
+    fn checks(&self) -> Vec<(String, String, Option<bool>)> {
+        let frame = Frame::new(&self.results);
+        let checks = self.results.scenario.checks.iter().map(|check| {
+            let name = check.name.clone().unwrap_or_else(|| check.that.clone());
+            let verdict = Expression::parse(&check.that)
+                .map_err(|e| e.message)
+                .and_then(|expression| expression.evaluate(&frame).map_err(|e| e.to_string()));
+            match verdict {
+                Ok(verdict) => (name, verdict.to_string(), verdict.passed),
+                Err(why) => (name, why, None),
+            }
+        });
+        checks.collect()
+    }
+
     fn __repr__(&self) -> String {
         format!("<Run {}>", self.results.scenario.id())
     }

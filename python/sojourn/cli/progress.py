@@ -4,7 +4,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
-from sojourn.cli.screen import err
+from sojourn.cli.screen import err, say
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -83,7 +83,7 @@ class Progress:
             self._bar.update(self._task, completed=self._simulated, runs=self._count(), pace=self._pace())
         elif time.monotonic() - self._said >= _LINE_EVERY:
             self._said = time.monotonic()
-            err().print(f"{self._count()}, {self._simulated / self._seconds:.0%}, {self._pace()}")
+            say(f"{self._count()}, {self._simulated / self._seconds:.0%}, {self._pace()}")
 
 
 def span(seconds: float) -> str:

@@ -5,11 +5,9 @@ import shlex
 import sys
 from pathlib import Path
 
-from rich.text import Text
-
-from sojourn import _core, campaign, cells, library
+from sojourn import _core, campaign, cells, checks, library
 from sojourn.cli.progress import Progress
-from sojourn.cli.screen import err, out
+from sojourn.cli.screen import out, say
 from sojourn.cli.tables import summary_table
 from sojourn.errors import Interrupted, UsageError
 from sojourn.experiment import Experiment, load
@@ -33,7 +31,7 @@ def run(
     with Folder.create(output, version=_core.version(), command=command) as folder:
         plan = campaign.Plan.of(stamps, folder)
         if plan.there:
-            err().print(f"{len(plan.there)} of {len(stamps)} runs are in {output} already")
+            say(f"{len(plan.there)} of {len(stamps)} runs are in {output} already")
         with Progress(len(plan.missing), plan.seconds) as progress:
             try:
                 runs = campaign.make_stored(
@@ -51,9 +49,13 @@ def run(
                     help=f"to go on from there: {command}",
                 ) from None
         if plan.missing:
-            err().print(progress.closing())
+            say(progress.closing())
     out().print(summary_table(cells.group(runs)))
-    out().print(Text(f"results in {output}; for pictures: sojourn report {shlex.quote(str(output))}"))
+    for tally in checks.tally(runs):
+        out().print(f"{tally.experiment}: {tally}", soft_wrap=True, markup=False)
+    out().print(
+        f"results in {output}; for pictures: sojourn report {shlex.quote(str(output))}", soft_wrap=True, markup=False
+    )
 
 
 def _stamps(what: list[str], *, engine: str, seeds: int | None, settings: list[str], yes: bool) -> list[Stamp]:

@@ -21,6 +21,11 @@ def err() -> Console:
     return Console(stderr=True, highlight=False)
 
 
+def say(text: str) -> None:
+    """Print a message beside the results, in one line however long."""
+    err().print(text, soft_wrap=True, markup=False)
+
+
 def show_error(error: SojournError) -> None:
     """Print an error as the user sees it."""
     first, *rest = error.render().split("\n")

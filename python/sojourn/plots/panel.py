@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from sojourn.plots.palette import flow_colour
 from sojourn.plots.svg import render, styled
-from sojourn.plots.ticks import nice_ceiling
+from sojourn.plots.ticks import nice_ceiling, nice_floor
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +67,7 @@ class Axis:
             return cls(0, high, logarithmic=False)
         usual = min(statistics.median(values) for values in panels if values)
         low = max(usual / 2, high / _LONGEST_AXIS)
-        return cls(10.0 ** math.floor(math.log10(low)), high, logarithmic=True)
+        return cls(nice_floor(low), high, logarithmic=True)
 
     def apply(self, axes: "Axes") -> None:
         """Give it to the axes of a figure."""

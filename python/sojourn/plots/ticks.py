@@ -18,3 +18,14 @@ def nice_ceiling(value: float) -> float:
         if value <= factor * power * (1 + 1e-9):
             return float(f"{factor * power:.6g}")
     return float(f"{10 * power:.6g}")
+
+
+def nice_floor(value: float) -> float:
+    """Return the greatest of 1, 2 and 5 times a power of ten that is no greater than ``value``.
+
+    >>> nice_floor(7.3), nice_floor(0.04), nice_floor(200)
+    (5.0, 0.02, 200.0)
+    """
+    power = 10.0 ** math.floor(math.log10(value))
+    factor = max(f for f in (1.0, 2.0, 5.0) if f * power <= value * (1 + 1e-9))
+    return float(f"{factor * power:.6g}")

@@ -123,7 +123,7 @@ def _element(element: Mapping[str, Any]) -> _Box:
     if kind == "netem":
         lines = [line for words in element["chain"] for line in _wrapped(words)]
         own = [f"{entry['flow']}: {entry['delay']}" for entry in element.get("per_flow", ())]
-        return _Box(["netem", *(own or lines)])
+        return _Box(["netem", *lines, *own])
     detail = [str(element[key]) for key in ("rule", "tunnel", "rate") if key in element]
     head = element["name"] if element.get("enabled", True) else f"{element['name']} (off)"
     return _Box([head, *(detail or [kind])])

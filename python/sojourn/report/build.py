@@ -13,6 +13,7 @@ from typing import Final
 from sojourn import cells as grouping
 from sojourn import describe
 from sojourn.cells import Cell
+from sojourn.checks import Tally, tally
 from sojourn.errors import StoreError
 from sojourn.plots import panel, topology
 from sojourn.plots.palette import flow_colour
@@ -68,6 +69,7 @@ class ScenarioView:
     axes: str
     drawn: str
     """What the panels show."""
+    checks: Sequence[Tally]
     cells: Sequence[CellView]
 
 
@@ -190,7 +192,9 @@ def _cell(cell: Cell, picture: str, folder: Folder) -> CellView:
     anchor = _anchor(f"{cell.experiment} {cell.title} {cell.engine}")
     flows = [FlowKey(flow_name(flow), flow_colour(index)) for index, flow in enumerate(describe.loads(cell.scenario))]
     stored = folder.path / "runs" / cell.runs[0].stamp.folder_name / "scenario.json"
-    again = f"sojourn run {shlex.quote(str(stored))} -o again"
+    seeds = [run.seed for run in cell.runs]
+    count = f" --seeds {len(seeds)}" if len(seeds) > 1 and seeds == list(range(1, len(seeds) + 1)) else ""
+    again = f"sojourn run {shlex.quote(str(stored))}{count} -o again"
     return CellView(cell.title, anchor, values_of(cell), flows, picture, f"report/{anchor}.svg", again)
 
 
@@ -213,13 +217,14 @@ def _scenario(experiment: str, own: Sequence[Cell], views: Sequence[CellView]) -
         topology_of=own[0].title if len(own) > 1 else "",
         axes=", ".join(axis for axis, labels in axes.items() if len(labels) > 1),
         drawn=_drawn(own),
+        checks=tally(run for cell in own for run in cell.runs),
         cells=views,
     )
 
 
 def _what(scenario: describe.Scenario, axes: dict[str, list[str]]) -> str:
     text = f"{describe.seconds(scenario):g} s, stack {scenario['stack']}."
-    varied = [f"{axis} ({', '.join(labels)})" for axis, labels in axes.items()]
+    varied = [f"{axis} ({', '.join(labels)})" for axis, labels in axes.items() if len(labels) > 1]
     return f"{text} One cell for each combination of {' and '.join(varied)}." if varied else text
 
 
@@ -229,7 +234,7 @@ def _drawn(own: Sequence[Cell]) -> str:
     text = (
         f"Each point is the mean over {step:g} s. Lines: delivery rate (solid) and smoothed RTT (dotted); below, "
         "the mean queue delay at the bottleneck with the least and the greatest in each step. The scales are the "
-        "same in all panels of the scenario."
+        "same in all panels of the scenario, and logarithmic where the panels lie far apart."
     )
     if max(seeds) > 1:
         text += f" The lines are those of the first seed; the bands span all {_several(seeds)}."

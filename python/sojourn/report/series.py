@@ -109,11 +109,13 @@ def _queue(run: Run, step: float) -> Band:
 
 
 def _events(run: Run) -> list[tuple[float, str]]:
+    """Return when something was changed, and what; the same change of several elements is said once."""
     happened = run.happenings.filter(pl.col("what").cast(pl.String) == "event")
-    return [
-        (float(t), str(detail or subject).removeprefix("event "))
-        for t, subject, detail in happened.select("t_s", "subject", "detail").iter_rows()
-    ]
+    texts: dict[float, dict[str, None]] = {}
+    for t, subject, detail in happened.select("t_s", "subject", "detail").iter_rows():
+        change = str(detail).split(": ", 1)[-1] or str(subject).removeprefix("event ")
+        texts.setdefault(float(t), {})[change] = None
+    return [(t, ", ".join(changes)) for t, changes in texts.items()]
 
 
 def _values(column: pl.Series) -> list[float]:
