@@ -164,6 +164,10 @@ impl<'a> Simulation<'a> {
             }
         }
         self.now = self.end;
+        // A length that is no multiple of the step ends with a shorter one.
+        if self.next_step < self.end + self.scenario.step {
+            self.recorder.step(self.end, &self.flows, &mut self.topology.stations);
+        }
         for i in 0..self.flows.len() {
             if self.flows[i].life == Life::Running {
                 self.note_end(i, "end of the run");
@@ -433,9 +437,11 @@ impl<'a> Simulation<'a> {
 
     fn stop(&mut self, index: usize) {
         let flow = &mut self.flows[index];
-        if flow.life != Life::Running {
-            flow.life = Life::Ended;
-            return;
+        match flow.life {
+            Life::Ended => return,
+            // Whoever waits for its end waits for nothing more.
+            Life::Waiting => return self.end_flow(index, "stopped before it started"),
+            Life::Running => {}
         }
         match &mut flow.ends {
             Ends::Tcp(sender, _) => sender.stop(self.now),
@@ -464,7 +470,9 @@ impl<'a> Simulation<'a> {
     }
 
     fn note_end(&mut self, index: usize, how: &str) {
-        self.recorder.flow_row(self.now, index, &self.flows[index]);
+        if self.flows[index].life == Life::Running {
+            self.recorder.flow_row(self.now, index, &self.flows[index]);
+        }
         self.flows[index].life = Life::Ended;
         let subject = format!("flow {}", self.scenario.flows[index].name);
         self.recorder.happening(self.now, "end", &subject, how);
