@@ -37,7 +37,7 @@ pub struct Verdict {
 }
 
 impl fmt::Display for Verdict {
-    /// `23.50 >= 10: passed`.
+    /// `23.5 >= 10: passed`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.value)?;
         if let Some((comparison, bound)) = &self.bound {

@@ -1,1 +1,396 @@
+//! Every metric against numbers worked out by hand, on a run of ten seconds in steps of one.
 
+use super::functions::{self, FUNCTIONS, RateOf};
+use super::*;
+use crate::model::tests::scenario;
+use crate::model::{
+    Action, At, Direction, Edge, Event, Kind, Phase, Reference, Scenario, Shaper, Start, Traffic,
+    When, Window, WindowBounds,
+};
+use crate::results::{EngineId, Provenance, Run, Table, schema};
+use sojourn_units::{Rate, Span};
+
+const QUEUE: &str = "first.down.qdisc";
+
+/// Flows `a` (10 Mbit/s) and `b` (2 Mbit/s from 5 s on, in group `late`), TCP both; 10 s; the queue at 50 Mbit/s.
+fn plain() -> Scenario {
+    let mut s = scenario();
+    s.duration = Span::from_secs(10);
+    s.step = Span::from_secs(1);
+    s.events.clear();
+    s.checks.clear();
+    s.phases = vec![
+        Phase { name: "early".into(), from: at(0), to: at(5) },
+        Phase {
+            name: "late".into(),
+            from: When::After {
+                reference: Reference::Flow("b".into()),
+                edge: Edge::Start,
+                delay: Span::ZERO,
+            },
+            to: at(10),
+        },
+    ];
+    let tcp = s.flows[0].traffic.clone();
+    s.flows[1].traffic = tcp;
+    s.flows[1].direction = Direction::Down;
+    s.flows[1].start = Start::At(At::from_secs(5));
+    s.flows[1].group = Some("late".into());
+    s
+}
+
+fn at(seconds: i64) -> When {
+    When::At(At::from_secs(seconds))
+}
+
+fn run_of(scenario: Scenario) -> Run {
+    let mut flows = Table::new(&schema::FLOWS, Provenance::Exact);
+    for t in 1..=10_u32 {
+        for (name, from, mbit) in [("a", 0, 10.0), ("b", 5, 2.0)] {
+            if t <= from {
+                continue;
+            }
+            let n = u64::from(t - from);
+            let goodput = mbit * 1e6;
+            // A sample that is missing (zero) every third second, which the published metric leaves out.
+            let delivery = if t % 3 == 0 { 0.0 } else { goodput * 0.99 };
+            let rtt = if name == "a" { 0.020 + 0.001 * f64::from(t) } else { 0.030 };
+            flows
+                .row()
+                .f64(f64::from(t))
+                .text(name)
+                .f64(goodput)
+                .f64(delivery)
+                .f64(rtt)
+                .f64(rtt)
+                .f64(0.001)
+                .u64(10 * n)
+                .u64(2_147_483_647)
+                .u64(8)
+                .u64(2 * n)
+                .u64(n)
+                .u64(99 * n)
+                .u64(3 * n)
+                .u64(n)
+                .f64(f64::NAN)
+                .text("Open");
+        }
+    }
+    let mut queues = Table::new(&schema::QUEUES, Provenance::Exact);
+    let mut sent = 0;
+    for t in 1..=10_u32 {
+        // Odd seconds carry 100 packets at 2 ms, even ones 300 at 6 ms.
+        let (packets, delay) = if t % 2 == 1 { (100, 0.002) } else { (300, 0.006) };
+        sent += packets;
+        queues
+            .row()
+            .f64(f64::from(t))
+            .text(QUEUE)
+            .u64(u64::from(t))
+            .u64(1514 * u64::from(t))
+            .f64(0.001)
+            .f64(delay)
+            .f64(2.0 * delay)
+            .u64(sent)
+            .u64(2_500_000 * u64::from(t))
+            .u64(4 * u64::from(t))
+            .u64(u64::from(t) / 5);
+    }
+    let mut signals = Table::new(&schema::QUEUE_SIGNALS, Provenance::Exact);
+    signals.row().f64(5.0).text(QUEUE).text("tail").text("drop").u64(1);
+    signals.row().f64(8.0).text(QUEUE).text("early").text("drop").u64(1);
+    let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
+    for (t, rtt) in [(1.0, 0.021), (2.0, 0.023), (3.0, f64::NAN), (9.5, 0.040)] {
+        pings.row().f64(t).text("ping").f64(rtt);
+    }
+    let mut histograms = Table::new(&schema::HISTOGRAMS, Provenance::Exact);
+    for (low, high, count) in [(0.001, 0.002, 50), (0.002, 0.003, 40), (0.009, 0.010, 10)] {
+        histograms.row().text(QUEUE).text("sojourn").f64(low).f64(high).u64(count);
+    }
+    let mut happenings = Table::new(&schema::HAPPENINGS, Provenance::Exact);
+    happenings.row().f64(5.0).text("start").text("phase late").text("");
+    happenings.row().f64(5.0).text("start").text("flow b").text("");
+    let mut state = Table::new(&schema::FLOW_STATE, Provenance::Exact);
+    for (t, alpha) in [(4.0, 0.5), (6.0, 0.25)] {
+        state.row().f64(t).text("a").text("alpha").f64(alpha);
+    }
+    let mut completions = Table::new(&schema::COMPLETIONS, Provenance::Exact);
+    for (t, seconds) in [(1.0, 1.0), (2.0, 4.0), (3.0, f64::NAN)] {
+        completions.row().f64(t).text("b").u64(1000).f64(seconds);
+    }
+    let engine = EngineId { name: "hand".into(), version: "1".into(), detail: String::new() };
+    let tables = vec![flows, queues, signals, pings, histograms, happenings, state, completions];
+    Run { scenario, engine, tables, unrecorded: vec![] }
+}
+
+fn value(run: &Run, text: &str) -> f64 {
+    let expression = Expression::parse(text).unwrap_or_else(|e| panic!("{text}: {}", e.message));
+    match expression.evaluate(&Frame::new(run)) {
+        Ok(verdict) => verdict.value.number,
+        Err(error) => panic!("{text}: {error}"),
+    }
+}
+
+#[test]
+fn each_metric_gives_the_number_worked_out_by_hand() {
+    let run = run_of(plain());
+    for (text, expected) in [
+        // The last sample is at 10 s: the window is (6, 9], the samples at 7, 8 (9 is zero and left out).
+        ("delivery_rate(a) over last 3s before 1s", 9.9e6),
+        ("goodput(a) over last 3s before 1s", 10e6),
+        // b sends in the second half only.
+        ("goodput(b) over all", 1e6),
+        ("goodput(b) during late", 2e6),
+        ("goodput(late) during late", 2e6),
+        // Half of b's first step lies in the window.
+        ("goodput(b) from 4500ms to 5500ms", 1e6),
+        ("sum(goodput) during late", 12e6),
+        ("sum(goodput, a, b) during late", 12e6),
+        ("ratio(goodput, a, b) during late", 5.0),
+        ("share(goodput, b) during late", 1.0 / 6.0),
+        ("share(goodput, b, a) during late", 1.0 / 6.0),
+        // (10 + 2)^2 / (2 (100 + 4)).
+        ("jain(goodput) during late", 144.0 / 208.0),
+        ("jain(goodput, a, late) during late", 144.0 / 208.0),
+        // 21 to 25 ms.
+        ("mean(rtt, a) during early", 0.023),
+        ("min(rtt, a) during early", 0.021),
+        ("max(rtt, a) during early", 0.025),
+        ("median(rtt, a) during early", 0.023),
+        ("sd(rtt, a) during early", 0.001 * 2.5_f64.sqrt()),
+        ("p75(rtt, a) during early", 0.024),
+        ("percentile(rtt, a, 75) during early", 0.024),
+        // (100*2 + 300*6) / 400 ms; of 1000 packets in (5, 9] the steps 6 and 8 hold 600 at 6 ms.
+        ("mean(queue_delay, first.down.qdisc) over all", 0.005),
+        ("p50(queue_delay, first.down.qdisc) over all", 0.006),
+        ("p25(queue_delay, first.down.qdisc) over all", 0.002),
+        ("max(queue_delay_max, first.down.qdisc) over all", 0.012),
+        ("mean(queue_length, first.down.qdisc) from 2s to 4s", 3.5),
+        // 50 of 100 packets below 2 ms; the 95th is in the middle of the last bucket.
+        ("p50(sojourn, first.down.qdisc)", 0.002),
+        ("p95(sojourn, first.down.qdisc)", 0.0095),
+        ("mean(sojourn, first.down.qdisc)", 0.5 * 0.0015 + 0.4 * 0.0025 + 0.1 * 0.0095),
+        // 2.5 MB each second at 50 Mbit/s: 20 of 50.
+        ("utilisation(first.down.qdisc) over all", 0.4),
+        ("marks(first.down.qdisc) over all", 40.0),
+        ("drops(first.down.qdisc) over all", 2.0),
+        ("drops(first.down.qdisc) from 5s to 10s", 1.0),
+        ("drops(first.down.qdisc, tail) over all", 1.0),
+        ("drops(first.down.qdisc, tail) from 5s to 10s", 0.0),
+        ("drops(first.down.qdisc, early) from 5s to 10s", 1.0),
+        ("mark_fraction(first.down.qdisc) over all", 40.0 / 2000.0),
+        ("ce_fraction(a) over all", 3.0 / 99.0),
+        ("loss_rate(a) over all", 0.01),
+        ("retransmits(a) from 2s to 5s", 6.0),
+        ("mean(rtt, ping) over all", (0.021 + 0.023 + 0.040) / 3.0),
+        ("mean(state.alpha, a) over all", 0.375),
+        // Above 25.5 ms from the value at 6 s on, each standing for the second before it.
+        ("time_above(rtt, a, 25500us) over all", 5.0),
+        ("longest_above(queue_delay, first.down.qdisc, 5ms) over all", 1.0),
+        ("time_above(queue_delay, first.down.qdisc, 5ms) over all", 5.0),
+        ("spike(rtt, a, 20ms) over all", 0.010),
+        ("spike(rtt, a, 1s) over all", 0.0),
+        ("geomean(completion_time, b) over all", 2.0),
+        ("completed(b) over all", 2.0),
+        ("2 * mean(rtt, b) - 30ms + -(10ms) during late", 0.020),
+        ("mean(rtt, b) / 10ms during late", 3.0),
+    ] {
+        let number = value(&run, text);
+        assert!(
+            (number - expected).abs() <= 1e-9 * expected.abs().max(1e-3),
+            "{text}: {number}, not {expected}"
+        );
+    }
+}
+
+#[test]
+fn the_window_is_the_steady_one_or_the_last_third() {
+    let mut s = plain();
+    s.duration = Span::from_secs(9);
+    let bounds = |s: &Scenario| {
+        let run = run_of(s.clone());
+        Frame::new(&run).bounds(&WindowSpec::Default, "a").unwrap()
+    };
+    // A third of nine seconds up to one second before the last sample at 10 s.
+    assert_eq!(bounds(&s), Bounds { from: 6.0, to: 9.0 });
+    let last = WindowBounds::Last { length: Span::from_secs(4), before_end: Span::from_secs(2) };
+    s.windows = vec![Window { name: "steady".into(), bounds: last }];
+    assert_eq!(bounds(&s), Bounds { from: 4.0, to: 8.0 });
+    let between = WindowBounds::Between { from: At::from_secs(1), to: At::from_secs(2) };
+    s.windows = vec![Window { name: "steady".into(), bounds: between }];
+    assert_eq!(bounds(&s), Bounds { from: 1.0, to: 2.0 });
+}
+
+#[test]
+fn utilisation_follows_the_rate() {
+    let mut s = plain();
+    let element = QUEUE.to_owned();
+    s.events = vec![Event {
+        name: "step".into(),
+        when: at(5),
+        actions: vec![Action::Rate { element, rate: Rate::from_mbit(20) }],
+    }];
+    let run = run_of(s.clone());
+    // 200 Mbit over 5 s at 50 and 5 s at 20 Mbit/s.
+    assert!((value(&run, "utilisation(first.down.qdisc) over all") - 200.0 / 350.0).abs() < 1e-12);
+    assert!((value(&run, "utilisation(first.down.qdisc) from 6s to 8s") - 1.0).abs() < 1e-12);
+    assert!((value(&run, "utilisation(first.down.qdisc) from 1s to 3s") - 0.4).abs() < 1e-12);
+    // Of a queue whose discipline sets its own unstated rate, nothing can be said.
+    for element in &mut s.hops[0].down {
+        if let Kind::Queue(queue) = &mut element.kind {
+            queue.shaper = Shaper::Own { rate: None };
+        }
+    }
+    s.events.clear();
+    let run = run_of(s);
+    let expression = Expression::parse("utilisation(first.down.qdisc) over all").unwrap();
+    let error = expression.evaluate(&Frame::new(&run)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "utilisation(first.down.qdisc): there is no sample in the window"
+    );
+}
+
+#[test]
+fn flows_converge_when_their_shares_stay_even() {
+    let mut s = plain();
+    s.duration = Span::from_secs(20);
+    let mut run = run_of(s);
+    let mut flows = Table::new(&schema::FLOWS, Provenance::Exact);
+    for t in 1..=20_u32 {
+        // b starts at 5 s and has its half from 9 s on, but for a lapse in the twelfth second.
+        for name in ["a", "b"] {
+            if name == "b" && t <= 5 {
+                continue;
+            }
+            let even = t > 9 && t != 12;
+            let rate = match (name, even) {
+                (_, true) => 5e6,
+                ("a", false) => 9e6,
+                _ => 1e6,
+            };
+            let row = flows.row().f64(f64::from(t)).text(name).f64(rate).f64(rate);
+            let row = row.f64(0.02).f64(0.02).f64(0.001);
+            let row = (0..8).fold(row, |row, _| row.u64(1));
+            row.f64(f64::NAN).text("Open");
+        }
+    }
+    run.tables[0] = flows;
+    // Even for good from the second after the twelfth: 12 − 5.
+    assert_eq!(value(&run, "convergence_time(goodput, a, b)"), 7.0);
+}
+
+#[test]
+fn verdicts_say_what_was_compared() {
+    let run = run_of(plain());
+    let frame = Frame::new(&run);
+    let verdict =
+        |text: &str| Expression::parse(text).unwrap().evaluate(&frame).unwrap().to_string();
+    assert_eq!(verdict("ratio(goodput, a, b) >= 10 during late"), "5 >= 10: failed");
+    assert_eq!(verdict("mean(rtt, a) < 30ms during early"), "23 ms < 30 ms: passed");
+    assert_eq!(verdict("goodput(a) > 9mbit over all"), "10 Mbit/s > 9 Mbit/s: passed");
+    assert_eq!(verdict("drops(first.down.qdisc) == 2 over all"), "2 packets == 2 packets: passed");
+    assert_eq!(
+        verdict("goodput(a) > 9mbit over all and ratio(goodput, a, b) < 2 during late"),
+        "5 < 2: failed"
+    );
+    assert_eq!(verdict("p99(sojourn, first.down.qdisc)"), "9.9 ms");
+}
+
+#[test]
+fn what_cannot_be_measured_is_an_error_not_a_number() {
+    let run = run_of(plain());
+    let frame = Frame::new(&run);
+    for (text, message) in [
+        ("mean(rtt, b) during early", "mean(rtt, b): there is no sample in the window"),
+        ("goodput(nobody)", "goodput(nobody): there is no flow called \"nobody\""),
+        ("mean(state.beta, a)", "mean(state.beta, a): there is no sample in the window"),
+        ("1 / (goodput(a) - goodput(a))", "divided by zero"),
+        ("mean(rtt, a) during never", "mean(rtt, a): there is no sample in the window"),
+    ] {
+        let Ok(expression) = Expression::parse(text) else {
+            assert!(text.starts_with('1'), "{text}");
+            continue;
+        };
+        assert_eq!(expression.evaluate(&frame).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
+fn mistakes_in_expressions_are_pointed_at() {
+    for (text, at, message) in [
+        ("", 0..0, "the expression ends where a metric or a number should stand"),
+        ("mean(rtt a)", 9..10, "\",\" is missing here"),
+        ("mean(rrt, a)", 5..8, "\"rrt\" is not a quantity"),
+        ("mean(rtt)", 8..9, "mean is not given enough"),
+        ("mean(rtt, a, b)", 11..12, "mean is given too much"),
+        ("rtt(a) > 1ms", 0..3, "rtt is a quantity, not a metric"),
+        ("ratio(rtt, a, b)", 6..9, "\"rtt\" is not a rate"),
+        ("goodput(a) > 0 < 2", 15..16, "this does not belong to the expression"),
+        ("mean(rtt, a) + goodput(a)", 15..25, "a rate cannot be added to a time"),
+        ("mean(rtt, a) * mean(rtt, a)", 15..27, "a time cannot be multiplied with a time"),
+        ("time_above(rtt, a, 5mbit)", 19..24, "a time is needed here, not a rate"),
+        ("percentile(rtt, a, 101)", 19..22, "a percentage is from 0 to 100"),
+        ("p99(sojourn, q) over all", 16..24, "p99 looks at the whole run"),
+        ("sd(sojourn, q)", 0..2, "sojourn is known as a histogram only, of which there is no sd"),
+        ("goodput(a) over last 5", 21..22, "a time is missing here"),
+        ("goodput(a) from 5s to 4s", 11..24, "a window ends after it starts"),
+        ("goodput(a) and goodput(b) > 0", 0..10, "what \"and\" joins are comparisons"),
+        ("3 > 2 during x", 6..14, "nothing here takes this window"),
+        ("goodput(\"a) > 1", 8..15, "a quote without its end"),
+        ("goodput(a) > 10mbits", 13..20, "\"10mbits\" is not a number with a unit"),
+        ("goodput(a) ? 1", 11..12, "\"?\" has no meaning here"),
+    ] {
+        match Expression::parse(text) {
+            Ok(_) => panic!("{text} was accepted"),
+            Err(error) => {
+                let message = message.replace("p99 looks", "percentile looks");
+                assert_eq!((error.at, error.message), (at, message), "{text}");
+            }
+        }
+    }
+    let deep = format!("{}1{}", "(".repeat(1000), ")".repeat(1000));
+    assert_eq!(Expression::parse(&deep).unwrap_err().message, "this is nested too deeply");
+}
+
+#[test]
+fn every_metric_is_in_the_reference_and_none_is_named_twice() {
+    let text = reference();
+    for f in FUNCTIONS {
+        assert!(text.contains(&format!("`{}(", f.name)), "{}", f.name);
+        assert_eq!(FUNCTIONS.iter().filter(|g| g.name == f.name).count(), 1, "{}", f.name);
+        assert!(
+            Quantity::named(f.name).is_none_or(|q| matches!(q.name, "delivery_rate" | "goodput"))
+        );
+    }
+}
+
+#[test]
+fn the_summary_is_what_the_metrics_say() {
+    let mut s = plain();
+    let window = WindowBounds::Between { from: At::from_secs(5), to: At::from_secs(10) };
+    s.windows = vec![Window { name: "steady".into(), bounds: window }];
+    let run = run_of(s);
+    let frame = Frame::new(&run);
+    let summary = summary(&frame);
+    let names: Vec<&str> = summary.flows.iter().map(|f| f.flow.as_str()).collect();
+    assert_eq!(names, ["a", "b"]);
+    let b = &summary.flows[1];
+    assert_eq!(b.goodput_bps, Some(2e6));
+    assert_eq!(b.share, Some(1.0 / 6.0));
+    assert_eq!(b.rtt_mean_s, Some(0.03));
+    assert_eq!(b.retransmits, Some(10.0));
+    assert_eq!(
+        b.delivery_rate_bps,
+        functions::rate(&frame, RateOf::DeliveryRate, "b", &WindowSpec::Default)
+    );
+    let [queue] = summary.queues.as_slice() else { panic!("{:?}", summary.queues) };
+    assert_eq!(queue.queue, QUEUE);
+    assert_eq!((queue.marks, queue.drops), (Some(20.0), Some(1.0)));
+    assert!((queue.utilisation.unwrap() - 0.4).abs() < 1e-12);
+    // Steps 6 to 10: 300, 100, 300, 100, 300 packets.
+    assert!(
+        (queue.delay_mean_s.unwrap() - (900.0 * 6.0 + 200.0 * 2.0) / 1100.0 / 1000.0).abs() < 1e-12
+    );
+    assert!(!matches!(run.scenario.flows[0].traffic, Traffic::Ping(_)));
+}

@@ -78,11 +78,8 @@ impl Unit {
     }
 }
 
-/// Four significant digits, whole numbers whole.
+/// Four significant digits without trailing zeros; whole thousands in full.
 fn significant(value: f64) -> String {
-    if value == value.trunc() && value.abs() < 1e15 {
-        return format!("{value:.0}");
-    }
     let digits = match value.abs() {
         v if v >= 1000.0 => 0,
         v if v >= 100.0 => 1,
@@ -90,7 +87,12 @@ fn significant(value: f64) -> String {
         v if v >= 1.0 => 3,
         _ => 4,
     };
-    format!("{value:.digits$}")
+    let text = format!("{value:.digits$}");
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 impl fmt::Display for Unit {
@@ -107,10 +109,12 @@ mod tests {
     fn values_are_shown_in_the_unit_that_they_reach() {
         for (unit, value, text) in [
             (Unit::BitsPerSecond, 47_820_000.0, "47.82 Mbit/s"),
-            (Unit::Seconds, 0.0243, "24.30 ms"),
+            (Unit::Seconds, 0.0243, "24.3 ms"),
             (Unit::Seconds, 0.0, "0 us"),
-            (Unit::One, 23.5, "23.50"),
+            (Unit::One, 23.5, "23.5"),
             (Unit::Packets, 17.0, "17 packets"),
+            (Unit::BitsPerSecond, 0.0, "0 bit/s"),
+            (Unit::One, 12_345.6, "12346"),
             (Unit::One, f64::NAN, "none"),
         ] {
             assert_eq!(unit.show(value), text);
