@@ -6,7 +6,7 @@
 //!   combination, less what `[[exclude]]` leaves out, and what `[[include]]` adds.
 //! - Hops, flows, events, phases, windows and checks are lists of named things; what each can say is one table of
 //!   keys, from which the parser, its messages, the JSON Schema ([`json_schema`]) and the reference
-//!   ([`reference`]) come.
+//!   ([`reference()`]) come.
 //! - Every message points at the place in the file, also inside tc's words and inside an axis's bundle: a
 //!   setting keeps the place at which it was written wherever it is put.
 

@@ -34,7 +34,11 @@ impl Quantity {
     /// Refuses a bare number, whose unit a reader would have to guess; zero needs none.
     pub fn strict(self, text: &str) -> Result<(), ParseError> {
         let bare = text.trim().parse::<f64>().is_ok_and(|n| n != 0.0);
-        if bare { Err(ParseError { text: text.to_owned(), quantity: self, reason: Reason::NoUnit }) } else { Ok(()) }
+        if bare {
+            Err(ParseError { text: text.to_owned(), quantity: self, reason: Reason::NoUnit })
+        } else {
+            Ok(())
+        }
     }
 }
 

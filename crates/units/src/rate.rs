@@ -80,7 +80,9 @@ impl fmt::Display for Rate {
             _ if b >= 1_000_000_000 && b.is_multiple_of(1_000_000_000) => {
                 write!(f, "{}Gbit", b / 1_000_000_000)
             }
-            _ if b >= 1_000_000 && b.is_multiple_of(1_000_000) => write!(f, "{}Mbit", b / 1_000_000),
+            _ if b >= 1_000_000 && b.is_multiple_of(1_000_000) => {
+                write!(f, "{}Mbit", b / 1_000_000)
+            }
             _ if b >= 1_000 && b.is_multiple_of(1_000) => write!(f, "{}Kbit", b / 1_000),
             _ => write!(f, "{b}bit"),
         }
