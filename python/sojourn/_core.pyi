@@ -5,6 +5,27 @@ from typing import Protocol, final
 
 from sojourn.errors import SojournError
 
+__all__ = [
+    "Experiment",
+    "MOST_RUNS",
+    "Run",
+    "Table",
+    "agreement",
+    "ccs",
+    "check",
+    "json_schema",
+    "load",
+    "parse_rate",
+    "parse_span",
+    "qdiscs",
+    "refusals",
+    "run_many",
+    "stacks",
+    "summarise",
+    "trial",
+    "version",
+]
+
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 

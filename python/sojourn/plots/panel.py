@@ -113,6 +113,8 @@ class Scales:
 class Panel:
     """What is drawn of a run."""
 
+    key: str
+    """What tells it from the other panels of a page."""
     title: str
     seconds: float
     """How long the run is."""
@@ -147,7 +149,7 @@ def draw(panel: Panel, scales: Scales) -> str:
         below.set_xlim(0, scales.seconds)
         below.set_xlabel("time, s")
         figure.align_ylabels([above, below])
-        return render(figure, f"{panel.title}: delivery rate, RTT and queue delay over time")
+        return render(figure, f"{panel.title}: delivery rate, RTT and queue delay over time", panel.key)
 
 
 def _draw_flows(left: "Axes", right: "Axes", panel: Panel, scales: Scales) -> None:

@@ -1,6 +1,7 @@
 """Matplotlib figures as small SVG that follows the page: its text colour, its dark mode."""
 
 import hashlib
+import html
 import io
 import re
 from collections.abc import Iterator
@@ -63,19 +64,20 @@ _STANDALONE = (
 )
 
 
-def render(figure: "Figure", label: str) -> str:
+def render(figure: "Figure", label: str, key: str) -> str:
     """Return the figure as an SVG element to stand inside a page.
 
     Args:
         figure: what to draw, made under :data:`STYLE`.
-        label: what it shows, for those who do not see it. Identical figures give identical text.
+        label: what it shows, for those who do not see it.
+        key: what tells it from the other figures of a page; the same figure and key give the same text.
     """
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-    return slim(buffer.getvalue(), label)
+    return slim(buffer.getvalue(), label, key)
 
 
-def slim(text: str, label: str) -> str:
+def slim(text: str, label: str, key: str) -> str:
     """Take out what a page does not need, and make identifiers unique to this figure."""
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -83,7 +85,7 @@ def slim(text: str, label: str) -> str:
     text = text.replace(_INK, "currentColor").replace(_FAINT, "var(--faint)")
     text = re.sub(r"font: ([0-9.]+)px [^;\"]*", rf"font: \1px {_FONT}", text)
     text = re.sub(r"(-?\d+\.\d)\d+", r"\1", text)
-    mark = hashlib.sha256(text.encode()).hexdigest()[:8]
+    mark = hashlib.sha256(f"{key} {text}".encode()).hexdigest()[:8]
     used = set(re.findall(r"url\(#([^)]+)\)|xlink:href=\"#([^\"]+)\"", text))
     keep = {name for pair in used for name in pair if name}
     text = re.sub(r' id="([^"]+)"', lambda m: f' id="{m[1]}-{mark}"' if m[1] in keep else "", text)
@@ -96,7 +98,7 @@ def slim(text: str, label: str) -> str:
         r'<svg [^>]*viewBox="([^"]+)"[^>]*>',
         rf'<svg xmlns="http://www.w3.org/2000/svg" '
         rf'xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="\1" role="img" '
-        rf'aria-label="{_attribute(label)}">',
+        rf'aria-label="{html.escape(label)}">',
         text,
         count=1,
     )
@@ -107,7 +109,3 @@ def standalone(element: str) -> str:
     """Return an SVG file for an element of :func:`render`: with colours of its own."""
     head, body = element.split(">", 1)
     return f"{head}>{_STANDALONE}{body}\n"
-
-
-def _attribute(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

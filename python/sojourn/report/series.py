@@ -30,7 +30,8 @@ def panel_of(cell: Cell) -> Panel:
         FlowLines(flow_name(flow), _band(tables, flow["name"], "rate"), _band(tables, flow["name"], "rtt"))
         for flow in describe.loads(first)
     ]
-    return Panel(cell.title, seconds, lines, _queue(runs[0], step), _events(runs[0]))
+    key = f"{cell.experiment} {cell.title} {cell.engine}"
+    return Panel(key, cell.title, seconds, lines, _queue(runs[0], step), _events(runs[0]))
 
 
 # TCP's own estimate where there is one, what arrived elsewhere.

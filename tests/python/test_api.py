@@ -1,0 +1,147 @@
+import ast
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sojourn
+from sojourn import _core, describe
+from sojourn.errors import ExperimentError, RunError, SojournError, StoreError, UsageError
+
+TEXT = """
+[experiment]
+name = "api"
+duration = "6s"
+seeds = [3, 4]
+[[hop]]
+name = "bottleneck"
+rate = "20mbit"
+rtt = "20ms"
+qdisc = "fq_codel"
+[[flow]]
+name = "cubic"
+cc = "cubic"
+"""
+
+
+@pytest.fixture
+def experiment() -> sojourn.Experiment:
+    return sojourn.parse(TEXT, "api.toml")
+
+
+def test_an_experiment_is_what_its_text_says(experiment: sojourn.Experiment) -> None:
+    assert experiment.name == "api"
+    assert [stamp.label for stamp in experiment.stamps] == ["api#3", "api#4"]
+    assert experiment.seconds == 22.0
+    assert experiment.cells == [""]
+
+
+def test_runs_in_memory_have_their_tables_as_frames(experiment: sojourn.Experiment) -> None:
+    first, second = experiment.run(threads=2)
+    assert (first.seed, second.seed) == (3, 4)
+    assert isinstance(first.flows, pl.DataFrame)
+    assert first.flows["flow"].unique().to_list() == ["cubic"]
+    assert set(first.queues["queue"].unique().to_list()) == {"bottleneck.down.qdisc", "bottleneck.up.qdisc"}
+    assert not any(rtt < 0.02 for rtt in first.pings["rtt_s"])  # NaN is a lost one
+    assert first.metric("utilisation(bottleneck.down.qdisc)") > 0.9
+    assert not first.flows.equals(second.flows)
+
+
+def test_stored_runs_are_the_same_as_fresh_ones(tmp_path: Path, experiment: sojourn.Experiment) -> None:
+    fresh = experiment.run()
+    stored = experiment.run(tmp_path / "results")
+    read = sojourn.results(tmp_path / "results")
+    for a, b, c in zip(fresh, stored, read, strict=True):
+        assert a.label == b.label == c.label
+        for name in a.tables:
+            assert a.table(name).equals(b.table(name))
+            assert a.table(name).equals(c.table(name))
+        for metric in ("delivery_rate(cubic)", "mean(rtt, cubic)", "p99(sojourn, bottleneck.down.qdisc)"):
+            assert a.metric(metric) == c.metric(metric)
+
+
+def test_columns_say_what_they_are(experiment: sojourn.Experiment) -> None:
+    run = experiment.run()[0]
+    assert {"flows", "queues", "pings", "happenings", "totals"} <= set(run.tables)
+    assert run.flows.schema["t_s"] == pl.Float64
+    assert run.flows.schema["cwnd"] == pl.UInt64
+
+
+def test_metrics_refuse_what_they_do_not_know(experiment: sojourn.Experiment) -> None:
+    run = experiment.run()[0]
+    with pytest.raises(UsageError, match="delivery_rat"):
+        run.metric("delivery_rat(cubic)")
+    with pytest.raises(UsageError, match="reno"):
+        run.metric("delivery_rate(reno)")
+    assert math.isnan(run.metric("mean(rtt, cubic) from 100s to 200s"))
+
+
+def test_errors_are_one_tree_and_carry_their_place() -> None:
+    assert issubclass(ExperimentError, SojournError)
+    assert issubclass(RunError, SojournError)
+    assert issubclass(StoreError, SojournError)
+    with pytest.raises(ExperimentError) as raised:
+        sojourn.parse(TEXT.replace("cc = ", "ccc = ").replace("20ms", "20mss"), "api.toml")
+    mistakes = [raised.value, *raised.value.also]
+    assert {(e.file, e.line) for e in mistakes} == {("api.toml", 9), ("api.toml", 13)}
+    assert raised.value.source == 'rtt = "20mss"'
+
+
+def test_an_error_in_a_callback_ends_the_runs_and_comes_out(experiment: sojourn.Experiment) -> None:
+    class Stop(Exception):  # noqa: N818
+        pass
+
+    def fail(index: int, run: object) -> None:
+        raise Stop
+
+    scenarios = [describe.to_json(s.scenario) for s in experiment.stamps]
+    with pytest.raises(Stop):
+        _core.run_many(scenarios, on_done=fail)
+
+
+def test_a_scenario_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ValueError, match="this is not a scenario"):
+        _core.run_many(["{}"], on_done=print)
+
+
+def test_a_table_of_another_shape_is_refused() -> None:
+    scenario = describe.to_json(sojourn.parse(TEXT, "api.toml").stamps[0].scenario)
+    good = pl.DataFrame({"t_s": [0.2], "flow": ["ping"], "rtt_s": [0.02]})
+    for table, said in (
+        (good.drop("rtt_s"), "rtt_s"),
+        (good.with_columns(rtt_s=pl.lit("x")), "column rtt_s of table pings holds"),
+        (good.with_columns(rtt_s=pl.lit(None, pl.Float64)), "column rtt_s of table pings holds"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            _core.Run(scenario, "sim", "1", {"pings": table})
+    with pytest.raises(TypeError, match="__arrow_c_stream__"):
+        _core.Run(scenario, "sim", "1", {"pings": object()})  # type: ignore[dict-item]
+    empty = _core.Run(scenario, "sim", "1", {"pings": good.clear()})
+    assert len(empty.table("pings")) == 0
+
+
+def test_every_name_of_the_extension_is_in_its_stub_and_used() -> None:
+    package = Path(sojourn.__file__).parent
+    stub = ast.parse((package / "_core.pyi").read_text())
+    stated = {n.name for n in stub.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and not n.name.startswith("_")}
+    stated |= {n.target.id for n in stub.body if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
+    there = {name for name in dir(_core) if not name.startswith("_")}
+    assert stated == there
+    code = "\n".join(path.read_text() for path in package.rglob("*.py"))
+    for name in there - {"Experiment", "Table"}:
+        assert f"_core.{name}" in code, name
+
+
+def test_a_table_is_shared_not_copied_and_outlives_its_run(experiment: sojourn.Experiment) -> None:
+    table = sojourn.parse(TEXT, "api.toml").run()[0].table("queues")
+    assert table.height == sojourn.parse(TEXT, "api.toml").run()[0].queues.height
+    assert table["sent_packets"].to_list() == experiment.run()[0].queues["sent_packets"].to_list()
+
+
+def test_importing_the_package_is_quick() -> None:
+    code = "import sys, sojourn.cli.app; print({'polars', 'matplotlib', 'jinja2'} & set(sys.modules))"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert shown.stdout.strip() == "set()"

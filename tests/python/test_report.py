@@ -1,0 +1,132 @@
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from by_hand import frames
+from conftest import Make
+from sojourn.errors import StoreError
+from sojourn.report import build, write
+from sojourn.run import Run
+from sojourn.store import Folder
+
+
+class Page(HTMLParser):
+    """What a reader finds: tags, what they refer to, and the text."""
+
+    VOID = frozenset({"meta", "br", "img", "link", "input", "hr"})
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.append(value)
+            if name in {"href", "src", "xlink:href"} and value:
+                self.links.append(value)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def a_folder(path: Path, runs: Sequence[Run]) -> Folder:
+    with Folder.create(path, version="1", command="sojourn run by-hand -o results") as folder:
+        for run in runs:
+            folder.add(run.stamp, frames(run), command="sojourn run by-hand -o results")
+    return Folder.open(path)
+
+
+@pytest.fixture
+def pages(tmp_path: Path, make_run: Make) -> tuple[Path, Path]:
+    cells = {"fifo <&>": "pfifo limit 1000", "fq": "fq_codel"}
+    runs = [
+        make_run((20.0 + seed, 27.0 - seed), seed=seed, qdisc=qdisc, labels={"queue": label, "rtt": "20ms"})
+        for label, qdisc in cells.items()
+        for seed in (1, 2, 3)
+    ]
+    folder = a_folder(tmp_path / "results", runs)
+    return write(folder, build(folder))
+
+
+def test_the_page_stands_alone_and_is_well_formed(pages: tuple[Path, Path]) -> None:
+    page = Page(pages[0].read_text())
+    assert not page.open
+    assert len(page.ids) == len(set(page.ids))
+    for link in page.links:
+        assert link.startswith("#"), "nothing is fetched"
+        assert link[1:] in page.ids
+    assert "url(http" not in pages[0].read_text()
+    assert "<script" not in pages[0].read_text()
+
+
+def test_the_page_says_what_was_run_and_what_came_out(pages: tuple[Path, Path]) -> None:
+    page = Page(pages[0].read_text())
+    text = re.sub(r"\s+", " ", page.text)
+    for said in (
+        "6 runs, 2 cells of 1 scenario, 3 seeds each, run by sim.",
+        "made by hand",
+        "fifo <&>",
+        "22.00 / 25.00",
+        "21.00–23.00 / 24.00–26.00",
+        "delivery rate, Mbit/s",
+        "RTT, ms",
+        "rate 10Mbit",
+        "pfifo limit 1000",
+        "the bands span all 3 seeds",
+        "sojourn run by-hand -o results",
+        "--seeds 3 -o again",
+    ):
+        assert said in text, said
+
+
+def test_the_markdown_page_has_the_same_numbers_and_its_pictures_beside(pages: tuple[Path, Path]) -> None:
+    markdown = pages[1].read_text()
+    rows = [line for line in markdown.splitlines() if line.startswith("|")]
+    assert len({line.count("|") for line in rows}) == 1
+    assert len(rows) == 4
+    assert "22.00 / 25.00 (21.00–23.00 / 24.00–26.00)" in rows[2]
+    pictures = re.findall(r"!\[[^]]*\]\(([^)]+)\)", markdown)
+    assert len(pictures) == 3
+    for picture in pictures:
+        ET.parse(pages[1].parent / picture)  # noqa: S314 - our own file
+
+
+def test_the_same_results_give_the_same_page(tmp_path: Path, pages: tuple[Path, Path]) -> None:
+    before = [page.read_bytes() for page in pages]
+    folder = Folder.open(tmp_path / "results")
+    assert [page.read_bytes() for page in write(folder, build(folder, processes=2))] == before
+
+
+def test_many_cells_stay_usable_and_are_drawn_by_several_processes(tmp_path: Path, make_run: Make) -> None:
+    runs = [make_run(labels={"queue": f"q{n}"}, seconds=60) for n in range(12)]
+    folder = a_folder(tmp_path / "many", runs)
+    told: list[tuple[int, int]] = []
+    html, _ = write(folder, build(folder, processes=2, drawn=lambda done, of: told.append((done, of))))
+    assert told == [(n, 12) for n in range(1, 13)]
+    assert html.stat().st_size < 12 * 60_000
+    titles = re.findall(r"<figcaption><b>([^<]+)", html.read_text())
+    assert titles == [f"q{n}" for n in range(12)]
+
+
+def test_a_folder_without_runs_is_said_to_have_none(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="has no finished run"):
+        build(a_folder(tmp_path / "empty", []))
