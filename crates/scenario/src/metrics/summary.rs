@@ -30,7 +30,7 @@ pub struct FlowSummary {
     pub share: Option<f64>,
     /// Mean of its RTT samples, s.
     pub rtt_mean_s: Option<f64>,
-    /// Their 99th percentile, s; of every packet where the run has the histogram.
+    /// Their 99th percentile, s.
     pub rtt_p99_s: Option<f64>,
     /// Segments sent again.
     pub retransmits: Option<f64>,
@@ -45,7 +45,8 @@ pub struct QueueSummary {
     pub queue: String,
     /// Mean sojourn time by packets, s.
     pub delay_mean_s: Option<f64>,
-    /// Its 99th percentile, s; of every packet where the run has the histogram.
+    /// Its 99th percentile, s: of every packet of the run from the origin on where there is the histogram, which
+    /// means within a step would blunt; otherwise of the steps' means in the window.
     pub delay_p99_s: Option<f64>,
     /// Packets marked.
     pub marks: Option<f64>,
@@ -59,7 +60,8 @@ fn known(x: f64) -> Option<f64> {
     (!x.is_nan()).then_some(x)
 }
 
-/// Sums a run up, in its default window; percentiles of every packet are of the whole run.
+/// Sums a run up, in its default window. Queues' percentiles are of the whole run (see
+/// [`QueueSummary::delay_p99_s`]).
 pub fn summary(frame: &Frame<'_>) -> Summary {
     let window = WindowSpec::Default;
     let scenario = &frame.run().scenario;
@@ -86,12 +88,7 @@ pub fn summary(frame: &Frame<'_>) -> Summary {
             let name = flow.name.as_str();
             let goodput = functions::goodput(frame, name, &window);
             let rtt = series("rtt", name).values;
-            let histogram = frame.buckets(name, "rtt");
-            let p99 = if histogram.is_empty() {
-                quantile_interpolated(&sorted(&rtt), 0.99)
-            } else {
-                quantile_histogram(&histogram, 0.99)
-            };
+            let p99 = quantile_interpolated(&sorted(&rtt), 0.99);
             FlowSummary {
                 flow: name.to_owned(),
                 delivery_rate_bps: functions::delivery_rate(frame, name, &window),
