@@ -190,7 +190,8 @@ fn grid() -> String {
     format!(
         "# qdisc × congestion control × RTT\n\n\
          One bottleneck of 50 mbit under HTB, ECN on, stack {stack}, seed 1, {all} s. Rates, RTTs and delays \
-         leave the first {LEAD} s out; counts are of the whole run. Goodput is payload: a full link is 47.82. \
+         leave the first {LEAD} s out; counts are of the whole run. Goodput is payload that came \
+         in order: a full link is 47.82, a hair more where a gap was open before. \
          RTT is of every sample that TCP took, delay of every packet that left the queue, ping what a probe \
          found above the base RTT.\n\n\
          Written by `{COMMAND}`.\n\n\

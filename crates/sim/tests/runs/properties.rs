@@ -8,7 +8,7 @@ use sojourn_scenario::results::Run;
 use std::collections::BTreeSet;
 
 /// As many as a machine of CI does in some seconds; `PROPTEST_CASES=2000` looks harder.
-const CASES: u32 = 150;
+const CASES: u32 = 400;
 
 fn config() -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok());
