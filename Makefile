@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RESULTS ?= results
 # The activated environment is maturin's business, whatever the shell has.
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
@@ -18,9 +20,9 @@ help:
 	@echo "make bench  measure the simulator's speed; writes target/bench.json"
 	@echo "make clean  remove what the others made"
 
-# The first suite with three seeds: real results, in less than three minutes on two cores once it is built.
+# The first suite, ten seeds a cell: about a minute on two cores once it is built.
 demo: $(VENV)/.release
-	$(BIN)/sojourn run l4s-tests --seeds 3 -o $(RESULTS)/demo-$$($(BIN)/sojourn --version | cut -d' ' -f2)
+	$(BIN)/sojourn run l4s-tests -o $(RESULTS)/demo-$$($(BIN)/sojourn --version | cut -d' ' -f2)
 	$(BIN)/sojourn report $(RESULTS)/demo-$$($(BIN)/sojourn --version | cut -d' ' -f2)
 
 test: lint
@@ -53,8 +55,8 @@ tools:
 
 $(VENV)/.tools: pyproject.toml | tools
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --group dev
+	$(BIN)/python -m pip install --upgrade pip
+	$(BIN)/python -m pip install --group dev
 	touch $@
 
 # Cargo knows best whether anything is to be built anew.

@@ -6,8 +6,8 @@ from typing import Protocol, final
 from sojourn.errors import SojournError
 
 __all__ = [
-    "Experiment",
     "MOST_RUNS",
+    "Experiment",
     "Run",
     "Table",
     "agreement",

@@ -129,7 +129,11 @@ def validate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hold a results folder against a table of published rows."""
+    """Hold a results folder against a table of published rows.
+
+    Columns that are understood: rate_mbit, qdisc, qdisc_tc (in tc's words), cc1, rtt1_ms, d1_mbps, the same with 2
+    for a second flow, window_s, length_s. Rows that were not run are listed.
+    """
     from sojourn.cli.validate import validate as command
 
     command(folder, against, noise=noise, as_json=as_json)

@@ -35,7 +35,7 @@ class Progress:
 
             self._bar = Bar(
                 TextColumn("{task.fields[runs]}"),
-                BarColumn(),
+                BarColumn(bar_width=20),
                 TextColumn("{task.percentage:>3.0f} %  {task.fields[pace]}"),
                 console=console,
                 transient=True,
