@@ -41,6 +41,8 @@ pub enum Pulled<P> {
 #[derive(Clone, Debug)]
 pub struct Port<P> {
     discipline: Any<P>,
+    /// Whether the discipline is a shaper that stands for the link, and words are about what is under it.
+    shaped: bool,
     device: Device<P>,
     random: Random,
     ledger: Ledger,
@@ -54,12 +56,19 @@ impl<P: Traveller> Port<P> {
     pub fn new(discipline: Any<P>, device: Device<P>, random: Random) -> Self {
         Self {
             discipline,
+            shaped: false,
             device,
             random,
             ledger: Ledger::default(),
             sojourns: Sojourns::default(),
             admitted: Time::ZERO,
         }
+    }
+
+    /// The same port, whose discipline is the link's shaper: changes and replacements are of what is under it.
+    #[must_use]
+    pub fn under_shaper(self) -> Self {
+        Self { shaped: true, ..self }
     }
 
     /// Takes a packet. It may be refused, which the ledger then knows.
@@ -181,19 +190,19 @@ impl<P: Traveller> Port<P> {
         false
     }
 
-    /// `tc qdisc change` of the discipline under the shaper.
+    /// `tc qdisc change` of the discipline, or of the one under the link's shaper.
     ///
     /// # Errors
     /// What is wrong with the words; nothing has changed then.
     pub fn change(&mut self, now: Time, words: &str) -> Result<(), TcError> {
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
         match self.discipline.child_mut() {
-            Some(child) => child.change(now, words, &mut cx),
-            None => self.discipline.change(now, words, &mut cx),
+            Some(child) if self.shaped => child.change(now, words, &mut cx),
+            _ => self.discipline.change(now, words, &mut cx),
         }
     }
 
-    /// `tc qdisc replace` of the discipline under the shaper: what it held is dropped.
+    /// `tc qdisc replace` of the discipline, or of the one under the link's shaper: what it held is dropped.
     ///
     /// # Errors
     /// What is wrong with the words; nothing has changed then.
@@ -201,17 +210,20 @@ impl<P: Traveller> Port<P> {
         let profile = *self.discipline.profile();
         let with = Any::build(words, &profile, &mut self.random)?;
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
-        if let Any::Htb(htb) = &mut self.discipline {
-            htb.replace_child(now, with, &mut cx);
-        } else {
-            self.discipline.replace(now, with, &mut cx);
+        match &mut self.discipline {
+            Any::Htb(htb) if self.shaped => htb.replace_child(now, with, &mut cx),
+            discipline => {
+                discipline.replace(now, with, &mut cx);
+            }
         }
         Ok(())
     }
 
     /// Replaces shaper, device and discipline together: what was held is dropped. A packet on the line goes on
-    /// if there still is a line; else it is cut off.
-    pub fn replace_all(&mut self, now: Time, discipline: Any<P>, device: Device<P>) {
+    /// if there still is a line; else it is cut off. Counts and random stream stay.
+    pub fn replace_all(&mut self, now: Time, with: Self) {
+        let Self { discipline, shaped, device, .. } = with;
+        self.shaped = shaped;
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
         self.discipline.replace(now, discipline, &mut cx);
         let on_line = match &mut self.device {

@@ -6,8 +6,8 @@ use crate::packet::{Body, Parcel, Pool};
 use crate::recorder::Recorder;
 use crate::timeline::{Item, Timeline};
 use crate::topology::{self, Role, Topology, Unbuildable, stack, with_delay};
-use sojourn_path::{Device, Pulled};
-use sojourn_qdisc::{Any, Packet as _, Qdisc};
+use sojourn_path::Pulled;
+use sojourn_qdisc::{Packet as _, Qdisc};
 use sojourn_scenario::engine::{RunError, Watch};
 use sojourn_scenario::model::{Action, Edge, Gauge, Reference, Scenario, Shaper};
 use sojourn_scenario::results::Table;
@@ -571,11 +571,9 @@ impl<'a> Simulation<'a> {
         let hop = element.split('.').next().unwrap_or("");
         let stack = stack(self.scenario.hop(hop).map_or("", |h| h.stack.as_str()));
         let name = format!("path/{element}/{}", now.as_nanos());
-        let mut random = Random::named(self.scenario.seed, &name);
+        let random = Random::named(self.scenario.seed, &name);
         let q = sojourn_scenario::model::Queue { shaper, qdisc: qdisc.to_owned() };
-        let (discipline, device): (Any<Parcel>, Device<Parcel>) =
-            topology::queue(&q, element, stack, &mut random)?;
-        station.port.replace_all(now, discipline, device);
+        station.port.replace_all(now, topology::queue(&q, element, stack, random)?);
         Ok(())
     }
 

@@ -84,7 +84,8 @@ pub(crate) fn with_delay(words: &str, delay: sojourn_units::Span) -> String {
     let mut found = false;
     while let Some(word) = rest.next() {
         out.push(word.to_owned());
-        if word == "delay" {
+        // tc knows it by both names.
+        if matches!(word, "delay" | "latency") {
             rest.next();
             out.push(delay.to_string());
             found = true;
@@ -96,13 +97,13 @@ pub(crate) fn with_delay(words: &str, delay: sojourn_units::Span) -> String {
     out.join(" ")
 }
 
-/// Builds shaper, discipline and device of a queue.
+/// Builds a queue's port: shaper, discipline and device.
 pub(crate) fn queue(
     q: &Queue,
     element: &str,
     stack: &Stack,
-    random: &mut Random,
-) -> Result<(Any<Parcel>, Device<Parcel>), Unbuildable> {
+    mut random: Random,
+) -> Result<Port<Parcel>, Unbuildable> {
     let words = match q.shaper {
         Shaper::Htb { rate, ceil, burst } => {
             let ceil = ceil.map_or(String::new(), |c| format!(" ceil {}", tc_rate(c)));
@@ -115,12 +116,11 @@ pub(crate) fn queue(
         Shaper::Line { rate } => Device::line(rate),
         _ => Device::Instant,
     };
-    let discipline = Any::build(&words, &stack.qdisc, random).map_err(|error| Unbuildable {
-        element: element.to_owned(),
-        words: words.clone(),
-        error: Box::new(error),
+    let discipline = Any::build(&words, &stack.qdisc, &mut random).map_err(|error| {
+        Unbuildable { element: element.to_owned(), words: words.clone(), error: Box::new(error) }
     })?;
-    Ok((discipline, device))
+    let port = Port::new(discipline, device, random);
+    Ok(if let Shaper::Htb { .. } = q.shaper { port.under_shaper() } else { port })
 }
 
 fn tc_rate(rate: sojourn_units::Rate) -> String {
@@ -252,10 +252,10 @@ impl Builder<'_> {
         if let Some(&port) = self.known.get(path) {
             return Ok(port);
         }
-        let mut random = Random::named(self.scenario.seed, &format!("path/{path}"));
-        let (discipline, device) = queue(q, path, stack(stack_name), &mut random)?;
+        let random = Random::named(self.scenario.seed, &format!("path/{path}"));
+        let port = queue(q, path, stack(stack_name), random)?;
         let role = Role::Queue { element: path.to_owned() };
-        Ok(self.add(path, Port::new(discipline, device, random), role, &q.qdisc))
+        Ok(self.add(path, port, role, &q.qdisc))
     }
 
     fn add(&mut self, key: &str, port: Port<Parcel>, role: Role, words: &str) -> u16 {
@@ -273,7 +273,7 @@ pub(crate) fn delays_unevenly(words: &str) -> bool {
     let mut rest = words.split_whitespace().peekable();
     while let Some(word) = rest.next() {
         match word {
-            "delay" => {
+            "delay" | "latency" => {
                 rest.next();
                 if rest.peek().is_some_and(|w| w.starts_with(|c: char| c.is_ascii_digit())) {
                     return true;
@@ -297,6 +297,7 @@ mod tests {
     fn a_delay_is_replaced_and_all_else_kept() {
         let ten = Span::from_millis(10);
         assert_eq!(with_delay("delay 40ms 2ms limit 5", ten), "delay 10ms 2ms limit 5");
+        assert_eq!(with_delay("latency 40ms limit 5", ten), "latency 10ms limit 5");
         assert_eq!(with_delay("limit 5", ten), "delay 10ms limit 5");
         assert!(delays_unevenly("delay 4ms 2ms 10%") && !delays_unevenly("delay 4ms limit 7"));
     }

@@ -7,10 +7,10 @@ use crate::bench::{
     JITTER, NETEM, PAYLOAD, QUEUE, buckets, count_at, counts, event, mean_between, mean_of,
     over_a_line, ping, queue_mut, rows_of, run, series, table, total, udp,
 };
-use sojourn_scenario::model::{Action, Scenario, Side};
+use sojourn_scenario::model::{Action, Scenario, Shaper, Side, Traffic, Udp};
 use sojourn_scenario::results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
-use sojourn_units::{Rate, Span};
+use sojourn_units::{Ecn, Rate, Span};
 
 fn one(cc: &str, qdisc: &str) -> Dumbbell {
     Dumbbell { ccs: vec![cc.to_owned()], qdisc: qdisc.to_owned(), ..Dumbbell::default() }
@@ -350,4 +350,56 @@ fn acks_take_their_share_of_the_way_back() {
         let most = 50e6 * 1448.0 / 1547.0;
         assert!((0.93 * most..1.005 * most).contains(&goodput), "{flow}: {goodput}");
     }
+}
+
+/// Where a discipline is its own shaper, words are about the whole of it; under the link's, about what is there.
+#[test]
+fn a_shaper_of_its_own_is_changed_and_replaced_as_a_whole() {
+    let element = || QUEUE.to_owned();
+    let words = || "htb rate 10mbit pfifo limit 10000".to_owned();
+    let change = Action::ChangeQdisc { element: element(), qdisc: words() };
+    let replace = Action::ReplaceQdisc { element: element(), qdisc: words(), shaper: None };
+    for action in [change, replace] {
+        let mut s = overload("htb rate 2mbit pfifo limit 10000", Span::from_millis(1));
+        queue_mut(&mut s, Side::Down).shaper = Shaper::Own { rate: None };
+        s.events = vec![event("faster", Span::from_millis(500), vec![action])];
+        let run = run(&s);
+        let bytes = counts(&run, "queues", "sent_bytes", QUEUE);
+        // A packet takes 6.06 ms at 2 mbit/s, 1.21 ms at 10.
+        let rate = |from: f64, to: f64| {
+            (count_at(&bytes, to) - count_at(&bytes, from)) as f64 * 8.0 / (to - from) / 1e6
+        };
+        let (slow, fast) = (rate(0.2, 0.5), rate(0.6, 0.9));
+        assert!(
+            (slow / 2.0 - 1.0).abs() < 0.03 && (fast / 10.0 - 1.0).abs() < 0.01,
+            "{slow} {fast}"
+        );
+    }
+}
+
+/// Packets of hosts next to a hop are put into its delay up to 6 µs ahead of their time. Those that only pass
+/// through do not wait for them.
+#[test]
+fn who_passes_through_does_not_wait_for_hosts_nearby() {
+    let d = Dumbbell {
+        rate: Rate::from_mbit(10_000),
+        ping: false,
+        duration: Span::from_secs(2),
+        ..one("cubic", "pfifo")
+    };
+    let mut s = d.scenario();
+    let mut far = s.hops[0].clone();
+    far.name = "far".to_owned();
+    s.hops.insert(0, far);
+    let mut through = d.flow("through", ping(Span::from_millis(1)));
+    through.hops = vec![0, 1];
+    // A packet each 7.6 µs: nearly always one waits for its jitter.
+    let near = Udp { rate: Rate::from_mbit(30), payload: 28, ecn: Ecn::NotEct };
+    let mut near = d.flow("near", Traffic::Udp(near));
+    near.hops = vec![1];
+    s.flows = vec![through, near];
+    let run = run(&s);
+    let worst =
+        rtts(&run, "through").iter().map(|r| r.1).filter(|r| !r.is_nan()).fold(0.0, f64::max);
+    assert!((0.040..=0.040 + JITTER + 0.2e-6).contains(&worst), "{worst}");
 }

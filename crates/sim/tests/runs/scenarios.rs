@@ -399,14 +399,14 @@ fn build(
             let side = usize::from(e.up);
             let path = |element: &str| format!("hop-{hop}.{}.{element}", SIDES[side]);
             let has_netem = hops[hop].down.len() == 2;
-            let own = matches!(
+            let is_own = matches!(
                 &hops[hop].down.last().expect("a queue").kind,
                 Kind::Queue(Queue { shaper: Shaper::Own { .. }, .. })
             );
             let mut timed = false;
             let action = match e.what {
                 What::Rate(rate) => Action::Rate { element: path("qdisc"), rate },
-                What::Change(_) if own => return None,
+                What::Change(_) | What::Replace(..) if is_own => return None,
                 What::Change(words) => {
                     timed = true;
                     let qdisc = words[standing[hop][side]].clone();
