@@ -75,7 +75,13 @@ pub fn micros_between(later: Time, earlier: Time) -> u32 {
 impl RateEstimator {
     /// A segment leaves now.
     #[inline]
-    pub fn on_sent(&mut self, now: Time, idle: bool, delivered: u32, app_limited: bool) -> SentState {
+    pub fn on_sent(
+        &mut self,
+        now: Time,
+        idle: bool,
+        delivered: u32,
+        app_limited: bool,
+    ) -> SentState {
         if idle {
             self.first_sent = now;
             self.delivered_at = now;

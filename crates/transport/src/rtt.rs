@@ -8,8 +8,8 @@
 //! decays by a quarter a round trip at most, is never below `rto_min`, and a falling RTT moves the deviation
 //! with gain 1/32 instead of 1/4.
 
-use crate::segment::{Seq, after};
 use crate::minmax::WindowedMin;
+use crate::segment::{Seq, after};
 use sojourn_units::{Span, Time};
 
 /// Lowest variance term of the timeout (`TCP_RTO_MIN`), microseconds.
@@ -94,21 +94,13 @@ impl Rtt {
 
     /// Takes the sample of an ACK: `seq_us` from the oldest segment it newly acknowledges (it holds the delayed
     /// ACK's wait), `latest_us` from the newest (what congestion controls and the minimum see).
-    /// `maybe_delayed` says that the ACK may have waited, so that it must not raise the minimum.
-    pub fn sample(
-        &mut self,
-        now: Time,
-        seq_us: u32,
-        latest_us: u32,
-        maybe_delayed: bool,
-        una: Seq,
-        nxt: Seq,
-    ) {
+    ///
+    /// The kernel keeps the ACK of a lone piece below the segment size out of the minimum, as it has probably been
+    /// delayed (`FLAG_ACK_MAYBE_DELAYED`). Here only a stream's last segment can be one, and it ends the flow.
+    pub fn sample(&mut self, now: Time, seq_us: u32, latest_us: u32, una: Seq, nxt: Seq) {
         self.latest_us = latest_us;
         self.samples += 1;
-        if !(maybe_delayed && latest_us > self.min_us()) {
-            self.min.update(now, latest_us.max(1), MIN_RTT_WINDOW);
-        }
+        self.min.update(now, latest_us.max(1), MIN_RTT_WINDOW);
         self.estimate(seq_us, una, nxt);
         self.rto_us = ((self.srtt8 >> 3) + self.rttvar4).min(RTO_MAX_US);
     }
@@ -163,11 +155,14 @@ mod tests {
     fn three_samples_by_hand() {
         let mut rtt = Rtt::default();
         assert_eq!(rtt.rto(), Span::from_secs(1));
-        rtt.sample(at(0), 20_000, 20_000, false, 0, 10);
-        assert_eq!((rtt.srtt_us(), rtt.mdev_us(), rtt.rto()), (20_000, 10_000, Span::from_millis(220)));
-        rtt.sample(at(20), 28_000, 28_000, false, 5, 10);
+        rtt.sample(at(0), 20_000, 20_000, 0, 10);
+        assert_eq!(
+            (rtt.srtt_us(), rtt.mdev_us(), rtt.rto()),
+            (20_000, 10_000, Span::from_millis(220))
+        );
+        rtt.sample(at(20), 28_000, 28_000, 5, 10);
         assert_eq!((rtt.srtt_us(), rtt.mdev4), (21_000, 38_000));
-        rtt.sample(at(40), 4_000, 4_000, false, 9, 12);
+        rtt.sample(at(40), 4_000, 4_000, 9, 12);
         assert_eq!((rtt.srtt8, rtt.mdev4), (151_000, 38_937));
         assert_eq!(rtt.min_us(), 4_000);
     }
@@ -176,19 +171,27 @@ mod tests {
     fn the_timeout_is_never_below_srtt_plus_200_ms_and_doubles() {
         let mut rtt = Rtt::default();
         for i in 0..100 {
-            rtt.sample(at(i), 20_000, 20_000, false, i as u32 * 10, i as u32 * 10 + 10);
+            rtt.sample(at(i), 20_000, 20_000, i as u32 * 10, i as u32 * 10 + 10);
         }
         assert_eq!(rtt.rto(), Span::from_millis(220));
         rtt.back_off();
         assert_eq!(rtt.rto(), Span::from_millis(440));
     }
 
+    /// The variance term: 200 ms at least; a sample of 500 ms on 20 ms raises it to 4·(10 + (480 − 10)/4) = 510 ms
+    /// at once; then it decays by a quarter of what it is too high, once a round trip.
     #[test]
-    fn a_delayed_ack_cannot_raise_the_minimum_but_moves_srtt() {
+    fn the_variance_term_rises_at_once_and_decays_a_quarter_a_round_trip() {
         let mut rtt = Rtt::default();
-        rtt.sample(at(0), 10_000, 10_000, false, 0, 1);
-        rtt.sample(at(400_000), 50_000, 50_000, true, 2, 3);
-        assert_eq!(rtt.min_us(), 10_000);
-        assert!(rtt.srtt_us() > 10_000);
+        rtt.sample(at(0), 20_000, 20_000, 0, 10);
+        rtt.sample(at(500), 500_000, 500_000, 5, 20);
+        assert_eq!((rtt.srtt_us(), rtt.mdev4, rtt.rttvar4), (80_000, 510_000, 510_000));
+        assert_eq!(rtt.rto(), Span::from_millis(590));
+        // Round's end: the maximum of the round is 510, so nothing decays yet; a new round begins.
+        rtt.sample(at(520), 80_000, 80_000, 11, 30);
+        assert_eq!((rtt.mdev4, rtt.rttvar4, rtt.mdev_max4), (382_500, 510_000, 200_000));
+        // 382.5 − 382.5/4 = 286.875 becomes this round's maximum, which ends at once: 510 − (510 − 286.875)/4.
+        rtt.sample(at(540), 80_000, 80_000, 31, 40);
+        assert_eq!((rtt.mdev4, rtt.rttvar4), (286_875, 454_219));
     }
 }

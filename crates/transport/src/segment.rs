@@ -4,7 +4,7 @@
 //! `ack = n` means that all below *n* has arrived. Every segment of a flow but the last carries MSS bytes, so
 //! nothing is lost by it, and a scoreboard is an array. Taps that write real headers turn segments into bytes.
 
-use sojourn_units::Ecn;
+use sojourn_units::{Ecn, Time};
 
 /// A segment number.
 pub type Seq = u32;
@@ -18,6 +18,13 @@ pub const SYN_LEN: u32 = 60;
 
 /// Most SACK blocks that fit beside timestamps (RFC 2018 §3).
 pub const SACK_BLOCKS: usize = 3;
+
+/// The timestamp clock (RFC 7323 §4; Linux's ticks once a millisecond): the reading at `at` of a host whose clock
+/// is `offset` ahead.
+#[inline]
+pub fn clock_ms(at: Time, offset: u32) -> u32 {
+    ((at.as_nanos() / 1_000_000) as u32).wrapping_add(offset)
+}
 
 /// A run of segments `[start, end)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

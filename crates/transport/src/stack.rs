@@ -68,3 +68,56 @@ pub struct Switches {
     /// time that a test bed's interrupts and timers take.
     pub host_jitter: Span,
 }
+
+impl Switches {
+    /// Whether this is a kernel of the 6 or 7 series rather than of the 5. What changed in between and is too small
+    /// for a switch of its own follows this: the slack of short timers (2 ms instead of two ticks, 6.7), which
+    /// duplicates widen RACK's window (5.14), and SYNs repeated at a fixed interval at first (6.5).
+    pub fn is_recent(&self) -> bool {
+        self.prr == PrrBound::Rfc6937bis
+    }
+
+    /// SACK blocks that the receiver keeps before a held-back ACK is let go for a further one: three fit beside
+    /// timestamps, and Linux 5.8 stopped to rely on all of them arriving (`TCP_SACK_BLOCKS_EXPECTED`).
+    pub fn sack_blocks_kept(&self) -> usize {
+        match self.hystart {
+            HyStartVariant::Milliseconds => 4,
+            HyStartVariant::Microseconds => 2,
+        }
+    }
+}
+
+/// The three stacks of the published test beds, for this crate's tests.
+#[cfg(test)]
+pub(crate) mod examples {
+    use super::{EcnRequest, HyStartVariant, PrrBound, Switches};
+    use sojourn_units::Span;
+
+    /// A recent kernel, with ticks of a millisecond so that sums come out even.
+    pub(crate) const LINUX_7_3: Switches = Switches {
+        hystart: HyStartVariant::Microseconds,
+        hystart_rounds_by_sample: true,
+        prr: PrrBound::Rfc6937bis,
+        remembers_cwnd_limited: true,
+        ecn: EcnRequest::Rfc3168,
+        hz: 1000,
+        initial_window: 10,
+        receive_buffer: (131_072, 6_291_456),
+        window_share: 160,
+        compressed_sack_percent: 33,
+        start_jitter: Span::ZERO,
+        host_jitter: Span::ZERO,
+    };
+
+    pub(crate) const LINUX_5_10: Switches = Switches {
+        hystart_rounds_by_sample: false,
+        prr: PrrBound::Rfc6937,
+        remembers_cwnd_limited: false,
+        window_share: 128,
+        compressed_sack_percent: 5,
+        ..LINUX_7_3
+    };
+
+    pub(crate) const LINUX_5_4: Switches =
+        Switches { hystart: HyStartVariant::Milliseconds, ..LINUX_5_10 };
+}

@@ -7,7 +7,7 @@
 use crate::rate_sample::RateSample;
 use crate::rtt::Rtt;
 use crate::segment::Seq;
-use sojourn_units::{Span, Time};
+use sojourn_units::Time;
 
 /// `ssthresh` before anything has set it (`TCP_INFINITE_SSTHRESH`).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
@@ -127,7 +127,13 @@ impl Tcb {
     /// The coarse clock (`jiffies`), which moves once every 1/`hz` seconds.
     #[inline]
     pub fn jiffies(&self) -> u32 {
-        (self.now.as_nanos() / (1_000_000_000 / u64::from(self.hz))) as u32
+        self.jiffies_at(self.now)
+    }
+
+    /// What the coarse clock showed at `at`.
+    #[inline]
+    pub fn jiffies_at(&self, at: Time) -> u32 {
+        (at.as_nanos() / (1_000_000_000 / u64::from(self.hz))) as u32
     }
 
     /// Bytes per second that the latest rate sample stands for (`tcpi_delivery_rate`); zero before the first.
@@ -142,11 +148,6 @@ impl Tcb {
         let per_second = u64::from(self.mss) * 8 * (1_000_000 / 100) * ratio;
         let rate = per_second * u64::from(self.cwnd.max(self.packets_out));
         let srtt8 = u64::from(self.rtt.srtt8_us());
-        self.pacing_rate = if srtt8 > 0 { rate / srtt8 } else { rate };
-    }
-
-    /// A span as whole ticks, rounded up as the kernel's `usecs_to_jiffies`.
-    pub fn to_jiffies(&self, span: Span) -> u32 {
-        span.as_micros().div_ceil(1_000_000 / u64::from(self.hz)) as u32
+        self.pacing_rate = rate.checked_div(srtt8).unwrap_or(rate);
     }
 }

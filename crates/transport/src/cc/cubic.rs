@@ -10,7 +10,7 @@
 
 use super::hystart::{Exit, HyStart};
 use super::{AckSample, CongestionControl, Event, Info, MIN_CWND, additive_increase, slow_start};
-use crate::stack::Switches;
+use crate::stack::{HyStartVariant, Switches};
 use crate::tcb::{CaState, Tcb};
 
 /// Multiplicative decrease, in 1/1024 (0.7002).
@@ -41,6 +41,8 @@ pub struct Cubic {
     epoch: Option<u32>,
     acked: u32,
     friendly_cwnd: u32,
+    /// Whether the lowest RTT is known in whole milliseconds only, as up to Linux 5.5.
+    whole_ms: bool,
     hystart: HyStart,
 }
 
@@ -71,26 +73,23 @@ impl Cubic {
             epoch: None,
             acked: 0,
             friendly_cwnd: 0,
+            whole_ms: switches.hystart == HyStartVariant::Milliseconds,
             hystart: HyStart::new(switches),
         }
     }
 
     fn reset(&mut self, tcb: &Tcb) {
-        let mut hystart = self.hystart.clone();
-        hystart.restart(tcb);
-        *self = Self {
-            count: 0,
-            last_max: 0,
-            last_cwnd: 0,
-            last_jiffies: 0,
-            origin: 0,
-            k: 0,
-            delay_min_us: 0,
-            epoch: None,
-            acked: 0,
-            friendly_cwnd: 0,
-            hystart,
-        };
+        self.count = 0;
+        self.last_max = 0;
+        self.last_cwnd = 0;
+        self.last_jiffies = 0;
+        self.origin = 0;
+        self.k = 0;
+        self.delay_min_us = 0;
+        self.epoch = None;
+        self.acked = 0;
+        self.friendly_cwnd = 0;
+        self.hystart.restart(tcb);
     }
 
     /// Brings `count` up to date (`bictcp_update`).
@@ -129,7 +128,9 @@ impl Cubic {
     /// ACKs per segment of growth that reach the cubic one minimum RTT from now, `since` ticks into the epoch.
     fn cubic_count(&self, tcb: &Tcb, since: u32) -> u32 {
         let cwnd = tcb.cwnd;
-        let ahead = self.delay_min_us.div_ceil(1_000_000 / tcb.hz);
+        let delay_us =
+            self.delay_min_us - if self.whole_ms { self.delay_min_us % 1_000 } else { 0 };
+        let ahead = delay_us.div_ceil(1_000_000 / tcb.hz);
         let t = (u64::from(since + ahead) << CLOCK_BITS) / u64::from(tcb.hz);
         let offset = t.abs_diff(u64::from(self.k));
         let delta = ((CUBE_SCALE * offset * offset * offset) >> CUBE_BITS) as u32;
@@ -232,11 +233,14 @@ impl CongestionControl for Cubic {
         out("w_max", f64::from(self.last_max));
         out("k", f64::from(self.k) / f64::from(1 << CLOCK_BITS));
         out("w_est", f64::from(self.friendly_cwnd));
-        out("hystart", match self.hystart.found() {
-            None => 0.0,
-            Some(Exit::Train) => 1.0,
-            Some(Exit::Delay) => 2.0,
-        });
+        out(
+            "hystart",
+            match self.hystart.found() {
+                None => 0.0,
+                Some(Exit::Train) => 1.0,
+                Some(Exit::Delay) => 2.0,
+            },
+        );
     }
 }
 

@@ -155,7 +155,8 @@ impl HyStart {
             self.round_min_us = self.round_min_us.min(rtt_us);
             self.samples += 1;
         } else {
-            let threshold = (delay_min8 >> 3).clamp(8 * DELAY_MIN_US / 1_000, 8 * DELAY_MAX_US / 1_000);
+            let threshold =
+                (delay_min8 >> 3).clamp(8 * DELAY_MIN_US / 1_000, 8 * DELAY_MAX_US / 1_000);
             if eighth_ms(self.round_min_us) > delay_min8 + threshold {
                 exit = Some(Exit::Delay);
             }

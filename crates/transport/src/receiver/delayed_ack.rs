@@ -1,6 +1,6 @@
 //! When an ACK may wait (`tcp_event_data_recv`, `tcp_send_delayed_ack`, `tcp_delack_timer_handler`): quick ACKs
-//! at first and after events, then one for every second segment, or a timer that adapts to the sender's pace
-//! between 40 ms and 200 ms.
+//! at first, after events and while the window grows, then one for every second segment, or a timer that adapts
+//! to the sender's pace between 40 ms and 200 ms.
 
 use sojourn_units::{Span, Time};
 
@@ -10,12 +10,16 @@ pub(super) const MAX_QUICK_ACKS: u32 = 16;
 const ATO_MIN: Span = Span::from_millis(40);
 /// Longest wait (`TCP_DELACK_MAX`).
 const DELAY_MAX: Span = Span::from_millis(200);
-/// A pause longer than this means the sender has restarted; the kernel takes its own RTO.
-const LONG_GAP: Span = Span::from_secs(1);
+/// The receiver's own timeout before it has measured a round trip (`TCP_TIMEOUT_INIT`).
+const RTO_INIT: Span = Span::from_secs(1);
 
 #[derive(Clone, Debug)]
 pub(super) struct DelayedAck {
     quick: u32,
+    /// Round trip of the handshake; zero if that was not measured. A receiver that only receives has no other.
+    rtt: Span,
+    /// The receiver's own timeout. A pause longer than this means that the sender has begun anew.
+    rto: Span,
     now: bool,
     ato: Span,
     last_data: Option<Time>,
@@ -27,6 +31,8 @@ impl DelayedAck {
     pub(super) fn new(hz: u32) -> Self {
         Self {
             quick: 0,
+            rtt: Span::ZERO,
+            rto: RTO_INIT,
             now: false,
             ato: Span::ZERO,
             last_data: None,
@@ -37,6 +43,17 @@ impl DelayedAck {
 
     pub(super) fn deadline(&self) -> Time {
         self.at
+    }
+
+    /// Round trip of the handshake; zero if it was not measured.
+    pub(super) fn rtt(&self) -> Span {
+        self.rtt
+    }
+
+    /// The handshake took this long (`tcp_synack_rtt_meas`): the timeout is its first estimate (`rtt.rs`).
+    pub(super) fn measured(&mut self, rtt: Span) {
+        self.rtt = rtt;
+        self.rto = rtt + (rtt * 2).max(DELAY_MAX);
     }
 
     pub(super) fn is_quick(&self) -> bool {
@@ -50,6 +67,13 @@ impl DelayedAck {
     /// The next ACK goes at once.
     pub(super) fn acknowledge_now(&mut self) {
         self.now = true;
+    }
+
+    /// The window has grown: the sender is told soon. An even number of quick ACKs becomes one more, as the kernel
+    /// sets the lowest bit (`tcp_grow_window`).
+    #[inline]
+    pub(super) fn quicken_once(&mut self) {
+        self.quick |= 1;
     }
 
     /// The next `count` ACKs go at once.
@@ -71,29 +95,27 @@ impl DelayedAck {
             self.ato = self.ato / 2 + ATO_MIN / 2;
         } else if gap < self.ato {
             self.ato = self.ato / 2 + gap;
-        } else if gap > LONG_GAP {
+        } else if gap > self.rto {
             self.quick = self.quick.max(quick.min(MAX_QUICK_ACKS));
         }
     }
 
     /// Lets the ACK wait. True when a timer set earlier is about to fire, so that it had better go now.
     #[inline]
-    pub(super) fn schedule(&mut self, now: Time, rtt_us: u32) -> bool {
+    pub(super) fn schedule(&mut self, now: Time) -> bool {
         let mut wait = self.ato;
         if wait > ATO_MIN {
-            let rtt = Span::from_micros(u64::from(rtt_us)).max(ATO_MIN);
-            wait = wait.min(rtt).min(DELAY_MAX);
-        }
-        let at = now + wait;
-        if !self.at.is_never() {
-            if self.at <= now + wait / 4 {
-                return true;
+            if !self.rtt.is_zero() {
+                wait = wait.min(self.rtt.max(ATO_MIN));
             }
-            self.at = self.at.min(at);
-            return false;
+            wait = wait.min(DELAY_MAX);
         }
-        let ticks = at.as_nanos().div_ceil(self.tick);
-        self.at = Time::from_nanos(ticks * self.tick);
+        if self.at <= now + wait / 4 {
+            return true;
+        }
+        // Ticks are counted from the beginning of the one that is going on.
+        let ticks = now.as_nanos() / self.tick + wait.as_nanos() / self.tick;
+        self.at = self.at.min(Time::from_nanos(ticks * self.tick));
         false
     }
 
@@ -115,7 +137,7 @@ impl DelayedAck {
         if now < self.at {
             return false;
         }
-        self.ato = (self.ato * 2).min(DELAY_MAX);
+        self.ato = (self.ato * 2).min(self.rto);
         true
     }
 }

@@ -3,6 +3,9 @@
 //!
 //! The application reads at once. Every segment is acknowledged on its own or with the next one: the host
 //! merges nothing (GRO off, as in the published test beds).
+//!
+//! Where Linux and RFC 2018 differ: a block that the kernel has forgotten (it keeps four) begins anew with the next
+//! segment beside it; here it is reported whole, as the RFC asks.
 
 mod delayed_ack;
 mod reassembly;
@@ -57,8 +60,17 @@ pub struct Receiver {
     duplicates: u32,
     duplicates_at: Seq,
     compressed_sack_percent: u64,
+    /// See [`Switches::sack_blocks_kept`].
+    sack_blocks_kept: usize,
     mss: u32,
+    /// What is echoed (`ts_recent`).
     tsecr: u32,
+    /// When the SYN was answered, until the handshake ends.
+    answered: Option<Time>,
+    /// Whether a SYN has come.
+    opened: bool,
+    /// A segment that came out of order below full size, and the bytes it lacks: the last of the stream.
+    short: Option<(Seq, u32)>,
     clock_offset_ms: u32,
     delivered_bytes: u64,
     ce_packets: u64,
@@ -84,8 +96,12 @@ impl Receiver {
             duplicates: 0,
             duplicates_at: 0,
             compressed_sack_percent: u64::from(switches.compressed_sack_percent),
+            sack_blocks_kept: switches.sack_blocks_kept(),
             mss,
             tsecr: 0,
+            answered: None,
+            opened: false,
+            short: None,
             clock_offset_ms,
             delivered_bytes: 0,
             ce_packets: 0,
@@ -95,7 +111,15 @@ impl Receiver {
     /// Answers a SYN. ECN is accepted whenever it is asked for (`tcp_ecn` 1 or 2), unless the SYN itself was
     /// marked CE, which asks for nothing sane.
     pub fn on_syn(&mut self, now: Time, syn: &Handshake) -> Handshake {
-        self.ecn = syn.ece && syn.cwr;
+        // A repeated SYN, which asks without ECN, changes nothing of what the first has agreed; and then the handshake
+        // is no measure of the round trip.
+        if self.opened {
+            self.answered = None;
+        } else {
+            self.opened = true;
+            self.ecn = syn.ece && syn.cwr;
+            self.answered = Some(now);
+        }
         self.tsecr = syn.tsval;
         Handshake {
             ece: self.ecn,
@@ -142,6 +166,18 @@ impl Receiver {
         if ecn == Ecn::Ce {
             self.ce_packets += 1;
         }
+        if let Some(answered) = self.answered.take() {
+            // The ACK that ends the handshake comes with the first data.
+            self.delayed.measured(now.since(answered));
+        }
+        let clock = self.clock_ms(now);
+        if before(data.tsval.wrapping_add(1), self.tsecr) {
+            return Some(self.refuse(now, data));
+        }
+        if !before(self.last_acked, data.seq) && !before(data.tsval, self.tsecr) {
+            self.tsecr = data.tsval;
+        }
+        self.window.measure(now, data, clock);
         if self.ecn && data.cwr {
             self.demand_cwr = false;
             // A sender that has just cut its window may have nothing else to clock it.
@@ -150,21 +186,52 @@ impl Receiver {
         if data.seq == self.next && self.reassembly.is_empty() {
             // The common way: in order, nothing missing.
             self.next = self.next.wrapping_add(1);
+            self.note_arrival(now, data, ecn);
             self.deliver(now, data, 1);
-            self.delayed.on_data(now, self.window.quick_acks());
-            self.note_ecn(ecn);
-            self.window.on_arrival(now, data, self.clock_ms(now), 0);
-            if before(data.seq, self.last_acked.wrapping_add(1)) {
-                self.tsecr = data.tsval;
-            }
             return self.acknowledge(now, false);
         }
         self.on_disorder(now, data, ecn)
     }
 
+    /// Old by its timestamp: a copy that a retransmission has overtaken (PAWS, RFC 7323 §5). It is not taken, and
+    /// acknowledged at once (`tcp_send_dupack`).
+    fn refuse(&mut self, now: Time, data: &Data) -> Ack {
+        if before(data.seq, self.next) {
+            self.quicken();
+            self.duplicate = Some(Block { start: data.seq, end: data.seq.wrapping_add(1) });
+        }
+        self.ack(now)
+    }
+
+    fn quicken(&mut self) {
+        self.delayed.quicken(self.window.quick_acks().min(delayed_ack::MAX_QUICK_ACKS));
+    }
+
+    /// The next segment in order has come (`tcp_event_data_recv`).
+    #[inline]
+    fn note_arrival(&mut self, now: Time, data: &Data, ecn: Ecn) {
+        self.delayed.on_data(now, self.window.quick_acks());
+        self.note_ecn(ecn);
+        if self.window.grow(data, self.reassembly.held()) {
+            self.delayed.quicken_once();
+        }
+        if u32::from(data.len) < self.mss {
+            // The end of what there was to send, for all one knows: the application that reads it has it acknowledged
+            // (`ICSK_ACK_PUSHED` in `tcp_cleanup_rbuf`).
+            self.delayed.acknowledge_now();
+        }
+    }
+
+    /// The application reads what is in order.
     fn deliver(&mut self, now: Time, data: &Data, segments: u32) {
-        // Segments that filled the rest of a gap are full-sized, or the last of the stream.
-        let bytes = u64::from(data.len) + u64::from(segments - 1) * u64::from(self.mss);
+        let mut bytes = u64::from(data.len) + u64::from(segments - 1) * u64::from(self.mss);
+        if segments > 1
+            && let Some((seq, missing)) = self.short
+            && before(seq, self.next)
+        {
+            bytes -= u64::from(missing);
+            self.short = None;
+        }
         self.delivered_bytes += bytes;
         self.window.on_read(now, bytes as u32);
     }
@@ -173,33 +240,49 @@ impl Receiver {
         let block = Block { start: data.seq, end: data.seq.wrapping_add(1) };
         if before(data.seq, self.next) {
             self.duplicate = Some(block);
-            self.delayed.quicken(self.window.quick_acks().min(delayed_ack::MAX_QUICK_ACKS));
+            self.quicken();
             return Some(self.ack(now));
         }
-        let clock = self.clock_ms(now);
         if data.seq == self.next {
             let end = self.reassembly.take_from(self.next.wrapping_add(1));
             let segments = end.wrapping_sub(self.next);
             self.next = end;
+            self.note_arrival(now, data, ecn);
             self.deliver(now, data, segments);
             self.forget_acknowledged();
             if self.reassembly.is_empty() {
                 // RFC 5681 §4.2: a filled gap is acknowledged at once.
                 self.delayed.acknowledge_now();
             }
-            if before(data.seq, self.last_acked.wrapping_add(1)) {
-                self.tsecr = data.tsval;
+            return self.acknowledge(now, true);
+        }
+        self.note_ecn(ecn);
+        let (range, new) = match self.reassembly.insert(data.seq) {
+            Arrival::New(range) => (range, true),
+            Arrival::Duplicate(range) => (range, false),
+        };
+        // An ACK held back is let go before its blocks are shifted out of what an ACK can tell
+        // (`tcp_sack_compress_send_ack`).
+        let flushed = (self.compressed > 0 && self.crowds_out(range)).then(|| self.ack(now));
+        self.report(range);
+        if new {
+            if u32::from(data.len) < self.mss {
+                self.short = Some((data.seq, self.mss - u32::from(data.len)));
+            }
+            if self.window.grow(data, self.reassembly.held()) {
+                self.delayed.quicken_once();
             }
         } else {
-            match self.reassembly.insert(data.seq) {
-                Arrival::Duplicate => self.duplicate = Some(block),
-                Arrival::New(range) => self.report(range),
-            }
+            self.duplicate = Some(block);
         }
-        self.delayed.on_data(now, self.window.quick_acks());
-        self.note_ecn(ecn);
-        self.window.on_arrival(now, data, clock, self.reassembly.held());
-        self.acknowledge(now, true)
+        self.acknowledge(now, true).or(flushed)
+    }
+
+    /// Whether reporting `range` would push one of the blocks that are to be kept further down.
+    fn crowds_out(&self, range: Block) -> bool {
+        let inside = |b: &Block| !before(b.start, range.start) && !before(range.end, b.end);
+        let place = self.recent[..self.recent_len].iter().position(inside);
+        place.unwrap_or(self.recent_len) >= self.sack_blocks_kept
     }
 
     /// Puts a range at the head of those to report.
@@ -258,11 +341,7 @@ impl Receiver {
             return Some(self.ack(now));
         }
         if !maybe_out_of_order || self.reassembly.is_empty() {
-            return if self.delayed.schedule(now, self.window.rtt_us()) {
-                Some(self.ack(now))
-            } else {
-                None
-            };
+            return if self.delayed.schedule(now) { Some(self.ack(now)) } else { None };
         }
         if self.compressed >= COMPRESSED_MOST {
             return Some(self.ack(now));
@@ -277,8 +356,13 @@ impl Receiver {
         }
         self.compressed += 1;
         if self.compress_at.is_never() {
-            let share = u64::from(self.window.rtt_us()) * 10 * self.compressed_sack_percent;
-            self.compress_at = now + COMPRESSED_WAIT.min(Span::from_nanos(share));
+            // Of its two estimates of the round trip the kernel takes the smaller.
+            let mut rtt = Span::from_micros(u64::from(self.window.rtt_us()));
+            if !self.delayed.rtt().is_zero() {
+                rtt = rtt.min(self.delayed.rtt());
+            }
+            let share = rtt * self.compressed_sack_percent / 100;
+            self.compress_at = now + COMPRESSED_WAIT.min(share);
         }
         None
     }

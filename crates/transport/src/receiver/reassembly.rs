@@ -7,8 +7,8 @@ use crate::segment::{Block, Seq, before};
 /// What an out-of-order segment was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arrival {
-    /// Held already.
-    Duplicate,
+    /// Held already, in this range.
+    Duplicate(Block),
     /// New; the range that it is now part of.
     New(Block),
 }
@@ -35,7 +35,7 @@ impl Reassembly {
         // Most come at the end: look from there. `at` is the number of ranges that begin at or before `seq`.
         let at = self.ranges.iter().rposition(|r| !before(seq, r.start)).map_or(0, |i| i + 1);
         if at > 0 && before(seq, self.ranges[at - 1].end) {
-            return Arrival::Duplicate;
+            return Arrival::Duplicate(self.ranges[at - 1]);
         }
         self.held += 1;
         let joins_left = at > 0 && self.ranges[at - 1].end == seq;
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(r.insert(5), Arrival::New(Block { start: 5, end: 6 }));
         assert_eq!(r.insert(7), Arrival::New(Block { start: 7, end: 8 }));
         assert_eq!(r.insert(6), Arrival::New(Block { start: 5, end: 8 }));
-        assert_eq!(r.insert(6), Arrival::Duplicate);
+        assert_eq!(r.insert(6), Arrival::Duplicate(Block { start: 5, end: 8 }));
         assert_eq!(r.take_from(4), 4);
         assert_eq!(r.take_from(5), 8);
         assert!(r.is_empty() && r.held() == 0);
@@ -99,7 +99,8 @@ mod tests {
         fn as_a_plain_set(seqs in proptest::collection::vec(1_u32..60, 0..120)) {
             let (mut r, mut set) = (Reassembly::default(), BTreeSet::new());
             for s in seqs {
-                prop_assert_eq!(r.insert(s) == Arrival::Duplicate, !set.insert(s));
+                let duplicate = matches!(r.insert(s), Arrival::Duplicate(_));
+                prop_assert_eq!(duplicate, !set.insert(s));
                 let count: u32 = r.ranges.iter().map(|b| b.end - b.start).sum();
                 prop_assert_eq!(count, set.len() as u32);
                 prop_assert_eq!(count, r.held());

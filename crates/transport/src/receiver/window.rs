@@ -11,6 +11,8 @@ use sojourn_units::{Span, Time};
 const TRUE_SIZE: u32 = 2304;
 /// Largest window that a SYN can offer: it is not scaled.
 const UNSCALED_MOST: u32 = 65_535;
+/// Smaller segments say nothing of how much a buffer can hold (`tcp_event_data_recv`).
+const SMALLEST_THAT_COUNTS: u32 = 128;
 /// Offers are made in units of 2^7 bytes (the scale that a 6 MB buffer gives).
 const SCALE: u32 = 128;
 
@@ -77,17 +79,19 @@ impl Window {
         self.rtt8_us >> 3
     }
 
-    /// Quick ACKs that half the window is worth, at least two (`tcp_incr_quickack`).
+    /// Quick ACKs that half the window is worth, two if that is none (`tcp_incr_quickack`).
     pub(super) fn quick_acks(&self) -> u32 {
-        (self.offered / (2 * self.mss)).max(2)
+        match self.offered / (2 * self.mss) {
+            0 => 2,
+            n => n,
+        }
     }
 
-    /// A data segment has arrived, while `held` wait out of order.
+    /// A data segment has arrived: its echo tells the round trip (`tcp_rcv_rtt_measure_ts`). The kernel also takes
+    /// the time in which a whole window arrives, where that is less; it never is by more than the clock's
+    /// millisecond.
     #[inline]
-    pub(super) fn on_arrival(&mut self, now: Time, data: &Data, clock_ms: u32, held: u32) {
-        if self.fixed.is_some() {
-            return;
-        }
+    pub(super) fn measure(&mut self, now: Time, data: &Data, clock_ms: u32) {
         if self.last_echo != Some(data.tsecr) && data.tsecr != 0 {
             self.last_echo = Some(data.tsecr);
             let sample = clock_ms.wrapping_sub(data.tsecr).max(1).saturating_mul(1000);
@@ -96,10 +100,21 @@ impl Window {
         if self.started == Time::ZERO {
             self.started = now;
         }
-        let free = self.free(held).min(self.clamp);
-        if self.earned < free {
-            self.earned += (free - self.earned).min(2 * u32::from(data.len));
+    }
+
+    /// A data segment has been taken in, while `held` wait out of order: the window may grow by twice as much. True
+    /// if it has (`tcp_grow_window`).
+    #[inline]
+    pub(super) fn grow(&mut self, data: &Data, held: u32) -> bool {
+        if self.fixed.is_some() {
+            return false;
         }
+        let free = self.free(held).min(self.clamp);
+        if self.earned >= free || u32::from(data.len) < SMALLEST_THAT_COUNTS {
+            return false;
+        }
+        self.earned += (free - self.earned).min(2 * self.mss);
+        true
     }
 
     fn sample_rtt(&mut self, us: u32) {

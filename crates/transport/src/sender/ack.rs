@@ -1,11 +1,11 @@
 //! One ACK, in the kernel's order of work (`tcp_ack`).
 
 use super::recovery::Repair;
-use super::scoreboard::{News, REORDERING};
+use super::scoreboard::{News, REORDERING, Taking};
 use super::{Push, Sender};
 use crate::cc::{AckSample, CongestionControl};
 use crate::rate_sample::micros_between;
-use crate::segment::{Ack, Output, Seq, after, before};
+use crate::segment::{Ack, Output, after, before};
 use crate::tcb::CaState;
 use sojourn_units::Time;
 
@@ -17,10 +17,11 @@ pub(super) struct Flags {
     pub(super) data_sacked: bool,
     pub(super) dsack_tlp: bool,
     pub(super) original_delivered: bool,
+    pub(super) retransmission_acked: bool,
     pub(super) lost_retransmission: bool,
-    /// Nothing new at all: neither data acknowledged nor a window update.
+    /// Nothing new at all: neither data acknowledged nor a window update nor a duplicate reported.
     pub(super) is_duplicate: bool,
-    /// A duplicate that tells nothing either.
+    /// As that, and nothing SACKed either; a reported duplicate does not matter.
     pub(super) is_pure_duplicate: bool,
     /// The retransmission timer is to start anew.
     pub(super) set_timer: bool,
@@ -33,12 +34,13 @@ impl Sender {
             return;
         }
         self.tcb.now = now;
+        self.pace_blocked = false;
         let prior_una = self.tcb.una;
-        let old = before(ack.ack, prior_una);
-        if old && ack.blocks == 0 {
+        if before(ack.ack, prior_una) {
+            self.on_old_ack(ack, out);
             return;
         }
-        if !old {
+        if !before(ack.tsval, self.peer_clock) {
             self.peer_clock = ack.tsval;
         }
         let mut f = Flags { una_advanced: after(ack.ack, prior_una), ..Flags::default() };
@@ -47,59 +49,53 @@ impl Sender {
         }
         let prior_fack = self.board.highest_sacked(&self.tcb);
         let prior_packets = self.tcb.packets_out;
-        let prior_delivered = self.tcb.delivered;
         let prior_lost = self.tcb.lost;
-        let mut news = News::default();
 
         let window_update = f.una_advanced || ack.window > self.window;
-        if !old && window_update {
+        if window_update {
             self.take_window(ack.ack, ack.window);
         }
+        let loss = self.tcb.ca_state == CaState::Loss;
+        let mut taking = Taking {
+            tcb: &mut self.tcb,
+            estimator: &mut self.estimator,
+            undo: &mut self.undo,
+            high_seq: self.high_seq,
+            tlp: self.tlp.map(|t| t.0),
+            tsecr: ack.tsecr,
+            clock_offset_ms: self.clock_offset_ms,
+            news: News::default(),
+        };
         if ack.blocks > 0 {
-            let tlp = self.tlp.filter(|t| t.1).map(|t| t.0);
-            self.board.take_sack(
-                &mut self.tcb,
-                ack,
-                self.high_seq,
-                &mut self.undo,
-                tlp,
-                &mut self.estimator,
-                &mut news,
-            );
-            if news.dsack {
-                self.note_dsack();
-            }
+            self.board.take_sack(ack, loss, &mut taking);
         }
-        f.data_sacked = news.newly_sacked > 0;
-        f.dsack_tlp = news.dsack_tlp;
-        f.ece = ack.ece && self.ecn;
-        if f.ece {
-            self.counters.ece_acks += 1;
-        }
-        if prior_packets > 0 && !old {
-            self.board.acknowledge(
-                &mut self.tcb,
-                ack.ack,
-                self.high_seq,
-                prior_fack,
-                &mut self.estimator,
-                &mut news,
-            );
-        }
-        f.original_delivered = news.original_delivered;
-        let delivered = news.newly_sacked + self.newly_delivered_by_ack(prior_una, &news);
-        self.tcb.delivered = prior_delivered.wrapping_add(delivered);
-        if f.ece {
-            self.tcb.delivered_ce = self.tcb.delivered_ce.wrapping_add(delivered);
-        }
-        let rtt_us = self.sample_rtt(&news, &mut f);
         if f.una_advanced {
-            self.cc.pkts_acked(&mut self.tcb, AckSample { acked: news.newly_acked, rtt_us });
+            self.board.acknowledge(ack.ack, prior_fack, &mut taking);
         }
-        self.update_reo_wnd(news.rate.prior_delivered());
+        let news = taking.news;
+        let delivered = news.delivered();
+        f.ece = ack.ece && self.ecn;
+        self.count_delivered(delivered, &f);
+        self.note_dsack(&news);
+        f.data_sacked = news.newly_sacked > 0;
+        f.dsack_tlp = if self.recent { news.dsack_tlp } else { news.dsack };
+        f.original_delivered = news.original_delivered;
+        f.retransmission_acked = news.retransmitted_acked;
         let not_duplicate = f.una_advanced || window_update;
         f.is_duplicate = !not_duplicate && !news.dsack;
         f.is_pure_duplicate = !not_duplicate && !f.data_sacked;
+        if prior_packets == 0 {
+            // Nothing was out: of use only as news of the window, or that a reduction was for nothing.
+            if news.dsack {
+                self.alert(prior_una, ack.tsecr, &mut f);
+            }
+            self.after_probe(ack.ack, &f);
+            self.write(Push::Normal, out);
+            return;
+        }
+        let rtt_us = self.sample_rtt(&news, ack.tsecr, &mut f);
+        self.cc.pkts_acked(&mut self.tcb, AckSample { acked: news.newly_acked, rtt_us });
+        self.update_reo_wnd(news.rate.prior_delivered());
         self.after_probe(ack.ack, &f);
 
         let dubious = !not_duplicate
@@ -114,32 +110,69 @@ impl Sender {
         }
         self.finish_rate(delivered, &news);
         let newly_lost = self.tcb.lost.wrapping_sub(prior_lost);
-        self.control(delivered, newly_lost, &news, &f);
+        self.control(delivered, newly_lost, &f);
         self.repair(repair, out);
         self.write(Push::Normal, out);
     }
 
-    /// Segments acknowledged cumulatively that no SACK had delivered before: what `delivered` has not counted.
-    fn newly_delivered_by_ack(&self, prior_una: Seq, news: &News) -> u32 {
-        debug_assert_eq!(self.tcb.una.wrapping_sub(prior_una), news.newly_acked);
-        news.newly_acked - news.acked_were_sacked()
+    /// An ACK that another has overtaken: only its SACK blocks may still be news (`old_ack` in `tcp_ack`). If it is
+    /// more than a millisecond late, its timestamp gives it away and it is dropped (PAWS, RFC 7323 §5).
+    fn on_old_ack(&mut self, ack: &Ack, out: &mut impl Output) {
+        if ack.blocks == 0 || after(self.peer_clock, ack.tsval.wrapping_add(1)) {
+            return;
+        }
+        let loss = self.tcb.ca_state == CaState::Loss;
+        let mut taking = Taking {
+            tcb: &mut self.tcb,
+            estimator: &mut self.estimator,
+            undo: &mut self.undo,
+            high_seq: self.high_seq,
+            tlp: self.tlp.map(|t| t.0),
+            tsecr: ack.tsecr,
+            clock_offset_ms: self.clock_offset_ms,
+            news: News::default(),
+        };
+        self.board.take_sack(ack, loss, &mut taking);
+        let news = taking.news;
+        let mut f = Flags {
+            data_sacked: news.newly_sacked > 0,
+            original_delivered: news.original_delivered,
+            ..Flags::default()
+        };
+        self.count_delivered(news.delivered(), &f);
+        self.note_dsack(&news);
+        let una = self.tcb.una;
+        let repair = self.alert(una, ack.tsecr, &mut f);
+        self.repair(repair, out);
+        self.write(Push::Normal, out);
+    }
+
+    /// `tcp_count_delivered`.
+    fn count_delivered(&mut self, delivered: u32, f: &Flags) {
+        self.tcb.delivered = self.tcb.delivered.wrapping_add(delivered);
+        if f.ece {
+            self.counters.ece_acks += 1;
+            self.tcb.delivered_ce = self.tcb.delivered_ce.wrapping_add(delivered);
+        }
     }
 
     /// RTT samples of the ACK (`tcp_ack_update_rtt`): the oldest segment's for the estimator, the newest's for the
-    /// congestion control. None when a retransmission is among what was acknowledged and no SACK gives one.
-    fn sample_rtt(&mut self, news: &News, f: &mut Flags) -> Option<u32> {
+    /// congestion control. A retransmission among what was acknowledged leaves only the timestamp's echo (Karn's
+    /// rule; RFC 7323 §4), and that only if no SACK gives a better one.
+    fn sample_rtt(&mut self, news: &News, tsecr: u32, f: &mut Flags) -> Option<u32> {
         let now = self.tcb.now;
         let micros = |sent: Time| micros_between(now, sent);
         let by_ack = news.acked_sent.filter(|_| !news.retransmitted_acked);
         let by_sack = news.sacked_sent;
-        let latest = by_sack.or(by_ack).map(|x| micros(x.1));
-        let oldest = by_ack.or(by_sack).map(|x| micros(x.0));
+        let mut latest = by_sack.or(by_ack).map(|x| micros(x.1).max(1));
+        let mut oldest = by_ack.or(by_sack).map(|x| micros(x.0).max(1));
+        if oldest.is_none() && f.una_advanced {
+            oldest = Some(self.rtt_by_echo(tsecr));
+            latest = oldest;
+        }
         if let (Some(oldest), Some(latest)) = (oldest, latest) {
-            // A lone segment's ACK has probably waited for a second one.
-            let maybe_delayed =
-                news.newly_acked == 1 && by_ack.is_some() && self.tcb.packets_out > 0 && !f.data_sacked;
             let (una, nxt) = (self.tcb.una, self.tcb.nxt);
-            self.tcb.rtt.sample(now, oldest.max(1), latest.max(1), maybe_delayed, una, nxt);
+            self.tcb.rtt.sample(now, oldest, latest, una, nxt);
         }
         if f.una_advanced {
             f.set_timer = true;
@@ -156,8 +189,7 @@ impl Sender {
             t.app_limited = None;
         }
         let min_rtt = t.rtt.min_us();
-        let sample =
-            self.estimator.finish(t.now, delivered > 0, t.delivered, min_rtt, &news.rate);
+        let sample = self.estimator.finish(t.now, delivered > 0, t.delivered, min_rtt, &news.rate);
         if let Some(s) = sample {
             let faster = u64::from(s.delivered) * u64::from(t.rate.interval_us)
                 >= u64::from(t.rate.delivered) * u64::from(s.interval_us);
@@ -168,15 +200,9 @@ impl Sender {
     }
 
     /// The congestion control's part (`tcp_cong_control`).
-    fn control(&mut self, delivered: u32, newly_lost: u32, news: &News, f: &Flags) {
+    fn control(&mut self, delivered: u32, newly_lost: u32, f: &Flags) {
         if self.tcb.in_reduction() {
-            self.reduce_cwnd(
-                delivered,
-                newly_lost,
-                f.una_advanced,
-                news.retransmitted_acked,
-                f.lost_retransmission,
-            );
+            self.reduce_cwnd(delivered, newly_lost, f);
         } else {
             // Where reordering was seen, SACKed data counts as progress too.
             let may_raise = if self.board.reordering > REORDERING {

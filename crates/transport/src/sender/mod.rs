@@ -5,7 +5,9 @@
 //! acknowledgement with RTT samples, tail-loss probe, state machine, timer, rate sample, congestion control,
 //! retransmissions, new data.
 //!
-//! Not modelled: socket memory on the sending side, small queues (TSQ), Nagle, window probes, urgent data, FIN.
+//! Not modelled: socket memory on the sending side, small queues (TSQ), Nagle, window probes, urgent data, FIN,
+//! SACK reneging; nor that a window that was not used for a timeout shrinks (`tcp_cwnd_application_limited`), which
+//! the kernel spares a sender that waits for buffer space, as one with endless data does.
 
 mod ack;
 mod recovery;
@@ -18,7 +20,7 @@ mod tests;
 use crate::cc::{self, CongestionControl, Event};
 use crate::rate_sample::{RateEstimator, RateSample};
 use crate::rtt::Rtt;
-use crate::segment::{Data, Handshake, Output, Seq, before};
+use crate::segment::{Data, Handshake, Output, Seq, before, clock_ms};
 use crate::stack::{PrrBound, Switches};
 use crate::tcb::{CaState, INFINITE_SSTHRESH, Tcb};
 use scoreboard::{Scoreboard, Undo};
@@ -84,6 +86,8 @@ pub struct Sender {
     estimator: RateEstimator,
     phase: Phase,
     prr_bound: PrrBound,
+    /// See [`Switches::is_recent`].
+    recent: bool,
     remembers_cwnd_limited: bool,
     initial_window: u32,
     ecn_asked: bool,
@@ -128,7 +132,11 @@ pub struct Sender {
     pace_blocked: bool,
     last_sent: Time,
     syn_sent: Time,
+    /// The timestamp of the first SYN.
+    syn_clock: u32,
     syn_retries: u32,
+    /// The host's coarse clock moves once in this.
+    tick: Span,
     clock_offset_ms: u32,
     /// The peer's clock as it last told it.
     peer_clock: u32,
@@ -181,13 +189,15 @@ impl Sender {
             estimator: RateEstimator::default(),
             phase: Phase::Closed,
             prr_bound: switches.prr,
+            recent: switches.is_recent(),
+            tick: Span::from_nanos(1_000_000_000 / u64::from(switches.hz)),
             remembers_cwnd_limited: switches.remembers_cwnd_limited,
             initial_window: config.initial_window.unwrap_or(switches.initial_window),
             ecn_asked: config.ecn,
             ecn: false,
             cwr_pending: false,
             high_seq: 0,
-            undo: Undo { marker: None, retransmissions: 0 },
+            undo: Undo { marker: None, retransmissions: -1, resent: 0, duplicates: 0 },
             prior_ssthresh: 0,
             prr_delivered: 0,
             prr_out: 0,
@@ -211,6 +221,7 @@ impl Sender {
             pace_blocked: false,
             last_sent: Time::ZERO,
             syn_sent: Time::ZERO,
+            syn_clock: 0,
             syn_retries: 0,
             clock_offset_ms: config.clock_offset_ms,
             peer_clock: 0,
@@ -253,6 +264,7 @@ impl Sender {
         debug_assert_eq!(self.phase, Phase::Closed);
         self.tcb.now = now;
         self.phase = Phase::SynSent;
+        self.syn_clock = self.clock_ms();
         self.send_syn(out);
     }
 
@@ -269,13 +281,7 @@ impl Sender {
         self.syn_sent = self.tcb.now;
         // RFC 3168 §6.1.1.1: a request that is not answered is repeated without ECN, in case a middlebox minds it.
         let ecn = self.ecn_asked && self.syn_retries == 0;
-        out.syn(Handshake {
-            ece: ecn,
-            cwr: ecn,
-            tsval: self.clock_ms(),
-            tsecr: 0,
-            window: 65_535,
-        });
+        out.syn(Handshake { ece: ecn, cwr: ecn, tsval: self.clock_ms(), tsecr: 0, window: 65_535 });
         self.arm(timers::Kind::Syn, self.tcb.rtt.rto());
     }
 
@@ -287,24 +293,34 @@ impl Sender {
         self.tcb.now = now;
         self.timer = None;
         self.phase = Phase::Established;
-        self.ecn = self.ecn_asked && self.syn_retries == 0 && answer.ece && !answer.cwr;
+        // An answer with ECE is to the first SYN, also when a repeated one without ECN had left already.
+        self.ecn = self.ecn_asked && answer.ece && !answer.cwr;
         self.peer_clock = answer.tsval;
         self.take_window(0, answer.window);
-        if self.syn_retries == 0 {
-            let rtt = crate::rate_sample::micros_between(now, self.syn_sent);
-            self.tcb.rtt.sample(now, rtt, rtt, false, 0, 0);
-            self.tcb.cwnd = self.initial_window;
+        let rtt = if self.syn_retries == 0 {
+            crate::rate_sample::micros_between(now, self.syn_sent)
         } else {
-            // RFC 6298 §5.7, RFC 5681 §3.1: a lost SYN leaves a window of one segment.
-            self.tcb.cwnd = 1;
-        }
+            // Which SYN was answered is known from the echo alone (RFC 7323 §4).
+            self.rtt_by_echo(answer.tsecr)
+        };
+        self.tcb.rtt.sample(now, rtt, rtt, 0, 0);
+        // RFC 5681 §3.1 and RFC 6298 §5.7 leave a window of one segment after a SYN was lost. Linux does so only
+        // from the second loss on, and not if it was the first SYN that was answered (`tcp_init_transfer`).
+        let lost = self.syn_retries > 1 && answer.tsecr != self.syn_clock;
+        self.tcb.cwnd = if lost { 1 } else { self.initial_window };
+        self.last_sent = now;
         self.tcb.update_pacing_rate();
         self.cc.init(&mut self.tcb);
         self.write(Push::Normal, out);
     }
 
     fn clock_ms(&self) -> u32 {
-        ((self.tcb.now.as_nanos() / 1_000_000) as u32).wrapping_add(self.clock_offset_ms)
+        clock_ms(self.tcb.now, self.clock_offset_ms)
+    }
+
+    /// The round trip that an echo of our clock tells, microseconds, at least a millisecond (`tcp_rtt_tsopt_us`).
+    fn rtt_by_echo(&self, tsecr: u32) -> u32 {
+        self.clock_ms().wrapping_sub(tsecr).max(1).saturating_mul(1_000)
     }
 
     fn take_window(&mut self, ack: Seq, window: u32) {
@@ -319,7 +335,6 @@ impl Sender {
     /// Sends new data as far as windows, pacing and the application allow (`tcp_write_xmit`). Returns how many
     /// segments left.
     fn write(&mut self, push: Push, out: &mut impl Output) -> u32 {
-        self.pace_blocked = false;
         let mut sent = 0;
         let mut limited_by_cwnd = false;
         if self.tcb.packets_out == 0 && before(self.tcb.nxt, self.data_end) {
@@ -332,8 +347,10 @@ impl Sender {
             }
             let room = self.tcb.cwnd.saturating_sub(self.tcb.in_flight());
             let quota = match push {
-                _ if room > 0 => room,
-                Push::Probe if sent == 0 => 1,
+                // One, whatever the window says.
+                Push::Probe if sent > 0 => break,
+                Push::Probe => 1,
+                Push::Normal if room > 0 => room,
                 _ => {
                     limited_by_cwnd = true;
                     break;
@@ -380,6 +397,7 @@ impl Sender {
     fn send_new(&mut self, out: &mut impl Output) {
         let seq = self.tcb.nxt;
         let idle = self.tcb.packets_out == 0;
+        self.note_start();
         let cwr = self.ecn && core::mem::take(&mut self.cwr_pending);
         let data = Data {
             seq,
@@ -406,8 +424,17 @@ impl Sender {
         out.data(data, if self.ecn { Ecn::Ect0 } else { Ecn::NotEct });
     }
 
-    /// An old segment leaves again.
+    /// A lost segment is repaired (`tcp_retransmit_skb`).
     fn send_again(&mut self, seq: Seq, out: &mut impl Output) {
+        let clock = self.clock_ms();
+        self.repeat(seq, true, out);
+        self.retrans_stamp.get_or_insert(clock);
+        self.undo.retransmissions = self.undo.retransmissions.max(0) + 1;
+    }
+
+    /// An old segment leaves again (`__tcp_retransmit_skb`).
+    fn repeat(&mut self, seq: Seq, counted: bool, out: &mut impl Output) {
+        self.note_start();
         let data = Data {
             seq,
             len: self.payload_len(seq),
@@ -422,13 +449,8 @@ impl Sender {
             self.tcb.delivered,
             self.tcb.app_limited.is_some(),
         );
-        self.board.mark_resent(&mut self.tcb, seq, state);
-        if self.undo.retransmissions < 0 {
-            self.undo.retransmissions = 0;
-        }
-        self.undo.retransmissions += 1;
-        let clock = data.tsval;
-        self.retrans_stamp.get_or_insert(clock);
+        self.board.mark_resent(&mut self.tcb, seq, state, counted);
+        self.undo.resent += 1;
         self.counters.sent += 1;
         self.counters.retransmits += 1;
         self.last_sent = self.tcb.now;
@@ -497,16 +519,21 @@ impl Sender {
         }
     }
 
-    /// After a pause the window is no longer known to be right: it halves for every timeout of idleness, down to
-    /// the initial window (RFC 2861 as `tcp_cwnd_restart`), and the control hears of it.
-    fn restart_after_idle(&mut self) {
-        if self.counters.sent == 0 {
-            return;
+    /// Tells the control when something leaves while nothing is in flight (`tcp_event_data_sent`).
+    #[inline]
+    fn note_start(&mut self) {
+        if self.tcb.in_flight() == 0 {
+            let since = self.tcb.jiffies_at(self.last_sent);
+            let idle_jiffies = self.tcb.jiffies().wrapping_sub(since);
+            self.cc.event(&mut self.tcb, Event::TxStart { idle_jiffies });
         }
+    }
+
+    /// After a pause the window is no longer known to be right: it halves for every timeout of idleness, down to
+    /// the initial window (RFC 2861; `tcp_slow_start_after_idle_check`, `tcp_cwnd_restart`).
+    fn restart_after_idle(&mut self) {
         let idle = self.tcb.now.since(self.last_sent);
         let rto = self.tcb.rtt.rto();
-        let idle_jiffies = self.tcb.to_jiffies(idle);
-        self.cc.event(&mut self.tcb, Event::TxStart { idle_jiffies });
         if idle <= rto {
             return;
         }

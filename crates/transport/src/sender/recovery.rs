@@ -1,11 +1,10 @@
 //! The state machine of loss and ECN response (`tcp_fastretrans_alert` in `net/ipv4/tcp_input.c`), proportional
 //! rate reduction (RFC 6937 and its successor), and undoing what was reduced for nothing.
 //!
-//! States and who may follow whom: Open → Disorder, CWR, Recovery, Loss; Disorder → Open, CWR, Recovery, Loss;
-//! CWR → Open, Recovery, Loss; Recovery → Open, Disorder (partial undo), Loss; Loss → Open, Disorder,
-//! Recovery.
+//! Who may follow whom is a table, [`may_follow`], which every change of state is held against in tests.
 
 use super::ack::Flags;
+use super::scoreboard::News;
 use super::{Push, Sender};
 use crate::cc::{CongestionControl, Event};
 use crate::segment::{Output, Seq, after, before};
@@ -25,8 +24,32 @@ pub(super) enum Repair {
     New,
 }
 
+/// Whether a connection may go from one state to the other.
+///
+/// ```text
+///             to Open  Disorder  Cwr  Recovery  Loss
+/// Open           .        SACK   ECE     loss   RTO
+/// Disorder    in order      .    ECE     loss   RTO
+/// Cwr          passed      TLP   TLP     loss   RTO
+/// Recovery     passed     undo   TLP       .    RTO
+/// Loss         passed       .     .  lost again RTO
+/// ```
+///
+/// "TLP": a probe repaired the tail, for which the window is reduced in one step by way of Cwr; if the probe was sent
+/// in Cwr it may be found out in Cwr or in the Recovery that followed.
+pub(super) const fn may_follow(from: CaState, to: CaState) -> bool {
+    use CaState::{Cwr, Disorder, Loss, Open, Recovery};
+    match (from, to) {
+        (_, Open | Loss)
+        | (Open | Disorder | Cwr | Recovery, Cwr | Disorder)
+        | (Open | Disorder | Cwr | Loss, Recovery) => true,
+        (Recovery, Recovery) | (Loss, Disorder | Cwr) => false,
+    }
+}
+
 impl Sender {
     pub(super) fn set_state(&mut self, state: CaState) {
+        debug_assert!(may_follow(self.tcb.ca_state, state), "{:?} to {state:?}", self.tcb.ca_state);
         self.cc.set_state(&mut self.tcb, state);
         self.tcb.ca_state = state;
     }
@@ -70,6 +93,8 @@ impl Sender {
     }
 
     pub(super) fn enter_recovery(&mut self, ece: bool) {
+        // The clock of this episode starts with its own first retransmission.
+        self.forget_retransmissions();
         self.prior_ssthresh = 0;
         self.init_undo();
         if !self.tcb.in_reduction() {
@@ -80,18 +105,10 @@ impl Sender {
         }
         self.set_state(CaState::Recovery);
         self.counters.recoveries += 1;
-        self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
     }
 
     /// Proportional rate reduction: the window that lets this ACK send its share (`tcp_cwnd_reduction`).
-    pub(super) fn reduce_cwnd(
-        &mut self,
-        delivered: u32,
-        newly_lost: u32,
-        una_advanced: bool,
-        retransmission_acked: bool,
-        retransmission_lost: bool,
-    ) {
+    pub(super) fn reduce_cwnd(&mut self, delivered: u32, newly_lost: u32, f: &Flags) {
         let t = &mut self.tcb;
         if delivered == 0 || t.prior_cwnd == 0 {
             return;
@@ -105,12 +122,12 @@ impl Sender {
             (i64::from(t.ssthresh) * prr_delivered + prior - 1) / prior - out
         } else {
             match self.prr_bound {
-                PrrBound::Rfc6937 if retransmission_acked && !retransmission_lost => {
+                PrrBound::Rfc6937 if f.retransmission_acked && !f.lost_retransmission => {
                     delta.min((prr_delivered - out).max(delivered) + 1)
                 }
                 PrrBound::Rfc6937 => delta.min(delivered),
                 PrrBound::Rfc6937bis => {
-                    let progress = una_advanced && newly_lost == 0;
+                    let progress = f.una_advanced && newly_lost == 0;
                     delta.min((prr_delivered - out).max(delivered) + i64::from(progress))
                 }
             }
@@ -138,8 +155,8 @@ impl Sender {
         if left_us == 0 {
             return false;
         }
-        let ticks = Span::from_nanos(2_000_000_000 / u64::from(self.tcb.hz));
-        self.arm(super::timers::Kind::Reorder, Span::from_micros(u64::from(left_us)) + ticks);
+        let wait = Span::from_micros(u64::from(left_us)) + self.slack();
+        self.arm(super::timers::Kind::Reorder, wait.min(self.tcb.rtt.rto()));
         true
     }
 
@@ -160,14 +177,26 @@ impl Sender {
         }
     }
 
-    pub(super) fn note_dsack(&mut self) {
-        self.dsack_seen = true;
-        self.board.reorderings += 1;
+    /// A duplicate may mean that RACK was too quick. Recent kernels say so only where reordering has been seen, and
+    /// not of the tail-loss probe's, which is the timer's doing (`tcp_dsack_seen`).
+    #[inline]
+    pub(super) fn note_dsack(&mut self, news: &News) {
+        if news.dsack && (!self.recent || (self.board.reorderings > 0 && !news.dsack_tlp)) {
+            self.dsack_seen = true;
+        }
     }
 
-    /// Whether what arrived was the original, by its timestamp (`tcp_packet_delayed`; Eifel, RFC 3522).
+    /// Whether what arrived was the original, by its timestamp (`tcp_packet_delayed`; Eifel, RFC 3522). It was if
+    /// nothing has been retransmitted yet, which pacing can put off.
     fn original_arrived(&self, tsecr: u32) -> bool {
-        self.retrans_stamp.is_some_and(|stamp| before(tsecr, stamp))
+        self.retrans_stamp.is_none_or(|stamp| before(tsecr, stamp))
+    }
+
+    /// Starts the episode's clock anew unless a retransmission may still be about (`tcp_retrans_stamp_cleanup`).
+    fn forget_retransmissions(&mut self) {
+        if !self.board.head_was_resent(&self.tcb) {
+            self.retrans_stamp = None;
+        }
     }
 
     fn may_undo(&self, tsecr: u32) -> bool {
@@ -194,6 +223,8 @@ impl Sender {
     fn undo_after_recovery(&mut self, tsecr: u32) {
         if self.may_undo(tsecr) {
             self.undo_reduction(false);
+        } else {
+            self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
         }
         self.set_state(CaState::Open);
     }
@@ -218,8 +249,8 @@ impl Sender {
     }
 
     fn keep_open(&mut self) {
-        let disorder = self.tcb.sacked_out + self.tcb.lost_out > 0
-            || self.board.head_was_resent(&self.tcb);
+        let disorder =
+            self.tcb.sacked_out + self.tcb.lost_out > 0 || self.board.head_was_resent(&self.tcb);
         let state = if disorder { CaState::Disorder } else { CaState::Open };
         if self.tcb.ca_state != state {
             self.set_state(state);
@@ -228,9 +259,7 @@ impl Sender {
     }
 
     fn try_to_open(&mut self, ece: bool) {
-        if !self.board.head_was_resent(&self.tcb) {
-            self.retrans_stamp = None;
-        }
+        self.forget_retransmissions();
         if ece {
             self.enter_cwr();
         }
@@ -277,14 +306,11 @@ impl Sender {
             CaState::Recovery => {
                 if f.una_advanced && self.undo.marker.is_some() && self.original_arrived(tsecr) {
                     // The hole was filled by the original: more was reordered than thought.
-                    let highest = self.board.highest_sacked(&self.tcb);
-                    self.board.note_reordering_between(prior_una, highest);
+                    self.board.note_reordering(prior_una, &self.tcb);
                     if self.tcb.retrans_out > 0 {
                         return Repair::Nothing;
                     }
-                    if !self.board.head_was_resent(&self.tcb) {
-                        self.retrans_stamp = None;
-                    }
+                    self.forget_retransmissions();
                     self.undo_reduction(true);
                     self.keep_open();
                 }
@@ -407,11 +433,7 @@ impl Sender {
             }
             head_resent |= seq == self.tcb.una;
         }
-        let reorder_pending = matches!(
-            self.timer,
-            Some(super::timers::Timer { kind: super::timers::Kind::Reorder, .. })
-        );
-        if head_resent && !reorder_pending {
+        if head_resent && !self.awaits_reordering() {
             self.arm(super::timers::Kind::Rto, self.tcb.rtt.rto());
         }
     }

@@ -8,7 +8,7 @@
 //! time: a cursor walks the originals, and a short queue holds the retransmissions in the order they left.
 
 use crate::rate_sample::{AckRate, RateEstimator, SentState, micros_between};
-use crate::segment::{Ack, Block, SACK_BLOCKS, Seq, after, before};
+use crate::segment::{Ack, Block, SACK_BLOCKS, Seq, after, before, clock_ms};
 use crate::tcb::Tcb;
 use sojourn_units::Time;
 use std::collections::VecDeque;
@@ -23,6 +23,8 @@ const RETRANSMITTED: u8 = 4;
 const EVER_RETRANSMITTED: u8 = 8;
 /// Its delivery has entered a rate sample.
 const RATE_USED: u8 = 16;
+/// RACK has found its latest transmission lost, and does not look at it again until it is sent again.
+const JUDGED: u8 = 32;
 
 #[derive(Clone, Copy, Debug)]
 struct Segment {
@@ -54,7 +56,14 @@ pub(super) struct Rack {
 impl Rack {
     /// A segment, sent (last) at `sent`, has been delivered.
     #[inline]
-    fn advance(&mut self, now: Time, min_rtt_us: u32, seq: Seq, sent: Time, ever_retransmitted: bool) {
+    fn advance(
+        &mut self,
+        now: Time,
+        min_rtt_us: u32,
+        seq: Seq,
+        sent: Time,
+        ever_retransmitted: bool,
+    ) {
         let rtt_us = micros_between(now, sent);
         // Too early to be the retransmission's doing: it was the original.
         if ever_retransmitted && rtt_us < min_rtt_us {
@@ -74,6 +83,22 @@ fn sent_after(t1: Time, t2: Time, end1: Seq, end2: Seq) -> bool {
     t1 > t2 || (t1 == t2 && after(end1, end2))
 }
 
+/// What the scoreboard needs of the sender to take an ACK in, and what it finds out.
+#[derive(Debug)]
+pub(super) struct Taking<'a> {
+    pub(super) tcb: &'a mut Tcb,
+    pub(super) estimator: &'a mut RateEstimator,
+    pub(super) undo: &'a mut Undo,
+    /// Recovery point.
+    pub(super) high_seq: Seq,
+    /// Where a tail-loss probe ended, if one is out.
+    pub(super) tlp: Option<Seq>,
+    /// Echo of the ACK's timestamp, and what is added to the clock that it echoes.
+    pub(super) tsecr: u32,
+    pub(super) clock_offset_ms: u32,
+    pub(super) news: News,
+}
+
 /// What an ACK has told, gathered while the scoreboard takes it in.
 #[derive(Clone, Debug, Default)]
 pub(super) struct News {
@@ -81,6 +106,8 @@ pub(super) struct News {
     pub(super) rate: AckRate,
     /// Segments newly SACKed.
     pub(super) newly_sacked: u32,
+    /// Segments reported as duplicates.
+    pub(super) duplicates: u32,
     /// Segments newly acknowledged cumulatively.
     pub(super) newly_acked: u32,
     /// Of these, those that had been SACKed before.
@@ -93,18 +120,18 @@ pub(super) struct News {
     pub(super) retransmitted_acked: bool,
     /// Whether an original below the recovery point was delivered (F-RTO's evidence).
     pub(super) original_delivered: bool,
-    /// Whether a duplicate was reported.
+    /// Whether a duplicate was reported, and believed.
     pub(super) dsack: bool,
-    /// Whether the duplicate is of the tail-loss probe's.
+    /// Whether the duplicate is the tail-loss probe's.
     pub(super) dsack_tlp: bool,
-    /// Lowest original that was delivered out of order, if any.
+    /// Lowest segment that was delivered out of order, if any.
     reordered: Option<Seq>,
 }
 
 impl News {
-    /// Segments of this cumulative acknowledgement that SACKs had delivered before.
-    pub(super) fn acked_were_sacked(&self) -> u32 {
-        self.acked_sacked
+    /// Segments that this ACK delivered (`tcp_newly_delivered`): a duplicate is a delivery too.
+    pub(super) fn delivered(&self) -> u32 {
+        self.newly_sacked + self.duplicates + self.newly_acked - self.acked_sacked
     }
 }
 
@@ -136,13 +163,17 @@ pub(super) const REORDERING: u32 = 3;
 /// Reordering never taken to be more than this (`net.ipv4.tcp_max_reordering`).
 const MAX_REORDERING: u32 = 300;
 
-/// What the scoreboard needs to know of the undo state to account for duplicates.
+/// What has to be known to tell from duplicates that a reduction was for nothing.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Undo {
     /// Segment from which on retransmissions count (`undo_marker`); `None` when there is nothing to undo.
     pub(super) marker: Option<Seq>,
     /// Retransmissions not yet reported as duplicates (`undo_retrans`); negative when there were none.
     pub(super) retransmissions: i32,
+    /// Retransmissions ever (`total_retrans`).
+    pub(super) resent: u64,
+    /// Duplicates ever reported (`dsack_dups`).
+    pub(super) duplicates: u64,
 }
 
 impl Scoreboard {
@@ -194,17 +225,19 @@ impl Scoreboard {
         self.segments.front().map(|s| s.sent)
     }
 
-    /// A segment has been retransmitted now.
-    pub(super) fn mark_resent(&mut self, tcb: &mut Tcb, seq: Seq, state: SentState) {
+    /// A segment has been retransmitted now. A tail-loss probe is not `counted` among the retransmissions that are
+    /// out: nothing is known to be lost yet (`tcp_send_loss_probe` calls `__tcp_retransmit_skb`).
+    pub(super) fn mark_resent(&mut self, tcb: &mut Tcb, seq: Seq, state: SentState, counted: bool) {
         let now = tcb.now;
         let s = self.get_mut(seq);
         s.sent = now;
         s.state = state;
-        if !s.has(RETRANSMITTED) {
+        if counted && !s.has(RETRANSMITTED) {
+            s.tags |= RETRANSMITTED;
             tcb.retrans_out += 1;
         }
-        s.tags |= RETRANSMITTED | EVER_RETRANSMITTED;
-        s.tags &= !RATE_USED;
+        s.tags |= EVER_RETRANSMITTED;
+        s.tags &= !(RATE_USED | JUDGED);
         self.resent.push_back((now, seq));
     }
 
@@ -228,24 +261,12 @@ impl Scoreboard {
     }
 
     /// Takes in the SACK blocks of an ACK (`tcp_sacktag_write_queue`).
-    pub(super) fn take_sack(
-        &mut self,
-        tcb: &mut Tcb,
-        ack: &Ack,
-        high_seq: Seq,
-        undo: &mut Undo,
-        tlp: Option<Seq>,
-        estimator: &mut RateEstimator,
-        news: &mut News,
-    ) {
+    pub(super) fn take_sack(&mut self, ack: &Ack, recovering_loss: bool, t: &mut Taking<'_>) {
+        let duplicate = ack.sacked().first().filter(|_| ack.dsack).copied();
+        let duplicate = duplicate.filter(|d| self.note_duplicate(*d, t));
         let mut blocks = [Block::default(); SACK_BLOCKS];
         let mut n = 0;
-        for (i, b) in ack.sacked().iter().enumerate() {
-            let duplicate = i == 0 && ack.dsack;
-            if duplicate {
-                self.take_duplicate(tcb, *b, undo, tlp, news);
-                continue;
-            }
+        for b in &ack.sacked()[usize::from(ack.dsack)..] {
             let start = if before(b.start, self.base) { self.base } else { b.start };
             let end = if after(b.end, self.end()) { self.end() } else { b.end };
             if before(start, end) {
@@ -257,196 +278,203 @@ impl Scoreboard {
         blocks.sort_unstable_by_key(|b| b.start.wrapping_sub(self.base));
         let seen = self.seen;
         for b in blocks.iter() {
-            self.take_block(tcb, *b, &seen, high_seq, estimator, news);
+            self.take_block(*b, &seen, t);
         }
         self.seen = [Block::default(); SACK_BLOCKS];
         self.seen[..n].copy_from_slice(blocks);
-        if let Some(low) = news.reordered {
-            self.note_reordering(low, tcb);
+        if let Some(d) = duplicate {
+            self.settle_duplicate(d, t);
+        }
+        // In Loss, retransmissions are too many to tell reordering from them.
+        if let Some(low) = t.news.reordered
+            && (!recovering_loss || t.undo.marker.is_some())
+        {
+            self.note_reordering(low, t.tcb);
         }
     }
 
     /// Tags what a block covers and the blocks of the ACK before did not.
-    fn take_block(
-        &mut self,
-        tcb: &mut Tcb,
-        block: Block,
-        seen: &[Block; SACK_BLOCKS],
-        high_seq: Seq,
-        estimator: &mut RateEstimator,
-        news: &mut News,
-    ) {
+    fn take_block(&mut self, block: Block, seen: &[Block; SACK_BLOCKS], t: &mut Taking<'_>) {
         let mut seq = block.start;
         while before(seq, block.end) {
-            if let Some(known) =
-                seen.iter().find(|k| !before(seq, k.start) && before(seq, k.end))
-            {
+            if let Some(known) = seen.iter().find(|k| !before(seq, k.start) && before(seq, k.end)) {
                 seq = known.end;
                 continue;
             }
-            self.tag_sacked(tcb, seq, high_seq, estimator, news);
+            self.tag_sacked(seq, t);
             seq = seq.wrapping_add(1);
         }
     }
 
-    fn tag_sacked(
-        &mut self,
-        tcb: &mut Tcb,
-        seq: Seq,
-        high_seq: Seq,
-        estimator: &mut RateEstimator,
-        news: &mut News,
-    ) {
-        let highest = self.highest_sacked(tcb);
+    /// `tcp_sacktag_one`.
+    fn tag_sacked(&mut self, seq: Seq, t: &mut Taking<'_>) {
+        let highest = self.highest_sacked(t.tcb);
         let index = seq.wrapping_sub(self.base) as usize;
         let s = &mut self.segments[index];
         if s.has(SACKED) {
             return;
         }
-        self.rack.advance(tcb.now, tcb.rtt.min_us(), seq, s.sent, s.has(EVER_RETRANSMITTED));
+        self.rack.advance(t.tcb.now, t.tcb.rtt.min_us(), seq, s.sent, s.has(EVER_RETRANSMITTED));
         if s.has(RETRANSMITTED) {
             // Only a segment still taken for lost was being repaired; else the repair is still on its way.
             if s.has(LOST) {
                 s.tags &= !(LOST | RETRANSMITTED);
-                tcb.lost_out -= 1;
-                tcb.retrans_out -= 1;
+                t.tcb.lost_out -= 1;
+                t.tcb.retrans_out -= 1;
             }
         } else {
             if !s.has(EVER_RETRANSMITTED) {
-                if before(seq, highest) && news.reordered.is_none_or(|r| before(seq, r)) {
-                    news.reordered = Some(seq);
+                if before(seq, highest) && t.news.reordered.is_none_or(|r| before(seq, r)) {
+                    t.news.reordered = Some(seq);
                 }
-                news.original_delivered |= before(seq, high_seq);
-                let first = news.sacked_sent.map_or(s.sent, |x| x.0);
-                news.sacked_sent = Some((first, s.sent));
+                t.news.original_delivered |= before(seq, t.high_seq);
+                let first = t.news.sacked_sent.map_or(s.sent, |x| x.0);
+                t.news.sacked_sent = Some((first, s.sent));
             }
             if s.has(LOST) {
                 s.tags &= !LOST;
-                tcb.lost_out -= 1;
+                t.tcb.lost_out -= 1;
             }
         }
         s.tags |= SACKED;
-        tcb.sacked_out += 1;
-        news.newly_sacked += 1;
+        t.tcb.sacked_out += 1;
+        t.news.newly_sacked += 1;
         if !s.has(RATE_USED) {
-            estimator.on_delivered(s.sent, &s.state, &mut news.rate);
+            t.estimator.on_delivered(s.sent, &s.state, &mut t.news.rate);
             s.tags |= RATE_USED;
         }
         let next = seq.wrapping_add(1);
-        if tcb.sacked_out == 1 || after(next, self.fack) {
+        if t.tcb.sacked_out == 1 || after(next, self.fack) {
             self.fack = next;
         }
     }
 
-    /// A duplicate was reported (RFC 2883): a retransmission was not needed.
-    fn take_duplicate(
-        &mut self,
-        tcb: &mut Tcb,
-        block: Block,
-        undo: &mut Undo,
-        tlp: Option<Seq>,
-        news: &mut News,
-    ) {
-        news.dsack = true;
-        if tlp.is_some_and(|high| block.end == high) {
-            news.dsack_tlp = true;
+    /// A duplicate was reported (RFC 2883; `tcp_check_dsack`, `tcp_dsack_seen`): a retransmission was not needed.
+    /// False if it is not believed: more duplicates than retransmissions are the network's, not ours. (Linux 5.4
+    /// still believes them all.)
+    fn note_duplicate(&mut self, block: Block, t: &mut Taking<'_>) -> bool {
+        let count = block.end.wrapping_sub(block.start);
+        t.news.dsack_tlp = count == 1 && t.tlp == Some(block.end);
+        t.undo.duplicates += u64::from(count);
+        if t.undo.duplicates > t.undo.resent {
+            return false;
         }
-        if undo.marker.is_some_and(|m| after(block.end, m)) && undo.retransmissions > 0 {
-            let count = block.end.wrapping_sub(block.start) as i32;
-            undo.retransmissions = (undo.retransmissions - count).max(0);
+        t.news.dsack = true;
+        t.news.duplicates += count;
+        let counts = |end| t.undo.marker.is_some_and(|m| after(end, m));
+        if !after(block.end, self.base) {
+            // Of data that has been forgotten: count without looking.
+            if t.undo.retransmissions > 0 && counts(block.end) {
+                t.undo.retransmissions = (t.undo.retransmissions - count as i32).max(0);
+            }
+            return true;
         }
-        let mut seq = if before(block.start, self.base) { self.base } else { block.start };
-        while before(seq, block.end) && before(seq, self.end()) {
+        for seq in self.known(block) {
+            let s = self.get(seq);
+            if s.has(EVER_RETRANSMITTED) {
+                if t.undo.retransmissions > 0 && counts(seq.wrapping_add(1)) {
+                    t.undo.retransmissions -= 1;
+                }
+                // Delivered, and delivered again out of order: the original was late.
+                if s.has(SACKED) && t.news.reordered.is_none_or(|r| before(seq, r)) {
+                    t.news.reordered = Some(seq);
+                }
+            }
+        }
+        true
+    }
+
+    /// What a duplicate repeats is no longer on its way.
+    fn settle_duplicate(&mut self, block: Block, t: &mut Taking<'_>) {
+        for seq in self.known(block) {
             let s = self.get_mut(seq);
             if s.has(RETRANSMITTED) && s.has(SACKED) {
                 s.tags &= !RETRANSMITTED;
-                tcb.retrans_out -= 1;
+                t.tcb.retrans_out -= 1;
             }
-            seq = seq.wrapping_add(1);
         }
     }
 
+    /// The segments of a block that are in the queue.
+    fn known(&self, block: Block) -> impl Iterator<Item = Seq> + use<> {
+        let (base, len) = (self.base, self.segments.len() as u32);
+        let from = if before(block.start, base) { 0 } else { block.start.wrapping_sub(base) };
+        let to = if after(block.end, base) { block.end.wrapping_sub(base).min(len) } else { 0 };
+        (from..to).map(move |i| base.wrapping_add(i))
+    }
+
     /// Takes off what an ACK acknowledges (`tcp_clean_rtx_queue`).
-    pub(super) fn acknowledge(
-        &mut self,
-        tcb: &mut Tcb,
-        ack: Seq,
-        high_seq: Seq,
-        prior_fack: Seq,
-        estimator: &mut RateEstimator,
-        news: &mut News,
-    ) {
-        let (mut lowest_original, min_rtt) = (None, tcb.rtt.min_us());
+    pub(super) fn acknowledge(&mut self, ack: Seq, prior_fack: Seq, t: &mut Taking<'_>) {
+        let (mut lowest_original, min_rtt) = (None, t.tcb.rtt.min_us());
         while before(self.base, ack) {
             let Some(s) = self.segments.pop_front() else { break };
             let seq = self.base;
             if s.tags == 0 {
                 // The common way: sent once, neither SACKed nor lost.
-                let first = news.acked_sent.map_or(s.sent, |x| x.0);
-                news.acked_sent = Some((first, s.sent));
+                let first = t.news.acked_sent.map_or(s.sent, |x| x.0);
+                t.news.acked_sent = Some((first, s.sent));
                 lowest_original.get_or_insert(seq);
-                news.original_delivered |= before(seq, high_seq);
-                self.rack.advance(tcb.now, min_rtt, seq, s.sent, false);
+                t.news.original_delivered |= before(seq, t.high_seq);
+                self.rack.advance(t.tcb.now, min_rtt, seq, s.sent, false);
             } else {
-                self.acknowledge_tagged(tcb, seq, &s, high_seq, &mut lowest_original, news);
+                self.acknowledge_tagged(seq, &s, &mut lowest_original, t);
             }
             if !s.has(RATE_USED) {
-                estimator.on_delivered(s.sent, &s.state, &mut news.rate);
+                t.estimator.on_delivered(s.sent, &s.state, &mut t.news.rate);
             }
-            tcb.packets_out -= 1;
-            news.newly_acked += 1;
+            t.tcb.packets_out -= 1;
+            t.news.newly_acked += 1;
             self.base = self.base.wrapping_add(1);
         }
-        tcb.una = self.base;
+        t.tcb.una = self.base;
         while self.resent.front().is_some_and(|(_, seq)| before(*seq, self.base)) {
             self.resent.pop_front();
         }
         if let Some(low) = lowest_original
             && before(low, prior_fack)
         {
-            self.note_reordering_between(low, prior_fack);
+            self.note_reordering(low, t.tcb);
         }
     }
 
     fn acknowledge_tagged(
         &mut self,
-        tcb: &mut Tcb,
         seq: Seq,
         s: &Segment,
-        high_seq: Seq,
         lowest_original: &mut Option<Seq>,
-        news: &mut News,
+        t: &mut Taking<'_>,
     ) {
-        if s.has(RETRANSMITTED | EVER_RETRANSMITTED) {
+        if s.has(EVER_RETRANSMITTED) {
             if s.has(RETRANSMITTED) {
-                tcb.retrans_out -= 1;
+                t.tcb.retrans_out -= 1;
             }
-            news.retransmitted_acked = true;
+            t.news.retransmitted_acked = true;
         } else if !s.has(SACKED) {
-            let first = news.acked_sent.map_or(s.sent, |x| x.0);
-            news.acked_sent = Some((first, s.sent));
+            let first = t.news.acked_sent.map_or(s.sent, |x| x.0);
+            t.news.acked_sent = Some((first, s.sent));
             lowest_original.get_or_insert(seq);
-            news.original_delivered |= before(seq, high_seq);
+            t.news.original_delivered |= before(seq, t.high_seq);
         }
         if s.has(SACKED) {
-            tcb.sacked_out -= 1;
-            news.acked_sacked += 1;
+            t.tcb.sacked_out -= 1;
+            t.news.acked_sacked += 1;
         } else {
             let ever = s.has(EVER_RETRANSMITTED);
-            self.rack.advance(tcb.now, tcb.rtt.min_us(), seq, s.sent, ever);
+            // An echo older than the retransmission: the original has arrived, which says nothing of what was sent
+            // around the retransmission (`tcp_skb_spurious_retrans`).
+            let spurious = ever && before(t.tsecr, clock_ms(s.sent, t.clock_offset_ms));
+            if !spurious {
+                self.rack.advance(t.tcb.now, t.tcb.rtt.min_us(), seq, s.sent, ever);
+            }
         }
         if s.has(LOST) {
-            tcb.lost_out -= 1;
+            t.tcb.lost_out -= 1;
         }
     }
 
-    fn note_reordering(&mut self, low: Seq, tcb: &Tcb) {
+    /// An original numbered `low` came after the highest one that has (`tcp_check_sack_reordering`).
+    pub(super) fn note_reordering(&mut self, low: Seq, tcb: &Tcb) {
         let fack = self.highest_sacked(tcb);
-        self.note_reordering_between(low, fack);
-    }
-
-    /// An original numbered `low` came after one numbered `fack - 1` (`tcp_check_sack_reordering`).
-    pub(super) fn note_reordering_between(&mut self, low: Seq, fack: Seq) {
         if !before(low, fack) {
             return;
         }
@@ -479,6 +507,13 @@ impl Scoreboard {
         }
     }
 
+    /// RACK's verdict. It stands until the segment is sent again, also when the loss is forgotten in an undo: the
+    /// kernel takes the segment off the list that RACK walks.
+    fn judge_lost(&mut self, tcb: &mut Tcb, seq: Seq) {
+        self.mark_lost(tcb, seq);
+        self.get_mut(seq).tags |= JUDGED;
+    }
+
     /// RACK (RFC 8985 §6.2 step 5, `tcp_rack_detect_loss`): what was sent a round trip and `reo_wnd_us` before the
     /// newest delivery, and has not been delivered itself, is lost. Returns the longest time, in microseconds,
     /// that a candidate still has; zero when there is none.
@@ -495,13 +530,13 @@ impl Scoreboard {
         let (mut seq, mut prefix) = (self.fresh, true);
         while before(seq, queue_end) {
             let s = *self.get(seq);
-            if !s.has(SACKED | LOST | EVER_RETRANSMITTED) {
+            if !s.has(SACKED | LOST | EVER_RETRANSMITTED | JUDGED) {
                 if !sent_after(sent, s.sent, end, seq.wrapping_add(1)) {
                     break;
                 }
                 let left = remaining(tcb.now, &s);
                 if left <= 0 {
-                    self.mark_lost(tcb, seq);
+                    self.judge_lost(tcb, seq);
                 } else {
                     longest = longest.max(left);
                     prefix = false;
@@ -518,7 +553,7 @@ impl Scoreboard {
             let (at, seq) = self.resent[i];
             let stale = before(seq, self.base) || {
                 let s = self.get(seq);
-                s.sent != at || s.has(SACKED) || (s.has(LOST) && !s.has(RETRANSMITTED))
+                s.sent != at || s.has(SACKED | JUDGED) || (s.has(LOST) && !s.has(RETRANSMITTED))
             };
             if stale {
                 if i == 0 {
@@ -533,7 +568,7 @@ impl Scoreboard {
             }
             let left = remaining(tcb.now, self.get(seq));
             if left <= 0 {
-                self.mark_lost(tcb, seq);
+                self.judge_lost(tcb, seq);
             } else {
                 longest = longest.max(left);
             }
@@ -568,15 +603,49 @@ impl Scoreboard {
         self.hint = self.base;
     }
 
-    /// Whether the head has been retransmitted (`tcp_any_retrans_done`).
+    /// A timeout although enough was SACKed: reordering was overestimated (`tcp_enter_loss`).
+    pub(super) fn forget_reordering(&mut self) {
+        self.reordering = self.reordering.min(REORDERING);
+    }
+
+    /// Whether a retransmission is out, or the head has been retransmitted (`tcp_any_retrans_done`).
     pub(super) fn head_was_resent(&self, tcb: &Tcb) -> bool {
         tcb.retrans_out > 0 || self.segments.front().is_some_and(|s| s.has(EVER_RETRANSMITTED))
     }
 
-    /// The counts that the tags give: packets, SACKed, lost, retransmissions out. For the tests.
+    /// What counting the tags gives. For the tests.
     #[cfg(test)]
-    pub(super) fn recount(&self) -> (u32, u32, u32, u32) {
+    pub(super) fn recount(&self) -> Recount {
         let count = |tag| self.segments.iter().filter(|s| s.has(tag)).count() as u32;
-        (self.segments.len() as u32, count(SACKED), count(LOST), count(RETRANSMITTED))
+        Recount {
+            packets: self.segments.len() as u32,
+            sacked: count(SACKED),
+            lost: count(LOST),
+            retransmitted: count(RETRANSMITTED),
+            sacked_and_lost: self.segments.iter().filter(|s| s.tags & 3 == 3).count() as u32,
+        }
     }
+
+    /// The tags of the segments in flight, for the tests: `S`, `L`, `R`, or a dot.
+    #[cfg(test)]
+    pub(super) fn picture(&self) -> String {
+        let tag = |s: &Segment, tag, c: char| if s.has(tag) { Some(c) } else { None };
+        let one = |s: &Segment| -> String {
+            let tags = [(SACKED, 'S'), (LOST, 'L'), (RETRANSMITTED, 'R')];
+            let text: String = tags.iter().filter_map(|&(t, c)| tag(s, t, c)).collect();
+            if text.is_empty() { ".".to_owned() } else { text }
+        };
+        self.segments.iter().map(one).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The counts that the tags give.
+#[cfg(test)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Recount {
+    pub(super) packets: u32,
+    pub(super) sacked: u32,
+    pub(super) lost: u32,
+    pub(super) retransmitted: u32,
+    pub(super) sacked_and_lost: u32,
 }

@@ -1,1 +1,836 @@
-//! Tests of the sender.
+//! ACK sequences worked out by hand. A [`Script`] plays the network: it says when which ACK comes, in a line, and
+//! gives back what left, in a line.
+//!
+//! The round trip is 20 ms, the SYN leaves at 0, so the first window leaves at 20 ms and its first ACK comes at
+//! 40 ms. Unless a test says otherwise the stack is recent, the control Reno (half the window is easy to reckon
+//! with), the window ten segments and the tick a millisecond.
+
+use super::*;
+use crate::segment::{Ack, Block};
+use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
+
+const MSS: u32 = 1448;
+const RTT_MS: u64 = 20;
+
+impl Sender {
+    /// What must hold after every event.
+    pub(crate) fn check(&self) {
+        let t = &self.tcb;
+        let counted = self.board.recount();
+        assert_eq!(
+            (t.packets_out, t.sacked_out, t.lost_out, t.retrans_out),
+            (counted.packets, counted.sacked, counted.lost, counted.retransmitted),
+            "counts differ from the tags {}",
+            self.board.picture()
+        );
+        assert_eq!(counted.sacked_and_lost, 0, "SACKed and lost: {}", self.board.picture());
+        assert!(t.sacked_out + t.lost_out <= t.packets_out + t.retrans_out, "in flight underflows");
+        assert_eq!(t.nxt.wrapping_sub(t.una), t.packets_out);
+        assert!(!before(self.window_end, t.nxt), "{} beyond the window {}", t.nxt, self.window_end);
+        assert!(!before(self.data_end, t.nxt), "{} beyond the data {}", t.nxt, self.data_end);
+        // PRR and the timeout go down to what is in flight and one; nothing else goes below two (`ssthresh`), but
+        // what a lost SYN or a timeout has left may still be there.
+        assert!(t.cwnd >= 1 && t.cwnd < 1 << 24, "window {}", t.cwnd);
+        assert!(t.ssthresh >= 2);
+        assert!(t.packets_out == 0 || self.timer.is_some(), "data out and no timer");
+    }
+}
+
+/// What left: new segments as numbers and ranges, retransmissions as `r3`; `!` says CWR.
+#[derive(Default)]
+struct Wire {
+    syns: Vec<Handshake>,
+    sent: Vec<(Data, Ecn)>,
+}
+
+impl Output for Wire {
+    fn syn(&mut self, syn: Handshake) {
+        self.syns.push(syn);
+    }
+
+    fn data(&mut self, data: Data, ecn: Ecn) {
+        self.sent.push((data, ecn));
+    }
+}
+
+impl Wire {
+    fn take_line(&mut self) -> String {
+        let mut words: Vec<String> = Vec::new();
+        let mut run: Option<(Seq, Seq)> = None;
+        let close = |run: &mut Option<(Seq, Seq)>, words: &mut Vec<String>| match run.take() {
+            Some((a, b)) if a == b => words.push(a.to_string()),
+            Some((a, b)) => words.push(format!("{a}-{b}")),
+            None => {}
+        };
+        for (d, _) in self.sent.drain(..) {
+            if d.retransmission || d.cwr {
+                close(&mut run, &mut words);
+                let r = if d.retransmission { "r" } else { "" };
+                let c = if d.cwr { "!" } else { "" };
+                words.push(format!("{r}{}{c}", d.seq));
+            } else {
+                match &mut run {
+                    Some((_, last)) if *last + 1 == d.seq => *last = d.seq,
+                    _ => {
+                        close(&mut run, &mut words);
+                        run = Some((d.seq, d.seq));
+                    }
+                }
+            }
+        }
+        close(&mut run, &mut words);
+        words.join(" ")
+    }
+}
+
+struct Setup {
+    cc: &'static str,
+    stack: Switches,
+    ecn: bool,
+    bytes: Option<u64>,
+    window: u32,
+    initial: u32,
+    paced: bool,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        let (cc, stack) = ("reno", LINUX_7_3);
+        Self { cc, stack, ecn: false, bytes: None, window: 10_000 * MSS, initial: 10, paced: false }
+    }
+}
+
+struct Script {
+    sender: Sender,
+    wire: Wire,
+    window: u32,
+}
+
+fn at(ms: u64) -> Time {
+    Time::from_millis(ms)
+}
+
+impl Setup {
+    fn sender(&self) -> Sender {
+        let config = Config {
+            mss: MSS,
+            ecn: self.ecn,
+            pacing_cap: None,
+            paced: self.paced,
+            trains: false,
+            initial_window: Some(self.initial),
+            bytes: self.bytes,
+            clock_offset_ms: 0,
+        };
+        Sender::new(&config, &self.stack, cc::Any::named(self.cc, &self.stack).unwrap())
+    }
+
+    /// Opens the connection; the first window is on its way at 20 ms.
+    fn open(self) -> Script {
+        let mut script =
+            Script { sender: self.sender(), wire: Wire::default(), window: self.window };
+        script.sender.open(at(0), &mut script.wire);
+        let answer =
+            Handshake { ece: self.ecn, cwr: false, tsval: 10, tsecr: 0, window: self.window };
+        script.sender.on_syn_ack(at(RTT_MS), &answer, &mut script.wire);
+        script.sender.check();
+        script
+    }
+}
+
+fn reno() -> Script {
+    let mut s = Setup::default().open();
+    assert_eq!(s.wire.take_line(), "0-9");
+    s
+}
+
+impl Script {
+    /// An ACK arrives: the segment wanted next, then any of `s5` or `s5-7` (SACKed), `d3` (reported as a duplicate),
+    /// `ece`, `t40` (echo of our clock at 40 ms; 20 ms ago unless given), `w` and bytes of window.
+    fn ack(&mut self, ms: u64, text: &str) -> String {
+        let mut words = text.split_whitespace();
+        let mut ack = Ack {
+            ack: words.next().unwrap().parse().unwrap(),
+            window: self.window,
+            tsval: ms as u32,
+            tsecr: (ms - RTT_MS) as u32,
+            ..Ack::default()
+        };
+        for word in words {
+            let range = |text: &str| {
+                let (a, b) = text.split_once('-').unwrap_or((text, text));
+                let (start, last): (u32, u32) = (a.parse().unwrap(), b.parse().unwrap());
+                Block { start, end: last + 1 }
+            };
+            match word.split_at(1) {
+                ("s", blocks) => {
+                    ack.sack[usize::from(ack.blocks)] = range(blocks);
+                    ack.blocks += 1;
+                }
+                ("d", block) => {
+                    assert_eq!(ack.blocks, 0, "a duplicate is reported first");
+                    ack.sack[0] = range(block);
+                    (ack.blocks, ack.dsack) = (1, true);
+                }
+                ("t", ms) => ack.tsecr = ms.parse().unwrap(),
+                ("w", bytes) => {
+                    self.window = bytes.parse().unwrap();
+                    ack.window = self.window;
+                }
+                _ if word == "ece" => ack.ece = true,
+                _ => panic!("{word}?"),
+            }
+        }
+        self.sender.on_ack(at(ms), &ack, &mut self.wire);
+        self.sender.check();
+        self.wire.take_line()
+    }
+
+    /// Time passes, timers fire; what left, each with its time: `62: r9`.
+    fn until(&mut self, ms: u64) -> String {
+        let mut lines = Vec::new();
+        loop {
+            let next = self.sender.next_timer();
+            if next > at(ms) {
+                return lines.join("; ");
+            }
+            self.sender.on_timer(next, &mut self.wire);
+            self.sender.check();
+            let line = self.wire.take_line();
+            if !line.is_empty() {
+                lines.push(format!("{}: {line}", next.as_nanos() as f64 / 1e6));
+            }
+        }
+    }
+
+    fn state(&self) -> CaState {
+        self.sender.tcb.ca_state
+    }
+
+    fn cwnd(&self) -> u32 {
+        self.sender.tcb.cwnd
+    }
+
+    fn ssthresh(&self) -> u32 {
+        self.sender.tcb.ssthresh
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.sender.tcb.in_flight()
+    }
+}
+
+/// RFC 5681 §3.1, by segments: an ACK of two lets out the two that have left and two more.
+#[test]
+fn slow_start_doubles_with_acks_of_two() {
+    let mut t = reno();
+    for i in 1..=5_u32 {
+        let first = 10 + 4 * (i - 1);
+        assert_eq!(t.ack(40, &(2 * i).to_string()), format!("{first}-{}", first + 3));
+        assert_eq!((t.cwnd(), t.in_flight()), (10 + 2 * i, 10 + 2 * i));
+    }
+    assert_eq!(t.cwnd(), 20);
+    // 200 % of 20 · 1448 B in 20 ms.
+    assert_eq!(t.sender.tcb.pacing_rate, 2 * 20 * 1448 * 50);
+}
+
+/// Below its threshold the window grows; what an ACK has over goes to additive increase (`tcp_reno_cong_avoid`).
+#[test]
+fn slow_start_hands_what_is_left_over_to_avoidance() {
+    let mut t = reno();
+    t.sender.tcb.ssthresh = 11;
+    assert_eq!(t.ack(40, "3"), "10-13");
+    assert_eq!((t.cwnd(), t.sender.tcb.cwnd_count), (11, 2));
+    // Nine more make eleven: one segment of growth.
+    assert_eq!(t.ack(40, "12"), "14-23");
+    assert_eq!((t.cwnd(), t.sender.tcb.cwnd_count), (12, 0));
+}
+
+/// A window that is not used is not widened: only as much as the receiver admits is out (`tcp_is_cwnd_limited`).
+#[test]
+fn the_window_does_not_grow_while_the_receiver_limits() {
+    let mut t = Setup { window: 4 * MSS, ..Setup::default() }.open();
+    assert_eq!(t.wire.take_line(), "0-3");
+    // In slow start a window below twice what is out may grow, so 10 stays: 10 ≥ 2 · 4.
+    assert_eq!(t.ack(40, "2"), "4-5");
+    assert_eq!(t.ack(40, "4"), "6-7");
+    assert_eq!(t.cwnd(), 10);
+}
+
+/// The third SACK proves the loss (the reordering window is zero from three on); PRR-spread over the window:
+/// ssthresh 5 of 10, so every second delivery lets one segment out.
+///
+/// in flight = out − SACKed − lost + retransmitted; send = ⌈5 · delivered / 10⌉ − sent, at least one at first.
+#[test]
+fn fast_retransmit_on_the_third_sack_and_prr_spreads_the_reduction() {
+    for stack in [LINUX_7_3, LINUX_5_10] {
+        let mut t = Setup { stack, ..Setup::default() }.open();
+        t.wire.take_line();
+        // Disorder: what was SACKed has left the network, so new data follows (RFC 3042 by another road).
+        assert_eq!(t.ack(40, "0 s1"), "10");
+        assert_eq!(t.ack(41, "0 s1-2"), "11");
+        assert_eq!((t.state(), t.cwnd()), (CaState::Disorder, 10));
+        // 12 − 3 − 1 = 8 in flight; ⌈5·1/10⌉ = 1.
+        assert_eq!(t.ack(42, "0 s1-3"), "r0");
+        assert_eq!((t.state(), t.ssthresh(), t.cwnd()), (CaState::Recovery, 5, 9));
+        let steps = [
+            ("0 s1-4", "", 8),   // 12 − 4 = 8; ⌈5·2/10⌉ − 1 = 0
+            ("0 s1-5", "12", 8), // 7; ⌈5·3/10⌉ − 1 = 1
+            ("0 s1-6", "", 7),   // 7; 2 − 2 = 0
+            ("0 s1-7", "13", 7), // 6; ⌈5·5/10⌉ − 2 = 1
+            ("0 s1-8", "", 6),   // 6; 3 − 3 = 0
+            ("0 s1-9", "", 5),   // 5, the threshold: no room
+        ];
+        for (ms, (ack, sent, cwnd)) in (43..).zip(steps) {
+            assert_eq!((t.ack(ms, ack).as_str(), t.cwnd()), (sent, cwnd), "{ack}");
+        }
+        // 4 in flight, one below the threshold: both bounds admit one.
+        assert_eq!(t.ack(60, "0 s1-10"), "14");
+        assert_eq!(t.ack(61, "0 s1-11"), "15");
+        // The repair fills the hole up to the recovery point, 12: done, at the threshold.
+        assert_eq!(t.ack(62, "12"), "16");
+        assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Open, 5, 5));
+        assert_eq!(t.sender.counters().recoveries, 1);
+    }
+}
+
+/// Where the two bounds differ: much is lost at once while PRR has saved up sends. Twenty are out, 0 and 8-15 are
+/// lost. Half of what 1-7 deliver has been let out when 16 shows the loss of eight: in flight falls below the
+/// threshold of 10.
+#[test]
+fn prrs_two_bounds_below_the_threshold() {
+    let twenty = |stack| Setup { stack, initial: 20, ..Setup::default() }.open();
+    for (stack, sent) in [
+        // RFC 6937: as much as was delivered, unless a retransmission was acknowledged.
+        (LINUX_5_10, "r8"),
+        // Its successor: also what was saved up.
+        (LINUX_7_3, "r8 r9"),
+    ] {
+        let mut t = twenty(stack);
+        assert_eq!(t.wire.take_line(), "0-19");
+        assert_eq!(t.ack(40, "0 s1"), "20");
+        assert_eq!(t.ack(41, "0 s1-2"), "21");
+        assert_eq!(t.ack(42, "0 s1-3"), "r0"); // delivered 1, sent 1
+        assert_eq!(t.ack(43, "0 s1-4"), ""); // ⌈10·2/20⌉ − 1 = 0
+        assert_eq!(t.ack(44, "0 s1-5"), "22"); // 2 − 1
+        assert_eq!(t.ack(45, "0 s1-6"), ""); // 2 − 2
+        assert_eq!(t.ack(46, "0 s1-7"), "23"); // 3 − 2; delivered 5, sent 3
+        // 24 out, 8 SACKed, 9 lost, 1 repaired: 8 in flight, room for 2. Delivered 6, sent 3: saved 3.
+        assert_eq!(t.ack(47, "0 s1-7 s16"), sent);
+    }
+}
+
+/// A partial ACK in Recovery that moves on and finds no new loss earns one segment more: slow start up to the
+/// threshold, by either bound if it acknowledges a retransmission.
+#[test]
+fn progress_in_recovery_earns_one_segment_more() {
+    for stack in [LINUX_7_3, LINUX_5_10] {
+        let mut t = Setup { stack, ..Setup::default() }.open();
+        t.wire.take_line();
+        assert_eq!(t.ack(40, "0 s6"), "10");
+        assert_eq!(t.ack(41, "0 s6-7"), "11");
+        // 0-5 are lost: 12 − 3 − 6 = 3 in flight of 5; one delivered, one out.
+        assert_eq!(t.ack(42, "0 s6-8"), "r0");
+        assert_eq!(t.ack(43, "0 s6-9"), "r1");
+        assert_eq!(t.ack(60, "0 s6-10"), "r2");
+        assert_eq!(t.ack(61, "0 s6-11"), "r3");
+        // 11 − 6 − 5 + 3 = 3; min(2, max(5 − 4, 1) + 1) = 2.
+        assert_eq!(t.ack(62, "1 s6-11"), "r4 r5");
+        assert_eq!((t.cwnd(), t.in_flight()), (5, 5));
+        assert_eq!(t.ack(63, "2 s6-11"), "12");
+    }
+}
+
+/// RACK sees a retransmission lost when something sent after it arrives: 0 is repaired at 42 ms, 12 leaves at 43 and
+/// is SACKed at 63 ms.
+#[test]
+fn a_lost_retransmission_is_repaired_again_after_a_round_trip() {
+    let mut t = reno();
+    t.ack(40, "0 s1");
+    t.ack(41, "0 s1-2");
+    assert_eq!(t.ack(42, "0 s1-3"), "r0");
+    assert_eq!(t.ack(43, "0 s1-9"), "12-13");
+    // Sent at 40 and 41, before the repair: they say nothing of it.
+    assert_eq!(t.ack(60, "0 s1-10"), "14");
+    assert_eq!(t.ack(61, "0 s1-11"), "15");
+    // 12 was sent at 43, after the repair, and has arrived: the repair is lost.
+    assert_eq!(t.ack(63, "0 s1-12"), "r0 16");
+    assert_eq!((t.sender.tcb.lost, t.sender.tcb.retrans_out, t.sender.tcb.lost_out), (2, 1, 1));
+    assert_eq!(t.state(), CaState::Recovery);
+    assert_eq!(t.ssthresh(), 5, "one reduction for one recovery");
+}
+
+/// Before three SACKs, and where nothing was ever reordered, RACK waits a quarter of the lowest RTT: 5 ms and the
+/// slack of short timers, 2 ms, from the ACK on. The head sent at the same time was due then.
+#[test]
+fn a_single_sack_waits_for_the_reordering_window() {
+    let mut t = reno();
+    assert_eq!(t.ack(40, "0 s1"), "10");
+    assert_eq!(t.until(46), "");
+    // One "delivered" for the timer's sake: ⌈5·1/10⌉ = 1.
+    assert_eq!(t.until(47), "47: r0");
+    assert_eq!((t.state(), t.cwnd()), (CaState::Recovery, 10));
+
+    // Up to 6.6 the slack was two ticks: at 250 a second, 5 + 8 ms and on a tick from 40 on.
+    let stack = Switches { hz: 250, ..LINUX_5_10 };
+    let mut t = Setup { stack, ..Setup::default() }.open();
+    t.wire.take_line();
+    t.ack(40, "0 s1");
+    assert_eq!(t.until(80), "56: r0");
+}
+
+/// If the ACK of the head comes within that time, it was reordering: remembered, and from then on RACK waits even
+/// with three SACKs.
+#[test]
+fn reordering_is_remembered() {
+    let mut t = reno();
+    assert_eq!(t.ack(40, "0 s1-2"), "10-11");
+    // Of the three, two had been delivered before: growth by one.
+    assert_eq!(t.ack(41, "3"), "12-13");
+    let board = &t.sender.board;
+    assert_eq!((t.state(), board.reorderings, board.reordering), (CaState::Open, 1, 3));
+    // Three SACKs, but the window of 5 ms holds (and 2 ms of slack).
+    assert_eq!(t.ack(42, "3 s4-6"), "14-16");
+    assert_eq!(t.state(), CaState::Disorder);
+    assert_eq!(t.until(60), "49: r3");
+}
+
+/// The degree of reordering is how far the late one was behind: five segments, from 0 to 4.
+#[test]
+fn the_degree_of_reordering_is_the_distance_to_the_highest_delivered() {
+    let mut t = reno();
+    t.ack(40, "0 s1-2");
+    t.ack(40, "5");
+    assert_eq!(t.sender.board.reordering, 5, "what the same ACK delivers above counts");
+}
+
+/// The tail is lost: 8 and 9 of ten, all there is. The probe comes two round trips after the last ACK and repeats
+/// the last segment; its SACK lets RACK find 8.
+#[test]
+fn a_probe_repairs_the_tail() {
+    let mut t = Setup { bytes: Some(10 * u64::from(MSS)), ..Setup::default() }.open();
+    t.wire.take_line();
+    assert_eq!(t.ack(40, "8"), "");
+    // srtt 20 ms: 40 + 2 · 20 + 2 ms of slack.
+    assert_eq!(t.until(82), "82: r9");
+    // A probe is no retransmission of a lost segment: nothing is out twice by the counts, nothing to undo, no clock.
+    assert_eq!((t.in_flight(), t.sender.tcb.retrans_out), (2, 0));
+    assert_eq!((t.sender.undo.retransmissions, t.sender.retrans_stamp), (-1, None));
+    assert_eq!(t.sender.counters().probes, 1);
+    // The probe's SACK: one round trip old, RACK waits min_rtt/4 for 8, which is long due.
+    assert_eq!(t.ack(102, "8 s9"), "r8");
+    assert_eq!((t.state(), t.ssthresh()), (CaState::Recovery, 9));
+    assert_eq!(t.ack(122, "10"), "");
+    assert_eq!((t.state(), t.cwnd()), (CaState::Open, 9));
+    assert!(t.sender.is_finished());
+}
+
+/// Only the last one is lost. The probe repairs it, so the ACK just reaches the probe's point; the loss shows in the
+/// first ACK above it, and the window is reduced then, in one step (RFC 8985 §7.4.2).
+#[test]
+fn a_loss_that_the_probe_repaired_is_paid_for() {
+    let mut t = Setup { window: 10 * MSS, ..Setup::default() }.open();
+    t.wire.take_line();
+    // A full window at the receiver's end: nothing new may leave.
+    assert_eq!(t.ack(40, &format!("9 w{MSS}")), "");
+    // A lone segment's ACK may be delayed, so 200 ms more; the RTO of 220 ms comes no earlier.
+    assert_eq!(t.until(250), "");
+    assert_eq!(t.until(260), "260: r9");
+    assert_eq!(t.sender.tlp, Some((10, true)));
+    t.ack(280, &format!("10 w{}", 10 * MSS));
+    let cwnd = t.cwnd();
+    assert_eq!((t.state(), t.ssthresh()), (CaState::Open, INFINITE_SSTHRESH));
+    t.ack(300, "11");
+    assert_eq!((t.ssthresh(), t.cwnd()), (cwnd / 2, cwnd / 2));
+    assert_eq!(t.sender.tlp, None);
+}
+
+/// The probe was for nothing: the original had only been late. Its duplicate is reported, so nothing is paid.
+#[test]
+fn a_spurious_probe_costs_nothing() {
+    let mut t = Setup { window: 10 * MSS, ..Setup::default() }.open();
+    t.wire.take_line();
+    t.ack(40, &format!("9 w{MSS}"));
+    assert_eq!(t.until(260), "260: r9");
+    let cwnd = t.cwnd();
+    t.ack(262, "10 t20 w1448");
+    t.ack(280, "10 d9 w14480");
+    assert_eq!(t.sender.tlp, None);
+    t.ack(300, "11");
+    assert_eq!((t.state(), t.cwnd() >= cwnd), (CaState::Open, true));
+}
+
+/// Where there is new data that the receiver admits, the probe is new data, one segment whatever the window says.
+#[test]
+fn a_probe_is_new_data_where_there_is_some() {
+    let mut t = reno();
+    // All ACKs are lost: the probe is due 2 · 20 + 2 ms after the last segment left.
+    assert_eq!(t.until(62), "62: 10");
+    assert_eq!((t.sender.tlp, t.in_flight(), t.cwnd()), (Some((11, false)), 11, 10));
+    assert_eq!(t.ack(82, "11"), "11-31");
+    assert_eq!((t.sender.tlp, t.state(), t.cwnd()), (None, CaState::Open, 21));
+}
+
+/// RFC 6298 §5.4-5.6: the head again, the window one, the timeout doubled. The probe comes first; the timeout counts
+/// from it.
+#[test]
+fn timeouts_back_off_and_slow_start_follows() {
+    let mut t = Setup { bytes: Some(10 * u64::from(MSS)), ..Setup::default() }.open();
+    t.wire.take_line();
+    // RTO 220 ms (RTT 20 + 200); from the probe at 62 on: 282, then 440 later, then 880.
+    assert_eq!(t.until(2000), "62: r9; 282: r0; 722: r0; 1602: r0");
+    assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Loss, 1, 5));
+    assert_eq!(t.sender.counters().timeouts, 3);
+    assert_eq!(t.sender.tcb.lost_out, 10);
+    // The ACK of a retransmission: Karn's rule leaves the timestamp's echo, 1602, which takes the backoff away.
+    assert_eq!(t.ack(2010, "1 t1602"), "r1 r2");
+    assert_eq!((t.state(), t.cwnd()), (CaState::Loss, 2));
+    assert!(t.sender.tcb.rtt.rto() < Span::from_millis(880), "{}", t.sender.tcb.rtt.rto());
+    assert_eq!(t.sender.tcb.rtt.latest_us(), 408_000);
+    assert_eq!(t.ack(2030, "3"), "r3 r4 r5 r6");
+}
+
+/// F-RTO (RFC 5682 §3.1): after the timeout the first ACK moves on, so two new segments are sent instead of
+/// repairs; the next ACK is of a segment never repeated, so the timeout was spurious: all is undone.
+#[test]
+fn frto_finds_a_spurious_timeout_by_new_data() {
+    let mut t = reno();
+    assert_eq!(t.until(300), "62: 10; 282: r0");
+    assert_eq!((t.state(), t.cwnd(), t.sender.frto), (CaState::Loss, 1, true));
+    // The echo is of the repair (282), so it is no proof by itself. High time for step 2b: new data.
+    assert_eq!(t.ack(302, "1 t282"), "11-12");
+    assert_eq!((t.state(), t.cwnd()), (CaState::Loss, 2));
+    // 1 was never repeated: step 3b. Eleven are in flight again, so nothing leaves.
+    assert_eq!(t.ack(303, "2 t282"), "");
+    assert_eq!((t.state(), t.sender.counters().undos), (CaState::Open, 1));
+    // max(2, the window before, 10), and growing in slow start again by the segment acknowledged.
+    assert_eq!((t.cwnd(), t.in_flight(), t.ssthresh()), (11, 11, INFINITE_SSTHRESH));
+    assert_eq!((t.sender.tcb.lost_out, t.sender.tcb.retrans_out), (0, 0));
+}
+
+/// F-RTO step 3a: a duplicate ACK after the new data means that the loss was real.
+#[test]
+fn frto_gives_way_when_the_loss_was_real() {
+    let mut t = reno();
+    assert_eq!(t.until(300), "62: 10; 282: r0");
+    assert_eq!(t.ack(302, "1 t282"), "11-12");
+    assert_eq!(t.ack(322, "1 s11 t282"), "r1");
+    assert_eq!((t.state(), t.sender.frto), (CaState::Loss, false));
+}
+
+/// Eifel (RFC 3522): the first ACK after the timeout echoes a clock from before the repair, so the original has
+/// arrived.
+#[test]
+fn a_spurious_timeout_is_undone_by_its_timestamp() {
+    let mut t = reno();
+    assert_eq!(t.until(300), "62: 10; 282: r0");
+    t.ack(302, "1 t20");
+    assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Open, 11, INFINITE_SSTHRESH));
+}
+
+/// The same for fast recovery: 0 and 1 were late, not lost. Their ACKs echo 20 ms; the repairs left at 42 and 43.
+#[test]
+fn a_spurious_recovery_is_undone_by_its_timestamp() {
+    let mut t = reno();
+    t.ack(40, "0 s2");
+    t.ack(41, "0 s2-3");
+    assert_eq!(t.ack(42, "0 s2-4"), "r0");
+    assert_eq!(t.ack(43, "0 s2-6"), "r1");
+    // One retransmission is still out: not settled, but nothing more is repaired.
+    t.ack(44, "1 s2-6 t20");
+    assert_eq!((t.state(), t.sender.counters().undos), (CaState::Recovery, 0));
+    t.ack(45, "7 t20");
+    assert_eq!((t.state(), t.sender.counters().undos), (CaState::Open, 1));
+    assert_eq!(t.ssthresh(), INFINITE_SSTHRESH);
+    assert!(t.cwnd() >= 10);
+}
+
+/// Undone by the report of a duplicate: every retransmission has turned out to be one (RFC 2883, RFC 3708).
+#[test]
+fn a_spurious_recovery_is_undone_by_the_duplicate() {
+    let mut t = reno();
+    t.ack(40, "0 s1");
+    t.ack(40, "0 s1-2");
+    assert_eq!(t.ack(40, "0 s1-3"), "r0");
+    // The original arrives late; its ACK echoes the repair's clock or later, so only the duplicate tells.
+    t.ack(41, "4 t40");
+    assert_eq!((t.state(), t.ssthresh()), (CaState::Recovery, 5));
+    let delivered = t.sender.tcb.delivered;
+    t.ack(60, "4 d0 t40");
+    assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Open, 10, INFINITE_SSTHRESH));
+    assert_eq!(t.sender.tcb.delivered, delivered + 1, "the duplicate was delivered too");
+    // Recent kernels widen RACK's window for it only where reordering has been seen.
+    assert!(!t.sender.dsack_seen && t.sender.board.reorderings == 0);
+}
+
+/// RACK's verdict on a segment stands until it is sent again, so that an undo is not taken back by the next ACK.
+/// 0 and 1 are late; the repair of 0 is reported as a duplicate while that of 1 has not left.
+#[test]
+fn what_an_undo_forgave_is_not_found_lost_again() {
+    let mut t = reno();
+    assert_eq!(t.ack(40, "0 s2"), "10");
+    assert_eq!(t.ack(40, "0 s2-3"), "11");
+    assert_eq!(t.ack(40, "0 s2-4"), "r0");
+    assert_eq!(t.sender.board.picture(), "LR L S S S . . . . . . .");
+    // The original of 0, by its clock; no retransmission remains out.
+    t.ack(41, "1 s2-4 t20");
+    assert!(t.sender.board.picture().starts_with(". S S S . "));
+    assert_eq!((t.state(), t.sender.counters().undos), (CaState::Disorder, 1));
+    // 10 was sent 20 ms after 1 and has arrived: RACK would find 1 lost, had it not judged it already.
+    t.ack(60, "1 s2-10 t40");
+    assert_eq!((t.state(), t.sender.tcb.lost_out), (CaState::Disorder, 0));
+}
+
+/// Duplicates that are more than what was sent again are the network's: they undo nothing.
+#[test]
+fn duplicates_that_we_did_not_cause_are_not_believed() {
+    let mut t = reno();
+    t.ack(40, "4");
+    let (delivered, cwnd) = (t.sender.tcb.delivered, t.cwnd());
+    t.ack(41, "4 d2");
+    assert_eq!((t.sender.tcb.delivered, t.cwnd(), t.state()), (delivered, cwnd, CaState::Open));
+}
+
+/// RFC 3168 §6.1.2: one reduction a window, the flag CWR on the next new segment, retransmissions not ECN-capable.
+#[test]
+fn ecn_echo_reduces_once_a_window() {
+    let mut t = Setup { ecn: true, ..Setup::default() }.open();
+    assert!(t.wire.syns[0].ece && t.wire.syns[0].cwr && t.sender.ecn_agreed());
+    assert!(t.wire.sent.iter().all(|s| s.1 == Ecn::Ect0));
+    t.wire.take_line();
+    // 8 in flight of ssthresh 5: ⌈5·2/10⌉ = 1.
+    assert_eq!(t.ack(40, "2 ece"), "10!");
+    assert_eq!((t.state(), t.ssthresh(), t.cwnd()), (CaState::Cwr, 5, 9));
+    assert_eq!(t.ack(40, "4 ece"), "11");
+    assert_eq!(t.ack(40, "6 ece"), "12");
+    // 5 in flight, the threshold: no room. Then 3, two below it: min(2, max(10 − 3, 2) + 1).
+    assert_eq!(t.ack(40, "8 ece"), "");
+    assert_eq!(t.ack(40, "10 ece"), "13-14");
+    assert_eq!(
+        (t.state(), t.ssthresh(), t.cwnd()),
+        (CaState::Cwr, 5, 5),
+        "una = high_seq is not past it"
+    );
+    assert_eq!(t.ack(60, "12"), "15-16");
+    assert_eq!((t.state(), t.ssthresh(), t.cwnd()), (CaState::Open, 5, 5));
+    assert_eq!(t.sender.counters().ece_reductions, 1);
+    // A further mark in the next window is a further reduction: 5 / 2.
+    assert_eq!(t.ack(60, "14 ece"), "17!");
+    assert_eq!((t.state(), t.ssthresh()), (CaState::Cwr, 2));
+    t.ack(60, "14 s15");
+    t.ack(60, "14 s15-16");
+    let resent = {
+        let ack = Ack {
+            ack: 14,
+            window: t.window,
+            tsval: 60,
+            tsecr: 40,
+            sack: [Block { start: 15, end: 18 }, Block::default(), Block::default()],
+            blocks: 1,
+            ..Ack::default()
+        };
+        t.sender.on_ack(at(80), &ack, &mut t.wire);
+        t.wire.sent.iter().find(|s| s.0.retransmission).copied().unwrap()
+    };
+    assert_eq!((resent.0.seq, resent.1), (14, Ecn::NotEct));
+}
+
+/// What ECN asked for is not taken back, even if the loss that came with it was none.
+#[test]
+fn a_reduction_for_ecn_is_not_undone() {
+    let mut t = Setup { ecn: true, ..Setup::default() }.open();
+    t.wire.take_line();
+    t.ack(40, "0 s1");
+    t.ack(40, "0 s1-2");
+    assert_eq!(t.ack(40, "0 s1-3 ece"), "r0");
+    t.ack(41, "12 t20");
+    assert_eq!((t.state(), t.ssthresh()), (CaState::Open, 5));
+}
+
+/// The rate of the second window: 20 segments in one round trip, measured over the ACKs of a whole window.
+#[test]
+fn delivery_rate_is_what_arrived_in_a_round_trip() {
+    let mut t = reno();
+    for i in 1..=5 {
+        t.ack(40, &(2 * i).to_string());
+    }
+    // The first window: 10 in the 20 ms from its sending on; the last ACK counts all ten.
+    let rate = t.sender.tcb.rate;
+    assert_eq!((rate.delivered, rate.interval_us), (10, 20_000));
+    // Those of the second window come 1 ms apart: 10 was sent when 2 had been delivered, at 40 ms.
+    for i in 0..10_u32 {
+        t.ack(60 + u64::from(i), &(12 + 2 * i).to_string());
+    }
+    // The last, 29, left when 10 had been delivered; now 30 have, 29 ms later.
+    let rate = t.sender.tcb.rate;
+    assert_eq!((rate.delivered, rate.interval_us), (20, 29_000));
+    assert_eq!(t.sender.tcb.delivery_rate(), 20 * 1448 * 1_000_000 / 29_000);
+}
+
+/// A pause longer than the timeout: the window halves for each timeout of it, not below ten (RFC 2861), and the
+/// threshold remembers three quarters.
+#[test]
+fn a_pause_shrinks_the_window() {
+    let mut t = Setup { window: 40 * MSS, ..Setup::default() }.open();
+    t.wire.take_line();
+    for i in 1..=20 {
+        t.ack(40, &(2 * i).to_string());
+    }
+    // All that is out is acknowledged, and the window shut.
+    let nxt = t.sender.tcb.nxt;
+    t.ack(60, &format!("{nxt} w0"));
+    let cwnd = t.cwnd();
+    // It opens 500 ms later: two timeouts of 220 ms have passed.
+    let sent = t.ack(560, &format!("{nxt} w{}", 100 * MSS));
+    assert_eq!(t.cwnd(), cwnd / 4);
+    assert_eq!(t.ssthresh(), INFINITE_SSTHRESH);
+    assert!(sent.starts_with(&nxt.to_string()));
+}
+
+/// The last segment is as long as what is left; the flow has ended when it is acknowledged.
+#[test]
+fn a_stream_of_bytes_ends() {
+    let bytes = 2 * u64::from(MSS) + 100;
+    let mut t = Setup { bytes: Some(bytes), ..Setup::default() }.open();
+    let lens: Vec<u16> = t.wire.sent.iter().map(|s| s.0.len).collect();
+    assert_eq!(lens, [1448, 1448, 100]);
+    t.wire.take_line();
+    assert!(!t.sender.is_finished());
+    assert_eq!(t.ack(40, "3"), "");
+    assert!(t.sender.is_finished() && t.sender.next_timer().is_never());
+}
+
+/// A stopped sender repairs what it has sent and sends nothing new.
+#[test]
+fn a_stopped_sender_only_repairs() {
+    let mut t = reno();
+    t.sender.stop(at(30));
+    assert_eq!(t.ack(40, "0 s1-3"), "r0");
+    assert_eq!(t.ack(60, "10"), "");
+    assert!(t.sender.is_finished());
+}
+
+/// RFC 6298 §5.5 and 5.7, RFC 3168 §6.1.1.1: a SYN is repeated after a second, without ECN. Linux keeps the initial
+/// window after one loss, and measures the round trip by the echo.
+#[test]
+fn a_lost_syn_is_repeated_without_ecn() {
+    let setup = Setup { ecn: true, ..Setup::default() };
+    let mut script = Script { sender: setup.sender(), wire: Wire::default(), window: setup.window };
+    script.sender.open(at(0), &mut script.wire);
+    script.until(1000);
+    assert_eq!(script.wire.syns.len(), 2);
+    assert_eq!((script.wire.syns[1].ece, script.wire.syns[1].tsval), (false, 1000));
+    let answer = Handshake { ece: false, cwr: false, tsval: 9, tsecr: 1000, window: setup.window };
+    script.sender.on_syn_ack(at(1020), &answer, &mut script.wire);
+    assert!(!script.sender.ecn_agreed());
+    assert_eq!(script.wire.take_line(), "0-9");
+    assert_eq!(script.sender.tcb.rtt.latest_us(), 20_000);
+}
+
+/// From the second loss on the window is one segment (RFC 5681 §3.1). SYNs at 1 to 5 s, then doubling, in recent
+/// kernels; doubling at once before.
+#[test]
+fn lost_syns_leave_one_segment() {
+    for (stack, times) in [
+        (LINUX_7_3, vec![0, 1000, 2000, 3000, 4000, 5000, 7000]),
+        (LINUX_5_10, vec![0, 1000, 3000, 7000]),
+    ] {
+        let setup = Setup { stack, ..Setup::default() };
+        let mut t = Script { sender: setup.sender(), wire: Wire::default(), window: setup.window };
+        t.sender.open(at(0), &mut t.wire);
+        t.until(8000);
+        let sent: Vec<u32> = t.wire.syns.iter().map(|s| s.tsval).collect();
+        assert_eq!(sent, times);
+        let tsecr = *times.last().unwrap();
+        let answer = Handshake { ece: false, cwr: false, tsval: 9, tsecr, window: setup.window };
+        t.sender.on_syn_ack(at(8000), &answer, &mut t.wire);
+        assert_eq!(t.wire.take_line(), "0");
+    }
+}
+
+/// Reno's sawtooth (RFC 5681): half on loss, then one segment a round trip.
+#[test]
+fn renos_sawtooth() {
+    let mut t = reno();
+    t.ack(40, "0 s1");
+    t.ack(41, "0 s1-2");
+    t.ack(42, "0 s1-9");
+    let nxt = t.sender.tcb.nxt;
+    // The ACK that ends the recovery delivers five, which count already: 5 + 5/5.
+    t.ack(62, &nxt.to_string());
+    assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Open, 6, 5));
+    let mut windows = Vec::new();
+    for round in 0..6 {
+        // The whole flight is acknowledged, segment by segment.
+        let nxt = t.sender.tcb.nxt;
+        let mut una = t.sender.tcb.una;
+        while una != nxt {
+            una += 1;
+            t.ack(80 + 20 * round, &una.to_string());
+        }
+        windows.push(t.cwnd());
+    }
+    assert_eq!(windows, [7, 8, 9, 10, 11, 12]);
+}
+
+/// An ACK that another has overtaken still brings its SACK, but only while its clock is within a millisecond.
+#[test]
+fn an_overtaken_ack_brings_its_sacks_unless_it_is_too_old() {
+    let mut t = reno();
+    t.ack(50, "4");
+    t.ack(51, "2 s6");
+    assert_eq!(t.sender.tcb.sacked_out, 1);
+    let ack = Ack {
+        ack: 2,
+        window: t.window,
+        tsval: 48,
+        sack: [Block { start: 7, end: 8 }, Block::default(), Block::default()],
+        blocks: 1,
+        ..Ack::default()
+    };
+    t.sender.on_ack(at(51), &ack, &mut t.wire);
+    assert_eq!(t.sender.tcb.sacked_out, 1);
+}
+
+/// A paced sender at the end of its stream still wakes to repair.
+#[test]
+fn pacing_puts_a_repair_off_and_does_not_lose_it() {
+    let bytes = Some(30 * u64::from(MSS));
+    let mut t = Setup { bytes, initial: 30, paced: true, ..Setup::default() }.open();
+    t.wire.take_line();
+    t.until(39);
+    t.wire.take_line();
+    assert_eq!(t.sender.tcb.nxt, 30);
+    t.sender.pace_until = at(45);
+    assert_eq!(t.ack(40, "0 s1-3"), "");
+    assert_eq!(t.state(), CaState::Recovery);
+    assert_eq!(t.sender.next_timer(), at(45));
+    assert_eq!(t.until(45), "45: r0");
+}
+
+/// The kernel's timers fire on ticks: set within one, for a span rounded up, counted from the tick's beginning.
+#[test]
+fn timers_fire_on_ticks() {
+    let stack = Switches { hz: 250, ..LINUX_7_3 };
+    let mut t = Setup { stack, ..Setup::default() }.open();
+    t.wire.take_line();
+    // Sent at 20 ms, on a tick; 42 ms are 11 ticks of 4: 64 ms.
+    assert_eq!(t.until(64), "64: 10");
+    // RTO 220 ms is 55 ticks, from 64 ms on.
+    assert_eq!(t.until(284), "284: r0");
+    let mut t = Setup { stack: Switches { hz: 250, ..LINUX_5_4 }, ..Setup::default() }.open();
+    t.wire.take_line();
+    // Two ticks of slack: 40 + 8 = 48 ms are 12 ticks.
+    assert_eq!(t.until(68), "68: 10");
+}
+
+/// Who may follow whom, as recovery.rs draws it.
+#[test]
+fn the_table_of_states() {
+    use CaState::{Cwr, Disorder, Loss, Open, Recovery};
+    let all = [Open, Disorder, Cwr, Recovery, Loss];
+    let row = |from| -> String {
+        all.iter().map(|&to| if recovery::may_follow(from, to) { 'x' } else { '.' }).collect()
+    };
+    assert_eq!(all.map(row), ["xxxxx", "xxxxx", "xxxxx", "xxx.x", "x..xx"]);
+}

@@ -1,14 +1,21 @@
 //! The sender's one timer and what it stands for (`net/ipv4/tcp_timer.c`): SYN and data retransmission
 //! (RFC 6298), tail-loss probe (RFC 8985 §7), RACK's reordering timer; and the pacing gate.
 //!
-//! The kernel counts these in ticks, so a deadline is rounded up to the next one.
+//! The kernel counts these in ticks: a timer set within a tick for a span fires as many ticks after the tick's
+//! beginning as the span takes, rounded up. As most timers are set anew long before, the division is put off until
+//! the earliest time that this can be.
 
+use super::ack::Flags;
+use super::scoreboard::REORDERING;
 use super::{Push, Sender};
 use crate::cc::{CongestionControl, Event};
 use crate::rate_sample::micros_between;
 use crate::segment::{Output, after, before};
 use crate::tcb::CaState;
 use sojourn_units::{Span, Time};
+
+/// SYNs that are repeated at the first interval before it doubles.
+const SYNS_AT_FIXED_INTERVAL: u32 = 4;
 
 /// What a timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,17 +33,32 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Timer {
     pub(super) kind: Kind,
-    pub(super) at: Time,
+    /// When it was set, and for how long.
+    set: Time,
+    span: Span,
+    /// Not before this is it due.
+    at: Time,
 }
 
 impl Sender {
-    /// Ticks that the kernel adds to short timers (`TCP_TIMEOUT_MIN`).
-    fn two_ticks(&self) -> Span {
-        Span::from_nanos(2_000_000_000 / u64::from(self.tcb.hz))
+    /// What the kernel adds to short timers (`TCP_TIMEOUT_MIN_US`; `TCP_TIMEOUT_MIN` up to 6.6).
+    pub(super) fn slack(&self) -> Span {
+        if self.recent { Span::from_millis(2) } else { self.tick * 2 }
     }
 
     pub(super) fn arm(&mut self, kind: Kind, span: Span) {
-        self.timer = Some(Timer { kind, at: self.tcb.now + span });
+        let set = self.tcb.now;
+        let at = (set + span).saturating_sub(self.tick).max(set);
+        self.timer = Some(Timer { kind, set, span, at });
+    }
+
+    fn is_armed(&self, kind: Kind) -> bool {
+        self.timer.is_some_and(|t| t.kind == kind)
+    }
+
+    /// Whether RACK waits for a candidate.
+    pub(super) fn awaits_reordering(&self) -> bool {
+        self.is_armed(Kind::Reorder)
     }
 
     /// When [`Sender::on_timer`] wants to be called: never later than needed, perhaps earlier than there is work.
@@ -46,48 +68,57 @@ impl Sender {
         if self.pace_blocked { timer.min(self.pace_until) } else { timer }
     }
 
-    /// The deadline rounded up to a tick.
-    fn on_tick(&self, at: Time) -> Time {
-        let tick = 1_000_000_000 / u64::from(self.tcb.hz);
-        Time::from_nanos(at.as_nanos().div_ceil(tick) * tick)
+    /// The tick that a timer fires on.
+    fn due(&self, timer: &Timer) -> Time {
+        let tick = self.tick.as_nanos();
+        let ticks = timer.set.as_nanos() / tick + timer.span.as_nanos().div_ceil(tick);
+        Time::from_nanos(ticks * tick)
     }
 
     /// The time that [`Sender::next_timer`] named has come. Calls that come early only set the deadline right.
     pub fn on_timer(&mut self, now: Time, out: &mut impl Output) {
         self.tcb.now = now;
         if self.pace_blocked && now >= self.pace_until {
+            self.pace_blocked = false;
             self.retransmit_lost(out);
             self.write(Push::Normal, out);
         }
-        let Some(Timer { kind, at }) = self.timer else { return };
-        if now < at {
+        let Some(timer) = self.timer else { return };
+        if now < timer.at {
             return;
         }
-        let due = self.on_tick(at);
+        let due = self.due(&timer);
         if now < due {
-            self.timer = Some(Timer { kind, at: due });
+            self.timer = Some(Timer { at: due, ..timer });
             return;
         }
-        self.timer = None;
-        match kind {
+        match timer.kind {
             Kind::Syn => self.repeat_syn(out),
-            Kind::Rto => self.on_rto(out),
+            Kind::Rto => {
+                self.timer = None;
+                self.on_rto(out);
+            }
+            // These two know from the timer that they stand in for the retransmission timer.
             Kind::Probe => self.send_probe(out),
             Kind::Reorder => self.on_reorder_timer(out),
         }
     }
 
+    /// RFC 6298 §5.5 doubles the timeout each time; from Linux 6.5 on only after four SYNs
+    /// (`net.ipv4.tcp_syn_linear_timeouts`).
     fn repeat_syn(&mut self, out: &mut impl Output) {
         self.syn_retries += 1;
-        self.tcb.rtt.back_off();
+        if !self.recent || self.syn_retries > SYNS_AT_FIXED_INTERVAL {
+            self.tcb.rtt.back_off();
+        }
         self.send_syn(out);
     }
 
-    /// Time left of the RTO of the oldest segment, at least a microsecond (`tcp_rto_delta_us`).
+    /// Time left of the RTO of the oldest segment (`tcp_rto_delta_us`); none when it is over.
     fn rto_left(&self) -> Span {
         let rto = self.tcb.rtt.rto();
         let since = self.board.head_sent().map_or(0, |sent| micros_between(self.tcb.now, sent));
-        rto.saturating_sub(Span::from_micros(u64::from(since))).max(Span::from_micros(1))
+        rto.saturating_sub(Span::from_micros(u64::from(since)))
     }
 
     /// (Re)starts the retransmission timer (`tcp_rearm_rto`). A deadline that a probe or RACK had postponed is
@@ -97,9 +128,9 @@ impl Sender {
             self.timer = None;
             return;
         }
-        let postponed =
-            matches!(self.timer, Some(Timer { kind: Kind::Probe | Kind::Reorder, .. }));
-        let span = if postponed { self.rto_left() } else { self.tcb.rtt.rto() };
+        let postponed = matches!(self.timer, Some(Timer { kind: Kind::Probe | Kind::Reorder, .. }));
+        let span =
+            if postponed { self.rto_left().max(Span::from_micros(1)) } else { self.tcb.rtt.rto() };
         self.arm(Kind::Rto, span);
     }
 
@@ -120,37 +151,42 @@ impl Sender {
         let srtt8 = t.rtt.srtt8_us();
         let mut span = if srtt8 > 0 {
             let alone = t.packets_out == 1;
-            let slack = if alone { Span::from_millis(200) } else { self.two_ticks() };
+            // A lone segment's ACK may be delayed.
+            let slack = if alone { Span::from_millis(200) } else { self.slack() };
             Span::from_micros(u64::from(srtt8 >> 2)) + slack
         } else {
             Span::from_secs(1)
         };
         let rto = if advancing { t.rtt.rto() } else { self.rto_left() };
-        span = span.min(rto);
+        if !rto.is_zero() {
+            span = span.min(rto);
+        }
         self.arm(Kind::Probe, span);
         true
     }
 
     fn send_probe(&mut self, out: &mut impl Output) {
         if self.tcb.packets_out == 0 {
+            self.timer = None;
             return;
         }
         // One probe an episode; anything else is left to the RTO, which counts from when the head left.
         if self.tlp.is_none() {
             let can_send_new =
                 before(self.tcb.nxt, self.data_end) && before(self.tcb.nxt, self.window_end);
-            if can_send_new {
-                if self.write(Push::Probe, out) > 0 {
-                    self.tlp = Some((self.tcb.nxt, false));
-                    self.counters.probes += 1;
-                }
+            let sent = if can_send_new {
+                self.write(Push::Probe, out) > 0
             } else {
                 let last = self.tcb.nxt.wrapping_sub(1);
-                self.send_again(last, out);
-                self.tlp = Some((self.tcb.nxt, true));
+                self.repeat(last, false, out);
+                true
+            };
+            if sent {
+                self.tlp = Some((self.tcb.nxt, !can_send_new));
                 self.counters.probes += 1;
+                // After a probe the RTO counts from now.
+                self.timer = None;
             }
-            self.timer = None;
         }
         self.rearm_rto();
     }
@@ -161,12 +197,13 @@ impl Sender {
         if self.tcb.in_flight() != in_flight {
             if self.tcb.ca_state != CaState::Recovery {
                 self.enter_recovery(false);
-                let newly_lost = self.tcb.lost - lost;
-                self.reduce_cwnd(1, newly_lost, false, false, false);
+                let newly_lost = self.tcb.lost.wrapping_sub(lost);
+                self.reduce_cwnd(1, newly_lost, &Flags::default());
             }
             self.retransmit_lost(out);
         }
-        if !matches!(self.timer, Some(Timer { kind: Kind::Rto, .. })) {
+        // Candidates that are left wait for the next ACK or the RTO.
+        if !self.is_armed(Kind::Rto) {
             self.rearm_rto();
         }
     }
@@ -192,6 +229,9 @@ impl Sender {
         }
         self.tcb.cwnd = self.tcb.in_flight() + 1;
         self.tcb.cwnd_count = 0;
+        if state <= CaState::Disorder && self.tcb.sacked_out >= REORDERING {
+            self.board.forget_reordering();
+        }
         self.set_state(CaState::Loss);
         self.high_seq = self.tcb.nxt;
         self.tlp = None;
