@@ -13,6 +13,17 @@ pub enum PieEstimator {
     Timestamp,
 }
 
+/// Which DualPI2 the kernel has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DualPi2 {
+    /// The L4S team's of 2020 and 2021: a packet that found at most one packet in L is exempt from the step, no
+    /// memory limit, and a step threshold in packets acts as a thousand times as many (the kernel takes it for
+    /// microseconds).
+    L4sTeam,
+    /// Mainline's, from 6.17 on. Earlier mainline kernels have none; profiles of theirs have this one too.
+    Mainline,
+}
+
 /// The switches of one kernel's queue disciplines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Profile {
@@ -31,6 +42,8 @@ pub struct Profile {
     pub fq_codel_drop_batch_slip: bool,
     /// fq_codel has `ce_threshold_selector` (5.17 and later).
     pub fq_codel_ce_threshold_selector: bool,
+    /// Which DualPI2 it has.
+    pub dualpi2: DualPi2,
 }
 
 impl Profile {
@@ -42,6 +55,7 @@ impl Profile {
         pie_probability_bits: 56,
         fq_codel_drop_batch_slip: false,
         fq_codel_ce_threshold_selector: true,
+        dualpi2: DualPi2::Mainline,
     };
 
     /// Mainline 5.10.
@@ -57,8 +71,35 @@ impl Profile {
         ..Self::LINUX_5_10
     };
 
+    /// The L4S team's kernel of April 2020, 5.4-rc3.
+    pub const L4STEAM_2020_04: Self =
+        Self { name: "l4steam-2020-04", dualpi2: DualPi2::L4sTeam, ..Self::LINUX_5_4 };
+
+    /// The same with a fix to Prague, in which its queues are the same.
+    pub const L4STEAM_2020_04_FIXED: Self =
+        Self { name: "l4steam-2020-04-fixed", ..Self::L4STEAM_2020_04 };
+
+    /// The L4S team's of August 2020, 5.4-rc3.
+    pub const L4STEAM_2020_08: Self = Self { name: "l4steam-2020-08", ..Self::L4STEAM_2020_04 };
+
+    /// The L4S team's of June 2021, 5.10.
+    pub const L4STEAM_2021_06: Self =
+        Self { name: "l4steam-2021-06", dualpi2: DualPi2::L4sTeam, ..Self::LINUX_5_10 };
+
+    /// The SCE project's of March 2020, of 5.4's time.
+    pub const SCE_2020_03: Self = Self { name: "sce-2020-03", ..Self::LINUX_5_4 };
+
     /// Every profile, the default first.
-    pub const ALL: &'static [Self] = &[Self::LINUX_7_3, Self::LINUX_5_10, Self::LINUX_5_4];
+    pub const ALL: &'static [Self] = &[
+        Self::LINUX_7_3,
+        Self::LINUX_5_10,
+        Self::LINUX_5_4,
+        Self::L4STEAM_2020_04,
+        Self::L4STEAM_2020_04_FIXED,
+        Self::L4STEAM_2020_08,
+        Self::L4STEAM_2021_06,
+        Self::SCE_2020_03,
+    ];
 
     /// The profile called `name`.
     pub fn named(name: &str) -> Option<&'static Self> {

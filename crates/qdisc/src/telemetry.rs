@@ -26,6 +26,22 @@ pub enum Why {
     Flushed,
     /// Random loss of the path (netem).
     Loss,
+    /// RED's average was at or above its upper threshold.
+    Hard,
+    /// DualPI2: the L queue was above its step threshold (native marking).
+    Step,
+    /// DualPI2: the L queue's delay was on its ramp (native marking, RFC 9332 appendix A).
+    Ramp,
+    /// (Dual)PI2: the base probability, times the coupling factor, of scalable packets.
+    Coupled,
+    /// (Dual)PI2: the square of the base probability, of classic packets.
+    Classic,
+    /// (Dual)PI2: the same square above the threshold from which ECN-capable packets are dropped too.
+    Overload,
+    /// The flow held as many packets as a flow may (fq).
+    FlowLimit,
+    /// The packet is to leave too far in the future (fq).
+    Horizon,
 }
 
 impl Why {
@@ -40,6 +56,14 @@ impl Why {
         Self::TooLong,
         Self::Flushed,
         Self::Loss,
+        Self::Hard,
+        Self::Step,
+        Self::Ramp,
+        Self::Coupled,
+        Self::Classic,
+        Self::Overload,
+        Self::FlowLimit,
+        Self::Horizon,
     ];
 
     /// The name used in result columns.
@@ -54,6 +78,14 @@ impl Why {
             Self::TooLong => "too_long",
             Self::Flushed => "flushed",
             Self::Loss => "loss",
+            Self::Hard => "hard",
+            Self::Step => "step",
+            Self::Ramp => "ramp",
+            Self::Coupled => "coupled",
+            Self::Classic => "classic",
+            Self::Overload => "overload",
+            Self::FlowLimit => "flow_limit",
+            Self::Horizon => "horizon",
         }
     }
 }

@@ -55,6 +55,10 @@ const LINUX_5_10: Switches = Switches {
     ..LINUX_7_3
 };
 
+/// The research kernels negotiate AccECN (`tcp_ecn` 3). The TCP here does not have it: RFC 3168's ECN stands in.
+const EXPERIMENTAL_5_4: Switches = Switches { ecn: EcnRequest::Rfc3168, ..LINUX_5_4 };
+const EXPERIMENTAL_5_10: Switches = Switches { ecn: EcnRequest::Rfc3168, ..LINUX_5_10 };
+
 const LINUX_5_4: Switches = Switches { hystart: HyStartVariant::Milliseconds, ..LINUX_5_10 };
 
 /// Every stack.
@@ -79,6 +83,41 @@ pub const STACKS: &[Stack] = &[
         source: "Linux 5.4 net/ipv4, net/sched",
         tcp: LINUX_5_4,
         qdisc: Profile::LINUX_5_4,
+    },
+    Stack {
+        name: "l4steam-2020-04",
+        summary: "the L4S team's 5.4-rc3 of April 2020; asks for RFC 3168 ECN where the original asks for AccECN",
+        source: "L4STeam/linux e741f5ac; DualPI2 as at e1ec6e79 and in its overload-experiments",
+        tcp: EXPERIMENTAL_5_4,
+        qdisc: Profile::L4STEAM_2020_04,
+    },
+    Stack {
+        name: "l4steam-2020-04-fixed",
+        summary: "l4steam-2020-04 with Prague's rule after a loss mended, as in the team's runs of 25 April 2020",
+        source: "L4STeam/linux 1014c0e45f63: e741f5ac with the loss rule of b256daed",
+        tcp: EXPERIMENTAL_5_4,
+        qdisc: Profile::L4STEAM_2020_04_FIXED,
+    },
+    Stack {
+        name: "l4steam-2020-08",
+        summary: "the L4S team's 5.4-rc3 of 4 August 2020; ECN as in l4steam-2020-04",
+        source: "L4STeam/linux b256daed",
+        tcp: EXPERIMENTAL_5_4,
+        qdisc: Profile::L4STEAM_2020_08,
+    },
+    Stack {
+        name: "l4steam-2021-06",
+        summary: "the L4S team's 5.10 of 28 June 2021; ECN as in l4steam-2020-04",
+        source: "L4STeam/linux 3cc38518",
+        tcp: EXPERIMENTAL_5_10,
+        qdisc: Profile::L4STEAM_2021_06,
+    },
+    Stack {
+        name: "sce-2020-03",
+        summary: "the SCE project's kernel of March 2020, of 5.4's time; ECN as in l4steam-2020-04",
+        source: "chromi/sce 05bf6c32",
+        tcp: EXPERIMENTAL_5_4,
+        qdisc: Profile::SCE_2020_03,
     },
 ];
 
@@ -149,6 +188,11 @@ impl Stack {
                 "fq_codel_ce_threshold_selector",
                 q.fq_codel_ce_threshold_selector.to_string(),
                 "fq_codel has ce_threshold_selector",
+            ),
+            (
+                "dualpi2",
+                format!("{:?}", q.dualpi2),
+                "whose DualPI2: exemption from the step, memory limit",
             ),
         ]
     }
