@@ -49,6 +49,15 @@ pub trait Packet {
     /// Notes [`Packet::stamp`].
     fn set_stamp(&mut self, at: Time);
 
+    /// A second packet like this one, for netem's `duplicate`; `None` of packets that cannot be copied, which are
+    /// then not duplicated.
+    fn duplicate(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// Sets CE if the packet is ECN-capable and says whether it is now CE (Linux `INET_ECN_set_ce`: true for a
     /// packet that was CE already).
     #[inline]

@@ -26,6 +26,12 @@ pub enum Why {
     Flushed,
     /// Random loss of the path (netem).
     Loss,
+    /// A policer's bucket had no tokens left.
+    Policer,
+    /// The far end of a tunnel had seen the sequence number, or it was behind the replay window.
+    Replay,
+    /// The outer header was CE and the inner one Not-ECT when a tunnel ended (RFC 6040 §4.2).
+    TunnelEcn,
     /// RED's average was at or above its upper threshold.
     Hard,
     /// DualPI2: the L queue was above its step threshold (native marking).
@@ -56,6 +62,9 @@ impl Why {
         Self::TooLong,
         Self::Flushed,
         Self::Loss,
+        Self::Policer,
+        Self::Replay,
+        Self::TunnelEcn,
         Self::Hard,
         Self::Step,
         Self::Ramp,
@@ -78,6 +87,9 @@ impl Why {
             Self::TooLong => "too_long",
             Self::Flushed => "flushed",
             Self::Loss => "loss",
+            Self::Policer => "policer",
+            Self::Replay => "replay",
+            Self::TunnelEcn => "tunnel_ecn",
             Self::Hard => "hard",
             Self::Step => "step",
             Self::Ramp => "ramp",
@@ -103,6 +115,9 @@ pub trait Telemetry<P> {
 
     /// The packet has just been marked CE (it is so already in `packet`).
     fn marked(&mut self, now: Time, packet: &P, why: Why);
+
+    /// There is now a second packet like this one, which the discipline has not been given (netem's `duplicate`).
+    fn duplicated(&mut self, _now: Time, _packet: &P) {}
 }
 
 /// Nobody listens.
