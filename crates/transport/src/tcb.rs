@@ -151,3 +151,37 @@ impl Tcb {
         self.pacing_rate = rate.checked_div(srtt8).unwrap_or(rate);
     }
 }
+
+#[cfg(test)]
+impl Tcb {
+    /// A connection in the middle of its life, for tests of controls: limited by its window, at `cwnd`.
+    pub(crate) fn example(cwnd: u32) -> Self {
+        Self {
+            now: Time::from_secs(1),
+            cwnd,
+            cwnd_count: 0,
+            ssthresh: INFINITE_SSTHRESH,
+            cwnd_clamp: u32::MAX / 4,
+            prior_cwnd: 0,
+            mss: 1448,
+            una: 0,
+            nxt: cwnd,
+            packets_out: cwnd,
+            sacked_out: 0,
+            lost_out: 0,
+            retrans_out: 0,
+            delivered: 0,
+            delivered_ce: 0,
+            lost: 0,
+            max_packets_out: cwnd,
+            cwnd_limited: true,
+            app_limited: None,
+            rtt: Rtt::default(),
+            pacing_rate: 0,
+            paced: false,
+            ca_state: CaState::Open,
+            rate: RateSample::default(),
+            hz: 250,
+        }
+    }
+}

@@ -128,10 +128,7 @@ impl Cubic {
     /// ACKs per segment of growth that reach the cubic one minimum RTT from now, `since` ticks into the epoch.
     fn cubic_count(&self, tcb: &Tcb, since: u32) -> u32 {
         let cwnd = tcb.cwnd;
-        let delay_us =
-            self.delay_min_us - if self.whole_ms { self.delay_min_us % 1_000 } else { 0 };
-        let ahead = delay_us.div_ceil(1_000_000 / tcb.hz);
-        let t = (u64::from(since + ahead) << CLOCK_BITS) / u64::from(tcb.hz);
+        let t = (u64::from(since + self.ahead(tcb.hz)) << CLOCK_BITS) / u64::from(tcb.hz);
         let offset = t.abs_diff(u64::from(self.k));
         let delta = ((CUBE_SCALE * offset * offset * offset) >> CUBE_BITS) as u32;
         let target = if t < u64::from(self.k) {
@@ -142,6 +139,12 @@ impl Cubic {
         let count = if target > cwnd { cwnd / (target - cwnd) } else { 100 * cwnd };
         // Before the first loss there is no plateau to be careful about.
         if self.last_max == 0 { count.min(20) } else { count }
+    }
+
+    /// The lowest RTT in ticks, rounded up: how far ahead the cubic is looked up.
+    fn ahead(&self, hz: u32) -> u32 {
+        let below_a_ms = if self.whole_ms { self.delay_min_us % 1_000 } else { 0 };
+        (self.delay_min_us - below_a_ms).div_ceil(1_000_000 / hz)
     }
 
     /// ACKs per segment of growth that keep up with Reno (RFC 9438 §4.3).
@@ -247,6 +250,11 @@ impl CongestionControl for Cubic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stack::examples::{LINUX_5_4, LINUX_7_3};
+    use sojourn_units::{Span, Time};
+
+    /// C in segments per s³.
+    const C: f64 = 410.0 / 1024.0;
 
     #[test]
     fn cube_roots_are_exact_at_and_around_cubes() {
@@ -261,5 +269,164 @@ mod tests {
     fn constants_are_the_kernels() {
         assert_eq!(FRIENDLY_EIGHTHS, 15);
         assert_eq!(CUBE_BITS, 40);
+    }
+
+    /// A connection that has just been cut from `cwnd`, with samples of this RTT.
+    fn cut(cwnd: u32, rtt_ms: u32) -> (Cubic, Tcb) {
+        let (mut cubic, mut tcb) = (Cubic::new(&LINUX_7_3), Tcb::example(cwnd));
+        cubic.init(&mut tcb);
+        cubic.pkts_acked(&mut tcb, AckSample { acked: 1, rtt_us: Some(rtt_ms * 1_000) });
+        tcb.ssthresh = cubic.ssthresh(&tcb);
+        tcb.cwnd = tcb.ssthresh;
+        (cubic, tcb)
+    }
+
+    /// A round trip of ACKs of two, evenly spaced.
+    fn round(cubic: &mut Cubic, tcb: &mut Tcb, rtt: Span) {
+        let acks = u64::from(tcb.cwnd / 2);
+        for _ in 0..acks {
+            tcb.now += rtt / acks;
+            cubic.cong_avoid(tcb, 2);
+        }
+    }
+
+    /// RFC 9438 §4.2 at 100 ms: cut from 1000 to 700, K = ∛(300/C) = 9.08 s, and the window is C(t−K)³ + 1000, looked
+    /// up one RTT ahead and followed within half a percent.
+    #[test]
+    fn the_window_is_the_cubic_of_time() {
+        let (mut cubic, mut tcb) = cut(1000, 100);
+        assert_eq!((tcb.cwnd, cubic.last_max), (700, 1000));
+        let start = tcb.now;
+        round(&mut cubic, &mut tcb, Span::from_millis(100));
+        let k = (300.0 / C).cbrt();
+        assert!((f64::from(cubic.k) / 1024.0 - k).abs() < 0.002, "{} for {k}", cubic.k);
+        let mut checked = 0;
+        while tcb.now.since(start) < Span::from_secs(15) {
+            round(&mut cubic, &mut tcb, Span::from_millis(100));
+            let t = tcb.now.since(start).as_secs_f64();
+            // What the ACKs of this round could reach is the target of a round ago.
+            let expected = C * (t - k).powi(3) + 1000.0;
+            let error = f64::from(tcb.cwnd) / expected - 1.0;
+            if t > 1.0 {
+                assert!(error.abs() < 0.005, "{} for {expected:.1} at {t:.1} s", tcb.cwnd);
+                checked += 1;
+            }
+        }
+        assert!(checked > 100);
+    }
+
+    /// RFC 9438 §4.7: a second cut below the last plateau lowers the next one: 800 → 800·(1 + 0.7)/2 = 680.
+    #[test]
+    fn fast_convergence_gives_way() {
+        let (mut cubic, mut tcb) = cut(1000, 100);
+        tcb.cwnd = 800;
+        assert_eq!(cubic.ssthresh(&tcb), 800 * 717 / 1024);
+        assert_eq!(cubic.last_max, 680);
+        // Above the plateau there is nothing to give way to.
+        tcb.cwnd = 900;
+        assert_eq!((cubic.ssthresh(&tcb), cubic.last_max), (630, 900));
+        tcb.cwnd = 2;
+        assert_eq!(cubic.ssthresh(&tcb), 2, "never below two");
+    }
+
+    /// RFC 9438 §4.3: on a short path the Reno-friendly estimate leads. From 70 at 10 ms it grows by one for each
+    /// 1.875 windows of ACKs, while the cubic needs K = ∛(30/C) = 4.2 s for its plateau.
+    #[test]
+    fn on_short_paths_growth_is_renos() {
+        let (mut cubic, mut tcb) = cut(100, 10);
+        assert_eq!(tcb.cwnd, 70);
+        for _ in 0..20 {
+            round(&mut cubic, &mut tcb, Span::from_millis(10));
+        }
+        // 20 windows / 1.875 = 10.7; the cubic is at 100 − C(4.2 − 0.2)³ = 74.
+        assert!((79..=81).contains(&tcb.cwnd), "{}", tcb.cwnd);
+        assert!(cubic.friendly_cwnd.abs_diff(tcb.cwnd) <= 1);
+    }
+
+    /// Growth is never more than half of slow start's: two ACKed segments for one.
+    #[test]
+    fn growth_is_at_most_half_of_slow_starts() {
+        let (mut cubic, mut tcb) = cut(100, 100);
+        tcb.now += Span::from_millis(4);
+        cubic.cong_avoid(&mut tcb, 2);
+        // A minute on, the cubic is far above.
+        tcb.now += Span::from_secs(60);
+        tcb.cwnd_count = 0;
+        let before = tcb.cwnd;
+        for _ in 0..100 {
+            cubic.cong_avoid(&mut tcb, 2);
+        }
+        assert_eq!((cubic.count, tcb.cwnd - before), (2, 100));
+    }
+
+    /// The cubic is evaluated once a tick; what the target has gained meanwhile waits.
+    #[test]
+    fn the_clock_moves_in_ticks() {
+        let (mut cubic, mut tcb) = cut(1000, 100);
+        tcb.now = Time::from_millis(1004);
+        cubic.cong_avoid(&mut tcb, 2);
+        let count = cubic.count;
+        tcb.now = Time::from_micros(1_007_999);
+        tcb.cwnd += 10;
+        cubic.cong_avoid(&mut tcb, 2);
+        assert_eq!(cubic.count, count);
+        tcb.now = Time::from_millis(1008);
+        tcb.cwnd += 10;
+        cubic.cong_avoid(&mut tcb, 2);
+        assert_ne!(cubic.count, count);
+    }
+
+    /// Before the first loss growth is 5 % a round trip at least.
+    #[test]
+    fn before_the_first_loss_growth_is_five_percent() {
+        let (mut cubic, mut tcb) = (Cubic::new(&LINUX_7_3), Tcb::example(100));
+        cubic.init(&mut tcb);
+        tcb.ssthresh = 100;
+        round(&mut cubic, &mut tcb, Span::from_millis(100));
+        assert_eq!((cubic.count, tcb.cwnd), (20, 105));
+    }
+
+    /// Time in which nothing was sent does not count: the epoch is shifted by it, not beyond now.
+    #[test]
+    fn a_pause_does_not_count() {
+        let (mut cubic, mut tcb) = cut(1000, 100);
+        cubic.cong_avoid(&mut tcb, 2);
+        let epoch = cubic.epoch.unwrap();
+        tcb.now += Span::from_secs(10);
+        cubic.event(&mut tcb, Event::TxStart { idle_jiffies: 2000 });
+        assert_eq!(cubic.epoch, Some(epoch + 2000));
+        cubic.event(&mut tcb, Event::TxStart { idle_jiffies: 2000 });
+        assert_eq!(cubic.epoch, Some(tcb.jiffies()));
+    }
+
+    /// A timeout forgets everything; ECN-Echo and loss cut alike, which is not this file's to tell apart.
+    #[test]
+    fn a_timeout_forgets_everything() {
+        let (mut cubic, mut tcb) = cut(1000, 100);
+        cubic.cong_avoid(&mut tcb, 2);
+        cubic.set_state(&mut tcb, CaState::Recovery);
+        assert_eq!(cubic.last_max, 1000);
+        cubic.set_state(&mut tcb, CaState::Loss);
+        assert_eq!((cubic.last_max, cubic.epoch, cubic.delay_min_us), (0, None, 0));
+    }
+
+    /// The lowest RTT is not taken within a second of the reduction, whose queue it holds; up to 5.5 it counts in
+    /// whole milliseconds.
+    #[test]
+    fn the_lowest_rtt() {
+        let (mut cubic, mut tcb) = cut(1000, 100);
+        cubic.cong_avoid(&mut tcb, 2);
+        let sample = AckSample { acked: 1, rtt_us: Some(90_000) };
+        tcb.now += Span::from_millis(900);
+        cubic.pkts_acked(&mut tcb, sample);
+        assert_eq!(cubic.delay_min_us, 100_000);
+        tcb.now += Span::from_millis(100);
+        cubic.pkts_acked(&mut tcb, sample);
+        assert_eq!(cubic.delay_min_us, 90_000);
+        // In ticks of 4 ms, rounded up: 92.9 ms are 24, 92 ms 23.
+        for (switches, ticks) in [(&LINUX_7_3, 24), (&LINUX_5_4, 23)] {
+            let c = Cubic { delay_min_us: 92_900, ..Cubic::new(switches) };
+            assert_eq!(c.ahead(250), ticks);
+        }
     }
 }

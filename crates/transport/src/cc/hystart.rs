@@ -164,3 +164,153 @@ impl HyStart {
         exit
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
+    use sojourn_units::Span;
+
+    const DELAY_MIN: u32 = 40_000;
+
+    /// A round that begins at 1 s with 20 segments out, and pacing so fast that the allowance for bursts is 100 µs.
+    fn begin(switches: &Switches) -> (HyStart, Tcb) {
+        let mut tcb = Tcb::example(20);
+        tcb.pacing_rate = GSO_MAX_BYTES * 4 * 10_000;
+        let mut hystart = HyStart::new(switches);
+        hystart.restart(&tcb);
+        (hystart, tcb)
+    }
+
+    /// Feeds a sample each `gap_us` until slow start is left; microseconds from the round's beginning, and why.
+    fn train(hystart: &mut HyStart, tcb: &mut Tcb, gap_us: u64, count: u32) -> Option<(u64, Exit)> {
+        let start = tcb.now;
+        for _ in 0..count {
+            tcb.now += Span::from_micros(gap_us);
+            if hystart.on_sample(tcb, DELAY_MIN, DELAY_MIN) {
+                return Some((tcb.now.since(start).as_micros(), hystart.found().unwrap()));
+            }
+        }
+        None
+    }
+
+    /// From 5.6 on: the train is as long as (40 ms + 0.1 ms)/2, so the ACK at 21 ms is the first beyond; where the
+    /// socket is paced, which spreads the train itself, as long as 40.1 ms.
+    #[test]
+    fn a_train_as_long_as_half_the_path_ends_slow_start() {
+        let (mut h, mut tcb) = begin(&LINUX_7_3);
+        assert_eq!(train(&mut h, &mut tcb, 1_000, 100), Some((21_000, Exit::Train)));
+        let (mut h, mut tcb) = begin(&LINUX_7_3);
+        tcb.paced = true;
+        assert_eq!(train(&mut h, &mut tcb, 1_000, 100), Some((41_000, Exit::Train)));
+        // The allowance is 1 ms at most: (40 + 1)/2 = 20.5.
+        let (mut h, mut tcb) = begin(&LINUX_7_3);
+        tcb.pacing_rate = 1_000_000;
+        assert_eq!(train(&mut h, &mut tcb, 100, 1_000), Some((20_600, Exit::Train)));
+    }
+
+    /// A gap of more than 2 ms ends the train for the round.
+    #[test]
+    fn a_gap_ends_the_train() {
+        let (mut h, mut tcb) = begin(&LINUX_7_3);
+        assert_eq!(train(&mut h, &mut tcb, 2_000, 5), None);
+        tcb.now += Span::from_micros(2_001);
+        assert_eq!(train(&mut h, &mut tcb, 1_000, 100), None);
+        // The next round counts from its own beginning.
+        tcb.una = 21;
+        tcb.nxt = 40;
+        let start = tcb.now;
+        assert!(train(&mut h, &mut tcb, 1_000, 100).is_some());
+        assert_eq!(tcb.now.since(start), Span::from_millis(22));
+    }
+
+    /// Up to 5.5: whole milliseconds, against half the lowest delay in units of 1/8 ms: 320 >> 4 = 20.
+    #[test]
+    fn the_older_train_counts_milliseconds() {
+        let (mut h, mut tcb) = begin(&LINUX_5_4);
+        assert_eq!(train(&mut h, &mut tcb, 500, 100), Some((21_000, Exit::Train)));
+        // Gaps of up to 2.999 ms may look like 2.
+        let (mut h, mut tcb) = begin(&LINUX_5_4);
+        assert_eq!(train(&mut h, &mut tcb, 2_000, 100), Some((22_000, Exit::Train)));
+    }
+
+    /// The delay: eight samples, then the lowest of the round against 40 + max(4, 40/8) = 45 ms.
+    #[test]
+    fn delay_above_an_eighth_ends_slow_start() {
+        for (switches, us, exit) in [
+            (&LINUX_7_3, 45_001, true),
+            (&LINUX_7_3, 45_000, false),
+            (&LINUX_5_4, 45_125, true),
+            // 45.1 ms are 360 eighths, as are 45.
+            (&LINUX_5_4, 45_100, false),
+        ] {
+            let (mut h, mut tcb) = begin(switches);
+            // Too far apart for a train.
+            tcb.now += Span::from_millis(5);
+            for _ in 0..8 {
+                assert!(!h.on_sample(&tcb, us, DELAY_MIN));
+            }
+            assert_eq!(h.on_sample(&tcb, us, DELAY_MIN), exit, "{us} µs");
+            assert_eq!(h.found(), exit.then_some(Exit::Delay));
+        }
+    }
+
+    /// The rise is at least 4 ms and at most 16.
+    #[test]
+    fn the_rise_is_clamped() {
+        for (min, threshold) in [(8_000, 4_000), (80_000, 10_000), (400_000, 16_000)] {
+            assert_eq!(HyStart::delay_threshold(min), threshold);
+        }
+    }
+
+    /// From 5.6 on any sample of the round lowers its delay; before, the first eight decide.
+    #[test]
+    fn a_late_low_sample_counts_only_in_the_newer_form() {
+        for (switches, exit) in [(&LINUX_7_3, false), (&LINUX_5_4, true)] {
+            let (mut h, mut tcb) = begin(switches);
+            tcb.now += Span::from_millis(5);
+            for _ in 0..8 {
+                assert!(!h.on_sample(&tcb, 50_000, DELAY_MIN));
+            }
+            assert_eq!(h.on_sample(&tcb, 41_000, DELAY_MIN), exit);
+        }
+    }
+
+    /// Below 16 segments slow start goes on; rounds are still told apart where they are by samples.
+    #[test]
+    fn small_windows_are_left_alone() {
+        let (mut h, mut tcb) = begin(&LINUX_7_3);
+        tcb.cwnd = 15;
+        assert_eq!(train(&mut h, &mut tcb, 1_000, 100), None);
+        tcb.una = 21;
+        let began = h.round_start;
+        assert!(!h.on_sample(&tcb, DELAY_MIN, DELAY_MIN));
+        assert_ne!(h.round_start, began);
+    }
+
+    /// Who tells rounds apart: every sample (recent), or the window's growth alone, so that a flow which does not
+    /// use its window stays in one round and looks like one long train (Linux commit 4e1fddc98d25).
+    #[test]
+    fn rounds_by_growth_or_by_sample() {
+        for (switches, new_round) in [(&LINUX_7_3, true), (&LINUX_5_10, false)] {
+            let (mut h, mut tcb) = begin(switches);
+            let began = h.round_start;
+            tcb.now += Span::from_millis(3);
+            (tcb.una, tcb.nxt) = (21, 41);
+            h.on_sample(&tcb, DELAY_MIN, DELAY_MIN);
+            assert_eq!(h.round_start != began, new_round);
+            h.on_growth(&tcb);
+            assert_ne!(h.round_start, began);
+        }
+    }
+
+    /// Once found, it is silent until a timeout.
+    #[test]
+    fn found_once() {
+        let (mut h, mut tcb) = begin(&LINUX_7_3);
+        assert!(train(&mut h, &mut tcb, 1_000, 100).is_some());
+        assert_eq!(train(&mut h, &mut tcb, 1_000, 100), None);
+        h.restart(&tcb);
+        assert_eq!(h.found(), None);
+    }
+}

@@ -45,3 +45,40 @@ impl CongestionControl for Reno {
         additive_increase(tcb, tcb.cwnd, left);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 5681 §3.1, in segments: one more for each window acknowledged, and what an ACK has over is kept.
+    #[test]
+    fn one_segment_a_window() {
+        let (mut reno, mut tcb) = (Reno, Tcb::example(10));
+        tcb.ssthresh = 10;
+        for _ in 0..4 {
+            reno.cong_avoid(&mut tcb, 2);
+        }
+        assert_eq!((tcb.cwnd, tcb.cwnd_count), (10, 8));
+        reno.cong_avoid(&mut tcb, 3);
+        assert_eq!((tcb.cwnd, tcb.cwnd_count), (11, 1));
+        // Stretch ACKs count in full: 23 are two windows of 11 and two over.
+        reno.cong_avoid(&mut tcb, 23);
+        assert_eq!((tcb.cwnd, tcb.cwnd_count), (13, 2));
+    }
+
+    #[test]
+    fn half_but_not_below_two() {
+        let mut reno = Reno;
+        for (cwnd, ssthresh) in [(100, 50), (5, 2), (3, 2), (1, 2)] {
+            assert_eq!(reno.ssthresh(&Tcb::example(cwnd)), ssthresh);
+        }
+    }
+
+    #[test]
+    fn growth_has_to_be_used() {
+        let (mut reno, mut tcb) = (Reno, Tcb::example(10));
+        (tcb.ssthresh, tcb.cwnd_limited) = (5, false);
+        reno.cong_avoid(&mut tcb, 100);
+        assert_eq!(tcb.cwnd, 10);
+    }
+}

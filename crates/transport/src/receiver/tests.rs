@@ -1,1 +1,353 @@
-//! Tests of the receiver.
+//! What a receiver answers, worked out by hand: segments go in, ACKs come out as lines.
+//!
+//! The handshake takes 20 ms. Unless a test says otherwise the stack is recent, its tick a millisecond and the
+//! window fixed, so that no quick ACKs come from its growth.
+
+use super::*;
+use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
+use core::fmt::Write;
+
+const MSS: u32 = 1448;
+
+struct Script {
+    receiver: Receiver,
+}
+
+fn micros(us: u64) -> Time {
+    Time::from_micros(us)
+}
+
+/// `3`, then the SACK blocks, `s5-7`, a duplicate as `d2`, and `ece`.
+fn line(ack: &Ack) -> String {
+    let mut text = ack.ack.to_string();
+    for (i, b) in ack.sacked().iter().enumerate() {
+        let kind = if i == 0 && ack.dsack { 'd' } else { 's' };
+        let last = b.end - 1;
+        if b.start == last {
+            write!(text, " {kind}{last}").unwrap();
+        } else {
+            write!(text, " {kind}{}-{last}", b.start).unwrap();
+        }
+    }
+    if ack.ece {
+        text += " ece";
+    }
+    text
+}
+
+fn data(seq: Seq, ms: u64) -> Data {
+    Data { seq, len: MSS as u16, cwr: false, retransmission: false, tsval: ms as u32, tsecr: 10 }
+}
+
+impl Script {
+    fn new(policy: WindowPolicy, stack: &Switches, ecn: bool) -> Self {
+        let mut receiver = Receiver::new(MSS, policy, stack, 0);
+        let syn = Handshake { ece: ecn, cwr: ecn, tsval: 1, tsecr: 0, window: 65_535 };
+        let answer = receiver.on_syn(Time::from_millis(10), &syn);
+        assert_eq!((answer.ece, answer.cwr, answer.tsecr), (ecn, false, 1));
+        Self { receiver }
+    }
+
+    /// A fixed window, and the quick ACKs of the beginning used up: segments 0-15 were acknowledged one by one.
+    fn settled(stack: &Switches, ecn: bool) -> Self {
+        let mut script = Self::new(WindowPolicy::Fixed(1000 * MSS), stack, ecn);
+        for seq in 0..16 {
+            assert_eq!(script.at(30_000, seq), (seq + 1).to_string(), "quick ACKs at the start");
+        }
+        script
+    }
+
+    /// A segment arrives at `us`, sent 10 ms before.
+    fn at(&mut self, us: u64, seq: Seq) -> String {
+        self.take(us, &data(seq, us / 1000 - 10), Ecn::Ect0)
+    }
+
+    fn take(&mut self, us: u64, data: &Data, ecn: Ecn) -> String {
+        self.receiver.on_data(micros(us), data, ecn).map_or(String::new(), |a| line(&a))
+    }
+
+    /// Time passes to `us`: what is sent then, with the time.
+    fn until(&mut self, us: u64) -> String {
+        let mut lines = Vec::new();
+        while self.receiver.next_timer() <= micros(us) {
+            let now = self.receiver.next_timer();
+            if let Some(ack) = self.receiver.on_timer(now) {
+                lines.push(format!("{}: {}", now.as_micros(), line(&ack)));
+            }
+        }
+        lines.join("; ")
+    }
+}
+
+/// Sixteen at once, then every second one (RFC 1122 §4.2.3.2, RFC 5681 §4.2).
+#[test]
+fn every_second_segment_is_acknowledged_after_the_quick_ones() {
+    let mut t = Script::settled(&LINUX_7_3, false);
+    assert_eq!(t.at(31_000, 16), "");
+    assert_eq!(t.at(31_100, 17), "18");
+    assert_eq!(t.at(31_200, 18), "");
+    assert_eq!(t.at(31_300, 19), "20");
+}
+
+/// While arrivals widen the window, each is acknowledged (`tcp_grow_window` sets the lowest bit of the quick count):
+/// sixteen at first, and then as long as it grows.
+#[test]
+fn a_growing_window_is_told_at_once() {
+    let mut t = Script::new(WindowPolicy::Autotuned, &LINUX_5_10, false);
+    let mut last = t.receiver.window.initial();
+    assert_eq!(last, 45 * MSS, "65160, as every trace of the time begins with");
+    // The buffer of 131072 halves to 65536: 376 bytes are left to earn, and that takes one segment.
+    assert_eq!(t.at(30_000, 0), "1");
+    let grown = t.receiver.offered_window();
+    assert!(grown > last - MSS);
+    for seq in 1..17 {
+        assert_eq!(t.at(30_000, seq), (seq + 1).to_string());
+    }
+    assert_eq!(t.at(30_000, 17), "");
+    assert_eq!(t.at(30_000, 18), "19");
+    // A round trip later the application has read more than in the first: the buffer grows, and the window with it.
+    last = t.receiver.offered_window();
+    assert_eq!(t.at(51_000, 19), "");
+    assert_eq!(t.at(51_100, 20), "21", "the window grew: {last}");
+    assert_eq!(t.at(51_200, 21), "22");
+    assert_eq!(t.at(51_300, 22), "23");
+    assert!(t.receiver.offered_window() > last);
+}
+
+/// A lone segment waits 40 ms, counted in ticks from the one that is going on; a wait that ran out doubles the next,
+/// which the handshake's round trip then bounds.
+#[test]
+fn a_lone_segment_waits_40_ms() {
+    let mut t = Script::settled(&LINUX_7_3, false);
+    assert_eq!(t.at(50_700, 16), "");
+    assert_eq!(t.until(200_000), "90000: 17");
+    // 80 ms now, but the handshake took 20 ms, so no more than max(20, 40).
+    assert_eq!(t.at(200_000, 17), "");
+    assert_eq!(t.until(400_000), "240000: 18");
+    // At 250 ticks a second: 50.7 is in the tick of 48 ms.
+    let mut t = Script::settled(&Switches { hz: 250, ..LINUX_7_3 }, false);
+    assert_eq!(t.at(50_700, 16), "");
+    assert_eq!(t.until(200_000), "88000: 17");
+}
+
+/// After a pause longer than its own timeout (20 + 200 ms) the receiver takes it that the sender starts anew.
+#[test]
+fn a_long_pause_brings_quick_acks_back() {
+    let mut t = Script::settled(&LINUX_7_3, false);
+    assert_eq!(t.at(31_000, 16), "");
+    assert_eq!(t.at(31_000, 17), "18");
+    for seq in 18..34 {
+        assert_eq!(t.at(260_000, seq), (seq + 1).to_string());
+    }
+    assert_eq!(t.at(260_000, 34), "");
+}
+
+/// The first three duplicates go at once (`TCP_FASTRETRANS_THRESH`), the next are held back: 5 % of the round trip of
+/// 20 ms is 1 ms, which is also the bound.
+#[test]
+fn duplicates_are_told_at_once_three_times_then_held_back() {
+    let mut t = Script::settled(&LINUX_5_10, false);
+    assert_eq!(t.at(31_000, 17), "16 s17");
+    assert_eq!(t.at(31_100, 18), "16 s17-18");
+    assert_eq!(t.at(31_200, 19), "16 s17-19");
+    assert_eq!(t.at(31_300, 20), "");
+    assert_eq!(t.at(31_400, 21), "");
+    assert_eq!(t.until(40_000), "32300: 16 s17-21");
+    // The gap is filled: at once, and counting starts anew.
+    assert_eq!(t.at(51_000, 16), "22");
+    assert_eq!(t.at(51_100, 23), "22 s23");
+}
+
+/// With a handshake of 4 ms, 5 % are 200 µs; 33 % would be above the bound of 1 ms.
+#[test]
+fn how_long_sacks_are_held_back_depends_on_the_stack() {
+    for (stack, wait) in [(LINUX_5_10, 200), (LINUX_7_3, 1000)] {
+        let mut t = Script::new(WindowPolicy::Fixed(1000 * MSS), &stack, false);
+        for seq in 0..16 {
+            t.at(14_000, seq);
+        }
+        for seq in 17..20 {
+            assert_ne!(t.at(15_000, seq), "");
+        }
+        assert_eq!(t.at(15_000, 20), "");
+        assert_eq!(t.until(20_000), format!("{}: 16 s17-20", 15_000 + wait));
+    }
+}
+
+/// No more than 44 are held back (`net.ipv4.tcp_comp_sack_nr`): the 45th goes at once.
+#[test]
+fn no_more_than_44_are_held_back() {
+    let mut t = Script::settled(&LINUX_7_3, false);
+    let sent: Vec<u32> = (17..=70).filter(|&s| !t.at(31_000, s).is_empty()).collect();
+    assert_eq!(sent, [17, 18, 19, 64]);
+}
+
+/// RFC 2018 §4: the block with the latest arrival first, then those reported before; three fit.
+#[test]
+fn sack_blocks_are_in_the_order_of_arrival() {
+    let mut t = Script::settled(&LINUX_5_4, false);
+    assert_eq!(t.at(31_000, 18), "16 s18");
+    assert_eq!(t.at(31_100, 20), "16 s20 s18");
+    assert_eq!(t.at(31_200, 22), "16 s22 s20 s18");
+    // Held back from here on.
+    assert_eq!(t.at(31_300, 24), "");
+    assert_eq!(t.at(31_400, 19), "");
+    assert_eq!(t.until(40_000), "32300: 16 s18-20 s24 s22");
+    // 16 and 17 fill the gap up to 20; what is left is told.
+    assert_eq!(t.at(41_000, 16), "17 s18-20 s24 s22");
+    assert_eq!(t.at(41_100, 17), "21 s24 s22");
+}
+
+/// From Linux 5.8 on a held-back ACK is let go before a third block pushes others out of sight; it tells the state
+/// before the new segment.
+#[test]
+fn a_third_block_lets_the_held_back_ack_go() {
+    let mut t = Script::settled(&LINUX_7_3, false);
+    t.at(31_000, 18);
+    t.at(31_000, 19);
+    t.at(31_000, 20);
+    assert_eq!(t.at(31_100, 22), "");
+    assert_eq!(t.at(31_200, 24), "16 s22 s18-20");
+    assert_eq!(t.until(40_000), "32200: 16 s24 s22 s18-20");
+}
+
+/// RFC 2883: what came twice is told first, with the block that holds it behind; below the cumulative
+/// acknowledgement it stands alone. Either is told at once.
+#[test]
+fn duplicates_are_reported() {
+    let mut t = Script::settled(&LINUX_7_3, false);
+    assert_eq!(t.at(31_000, 3), "16 d3");
+    let mut t = Script::settled(&LINUX_7_3, false);
+    assert_eq!(t.at(31_000, 18), "16 s18");
+    assert_eq!(t.at(31_100, 20), "16 s20 s18");
+    assert_eq!(t.at(31_200, 18), "16 d18 s18 s20");
+    // Told once.
+    assert_eq!(t.at(32_000, 16), "17 s18 s20");
+}
+
+/// A copy that a retransmission has overtaken is old by its timestamp (PAWS): not taken, but answered.
+#[test]
+fn old_timestamps_are_refused() {
+    let mut t = Script::settled(&LINUX_7_3, false);
+    // Segment 16 again, sent at 60 ms; then its first copy, sent at 20.
+    t.take(70_000, &data(16, 60), Ecn::NotEct);
+    t.until(200_000);
+    assert_eq!(t.take(210_000, &data(16, 20), Ecn::Ect0), "17 d16");
+    assert_eq!(t.take(210_100, &data(18, 20), Ecn::Ect0), "17");
+    assert_eq!(t.receiver.next(), 17);
+}
+
+/// RFC 3168 §6.1.3: ECE on every ACK from the first mark until CWR, the first two at once. A segment that says CWR
+/// and is marked again starts anew.
+#[test]
+fn ece_is_latched_until_cwr() {
+    let mut t = Script::settled(&LINUX_7_3, true);
+    assert_eq!(t.take(31_000, &data(16, 21), Ecn::Ce), "17 ece");
+    assert_eq!(t.at(31_100, 17), "18 ece");
+    assert_eq!(t.at(31_200, 18), "");
+    assert_eq!(t.at(31_300, 19), "20 ece");
+    // A further mark is no news.
+    assert_eq!(t.take(31_400, &data(20, 21), Ecn::Ce), "");
+    assert_eq!(t.at(31_500, 21), "22 ece");
+    // CWR is acknowledged at once, and clean.
+    assert_eq!(t.take(31_600, &Data { cwr: true, ..data(22, 21) }, Ecn::Ect0), "23");
+    assert_eq!(t.take(31_700, &Data { cwr: true, ..data(23, 21) }, Ecn::Ce), "24 ece");
+    assert_eq!(t.receiver.ce_packets(), 3);
+}
+
+/// A segment that is not ECN-capable, where others were, is probably a repair by a sender with a small window: two
+/// quick ACKs.
+#[test]
+fn a_segment_that_is_not_capable_among_others_quickens() {
+    let mut t = Script::settled(&LINUX_7_3, true);
+    assert_eq!(t.take(31_000, &data(16, 21), Ecn::NotEct), "17");
+    assert_eq!(t.at(31_100, 17), "18");
+    assert_eq!(t.at(31_200, 18), "");
+}
+
+/// Where ECN was not agreed, marks mean nothing.
+#[test]
+fn marks_without_agreement_are_not_echoed() {
+    let mut t = Script::settled(&LINUX_7_3, false);
+    assert_eq!(t.take(31_000, &data(16, 21), Ecn::Ce), "");
+    assert_eq!(t.take(31_000, &data(17, 21), Ecn::Ce), "18");
+}
+
+/// A repeated SYN asks without ECN; what the first has agreed stands.
+#[test]
+fn a_repeated_syn_changes_nothing() {
+    let mut r = Receiver::new(MSS, WindowPolicy::Autotuned, &LINUX_7_3, 0);
+    let syn = Handshake { ece: true, cwr: true, tsval: 1, tsecr: 0, window: 65_535 };
+    assert!(r.on_syn(Time::from_millis(10), &syn).ece);
+    let again = Handshake { ece: false, cwr: false, tsval: 1001, ..syn };
+    let answer = r.on_syn(Time::from_millis(1010), &again);
+    assert_eq!((answer.ece, answer.tsecr), (true, 1001));
+}
+
+/// The echo is of the oldest segment that an ACK covers (RFC 7323 §4.3): it holds the wait.
+#[test]
+fn the_echo_is_of_the_oldest_segment_not_acknowledged() {
+    let mut t = Script::settled(&LINUX_7_3, false);
+    t.take(50_000, &data(16, 40), Ecn::Ect0);
+    let ack = t.receiver.on_data(micros(60_000), &data(17, 50), Ecn::Ect0).unwrap();
+    assert_eq!((ack.ack, ack.tsecr), (18, 40));
+    // Out of order: still of the last one in order.
+    let ack = t.receiver.on_data(micros(61_000), &data(19, 51), Ecn::Ect0).unwrap();
+    assert_eq!(ack.tsecr, 40);
+    // The one that fills the gap.
+    let ack = t.receiver.on_data(micros(90_000), &data(18, 80), Ecn::Ect0).unwrap();
+    assert_eq!((ack.ack, ack.tsecr), (20, 80));
+}
+
+/// The last segment is short: it is acknowledged at once, and counted as long as it is, also if it came before its
+/// turn.
+#[test]
+fn the_short_end_of_a_stream() {
+    let mut t = Script::settled(&LINUX_7_3, false);
+    assert_eq!(t.take(31_000, &Data { len: 100, ..data(16, 21) }, Ecn::Ect0), "17");
+    assert_eq!(t.receiver.delivered_bytes(), 16 * u64::from(MSS) + 100);
+    let mut t = Script::settled(&LINUX_7_3, false);
+    t.take(31_000, &Data { len: 100, ..data(18, 21) }, Ecn::Ect0);
+    t.at(31_100, 17);
+    assert_eq!(t.at(31_200, 16), "19");
+    assert_eq!(t.receiver.delivered_bytes(), 18 * u64::from(MSS) + 100);
+}
+
+/// Dynamic right-sizing by hand (5.x): 101 segments are read in a round trip where 10 were expected. Twice that and
+/// 16 more are 218; as reading grew by 9.1 times what it was, 218·(1 + 2·9.1) ≈ 4185 are to fit, each with 2944 bytes
+/// of memory: 12.3 MB, above the largest buffer of 6 MB, whose half is offered.
+#[test]
+fn the_window_follows_what_is_read_in_a_round_trip() {
+    let mut t = Script::new(WindowPolicy::Autotuned, &LINUX_5_10, false);
+    for seq in 0..100 {
+        t.at(30_000 + u64::from(seq), seq);
+    }
+    let before = t.receiver.offered_window();
+    assert!(before <= 65_536 + 128, "{before}");
+    t.at(51_000, 100);
+    assert_eq!(t.receiver.window.buffer(), 6_291_456);
+    // And each segment earns twice its length.
+    for seq in 101..201 {
+        t.at(51_000, seq);
+    }
+    let after = t.receiver.offered_window();
+    assert!(after > before + 150 * MSS && after <= 3_145_728, "{after}");
+    // Less read in the next round trip changes nothing.
+    t.at(80_000, 201);
+    assert_eq!(t.receiver.window.buffer(), 6_291_456);
+}
+
+/// What is offered is never taken back, whatever waits out of order.
+#[test]
+fn an_offer_is_kept() {
+    let mut t = Script::new(WindowPolicy::Autotuned, &LINUX_7_3, false);
+    let mut edge = 0;
+    for seq in (0..10).chain(11..40) {
+        let data = data(seq, 20);
+        if let Some(ack) = t.receiver.on_data(micros(30_000), &data, Ecn::NotEct) {
+            let right = u64::from(ack.ack) * u64::from(MSS) + u64::from(ack.window);
+            assert!(right >= edge, "{right} after {edge}");
+            edge = right;
+        }
+    }
+}

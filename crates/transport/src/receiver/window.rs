@@ -74,6 +74,11 @@ impl Window {
         self.offered
     }
 
+    #[cfg(test)]
+    pub(super) fn buffer(&self) -> u32 {
+        self.buffer
+    }
+
     /// The receiver's estimate of the round trip, microseconds; zero before the first.
     pub(super) fn rtt_us(&self) -> u32 {
         self.rtt8_us >> 3

@@ -351,7 +351,7 @@ impl Sender {
                 Push::Probe if sent > 0 => break,
                 Push::Probe => 1,
                 Push::Normal if room > 0 => room,
-                _ => {
+                Push::Normal => {
                     limited_by_cwnd = true;
                     break;
                 }

@@ -773,6 +773,26 @@ fn renos_sawtooth() {
     assert_eq!(windows, [7, 8, 9, 10, 11, 12]);
 }
 
+/// CUBIC leaves slow start when the ACKs of a round are a train as long as half the path: ACKs of two, 1 ms apart. The
+/// fourth round's 40 segments are told of from 80 ms on; threshold (20 + 1)/2 = 10.5 ms, so at 91 ms, when 11 ACKs
+/// have taken 40 to 62.
+#[test]
+fn cubic_leaves_slow_start_by_the_train() {
+    for stack in [LINUX_7_3, LINUX_5_10, LINUX_5_4] {
+        let mut t = Setup { cc: "cubic", stack, ..Setup::default() }.open();
+        let mut left = None;
+        let mut una = 0;
+        for ms in (40..45).chain(60..70).chain(80..100) {
+            una += 2;
+            t.ack(ms, &una.to_string());
+            if left.is_none() && t.ssthresh() != INFINITE_SSTHRESH {
+                left = Some((ms, t.ssthresh()));
+            }
+        }
+        assert_eq!(left, Some((91, 62)));
+    }
+}
+
 /// An ACK that another has overtaken still brings its SACK, but only while its clock is within a millisecond.
 #[test]
 fn an_overtaken_ack_brings_its_sacks_unless_it_is_too_old() {
