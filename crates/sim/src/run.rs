@@ -116,7 +116,7 @@ impl<'a> Simulation<'a> {
             scenario,
         };
         sim.agenda.set(CALENDAR, sim.timeline.next());
-        sim.agenda.set(slots.recorder, sim.next_step);
+        sim.agenda.set(slots.recorder, sim.next_step.min(sim.told + TELL_EVERY));
         for port in 0..sim.topology.stations.len() {
             sim.set_queue_timer(port);
         }
@@ -147,9 +147,10 @@ impl<'a> Simulation<'a> {
                 self.topology.stations[port].port.on_timer(at);
                 self.set_queue_timer(port);
             } else if slot == s.recorder {
-                self.recorder.step(at, &self.flows, &mut self.topology.stations);
-                self.next_step = at + self.scenario.step;
-                self.agenda.set(slot, self.next_step);
+                if at == self.next_step {
+                    self.recorder.step(at, &self.flows, &mut self.topology.stations);
+                    self.next_step = at + self.scenario.step;
+                }
                 if at.since(self.told) >= TELL_EVERY {
                     self.told = at;
                     watch.progress(at.since(Time::ZERO));
@@ -157,6 +158,8 @@ impl<'a> Simulation<'a> {
                         return Err(RunError::Cancelled);
                     }
                 }
+                // A long step is no reason for silence.
+                self.agenda.set(slot, self.next_step.min(self.told + TELL_EVERY));
             } else if slot == CALENDAR {
                 self.calendar()?;
             } else {

@@ -9,3 +9,4 @@ mod physics;
 mod properties;
 mod refusals;
 mod scenarios;
+mod watching;

@@ -67,7 +67,7 @@ fn settings_of_tcp_that_are_not_there() {
     is_refused(&with_tcp(|t| t.app_rate = Some(Rate::from_mbit(1))), flow, "app_rate");
     is_refused(&with_tcp(|t| t.unresponsive_to_ce = true), flow, "unresponsive_to_ce");
     is_refused(&with_tcp(|t| t.codepoint = Some(Ecn::Ect1)), flow, "codepoint");
-    is_refused(&with_tcp(|t| t.cc = "prague".to_owned()), flow, "congestion control prague");
+    is_refused(&with_tcp(|t| t.cc = "westwood".to_owned()), flow, "congestion control westwood");
     for words in ["fq_codel", "fq maxrate 5mbit", "etf"] {
         let scenario = with_tcp(|t| t.host_qdisc = Some(words.to_owned()));
         is_refused(&scenario, flow, &format!("host qdisc {words}"));
@@ -152,8 +152,8 @@ fn traffic_that_is_not_there() {
 fn disciplines_stacks_and_switches_that_are_not_there() {
     let mut s = plain();
     let queue = crate::bench::queue_mut(&mut s, sojourn_scenario::model::Side::Down);
-    queue.qdisc = "dualpi2 step 1ms".to_owned();
-    is_refused(&s, "bottleneck.down.qdisc", "qdisc dualpi2");
+    queue.qdisc = "sfb limit 100".to_owned();
+    is_refused(&s, "bottleneck.down.qdisc", "qdisc sfb");
 
     let mut s = plain();
     s.flows[0].stack = "linux-2.6".to_owned();
@@ -170,19 +170,19 @@ fn disciplines_stacks_and_switches_that_are_not_there() {
     }
     let mut s = plain();
     let element = crate::bench::QUEUE.to_owned();
-    let action = Action::ReplaceQdisc { element, qdisc: "cake".to_owned(), shaper: None };
+    let action = Action::ReplaceQdisc { element, qdisc: "hhf".to_owned(), shaper: None };
     s.events.push(crate::bench::event("step", Span::from_secs(1), vec![action]));
-    is_refused(&s, "event step", "qdisc cake");
+    is_refused(&s, "event step", "qdisc hhf");
 }
 
 /// All of it at once, not the first of it.
 #[test]
 fn everything_is_named_at_once() {
     let mut s = with_tcp(|t| {
-        t.cc = "bbr".to_owned();
+        t.cc = "westwood".to_owned();
         t.ecn = EcnMode::AccEcn;
     });
-    crate::bench::queue_mut(&mut s, sojourn_scenario::model::Side::Up).qdisc = "cake".to_owned();
+    crate::bench::queue_mut(&mut s, sojourn_scenario::model::Side::Up).qdisc = "hhf".to_owned();
     assert_eq!(refusals(&s).len(), 3);
 }
 
