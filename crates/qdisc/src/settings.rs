@@ -32,21 +32,37 @@ impl Kind {
                 let (count, word) = words.count(of, &what)?;
                 (Value::Number(count), count, word)
             }
-            // The next two check their own range.
+            // The next ones check their own range.
             Self::Percent => return Ok(Value::Probability(words.percent(of, &what)?.0)),
             Self::Masked => {
                 let ((value, mask), _) = words.masked(of, &what)?;
                 return Ok(Value::Masked { value, mask });
             }
+            Self::Real { min, max, .. } => {
+                let (number, word) = words.real(of, &what)?;
+                if (min..=max).contains(&&number) {
+                    return Ok(Value::Real(number));
+                }
+                let message = format!("\"{of}\": {} is out of range", word.text);
+                return Err(words.error(word.at, message, Some(format!("write {what}"))));
+            }
+            Self::SpanOrPackets { .. } => match words.packets() {
+                Some(packets) => return Ok(Value::Number(packets.into())),
+                None => {
+                    let (span, word) = words.span(of, &what)?;
+                    (Value::Span(span), span.as_nanos(), word)
+                }
+            },
             Self::Keyword(_) => {
                 words.take();
                 return Ok(Value::Keyword);
             }
         };
         let (min, max) = match *self {
-            Self::Span { min, max } | Self::Size { min, max } | Self::Count { min, max, .. } => {
-                (min, max)
-            }
+            Self::Span { min, max }
+            | Self::SpanOrPackets { min, max }
+            | Self::Size { min, max }
+            | Self::Count { min, max, .. } => (min, max),
             // Beyond this many bits a second a packet takes less than a picosecond.
             _ => (8, 1 << 53),
         };
@@ -67,6 +83,7 @@ pub(crate) enum Value {
     Number(u64),
     Probability(f64),
     Masked { value: u8, mask: u8 },
+    Real(f64),
     Keyword,
 }
 
@@ -75,6 +92,8 @@ pub(crate) enum Value {
 pub(crate) struct Given {
     /// The option's own name, whichever of its words was written.
     pub(crate) name: &'static str,
+    /// The word that was written: the name, or one of its others.
+    pub(crate) word: &'static str,
     /// False when its `off` word was written.
     pub(crate) on: bool,
     values: Vec<Value>,
@@ -107,6 +126,11 @@ impl Given {
     pub(crate) fn number(&self) -> u32 {
         self.find(|v| if let Value::Number(n) = v { Some(*n as u32) } else { None }, 0)
             .expect(MISMATCH)
+    }
+
+    /// The number with decimals.
+    pub(crate) fn real(&self) -> f64 {
+        self.find(|v| if let Value::Real(n) = v { Some(*n) } else { None }, 0).expect(MISMATCH)
     }
 
     /// The `nth` probability, if it was given.
@@ -240,8 +264,10 @@ fn parse(
             return Err(words.error(word.at, message, help));
         }
         let on = option.off != Some(word.text);
+        let written = option.words().find(|w| *w == word.text).unwrap_or(option.name);
+        let bare = option.others.contains(&written);
         let mut values = Vec::new();
-        for value in option.values.iter().take_while(|_| on) {
+        for value in option.values.iter().take_while(|_| on && !bare) {
             let present = match value.kind {
                 Kind::Keyword(keyword) => words.peek().is_some_and(|word| word.text == keyword),
                 _ => !value.optional || words.number_follows(),
@@ -252,7 +278,7 @@ fn parse(
                 break;
             }
         }
-        found.push((Given { name: option.name, on, values }, word.at));
+        found.push((Given { name: option.name, word: written, on, values }, word.at));
     }
     Ok(found.into_iter().map(|(given, _)| given).collect())
 }

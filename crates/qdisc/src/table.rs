@@ -33,6 +33,9 @@ pub struct OptionSpec {
     pub aliases: &'static [&'static str],
     /// The word that switches it off (`noecn`).
     pub off: Option<&'static str>,
+    /// Words of which each stands in the place of the name and means something else (`atm` for `noatm`); none has
+    /// a value.
+    pub others: &'static [&'static str],
     /// The values behind it; none for a switch.
     pub values: &'static [ValueSpec],
     /// What holds when it is not given.
@@ -51,6 +54,7 @@ impl OptionSpec {
         name: "",
         aliases: &[],
         off: None,
+        others: &[],
         values: &[],
         preset: Preset::Unset(""),
         doc: "",
@@ -65,7 +69,8 @@ impl OptionSpec {
 
     /// Every word that begins it.
     pub fn words(&self) -> impl Iterator<Item = &'static str> + use<> {
-        core::iter::once(self.name).chain(self.aliases.iter().copied()).chain(self.off)
+        let more = self.aliases.iter().chain(self.others).copied();
+        core::iter::once(self.name).chain(more).chain(self.off)
     }
 }
 
@@ -136,6 +141,22 @@ pub enum Kind {
     Percent,
     /// A value and a mask, each below 256.
     Masked,
+    /// A number with decimals, without a unit.
+    Real {
+        /// What it is, with its article: `a number of hertz`.
+        what: &'static str,
+        /// Least.
+        min: f64,
+        /// Greatest.
+        max: f64,
+    },
+    /// A time, as [`Kind::Span`] has it, or a number of packets with `p`, `pkt` or `packets` behind it, at least 1.
+    SpanOrPackets {
+        /// Least time.
+        min: u64,
+        /// Greatest time.
+        max: u64,
+    },
     /// This word, which adds nothing.
     Keyword(&'static str),
 }
@@ -178,6 +199,10 @@ impl Kind {
             Self::Count { unit, min, max } => format!("a number of {unit} from {min} to {max}"),
             Self::Percent => "a percentage from 0% to 100%".to_owned(),
             Self::Masked => "VALUE/MASK, such as 0x1/0x3".to_owned(),
+            Self::Real { what, min, max } => format!("{what} from {min} to {max}"),
+            Self::SpanOrPackets { min, max } => {
+                format!("{}, or packets, such as 5p", Self::Span { min, max }.expected())
+            }
             Self::Keyword(word) => format!("\"{word}\""),
         }
     }

@@ -26,6 +26,8 @@ pub enum Why {
     Flushed,
     /// Random loss of the path (netem).
     Loss,
+    /// BLUE's drop probability (COBALT), which answers to overload by flows that do not respond.
+    Blue,
     /// A policer's bucket had no tokens left.
     Policer,
     /// The far end of a tunnel had seen the sequence number, or it was behind the replay window.
@@ -36,7 +38,7 @@ pub enum Why {
     Hard,
     /// DualPI2: the L queue was above its step threshold (native marking).
     Step,
-    /// DualPI2: the L queue's delay was on its ramp (native marking, RFC 9332 appendix A).
+    /// A ramp over the sojourn time: DualPI2's native marking (RFC 9332 appendix A), CAKE's SCE marking.
     Ramp,
     /// (Dual)PI2: the base probability, times the coupling factor, of scalable packets.
     Coupled,
@@ -62,6 +64,7 @@ impl Why {
         Self::TooLong,
         Self::Flushed,
         Self::Loss,
+        Self::Blue,
         Self::Policer,
         Self::Replay,
         Self::TunnelEcn,
@@ -87,6 +90,7 @@ impl Why {
             Self::TooLong => "too_long",
             Self::Flushed => "flushed",
             Self::Loss => "loss",
+            Self::Blue => "blue",
             Self::Policer => "policer",
             Self::Replay => "replay",
             Self::TunnelEcn => "tunnel_ecn",
@@ -115,6 +119,10 @@ pub trait Telemetry<P> {
 
     /// The packet has just been marked CE (it is so already in `packet`).
     fn marked(&mut self, now: Time, packet: &P, why: Why);
+
+    /// The packet has just been marked SCE: it was ECT(0) and is ECT(1) (`0b01`, "some congestion experienced").
+    /// The same packet may be marked CE or dropped after that.
+    fn sce_marked(&mut self, _now: Time, _packet: &P, _why: Why) {}
 
     /// There is now a second packet like this one, which the discipline has not been given (netem's `duplicate`).
     fn duplicated(&mut self, _now: Time, _packet: &P) {}

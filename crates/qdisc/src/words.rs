@@ -175,6 +175,31 @@ impl<'a> Words<'a> {
         Ok((value, word))
     }
 
+    /// A number with decimals (C's `strtod`, without its names for infinity).
+    pub fn real(&mut self, of: &str, what: &str) -> Result<(f64, Word<'a>), TcError> {
+        let word = self.value(of, what)?;
+        let number =
+            word.text.parse().ok().filter(|_| word.text.contains(|c: char| c.is_ascii_digit()));
+        let number = number.ok_or_else(|| {
+            let message = format!("\"{of}\": \"{}\" is not a number", word.text);
+            self.error(word.at.clone(), message, Some(format!("write {what}")))
+        })?;
+        Ok((number, word))
+    }
+
+    /// Steps over the next word if it is a number of packets, such as `5p`, and gives it.
+    pub(crate) fn packets(&mut self) -> Option<u32> {
+        let word = self.peek()?;
+        let unit = word.text.trim_start_matches(|c: char| c.is_ascii_digit());
+        let digits = &word.text[..word.text.len() - unit.len()];
+        let packets = digits.parse().ok().filter(|&n: &u32| n > 0)?;
+        if !["p", "pkt", "pkts", "packet", "packets"].contains(&unit) {
+            return None;
+        }
+        self.take();
+        Some(packets)
+    }
+
     /// Two whole numbers below 256 with a slash between, as `0x1/0x3`.
     pub fn masked(&mut self, of: &str, what: &str) -> Result<((u8, u8), Word<'a>), TcError> {
         let word = self.value(of, what)?;

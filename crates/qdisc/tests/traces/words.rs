@@ -296,6 +296,8 @@ fn example(value: &ValueSpec) -> String {
         Kind::Count { .. } => "3".to_owned(),
         Kind::Percent => "30%".to_owned(),
         Kind::Masked => "1/3".to_owned(),
+        Kind::Real { .. } => "0.5".to_owned(),
+        Kind::SpanOrPackets { .. } => "7p".to_owned(),
         Kind::Keyword(word) => word.to_owned(),
     }
 }
@@ -327,9 +329,11 @@ fn the_tables_and_the_disciplines_agree() {
                         assert!(shown || option.preset.words(profile) == Some(word), "{words}");
                     }
                 }
-                if let Some(off) = option.off {
-                    build(&format!("{base} {off}"), profile)
-                        .unwrap_or_else(|e| panic!("{off}: {e}"));
+                for word in option.others.iter().copied().chain(option.off) {
+                    let given = build(&format!("{base} {word}"), profile)
+                        .unwrap_or_else(|e| panic!("{word}: {e}"));
+                    let differs = given.describe() != plain.describe();
+                    assert!(differs || option.off == Some(word), "{base} {word}");
                 }
                 if let Some(words) = option.preset.words(profile) {
                     let name = if option.values.is_empty() { "" } else { option.name };
