@@ -22,8 +22,10 @@ help:
 
 # The first suite, ten seeds a cell: about a minute on two cores once it is built.
 demo: $(VENV)/.release
-	$(BIN)/sojourn run l4s-tests -o $(RESULTS)/demo-$$($(BIN)/sojourn --version | cut -d' ' -f2)
-	$(BIN)/sojourn report $(RESULTS)/demo-$$($(BIN)/sojourn --version | cut -d' ' -f2)
+	@dir=$(RESULTS)/demo-$$($(BIN)/sojourn --version | cut -d' ' -f2) && \
+	  $(BIN)/sojourn run l4s-tests -o $$dir && \
+	  $(BIN)/sojourn report $$dir >/dev/null && \
+	  echo && echo "The report is $$dir/report.html: open it in a browser."
 
 test: lint
 	cargo test --workspace --profile checked

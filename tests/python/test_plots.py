@@ -63,7 +63,9 @@ def test_a_panel_is_one_well_formed_picture_with_what_it_shows(make_run: Make) -
         assert word in words
     assert "currentColor" in text
     assert "<metadata" not in text
-    ET.fromstring(standalone(text))  # noqa: S314
+    file = ET.fromstring(standalone(text, "a < b", [("one", "#000"), ("two", "#fff")]))  # noqa: S314
+    assert "".join(file.itertext()).count("one") == 1
+    assert float(file.attrib["viewBox"].split()[1]) < 0
 
 
 def test_an_axis_is_logarithmic_where_panels_lie_far_apart() -> None:

@@ -4,7 +4,7 @@ import hashlib
 import html
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -58,6 +58,8 @@ def styled() -> Iterator[None]:
 
 
 _FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif"
+_HEADING: Final = 16
+_VIEW: Final = re.compile(r'viewBox="(\S+) (\S+) (\S+) (\S+)"')
 _STANDALONE = (
     "<style>svg{color:#1b1f24;--faint:#d5d9de}"
     "@media (prefers-color-scheme:dark){svg{color:#d7dce1;--faint:#3c434b}}</style>"
@@ -105,7 +107,24 @@ def slim(text: str, label: str, key: str) -> str:
     return text.strip()
 
 
-def standalone(element: str) -> str:
-    """Return an SVG file for an element of :func:`render`: with colours of its own."""
+def standalone(element: str, title: str = "", keys: Sequence[tuple[str, str]] = ()) -> str:
+    """Return an SVG file for an element of :func:`render`: with colours of its own and, where given, a heading.
+
+    Args:
+        element: the picture.
+        title: written above it, at the left.
+        keys: name and colour of each line, written above it at the right.
+    """
     head, body = element.split(">", 1)
+    if title or keys:
+        left, top, width, height = map(float, _VIEW.findall(head)[0])
+        head = _VIEW.sub(f'viewBox="{left:g} {top - _HEADING:g} {width:g} {height + _HEADING:g}"', head)
+        named = "".join(
+            f'<tspan fill="{colour}">\u2003━ </tspan><tspan>{html.escape(name)}</tspan>' for name, colour in keys
+        )
+        body = (
+            f'<g font-family="{html.escape(_FONT)}" font-size="10" fill="currentColor">'
+            f'<text x="6" y="-5" font-weight="600">{html.escape(title)}</text>'
+            f'<text x="{width - 6:g}" y="-5" text-anchor="end">{named}</text></g>{body}'
+        )
     return f"{head}>{_STANDALONE}{body}\n"

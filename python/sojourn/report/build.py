@@ -149,7 +149,9 @@ def write(folder: Folder, report: Report) -> tuple[Path, Path]:
     for scenario in report.scenarios:
         write_file(folder.path / scenario.topology_file, standalone(scenario.topology).encode())
         for cell in scenario.cells:
-            write_file(folder.path / cell.file, standalone(cell.panel).encode())
+            keys = [(flow.name, flow.colour) for flow in cell.flows]
+            title = f"{scenario.name}: {cell.title}"
+            write_file(folder.path / cell.file, standalone(cell.panel, title, keys).encode())
     for path, template in ((html, "report.html.j2"), (markdown, "report.md.j2")):
         text = environment.get_template(template).render(report=report)
         write_file(path, text.encode())
