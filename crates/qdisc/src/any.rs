@@ -58,6 +58,7 @@ macro_rules! disciplines {
 disciplines! {
     Bfifo(crate::fifo::Bfifo<P>) crate::fifo::BFIFO;
     Codel(crate::codel::Codel<P>) crate::codel::INFO;
+    DualPi2(crate::dualpi2::DualPi2<P>) crate::dualpi2::INFO;
     FqCodel(crate::fq_codel::FqCodel<P>) crate::fq_codel::INFO;
     Htb(Htb<P>) crate::htb::INFO;
     Netem(crate::Netem<P>) crate::netem::INFO;

@@ -13,15 +13,18 @@
 //! their options, defaults, statistics and sources ([`table`]), as the kernel of a [`Profile`] has them.
 
 mod any;
+mod cobalt_law;
 pub mod codel;
 mod codel_law;
 mod configured;
+pub mod dualpi2;
 pub mod fifo;
 pub mod fq_codel;
 mod help;
 pub mod htb;
 pub mod netem;
 pub mod packet;
+mod pi2_law;
 pub mod pie;
 pub mod profile;
 mod settings;

@@ -46,13 +46,13 @@ impl Kind {
                 let message = format!("\"{of}\": {} is out of range", word.text);
                 return Err(words.error(word.at, message, Some(format!("write {what}"))));
             }
-            Self::SpanOrPackets { .. } => match words.packets() {
-                Some(packets) => return Ok(Value::Number(packets.into())),
-                None => {
-                    let (span, word) = words.span(of, &what)?;
-                    (Value::Span(span), span.as_nanos(), word)
+            Self::SpanOrPackets { .. } => {
+                if let Some(packets) = words.packets() {
+                    return Ok(Value::Number(packets.into()));
                 }
-            },
+                let (span, word) = words.span(of, &what)?;
+                (Value::Span(span), span.as_nanos(), word)
+            }
             Self::Keyword(_) => {
                 words.take();
                 return Ok(Value::Keyword);

@@ -18,6 +18,21 @@ fn words_of(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
             ],
             &["codel limit 3", "codel noecn", "codel ecn target 3ms"],
         ),
+        "dualpi2" => (
+            &[
+                "dualpi2 limit 9",
+                "dualpi2 target 100us tupdate 1ms alpha 2000 beta 9000 step_thresh 2ms",
+                "dualpi2 target 1us tupdate 2ms alpha 500 beta 0.5 overflow any_ect memlimit 30000 step_thresh 2p",
+                "dualpi2 drop_enqueue target 1us tupdate 3ms alpha 900 classic_protection 0 min_qlen_step 2",
+                "dualpi2 rfc_t_shift 1ms rfc_ramp 500us max_rtt 3ms classic_protection 100%",
+            ],
+            &[
+                "dualpi2 limit 3",
+                "dualpi2 memlimit 9000",
+                "dualpi2 classic_protection 60%",
+                "dualpi2 target 1s",
+            ],
+        ),
         "fq_codel" => (
             &[
                 "fq_codel",
@@ -57,6 +72,16 @@ fn words_of(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
 /// Whether a flow's packets leave in the order in which they came.
 fn keeps_order(words: &str) -> bool {
     !words.contains("netem")
+}
+
+/// What order is kept within: a flow, or in a dual queue its packets of one class.
+fn lane(words: &str, packet: &Pkt) -> u64 {
+    let is_scalable = match packet.ecn {
+        Ecn::Ect1 | Ecn::Ce => true,
+        Ecn::Ect0 => words.contains("any_ect"),
+        Ecn::NotEct => false,
+    };
+    packet.flow * 2 + u64::from(words.contains("dualpi2") && is_scalable)
 }
 
 #[derive(Clone, Debug)]
@@ -106,7 +131,7 @@ struct Run {
 
 impl Run {
     /// A packet has come out, one way or the other: it was inside, and nothing of it has changed but ECN.
-    fn out(&mut self, packet: &Pkt) {
+    fn out(&mut self, packet: &Pkt) -> Pkt {
         let was =
             self.ledger.inside.remove(&packet.id).expect("a packet comes out once, and was inside");
         assert_eq!((was.flow, was.len, was.dscp), (packet.flow, packet.len, packet.dscp));
@@ -115,14 +140,15 @@ impl Run {
         } else {
             assert!(packet.ecn == was.ecn || packet.ecn == Ecn::Ce, "only CE is ever written");
         }
+        was
     }
 
     fn sent(&mut self, packet: &Pkt) {
-        self.out(packet);
+        let was = self.out(packet);
         self.ledger.sent.0 += 1;
         self.ledger.sent.1 += u64::from(packet.len);
         if keeps_order(self.words) {
-            let last = self.ledger.last_of_flow.insert(packet.flow, packet.id);
+            let last = self.ledger.last_of_flow.insert(lane(self.words, &was), packet.id);
             assert!(last < Some(packet.id), "a flow's packets keep their order");
         }
     }
@@ -243,6 +269,8 @@ proptest! {
                 }
             }
         }
+        // The one whose words differ by stack.
+        check("dualpi2 limit 9 step_thresh 1p", &["dualpi2 limit 3"], &Profile::L4STEAM_2020_08, steps);
     }
 }
 

@@ -1,0 +1,437 @@
+//! `dualpi2`: two queues, L for scalable traffic and C for the rest, that share a link and one controller. L is
+//! marked from a shallow delay on and by the coupling; C by the square of the controller's output, so that a
+//! scalable and a classic flow get about the same rate.
+//!
+//! Source: RFC 9332 (§2, appendix A) and `net/sched/sch_dualpi2.c` in two versions ([`crate::profile::DualPi2`]): Linux 7.3, and
+//! L4STeam/linux of 2020 and 2021 (its text as of May 2020 in the overload experiments).
+//!
+//! The controller ([`crate::pi2_law`]) runs every `tupdate` on the age of the older head. With its output p' and
+//! k the `coupling_factor`, a packet that leaves (or arrives, with `drop_enqueue`):
+//! - C: signalled at p'²: a mark if ECN-capable, else a drop ([`Why::Classic`]);
+//! - L: marked at k p' ([`Why::Coupled`]), and besides whenever it waited longer than `step_thresh`
+//!   ([`Why::Step`]);
+//! - overload is k p' above 1: C's signals are drops whatever the ECN field, and L loses packets at p'² too
+//!   ([`Why::Overload`]); all others of L are marked. With `overflow` p' stops at 1 / k instead.
+//!
+//! Nothing is signalled by probability while less than two full packets are held; the step knows no such floor.
+//!
+//! Which queue is next: L while the credit is not above zero. While both hold packets, a packet from L adds C's
+//! weight times its length, one from C takes L's weight times its length, so that bytes are shared 90:10 at the
+//! default `classic_protection 10`. The credit begins, and begins again when both are empty, at a full packet
+//! times the difference of the weights, in L's favour. Drops are not charged.
+//!
+//! Invariants: order of arrival within each queue; Not-ECT goes to C and is never marked; L holds only
+//! ECN-capable packets, so nothing in it is dropped but in overload.
+//!
+//! Where Linux and the RFC differ: the RFC's native AQM is a ramp of 400 µs above 800 µs, p_L is the greater of
+//! native and coupled probability, and its example of a scheduler is a time-shifted FIFO (§4.2.2, appendix A);
+//! Linux has a step of 1 ms, decides twice, and schedules by credit. With a step, the greater and either are the
+//! same. The RFC's forms are the options `rfc_ramp` and `rfc_t_shift`, which Linux lacks. Also left out by Linux:
+//! beta of 3.0 Hz at RTT_max 100 ms (it has 3.2), and a limit in time.
+//!
+//! Where this differs from Linux: there are no tc filters nor `skb->priority` here, so none of their classes (L
+//! without marks, Not-ECT in L); `delay_c` and `delay_l` in the statistics are of the last update; and a change
+//! that lowers a limit drops from C's head, then from L's, where Linux looks only at C and falls over if C is
+//! empty.
+
+mod config;
+
+pub use self::config::INFO;
+
+use self::config::{Config, Step};
+use crate::configured::Configured;
+use crate::pi2_law::{Fraction, Law, MTU, ONE, Verdict, roll_squared, share};
+use crate::settings::Settings;
+use crate::tally::{Ring, Tally};
+use crate::words::{TcError, Words};
+use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use sojourn_units::{Ecn, Random, Span, Time};
+use std::collections::VecDeque;
+
+/// The two classes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Class {
+    Classic,
+    Scalable,
+}
+
+/// A packet taken off its queue, and what it is owed.
+struct Taken<P> {
+    packet: P,
+    class: Class,
+    /// Whether the step concerns it.
+    applies: bool,
+    /// What the credit changes by if it leaves.
+    charge: i64,
+}
+
+/// What has been counted for the statistics.
+#[derive(Clone, Copy, Default, Debug)]
+struct Counts {
+    packets_in_c: u64,
+    packets_in_l: u64,
+    maxq: u32,
+    ecn_mark: u64,
+    step_marks: u64,
+    max_memory: u64,
+    overlimits: u64,
+}
+
+/// How often each class's packets are signalled.
+#[derive(Clone, Copy, Default, Debug)]
+struct Fractions {
+    classic: Fraction,
+    coupled: Fraction,
+    native: Fraction,
+    updates: u32,
+}
+
+/// Two coupled queues.
+#[derive(Clone, Debug)]
+pub struct DualPi2<P> {
+    config: Config,
+    profile: Profile,
+    c: Ring<P>,
+    l: Ring<P>,
+    /// For each packet in L, whether the step concerns it.
+    applies: VecDeque<bool>,
+    law: Law,
+    next_update: Time,
+    /// Ages of the heads at the last update, C's first.
+    delays: (Span, Span),
+    /// Per cent of bytes; at zero or below it is L's turn.
+    credit: i64,
+    memory: u64,
+    counts: Counts,
+    fractions: Fractions,
+    tally: Tally,
+}
+
+fn age<P: Packet>(ring: &Ring<P>, now: Time) -> Span {
+    ring.first().map_or(Span::ZERO, |packet| now.since(packet.stamp()))
+}
+
+impl<P: Packet> DualPi2<P> {
+    fn class(&self, ecn: Ecn) -> Class {
+        match ecn {
+            Ecn::Ect1 | Ecn::Ce => Class::Scalable,
+            Ecn::Ect0 if self.config.any_ect => Class::Scalable,
+            Ecn::Ect0 | Ecn::NotEct => Class::Classic,
+        }
+    }
+
+    #[inline]
+    fn held(&self) -> Backlog {
+        Backlog { packets: self.c.len() + self.l.len(), bytes: self.c.bytes() + self.l.bytes() }
+    }
+
+    const fn initial_credit(&self) -> i64 {
+        MTU as i64 * (self.config.wc - (100 - self.config.wc))
+    }
+
+    /// Whether L is next, both holding packets.
+    #[inline]
+    fn is_l_next(&self, now: Time) -> bool {
+        match self.config.t_shift {
+            None => self.credit <= 0,
+            // RFC 9332 §4.2.2: the queue whose head is older, L's counted as older by the shift.
+            Some(shift) => age(&self.l, now) + shift >= age(&self.c, now),
+        }
+    }
+
+    /// Takes the packet whose turn it is.
+    #[inline]
+    fn take(&mut self, now: Time) -> Option<Taken<P>> {
+        let (in_c, in_l) = (self.c.len() > 0, self.l.len() > 0);
+        let taken = if in_l && (!in_c || self.is_l_next(now)) {
+            let packet = self.l.pop()?;
+            let applies = self.applies.pop_front().unwrap_or(true);
+            let charge = if in_c { self.config.wc * i64::from(packet.wire_len()) } else { 0 };
+            Taken { packet, class: Class::Scalable, applies, charge }
+        } else if in_c {
+            let packet = self.c.pop()?;
+            let weight = 100 - self.config.wc;
+            let charge = if in_l { -weight * i64::from(packet.wire_len()) } else { 0 };
+            Taken { packet, class: Class::Classic, applies: false, charge }
+        } else {
+            self.credit = self.initial_credit();
+            return None;
+        };
+        self.memory -= u64::from(taken.packet.truesize());
+        Some(taken)
+    }
+
+    /// The controller's decision on a packet that is not among those held (`must_drop`). `draw` is the random
+    /// number that it is to share with the ramp.
+    #[inline]
+    fn decide(
+        &mut self,
+        class: Class,
+        is_capable: bool,
+        draw: Option<u32>,
+        random: &mut Random,
+    ) -> Verdict {
+        let p = self.law.prob;
+        let coupled = u64::from(p) * u64::from(self.config.coupling);
+        let overload = coupled > u64::from(ONE);
+        let speaks = self.held().bytes >= 2 * u64::from(MTU);
+        let verdict = match class {
+            _ if !speaks => Verdict::Pass,
+            Class::Classic if !roll_squared(p, random) => Verdict::Pass,
+            Class::Classic if overload => Verdict::Drop(Why::Overload),
+            Class::Classic if is_capable => Verdict::Mark(Why::Classic),
+            Class::Classic => Verdict::Drop(Why::Classic),
+            Class::Scalable if overload => {
+                if self.config.drop_on_overload && roll_squared(p, random) {
+                    Verdict::Drop(Why::Overload)
+                } else {
+                    Verdict::Mark(Why::Coupled)
+                }
+            }
+            Class::Scalable => {
+                let draw = draw.unwrap_or_else(|| random.next_u32());
+                if u64::from(draw) <= coupled { Verdict::Mark(Why::Coupled) } else { Verdict::Pass }
+            }
+        };
+        let signalled = verdict != Verdict::Pass;
+        match class {
+            Class::Classic => self.fractions.classic.count(signalled),
+            Class::Scalable => self.fractions.coupled.count(signalled),
+        }
+        verdict
+    }
+
+    /// L's own decision on a packet that leaves it (`do_step_aqm`), at the time it waited.
+    #[inline]
+    fn native(&mut self, applies: bool, waited: Span, draw: Option<u32>) -> Option<Why> {
+        let why = match (self.config.step, self.config.ramp) {
+            _ if !applies => None,
+            (Step::Packets(packets), _) => (self.l.len() > packets).then_some(Why::Step),
+            (Step::Time(least), None) => (waited > least).then_some(Why::Step),
+            (Step::Time(least), Some(range)) => {
+                let above = waited.saturating_sub(least);
+                let native = u128::from(above.as_nanos()) * u128::from(ONE);
+                let prob = native / u128::from(range.as_nanos());
+                let is_drawn = draw.is_some_and(|draw| u128::from(draw) < prob);
+                is_drawn.then_some(Why::Ramp)
+            }
+        };
+        self.fractions.native.count(why.is_some());
+        why
+    }
+
+    fn drop<T: Telemetry<P>>(&mut self, now: Time, packet: P, why: Why, cx: &mut Context<'_, T>) {
+        self.tally.drop(now, packet, why, cx);
+    }
+}
+
+impl<P: Packet> Qdisc<P> for DualPi2<P> {
+    #[inline]
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
+        let held = self.held().packets;
+        let size = u64::from(packet.truesize());
+        let refused = if held >= self.config.limit {
+            Some(Why::Tail)
+        } else if self.memory + size > self.config.memory_limit {
+            Some(Why::Memory)
+        } else {
+            None
+        };
+        if let Some(why) = refused {
+            self.counts.overlimits += 1;
+            return self.drop(now, packet, why, cx);
+        }
+        let class = self.class(packet.ecn());
+        if self.config.drop_enqueue {
+            let verdict = self.decide(class, packet.ecn().is_capable(), None, cx.random);
+            if let Some(why) = verdict.apply(now, &mut packet, &mut self.counts.ecn_mark, cx) {
+                return self.drop(now, packet, why, cx);
+            }
+        }
+        packet.set_stamp(now);
+        self.memory += size;
+        self.counts.max_memory = self.counts.max_memory.max(self.memory);
+        self.counts.maxq = self.counts.maxq.max(held);
+        match class {
+            Class::Classic => {
+                self.counts.packets_in_c += 1;
+                self.c.push(packet);
+            }
+            Class::Scalable => {
+                self.counts.packets_in_l += 1;
+                self.applies.push_back(self.l.len() >= self.config.min_qlen_step);
+                self.l.push(packet);
+            }
+        }
+    }
+
+    #[inline]
+    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
+        while let Some(Taken { mut packet, class, applies, charge }) = self.take(now) {
+            // One number for coupling and ramp: either happens as often as the likelier of them, the RFC's
+            // max(p'_L, p_CL).
+            let draw = self.config.ramp.map(|_| cx.random.next_u32());
+            if !self.config.drop_enqueue {
+                let verdict = self.decide(class, packet.ecn().is_capable(), draw, cx.random);
+                if let Some(why) = verdict.apply(now, &mut packet, &mut self.counts.ecn_mark, cx) {
+                    self.drop(now, packet, why, cx);
+                    continue;
+                }
+            }
+            if class == Class::Scalable
+                && let Some(why) = self.native(applies, now.since(packet.stamp()), draw)
+            {
+                let native = Verdict::Mark(why);
+                native.apply(now, &mut packet, &mut self.counts.ecn_mark, cx);
+                self.counts.step_marks += 1;
+            }
+            self.credit += charge;
+            self.tally.sent(packet.wire_len());
+            return Dequeued::Packet(packet);
+        }
+        Dequeued::Empty
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.next_update)
+    }
+
+    fn on_timer<T: Telemetry<P>>(&mut self, now: Time, _cx: &mut Context<'_, T>) {
+        if now < self.next_update {
+            return;
+        }
+        self.delays = (age(&self.c, now), age(&self.l, now));
+        self.law.update(&self.config.pi, self.delays.0.max(self.delays.1));
+        if !self.config.drop_on_overload {
+            self.law.prob = self.law.prob.min(ONE / self.config.coupling);
+        }
+        self.next_update = now + self.config.tupdate;
+        self.fractions.updates += 1;
+        if self.fractions.updates == Fraction::UPDATES {
+            self.fractions.classic.close();
+            self.fractions.coupled.close();
+            self.fractions.native.close();
+            self.fractions.updates = 0;
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.held()
+    }
+
+    fn stats(&self) -> Stats {
+        let Counts { packets_in_c, packets_in_l, maxq, ecn_mark, step_marks, .. } = self.counts;
+        let own = vec![
+            ("prob", self.law.base()),
+            ("delay_c", self.delays.0.as_secs_f64()),
+            ("delay_l", self.delays.1.as_secs_f64()),
+            ("pkts_in_c", packets_in_c as f64),
+            ("pkts_in_l", packets_in_l as f64),
+            ("maxq", f64::from(maxq)),
+            ("ecn_mark", ecn_mark as f64),
+            ("step_marks", step_marks as f64),
+            ("credit", self.credit as f64),
+            ("memory_used", self.memory as f64),
+            ("max_memory_used", self.counts.max_memory as f64),
+        ];
+        Stats { overlimits: self.counts.overlimits, ..self.tally.stats(self.held(), own) }
+    }
+
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        let base = self.law.base();
+        let coupled = u64::from(self.law.prob) * u64::from(self.config.coupling);
+        out("prob", base);
+        out("prob_l", share(coupled.min(ONE.into()) as u32));
+        out("prob_c", base * base);
+        out("fraction_c", self.fractions.classic.last());
+        out("fraction_l", self.fractions.coupled.last());
+        out("fraction_native", self.fractions.native.last());
+        out("credit", self.credit as f64);
+        out("delay_c", age(&self.c, now).as_secs_f64());
+        out("delay_l", age(&self.l, now).as_secs_f64());
+        out("backlog_c", f64::from(self.c.len()));
+        out("backlog_l", f64::from(self.l.len()));
+    }
+}
+
+impl<P: Packet> Configured<P> for DualPi2<P> {
+    fn build(
+        words: &mut Words<'_>,
+        profile: &Profile,
+        _random: &mut Random,
+    ) -> Result<Self, TcError> {
+        let (config, given) = Config::read_given(words, profile, false)?;
+        let config = config.finish(&given, words)?;
+        let mut new = Self {
+            next_update: Time::ZERO + config.tupdate,
+            config,
+            profile: *profile,
+            c: Ring::new(),
+            l: Ring::new(),
+            applies: VecDeque::new(),
+            law: Law::default(),
+            delays: (Span::ZERO, Span::ZERO),
+            credit: 0,
+            memory: 0,
+            counts: Counts::default(),
+            fractions: Fractions::default(),
+            tally: Tally::default(),
+        };
+        new.credit = new.initial_credit();
+        Ok(new)
+    }
+
+    fn change<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        words: &mut Words<'_>,
+        cx: &mut Context<'_, T>,
+    ) -> Result<(), TcError> {
+        let (config, given) = self.config.changed(words, &self.profile)?;
+        self.config = config.finish(&given, words)?;
+        if given.iter().any(|option| option.name == "classic_protection") {
+            self.credit = self.initial_credit();
+        }
+        loop {
+            let why = if self.held().packets > self.config.limit {
+                Why::Overlimit
+            } else if self.memory > self.config.memory_limit {
+                Why::Memory
+            } else {
+                return Ok(());
+            };
+            let packet = self.c.pop().or_else(|| {
+                self.applies.pop_front();
+                self.l.pop()
+            });
+            let Some(packet) = packet else { return Ok(()) };
+            self.memory -= u64::from(packet.truesize());
+            self.drop(now, packet, why, cx);
+        }
+    }
+
+    fn start(&mut self, now: Time) {
+        self.next_update = now + self.config.tupdate;
+    }
+
+    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        while let Some(packet) = self.c.pop().or_else(|| self.l.pop()) {
+            self.drop(now, packet, Why::Flushed, cx);
+        }
+        self.applies.clear();
+        self.memory = 0;
+        // The delay at the last update stays, in every version.
+        self.law.prob = 0;
+        self.credit = self.initial_credit();
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn describe(&self) -> String {
+        self.config.describe()
+    }
+}
