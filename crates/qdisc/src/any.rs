@@ -57,6 +57,7 @@ macro_rules! disciplines {
 
 disciplines! {
     Bfifo(crate::fifo::Bfifo<P>) crate::fifo::BFIFO;
+    CnqCodelAf(crate::codel_af::CnqCodelAf<P>) crate::codel_af::CNQ;
     Codel(crate::codel::Codel<P>) crate::codel::INFO;
     DualPi2(crate::dualpi2::DualPi2<P>) crate::dualpi2::INFO;
     FqCodel(crate::fq_codel::FqCodel<P>) crate::fq_codel::INFO;
@@ -64,6 +65,7 @@ disciplines! {
     Netem(crate::Netem<P>) crate::netem::INFO;
     Pfifo(crate::fifo::Pfifo<P>) crate::fifo::PFIFO;
     Pie(crate::pie::Pie<P>) crate::pie::INFO;
+    TwinCodelAf(crate::codel_af::TwinCodelAf<P>) crate::codel_af::TWIN;
 }
 
 impl<P: Packet> Any<P> {

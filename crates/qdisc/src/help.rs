@@ -18,7 +18,7 @@ impl OptionSpec {
                 _ => value.name.to_owned(),
             });
         }
-        words.extend(self.off.map(|off| format!("| {off}")));
+        words.extend(self.others.iter().copied().chain(self.off).map(|word| format!("| {word}")));
         words.join(" ") + &"]".repeat(open)
     }
 

@@ -13,8 +13,10 @@
 //! their options, defaults, statistics and sources ([`table`]), as the kernel of a [`Profile`] has them.
 
 mod any;
+mod cobalt_config;
 mod cobalt_law;
 pub mod codel;
+pub mod codel_af;
 mod codel_law;
 mod configured;
 pub mod dualpi2;
@@ -28,6 +30,7 @@ mod pi2_law;
 pub mod pie;
 pub mod profile;
 mod settings;
+mod shaper;
 pub mod show;
 pub mod table;
 mod tally;

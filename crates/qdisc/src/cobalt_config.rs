@@ -1,0 +1,157 @@
+//! What the disciplines with SCE have in common besides the law: its options, and the memory of 65 536 flows.
+//!
+//! Source: sce.md §3; chromi/sce `sch_cnq_codel_af.c` (`cnq_change`) and iproute2-sce `tc/q_cnq_codel_af.c`. tc
+//! hands over `rtt` as an interval and a twentieth of it as the target; there is no word for another target.
+
+use crate::cobalt_law::TwofoldParams;
+use crate::settings::Given;
+use crate::shaper::{describe_rtt, interval_and_target};
+use crate::table::{Kind, OptionSpec, Preset, ValueSpec};
+use sojourn_units::random::mix;
+
+const fn sce_thresh(preset: Preset) -> OptionSpec {
+    OptionSpec {
+        name: "sce-thresh",
+        off: Some("no-sce"),
+        values: &[ValueSpec {
+            name: "N",
+            kind: Kind::Count { unit: "SCE intervals in an interval", min: 1, max: 1024 },
+            optional: false,
+        }],
+        preset,
+        doc: "mark SCE, ECT(0) to ECT(1), on a schedule whose interval is this part of the interval",
+        ..OptionSpec::BASE
+    }
+}
+
+/// `sce-thresh N | no-sce` where SCE is off by default.
+pub(crate) const SCE_THRESH_OFF: OptionSpec = sce_thresh(Preset::Unset("no-sce"));
+/// The same where it is on by default.
+pub(crate) const SCE_THRESH_4: OptionSpec = sce_thresh(Preset::Is("4"));
+/// `sce`.
+pub(crate) const SCE: OptionSpec = OptionSpec {
+    name: "sce",
+    preset: Preset::Unset("as sce-thresh has it"),
+    doc: "the same as sce-thresh 1",
+    ..OptionSpec::BASE
+};
+
+/// The law's options.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Aqm {
+    interval: u64,
+    target: u64,
+    sce_interval: u64,
+    /// `sce-thresh` as given last, 0 for `no-sce`, until it is settled.
+    asked: Option<u32>,
+}
+
+impl Aqm {
+    /// Takes one option over, and says whether it was one of the law's.
+    pub(crate) fn set(&mut self, given: &Given) -> bool {
+        if let Some((interval, target)) = interval_and_target(given) {
+            (self.interval, self.target) = (interval.as_nanos(), target.as_nanos());
+            return true;
+        }
+        match given.name {
+            "sce-thresh" => self.asked = Some(if given.on { given.number() } else { 0 }),
+            "sce" => self.asked = Some(1),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Every option is set: the interval is divided as it now is. A later change of `rtt` alone leaves the SCE
+    /// interval (sce.md §3).
+    pub(crate) fn settle(&mut self) {
+        match self.asked.take() {
+            Some(0) => self.sce_interval = 0,
+            Some(thresh) => self.sce_interval = (self.interval / u64::from(thresh)).max(1),
+            None => {}
+        }
+    }
+
+    /// The law's parameters, all of them divided by `divisor` (5 for the tight class).
+    pub(crate) fn params(&self, divisor: u64, reflects: bool) -> TwofoldParams {
+        let part = |of: u64| if of == 0 { 0 } else { (of / divisor).max(1) };
+        let (ce_interval, ce_target) = (part(self.interval), part(self.target));
+        TwofoldParams {
+            ce_interval,
+            ce_target,
+            sce_interval: part(self.sce_interval),
+            sce_target: ce_target.div_ceil(2),
+            blue_threshold: ce_interval * 4,
+            reflects,
+        }
+    }
+
+    /// As tc prints it, before the shaper's options.
+    pub(crate) fn describe_rtt(&self) -> String {
+        describe_rtt(self.interval)
+    }
+
+    /// As tc prints it, behind them.
+    pub(crate) fn describe_sce(&self) -> String {
+        match self.interval.checked_div(self.sce_interval) {
+            None => "no-sce".to_owned(),
+            Some(1) => "sce".to_owned(),
+            Some(thresh) => format!("sce-thresh {thresh}"),
+        }
+    }
+}
+
+/// Flows are hashed to so many buckets, without set association.
+const BUCKETS: usize = 65_536;
+
+/// The buckets' memory, of which only those that were ever used exist: a walk over all of them costs nothing for
+/// the others, whose state decay would not change.
+#[derive(Clone, Debug)]
+pub(crate) struct Buckets<B> {
+    /// One more than a bucket's place in `used`; 0 if it never was.
+    place: Vec<u32>,
+    used: Vec<B>,
+    perturbation: u64,
+    /// The bucket that is looked at next when idle ones are aged.
+    sweep: u16,
+}
+
+impl<B: Default> Buckets<B> {
+    pub(crate) fn new(perturbation: u64) -> Self {
+        Self { place: vec![0; BUCKETS], used: Vec::new(), perturbation, sweep: 0 }
+    }
+
+    /// Where the flow's bucket is.
+    #[inline]
+    pub(crate) fn slot(&mut self, flow_key: u64) -> u32 {
+        let bucket = (mix(flow_key ^ self.perturbation) >> 48) as usize;
+        let place = &mut self.place[bucket];
+        if *place == 0 {
+            self.used.push(B::default());
+            *place = self.used.len() as u32;
+        }
+        *place - 1
+    }
+
+    #[inline]
+    pub(crate) fn at(&self, slot: u32) -> &B {
+        &self.used[slot as usize]
+    }
+
+    #[inline]
+    pub(crate) fn at_mut(&mut self, slot: u32) -> &mut B {
+        &mut self.used[slot as usize]
+    }
+
+    /// The next bucket of the walk, if it was ever used. The walk goes one bucket a packet (sce.md §4).
+    #[inline]
+    pub(crate) fn sweep(&mut self) -> Option<&mut B> {
+        let place = self.place[usize::from(self.sweep)] as usize;
+        self.sweep = self.sweep.wrapping_add(1);
+        self.used.get_mut(place.wrapping_sub(1))
+    }
+
+    /// Every bucket that was ever used.
+    pub(crate) fn used(&mut self) -> &mut [B] {
+        &mut self.used
+    }
+}

@@ -1,0 +1,252 @@
+//! The shaper of CAKE and its descendants: a virtual clock, without tokens or burst; and what a packet's length is
+//! charged as.
+//!
+//! Source: aqms.md §6, §8; sce.md §4; read in Linux 5.4 to 7.3 `net/sched/sch_cake.c` and chromi/sce
+//! `sch_cnq_codel_af.c`; words of iproute2-sce `tc/q_cake.c`. Each packet moves the clock on by its length at the
+//! rate; a packet may leave once the clock is not ahead of the time. Whoever holds a clock sets it to now when a
+//! packet finds nothing queued ([`Clock::wake`]), so a pause earns no credit and there is no burst at all; but a
+//! busy queue that is asked late catches up.
+//!
+//! Invariants: the clock never goes back; over a busy period the bytes charged are those of the rate, to within
+//! the kernel's 34-bit fraction (a relative error below 2^-33).
+
+use crate::settings::Given;
+use crate::show;
+use crate::table::{self, Kind, OptionSpec, Preset, ValueSpec};
+use sojourn_units::{ETHERNET_HEADER, Rate, Span, Time};
+
+/// A rate as nanoseconds a byte: a factor of 34 bits and a shift.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct PerByte {
+    factor: u64,
+    shift: u32,
+}
+
+impl PerByte {
+    /// No rate is no time. The kernel takes no rate below 64 bytes per second.
+    pub(crate) fn new(bytes_per_sec: u64) -> Self {
+        if bytes_per_sec == 0 {
+            return Self::default();
+        }
+        let mut shift = 34;
+        let mut factor = (1_000_000_000_u64 << shift) / bytes_per_sec.max(64);
+        while factor >> 34 != 0 {
+            factor >>= 1;
+            shift -= 1;
+        }
+        Self { factor, shift }
+    }
+
+    /// Whether there is a rate.
+    #[inline]
+    pub(crate) const fn is_limited(self) -> bool {
+        self.factor != 0
+    }
+
+    /// The time of `bytes`, rounded down.
+    #[inline]
+    pub(crate) const fn time(self, bytes: u32) -> u64 {
+        (bytes as u64).wrapping_mul(self.factor) >> self.shift
+    }
+}
+
+/// The virtual clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    per_byte: PerByte,
+    next: Time,
+}
+
+impl Clock {
+    /// A clock at zero.
+    pub(crate) fn new(rate: Rate) -> Self {
+        Self { per_byte: PerByte::new(rate.bytes_per_sec()), next: Time::ZERO }
+    }
+
+    /// Another rate from now on; what was charged stays charged.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.per_byte = PerByte::new(rate.bytes_per_sec());
+    }
+
+    /// A packet comes and nothing is held.
+    #[inline]
+    pub(crate) fn wake(&mut self, now: Time) {
+        self.next = self.next.max(now);
+    }
+
+    /// When the next packet may leave, if that is later than `now`.
+    #[inline]
+    pub(crate) fn wait(&self, now: Time) -> Option<Time> {
+        (self.next > now).then_some(self.next)
+    }
+
+    /// A packet charged as `bytes` leaves.
+    #[inline]
+    pub(crate) fn charge(&mut self, bytes: u32) {
+        self.next += Span::from_nanos(self.per_byte.time(bytes));
+    }
+}
+
+/// How the link below packs bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+enum Cells {
+    #[default]
+    None,
+    /// Cells of 48 bytes in 53.
+    Atm,
+    /// 64 bytes in 65.
+    Ptm,
+}
+
+/// What a packet's length is charged as.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Framing {
+    /// Bytes to add to the IP packet; `None` (`raw`): the length as the queue counts it, Ethernet header included.
+    overhead: Option<u32>,
+    mpu: u32,
+    cells: Cells,
+}
+
+impl Framing {
+    #[inline]
+    pub(crate) const fn charged(&self, wire_len: u32) -> u32 {
+        let len = match self.overhead {
+            Some(overhead) => wire_len.saturating_sub(ETHERNET_HEADER) + overhead,
+            None => wire_len,
+        };
+        let len = if len < self.mpu { self.mpu } else { len };
+        match self.cells {
+            Cells::None => len,
+            Cells::Atm => len.div_ceil(48) * 53,
+            Cells::Ptm => len + len.div_ceil(64),
+        }
+    }
+
+    /// Takes one of [`OVERHEAD`], [`MPU`], [`CELLS`] over, and says whether it was one.
+    pub(crate) fn set(&mut self, given: &Given) -> bool {
+        match given.name {
+            "overhead" if given.on => self.overhead = Some(given.number()),
+            "overhead" => *self = Self { overhead: None, cells: Cells::None, ..*self },
+            "mpu" => self.mpu = given.number(),
+            "noatm" => {
+                self.cells = match given.word {
+                    "atm" => Cells::Atm,
+                    "ptm" => Cells::Ptm,
+                    _ => Cells::None,
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// As tc prints it.
+    pub(crate) fn describe(&self) -> String {
+        let raw = if self.overhead.is_none() { "raw " } else { "" };
+        let cells = match self.cells {
+            Cells::Atm => "atm ",
+            Cells::Ptm => "ptm ",
+            Cells::None if self.overhead.is_some() => "noatm ",
+            Cells::None => "",
+        };
+        let mpu = if self.mpu == 0 { String::new() } else { format!(" mpu {}", self.mpu) };
+        format!("{raw}{cells}overhead {}{mpu}", self.overhead.unwrap_or(0))
+    }
+}
+
+/// `bandwidth RATE | unlimited`.
+pub(crate) const BANDWIDTH: OptionSpec = OptionSpec {
+    name: "bandwidth",
+    off: Some("unlimited"),
+    values: table::RATE,
+    preset: Preset::Unset("unlimited"),
+    doc: "rate of the discipline's own shaper, which has no burst",
+    ..OptionSpec::BASE
+};
+
+/// `overhead BYTES | raw`.
+pub(crate) const OVERHEAD: OptionSpec = OptionSpec {
+    name: "overhead",
+    off: Some("raw"),
+    values: &[ValueSpec {
+        name: "BYTES",
+        kind: Kind::Count { unit: "bytes", min: 0, max: 256 },
+        optional: false,
+    }],
+    preset: Preset::Unset("raw: the length with its Ethernet header"),
+    doc: "bytes added to each IP packet when it is charged, in the place of its Ethernet header (tc's negative ones are not modelled)",
+    ..OptionSpec::BASE
+};
+
+/// `mpu BYTES`.
+pub(crate) const MPU: OptionSpec = OptionSpec {
+    name: "mpu",
+    values: &[ValueSpec {
+        name: "BYTES",
+        kind: Kind::Count { unit: "bytes", min: 0, max: 256 },
+        optional: false,
+    }],
+    preset: Preset::Is("0"),
+    doc: "length that a shorter packet is charged as, overhead included",
+    ..OptionSpec::BASE
+};
+
+/// `noatm | atm | ptm`.
+pub(crate) const CELLS: OptionSpec = OptionSpec {
+    name: "noatm",
+    others: &["atm", "ptm"],
+    preset: Preset::Is("noatm"),
+    doc: "what the link packs bytes into: nothing, ATM cells (48 in 53), or PTM (64 in 65)",
+    ..OptionSpec::BASE
+};
+
+/// The length of a path by its name, shortest RTT first: word and RTT.
+const PATHS: [(&str, Span); 8] = [
+    ("datacentre", Span::from_micros(100)),
+    ("lan", Span::from_millis(1)),
+    ("metro", Span::from_millis(10)),
+    ("regional", Span::from_millis(30)),
+    ("internet", Span::from_millis(100)),
+    ("oceanic", Span::from_millis(300)),
+    ("satellite", Span::from_millis(1_000)),
+    ("interplanetary", Span::from_secs(1_000)),
+];
+
+/// `rtt TIME`.
+pub(crate) const RTT: OptionSpec = OptionSpec {
+    name: "rtt",
+    values: table::TIME_ABOVE_ZERO,
+    preset: Preset::Is("100ms"),
+    doc: "the longest usual RTT: COBALT's interval; its target is a twentieth",
+    ..OptionSpec::BASE
+};
+
+/// `internet | lan | …`.
+pub(crate) const PATH: OptionSpec = OptionSpec {
+    name: "internet",
+    others: &["datacentre", "lan", "metro", "regional", "oceanic", "satellite", "interplanetary"],
+    preset: Preset::Is("internet"),
+    doc: "an rtt by name: 100us, 1ms, 10ms, 30ms, 100ms (internet), 300ms, 1s, 1000s",
+    ..OptionSpec::BASE
+};
+
+/// Interval and target of one of [`RTT`] and [`PATH`], as tc hands them over: whole microseconds, at least one.
+pub(crate) fn interval_and_target(given: &Given) -> Option<(Span, Span)> {
+    let rtt = match given.name {
+        "rtt" => given.span(),
+        "internet" => PATHS.iter().find(|(name, _)| *name == given.word)?.1,
+        _ => return None,
+    };
+    let micros = rtt.as_micros();
+    Some((Span::from_micros(micros), Span::from_micros((micros / 20).max(1))))
+}
+
+/// A rate as tc prints it, or that there is none.
+pub(crate) fn describe_rate(rate: Rate) -> String {
+    if rate.is_zero() { "bandwidth unlimited".to_owned() } else { format!("bandwidth {rate}") }
+}
+
+/// An interval as tc prints it.
+pub(crate) fn describe_rtt(interval: u64) -> String {
+    format!("rtt {}", show::time(Span::from_nanos(interval)))
+}
