@@ -8,6 +8,10 @@ use sojourn_scenario::engine::Engine;
 pub fn engine(py: Python<'_>, name: &str) -> PyResult<Box<dyn Engine>> {
     match name {
         "sim" => Ok(Box::new(sojourn_sim::Sim)),
-        _ => Err(usage_error(py, &format!("there is no engine \"{name}\""), Some("there is sim"))),
+        "linux" => Ok(Box::new(sojourn_linux::Linux::new())),
+        _ => {
+            let help = Some("there are sim and linux");
+            Err(usage_error(py, &format!("there is no engine \"{name}\""), help))
+        }
     }
 }

@@ -1,0 +1,805 @@
+/* The guest's only program: it is the init of a User-Mode Linux kernel, carries out the plan that the engine
+ * wrote, and switches the guest off. docs/linux-engine.md says what a plan and the two files of results are.
+ *
+ * Invariants: the guest's root is the host's, mounted read-only, and nothing is written but into the run's
+ * folder; no command is waited for once the run's clock has begun, for waiting would let sockets starve; at one
+ * time, starts, stops and events come first and the sample last.
+ *
+ * The trick: in virtual time a program's work takes no time, so one loop that looks at everything between two
+ * timers sees a consistent state, and a packet's stamp is the time at which the kernel handled it.
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/ethtool.h>
+#include <linux/filter.h>
+#include <linux/gen_stats.h>
+#include <linux/if_packet.h>
+#include <linux/pkt_sched.h>
+#include <linux/rtnetlink.h>
+#include <linux/sockios.h>
+#include <net/ethernet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/reboot.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FOLDER "/run/job"
+#define NEVER UINT64_MAX
+#define WORDS 64
+#define PORT_SENDER 40001
+#define PORT_RECEIVER 5001
+
+/* Values of the kernel's interface that the C library's headers may be too old to have. */
+#define OPT_TCP_INFO 11
+#define OPT_TCP_CONGESTION 13
+#define OPT_TCP_WINDOW_CLAMP 10
+#define OPT_TCP_CC_INFO 26
+#define OPT_MAX_PACING_RATE 47
+#define OPT_RCVBUFFORCE 33
+
+/* struct tcp_info, whose beginning never changes. */
+struct tcp_numbers {
+	uint8_t state, ca_state, retransmits, probes, backoff, options, wscale, flags;
+	uint32_t rto, ato, snd_mss, rcv_mss, unacked, sacked, lost, retrans, fackets;
+	uint32_t last_data_sent, last_ack_sent, last_data_recv, last_ack_recv;
+	uint32_t pmtu, rcv_ssthresh, rtt, rttvar, snd_ssthresh, snd_cwnd, advmss, reordering;
+	uint32_t rcv_rtt, rcv_space, total_retrans;
+	uint64_t pacing_rate, max_pacing_rate, bytes_acked, bytes_received;
+	uint32_t segs_out, segs_in, notsent_bytes, min_rtt, data_segs_in, data_segs_out;
+	uint64_t delivery_rate, busy_time, rwnd_limited, sndbuf_limited;
+	uint32_t delivered, delivered_ce;
+	uint64_t bytes_sent, bytes_retrans;
+	uint32_t dsack_dups, reord_seen, rcv_ooopack, snd_wnd, rcv_wnd, rehash;
+};
+
+/* What the engine reads of a packet: 28 bytes, in the machine's order. */
+struct stamp {
+	uint64_t at;       /* ns of the run's clock */
+	uint32_t seq, ack; /* TCP's; of UDP the datagram's number, of ICMP the sequence number */
+	uint16_t tap, flow, id, length; /* length: of TCP the payload's, else the IP packet's */
+	uint8_t tos, flags, protocol, way; /* way: 0 data, 1 what comes back */
+} __attribute__((packed));
+
+enum kind { TCP, UDP, PING };
+enum life { WAITING, RUNNING, ENDED };
+
+struct flow {
+	enum kind kind;
+	enum life life;
+	const char *tx, *rx; /* namespaces */
+	const char *tx_address, *rx_address;
+	uint64_t start, stop, bytes, pace, interval, window, base, next, sent, received;
+	char cc[32];
+	int ecn, tos, payload;
+	int listener, receiver, sender;
+};
+
+struct action { uint64_t at; char *argv[WORDS]; const char *ns; int number, done; };
+struct queue { const char *ns, *device; uint32_t handle; int index; int socket; };
+struct tap { const char *ns, *device; unsigned frames, at; int socket; uint8_t *ring; uint64_t lost; };
+
+static struct flow flows[4096];
+static struct action actions[1024];
+static struct queue queues[64];
+static struct tap taps[128];
+static int n_flows, n_actions, n_queues, n_taps;
+static uint64_t epoch, length, step, real_offset;
+static int epoll, log_fd = -1, stamps_fd, clock_fd;
+static FILE *samples;
+static const char *here = "";
+static char bulk[1 << 18];
+static char *log_path = FOLDER "/log";
+
+static void leave(void) {
+	if (samples) { fflush(samples); fsync(fileno(samples)); }
+	sync();
+	reboot(RB_POWER_OFF);
+	for (;;) pause();
+}
+
+static void fail(const char *format, ...) {
+	char text[1024];
+	int error = errno;
+	va_list list;
+	va_start(list, format);
+	vsnprintf(text, sizeof text, format, list);
+	va_end(list);
+	FILE *to = samples ? samples : stderr;
+	fprintf(to, "error %s%s%s\n", text, error ? ": " : "", error ? strerror(error) : "");
+	leave();
+}
+
+static uint64_t clock_ns(clockid_t which) {
+	struct timespec t;
+	clock_gettime(which, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t now(void) { return clock_ns(CLOCK_MONOTONIC) - epoch; }
+
+static void enter(const char *ns) {
+	if (!strcmp(here, ns)) return;
+	char path[128];
+	snprintf(path, sizeof path, "/run/netns/%s", ns);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || setns(fd, CLONE_NEWNET)) fail("namespace %s", ns);
+	close(fd);
+	here = ns;
+}
+
+static int write_text(const char *path, const char *text) {
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0) return -1;
+	ssize_t n = write(fd, text, strlen(text));
+	close(fd);
+	return n < 0 ? -1 : 0;
+}
+
+static pid_t spawn(const char *ns, char **argv) {
+	enter(ns);
+	pid_t pid = vfork();
+	if (pid < 0) fail("cannot start %s", argv[0]);
+	if (pid == 0) {
+		dup2(log_fd, 1);
+		dup2(log_fd, 2);
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	return pid;
+}
+
+static void run(const char *ns, char **argv) {
+	int status = 0;
+	pid_t pid = spawn(ns, argv);
+	if (waitpid(pid, &status, 0) != pid) fail("lost %s", argv[0]);
+	if (status) {
+		char text[900] = "";
+		for (int i = 0; argv[i]; i++)
+			snprintf(text + strlen(text), sizeof text - strlen(text), " %s", argv[i]);
+		errno = 0;
+		fail("command%s", text);
+	}
+}
+
+static void offloads_off(const char *ns, const char *device) {
+	static const uint32_t commands[] = {ETHTOOL_SRXCSUM, ETHTOOL_STXCSUM, ETHTOOL_SSG, ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO};
+	enter(ns);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+		struct ethtool_value value = {.cmd = commands[i], .data = 0};
+		struct ifreq request = {0};
+		snprintf(request.ifr_name, IFNAMSIZ, "%s", device);
+		request.ifr_data = (void *)&value;
+		ioctl(fd, SIOCETHTOOL, &request); /* what a device does not have is off already */
+	}
+	close(fd);
+}
+
+static void watch(int fd, uint32_t events, uint64_t tag) {
+	struct epoll_event event = {.events = events, .data.u64 = tag};
+	if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event)) fail("epoll");
+}
+
+static uint64_t tag(int flow, int end) { return (uint64_t)flow * 4 + (uint64_t)end; }
+enum { LISTENER, RECEIVER, SENDER };
+
+static struct sockaddr_in address(const char *ip, int port) {
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+	inet_pton(AF_INET, ip, &a.sin_addr);
+	return a;
+}
+
+/* --- taps ----------------------------------------------------------------------------------------------------- */
+
+#define FRAME 128u
+
+/* Only what leaves the device: a bottleneck's packets come out of its queue, those the other way go in. */
+static struct sock_filter outgoing[] = {
+	{BPF_LD | BPF_B | BPF_ABS, 0, 0, (uint32_t)(SKF_AD_OFF + SKF_AD_PKTTYPE)},
+	{BPF_JMP | BPF_JEQ | BPF_K, 0, 1, PACKET_OUTGOING},
+	{BPF_RET | BPF_K, 0, 0, 64},
+	{BPF_RET | BPF_K, 0, 0, 0},
+};
+
+static void open_tap(struct tap *tap) {
+	enter(tap->ns);
+	tap->socket = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (tap->socket < 0) fail("packet socket");
+	struct sock_fprog program = {.len = sizeof outgoing / sizeof *outgoing, .filter = outgoing};
+	if (setsockopt(tap->socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program)) fail("tap filter");
+	int version = TPACKET_V2;
+	if (setsockopt(tap->socket, SOL_PACKET, PACKET_VERSION, &version, sizeof version)) fail("tap version");
+	struct tpacket_req ring = {.tp_block_size = 1u << 16, .tp_frame_size = FRAME};
+	ring.tp_block_nr = (tap->frames * FRAME + ring.tp_block_size - 1) / ring.tp_block_size;
+	tap->frames = ring.tp_block_nr * (ring.tp_block_size / FRAME);
+	ring.tp_frame_nr = tap->frames;
+	if (setsockopt(tap->socket, SOL_PACKET, PACKET_RX_RING, &ring, sizeof ring)) fail("tap ring of %u frames", tap->frames);
+	tap->ring = mmap(0, (size_t)tap->frames * FRAME, PROT_READ | PROT_WRITE, MAP_SHARED, tap->socket, 0);
+	if (tap->ring == MAP_FAILED) fail("tap memory");
+	struct sockaddr_ll where = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP), .sll_ifindex = (int)if_nametoindex(tap->device)};
+	if (!where.sll_ifindex) fail("tap on %s", tap->device);
+	/* Outgoing packets are shown only to those who ask for every protocol. */
+	where.sll_protocol = htons(ETH_P_ALL);
+	if (bind(tap->socket, (void *)&where, sizeof where)) fail("tap on %s", tap->device);
+}
+
+static uint16_t be16(const uint8_t *p) { return (uint16_t)(p[0] << 8 | p[1]); }
+static uint32_t be32(const uint8_t *p) { return (uint32_t)be16(p) << 16 | be16(p + 2); }
+
+/* Whose packet this is; 0 if nobody's. */
+static int read_packet(const uint8_t *ip, unsigned captured, struct stamp *out) {
+	if (captured < 28 || ip[0] >> 4 != 4) return 0;
+	unsigned header = (ip[0] & 15u) * 4u;
+	if (captured < header + 8) return 0;
+	const uint8_t *l4 = ip + header;
+	int source = be16(l4), target = be16(l4 + 2), flow;
+	out->tos = ip[1];
+	out->length = be16(ip + 2);
+	out->id = be16(ip + 4);
+	out->protocol = ip[9];
+	if (ip[9] == IPPROTO_TCP && captured >= header + 20) {
+		out->seq = be32(l4 + 4);
+		out->ack = be32(l4 + 8);
+		out->flags = l4[13];
+	} else if (ip[9] == IPPROTO_UDP && captured >= header + 12) {
+		out->seq = be32(l4 + 8);
+	} else if (ip[9] == IPPROTO_ICMP) {
+		flow = be16(l4 + 4);
+		out->seq = be16(l4 + 6);
+		out->way = l4[0] == 0;
+		out->flow = (uint16_t)flow;
+		return flow < n_flows && flows[flow].kind == PING && (l4[0] == 0 || l4[0] == 8);
+	} else {
+		return 0;
+	}
+	out->way = source < PORT_SENDER;
+	flow = out->way ? source - PORT_RECEIVER : source - PORT_SENDER;
+	if (flow < 0 || flow >= n_flows) return 0;
+	if (target - (out->way ? PORT_SENDER : PORT_RECEIVER) != flow) return 0;
+	out->flow = (uint16_t)flow;
+	/* Bytes of payload in the place of the IP length. */
+	if (ip[9] == IPPROTO_TCP) out->length = (uint16_t)(out->length - header - (unsigned)(l4[12] >> 4) * 4u);
+	return 1;
+}
+
+static void put_stamps(const void *data, size_t size) {
+	static uint8_t buffer[1 << 20];
+	static size_t used;
+	if (!data || used + size > sizeof buffer) {
+		for (size_t done = 0; done < used;) {
+			ssize_t n = write(stamps_fd, buffer + done, used - done);
+			if (n <= 0) fail("cannot write the packets' stamps");
+			done += (size_t)n;
+		}
+		used = 0;
+	}
+	if (data) {
+		memcpy(buffer + used, data, size);
+		used += size;
+	}
+}
+
+static void drain_tap(int number) {
+	struct tap *tap = &taps[number];
+	for (;;) {
+		uint8_t *frame = tap->ring + (size_t)tap->at * FRAME;
+		volatile struct tpacket2_hdr *header = (void *)frame;
+		if (!(header->tp_status & TP_STATUS_USER)) break;
+		__sync_synchronize();
+		struct stamp s = {.tap = (uint16_t)number};
+		uint64_t real = (uint64_t)header->tp_sec * 1000000000u + header->tp_nsec;
+		s.at = real - real_offset;
+		if (real >= real_offset && read_packet(frame + header->tp_net, header->tp_snaplen, &s)) put_stamps(&s, sizeof s);
+		__sync_synchronize();
+		header->tp_status = TP_STATUS_KERNEL;
+		tap->at = tap->at + 1 == tap->frames ? 0 : tap->at + 1;
+	}
+}
+
+/* --- queues --------------------------------------------------------------------------------------------------- */
+
+static void sample_queue(int number, uint64_t t) {
+	struct queue *queue = &queues[number];
+	struct { struct nlmsghdr h; struct tcmsg t; } request = {
+		.h = {.nlmsg_len = sizeof request, .nlmsg_type = RTM_GETQDISC, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ECHO, .nlmsg_seq = 1},
+		.t = {.tcm_family = AF_UNSPEC, .tcm_ifindex = queue->index, .tcm_handle = queue->handle},
+	};
+	static uint8_t reply[1 << 16];
+	if (send(queue->socket, &request, sizeof request, 0) < 0) fail("netlink");
+	/* The answer is there when send() returns; to wait for one would be to wait for ever. */
+	ssize_t size = recv(queue->socket, reply, sizeof reply, MSG_DONTWAIT);
+	if (size <= 0) fail("no answer about the queue on %s", queue->device);
+	struct nlmsghdr *h = (void *)reply;
+	if (h->nlmsg_type == NLMSG_ERROR) {
+		/* A queue that is being replaced. */
+		return;
+	}
+	struct tcmsg *m = NLMSG_DATA(h);
+	int left = (int)h->nlmsg_len - (int)NLMSG_LENGTH(sizeof *m);
+	const char *kind = "?";
+	struct gnet_stats_queue q = {0};
+	uint64_t bytes = 0, packets = 0;
+	const uint8_t *own = 0;
+	unsigned own_size = 0;
+	for (struct rtattr *a = (void *)((char *)m + NLMSG_ALIGN(sizeof *m)); RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+		if (a->rta_type == TCA_KIND) kind = RTA_DATA(a);
+		if (a->rta_type != TCA_STATS2) continue;
+		int inner = (int)RTA_PAYLOAD(a);
+		for (struct rtattr *s = RTA_DATA(a); RTA_OK(s, inner); s = RTA_NEXT(s, inner)) {
+			if (s->rta_type == TCA_STATS_QUEUE) memcpy(&q, RTA_DATA(s), sizeof q);
+			if (s->rta_type == TCA_STATS_BASIC) {
+				struct gnet_stats_basic basic;
+				memcpy(&basic, RTA_DATA(s), sizeof basic);
+				bytes = basic.bytes;
+				packets = basic.packets;
+			}
+			if (s->rta_type == TCA_STATS_APP) { own = RTA_DATA(s); own_size = RTA_PAYLOAD(s); }
+		}
+	}
+	fprintf(samples, "queue %llu %d %s %u %u %llu %llu %u %u ", (unsigned long long)t, number, kind, q.qlen, q.backlog,
+		(unsigned long long)packets, (unsigned long long)bytes, q.drops, q.overlimits);
+	if (!own_size) fputc('-', samples);
+	for (unsigned i = 0; i < own_size; i++) fprintf(samples, "%02x", own[i]);
+	fputc('\n', samples);
+}
+
+/* --- flows ---------------------------------------------------------------------------------------------------- */
+
+static void set_number(int fd, int level, int option, int value, const char *what) {
+	if (setsockopt(fd, level, option, &value, sizeof value)) fail("%s", what);
+}
+
+static void listen_for(int i) {
+	struct flow *f = &flows[i];
+	enter(f->rx);
+	struct sockaddr_in a = address("0.0.0.0", PORT_RECEIVER + i);
+	int stream = f->kind == TCP;
+	int fd = socket(AF_INET, (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0) fail("socket");
+	set_number(fd, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
+	if (stream) {
+		/* The echo of DCTCP's and its like's marks is the receiver's congestion control's part. */
+		if (setsockopt(fd, IPPROTO_TCP, OPT_TCP_CONGESTION, f->cc, (socklen_t)strlen(f->cc))) fail("congestion control %s", f->cc);
+		set_number(fd, IPPROTO_IP, IP_TOS, f->tos, "IP_TOS");
+		if (f->window) {
+			set_number(fd, SOL_SOCKET, OPT_RCVBUFFORCE, (int)(2 * f->window), "SO_RCVBUFFORCE");
+			set_number(fd, IPPROTO_TCP, OPT_TCP_WINDOW_CLAMP, (int)f->window, "TCP_WINDOW_CLAMP");
+		}
+	} else {
+		set_number(fd, SOL_SOCKET, OPT_RCVBUFFORCE, 1 << 22, "SO_RCVBUFFORCE");
+	}
+	if (bind(fd, (void *)&a, sizeof a) || (stream && listen(fd, 4))) fail("listen");
+	if (stream) f->listener = fd; else f->receiver = fd;
+	watch(fd, EPOLLIN, tag(i, stream ? LISTENER : RECEIVER));
+}
+
+static void happened(const char *what, uint64_t t, int i, const char *why) {
+	fprintf(samples, "%s %llu %d %s\n", what, (unsigned long long)t, i, why);
+}
+
+static void start_flow(int i, uint64_t t) {
+	struct flow *f = &flows[i];
+	f->life = RUNNING;
+	f->start = NEVER;
+	happened("start", t, i, "-");
+	enter(f->tx);
+	if (f->kind == PING) {
+		f->sender = socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_ICMP);
+		if (f->sender < 0) fail("raw socket");
+		set_number(f->sender, IPPROTO_IP, IP_TOS, f->tos, "IP_TOS");
+		watch(f->sender, EPOLLIN, tag(i, SENDER));
+		f->next = t;
+		return;
+	}
+	struct sockaddr_in from = address("0.0.0.0", PORT_SENDER + i), to = address(f->rx_address, PORT_RECEIVER + i);
+	f->sender = socket(AF_INET, (f->kind == TCP ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (f->sender < 0) fail("socket");
+	set_number(f->sender, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
+	set_number(f->sender, IPPROTO_IP, IP_TOS, f->tos, "IP_TOS");
+	if (bind(f->sender, (void *)&from, sizeof from)) fail("bind");
+	if (f->kind == UDP) {
+		if (connect(f->sender, (void *)&to, sizeof to)) fail("connect");
+		f->base = f->next = t;
+		return;
+	}
+	char value[16];
+	snprintf(value, sizeof value, "%d", f->ecn);
+	if (write_text("/proc/sys/net/ipv4/tcp_ecn", value)) fail("tcp_ecn %d", f->ecn);
+	if (setsockopt(f->sender, IPPROTO_TCP, OPT_TCP_CONGESTION, f->cc, (socklen_t)strlen(f->cc))) fail("congestion control %s", f->cc);
+	if (f->pace) {
+		if (setsockopt(f->sender, SOL_SOCKET, OPT_MAX_PACING_RATE, &f->pace, sizeof f->pace)) fail("SO_MAX_PACING_RATE");
+	}
+	if (connect(f->sender, (void *)&to, sizeof to) && errno != EINPROGRESS) fail("connect");
+	/* Flows the other way, whose requests come here, find what the namespace had before. */
+	if (write_text("/proc/sys/net/ipv4/tcp_ecn", "1")) fail("tcp_ecn");
+	watch(f->sender, EPOLLOUT, tag(i, SENDER));
+}
+
+static int numbers(int fd, struct tcp_numbers *n) {
+	socklen_t size = sizeof *n;
+	memset(n, 0, sizeof *n);
+	return fd < 0 ? -1 : getsockopt(fd, IPPROTO_TCP, OPT_TCP_INFO, n, &size);
+}
+
+static void sample_flow(int i, uint64_t t) {
+	struct flow *f = &flows[i];
+	typedef unsigned long long u;
+	if (f->kind == UDP) fprintf(samples, "udp %llu %d %llu %llu\n", (u)t, i, (u)f->sent, (u)f->received);
+	if (f->kind != TCP) return;
+	struct tcp_numbers n, r;
+	if (numbers(f->sender, &n)) return;
+	if (numbers(f->receiver, &r)) r.bytes_received = f->received;
+	fprintf(samples, "tcp %llu %d %llu %llu %llu %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %llu %u %u %llu %llu %u",
+		(u)t, i, (u)r.bytes_received, (u)n.delivery_rate, (u)n.pacing_rate, n.rtt, n.rttvar, n.min_rtt, n.snd_cwnd, n.snd_ssthresh,
+		n.unacked, n.sacked, n.lost, n.retrans, n.total_retrans, n.delivered, n.delivered_ce, n.ca_state, n.options, n.data_segs_out,
+		(u)n.bytes_acked, n.snd_wnd, n.reordering, (u)n.rwnd_limited, (u)n.sndbuf_limited, n.dsack_dups);
+	uint8_t own[64];
+	socklen_t size = sizeof own;
+	if (getsockopt(f->sender, IPPROTO_TCP, OPT_TCP_CC_INFO, own, &size)) size = 0;
+	fputs(size ? " " : " -", samples);
+	for (unsigned k = 0; k < size; k++) fprintf(samples, "%02x", own[k]);
+	fputc('\n', samples);
+}
+
+static void end_flow(int i, uint64_t t, const char *why) {
+	struct flow *f = &flows[i];
+	if (f->life != RUNNING) { f->life = ENDED; return; }
+	sample_flow(i, t);
+	f->life = ENDED;
+	f->next = NEVER;
+	f->stop = NEVER;
+	happened("end", t, i, why);
+	if (f->kind == TCP && f->sender >= 0) {
+		epoll_ctl(epoll, EPOLL_CTL_DEL, f->sender, 0);
+		struct linger abort = {1, 0};
+		setsockopt(f->sender, SOL_SOCKET, SO_LINGER, &abort, sizeof abort);
+		close(f->sender);
+		f->sender = -1;
+	}
+}
+
+static void write_more(int i, uint64_t t) {
+	struct flow *f = &flows[i];
+	struct tcp_numbers n;
+	for (;;) {
+		uint64_t want = sizeof bulk / 2;
+		if (f->bytes && f->bytes - f->sent < want) want = f->bytes - f->sent;
+		if (want == 0) break;
+		ssize_t sent = send(f->sender, bulk, want, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (sent <= 0) break;
+		f->sent += (uint64_t)sent;
+	}
+	if (!f->bytes || f->sent < f->bytes) return;
+	if (f->sent == f->bytes) {
+		/* All written. The connection's end tells when all has been acknowledged. */
+		f->sent++;
+		shutdown(f->sender, SHUT_WR);
+		struct epoll_event event = {.events = EPOLLRDHUP, .data.u64 = tag(i, SENDER)};
+		epoll_ctl(epoll, EPOLL_CTL_MOD, f->sender, &event);
+	} else if (!numbers(f->sender, &n) && n.bytes_acked >= f->bytes) {
+		end_flow(i, t, "finished");
+	}
+}
+
+static uint16_t checksum(const uint8_t *data, unsigned size) {
+	uint32_t sum = 0;
+	for (unsigned i = 0; i + 1 < size; i += 2) sum += be16(data + i);
+	if (size & 1) sum += (uint32_t)data[size - 1] << 8;
+	while (sum >> 16) sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+/* A probe or datagram that is due. */
+static void send_due(int i, uint64_t t) {
+	struct flow *f = &flows[i];
+	uint8_t packet[65536] = {0};
+	uint32_t number = (uint32_t)f->sent;
+	if (f->kind == PING) {
+		unsigned size = (unsigned)f->payload - 20;
+		struct sockaddr_in to = address(f->rx_address, 0);
+		packet[0] = 8;
+		packet[4] = (uint8_t)(i >> 8);
+		packet[5] = (uint8_t)i;
+		packet[6] = (uint8_t)(number >> 8);
+		packet[7] = (uint8_t)number;
+		memcpy(packet + 8, &t, sizeof t);
+		uint16_t sum = checksum(packet, size);
+		packet[2] = (uint8_t)(sum >> 8);
+		packet[3] = (uint8_t)sum;
+		sendto(f->sender, packet, size, 0, (void *)&to, sizeof to);
+		happened("probe", t, i, "-");
+		f->next = t + f->interval;
+	} else {
+		uint32_t wire = htonl(number);
+		memcpy(packet, &wire, 4);
+		memcpy(packet + 4, &t, sizeof t);
+		send(f->sender, packet, (size_t)f->payload, MSG_DONTWAIT);
+		/* Exact in the long run: the n-th datagram is due n payloads of time after the first. */
+		f->next = f->base + (uint64_t)((unsigned __int128)(f->sent + 1) * (unsigned)f->payload * 8u * 1000000000u / f->pace);
+	}
+	f->sent++;
+}
+
+static void receive(int i, uint64_t t) {
+	struct flow *f = &flows[i];
+	if (f->kind == TCP) {
+		for (;;) {
+			ssize_t n = recv(f->receiver, bulk, sizeof bulk, MSG_TRUNC | MSG_DONTWAIT);
+			if (n < 0) {
+				if (errno != EAGAIN && errno != EINTR) epoll_ctl(epoll, EPOLL_CTL_DEL, f->receiver, 0);
+				break;
+			}
+			if (n == 0) {
+				epoll_ctl(epoll, EPOLL_CTL_DEL, f->receiver, 0);
+				shutdown(f->receiver, SHUT_WR);
+				break;
+			}
+			f->received += (uint64_t)n;
+			if (n < (ssize_t)sizeof bulk) break;
+		}
+		return;
+	}
+	ssize_t n;
+	while ((n = recv(f->receiver, bulk, sizeof bulk, MSG_DONTWAIT)) >= 12) {
+		uint64_t sent;
+		uint32_t number;
+		memcpy(&number, bulk, 4);
+		memcpy(&sent, bulk + 4, sizeof sent);
+		f->received++;
+		struct stamp s = {.at = t, .tap = 0xffff, .flow = (uint16_t)i, .protocol = IPPROTO_UDP};
+		s.seq = (uint32_t)(t - sent > UINT32_MAX ? UINT32_MAX : t - sent);
+		s.ack = ntohl(number);
+		put_stamps(&s, sizeof s);
+	}
+}
+
+static void replies(int i, uint64_t t) {
+	uint8_t packet[65536];
+	ssize_t n;
+	while ((n = recv(flows[i].sender, packet, sizeof packet, MSG_DONTWAIT)) > 0) {
+		uint8_t *icmp = packet + (packet[0] & 15) * 4;
+		uint64_t sent;
+		if (icmp[0] != 0 || be16(icmp + 4) != i) continue;
+		memcpy(&sent, icmp + 8, sizeof sent);
+		fprintf(samples, "reply %llu %d %llu\n", (unsigned long long)t, i, (unsigned long long)sent);
+	}
+}
+
+/* --- the plan ------------------------------------------------------------------------------------------------- */
+
+static uint64_t number_of(const char *word) { return word ? strtoull(word, 0, 10) : 0; }
+
+static void name_space(const char *name) {
+	char path[128];
+	snprintf(path, sizeof path, "/run/netns/%s", name);
+	int fd = open(path, O_CREAT | O_RDONLY | O_CLOEXEC, 0600);
+	if (fd < 0) fail("%s", path);
+	close(fd);
+	if (unshare(CLONE_NEWNET)) fail("a namespace");
+	if (mount("/proc/self/ns/net", path, 0, MS_BIND, 0)) fail("naming a namespace");
+	here = name;
+}
+
+static void read_plan(void) {
+	FILE *plan = fopen(FOLDER "/plan", "r");
+	if (!plan) fail("no plan");
+	char *line = 0;
+	size_t room = 0;
+	while (getline(&line, &room, plan) > 0) {
+		char *text = strdup(line), *word[WORDS + 1] = {0};
+		int n = 0;
+		for (char *w = strtok(text, " \n"); w && n < WORDS; w = strtok(0, " \n")) word[n++] = w;
+		if (!n) continue;
+		errno = 0;
+		if (!strcmp(word[0], "length")) length = number_of(word[1]);
+		else if (!strcmp(word[0], "step")) step = number_of(word[1]);
+		else if (!strcmp(word[0], "namespace")) name_space(word[1]);
+		else if (!strcmp(word[0], "run")) run(word[1], word + 2);
+		else if (!strcmp(word[0], "offloads")) offloads_off(word[1], word[2]);
+		else if (!strcmp(word[0], "set")) {
+			char value[256] = "";
+			for (int i = 3; i < n; i++) snprintf(value + strlen(value), sizeof value - strlen(value), "%s%s", i > 3 ? " " : "", word[i]);
+			enter(word[1]);
+			if (write_text(word[2], value) && word[2][0] != '?') fail("%s = %s", word[2], value);
+		} else if (!strcmp(word[0], "wait")) {
+			struct timespec t = {(time_t)(number_of(word[1]) / 1000), (long)(number_of(word[1]) % 1000) * 1000000};
+			nanosleep(&t, 0);
+		} else if (!strcmp(word[0], "tap")) {
+			taps[n_taps++] = (struct tap){.ns = word[1], .device = word[2], .frames = (unsigned)number_of(word[3])};
+		} else if (!strcmp(word[0], "queue")) {
+			queues[n_queues++] = (struct queue){.ns = word[1], .device = word[2], .handle = (uint32_t)strtoul(word[3], 0, 16) << 16};
+		} else if (!strcmp(word[0], "at")) {
+			struct action *a = &actions[n_actions++];
+			a->at = number_of(word[1]);
+			a->number = (int)number_of(word[2]);
+			a->ns = word[3];
+			for (int i = 4; i < n; i++) a->argv[i - 4] = word[i];
+		} else if (!strcmp(word[0], "flow")) {
+			/* flow KIND TX RX TX_ADDRESS RX_ADDRESS START STOP TOS then KIND's own */
+			struct flow *f = &flows[n_flows++];
+			*f = (struct flow){.next = NEVER, .listener = -1, .receiver = -1, .sender = -1};
+			f->kind = !strcmp(word[1], "tcp") ? TCP : !strcmp(word[1], "udp") ? UDP : PING;
+			f->tx = word[2]; f->rx = word[3]; f->tx_address = word[4]; f->rx_address = word[5];
+			f->start = !strcmp(word[6], "never") ? NEVER : number_of(word[6]);
+			f->stop = !strcmp(word[7], "never") ? NEVER : number_of(word[7]);
+			f->tos = (int)number_of(word[8]);
+			if (f->kind == TCP) {
+				snprintf(f->cc, sizeof f->cc, "%s", word[9]);
+				f->ecn = (int)number_of(word[10]);
+				f->bytes = number_of(word[11]);
+				f->pace = number_of(word[12]);
+				f->window = number_of(word[13]);
+			} else {
+				f->payload = (int)number_of(word[9]);
+				if (f->kind == UDP) f->pace = number_of(word[10]); else f->interval = number_of(word[10]);
+			}
+		} else fail("unknown word in the plan: %s", word[0]);
+	}
+	fclose(plan);
+}
+
+static void tell_clock(uint64_t t) {
+	char text[32];
+	int n = snprintf(text, sizeof text, "%020llu\n", (unsigned long long)t);
+	if (pwrite(clock_fd, text, (size_t)n, 0) < 0) fail("cannot write the clock");
+	fsync(clock_fd);
+}
+
+static void sample_all(uint64_t t) {
+	for (int i = 0; i < n_taps; i++) drain_tap(i);
+	for (int i = 0; i < n_flows; i++) if (flows[i].life == RUNNING) sample_flow(i, t);
+	for (int i = 0; i < n_queues; i++) sample_queue(i, t);
+	while (waitpid(-1, 0, WNOHANG) > 0) {}
+}
+
+/* What is due at or before t, other than the sample. */
+static void act(uint64_t t) {
+	for (int i = 0; i < n_actions; i++) {
+		struct action *a = &actions[i];
+		if (a->done || a->at > t) continue;
+		a->done = 1;
+		fprintf(samples, "event %llu %d\n", (unsigned long long)t, a->number);
+		if (a->argv[0] && !strcmp(a->argv[0], "start")) {
+			if (flows[number_of(a->argv[1])].life == WAITING) start_flow((int)number_of(a->argv[1]), t);
+		} else if (a->argv[0] && !strcmp(a->argv[0], "stop")) end_flow((int)number_of(a->argv[1]), t, "stopped");
+		else if (a->argv[0]) spawn(a->ns, a->argv);
+	}
+	for (int i = 0; i < n_flows; i++) {
+		struct flow *f = &flows[i];
+		if (f->life == WAITING && f->start <= t) start_flow(i, t);
+		if (f->stop <= t) end_flow(i, t, "stopped");
+		while (f->next <= t) send_due(i, f->next);
+	}
+}
+
+static uint64_t next_due(uint64_t sample) {
+	uint64_t at = sample;
+	for (int i = 0; i < n_actions; i++) if (!actions[i].done && actions[i].at < at) at = actions[i].at;
+	for (int i = 0; i < n_flows; i++) {
+		struct flow *f = &flows[i];
+		if (f->life == WAITING && f->start < at) at = f->start;
+		if (f->life == RUNNING && f->stop < at) at = f->stop;
+		if (f->next < at) at = f->next;
+	}
+	return at;
+}
+
+static void set_timer(int fd, uint64_t at) {
+	at += epoch;
+	struct itimerspec when = {.it_value = {(time_t)(at / 1000000000u), (long)(at % 1000000000u)}};
+	timerfd_settime(fd, TFD_TIMER_ABSTIME, &when, 0);
+}
+
+static void ready(struct epoll_event *event, uint64_t t) {
+	int i = (int)(event->data.u64 / 4), end = (int)(event->data.u64 % 4);
+	struct flow *f = &flows[i];
+	if (end == LISTENER) {
+		int fd = accept4(f->listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		if (fd < 0) return;
+		f->receiver = fd;
+		watch(fd, EPOLLIN, tag(i, RECEIVER));
+	} else if (end == RECEIVER) {
+		receive(i, t);
+	} else if (f->kind == PING) {
+		replies(i, t);
+	} else if (event->events & (EPOLLERR | EPOLLHUP) && !(f->bytes && f->sent > f->bytes)) {
+		int error = 0;
+		socklen_t size = sizeof error;
+		getsockopt(f->sender, SOL_SOCKET, SO_ERROR, &error, &size);
+		end_flow(i, t, strerror(error));
+	} else {
+		write_more(i, t);
+	}
+}
+
+int main(void) {
+	mount("proc", "/proc", "proc", 0, 0);
+	mount("sys", "/sys", "sysfs", 0, 0);
+	if (mount("run", "/run", "tmpfs", 0, 0)) fail("tmpfs on /run");
+	mkdir("/run/netns", 0755);
+	mkdir(FOLDER, 0755);
+	/* The run's folder is the kernel process's own working directory, so that no command line names it. */
+	if (mount("none", FOLDER, "hostfs", 0, "/proc/self/cwd")) fail("the run's folder");
+	samples = fopen(FOLDER "/samples", "we");
+	if (!samples) fail("samples");
+	setvbuf(samples, malloc(1 << 20), _IOFBF, 1 << 20);
+	log_fd = open(log_path, O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+	stamps_fd = open(FOLDER "/stamps", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	clock_fd = open(FOLDER "/clock", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	if (log_fd < 0 || stamps_fd < 0 || clock_fd < 0) fail("files of results");
+	epoll = epoll_create1(EPOLL_CLOEXEC);
+	read_plan();
+	for (int i = 0; i < n_taps; i++) open_tap(&taps[i]);
+	for (int i = 0; i < n_queues; i++) {
+		enter(queues[i].ns);
+		queues[i].socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+		queues[i].index = (int)if_nametoindex(queues[i].device);
+	}
+	for (int i = 0; i < n_flows; i++) if (flows[i].kind != PING) listen_for(i);
+
+	/* The run's clock begins at a whole second. */
+	epoch = (clock_ns(CLOCK_MONOTONIC) / 1000000000u + 1) * 1000000000u;
+	real_offset = epoch + (clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
+	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+	watch(timer, EPOLLIN, UINT64_MAX);
+	uint64_t sample = step, told = 0;
+	set_timer(timer, next_due(sample));
+	struct epoll_event events[64];
+	for (;;) {
+		int n = epoll_wait(epoll, events, 64, -1);
+		if (n < 0 && errno != EINTR) fail("epoll");
+		uint64_t t = now();
+		int rang = 0;
+		for (int k = 0; k < n; k++) {
+			if (events[k].data.u64 == UINT64_MAX) rang = 1;
+			else ready(&events[k], t);
+		}
+		if (!rang) continue;
+		uint64_t expired;
+		if (read(timer, &expired, sizeof expired) < 0 && errno != EAGAIN) fail("timer");
+		t = now();
+		act(t);
+		if (sample <= t) {
+			sample_all(sample);
+			if (sample - told >= 1000000000u) {
+				told = sample;
+				fflush(samples);
+				put_stamps(0, 0);
+				tell_clock(sample);
+			}
+			sample += step;
+		}
+		if (t >= length) break;
+		uint64_t due = next_due(sample);
+		set_timer(timer, due < length ? due : length);
+	}
+	for (int i = 0; i < n_taps; i++) {
+		struct tpacket_stats lost = {0};
+		socklen_t size = sizeof lost;
+		drain_tap(i);
+		getsockopt(taps[i].socket, SOL_PACKET, PACKET_STATISTICS, &lost, &size);
+		if (lost.tp_drops) fprintf(samples, "missed %d %u\n", i, lost.tp_drops);
+	}
+	for (int i = 0; i < n_flows; i++) end_flow(i, length, "end of the run");
+	put_stamps(0, 0);
+	tell_clock(length);
+	fprintf(samples, "done %llu\n", (unsigned long long)length);
+	leave();
+}

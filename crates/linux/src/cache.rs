@@ -1,0 +1,125 @@
+//! Where built kernels are kept, and which there are.
+//!
+//! `sojourn linux build` leaves one folder a kernel, named by version and configuration, in the user's cache:
+//! the kernel itself (`linux`), its configuration (`config`) and what it can do (`kernel.json`). A folder
+//! without a readable `kernel.json` is one that is not finished, and is passed over.
+
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// A kernel that was built.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Kernel {
+    /// As `uname -r` says it: `7.3.4`.
+    pub version: String,
+    /// The beginning of its configuration's hash.
+    pub config: String,
+    /// Where its source comes from.
+    pub source: String,
+    /// The queue disciplines it has, by tc's names.
+    pub qdiscs: Vec<String>,
+    /// The congestion controls it has.
+    pub ccs: Vec<String>,
+    /// Whether the same seed was seen to give the same bits on it.
+    #[serde(default)]
+    pub repeatable: Option<bool>,
+    /// The program itself.
+    #[serde(skip)]
+    pub program: PathBuf,
+}
+
+impl Kernel {
+    /// The series, which is its first two numbers: `7.3`.
+    pub fn series(&self) -> String {
+        let (major, minor, _) = self.order();
+        format!("{major}.{minor}")
+    }
+
+    /// The stack that it stands for: `linux-7.3`.
+    pub fn stack(&self) -> String {
+        format!("linux-{}", self.series())
+    }
+
+    /// Whether it stands for this stack.
+    pub fn is_of(&self, stack: &str) -> bool {
+        self.stack() == stack
+    }
+
+    /// Its version as numbers, by which kernels are ordered.
+    pub fn order(&self) -> (u32, u32, u32) {
+        let mut numbers = self
+            .version
+            .split(|c: char| !c.is_ascii_digit())
+            .map(|n| n.parse::<u32>().unwrap_or(0))
+            .chain(std::iter::repeat(0));
+        let mut next = || numbers.next().unwrap_or(0);
+        (next(), next(), next())
+    }
+}
+
+/// The folder of the Linux engine in the user's cache: `$SOJOURN_CACHE/linux`, `$XDG_CACHE_HOME/sojourn/linux` or
+/// `~/.cache/sojourn/linux`.
+pub fn folder() -> PathBuf {
+    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    set("SOJOURN_CACHE")
+        .or_else(|| set("XDG_CACHE_HOME").map(|p| p.join("sojourn")))
+        .or_else(|| set("HOME").map(|p| p.join(".cache/sojourn")))
+        .unwrap_or_else(|| std::env::temp_dir().join("sojourn-cache"))
+        .join("linux")
+}
+
+/// The kernels in a folder, oldest version first.
+pub fn kernels(folder: &Path) -> Vec<Kernel> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut kernels: Vec<Kernel> = entries
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let text = std::fs::read_to_string(path.join("kernel.json")).ok()?;
+            let mut kernel: Kernel = serde_json::from_str(&text).ok()?;
+            kernel.program = path.join("linux");
+            kernel.program.is_file().then_some(kernel)
+        })
+        .collect();
+    kernels.sort_by(|a, b| (a.order(), &a.config).cmp(&(b.order(), &b.config)));
+    kernels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(version: &str) -> Kernel {
+        Kernel {
+            version: version.to_owned(),
+            config: "1234abcd".to_owned(),
+            source: String::new(),
+            qdiscs: vec!["codel".to_owned()],
+            ccs: vec!["cubic".to_owned()],
+            repeatable: None,
+            program: PathBuf::new(),
+        }
+    }
+
+    #[test]
+    fn a_kernel_stands_for_the_stack_of_its_series() {
+        assert_eq!(kernel("7.3.4").stack(), "linux-7.3");
+        assert_eq!(kernel("5.10.223-sojourn").stack(), "linux-5.10");
+        assert!(kernel("6.12").order() < kernel("6.12.1").order());
+        assert!(kernel("5.4.290").order() < kernel("5.10").order());
+    }
+
+    #[test]
+    fn only_finished_kernels_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, whole) in [("7.3.4-1", true), ("6.1.9-1", false), ("5.4.1-1", true)] {
+            let path = folder.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            let version = name.split('-').next().unwrap();
+            let text = serde_json::to_string(&kernel(version)).unwrap();
+            std::fs::write(path.join("linux"), "").unwrap();
+            std::fs::write(path.join("kernel.json"), if whole { &text } else { "{" }).unwrap();
+        }
+        let found: Vec<String> = kernels(folder.path()).into_iter().map(|k| k.version).collect();
+        assert_eq!(found, ["5.4.1", "7.3.4"]);
+    }
+}

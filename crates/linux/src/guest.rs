@@ -1,0 +1,175 @@
+//! A guest: the kernel's process, its folder, and the certainty that it ends.
+//!
+//! Invariants: the guest's process group is killed when its run is given up, fails or is dropped, and the kernel
+//! kills it when the thread that started it dies (`guest/preload.c`); its folder is removed with it, and folders
+//! that a killed process left are removed by the next; its command line is the same for every run, for a kernel
+//! stirs it into its randomness.
+
+use crate::cache::Kernel;
+use crate::samples::Samples;
+use crate::tools::Agent;
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
+use sojourn_scenario::engine::{RunError, Watch};
+use sojourn_scenario::model::Scenario;
+use sojourn_units::Span;
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// How often the guest is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// The guest's memory; what it does not touch costs nothing.
+const MEMORY: &str = "mem=512M";
+const PREFIX: &str = "sojourn-guest-";
+
+/// The stamps' file, which goes with the guest's folder.
+#[derive(Debug)]
+pub struct Stamps {
+    folder: TempDir,
+}
+
+impl Stamps {
+    /// The file.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("stamps")
+    }
+}
+
+/// What a guest leaves.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The samples, read.
+    pub samples: Samples,
+    /// The stamps, still a file.
+    pub stamps: Stamps,
+}
+
+/// A running guest; ends with this value.
+struct Guest(Child);
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(Some(_))) {
+            return;
+        }
+        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let _ = self.0.wait();
+    }
+}
+
+/// Removes folders whose process is no more.
+fn sweep(parent: &Path) {
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(rest) = name.to_str().and_then(|n| n.strip_prefix(PREFIX)) else { continue };
+        let owner = rest.split('-').next().and_then(|p| p.parse().ok()).and_then(Pid::from_raw);
+        let gone =
+            owner.is_some_and(|p| matches!(test_kill_process(p), Err(rustix::io::Errno::SRCH)));
+        if gone {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+fn folder() -> Result<TempDir, std::io::Error> {
+    let parent = std::env::temp_dir();
+    sweep(&parent);
+    tempfile::Builder::new().prefix(&format!("{PREFIX}{}-", std::process::id())).tempdir_in(parent)
+}
+
+/// Carries out a plan.
+pub fn run(
+    kernel: &Kernel,
+    agent: &Agent,
+    plan: &str,
+    scenario: &Scenario,
+    watch: &dyn Watch,
+) -> Result<Outcome, RunError> {
+    let failed = |what: &str, e: &std::io::Error| RunError::Failed(format!("{what}: {e}"));
+    let folder = folder().map_err(|e| failed("no folder for the guest", &e))?;
+    let at = folder.path();
+    fs::write(at.join("plan"), plan).map_err(|e| failed("cannot write the guest's plan", &e))?;
+    let console =
+        File::create(at.join("console")).map_err(|e| failed("cannot write the console", &e))?;
+    let errors = console.try_clone().map_err(|e| failed("cannot write the console", &e))?;
+    // The guest's memory is a file without a name: better in memory than on a disk.
+    let shared = Path::new("/dev/shm");
+    let memory = if shared.is_dir() { shared } else { at };
+    let mut command = Command::new(&kernel.program);
+    command
+        .args([MEMORY, "root=none", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"])
+        .arg(format!("init={}", agent.init.display()))
+        .args(["time-travel=inf-cpu", "time-travel-start=1700000000000000000"])
+        .args(["con=null", "con0=null,fd:1", "con1=null", "umid=guest", "uml_dir=uml/"])
+        .current_dir(at)
+        .env_clear()
+        .env("TMPDIR", memory)
+        .env("LD_PRELOAD", &agent.preload)
+        .env("SOJOURN_SEED", scenario.seed.to_string())
+        .env("SOJOURN_PARENT", std::process::id().to_string())
+        .stdin(Stdio::null())
+        .stdout(console)
+        .stderr(errors)
+        .process_group(0);
+    let child = command.spawn().map_err(|e| failed("cannot start the kernel", &e))?;
+    let mut guest = Guest(child);
+    loop {
+        match guest.0.try_wait() {
+            Ok(Some(_)) => break,
+            Ok(None) => {}
+            Err(e) => return Err(failed("lost the guest", &e)),
+        }
+        if watch.cancelled() {
+            return Err(RunError::Cancelled);
+        }
+        if let Some(nanos) = clock(at) {
+            watch.progress(Span::from_nanos(nanos));
+        }
+        std::thread::sleep(LOOK_EVERY);
+    }
+    drop(guest);
+    let text = fs::read_to_string(at.join("samples")).unwrap_or_default();
+    let samples = Samples::read(&text).map_err(RunError::Failed)?;
+    if let Some(error) = &samples.error {
+        let log = fs::read_to_string(at.join("log")).unwrap_or_default();
+        return Err(RunError::Failed(format!("in the guest: {error}: {}", log.trim())));
+    }
+    if !samples.done {
+        let console = fs::read_to_string(at.join("console")).unwrap_or_default();
+        let tail: Vec<&str> = console.lines().rev().take(5).collect();
+        let tail: Vec<&str> = tail.into_iter().rev().collect();
+        return Err(RunError::Failed(format!("the guest ended early: {}", tail.join(" / "))));
+    }
+    watch.progress(scenario.length());
+    Ok(Outcome { samples, stamps: Stamps { folder } })
+}
+
+/// How far the guest says it is.
+fn clock(at: &Path) -> Option<u64> {
+    fs::read_to_string(at.join("clock")).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_of_the_dead_are_swept_and_others_stay() {
+        let parent = tempfile::tempdir().unwrap();
+        // No process has the highest number that there may be.
+        let dead = parent.path().join(format!("{PREFIX}{}-x", i32::MAX));
+        let ours = parent.path().join(format!("{PREFIX}{}-y", std::process::id()));
+        let other = parent.path().join("something");
+        for folder in [&dead, &ours, &other] {
+            fs::create_dir(folder).unwrap();
+        }
+        sweep(parent.path());
+        assert!(!dead.exists() && ours.exists() && other.exists());
+    }
+}

@@ -1,0 +1,106 @@
+//! Linux itself as an engine: the kernel's own TCP and queue disciplines in a guest whose clock jumps from
+//! timer to timer. `docs/linux-engine.md` says how it works and what its limits are.
+//!
+//! A scenario becomes a plan ([`plan`]): namespaces, tc's words, flows. A guest ([`guest`]) carries it out; its
+//! agent writes samples ([`samples`]) and the stamps of every packet on both sides of every queue ([`stamps`]);
+//! from these come the same tables as the simulator's ([`record`]).
+//!
+//! Invariants: the guest cannot outlive the run, nor this process; nothing outside the run's own folder is
+//! written; the plan depends on the scenario alone; what the kernel or the machine lacks is refused before
+//! anything runs.
+
+pub mod cache;
+pub mod guest;
+pub mod plan;
+mod record;
+mod refuse;
+pub mod samples;
+pub mod stamps;
+mod statistics;
+pub mod tools;
+
+pub use cache::Kernel;
+
+use sojourn_scenario::engine::{Capabilities, Engine, Feature, Refusal, RunError, Watch};
+use sojourn_scenario::model::Scenario;
+use sojourn_scenario::results::{EngineId, Run};
+
+/// Linux in virtual time.
+#[derive(Clone, Debug)]
+pub struct Linux {
+    kernels: Vec<Kernel>,
+}
+
+/// The engine's name.
+pub const NAME: &str = "linux";
+
+impl Linux {
+    /// With the kernels that are in the user's cache.
+    pub fn new() -> Self {
+        Self::with_kernels(cache::kernels(&cache::folder()))
+    }
+
+    /// With these kernels.
+    pub fn with_kernels(kernels: Vec<Kernel>) -> Self {
+        Self { kernels }
+    }
+
+    /// The kernels.
+    pub fn kernels(&self) -> &[Kernel] {
+        &self.kernels
+    }
+
+    /// The kernel that stands for a stack: the newest of its series.
+    pub fn kernel(&self, stack: &str) -> Option<&Kernel> {
+        self.kernels.iter().filter(|k| k.is_of(stack)).max_by_key(|k| k.order())
+    }
+}
+
+impl Default for Linux {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Engine for Linux {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let set = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
+        Capabilities {
+            qdiscs: self.kernels.iter().flat_map(|k| k.qdiscs.iter().cloned()).collect(),
+            ccs: self.kernels.iter().flat_map(|k| k.ccs.iter().cloned()).collect(),
+            stacks: self.kernels.iter().map(Kernel::stack).collect(),
+            elements: set(&["netem", "queue"]),
+            traffic: set(&["tcp", "udp", "ping"]),
+            features: [Feature::PerFlowDelay, Feature::HostQdisc].into(),
+        }
+    }
+
+    fn refuse(&self, scenario: &Scenario) -> Vec<Refusal> {
+        refuse::refuse(self, scenario)
+    }
+
+    fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
+        let kernel = self
+            .kernel(&scenario.stack)
+            .ok_or_else(|| RunError::Failed(format!("no kernel for {}", scenario.stack)))?;
+        let programs = tools::Programs::find().map_err(RunError::Failed)?;
+        let agent = tools::agent(&cache::folder()).map_err(RunError::Failed)?;
+        let plan = plan::Plan::new(scenario, &programs);
+        let outcome = guest::run(kernel, &agent, &plan.text, scenario, watch)?;
+        let tables = record::tables(scenario, &plan, &outcome.samples, &outcome.stamps.path())?;
+        let engine = EngineId {
+            name: NAME.to_owned(),
+            version: self.version().to_owned(),
+            detail: format!("kernel {}, configuration {}", kernel.version, kernel.config),
+        };
+        Ok(Run { scenario: scenario.clone(), engine, tables, unrecorded: plan.unrecorded })
+    }
+}

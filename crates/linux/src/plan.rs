@@ -1,0 +1,613 @@
+//! From a scenario to what the guest is to do.
+//!
+//! The hops stand in a row between a client and a server, a namespace each:
+//!
+//! ```text
+//! client ── hop0 ── hop1 ── … ── server
+//! ```
+//!
+//! A hop bridges its two devices, `c` towards the client and `s` towards the server. What comes in by `c` is sent
+//! through an ifb with the netem of the hop's `down` side and leaves by `s`, whose root is the shaper with the
+//! discipline; `up` is the mirror image. Flows with a delay of their own have an ifb of their own, to which
+//! their ports lead. Taps look at the ifbs (a packet that enters a queue) and at the devices (one that leaves it).
+//!
+//! Invariants: the plan depends on the scenario and on the places of the programs alone; tc's words are handed
+//! over as they are; addresses of devices are fixed and neighbours known, so that nothing but the scenario's
+//! packets passes.
+
+use crate::tools::Programs;
+use sojourn_scenario::engine::Refusal;
+use sojourn_scenario::model::{
+    Action, Direction, EcnMode, Element, Flow, Kind, Netem, Queue, ReceiveWindow, Scenario, Shaper,
+    Side, Start, Tcp, Traffic, When,
+};
+use sojourn_units::{Ecn, Random, Rate, Span, parse_span};
+use std::fmt::Write as _;
+
+/// Flent's netperf starts this much after its nominal time, uniformly, as on the simulator's stacks.
+const START_JITTER: Span = Span::from_millis(150);
+/// The first port of senders; flow `i` has the `i`th.
+pub const SENDER_PORT: usize = 40_001;
+/// The first port of receivers.
+pub const RECEIVER_PORT: usize = 5_001;
+const CLIENT: &str = "client";
+const SERVER: &str = "server";
+const CLIENT_ADDRESS: &str = "10.9.9.1";
+const SERVER_ADDRESS: &str = "10.9.9.2";
+
+/// Which end of a queue a tap looks at, or the end of a delay without a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Edge {
+    /// Packets that enter.
+    In,
+    /// Packets that leave.
+    Out,
+}
+
+/// A place at which packets are stamped.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tap {
+    /// The queue, by its place in [`Plan::queues`].
+    pub queue: usize,
+    /// Which end.
+    pub edge: Edge,
+}
+
+/// A queue whose packets are stamped and whose statistics are read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QueuePlan {
+    /// `bottleneck.down.qdisc`.
+    pub path: String,
+    /// The hop's place.
+    pub hop: usize,
+    /// Its side.
+    pub side: Side,
+}
+
+/// What the guest is to do, and what its numbers mean.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan {
+    /// The agent's orders, one a line.
+    pub text: String,
+    /// What is stamped where, by the taps' numbers.
+    pub taps: Vec<Tap>,
+    /// The queues, by their numbers.
+    pub queues: Vec<QueuePlan>,
+    /// What the engine cannot record of this run.
+    pub unrecorded: Vec<Refusal>,
+}
+
+/// Rates as tc reads them back exactly.
+fn tc_rate(rate: Rate) -> String {
+    format!("{}bit", rate.bits_per_sec())
+}
+
+fn tc_time(span: Span) -> String {
+    format!("{}ns", span.as_nanos())
+}
+
+/// A netem's constant delay; `None` if its words make packets wait unevenly.
+pub fn constant_delay(words: &str) -> Option<Span> {
+    let mut delay = Span::ZERO;
+    let mut rest = words.split_whitespace().peekable();
+    while let Some(word) = rest.next() {
+        match word {
+            "delay" => {
+                delay = parse_span(rest.next()?).ok()?;
+                if rest.peek().is_some_and(|w| w.starts_with(|c: char| c.is_ascii_digit())) {
+                    return None;
+                }
+            }
+            "limit" => {
+                rest.next();
+            }
+            _ => return None,
+        }
+    }
+    Some(delay)
+}
+
+/// The words of a netem in which its delay is another.
+fn with_delay(words: &str, delay: Span) -> String {
+    let mut out = vec!["delay".to_owned(), tc_time(delay)];
+    let mut rest = words.split_whitespace();
+    while let Some(word) = rest.next() {
+        if word == "delay" {
+            rest.next();
+        } else {
+            out.push(word.to_owned());
+        }
+    }
+    out.join(" ")
+}
+
+/// The names of one side of a hop in its namespace.
+struct Place {
+    ns: String,
+    /// Where packets come in.
+    from: &'static str,
+    /// Where they leave: the queue's device.
+    to: &'static str,
+    /// Begins the names of its ifbs.
+    letter: char,
+}
+
+fn place(hop: usize, side: Side) -> Place {
+    let ns = format!("hop{hop}");
+    match side {
+        Side::Down => Place { ns, from: "c", to: "s", letter: 'd' },
+        Side::Up => Place { ns, from: "s", to: "c", letter: 'u' },
+    }
+}
+
+pub(crate) fn netem_of(elements: &[Element]) -> Option<(&Element, &Netem)> {
+    elements.iter().find_map(|e| match &e.kind {
+        Kind::Netem(n) => Some((e, n)),
+        _ => None,
+    })
+}
+
+pub(crate) fn queue_of(elements: &[Element]) -> Option<(&Element, &Queue)> {
+    elements.iter().find_map(|e| match &e.kind {
+        Kind::Queue(q) => Some((e, q)),
+        _ => None,
+    })
+}
+
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    programs: &'a Programs,
+    text: String,
+    taps: Vec<(Tap, String)>,
+    queues: Vec<QueuePlan>,
+    queue_lines: Vec<String>,
+}
+
+impl Plan {
+    /// The plan of a scenario that was not refused.
+    pub fn new(scenario: &Scenario, programs: &Programs) -> Self {
+        let mut b = Builder {
+            scenario,
+            programs,
+            text: String::new(),
+            taps: Vec::new(),
+            queues: Vec::new(),
+            queue_lines: Vec::new(),
+        };
+        b.order(format!("length {}", scenario.length().as_nanos()));
+        b.order(format!("step {}", scenario.step.as_nanos()));
+        // Old kernels enter high-resolution mode at the first tick, and tc reckons a bucket by it.
+        b.order("wait 1000");
+        b.topology();
+        for hop in 0..scenario.hops.len() {
+            b.side(hop, Side::Down);
+            b.side(hop, Side::Up);
+        }
+        b.hosts();
+        // Entries before exits, so that a step's stamps can be read in the order of the file.
+        let mut taps = std::mem::take(&mut b.taps);
+        taps.sort_by_key(|(tap, _)| tap.edge == Edge::Out);
+        for (_, line) in &taps {
+            b.order(line);
+        }
+        for line in std::mem::take(&mut b.queue_lines) {
+            b.order(line);
+        }
+        b.flows();
+        b.events();
+        Self {
+            text: b.text,
+            taps: taps.into_iter().map(|(tap, _)| tap).collect(),
+            queues: b.queues,
+            unrecorded: unrecorded(scenario),
+        }
+    }
+}
+
+fn unrecorded(scenario: &Scenario) -> Vec<Refusal> {
+    let uneven = scenario.hops.iter().any(|hop| {
+        [Side::Down, Side::Up].into_iter().any(|side| {
+            netem_of(hop.side(side))
+                .is_some_and(|(_, n)| n.chain.iter().any(|w| constant_delay(w).is_none()))
+        })
+    });
+    if !uneven {
+        return Vec::new();
+    }
+    vec![Refusal {
+        feature: "latest RTT and its distribution".to_owned(),
+        place: "flows".to_owned(),
+        why: "they are reckoned from constant delays, and a netem here varies its own".to_owned(),
+        help: "srtt_s is the kernel's own and is recorded".to_owned(),
+    }]
+}
+
+impl Builder<'_> {
+    fn order(&mut self, line: impl AsRef<str>) {
+        self.text.push_str(line.as_ref());
+        self.text.push('\n');
+    }
+
+    fn ip(&mut self, ns: &str, words: &str) {
+        self.order(format!("run {ns} {} {words}", self.programs.ip));
+    }
+
+    fn tc(&mut self, ns: &str, words: &str) {
+        self.order(format!("run {ns} {} {words}", self.programs.tc));
+    }
+
+    /// Namespaces and the links between them.
+    fn topology(&mut self) {
+        let hops = self.scenario.hops.len();
+        self.order(format!("namespace {CLIENT}"));
+        for hop in 0..hops {
+            self.order(format!("namespace hop{hop}"));
+        }
+        self.order(format!("namespace {SERVER}"));
+        let name = |node: usize| match node {
+            0 => CLIENT.to_owned(),
+            n if n <= hops => format!("hop{}", n - 1),
+            _ => SERVER.to_owned(),
+        };
+        for link in 0..=hops {
+            let (left, right) = (name(link), name(link + 1));
+            // Fixed addresses: those of the kernel's choosing are random.
+            let mac = |end: usize| format!("02:00:00:00:{link:02x}:{end:02x}");
+            self.ip(
+                &left,
+                &format!(
+                    "link add s address {} type veth peer name c address {} netns {right}",
+                    mac(1),
+                    mac(2)
+                ),
+            );
+            for (ns, device) in [(&left, "s"), (&right, "c")] {
+                self.order(format!("offloads {ns} {device}"));
+                self.ip(ns, &format!("link set {device} up"));
+            }
+        }
+        for hop in 0..hops {
+            let ns = format!("hop{hop}");
+            self.ip(&ns, "link add bridge type bridge stp_state 0 forward_delay 0");
+            for device in ["c", "s"] {
+                self.ip(&ns, &format!("link set {device} master bridge"));
+            }
+            self.ip(&ns, "link set bridge up");
+        }
+    }
+
+    /// Addresses, neighbours and what the published test beds set.
+    fn hosts(&mut self) {
+        let hops = self.scenario.hops.len();
+        let ends = [
+            (CLIENT, "s", CLIENT_ADDRESS, SERVER_ADDRESS, format!("02:00:00:00:{hops:02x}:02")),
+            (SERVER, "c", SERVER_ADDRESS, CLIENT_ADDRESS, "02:00:00:00:00:01".to_owned()),
+        ];
+        for (ns, device, own, other, mac) in ends {
+            self.ip(ns, &format!("addr add {own}/24 dev {device}"));
+            self.ip(ns, &format!("neigh add {other} lladdr {mac} nud permanent dev {device}"));
+            self.ip(ns, "link set lo up");
+            for (name, value) in [
+                ("tcp_ecn", "1"),
+                ("tcp_rmem", "4096 131072 6291456"),
+                ("tcp_wmem", "4096 16384 4194304"),
+                ("tcp_no_metrics_save", "1"),
+                ("tcp_ecn_fallback", "0"),
+            ] {
+                self.order(format!("set {ns} /proc/sys/net/ipv4/{name} {value}"));
+            }
+        }
+        for (direction, ns, device) in
+            [(Direction::Down, CLIENT, "s"), (Direction::Up, SERVER, "c")]
+        {
+            let own = self.scenario.flows.iter().find_map(|f| {
+                let host = f.traffic.tcp()?.host_qdisc.as_deref()?;
+                (f.direction == direction).then(|| host.to_owned())
+            });
+            if let Some(words) = own {
+                self.tc(ns, &format!("qdisc add dev {device} root {words}"));
+            }
+        }
+    }
+
+    /// One side of a hop: shaper and discipline, delays, taps.
+    fn side(&mut self, hop: usize, side: Side) {
+        let scenario = self.scenario;
+        let Place { ns, from, to, letter } = place(hop, side);
+        let elements = scenario.hops[hop].side(side);
+        let handle = queue_of(elements).map(|(element, queue)| {
+            self.shaper(&ns, to, &queue.shaper, &queue.qdisc, "add");
+            let path = format!("{}.{side}.{}", scenario.hops[hop].name, element.name);
+            self.queues.push(QueuePlan { path, hop, side });
+            leaf(&queue.shaper)
+        });
+        let netem = netem_of(elements).map(|(_, n)| n);
+        self.tc(&ns, &format!("qdisc add dev {from} handle ffff: ingress"));
+        let mut groups: Vec<(Option<usize>, Vec<String>)> = Vec::new();
+        let chain = netem.map_or_else(Vec::new, |n| n.chain.clone());
+        let own_delays = netem.map_or(&[][..], |n| &n.per_flow);
+        for own in own_delays {
+            let mut words = chain.clone();
+            match words.first_mut() {
+                Some(first) => *first = with_delay(first, own.delay),
+                None => words.push(with_delay("limit 1000000", own.delay)),
+            }
+            let flow = scenario.flows.iter().position(|f| f.name == own.flow);
+            groups.push((flow, words));
+        }
+        groups.push((None, chain));
+        for (number, (flow, words)) in groups.iter().enumerate() {
+            let ifb = format!("{letter}{number}");
+            self.ip(&ns, &format!("link add {ifb} type ifb"));
+            self.ip(&ns, &format!("link set {ifb} up"));
+            let none = vec!["limit 1000000".to_owned()];
+            for (link, words) in if words.is_empty() { &none } else { words }.iter().enumerate() {
+                let at = if link == 0 { "root".to_owned() } else { format!("parent {link}:1") };
+                let handle = link + 1;
+                self.tc(&ns, &format!("qdisc add dev {ifb} {at} handle {handle}: netem {words}"));
+            }
+            let to_ifb = format!("action mirred egress redirect dev {ifb}");
+            let ingress = format!("filter add dev {from} parent ffff: protocol all");
+            match flow {
+                None => {
+                    self.tc(&ns, &format!("{ingress} prio 99 u32 match u32 0 0 {to_ifb}"));
+                }
+                Some(i) => {
+                    let (sender, receiver) = (SENDER_PORT + i, RECEIVER_PORT + i);
+                    let ping = matches!(scenario.flows[*i].traffic, Traffic::Ping(_));
+                    let matches = if ping {
+                        vec![format!("match ip protocol 1 0xff match u16 {i} 0xffff at 24")]
+                    } else {
+                        vec![
+                            format!("match ip sport {sender} 0xffff"),
+                            format!("match ip sport {receiver} 0xffff"),
+                        ]
+                    };
+                    for words in matches {
+                        let ingress = format!("filter add dev {from} parent ffff: protocol ip");
+                        self.tc(&ns, &format!("{ingress} prio 10 u32 {words} {to_ifb}"));
+                    }
+                }
+            }
+            if handle.is_some() {
+                let queue = self.queues.len() - 1;
+                let frames = self.ring_frames();
+                let line = format!("tap {ns} {ifb} {frames}");
+                self.taps.push((Tap { queue, edge: Edge::In }, line));
+            }
+        }
+        if let Some(handle) = handle {
+            let queue = self.queues.len() - 1;
+            let frames = self.ring_frames();
+            self.taps.push((Tap { queue, edge: Edge::Out }, format!("tap {ns} {to} {frames}")));
+            self.queue_lines.push(format!("queue {ns} {to} {handle}"));
+        }
+    }
+
+    /// Room for what may pass in two steps, at the fastest rate of the scenario, in full packets and small ones.
+    fn ring_frames(&self) -> u64 {
+        let fastest = self
+            .scenario
+            .queues()
+            .filter_map(|(_, q)| q.capacity())
+            .chain(self.scenario.events.iter().flat_map(|e| &e.actions).filter_map(|a| match a {
+                Action::Rate { rate, .. } => Some(*rate),
+                _ => None,
+            }))
+            .map(|r| r.bytes_in(self.scenario.step))
+            .max()
+            .unwrap_or(12_500_000);
+        (4 * fastest / 1_000).clamp(8_192, 400_000)
+    }
+
+    fn shaper(&mut self, ns: &str, device: &str, shaper: &Shaper, qdisc: &str, verb: &str) {
+        let words = shaper_words(device, shaper, qdisc, verb);
+        for line in words {
+            self.tc(ns, &line);
+        }
+    }
+
+    fn flows(&mut self) {
+        let scenario = self.scenario;
+        for flow in &scenario.flows {
+            let line = flow_line(scenario, flow);
+            self.order(line);
+        }
+    }
+
+    fn events(&mut self) {
+        let scenario = self.scenario;
+        for (number, event) in scenario.events.iter().enumerate() {
+            let When::At(at) = event.when else { continue };
+            let at = scenario.clock(at).as_nanos();
+            for action in &event.actions {
+                for (ns, words) in self.action(action) {
+                    self.order(format!("at {at} {number} {ns} {words}"));
+                }
+            }
+        }
+    }
+
+    /// What an action is in the guest: namespace and command.
+    fn action(&self, action: &Action) -> Vec<(String, String)> {
+        let scenario = self.scenario;
+        let tc = &self.programs.tc;
+        let flow_number = |name: &str| scenario.flows.iter().position(|f| f.name == name);
+        match action {
+            Action::StartFlow { flow } => flow_number(flow)
+                .map(|i| ("-".to_owned(), format!("start {i}")))
+                .into_iter()
+                .collect(),
+            Action::StopFlow { flow } => flow_number(flow)
+                .map(|i| ("-".to_owned(), format!("stop {i}")))
+                .into_iter()
+                .collect(),
+            _ => {
+                let Some((hop, side)) = action.element().and_then(|p| find(scenario, p)) else {
+                    return Vec::new();
+                };
+                let Place { ns, to, letter, .. } = place(hop, side);
+                let elements = scenario.hops[hop].side(side);
+                let queue = queue_of(elements).map(|(_, q)| q);
+                let netem = netem_of(elements).map(|(_, n)| n);
+                let lines = match (action, queue, netem) {
+                    (Action::Rate { rate, .. }, Some(q), _) => {
+                        let Shaper::Htb { burst, .. } = q.shaper else { return Vec::new() };
+                        let rate = Shaper::Htb { rate: *rate, ceil: None, burst };
+                        vec![class_words(to, &rate, "change")]
+                    }
+                    (Action::ChangeQdisc { qdisc, .. }, Some(q), _) => {
+                        vec![format!("qdisc change dev {to} {} {qdisc}", leaf_at(&q.shaper))]
+                    }
+                    (Action::ReplaceQdisc { qdisc, shaper: None, .. }, Some(q), _) => {
+                        vec![format!("qdisc replace dev {to} {} {qdisc}", leaf_at(&q.shaper))]
+                    }
+                    (Action::Delay { flow, delay, .. }, _, Some(n)) => {
+                        let own = flow
+                            .as_deref()
+                            .and_then(|f| n.per_flow.iter().position(|d| d.flow == f));
+                        let number = own.unwrap_or(n.per_flow.len());
+                        let first = n.chain.first().map_or("limit 1000000", String::as_str);
+                        let words = with_delay(first, *delay);
+                        vec![format!(
+                            "qdisc change dev {letter}{number} root handle 1: netem {words}"
+                        )]
+                    }
+                    _ => Vec::new(),
+                };
+                lines.into_iter().map(|l| (ns.clone(), format!("{tc} {l}"))).collect()
+            }
+        }
+    }
+}
+
+/// The hop and side of an element's path.
+pub(crate) fn find(scenario: &Scenario, path: &str) -> Option<(usize, Side)> {
+    let mut parts = path.splitn(3, '.');
+    let (hop, side) = (parts.next()?, parts.next()?);
+    let hop = scenario.hops.iter().position(|h| h.name == hop)?;
+    Some((hop, Side::from_name(side)?))
+}
+
+/// The handle of the discipline, which is read for statistics.
+fn leaf(shaper: &Shaper) -> &'static str {
+    match shaper {
+        Shaper::Htb { .. } => "10",
+        Shaper::Line { .. } | Shaper::Own { .. } => "1",
+    }
+}
+
+fn leaf_at(shaper: &Shaper) -> &'static str {
+    match shaper {
+        Shaper::Htb { .. } => "parent 1:1 handle 10:",
+        Shaper::Line { .. } | Shaper::Own { .. } => "root handle 1:",
+    }
+}
+
+fn class_words(device: &str, shaper: &Shaper, verb: &str) -> String {
+    let Shaper::Htb { rate, ceil, burst } = shaper else { return String::new() };
+    let ceil = ceil.unwrap_or(*rate);
+    let mut words = format!(
+        "class {verb} dev {device} parent 1: classid 1:1 htb rate {} ceil {}",
+        tc_rate(*rate),
+        tc_rate(ceil)
+    );
+    if let Some(bytes) = burst {
+        let _ = write!(words, " burst {bytes}b cburst {bytes}b");
+    }
+    words
+}
+
+fn shaper_words(device: &str, shaper: &Shaper, qdisc: &str, verb: &str) -> Vec<String> {
+    match shaper {
+        Shaper::Htb { .. } => vec![
+            format!("qdisc {verb} dev {device} root handle 1: htb default 1"),
+            class_words(device, shaper, verb),
+            format!("qdisc {verb} dev {device} {} {qdisc}", leaf_at(shaper)),
+        ],
+        Shaper::Line { .. } | Shaper::Own { .. } => {
+            vec![format!("qdisc {verb} dev {device} {} {qdisc}", leaf_at(shaper))]
+        }
+    }
+}
+
+/// When a flow starts after its nominal time: the draw that the simulator makes.
+fn start_offset(scenario: &Scenario, flow: &Flow) -> Span {
+    if !flow.traffic.is_load() {
+        return Span::ZERO;
+    }
+    let name = format!("flow/{}/start", flow.name);
+    let mut random = Random::named(scenario.seed, &name);
+    Span::from_nanos(random.below(START_JITTER.as_nanos()))
+}
+
+/// What is written into tcp_ecn when a flow connects.
+fn ecn_number(mode: EcnMode) -> u8 {
+    match mode {
+        EcnMode::Off => 0,
+        EcnMode::AccEcn => 3,
+        EcnMode::Default | EcnMode::Rfc3168 | EcnMode::Sce => 1,
+    }
+}
+
+fn flow_line(scenario: &Scenario, flow: &Flow) -> String {
+    let (tx, rx, from, to) = match flow.direction {
+        Direction::Down => (CLIENT, SERVER, CLIENT_ADDRESS, SERVER_ADDRESS),
+        Direction::Up => (SERVER, CLIENT, SERVER_ADDRESS, CLIENT_ADDRESS),
+    };
+    let start = match flow.start {
+        Start::At(at) => (scenario.clock(at) + start_offset(scenario, flow)).as_nanos().to_string(),
+        Start::Event => "never".to_owned(),
+    };
+    let stop = flow.stop.map_or("never".to_owned(), |at| scenario.clock(at).as_nanos().to_string());
+    let head = |kind: &str, ecn: Ecn| {
+        let tos = flow.dscp.tos(ecn);
+        format!("flow {kind} {tx} {rx} {from} {to} {start} {stop} {tos}")
+    };
+    match &flow.traffic {
+        Traffic::Tcp(tcp) => {
+            let Tcp { cc, ecn, bytes, pacing_cap, receive_window, .. } = tcp;
+            let window = match receive_window {
+                ReceiveWindow::Autotune => 0,
+                ReceiveWindow::Fixed(bytes) => *bytes,
+            };
+            format!(
+                "{} {cc} {} {} {} {window}",
+                head("tcp", Ecn::NotEct),
+                ecn_number(*ecn),
+                bytes.unwrap_or(0),
+                pacing_cap.map_or(0, Rate::bytes_per_sec),
+            )
+        }
+        Traffic::Udp(udp) => {
+            format!("{} {} {}", head("udp", udp.ecn), udp.payload, udp.rate.bits_per_sec())
+        }
+        Traffic::Ping(ping) => {
+            format!("{} {} {}", head("ping", ping.ecn), ping.size, ping.interval.as_nanos())
+        }
+        other => unreachable!("{} is refused beforehand", other.name()),
+    }
+}
+
+/// The constant part of the way of a flow's packets before they enter a queue: how long before they are stamped
+/// there they were sent. `None` if it varies.
+pub(crate) fn delay_before(
+    scenario: &Scenario,
+    flow: &Flow,
+    hop: usize,
+    side: Side,
+) -> Option<Span> {
+    let Some((_, netem)) = netem_of(scenario.hops[hop].side(side)) else {
+        return Some(Span::ZERO);
+    };
+    let own = netem.per_flow.iter().find(|d| d.flow == flow.name);
+    let mut sum = Span::ZERO;
+    for (link, words) in netem.chain.iter().enumerate() {
+        let constant = constant_delay(words)?;
+        sum += match own {
+            Some(d) if link == 0 => d.delay,
+            _ => constant,
+        };
+    }
+    Some(sum)
+}

@@ -1,0 +1,473 @@
+//! From samples and stamps to the tables of a run, with where each column comes from.
+
+use crate::plan::{Edge, Plan, delay_before, queue_of};
+use crate::samples::{QueueSample, Sample, Samples, TcpSample};
+use crate::stamps::{Layout, Left, Role, Trace};
+use crate::statistics;
+use hdrhistogram::Histogram;
+use sojourn_scenario::engine::RunError;
+use sojourn_scenario::model::{Direction, Flow, Scenario, Side, Traffic};
+use sojourn_scenario::results::{Provenance, Table, schema};
+use sojourn_units::{Span, Time};
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+const STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
+
+/// The way of a flow: its queues' hops and sides for data, in order, and for what comes back.
+fn ways(scenario: &Scenario, flow: &Flow) -> [Vec<(usize, Side)>; 2] {
+    let through = |side: Side| {
+        let mut hops: Vec<(usize, Side)> = (0..scenario.hops.len())
+            .filter(|&h| queue_of(scenario.hops[h].side(side)).is_some())
+            .map(|h| (h, side))
+            .collect();
+        if side == Side::Up {
+            hops.reverse();
+        }
+        hops
+    };
+    match flow.direction {
+        Direction::Down => [through(Side::Down), through(Side::Up)],
+        Direction::Up => [through(Side::Up), through(Side::Down)],
+    }
+}
+
+/// What each tap means to each flow.
+pub(crate) fn layout(scenario: &Scenario, plan: &Plan) -> Layout {
+    let taps: Vec<(usize, bool)> =
+        plan.taps.iter().map(|t| (t.queue, t.edge == Edge::In)).collect();
+    let ways: Vec<_> = scenario.flows.iter().map(|f| ways(scenario, f)).collect();
+    let roles = taps
+        .iter()
+        .map(|&(queue, enters)| {
+            let q = &plan.queues[queue];
+            let here = Some((q.hop, q.side));
+            scenario
+                .flows
+                .iter()
+                .zip(&ways)
+                .map(|(flow, [there, back])| {
+                    // The RTT needs the whole way to be known: a constant delay before the first queue, and none
+                    // after the last that the stamps do not show, which the order netem, queue gives.
+                    let delay = || {
+                        let (hop, side) = (q.hop, q.side);
+                        delay_before(scenario, flow, hop, side).map(Span::as_nanos)
+                    };
+                    Role {
+                        first: (enters && there.first().copied() == here).then(delay),
+                        last: !enters && there.last().copied() == here,
+                        back: !enters && back.last().copied() == here,
+                        back_first: enters && back.first().copied() == here,
+                    }
+                })
+                .collect()
+        })
+        .collect();
+    let (queues, flows) = (plan.queues.len(), scenario.flows.len());
+    Layout { taps, roles, queues, flows, step: scenario.step.as_nanos() }
+}
+
+/// The tables of a run.
+pub(crate) fn tables(
+    scenario: &Scenario,
+    plan: &Plan,
+    samples: &Samples,
+    stamps: &Path,
+) -> Result<Vec<Table>, RunError> {
+    let failed = |e: std::io::Error| RunError::Failed(format!("the packets' stamps: {e}"));
+    let layout = layout(scenario, plan);
+    let trace = Trace::read(BufReader::new(File::open(stamps).map_err(failed)?), &layout)
+        .map_err(failed)?;
+    Ok(Writer::new(scenario, plan, &trace).write(samples))
+}
+
+/// A flow as the rows so far have it.
+#[derive(Clone, Copy, Default)]
+struct FlowBefore {
+    at: u64,
+    bytes: u64,
+    ended: bool,
+}
+
+struct Writer<'a> {
+    scenario: &'a Scenario,
+    plan: &'a Plan,
+    trace: &'a Trace,
+    flows: Table,
+    flow_state: Table,
+    queues: Table,
+    queue_signals: Table,
+    queue_state: Table,
+    happenings: Table,
+    before: Vec<FlowBefore>,
+    signals: Vec<BTreeMap<(&'static str, bool), u64>>,
+    replies: Vec<Vec<(u64, u64)>>,
+    probes: Vec<Vec<u64>>,
+    last_tcp: HashMap<usize, TcpSample>,
+    last_udp: HashMap<usize, (u64, u64)>,
+    last_queue: HashMap<usize, QueueSample>,
+}
+
+impl<'a> Writer<'a> {
+    fn new(scenario: &'a Scenario, plan: &'a Plan, trace: &'a Trace) -> Self {
+        use Provenance::{Estimated, Exact, Sampled};
+        let mut flows = Table::new(&schema::FLOWS, Sampled);
+        for column in ["rtt_s", "lost", "ce", "ece"] {
+            flows = flows.with_provenance(column, Estimated);
+        }
+        let mut queues = Table::new(&schema::QUEUES, Sampled);
+        for column in ["sojourn_min_s", "sojourn_mean_s", "sojourn_max_s", "marks"] {
+            queues = queues.with_provenance(column, Estimated);
+        }
+        let n = scenario.flows.len();
+        Self {
+            scenario,
+            plan,
+            trace,
+            flows,
+            flow_state: Table::new(&schema::FLOW_STATE, Sampled),
+            queues,
+            queue_signals: Table::new(&schema::QUEUE_SIGNALS, Sampled),
+            queue_state: Table::new(&schema::QUEUE_STATE, Sampled),
+            happenings: Table::new(&schema::HAPPENINGS, Exact),
+            before: vec![FlowBefore::default(); n],
+            signals: vec![BTreeMap::new(); plan.queues.len()],
+            replies: vec![Vec::new(); n],
+            probes: vec![Vec::new(); n],
+            last_tcp: HashMap::new(),
+            last_udp: HashMap::new(),
+            last_queue: HashMap::new(),
+        }
+    }
+
+    fn seconds(&self, at: u64) -> f64 {
+        self.scenario.seconds(Time::from_nanos(at))
+    }
+
+    fn happening(&mut self, at: u64, what: &str, subject: &str, detail: &str) {
+        let t = self.seconds(at);
+        self.happenings.row().f64(t).text(what).text(subject).text(detail);
+    }
+
+    fn write(mut self, samples: &Samples) -> Vec<Table> {
+        let scenario = self.scenario;
+        let phases: Vec<(u64, &str, &str)> = self.phases();
+        let mut phase = 0;
+        let mut told = vec![0_usize; scenario.events.len()];
+        for sample in &samples.all {
+            let at = time_of(sample);
+            while phase < phases.len() && phases[phase].0 <= at {
+                let (at, what, name) = phases[phase];
+                self.happening(at, what, &format!("phase {name}"), "");
+                phase += 1;
+            }
+            match sample {
+                Sample::Start { at, flow } => {
+                    self.before[*flow].at = *at;
+                    let subject = format!("flow {}", scenario.flows[*flow].name);
+                    self.happening(*at, "start", &subject, "");
+                }
+                Sample::End { at, flow, why } => {
+                    self.before[*flow].ended = true;
+                    let subject = format!("flow {}", scenario.flows[*flow].name);
+                    self.happening(*at, "end", &subject, why);
+                }
+                Sample::Event { at, event } => {
+                    // The agent tells of each command; an event's actions are told in their order.
+                    let spec = &scenario.events[*event];
+                    let number = told[*event];
+                    told[*event] += 1;
+                    if let Some(action) = spec.actions.get(number) {
+                        let detail = match action.element() {
+                            Some(element) => format!("{element}: {action}"),
+                            None => action.to_string(),
+                        };
+                        self.happening(*at, "event", &format!("event {}", spec.name), &detail);
+                    }
+                }
+                Sample::Probe { at, flow } => self.probes[*flow].push(*at),
+                Sample::Reply { at, flow, sent } => self.replies[*flow].push((*at, *sent)),
+                Sample::Tcp(s) => self.tcp_row(s),
+                Sample::Udp { at, flow, sent, received } => {
+                    self.udp_row(*at, *flow, *received);
+                    self.last_udp.insert(*flow, (*sent, *received));
+                }
+                Sample::Queue(s) => self.queue_row(s),
+            }
+        }
+        let (pings, histograms, totals) = (self.pings(), self.histograms(), self.totals(samples));
+        vec![
+            self.flows,
+            self.flow_state,
+            self.queues,
+            self.queue_signals,
+            self.queue_state,
+            pings,
+            histograms,
+            self.happenings,
+            totals,
+        ]
+    }
+
+    /// Edges of phases, by time.
+    fn phases(&self) -> Vec<(u64, &'a str, &'a str)> {
+        use sojourn_scenario::model::When;
+        let scenario = self.scenario;
+        let mut edges = Vec::new();
+        for phase in &scenario.phases {
+            for (when, what) in [(&phase.from, "start"), (&phase.to, "end")] {
+                if let When::At(at) = when {
+                    edges.push((scenario.clock(*at).as_nanos(), what, phase.name.as_str()));
+                }
+            }
+        }
+        edges.sort_unstable();
+        edges
+    }
+
+    /// Counts of a flow at the end of the step that ends at `at`.
+    fn counts(&self, flow: usize, at: u64) -> crate::stamps::FlowCounts {
+        let steps = &self.trace.flows[flow].steps;
+        let index = (at.saturating_sub(1) / self.scenario.step.as_nanos()) as usize;
+        steps.get(index).or(steps.last()).copied().unwrap_or_default()
+    }
+
+    fn goodput(&mut self, at: u64, flow: usize, bytes: u64) -> Option<f64> {
+        let before = &mut self.before[flow];
+        let elapsed = at.saturating_sub(before.at) as f64 / 1e9;
+        if elapsed <= 0.0 {
+            return None;
+        }
+        let goodput = bytes.saturating_sub(before.bytes) as f64 * 8.0 / elapsed;
+        (before.at, before.bytes) = (at, bytes);
+        Some(goodput)
+    }
+
+    fn tcp_row(&mut self, s: &TcpSample) {
+        let Some(goodput) = self.goodput(s.at, s.flow, s.received) else { return };
+        let counts = self.counts(s.flow, s.at);
+        let t = self.seconds(s.at);
+        let spec = &self.scenario.flows[s.flow];
+        let tcp = spec.traffic.tcp();
+        let cc = tcp.map_or("", |t| t.cc.as_str());
+        let paced = tcp.is_some_and(|t| t.pacing_cap.is_some() || t.host_qdisc.is_some())
+            || matches!(cc, "bbr" | "prague");
+        // The kernel begins with a mean deviation of one second's quarter and no smoothed RTT.
+        let seconds = |us: u64| if s.srtt_us == 0 { f64::NAN } else { us as f64 / 1e6 };
+        let state = STATES[(s.ca_state as usize).min(4)];
+        self.flows
+            .row()
+            .f64(t)
+            .text(&spec.name)
+            .f64(goodput)
+            .f64(s.delivery_rate as f64 * 8.0)
+            .f64(counts.rtt.map_or(f64::NAN, |r| r as f64 / 1e9))
+            .f64(seconds(s.srtt_us))
+            .f64(seconds(s.rttvar_us))
+            .u64(s.cwnd)
+            .u64(s.ssthresh)
+            .u64((s.unacked + s.retrans).saturating_sub(s.sacked + s.lost))
+            .u64(s.total_retrans)
+            .u64(s.total_retrans + s.lost)
+            .u64(s.delivered)
+            .u64(counts.ce)
+            .u64(counts.ece)
+            .f64(if paced { s.pacing_rate as f64 * 8.0 } else { f64::NAN })
+            .text(state);
+        for (name, value) in statistics::control(cc, &s.cc_info) {
+            self.flow_state.row().f64(t).text(&spec.name).text(name).f64(value);
+        }
+        self.last_tcp.insert(s.flow, s.clone());
+    }
+
+    fn udp_row(&mut self, at: u64, flow: usize, received: u64) {
+        let spec = &self.scenario.flows[flow];
+        let Traffic::Udp(udp) = &spec.traffic else { return };
+        let Some(goodput) = self.goodput(at, flow, received * u64::from(udp.payload)) else {
+            return;
+        };
+        let counts = self.counts(flow, at);
+        let (t, nan) = (self.seconds(at), f64::NAN);
+        let row = self.flows.row().f64(t).text(&spec.name).f64(goodput);
+        let row = row.f64(nan).f64(nan).f64(nan).f64(nan);
+        let row = row.u64(0).u64(0).u64(0).u64(0).u64(0);
+        row.u64(received).u64(counts.ce).u64(0).f64(nan).text(STATES[0]);
+    }
+
+    fn queue_row(&mut self, s: &QueueSample) {
+        let t = self.seconds(s.at);
+        let name = &self.plan.queues[s.queue].path;
+        let steps = &self.trace.queues[s.queue].steps;
+        let index = (s.at.saturating_sub(1) / self.scenario.step.as_nanos()) as usize;
+        let left = steps.get(index).copied().unwrap_or_else(|| Left {
+            marks: steps.last().map_or(0, |l| l.marks),
+            ..Left::default()
+        });
+        let seconds = |nanos: f64| if left.count == 0 { f64::NAN } else { nanos / 1e9 };
+        self.queues
+            .row()
+            .f64(t)
+            .text(name)
+            .u64(s.packets)
+            .u64(s.bytes)
+            .f64(seconds(left.min as f64))
+            .f64(seconds(left.sum as f64 / left.count as f64))
+            .f64(seconds(left.max as f64))
+            .u64(s.sent_packets)
+            .u64(s.sent_bytes)
+            .u64(left.marks)
+            .u64(s.drops);
+        let own = statistics::read(&s.kind, &s.own, s.drops);
+        for (why, marked, count) in own.signals {
+            let seen = self.signals[s.queue].entry((why, marked)).or_default();
+            if *seen != count {
+                *seen = count;
+                let kind = if marked { "mark" } else { "drop" };
+                self.queue_signals.row().f64(t).text(name).text(why).text(kind).u64(count);
+            }
+        }
+        for (gauge, value) in own.gauges {
+            self.queue_state.row().f64(t).text(name).text(gauge).f64(value);
+        }
+        self.last_queue.insert(s.queue, s.clone());
+    }
+
+    fn pings(&self) -> Table {
+        let mut table = Table::new(&schema::PINGS, Provenance::Exact);
+        for (i, flow) in self.scenario.flows.iter().enumerate() {
+            if !matches!(flow.traffic, Traffic::Ping(_)) {
+                continue;
+            }
+            let replies = &self.replies[i];
+            let mut rows: Vec<(u64, f64)> =
+                replies.iter().map(|&(at, sent)| (at, (at - sent.min(at)) as f64 / 1e9)).collect();
+            let answered: std::collections::HashSet<u64> = replies.iter().map(|r| r.1).collect();
+            let lost = self.probes[i].iter().filter(|sent| !answered.contains(sent));
+            rows.extend(lost.map(|&sent| (sent, f64::NAN)));
+            rows.sort_by_key(|r| r.0);
+            for (at, rtt) in rows {
+                let t = self.seconds(at);
+                table.row().f64(t).text(&flow.name).f64(rtt);
+            }
+        }
+        table
+    }
+
+    fn histograms(&self) -> Table {
+        let mut table = Table::new(&schema::HISTOGRAMS, Provenance::Estimated);
+        let lead = self.scenario.lead.as_nanos();
+        let mut add = |subject: &str, quantity: &str, times: &[(u64, u64)]| {
+            // Two significant figures: buckets of at most 1/128 of their value, as the simulator's.
+            let mut h = Histogram::<u32>::new(2).expect("two figures are allowed");
+            for &(at, nanos) in times {
+                if at >= lead {
+                    let _ = h.record(nanos);
+                }
+            }
+            for b in h.iter_recorded() {
+                let at = b.value_iterated_to();
+                let (low, high) = (h.lowest_equivalent(at), h.next_non_equivalent(at));
+                table
+                    .row()
+                    .text(subject)
+                    .text(quantity)
+                    .f64(low as f64 / 1e9)
+                    .f64(high as f64 / 1e9)
+                    .u64(u64::from(b.count_at_value()));
+            }
+        };
+        for (q, trace) in self.plan.queues.iter().zip(&self.trace.queues) {
+            add(&q.path, "sojourn", &trace.sojourns);
+        }
+        for (i, flow) in self.scenario.flows.iter().enumerate() {
+            match &flow.traffic {
+                Traffic::Udp(_) => add(&flow.name, "owd", &self.trace.flows[i].delays),
+                Traffic::Ping(_) => {
+                    let rtts: Vec<(u64, u64)> =
+                        self.replies[i].iter().map(|&(at, sent)| (at, at - sent.min(at))).collect();
+                    add(&flow.name, "rtt", &rtts);
+                }
+                _ => add(&flow.name, "rtt", &self.trace.flows[i].delays),
+            }
+        }
+        table
+    }
+
+    fn totals(&self, samples: &Samples) -> Table {
+        let mut table = Table::new(&schema::TOTALS, Provenance::Sampled);
+        let mut add = |subject: &str, name: &str, value: f64| {
+            table.row().text(subject).text(name).f64(value);
+        };
+        for (i, q) in self.plan.queues.iter().enumerate() {
+            let trace = &self.trace.queues[i];
+            let Some(last) = self.last_queue.get(&i) else { continue };
+            for (name, value) in [
+                ("entered", trace.entered),
+                ("left", last.sent_packets),
+                ("held", last.packets),
+                ("dropped", last.drops),
+                ("marked", trace.marked),
+                ("false_marks", trace.false_marks),
+            ] {
+                add(&q.path, name, value as f64);
+            }
+            add(&q.path, &format!("{}.overlimits", last.kind), last.overlimits as f64);
+            for (name, value) in statistics::read(&last.kind, &last.own, last.drops).counters {
+                add(&q.path, &format!("{}.{name}", last.kind), value);
+            }
+        }
+        for &(tap, missed) in &samples.missed {
+            if let Some(t) = self.plan.taps.get(tap) {
+                add(&self.plan.queues[t.queue].path, "stamps_missed", missed as f64);
+            }
+        }
+        for (i, flow) in self.scenario.flows.iter().enumerate() {
+            let trace = &self.trace.flows[i];
+            add(&flow.name, "packets_sent", trace.sent as f64);
+            add(&flow.name, "packets_arrived", trace.arrived as f64);
+            add(&flow.name, "packets_dropped", trace.dropped as f64);
+            let counts = trace.steps.last().copied().unwrap_or_default();
+            if let Some(s) = self.last_tcp.get(&i) {
+                // TCPI_OPT_ECN says that the connection agreed on ECN.
+                let agreed = u64::from(s.options & 8 != 0);
+                for (name, value) in [
+                    ("segments_sent", s.segments),
+                    ("retransmits", s.total_retrans),
+                    ("ece_acks", counts.ece),
+                    ("ecn_agreed", agreed),
+                    ("ce_packets", counts.ce),
+                    ("delivered_bytes", s.received),
+                    ("dsacks", s.dsacks),
+                    ("rwnd_limited_us", s.rwnd_limited_us),
+                ] {
+                    add(&flow.name, name, value as f64);
+                }
+            }
+            if let Some(&(sent, received)) = self.last_udp.get(&i) {
+                add(&flow.name, "datagrams_sent", sent as f64);
+                add(&flow.name, "datagrams_received", received as f64);
+                add(&flow.name, "ce_packets", counts.ce as f64);
+            }
+            if matches!(flow.traffic, Traffic::Ping(_)) {
+                add(&flow.name, "requests", self.probes[i].len() as f64);
+                add(&flow.name, "replies", self.replies[i].len() as f64);
+            }
+        }
+        table
+    }
+}
+
+fn time_of(sample: &Sample) -> u64 {
+    match sample {
+        Sample::Start { at, .. }
+        | Sample::End { at, .. }
+        | Sample::Event { at, .. }
+        | Sample::Probe { at, .. }
+        | Sample::Reply { at, .. }
+        | Sample::Udp { at, .. } => *at,
+        Sample::Tcp(s) => s.at,
+        Sample::Queue(s) => s.at,
+    }
+}

@@ -1,0 +1,311 @@
+//! What this engine cannot run, by name and with what would provide it.
+
+use crate::plan::{netem_of, queue_of};
+use crate::{Linux, tools};
+use sojourn_scenario::engine::{Engine as _, Refusal};
+use sojourn_scenario::model::{
+    Action, EcnMode, Element, Flow, Kind, Scenario, Shaper, Side, Traffic, When,
+};
+
+struct Refusals(Vec<Refusal>);
+
+impl Refusals {
+    fn add(&mut self, feature: &str, place: &str, why: &str, help: &str) {
+        let new = Refusal {
+            feature: feature.to_owned(),
+            place: place.to_owned(),
+            why: why.to_owned(),
+            help: help.to_owned(),
+        };
+        if !self.0.contains(&new) {
+            self.0.push(new);
+        }
+    }
+}
+
+/// Everything that stands against running a scenario on Linux here.
+pub(crate) fn refuse(linux: &Linux, scenario: &Scenario) -> Vec<Refusal> {
+    let mut refusals = Refusals(Vec::new());
+    if linux.kernels().is_empty() {
+        refusals.add(
+            "engine linux",
+            "experiment",
+            "no kernel has been built for it",
+            "build one, about ten minutes: sojourn linux build",
+        );
+        return refusals.0;
+    }
+    let Some(kernel) = linux.kernel(&scenario.stack) else {
+        let known: Vec<String> = linux.kernels().iter().map(crate::Kernel::stack).collect();
+        let series = scenario.stack.strip_prefix("linux-");
+        let help = match series {
+            Some(series) => {
+                format!("sojourn linux build --version {series}; there is {}", known.join(", "))
+            }
+            None => format!("use a stack that a kernel stands for: {}", known.join(", ")),
+        };
+        refusals.add(
+            &format!("stack {}", scenario.stack),
+            "experiment",
+            "no kernel that stands for it has been built",
+            &help,
+        );
+        return refusals.0;
+    };
+    for missing in linux.capabilities().refuse(scenario) {
+        refusals.0.push(explained(missing));
+    }
+    for (path, queue) in scenario.queues() {
+        words(&mut refusals, kernel, &queue.qdisc, &path);
+        if matches!(queue.shaper, Shaper::Line { .. }) {
+            refusals.add(
+                "shaper line",
+                &path,
+                "a kernel's device has no rate of its own",
+                "use shaper = \"htb\", whose bucket is one packet",
+            );
+        }
+    }
+    for hop in &scenario.hops {
+        if hop.stack != scenario.stack {
+            another_stack(&mut refusals, &hop.stack, &format!("hop {}", hop.name));
+        }
+        for side in [Side::Down, Side::Up] {
+            elements(&mut refusals, hop.side(side), &format!("{}.{side}", hop.name));
+        }
+    }
+    for flow in &scenario.flows {
+        of_flow(&mut refusals, kernel, scenario, flow);
+    }
+    if scenario.flows.len() > 4096 {
+        refusals.add("more than 4096 flows", "flows", "the agent has room for no more", "");
+    }
+    for event in &scenario.events {
+        of_event(
+            &mut refusals,
+            scenario,
+            &event.when,
+            &event.actions,
+            &format!("event {}", event.name),
+        );
+    }
+    programs(&mut refusals, scenario);
+    refusals.0
+}
+
+/// Says more than that it is not there, where there is more to say.
+fn explained(mut missing: Refusal) -> Refusal {
+    if missing.feature.starts_with("tunnel")
+        || missing.feature.contains("encapsulate")
+        || missing.feature == "decapsulate"
+    {
+        "namespaces of one kernel carry the inner flow's hash across a tunnel, so it would not be the experiment"
+            .clone_into(&mut missing.why);
+        "run it on the simulator; separate guests come later".clone_into(&mut missing.help);
+    } else if missing.feature.starts_with("congestion control") {
+        "no kernel here has it".clone_into(&mut missing.why);
+        "build a tree that has it: sojourn linux build --source DIR".clone_into(&mut missing.help);
+    } else if missing.feature.starts_with("qdisc") {
+        "no kernel here has it".clone_into(&mut missing.why);
+        "build a newer kernel, or a tree that has it: sojourn linux build --source DIR"
+            .clone_into(&mut missing.help);
+    } else if missing.feature.starts_with("events by a controller") {
+        "the kernel's controllers cannot be waited for".clone_into(&mut missing.why);
+    }
+    missing
+}
+
+fn words(refusals: &mut Refusals, kernel: &crate::Kernel, qdisc: &str, place: &str) {
+    let name = qdisc.split_whitespace().next().unwrap_or("");
+    if !kernel.qdiscs.iter().any(|q| q == name) {
+        refusals.add(
+            &format!("qdisc {name}"),
+            place,
+            &format!("kernel {} does not have it", kernel.version),
+            "build a newer kernel, or a tree that has it: sojourn linux build --source DIR",
+        );
+    }
+}
+
+fn another_stack(refusals: &mut Refusals, stack: &str, place: &str) {
+    refusals.add(
+        &format!("stack {stack}"),
+        place,
+        "all hosts and hops of a run are one kernel",
+        "state one stack for the experiment",
+    );
+}
+
+/// The order of elements that namespaces give: at most one netem, then at most one queue.
+fn elements(refusals: &mut Refusals, elements: &[Element], place: &str) {
+    let of = |want: fn(&Kind) -> bool| -> Vec<usize> {
+        (0..elements.len()).filter(|&i| want(&elements[i].kind)).collect()
+    };
+    let netems = of(|k| matches!(k, Kind::Netem(_)));
+    let queues = of(|k| matches!(k, Kind::Queue(_)));
+    if netems.len() > 1 || queues.len() > 1 {
+        refusals.add(
+            "several delays or queues",
+            place,
+            "one side of a hop is one delay and one queue",
+            "put the others into a hop of their own",
+        );
+    }
+    if let (Some(netem), Some(queue)) = (netems.first(), queues.first())
+        && netem > queue
+    {
+        refusals.add(
+            "a delay behind the queue",
+            place,
+            "packets are delayed where they come in",
+            "",
+        );
+    }
+    if let Some((element, _)) = netem_of(elements)
+        && !element.enabled
+    {
+        refusals.add("a delay that is switched off", place, "events cannot switch it yet", "");
+    }
+    let _ = queue_of(elements);
+}
+
+fn of_flow(refusals: &mut Refusals, kernel: &crate::Kernel, scenario: &Scenario, flow: &Flow) {
+    let place = format!("flow {}", flow.name);
+    if flow.stack != scenario.stack {
+        another_stack(refusals, &flow.stack, &place);
+    }
+    if flow.hops != (0..scenario.hops.len()).collect::<Vec<_>>() {
+        refusals.add(
+            "a path of its own",
+            &place,
+            "every flow passes every hop here",
+            "run it on the simulator",
+        );
+    }
+    if let Traffic::Ping(ping) = &flow.traffic
+        && ping.size < 36
+    {
+        refusals.add(
+            "a ping of less than 36 bytes",
+            &place,
+            "it has no room for its send time",
+            "",
+        );
+    }
+    if let Traffic::Udp(udp) = &flow.traffic
+        && (udp.payload < 12 || udp.payload > 1472)
+    {
+        refusals.add(
+            &format!("datagrams of {} bytes", udp.payload),
+            &place,
+            "they must have room for their send time and fit a packet",
+            "use 12 to 1472",
+        );
+    }
+    let Some(tcp) = flow.traffic.tcp() else { return };
+    let mut cannot = |feature: &str, why: &str| refusals.add(feature, &place, why, "");
+    match tcp.ecn {
+        EcnMode::Sce => cannot("ECN mode sce", "no mainline kernel has it"),
+        EcnMode::AccEcn if kernel.order() < (7, 0, 0) => {
+            cannot("ECN mode accecn", &format!("kernel {} does not have it", kernel.version));
+        }
+        _ => {}
+    }
+    if tcp.app_rate.is_some() {
+        cannot("app_rate", "the agent always writes as fast as it may");
+    }
+    if tcp.unresponsive_to_ce {
+        cannot("unresponsive_to_ce", "a kernel cannot be told to ignore CE");
+    }
+    if tcp.codepoint.is_some() {
+        cannot("codepoint", "a kernel's TCP chooses its own");
+    }
+    if tcp.initial_window.is_some() {
+        cannot("initial_window", "the guest's routes do not state one yet");
+    }
+    if tcp.host_qdisc.is_some()
+        && scenario.flows.iter().any(|other| {
+            other.direction == flow.direction
+                && other.traffic.tcp().is_some_and(|t| t.host_qdisc != tcp.host_qdisc)
+        })
+    {
+        cannot("host qdisc of one flow", "flows of one direction share a host");
+    }
+}
+
+fn of_event(
+    refusals: &mut Refusals,
+    scenario: &Scenario,
+    when: &When,
+    actions: &[Action],
+    place: &str,
+) {
+    if matches!(when, When::After { .. }) {
+        // Said by the capabilities.
+        return;
+    }
+    for action in actions {
+        match action {
+            Action::Enable { element } | Action::Disable { element } => {
+                refusals.add(
+                    "switching an element",
+                    place,
+                    "it cannot be switched here yet",
+                    element,
+                );
+            }
+            Action::ChangeNetem { element, .. } => {
+                refusals.add(
+                    "changing a whole netem",
+                    place,
+                    "only its delay can be changed here yet",
+                    element,
+                );
+            }
+            Action::ReplaceQdisc { shaper: Some(_), element, .. } => {
+                refusals.add(
+                    "replacing a shaper",
+                    place,
+                    "only its discipline can be replaced here yet",
+                    element,
+                );
+            }
+            Action::Rate { element, .. } => {
+                let htb = crate::plan::find(scenario, element).is_some_and(|(hop, side)| {
+                    queue_of(scenario.hops[hop].side(side))
+                        .is_some_and(|(_, q)| matches!(q.shaper, Shaper::Htb { .. }))
+                });
+                if !htb {
+                    refusals.add("a rate", place, "only htb's can be changed here yet", element);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What this machine lacks.
+fn programs(refusals: &mut Refusals, scenario: &Scenario) {
+    let programs = match tools::Programs::find() {
+        Ok(programs) => programs,
+        Err(why) => {
+            return refusals.add("engine linux", "experiment", &why, "apt install iproute2");
+        }
+    };
+    let mut names: Vec<(String, String)> = scenario
+        .queues()
+        .filter_map(|(path, q)| Some((q.qdisc.split_whitespace().next()?.to_owned(), path)))
+        .collect();
+    names.sort();
+    names.dedup_by(|a, b| a.0 == b.0);
+    for (name, path) in names {
+        if !programs.knows(&name) {
+            refusals.add(
+                &format!("qdisc {name}"),
+                &path,
+                "this machine's tc does not know it",
+                "install a newer iproute2",
+            );
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! What the agent writes at the recorder's steps and when something happens: a line each, a word first.
+//!
+//! ```text
+//! start T FLOW -            end T FLOW WHY            event T EVENT
+//! probe T FLOW -            reply T FLOW SENT
+//! tcp T FLOW RECEIVED DELIVERY_RATE PACING SRTT RTTVAR MIN_RTT CWND SSTHRESH UNACKED SACKED LOST RETRANS
+//!     TOTAL_RETRANS DELIVERED DELIVERED_CE STATE OPTIONS SEGMENTS BYTES_ACKED WINDOW REORDERING RWND_LIMITED
+//!     SNDBUF_LIMITED DSACKS CC_INFO
+//! udp T FLOW SENT RECEIVED
+//! queue T QUEUE KIND PACKETS BACKLOG SENT_PACKETS SENT_BYTES DROPS OVERLIMITS OWN
+//! missed TAP COUNT          error TEXT                done T
+//! ```
+//!
+//! Times are nanoseconds of the run's clock; `CC_INFO` and `OWN` are the kernel's bytes in hexadecimal or `-`.
+
+/// One line.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Sample {
+    /// A flow begins.
+    Start {
+        /// When.
+        at: u64,
+        /// Which.
+        flow: usize,
+    },
+    /// A flow ends.
+    End {
+        /// When.
+        at: u64,
+        /// Which.
+        flow: usize,
+        /// Why.
+        why: String,
+    },
+    /// An event's action was carried out.
+    Event {
+        /// When.
+        at: u64,
+        /// Which event.
+        event: usize,
+    },
+    /// A probe was sent.
+    Probe {
+        /// When.
+        at: u64,
+        /// By which flow.
+        flow: usize,
+    },
+    /// A reply came back.
+    Reply {
+        /// When.
+        at: u64,
+        /// To which flow.
+        flow: usize,
+        /// When the request was sent.
+        sent: u64,
+    },
+    /// A TCP flow's numbers.
+    Tcp(Box<TcpSample>),
+    /// A datagram flow's numbers.
+    Udp {
+        /// When.
+        at: u64,
+        /// Which.
+        flow: usize,
+        /// Datagrams sent.
+        sent: u64,
+        /// Datagrams received.
+        received: u64,
+    },
+    /// A queue's numbers.
+    Queue(Box<QueueSample>),
+}
+
+/// `tcp_info` of the sender, with the bytes that the receiver has in order.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[allow(missing_docs, reason = "the kernel's names")]
+pub struct TcpSample {
+    pub at: u64,
+    pub flow: usize,
+    pub received: u64,
+    pub delivery_rate: u64,
+    pub pacing_rate: u64,
+    pub srtt_us: u64,
+    pub rttvar_us: u64,
+    pub min_rtt_us: u64,
+    pub cwnd: u64,
+    pub ssthresh: u64,
+    pub unacked: u64,
+    pub sacked: u64,
+    pub lost: u64,
+    pub retrans: u64,
+    pub total_retrans: u64,
+    pub delivered: u64,
+    pub delivered_ce: u64,
+    pub ca_state: u64,
+    pub options: u64,
+    pub segments: u64,
+    pub bytes_acked: u64,
+    pub send_window: u64,
+    pub reordering: u64,
+    pub rwnd_limited_us: u64,
+    pub sndbuf_limited_us: u64,
+    pub dsacks: u64,
+    pub cc_info: Vec<u8>,
+}
+
+/// A discipline's statistics.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct QueueSample {
+    /// When.
+    pub at: u64,
+    /// Which queue of the plan.
+    pub queue: usize,
+    /// The discipline's name.
+    pub kind: String,
+    /// Packets held.
+    pub packets: u64,
+    /// Bytes held.
+    pub bytes: u64,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// tc's overlimits.
+    pub overlimits: u64,
+    /// The discipline's own statistics, as the kernel lays them out.
+    pub own: Vec<u8>,
+}
+
+/// A whole file of them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Samples {
+    /// In the order of the file.
+    pub all: Vec<Sample>,
+    /// Stamps that a tap had no room for, by tap.
+    pub missed: Vec<(usize, u64)>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// Whether the guest came to its end.
+    pub done: bool,
+}
+
+/// The words of a line, number by number.
+struct Line<'a> {
+    text: &'a str,
+    words: std::str::SplitAsciiWhitespace<'a>,
+}
+
+impl<'a> Line<'a> {
+    fn word(&mut self) -> Result<&'a str, String> {
+        self.words.next().ok_or_else(|| format!("the guest's line is cut short: {}", self.text))
+    }
+
+    fn number(&mut self) -> Result<u64, String> {
+        let word = self.word()?;
+        word.parse().map_err(|_| format!("\"{word}\" is no number in: {}", self.text))
+    }
+
+    fn index(&mut self) -> Result<usize, String> {
+        self.number().map(|n| n as usize)
+    }
+
+    fn bytes(&mut self) -> Result<Vec<u8>, String> {
+        let word = self.word()?;
+        if word == "-" {
+            return Ok(Vec::new());
+        }
+        let byte = |pair: &[u8]| {
+            std::str::from_utf8(pair).ok().and_then(|p| u8::from_str_radix(p, 16).ok())
+        };
+        word.as_bytes()
+            .chunks(2)
+            .map(|pair| byte(pair).ok_or_else(|| format!("no bytes in: {}", self.text)))
+            .collect()
+    }
+}
+
+impl Samples {
+    /// From the file's text.
+    pub fn read(text: &str) -> Result<Self, String> {
+        let mut samples = Self::default();
+        // A guest that was killed leaves half a line.
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        for line in whole.lines() {
+            let mut l = Line { text: line, words: line.split_ascii_whitespace() };
+            let sample = match l.word()? {
+                "start" => Sample::Start { at: l.number()?, flow: l.index()? },
+                "end" => {
+                    let (at, flow) = (l.number()?, l.index()?);
+                    let why: Vec<&str> = l.words.collect();
+                    Sample::End { at, flow, why: why.join(" ") }
+                }
+                "event" => Sample::Event { at: l.number()?, event: l.index()? },
+                "probe" => Sample::Probe { at: l.number()?, flow: l.index()? },
+                "reply" => Sample::Reply { at: l.number()?, flow: l.index()?, sent: l.number()? },
+                "udp" => Sample::Udp {
+                    at: l.number()?,
+                    flow: l.index()?,
+                    sent: l.number()?,
+                    received: l.number()?,
+                },
+                "tcp" => Sample::Tcp(Box::new(tcp(&mut l)?)),
+                "queue" => Sample::Queue(Box::new(QueueSample {
+                    at: l.number()?,
+                    queue: l.index()?,
+                    kind: l.word()?.to_owned(),
+                    packets: l.number()?,
+                    bytes: l.number()?,
+                    sent_packets: l.number()?,
+                    sent_bytes: l.number()?,
+                    drops: l.number()?,
+                    overlimits: l.number()?,
+                    own: l.bytes()?,
+                })),
+                "missed" => {
+                    samples.missed.push((l.index()?, l.number()?));
+                    continue;
+                }
+                "error" => {
+                    let said: Vec<&str> = l.words.collect();
+                    samples.error = Some(said.join(" "));
+                    continue;
+                }
+                "done" => {
+                    samples.done = true;
+                    continue;
+                }
+                other => return Err(format!("the guest says \"{other}\", which means nothing")),
+            };
+            samples.all.push(sample);
+        }
+        Ok(samples)
+    }
+}
+
+fn tcp(l: &mut Line<'_>) -> Result<TcpSample, String> {
+    Ok(TcpSample {
+        at: l.number()?,
+        flow: l.index()?,
+        received: l.number()?,
+        delivery_rate: l.number()?,
+        pacing_rate: l.number()?,
+        srtt_us: l.number()?,
+        rttvar_us: l.number()?,
+        min_rtt_us: l.number()?,
+        cwnd: l.number()?,
+        ssthresh: l.number()?,
+        unacked: l.number()?,
+        sacked: l.number()?,
+        lost: l.number()?,
+        retrans: l.number()?,
+        total_retrans: l.number()?,
+        delivered: l.number()?,
+        delivered_ce: l.number()?,
+        ca_state: l.number()?,
+        options: l.number()?,
+        segments: l.number()?,
+        bytes_acked: l.number()?,
+        send_window: l.number()?,
+        reordering: l.number()?,
+        rwnd_limited_us: l.number()?,
+        sndbuf_limited_us: l.number()?,
+        dsacks: l.number()?,
+        cc_info: l.bytes()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_they_were_written() {
+        let text = "start 512 0 -\n\
+            queue 50000000 1 codel 3 4542 10 15140 2 0 0001ff\n\
+            reply 20001280 0 512\n\
+            tcp 500 1 7 1 2 10000 17 9000 80 2147483647 80 1 2 3 4 71 5 0 15 150 101361 124288 3 0 0 0 -\n\
+            end 600 0 Connection refused\nmissed 1 3\ndone 700\n";
+        let samples = Samples::read(text).unwrap();
+        assert!(samples.done && samples.error.is_none());
+        assert_eq!(samples.missed, [(1, 3)]);
+        assert_eq!(samples.all.len(), 5);
+        let Sample::Queue(q) = &samples.all[1] else { panic!("a queue") };
+        assert_eq!((q.queue, q.packets, q.drops, q.own.as_slice()), (1, 3, 2, &[0, 1, 255][..]));
+        let Sample::Tcp(t) = &samples.all[3] else { panic!("tcp") };
+        assert_eq!((t.received, t.srtt_us, t.total_retrans, t.delivered_ce), (7, 10_000, 4, 5));
+        let Sample::End { why, .. } = &samples.all[4] else { panic!("an end") };
+        assert_eq!(why, "Connection refused");
+    }
+
+    #[test]
+    fn a_cut_off_file_is_read_up_to_its_last_whole_line() {
+        let samples = Samples::read("start 512 0 -\nprobe 5").unwrap();
+        assert_eq!(samples.all.len(), 1);
+        assert!(!samples.done);
+        assert!(Samples::read("start x 0 -\n").unwrap_err().contains("no number"));
+        assert!(Samples::read("queue 1 0 codel 3\n").unwrap_err().contains("cut short"));
+    }
+}

@@ -1,0 +1,487 @@
+//! Packets as they were seen on both sides of every queue, and what that tells.
+//!
+//! The agent writes a stamp of 28 bytes for every packet at every tap. A packet that leaves a queue is found
+//! among those that entered it; what it overtook within its flow was dropped, for no discipline here changes the
+//! order within a flow. From the pairs come sojourn times, marks and drops; from data at the first queue and
+//! acknowledgements behind the last, the RTT samples that the sender's kernel took.
+//!
+//! Invariants: a packet's entry stands before its exit in the file, for the agent empties the taps of entries
+//! first; an RTT sample is taken of the oldest segment that an acknowledgement newly covers, and of none that was
+//! sent twice (Karn and Partridge 1987), as `tcp_clean_rtx_queue` does.
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+
+/// Bytes of a stamp.
+pub const STAMP: usize = 28;
+/// The tap number of a datagram's arrival at its receiver, whose `seq` is its one-way delay in nanoseconds.
+pub const ARRIVAL: u16 = 0xffff;
+const TCP: u8 = 6;
+const FIN: u8 = 0x01;
+const SYN: u8 = 0x02;
+const RST: u8 = 0x04;
+const ECE: u8 = 0x40;
+
+/// A packet at a tap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp {
+    /// Nanoseconds of the run's clock.
+    pub at: u64,
+    /// TCP's sequence number, a datagram's or a probe's number.
+    pub seq: u32,
+    /// TCP's acknowledgement number.
+    pub ack: u32,
+    /// The tap.
+    pub tap: u16,
+    /// The flow.
+    pub flow: u16,
+    /// The IP identification.
+    pub id: u16,
+    /// Bytes of payload of TCP, of the whole IP packet otherwise.
+    pub length: u16,
+    /// DSCP and ECN field.
+    pub tos: u8,
+    /// TCP's flags.
+    pub flags: u8,
+    /// IP's protocol.
+    pub protocol: u8,
+    /// 0 for data, 1 for what comes back.
+    pub way: u8,
+}
+
+impl Stamp {
+    /// From the agent's bytes.
+    pub fn read(b: &[u8; STAMP]) -> Self {
+        let u16_at = |at: usize| u16::from_ne_bytes([b[at], b[at + 1]]);
+        let u32_at = |at: usize| u32::from_ne_bytes([b[at], b[at + 1], b[at + 2], b[at + 3]]);
+        Self {
+            at: u64::from_ne_bytes([b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]]),
+            seq: u32_at(8),
+            ack: u32_at(12),
+            tap: u16_at(16),
+            flow: u16_at(18),
+            id: u16_at(20),
+            length: u16_at(22),
+            tos: b[24],
+            flags: b[25],
+            protocol: b[26],
+            way: b[27],
+        }
+    }
+
+    fn ecn(&self) -> u8 {
+        self.tos & 3
+    }
+
+    fn key(&self) -> (u16, u32, u32) {
+        (self.id, self.seq, self.ack)
+    }
+}
+
+/// A packet in a queue.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    key: (u16, u32, u32),
+    at: u64,
+    ecn: u8,
+}
+
+/// What left a queue in a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Left {
+    /// How many.
+    pub count: u64,
+    /// Least time in the queue.
+    pub min: u64,
+    /// Greatest.
+    pub max: u64,
+    /// Sum.
+    pub sum: u64,
+    /// Packets marked, up to the end of the step.
+    pub marks: u64,
+}
+
+/// One flow's packets in one queue, one way.
+#[derive(Debug, Default)]
+struct Lane {
+    waiting: VecDeque<Waiting>,
+}
+
+/// Counts of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FlowCounts {
+    /// Data packets with CE that reached the receiver.
+    pub ce: u64,
+    /// Acknowledgements with ECE that reached the sender.
+    pub ece: u64,
+    /// The latest RTT sample in nanoseconds, if there was one.
+    pub rtt: Option<u64>,
+}
+
+/// A flow as its stamps tell it.
+#[derive(Debug, Default)]
+pub struct FlowTrace {
+    /// Counts at the end of each step.
+    pub steps: Vec<FlowCounts>,
+    now: FlowCounts,
+    /// Packets that entered their first queue, both ways.
+    pub sent: u64,
+    /// Packets that left their last queue, both ways.
+    pub arrived: u64,
+    /// Packets that queues dropped, both ways.
+    pub dropped: u64,
+    /// RTT samples, or one-way delays of datagrams: (when, how long), in nanoseconds.
+    pub delays: Vec<(u64, u64)>,
+    segments: VecDeque<Segment>,
+    highest: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    end: u32,
+    sent: u64,
+    again: bool,
+}
+
+/// A queue as its stamps tell it.
+#[derive(Debug, Default)]
+pub struct QueueTrace {
+    /// What left in each step.
+    pub steps: Vec<Left>,
+    /// Times in the queue, with when each ended: (when, how long).
+    pub sojourns: Vec<(u64, u64)>,
+    /// Packets that entered.
+    pub entered: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Packets marked although they were not ECN-capable.
+    pub false_marks: u64,
+    lanes: Vec<[Lane; 2]>,
+}
+
+/// What a tap's stamps mean to one flow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Role {
+    /// Data enters its first queue here, this long after it was sent; `None` inside if that varies.
+    pub first: Option<Option<u64>>,
+    /// Data leaves its last queue here.
+    pub last: bool,
+    /// Acknowledgements leave their last queue here.
+    pub back: bool,
+    /// What comes back enters its first queue here.
+    pub back_first: bool,
+}
+
+/// Where the taps are.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// For each tap: its queue, and whether packets enter there.
+    pub taps: Vec<(usize, bool)>,
+    /// For each tap and flow: what it means to it.
+    pub roles: Vec<Vec<Role>>,
+    /// How many queues there are.
+    pub queues: usize,
+    /// How many flows.
+    pub flows: usize,
+    /// The recorder's step in nanoseconds.
+    pub step: u64,
+}
+
+/// Everything that the stamps tell.
+#[derive(Debug, Default)]
+pub struct Trace {
+    /// By queue.
+    pub queues: Vec<QueueTrace>,
+    /// By flow.
+    pub flows: Vec<FlowTrace>,
+    step: u64,
+}
+
+/// Grows `steps` so that it holds the step that ends at or after `at`, and returns it.
+fn step_of<T: Clone>(
+    steps: &mut Vec<T>,
+    at: u64,
+    step: u64,
+    fill: impl Fn(Option<&T>) -> T,
+) -> &mut T {
+    // What happens at the very end of a step belongs to it.
+    let index = (at.saturating_sub(1) / step) as usize;
+    while steps.len() <= index {
+        let next = fill(steps.last());
+        steps.push(next);
+    }
+    &mut steps[index]
+}
+
+impl Trace {
+    /// Reads a file of stamps.
+    pub fn read(mut from: impl Read, layout: &Layout) -> io::Result<Self> {
+        let lanes = || (0..layout.flows).map(|_| <[Lane; 2]>::default()).collect();
+        let mut trace = Self {
+            queues: (0..layout.queues)
+                .map(|_| QueueTrace { lanes: lanes(), ..QueueTrace::default() })
+                .collect(),
+            flows: (0..layout.flows).map(|_| FlowTrace::default()).collect(),
+            step: layout.step,
+        };
+        let mut bytes = vec![0; STAMP * 8192];
+        let mut held = 0;
+        loop {
+            let read = from.read(&mut bytes[held..])?;
+            if read == 0 {
+                return Ok(trace);
+            }
+            held += read;
+            let whole = held / STAMP * STAMP;
+            for chunk in bytes[..whole].as_chunks::<STAMP>().0 {
+                trace.take(&Stamp::read(chunk), layout);
+            }
+            bytes.copy_within(whole..held, 0);
+            held -= whole;
+        }
+    }
+
+    /// The next stamp.
+    pub fn take(&mut self, stamp: &Stamp, layout: &Layout) {
+        let flow = usize::from(stamp.flow);
+        if flow >= self.flows.len() {
+            return;
+        }
+        if stamp.tap == ARRIVAL {
+            self.flows[flow].delays.push((stamp.at, u64::from(stamp.seq)));
+            return;
+        }
+        let tap = usize::from(stamp.tap);
+        let Some(&(queue, enters)) = layout.taps.get(tap) else { return };
+        let role = layout.roles[tap][flow];
+        if enters {
+            self.enter(stamp, queue, flow, role);
+        } else {
+            self.leave(stamp, queue, flow, role);
+        }
+    }
+
+    fn enter(&mut self, stamp: &Stamp, queue: usize, flow: usize, role: Role) {
+        let q = &mut self.queues[queue];
+        q.entered += 1;
+        q.lanes[flow][usize::from(stamp.way & 1)].waiting.push_back(Waiting {
+            key: stamp.key(),
+            at: stamp.at,
+            ecn: stamp.ecn(),
+        });
+        let f = &mut self.flows[flow];
+        match (stamp.way, role.first) {
+            (0, Some(delay)) => {
+                f.sent += 1;
+                if stamp.protocol == TCP
+                    && let Some(delay) = delay
+                {
+                    f.data(stamp, stamp.at.saturating_sub(delay));
+                }
+            }
+            (1, _) if role.back_first => f.sent += 1,
+            _ => {}
+        }
+    }
+
+    fn leave(&mut self, stamp: &Stamp, queue: usize, flow: usize, role: Role) {
+        let (q, f) = (&mut self.queues[queue], &mut self.flows[flow]);
+        let lane = &mut q.lanes[flow][usize::from(stamp.way & 1)].waiting;
+        if let Some(place) = lane.iter().position(|w| w.key == stamp.key()) {
+            let entry = lane[place];
+            f.dropped += place as u64;
+            lane.drain(..=place);
+            let stayed = stamp.at.saturating_sub(entry.at);
+            q.sojourns.push((stamp.at, stayed));
+            let marked = entry.ecn != 3 && stamp.ecn() == 3;
+            q.marked += u64::from(marked);
+            q.false_marks += u64::from(marked && entry.ecn == 0);
+            let marks = q.marked;
+            let carry = |before: Option<&Left>| Left {
+                marks: before.map_or(0, |b| b.marks),
+                ..Left::default()
+            };
+            let left = step_of(&mut q.steps, stamp.at, self.step, carry);
+            left.min = if left.count == 0 { stayed } else { left.min.min(stayed) };
+            left.max = left.max.max(stayed);
+            left.count += 1;
+            left.sum += stayed;
+            left.marks = marks;
+        }
+        if stamp.way == 0 && role.last {
+            f.arrived += 1;
+            f.now.ce += u64::from(stamp.ecn() == 3);
+        } else if stamp.way == 1 && role.back {
+            f.arrived += 1;
+            f.acknowledged(stamp);
+        } else {
+            return;
+        }
+        let now = f.now;
+        *step_of(&mut f.steps, stamp.at, self.step, |before| before.copied().unwrap_or_default()) =
+            now;
+    }
+}
+
+/// Whether `a` comes before `b` in sequence space.
+fn before(a: u32, b: u32) -> bool {
+    a.wrapping_sub(b).cast_signed() < 0
+}
+
+impl FlowTrace {
+    /// A segment was sent.
+    fn data(&mut self, stamp: &Stamp, sent: u64) {
+        if stamp.flags & RST != 0 {
+            return;
+        }
+        let counts = u32::from(stamp.flags & SYN != 0) + u32::from(stamp.flags & FIN != 0);
+        let length = u32::from(stamp.length) + counts;
+        if length == 0 {
+            return;
+        }
+        let end = stamp.seq.wrapping_add(length);
+        if self.highest.is_some_and(|h| before(stamp.seq, h)) {
+            for s in
+                self.segments.iter_mut().filter(|s| before(stamp.seq, s.end) && !before(end, s.end))
+            {
+                s.again = true;
+            }
+            return;
+        }
+        self.highest = Some(end);
+        self.segments.push_back(Segment { end, sent, again: false });
+    }
+
+    /// An acknowledgement reached the sender.
+    fn acknowledged(&mut self, stamp: &Stamp) {
+        if stamp.protocol != TCP || stamp.flags & RST != 0 {
+            return;
+        }
+        self.now.ece += u64::from(stamp.flags & ECE != 0 && stamp.flags & SYN == 0);
+        let mut first = None;
+        while let Some(&s) = self.segments.front() {
+            if before(stamp.ack, s.end) {
+                break;
+            }
+            if !s.again && first.is_none() {
+                first = Some(s.sent);
+            }
+            self.segments.pop_front();
+        }
+        if let Some(sent) = first {
+            let rtt = stamp.at.saturating_sub(sent);
+            self.now.rtt = Some(rtt);
+            self.delays.push((stamp.at, rtt));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// One queue for data and one for what comes back: taps 0 and 1 entries, 2 and 3 exits.
+    fn layout() -> Layout {
+        let none = Role::default();
+        let first = Role { first: Some(Some(10 * MS)), ..none };
+        let roles = [
+            first,
+            Role { back_first: true, ..none },
+            Role { last: true, ..none },
+            Role { back: true, ..none },
+        ];
+        Layout {
+            taps: vec![(0, true), (1, true), (0, false), (1, false)],
+            roles: roles.iter().map(|&r| vec![r]).collect(),
+            queues: 2,
+            flows: 1,
+            step: 50 * MS,
+        }
+    }
+
+    fn data(at: u64, tap: u16, id: u16, seq: u32, ecn: u8) -> Stamp {
+        let length = 1000;
+        Stamp {
+            at,
+            seq,
+            ack: 1,
+            tap,
+            flow: 0,
+            id,
+            length,
+            tos: ecn,
+            flags: 0x10,
+            protocol: 6,
+            way: 0,
+        }
+    }
+
+    fn ack(at: u64, tap: u16, id: u16, ack: u32, flags: u8) -> Stamp {
+        Stamp { at, seq: 1, ack, tap, flow: 0, id, length: 0, tos: 0, flags, protocol: 6, way: 1 }
+    }
+
+    #[test]
+    fn what_is_overtaken_was_dropped() {
+        let (layout, mut trace) = (layout(), None);
+        let stamps = [
+            data(10 * MS, 0, 1, 0, 2),
+            data(11 * MS, 0, 2, 1000, 2),
+            data(12 * MS, 0, 3, 2000, 2),
+            data(15 * MS, 2, 1, 0, 3),
+            data(50 * MS, 2, 3, 2000, 2),
+        ];
+        let trace = trace.get_or_insert_with(|| Trace::read(&[][..], &layout).unwrap());
+        for s in &stamps {
+            trace.take(s, &layout);
+        }
+        let q = &trace.queues[0];
+        assert_eq!(q.sojourns, [(15 * MS, 5 * MS), (50 * MS, 38 * MS)]);
+        assert_eq!((q.marked, q.false_marks, q.entered), (1, 0, 3));
+        // The second leaves at the very end of the first step.
+        assert_eq!(q.steps.len(), 1);
+        let whole = Left { count: 2, min: 5 * MS, max: 38 * MS, sum: 43 * MS, marks: 1 };
+        assert_eq!(q.steps[0], whole);
+        let f = &trace.flows[0];
+        assert_eq!((f.sent, f.arrived, f.dropped, f.steps[0].ce), (3, 2, 1, 1));
+    }
+
+    #[test]
+    fn rtt_is_taken_of_the_oldest_segment_sent_once() {
+        let layout = layout();
+        let mut trace = Trace::read(&[][..], &layout).unwrap();
+        for s in [
+            data(10 * MS, 0, 1, 0, 2),
+            data(11 * MS, 0, 2, 1000, 2),
+            data(12 * MS, 0, 3, 2000, 2),
+            ack(30 * MS, 1, 1, 2000, 0x50),
+            ack(30 * MS, 3, 1, 2000, 0x50),
+            // The third is sent again: no sample.
+            data(40 * MS, 0, 4, 2000, 2),
+            ack(60 * MS, 3, 2, 3000, 0x10),
+        ] {
+            trace.take(&s, &layout);
+        }
+        // Sent 10 ms before it was seen at the queue.
+        assert_eq!(trace.flows[0].delays, [(30 * MS, 30 * MS)]);
+        let steps = &trace.flows[0].steps;
+        assert_eq!(steps[0], FlowCounts { ce: 0, ece: 1, rtt: Some(30 * MS) });
+        assert_eq!(steps[1], steps[0]);
+    }
+
+    #[test]
+    fn stamps_are_read_in_the_machines_order() {
+        let mut bytes = Vec::new();
+        bytes.extend(7_000_000_123_u64.to_ne_bytes());
+        bytes.extend(5_u32.to_ne_bytes());
+        bytes.extend(6_u32.to_ne_bytes());
+        for n in [1_u16, 2, 3, 4] {
+            bytes.extend(n.to_ne_bytes());
+        }
+        bytes.extend([0xb8, 0x10, 6, 1]);
+        let s = Stamp::read(bytes.as_slice().try_into().unwrap());
+        assert_eq!((s.at, s.seq, s.ack, s.tap, s.flow), (7_000_000_123, 5, 6, 1, 2));
+        assert_eq!((s.id, s.length, s.tos, s.way), (3, 4, 0xb8, 1));
+    }
+}

@@ -1,0 +1,259 @@
+//! Runs in a guest. Without a kernel in the cache they say so and pass; `make test-linux` builds one first.
+
+use sojourn_linux::Linux;
+use sojourn_scenario::engine::{Engine as _, RunError, Watch};
+use sojourn_scenario::model::{
+    Action, At, Direction, EcnMode, Element, Event, Flow, Hop, Kind, Netem, Origin, Ping, Queue,
+    ReceiveWindow, Scenario, Shaper, Start, Tcp, Traffic, Udp, When,
+};
+use sojourn_scenario::results::{Column, Run, Table};
+use sojourn_units::{Dscp, Ecn, Rate, Span};
+
+fn engine() -> Option<(Linux, String)> {
+    let linux = Linux::new();
+    let Some(kernel) = linux.kernels().last() else {
+        eprintln!("not run: no kernel in the cache (sojourn linux build)");
+        return None;
+    };
+    let stack = kernel.stack();
+    Some((linux, stack))
+}
+
+fn tcp(cc: &str) -> Tcp {
+    Tcp {
+        cc: cc.to_owned(),
+        ecn: EcnMode::Rfc3168,
+        codepoint: None,
+        bytes: None,
+        pacing_cap: None,
+        app_rate: None,
+        initial_window: None,
+        receive_window: ReceiveWindow::Autotune,
+        offload: false,
+        host_qdisc: None,
+        unresponsive_to_ce: false,
+    }
+}
+
+fn flow(stack: &str, name: &str, traffic: Traffic) -> Flow {
+    Flow {
+        name: name.to_owned(),
+        group: None,
+        stack: stack.to_owned(),
+        direction: Direction::Down,
+        hops: vec![0],
+        dscp: Dscp::BEST_EFFORT,
+        start: Start::At(At::ORIGIN),
+        stop: None,
+        traffic,
+    }
+}
+
+fn scenario(stack: &str, qdisc: &str, rate: u64, rtt: Span, secs: u64, ccs: &[&str]) -> Scenario {
+    let side = || {
+        let element = |name: &str, kind| Element { name: name.to_owned(), enabled: true, kind };
+        let chain = vec![format!("delay {} limit 1000000", rtt / 2)];
+        let shaper = Shaper::Htb { rate: Rate::from_mbit(rate), ceil: None, burst: None };
+        vec![
+            element("netem", Kind::Netem(Netem { chain, per_flow: vec![] })),
+            element("qdisc", Kind::Queue(Queue { shaper, qdisc: qdisc.to_owned() })),
+        ]
+    };
+    let mut flows: Vec<Flow> = ccs
+        .iter()
+        .enumerate()
+        .map(|(i, cc)| flow(stack, &format!("{cc}-{}", i + 1), Traffic::Tcp(tcp(cc))))
+        .collect();
+    let ping = Ping { interval: Span::from_millis(200), size: 84, ecn: Ecn::NotEct };
+    flows.push(flow(stack, "ping", Traffic::Ping(ping)));
+    Scenario {
+        experiment: "test".into(),
+        source: String::new(),
+        cell: vec![],
+        seed: 1,
+        origin: Origin::FirstFlow,
+        duration: Span::from_secs(secs),
+        lead: Span::ZERO,
+        step: Span::from_millis(50),
+        stack: stack.to_owned(),
+        hops: vec![Hop {
+            name: "bottleneck".into(),
+            stack: stack.to_owned(),
+            down: side(),
+            up: side(),
+        }],
+        flows,
+        events: vec![],
+        phases: vec![],
+        windows: vec![],
+        checks: vec![],
+    }
+}
+
+/// A column's values of one flow or queue from a time on.
+fn column(run: &Run, table: &str, key: &str, name: &str, column: &str, from: f64) -> Vec<f64> {
+    let table = run.table(table).expect("the table");
+    let (names, times, values) = (table.text(key), table.f64("t_s"), table.f64(column));
+    (0..table.len())
+        .filter(|&i| names.get(i) == name && times[i] > from && values[i].is_finite())
+        .map(|i| values[i])
+        .collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+#[test]
+fn one_flow_fills_the_link_and_rtt_is_base_and_queue() {
+    let Some((linux, stack)) = engine() else { return };
+    let s = scenario(&stack, "pfifo limit 100", 50, Span::from_millis(20), 20, &["cubic"]);
+    let run = linux.run(&s, &()).unwrap();
+    let goodput = mean(&column(&run, "flows", "flow", "cubic-1", "goodput_bps", 10.0)) / 1e6;
+    // 1448 of 1514 bytes are payload; the ping takes 98 bytes five times a second.
+    assert!((goodput / 47.82 - 1.0).abs() < 0.002, "{goodput}");
+    let rtt = mean(&column(&run, "flows", "flow", "cubic-1", "srtt_s", 10.0));
+    let queue =
+        mean(&column(&run, "queues", "queue", "bottleneck.down.qdisc", "sojourn_mean_s", 10.0));
+    assert!((rtt - 0.020 - queue).abs() < 0.0007, "{rtt} {queue}");
+    let latest = mean(&column(&run, "flows", "flow", "cubic-1", "rtt_s", 10.0));
+    assert!((rtt - latest).abs() < 0.0005, "{rtt} {latest}");
+    let pings = run.table("pings").unwrap();
+    assert!(pings.len() >= 99 && pings.f64("rtt_s")[0] > 0.02 && pings.f64("rtt_s")[0] < 0.0202);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bits_and_another_seed_does_not() {
+    let Some((linux, stack)) = engine() else { return };
+    let run = |seed| {
+        let mut s = scenario(&stack, "pie ecn", 10, Span::from_millis(20), 8, &["cubic", "reno"]);
+        s.seed = seed;
+        linux.run(&s, &()).unwrap().tables.iter().map(bits).collect::<Vec<_>>()
+    };
+    let first = run(1);
+    assert!(first == run(1), "two runs of one seed differ");
+    assert!(first != run(2), "two seeds give the same run");
+}
+
+/// Every value of a table, bit by bit: NaN is not equal to itself.
+fn bits(table: &Table) -> Vec<Vec<u64>> {
+    let of = |column: &Column| match column {
+        Column::F64(v) => v.iter().map(|x| x.to_bits()).collect(),
+        Column::U64(v) => v.clone(),
+        Column::Text(t) => t.codes().iter().map(|&c| u64::from(c)).collect(),
+    };
+    table.columns().map(|(_, column, _)| of(column)).collect()
+}
+
+#[test]
+fn a_rate_changes_at_its_time_and_datagrams_are_delayed_as_they_should() {
+    let Some((linux, stack)) = engine() else { return };
+    let mut s = scenario(&stack, "pfifo", 50, Span::from_millis(20), 6, &["cubic"]);
+    let udp = Udp { rate: Rate::from_mbit(1), payload: 1000, ecn: Ecn::NotEct };
+    s.flows.push(flow(&stack, "udp", Traffic::Udp(udp)));
+    s.events.push(Event {
+        name: "step".into(),
+        when: When::At(At::from_secs(3)),
+        actions: vec![Action::Rate {
+            element: "bottleneck.down.qdisc".into(),
+            rate: Rate::from_mbit(10),
+        }],
+    });
+    let run = linux.run(&s, &()).unwrap();
+    let sent = column(&run, "flows", "flow", "udp", "goodput_bps", 2.0);
+    assert!((mean(&sent[..15]) / 1e6 - 1.0).abs() < 0.1, "{sent:?}");
+    let queues = run.table("queues").unwrap();
+    let (names, bytes) = (queues.text("queue"), queues.u64("sent_bytes"));
+    let down: Vec<u64> = (0..queues.len())
+        .filter(|&i| names.get(i) == "bottleneck.down.qdisc")
+        .map(|i| bytes[i])
+        .collect();
+    let rate = |k: usize| (down[k] - down[k - 1]) as f64 * 8.0 / 0.05 / 1e6;
+    assert!(rate(58) > 49.0 && rate(59) > 49.0, "{} {}", rate(58), rate(59));
+    assert!((rate(61) - 10.0).abs() < 0.3 && (rate(80) - 10.0).abs() < 0.3, "{}", rate(61));
+    assert!(rate(60) < 10.6, "{}", rate(60));
+    let happenings = run.table("happenings").unwrap();
+    let what = happenings.text("what");
+    let step = (0..happenings.len()).find(|&i| what.get(i) == "event").unwrap();
+    assert!((happenings.f64("t_s")[step] - 3.0).abs() < 1e-6);
+}
+
+#[test]
+fn packets_are_conserved() {
+    let Some((linux, stack)) = engine() else { return };
+    let s =
+        scenario(&stack, "codel ecn limit 30", 10, Span::from_millis(20), 8, &["cubic", "reno"]);
+    let run = linux.run(&s, &()).unwrap();
+    let totals = run.table("totals").unwrap();
+    let (subjects, names) = (totals.text("subject"), totals.text("name"));
+    let of = |subject: &str, name: &str| {
+        (0..totals.len())
+            .find(|&i| subjects.get(i) == subject && names.get(i) == name)
+            .map(|i| totals.f64("value")[i])
+            .unwrap()
+    };
+    for queue in ["bottleneck.down.qdisc", "bottleneck.up.qdisc"] {
+        // The last sample is taken at the end of the run, as is the last look at the taps.
+        let through = of(queue, "left") + of(queue, "held") + of(queue, "dropped");
+        assert!((of(queue, "entered") - through).abs() <= 2.0, "{queue}");
+        assert!(of(queue, "false_marks") == 0.0);
+    }
+    assert!(of("bottleneck.down.qdisc", "marked") > 10.0);
+    assert!(
+        (of("bottleneck.down.qdisc", "marked") - of("bottleneck.down.qdisc", "codel.ecn_mark"))
+            .abs()
+            <= 1.0
+    );
+}
+
+#[test]
+fn a_flow_of_so_many_bytes_finishes() {
+    let Some((linux, stack)) = engine() else { return };
+    let mut s = scenario(&stack, "fq_codel", 10, Span::from_millis(20), 4, &[]);
+    let bytes = Some(1_000_000);
+    s.flows.push(flow(&stack, "finite", Traffic::Tcp(Tcp { bytes, ..tcp("cubic") })));
+    let mut up = flow(&stack, "up", Traffic::Tcp(tcp("cubic")));
+    up.direction = Direction::Up;
+    s.flows.push(up);
+    let run = linux.run(&s, &()).unwrap();
+    let happenings = run.table("happenings").unwrap();
+    let (what, subject) = (happenings.text("what"), happenings.text("subject"));
+    let end = (0..happenings.len())
+        .find(|&i| what.get(i) == "end" && subject.get(i) == "flow finite")
+        .unwrap();
+    assert_eq!(happenings.text("detail").get(end), "finished");
+    let t = happenings.f64("t_s")[end];
+    // 1 MB at 9.56 Mbit/s of payload is 0.84 s.
+    assert!(t > 0.84 && t < 1.5, "{t}");
+    assert!(mean(&column(&run, "flows", "flow", "up", "goodput_bps", 2.0)) > 8.5e6);
+}
+
+#[test]
+fn wrong_words_are_told_in_tcs_own() {
+    let Some((linux, stack)) = engine() else { return };
+    let s = scenario(&stack, "fq_codel tarqet 5ms", 10, Span::from_millis(20), 1, &["cubic"]);
+    let error = linux.run(&s, &()).unwrap_err().to_string();
+    assert!(error.contains("What is \"tarqet\""), "{error}");
+}
+
+struct Cancelled;
+impl Watch for Cancelled {
+    fn cancelled(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_cancelled_run_leaves_nothing() {
+    let Some((linux, stack)) = engine() else { return };
+    let s = scenario(&stack, "fq_codel", 50, Span::from_millis(20), 600, &["cubic"]);
+    assert_eq!(linux.run(&s, &Cancelled).unwrap_err(), RunError::Cancelled);
+    let mine = format!("sojourn-guest-{}-", std::process::id());
+    // Other tests of this process have folders of their own while they run; none is of a length of ten minutes.
+    let left = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten().any(|e| {
+        e.file_name().to_string_lossy().starts_with(&mine)
+            && std::fs::read_to_string(e.path().join("plan"))
+                .is_ok_and(|p| p.starts_with("length 600000000000"))
+    });
+    assert!(!left);
+}
