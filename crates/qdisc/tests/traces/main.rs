@@ -2,6 +2,7 @@
 
 mod bench;
 mod codel;
+mod dualpi2;
 mod fifo;
 mod fq_codel;
 mod htb;
