@@ -46,9 +46,11 @@ impl Sojourns {
 pub struct Ledger {
     drops: [u64; Why::ALL.len()],
     marks: [u64; Why::ALL.len()],
+    sce_marks: [u64; Why::ALL.len()],
     drops_by_flow: Vec<u64>,
+    copies_by_flow: Vec<u64>,
     marked_not_ect: u64,
-    /// Packets taken.
+    /// Packets taken, copies made here included.
     pub entered: u64,
     /// Packets that left.
     pub left: u64,
@@ -67,6 +69,11 @@ impl Ledger {
         self.marks[why as usize]
     }
 
+    /// SCE marks, ECT(0) to ECT(1), for this reason.
+    pub fn sce_marks(&self, why: Why) -> u64 {
+        self.sce_marks[why as usize]
+    }
+
     /// Drops for any reason.
     pub fn all_drops(&self) -> u64 {
         self.drops.iter().sum()
@@ -77,12 +84,23 @@ impl Ledger {
         self.marks.iter().sum()
     }
 
+    /// SCE marks for any reason.
+    pub fn all_sce_marks(&self) -> u64 {
+        self.sce_marks.iter().sum()
+    }
+
     /// Drops of one flow's packets.
     pub fn drops_of(&self, flow: usize) -> u64 {
         self.drops_by_flow.get(flow).copied().unwrap_or(0)
     }
 
-    /// Marks that a discipline claims of packets which do not carry CE: always zero, or the discipline is wrong.
+    /// Copies made here of one flow's packets.
+    pub fn copies_of(&self, flow: usize) -> u64 {
+        self.copies_by_flow.get(flow).copied().unwrap_or(0)
+    }
+
+    /// Marks that a discipline claims of packets which do not carry CE, and SCE marks of packets which are not
+    /// ECT(1): always zero, or the discipline is wrong.
     pub fn false_marks(&self) -> u64 {
         self.marked_not_ect
     }
@@ -91,15 +109,28 @@ impl Ledger {
 impl<P: Traveller + Packet> Telemetry<P> for Ledger {
     fn dropped(&mut self, _now: Time, packet: P, why: Why) {
         self.drops[why as usize] += 1;
-        let flow = packet.flow();
-        if flow >= self.drops_by_flow.len() {
-            self.drops_by_flow.resize(flow + 1, 0);
-        }
-        self.drops_by_flow[flow] += 1;
+        count(&mut self.drops_by_flow, packet.flow());
     }
 
     fn marked(&mut self, _now: Time, packet: &P, why: Why) {
         self.marks[why as usize] += 1;
         self.marked_not_ect += u64::from(packet.ecn() != sojourn_units::Ecn::Ce);
     }
+
+    fn sce_marked(&mut self, _now: Time, packet: &P, why: Why) {
+        self.sce_marks[why as usize] += 1;
+        self.marked_not_ect += u64::from(packet.ecn() != sojourn_units::Ecn::Ect1);
+    }
+
+    fn duplicated(&mut self, _now: Time, packet: &P) {
+        self.entered += 1;
+        count(&mut self.copies_by_flow, packet.flow());
+    }
+}
+
+fn count(counts: &mut Vec<u64>, flow: usize) {
+    if flow >= counts.len() {
+        counts.resize(flow + 1, 0);
+    }
+    counts[flow] += 1;
 }

@@ -1,9 +1,9 @@
 //! A queue discipline and the device that it feeds.
 //!
-//! Two kinds of device: one that takes no time (a veth of the published test beds: whatever the discipline lets
-//! go has gone), and a line that holds a packet for as long as its bits take.
+//! Three kinds of device: one that takes no time (a veth of the published test beds: whatever the discipline lets
+//! go has gone), a line that holds a packet for as long as its bits take, and a radio link that sends bursts.
 
-use crate::{Ledger, Sojourns, Traveller};
+use crate::{Ledger, Radio, Sojourns, Traveller};
 use sojourn_qdisc::{Any, Backlog, Context, Dequeued, Qdisc, TcError, Telemetry, Why};
 use sojourn_units::{Random, Rate, Serializer, Span, Time};
 
@@ -19,6 +19,8 @@ pub enum Device<P> {
         /// The packet being sent, how long it waited, and when its last bit will have left.
         sending: Option<(Time, Span, P)>,
     },
+    /// Sends bursts when it has a chance to.
+    Radio(Box<Radio<P>>),
 }
 
 impl<P> Device<P> {
@@ -126,7 +128,33 @@ impl<P: Traveller> Port<P> {
                     Dequeued::Empty => Pulled::Later(Time::NEVER),
                 }
             }
+            Device::Radio(_) => self.pull_radio(now),
         }
+    }
+
+    fn pull_radio(&mut self, now: Time) -> Pulled<P> {
+        let Device::Radio(radio) = &mut self.device else { unreachable!() };
+        if let Some((packet, waited)) = radio.passed_on(now) {
+            self.note_left(&packet);
+            return Pulled::Packet(packet, waited);
+        }
+        let mut wake = Time::NEVER;
+        if radio.has_waiting() || self.discipline.backlog().packets > 0 {
+            let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+            let frame = || match self.discipline.dequeue(now, &mut cx) {
+                Dequeued::Packet(p) => {
+                    let waited = now.since(p.entered());
+                    self.sojourns.add(waited);
+                    Some((p, waited))
+                }
+                Dequeued::Wait(_) | Dequeued::Empty => None,
+            };
+            let chance = radio.serve(now, frame, P::wire_len);
+            if radio.has_waiting() || self.discipline.backlog().packets > 0 {
+                wake = chance;
+            }
+        }
+        Pulled::Later(wake.min(radio.next_arrival()))
     }
 
     #[inline]
@@ -162,12 +190,17 @@ impl<P: Traveller> Port<P> {
         self.sojourns.take()
     }
 
-    /// What it holds, a packet on the line included.
+    /// What it holds, what is on the line or on the air included.
     pub fn backlog(&self) -> Backlog {
         let mut held = self.discipline.backlog();
-        if let Device::Line { sending: Some((.., p)), .. } = &self.device {
+        let mut add = |p: &P| {
             held.packets += 1;
             held.bytes += u64::from(p.wire_len());
+        };
+        match &self.device {
+            Device::Line { sending: Some((.., p)), .. } => add(p),
+            Device::Radio(radio) => radio.held().for_each(add),
+            Device::Line { .. } | Device::Instant => {}
         }
         held
     }
@@ -177,11 +210,19 @@ impl<P: Traveller> Port<P> {
         &self.discipline
     }
 
-    /// Sets the rate of the shaper or the line; what is queued stays. False when there is neither.
+    /// Sets the rate of the shaper or the device; what is queued stays. False when there is none to set. A radio
+    /// link's rate no longer wanders.
     pub fn set_rate(&mut self, now: Time, rate: Rate) -> bool {
-        if let Device::Line { line, .. } = &mut self.device {
-            *line = Serializer::new(rate);
-            return true;
+        match &mut self.device {
+            Device::Line { line, .. } => {
+                *line = Serializer::new(rate);
+                return true;
+            }
+            Device::Radio(radio) => {
+                radio.set_rate(rate);
+                return true;
+            }
+            Device::Instant => {}
         }
         if let Any::Htb(htb) = &mut self.discipline {
             htb.set_rate(now, rate);
@@ -220,21 +261,26 @@ impl<P: Traveller> Port<P> {
     }
 
     /// Replaces shaper, device and discipline together: what was held is dropped. A packet on the line goes on
-    /// if there still is a line; else it is cut off. Counts and random stream stay.
+    /// if there still is a line; else it is cut off, as is what is on the air. Counts and random stream stay.
     pub fn replace_all(&mut self, now: Time, with: Self) {
         let Self { discipline, shaped, device, .. } = with;
         self.shaped = shaped;
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
         self.discipline.replace(now, discipline, &mut cx);
-        let on_line = match &mut self.device {
-            Device::Line { sending, .. } => sending.take(),
-            Device::Instant => None,
-        };
-        self.device = device;
-        match (&mut self.device, on_line) {
-            (Device::Line { sending, .. }, on_line) => *sending = on_line,
-            (Device::Instant, Some((.., packet))) => self.ledger.dropped(now, packet, Why::Flushed),
-            (Device::Instant, None) => {}
+        let before = core::mem::replace(&mut self.device, device);
+        match (&mut self.device, before) {
+            (Device::Line { sending, .. }, Device::Line { sending: on_line, .. }) => {
+                *sending = on_line;
+            }
+            (_, Device::Line { sending: Some((.., packet)), .. }) => {
+                self.ledger.dropped(now, packet, Why::Flushed);
+            }
+            (_, Device::Radio(radio)) => {
+                for packet in radio.into_held() {
+                    self.ledger.dropped(now, packet, Why::Flushed);
+                }
+            }
+            _ => {}
         }
     }
 }

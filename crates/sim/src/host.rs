@@ -1,7 +1,7 @@
 //! The two ends of a flow: a TCP sender and receiver, a probe, or an unresponsive source and its sink, with
 //! what the records need.
 
-use crate::packet::{Body, Packet, Pool};
+use crate::packet::{Body, Owner, Packet, Pool};
 use crate::recorder::Distribution;
 use crate::stacks::Stack;
 use crate::topology::Station;
@@ -9,7 +9,7 @@ use sojourn_scenario::model::{EcnMode, Flow, Ping, ReceiveWindow, Tcp, Traffic, 
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, Output};
 use sojourn_transport::stack::EcnRequest;
 use sojourn_transport::{Config, Receiver, Sender, WindowPolicy, cc};
-use sojourn_units::{Dscp, Ecn, Random, Serializer, Span, Time};
+use sojourn_units::{Dscp, Ecn, Random, Serializer, Span, Time, random};
 
 /// IP bytes of a full packet.
 const MTU: u32 = 1500;
@@ -19,8 +19,8 @@ const UDP_HEADERS: u32 = 28;
 /// Where a flow's packets leave its hosts.
 #[derive(Debug)]
 pub(crate) struct Nic {
-    /// The flow's number.
-    pub(crate) flow: u32,
+    /// The flow that its packets are of.
+    owner: Owner,
     /// Route of data.
     pub(crate) there: u16,
     /// Route of what comes back.
@@ -49,13 +49,13 @@ impl Nic {
 
     /// The first packet of a connection is answered.
     pub(crate) fn syn_ack(&self, answer: Handshake) -> Packet {
-        Packet::tcp(self.flow, self.back, self.dscp, Ecn::NotEct, Body::SynAck(answer))
+        Packet::tcp(self.owner, self.back, self.dscp, Ecn::NotEct, Body::SynAck(answer))
     }
 
     /// An acknowledgement; never ECN-capable (RFC 3168 §6.1.4).
     #[inline]
     pub(crate) fn ack(&self, ack: Ack) -> Packet {
-        Packet::tcp(self.flow, self.back, self.dscp, Ecn::NotEct, Body::Ack(ack))
+        Packet::tcp(self.owner, self.back, self.dscp, Ecn::NotEct, Body::Ack(ack))
     }
 }
 
@@ -74,14 +74,14 @@ pub(crate) struct Outlet<'a> {
 impl Output for Outlet<'_> {
     fn syn(&mut self, syn: Handshake) {
         let n = &*self.nic;
-        let packet = Packet::tcp(n.flow, n.there, n.dscp, Ecn::NotEct, Body::Syn(syn));
+        let packet = Packet::tcp(n.owner, n.there, n.dscp, Ecn::NotEct, Body::Syn(syn));
         self.nic.send(self.now, self.entry, self.pool, packet);
     }
 
     #[inline]
     fn data(&mut self, data: Data, ecn: Ecn) {
         let n = &*self.nic;
-        let packet = Packet::tcp(n.flow, n.there, n.dscp, ecn, Body::Data(data));
+        let packet = Packet::tcp(n.owner, n.there, n.dscp, ecn, Body::Data(data));
         self.nic.send(self.now, self.entry, self.pool, packet);
     }
 }
@@ -188,7 +188,7 @@ impl FlowRun {
         };
         let finite = flow.traffic.tcp().is_some_and(|t| t.bytes.is_some());
         let nic = Nic {
-            flow: index as u32,
+            owner: Owner { flow: index as u32, key: random::key(&flow.name) as u32 },
             there: routes.0,
             back: routes.1,
             dscp: flow.dscp,
@@ -265,13 +265,13 @@ impl Probe {
         self.next = now + self.settings.interval;
         self.waiting.push_back((number, now));
         let body = Body::Echo { number, sent: now, reply: false };
-        Packet::new(nic.flow, nic.there, nic.dscp, self.settings.ecn, self.settings.size, body)
+        Packet::new(nic.owner, nic.there, nic.dscp, self.settings.ecn, self.settings.size, body)
     }
 
     /// The far end's reply to a request.
     pub(crate) fn reply(&self, number: u32, sent: Time, nic: &Nic) -> Packet {
         let body = Body::Echo { number, sent, reply: true };
-        Packet::new(nic.flow, nic.back, nic.dscp, self.settings.ecn, self.settings.size, body)
+        Packet::new(nic.owner, nic.back, nic.dscp, self.settings.ecn, self.settings.size, body)
     }
 
     /// A reply has come back.
@@ -288,6 +288,6 @@ impl Source {
         self.next = self.pace.finish(self.next, u64::from(self.settings.payload));
         let ip_len = self.settings.payload + UDP_HEADERS;
         let body = Body::Datagram { sent: now };
-        Packet::new(nic.flow, nic.there, nic.dscp, self.settings.ecn, ip_len, body)
+        Packet::new(nic.owner, nic.there, nic.dscp, self.settings.ecn, ip_len, body)
     }
 }

@@ -16,7 +16,7 @@ mod topology;
 
 use run::Simulation;
 use sojourn_scenario::engine::{Capabilities, Engine, Feature, Refusal, RunError, Watch};
-use sojourn_scenario::model::{Action, EcnMode, Scenario};
+use sojourn_scenario::model::{Action, EcnMode, Kind, Scenario};
 use sojourn_scenario::results::{EngineId, Run};
 use sojourn_transport::cc;
 
@@ -44,7 +44,28 @@ impl Engine for Sim {
             qdiscs: disciplines().iter().map(|d| d.name.to_owned()).collect(),
             ccs: CONTROLS.iter().map(|c| c.name.to_owned()).collect(),
             stacks: stacks::STACKS.iter().map(|s| s.name.to_owned()).collect(),
-            elements: set(&["netem", "queue"]),
+            elements: set(&[
+                "netem",
+                "queue",
+                "rewrite",
+                "rewrite bleach_ecn",
+                "rewrite bleach_ce",
+                "rewrite dscp_to_ect1",
+                "rewrite dscp_to_notect",
+                "rewrite dscp_to_notect_ect1",
+                "rewrite ect0_to_ect1",
+                "rewrite ect1_to_ect0",
+                "rewrite ce_to_ect",
+                "rewrite set_dscp",
+                "rewrite classify_by_length",
+                "encapsulate",
+                "decapsulate",
+                "tunnel wireguard",
+                "tunnel fou",
+                "tunnel esp",
+                "policer",
+                "wifi",
+            ]),
             traffic: set(&["tcp", "udp", "ping"]),
             features: [
                 Feature::StateEvents,
@@ -94,8 +115,10 @@ impl Engine for Sim {
         }
         for event in &scenario.events {
             for action in &event.actions {
-                if let Action::Enable { element } | Action::Disable { element } = action {
-                    refuse("switching an element", format!("event {}", event.name), element);
+                if let Action::Enable { element } | Action::Disable { element } = action
+                    && let Some(Kind::Queue(_)) = scenario.element(element).map(|e| &e.kind)
+                {
+                    refuse("switching a queue", format!("event {}", event.name), element);
                 }
             }
         }

@@ -4,7 +4,7 @@
 //! were slower: each move is a few wide loads soon after some narrow stores (an ECN field, a time stamp), which the
 //! processor cannot forward; a quarter of the whole run went on waiting for that, measured.
 
-use sojourn_path::Traveller;
+use sojourn_path::{Outer, Traveller};
 use sojourn_qdisc::Packet as QdiscPacket;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, SYN_LEN};
 use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn, Time};
@@ -58,11 +58,22 @@ impl core::ops::DerefMut for Parcel {
     }
 }
 
+/// Whose a packet is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Owner {
+    /// The flow's number in the run.
+    pub(crate) flow: u32,
+    /// What queues tell flows apart by. From the flow's name, so that another flow more or less in the run does not
+    /// move it to another slot.
+    pub(crate) key: u32,
+}
+
 /// A packet on its way.
 #[derive(Clone, Debug)]
 pub(crate) struct Packet {
     /// The flow it belongs to.
     pub(crate) flow: u32,
+    key: u32,
     /// Which of the run's routes it takes.
     pub(crate) route: u16,
     /// How many stations of the route it has entered.
@@ -72,8 +83,19 @@ pub(crate) struct Packet {
     wire_len: u16,
     stamp: Time,
     entered: Time,
+    /// The outermost header of a tunnel, and under it what it covers.
+    outer: Option<Box<Covered>>,
     /// What it carries.
     pub(crate) body: Body,
+}
+
+/// An outer header, and the fields that the packet has again without it.
+#[derive(Clone, Debug)]
+struct Covered {
+    outer: Outer,
+    ecn: Ecn,
+    dscp: Dscp,
+    within: Option<Box<Self>>,
 }
 
 /// What a packet carries.
@@ -118,15 +140,15 @@ impl Body {
 impl Packet {
     /// A TCP packet at its source.
     #[inline]
-    pub(crate) fn tcp(flow: u32, route: u16, dscp: Dscp, ecn: Ecn, body: Body) -> Self {
+    pub(crate) fn tcp(owner: Owner, route: u16, dscp: Dscp, ecn: Ecn, body: Body) -> Self {
         let ip_len = body.ip_len();
-        Self::new(flow, route, dscp, ecn, ip_len, body)
+        Self::new(owner, route, dscp, ecn, ip_len, body)
     }
 
     /// Any packet at its source; `ip_len` is the length of the IP packet in bytes.
     #[inline]
     pub(crate) fn new(
-        flow: u32,
+        owner: Owner,
         route: u16,
         dscp: Dscp,
         ecn: Ecn,
@@ -135,7 +157,8 @@ impl Packet {
     ) -> Self {
         let wire_len = (ip_len + ETHERNET_HEADER).min(u32::from(u16::MAX)) as u16;
         Self {
-            flow,
+            flow: owner.flow,
+            key: owner.key,
             route,
             leg: 0,
             ecn,
@@ -143,6 +166,7 @@ impl Packet {
             wire_len,
             stamp: Time::ZERO,
             entered: Time::ZERO,
+            outer: None,
             body,
         }
     }
@@ -180,16 +204,28 @@ impl QdiscPacket for Parcel {
 
     #[inline]
     fn flow_key(&self) -> u64 {
-        u64::from(self.0.flow) << 1 | u64::from(self.0.is_from_receiver())
+        match &self.0.outer {
+            None => u64::from(self.0.key) << 1 | u64::from(self.0.is_from_receiver()),
+            Some(covered) => covered.outer.key,
+        }
     }
 
-    /// All senders of data are one host and all receivers another, as in the published test beds.
+    /// All senders of data are one host and all receivers another, as in the published test beds; so are the two
+    /// ends of a tunnel.
     fn host_keys(&self) -> (u32, u32) {
+        if let Some(covered) = &self.0.outer {
+            let near = 2 + 2 * u32::from(covered.outer.tunnel);
+            return (near, near + 1);
+        }
         if self.0.is_from_receiver() { (1, 0) } else { (0, 1) }
     }
 
     fn l4_len(&self) -> u32 {
         u32::from(self.0.wire_len) - ETHERNET_HEADER - IP_HEADER
+    }
+
+    fn duplicate(&self) -> Option<Self> {
+        Some(self.clone())
     }
 
     #[inline]
@@ -217,5 +253,42 @@ impl Traveller for Parcel {
     #[inline]
     fn flow(&self) -> usize {
         self.0.flow as usize
+    }
+
+    fn is_syn(&self) -> bool {
+        self.0.outer.is_none() && matches!(self.0.body, Body::Syn(_) | Body::SynAck(_))
+    }
+
+    fn strip_tcp_ecn(&mut self) {
+        if self.0.outer.is_some() {
+            return;
+        }
+        match &mut self.0.body {
+            Body::Syn(h) | Body::SynAck(h) => (h.ece, h.cwr) = (false, false),
+            Body::Data(data) => data.cwr = false,
+            Body::Ack(ack) => ack.ece = false,
+            Body::Echo { .. } | Body::Datagram { .. } => {}
+        }
+    }
+
+    fn outer(&self) -> Option<Outer> {
+        self.0.outer.as_ref().map(|covered| covered.outer)
+    }
+
+    fn push_header(&mut self, outer: Outer) {
+        let packet = &mut *self.0;
+        let (ecn, dscp, within) = (packet.ecn, packet.dscp, packet.outer.take());
+        packet.outer = Some(Box::new(Covered { outer, ecn, dscp, within }));
+        (packet.ecn, packet.dscp) = (outer.ecn, outer.dscp);
+        packet.wire_len += outer.growth as u16;
+    }
+
+    fn pop_header(&mut self) -> bool {
+        let packet = &mut *self.0;
+        let Some(covered) = packet.outer.take() else { return false };
+        let Covered { outer, ecn, dscp, within } = *covered;
+        (packet.ecn, packet.dscp, packet.outer) = (ecn, dscp, within);
+        packet.wire_len -= outer.growth as u16;
+        true
     }
 }

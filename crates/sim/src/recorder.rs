@@ -1,9 +1,9 @@
 //! The recorder: rows at every step, distributions over every packet, counters at the end.
 
 use crate::host::{Ends, FlowRun, Life};
-use crate::topology::{Role, Station};
+use crate::topology::{Role, Station, Topology};
 use hdrhistogram::Histogram;
-use sojourn_path::Sojourns;
+use sojourn_path::{Ledger, Sojourns};
 use sojourn_qdisc::{Qdisc, Why};
 use sojourn_scenario::model::Scenario;
 use sojourn_scenario::results::{Provenance, Table, schema};
@@ -37,13 +37,19 @@ impl Distribution {
     }
 }
 
-/// Counts of a queue when the last row was written.
+/// Counts by reason when the last row was written.
+#[derive(Debug)]
+struct SignalsBefore {
+    name: u32,
+    counts: Vec<[u64; 3]>,
+}
+
+/// Names of a queue in the tables' dictionaries, and its counts when the last row was written.
 #[derive(Debug)]
 struct QueueBefore {
     name: u32,
     state_name: u32,
-    signals_name: u32,
-    signals: Vec<(u64, u64)>,
+    signals: SignalsBefore,
 }
 
 /// Names of a flow in the tables' dictionaries, and what had arrived when the last row was written.
@@ -68,15 +74,17 @@ pub(crate) struct Recorder {
     happenings: Table,
     flow_before: Vec<FlowBefore>,
     queue_before: Vec<Option<QueueBefore>>,
+    passage_before: Vec<SignalsBefore>,
     /// Sojourn distributions of the ports that are queues.
     pub(crate) sojourns: Vec<Option<Distribution>>,
     states: [u32; 5],
-    kinds: (u32, u32),
+    kinds: [u32; 3],
 }
 
 impl Recorder {
     /// Tables for a scenario's flows and ports.
-    pub(crate) fn new(scenario: &Scenario, stations: &[Station]) -> Self {
+    pub(crate) fn new(scenario: &Scenario, topology: &Topology) -> Self {
+        let stations = &topology.stations;
         let exact = |s| Table::new(s, Provenance::Exact);
         let mut flows = exact(&schema::FLOWS);
         for column in ["rtt_s", "srtt_s", "rttvar_s", "delivery_rate_bps", "cwnd", "inflight"] {
@@ -87,7 +95,7 @@ impl Recorder {
         let mut queue_signals = exact(&schema::QUEUE_SIGNALS);
         let states =
             ["Open", "Disorder", "CWR", "Recovery", "Loss"].map(|s| flows.intern("state", s));
-        let kinds = (queue_signals.intern("kind", "mark"), queue_signals.intern("kind", "drop"));
+        let kinds = ["mark", "drop", "sce"].map(|kind| queue_signals.intern("kind", kind));
         let flow_before = scenario
             .flows
             .iter()
@@ -98,18 +106,22 @@ impl Recorder {
                 at: Time::ZERO,
             })
             .collect();
+        let mut signals = |element: &str| SignalsBefore {
+            name: queue_signals.intern("queue", element),
+            counts: vec![[0; 3]; Why::ALL.len()],
+        };
         let queue_before = stations
             .iter()
             .map(|s| match &s.role {
                 Role::Queue { element } => Some(QueueBefore {
                     name: queues.intern("queue", element),
                     state_name: queue_state.intern("queue", element),
-                    signals_name: queue_signals.intern("queue", element),
-                    signals: vec![(0, 0); Why::ALL.len()],
+                    signals: signals(element),
                 }),
                 _ => None,
             })
             .collect();
+        let passage_before = topology.passages.iter().map(|p| signals(&p.0)).collect();
         let sojourns = stations
             .iter()
             .map(|s| matches!(s.role, Role::Queue { .. }).then(Distribution::new))
@@ -124,6 +136,7 @@ impl Recorder {
             happenings: exact(&schema::HAPPENINGS),
             flow_before,
             queue_before,
+            passage_before,
             sojourns,
             states,
             kinds,
@@ -146,16 +159,20 @@ impl Recorder {
     }
 
     /// A step ends.
-    pub(crate) fn step(&mut self, now: Time, flows: &[FlowRun], stations: &mut [Station]) {
+    pub(crate) fn step(&mut self, now: Time, flows: &[FlowRun], topology: &mut Topology) {
         for (i, flow) in flows.iter().enumerate() {
             if flow.life == Life::Running {
                 self.flow_row(now, i, flow);
             }
         }
-        for (i, station) in stations.iter_mut().enumerate() {
+        for (i, station) in topology.stations.iter_mut().enumerate() {
             if matches!(station.role, Role::Queue { .. }) {
                 self.queue_row(now, i, station);
             }
+        }
+        let t = self.seconds(now);
+        for (before, (_, passage)) in self.passage_before.iter_mut().zip(&topology.passages) {
+            signal_rows(&mut self.queue_signals, t, self.kinds, passage.ledger(), before);
         }
     }
 
@@ -252,20 +269,7 @@ impl Recorder {
             .u64(ledger.left_bytes)
             .u64(ledger.all_marks())
             .u64(ledger.all_drops());
-        for (&why, seen) in Why::ALL.iter().zip(&mut before.signals) {
-            let (marks, drops) = (ledger.marks(why), ledger.drops(why));
-            let name = before.signals_name;
-            let mut signal = |kind, count| {
-                self.queue_signals.row().f64(t).code(name).text(why.name()).code(kind).u64(count);
-            };
-            if marks != seen.0 {
-                signal(self.kinds.0, marks);
-            }
-            if drops != seen.1 {
-                signal(self.kinds.1, drops);
-            }
-            *seen = (marks, drops);
-        }
+        signal_rows(&mut self.queue_signals, t, self.kinds, ledger, &mut before.signals);
         let (table, name) = (&mut self.queue_state, before.state_name);
         station.port.discipline().gauges(now, &mut |gauge, value| {
             table.row().f64(t).code(name).text(gauge).f64(value);
@@ -277,11 +281,11 @@ impl Recorder {
         self,
         scenario: &Scenario,
         flows: &[FlowRun],
-        stations: &[Station],
+        topology: &Topology,
     ) -> Vec<Table> {
         let pings = self.pings(scenario, flows);
-        let histograms = self.histograms(scenario, flows, stations);
-        let totals = totals(scenario, flows, stations);
+        let histograms = self.histograms(scenario, flows, &topology.stations);
+        let totals = totals(scenario, flows, topology);
         vec![
             self.flows,
             self.flow_state,
@@ -339,10 +343,42 @@ impl Recorder {
     }
 }
 
+/// Rows of the counts by reason that have changed.
+fn signal_rows(
+    table: &mut Table,
+    t: f64,
+    kinds: [u32; 3],
+    ledger: &Ledger,
+    before: &mut SignalsBefore,
+) {
+    for (&why, seen) in Why::ALL.iter().zip(&mut before.counts) {
+        let counts = [ledger.marks(why), ledger.drops(why), ledger.sce_marks(why)];
+        for ((kind, count), last) in kinds.into_iter().zip(counts).zip(*seen) {
+            if count != last {
+                table.row().f64(t).code(before.name).text(why.name()).code(kind).u64(count);
+            }
+        }
+        *seen = counts;
+    }
+}
+
 /// Counters at the end: `tc -s`'s of queues, and what conservation is checked by.
-fn totals(scenario: &Scenario, flows: &[FlowRun], stations: &[Station]) -> Table {
+fn totals(scenario: &Scenario, flows: &[FlowRun], topology: &Topology) -> Table {
     let mut table = Table::new(&schema::TOTALS, Provenance::Exact);
-    for station in stations {
+    let ledger_rows = |table: &mut Table, subject: &str, ledger: &Ledger, held: u32| {
+        for (name, value) in [
+            ("entered", ledger.entered),
+            ("left", ledger.left),
+            ("held", u64::from(held)),
+            ("dropped", ledger.all_drops()),
+            ("marked", ledger.all_marks()),
+            ("sce_marked", ledger.all_sce_marks()),
+            ("false_marks", ledger.false_marks()),
+        ] {
+            table.row().text(subject).text(name).f64(value as f64);
+        }
+    };
+    for station in &topology.stations {
         let subject = match &station.role {
             Role::Queue { element } => element.clone(),
             Role::Netem { element, link, flow } => {
@@ -352,16 +388,11 @@ fn totals(scenario: &Scenario, flows: &[FlowRun], stations: &[Station]) -> Table
             }
             Role::Nic { name } => name.clone(),
         };
-        let ledger = station.port.ledger();
+        let held = station.port.backlog().packets;
+        ledger_rows(&mut table, &subject, station.port.ledger(), held);
         let mut add = |name: &str, value: f64| {
             table.row().text(&subject).text(name).f64(value);
         };
-        add("entered", ledger.entered as f64);
-        add("left", ledger.left as f64);
-        add("held", f64::from(station.port.backlog().packets));
-        add("dropped", ledger.all_drops() as f64);
-        add("marked", ledger.all_marks() as f64);
-        add("false_marks", ledger.false_marks() as f64);
         let mut discipline = Some(station.port.discipline());
         while let Some(d) = discipline {
             let stats = d.stats();
@@ -372,14 +403,28 @@ fn totals(scenario: &Scenario, flows: &[FlowRun], stations: &[Station]) -> Table
             discipline = d.child();
         }
     }
+    for (element, passage) in &topology.passages {
+        let ledger = passage.ledger();
+        ledger_rows(&mut table, element, ledger, 0);
+        for &why in Why::ALL.iter().filter(|&&why| ledger.drops(why) > 0) {
+            let name = format!("drops.{}", why.name());
+            table.row().text(element).text(&name).f64(ledger.drops(why) as f64);
+        }
+    }
     for (i, (spec, flow)) in scenario.flows.iter().zip(flows).enumerate() {
-        let dropped: u64 = stations.iter().map(|s| s.port.ledger().drops_of(i)).sum();
+        let ports = topology.stations.iter().map(|s| s.port.ledger());
+        let ledgers = || ports.clone().chain(topology.passages.iter().map(|p| p.1.ledger()));
+        let dropped: u64 = ledgers().map(|l| l.drops_of(i)).sum();
+        let copied: u64 = ledgers().map(|l| l.copies_of(i)).sum();
         let mut add = |name: &str, value: f64| {
             table.row().text(&spec.name).text(name).f64(value);
         };
         add("packets_sent", flow.nic.sent as f64);
         add("packets_arrived", flow.arrived as f64);
         add("packets_dropped", dropped as f64);
+        if copied > 0 {
+            add("packets_copied", copied as f64);
+        }
         match &flow.ends {
             Ends::Tcp(sender, receiver) => {
                 let c = sender.counters();

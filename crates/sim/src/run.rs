@@ -5,8 +5,9 @@ use crate::host::{Ends, FlowRun, Life, Outlet};
 use crate::packet::{Body, Parcel, Pool};
 use crate::recorder::Recorder;
 use crate::timeline::{Item, Timeline};
-use crate::topology::{self, Role, Topology, Unbuildable, stack, with_delay};
-use sojourn_path::Pulled;
+use crate::topology::{self, HOST, OPEN, Role, Step, Topology, Unbuildable, stack, with_delay};
+use sojourn_path::tunnel::strip;
+use sojourn_path::{Deed, Pulled, Traveller as _};
 use sojourn_qdisc::{Packet as _, Qdisc};
 use sojourn_scenario::engine::{RunError, Watch};
 use sojourn_scenario::model::{Action, Edge, Gauge, Reference, Scenario, Shaper};
@@ -95,7 +96,7 @@ impl<'a> Simulation<'a> {
             }
         });
         let slots = Slots::new(topology.stations.len());
-        let recorder = Recorder::new(scenario, &topology.stations);
+        let recorder = Recorder::new(scenario, &topology);
         let lead = Time::ZERO + scenario.lead;
         let mut sim = Self {
             now: Time::ZERO,
@@ -148,7 +149,7 @@ impl<'a> Simulation<'a> {
                 self.set_queue_timer(port);
             } else if slot == s.recorder {
                 if at == self.next_step {
-                    self.recorder.step(at, &self.flows, &mut self.topology.stations);
+                    self.recorder.step(at, &self.flows, &mut self.topology);
                     self.next_step = at + self.scenario.step;
                 }
                 if at.since(self.told) >= TELL_EVERY {
@@ -169,7 +170,7 @@ impl<'a> Simulation<'a> {
         self.now = self.end;
         // A length that is no multiple of the step ends with a shorter one.
         if self.next_step < self.end + self.scenario.step {
-            self.recorder.step(self.end, &self.flows, &mut self.topology.stations);
+            self.recorder.step(self.end, &self.flows, &mut self.topology);
         }
         for i in 0..self.flows.len() {
             if self.flows[i].life == Life::Running {
@@ -177,7 +178,7 @@ impl<'a> Simulation<'a> {
             }
         }
         watch.progress(self.scenario.length());
-        Ok(self.recorder.finish(self.scenario, &self.flows, &self.topology.stations))
+        Ok(self.recorder.finish(self.scenario, &self.flows, &self.topology))
     }
 
     fn set_queue_timer(&mut self, port: usize) {
@@ -210,19 +211,58 @@ impl<'a> Simulation<'a> {
     #[inline]
     fn forward(&mut self, mut packet: Parcel) {
         packet.leg += 1;
-        let route = &self.topology.routes[usize::from(packet.route)];
-        match route.get(usize::from(packet.leg)) {
-            Some(&port) => {
-                let port = usize::from(port);
-                let station = &mut self.topology.stations[port];
-                station.port.accept(self.now, packet);
-                let asleep = self.agenda.time(self.slots.ports + port).is_never();
-                if asleep || station.reorders {
-                    self.drain(port);
+        let leg = self.topology.routes[usize::from(packet.route)][usize::from(packet.leg)];
+        if leg.way == 0 {
+            self.reach(leg.port, packet);
+        } else {
+            self.go_through(packet);
+        }
+    }
+
+    /// A packet has come to the end of its leg.
+    #[inline]
+    fn reach(&mut self, port: u16, packet: Parcel) {
+        if port == HOST {
+            return self.arrive(packet);
+        }
+        let port = usize::from(port);
+        let station = &mut self.topology.stations[port];
+        station.port.accept(self.now, packet);
+        let asleep = self.agenda.time(self.slots.ports + port).is_never();
+        if asleep || station.reorders {
+            self.drain(port);
+        }
+    }
+
+    /// What happens on a packet's leg, and on those behind it if there is a way round a port.
+    #[cold]
+    fn go_through(&mut self, mut packet: Parcel) {
+        let Topology { routes, ways, passages, switches, .. } = &mut self.topology;
+        let route = &routes[usize::from(packet.route)];
+        let port = loop {
+            let leg = route[usize::from(packet.leg)];
+            let steps = match leg.way {
+                0 => &[][..],
+                way => &ways[usize::from(way) - 1],
+            };
+            let mut around = 0;
+            for step in steps {
+                match *step {
+                    Step::Pass(number) => {
+                        let passage = &mut passages[usize::from(number)].1;
+                        let Some(passed) = passage.pass(self.now, packet) else { return };
+                        packet = passed;
+                    }
+                    Step::Around(switch, _) if switches[usize::from(switch)].on => {}
+                    Step::Around(_, legs) => around = legs,
                 }
             }
-            None => self.arrive(packet),
-        }
+            if around == 0 {
+                break leg.port;
+            }
+            packet.leg += around;
+        };
+        self.reach(port, packet);
     }
 
     /// A host has put packets into a port: it must be looked at.
@@ -237,13 +277,17 @@ impl<'a> Simulation<'a> {
     /// The first port of a route.
     #[inline]
     fn entry(&self, route: u16) -> usize {
-        usize::from(self.topology.routes[usize::from(route)][0])
+        usize::from(self.topology.routes[usize::from(route)][0].port)
     }
 
     /// A packet has reached its host.
     #[inline]
-    fn arrive(&mut self, packet: Parcel) {
+    fn arrive(&mut self, mut packet: Parcel) {
         let now = self.now;
+        // A host takes off what no far end took, without a check of its own.
+        while packet.outer().is_some() {
+            let _ = strip(&mut packet);
+        }
         let index = packet.flow as usize;
         let (there, back) = {
             let nic = &self.flows[index].nic;
@@ -490,6 +534,11 @@ impl<'a> Simulation<'a> {
                         return Err(RunError::Failed(format!("{element} has no shaper to set")));
                     }
                     self.drain(port);
+                } else if let Some(passage) = self.topology.passage(element) {
+                    let Deed::Police(policer) = &mut passage.deed else {
+                        return Err(RunError::Failed(format!("{element} has no rate to set")));
+                    };
+                    policer.set_rate(now, *rate);
                 }
             }
             Action::ChangeQdisc { element, qdisc } => {
@@ -520,9 +569,8 @@ impl<'a> Simulation<'a> {
                     let Role::Netem { link, .. } = self.topology.stations[port].role else {
                         continue;
                     };
-                    if let Some(words) = chain.get(link) {
-                        self.change_netem(port, element, words.clone())?;
-                    }
+                    let words = chain.get(link).map_or(OPEN, String::as_str);
+                    self.change_netem(port, element, words.to_owned())?;
                 }
             }
             Action::StartFlow { flow } => {
@@ -535,9 +583,8 @@ impl<'a> Simulation<'a> {
                     self.stop(i);
                 }
             }
-            Action::Enable { element } | Action::Disable { element } => {
-                return Err(RunError::Failed(format!("{element} cannot be switched")));
-            }
+            Action::Enable { element } => self.topology.switch(element, true),
+            Action::Disable { element } => self.topology.switch(element, false),
         }
         Ok(())
     }

@@ -1,15 +1,30 @@
 //! From a scenario's hops to ports and routes.
 //!
-//! Every netem of a chain and every queue becomes a port. A route is the list of ports that the packets of one
-//! flow pass one way; flows with a delay of their own have netems of their own. A route whose first element
-//! holds no packets begins with a port that only delays by the host's jitter, so that what a host sends never
-//! arrives within the call that sent it.
+//! Every netem of a chain, every queue and every radio link becomes a port; what holds no packets (rewriters, ends
+//! of tunnels, policers) becomes a passage. A route is a list of legs: what happens to the packets of one flow, one
+//! way, on their way to a port, and the port; the last leg leads to the host. Flows with a delay of their own have
+//! netems of their own. A route whose first element holds no packets begins with a port that only delays by the
+//! host's jitter, so that what a host sends never arrives within the call that sent it.
+//!
+//! A chain of netems is one port after the other. The kernel has the second as the child of the first (the
+//! harness's `root-tree`): the parent hands a packet down when its delay is over, which is when the first port
+//! hands it on; the parent's limit counts its own packets (as of 6.13; before, 5.4 among them, too: it takes
+//! what it hands down off its length). The difference that is left: a child with slots looks for packets whenever
+//! the parent has one come or leave, a second port when one comes or is due. Only if `slot`'s least gap is shorter
+//! than its own netem's delay does it then draw its next slot more often; nobody's is.
+//!
+//! What an event may switch off is there from the beginning: a delay with a way round it, which the leg before
+//! it takes while it is off; packets that it holds still come out.
 
 use crate::packet::Parcel;
 use crate::stacks::{DEFAULT, Stack};
-use sojourn_path::{Device, Port};
+use sojourn_path::{
+    Deed, Device, Entrance, Exit, Passage, Policer, Port, Radio, Rewriter, Selection,
+};
 use sojourn_qdisc::{Any, TcError};
-use sojourn_scenario::model::{Element, Flow, Kind, Queue, Scenario, Shaper, Side};
+use sojourn_scenario::model::{
+    Action, Element, Flow, Kind, Netem, Queue, Scenario, Selector, Shaper, Side, Tunnel, Wifi,
+};
 use sojourn_units::Random;
 use std::collections::BTreeMap;
 
@@ -50,13 +65,50 @@ pub(crate) struct Station {
     pub(crate) words: String,
 }
 
-/// Ports and the routes through them.
+/// The place of no port: the host.
+pub(crate) const HOST: u16 = u16::MAX;
+
+/// From one port to the next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Leg {
+    /// The port that it leads to, or [`HOST`].
+    pub(crate) port: u16,
+    /// What happens on the way: nothing at 0, else the place, less one, in [`Topology::ways`].
+    pub(crate) way: u16,
+}
+
+/// Something that happens on the way to a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    /// The passage of this number acts.
+    Pass(u16),
+    /// While the switch of this number is off, so many legs are left out, beginning with this one.
+    Around(u16, u8),
+}
+
+/// A switch of an element that holds packets.
+#[derive(Debug)]
+pub(crate) struct Switch {
+    /// The element's path.
+    pub(crate) element: String,
+    /// Whether it acts.
+    pub(crate) on: bool,
+}
+
+/// Ports, passages and the routes through them.
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
     /// The ports.
     pub(crate) stations: Vec<Station>,
-    /// Ports of each route, in order.
-    pub(crate) routes: Vec<Vec<u16>>,
+    /// The passages, with their elements' paths.
+    pub(crate) passages: Vec<(String, Passage)>,
+    /// Delays and radio links that events switch.
+    pub(crate) switches: Vec<Switch>,
+    /// What happens on legs.
+    pub(crate) ways: Vec<Vec<Step>>,
+    /// Legs of each route, in order; the first leads to a port, and nothing happens on it; the last leads to the
+    /// host.
+    pub(crate) routes: Vec<Vec<Leg>>,
     /// Routes of each flow: data, then what comes back.
     pub(crate) of_flow: Vec<(u16, u16)>,
 }
@@ -130,8 +182,13 @@ fn tc_rate(rate: sojourn_units::Rate) -> String {
 impl Topology {
     /// Ports and routes of a scenario.
     pub(crate) fn build(scenario: &Scenario) -> Result<Self, Unbuildable> {
-        let mut builder =
-            Builder { scenario, topology: Self::default(), known: BTreeMap::default() };
+        let mut builder = Builder {
+            scenario,
+            topology: Self::default(),
+            known: BTreeMap::default(),
+            known_passages: BTreeMap::default(),
+            tunnels: Vec::new(),
+        };
         for flow in &scenario.flows {
             let there: Vec<_> = scenario.data_path(flow).collect();
             let back: Vec<_> = scenario.ack_path(flow).collect();
@@ -141,11 +198,26 @@ impl Topology {
         // Hosts hand packets in some microseconds ahead of their time. Where others pass through, those may
         // leave before them.
         let Topology { stations, routes, .. } = &mut builder.topology;
-        for &entry in routes.iter().filter_map(|r| r.first()) {
-            let passed = routes.iter().any(|r| r.iter().skip(1).any(|&port| port == entry));
+        for entry in routes.iter().filter_map(|r| r.first()).map(|leg| leg.port) {
+            let passed = routes.iter().any(|r| r.iter().skip(1).any(|leg| leg.port == entry));
             stations[usize::from(entry)].reorders |= passed;
         }
         Ok(builder.topology)
+    }
+
+    /// Lets an element act, or not. One that no flow passes has no switch.
+    pub(crate) fn switch(&mut self, element: &str, on: bool) {
+        if let Some(passage) = self.passage(element) {
+            passage.enabled = on;
+        }
+        if let Some(switch) = self.switches.iter_mut().find(|s| s.element == element) {
+            switch.on = on;
+        }
+    }
+
+    /// The passage of an element.
+    pub(crate) fn passage(&mut self, element: &str) -> Option<&mut Passage> {
+        self.passages.iter_mut().find(|p| p.0 == element).map(|p| &mut p.1)
     }
 
     /// The port of a queue.
@@ -170,6 +242,46 @@ struct Builder<'a> {
     topology: Topology,
     /// Ports by a key that says what they are, so that flows share them.
     known: BTreeMap<String, u16>,
+    /// Passages by their elements' paths.
+    known_passages: BTreeMap<String, u16>,
+    /// Tunnels by side and name; a tunnel's number is its place.
+    tunnels: Vec<(Side, String)>,
+}
+
+/// Netem's words for one that delays nothing and refuses nobody.
+pub(crate) const OPEN: &str = "limit 1000000";
+
+/// An element where it stands.
+struct Place<'a> {
+    path: String,
+    hop: &'a str,
+    side: Side,
+    e: &'a Element,
+}
+
+/// A route under construction.
+#[derive(Default)]
+struct Path {
+    legs: Vec<Leg>,
+    /// What happens before the next port.
+    steps: Vec<Step>,
+}
+
+impl Path {
+    fn to(&mut self, port: u16, topology: &mut Topology) {
+        let way = if self.steps.is_empty() {
+            0
+        } else {
+            let steps = core::mem::take(&mut self.steps);
+            let ways = &mut topology.ways;
+            let place = ways.iter().position(|w| *w == steps).unwrap_or_else(|| {
+                ways.push(steps);
+                ways.len() - 1
+            });
+            place as u16 + 1
+        };
+        self.legs.push(Leg { port, way });
+    }
 }
 
 impl Builder<'_> {
@@ -179,50 +291,142 @@ impl Builder<'_> {
         elements: &[(&str, Side, &Element)],
         way: &str,
     ) -> Result<u16, Unbuildable> {
-        let mut ports = Vec::new();
-        // What packets stop at; the rest is switched off, or has no links.
-        let acting = |(_, _, e): &&(&str, Side, &Element)| match &e.kind {
-            Kind::Netem(netem) => e.enabled && !netem.chain.is_empty(),
-            _ => true,
-        };
-        let mut elements = elements.iter().filter(acting).peekable();
-        if !matches!(elements.peek(), Some((_, _, e)) if matches!(e.kind, Kind::Netem(_))) {
+        let mut path = Path::default();
+        let elements: Vec<Place<'_>> = elements
+            .iter()
+            .map(|&(hop, side, e)| Place { path: format!("{hop}.{side}.{}", e.name), hop, side, e })
+            // The rest is switched off for good, or has no links.
+            .filter(|place| self.exists(place))
+            .collect();
+        let begins_with_a_delay = elements.first().is_some_and(|first| {
+            matches!(first.e.kind, Kind::Netem(_)) && !is_switched(self.scenario, &first.path)
+        });
+        if !begins_with_a_delay {
             let role = Role::Nic { name: format!("host.{way}.{}", flow.stack) };
             let key = format!("nic/{way}/{}", flow.stack);
-            ports.push(self.netem(&key, "limit 1000000", role, &flow.stack)?);
+            let nic = self.netem(&key, OPEN, role, &flow.stack)?;
+            path.to(nic, &mut self.topology);
         }
-        for (hop, side, element) in elements {
-            let path = format!("{hop}.{side}.{}", element.name);
-            match &element.kind {
-                Kind::Netem(netem) => {
-                    let own = netem.per_flow.iter().find(|d| d.flow == flow.name);
-                    for (link, words) in netem.chain.iter().enumerate() {
-                        let words = match own {
-                            Some(d) if link == 0 => with_delay(words, d.delay),
-                            _ => words.clone(),
-                        };
-                        let role = Role::Netem {
-                            element: path.clone(),
-                            link,
-                            flow: own.map(|d| d.flow.clone()),
-                        };
-                        let whose = own.map_or("", |d| d.flow.as_str());
-                        let key = format!("{path}/{link}/{whose}");
-                        let hop_stack = self.hop_stack(hop);
-                        ports.push(self.netem(&key, &words, role, &hop_stack)?);
-                    }
-                }
-                Kind::Queue(q) => ports.push(self.queue(&path, q, &self.hop_stack(hop))?),
-                // Refused beforehand.
-                _ => {}
+        for place in elements {
+            if let Some(step) = self.passage(&place) {
+                path.steps.push(step);
+                continue;
+            }
+            let stack = self.hop_stack(place.hop);
+            let ports = match &place.e.kind {
+                Kind::Netem(netem) => self.chain(flow, &place.path, netem, &stack)?,
+                Kind::Queue(q) => vec![self.queue(&place.path, q, &stack)?],
+                Kind::Wifi(wifi) => vec![self.wifi(&place.path, wifi, &stack)?],
+                _ => Vec::new(),
+            };
+            if is_switched(self.scenario, &place.path) {
+                let switch = self.switch(&place.path, place.e.enabled);
+                path.steps.push(Step::Around(switch, ports.len() as u8));
+            }
+            for port in ports {
+                path.to(port, &mut self.topology);
             }
         }
-        let routes = &mut self.topology.routes;
-        let index = routes.iter().position(|r| *r == ports).unwrap_or_else(|| {
-            routes.push(ports);
+        path.to(HOST, &mut self.topology);
+        let (routes, legs) = (&mut self.topology.routes, path.legs);
+        let index = routes.iter().position(|r| *r == legs).unwrap_or_else(|| {
+            routes.push(legs);
             routes.len() - 1
         });
         Ok(index as u16)
+    }
+
+    /// The ports of a chain of netems.
+    fn chain(
+        &mut self,
+        flow: &Flow,
+        path: &str,
+        netem: &Netem,
+        stack: &str,
+    ) -> Result<Vec<u16>, Unbuildable> {
+        let own = netem.per_flow.iter().find(|d| d.flow == flow.name);
+        let whose = own.map_or("", |d| d.flow.as_str());
+        let mut ports = Vec::new();
+        for link in 0..links(self.scenario, path, netem.chain.len()) {
+            let words = netem.chain.get(link).map_or(OPEN, String::as_str);
+            let words = match own {
+                Some(d) if link == 0 => with_delay(words, d.delay),
+                _ => words.to_owned(),
+            };
+            let flow = own.map(|d| d.flow.clone());
+            let role = Role::Netem { element: path.to_owned(), link, flow };
+            ports.push(self.netem(&format!("{path}/{link}/{whose}"), &words, role, stack)?);
+        }
+        Ok(ports)
+    }
+
+    /// The passage of an element that holds no packets.
+    fn passage(&mut self, place: &Place<'_>) -> Option<Step> {
+        if let Some(&number) = self.known_passages.get(&place.path) {
+            return Some(Step::Pass(number));
+        }
+        let deed = match &place.e.kind {
+            Kind::Rewrite(r) => {
+                Deed::Rewrite(Rewriter::new(r.rule, self.selection(&r.select), r.syn))
+            }
+            Kind::Policer(policer) => Deed::Police(Policer::new(policer)),
+            Kind::Encapsulate(tunnel) => {
+                let number = self.tunnel(place.side, &place.e.name);
+                let select = self.selection(&tunnel.select);
+                Deed::Enter(Entrance::new(number, tunnel.kind, select, tunnel.overhead))
+            }
+            Kind::Decapsulate { tunnel } => {
+                let near = near_end(self.scenario, place.side, tunnel)?;
+                let number = self.tunnel(place.side, tunnel);
+                Deed::Leave(Exit::new(number, near.kind, near.replay_window))
+            }
+            Kind::Netem(_) | Kind::Queue(_) | Kind::Wifi(_) => return None,
+        };
+        let passages = &mut self.topology.passages;
+        let number = passages.len() as u16;
+        passages.push((place.path.clone(), Passage::new(deed, place.e.enabled)));
+        self.known_passages.insert(place.path.clone(), number);
+        Some(Step::Pass(number))
+    }
+
+    /// Whether packets can meet this element in the run at all.
+    fn exists(&self, place: &Place<'_>) -> bool {
+        let acts = place.e.enabled || is_switched(self.scenario, &place.path);
+        match &place.e.kind {
+            Kind::Netem(netem) => acts && links(self.scenario, &place.path, netem.chain.len()) > 0,
+            Kind::Queue(_) => true,
+            _ => acts,
+        }
+    }
+
+    fn selection(&self, selector: &Selector) -> Selection {
+        match selector {
+            Selector::All => Selection::All,
+            Selector::Dscp(dscp) => Selection::Dscp(*dscp),
+            Selector::Flows(names) => {
+                let flows = &self.scenario.flows;
+                Selection::Flows(flows.iter().map(|f| names.contains(&f.name)).collect())
+            }
+        }
+    }
+
+    /// A tunnel's number. Each direction is a tunnel by itself.
+    fn tunnel(&mut self, side: Side, name: &str) -> u16 {
+        let known = self.tunnels.iter().position(|t| t.0 == side && t.1 == name);
+        let place = known.unwrap_or_else(|| {
+            self.tunnels.push((side, name.to_owned()));
+            self.tunnels.len() - 1
+        });
+        place as u16
+    }
+
+    fn switch(&mut self, element: &str, on: bool) -> u16 {
+        let switches = &mut self.topology.switches;
+        let place = switches.iter().position(|s| s.element == element).unwrap_or_else(|| {
+            switches.push(Switch { element: element.to_owned(), on });
+            switches.len() - 1
+        });
+        place as u16
     }
 
     fn hop_stack(&self, hop: &str) -> String {
@@ -258,6 +462,27 @@ impl Builder<'_> {
         Ok(self.add(path, port, role, &q.qdisc))
     }
 
+    fn wifi(&mut self, path: &str, wifi: &Wifi, stack_name: &str) -> Result<u16, Unbuildable> {
+        if let Some(&port) = self.known.get(path) {
+            return Ok(port);
+        }
+        let stream = |what| Random::named(self.scenario.seed, &format!("path/{path}{what}"));
+        let words = format!("pfifo limit {}", wifi.limit);
+        let mut random = stream("");
+        let frames =
+            Any::build(&words, &stack(stack_name).qdisc, &mut random).map_err(|error| {
+                let words = words.clone();
+                Unbuildable { element: path.to_owned(), words, error: Box::new(error) }
+            })?;
+        let radio = Radio::new(wifi, stream("/opportunities"), stream("/rates"));
+        let port = Port::new(frames, Device::Radio(Box::new(radio)), random);
+        let role = Role::Queue { element: path.to_owned() };
+        let index = self.add(path, port, role, &words);
+        // A burst on the air must not keep what comes from asking for the next chance.
+        self.topology.stations[usize::from(index)].reorders = true;
+        Ok(index)
+    }
+
     fn add(&mut self, key: &str, port: Port<Parcel>, role: Role, words: &str) -> u16 {
         let index = self.topology.stations.len() as u16;
         let reorders = !matches!(role, Role::Queue { .. }) && delays_unevenly(words);
@@ -265,6 +490,32 @@ impl Builder<'_> {
         self.known.insert(key.to_owned(), index);
         index
     }
+}
+
+/// The near end of a tunnel.
+fn near_end<'a>(scenario: &'a Scenario, side: Side, name: &str) -> Option<&'a Tunnel> {
+    scenario.hops.iter().flat_map(|h| h.side(side)).find_map(|e| match &e.kind {
+        Kind::Encapsulate(tunnel) if e.name == name => Some(tunnel),
+        _ => None,
+    })
+}
+
+fn actions<'a>(scenario: &'a Scenario, path: &str) -> impl Iterator<Item = &'a Action> {
+    let actions = scenario.events.iter().flat_map(|e| &e.actions);
+    actions.filter(move |a| a.element() == Some(path))
+}
+
+/// Whether an event switches the element.
+fn is_switched(scenario: &Scenario, path: &str) -> bool {
+    actions(scenario, path).any(|a| matches!(a, Action::Enable { .. } | Action::Disable { .. }))
+}
+
+/// How many netems stand here at any time of the run.
+fn links(scenario: &Scenario, path: &str, at_first: usize) -> usize {
+    let later = actions(scenario, path).filter_map(|a| {
+        if let Action::ChangeNetem { chain, .. } = a { Some(chain.len()) } else { None }
+    });
+    later.fold(at_first, usize::max)
 }
 
 /// Whether a netem's words give its packets different delays: a second time behind `delay`, or anything but

@@ -32,6 +32,11 @@ pub const fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// A number that stands for a name: the same for the same name in every run.
+pub const fn key(name: &str) -> u64 {
+    mix(fnv1a(name.as_bytes()))
+}
+
 impl Random {
     /// The stream `name` of the run with this `seed`.
     pub fn named(seed: u64, name: &str) -> Self {

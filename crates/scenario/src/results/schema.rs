@@ -175,12 +175,12 @@ pub static QUEUES: Schema = Schema {
 /// Marks and drops by reason.
 pub static QUEUE_SIGNALS: Schema = Schema {
     name: "queue_signals",
-    doc: "Marks and drops by reason; rows only at the steps in which a count changed.",
+    doc: "Marks, SCE marks and drops by reason; rows only at the steps in which a count changed.",
     columns: &[
         TIME,
         text("queue", "the queue's path"),
         text("why", "the reason: tail, control_law, early, …"),
-        text("kind", "mark or drop"),
+        text("kind", "mark (CE), drop, or sce (ECT(0) to ECT(1))"),
         count("count", "packets", "cumulative"),
     ],
 };

@@ -74,33 +74,11 @@ fn settings_of_tcp_that_are_not_there() {
     }
 }
 
+/// Every element that the language has can be run.
 #[test]
-fn elements_that_are_not_there() {
-    let extra = "bottleneck.down.extra";
+fn no_element_is_refused() {
     let rewrite = |rule| Kind::Rewrite(Rewrite { rule, select: Selector::All, syn: false });
-    for (rule, name) in [
-        (Rule::BleachEcn { keep_dscp: false }, "bleach_ecn"),
-        (Rule::BleachCe, "bleach_ce"),
-        (Rule::DscpToEct1, "dscp_to_ect1"),
-        (Rule::Ect0ToEct1, "ect0_to_ect1"),
-        (Rule::CeToEct { ecn: Ecn::Ect0 }, "ce_to_ect"),
-        (Rule::SetDscp { to: Dscp::BEST_EFFORT }, "set_dscp"),
-    ] {
-        let all = refusals(&with_element(rewrite(rule)));
-        assert!(all.contains(&(extra.to_owned(), format!("rewrite {name}"))), "{all:?}");
-    }
-    for (kind, name) in [
-        (TunnelKind::Wireguard, "wireguard"),
-        (TunnelKind::Fou { auto_source_port: true }, "fou"),
-        (TunnelKind::Esp, "esp"),
-    ] {
-        let tunnel = Tunnel { kind, select: Selector::All, overhead: 60, replay_window: 64 };
-        let all = refusals(&with_element(Kind::Encapsulate(tunnel)));
-        assert!(all.contains(&(extra.to_owned(), format!("tunnel {name}"))), "{all:?}");
-    }
     let rate = Rate::from_mbit(5);
-    let policer = Policer { rate, burst: 10_000, exceed: PoliceAction::Drop };
-    is_refused(&with_element(Kind::Policer(policer)), extra, "policer");
     let wifi = Wifi {
         rates: vec![rate],
         dwell: Span::from_secs(1),
@@ -111,7 +89,30 @@ fn elements_that_are_not_there() {
         line: rate,
         limit: 100,
     };
-    is_refused(&with_element(Kind::Wifi(wifi)), extra, "wifi");
+    let mut kinds = vec![
+        rewrite(Rule::BleachEcn { keep_dscp: false }),
+        rewrite(Rule::BleachCe),
+        rewrite(Rule::DscpToEct1),
+        rewrite(Rule::DscpToNotect),
+        rewrite(Rule::DscpToNotectEct1),
+        rewrite(Rule::Ect0ToEct1),
+        rewrite(Rule::Ect1ToEct0),
+        rewrite(Rule::CeToEct { ecn: Ecn::Ect0 }),
+        rewrite(Rule::SetDscp { to: Dscp::BEST_EFFORT }),
+        rewrite(Rule::ClassifyByLength { longer_than: 1024, ecn: Ecn::Ect1, to: None }),
+        Kind::Policer(Policer { rate, burst: 10_000, exceed: PoliceAction::Drop }),
+        Kind::Wifi(wifi),
+    ];
+    for kind in [TunnelKind::Wireguard, TunnelKind::Fou { auto_source_port: true }, TunnelKind::Esp]
+    {
+        let tunnel = Tunnel { kind, select: Selector::All, overhead: 60, replay_window: 64 };
+        kinds.push(Kind::Encapsulate(tunnel));
+    }
+    kinds.push(Kind::Decapsulate { tunnel: "t".to_owned() });
+    for kind in kinds {
+        let name = kind.name();
+        assert!(Sim.refuse(&with_element(kind)).is_empty(), "{name}");
+    }
 }
 
 #[test]
@@ -159,14 +160,14 @@ fn disciplines_stacks_and_switches_that_are_not_there() {
     s.flows[0].stack = "linux-2.6".to_owned();
     is_refused(&s, "flow cubic-1", "stack linux-2.6");
 
-    let element = crate::bench::NETEM.to_owned();
+    let element = crate::bench::QUEUE.to_owned();
     for action in
         [Action::Enable { element: element.clone() }, Action::Disable { element: element.clone() }]
     {
         let mut s = plain();
         let events: &mut Vec<Event> = &mut s.events;
         events.push(crate::bench::event("flip", Span::from_secs(1), vec![action]));
-        is_refused(&s, "event flip", "switching an element");
+        is_refused(&s, "event flip", "switching a queue");
     }
     let mut s = plain();
     let element = crate::bench::QUEUE.to_owned();
