@@ -58,12 +58,15 @@ macro_rules! disciplines {
 disciplines! {
     Bfifo(crate::fifo::Bfifo<P>) crate::fifo::BFIFO;
     CnqCodelAf(crate::codel_af::CnqCodelAf<P>) crate::codel_af::CNQ;
+    Cobalt(crate::cobalt::Cobalt<P>) crate::cobalt::INFO;
     Codel(crate::codel::Codel<P>) crate::codel::INFO;
     DualPi2(crate::dualpi2::DualPi2<P>) crate::dualpi2::INFO;
     FqCodel(crate::fq_codel::FqCodel<P>) crate::fq_codel::INFO;
     Htb(Htb<P>) crate::htb::INFO;
+    LfqCobalt(crate::lfq_cobalt::LfqCobalt<P>) crate::lfq_cobalt::INFO;
     Netem(crate::Netem<P>) crate::netem::INFO;
     Pfifo(crate::fifo::Pfifo<P>) crate::fifo::PFIFO;
+    Pi2(crate::pi2::Pi2<P>) crate::pi2::INFO;
     Pie(crate::pie::Pie<P>) crate::pie::INFO;
     TwinCodelAf(crate::codel_af::TwinCodelAf<P>) crate::codel_af::TWIN;
 }

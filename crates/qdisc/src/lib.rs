@@ -13,6 +13,7 @@
 //! their options, defaults, statistics and sources ([`table`]), as the kernel of a [`Profile`] has them.
 
 mod any;
+pub mod cobalt;
 mod cobalt_config;
 mod cobalt_law;
 pub mod codel;
@@ -24,11 +25,14 @@ pub mod fifo;
 pub mod fq_codel;
 mod help;
 pub mod htb;
+pub mod lfq_cobalt;
 pub mod netem;
 pub mod packet;
+pub mod pi2;
 mod pi2_law;
 pub mod pie;
 pub mod profile;
+mod scan_list;
 mod settings;
 mod shaper;
 pub mod show;

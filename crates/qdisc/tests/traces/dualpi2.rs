@@ -300,7 +300,9 @@ fn classes_by_ecn() {
 #[test]
 fn limits() {
     let mut b = Bench::new("dualpi2 limit 2");
-    [c(0), l(1), c(2), l(3)].into_iter().for_each(|p| b.put(ms(0), p));
+    for packet in [c(0), l(1), c(2), l(3)] {
+        b.put(ms(0), packet);
+    }
     assert_eq!(b.log.drops(), [(2, Why::Tail), (3, Why::Tail)]);
     assert_eq!((b.stats().overlimits, b.stat("maxq")), (2, 1.0));
 

@@ -57,6 +57,14 @@ fn words_of(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
             &["netem delay 1ms", "netem delay 9ms 1ms limit 3", "netem loss 50% 30% ecn"],
         ),
         "pfifo" => (&["pfifo limit 4", "pfifo"], &["pfifo limit 2"]),
+        "pi2" => (
+            &[
+                "pi2 limit 9 target 1us tupdate 1ms alpha 900 beta 900",
+                "pi2 noecn target 2ms tupdate 2ms alpha 5000",
+                "pi2 scalable ecn_drop 50% target 1ms tupdate 1ms alpha 300",
+            ],
+            &["pi2 limit 3", "pi2 ecn_drop 0", "pi2 target 1s"],
+        ),
         "pie" => (
             &[
                 "pie limit 9 target 1ms tupdate 1ms",

@@ -1,0 +1,376 @@
+//! `pi2`: one queue whose packets are marked or dropped, on leaving, with the square of what a
+//! proportional-integral controller puts out.
+//!
+//! Source: De Schepper, Bondarenko, Tsang, Briscoe, "PI²: A Linearized AQM for both Classic and Scalable TCP",
+//! CoNEXT 2016; RFC 9332 appendix A, whose C queue alone this is. There is no `pi2` in mainline Linux: where the
+//! paper is silent it does as `net/sched/sch_dualpi2.c` of Linux 7.3 does, whose controller ([`crate::pi2_law`])
+//! and defaults it has. The paper's own: target 20 ms, tupdate 32 ms, alpha 0.3125 Hz, beta 3.125 Hz.
+//!
+//! The delay that the controller sees is the age of the head, every `tupdate`. A packet that leaves two full ones
+//! behind is signalled at p'² ([`Why::Classic`]); ECN-capable ones are marked up to `ecn_drop` (25 %, which is
+//! where DualPI2's overload begins at k = 2) and dropped like all others beyond ([`Why::Overload`]). With
+//! `scalable`, the paper's coexistence in one queue: ECT(1) and CE are marked at k p' ([`Why::Coupled`]) until
+//! then.
+//!
+//! Invariants: order of arrival; a Not-ECT packet is never marked; nothing is signalled with less than two full
+//! packets held.
+
+use crate::configured::Configured;
+use crate::pi2_law::{self, Fraction, Gain, Law, MTU, ONE, Params, Verdict, roll_squared};
+use crate::settings::{Given, Settings};
+use crate::show;
+use crate::table::{
+    self, Discipline, Gauge, Kind, OptionSpec, Preset, Shown, Unit, ValueSpec, counter,
+};
+use crate::tally::{Ring, Tally};
+use crate::words::{TcError, Words};
+use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use sojourn_units::{Ecn, Random, Span, Time};
+
+/// The table of `pi2`.
+pub const INFO: Discipline = Discipline {
+    name: "pi2",
+    summary: "one queue whose marks or drops are the square of a proportional-integral controller's output",
+    source: "De Schepper et al., CoNEXT 2016; RFC 9332 appendix A; as Linux 7.3, net/sched/sch_dualpi2.c, where that is silent",
+    options: &[
+        OptionSpec {
+            name: "limit",
+            values: table::PACKETS,
+            preset: Preset::Is("10000"),
+            doc: "packets held at most; one that arrives beyond is refused",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "target",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Is("15ms"),
+            doc: "delay that the controller aims at",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "tupdate",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Is("16ms"),
+            doc: "time between updates of the probability",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "alpha",
+            values: pi2_law::GAIN,
+            preset: Preset::Is("0.16015625"),
+            doc: "gain on the distance from target, in 256ths rounded down",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "beta",
+            values: pi2_law::GAIN,
+            preset: Preset::Is("3.19921875"),
+            doc: "gain on the change of the delay, in 256ths rounded down",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "ecn",
+            off: Some("noecn"),
+            preset: Preset::Is("ecn"),
+            doc: "mark ECN-capable packets instead of dropping them",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "ecn_drop",
+            values: &[ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false }],
+            preset: Preset::Is("25%"),
+            doc: "squared probability above which ECN-capable packets are dropped too",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "scalable",
+            off: Some("noscalable"),
+            preset: Preset::Is("noscalable"),
+            doc: "mark ECT(1) and CE with the unsquared probability times coupling_factor",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "coupling_factor",
+            values: &[ValueSpec {
+                name: "FACTOR",
+                kind: Kind::Count { unit: "times", min: 1, max: u8::MAX as u64 },
+                optional: false,
+            }],
+            preset: Preset::Is("2"),
+            doc: "k of scalable",
+            ..OptionSpec::BASE
+        },
+    ],
+    counters: &[
+        counter("prob", Unit::Probability, 0, Shown::Always, "base probability p'"),
+        counter("delay", Unit::Seconds, 0, Shown::Always, "age of the head at the last update"),
+        counter("pkts_in", Unit::Count, 1, Shown::Always, "packets taken"),
+        counter("overlimit", Unit::Count, 1, Shown::Always, "packets refused at the limit"),
+        counter(
+            "dropped",
+            Unit::Count,
+            1,
+            Shown::Always,
+            "packets dropped, by probability or at the limit",
+        ),
+        counter("maxq", Unit::Count, 1, Shown::Always, "most packets held when one arrived"),
+        counter("ecn_mark", Unit::Count, 1, Shown::Always, "packets marked"),
+    ],
+    gauges: &[
+        Gauge { name: "prob", unit: Unit::Probability, doc: "base probability p'" },
+        Gauge { name: "prob_c", unit: Unit::Probability, doc: "p' squared" },
+        Gauge {
+            name: "fraction",
+            unit: Unit::Probability,
+            doc: "share of packets that were signalled in the last 16 updates",
+        },
+        Gauge { name: "delay", unit: Unit::Seconds, doc: "age of the head" },
+    ],
+    classful: false,
+};
+
+#[derive(Clone, Debug)]
+struct Config {
+    limit: u32,
+    pi: Params,
+    tupdate: Span,
+    ecn: bool,
+    /// A share of [`ONE`] of p'².
+    ecn_drop: u64,
+    scalable: bool,
+    coupling: u32,
+}
+
+impl Settings for Config {
+    const INFO: &'static Discipline = &INFO;
+    const CHANGE_STARTS_AFRESH: bool = false;
+
+    fn blank(_profile: &Profile) -> Self {
+        Self {
+            limit: 0,
+            pi: Params::BLANK,
+            tupdate: Span::ZERO,
+            ecn: false,
+            ecn_drop: 0,
+            scalable: false,
+            coupling: 0,
+        }
+    }
+
+    fn set(&mut self, given: &Given) {
+        let micros = || Span::from_micros(given.span().as_micros());
+        match given.name {
+            "limit" => self.limit = given.number(),
+            "target" => self.pi.target = micros(),
+            "tupdate" => self.tupdate = micros(),
+            "alpha" => self.pi.alpha = Gain::from_parts(pi2_law::parts(given.real())),
+            "beta" => self.pi.beta = Gain::from_parts(pi2_law::parts(given.real())),
+            "ecn" => self.ecn = given.on,
+            "ecn_drop" => {
+                let share = given.probability(0).unwrap_or(1.0);
+                self.ecn_drop = (share * f64::from(ONE)).round() as u64;
+            }
+            "scalable" => self.scalable = given.on,
+            "coupling_factor" => self.coupling = given.number(),
+            name => unreachable!("{name} is in the table"),
+        }
+    }
+}
+
+/// One queue under PI².
+#[derive(Clone, Debug)]
+pub struct Pi2<P> {
+    config: Config,
+    profile: Profile,
+    ring: Ring<P>,
+    law: Law,
+    next_update: Time,
+    delay: Span,
+    fraction: Fraction,
+    updates: u32,
+    packets_in: u64,
+    overlimit: u64,
+    dropped: u64,
+    maxq: u32,
+    ecn_mark: u64,
+    tally: Tally,
+}
+
+impl<P: Packet> Pi2<P> {
+    fn age(&self, now: Time) -> Span {
+        self.ring.first().map_or(Span::ZERO, |packet| now.since(packet.stamp()))
+    }
+
+    /// The decision on a packet that has been taken off the queue.
+    #[inline]
+    fn decide(&self, ecn: Ecn, random: &mut Random) -> Verdict {
+        if self.ring.bytes() < 2 * u64::from(MTU) {
+            return Verdict::Pass;
+        }
+        let p = self.law.prob;
+        let overload = (u64::from(p) * u64::from(p)) >> 32 > self.config.ecn_drop;
+        let marks = self.config.ecn && ecn.is_capable() && !overload;
+        if self.config.scalable && marks && matches!(ecn, Ecn::Ect1 | Ecn::Ce) {
+            let coupled = u64::from(p) * u64::from(self.config.coupling);
+            let is_drawn = u64::from(random.next_u32()) <= coupled;
+            return if is_drawn { Verdict::Mark(Why::Coupled) } else { Verdict::Pass };
+        }
+        if !roll_squared(p, random) {
+            Verdict::Pass
+        } else if marks {
+            Verdict::Mark(Why::Classic)
+        } else if overload {
+            Verdict::Drop(Why::Overload)
+        } else {
+            Verdict::Drop(Why::Classic)
+        }
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Pi2<P> {
+    #[inline]
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
+        let held = self.ring.len();
+        if held >= self.config.limit {
+            self.overlimit += 1;
+            self.dropped += 1;
+            self.tally.drop(now, packet, Why::Tail, cx);
+            return;
+        }
+        packet.set_stamp(now);
+        self.packets_in += 1;
+        self.maxq = self.maxq.max(held);
+        self.ring.push(packet);
+    }
+
+    #[inline]
+    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
+        while let Some(mut packet) = self.ring.pop() {
+            let verdict = self.decide(packet.ecn(), cx.random);
+            self.fraction.count(verdict != Verdict::Pass);
+            if let Some(why) = verdict.apply(now, &mut packet, &mut self.ecn_mark, cx) {
+                self.dropped += 1;
+                self.tally.drop(now, packet, why, cx);
+                continue;
+            }
+            self.tally.sent(packet.wire_len());
+            return Dequeued::Packet(packet);
+        }
+        Dequeued::Empty
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Option<Time> {
+        Some(self.next_update)
+    }
+
+    fn on_timer<T: Telemetry<P>>(&mut self, now: Time, _cx: &mut Context<'_, T>) {
+        if now < self.next_update {
+            return;
+        }
+        self.delay = self.age(now);
+        self.law.update(&self.config.pi, self.delay);
+        self.next_update = now + self.config.tupdate;
+        self.updates += 1;
+        if self.updates == Fraction::UPDATES {
+            self.fraction.close();
+            self.updates = 0;
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+
+    fn stats(&self) -> Stats {
+        let own = vec![
+            ("prob", self.law.base()),
+            ("delay", self.delay.as_secs_f64()),
+            ("pkts_in", self.packets_in as f64),
+            ("overlimit", self.overlimit as f64),
+            ("dropped", self.dropped as f64),
+            ("maxq", f64::from(self.maxq)),
+            ("ecn_mark", self.ecn_mark as f64),
+        ];
+        Stats { overlimits: self.overlimit, ..self.tally.stats(self.ring.backlog(), own) }
+    }
+
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        let base = self.law.base();
+        out("prob", base);
+        out("prob_c", base * base);
+        out("fraction", self.fraction.last());
+        out("delay", self.age(now).as_secs_f64());
+    }
+}
+
+impl<P: Packet> Configured<P> for Pi2<P> {
+    fn build(
+        words: &mut Words<'_>,
+        profile: &Profile,
+        _random: &mut Random,
+    ) -> Result<Self, TcError> {
+        let config = Config::read(words, profile)?;
+        Ok(Self {
+            next_update: Time::ZERO + config.tupdate,
+            config,
+            profile: *profile,
+            ring: Ring::new(),
+            law: Law::default(),
+            delay: Span::ZERO,
+            fraction: Fraction::default(),
+            updates: 0,
+            packets_in: 0,
+            overlimit: 0,
+            dropped: 0,
+            maxq: 0,
+            ecn_mark: 0,
+            tally: Tally::default(),
+        })
+    }
+
+    fn change<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        words: &mut Words<'_>,
+        cx: &mut Context<'_, T>,
+    ) -> Result<(), TcError> {
+        self.config = self.config.changed(words, &self.profile)?.0;
+        while self.ring.len() > self.config.limit {
+            let Some(packet) = self.ring.pop() else { break };
+            self.tally.drop(now, packet, Why::Overlimit, cx);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, now: Time) {
+        self.next_update = now + self.config.tupdate;
+    }
+
+    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        while let Some(packet) = self.ring.pop() {
+            self.tally.drop(now, packet, Why::Flushed, cx);
+        }
+        self.law.prob = 0;
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn describe(&self) -> String {
+        let Config { limit, pi, tupdate, ecn, ecn_drop, scalable, coupling } = &self.config;
+        let word = |on: bool, yes: &'static str, no: &'static str| if on { yes } else { no };
+        format!(
+            "limit {limit}p target {} tupdate {} alpha {:.6} beta {:.6} {} ecn_drop {} {} coupling_factor {coupling}",
+            show::time(pi.target),
+            show::time(*tupdate),
+            pi.alpha.shown(),
+            pi.beta.shown(),
+            word(*ecn, "ecn", "noecn"),
+            show::percent(*ecn_drop as u32),
+            word(*scalable, "scalable", "noscalable"),
+        )
+    }
+}
