@@ -14,6 +14,9 @@ pub mod sender;
 pub mod stack;
 pub mod tcb;
 
+#[cfg(test)]
+mod properties;
+
 pub use receiver::{Receiver, WindowPolicy};
 pub use sender::{Config, Sender};
 pub use tcb::{CaState, Tcb};

@@ -130,7 +130,9 @@ impl Cubic {
         let cwnd = tcb.cwnd;
         let t = (u64::from(since + self.ahead(tcb.hz)) << CLOCK_BITS) / u64::from(tcb.hz);
         let offset = t.abs_diff(u64::from(self.k));
-        let delta = ((CUBE_SCALE * offset * offset * offset) >> CUBE_BITS) as u32;
+        // Six minutes from the plateau the kernel's product overflows; here it stays at the top.
+        let cube = (CUBE_SCALE * offset).saturating_mul(offset).saturating_mul(offset);
+        let delta = (cube >> CUBE_BITS) as u32;
         let target = if t < u64::from(self.k) {
             self.origin.saturating_sub(delta)
         } else {

@@ -34,7 +34,6 @@ impl Sender {
             return;
         }
         self.tcb.now = now;
-        self.pace_blocked = false;
         let prior_una = self.tcb.una;
         if before(ack.ack, prior_una) {
             self.on_old_ack(ack, out);
@@ -90,7 +89,7 @@ impl Sender {
                 self.alert(prior_una, ack.tsecr, &mut f);
             }
             self.after_probe(ack.ack, &f);
-            self.write(Push::Normal, out);
+            self.push(Repair::Nothing, out);
             return;
         }
         let rtt_us = self.sample_rtt(&news, ack.tsecr, &mut f);
@@ -111,8 +110,7 @@ impl Sender {
         self.finish_rate(delivered, &news);
         let newly_lost = self.tcb.lost.wrapping_sub(prior_lost);
         self.control(delivered, newly_lost, &f);
-        self.repair(repair, out);
-        self.write(Push::Normal, out);
+        self.push(repair, out);
     }
 
     /// An ACK that another has overtaken: only its SACK blocks may still be news (`old_ack` in `tcp_ack`). If it is
@@ -143,6 +141,12 @@ impl Sender {
         self.note_dsack(&news);
         let una = self.tcb.una;
         let repair = self.alert(una, ack.tsecr, &mut f);
+        self.push(repair, out);
+    }
+
+    /// Repairs what is to be repaired, then sends new data.
+    fn push(&mut self, repair: Repair, out: &mut impl Output) {
+        self.pace_blocked = false;
         self.repair(repair, out);
         self.write(Push::Normal, out);
     }

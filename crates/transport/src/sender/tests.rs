@@ -828,6 +828,18 @@ fn pacing_puts_a_repair_off_and_does_not_lose_it() {
     assert_eq!(t.until(45), "45: r0");
 }
 
+/// An overtaken ACK does not make a paced sender forget that it waits.
+#[test]
+fn an_overtaken_ack_leaves_the_pace_alone() {
+    let mut t = Setup { paced: true, ..Setup::default() }.open();
+    t.wire.take_line();
+    t.sender.pace_until = at(60);
+    assert_eq!(t.ack(40, "4"), "");
+    assert_eq!(t.sender.next_timer(), at(60));
+    t.ack(41, "2");
+    assert_eq!(t.sender.next_timer(), at(60));
+}
+
 /// The kernel's timers fire on ticks: set within one, for a span rounded up, counted from the tick's beginning.
 #[test]
 fn timers_fire_on_ticks() {
