@@ -57,6 +57,7 @@ macro_rules! disciplines {
 
 disciplines! {
     Bfifo(crate::fifo::Bfifo<P>) crate::fifo::BFIFO;
+    Cake(crate::cake::Cake<P>) crate::cake::INFO;
     CnqCodelAf(crate::codel_af::CnqCodelAf<P>) crate::codel_af::CNQ;
     Cobalt(crate::cobalt::Cobalt<P>) crate::cobalt::INFO;
     Codel(crate::codel::Codel<P>) crate::codel::INFO;

@@ -13,6 +13,7 @@
 //! their options, defaults, statistics and sources ([`table`]), as the kernel of a [`Profile`] has them.
 
 mod any;
+pub mod cake;
 pub mod cobalt;
 mod cobalt_config;
 mod cobalt_law;

@@ -40,6 +40,8 @@ pub struct Profile {
     /// fq_codel sets `drop_batch` to the *lesser* of 1 and the value asked for (a slip in
     /// `net/sched/sch_fq_codel.c` up to 5.5).
     pub fq_codel_drop_batch_slip: bool,
+    /// CAKE's `diffserv3` puts RFC 8622's lower effort (DSCP 1) into the bulk tin (5.8 and later).
+    pub cake_lower_effort: bool,
     /// fq_codel has `ce_threshold_selector` (5.17 and later).
     pub fq_codel_ce_threshold_selector: bool,
     /// Which DualPI2 it has.
@@ -54,6 +56,7 @@ impl Profile {
         pie_estimator: PieEstimator::Timestamp,
         pie_probability_bits: 56,
         fq_codel_drop_batch_slip: false,
+        cake_lower_effort: true,
         fq_codel_ce_threshold_selector: true,
         dualpi2: DualPi2::Mainline,
     };
@@ -68,6 +71,7 @@ impl Profile {
         pie_estimator: PieEstimator::DepartureRate,
         pie_probability_bits: 64,
         fq_codel_drop_batch_slip: true,
+        cake_lower_effort: false,
         ..Self::LINUX_5_10
     };
 

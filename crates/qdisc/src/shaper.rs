@@ -80,10 +80,18 @@ impl Clock {
         (self.next > now).then_some(self.next)
     }
 
-    /// A packet charged as `bytes` leaves.
+    /// Whether the next packet might have left before `now`.
     #[inline]
-    pub(crate) fn charge(&mut self, bytes: u32) {
-        self.next += Span::from_nanos(self.per_byte.time(bytes));
+    pub(crate) fn is_behind(&self, now: Time) -> bool {
+        self.next < now
+    }
+
+    /// A packet charged as `bytes` leaves; the time that takes.
+    #[inline]
+    pub(crate) fn charge(&mut self, bytes: u32) -> Span {
+        let time = Span::from_nanos(self.per_byte.time(bytes));
+        self.next += time;
+        time
     }
 }
 

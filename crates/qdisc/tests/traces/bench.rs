@@ -34,6 +34,9 @@ impl Pkt {
     pub(crate) fn ecn(self, ecn: Ecn) -> Self {
         Self { ecn, ..self }
     }
+    pub(crate) fn dscp(self, dscp: u8) -> Self {
+        Self { dscp: Dscp::new(dscp).unwrap(), ..self }
+    }
 }
 
 impl Packet for Pkt {
@@ -74,6 +77,7 @@ impl Packet for Pkt {
 pub(crate) struct Log {
     pub(crate) dropped: Vec<(Time, Pkt, Why)>,
     pub(crate) marked: Vec<(Time, Pkt, Why)>,
+    pub(crate) sce_marked: Vec<(Time, Pkt, Why)>,
 }
 
 impl Telemetry<Pkt> for Log {
@@ -83,6 +87,10 @@ impl Telemetry<Pkt> for Log {
     fn marked(&mut self, now: Time, packet: &Pkt, why: Why) {
         assert_eq!(packet.ecn, Ecn::Ce, "a packet is CE when its mark is told");
         self.marked.push((now, *packet, why));
+    }
+    fn sce_marked(&mut self, now: Time, packet: &Pkt, why: Why) {
+        assert_eq!(packet.ecn, Ecn::Ect1, "a packet is ECT(1) when its SCE mark is told");
+        self.sce_marked.push((now, *packet, why));
     }
 }
 

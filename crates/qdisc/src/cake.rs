@@ -1,0 +1,534 @@
+//! `cake`: a shaper, up to three tins by DSCP, fair queueing by flow and host in each, COBALT on each queue; and the
+//! SCE ramp of chromi/sce.
+//!
+//! Source: Linux 5.4 to 7.3, `net/sched/sch_cake.c`; aqms.md §6; for SCE chromi/sce @05bf6c32 (sce.md §8); words of
+//! iproute2 6 and iproute2-sce, `tc/q_cake.c`.
+//!
+//! The shaper is a virtual clock without burst (`shaper`), with a second, half again as slow, that takes over when
+//! the first has got far ahead. With a rate, the tin that goes is the last in the order best effort, bulk, voice
+//! that has flows and is within its threshold (all, a sixteenth, a quarter of the rate), or, when none is, that
+//! which has been beyond it for the shortest time to come. Without a rate tins take turns by weight.
+//!
+//! Invariants: a flow's packets keep their order within a tin; a queue's last packet is marked at most, but for the
+//! buffer limit; memory held is within the limit after every packet.
+//!
+//! Not modelled, and refused as words: `diffserv4`, `diffserv8`, `precedence`, `autorate-ingress`, `ingress`,
+//! `ack-filter`, `nat`, `wash`, `fwmark`, the framings by name. Packets here are never GSO, so `split-gso` has
+//! nothing to do. Where Linux is not followed: of equally long queues the first loses a packet when the buffer is
+//! full (Linux has whichever its heap gives); a packet's charged length is found when it leaves, not when it comes,
+//! which shows only if `overhead` is changed in between.
+
+mod ramp;
+mod tin;
+
+use self::ramp::SINGLE;
+use self::tin::{Isolation, Keys, Tin};
+use crate::cobalt_config::{SCE, SCE_THRESH_OFF};
+use crate::configured::Configured;
+use crate::settings::{Given, Settings};
+use crate::shaper::{self, Clock, Framing};
+use crate::show;
+use crate::table::{self, Counter, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
+use crate::tally::Tally;
+use crate::words::{TcError, Words};
+use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use sojourn_units::{Dscp, Random, Rate, Span, Time, random::mix};
+
+/// The statistics of all tins, behind those of the whole.
+macro_rules! counters {
+    ($($line:literal $tin:literal)*) => {
+        &[
+            counter("memory_used", Unit::Bytes, 0, Shown::Always, "memory of the packets held"),
+            counter("memory_max", Unit::Bytes, 0, Shown::Always, "the most that it has been"),
+            counter("memory_limit", Unit::Bytes, 0, Shown::Always, "the most that it may be"),
+            $(
+                counter(concat!($tin, "_thresh"), Unit::BytesPerSecond, $line, Shown::Always, "rate up to which the tin has priority"),
+                counter(concat!($tin, "_target"), Unit::Seconds, $line, Shown::Always, "its COBALT's target"),
+                counter(concat!($tin, "_interval"), Unit::Seconds, $line, Shown::Always, "its COBALT's interval"),
+                counter(concat!($tin, "_pk_delay"), Unit::Seconds, $line, Shown::Always, "moving average of the sojourn time, quick to rise"),
+                counter(concat!($tin, "_av_delay"), Unit::Seconds, $line, Shown::Always, "moving average of the sojourn time"),
+                counter(concat!($tin, "_sp_delay"), Unit::Seconds, $line, Shown::Always, "moving average of the sojourn time, quick to fall"),
+                counter(concat!($tin, "_backlog"), Unit::Bytes, $line, Shown::Always, "bytes held"),
+                counter(concat!($tin, "_pkts"), Unit::Count, $line, Shown::Always, "packets taken"),
+                counter(concat!($tin, "_bytes"), Unit::Bytes, $line, Shown::Always, "bytes taken"),
+                counter(concat!($tin, "_way_inds"), Unit::Count, $line, Shown::Always, "packets found in another way of their set"),
+                counter(concat!($tin, "_way_miss"), Unit::Count, $line, Shown::Always, "times a flow was given a queue"),
+                counter(concat!($tin, "_way_cols"), Unit::Count, $line, Shown::Always, "times it had to share one"),
+                counter(concat!($tin, "_drops"), Unit::Count, $line, Shown::Always, "packets dropped"),
+                counter(concat!($tin, "_marks"), Unit::Count, $line, Shown::Always, "packets marked CE, or that were CE and took a signal"),
+                counter(concat!($tin, "_sce_marks"), Unit::Count, $line, Shown::Always, "packets marked SCE"),
+                counter(concat!($tin, "_sp_flows"), Unit::Count, $line, Shown::Always, "sparse flows"),
+                counter(concat!($tin, "_bk_flows"), Unit::Count, $line, Shown::Always, "bulk flows"),
+                counter(concat!($tin, "_un_flows"), Unit::Count, $line, Shown::Always, "flows with BLUE awake"),
+                counter(concat!($tin, "_max_len"), Unit::Bytes, $line, Shown::Always, "largest packet seen"),
+                counter(concat!($tin, "_quantum"), Unit::Bytes, $line, Shown::Always, "a flow's turn"),
+            )*
+        ]
+    };
+}
+
+macro_rules! gauges {
+    ($($tin:literal)*) => {
+        &[$(
+            Gauge { name: concat!($tin, "_delay"), unit: Unit::Seconds, doc: "longest wait of a packet at the head of its queue" },
+            Gauge { name: concat!($tin, "_backlog"), unit: Unit::Bytes, doc: "bytes held" },
+            Gauge { name: concat!($tin, "_sp_flows"), unit: Unit::Count, doc: "sparse flows" },
+            Gauge { name: concat!($tin, "_bk_flows"), unit: Unit::Count, doc: "bulk flows" },
+            Gauge { name: concat!($tin, "_count"), unit: Unit::Count, doc: "greatest COBALT count of its flows" },
+            Gauge { name: concat!($tin, "_p_drop"), unit: Unit::Probability, doc: "greatest BLUE probability of its flows" },
+        )*]
+    };
+}
+
+/// In the order in which tc prints tins: place of each in the kernel's.
+const SHOWN: [usize; TINS] = [BULK, BEST_EFFORT, VOICE];
+const COUNTERS: &[Counter] = counters![1 "bulk" 2 "best_effort" 3 "voice"];
+
+/// The table of `cake`.
+pub const INFO: Discipline = Discipline {
+    name: "cake",
+    summary: "a shaper with fair queueing by flow and host, priority by DSCP, COBALT, and an SCE ramp",
+    source: "Linux 5.4 to 7.3, net/sched/sch_cake.c; SCE: chromi/sce; iproute2 6, tc/q_cake.c",
+    options: &[
+        shaper::BANDWIDTH,
+        OptionSpec {
+            name: "diffserv3",
+            off: Some("besteffort"),
+            preset: Preset::Is("diffserv3"),
+            doc: "tins by DSCP: bulk (CS1, LE), voice (CS6, CS7, EF, VA, TOS4), best effort; or a single one",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "triple-isolate",
+            others: &[
+                "flowblind",
+                "srchost",
+                "dsthost",
+                "hosts",
+                "flows",
+                "dual-srchost",
+                "dual-dsthost",
+            ],
+            preset: Preset::Is("triple-isolate"),
+            doc: "what has a queue, and whose queues share a part: flows, and their source and destination host",
+            ..OptionSpec::BASE
+        },
+        shaper::RTT,
+        shaper::PATH,
+        shaper::OVERHEAD,
+        shaper::CELLS,
+        shaper::MPU,
+        OptionSpec {
+            name: "memlimit",
+            values: table::BYTES,
+            preset: Preset::Unset(
+                "rate times rtt times 4, at least 4 MiB; without a rate 10240 full packets",
+            ),
+            doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
+            ..OptionSpec::BASE
+        },
+        SCE_THRESH,
+        OptionSpec {
+            others: &["sce-single"],
+            doc: "the ramp of sce-thresh 1, which reaches 1 at the target; or one that begins there (sce-single)",
+            ..SCE
+        },
+    ],
+    counters: COUNTERS,
+    gauges: gauges!["bulk" "best_effort" "voice"],
+    classful: false,
+};
+
+const SCE_THRESH: OptionSpec = OptionSpec {
+    doc: "mark SCE, ECT(0) to ECT(1), on a ramp of the sojourn time from half the target, 1/N at it, 1 at twice it",
+    ..SCE_THRESH_OFF
+};
+
+const TINS: usize = 3;
+const BEST_EFFORT: usize = 0;
+const BULK: usize = 1;
+const VOICE: usize = 2;
+
+/// The tin of a DSCP in `diffserv3`.
+const fn tin_of(dscp: Dscp, lower_effort: bool) -> usize {
+    match dscp.value() {
+        // LE (RFC 8622), CS1.
+        1 if lower_effort => BULK,
+        8 => BULK,
+        // TOS4, VA, EF, CS6, CS7.
+        4 | 44 | 46 | 48 | 56 => VOICE,
+        _ => BEST_EFFORT,
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Config {
+    rate: Rate,
+    diffserv: bool,
+    isolation: Isolation,
+    interval: u64,
+    target: u64,
+    framing: Framing,
+    memory_limit: Option<u32>,
+    /// The ramp's divisor; 0: no SCE.
+    sce: u32,
+}
+
+impl Config {
+    /// In bytes of memory (`cake_reconfigure`).
+    fn buffer_limit(&self) -> u64 {
+        const MOST: u64 = 10_240 * 1514;
+        let most = MOST.max(self.memory_limit.map_or(0, u64::from));
+        let limit = match self.memory_limit {
+            Some(limit) => u64::from(limit),
+            None if self.rate.is_zero() => u64::MAX,
+            None => {
+                let interval = u128::from(self.interval / 1_000);
+                let bytes = u128::from(self.rate.bytes_per_sec()) * interval / 250_000;
+                // The kernel has it in 32 bits.
+                u64::from(bytes as u32).max(4 << 20)
+            }
+        };
+        limit.min(most)
+    }
+}
+
+impl Settings for Config {
+    const INFO: &'static Discipline = &INFO;
+    const CHANGE_STARTS_AFRESH: bool = false;
+
+    fn blank(_profile: &Profile) -> Self {
+        Self {
+            rate: Rate::ZERO,
+            diffserv: true,
+            isolation: Isolation(0),
+            interval: 0,
+            target: 0,
+            framing: Framing::default(),
+            memory_limit: None,
+            sce: 0,
+        }
+    }
+
+    fn set(&mut self, given: &Given) {
+        if let Some((interval, target)) = shaper::interval_and_target(given) {
+            (self.interval, self.target) = (interval.as_nanos(), target.as_nanos());
+            return;
+        }
+        match given.name {
+            "bandwidth" => self.rate = if given.on { given.rate() } else { Rate::ZERO },
+            "diffserv3" => self.diffserv = given.on,
+            "triple-isolate" => {
+                let bits = Isolation::WORDS.iter().position(|word| *word == given.word);
+                self.isolation = Isolation(bits.unwrap_or(0) as u8);
+            }
+            "memlimit" => self.memory_limit = Some(given.number()),
+            "sce-thresh" => self.sce = if given.on { given.number() } else { 0 },
+            "sce" => self.sce = if given.word == "sce-single" { SINGLE } else { 1 },
+            name => {
+                let known = self.framing.set(given);
+                debug_assert!(known, "{name} is in the table");
+            }
+        }
+    }
+}
+
+/// A shaper with fair queueing by flow and host, tins by DSCP, and COBALT.
+#[derive(Clone, Debug)]
+pub struct Cake<P> {
+    config: Config,
+    profile: Profile,
+    /// What the hashes are mixed with: the kernel's boot-time key.
+    perturbation: u64,
+    tins: [Tin<P>; TINS],
+    /// The tin that had the last turn, for when there is no rate.
+    turn: usize,
+    clock: Clock,
+    /// The clock that goes half again as far.
+    failsafe: Time,
+    memory: u64,
+    memory_max: u64,
+    memory_limit: u64,
+    overlimits: u64,
+    tally: Tally,
+}
+
+impl<P: Packet> Cake<P> {
+    /// Tells tins, clocks and buffer of the configuration.
+    fn configure(&mut self) {
+        let Config { rate, diffserv, interval, target, sce, .. } = self.config;
+        let bytes = rate.bytes_per_sec();
+        // Threshold, and weight without a rate (`cake_config_diffserv3`, `_besteffort`).
+        let plan = if diffserv {
+            [(bytes, 1024), (bytes >> 4, 1024 >> 4), (bytes >> 2, 1024 >> 2)]
+        } else {
+            [(bytes, 65_535), (0, 0), (0, 0)]
+        };
+        for (tin, (rate, weight)) in self.tins.iter_mut().zip(plan) {
+            tin.configure(rate, weight, interval, target, sce);
+        }
+        self.clock.set_rate(rate);
+        self.memory_limit = self.config.buffer_limit();
+    }
+
+    #[inline]
+    fn used_tins(&self) -> usize {
+        if self.config.diffserv { TINS } else { 1 }
+    }
+
+    #[inline]
+    fn keys(&self, packet: &P) -> Keys {
+        let hash = |key: u64| (mix(key ^ self.perturbation) >> 32) as u32;
+        let flow = hash(packet.flow_key());
+        // Hosts count only where they are asked for; the high bits tell sources from destinations.
+        let (source, destination) = packet.host_keys();
+        Keys {
+            flow,
+            source: hash(u64::from(source) | 1 << 32),
+            destination: hash(u64::from(destination) | 2 << 32),
+        }
+    }
+
+    /// The tin whose turn it is; there are packets.
+    #[inline]
+    fn choose(&mut self, now: Time) -> usize {
+        let tins = self.used_tins();
+        if !self.config.rate.is_zero() {
+            let mut best = (i64::MAX, BEST_EFFORT);
+            for (i, tin) in self.tins[..tins].iter().enumerate().filter(|(_, t)| t.has_flows()) {
+                let early = tin.next.signed_since(now);
+                if early <= 0 || early <= best.0 {
+                    best = (early, i);
+                }
+            }
+            return best.1;
+        }
+        loop {
+            let tin = &mut self.tins[self.turn];
+            if tin.deficit >= 0 && tin.has_flows() {
+                return self.turn;
+            }
+            if tin.deficit <= 0 {
+                tin.deficit += tin.tin_quantum;
+            }
+            self.turn = (self.turn + 1) % tins;
+        }
+    }
+
+    /// When the next packet may leave, if that is later than `now`: the earlier of both clocks.
+    #[inline]
+    fn wait(&self, now: Time) -> Option<Time> {
+        self.clock.wait(now).filter(|_| self.failsafe > now).map(|at| at.min(self.failsafe))
+    }
+
+    /// Drops from the head of the longest queue until the memory held is within the limit.
+    #[cold]
+    fn shed<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        while self.memory > self.memory_limit {
+            let tins = self.tins.iter().enumerate();
+            let longest =
+                tins.filter_map(|(i, tin)| tin.longest().map(|(bytes, slot)| (bytes, i, slot)));
+            // The first of equals.
+            let Some((_, i, slot)) = longest.reduce(|a, b| if b.0 > a.0 { b } else { a }) else {
+                return;
+            };
+            let Some(packet) = self.tins[i].overflow(now, slot) else { return };
+            self.memory -= u64::from(packet.truesize());
+            self.tally.drop(now, packet, Tin::<P>::OVERFLOW, cx);
+        }
+    }
+
+    fn clear<T: Telemetry<P>>(&mut self, now: Time, from: usize, cx: &mut Context<'_, T>) {
+        let Self { tins, memory, tally, .. } = self;
+        for tin in &mut tins[from..] {
+            tin.clear(&mut |packet: P| {
+                *memory -= u64::from(packet.truesize());
+                tally.drop(now, packet, Why::Flushed, cx);
+            });
+        }
+    }
+
+    fn stats_of(tin: &Tin<P>) -> [f64; 20] {
+        let (p, c) = (&tin.params, &tin.counts);
+        let seconds = |nanos: u64| nanos as f64 / 1e9;
+        [
+            tin.rate as f64,
+            seconds(p.target),
+            seconds(p.interval),
+            seconds(c.peak),
+            seconds(c.average),
+            seconds(c.base),
+            tin.held.bytes as f64,
+            c.packets as f64,
+            c.bytes as f64,
+            c.way_hits as f64,
+            c.way_misses as f64,
+            c.way_collisions as f64,
+            c.drops as f64,
+            c.marks as f64,
+            c.sce_marks as f64,
+            f64::from(tin.sparse),
+            f64::from(tin.bulk),
+            f64::from(tin.unresponsive),
+            f64::from(c.longest),
+            f64::from(tin.quantum),
+        ]
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Cake<P> {
+    #[inline]
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
+        packet.set_stamp(now);
+        let i = if self.config.diffserv {
+            tin_of(packet.dscp(), self.profile.cake_lower_effort)
+        } else {
+            BEST_EFFORT
+        };
+        let (keys, idle) = (self.keys(&packet), self.backlog().packets == 0);
+        let isolation = self.config.isolation;
+        let tin = &mut self.tins[i];
+        let slot = tin.slot(keys, isolation);
+        if tin.held.packets == 0 {
+            tin.next = tin.next.max(now);
+        }
+        if idle {
+            if self.clock.is_behind(now) {
+                self.clock.wake(now);
+                self.failsafe = now;
+            } else if self.clock.wait(now).is_some() && self.failsafe > now {
+                self.overlimits += 1;
+            }
+        }
+        self.memory += u64::from(packet.truesize());
+        tin.push(slot, packet, isolation);
+        self.memory_max = self.memory_max.max(self.memory);
+        if self.memory > self.memory_limit {
+            self.shed(now, cx);
+        }
+    }
+
+    #[inline]
+    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
+        if self.backlog().packets == 0 {
+            return Dequeued::Empty;
+        }
+        if let Some(at) = self.wait(now) {
+            self.overlimits += 1;
+            return Dequeued::Wait(at);
+        }
+        let mut first = true;
+        loop {
+            let i = self.choose(now);
+            let Self { config, tins, memory, tally, .. } = self;
+            let served = tins[i].serve(now, &mut first, config.isolation, tally, memory, cx);
+            let Some((slot, packet)) = served else { continue };
+            let len = packet.wire_len();
+            self.tally.sent(len);
+            let charged = self.config.framing.charged(len);
+            self.tins[i].charge(now, slot, charged);
+            let time = self.clock.charge(charged);
+            self.failsafe += time + Span::from_nanos(time.as_nanos() >> 1);
+            return Dequeued::Packet(packet);
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.tins.iter().fold(Backlog::default(), |sum, tin| Backlog {
+            packets: sum.packets + tin.held.packets,
+            bytes: sum.bytes + tin.held.bytes,
+        })
+    }
+
+    fn stats(&self) -> Stats {
+        let whole = [self.memory, self.memory_max, self.memory_limit].map(|n| n as f64);
+        let tins = SHOWN.iter().flat_map(|i| Self::stats_of(&self.tins[*i]));
+        let values = whole.into_iter().chain(tins);
+        let own = COUNTERS.iter().map(|counter| counter.name).zip(values).collect();
+        Stats { overlimits: self.overlimits, ..self.tally.stats(self.backlog(), own) }
+    }
+
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        let values = SHOWN.iter().flat_map(|i| {
+            let tin = &self.tins[*i];
+            let state = tin.now(now);
+            [
+                state.delay,
+                tin.held.bytes as f64,
+                f64::from(tin.sparse),
+                f64::from(tin.bulk),
+                f64::from(state.count),
+                state.p_drop,
+            ]
+        });
+        INFO.gauges.iter().zip(values).for_each(|(gauge, value)| out(gauge.name, value));
+    }
+}
+
+impl<P: Packet> Configured<P> for Cake<P> {
+    fn build(
+        words: &mut Words<'_>,
+        profile: &Profile,
+        random: &mut Random,
+    ) -> Result<Self, TcError> {
+        let config = Config::read(words, profile)?;
+        let mut cake = Self {
+            perturbation: random.next_u64(),
+            clock: Clock::new(config.rate),
+            config,
+            profile: *profile,
+            tins: core::array::from_fn(|_| Tin::new()),
+            turn: 0,
+            failsafe: Time::ZERO,
+            memory: 0,
+            memory_max: 0,
+            memory_limit: 0,
+            overlimits: 0,
+            tally: Tally::default(),
+        };
+        cake.configure();
+        Ok(cake)
+    }
+
+    fn change<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        words: &mut Words<'_>,
+        cx: &mut Context<'_, T>,
+    ) -> Result<(), TcError> {
+        self.config = self.config.changed(words, &self.profile)?.0;
+        self.configure();
+        // Packets of tins that are no more are lost; a lowered memlimit is felt by the next packet that comes.
+        self.clear(now, self.used_tins(), cx);
+        self.turn = self.turn.min(self.used_tins() - 1);
+        Ok(())
+    }
+
+    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        self.clear(now, 0, cx);
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn describe(&self) -> String {
+        let c = &self.config;
+        let rate = shaper::describe_rate(c.rate);
+        let tins = if c.diffserv { "diffserv3" } else { "besteffort" };
+        let isolation = Isolation::WORDS[usize::from(c.isolation.0)];
+        let (rtt, framing) = (shaper::describe_rtt(c.interval), c.framing.describe());
+        let memory =
+            c.memory_limit.map_or(String::new(), |l| format!(" memlimit {}", show::size(l.into())));
+        let sce = match c.sce {
+            0 => String::new(),
+            1 => " sce".to_owned(),
+            SINGLE => " sce-single".to_owned(),
+            thresh => format!(" sce-thresh {thresh}"),
+        };
+        format!(
+            "{rate} {tins} {isolation} nonat nowash no-ack-filter split-gso {rtt} {framing}{memory}{sce}"
+        )
+    }
+}

@@ -1,0 +1,476 @@
+//! `lfq_cobalt`: lightweight fair queueing, fair by skipping over packets in one list, with COBALT and a shaper.
+//!
+//! Source: sce.md §7; chromi/sce `net/sched/sch_lfq_cobalt.c` @016a60ca; draft-morton-tsvwg-lightweight-fair-queueing.
+//!
+//! A flow with nothing queued, no debt and no skip mark puts its packet into the sparse queue, which is served
+//! first. All else goes to the bulk queue, which is read by a scan from head to tail. A flow whose deficit goes
+//! below zero gets a packet's worth back and a skip mark: the scan passes over its packets. At the end of the list
+//! all marks are cleared and the scan begins at the head again, so a flow sends about a full packet in each pass.
+//!
+//! Invariants: a flow's packets keep their order; a flow's last packet is never dropped by the law.
+//!
+//! What the kernel does and sce.md does not say: a flow's backlog is counted in packets; deficits are charged before
+//! the law judges, for dropped packets too; packets of DSCP 4 are judged by a fifth of the *defaults*, so neither
+//! `rtt` nor `sce-thresh` reaches them, and they are never marked SCE. Where it is not followed: on running into
+//! `memlimit` it loses the arriving packet without counting it and queues the dropped one; here packets are
+//! dropped from the bulk queue's head, then from the sparse queue's, until the new one fits, and a packet that
+//! alone does not fit is refused.
+
+use crate::cobalt_config::{Aqm, Buckets, SCE, SCE_THRESH_OFF};
+use crate::cobalt_law::{Twofold, TwofoldParams, Verdict, Weighted};
+use crate::configured::Configured;
+use crate::scan_list::ScanList;
+use crate::settings::{Given, Settings};
+use crate::shaper::{self, Clock, Framing};
+use crate::show;
+use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
+use crate::tally::Tally;
+use crate::words::{TcError, Words};
+use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use sojourn_units::{Random, Rate, Time};
+use std::collections::VecDeque;
+
+/// The table of `lfq_cobalt`.
+pub const INFO: Discipline = Discipline {
+    name: "lfq_cobalt",
+    summary: "lightweight fair queueing in two queues with COBALT for each flow, and a shaper",
+    source: "draft-morton-tsvwg-lightweight-fair-queueing; Linux 5.4 of chromi/sce, net/sched/sch_lfq_cobalt.c; iproute2-sce, tc/q_lfq_cobalt.c",
+    options: &[
+        shaper::BANDWIDTH,
+        shaper::RTT,
+        shaper::PATH,
+        shaper::OVERHEAD,
+        shaper::CELLS,
+        shaper::MPU,
+        OptionSpec {
+            name: "memlimit",
+            values: table::BYTES,
+            preset: Preset::Unset("no limit"),
+            doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
+            ..OptionSpec::BASE
+        },
+        SCE_THRESH_OFF,
+        SCE,
+    ],
+    counters: &[
+        counter(
+            "sparse_sent",
+            Unit::Count,
+            0,
+            Shown::NonZero,
+            "packets sent from the sparse queue",
+        ),
+        counter("bulk_sent", Unit::Count, 0, Shown::NonZero, "packets sent from the bulk queue"),
+        counter("sweeps", Unit::Count, 0, Shown::NonZero, "times the scan began again"),
+        counter(
+            "ecn_mark",
+            Unit::Count,
+            1,
+            Shown::NonZero,
+            "signals by CE, on packets that were CE too",
+        ),
+        counter("sce_mark", Unit::Count, 1, Shown::NonZero, "packets marked SCE"),
+        counter("law_drop", Unit::Count, 1, Shown::NonZero, "packets dropped by the control law"),
+        counter("blue_drop", Unit::Count, 1, Shown::NonZero, "packets dropped by BLUE"),
+        counter("memory_drop", Unit::Count, 1, Shown::NonZero, "packets dropped for memlimit"),
+        counter("memory_used", Unit::Bytes, 1, Shown::NonZero, "memory of the packets held"),
+    ],
+    gauges: &[
+        Gauge {
+            name: "sparse_delay",
+            unit: Unit::Seconds,
+            doc: "time that the first packet of the sparse queue has waited",
+        },
+        Gauge {
+            name: "bulk_delay",
+            unit: Unit::Seconds,
+            doc: "time that the first packet of the bulk queue has waited",
+        },
+        Gauge {
+            name: "skipped",
+            unit: Unit::Count,
+            doc: "packets whose flow the scan passes over",
+        },
+        Gauge {
+            name: "count",
+            unit: Unit::Count,
+            doc: "greatest CE count of the flows in the bulk queue",
+        },
+        Gauge {
+            name: "sce_count",
+            unit: Unit::Count,
+            doc: "greatest SCE count of the flows in the bulk queue",
+        },
+        Gauge {
+            name: "p_drop",
+            unit: Unit::Probability,
+            doc: "greatest BLUE probability of the flows in the bulk queue",
+        },
+    ],
+    classful: false,
+};
+
+/// The DSCP that is judged by a fifth.
+const TIGHT_DSCP: u8 = 4;
+/// What a flow gets back when its deficit is below zero (`psched_mtu`).
+const MTU: i32 = 1514;
+/// The defaults divided by 5, in nanoseconds (sce.md §3, §7).
+const TIGHT: TwofoldParams = TwofoldParams {
+    ce_interval: 20_000_000,
+    ce_target: 1_000_000,
+    sce_interval: 0,
+    sce_target: 500_000,
+    blue_threshold: 80_000_000,
+    reflects: true,
+};
+
+#[derive(Clone, Debug)]
+struct Config {
+    rate: Rate,
+    framing: Framing,
+    aqm: Aqm,
+    memory_limit: Option<u32>,
+}
+
+impl Config {
+    fn params(&self) -> TwofoldParams {
+        self.aqm.params(1, true)
+    }
+}
+
+impl Settings for Config {
+    const INFO: &'static Discipline = &INFO;
+    const CHANGE_STARTS_AFRESH: bool = false;
+
+    fn blank(_profile: &Profile) -> Self {
+        Self {
+            rate: Rate::ZERO,
+            framing: Framing::default(),
+            aqm: Aqm::default(),
+            memory_limit: None,
+        }
+    }
+
+    fn set(&mut self, given: &Given) {
+        match given.name {
+            "bandwidth" => self.rate = if given.on { given.rate() } else { Rate::ZERO },
+            "memlimit" => self.memory_limit = Some(given.number()),
+            name => {
+                let known = self.aqm.set(given) || self.framing.set(given);
+                debug_assert!(known, "{name} is in the table");
+            }
+        }
+    }
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Flow {
+    law: Twofold,
+    /// Packets held.
+    held: u32,
+    deficit: i32,
+    skip: bool,
+    /// Whether the next sweep has to look at it.
+    dirty: bool,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Counts {
+    sparse_sent: u64,
+    bulk_sent: u64,
+    sweeps: u64,
+    ecn_mark: u64,
+    sce_mark: u64,
+    law_drop: u64,
+    blue_drop: u64,
+    memory_drop: u64,
+    overlimits: u64,
+}
+
+/// Lightweight fair queueing with COBALT and a shaper.
+#[derive(Clone, Debug)]
+pub struct LfqCobalt<P> {
+    config: Config,
+    profile: Profile,
+    params: TwofoldParams,
+    clock: Clock,
+    sparse: VecDeque<(u32, P)>,
+    bulk: ScanList<(u32, P)>,
+    flows: Buckets<Flow>,
+    dirty: Vec<u32>,
+    held: Backlog,
+    memory: u64,
+    counts: Counts,
+    tally: Tally,
+}
+
+impl<P: Packet> LfqCobalt<P> {
+    #[inline]
+    fn touch(&mut self, slot: u32) {
+        let flow = self.flows.at_mut(slot);
+        if !flow.dirty {
+            flow.dirty = true;
+            self.dirty.push(slot);
+        }
+    }
+
+    #[inline]
+    fn forget(&mut self, slot: u32, packet: &P) {
+        self.held.packets -= 1;
+        self.held.bytes -= u64::from(packet.wire_len());
+        self.memory -= u64::from(packet.truesize());
+        self.flows.at_mut(slot).held -= 1;
+        self.touch(slot);
+    }
+
+    /// Accounts a packet that goes to the law, or out.
+    #[inline]
+    fn send(&mut self, slot: u32, packet: &P) {
+        self.forget(slot, packet);
+        let flow = self.flows.at_mut(slot);
+        flow.deficit -= packet.wire_len() as i32;
+        if flow.deficit < 0 {
+            flow.skip = true;
+            flow.deficit += MTU;
+        }
+    }
+
+    /// The scan has come to the end: marks are cleared, and credit of flows that have nothing.
+    fn sweep(&mut self) {
+        self.counts.sweeps += 1;
+        for slot in self.dirty.drain(..) {
+            let flow = self.flows.at_mut(slot);
+            if !flow.skip && flow.held == 0 {
+                flow.deficit = 0;
+            }
+            (flow.skip, flow.dirty) = (false, false);
+        }
+        self.bulk.rewind();
+    }
+
+    /// The next packet of the bulk queue whose flow is not to be passed over.
+    #[inline]
+    fn pull(&mut self) -> Option<(u32, P)> {
+        while !self.bulk.is_empty() {
+            match self.bulk.scanned() {
+                None => self.sweep(),
+                Some((slot, _)) if self.flows.at(*slot).skip => self.bulk.advance(),
+                Some(_) => return self.bulk.pull(),
+            }
+        }
+        None
+    }
+
+    /// The packet that leaves.
+    fn next<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Option<P> {
+        if let Some((slot, packet)) = self.sparse.pop_front() {
+            self.send(slot, &packet);
+            self.counts.sparse_sent += 1;
+            return Some(packet);
+        }
+        loop {
+            let (slot, mut packet) = self.pull()?;
+            self.send(slot, &packet);
+            let flow = self.flows.at_mut(slot);
+            let mut why = None;
+            if self.held.packets == 0 {
+                flow.law.queue_empty(now, &self.params);
+            } else {
+                let tight = packet.dscp().value() == TIGHT_DSCP;
+                let params = if tight { &TIGHT } else { &self.params };
+                let delay = Weighted::plain(now.since(packet.stamp()).as_nanos());
+                let Verdict { drop, ce, sce } = flow.law.judge(now, params, delay, &mut packet, cx);
+                self.counts.ecn_mark += u64::from(ce);
+                self.counts.sce_mark += u64::from(sce);
+                why = drop.filter(|_| flow.held > 0);
+            }
+            let Some(why) = why else {
+                self.counts.bulk_sent += 1;
+                return Some(packet);
+            };
+            match why {
+                Why::Blue => self.counts.blue_drop += 1,
+                _ => self.counts.law_drop += 1,
+            }
+            self.tally.drop(now, packet, why, cx);
+        }
+    }
+
+    /// Drops until `more` fits under the memory limit, and says whether it does.
+    #[cold]
+    fn make_room<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        more: u64,
+        limit: u64,
+        cx: &mut Context<'_, T>,
+    ) -> bool {
+        while self.memory + more > limit {
+            let Some((slot, packet)) = self.bulk.pop_head().or_else(|| self.sparse.pop_front())
+            else {
+                return false;
+            };
+            self.forget(slot, &packet);
+            self.counts.memory_drop += 1;
+            self.tally.drop(now, packet, Why::Memory, cx);
+        }
+        true
+    }
+
+    fn limit(&self) -> u64 {
+        self.config.memory_limit.map_or(u64::MAX, u64::from)
+    }
+}
+
+impl<P: Packet> Qdisc<P> for LfqCobalt<P> {
+    #[inline]
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
+        packet.set_stamp(now);
+        let (more, limit) = (u64::from(packet.truesize()), self.limit());
+        if self.memory + more > limit && !self.make_room(now, more, limit, cx) {
+            self.counts.memory_drop += 1;
+            self.tally.drop(now, packet, Why::Memory, cx);
+            return;
+        }
+        if self.held.packets == 0 {
+            self.clock.wake(now);
+        }
+        self.held.packets += 1;
+        self.held.bytes += u64::from(packet.wire_len());
+        self.memory += more;
+        let slot = self.flows.slot(packet.flow_key());
+        let flow = self.flows.at_mut(slot);
+        let sparse = flow.held == 0 && flow.deficit >= 0 && !flow.skip;
+        flow.held += 1;
+        self.touch(slot);
+        if sparse {
+            self.sparse.push_back((slot, packet));
+        } else {
+            self.bulk.push((slot, packet));
+        }
+    }
+
+    #[inline]
+    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
+        if self.held.packets == 0 {
+            return Dequeued::Empty;
+        }
+        if let Some(at) = self.clock.wait(now) {
+            self.counts.overlimits += 1;
+            return Dequeued::Wait(at);
+        }
+        let Some(packet) = self.next(now, cx) else { return Dequeued::Empty };
+        let len = packet.wire_len();
+        self.tally.sent(len);
+        self.clock.charge(self.config.framing.charged(len));
+        if let Some(flow) = self.flows.sweep()
+            && flow.held == 0
+        {
+            flow.law.queue_empty(now, &self.params);
+        }
+        Dequeued::Packet(packet)
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.held
+    }
+
+    fn stats(&self) -> Stats {
+        let c = &self.counts;
+        let own = [
+            ("sparse_sent", c.sparse_sent),
+            ("bulk_sent", c.bulk_sent),
+            ("sweeps", c.sweeps),
+            ("ecn_mark", c.ecn_mark),
+            ("sce_mark", c.sce_mark),
+            ("law_drop", c.law_drop),
+            ("blue_drop", c.blue_drop),
+            ("memory_drop", c.memory_drop),
+            ("memory_used", self.memory),
+        ];
+        let own = own.map(|(name, count)| (name, count as f64)).to_vec();
+        Stats { overlimits: c.overlimits, ..self.tally.stats(self.held, own) }
+    }
+
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        let waited = |first: Option<&(u32, P)>| {
+            first.map_or(0.0, |(_, packet)| now.since(packet.stamp()).as_secs_f64())
+        };
+        let (mut skipped, mut count, mut sce_count, mut p_drop) = (0, 0, 0, 0.0_f64);
+        for (slot, _) in self.bulk.iter() {
+            let flow = self.flows.at(*slot);
+            skipped += u32::from(flow.skip);
+            count = count.max(flow.law.ce.count);
+            sce_count = sce_count.max(flow.law.sce.count);
+            p_drop = p_drop.max(flow.law.blue.probability());
+        }
+        out("sparse_delay", waited(self.sparse.front()));
+        out("bulk_delay", waited(self.bulk.iter().next()));
+        out("skipped", f64::from(skipped));
+        out("count", f64::from(count));
+        out("sce_count", f64::from(sce_count));
+        out("p_drop", p_drop);
+    }
+}
+
+impl<P: Packet> Configured<P> for LfqCobalt<P> {
+    fn build(
+        words: &mut Words<'_>,
+        profile: &Profile,
+        random: &mut Random,
+    ) -> Result<Self, TcError> {
+        let mut config = Config::read(words, profile)?;
+        config.aqm.settle();
+        Ok(Self {
+            params: config.params(),
+            clock: Clock::new(config.rate),
+            config,
+            profile: *profile,
+            sparse: VecDeque::new(),
+            bulk: ScanList::new(),
+            flows: Buckets::new(random.next_u64()),
+            dirty: Vec::new(),
+            held: Backlog::default(),
+            memory: 0,
+            counts: Counts::default(),
+            tally: Tally::default(),
+        })
+    }
+
+    fn change<T: Telemetry<P>>(
+        &mut self,
+        _now: Time,
+        words: &mut Words<'_>,
+        _cx: &mut Context<'_, T>,
+    ) -> Result<(), TcError> {
+        self.config = self.config.changed(words, &self.profile)?.0;
+        self.config.aqm.settle();
+        self.params = self.config.params();
+        self.clock.set_rate(self.config.rate);
+        // A lowered memlimit is felt by the next packet that comes.
+        Ok(())
+    }
+
+    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        while let Some((_, packet)) = self.sparse.pop_front().or_else(|| self.bulk.pop_head()) {
+            self.tally.drop(now, packet, Why::Flushed, cx);
+        }
+        self.flows.used().fill(Flow::default());
+        self.dirty.clear();
+        (self.held, self.memory) = (Backlog::default(), 0);
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn describe(&self) -> String {
+        let Config { rate, framing, aqm, memory_limit } = &self.config;
+        let rate = shaper::describe_rate(*rate);
+        let memory =
+            memory_limit.map_or(String::new(), |l| format!(" memlimit {}", show::size(l.into())));
+        let (rtt, sce) = (aqm.describe_rtt(), aqm.describe_sce());
+        format!("{rate} {rtt} {}{memory} {sce}", framing.describe())
+    }
+}
