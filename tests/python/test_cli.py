@@ -123,7 +123,7 @@ def test_try_answers_with_a_table_and_a_plot() -> None:
 def test_try_as_json() -> None:
     tried = json.loads(sojourn("try", "cubic", "cubic", "--duration", "3s", "--json").stdout)
     assert [flow["flow"] for flow in tried["flows"]] == ["cubic-1", "cubic-2"]
-    assert 90 < tried["queue"]["utilisation_percent"] <= 100
+    assert 90 < tried["queue"]["utilisation_percent"] < 100.1  # a packet may straddle the window
     assert tried["scenario"]["experiment"] == "try"
 
 
