@@ -180,3 +180,9 @@ def schema() -> None:
     from sojourn import _core
 
     typer.echo(_core.json_schema())
+
+
+from sojourn.cli import doctor, linux, parity  # noqa: E402 - they add their commands to what is above
+
+for _commands in (doctor, linux, parity):
+    _commands.register(app)

@@ -1,0 +1,60 @@
+"""``sojourn doctor``: what this machine can do for each engine, and how to get the rest."""
+
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(doctor)
+
+
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+    """Say what this machine can do for each engine, what is missing and the command that gets it.
+
+    Leaves with 0 if every engine can run, else with 1.
+    """
+    from rich.text import Text
+
+    from sojourn import _core
+    from sojourn.cli.screen import out, print_json
+    from sojourn.linux.kernels import kernels
+    from sojourn.linux.needs import command, needs
+
+    state = [(need, need.there()) for need in needs()]
+    lacking = [need for need, there in state if not there]
+    built = kernels()
+    run = [need for need in lacking if need.purpose == "run"]
+    able = bool(built) and not run
+    advice = []
+    if lacking and (run or not built):
+        advice.append(command(lacking))
+    if not built:
+        advice.append("sojourn linux build")
+    if as_json:
+        print_json(
+            {
+                "sim": {"ready": True, "version": _core.version()},
+                "linux": {
+                    "ready": able,
+                    "kernels": [f"{k.version}-{k.config}" for k in built],
+                    "missing": [need.name for need in lacking],
+                    "advice": [a for a in advice if a],
+                },
+            }
+        )
+    else:
+        console = out()
+        console.print(Text.assemble(("sim    ", "bold"), "ready"))
+        console.print(Text.assemble(("linux  ", "bold"), "ready" if able else "not ready"))
+        for k in built:
+            console.print(f"         kernel {k.version} ({k.config}), stack {k.stack}", markup=False)
+        for need in lacking:
+            what = "fetch a kernel's source" if need.purpose == "source" else need.purpose
+            console.print(f"         missing to {what}: {need.name}", markup=False)
+        for line in advice:
+            if line:
+                console.print(f"         get it: {line}", markup=False)
+    if not able:
+        raise typer.Exit(1)

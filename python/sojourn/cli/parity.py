@@ -1,0 +1,155 @@
+"""``sojourn parity``: the same experiments on the simulator and on Linux, and where they differ."""
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from sojourn.parity import Line, Pair
+    from sojourn.run import Run
+    from sojourn.store import Stamp
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(parity)
+
+
+def parity(
+    what: Annotated[
+        list[str], typer.Argument(metavar="SUITE|FILE...", help="Suites or experiment files: [b]parity[/b].")
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Keeps both engines' runs: DIR/sim and DIR/linux.")
+    ],
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="So many seeds for each cell, instead of the file's.")
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Runs at a time; one a core unless given.")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting. May be repeated.")
+    ] = None,
+    cells: Annotated[bool, typer.Option(help="Print every cell that differs.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Run experiments on the simulator and on Linux, and show where they differ.
+
+    Leaves with 0 if shares, sums and mean queue delays agree in nine of ten cells, else with 1.
+    """
+    from sojourn import campaign, parity
+    from sojourn.cli.run import _stamps
+    from sojourn.cli.screen import print_json
+
+    settings = settings or []
+    both = {}
+    for engine in ("sim", "linux"):
+        stamps = _stamps(what, engine=engine, seeds=seeds, settings=settings, yes=False)
+        campaign.refuse(stamps, engine=engine)
+        both[engine] = stamps
+    runs = {engine: _make(stamps, output / engine, engine, threads) for engine, stamps in both.items()}
+    pairs = parity.compare(runs["sim"], runs["linux"])
+    lines = parity.summary(pairs)
+    if as_json:
+        print_json(parity.as_json(pairs, lines))
+    else:
+        _show(pairs, lines, cells=cells)
+    if not parity.holds(lines):
+        raise typer.Exit(1)
+
+
+def _make(stamps: Sequence["Stamp"], output: Path, engine: str, threads: int | None) -> list["Run"]:
+    from sojourn import _core, campaign
+    from sojourn.cli.progress import Progress
+    from sojourn.cli.screen import say
+    from sojourn.errors import Interrupted
+    from sojourn.store import Folder
+
+    command = shlex.join(["sojourn", *sys.argv[1:]])
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with Folder.create(output, version=_core.version(), command=command) as folder:
+        plan = campaign.Plan.of(stamps, folder)
+        with Progress(len(plan.missing), plan.seconds) as progress:
+            try:
+                runs = campaign.make_stored(
+                    plan,
+                    folder,
+                    engine=engine,
+                    threads=threads or os.cpu_count() or 1,
+                    command=command,
+                    watcher=progress,
+                )
+            except KeyboardInterrupt:
+                raise Interrupted(
+                    f"interrupted: finished runs are kept in {output}", help=f"to go on from there: {command}"
+                ) from None
+        if plan.missing:
+            say(f"{engine}: {progress.closing()}")
+        return runs
+
+
+def _show(pairs: Sequence["Pair"], lines: Sequence["Line"], *, cells: bool) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from sojourn.cli.screen import out
+    from sojourn.parity import ENOUGH, HEADLINES, holds
+
+    console = out()
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for name in ("by", "group", "metric"):
+        table.add_column(name)
+    for name in ("agree", "of", "median diff.", "worst diff."):
+        table.add_column(name, justify="right")
+    for line in lines:
+        if line.by == "all" or line.metric in HEADLINES:
+            unit = (lambda x: f"{x:+.3f}") if line.metric == "share" else (lambda x: f"{100 * x:+.1f} %")
+            table.add_row(
+                line.by,
+                line.name,
+                line.metric,
+                str(line.agree),
+                str(line.count),
+                unit(line.median_difference),
+                unit(line.worst),
+            )
+    console.print(table)
+    if cells:
+        console.print(_differing(pairs))
+    said = "agree" if holds(lines) else "do not agree"
+    console.print(Text(f"the engines {said}: {', '.join(HEADLINES)} in at least {ENOUGH:.0%} of the cells is asked"))
+
+
+def _differing(pairs: Sequence["Pair"]) -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title="what differs", title_justify="left")
+    for name in ("cell", "metric"):
+        table.add_column(name)
+    for name in ("simulator", "range", "Linux", "range", "difference"):
+        table.add_column(name, justify="right")
+    for pair in pairs:
+        for c in pair.comparisons:
+            if c.verdict != "differs":
+                continue
+            name = f"{c.metric.key} {c.flow}".strip() + (f", {c.metric.unit}" if c.metric.unit else "")
+            percent = "" if c.metric.key == "share" or c.relative != c.relative else f" ({100 * c.relative:+.0f} %)"
+            table.add_row(
+                Text(pair.title),
+                Text(name),
+                f"{c.simulator.mean:.3f}",
+                f"{c.simulator.low:.3f}–{c.simulator.high:.3f}",
+                f"{c.linux.mean:.3f}",
+                f"{c.linux.low:.3f}–{c.linux.high:.3f}",
+                f"{c.difference:+.3f}{percent}",
+            )
+    return table
