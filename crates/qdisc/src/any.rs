@@ -69,6 +69,7 @@ disciplines! {
     Pfifo(crate::fifo::Pfifo<P>) crate::fifo::PFIFO;
     Pi2(crate::pi2::Pi2<P>) crate::pi2::INFO;
     Pie(crate::pie::Pie<P>) crate::pie::INFO;
+    Red(crate::red::Red<P>) crate::red::INFO;
     TwinCodelAf(crate::codel_af::TwinCodelAf<P>) crate::codel_af::TWIN;
 }
 

@@ -33,6 +33,7 @@ pub mod pi2;
 mod pi2_law;
 pub mod pie;
 pub mod profile;
+pub mod red;
 mod scan_list;
 mod settings;
 mod shaper;

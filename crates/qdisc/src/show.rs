@@ -7,7 +7,7 @@ use core::fmt::Write as _;
 use sojourn_units::Span;
 
 /// `value` with `digits` significant digits and no zeros behind them, as C's `%g` has it for what is usual.
-fn significant(value: f64, digits: i32) -> f64 {
+pub(crate) fn significant(value: f64, digits: i32) -> f64 {
     if value == 0.0 {
         return 0.0;
     }

@@ -12,5 +12,6 @@ mod netem;
 mod pi2;
 mod pie;
 mod properties;
+mod red;
 mod show;
 mod words;

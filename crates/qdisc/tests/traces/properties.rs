@@ -24,7 +24,7 @@ fn words_of(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
                 "cake bandwidth 1mbit",
                 "cake unlimited",
                 "cake besteffort",
-                "cake diffserv3 rtt 30us sce",
+                "cake rtt 30us sce",
                 "cake memlimit 5000",
             ],
         ),
@@ -121,13 +121,23 @@ fn words_of(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
             ],
             &["twin_codel_af bandwidth 1mbit", "twin_codel_af rtt 20us sce"],
         ),
+        "red" => (
+            &[
+                "red limit 9000 avpkt 500 min 1000 max 4000 probability 0.5 adaptive",
+                "red limit 20000 avpkt 100 ecn burst 60 bandwidth 1mbit",
+                "red limit 20000 avpkt 1000 ecn harddrop adaptive",
+            ],
+            &["red limit 3000 min 500 avpkt 300", "red limit 90000 avpkt 1000 adaptive ecn"],
+        ),
         name => panic!("say here how to try {name}"),
     }
 }
 
 /// Whether a flow's packets leave in the order in which they came.
 fn keeps_order(words: &str) -> bool {
-    !words.contains("netem")
+    // A change from diffserv3 to besteffort moves a flow to another tin, past its packets.
+    let changes_tins = words.starts_with("cake") && !words.contains("besteffort");
+    !changes_tins && !words.contains("netem")
 }
 
 /// What order is kept within: a flow, or in a dual queue its packets of one class.

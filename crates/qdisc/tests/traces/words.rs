@@ -143,7 +143,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "netem delay 10ms jitter 5ms",
         "jitter",
-        "netem has no option \"jitter\"; its options are limit, delay, latency, loss, drop, ecn",
+        "netem has no option \"jitter\"; its options are limit, delay, latency, loss, drop, ecn, duplicate, reorder, gap, slot, packets, bytes",
     ),
     (
         "netem delay 10ms 3s",
@@ -157,9 +157,9 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     ("netem loss random", "", "\"loss\" needs a value; write a percentage from 0% to 100%"),
     (
-        "netem loss 10% slot 1ms",
-        "slot",
-        "netem has no option \"slot\"; its options are limit, delay, latency, loss, drop, ecn",
+        "netem loss 10% corrupt 1%",
+        "corrupt",
+        "netem has no option \"corrupt\"; its options are limit, delay, latency, loss, drop, ecn, duplicate, reorder, gap, slot, packets, bytes",
     ),
     ("htb", "", "htb needs \"rate\"; write \"rate\" and a rate of at least 8bit, such as 50mbit"),
     (
@@ -278,6 +278,8 @@ fn example(value: &ValueSpec) -> String {
         Kind::Span { .. } => "7ms".to_owned(),
         Kind::Rate => "3mbit".to_owned(),
         Kind::Size { .. } => "3000".to_owned(),
+        // red's cannot be that small.
+        Kind::Count { .. } if value.name == "BURST" => "99".to_owned(),
         Kind::Count { .. } => "3".to_owned(),
         Kind::Percent => "30%".to_owned(),
         Kind::Masked => "1/3".to_owned(),
@@ -289,6 +291,9 @@ fn example(value: &ValueSpec) -> String {
 
 /// What a discipline needs to be built at all.
 fn required(name: &str) -> String {
+    if name == "red" {
+        return " limit 400000 avpkt 1000".to_owned();
+    }
     let info = disciplines().iter().find(|d| d.name == name).unwrap();
     let needed = info.options.iter().filter(|o| matches!(o.preset, Preset::Required));
     needed.fold(String::new(), |all, o| all + " " + o.name + " 9mbit")

@@ -1,0 +1,393 @@
+//! `red`: marks or drops on arrival with a probability that grows with the average queue length, in bytes.
+//!
+//! Source: Floyd and Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993; Floyd, Gummadi
+//! and Shenker, "Adaptive RED", 2001; Linux 5.4 to 7.3, `net/sched/sch_red.c` and `include/net/red.h`; iproute2 6,
+//! `tc/q_red.c` and `tc/tc_red.c`, which compute most of the parameters. RFC 7567 §2 no longer recommends RED as
+//! the default.
+//!
+//! What tc computes: `max` is a quarter of `limit`, `min` a third of `max`, `burst` (2 min + max) / (3 avpkt), and
+//! from these the weight of the average, 2^-ewma, and the table by which it shrinks while the queue is idle.
+//!
+//! On arrival the average takes in the bytes held (`avg += (held - avg) / 2^ewma`). Below `min` the packet is
+//! taken; from `max` on it is signalled ([`Why::Hard`]); between, signals ([`Why::Early`]) are spaced uniformly
+//! over 1 to 1/p packets, p growing to `probability` at `max`. A signal is a mark with `ecn`, except that
+//! `harddrop` drops what is at `max`. `adaptive` moves the probability every half second so that the average
+//! stays between 40 and 60 % of the way from `min` to `max`.
+//!
+//! Invariants: order of arrival; with `ecn` and without `harddrop`, ECN-capable packets are lost only at `limit`.
+//!
+//! Linux's peculiarities, all kept: the idle table is computed in ticks of 64 ns and looked up in microseconds, and
+//! takes natural logarithms for halvings, so that an idle average shrinks 22 times more slowly than meant; the
+//! queue counts as idle only once a packet
+//! was asked for in vain, which a shaper above does not do, so that under `htb` the average just stays; and
+//! `tc qdisc change` gives it a new, empty queue: all that is held is lost.
+
+mod average;
+
+use self::average::{Average, Idling, Params, Signal, weight};
+use crate::configured::Configured;
+use crate::settings::{Given, Settings};
+use crate::show;
+use crate::table::{
+    self, Discipline, Gauge, Kind, OptionSpec, Preset, Shown, Unit, ValueSpec, counter,
+};
+use crate::tally::{Ring, Tally, mark};
+use crate::words::{TcError, Words};
+use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use sojourn_units::{Random, Rate, Span, Time};
+
+/// The table of `red`.
+pub const INFO: Discipline = Discipline {
+    name: "red",
+    summary: "one queue that signals at random, the more the longer it is on the average",
+    source: "Floyd and Jacobson 1993; Linux 5.4 to 7.3, net/sched/sch_red.c; iproute2 6, tc/q_red.c, tc/tc_red.c",
+    options: &[
+        OptionSpec {
+            name: "limit",
+            values: table::BYTES,
+            preset: Preset::Required,
+            doc: "bytes held at most",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "min",
+            values: table::BYTES,
+            preset: Preset::Unset("a third of max"),
+            doc: "average from which packets are signalled",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "max",
+            values: table::BYTES,
+            preset: Preset::Unset("a quarter of limit; three times min, if that is given"),
+            doc: "average from which every packet is signalled",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "avpkt",
+            values: table::BYTES,
+            preset: Preset::Required,
+            doc: "usual size of a packet, for the weight of the average",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "burst",
+            values: &[ValueSpec {
+                name: "BURST",
+                kind: Kind::Count { unit: "packets", min: 1, max: 1 << 24 },
+                optional: false,
+            }],
+            preset: Preset::Unset("(2 min + max) / (3 avpkt)"),
+            doc: "packets that may arrive at once before the average, from zero, is at min",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "adaptive",
+            aliases: &["adaptative"],
+            preset: Preset::Unset("the probability stays"),
+            doc: "move the probability between 1 and 50 % so that the average stays in the middle",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "probability",
+            values: &[ValueSpec {
+                name: "PROBABILITY",
+                kind: Kind::Real { what: "a probability", min: 0.0, max: 1.0 },
+                optional: false,
+            }],
+            preset: Preset::Is("0.02"),
+            doc: "probability of a signal at max; where adaptive begins",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "bandwidth",
+            values: table::RATE,
+            preset: Preset::Is("10mbit"),
+            doc: "rate of the link, by which the average shrinks while the queue is idle",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "ecn",
+            preset: Preset::Unset("packets are dropped"),
+            doc: "mark ECN-capable packets instead of dropping them",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "harddrop",
+            preset: Preset::Unset("ecn marks there too"),
+            doc: "drop ECN-capable packets where the average is at max",
+            ..OptionSpec::BASE
+        },
+    ],
+    counters: &[
+        counter("marked", Unit::Count, 0, Shown::Always, "packets marked"),
+        counter("early", Unit::Count, 0, Shown::Always, "packets dropped by the average"),
+        counter("pdrop", Unit::Count, 0, Shown::Always, "packets dropped at the limit"),
+        counter("other", Unit::Count, 0, Shown::Always, "none any more"),
+    ],
+    gauges: &[
+        Gauge { name: "average", unit: Unit::Bytes, doc: "average queue length" },
+        Gauge { name: "max_p", unit: Unit::Probability, doc: "probability of a signal at max" },
+    ],
+    classful: false,
+};
+
+/// From one adaptation to the next.
+const ADAPTATION: Span = Span::from_millis(500);
+
+/// The words.
+#[derive(Clone, Debug)]
+struct Config {
+    limit: u32,
+    min: Option<u32>,
+    max: Option<u32>,
+    avpkt: u32,
+    burst: Option<u32>,
+    adaptive: bool,
+    probability: f64,
+    bandwidth: Rate,
+    ecn: bool,
+    harddrop: bool,
+}
+
+impl Settings for Config {
+    const INFO: &'static Discipline = &INFO;
+    // tc computes a whole configuration from the words of a change.
+    const CHANGE_STARTS_AFRESH: bool = true;
+
+    fn blank(_profile: &Profile) -> Self {
+        Self {
+            limit: 0,
+            min: None,
+            max: None,
+            avpkt: 0,
+            burst: None,
+            adaptive: false,
+            probability: 0.0,
+            bandwidth: Rate::ZERO,
+            ecn: false,
+            harddrop: false,
+        }
+    }
+
+    fn set(&mut self, given: &Given) {
+        match given.name {
+            "limit" => self.limit = given.number(),
+            "min" => self.min = Some(given.number()),
+            "max" => self.max = Some(given.number()),
+            "avpkt" => self.avpkt = given.number(),
+            "burst" => self.burst = Some(given.number()),
+            "adaptive" => self.adaptive = given.on,
+            "probability" => self.probability = given.real(),
+            "bandwidth" => self.bandwidth = given.rate(),
+            "ecn" => self.ecn = given.on,
+            "harddrop" => self.harddrop = given.on,
+            name => unreachable!("{name} is in the table"),
+        }
+    }
+}
+
+impl Config {
+    /// What tc computes and the kernel checks.
+    fn compute(&self, words: &Words<'_>) -> Result<Params, TcError> {
+        let end = words.text().len();
+        let wrong = |message: String, help: String| words.error(end..end, message, Some(help));
+        let max = self
+            .max
+            .unwrap_or_else(|| self.min.map_or(self.limit / 4, |min| min.saturating_mul(3)));
+        let min = self.min.unwrap_or(max / 3);
+        if max <= min {
+            let message = format!("\"max\" {max} is not above \"min\" {min}");
+            return Err(wrong(message, "write a greater max or limit".to_owned()));
+        }
+        let burst = self.burst.unwrap_or_else(|| {
+            ((2 * u64::from(min) + u64::from(max)) / (3 * u64::from(self.avpkt))) as u32
+        });
+        let Some(weight_log) = weight(min, burst, self.avpkt) else {
+            let message =
+                format!("a \"burst\" of {burst} packets of {} bytes is too small", self.avpkt);
+            return Err(wrong(message, format!("write burst {}", 1 + min / self.avpkt)));
+        };
+        // In the kernel the scaled threshold is 32 bits.
+        if 32 - max.leading_zeros() + weight_log >= 32 {
+            let message = format!("\"max\" {max} with a weight of 1/2^{weight_log} is too large");
+            return Err(wrong(message, "write a smaller max or burst".to_owned()));
+        }
+        let Some(idling) = Idling::new(weight_log, self.avpkt, self.bandwidth) else {
+            let message = format!("\"bandwidth\" {} is too low", self.bandwidth);
+            return Err(wrong(message, "write the rate of the link".to_owned()));
+        };
+        Ok(Params { min, max, weight_log, idling })
+    }
+
+    /// The probability as tc hands it over.
+    fn max_p(&self) -> u32 {
+        (self.probability * 4_294_967_296.0) as u32
+    }
+}
+
+/// One queue under RED.
+#[derive(Clone, Debug)]
+pub struct Red<P> {
+    config: Config,
+    params: Params,
+    profile: Profile,
+    ring: Ring<P>,
+    average: Average,
+    next_adaptation: Time,
+    marked: u64,
+    early: u64,
+    pdrop: u64,
+    overlimits: u64,
+    tally: Tally,
+}
+
+impl<P: Packet> Red<P> {
+    fn drop_all<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        while let Some(packet) = self.ring.pop() {
+            self.tally.drop(now, packet, Why::Flushed, cx);
+        }
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Red<P> {
+    #[inline]
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
+        let held = self.ring.bytes();
+        let signal = self.average.arrival(&self.params, now, held, cx.random);
+        let why = match signal {
+            Signal::None => None,
+            Signal::Early => Some(Why::Early),
+            Signal::Hard => Some(Why::Hard),
+        };
+        if let Some(why) = why {
+            self.overlimits += 1;
+            let may_mark = self.config.ecn && !(self.config.harddrop && signal == Signal::Hard);
+            if may_mark && mark(now, &mut packet, why, cx) {
+                self.marked += 1;
+            } else {
+                self.early += 1;
+                self.tally.drop(now, packet, why, cx);
+                return;
+            }
+        }
+        if held + u64::from(packet.wire_len()) > u64::from(self.config.limit) {
+            self.pdrop += 1;
+            self.tally.drop(now, packet, Why::Tail, cx);
+        } else {
+            self.ring.push(packet);
+        }
+    }
+
+    #[inline]
+    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, _cx: &mut Context<'_, T>) -> Dequeued<P> {
+        let Some(packet) = self.ring.pop() else {
+            self.average.idles(now);
+            return Dequeued::Empty;
+        };
+        self.tally.sent(packet.wire_len());
+        Dequeued::Packet(packet)
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Option<Time> {
+        self.config.adaptive.then_some(self.next_adaptation)
+    }
+
+    fn on_timer<T: Telemetry<P>>(&mut self, now: Time, _cx: &mut Context<'_, T>) {
+        if self.config.adaptive && now >= self.next_adaptation {
+            self.average.adapt(&self.params, now);
+            self.next_adaptation = now + ADAPTATION;
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+
+    fn stats(&self) -> Stats {
+        let own = vec![
+            ("marked", self.marked as f64),
+            ("early", self.early as f64),
+            ("pdrop", self.pdrop as f64),
+            ("other", 0.0),
+        ];
+        Stats { overlimits: self.overlimits, ..self.tally.stats(self.ring.backlog(), own) }
+    }
+
+    fn gauges(&self, _now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        out("average", self.average.bytes(&self.params));
+        out("max_p", f64::from(self.average.max_p) / 4_294_967_296.0);
+    }
+}
+
+impl<P: Packet> Configured<P> for Red<P> {
+    fn build(
+        words: &mut Words<'_>,
+        profile: &Profile,
+        _random: &mut Random,
+    ) -> Result<Self, TcError> {
+        let config = Config::read(words, profile)?;
+        let params = config.compute(words)?;
+        Ok(Self {
+            average: Average::new(&params, config.max_p(), Time::ZERO),
+            config,
+            params,
+            profile: *profile,
+            ring: Ring::new(),
+            next_adaptation: Time::ZERO + ADAPTATION,
+            marked: 0,
+            early: 0,
+            pdrop: 0,
+            overlimits: 0,
+            tally: Tally::default(),
+        })
+    }
+
+    fn change<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        words: &mut Words<'_>,
+        cx: &mut Context<'_, T>,
+    ) -> Result<(), TcError> {
+        let config = self.config.changed(words, &self.profile)?.0;
+        self.params = config.compute(words)?;
+        self.config = config;
+        self.drop_all(now, cx);
+        self.start(now);
+        Ok(())
+    }
+
+    fn start(&mut self, now: Time) {
+        self.average = Average::new(&self.params, self.config.max_p(), now);
+        self.next_adaptation = now + ADAPTATION;
+    }
+
+    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        self.drop_all(now, cx);
+        self.average.reset();
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn describe(&self) -> String {
+        let Params { min, max, weight_log, idling } = &self.params;
+        let size = |bytes: u32| show::size(bytes.into());
+        let mut text =
+            format!("limit {} min {} max {}", size(self.config.limit), size(*min), size(*max));
+        for (on, word) in [
+            (self.config.ecn, " ecn"),
+            (self.config.harddrop, " harddrop"),
+            (self.config.adaptive, " adaptive"),
+        ] {
+            if on {
+                text.push_str(word);
+            }
+        }
+        let max_p = show::significant(f64::from(self.average.max_p) / 4_294_967_296.0, 6);
+        text + &format!(" ewma {weight_log} probability {max_p} Scell_log {}", idling.cell_log)
+    }
+}
