@@ -1,0 +1,135 @@
+//! What needs no kernel: the guest's plan, and what is refused.
+
+use sojourn_linux::plan::{Edge, Plan, constant_delay};
+use sojourn_linux::tools::Programs;
+use sojourn_linux::{Kernel, Linux};
+use sojourn_scenario::engine::Engine as _;
+use sojourn_scenario::language::{AnyWords, Experiment};
+use sojourn_scenario::model::Scenario;
+use sojourn_units::Span;
+use std::path::PathBuf;
+
+const EXPERIMENT: &str = r#"
+[experiment]
+name = "test"
+duration = "10s"
+stack = "linux-7.3"
+
+[[hop]]
+name = "bottleneck"
+rate = "50mbit"
+rtt = "20ms"
+qdisc = "fq_codel flows 1 target 1ms"
+
+[[flow]]
+name = "first"
+cc = "cubic"
+
+[[flow]]
+name = "second"
+cc = "reno"
+rtt = "80ms"
+ecn = "off"
+
+[[event]]
+name = "step"
+at = "5s"
+hop = "bottleneck"
+rate = "10mbit"
+"#;
+
+fn scenario(text: &str) -> Scenario {
+    let experiment = Experiment::parse("test.toml", text).unwrap();
+    experiment.plan(&AnyWords, 100).unwrap().into_scenarios().remove(0)
+}
+
+fn kernel(version: &str) -> Kernel {
+    let names = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
+    Kernel {
+        version: version.to_owned(),
+        config: "0".to_owned(),
+        source: String::new(),
+        qdiscs: names(&["pfifo", "codel", "fq_codel", "pie", "netem", "htb"]),
+        ccs: names(&["cubic", "reno"]),
+        repeatable: None,
+        program: PathBuf::from("linux"),
+    }
+}
+
+fn programs() -> Programs {
+    Programs { ip: "/sbin/ip".into(), tc: "/sbin/tc".into() }
+}
+
+#[test]
+fn tcs_words_go_into_the_plan_as_they_are() {
+    let plan = Plan::new(&scenario(EXPERIMENT), &programs());
+    for line in [
+        "run hop0 /sbin/tc class add dev s parent 1: classid 1:1 htb rate 50000000bit ceil 50000000bit",
+        "run hop0 /sbin/tc qdisc add dev s parent 1:1 handle 10: fq_codel flows 1 target 1ms",
+        "run hop0 /sbin/tc qdisc add dev c parent 1:1 handle 10: fq_codel flows 1 target 1ms",
+    ] {
+        assert!(plan.text.lines().any(|l| l == line), "{line}\nis not in\n{}", plan.text);
+    }
+    let (ins, outs): (Vec<_>, Vec<_>) =
+        (0..plan.taps.len()).partition(|&t| plan.taps[t].edge == Edge::In);
+    assert!(ins.iter().max() < outs.iter().min(), "entries are emptied before exits");
+    // Two queues; each side has an ifb for the second flow's own delay.
+    assert_eq!((plan.queues.len(), ins.len(), outs.len()), (2, 4, 2));
+    assert!(plan.text.contains("match ip sport 40002 0xffff action mirred egress redirect dev d0"));
+    assert!(plan.text.contains("qdisc add dev d0 root handle 1: netem delay 40000000ns"));
+}
+
+#[test]
+fn a_plan_depends_on_the_scenario_and_its_seed_alone() {
+    let mut s = scenario(EXPERIMENT);
+    let plan = Plan::new(&s, &programs());
+    assert_eq!(plan, Plan::new(&s, &programs()));
+    s.seed += 1;
+    let other = Plan::new(&s, &programs());
+    let differing: Vec<(&str, &str)> =
+        plan.text.lines().zip(other.text.lines()).filter(|(a, b)| a != b).collect();
+    // The start times of the two flows, and nothing else.
+    assert_eq!(differing.len(), 2, "{differing:?}");
+    assert!(differing.iter().all(|(a, _)| a.starts_with("flow tcp")));
+}
+
+#[test]
+fn delays_that_vary_are_known_as_such() {
+    assert_eq!(constant_delay("delay 10ms limit 1000"), Some(Span::from_millis(10)));
+    assert_eq!(constant_delay("limit 1000"), Some(Span::ZERO));
+    assert_eq!(constant_delay("delay 10ms 2ms"), None);
+    assert_eq!(constant_delay("delay 10ms loss 1%"), None);
+}
+
+#[test]
+fn without_a_kernel_everything_is_refused_with_the_command_that_builds_one() {
+    let refusals = Linux::with_kernels(vec![]).refuse(&scenario(EXPERIMENT));
+    assert_eq!(refusals.len(), 1);
+    assert!(refusals[0].to_string().contains("sojourn linux build"), "{}", refusals[0]);
+}
+
+#[test]
+fn what_the_kernel_lacks_is_named() {
+    let linux = Linux::with_kernels(vec![kernel("7.3.4"), kernel("5.10.223")]);
+    let told = |text: &str| {
+        linux.refuse(&scenario(text)).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    // This machine may lack tc itself; what follows does not depend on it.
+    let text = EXPERIMENT.replace("cc = \"reno\"", "cc = \"prague\"");
+    assert!(told(&text).contains("flow second: congestion control prague: no kernel here has it"));
+    let text = EXPERIMENT.replace("fq_codel flows 1 target 1ms", "dualpi2");
+    assert!(
+        told(&text).contains("bottleneck.down.qdisc: qdisc dualpi2: kernel 7.3.4 does not have it")
+    );
+    let text = EXPERIMENT.replace("linux-7.3", "linux-5.4");
+    let refused = told(&text);
+    assert!(refused.contains("stack linux-5.4"), "{refused}");
+    assert!(refused.contains("sojourn linux build --version 5.4"), "{refused}");
+}
+
+#[test]
+fn the_newest_kernel_of_a_series_stands_for_its_stack() {
+    let linux = Linux::with_kernels(vec![kernel("7.3.10"), kernel("7.3.4"), kernel("5.10.1")]);
+    assert_eq!(linux.kernel("linux-7.3").unwrap().version, "7.3.10");
+    assert!(linux.kernel("linux-6.1").is_none());
+}
