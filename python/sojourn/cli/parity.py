@@ -110,21 +110,24 @@ def _show(pairs: Sequence["Pair"], lines: Sequence["Line"], *, cells: bool) -> N
         table.add_column(name, justify="right")
     for line in lines:
         if line.by == "all" or line.metric in HEADLINES:
-            unit = (lambda x: f"{x:+.3f}") if line.metric == "share" else (lambda x: f"{100 * x:+.1f} %")
             table.add_row(
                 line.by,
                 line.name,
                 line.metric,
                 str(line.agree),
                 str(line.count),
-                unit(line.median_difference),
-                unit(line.worst),
+                _off(line.metric, line.median_difference),
+                _off(line.metric, line.worst),
             )
     console.print(table)
     if cells:
         console.print(_differing(pairs))
     said = "agree" if holds(lines) else "do not agree"
     console.print(Text(f"the engines {said}: {', '.join(HEADLINES)} in at least {ENOUGH:.0%} of the cells is asked"))
+
+
+def _off(metric: str, value: float) -> str:
+    return f"{value:+.3f}" if metric == "share" else f"{100 * value:+.1f} %"
 
 
 def _differing(pairs: Sequence["Pair"]) -> "Table":

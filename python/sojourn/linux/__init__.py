@@ -5,9 +5,3 @@ A kernel is the distribution's own source with User-Mode Linux as its machine (`
 version and configuration with the program (``linux``), its whole configuration (``config``) and what it can do
 (``kernel.json``), written last: a folder without it is not finished. docs/linux-engine.md says the rest.
 """
-
-from sojourn.linux.build import build
-from sojourn.linux.kernels import Kernel, cache, kernels
-from sojourn.linux.needs import Need, missing, needs
-
-__all__ = ["Kernel", "Need", "build", "cache", "kernels", "missing", "needs"]

@@ -91,7 +91,7 @@ def _package(version: str | None) -> str:
     """Return the name of the newest source package, or that of a series."""
     found = _output(["apt-cache", "search", "--names-only", r"^linux-source-[0-9.]+$"])
     names = re.findall(r"^(linux-source-([0-9.]+))\s", found, re.MULTILINE)
-    by_version = {number: name for name, number in names}
+    by_version: dict[str, str] = {number: name for name, number in names}
     if not by_version:
         raise UsageError(
             "the package sources of this machine have no kernel source",

@@ -1,0 +1,62 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from sojourn.errors import UsageError
+from sojourn.linux.build import _package, build
+from sojourn.linux.kernels import kernels
+from sojourn.linux.needs import Need, command
+
+
+def write_kernel(folder: Path, version: str, *, finished: bool = True) -> None:
+    own = folder / f"{version}-12345678"
+    own.mkdir(parents=True)
+    (own / "linux").touch()
+    told = {"version": version, "config": "12345678", "source": "a tree", "qdiscs": ["codel"], "ccs": ["cubic"]}
+    (own / "kernel.json").write_text(json.dumps(told) if finished else "{")
+
+
+def test_finished_kernels_are_listed_oldest_first(tmp_path: Path) -> None:
+    for version in ("7.3.4", "5.10.223"):
+        write_kernel(tmp_path, version)
+    write_kernel(tmp_path, "6.1.1", finished=False)
+    assert [(k.version, k.stack) for k in kernels(tmp_path)] == [
+        ("5.10.223", "linux-5.10"),
+        ("7.3.4", "linux-7.3"),
+    ]
+
+
+def test_the_cache_is_where_the_engine_looks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path))
+    write_kernel(tmp_path / "linux", "7.3.4")
+    assert [k.version for k in kernels()] == ["7.3.4"]
+
+
+def test_what_is_missing_comes_with_the_command_that_installs_it() -> None:
+    lacking = [Need("flex", "build", "flex", lambda: False), Need("Linux", "run", "", lambda: False)]
+    assert command(lacking) == "apt install flex"
+
+
+def test_a_folder_that_is_no_kernel_tree_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sojourn.linux.build.missing", lambda _purposes: [])
+    with pytest.raises(UsageError, match="is no kernel tree"):
+        build(source=tmp_path)
+
+
+def test_a_machine_without_tools_is_told_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sojourn.linux.build.missing", lambda _: [Need("flex", "build", "flex", lambda: False)])
+    with pytest.raises(UsageError, match="this is missing: flex") as caught:
+        build()
+    assert caught.value.help == "apt install flex"
+
+
+def test_a_series_that_no_package_has_is_named_with_those_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = "linux-source-6.1 - Linux kernel source\nlinux-source-6.12 - the same\n"
+    monkeypatch.setattr("sojourn.linux.build._output", lambda _words: listed)
+    assert _package(None) == "linux-source-6.12"
+    assert _package("6.1.99") == "linux-source-6.1"
+    with pytest.raises(UsageError, match=r"no linux-source-7\.3") as caught:
+        _package("7.3")
+    assert caught.value.help is not None
+    assert "there is 6.1, 6.12" in caught.value.help
