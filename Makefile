@@ -12,11 +12,12 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test lint bench clean help
+.PHONY: demo test test-linux lint bench clean help
 
 help:
 	@echo "make demo   set up, build, run the first suite, draw its report (a few minutes)"
 	@echo "make test   set up and run every check and test"
+	@echo "make test-linux  run what needs a kernel, and build one first if there is none (ten minutes)"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json"
 	@echo "make clean  remove what the others made"
 
@@ -30,6 +31,13 @@ demo: $(VENV)/.release
 test: lint
 	cargo test --workspace --profile checked
 	$(BIN)/pytest
+
+# Guests, their agent, and two cells on both engines.
+test-linux: $(VENV)/.checked
+	@$(BIN)/python -c 'import sys; from sojourn.linux.kernels import kernels; sys.exit(not kernels())' \
+	  || $(BIN)/sojourn linux build
+	cargo test -p sojourn-linux --profile checked
+	$(BIN)/pytest tests/linux
 
 lint: $(VENV)/.checked
 	cargo fmt --all --check

@@ -1,0 +1,121 @@
+"""What needs a built kernel: two cells on both engines, and guests that end with whoever started them.
+
+`make test-linux` builds a kernel first if there is none.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sojourn.linux.kernels import kernels
+
+pytestmark = pytest.mark.skipif(not kernels(), reason="no kernel has been built: sojourn linux build")
+
+TWO_CELLS = """\
+[experiment]
+name = "two-cells"
+duration = "20s"
+seeds = 2
+stack = "linux-7.3"
+
+[axis.queue]
+"fq_codel" = { hop.bottleneck.qdisc = "fq_codel" }
+"pie" = { hop.bottleneck.qdisc = "pie ecn" }
+
+[[hop]]
+name = "bottleneck"
+rate = "10mbit"
+rtt = "20ms"
+
+[[flow]]
+name = "first"
+cc = "cubic"
+
+[[flow]]
+name = "second"
+cc = "reno"
+"""
+
+
+def start(*words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "sojourn", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def descendants(pid: int) -> set[int]:
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            after = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(stat.parent.name)] = int(after[1])
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {pid}
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in {"Z", "X"}
+    except OSError:
+        return False
+
+
+def ends(pids: set[int], within: float) -> bool:
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        if not any(alive(pid) for pid in pids):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_two_cells_agree(tmp_path: Path) -> None:
+    file = tmp_path / "two.toml"
+    file.write_text(TWO_CELLS)
+    process = start("parity", str(file), "-o", str(tmp_path / "results"), "--json")
+    told, said = process.communicate(timeout=600)
+    assert process.returncode == 0, said
+    summary = {line["metric"]: line for line in json.loads(told)["summary"] if line["by"] == "all"}
+    assert summary["sum"]["agree"] == summary["sum"]["cells"] == 2
+    assert summary["queue_delay_mean"]["agree"] == 2
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_no_guest_outlives_whoever_started_it(tmp_path: Path, how: signal.Signals) -> None:
+    process = start("try", "--engine", "linux", "--duration", "600s", "cubic", "reno")
+    deadline = time.monotonic() + 60
+    while len(guests := descendants(process.pid)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert len(guests) >= 2, "the kernel and its user space"
+    os.kill(process.pid, how)
+    process.communicate(timeout=60)
+    assert ends(guests, 20)
+
+
+def test_bits_do_not_depend_on_how_busy_the_machine_is(tmp_path: Path) -> None:
+    def bits() -> str:
+        process = start(
+            "try", "--engine", "linux", "--duration", "10s", "--qdisc", "pie ecn", "--json", "cubic", "reno"
+        )
+        told, said = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+        return told
+
+    idle = bits()
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
+    try:
+        assert bits() == idle
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
