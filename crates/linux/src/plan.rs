@@ -26,6 +26,9 @@ use std::fmt::Write as _;
 
 /// Flent's netperf starts this much after its nominal time, uniformly, as on the simulator's stacks.
 const START_JITTER: Span = Span::from_millis(150);
+/// Packets leave their host uniformly within this after what caused them, as on the simulator's stacks: departures
+/// of the published test beds scatter so. Without it flows fall into step with one another, and with the queue.
+const HOST_JITTER: Span = Span::from_micros(6);
 /// The first port of senders; flow `i` has the `i`th.
 pub const SENDER_PORT: usize = 40_001;
 /// The first port of receivers.
@@ -82,8 +85,10 @@ fn tc_rate(rate: Rate) -> String {
     format!("{}bit", rate.bits_per_sec())
 }
 
+/// Times as every tc understands them: old ones know no nanoseconds.
 fn tc_time(span: Span) -> String {
-    format!("{}ns", span.as_nanos())
+    let (whole, part) = (span.as_nanos() / 1000, span.as_nanos() % 1000);
+    if part == 0 { format!("{whole}us") } else { format!("{whole}.{part:03}us") }
 }
 
 /// A netem's constant delay; `None` if its words make packets wait unevenly.
@@ -304,9 +309,11 @@ impl Builder<'_> {
                 let host = f.traffic.tcp()?.host_qdisc.as_deref()?;
                 (f.direction == direction).then(|| host.to_owned())
             });
-            if let Some(words) = own {
-                self.tc(ns, &format!("qdisc add dev {device} root {words}"));
-            }
+            // Order is kept where netem is given a rate; at this one a packet takes 0.1 µs.
+            let half = tc_time(HOST_JITTER / 2);
+            let jitter = format!("netem delay {half} {half} rate 100gbit limit 1000000");
+            let words = own.unwrap_or(jitter);
+            self.tc(ns, &format!("qdisc add dev {device} root {words}"));
         }
     }
 

@@ -76,7 +76,7 @@ fn tcs_words_go_into_the_plan_as_they_are() {
     // Two queues; each side has an ifb for the second flow's own delay.
     assert_eq!((plan.queues.len(), ins.len(), outs.len()), (2, 4, 2));
     assert!(plan.text.contains("match ip sport 40002 0xffff action mirred egress redirect dev d0"));
-    assert!(plan.text.contains("qdisc add dev d0 root handle 1: netem delay 40000000ns"));
+    assert!(plan.text.contains("qdisc add dev d0 root handle 1: netem delay 40000us"));
 }
 
 #[test]
