@@ -1,22 +1,35 @@
-//! `netem`: a delay line, with jitter and random loss.
+//! `netem`: a delay line, with jitter, slots, loss, copies and reordering.
 //!
 //! Source: Linux 5.4 to 7.3, `net/sched/sch_netem.c`; iproute2 6, `tc/q_netem.c`. Each packet is given the
 //! time at which it may leave, and packets leave in the order of those times, equal ones in order of arrival.
 //! Hence jitter reorders whenever it exceeds the gap between packets, and so does a delay that is lowered at
-//! run time; a constant delay keeps the order.
+//! run time; a constant delay keeps the order. With `slot`, packets that are due wait for the next slot ([`slot`]).
 //!
-//! Invariants: at most `limit` packets are held; nothing leaves before its time. Jitter is uniform in
-//! [delay - jitter, delay + jitter). A correlation mixes each 32-bit draw with the one before, as in the
-//! kernel; since the kernel takes the rest of dividing by twice the jitter afterwards, jitter well below 4 s is
-//! as uniform and independent as without. Loss, which compares the mixed value itself, does become bursty, and
-//! rarer than its percentage.
+//! Invariants: nothing leaves before its time, and what is held is at most `limit` packets (one more for the
+//! moment in which a copy was made). Jitter is uniform in [delay - jitter, delay + jitter). A correlation mixes
+//! each 32-bit draw with the one before, as in the kernel; since the kernel takes the rest of dividing by twice the
+//! jitter afterwards, jitter well below 4 s is as uniform and independent as without. Loss, copies and
+//! reordering, which compare the mixed value itself, do become bursty, and rarer than their percentages.
+//!
+//! Order on arrival: copy, loss, limit, then for the copy all of it again without being copied, then delay. The
+//! kernel gives the copy to the root of the tree; here it goes into this netem, which is the same unless netems are
+//! chained (the kernel refuses copies in such trees since 6.16). A packet to be reordered leaves at once, ahead of
+//! all, slots or not; of several, the last comes first.
+//!
+//! `tc qdisc change` hands limit, delay, loss, duplicate and reordering over whole; `slot` and `ecn` stay as they
+//! are unless they are written (`slot 0` is none).
 //!
 //! The trick: packets that leave no earlier than all before them wait in a ring; only the others, of which a
 //! constant delay has none, go through a heap.
 //!
-//! Of netem's options `duplicate`, `reorder`, `corrupt`, `rate`, `slot`, `distribution` and the loss models
-//! other than `random` are not here yet, and are refused by name.
+//! Of netem's options `corrupt`, `rate`, `distribution`, `seed` and the loss model `state` are not here, and are
+//! refused by name.
 
+mod loss;
+mod slot;
+
+use self::loss::Loss;
+use self::slot::{Slot, SlotConfig};
 use crate::configured::Configured;
 use crate::settings::{Given, Settings};
 use crate::show;
@@ -26,15 +39,31 @@ use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
 use core::cmp::{Ordering, Reverse};
 use sojourn_units::{Random, Span, Time};
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
 /// The longest delay that is taken: an hour.
 const LONGEST: u64 = 3_600_000_000_000;
 
+const PERCENT_CORRELATION: &[ValueSpec] = &[
+    ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false },
+    ValueSpec { name: "CORRELATION", kind: Kind::Percent, optional: true },
+];
+// The kernel keeps both in 31 bits.
+const MOST_PACKETS: &[ValueSpec] = &[ValueSpec {
+    name: "PACKETS",
+    kind: Kind::Count { unit: "packets", min: 0, max: i32::MAX as u64 },
+    optional: false,
+}];
+const MOST_BYTES: &[ValueSpec] = &[ValueSpec {
+    name: "BYTES",
+    kind: Kind::Size { min: 0, max: i32::MAX as u64 },
+    optional: false,
+}];
+
 /// The table of `netem`.
 pub const INFO: Discipline = Discipline {
     name: "netem",
-    summary: "a delay line, with jitter and random loss",
+    summary: "a delay line, with jitter, slots, loss, copies and reordering",
     source: "Linux 5.4 to 7.3, net/sched/sch_netem.c; iproute2 6, tc/q_netem.c",
     options: &[
         OptionSpec {
@@ -70,17 +99,75 @@ pub const INFO: Discipline = Discipline {
             aliases: &["drop"],
             values: &[
                 ValueSpec { name: "random", kind: Kind::Keyword("random"), optional: true },
+                ValueSpec { name: "gemodel", kind: Kind::Keyword("gemodel"), optional: true },
                 ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false },
-                ValueSpec { name: "CORRELATION", kind: Kind::Percent, optional: true },
+                ValueSpec { name: "CORRELATION|R", kind: Kind::Percent, optional: true },
+                ValueSpec { name: "1-H", kind: Kind::Percent, optional: true },
+                ValueSpec { name: "1-K", kind: Kind::Percent, optional: true },
             ],
             preset: Preset::Unset("none"),
-            doc: "probability that a packet is lost on arrival",
+            doc: "probability that a packet is lost on arrival; after gemodel (Gilbert-Elliott) the probabilities \
+                  to turn bad, to turn good again (100% less the first unless given), of loss while bad (100%) and \
+                  of loss while good (0%)",
             ..OptionSpec::BASE
         },
         OptionSpec {
             name: "ecn",
             preset: Preset::Unset("packets are lost"),
             doc: "mark ECN-capable packets instead of losing them",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "duplicate",
+            values: PERCENT_CORRELATION,
+            preset: Preset::Unset("none"),
+            doc: "probability that a packet comes twice",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "reorder",
+            values: PERCENT_CORRELATION,
+            preset: Preset::Unset("none"),
+            doc: "probability that a packet is not delayed, and leaves ahead of those that are",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "gap",
+            values: table::PACKETS,
+            preset: Preset::Unset("1"),
+            doc: "with reorder: only each so many-th packet may be reordered",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "slot",
+            values: &[
+                ValueSpec {
+                    name: "MIN",
+                    kind: Kind::Span { min: 0, max: LONGEST },
+                    optional: false,
+                },
+                ValueSpec {
+                    name: "MAX",
+                    kind: Kind::Span { min: 0, max: LONGEST },
+                    optional: true,
+                },
+            ],
+            preset: Preset::Unset("packets leave when they are due"),
+            doc: "packets leave in bursts, when a slot opens: from MIN to MAX after the one before",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "packets",
+            values: MOST_PACKETS,
+            preset: Preset::Unset("all that are due"),
+            doc: "with slot: packets that leave in a slot at most",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "bytes",
+            values: MOST_BYTES,
+            preset: Preset::Unset("all that are due"),
+            doc: "with slot: bytes after which a slot closes",
             ..OptionSpec::BASE
         },
     ],
@@ -124,15 +211,22 @@ struct Config {
     limit: u32,
     delay: Span,
     jitter: u32,
-    loss: u32,
+    loss: Loss,
     ecn: bool,
-    delay_correlation: u32,
-    loss_correlation: u32,
+    duplicate: u32,
+    reorder: u32,
+    /// 0 without reordering.
+    gap: u32,
+    slot: Option<SlotConfig>,
+    /// In the order of [`Draws`].
+    correlations: [u32; 4],
+    /// What is wrong with the options taken together, if anything.
+    conflict: Option<&'static str>,
 }
 
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
-    // tc hands over limit, delay, jitter and loss in one structure, given or not.
+    // tc hands over most of it in one structure, given or not.
     const CHANGE_STARTS_AFRESH: bool = true;
 
     fn blank(_profile: &Profile) -> Self {
@@ -140,30 +234,96 @@ impl Settings for Config {
             limit: 0,
             delay: Span::ZERO,
             jitter: 0,
-            loss: 0,
+            loss: Loss::None,
             ecn: false,
-            delay_correlation: 0,
-            loss_correlation: 0,
+            duplicate: 0,
+            reorder: 0,
+            gap: 0,
+            slot: None,
+            correlations: [0; 4],
+            conflict: None,
         }
     }
 
     fn set(&mut self, given: &Given) {
+        let share = |nth| percent(given.probability(nth));
+        let none = SlotConfig { min: Span::ZERO, max: Span::ZERO, packets: 0, bytes: 0 };
         match given.name {
             "limit" => self.limit = given.number(),
             "delay" => {
                 self.delay = given.span();
                 self.jitter = given.nth_span(1).map_or(0, |jitter| jitter.as_nanos() as u32);
-                self.delay_correlation = percent(given.probability(0));
+                self.correlations[DELAY] = share(0);
             }
-            "loss" => {
-                self.loss = percent(given.probability(0));
-                self.loss_correlation = percent(given.probability(1));
-            }
+            "loss" => self.set_loss(given),
             "ecn" => self.ecn = given.on,
+            "duplicate" => (self.duplicate, self.correlations[DUPLICATE]) = (share(0), share(1)),
+            "reorder" => (self.reorder, self.correlations[REORDER]) = (share(0), share(1)),
+            "gap" => self.gap = given.number(),
+            "slot" => {
+                let slot = self.slot.get_or_insert(none);
+                slot.min = given.span();
+                slot.max = given.nth_span(1).unwrap_or(slot.min).max(slot.min);
+            }
+            "packets" => self.slot.get_or_insert(none).packets = given.number(),
+            "bytes" => self.slot.get_or_insert(none).bytes = given.number(),
             name => unreachable!("{name} is in the table"),
         }
     }
 }
+
+impl Config {
+    fn set_loss(&mut self, given: &Given) {
+        let share = |nth| percent(given.probability(nth));
+        if given.has("gemodel") {
+            let p = share(0);
+            self.loss = Loss::GilbertElliott {
+                p,
+                r: given.probability(1).map_or(u32::MAX - p, |r| percent(Some(r))),
+                h: given.probability(2).map_or(0, |lost| u32::MAX - percent(Some(lost))),
+                k1: share(3),
+            };
+            if given.has("random") {
+                self.conflict = Some("\"loss\" is either random or gemodel");
+            }
+            return;
+        }
+        self.loss = if share(0) == 0 { Loss::None } else { Loss::Random(share(0)) };
+        self.correlations[LOSS] = share(1);
+        if given.probability(2).is_some() {
+            self.conflict = Some("\"loss random\" has a probability and a correlation");
+        }
+    }
+
+    /// As tc does when it has read everything, from the options that were `given`.
+    fn completed(mut self, given: &[Given], words: &Words<'_>) -> Result<Self, TcError> {
+        let has = |name| given.iter().any(|g| g.name == name);
+        if !has("slot") && (has("packets") || has("bytes")) {
+            self.conflict = Some("\"packets\" and \"bytes\" are of \"slot\", which is not given");
+        }
+        if self.reorder != 0 {
+            self.gap = self.gap.max(1);
+            if self.delay.is_zero() {
+                self.conflict = Some("\"reorder\" needs a delay, which others do not get");
+            }
+        } else if self.gap > 0 {
+            self.conflict = Some("\"gap\" needs \"reorder\"");
+        }
+        if let Some(conflict) = self.conflict {
+            let end = words.text().len();
+            return Err(words.error(end..end, conflict.to_owned(), None));
+        }
+        self.slot = self.slot.filter(|s| !s.max.is_zero());
+        Ok(self)
+    }
+}
+
+/// The draws that may be correlated.
+type Draws = [Correlated; 4];
+const DELAY: usize = 0;
+const LOSS: usize = 1;
+const DUPLICATE: usize = 2;
+const REORDER: usize = 3;
 
 /// A packet that leaves before one that came earlier.
 #[derive(Clone, Debug)]
@@ -195,8 +355,15 @@ impl<P> Ord for Late<P> {
 pub struct Netem<P> {
     config: Config,
     profile: Profile,
-    delay_draws: Correlated,
-    loss_draws: Correlated,
+    draws: Draws,
+    /// Whether Gilbert and Elliott's chain is in its bad state.
+    bad: bool,
+    slot: Option<Box<Slot>>,
+    /// Packets since the last one that was reordered.
+    counter: u32,
+    /// Reordered packets, which leave at once.
+    ahead: VecDeque<P>,
+    ahead_bytes: u64,
     /// Packets whose times do not decrease.
     ring: Ring<P>,
     /// The time of the last one in the ring.
@@ -216,7 +383,7 @@ impl<P: Packet> Netem<P> {
             return now + delay;
         }
         // The kernel's order of evaluation: up to 2^32, then down by jitter, possibly to before now.
-        let spread = self.delay_draws.draw(random) % jitter.wrapping_mul(2);
+        let spread = self.draws[DELAY].draw(random) % jitter.wrapping_mul(2);
         let at = i128::from(now.as_nanos()) + i128::from(delay.as_nanos()) + i128::from(spread)
             - i128::from(jitter);
         Time::from_nanos(u64::try_from(at).unwrap_or(0))
@@ -230,18 +397,73 @@ impl<P: Packet> Netem<P> {
         packet: &mut P,
         cx: &mut Context<'_, T>,
     ) -> bool {
-        self.config.loss != 0
-            && self.config.loss >= self.loss_draws.draw(cx.random)
+        self.config.loss.strikes(&mut self.draws[LOSS], &mut self.bad, cx.random)
             && !(self.config.ecn && mark(now, packet, Why::Loss, cx))
     }
 
     fn take_correlations(&mut self, random: &mut Random) {
-        for (draws, rho) in [
-            (&mut self.delay_draws, self.config.delay_correlation),
-            (&mut self.loss_draws, self.config.loss_correlation),
-        ] {
+        for (draws, rho) in self.draws.iter_mut().zip(self.config.correlations) {
             *draws = Correlated { rho, last: if rho == 0 { 0 } else { random.next_u32() } };
         }
+    }
+
+    /// Takes a packet, and a copy of it where that is drawn; a copy is not copied again.
+    #[inline]
+    fn take<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        mut packet: P,
+        may_copy: bool,
+        cx: &mut Context<'_, T>,
+    ) {
+        let duplicate = self.config.duplicate;
+        let copies =
+            may_copy && duplicate != 0 && duplicate >= self.draws[DUPLICATE].draw(cx.random);
+        let lost = self.loses(now, &mut packet, cx);
+        // Of two, one may be lost.
+        if lost && !copies {
+            self.tally.drop(now, packet, Why::Loss, cx);
+            return;
+        }
+        if self.backlog().packets >= self.config.limit {
+            self.tally.drop(now, packet, Why::Tail, cx);
+            return;
+        }
+        if copies
+            && !lost
+            && let Some(copy) = packet.duplicate()
+        {
+            cx.telemetry.duplicated(now, &copy);
+            self.take(now, copy, false, cx);
+        }
+        if self.goes_ahead(cx.random) {
+            packet.set_stamp(now);
+            self.ahead_bytes += u64::from(packet.wire_len());
+            self.ahead.push_front(packet);
+            return;
+        }
+        let at = self.departure(now, cx.random);
+        packet.set_stamp(at);
+        if at >= self.last || self.ring.len() == 0 {
+            self.last = at;
+            self.ring.push(packet);
+        } else {
+            self.arrivals += 1;
+            self.late_bytes += u64::from(packet.wire_len());
+            self.late.push(Reverse(Late { at, arrival: self.arrivals, packet }));
+        }
+    }
+
+    /// Whether the packet that comes is reordered.
+    #[inline]
+    fn goes_ahead(&mut self, random: &mut Random) -> bool {
+        let Config { gap, reorder, .. } = self.config;
+        if gap == 0 {
+            return false;
+        }
+        let ahead = self.counter >= gap - 1 && reorder >= self.draws[REORDER].draw(random);
+        self.counter = if ahead { 0 } else { self.counter + 1 };
+        ahead
     }
 
     /// Whether the next packet is a late one, and its time.
@@ -270,36 +492,30 @@ impl<P: Packet> Netem<P> {
 
 impl<P: Packet> Qdisc<P> for Netem<P> {
     #[inline]
-    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
-        if self.loses(now, &mut packet, cx) {
-            self.tally.drop(now, packet, Why::Loss, cx);
-            return;
-        }
-        if self.backlog().packets >= self.config.limit {
-            self.tally.drop(now, packet, Why::Tail, cx);
-            return;
-        }
-        let at = self.departure(now, cx.random);
-        packet.set_stamp(at);
-        if at >= self.last || self.ring.len() == 0 {
-            self.last = at;
-            self.ring.push(packet);
-        } else {
-            self.arrivals += 1;
-            self.late_bytes += u64::from(packet.wire_len());
-            self.late.push(Reverse(Late { at, arrival: self.arrivals, packet }));
-        }
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
+        self.take(now, packet, true, cx);
     }
 
     #[inline]
-    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, _cx: &mut Context<'_, T>) -> Dequeued<P> {
-        let Some((is_late, at)) = self.next() else { return Dequeued::Empty };
+    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
+        if let Some(packet) = self.ahead.pop_front() {
+            self.ahead_bytes -= u64::from(packet.wire_len());
+            self.tally.sent(packet.wire_len());
+            return Dequeued::Packet(packet);
+        }
+        let Some((is_late, mut at)) = self.next() else { return Dequeued::Empty };
+        if let Some(slot) = &mut self.slot {
+            at = slot.opens(now, at, cx.random);
+        }
         if at > now {
             return Dequeued::Wait(at);
         }
         match self.pop(is_late) {
             Some(packet) => {
                 self.tally.sent(packet.wire_len());
+                if let Some(slot) = &mut self.slot {
+                    slot.serve(now, packet.wire_len(), cx.random);
+                }
                 Dequeued::Packet(packet)
             }
             None => Dequeued::Empty,
@@ -309,8 +525,8 @@ impl<P: Packet> Qdisc<P> for Netem<P> {
     #[inline]
     fn backlog(&self) -> Backlog {
         Backlog {
-            packets: self.ring.len() + self.late.len() as u32,
-            bytes: self.ring.bytes() + self.late_bytes,
+            packets: self.ring.len() + self.late.len() as u32 + self.ahead.len() as u32,
+            bytes: self.ring.bytes() + self.late_bytes + self.ahead_bytes,
         }
     }
 
@@ -329,11 +545,18 @@ impl<P: Packet> Configured<P> for Netem<P> {
         profile: &Profile,
         random: &mut Random,
     ) -> Result<Self, TcError> {
+        let (config, given) = Config::read_given(words, profile, false)?;
+        let config = config.completed(&given, words)?;
+        let slot = config.slot.map(|slot| Box::new(Slot::new(Time::ZERO, slot, random)));
         let mut netem = Self {
-            config: Config::read(words, profile)?,
+            config,
             profile: *profile,
-            delay_draws: Correlated::default(),
-            loss_draws: Correlated::default(),
+            draws: Draws::default(),
+            bad: false,
+            slot,
+            counter: 0,
+            ahead: VecDeque::new(),
+            ahead_bytes: 0,
             ring: Ring::new(),
             last: Time::ZERO,
             late: BinaryHeap::new(),
@@ -345,21 +568,41 @@ impl<P: Packet> Configured<P> for Netem<P> {
         Ok(netem)
     }
 
+    fn start(&mut self, now: Time) {
+        if let Some(slot) = &mut self.slot {
+            slot.shift(now);
+        }
+    }
+
     fn change<T: Telemetry<P>>(
         &mut self,
-        _now: Time,
+        now: Time,
         words: &mut Words<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
-        self.config = self.config.changed(words, &self.profile)?.0;
+        let (config, given) = self.config.changed(words, &self.profile)?;
+        let has = |name| given.iter().any(|g| g.name == name);
+        let mut config = config.completed(&given, words)?;
+        if has("slot") {
+            self.slot = config.slot.map(|slot| Box::new(Slot::new(now, slot, cx.random)));
+        } else {
+            config.slot = self.config.slot;
+        }
+        config.ecn |= self.config.ecn;
+        self.config = config;
+        (self.counter, self.bad) = (0, false);
         // tc hands correlations over only if there are any; the kernel else keeps those it has.
-        if self.config.delay_correlation != 0 || self.config.loss_correlation != 0 {
+        if self.config.correlations.iter().any(|&rho| rho != 0) {
             self.take_correlations(cx.random);
         }
         Ok(())
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        self.ahead_bytes = 0;
+        while let Some(packet) = self.ahead.pop_front() {
+            self.tally.drop(now, packet, Why::Flushed, cx);
+        }
         while let Some((is_late, _)) = self.next() {
             let Some(packet) = self.pop(is_late) else { break };
             self.tally.drop(now, packet, Why::Flushed, cx);
@@ -371,26 +614,51 @@ impl<P: Packet> Configured<P> for Netem<P> {
     }
 
     fn describe(&self) -> String {
-        let Config { limit, delay, jitter, loss, ecn, .. } = self.config;
+        let Config { limit, delay, jitter, loss, ecn, duplicate, reorder, gap, slot, .. } =
+            self.config;
         let mut text = format!("limit {limit}");
         let mut add = |more: String| text.push_str(&more);
+        let with_correlation = |share, draws: usize| match self.draws[draws].rho {
+            0 => show::percent(share),
+            rho => format!("{} {}", show::percent(share), show::percent(rho)),
+        };
         if !delay.is_zero() || jitter != 0 {
             add(format!(" delay {}", show::time(delay)));
         }
         if jitter != 0 {
             add(format!("  {}", show::time(Span::from_nanos(jitter.into()))));
-            if self.delay_draws.rho != 0 {
-                add(format!(" {}", show::percent(self.delay_draws.rho)));
+            if self.draws[DELAY].rho != 0 {
+                add(format!(" {}", show::percent(self.draws[DELAY].rho)));
             }
         }
-        if loss != 0 {
-            add(format!(" loss {}", show::percent(loss)));
-            if self.loss_draws.rho != 0 {
-                add(format!(" {}", show::percent(self.loss_draws.rho)));
+        match loss {
+            Loss::None => {}
+            Loss::Random(share) => add(format!(" loss {}", with_correlation(share, LOSS))),
+            Loss::GilbertElliott { p, r, h, k1 } => {
+                let [p, r, h, k1] = [p, r, u32::MAX - h, k1].map(show::percent);
+                add(format!(" loss gemodel p {p} r {r} 1-h {h} 1-k {k1}"));
+            }
+        }
+        if duplicate != 0 {
+            add(format!(" duplicate {}", with_correlation(duplicate, DUPLICATE)));
+        }
+        if reorder != 0 {
+            add(format!(" reorder {}", with_correlation(reorder, REORDER)));
+        }
+        if let Some(SlotConfig { min, max, packets, bytes }) = slot {
+            add(format!(" slot {} {}", show::time(min), show::time(max)));
+            if packets != 0 {
+                add(format!(" packets {packets}"));
+            }
+            if bytes != 0 {
+                add(format!(" bytes {bytes}"));
             }
         }
         if ecn {
             add(" ecn".to_owned());
+        }
+        if gap != 0 {
+            add(format!(" gap {gap}"));
         }
         text
     }

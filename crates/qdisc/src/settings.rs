@@ -53,9 +53,9 @@ impl Kind {
                 let (span, word) = words.span(of, &what)?;
                 (Value::Span(span), span.as_nanos(), word)
             }
-            Self::Keyword(_) => {
+            Self::Keyword(keyword) => {
                 words.take();
-                return Ok(Value::Keyword);
+                return Ok(Value::Keyword(keyword));
             }
         };
         let (min, max) = match *self {
@@ -84,7 +84,7 @@ pub(crate) enum Value {
     Probability(f64),
     Masked { value: u8, mask: u8 },
     Real(f64),
-    Keyword,
+    Keyword(&'static str),
 }
 
 /// One option as found in a text.
@@ -136,6 +136,11 @@ impl Given {
     /// The `nth` probability, if it was given.
     pub(crate) fn probability(&self, nth: usize) -> Option<f64> {
         self.find(|v| if let Value::Probability(p) = v { Some(*p) } else { None }, nth)
+    }
+
+    /// Whether this word is among the values.
+    pub(crate) fn has(&self, keyword: &str) -> bool {
+        self.values.iter().any(|v| matches!(v, Value::Keyword(word) if *word == keyword))
     }
 
     /// Value and mask.

@@ -58,11 +58,15 @@ impl Packet for Pkt {
     fn flow_key(&self) -> u64 {
         self.flow
     }
+    /// A hundred flows come from one host, and all go to one.
     fn host_keys(&self) -> (u32, u32) {
-        (self.flow as u32, 0)
+        ((self.flow / 100) as u32, 0)
     }
     fn l4_len(&self) -> u32 {
         self.len.saturating_sub(34)
+    }
+    fn duplicate(&self) -> Option<Self> {
+        Some(*self)
     }
     fn stamp(&self) -> Time {
         self.stamp
@@ -78,6 +82,7 @@ pub(crate) struct Log {
     pub(crate) dropped: Vec<(Time, Pkt, Why)>,
     pub(crate) marked: Vec<(Time, Pkt, Why)>,
     pub(crate) sce_marked: Vec<(Time, Pkt, Why)>,
+    pub(crate) copied: Vec<u64>,
 }
 
 impl Telemetry<Pkt> for Log {
@@ -91,6 +96,9 @@ impl Telemetry<Pkt> for Log {
     fn sce_marked(&mut self, now: Time, packet: &Pkt, why: Why) {
         assert_eq!(packet.ecn, Ecn::Ect1, "a packet is ECT(1) when its SCE mark is told");
         self.sce_marked.push((now, *packet, why));
+    }
+    fn duplicated(&mut self, _now: Time, packet: &Pkt) {
+        self.copied.push(packet.id);
     }
 }
 

@@ -205,3 +205,197 @@ fn correlated_loss_is_bursty_and_rarer_than_asked() {
     assert!((share - 0.1296).abs() < 0.005, "{share}");
     assert!((after - 0.3646).abs() < 0.01, "{after}");
 }
+
+/// Everything that leaves, with its time, asked whenever the discipline says.
+fn all(b: &mut Bench, mut now: sojourn_units::Time) -> Vec<(u64, sojourn_units::Time)> {
+    let mut out = Vec::new();
+    loop {
+        match b.take(now) {
+            Dequeued::Packet(packet) => out.push((packet.id, now)),
+            Dequeued::Wait(at) => now = at,
+            Dequeued::Empty => return out,
+        }
+    }
+}
+
+/// A slot of exactly 1 ms with two packets, by hand. Asked at 0, the first packet is due at 0.2: the slot drawn
+/// at the beginning, 1 ms, is not before it and stands. 1 and 2 leave at 1; the next slot is at 2: 3, and the fourth,
+/// due at 1.7. 5 comes at 2.5 and is due at 2.7; the slot at 3 was drawn when 4 left, and serves it.
+#[test]
+fn a_slot_by_hand() {
+    let mut b = Bench::new("netem delay 200us slot 1ms packets 2");
+    (1..=3).for_each(|id| b.put(ms(0), pkt(id)));
+    assert_eq!(b.take(ms(0)), Dequeued::Wait(ms(1)));
+    assert_eq!([b.get(ms(1)).id, b.get(ms(1)).id], [1, 2]);
+    assert_eq!(b.take(ms(1)), Dequeued::Wait(ms(2)));
+    b.put(ns(1_500_000), pkt(4));
+    assert_eq!([b.get(ms(2)).id, b.get(ms(2)).id], [3, 4]);
+    b.put(ns(2_500_000), pkt(5));
+    assert_eq!(b.take(ns(2_500_000)), Dequeued::Wait(ms(3)));
+    assert_eq!(b.get(ms(3)).id, 5);
+}
+
+/// A slot serves only what was due when it opened: the slot at 1 is behind packet 2, due at 1.3, and a new one is
+/// counted from the moment of asking. Asked again before the packet is due, it is not drawn again: 2.2 is
+/// later than 1.3.
+#[test]
+fn what_becomes_due_later_waits_for_another_slot() {
+    let mut b = Bench::new("netem delay 200us slot 1ms");
+    b.put(ms(0), pkt(1));
+    assert_eq!(b.get(ms(1)).id, 1);
+    b.put(ns(1_100_000), pkt(2));
+    for at in [1_200_000, 1_250_000] {
+        assert_eq!(b.take(ns(at)), Dequeued::Wait(ns(2_200_000)));
+    }
+    // Late by 5 ms, and yet at once: the slot has been open since 2.2.
+    assert_eq!(b.get(ms(7)).id, 2);
+}
+
+/// A delay longer than a slot's least gap: each time that it is asked before a packet is due, another slot is drawn.
+#[test]
+fn asking_early_draws_again() {
+    let mut b = Bench::new("netem delay 10ms slot 1ms");
+    b.put(ms(0), pkt(1));
+    assert_eq!(b.take(ms(0)), Dequeued::Wait(ms(10)), "the slot at 1 is not before its time yet");
+    assert_eq!(b.take(ns(9_500_000)), Dequeued::Wait(ns(10_500_000)), "a slot from 9.5 on");
+}
+
+#[test]
+fn bytes_close_a_slot_behind_the_packet_that_exceeds_them() {
+    let mut b = Bench::new("netem slot 1ms bytes 2000");
+    (1..=3).for_each(|id| b.put(ms(0), pkt(id)));
+    assert_eq!([b.get(ms(1)).id, b.get(ms(1)).id], [1, 2]);
+    assert_eq!(b.take(ms(1)), Dequeued::Wait(ms(2)));
+}
+
+/// aqms.md §9: with slots 0.8 to 5 ms apart the mean gap is 2.9 ms (standard deviation 4.2 / sqrt(12) = 1.21) and a
+/// backlogged queue lets 16 packets a slot through: 66.8 Mbit/s of 1514 bytes. Of 5000 gaps the mean is known to
+/// 0.017 ms.
+#[test]
+fn bursts_and_gaps_of_the_published_slots() {
+    for (words, most, mean) in [
+        ("slot 800us 5ms packets 16", 16, 2.9),
+        ("slot 800us 5ms packets 32", 32, 2.9),
+        ("slot 800us 10ms packets 42", 42, 5.4),
+    ] {
+        let mut b = Bench::new(&format!("netem delay 200us {words} limit 1000000"));
+        let bursts = 5000;
+        (0..most * bursts).for_each(|id| b.put(ms(0), pkt(id)));
+        let left = all(&mut b, ms(0));
+        assert!(left.is_sorted_by_key(|p| p.0), "a slot reorders nothing");
+        let times: Vec<f64> =
+            left.chunks(most as usize).map(|burst| burst[0].1.as_secs_f64() * 1e3).collect();
+        for burst in left.chunks(most as usize) {
+            assert!(burst.iter().all(|p| p.1 == burst[0].1), "as many as it says at once");
+        }
+        let gaps: Vec<f64> = times.windows(2).map(|w| w[1] - w[0]).collect();
+        let found = gaps.iter().sum::<f64>() / gaps.len() as f64;
+        assert!((found / mean - 1.0).abs() < 0.02, "{found}");
+        let spread = 2.0 * (mean - 0.8);
+        let variance = gaps.iter().map(|g| (g - found).powi(2)).sum::<f64>() / gaps.len() as f64;
+        assert!((variance.sqrt() / (spread / 12_f64.sqrt()) - 1.0).abs() < 0.02, "{variance}");
+        let (low, high) = (0.8 - 1e-6, 0.8 + spread + 1e-6);
+        assert!(gaps.iter().all(|g| (low..=high).contains(g)), "no gap is outside");
+    }
+}
+
+/// A change keeps slots that it does not name; `slot 0` is none.
+#[test]
+fn slots_outlive_a_change() {
+    let mut b = Bench::new("netem delay 1ms slot 2ms packets 1 loss 1% ecn");
+    b.change(ms(0), "netem delay 3ms");
+    assert_eq!(b.any.describe(), "limit 1000 delay 3ms slot 2ms 2ms packets 1 ecn");
+    b.change(ms(0), "netem delay 3ms slot 0");
+    assert_eq!(b.any.describe(), "limit 1000 delay 3ms ecn");
+}
+
+/// Gilbert: bad with 1 % and good again with 10 %, all lost while bad: 1 / 11 of the packets, in runs of 10 on
+/// average.
+#[test]
+fn gilbert_loses_in_runs() {
+    let mut b = Bench::new("netem loss gemodel 1% 10% limit 1000000");
+    let n = 400_000;
+    let lost = fates(&mut b, n);
+    let share = lost.iter().filter(|l| **l).count() as f64 / n as f64;
+    let runs = lost.windows(2).filter(|w| !w[0] && w[1]).count() as f64;
+    assert!((share / (1.0 / 11.0) - 1.0).abs() < 0.04, "{share}");
+    assert!((share * n as f64 / runs / 10.0 - 1.0).abs() < 0.04);
+}
+
+/// Elliott: 40 % are lost while bad (a third of the time), 3 % while good: 15.33 %.
+#[test]
+fn elliott_loses_by_state() {
+    let mut b = Bench::new("netem loss gemodel 5% 10% 40% 3% limit 1000000");
+    let lost = fates(&mut b, 400_000);
+    let share = lost.iter().filter(|l| **l).count() as f64 / lost.len() as f64;
+    let expected = 0.4 / 3.0 + 0.03 * 2.0 / 3.0;
+    assert!((share / expected - 1.0).abs() < 0.02, "{share}");
+    assert_eq!(
+        Bench::new("netem loss gemodel 5%").any.describe(),
+        "limit 1000 loss gemodel p 5% r 95% 1-h 100% 1-k 0%"
+    );
+}
+
+fn fates(b: &mut Bench, n: u64) -> Vec<bool> {
+    (0..n)
+        .map(|id| {
+            let before = b.log.dropped.len();
+            b.put(ms(0), pkt(id));
+            b.log.dropped.len() > before
+        })
+        .collect()
+}
+
+/// Each comes twice, the copy first in the queue; a copy is not copied. Of 20 000 at 10 %, 2000 are (42).
+#[test]
+fn copies() {
+    let mut b = Bench::new("netem delay 1ms duplicate 100%");
+    (1..=2).for_each(|id| b.put(ms(0), pkt(id)));
+    assert_eq!(b.log.copied, [1, 2]);
+    let left: Vec<u64> = all(&mut b, ms(0)).into_iter().map(|p| p.0).collect();
+    assert_eq!(left, [1, 1, 2, 2]);
+    let mut b = Bench::new("netem duplicate 10% limit 100000");
+    (0..20_000).for_each(|id| b.put(ms(0), pkt(id)));
+    assert!((1850..2150).contains(&b.log.copied.len()));
+    assert_eq!(b.backlog().packets as usize, 20_000 + b.log.copied.len());
+    // One of two is lost: what is copied comes once, what is not is lost.
+    let mut b = Bench::new("netem duplicate 100% loss 100%");
+    b.put(ms(0), pkt(1));
+    assert_eq!((b.log.copied.len(), b.backlog().packets), (0, 1));
+}
+
+/// Each third packet may go ahead, and does; of several that go ahead before anyone asks, the last is first.
+#[test]
+fn reordered_packets_go_ahead() {
+    let mut b = Bench::new("netem delay 10ms reorder 100% gap 3");
+    (1..=6).for_each(|id| b.put(ms(0), pkt(id)));
+    let left = all(&mut b, ms(0));
+    let expected = [(6, 0), (3, 0), (1, 10), (2, 10), (4, 10), (5, 10)].map(|(id, t)| (id, ms(t)));
+    assert_eq!(left, expected);
+    // 25 % of 20 000 go ahead (61).
+    let mut b = Bench::new("netem delay 10ms reorder 25% limit 100000");
+    (0..20_000).for_each(|id| b.put(ms(0), pkt(id)));
+    let ahead = all(&mut b, ms(0)).into_iter().filter(|p| p.1 == ms(0)).count();
+    assert!((4800..5200).contains(&ahead), "{ahead}");
+    assert_eq!(
+        Bench::new("netem delay 10ms reorder 25% 50%").any.describe(),
+        "limit 1000 delay 10ms reorder 25% 50% gap 1"
+    );
+}
+
+#[test]
+fn options_that_need_others() {
+    let profile = sojourn_qdisc::Profile::LINUX_7_3;
+    let mut random = sojourn_units::Random::named(1, "");
+    for (words, part) in [
+        ("netem reorder 10%", "needs a delay"),
+        ("netem delay 1ms gap 3", "needs \"reorder\""),
+        ("netem packets 3", "not given"),
+        ("netem loss 1% 2% 3%", "correlation"),
+        ("netem loss random gemodel 1%", "either"),
+    ] {
+        let built = sojourn_qdisc::Any::<crate::bench::Pkt>::build(words, &profile, &mut random);
+        let error = built.expect_err(words).to_string();
+        assert!(error.contains(part), "{words}: {error}");
+    }
+}

@@ -112,7 +112,7 @@ fn help_comes_from_the_table() {
     assert_eq!(
         help("netem"),
         "\
-netem: a delay line, with jitter and random loss
+netem: a delay line, with jitter, slots, loss, copies and reordering
 source: Linux 5.4 to 7.3, net/sched/sch_netem.c; iproute2 6, tc/q_netem.c
 
 options
@@ -127,15 +127,45 @@ options
       CORRELATION: a percentage from 0% to 100%
       default: none
       also written: latency
-  loss [random] PERCENT [CORRELATION]
-      probability that a packet is lost on arrival
+  loss [random] [gemodel] PERCENT [CORRELATION|R [1-H [1-K]]]
+      probability that a packet is lost on arrival; after gemodel (Gilbert-Elliott) the probabilities to turn \
+bad, to turn good again (100% less the first unless given), of loss while bad (100%) and of loss while good (0%)
       PERCENT: a percentage from 0% to 100%
-      CORRELATION: a percentage from 0% to 100%
+      CORRELATION|R: a percentage from 0% to 100%
+      1-H: a percentage from 0% to 100%
+      1-K: a percentage from 0% to 100%
       default: none
       also written: drop
   ecn
       mark ECN-capable packets instead of losing them
       default: packets are lost
+  duplicate PERCENT [CORRELATION]
+      probability that a packet comes twice
+      PERCENT: a percentage from 0% to 100%
+      CORRELATION: a percentage from 0% to 100%
+      default: none
+  reorder PERCENT [CORRELATION]
+      probability that a packet is not delayed, and leaves ahead of those that are
+      PERCENT: a percentage from 0% to 100%
+      CORRELATION: a percentage from 0% to 100%
+      default: none
+  gap PACKETS
+      with reorder: only each so many-th packet may be reordered
+      PACKETS: a number of packets from 1 to 4294967295
+      default: 1
+  slot MIN [MAX]
+      packets leave in bursts, when a slot opens: from MIN to MAX after the one before
+      MIN: a time from 0s to 3600s, such as 20ms (a bare number is microseconds)
+      MAX: a time from 0s to 3600s, such as 20ms (a bare number is microseconds)
+      default: packets leave when they are due
+  packets PACKETS
+      with slot: packets that leave in a slot at most
+      PACKETS: a number of packets from 0 to 2147483647
+      default: all that are due
+  bytes BYTES
+      with slot: bytes after which a slot closes
+      BYTES: a size from 0 to 2147483647 bytes, such as 32k
+      default: all that are due
 
 gauges
   late             packets held that will leave before one that came earlier

@@ -191,9 +191,9 @@ fn everything_is_named_at_once() {
 #[test]
 fn words_that_are_wrong_are_quoted() {
     let mut s = plain();
-    crate::bench::netem_mut(&mut s).chain = vec!["delay 10ms slot 1ms".to_owned()];
-    let error = try_run(&s).expect_err("netem has no slots yet").to_string();
-    for part in ["bottleneck.down.netem", "slot"] {
+    crate::bench::netem_mut(&mut s).chain = vec!["delay 10ms corrupt 1%".to_owned()];
+    let error = try_run(&s).expect_err("netem corrupts nothing").to_string();
+    for part in ["bottleneck.down.netem", "corrupt"] {
         assert!(error.contains(part), "{error}");
     }
 }
