@@ -113,7 +113,18 @@ fn cost_of_a_hop(child: Any<Pkt>, flows: u32, standing: u32) -> f64 {
 
 fn main() {
     println!("{:<28} {:>7} {:>7} {:>9}", "discipline", "flows", "ns/pkt", "in a hop");
-    for words in ["pfifo limit 100000", "codel limit 100000", "pie limit 100000", "fq_codel"] {
+    for words in [
+        "pfifo limit 100000",
+        "codel limit 100000",
+        "pie limit 100000",
+        "fq_codel",
+        "cobalt",
+        "cnq_codel_af",
+        "twin_codel_af",
+        "lfq_cobalt sce-thresh 8",
+        "cake besteffort flows",
+        "cake sce",
+    ] {
         for flows in [1, 10, 1000] {
             let build =
                 || Any::build(words, &Profile::LINUX_7_3, &mut Random::named(1, "b")).unwrap();

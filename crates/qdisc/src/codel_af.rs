@@ -20,8 +20,10 @@
 //! the weight, since the kernel subtracts dummies from flows that have anything.
 //!
 //! Where the kernel is not followed: its twin serves class 0 although it is empty, when that has the smaller
-//! deficit, and then sends nothing; here the class with packets is served. Its SCE schedule is mirrored at rest
-//! (see `cobalt_law`).
+//! deficit, and then sends nothing; here the class with packets is served. It counts a class whose flows all have
+//! dummies in the bulk queue as having no flows, and so does not serve it, which is what would take the dummies
+//! out: a flow that begins in one class starves until the other is empty. Here a class with packets counts as one
+//! flow at least. Its SCE schedule is mirrored at rest (see `cobalt_law`).
 
 use crate::cobalt_config::{Aqm, Buckets, SCE, SCE_THRESH_4, SCE_THRESH_OFF};
 use crate::cobalt_law::{Twofold, TwofoldParams, Verdict, Weighted};
@@ -206,10 +208,11 @@ impl<P> Class<P> {
         }
     }
 
-    /// The flows that the other class is to be fair to.
+    /// The flows that the other class is to be fair to: one at least if there are packets.
     #[inline]
     fn flows(&self) -> i64 {
-        i64::from(self.active) + self.sparse.len() as i64 - i64::from(self.dummies)
+        let flows = i64::from(self.active) + self.sparse.len() as i64 - i64::from(self.dummies);
+        flows.max(i64::from(self.held.packets > 0))
     }
 }
 

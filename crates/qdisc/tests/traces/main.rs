@@ -1,11 +1,15 @@
 //! Every discipline against traces worked out by hand, against naive twins, and under random operations.
 
 mod bench;
+mod cake;
+mod cobalt;
 mod codel;
+mod codel_af;
 mod dualpi2;
 mod fifo;
 mod fq_codel;
 mod htb;
+mod lfq_cobalt;
 mod naive;
 mod naive_pi2;
 mod netem;
@@ -14,4 +18,5 @@ mod pie;
 mod properties;
 mod red;
 mod show;
+mod tbf;
 mod words;
