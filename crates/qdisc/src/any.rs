@@ -70,6 +70,7 @@ disciplines! {
     Pi2(crate::pi2::Pi2<P>) crate::pi2::INFO;
     Pie(crate::pie::Pie<P>) crate::pie::INFO;
     Red(crate::red::Red<P>) crate::red::INFO;
+    Tbf(crate::tbf::Tbf<P>) crate::tbf::INFO;
     TwinCodelAf(crate::codel_af::TwinCodelAf<P>) crate::codel_af::TWIN;
 }
 

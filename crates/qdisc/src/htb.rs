@@ -110,13 +110,13 @@ const DEEPEST_DEBT: i64 = 60_000_000_000;
 /// A rate as the kernel multiplies by it: the time of a packet is its length times `mult`, shifted right,
 /// which rounds down (`psched_ratecfg_precompute`).
 #[derive(Clone, Copy, Debug)]
-struct Divisor {
+pub(crate) struct Divisor {
     mult: u64,
     shift: u32,
 }
 
 impl Divisor {
-    fn new(rate: Rate) -> Self {
+    pub(crate) fn new(rate: Rate) -> Self {
         let bytes_per_sec = rate.bytes_per_sec().max(1);
         let (mut factor, mut shift) = (1_000_000_000_u64, 0);
         loop {
@@ -130,8 +130,9 @@ impl Divisor {
         }
     }
 
+    /// The time of `bytes`.
     #[inline]
-    fn nanos(self, bytes: u32) -> i64 {
+    pub(crate) fn nanos(self, bytes: u32) -> i64 {
         (u64::from(bytes).wrapping_mul(self.mult) >> self.shift) as i64
     }
 }

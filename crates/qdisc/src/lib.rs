@@ -40,6 +40,7 @@ mod shaper;
 pub mod show;
 pub mod table;
 mod tally;
+pub mod tbf;
 pub mod telemetry;
 pub mod words;
 

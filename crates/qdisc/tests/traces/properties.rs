@@ -129,6 +129,13 @@ fn words_of(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
             ],
             &["red limit 3000 min 500 avpkt 300", "red limit 90000 avpkt 1000 adaptive ecn"],
         ),
+        "tbf" => (
+            &[
+                "tbf rate 10mbit burst 4000 limit 9000",
+                "tbf rate 1mbit burst 5000 latency 50ms peakrate 3mbit mtu 3100 overhead 20 mpu 100",
+            ],
+            &["tbf rate 100mbit burst 3000 limit 5000", "tbf rate 9mbit burst 1500 limit 50000"],
+        ),
         name => panic!("say here how to try {name}"),
     }
 }
