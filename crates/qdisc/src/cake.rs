@@ -240,7 +240,7 @@ pub struct Cake<P> {
     profile: Profile,
     /// What the hashes are mixed with: the kernel's boot-time key.
     perturbation: u64,
-    tins: [Tin<P>; TINS],
+    tins: Box<[Tin<P>; TINS]>,
     /// The tin that had the last turn, for when there is no rate.
     turn: usize,
     clock: Clock,
@@ -309,7 +309,7 @@ impl<P: Packet> Cake<P> {
                 return self.turn;
             }
             if tin.deficit <= 0 {
-                tin.deficit += tin.tin_quantum;
+                tin.deficit += tin.weight;
             }
             self.turn = (self.turn + 1) % tins;
         }
@@ -478,7 +478,7 @@ impl<P: Packet> Configured<P> for Cake<P> {
             clock: Clock::new(config.rate),
             config,
             profile: *profile,
-            tins: core::array::from_fn(|_| Tin::new()),
+            tins: Box::new(core::array::from_fn(|_| Tin::new())),
             turn: 0,
             failsafe: Time::ZERO,
             memory: 0,

@@ -173,7 +173,7 @@ pub(super) struct Tin<P> {
     /// When the next packet is within the rate.
     pub(super) next: Time,
     /// Its part when there is no rate.
-    pub(super) tin_quantum: i32,
+    pub(super) weight: i32,
     pub(super) deficit: i32,
     pub(super) quantum: u32,
     pub(super) params: PlainParams,
@@ -203,7 +203,7 @@ impl<P: Packet> Tin<P> {
             rate: 0,
             per_byte: PerByte::default(),
             next: Time::ZERO,
-            tin_quantum: 0,
+            weight: 0,
             deficit: 0,
             quantum: 0,
             params: PlainParams::default(),
@@ -222,7 +222,7 @@ impl<P: Packet> Tin<P> {
         sce: u32,
     ) {
         self.rate = rate;
-        self.tin_quantum = weight;
+        self.weight = weight;
         self.quantum = if rate == 0 { MTU } else { (rate >> 12).clamp(300, u64::from(MTU)) as u32 };
         self.per_byte = PerByte::new(rate);
         let mtu_time = self.per_byte.time(MTU);

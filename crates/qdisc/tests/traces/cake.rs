@@ -279,7 +279,7 @@ fn newton(count: u64, y: u128) -> u128 {
 
 impl Queue {
     fn step(&mut self, more: i64, interval: i128) {
-        self.count = self.count.strict_add_signed(more);
+        self.count = (self.count as i64 + more) as u64;
         self.root = if self.count > 15 {
             newton(self.count, self.root)
         } else {

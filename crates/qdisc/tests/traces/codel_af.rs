@@ -258,8 +258,7 @@ impl Flow {
         &mut self,
         at: Time,
         p: &Params,
-        weighted: u128,
-        total: u128,
+        (weighted, total): (u128, u128),
         packet: &mut Pkt,
         random: &mut Random,
         log: &mut Log,
@@ -427,7 +426,7 @@ impl Naive {
                 let state = self.flows.entry(flow).or_default();
                 let (random, log) = (&mut self.random, &mut self.log);
                 let drop =
-                    state.judge(at, &self.params[c], weighted, total, &mut packet, random, log);
+                    state.judge(at, &self.params[c], (weighted, total), &mut packet, random, log);
                 match drop.filter(|_| others > 0) {
                     Some(why) => log.dropped.push((at, packet, why)),
                     None => delivered = Some(packet),
