@@ -62,6 +62,7 @@ disciplines! {
     Cobalt(crate::cobalt::Cobalt<P>) crate::cobalt::INFO;
     Codel(crate::codel::Codel<P>) crate::codel::INFO;
     DualPi2(crate::dualpi2::DualPi2<P>) crate::dualpi2::INFO;
+    Fq(crate::fq::Fq<P>) crate::fq::INFO;
     FqCodel(crate::fq_codel::FqCodel<P>) crate::fq_codel::INFO;
     Htb(Htb<P>) crate::htb::INFO;
     LfqCobalt(crate::lfq_cobalt::LfqCobalt<P>) crate::lfq_cobalt::INFO;

@@ -23,6 +23,7 @@ mod codel_law;
 mod configured;
 pub mod dualpi2;
 pub mod fifo;
+pub mod fq;
 pub mod fq_codel;
 mod help;
 pub mod htb;

@@ -42,6 +42,12 @@ pub trait Packet {
         SK_BUFF_AND_HEAD + self.wire_len().saturating_sub(HEADERS)
     }
 
+    /// The earliest time at which it is to leave its host, if its sender set one (`skb->tstamp`); `fq` keeps to it.
+    #[inline]
+    fn departure(&self) -> Option<Time> {
+        None
+    }
+
     /// When the discipline that holds the packet took it, or whatever else it noted: the kernel's `skb->cb`.
     /// Owned by whichever discipline holds the packet; the next one overwrites it.
     fn stamp(&self) -> Time;

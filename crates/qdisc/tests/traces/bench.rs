@@ -16,12 +16,14 @@ pub(crate) struct Pkt {
     pub(crate) ecn: Ecn,
     pub(crate) dscp: Dscp,
     pub(crate) stamp: Time,
+    pub(crate) departure: Option<Time>,
 }
 
 /// A full Not-ECT packet of flow 1.
 pub(crate) fn pkt(id: u64) -> Pkt {
     let stamp = Time::ZERO;
-    Pkt { id, flow: 1, len: FULL, ecn: Ecn::NotEct, dscp: Dscp::BEST_EFFORT, stamp }
+    let (ecn, dscp) = (Ecn::NotEct, Dscp::BEST_EFFORT);
+    Pkt { id, flow: 1, len: FULL, ecn, dscp, stamp, departure: None }
 }
 
 impl Pkt {
@@ -67,6 +69,9 @@ impl Packet for Pkt {
     }
     fn duplicate(&self) -> Option<Self> {
         Some(*self)
+    }
+    fn departure(&self) -> Option<Time> {
+        self.departure
     }
     fn stamp(&self) -> Time {
         self.stamp

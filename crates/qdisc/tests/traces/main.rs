@@ -7,6 +7,7 @@ mod codel;
 mod codel_af;
 mod dualpi2;
 mod fifo;
+mod fq;
 mod fq_codel;
 mod htb;
 mod lfq_cobalt;

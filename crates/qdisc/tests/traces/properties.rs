@@ -136,6 +136,14 @@ fn words_of(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
             ],
             &["tbf rate 100mbit burst 3000 limit 5000", "tbf rate 9mbit burst 1500 limit 50000"],
         ),
+        "fq" => (
+            &[
+                "fq limit 20 flow_limit 6 quantum 500 initial_quantum 900",
+                "fq maxrate 3mbit low_rate_threshold 1mbit ce_threshold 1ms refill_delay 1ms",
+                "fq maxrate 100kbit flow_limit 9 nopacing",
+            ],
+            &["fq limit 3", "fq maxrate 9mbit", "fq quantum 9000 pacing"],
+        ),
         name => panic!("say here how to try {name}"),
     }
 }

@@ -1,0 +1,523 @@
+//! `fq`: a host's queue. A queue for each flow, served in turn, and no packet before its time.
+//!
+//! Source: Linux 7.3, `net/sched/sch_fq.c`; iproute2 6, `tc/q_fq.c`. The kernel's flow is a socket; here it is
+//! [`Packet::flow_key`], exactly, without buckets. Turns are as in `fq_codel`: new flows first, `quantum` bytes of
+//! credit a turn, `initial_quantum` to begin with. There is no AQM, only `limit` and `flow_limit`.
+//!
+//! What paces: the earliest time that a packet itself brings along ([`Packet::departure`], the kernel's
+//! `skb->tstamp`), and besides `maxrate` for every flow. A transport that paces itself hands packets over when they
+//! are due and brings none. A flow whose head is not due is set aside until then. A packet that brings no time is
+//! paced by quanta: the gap comes after the credit is used up, and is that of at least a quantum.
+//!
+//! Invariants: a flow's packets leave in the order of their times, those of one time in order of arrival; none
+//! before its time; no flow holds more than `flow_limit` packets.
+//!
+//! Where this differs from Linux: one band (packets here have no priority); no fast path around the flows for a
+//! queue that is empty, so that credit is charged for those packets too; a socket's own pacing rate is the
+//! sender's business; flows idle for 3 s are forgotten when they come back, the kernel's gather in passing.
+
+use crate::configured::Configured;
+use crate::settings::{Given, Settings};
+use crate::show;
+use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
+use crate::tally::{Tally, mark};
+use crate::words::{TcError, Words};
+use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use sojourn_units::{Random, Rate, Span, Time};
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+/// The table of `fq`.
+pub const INFO: Discipline = Discipline {
+    name: "fq",
+    summary: "fair queueing by flow that sends no packet before its time",
+    source: "Linux 7.3, net/sched/sch_fq.c; iproute2 6, tc/q_fq.c",
+    options: &[
+        OptionSpec {
+            name: "limit",
+            values: table::PACKETS,
+            preset: Preset::Is("10000"),
+            doc: "packets held at most",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "flow_limit",
+            values: table::PACKETS,
+            preset: Preset::Is("100"),
+            doc: "packets of one flow held at most",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "quantum",
+            values: table::BYTES,
+            preset: Preset::Is("3028"),
+            doc: "bytes a flow may send in a turn; the default is twice the device's 1514",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "initial_quantum",
+            values: table::BYTES,
+            preset: Preset::Is("15140"),
+            doc: "bytes a flow may send in its first turn; the default is ten times 1514",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "maxrate",
+            values: table::RATE,
+            preset: Preset::Unset("no limit"),
+            doc: "rate that no flow exceeds",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "low_rate_threshold",
+            values: table::RATE,
+            preset: Preset::Is("550kbit"),
+            doc: "up to this rate each packet is paced by itself, not by quanta",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "pacing",
+            off: Some("nopacing"),
+            preset: Preset::Is("pacing"),
+            doc: "space packets by maxrate; times that packets bring along hold in either case",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "refill_delay",
+            values: table::TIME,
+            preset: Preset::Is("40ms"),
+            doc: "idle time after which a flow has at least a quantum of credit again",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "ce_threshold",
+            values: table::TIME,
+            preset: Preset::Unset("no threshold"),
+            doc: "wait beyond its time above which every ECN-capable packet is marked",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "horizon",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Is("10s"),
+            doc: "how far in the future a packet's time may be",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "horizon_drop",
+            off: Some("horizon_cap"),
+            preset: Preset::Is("horizon_drop"),
+            doc: "drop packets beyond the horizon; else they leave at it",
+            ..OptionSpec::BASE
+        },
+    ],
+    counters: &[
+        counter("flows", Unit::Count, 0, Shown::Always, "flows known"),
+        counter("inactive", Unit::Count, 0, Shown::Always, "of them, those without packets"),
+        counter("throttled", Unit::Count, 0, Shown::Always, "of them, those whose head is not due"),
+        counter("throttlings", Unit::Count, 1, Shown::Always, "times a flow was set aside"),
+        counter("flows_plimit", Unit::Count, 1, Shown::NonZero, "packets dropped at flow_limit"),
+        counter("too_long_pkt", Unit::Count, 1, Shown::NonZero, "gaps cut to a second"),
+        counter("ce_mark", Unit::Count, 1, Shown::NonZero, "packets marked by ce_threshold"),
+        counter(
+            "horizon_drops",
+            Unit::Count,
+            1,
+            Shown::NonZero,
+            "packets dropped beyond the horizon",
+        ),
+        counter("horizon_caps", Unit::Count, 1, Shown::NonZero, "packets brought back to it"),
+    ],
+    gauges: &[
+        Gauge { name: "flows", unit: Unit::Count, doc: "flows with packets" },
+        Gauge { name: "throttled", unit: Unit::Count, doc: "flows whose head is not due" },
+    ],
+    classful: false,
+};
+
+/// After this long without packets a flow is new again.
+const FORGOTTEN: Span = Span::from_secs(3);
+/// Longest gap between two packets.
+const LONGEST_GAP: u64 = 1_000_000_000;
+
+#[derive(Clone, Debug)]
+struct Config {
+    limit: u32,
+    flow_limit: u32,
+    quantum: i64,
+    initial_quantum: i64,
+    maxrate: Option<Rate>,
+    low_rate: Rate,
+    pacing: bool,
+    refill_delay: Span,
+    ce_threshold: Option<Span>,
+    horizon: Span,
+    horizon_drop: bool,
+}
+
+impl Settings for Config {
+    const INFO: &'static Discipline = &INFO;
+    const CHANGE_STARTS_AFRESH: bool = false;
+
+    fn blank(_profile: &Profile) -> Self {
+        Self {
+            limit: 0,
+            flow_limit: 0,
+            quantum: 0,
+            initial_quantum: 0,
+            maxrate: None,
+            low_rate: Rate::ZERO,
+            pacing: false,
+            refill_delay: Span::ZERO,
+            ce_threshold: None,
+            horizon: Span::ZERO,
+            horizon_drop: false,
+        }
+    }
+
+    fn set(&mut self, given: &Given) {
+        match given.name {
+            "limit" => self.limit = given.number(),
+            "flow_limit" => self.flow_limit = given.number(),
+            "quantum" => self.quantum = given.number().into(),
+            "initial_quantum" => self.initial_quantum = given.number().into(),
+            "maxrate" => self.maxrate = Some(given.rate()),
+            "low_rate_threshold" => self.low_rate = given.rate(),
+            "pacing" => self.pacing = given.on,
+            "refill_delay" => self.refill_delay = given.span(),
+            "ce_threshold" => self.ce_threshold = Some(given.span()),
+            "horizon" => self.horizon = given.span(),
+            "horizon_drop" => self.horizon_drop = given.on,
+            name => unreachable!("{name} is in the table"),
+        }
+    }
+}
+
+/// Where a flow is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// On no list, since.
+    Detached(Time),
+    Listed,
+    /// Not before.
+    Throttled(Time),
+}
+
+#[derive(Clone, Debug)]
+struct Flow<P> {
+    /// By time, which is in their stamps.
+    packets: VecDeque<P>,
+    credit: i64,
+    place: Place,
+    /// When `maxrate` lets the next one go.
+    next: Option<Time>,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Counts {
+    throttlings: u64,
+    flow_limit: u64,
+    too_long: u64,
+    ce_mark: u64,
+    horizon_drops: u64,
+    horizon_caps: u64,
+}
+
+/// A queue for each flow, and pacing.
+#[derive(Clone, Debug)]
+pub struct Fq<P> {
+    config: Config,
+    profile: Profile,
+    /// From flow to its place in `flows`.
+    slots: HashMap<u64, usize>,
+    flows: Vec<Flow<P>>,
+    new: VecDeque<usize>,
+    old: VecDeque<usize>,
+    throttled: BTreeSet<(Time, usize)>,
+    held: Backlog,
+    counts: Counts,
+    tally: Tally,
+}
+
+impl<P: Packet> Fq<P> {
+    fn slot(&mut self, now: Time, key: u64) -> usize {
+        let fresh = self.config.initial_quantum;
+        let slot = *self.slots.entry(key).or_insert_with(|| {
+            let packets = VecDeque::new();
+            self.flows.push(Flow {
+                packets,
+                credit: fresh,
+                place: Place::Detached(now),
+                next: None,
+            });
+            self.flows.len() - 1
+        });
+        let flow = &mut self.flows[slot];
+        if let Place::Detached(since) = flow.place
+            && now.since(since) > FORGOTTEN
+        {
+            (flow.credit, flow.next) = (fresh, None);
+        }
+        slot
+    }
+
+    /// Flows whose time has come take their turns again.
+    fn release(&mut self, now: Time) {
+        while let Some(&(at, slot)) = self.throttled.first()
+            && at <= now
+        {
+            self.throttled.pop_first();
+            self.flows[slot].place = Place::Listed;
+            self.old.push_back(slot);
+        }
+    }
+
+    /// The packet whose turn it is, if any is due.
+    fn next<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Option<P> {
+        loop {
+            let from_new = !self.new.is_empty();
+            let list = if from_new { &mut self.new } else { &mut self.old };
+            let slot = *list.front()?;
+            let flow = &mut self.flows[slot];
+            if flow.credit <= 0 {
+                flow.credit += self.config.quantum;
+                list.pop_front();
+                self.old.push_back(slot);
+                continue;
+            }
+            let Some(head) = flow.packets.front() else {
+                list.pop_front();
+                // A pass among the old ones keeps it from starving them.
+                if from_new {
+                    self.old.push_back(slot);
+                } else {
+                    flow.place = Place::Detached(now);
+                }
+                continue;
+            };
+            let due = head.stamp().max(flow.next.unwrap_or(Time::ZERO));
+            if now < due {
+                list.pop_front();
+                flow.next = Some(due);
+                flow.place = Place::Throttled(due);
+                self.throttled.insert((due, slot));
+                self.counts.throttlings += 1;
+                continue;
+            }
+            let mut packet = flow.packets.pop_front()?;
+            if self.config.ce_threshold.is_some_and(|least| now.since(due) > least)
+                && mark(now, &mut packet, Why::CeThreshold, cx)
+            {
+                self.counts.ce_mark += 1;
+            }
+            self.held.packets -= 1;
+            self.held.bytes -= u64::from(packet.wire_len());
+            self.charge(now, slot, &packet);
+            return Some(packet);
+        }
+    }
+
+    /// Takes the packet off the flow's credit, and makes a gap if `maxrate` asks for one.
+    fn charge(&mut self, now: Time, slot: usize, packet: &P) {
+        let flow = &mut self.flows[slot];
+        let mut len = i64::from(packet.wire_len());
+        flow.credit -= len;
+        let Some(rate) = self.config.maxrate.filter(|_| self.config.pacing) else { return };
+        if packet.departure().is_none() {
+            if rate <= self.config.low_rate {
+                flow.credit = 0;
+            } else {
+                len = len.max(self.config.quantum);
+                if flow.credit > 0 {
+                    return;
+                }
+            }
+        }
+        let mut gap = len.cast_unsigned() * 1_000_000_000 / rate.bytes_per_sec().max(1);
+        if gap > LONGEST_GAP {
+            gap = LONGEST_GAP;
+            self.counts.too_long += 1;
+        }
+        // Being late is made up for, by half of the gap at most.
+        if let Some(next) = flow.next {
+            gap -= (gap / 2).min(now.since(next).as_nanos());
+        }
+        flow.next = Some(now + Span::from_nanos(gap));
+    }
+
+    /// Drops a flow's head, without its turn.
+    fn drop_head<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        slot: usize,
+        why: Why,
+        cx: &mut Context<'_, T>,
+    ) {
+        if let Some(packet) = self.flows[slot].packets.pop_front() {
+            self.held.packets -= 1;
+            self.held.bytes -= u64::from(packet.wire_len());
+            self.tally.drop(now, packet, why, cx);
+        }
+    }
+
+    fn active(&self) -> usize {
+        self.flows.iter().filter(|flow| !flow.packets.is_empty()).count()
+    }
+}
+
+impl<P: Packet> Qdisc<P> for Fq<P> {
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
+        if self.held.packets >= self.config.limit {
+            self.tally.drop(now, packet, Why::Tail, cx);
+            return;
+        }
+        let mut due = packet.departure().unwrap_or(now);
+        let horizon = now + self.config.horizon;
+        if due > horizon {
+            if self.config.horizon_drop {
+                self.counts.horizon_drops += 1;
+                self.tally.drop(now, packet, Why::Horizon, cx);
+                return;
+            }
+            self.counts.horizon_caps += 1;
+            due = horizon;
+        }
+        packet.set_stamp(due);
+        let slot = self.slot(now, packet.flow_key());
+        let flow = &mut self.flows[slot];
+        if flow.packets.len() >= self.config.flow_limit as usize {
+            self.counts.flow_limit += 1;
+            self.tally.drop(now, packet, Why::FlowLimit, cx);
+            return;
+        }
+        if let Place::Detached(since) = flow.place {
+            flow.place = Place::Listed;
+            self.new.push_back(slot);
+            if now.since(since) > self.config.refill_delay {
+                flow.credit = flow.credit.max(self.config.quantum);
+            }
+        }
+        self.held.packets += 1;
+        self.held.bytes += u64::from(packet.wire_len());
+        let at = flow.packets.partition_point(|held| held.stamp() <= due);
+        flow.packets.insert(at, packet);
+    }
+
+    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
+        self.release(now);
+        match (self.next(now, cx), self.throttled.first()) {
+            (Some(packet), _) => {
+                self.tally.sent(packet.wire_len());
+                Dequeued::Packet(packet)
+            }
+            (None, Some(&(at, _))) if self.held.packets > 0 => Dequeued::Wait(at),
+            (None, _) => Dequeued::Empty,
+        }
+    }
+
+    #[inline]
+    fn backlog(&self) -> Backlog {
+        self.held
+    }
+
+    fn stats(&self) -> Stats {
+        let Counts { throttlings, flow_limit, too_long, ce_mark, horizon_drops, horizon_caps } =
+            self.counts;
+        let own = vec![
+            ("flows", self.flows.len() as f64),
+            ("inactive", (self.flows.len() - self.active()) as f64),
+            ("throttled", self.throttled.len() as f64),
+            ("throttlings", throttlings as f64),
+            ("flows_plimit", flow_limit as f64),
+            ("too_long_pkt", too_long as f64),
+            ("ce_mark", ce_mark as f64),
+            ("horizon_drops", horizon_drops as f64),
+            ("horizon_caps", horizon_caps as f64),
+        ];
+        self.tally.stats(self.held, own)
+    }
+
+    fn gauges(&self, _now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        out("flows", self.active() as f64);
+        out("throttled", self.throttled.len() as f64);
+    }
+}
+
+impl<P: Packet> Configured<P> for Fq<P> {
+    fn build(
+        words: &mut Words<'_>,
+        profile: &Profile,
+        _random: &mut Random,
+    ) -> Result<Self, TcError> {
+        Ok(Self {
+            config: Config::read(words, profile)?,
+            profile: *profile,
+            slots: HashMap::new(),
+            flows: Vec::new(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            throttled: BTreeSet::new(),
+            held: Backlog::default(),
+            counts: Counts::default(),
+            tally: Tally::default(),
+        })
+    }
+
+    fn change<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        words: &mut Words<'_>,
+        cx: &mut Context<'_, T>,
+    ) -> Result<(), TcError> {
+        self.config = self.config.changed(words, &self.profile)?.0;
+        // The kernel takes what its turn gives, and stops when nothing is due. Here the oldest flows lose heads.
+        for slot in 0..self.flows.len() {
+            while self.held.packets > self.config.limit && !self.flows[slot].packets.is_empty() {
+                self.drop_head(now, slot, Why::Overlimit, cx);
+            }
+        }
+        Ok(())
+    }
+
+    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        for slot in 0..self.flows.len() {
+            while !self.flows[slot].packets.is_empty() {
+                self.drop_head(now, slot, Why::Flushed, cx);
+            }
+        }
+        self.slots.clear();
+        self.flows.clear();
+        self.new.clear();
+        self.old.clear();
+        self.throttled.clear();
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn describe(&self) -> String {
+        let c = &self.config;
+        let mut text = format!(
+            "limit {}p flow_limit {}p quantum {}b initial_quantum {}b",
+            c.limit, c.flow_limit, c.quantum, c.initial_quantum
+        );
+        let mut add = |more: String| text.push_str(&more);
+        if !c.pacing {
+            add(" nopacing".to_owned());
+        }
+        if let Some(rate) = c.maxrate {
+            add(format!(" maxrate {rate}"));
+        }
+        add(format!(
+            " low_rate_threshold {} refill_delay {}",
+            c.low_rate,
+            show::time(c.refill_delay)
+        ));
+        if let Some(least) = c.ce_threshold {
+            add(format!(" ce_threshold {}", show::time(least)));
+        }
+        let beyond = if c.horizon_drop { "horizon_drop" } else { "horizon_cap" };
+        add(format!(" horizon {} {beyond}", show::time(c.horizon)));
+        text
+    }
+}
