@@ -15,6 +15,7 @@ pub mod plan;
 mod record;
 mod refuse;
 pub mod samples;
+mod schedule;
 pub mod stamps;
 mod statistics;
 pub mod tools;
@@ -79,7 +80,7 @@ impl Engine for Linux {
             stacks: self.kernels.iter().map(Kernel::stack).collect(),
             elements: set(&["netem", "queue"]),
             traffic: set(&["tcp", "udp", "ping"]),
-            features: [Feature::PerFlowDelay, Feature::HostQdisc].into(),
+            features: [Feature::PerFlowDelay, Feature::HostQdisc, Feature::RelativeEvents].into(),
         }
     }
 

@@ -15,11 +15,12 @@
 //! over as they are; addresses of devices are fixed and neighbours known, so that nothing but the scenario's
 //! packets passes.
 
+use crate::schedule;
 use crate::tools::Programs;
 use sojourn_scenario::engine::Refusal;
 use sojourn_scenario::model::{
     Action, Direction, EcnMode, Element, Flow, Kind, Netem, Queue, ReceiveWindow, Scenario, Shaper,
-    Side, Start, Tcp, Traffic, When,
+    Side, Start, Tcp, Traffic,
 };
 use sojourn_units::{Ecn, Random, Rate, Span, parse_span};
 use std::fmt::Write as _;
@@ -425,8 +426,9 @@ impl Builder<'_> {
     fn events(&mut self) {
         let scenario = self.scenario;
         for (number, event) in scenario.events.iter().enumerate() {
-            let When::At(at) = event.when else { continue };
-            let at = scenario.clock(at).as_nanos();
+            // Refused beforehand where it is not known.
+            let Some(at) = schedule::time_of(scenario, &event.when) else { continue };
+            let at = at.as_nanos();
             for action in &event.actions {
                 for (ns, words) in self.action(action) {
                     self.order(format!("at {at} {number} {ns} {words}"));
@@ -539,7 +541,7 @@ fn shaper_words(device: &str, shaper: &Shaper, qdisc: &str, verb: &str) -> Vec<S
 }
 
 /// When a flow starts after its nominal time: the draw that the simulator makes.
-fn start_offset(scenario: &Scenario, flow: &Flow) -> Span {
+pub(crate) fn start_offset(scenario: &Scenario, flow: &Flow) -> Span {
     if !flow.traffic.is_load() {
         return Span::ZERO;
     }

@@ -2,6 +2,7 @@
 
 use crate::plan::{Edge, Plan, delay_before, queue_of};
 use crate::samples::{QueueSample, Sample, Samples, TcpSample};
+use crate::schedule;
 use crate::stamps::{Layout, Left, Role, Trace};
 use crate::statistics;
 use hdrhistogram::Histogram;
@@ -213,13 +214,12 @@ impl<'a> Writer<'a> {
 
     /// Edges of phases, by time.
     fn phases(&self) -> Vec<(u64, &'a str, &'a str)> {
-        use sojourn_scenario::model::When;
         let scenario = self.scenario;
         let mut edges = Vec::new();
         for phase in &scenario.phases {
             for (when, what) in [(&phase.from, "start"), (&phase.to, "end")] {
-                if let When::At(at) = when {
-                    edges.push((scenario.clock(*at).as_nanos(), what, phase.name.as_str()));
+                if let Some(at) = schedule::time_of(scenario, when) {
+                    edges.push((at.as_nanos(), what, phase.name.as_str()));
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! What this engine cannot run, by name and with what would provide it.
 
 use crate::plan::{netem_of, queue_of};
-use crate::{Linux, tools};
+use crate::{Linux, schedule, tools};
 use sojourn_scenario::engine::{Engine as _, Refusal};
 use sojourn_scenario::model::{
     Action, EcnMode, Element, Flow, Kind, Scenario, Shaper, Side, Traffic, When,
@@ -88,6 +88,11 @@ pub(crate) fn refuse(linux: &Linux, scenario: &Scenario) -> Vec<Refusal> {
             &event.actions,
             &format!("event {}", event.name),
         );
+    }
+    for phase in &scenario.phases {
+        for when in [&phase.from, &phase.to] {
+            unknown_time(&mut refusals, scenario, when, &format!("phase {}", phase.name));
+        }
     }
     programs(&mut refusals, scenario);
     refusals.0
@@ -240,10 +245,7 @@ fn of_event(
     actions: &[Action],
     place: &str,
 ) {
-    if matches!(when, When::After { .. }) {
-        // Said by the capabilities.
-        return;
-    }
+    unknown_time(refusals, scenario, when, place);
     for action in actions {
         match action {
             Action::Enable { element } | Action::Disable { element } => {
@@ -281,6 +283,17 @@ fn of_event(
             }
             _ => {}
         }
+    }
+}
+
+fn unknown_time(refusals: &mut Refusals, scenario: &Scenario, when: &When, place: &str) {
+    if matches!(when, When::After { .. }) && schedule::time_of(scenario, when).is_none() {
+        refusals.add(
+            "an event whose time is not known before the run",
+            place,
+            "the guest acts at points in time",
+            "give it one, or let it follow something that has one",
+        );
     }
 }
 

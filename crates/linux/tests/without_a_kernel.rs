@@ -94,6 +94,26 @@ fn a_plan_depends_on_the_scenario_and_its_seed_alone() {
 }
 
 #[test]
+fn what_follows_something_of_a_known_time_happens_at_a_known_time() {
+    let after = |what: &str| {
+        format!(
+            "{EXPERIMENT}\n[[event]]\nname = \"later\"\nat = \"{what}\"\nhop = \"bottleneck\"\nrate = \"50mbit\"\n"
+        )
+    };
+    let plan = Plan::new(&scenario(&after("event step + 2s")), &programs());
+    // The origin is 5 s after the beginning.
+    let at = |number: usize| {
+        let word = format!(" {number} hop0 ");
+        let line = plan.text.lines().find(|l| l.starts_with("at ") && l.contains(&word)).unwrap();
+        line.split(' ').nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    assert_eq!((at(0), at(1)), (10_000_000_000, 12_000_000_000));
+    let linux = Linux::with_kernels(vec![kernel("7.3.4")]);
+    let refusals = linux.refuse(&scenario(&after("workload ends + 2s")));
+    assert!(refusals.iter().any(|r| r.feature.contains("not known before")), "{refusals:?}");
+}
+
+#[test]
 fn delays_that_vary_are_known_as_such() {
     assert_eq!(constant_delay("delay 10ms limit 1000"), Some(Span::from_millis(10)));
     assert_eq!(constant_delay("limit 1000"), Some(Span::ZERO));

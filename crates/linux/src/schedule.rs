@@ -1,0 +1,53 @@
+//! When things happen, where that is known before the run.
+//!
+//! The guest's agent acts at points in time. "20 s after the step" and "while the second flow runs" are such points
+//! when the step and the flow have one; "when the workload ends" has none before the run, and is refused.
+
+use crate::plan::start_offset;
+use sojourn_scenario::model::{Edge, Reference, Scenario, Start, When};
+use sojourn_units::Time;
+
+/// References lead no deeper than this; those that do lead in a circle.
+const DEEPEST: usize = 32;
+
+/// The point of the run's clock that is meant; `None` if that is not known before the run.
+pub(crate) fn time_of(scenario: &Scenario, when: &When) -> Option<Time> {
+    resolve(scenario, when, DEEPEST)
+}
+
+fn resolve(scenario: &Scenario, when: &When, depth: usize) -> Option<Time> {
+    let depth = depth.checked_sub(1)?;
+    match when {
+        When::At(at) => Some(scenario.clock(*at)),
+        When::State { .. } => None,
+        When::After { reference, edge, delay } => {
+            let at = match reference {
+                Reference::Event(name) => {
+                    let event = scenario.events.iter().find(|e| e.name == *name)?;
+                    resolve(scenario, &event.when, depth)?
+                }
+                Reference::Phase(name) => {
+                    let phase = scenario.phases.iter().find(|p| p.name == *name)?;
+                    let when = if *edge == Edge::Start { &phase.from } else { &phase.to };
+                    resolve(scenario, when, depth)?
+                }
+                Reference::Flow(name) => {
+                    let flow = scenario.flow(name)?;
+                    match edge {
+                        Edge::Start => match flow.start {
+                            Start::At(at) => scenario.clock(at) + start_offset(scenario, flow),
+                            Start::Event => return None,
+                        },
+                        // A flow of so many bytes may end before it is stopped.
+                        Edge::End if flow.traffic.tcp().is_some_and(|t| t.bytes.is_some()) => {
+                            return None;
+                        }
+                        Edge::End => scenario.clock(flow.stop?),
+                    }
+                }
+                Reference::Workload => return None,
+            };
+            Some(at + *delay)
+        }
+    }
+}
