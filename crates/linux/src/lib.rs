@@ -14,6 +14,7 @@ pub mod guest;
 pub mod plan;
 mod record;
 mod refuse;
+mod rewrite;
 pub mod samples;
 mod schedule;
 pub mod stamps;
@@ -78,7 +79,20 @@ impl Engine for Linux {
             qdiscs: self.kernels.iter().flat_map(|k| k.qdiscs.iter().cloned()).collect(),
             ccs: self.kernels.iter().flat_map(|k| k.ccs.iter().cloned()).collect(),
             stacks: self.kernels.iter().map(Kernel::stack).collect(),
-            elements: set(&["netem", "queue"]),
+            elements: set(&[
+                "netem",
+                "queue",
+                "rewrite",
+                "rewrite bleach_ecn",
+                "rewrite bleach_ce",
+                "rewrite dscp_to_ect1",
+                "rewrite dscp_to_notect",
+                "rewrite dscp_to_notect_ect1",
+                "rewrite ect0_to_ect1",
+                "rewrite ect1_to_ect0",
+                "rewrite ce_to_ect",
+                "rewrite set_dscp",
+            ]),
             traffic: set(&["tcp", "udp", "ping"]),
             features: [Feature::PerFlowDelay, Feature::HostQdisc, Feature::RelativeEvents].into(),
         }

@@ -15,8 +15,8 @@
 //! over as they are; addresses of devices are fixed and neighbours known, so that nothing but the scenario's
 //! packets passes.
 
-use crate::schedule;
 use crate::tools::Programs;
+use crate::{rewrite, schedule};
 use sojourn_scenario::engine::Refusal;
 use sojourn_scenario::model::{
     Action, Direction, EcnMode, Element, Flow, Kind, Netem, Queue, ReceiveWindow, Scenario, Shaper,
@@ -331,6 +331,17 @@ impl Builder<'_> {
         });
         let netem = netem_of(elements).map(|(_, n)| n);
         self.tc(&ns, &format!("qdisc add dev {from} handle ffff: ingress"));
+        let rewriters = elements.iter().filter(|e| e.enabled).filter_map(|e| match &e.kind {
+            Kind::Rewrite(rewrite) => Some(rewrite),
+            _ => None,
+        });
+        for (number, rewriter) in rewriters.enumerate() {
+            for words in rewrite::filters(scenario, rewriter) {
+                let prio = number + 1;
+                let filter = format!("filter add dev {from} parent ffff: protocol ip prio {prio}");
+                self.tc(&ns, &format!("{filter} {words}"));
+            }
+        }
         let mut groups: Vec<(Option<usize>, Vec<String>)> = Vec::new();
         let chain = netem.map_or_else(Vec::new, |n| n.chain.clone());
         let own_delays = netem.map_or(&[][..], |n| &n.per_flow);
@@ -361,19 +372,10 @@ impl Builder<'_> {
                     self.tc(&ns, &format!("{ingress} prio 99 u32 match u32 0 0 {to_ifb}"));
                 }
                 Some(i) => {
-                    let (sender, receiver) = (SENDER_PORT + i, RECEIVER_PORT + i);
-                    let ping = matches!(scenario.flows[*i].traffic, Traffic::Ping(_));
-                    let matches = if ping {
-                        vec![format!("match ip protocol 1 0xff match u16 {i} 0xffff at 24")]
-                    } else {
-                        vec![
-                            format!("match ip sport {sender} 0xffff"),
-                            format!("match ip sport {receiver} 0xffff"),
-                        ]
-                    };
+                    let matches = rewrite::of_flow(*i, &scenario.flows[*i].traffic);
                     for words in matches {
                         let ingress = format!("filter add dev {from} parent ffff: protocol ip");
-                        self.tc(&ns, &format!("{ingress} prio 10 u32 {words} {to_ifb}"));
+                        self.tc(&ns, &format!("{ingress} prio 98 u32 {words} {to_ifb}"));
                     }
                 }
             }

@@ -166,12 +166,22 @@ fn elements(refusals: &mut Refusals, elements: &[Element], place: &str) {
             "",
         );
     }
+    let last_rewriter = of(|k| matches!(k, Kind::Rewrite(_))).last().copied();
+    if let (Some(rewriter), Some(queue)) = (last_rewriter, queues.first())
+        && rewriter > *queue
+    {
+        refusals.add(
+            "a rewriter behind the queue",
+            place,
+            "headers are rewritten where packets come in",
+            "",
+        );
+    }
     if let Some((element, _)) = netem_of(elements)
         && !element.enabled
     {
         refusals.add("a delay that is switched off", place, "events cannot switch it yet", "");
     }
-    let _ = queue_of(elements);
 }
 
 fn of_flow(refusals: &mut Refusals, kernel: &crate::Kernel, scenario: &Scenario, flow: &Flow) {

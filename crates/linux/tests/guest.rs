@@ -4,7 +4,7 @@ use sojourn_linux::Linux;
 use sojourn_scenario::engine::{Engine as _, RunError, Watch};
 use sojourn_scenario::model::{
     Action, At, Direction, EcnMode, Element, Event, Flow, Hop, Kind, Netem, Origin, Ping, Queue,
-    ReceiveWindow, Scenario, Shaper, Start, Tcp, Traffic, Udp, When,
+    ReceiveWindow, Rewrite, Rule, Scenario, Selector, Shaper, Start, Tcp, Traffic, Udp, When,
 };
 use sojourn_scenario::results::{Column, Run, Table};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
@@ -226,6 +226,35 @@ fn a_flow_of_so_many_bytes_finishes() {
     // 1 MB at 9.56 Mbit/s of payload is 0.84 s.
     assert!(t > 0.84 && t < 1.5, "{t}");
     assert!(mean(&column(&run, "flows", "flow", "up", "goodput_bps", 2.0)) > 8.5e6);
+}
+
+#[test]
+fn rewriters_rewrite() {
+    let Some((linux, stack)) = engine() else { return };
+    let counts = |rule: Option<Rule>| {
+        let mut s = scenario(&stack, "codel ecn", 10, Span::from_millis(20), 8, &["cubic", "reno"]);
+        if let Some(rule) = rule {
+            let select = Selector::Flows(vec!["cubic-1".to_owned()]);
+            let kind = Kind::Rewrite(Rewrite { rule, select, syn: true });
+            s.hops[0].down.insert(1, Element { name: "rule".into(), enabled: true, kind });
+        }
+        let run = linux.run(&s, &()).unwrap();
+        let last = |flow: &str, name: &str| {
+            let table = run.table("flows").unwrap();
+            let names = table.text("flow");
+            let row = (0..table.len()).rfind(|&i| names.get(i) == flow).unwrap();
+            table.u64(name)[row]
+        };
+        (last("cubic-1", "ce"), last("cubic-1", "retransmits"), last("reno-2", "ce"))
+    };
+    let (ce, retransmits, _) = counts(None);
+    assert!(ce > 3 && retransmits == 0, "{ce} {retransmits}");
+    // Without the codepoint the queue can only drop, and the sender still believes in ECN.
+    let (ce, retransmits, other) = counts(Some(Rule::BleachEcn { keep_dscp: false }));
+    assert!(ce == 0 && retransmits > 3 && other > 3, "{ce} {retransmits} {other}");
+    // Without the TCP header's flags ECN is not agreed on at all.
+    let (ce, retransmits, other) = counts(Some(Rule::DscpToNotect));
+    assert!(ce == 0 && retransmits > 3 && other > 3, "{ce} {retransmits} {other}");
 }
 
 #[test]
