@@ -23,7 +23,8 @@ use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, cou
 use crate::tally::{Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{Random, Rate, Span, Time};
+use core::hash::{BuildHasherDefault, Hasher};
+use sojourn_units::{Random, Rate, Span, Time, random::mix};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// The table of `fq`.
@@ -192,6 +193,27 @@ impl Settings for Config {
     }
 }
 
+/// Spreads flow keys over the map: cheap, and the same in every run.
+#[derive(Clone, Copy, Default, Debug)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = mix(self.0 ^ u64::from(byte));
+        }
+    }
+
+    #[inline]
+    fn write_u64(&mut self, key: u64) {
+        self.0 = mix(key);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 /// Where a flow is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
@@ -228,7 +250,7 @@ pub struct Fq<P> {
     config: Config,
     profile: Profile,
     /// From flow to its place in `flows`.
-    slots: HashMap<u64, usize>,
+    slots: HashMap<u64, usize, BuildHasherDefault<Spread>>,
     flows: Vec<Flow<P>>,
     new: VecDeque<usize>,
     old: VecDeque<usize>,
@@ -451,7 +473,7 @@ impl<P: Packet> Configured<P> for Fq<P> {
         Ok(Self {
             config: Config::read(words, profile)?,
             profile: *profile,
-            slots: HashMap::new(),
+            slots: HashMap::default(),
             flows: Vec::new(),
             new: VecDeque::new(),
             old: VecDeque::new(),

@@ -63,7 +63,7 @@ impl Cell {
 }
 
 /// A table in Markdown whose columns are aligned; those from `numbers` on to the right.
-fn markdown(head: &[&str], rows: &[Vec<String>], numbers: usize) -> String {
+pub(crate) fn markdown(head: &[&str], rows: &[Vec<String>], numbers: usize) -> String {
     let width =
         |i: usize| rows.iter().map(|r| r[i].len()).chain([head[i].len()]).max().unwrap_or(0);
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
@@ -203,10 +203,10 @@ fn grid() -> String {
     )
 }
 
-#[test]
-fn the_grid_is_as_it_was() {
-    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../tests/golden/grid.md"].iter().collect();
-    let now = grid();
+/// Whether a table in `tests/golden` still says this; with `UPDATE_GOLDEN` it is written anew.
+pub(crate) fn compare(file: &str, now: &str, command: &str) {
+    let folder = [env!("CARGO_MANIFEST_DIR"), "../../tests/golden", file];
+    let path: PathBuf = folder.iter().collect();
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         std::fs::write(&path, now).expect("the folder of golden tables is there");
         return;
@@ -220,7 +220,12 @@ fn the_grid_is_as_it_was() {
         let _ = write!(text, "- {was}\n+ {now}\n");
     }
     panic!(
-        "tests/golden/grid.md is not what the simulator gives now:\n{text}\n\
-         If this was meant, write it anew and look at its diff:\n  {COMMAND}"
+        "tests/golden/{file} is not what the simulator gives now:\n{text}\n\
+         If this was meant, write it anew and look at its diff:\n  {command}"
     );
+}
+
+#[test]
+fn the_grid_is_as_it_was() {
+    compare("grid.md", &grid(), COMMAND);
 }
