@@ -5,6 +5,7 @@ mod bench;
 mod determinism;
 mod golden;
 mod happenings;
+mod path;
 mod overload;
 mod physics;
 mod properties;

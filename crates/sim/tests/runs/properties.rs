@@ -22,7 +22,7 @@ fn config() -> ProptestConfig {
 }
 
 /// What is counted of ports: subjects of `totals` that have an `entered`.
-fn ports(run: &Run) -> BTreeSet<String> {
+pub(crate) fn ports(run: &Run) -> BTreeSet<String> {
     let t = table(run, "totals");
     (0..t.len())
         .filter(|&i| t.text("name").get(i) == "entered")
