@@ -75,7 +75,7 @@ impl<P> Radio<P> {
     /// The physical rate at `now`.
     pub fn rate(&mut self, now: Time) -> Rate {
         while self.next_change <= now {
-            self.next_change = self.next_change + exponential(self.dwell, &mut self.changes);
+            self.next_change += exponential(self.dwell, &mut self.changes);
             // Down, stay or up among those that there are.
             let low = self.at.saturating_sub(1);
             let high = (self.at + 1).min(self.rates.len() - 1);
@@ -87,8 +87,7 @@ impl<P> Radio<P> {
     /// The next chance at or after `now`. Those before it found nothing to send.
     fn chance_from(&mut self, now: Time) -> Time {
         while self.chance < now {
-            self.chance =
-                self.chance + uniform(self.chance_min, self.chance_max, &mut self.chances);
+            self.chance += uniform(self.chance_min, self.chance_max, &mut self.chances);
         }
         self.chance
     }
@@ -128,7 +127,7 @@ impl<P> Radio<P> {
                 self.waiting = Some((next, waited));
                 break;
             }
-            airtime = airtime + more;
+            airtime += more;
             count += 1;
             self.on_air.push_back((Time::NEVER, waited, next));
         }
