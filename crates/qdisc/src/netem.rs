@@ -408,7 +408,7 @@ impl<P: Packet> Netem<P> {
     }
 
     /// Takes a packet, and a copy of it where that is drawn; a copy is not copied again.
-    #[inline]
+    #[cold]
     fn take<T: Telemetry<P>>(
         &mut self,
         now: Time,
@@ -442,7 +442,13 @@ impl<P: Packet> Netem<P> {
             self.ahead.push_front(packet);
             return;
         }
-        let at = self.departure(now, cx.random);
+        self.hold(now, packet, cx.random);
+    }
+
+    /// Puts a packet where it waits for its time.
+    #[inline]
+    fn hold(&mut self, now: Time, mut packet: P, random: &mut Random) {
+        let at = self.departure(now, random);
         packet.set_stamp(at);
         if at >= self.last || self.ring.len() == 0 {
             self.last = at;
@@ -493,7 +499,15 @@ impl<P: Packet> Netem<P> {
 impl<P: Packet> Qdisc<P> for Netem<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
-        self.take(now, packet, true, cx);
+        let Config { loss, duplicate, gap, limit, .. } = self.config;
+        if !matches!(loss, Loss::None) || duplicate != 0 || gap != 0 {
+            return self.take(now, packet, true, cx);
+        }
+        // What nearly every netem does, in line.
+        if self.backlog().packets >= limit {
+            return self.tally.drop(now, packet, Why::Tail, cx);
+        }
+        self.hold(now, packet, cx.random);
     }
 
     #[inline]
