@@ -259,3 +259,30 @@ def as_json(pairs: Sequence[Pair], lines: Sequence[Line]) -> Mapping[str, Any]:
             for c in pair.comparisons
         ],
     }
+
+
+def markdown(pairs: Sequence[Pair], lines: Sequence[Line]) -> str:
+    """Return the summary and every cell's headline metrics as Markdown tables."""
+    text = ["| by | group | metric | agree | of | median difference | worst |", "|---|---|---|---:|---:|---:|---:|"]
+    for line in lines:
+        if line.by == "all" or line.metric in HEADLINES:
+            off = [difference(line.metric, value) for value in (line.median_difference, line.worst)]
+            text.append(
+                f"| {line.by} | {line.name} | {line.metric} | {line.agree} | {line.count} | {off[0]} | {off[1]} |"
+            )
+    text += ["", "| cell | metric | simulator | range | Linux | range | verdict |", "|---|---|---:|---:|---:|---:|---|"]
+    for pair in pairs:
+        for c in pair.comparisons:
+            if c.metric.key in HEADLINES or c.verdict == "differs":
+                name = f"{c.metric.key} {c.flow}".strip() + (f", {c.metric.unit}" if c.metric.unit else "")
+                ours, theirs = c.simulator, c.linux
+                text.append(
+                    f"| {pair.title} | {name} | {ours.mean:.3f} | {ours.low:.3f}–{ours.high:.3f} "
+                    f"| {theirs.mean:.3f} | {theirs.low:.3f}–{theirs.high:.3f} | {c.verdict} |"
+                )
+    return "\n".join(text) + "\n"
+
+
+def difference(metric: str, value: float) -> str:
+    """Return a difference as tables show it: of shares as it is, of others in percent."""
+    return f"{value:+.3f}" if metric == "share" else f"{100 * value:+.1f} %"

@@ -8,8 +8,8 @@ use sojourn_scenario::model::{Rewrite, Rule, Scenario, Selector, Traffic};
 
 /// The filters of a rewriter, as words behind `filter add dev … parent ffff: protocol ip prio …`.
 pub(crate) fn filters(scenario: &Scenario, rewrite: &Rewrite) -> Vec<String> {
-    let actions = actions(&rewrite.rule);
-    let field = field(&rewrite.rule);
+    let actions = actions(rewrite.rule);
+    let field = field(rewrite.rule);
     let mut filters = Vec::new();
     for select in selections(scenario, &rewrite.select) {
         for segment in segments(rewrite) {
@@ -64,7 +64,7 @@ fn segments(rewrite: &Rewrite) -> Vec<&'static str> {
 }
 
 /// The ECN field that a rule is for.
-fn field(rule: &Rule) -> &'static str {
+fn field(rule: Rule) -> &'static str {
     match rule {
         Rule::BleachCe | Rule::CeToEct { .. } => "match ip tos 0x03 0x03",
         Rule::Ect0ToEct1 => "match ip tos 0x02 0x03",
@@ -73,7 +73,7 @@ fn field(rule: &Rule) -> &'static str {
     }
 }
 
-fn actions(rule: &Rule) -> String {
+fn actions(rule: Rule) -> String {
     let tos = |set: u8, bits: u8| format!("munge ip tos set {set:#04x} retain {bits:#04x}");
     // ECE and CWR.
     let no_echo = "munge offset 33 u8 set 0x00 retain 0xc0".to_owned();

@@ -37,6 +37,9 @@ def parity(
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting. May be repeated.")
     ] = None,
     cells: Annotated[bool, typer.Option(help="Print every cell that differs.")] = True,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE.md", help="Write the tables there, as Markdown.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Run experiments on the simulator and on Linux, and show where they differ.
@@ -46,6 +49,7 @@ def parity(
     from sojourn import campaign, parity
     from sojourn.cli.run import _stamps
     from sojourn.cli.screen import print_json
+    from sojourn.store.atomic import write_file
 
     settings = settings or []
     both = {}
@@ -56,6 +60,8 @@ def parity(
     runs = {engine: _make(stamps, output / engine, engine, threads) for engine, stamps in both.items()}
     pairs = parity.compare(runs["sim"], runs["linux"])
     lines = parity.summary(pairs)
+    if markdown is not None:
+        write_file(markdown, parity.markdown(pairs, lines).encode())
     if as_json:
         print_json(parity.as_json(pairs, lines))
     else:
@@ -100,7 +106,7 @@ def _show(pairs: Sequence["Pair"], lines: Sequence["Line"], *, cells: bool) -> N
     from rich.text import Text
 
     from sojourn.cli.screen import out
-    from sojourn.parity import ENOUGH, HEADLINES, holds
+    from sojourn.parity import ENOUGH, HEADLINES, difference, holds
 
     console = out()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
@@ -116,18 +122,14 @@ def _show(pairs: Sequence["Pair"], lines: Sequence["Line"], *, cells: bool) -> N
                 line.metric,
                 str(line.agree),
                 str(line.count),
-                _off(line.metric, line.median_difference),
-                _off(line.metric, line.worst),
+                difference(line.metric, line.median_difference),
+                difference(line.metric, line.worst),
             )
     console.print(table)
     if cells:
         console.print(_differing(pairs))
     said = "agree" if holds(lines) else "do not agree"
     console.print(Text(f"the engines {said}: {', '.join(HEADLINES)} in at least {ENOUGH:.0%} of the cells is asked"))
-
-
-def _off(metric: str, value: float) -> str:
-    return f"{value:+.3f}" if metric == "share" else f"{100 * value:+.1f} %"
 
 
 def _differing(pairs: Sequence["Pair"]) -> "Table":
