@@ -153,3 +153,38 @@ fn the_newest_kernel_of_a_series_stands_for_its_stack() {
     assert_eq!(linux.kernel("linux-7.3").unwrap().version, "7.3.10");
     assert!(linux.kernel("linux-6.1").is_none());
 }
+
+/// One case of every published scenario: each becomes a plan or is refused by name.
+#[test]
+fn every_published_case_is_planned_or_refused() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cases");
+    let mut planned = 0;
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.extension().is_none_or(|e| e != "toml") {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        let experiment = Experiment::parse(&path.to_string_lossy(), &text).unwrap();
+        let mut s = experiment.plan(&AnyWords, 100_000).unwrap().scenarios().next().unwrap();
+        // As if a kernel stood for every stack.
+        let mut able = kernel("7.3.4");
+        s.stack = able.stack();
+        for hop in &mut s.hops {
+            hop.stack = able.stack();
+        }
+        for flow in &mut s.flows {
+            flow.stack = able.stack();
+        }
+        able.qdiscs.extend(["cake", "red", "dualpi2", "fq", "fq_pie"].map(str::to_owned));
+        able.ccs.extend(["dctcp", "bbr", "prague"].map(str::to_owned));
+        let refusals = Linux::with_kernels(vec![able]).refuse(&s);
+        assert!(refusals.iter().all(|r| !r.place.is_empty() && !r.why.is_empty()), "{refusals:?}");
+        if refusals.is_empty() {
+            let plan = Plan::new(&s, &programs());
+            assert!(plan.text.lines().all(|l| l.split(' ').count() < 64), "{}", plan.text);
+            planned += 1;
+        }
+    }
+    assert!(planned > 0 || Programs::find().is_err());
+}
