@@ -284,5 +284,7 @@ def markdown(pairs: Sequence[Pair], lines: Sequence[Line]) -> str:
 
 
 def difference(metric: str, value: float) -> str:
-    """Return a difference as tables show it: of shares as it is, of others in percent."""
+    """Return a difference as tables show it: of shares as it is, of others in percent; a dash for none."""
+    if math.isnan(value):
+        return "–"
     return f"{value:+.3f}" if metric == "share" else f"{100 * value:+.1f} %"

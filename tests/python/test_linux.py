@@ -1,4 +1,7 @@
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -60,3 +63,42 @@ def test_a_series_that_no_package_has_is_named_with_those_there_are(monkeypatch:
         _package("7.3")
     assert caught.value.help is not None
     assert "there is 6.1, 6.12" in caught.value.help
+
+
+def sojourn(*words: str, cache: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "SOJOURN_CACHE": str(cache)}
+    return subprocess.run(
+        [sys.executable, "-m", "sojourn", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment,
+        timeout=120,
+    )
+
+
+def test_without_a_kernel_the_command_line_says_how_to_get_one(tmp_path: Path) -> None:
+    tried = sojourn("try", "--engine", "linux", "cubic", cache=tmp_path)
+    assert tried.returncode == 2
+    assert "no kernel has been built" in tried.stderr
+    assert "sojourn linux build" in tried.stderr
+    assert sojourn("linux", "list", "--json", cache=tmp_path).stdout.strip() == "[]"
+    told = sojourn("doctor", "--json", cache=tmp_path)
+    assert told.returncode == 1
+    state = json.loads(told.stdout)
+    assert state["sim"]["ready"]
+    assert not state["linux"]["ready"]
+    assert "sojourn linux build" in state["linux"]["advice"]
+
+
+def test_what_no_kernel_has_is_refused_by_name(tmp_path: Path) -> None:
+    write_kernel(tmp_path / "linux", "7.3.4")
+    tried = sojourn("try", "--engine", "linux", "--qdisc", "pie", "cubic", cache=tmp_path)
+    assert tried.returncode == 2
+    assert "qdisc pie: kernel 7.3.4 does not have it" in tried.stderr
+
+
+def test_two_sources_at_once_are_refused(tmp_path: Path) -> None:
+    built = sojourn("linux", "build", "--version", "7.3", "--source", str(tmp_path), cache=tmp_path)
+    assert built.returncode == 2
+    assert "two different sources" in built.stderr

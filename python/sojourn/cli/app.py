@@ -13,7 +13,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Engine = Annotated[str, typer.Option(help="What runs it: [b]sim[/b], the simulator.", metavar="NAME")]
+Engine = Annotated[
+    str,
+    typer.Option(help="What runs it: [b]sim[/b], the simulator, or [b]linux[/b], the kernel itself.", metavar="NAME"),
+]
 Threads = Annotated[int | None, typer.Option(min=1, help="Runs at a time; as many as there are cores unless given.")]
 Settings = Annotated[
     list[str] | None,
