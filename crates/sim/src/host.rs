@@ -6,6 +6,7 @@ use crate::recorder::Distribution;
 use crate::stacks::Stack;
 use crate::topology::Station;
 use sojourn_scenario::model::{EcnMode, Flow, Ping, ReceiveWindow, Tcp, Traffic, Udp};
+use sojourn_transport::cc::CongestionControl;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, Output};
 use sojourn_transport::stack::EcnRequest;
 use sojourn_transport::{Config, Receiver, Sender, WindowPolicy, cc};
@@ -52,10 +53,10 @@ impl Nic {
         Packet::tcp(self.owner, self.back, self.dscp, Ecn::NotEct, Body::SynAck(answer))
     }
 
-    /// An acknowledgement; never ECN-capable (RFC 3168 §6.1.4).
+    /// An acknowledgement.
     #[inline]
-    pub(crate) fn ack(&self, ack: Ack) -> Packet {
-        Packet::tcp(self.owner, self.back, self.dscp, Ecn::NotEct, Body::Ack(ack))
+    pub(crate) fn ack(&self, ack: Ack, ecn: Ecn) -> Packet {
+        Packet::tcp(self.owner, self.back, self.dscp, ecn, Body::Ack(ack))
     }
 }
 
@@ -72,9 +73,9 @@ pub(crate) struct Outlet<'a> {
 }
 
 impl Output for Outlet<'_> {
-    fn syn(&mut self, syn: Handshake) {
+    fn syn(&mut self, syn: Handshake, ecn: Ecn) {
         let n = &*self.nic;
-        let packet = Packet::tcp(n.owner, n.there, n.dscp, Ecn::NotEct, Body::Syn(syn));
+        let packet = Packet::tcp(n.owner, n.there, n.dscp, ecn, Body::Syn(syn));
         self.nic.send(self.now, self.entry, self.pool, packet);
     }
 
@@ -230,14 +231,19 @@ impl FlowRun {
 fn tcp_ends(tcp: &Tcp, stack: &Stack, random: &mut Random) -> Ends {
     let switches = &stack.tcp;
     let control = cc::Any::named(&tcp.cc, switches).expect("the control was checked");
+    let needs = control.ecn();
     let ecn = match tcp.ecn {
-        EcnMode::Default => switches.ecn == EcnRequest::Rfc3168,
-        EcnMode::Rfc3168 => true,
-        _ => false,
+        // A control that needs more than the stack asks for gets it (`tcp_ca_needs_ecn`).
+        EcnMode::Default => switches.ecn.max(needs.request),
+        EcnMode::Off => EcnRequest::Off,
+        EcnMode::Rfc3168 | EcnMode::Sce => EcnRequest::Rfc3168,
+        EcnMode::AccEcn => EcnRequest::AccEcn,
     };
     let config = Config {
         mss: MTU - HEADERS,
         ecn,
+        codepoint: tcp.codepoint,
+        ignores_ce: tcp.unresponsive_to_ce,
         pacing_cap: tcp.pacing_cap,
         paced: tcp.host_qdisc.as_deref().is_some_and(|q| q.split_whitespace().next() == Some("fq")),
         trains: tcp.offload,
@@ -253,7 +259,11 @@ fn tcp_ends(tcp: &Tcp, stack: &Stack, random: &mut Random) -> Ends {
     };
     Ends::Tcp(
         Sender::new(&config, switches, control),
-        Receiver::new(config.mss, window, switches, random.next_u32()),
+        Receiver::new(config.mss, window, switches, random.next_u32()).facing(
+            &needs,
+            ecn,
+            tcp.codepoint,
+        ),
     )
 }
 

@@ -94,18 +94,11 @@ impl Engine for Sim {
             let Some(tcp) = flow.traffic.tcp() else { continue };
             let place = || format!("flow {}", flow.name);
             match tcp.ecn {
-                EcnMode::AccEcn => refuse("ECN mode accecn", place(), "use ecn = \"rfc3168\""),
                 EcnMode::Sce => refuse("ECN mode sce", place(), "use ecn = \"rfc3168\""),
-                EcnMode::Default | EcnMode::Off | EcnMode::Rfc3168 => {}
+                EcnMode::Default | EcnMode::Off | EcnMode::Rfc3168 | EcnMode::AccEcn => {}
             }
             if tcp.app_rate.is_some() {
                 refuse("app_rate", place(), "");
-            }
-            if tcp.unresponsive_to_ce {
-                refuse("unresponsive_to_ce", place(), "");
-            }
-            if tcp.codepoint.is_some() {
-                refuse("codepoint", place(), "");
             }
             if let Some(host) = &tcp.host_qdisc
                 && host.trim() != "fq"

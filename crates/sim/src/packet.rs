@@ -264,9 +264,9 @@ impl Traveller for Parcel {
             return;
         }
         match &mut self.0.body {
-            Body::Syn(h) | Body::SynAck(h) => (h.ece, h.cwr) = (false, false),
+            Body::Syn(h) | Body::SynAck(h) => h.ecn = h.ecn.without_ece_and_cwr(),
             Body::Data(data) => data.cwr = false,
-            Body::Ack(ack) => ack.ece = false,
+            Body::Ack(ack) => ack.ecn = ack.ecn.without_ece_and_cwr(),
             Body::Echo { .. } | Body::Datagram { .. } => {}
         }
     }

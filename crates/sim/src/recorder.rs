@@ -436,7 +436,7 @@ fn totals(scenario: &Scenario, flows: &[FlowRun], topology: &Topology) -> Table 
                 add("ece_reductions", c.ece_reductions as f64);
                 add("recoveries", c.recoveries as f64);
                 add("undos", c.undos as f64);
-                add("ecn_agreed", f64::from(u8::from(sender.ecn_agreed())));
+                add("ecn_agreed", f64::from(sender.ecn_agreed() as u8));
                 add("ce_packets", receiver.ce_packets() as f64);
                 add("delivered_bytes", receiver.delivered_bytes() as f64);
             }

@@ -298,7 +298,13 @@ impl<'a> Simulation<'a> {
         match (&packet.body, &mut flow.ends) {
             (Body::Data(data), Ends::Tcp(_, receiver)) => {
                 if let Some(ack) = receiver.on_data(now, data, packet.ecn()) {
-                    let reply = flow.nic.ack(ack);
+                    let field = receiver.ack_field();
+                    if let Some(earlier) = receiver.take_earlier() {
+                        let reply = flow.nic.ack(earlier, field);
+                        let entry = &mut self.topology.stations[back];
+                        flow.nic.send(now, entry, &mut self.pool, reply);
+                    }
+                    let reply = flow.nic.ack(ack, field);
                     flow.nic.send(now, &mut self.topology.stations[back], &mut self.pool, reply);
                     self.stir(back);
                 }
@@ -324,7 +330,7 @@ impl<'a> Simulation<'a> {
                 }
             }
             (Body::Syn(syn), Ends::Tcp(_, receiver)) => {
-                let answer = receiver.on_syn(now, syn);
+                let answer = receiver.on_syn(now, syn, packet.ecn());
                 let reply = flow.nic.syn_ack(answer);
                 flow.nic.send(now, &mut self.topology.stations[back], &mut self.pool, reply);
                 self.stir(back);
@@ -386,7 +392,7 @@ impl<'a> Simulation<'a> {
                 if receiver.next_timer() <= now
                     && let Some(ack) = receiver.on_timer(now)
                 {
-                    let reply = flow.nic.ack(ack);
+                    let reply = flow.nic.ack(ack, receiver.ack_field());
                     flow.nic.send(now, &mut self.topology.stations[back], &mut self.pool, reply);
                 }
                 if sender.next_timer() <= now {

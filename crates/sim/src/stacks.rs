@@ -2,7 +2,7 @@
 //! another. To add a stack, add an entry to [`STACKS`].
 
 use sojourn_qdisc::Profile;
-use sojourn_transport::stack::{EcnRequest, HyStartVariant, PrrBound, Switches};
+use sojourn_transport::stack::{EcnRequest, HyStartVariant, PragueVersion, PrrBound, Switches};
 use sojourn_units::Span;
 
 /// A stack.
@@ -37,6 +37,8 @@ const LINUX_7_3: Switches = Switches {
     prr: PrrBound::Rfc6937bis,
     remembers_cwnd_limited: true,
     ecn: EcnRequest::Rfc3168,
+    acks_ecn_change: true,
+    prague: PragueVersion::Newest,
     hz: 250,
     initial_window: 10,
     receive_buffer: (131_072, 6_291_456),
@@ -52,14 +54,24 @@ const LINUX_5_10: Switches = Switches {
     remembers_cwnd_limited: false,
     window_share: 128,
     compressed_sack_percent: 5,
+    prague: PragueVersion::Year2021,
     ..LINUX_7_3
 };
 
-/// The research kernels negotiate AccECN (`tcp_ecn` 3). The TCP here does not have it: RFC 3168's ECN stands in.
-const EXPERIMENTAL_5_4: Switches = Switches { ecn: EcnRequest::Rfc3168, ..LINUX_5_4 };
-const EXPERIMENTAL_5_10: Switches = Switches { ecn: EcnRequest::Rfc3168, ..LINUX_5_10 };
+const LINUX_5_4: Switches = Switches {
+    hystart: HyStartVariant::Milliseconds,
+    acks_ecn_change: false,
+    prague: PragueVersion::August2020,
+    ..LINUX_5_10
+};
 
-const LINUX_5_4: Switches = Switches { hystart: HyStartVariant::Milliseconds, ..LINUX_5_10 };
+/// The L4S team's kernels negotiate AccECN for every TCP (`tcp_ecn` 3 on both hosts of the published runs).
+const L4STEAM_2020_04: Switches =
+    Switches { ecn: EcnRequest::AccEcn, prague: PragueVersion::April2020, ..LINUX_5_4 };
+const L4STEAM_2020_04_FIXED: Switches =
+    Switches { prague: PragueVersion::April2020Fixed, ..L4STEAM_2020_04 };
+const L4STEAM_2020_08: Switches = Switches { prague: PragueVersion::August2020, ..L4STEAM_2020_04 };
+const L4STEAM_2021_06: Switches = Switches { ecn: EcnRequest::AccEcn, ..LINUX_5_10 };
 
 /// Every stack.
 pub const STACKS: &[Stack] = &[
@@ -86,37 +98,37 @@ pub const STACKS: &[Stack] = &[
     },
     Stack {
         name: "l4steam-2020-04",
-        summary: "the L4S team's 5.4-rc3 of April 2020; asks for RFC 3168 ECN where the original asks for AccECN",
+        summary: "the L4S team's 5.4-rc3 of April 2020: AccECN; Prague with its classic-ECN fallback",
         source: "L4STeam/linux e741f5ac; DualPI2 as at e1ec6e79 and in its overload-experiments",
-        tcp: EXPERIMENTAL_5_4,
+        tcp: L4STEAM_2020_04,
         qdisc: Profile::L4STEAM_2020_04,
     },
     Stack {
         name: "l4steam-2020-04-fixed",
         summary: "l4steam-2020-04 with Prague's rule after a loss mended, as in the team's runs of 25 April 2020",
         source: "L4STeam/linux 1014c0e45f63: e741f5ac with the loss rule of b256daed",
-        tcp: EXPERIMENTAL_5_4,
+        tcp: L4STEAM_2020_04_FIXED,
         qdisc: Profile::L4STEAM_2020_04_FIXED,
     },
     Stack {
         name: "l4steam-2020-08",
-        summary: "the L4S team's 5.4-rc3 of 4 August 2020; ECN as in l4steam-2020-04",
+        summary: "the L4S team's 5.4-rc3 of 4 August 2020: AccECN; Prague's fallback off",
         source: "L4STeam/linux b256daed",
-        tcp: EXPERIMENTAL_5_4,
+        tcp: L4STEAM_2020_08,
         qdisc: Profile::L4STEAM_2020_08,
     },
     Stack {
         name: "l4steam-2021-06",
-        summary: "the L4S team's 5.10 of 28 June 2021; ECN as in l4steam-2020-04",
+        summary: "the L4S team's 5.10 of 28 June 2021: AccECN; Prague with RTT independence",
         source: "L4STeam/linux 3cc38518",
-        tcp: EXPERIMENTAL_5_10,
+        tcp: L4STEAM_2021_06,
         qdisc: Profile::L4STEAM_2021_06,
     },
     Stack {
         name: "sce-2020-03",
-        summary: "the SCE project's kernel of March 2020, of 5.4's time; ECN as in l4steam-2020-04",
+        summary: "the SCE project's kernel of March 2020, of 5.4's time; asks for RFC 3168 ECN",
         source: "chromi/sce 05bf6c32",
-        tcp: EXPERIMENTAL_5_4,
+        tcp: LINUX_5_4,
         qdisc: Profile::SCE_2020_03,
     },
 ];
@@ -145,6 +157,12 @@ impl Stack {
                 "having been limited by the window outlives the flight",
             ),
             ("ecn", format!("{:?}", t.ecn), "ECN that a flow asks for unless it says"),
+            (
+                "acks_ecn_change",
+                t.acks_ecn_change.to_string(),
+                "an AccECN receiver acknowledges a change of the codepoint at once",
+            ),
+            ("prague", format!("{:?}", t.prague), "which TCP Prague"),
             ("hz", t.hz.to_string(), "ticks a second of TCP's coarse clock"),
             ("initial_window", t.initial_window.to_string(), "segments"),
             (

@@ -3,17 +3,22 @@
 //!
 //! `PROPTEST_CASES` sets how many links are tried; the default is for every build. 300 000 of each were run once.
 
-use crate::cc;
+use crate::cc::{self, CongestionControl};
+use crate::ecn;
 use crate::receiver::{Receiver, WindowPolicy};
 use crate::segment::{Ack, Data, Handshake, Output};
 use crate::sender::{Config, Sender};
-use crate::stack::Switches;
 use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
+use crate::stack::{PragueVersion as Version, Switches};
 use proptest::prelude::*;
 use sojourn_units::{Ecn, Random, Rate, Serializer, Span, Time};
 use std::collections::BTreeMap;
 
 const MSS: u32 = 1448;
+
+fn april(prague: Version) -> Switches {
+    Switches { prague, ..LINUX_5_4 }
+}
 
 fn cases(by_default: u32) -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok());
@@ -43,7 +48,7 @@ struct Case {
     hz: u32,
     cc: &'static str,
     bytes: u64,
-    ecn: bool,
+    ecn: ecn::Request,
     paced: bool,
     trains: bool,
     /// A fixed window in segments.
@@ -52,7 +57,17 @@ struct Case {
 
 impl Case {
     fn switches(&self) -> Switches {
-        Switches { hz: self.hz, ..[LINUX_7_3, LINUX_5_10, LINUX_5_4][self.stack].clone() }
+        Switches {
+            hz: self.hz,
+            ..[
+                LINUX_7_3,
+                LINUX_5_10,
+                LINUX_5_4,
+                april(Version::April2020),
+                april(Version::April2020Fixed),
+            ][self.stack]
+                .clone()
+        }
     }
 
     fn segments(&self) -> u32 {
@@ -81,11 +96,11 @@ prop_compose! {
     fn any_case()(
         seed: u64,
         link in any_link(),
-        stack in 0_usize..3,
+        stack in 0_usize..5,
         hz in prop_oneof![Just(250), Just(1000)],
-        cc in prop_oneof![Just("cubic"), Just("reno")],
+        cc in prop_oneof![Just("cubic"), Just("reno"), Just("dctcp"), Just("prague")],
         bytes in 1_u64..400_000,
-        ecn: bool,
+        ecn in prop_oneof![Just(ecn::Request::Off), Just(ecn::Request::Rfc3168), Just(ecn::Request::AccEcn)],
         paced in proptest::bool::weighted(0.2),
         trains in proptest::bool::weighted(0.2),
         window in proptest::option::weighted(0.3, 1_u32..100),
@@ -142,7 +157,7 @@ impl Wires {
 }
 
 impl Output for Wires {
-    fn syn(&mut self, syn: Handshake) {
+    fn syn(&mut self, syn: Handshake, _ecn: Ecn) {
         self.travel(self.now, self.link.loss, &Packet::Syn(syn));
     }
 
@@ -172,6 +187,8 @@ fn run(case: &Case) -> (Sender, Receiver) {
     let config = Config {
         mss: MSS,
         ecn: case.ecn,
+        codepoint: None,
+        ignores_ce: false,
         pacing_cap: None,
         paced: case.paced,
         trains: case.trains,
@@ -180,9 +197,10 @@ fn run(case: &Case) -> (Sender, Receiver) {
         clock_offset_ms: 1000,
     };
     let policy = case.window.map_or(WindowPolicy::Autotuned, |n| WindowPolicy::Fixed(n * MSS));
-    let mut sender =
-        Sender::new(&config, &switches, cc::Any::named(case.cc, &switches).expect("it exists"));
-    let mut receiver = Receiver::new(MSS, policy, &switches, 5000);
+    let control = cc::Any::named(case.cc, &switches).expect("it exists");
+    let needs = control.ecn();
+    let mut sender = Sender::new(&config, &switches, control);
+    let mut receiver = Receiver::new(MSS, policy, &switches, 5000).facing(&needs, case.ecn, None);
     let mut wires = Wires {
         random: Random::named(case.seed, "link"),
         line: Serializer::new(Rate::from_mbit(case.link.mbit)),
@@ -214,13 +232,16 @@ fn run(case: &Case) -> (Sender, Receiver) {
             let (_, packet) = wires.arriving.pop_first().expect("it is the first");
             match packet {
                 Packet::Syn(syn) => {
-                    let answer = receiver.on_syn(now, &syn);
+                    let answer = receiver.on_syn(now, &syn, Ecn::NotEct);
                     wires.admitted = wires.admitted.max(u64::from(answer.window));
                     wires.travel(now, acks_lost, &Packet::SynAck(answer));
                 }
                 Packet::SynAck(answer) => sender.on_syn_ack(now, &answer, &mut wires),
                 Packet::Data(data, ecn) => {
                     if let Some(ack) = receiver.on_data(now, &data, ecn) {
+                        if let Some(earlier) = receiver.take_earlier() {
+                            wires.acknowledge(&earlier);
+                        }
                         wires.acknowledge(&ack);
                     }
                 }

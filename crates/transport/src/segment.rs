@@ -4,6 +4,7 @@
 //! `ack = n` means that all below *n* has arrived. Every segment of a flow but the last carries MSS bytes, so
 //! nothing is lost by it, and a scoreboard is an array. Taps that write real headers turn segments into bytes.
 
+use crate::ecn::Flags;
 use sojourn_units::{Ecn, Time};
 
 /// A segment number.
@@ -35,13 +36,11 @@ pub struct Block {
     pub end: Seq,
 }
 
-/// The ECN flags of a SYN or a SYN/ACK (RFC 3168 §6.1.1).
+/// What a SYN or a SYN/ACK says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Handshake {
-    /// ECE flag.
-    pub ece: bool,
-    /// CWR flag.
-    pub cwr: bool,
+    /// ECN flags (RFC 3168 §6.1.1, RFC 9768 §3.1).
+    pub ecn: Flags,
     /// Sender's clock in milliseconds (timestamp option).
     pub tsval: u32,
     /// Echo of the peer's clock; on a SYN/ACK only.
@@ -84,8 +83,8 @@ pub struct Ack {
     pub blocks: u8,
     /// Whether the first block tells of a duplicate (RFC 2883).
     pub dsack: bool,
-    /// ECN-Echo (RFC 3168 §6.1.3).
-    pub ece: bool,
+    /// ECN flags: ECN-Echo (RFC 3168 §6.1.3) or Accurate ECN's counter (RFC 9768 §3.2.2).
+    pub ecn: Flags,
 }
 
 impl Ack {
@@ -104,8 +103,8 @@ impl Ack {
 
 /// Where a sender or receiver puts what it sends. The moment is the call's.
 pub trait Output {
-    /// The first packet of a connection.
-    fn syn(&mut self, syn: Handshake);
+    /// The first packet of a connection, with its ECN field.
+    fn syn(&mut self, syn: Handshake, ecn: Ecn);
     /// A data segment, with its ECN field.
     fn data(&mut self, data: Data, ecn: Ecn);
 }

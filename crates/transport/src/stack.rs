@@ -25,14 +25,8 @@ pub enum PrrBound {
     Rfc6937bis,
 }
 
-/// What a flow asks of the peer about ECN when the scenario does not say (`net.ipv4.tcp_ecn`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum EcnRequest {
-    /// Does not ask, accepts when asked (`tcp_ecn=2`, the kernel's default).
-    Off,
-    /// Asks for RFC 3168 ECN (`tcp_ecn=1`).
-    Rfc3168,
-}
+pub use crate::cc::prague::Version as PragueVersion;
+pub use crate::ecn::Request as EcnRequest;
 
 /// The switches of one stack's TCP.
 #[derive(Clone, PartialEq, Debug)]
@@ -47,8 +41,14 @@ pub struct Switches {
     /// Whether the record of having been limited by the window outlives the flight it was made in (from 6.1:
     /// `tcp_cwnd_validate` does not forget it).
     pub remembers_cwnd_limited: bool,
-    /// ECN that a flow asks for by default.
+    /// ECN that a flow asks for by default (`net.ipv4.tcp_ecn`).
     pub ecn: EcnRequest,
+    /// Whether an AccECN receiver acknowledges a change of the codepoint at once (RFC 9768 §3.2.2.5.1). The kernels
+    /// of 2020 did not: their captures have 1.998 data packets an ACK with every ninth packet marked
+    /// (`ect1_pcap.csv`).
+    pub acks_ecn_change: bool,
+    /// Which Prague the kernel has.
+    pub prague: PragueVersion,
     /// The kernel's tick rate; CUBIC's clock moves in these (`CONFIG_HZ`).
     pub hz: u32,
     /// Initial window in segments (`TCP_INIT_CWND`).
@@ -90,7 +90,7 @@ impl Switches {
 /// The three stacks of the published test beds, for this crate's tests.
 #[cfg(test)]
 pub(crate) mod examples {
-    use super::{EcnRequest, HyStartVariant, PrrBound, Switches};
+    use super::{EcnRequest, HyStartVariant, PragueVersion, PrrBound, Switches};
     use sojourn_units::Span;
 
     /// A recent kernel, with ticks of a millisecond so that sums come out even.
@@ -100,6 +100,8 @@ pub(crate) mod examples {
         prr: PrrBound::Rfc6937bis,
         remembers_cwnd_limited: true,
         ecn: EcnRequest::Rfc3168,
+        acks_ecn_change: true,
+        prague: PragueVersion::Newest,
         hz: 1000,
         initial_window: 10,
         receive_buffer: (131_072, 6_291_456),
@@ -115,9 +117,14 @@ pub(crate) mod examples {
         remembers_cwnd_limited: false,
         window_share: 128,
         compressed_sack_percent: 5,
+        prague: PragueVersion::Year2021,
         ..LINUX_7_3
     };
 
-    pub(crate) const LINUX_5_4: Switches =
-        Switches { hystart: HyStartVariant::Milliseconds, ..LINUX_5_10 };
+    pub(crate) const LINUX_5_4: Switches = Switches {
+        hystart: HyStartVariant::Milliseconds,
+        acks_ecn_change: false,
+        prague: PragueVersion::August2020,
+        ..LINUX_5_10
+    };
 }

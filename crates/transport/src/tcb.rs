@@ -4,6 +4,7 @@
 //! The window, its threshold and the pacing rate belong to the congestion control; all else is the sender's,
 //! and kept true by it.
 
+use crate::ecn::Agreed;
 use crate::rate_sample::RateSample;
 use crate::rtt::Rtt;
 use crate::segment::Seq;
@@ -72,8 +73,10 @@ pub struct Tcb {
     pub retrans_out: u32,
     /// Segments delivered so far, SACKed ones included.
     pub delivered: u32,
-    /// Of these, on ACKs with ECN-Echo.
+    /// Marked segments so far: by Accurate ECN's counter, or those on ACKs with ECN-Echo.
     pub delivered_ce: u32,
+    /// What is agreed about ECN.
+    pub ecn: Agreed,
     /// Segments taken for lost so far.
     pub lost: u32,
     /// Most segments out in the current window of data.
@@ -88,6 +91,8 @@ pub struct Tcb {
     pub pacing_rate: u64,
     /// Whether the socket is really paced (a host `fq`, or a congestion control that asks for it).
     pub paced: bool,
+    /// Most segments that may leave as one train, if the control limits it.
+    pub burst_limit: Option<u32>,
     /// State of recovery.
     pub ca_state: CaState,
     /// Latest delivery-rate sample worth keeping.
@@ -172,6 +177,7 @@ impl Tcb {
             retrans_out: 0,
             delivered: 0,
             delivered_ce: 0,
+            ecn: Agreed::Off,
             lost: 0,
             max_packets_out: cwnd,
             cwnd_limited: true,
@@ -179,6 +185,7 @@ impl Tcb {
             rtt: Rtt::default(),
             pacing_rate: 0,
             paced: false,
+            burst_limit: None,
             ca_state: CaState::Open,
             rate: RateSample::default(),
             hz: 250,

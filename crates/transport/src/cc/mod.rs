@@ -5,13 +5,19 @@
 //! To add one: write its file, and one line in [`controls!`] below.
 
 mod cubic;
+mod dctcp;
 mod hystart;
+pub mod prague;
 mod reno;
 
 pub use cubic::Cubic;
+pub use dctcp::Dctcp;
 pub use hystart::HyStart;
+pub use prague::Prague;
 pub use reno::Reno;
 
+use crate::ecn::Needs;
+use crate::rate_sample::RateSample;
 use crate::stack::Switches;
 use crate::tcb::{CaState, Tcb};
 
@@ -41,6 +47,27 @@ pub enum Event {
     Loss,
 }
 
+/// What an ACK has told in sum, for a control that owns its window (`struct rate_sample`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ControlSample {
+    /// Segments newly delivered, SACKed ones included.
+    pub delivered: u32,
+    /// Segments newly known to be marked; may be more than `delivered`.
+    pub ce: u32,
+    /// Segments newly taken for lost.
+    pub lost: u32,
+    /// Whether the ACK told of marks (`FLAG_ECE`).
+    pub ece: bool,
+    /// RTT of the newest segment delivered, microseconds.
+    pub rtt_us: Option<u32>,
+    /// The ACK's rate sample, if it gave one.
+    pub rate: Option<RateSample>,
+    /// Delivery count when the newest of these segments left.
+    pub prior_delivered: Option<u32>,
+    /// Whether there is more to send, and none but the socket itself paces (no host `fq`).
+    pub backlogged: bool,
+}
+
 /// A congestion control. The defaults are the kernel's.
 pub trait CongestionControl {
     /// The connection is established.
@@ -48,6 +75,23 @@ pub trait CongestionControl {
 
     /// A reduction begins: the new threshold, at least [`MIN_CWND`].
     fn ssthresh(&mut self, tcb: &Tcb) -> u32;
+
+    /// What it needs of ECN.
+    fn ecn(&self) -> Needs {
+        Needs::NONE
+    }
+
+    /// Whether [`CongestionControl::cong_control`] sets window and pacing rate in every state, instead of PRR, the
+    /// end of a reduction, [`CongestionControl::cong_avoid`] and the default pacing.
+    fn owns_window(&self) -> bool {
+        false
+    }
+
+    /// An ACK has been worked through (`cong_control`); only for a control that owns its window.
+    fn cong_control(&mut self, _tcb: &mut Tcb, _sample: &ControlSample) {}
+
+    /// An ACK's deliveries and marks have been counted, nothing else has been done yet (`in_ack_event`).
+    fn in_ack_event(&mut self, _tcb: &mut Tcb) {}
 
     /// `acked` segments were delivered while nothing was wrong: grow.
     fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32);
@@ -139,6 +183,15 @@ macro_rules! controls {
             fn pkts_acked(&mut self, tcb: &mut Tcb, sample: AckSample) {
                 match self { $(Self::$variant(c) => c.pkts_acked(tcb, sample)),* }
             }
+            fn ecn(&self) -> Needs { match self { $(Self::$variant(c) => c.ecn()),* } }
+            #[inline]
+            fn owns_window(&self) -> bool { match self { $(Self::$variant(c) => c.owns_window()),* } }
+            #[inline]
+            fn cong_control(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
+                match self { $(Self::$variant(c) => c.cong_control(tcb, sample)),* }
+            }
+            #[inline]
+            fn in_ack_event(&mut self, tcb: &mut Tcb) { match self { $(Self::$variant(c) => c.in_ack_event(tcb)),* } }
             fn set_state(&mut self, tcb: &mut Tcb, state: CaState) {
                 match self { $(Self::$variant(c) => c.set_state(tcb, state)),* }
             }
@@ -156,4 +209,6 @@ macro_rules! controls {
 controls! {
     Cubic(Cubic),
     Reno(Reno),
+    Dctcp(Dctcp),
+    Prague(Prague),
 }

@@ -60,6 +60,11 @@ impl DelayedAck {
         self.quick > 0
     }
 
+    /// Whether an ACK waits for the timer.
+    pub(super) fn is_waiting(&self) -> bool {
+        !self.at.is_never()
+    }
+
     pub(super) fn is_due_now(&self) -> bool {
         self.now
     }

@@ -14,6 +14,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+use crate::ecn::{self, Echo, Marking, Needs, Urge};
 use crate::segment::{Ack, Block, Data, Handshake, SACK_BLOCKS, Seq, before};
 use crate::stack::Switches;
 use delayed_ack::DelayedAck;
@@ -50,11 +51,11 @@ pub struct Receiver {
     window: Window,
     /// What the last ACK acknowledged (`rcv_wup`, by segments).
     last_acked: Seq,
-    ecn: bool,
-    /// ECE is set on every ACK until the sender says CWR.
-    demand_cwr: bool,
-    /// ECT has been seen on data.
-    seen_ect: bool,
+    echo: Echo,
+    marking: Marking,
+    has_accecn: bool,
+    /// An ACK that has to leave before the one that is answered with.
+    earlier: Option<Ack>,
     compressed: u32,
     compress_at: Time,
     duplicates: u32,
@@ -65,6 +66,8 @@ pub struct Receiver {
     mss: u32,
     /// What is echoed (`ts_recent`).
     tsecr: u32,
+    /// The flags of the SYN/ACK.
+    answer: ecn::Flags,
     /// When the SYN was answered, until the handshake ends.
     answered: Option<Time>,
     /// Whether a SYN has come.
@@ -88,9 +91,10 @@ impl Receiver {
             delayed: DelayedAck::new(switches.hz),
             window: Window::new(policy, mss, switches),
             last_acked: 0,
-            ecn: false,
-            demand_cwr: false,
-            seen_ect: false,
+            echo: Echo::new(switches.acks_ecn_change),
+            marking: Marking::new(&Needs::NONE, None),
+            has_accecn: switches.ecn == ecn::Request::AccEcn,
+            earlier: None,
             compressed: 0,
             compress_at: Time::NEVER,
             duplicates: 0,
@@ -99,6 +103,7 @@ impl Receiver {
             sack_blocks_kept: switches.sack_blocks_kept(),
             mss,
             tsecr: 0,
+            answer: ecn::Flags::default(),
             answered: None,
             opened: false,
             short: None,
@@ -108,22 +113,30 @@ impl Receiver {
         }
     }
 
-    /// Answers a SYN. ECN is accepted whenever it is asked for (`tcp_ecn` 1 or 2), unless the SYN itself was
-    /// marked CE, which asks for nothing sane.
-    pub fn on_syn(&mut self, now: Time, syn: &Handshake) -> Handshake {
+    /// Makes it the peer of a sender with these needs and this request: the test beds gave both ends the same
+    /// congestion control and the same settings.
+    #[must_use]
+    pub fn facing(mut self, needs: &Needs, request: ecn::Request, codepoint: Option<Ecn>) -> Self {
+        self.marking = Marking::new(needs, codepoint);
+        self.echo.exact = needs.exact_echo;
+        self.has_accecn |= request == ecn::Request::AccEcn;
+        self
+    }
+
+    /// Answers a SYN that came with this ECN field. RFC 3168 is accepted whenever it is asked for (`tcp_ecn` 1 or 2).
+    pub fn on_syn(&mut self, now: Time, syn: &Handshake, field: Ecn) -> Handshake {
         // A repeated SYN, which asks without ECN, changes nothing of what the first has agreed; and then the handshake
         // is no measure of the round trip.
         if self.opened {
             self.answered = None;
         } else {
             self.opened = true;
-            self.ecn = syn.ece && syn.cwr;
+            (self.echo.agreed, self.answer) = ecn::accept(syn.ecn, field, self.has_accecn);
             self.answered = Some(now);
         }
         self.tsecr = syn.tsval;
         Handshake {
-            ece: self.ecn,
-            cwr: false,
+            ecn: self.answer,
             tsval: self.clock_ms(now),
             tsecr: syn.tsval,
             window: self.window.initial(),
@@ -138,6 +151,18 @@ impl Receiver {
     /// Data packets that arrived marked CE.
     pub fn ce_packets(&self) -> u64 {
         self.ce_packets
+    }
+
+    /// The ECN field of its ACKs.
+    #[inline]
+    pub fn ack_field(&self) -> Ecn {
+        self.marking.other(self.echo.agreed)
+    }
+
+    /// An ACK that has to leave before the one that [`Receiver::on_data`] has just returned.
+    #[inline]
+    pub fn take_earlier(&mut self) -> Option<Ack> {
+        self.earlier.take()
     }
 
     /// The next segment wanted.
@@ -178,13 +203,12 @@ impl Receiver {
             self.tsecr = data.tsval;
         }
         self.window.measure(now, data, clock);
-        if self.ecn && data.cwr {
-            self.demand_cwr = false;
-            // A sender that has just cut its window may have nothing else to clock it.
+        if self.echo.count(ecn) == Urge::Now || (data.cwr && self.echo.heard_cwr()) {
             self.delayed.acknowledge_now();
         }
         if data.seq == self.next && self.reassembly.is_empty() {
             // The common way: in order, nothing missing.
+            self.turn(now, ecn);
             self.next = self.next.wrapping_add(1);
             self.note_arrival(now, data, ecn);
             self.deliver(now, data, 1);
@@ -246,6 +270,7 @@ impl Receiver {
         if data.seq == self.next {
             let end = self.reassembly.take_from(self.next.wrapping_add(1));
             let segments = end.wrapping_sub(self.next);
+            self.turn(now, ecn);
             self.next = end;
             self.note_arrival(now, data, ecn);
             self.deliver(now, data, segments);
@@ -256,6 +281,7 @@ impl Receiver {
             }
             return self.acknowledge(now, true);
         }
+        self.turn(now, ecn);
         self.note_ecn(ecn);
         let (range, new) = match self.reassembly.insert(data.seq) {
             Arrival::New(range) => (range, true),
@@ -312,24 +338,24 @@ impl Receiver {
         self.recent_len = n;
     }
 
-    /// What a data packet's ECN field asks of the next ACKs (`__tcp_ecn_check_ce`).
+    /// Before a packet is taken whose mark differs from the last one's, what came before is acknowledged.
+    #[inline]
+    fn turn(&mut self, now: Time, ecn: Ecn) {
+        let Some(before) = self.echo.turn(ecn) else { return };
+        if self.delayed.is_waiting() {
+            let ack = self.ack(now);
+            self.earlier = Some(Ack { ecn: before, ..ack });
+        }
+        self.delayed.acknowledge_now();
+    }
+
+    /// What a data packet's ECN field asks of the next ACKs.
     #[inline]
     fn note_ecn(&mut self, ecn: Ecn) {
-        if !self.ecn {
-            return;
-        }
-        match ecn {
-            // Probably a retransmission: the sender's window may be small.
-            Ecn::NotEct if self.seen_ect => self.delayed.quicken(2),
-            Ecn::NotEct => {}
-            Ecn::Ce => {
-                if !self.demand_cwr {
-                    self.delayed.quicken(2);
-                    self.demand_cwr = true;
-                }
-                self.seen_ect = true;
-            }
-            Ecn::Ect0 | Ecn::Ect1 => self.seen_ect = true,
+        match self.echo.take(ecn) {
+            Urge::Nothing => {}
+            Urge::Quicken(n) => self.delayed.quicken(n),
+            Urge::Now => self.delayed.acknowledge_now(),
         }
     }
 
@@ -374,7 +400,7 @@ impl Receiver {
             window: self.window.select(self.reassembly.held()),
             tsval: self.clock_ms(now),
             tsecr: self.tsecr,
-            ece: self.demand_cwr,
+            ecn: self.echo.flags(),
             ..Ack::default()
         };
         if let Some(d) = self.duplicate.take() {

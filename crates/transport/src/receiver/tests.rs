@@ -4,6 +4,7 @@
 //! window fixed, so that no quick ACKs come from its growth.
 
 use super::*;
+use crate::ecn::Flags;
 use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
 use core::fmt::Write;
 
@@ -29,7 +30,7 @@ fn line(ack: &Ack) -> String {
             write!(text, " {kind}{}-{last}", b.start).unwrap();
         }
     }
-    if ack.ece {
+    if ack.ecn.ece {
         text += " ece";
     }
     text
@@ -42,9 +43,14 @@ fn data(seq: Seq, ms: u64) -> Data {
 impl Script {
     fn new(policy: WindowPolicy, stack: &Switches, ecn: bool) -> Self {
         let mut receiver = Receiver::new(MSS, policy, stack, 0);
-        let syn = Handshake { ece: ecn, cwr: ecn, tsval: 1, tsecr: 0, window: 65_535 };
-        let answer = receiver.on_syn(Time::from_millis(10), &syn);
-        assert_eq!((answer.ece, answer.cwr, answer.tsecr), (ecn, false, 1));
+        let syn = Handshake {
+            ecn: Flags::from_ace(if ecn { 3 } else { 0 }),
+            tsval: 1,
+            tsecr: 0,
+            window: 65_535,
+        };
+        let answer = receiver.on_syn(Time::from_millis(10), &syn, Ecn::NotEct);
+        assert_eq!((answer.ecn.ace(), answer.tsecr), (u8::from(ecn), 1));
         Self { receiver }
     }
 
@@ -277,11 +283,11 @@ fn marks_without_agreement_are_not_echoed() {
 #[test]
 fn a_repeated_syn_changes_nothing() {
     let mut r = Receiver::new(MSS, WindowPolicy::Autotuned, &LINUX_7_3, 0);
-    let syn = Handshake { ece: true, cwr: true, tsval: 1, tsecr: 0, window: 65_535 };
-    assert!(r.on_syn(Time::from_millis(10), &syn).ece);
-    let again = Handshake { ece: false, cwr: false, tsval: 1001, ..syn };
-    let answer = r.on_syn(Time::from_millis(1010), &again);
-    assert_eq!((answer.ece, answer.tsecr), (true, 1001));
+    let syn = Handshake { ecn: Flags::from_ace(3), tsval: 1, tsecr: 0, window: 65_535 };
+    assert!(r.on_syn(Time::from_millis(10), &syn, Ecn::NotEct).ecn.ece);
+    let again = Handshake { ecn: Flags::default(), tsval: 1001, ..syn };
+    let answer = r.on_syn(Time::from_millis(1010), &again, Ecn::NotEct);
+    assert_eq!((answer.ecn.ece, answer.tsecr), (true, 1001));
 }
 
 /// The echo is of the oldest segment that an ACK covers (RFC 7323 §4.3): it holds the wait.

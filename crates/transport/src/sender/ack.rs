@@ -3,8 +3,9 @@
 use super::recovery::Repair;
 use super::scoreboard::{News, REORDERING, Taking};
 use super::{Push, Sender};
-use crate::cc::{AckSample, CongestionControl};
-use crate::rate_sample::micros_between;
+use crate::cc::{AckSample, CongestionControl, ControlSample};
+use crate::ecn::Clues;
+use crate::rate_sample::{RateSample, micros_between};
 use crate::segment::{Ack, Output, after, before};
 use crate::tcb::CaState;
 use sojourn_units::Time;
@@ -13,7 +14,10 @@ use sojourn_units::Time;
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Flags {
     pub(super) una_advanced: bool,
+    /// It tells of marks.
     pub(super) ece: bool,
+    /// So many packets newly known to be marked.
+    pub(super) ce: u32,
     pub(super) data_sacked: bool,
     pub(super) dsack_tlp: bool,
     pub(super) original_delivered: bool,
@@ -39,6 +43,7 @@ impl Sender {
             self.on_old_ack(ack, out);
             return;
         }
+        let clock_moved = after(ack.tsval, self.peer_clock);
         if !before(ack.tsval, self.peer_clock) {
             self.peer_clock = ack.tsval;
         }
@@ -73,8 +78,10 @@ impl Sender {
         }
         let news = taking.news;
         let delivered = news.delivered();
-        f.ece = ack.ece && self.ecn;
-        self.count_delivered(delivered, &f);
+        let is_news = f.una_advanced || news.newly_sacked > 0 || clock_moved;
+        self.read_marks(ack, delivered, is_news, &mut f);
+        self.tcb.delivered = self.tcb.delivered.wrapping_add(delivered);
+        self.cc.in_ack_event(&mut self.tcb);
         self.note_dsack(&news);
         f.data_sacked = news.newly_sacked > 0;
         f.dsack_tlp = if self.recent { news.dsack_tlp } else { news.dsack };
@@ -107,9 +114,23 @@ impl Sender {
         if f.set_timer {
             self.set_timer_after_ack();
         }
-        self.finish_rate(delivered, &news);
+        let rate = self.finish_rate(delivered, &news);
         let newly_lost = self.tcb.lost.wrapping_sub(prior_lost);
-        self.control(delivered, newly_lost, &f);
+        if self.cc.owns_window() {
+            let sample = ControlSample {
+                delivered,
+                ce: f.ce,
+                lost: newly_lost,
+                ece: f.ece,
+                rtt_us,
+                rate,
+                prior_delivered: news.rate.prior_delivered(),
+                backlogged: !self.host_paces && before(self.tcb.nxt, self.data_end),
+            };
+            self.cc.cong_control(&mut self.tcb, &sample);
+        } else {
+            self.control(delivered, newly_lost, &f);
+        }
         self.push(repair, out);
     }
 
@@ -137,7 +158,7 @@ impl Sender {
             original_delivered: news.original_delivered,
             ..Flags::default()
         };
-        self.count_delivered(news.delivered(), &f);
+        self.tcb.delivered = self.tcb.delivered.wrapping_add(news.delivered());
         self.note_dsack(&news);
         let una = self.tcb.una;
         let repair = self.alert(una, ack.tsecr, &mut f);
@@ -151,12 +172,15 @@ impl Sender {
         self.write(Push::Normal, out);
     }
 
-    /// `tcp_count_delivered`.
-    fn count_delivered(&mut self, delivered: u32, f: &Flags) {
-        self.tcb.delivered = self.tcb.delivered.wrapping_add(delivered);
-        if f.ece {
-            self.counters.ece_acks += 1;
-            self.tcb.delivered_ce = self.tcb.delivered_ce.wrapping_add(delivered);
+    /// What the ACK says of marks, unless nobody listens.
+    #[inline]
+    fn read_marks(&mut self, ack: &Ack, delivered: u32, is_news: bool, f: &mut Flags) {
+        let clues = Clues { delivered, counted: self.tcb.delivered_ce, is_news };
+        let Some(ce) = self.reading.read(self.tcb.ecn, ack.ecn, clues) else { return };
+        self.counters.ece_acks += 1;
+        self.tcb.delivered_ce = self.tcb.delivered_ce.wrapping_add(ce);
+        if !self.ignores_ce {
+            (f.ece, f.ce) = (true, ce);
         }
     }
 
@@ -187,7 +211,7 @@ impl Sender {
         latest
     }
 
-    fn finish_rate(&mut self, delivered: u32, news: &News) {
+    fn finish_rate(&mut self, delivered: u32, news: &News) -> Option<RateSample> {
         let t = &mut self.tcb;
         if t.app_limited.is_some_and(|until| after(t.delivered, until)) {
             t.app_limited = None;
@@ -201,6 +225,7 @@ impl Sender {
                 t.rate = s;
             }
         }
+        sample
     }
 
     /// The congestion control's part (`tcp_cong_control`).

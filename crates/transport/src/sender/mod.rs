@@ -18,6 +18,7 @@ mod timers;
 mod tests;
 
 use crate::cc::{self, CongestionControl, Event};
+use crate::ecn::{self, Agreed, Marking, Reading};
 use crate::rate_sample::{RateEstimator, RateSample};
 use crate::rtt::Rtt;
 use crate::segment::{Data, Handshake, Output, Seq, before, clock_ms};
@@ -32,9 +33,13 @@ use timers::Timer;
 pub struct Config {
     /// Payload bytes of a full segment.
     pub mss: u32,
-    /// Whether to ask for RFC 3168 ECN.
-    pub ecn: bool,
-    /// Highest rate, in payload and headers on the IP level, at which the flow is paced (`SO_MAX_PACING_RATE`).
+    /// What to ask for about ECN; the congestion control's needs do not count here.
+    pub ecn: ecn::Request,
+    /// Codepoint of its packets, if not the congestion control's own.
+    pub codepoint: Option<Ecn>,
+    /// Whether it takes no notice of marks: the feedback is given, and ignored.
+    pub ignores_ce: bool,
+    /// Highest rate of payload at which the flow is paced (`SO_MAX_PACING_RATE`).
     pub pacing_cap: Option<Rate>,
     /// Whether the host paces the flow (a host `fq`).
     pub paced: bool,
@@ -67,9 +72,9 @@ pub struct Counters {
     pub timeouts: u64,
     /// Tail-loss probes.
     pub probes: u64,
-    /// ACKs with ECN-Echo.
+    /// ACKs that told of marks.
     pub ece_acks: u64,
-    /// Reductions for ECN-Echo.
+    /// Reductions for marks.
     pub ece_reductions: u64,
     /// Times that fast recovery began.
     pub recoveries: u64,
@@ -90,11 +95,12 @@ pub struct Sender {
     recent: bool,
     remembers_cwnd_limited: bool,
     initial_window: u32,
-    ecn_asked: bool,
-    /// RFC 3168 ECN was agreed.
-    ecn: bool,
-    /// The next new segment tells the peer that the window was reduced.
-    cwr_pending: bool,
+    ecn_asked: ecn::Request,
+    marking: Marking,
+    reading: Reading,
+    ignores_ce: bool,
+    /// Whether the host's own queue does the pacing.
+    host_paces: bool,
     /// Recovery point: `nxt` when the reduction began (`high_seq`).
     high_seq: Seq,
     undo: Undo,
@@ -171,6 +177,7 @@ impl Sender {
             retrans_out: 0,
             delivered: 0,
             delivered_ce: 0,
+            ecn: Agreed::Off,
             lost: 0,
             max_packets_out: 0,
             cwnd_limited: false,
@@ -178,10 +185,12 @@ impl Sender {
             rtt: Rtt::default(),
             pacing_rate: 0,
             paced: config.paced || config.pacing_cap.is_some(),
+            burst_limit: None,
             ca_state: CaState::Open,
             rate: RateSample::default(),
             hz: switches.hz,
         };
+        let marking = Marking::new(&cc.ecn(), config.codepoint);
         Self {
             tcb,
             cc,
@@ -194,8 +203,10 @@ impl Sender {
             remembers_cwnd_limited: switches.remembers_cwnd_limited,
             initial_window: config.initial_window.unwrap_or(switches.initial_window),
             ecn_asked: config.ecn,
-            ecn: false,
-            cwr_pending: false,
+            marking,
+            reading: Reading::default(),
+            ignores_ce: config.ignores_ce,
+            host_paces: config.paced,
             high_seq: 0,
             undo: Undo { marker: None, retransmissions: -1, resent: 0, duplicates: 0 },
             prior_ssthresh: 0,
@@ -244,9 +255,9 @@ impl Sender {
         self.phase == Phase::Established
     }
 
-    /// Whether ECN was agreed.
-    pub fn ecn_agreed(&self) -> bool {
-        self.ecn
+    /// What was agreed about ECN.
+    pub fn ecn_agreed(&self) -> Agreed {
+        self.tcb.ecn
     }
 
     /// Whether all data has been sent and acknowledged.
@@ -279,9 +290,11 @@ impl Sender {
 
     fn send_syn(&mut self, out: &mut impl Output) {
         self.syn_sent = self.tcb.now;
-        // RFC 3168 §6.1.1.1: a request that is not answered is repeated without ECN, in case a middlebox minds it.
-        let ecn = self.ecn_asked && self.syn_retries == 0;
-        out.syn(Handshake { ece: ecn, cwr: ecn, tsval: self.clock_ms(), tsecr: 0, window: 65_535 });
+        let repeated = self.syn_retries > 0;
+        let flags = ecn::ask(self.ecn_asked, repeated);
+        let field = if repeated { Ecn::NotEct } else { self.marking.syn(self.ecn_asked) };
+        let syn = Handshake { ecn: flags, tsval: self.clock_ms(), tsecr: 0, window: 65_535 };
+        out.syn(syn, field);
         self.arm(timers::Kind::Syn, self.tcb.rtt.rto());
     }
 
@@ -293,8 +306,8 @@ impl Sender {
         self.tcb.now = now;
         self.timer = None;
         self.phase = Phase::Established;
-        // An answer with ECE is to the first SYN, also when a repeated one without ECN had left already.
-        self.ecn = self.ecn_asked && answer.ece && !answer.cwr;
+        // An answer that agrees is to the first SYN, also when a repeated one without ECN had left already.
+        self.tcb.ecn = ecn::conclude(self.ecn_asked, answer.ecn);
         self.peer_clock = answer.tsval;
         self.take_window(0, answer.window);
         let rtt = if self.syn_retries == 0 {
@@ -398,7 +411,7 @@ impl Sender {
         let seq = self.tcb.nxt;
         let idle = self.tcb.packets_out == 0;
         self.note_start();
-        let cwr = self.ecn && core::mem::take(&mut self.cwr_pending);
+        let cwr = self.reading.take_cwr();
         let data = Data {
             seq,
             len: self.payload_len(seq),
@@ -421,7 +434,7 @@ impl Sender {
         self.counters.sent += 1;
         self.last_sent = self.tcb.now;
         self.pace(u32::from(data.len));
-        out.data(data, if self.ecn { Ecn::Ect0 } else { Ecn::NotEct });
+        out.data(data, self.marking.data(self.tcb.ecn));
     }
 
     /// A lost segment is repaired (`tcp_retransmit_skb`).
@@ -455,11 +468,11 @@ impl Sender {
         self.counters.retransmits += 1;
         self.last_sent = self.tcb.now;
         self.pace(u32::from(data.len));
-        // RFC 3168 §6.1.5: retransmissions are not ECN-capable.
-        out.data(data, Ecn::NotEct);
+        out.data(data, self.marking.other(self.tcb.ecn));
     }
 
-    /// Notes when the next segment may leave, if the flow is paced.
+    /// Notes when the next segment may leave, if the flow is paced (`tcp_update_skb_after_send`). From the fifth
+    /// kernel series on it is payload that is paced: headers come later.
     #[inline]
     fn pace(&mut self, len: u32) {
         if !self.tcb.paced {
@@ -469,11 +482,14 @@ impl Sender {
         if rate == 0 || self.counters.sent < 10 {
             return;
         }
-        let nanos = u64::from(len + crate::segment::HEADERS) * 1_000_000_000 / rate;
-        self.pace_until = self.pace_until.max(self.tcb.now) + Span::from_nanos(nanos);
+        let nanos = u64::from(len) * 1_000_000_000 / rate;
+        // What leaves later than it might have shortens the next gap, by half at most.
+        let late = self.tcb.now.since(self.pace_until).as_nanos();
+        let gap = nanos - late.min(nanos / 2);
+        self.pace_until = self.pace_until.max(self.tcb.now) + Span::from_nanos(gap);
     }
 
-    /// The rate that packets are paced at, bytes per second of IP packets.
+    /// The rate that payload is paced at, bytes per second.
     pub fn effective_pacing_rate(&self) -> u64 {
         self.pacing_cap.map_or(self.tcb.pacing_rate, |cap| cap.min(self.tcb.pacing_rate))
     }
@@ -482,7 +498,8 @@ impl Sender {
     /// (`tcp_tso_autosize`).
     fn train_goal(&self) -> u32 {
         let bytes = (self.effective_pacing_rate() >> 10).min(65_535);
-        ((bytes / u64::from(self.tcb.mss)) as u32).max(2)
+        let goal = ((bytes / u64::from(self.tcb.mss)) as u32).max(2);
+        self.tcb.burst_limit.map_or(goal, |limit| goal.min(limit.max(1)))
     }
 
     /// Whether to wait for more room before a train leaves (`tcp_tso_should_defer`).

@@ -69,10 +69,13 @@ impl Sender {
         self.prr_delivered = 0;
         self.prr_out = 0;
         self.tcb.ssthresh = self.cc.ssthresh(&self.tcb);
-        self.cwr_pending = self.ecn;
+        self.reading.reduced(self.tcb.ecn);
     }
 
     fn end_reduction(&mut self) {
+        if self.cc.owns_window() {
+            return;
+        }
         let t = &mut self.tcb;
         if t.ssthresh < INFINITE_SSTHRESH
             && (t.ca_state == CaState::Cwr || self.undo.marker.is_some())
@@ -110,7 +113,7 @@ impl Sender {
     /// Proportional rate reduction: the window that lets this ACK send its share (`tcp_cwnd_reduction`).
     pub(super) fn reduce_cwnd(&mut self, delivered: u32, newly_lost: u32, f: &Flags) {
         let t = &mut self.tcb;
-        if delivered == 0 || t.prior_cwnd == 0 {
+        if delivered == 0 || t.prior_cwnd == 0 || self.cc.owns_window() {
             return;
         }
         self.prr_delivered += delivered;
@@ -212,7 +215,7 @@ impl Sender {
             self.tcb.cwnd = self.cc.undo_cwnd(&self.tcb);
             if self.prior_ssthresh > self.tcb.ssthresh {
                 self.tcb.ssthresh = self.prior_ssthresh;
-                self.cwr_pending = false;
+                self.reading.restored();
             }
         }
         self.undo.marker = None;

@@ -6,6 +6,7 @@
 //! with), the window ten segments and the tick a millisecond.
 
 use super::*;
+use crate::ecn::{self, Agreed, Flags};
 use crate::segment::{Ack, Block};
 use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
 
@@ -44,7 +45,7 @@ struct Wire {
 }
 
 impl Output for Wire {
-    fn syn(&mut self, syn: Handshake) {
+    fn syn(&mut self, syn: Handshake, _ecn: Ecn) {
         self.syns.push(syn);
     }
 
@@ -114,7 +115,9 @@ impl Setup {
     fn sender(&self) -> Sender {
         let config = Config {
             mss: MSS,
-            ecn: self.ecn,
+            ecn: if self.ecn { ecn::Request::Rfc3168 } else { ecn::Request::Off },
+            codepoint: None,
+            ignores_ce: false,
             pacing_cap: None,
             paced: self.paced,
             trains: false,
@@ -130,8 +133,12 @@ impl Setup {
         let mut script =
             Script { sender: self.sender(), wire: Wire::default(), window: self.window };
         script.sender.open(at(0), &mut script.wire);
-        let answer =
-            Handshake { ece: self.ecn, cwr: false, tsval: 10, tsecr: 0, window: self.window };
+        let answer = Handshake {
+            ecn: Flags::from_ace(u8::from(self.ecn)),
+            tsval: 10,
+            tsecr: 0,
+            window: self.window,
+        };
         script.sender.on_syn_ack(at(RTT_MS), &answer, &mut script.wire);
         script.sender.check();
         script
@@ -177,7 +184,7 @@ impl Script {
                     self.window = bytes.parse().unwrap();
                     ack.window = self.window;
                 }
-                _ if word == "ece" => ack.ece = true,
+                _ if word == "ece" => ack.ecn.ece = true,
                 _ => panic!("{word}?"),
             }
         }
@@ -595,7 +602,8 @@ fn duplicates_that_we_did_not_cause_are_not_believed() {
 #[test]
 fn ecn_echo_reduces_once_a_window() {
     let mut t = Setup { ecn: true, ..Setup::default() }.open();
-    assert!(t.wire.syns[0].ece && t.wire.syns[0].cwr && t.sender.ecn_agreed());
+    assert_eq!(t.wire.syns[0].ecn, Flags::from_ace(0b011));
+    assert_eq!(t.sender.ecn_agreed(), Agreed::Rfc3168);
     assert!(t.wire.sent.iter().all(|s| s.1 == Ecn::Ect0));
     t.wire.take_line();
     // 8 in flight of ssthresh 5: ⌈5·2/10⌉ = 1.
@@ -719,10 +727,10 @@ fn a_lost_syn_is_repeated_without_ecn() {
     script.sender.open(at(0), &mut script.wire);
     script.until(1000);
     assert_eq!(script.wire.syns.len(), 2);
-    assert_eq!((script.wire.syns[1].ece, script.wire.syns[1].tsval), (false, 1000));
-    let answer = Handshake { ece: false, cwr: false, tsval: 9, tsecr: 1000, window: setup.window };
+    assert_eq!((script.wire.syns[1].ecn, script.wire.syns[1].tsval), (Flags::default(), 1000));
+    let answer = Handshake { ecn: Flags::default(), tsval: 9, tsecr: 1000, window: setup.window };
     script.sender.on_syn_ack(at(1020), &answer, &mut script.wire);
-    assert!(!script.sender.ecn_agreed());
+    assert_eq!(script.sender.ecn_agreed(), Agreed::Off);
     assert_eq!(script.wire.take_line(), "0-9");
     assert_eq!(script.sender.tcb.rtt.latest_us(), 20_000);
 }
@@ -742,7 +750,7 @@ fn lost_syns_leave_one_segment() {
         let sent: Vec<u32> = t.wire.syns.iter().map(|s| s.tsval).collect();
         assert_eq!(sent, times);
         let tsecr = *times.last().unwrap();
-        let answer = Handshake { ece: false, cwr: false, tsval: 9, tsecr, window: setup.window };
+        let answer = Handshake { ecn: Flags::default(), tsval: 9, tsecr, window: setup.window };
         t.sender.on_syn_ack(at(8000), &answer, &mut t.wire);
         assert_eq!(t.wire.take_line(), "0");
     }

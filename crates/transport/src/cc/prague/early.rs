@@ -1,0 +1,238 @@
+//! Prague of 2020 and 2021 (reference/prague.md §3-7): whole packets of window, and what is still to be added or
+//! taken as a signed `carry`.
+
+use super::classic::Detector;
+use super::{ONE, ONE_BITS, Version, burst, gain, micros_since, mtu, pacing_rate, real};
+use crate::cc::{ControlSample, MIN_CWND, slow_start};
+use crate::segment::{Seq, before};
+use crate::tcb::{CaState, Tcb};
+use sojourn_units::Time;
+
+/// Alpha is kept sixteen times itself, so that the average loses no remainder.
+const ALPHA_SHIFT: u32 = 4;
+/// Rounds after slow start before RTT independence sets in (2021).
+const TRANSITION: u32 = 500;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Early {
+    version: Version,
+    alpha16: i64,
+    carry: i64,
+    /// Growth for a window of unmarked packets.
+    ai: i64,
+    /// Where the round ends.
+    next_seq: Seq,
+    old_delivered: u32,
+    old_delivered_ce: u32,
+    round: u32,
+    alpha_stamp: Time,
+    cwr_stamp: Time,
+    saw_ce: bool,
+    in_loss: bool,
+    loss_cwnd: u32,
+    loss_carry: i64,
+    detector: Option<Detector>,
+}
+
+impl Early {
+    pub(super) fn new(version: Version) -> Self {
+        let detects = matches!(version, Version::April2020 | Version::April2020Fixed);
+        Self {
+            version,
+            alpha16: ONE << ALPHA_SHIFT,
+            carry: 0,
+            ai: ONE,
+            next_seq: 0,
+            old_delivered: 0,
+            old_delivered_ce: 0,
+            round: 0,
+            alpha_stamp: Time::ZERO,
+            cwr_stamp: Time::ZERO,
+            saw_ce: false,
+            in_loss: false,
+            loss_cwnd: 0,
+            loss_carry: 0,
+            detector: detects.then(Detector::new),
+        }
+    }
+
+    pub(super) fn init(&mut self, tcb: &mut Tcb) {
+        (self.alpha_stamp, self.cwr_stamp) = (tcb.now, tcb.now);
+        self.saw_ce = tcb.delivered_ce > 0;
+        self.begin_round(tcb);
+        if let Some(detector) = &mut self.detector {
+            detector.init(tcb);
+        }
+        tcb.paced = true;
+        tcb.burst_limit = Some(1);
+    }
+
+    fn stops_growth_on_loss(&self) -> bool {
+        self.version != Version::April2020
+    }
+
+    fn independent(&self) -> bool {
+        self.version == Version::Year2021
+    }
+
+    /// Whether RTT independence is in force.
+    fn independence_active(&self, tcb: &Tcb) -> bool {
+        self.independent() && !tcb.in_slow_start() && self.round >= TRANSITION
+    }
+
+    /// Whether as long as a round trip of the target has passed since `stamp`, if that matters.
+    fn target_passed(&self, tcb: &Tcb, stamp: Time) -> bool {
+        !self.independence_active(tcb) || micros_since(tcb, stamp) >= gain::TARGET_US
+    }
+
+    fn set_gain(&mut self, tcb: &Tcb) {
+        if self.independent() {
+            let scaled = self.round >= TRANSITION && tcb.rtt.srtt_us() > 0;
+            self.ai = if scaled { gain::additive(tcb.rtt.srtt_us(), true) } else { ONE };
+        }
+    }
+
+    fn alpha(&self) -> i64 {
+        self.alpha16 >> ALPHA_SHIFT
+    }
+
+    pub(super) fn sample(&mut self, rtt_us: u32) {
+        if let Some(detector) = &mut self.detector {
+            detector.sample(rtt_us);
+        }
+    }
+
+    pub(super) fn cong_control(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
+        self.update_window(tcb, sample);
+        if !before(tcb.una, self.next_seq) && self.target_passed(tcb, self.alpha_stamp) {
+            self.update_alpha(tcb);
+            self.begin_round(tcb);
+        }
+        let packets = u64::from(tcb.cwnd.max(tcb.in_flight()));
+        if let Some(rate) = pacing_rate(tcb, packets * mtu(tcb)) {
+            tcb.pacing_rate = rate;
+            // `tcp_min_tso_segs` counts from 2021 on.
+            let least = if self.independent() { 2 } else { 1 };
+            tcb.burst_limit = Some(burst(rate, mtu(tcb), least));
+        }
+    }
+
+    fn update_window(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
+        self.saw_ce |= sample.ce > 0;
+        let mut unmarked = sample.delivered.saturating_sub(sample.ce);
+        // While only the socket's own pacing holds data back, the window counts as used; 2021 dropped that.
+        let used = tcb.is_cwnd_limited() || (!self.independent() && sample.backlogged);
+        if unmarked > 0 && !self.in_loss && used {
+            if tcb.in_slow_start() {
+                unmarked = slow_start(tcb, unmarked);
+                if unmarked == 0 {
+                    // What is carried is not looked at: marks among others do not end slow start.
+                    self.set_gain(tcb);
+                    return;
+                }
+            }
+            let (n, cwnd) = (i64::from(unmarked), i64::from(tcb.cwnd));
+            self.carry += ((n * self.ai + cwnd / 2) / cwnd).max(n);
+        }
+        self.step(tcb);
+    }
+
+    /// One packet of what is carried.
+    fn step(&mut self, tcb: &mut Tcb) {
+        if self.carry <= -ONE {
+            self.carry += ONE;
+            tcb.cwnd = tcb.cwnd.saturating_sub(1);
+            if tcb.cwnd < MIN_CWND {
+                tcb.cwnd = MIN_CWND;
+                self.carry = 0;
+            }
+            tcb.ssthresh = tcb.cwnd;
+        } else if self.carry >= ONE {
+            self.carry -= ONE;
+            tcb.cwnd = (tcb.cwnd + 1).min(tcb.cwnd_clamp);
+        } else {
+            return;
+        }
+        self.set_gain(tcb);
+    }
+
+    fn update_alpha(&mut self, tcb: &Tcb) {
+        if !self.saw_ce {
+            return;
+        }
+        let delivered = tcb.delivered.wrapping_sub(self.old_delivered);
+        let marked = tcb.delivered_ce.wrapping_sub(self.old_delivered_ce);
+        let share = (i64::from(marked) << ONE_BITS) / i64::from(delivered.max(1));
+        let alpha16 = self.alpha16 - (self.alpha16 >> ALPHA_SHIFT) + share;
+        self.alpha16 = alpha16.min(ONE << ALPHA_SHIFT);
+        self.alpha_stamp = tcb.now;
+        if let Some(detector) = &mut self.detector {
+            detector.judge(tcb.rtt.min_us());
+        }
+    }
+
+    fn begin_round(&mut self, tcb: &Tcb) {
+        self.next_seq = tcb.nxt;
+        self.old_delivered = tcb.delivered;
+        self.old_delivered_ce = tcb.delivered_ce;
+        if !tcb.in_slow_start() {
+            self.round = self.round.checked_add(1).unwrap_or(TRANSITION);
+        }
+        self.set_gain(tcb);
+    }
+
+    pub(super) fn set_state(&mut self, tcb: &Tcb, state: CaState) {
+        match state {
+            CaState::Cwr => self.enter_cwr(tcb),
+            CaState::Recovery => self.enter_loss(tcb),
+            CaState::Open => self.in_loss = false,
+            CaState::Disorder | CaState::Loss => {}
+        }
+    }
+
+    fn enter_cwr(&mut self, tcb: &Tcb) {
+        if !self.target_passed(tcb, self.cwr_stamp) {
+            return;
+        }
+        self.cwr_stamp = tcb.now;
+        let floor = self.detector.as_ref().map_or(0, |d| (d.floor() * ONE as f64) as i64);
+        let alpha = self.alpha().max(floor);
+        self.carry -= (alpha * i64::from(tcb.cwnd) + 1) >> 1;
+    }
+
+    pub(super) fn enter_loss(&mut self, tcb: &Tcb) {
+        self.loss_cwnd = tcb.cwnd;
+        self.loss_carry = self.carry;
+        self.carry -= (i64::from(tcb.cwnd) << (ONE_BITS - 1)) + (self.carry >> 1);
+        self.in_loss = self.stops_growth_on_loss();
+    }
+
+    pub(super) fn ssthresh(&mut self, tcb: &Tcb) -> u32 {
+        let Some(detector) = &mut self.detector else { return tcb.ssthresh };
+        // April's hook differs from August's; the cut is carried in both.
+        let ssthresh = tcb.cwnd.max(tcb.ssthresh);
+        detector.adapt(ssthresh);
+        ssthresh
+    }
+
+    /// The kernel adds the difference once more instead of taking it back; so does this.
+    pub(super) fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
+        self.carry += self.carry - self.loss_carry;
+        self.loss_cwnd.max(tcb.cwnd)
+    }
+
+    pub(super) fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        out("alpha", real(self.alpha()));
+        out("carry", real(self.carry));
+        out("ai", real(self.ai));
+        out("round", f64::from(self.round));
+        out("score", self.detector.as_ref().map_or(0.0, Detector::score));
+        out("in_loss", f64::from(u8::from(self.in_loss)));
+        out("rate_mode", 0.0);
+    }
+}
+
+#[cfg(test)]
+#[path = "early_tests.rs"]
+mod tests;

@@ -1,0 +1,239 @@
+use super::*;
+use crate::cc::CongestionControl;
+use crate::ecn::Agreed;
+use crate::stack::examples::LINUX_5_4;
+use crate::stack::{PragueVersion, Switches};
+use crate::tcb::INFINITE_SSTHRESH;
+use sojourn_units::Span;
+
+/// Out of slow start, established, at `cwnd` and 20 ms.
+fn established(version: Version, cwnd: u32) -> (Early, Tcb) {
+    let (mut p, mut t) = (Early::new(version), Tcb::example(cwnd));
+    t.ecn = Agreed::AccEcn;
+    t.rtt.sample(t.now, 20_000, 20_000, 0, cwnd);
+    p.init(&mut t);
+    t.ssthresh = cwnd;
+    (p, t)
+}
+
+fn ack(p: &mut Early, t: &mut Tcb, delivered: u32, ce: u32) {
+    t.delivered += delivered;
+    t.delivered_ce += ce;
+    t.una += delivered;
+    t.nxt += delivered;
+    let sample = ControlSample { delivered, ce, ece: ce > 0, ..ControlSample::default() };
+    p.cong_control(t, &sample);
+}
+
+/// Alpha one: the cut is half of the window of 20, ten packets, one on each ACK; each ACK's unmarked two earn 2/W
+/// meanwhile. Nine ACKs have earned 2/20 + 2/19 + … + 2/13 + 2/12 = 1.156, so that the window stops at 12.
+#[test]
+fn a_cut_is_spread_over_acks() {
+    let (mut p, mut t) = established(Version::August2020, 20);
+    p.set_state(&t, CaState::Cwr);
+    assert_eq!(p.carry, -10 * ONE);
+    let mut earned = 0;
+    for i in 1..=8 {
+        earned += (2 * ONE + i64::from(t.cwnd) / 2) / i64::from(t.cwnd);
+        ack(&mut p, &mut t, 2, 0);
+        assert_eq!((t.cwnd, t.ssthresh), (20 - i, 20 - i));
+        assert_eq!(p.carry, (i64::from(i) - 10) * ONE + earned);
+    }
+    ack(&mut p, &mut t, 2, 0);
+    assert_eq!(t.cwnd, 12);
+    assert!((real(p.carry) - (1.1557 - 2.0)).abs() < 0.001, "{}", real(p.carry));
+}
+
+/// α ← α·15/16 + F/16, kept times sixteen so that nothing is lost: 1 → 15/16 + 0.1/16 with two of twenty marked.
+/// Before the first mark it does not move.
+#[test]
+fn alpha_after_some_rounds() {
+    let (mut p, mut t) = established(Version::August2020, 20);
+    let round = |p: &mut Early, t: &mut Tcb, ce: u32| {
+        (t.una, t.delivered, t.delivered_ce) = (p.next_seq, t.delivered + 20, t.delivered_ce + ce);
+        t.nxt = t.una + 20;
+        p.saw_ce |= ce > 0;
+        p.update_alpha(t);
+        p.begin_round(t);
+    };
+    round(&mut p, &mut t, 0);
+    assert_eq!(p.alpha(), ONE);
+    let mut expected = 1.0;
+    for ce in [2, 2, 0, 20, 1, 0, 0, 0] {
+        round(&mut p, &mut t, ce);
+        expected = expected * 15.0 / 16.0 + f64::from(ce) / 20.0 / 16.0;
+        assert!((real(p.alpha()) - expected).abs() < 1e-5, "{} for {expected}", real(p.alpha()));
+    }
+    for _ in 0..1000 {
+        round(&mut p, &mut t, 20);
+    }
+    assert!(p.alpha() > ONE - ONE / 1000 && p.alpha() <= ONE);
+}
+
+/// Marked packets earn nothing; the others 1/W each: sixteen unmarked of twenty at 20 are 0.8.
+#[test]
+fn growth_is_for_what_is_not_marked() {
+    let (mut p, mut t) = established(Version::August2020, 20);
+    for i in 0..10 {
+        ack(&mut p, &mut t, 2, u32::from(i < 4));
+    }
+    assert!((real(p.carry) - 0.8).abs() < 1e-5, "{}", real(p.carry));
+    for _ in 0..2 {
+        ack(&mut p, &mut t, 2, 0);
+    }
+    assert_eq!(t.cwnd, 21);
+    // More marks than deliveries: nothing is earned, nothing taken but by CWR.
+    let carry = p.carry;
+    ack(&mut p, &mut t, 2, 5);
+    assert_eq!((t.cwnd, p.carry), (21, carry));
+}
+
+/// Slow start ends only where what is carried is looked at: at an ACK all of whose packets are marked.
+#[test]
+fn slow_start_ends_with_an_ack_of_marks_alone() {
+    let (mut p, mut t) = established(Version::August2020, 20);
+    t.ssthresh = INFINITE_SSTHRESH;
+    p.set_state(&t, CaState::Cwr);
+    assert_eq!(p.carry, -10 * ONE);
+    ack(&mut p, &mut t, 2, 1);
+    assert_eq!((t.cwnd, t.ssthresh), (21, INFINITE_SSTHRESH));
+    ack(&mut p, &mut t, 2, 2);
+    assert_eq!((t.cwnd, t.ssthresh, p.carry), (20, 20, -9 * ONE));
+}
+
+/// A loss takes half; from the fix on nothing grows until the state is Open again. April's slow start goes on.
+#[test]
+fn the_loss_rule_by_version() {
+    for (version, stops) in [
+        (Version::April2020, false),
+        (Version::April2020Fixed, true),
+        (Version::August2020, true),
+        (Version::Year2021, true),
+    ] {
+        let (mut p, mut t) = established(version, 20);
+        t.ssthresh = INFINITE_SSTHRESH;
+        p.set_state(&t, CaState::Recovery);
+        assert_eq!((p.carry, p.loss_cwnd), (-10 * ONE, 20));
+        for _ in 0..20 {
+            ack(&mut p, &mut t, 2, 0);
+        }
+        assert_eq!(t.cwnd, if stops { 10 } else { 60 }, "{version:?}");
+        p.set_state(&t, CaState::Open);
+        assert!(!p.in_loss);
+        assert_eq!(p.undo_cwnd(&t), if stops { 20 } else { 60 });
+    }
+}
+
+#[test]
+fn never_below_two() {
+    let (mut p, mut t) = established(Version::August2020, 3);
+    p.carry = -5 * ONE;
+    for _ in 0..10 {
+        ack(&mut p, &mut t, 1, 1);
+    }
+    assert_eq!((t.cwnd, t.ssthresh, p.carry), (2, 2, 0));
+}
+
+/// 100 % of window over RTT on the wire, twice that while the window is below half the threshold: 1500 B · 20 / 20 ms.
+#[test]
+fn pacing_is_the_window_over_the_rtt() {
+    let (mut p, mut t) = established(Version::August2020, 20);
+    t.packets_out = 10;
+    ack(&mut p, &mut t, 2, 2);
+    assert_eq!((t.pacing_rate, t.burst_limit), (1_500_000, Some(1)));
+    t.ssthresh = 1000;
+    ack(&mut p, &mut t, 2, 2);
+    assert_eq!(t.pacing_rate, 3_000_000);
+    // 250 Mbit/s: 20833 packets a second, five of them in 2^-12 s.
+    t.cwnd = 417;
+    ack(&mut p, &mut t, 2, 2);
+    assert_eq!(t.burst_limit, Some(10));
+}
+
+/// 2021: after 500 rounds a flow of 12.5 ms grows by (97/195)² of a packet, and is cut every 25 ms at most.
+#[test]
+fn rtt_independence_after_its_transition() {
+    let (mut p, mut t) = established(Version::Year2021, 20);
+    t.rtt = crate::rtt::Rtt::default();
+    t.rtt.sample(t.now, 12_500, 12_500, 0, 0);
+    p.round = 499;
+    assert!(!p.independence_active(&t));
+    p.begin_round(&t);
+    assert!(p.independence_active(&t));
+    assert_eq!(p.ai, ((97 * 97) << 20) / (195 * 195));
+    t.now += Span::from_millis(24);
+    p.set_state(&t, CaState::Cwr);
+    assert_eq!(p.carry, 0, "too soon");
+    t.now += Span::from_millis(1);
+    p.set_state(&t, CaState::Cwr);
+    assert_eq!(p.carry, -10 * ONE);
+}
+
+/// April's detector lifts alpha behind a classic queue: at a score of 9 to 0.625.
+#[test]
+fn the_fallback_cuts_more() {
+    let (mut p, t) = established(Version::April2020, 32);
+    p.alpha16 = 0;
+    let detector = p.detector.as_mut().unwrap();
+    detector.sample(1);
+    for _ in 0..20 {
+        detector.adapt(2);
+        (0..50).for_each(|i| detector.sample(20_000 + 20_000 * (i % 2)));
+        detector.judge(20_000);
+    }
+    assert!(detector.score() > 9.0);
+    p.set_state(&t, CaState::Cwr);
+    assert_eq!(p.carry, -10 * ONE);
+}
+
+/// Where every packet is marked with probability p by itself, alpha is p. A cut is followed by a round trip of W
+/// packets without one, and by 1/p packets until the next mark, so pW²/2 is lost every W + 1/p packets, and each
+/// unmarked packet earns 1/W. With x = pW: (1 − p)(1 + 1/x) = x/2. If every round were cut, it would be W = 2/p.
+#[test]
+fn the_window_at_a_fixed_marking_probability() {
+    for p in [0.02_f64, 0.05, 0.1] {
+        let q = 1.0 - p;
+        let expected = (q + (q * q + 2.0 * q).sqrt()) / p;
+        let w = toy_link(p);
+        assert!((w / expected - 1.0).abs() < 0.05, "{p}: {w} for {expected}");
+    }
+}
+
+/// Mean window over rounds of a link that only marks, each packet by itself; ACKs of two.
+fn toy_link(p: f64) -> f64 {
+    let stack = Switches { prague: PragueVersion::August2020, ..LINUX_5_4 };
+    let mut control = crate::cc::Any::named("prague", &stack).unwrap();
+    let mut t = Tcb::example(20);
+    t.ecn = Agreed::AccEcn;
+    t.rtt.sample(t.now, 20_000, 20_000, 0, 20);
+    control.init(&mut t);
+    t.ssthresh = 20;
+    let mut random = sojourn_units::Random::named(7, "marks");
+    let (mut high, mut sum, mut n) = (0, 0.0, 0.0);
+    for i in 0..400_000 {
+        let ce = (0..2).map(|_| u32::from(random.below(1_000_000) < (p * 1e6) as u64)).sum::<u32>();
+        t.una += 2;
+        t.nxt = t.una + t.cwnd;
+        t.packets_out = t.cwnd;
+        t.max_packets_out = t.cwnd;
+        t.delivered += 2;
+        t.delivered_ce += ce;
+        if t.ca_state == CaState::Cwr && t.una > high {
+            control.set_state(&mut t, CaState::Open);
+            t.ca_state = CaState::Open;
+        }
+        if ce > 0 && t.ca_state == CaState::Open {
+            high = t.nxt;
+            t.ssthresh = control.ssthresh(&t);
+            control.set_state(&mut t, CaState::Cwr);
+            t.ca_state = CaState::Cwr;
+        }
+        let sample = ControlSample { delivered: 2, ce, ece: ce > 0, ..ControlSample::default() };
+        control.cong_control(&mut t, &sample);
+        if i > 50_000 {
+            // By time: an ACK of a window of W stands for 2/W of a round.
+            (sum, n) = (sum + 1.0, n + 1.0 / f64::from(t.cwnd));
+        }
+    }
+    sum / n
+}

@@ -1,0 +1,210 @@
+//! TCP Prague (RFC 9331 appendix; L4STeam/linux `net/ipv4/tcp_prague.c`; facts: reference/prague.md), by the version
+//! that each kernel of the published measurements had:
+//!
+//! ```text
+//!                          April 2020   April, fixed   August 2020   2021      newest (0.7)
+//! classic-ECN detector     acts         acts           off           off       none
+//! loss stops growth        no           yes            yes           yes       yes
+//! RTT independence         off          off            off           25 ms,    25 ms,
+//!                                                                    round 500 round 4
+//! alpha at first           1            1              1             1         0, first CE halves
+//! fraction of the window   carry        carry          carry         carry     absolute
+//! below 4 packets          window       window         window        window    rate
+//! not limited by cwnd      grows if     as A           as A          never     never
+//!                          paced inside
+//! ```
+//!
+//! Common to all: the control owns its window (no PRR); an ACK changes it by one packet at most, the rest is carried
+//! over; a cut is alpha/2, once a round trip; a CE-marked packet earns no growth; it paces itself at 100 %, 200 % early
+//! in slow start; it sends ECT(1) on everything.
+//!
+//! Without ECN it is Reno ("prague-reno"). With a peer that has RFC 3168 only it stays Prague.
+
+mod classic;
+mod early;
+mod gain;
+mod newest;
+
+use super::{AckSample, CongestionControl, ControlSample, Event, Info, Reno};
+use crate::ecn::{Agreed, Needs, Request};
+use crate::segment::HEADERS;
+use crate::stack::Switches;
+use crate::tcb::{CaState, Tcb};
+use early::Early;
+use newest::Newest;
+use sojourn_units::{Ecn, Time};
+
+/// One packet of window, and a gain or alpha of one: 2^20.
+const ONE: i64 = 1 << 20;
+const ONE_BITS: u32 = 20;
+
+/// Which Prague.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Version {
+    /// L4STeam/linux e741f5ac: the classic-ECN detector acts, losses do not stop growth.
+    April2020,
+    /// The same with the loss rule of August, as in the L4S team's own runs of 25 April 2020.
+    April2020Fixed,
+    /// L4STeam/linux b256daed, of 4 August 2020: no detector.
+    August2020,
+    /// Of 2021, module version 0.6: RTT independence after 500 rounds.
+    Year2021,
+    /// Module version 0.7, of 2024 and later.
+    Newest,
+}
+
+/// Prague.
+#[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
+pub enum Prague {
+    /// Up to 2021.
+    Early(Early),
+    /// 0.7.
+    Newest(Newest),
+    /// No ECN was agreed.
+    Reno,
+}
+
+impl Prague {
+    /// What it is.
+    pub const INFO: Info = Info {
+        name: "prague",
+        summary: "scalable: cuts by half the smoothed share of marks, spread over ACKs; paces itself; ECT(1)",
+        source: "draft-briscoe-iccrg-prague-congestion-control; L4STeam/linux net/ipv4/tcp_prague.c",
+        gauges: &[
+            ("alpha", "", "smoothed share of marked packets, 0 to 1"),
+            ("carry", "packets", "change of the window that is still to be made"),
+            ("ai", "packets", "growth for each window of packets that are not marked"),
+            ("round", "", "round trips outside of slow start"),
+            ("score", "", "of the classic-ECN detector: 8 and less is L4S, 9 and more classic"),
+            ("in_loss", "", "1 while a loss is being answered"),
+            ("rate_mode", "", "1 while a rate is controlled, not a window"),
+        ],
+    };
+
+    /// The stack's.
+    pub fn new(switches: &Switches) -> Self {
+        match switches.prague {
+            Version::Newest => Self::Newest(Newest::new()),
+            early => Self::Early(Early::new(early)),
+        }
+    }
+}
+
+/// Bytes of a full packet.
+fn mtu(tcb: &Tcb) -> u64 {
+    u64::from(tcb.mss + HEADERS)
+}
+
+/// `bytes` a round trip as bytes per second; twice that early in slow start.
+fn pacing_rate(tcb: &Tcb, bytes: u64) -> Option<u64> {
+    let twice = u32::from(tcb.cwnd < tcb.ssthresh / 2);
+    (bytes * 8_000_000).checked_div(u64::from(tcb.rtt.srtt8_us())).map(|rate| rate << twice)
+}
+
+/// Most segments of a train: what a 2^12th of a second holds, about 244 µs.
+fn burst(rate: u64, mtu: u64, least: u32) -> u32 {
+    (((rate / mtu) >> 12) as u32).max(least)
+}
+
+/// Whole microseconds from `earlier` to now.
+fn micros_since(tcb: &Tcb, earlier: Time) -> u64 {
+    tcb.now.since(earlier).as_nanos() / 1_000
+}
+
+impl CongestionControl for Prague {
+    fn ecn(&self) -> Needs {
+        Needs {
+            request: Request::AccEcn,
+            codepoint: Ecn::Ect1,
+            on_all: true,
+            on_syn: true,
+            exact_echo: false,
+        }
+    }
+
+    fn init(&mut self, tcb: &mut Tcb) {
+        if tcb.ecn == Agreed::Off {
+            *self = Self::Reno;
+        }
+        match self {
+            Self::Early(p) => p.init(tcb),
+            Self::Newest(p) => p.init(tcb),
+            Self::Reno => {}
+        }
+    }
+
+    fn owns_window(&self) -> bool {
+        !matches!(self, Self::Reno)
+    }
+
+    fn cong_control(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
+        match self {
+            Self::Early(p) => p.cong_control(tcb, sample),
+            Self::Newest(p) => p.cong_control(tcb, sample),
+            Self::Reno => {}
+        }
+    }
+
+    fn ssthresh(&mut self, tcb: &Tcb) -> u32 {
+        match self {
+            Self::Early(p) => p.ssthresh(tcb),
+            // Entering a reduction does not change it: the cut is spread over ACKs.
+            Self::Newest(_) => tcb.ssthresh,
+            Self::Reno => Reno.ssthresh(tcb),
+        }
+    }
+
+    fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32) {
+        Reno.cong_avoid(tcb, acked);
+    }
+
+    fn pkts_acked(&mut self, _tcb: &mut Tcb, sample: AckSample) {
+        if let (Self::Early(p), Some(rtt_us)) = (self, sample.rtt_us) {
+            p.sample(rtt_us);
+        }
+    }
+
+    fn set_state(&mut self, tcb: &mut Tcb, state: CaState) {
+        if state == tcb.ca_state {
+            return;
+        }
+        match self {
+            Self::Early(p) => p.set_state(tcb, state),
+            Self::Newest(p) => p.set_state(tcb, state),
+            Self::Reno => {}
+        }
+    }
+
+    fn event(&mut self, tcb: &mut Tcb, event: Event) {
+        if event != Event::Loss {
+            return;
+        }
+        match self {
+            Self::Early(p) => p.enter_loss(tcb),
+            Self::Newest(p) => p.enter_loss(tcb),
+            Self::Reno => {}
+        }
+    }
+
+    fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
+        match self {
+            Self::Early(p) => p.undo_cwnd(tcb),
+            Self::Newest(p) => p.undo_cwnd(tcb),
+            Self::Reno => Reno.undo_cwnd(tcb),
+        }
+    }
+
+    fn gauges(&self, tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
+        match self {
+            Self::Early(p) => p.gauges(out),
+            Self::Newest(p) => p.gauges(tcb, out),
+            Self::Reno => {}
+        }
+    }
+}
+
+/// A number with 20 bits of fraction.
+fn real(fixed: i64) -> f64 {
+    fixed as f64 / ONE as f64
+}

@@ -1,0 +1,293 @@
+//! Prague 0.7 (reference/prague.md §9): the window is a fraction of its own that `cwnd` follows by one packet an ACK;
+//! below four packets a rate is controlled instead, so that the flow can go below two packets a round trip.
+//!
+//! Left out: that packets get smaller below 1 Mbit/s, so that two fit into 25 ms. Segments have one size here.
+
+use super::{ONE, ONE_BITS, burst, gain, micros_since, mtu, pacing_rate, real};
+use crate::cc::{ControlSample, MIN_CWND, slow_start};
+use crate::segment::{Seq, before};
+use crate::tcb::{CaState, Tcb};
+use core::cmp::Ordering;
+use sojourn_units::Time;
+
+/// Bits of alpha's fraction.
+const ALPHA_BITS: u32 = 24;
+const ALPHA_ONE: u64 = 1 << ALPHA_BITS;
+/// Gain 1/16.
+const GAIN_SHIFT: u32 = 4;
+/// Rounds after slow start before RTT independence sets in.
+const TRANSITION: u32 = 4;
+/// Lowest rate, bytes per second: 100 kbit/s.
+const MIN_RATE: u64 = 12_500;
+/// Windows up to this many bytes are controlled by rate.
+const RATE_MODE_BYTES: u64 = 4 * 1500;
+/// RTTs above this do not scale growth, microseconds.
+const MAX_SCALED_US: u32 = 100_000;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Newest {
+    /// Smoothed share of marks, times 16, in 2^-24.
+    alpha16: u64,
+    /// Window in 2^-20 packets.
+    f_w: i64,
+    /// Bytes per second.
+    rate: u64,
+    rate_mode: bool,
+    ai: i64,
+    /// Slowly smoothed RTT, microseconds times 128.
+    hsrtt128: u64,
+    next_seq: Seq,
+    old_delivered: u32,
+    old_delivered_ce: u32,
+    round: u32,
+    alpha_stamp: Time,
+    cwr_stamp: Time,
+    saw_ce: bool,
+    in_loss: bool,
+    loss_cwnd: u32,
+    loss_f_w: i64,
+    loss_rate: u64,
+}
+
+impl Newest {
+    pub(super) fn new() -> Self {
+        Self {
+            alpha16: 0,
+            f_w: 0,
+            rate: MIN_RATE,
+            rate_mode: false,
+            ai: ONE,
+            hsrtt128: 0,
+            next_seq: 0,
+            old_delivered: 0,
+            old_delivered_ce: 0,
+            round: 0,
+            alpha_stamp: Time::ZERO,
+            cwr_stamp: Time::ZERO,
+            saw_ce: false,
+            in_loss: false,
+            loss_cwnd: 0,
+            loss_f_w: 0,
+            loss_rate: 0,
+        }
+    }
+
+    pub(super) fn init(&mut self, tcb: &mut Tcb) {
+        (self.alpha_stamp, self.cwr_stamp) = (tcb.now, tcb.now);
+        self.f_w = whole(tcb.cwnd);
+        self.hsrtt128 = u64::from(tcb.rtt.srtt_us()) << 7;
+        self.rate = self.rate_of_window(tcb);
+        self.begin_round(tcb);
+        tcb.paced = true;
+        tcb.burst_limit = Some(1);
+    }
+
+    /// The RTT that rates are reckoned with: that of the target, or a longer one.
+    fn vrtt_us(tcb: &Tcb) -> u64 {
+        u64::from(tcb.rtt.srtt_us()).max(gain::TARGET_US)
+    }
+
+    fn independence_active(&self, tcb: &Tcb) -> bool {
+        !tcb.in_slow_start() && self.round >= TRANSITION
+    }
+
+    fn target_passed(&self, tcb: &Tcb, stamp: Time) -> bool {
+        !self.independence_active(tcb) || micros_since(tcb, stamp) >= gain::TARGET_US
+    }
+
+    fn set_gain(&mut self, tcb: &Tcb) {
+        let srtt = tcb.rtt.srtt_us();
+        let scaled = self.round >= TRANSITION && srtt > 0 && srtt <= MAX_SCALED_US;
+        self.ai = if scaled { gain::additive(srtt, false) } else { ONE };
+    }
+
+    fn rate_of_window(&self, tcb: &Tcb) -> u64 {
+        let bytes = (self.f_w as u64 * mtu(tcb)) >> ONE_BITS;
+        let rate = (bytes * 1_000_000).checked_div(u64::from(tcb.rtt.srtt_us()));
+        rate.unwrap_or(self.rate).max(MIN_RATE)
+    }
+
+    /// The window that the rate fills, in 2^-20 packets.
+    fn window_of_rate(&self, tcb: &Tcb) -> i64 {
+        let bytes = u128::from(self.rate) * u128::from(self.hsrtt128 >> 7) / 1_000_000;
+        ((bytes << ONE_BITS) / u128::from(mtu(tcb))) as i64
+    }
+
+    pub(super) fn cong_control(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
+        self.update_window(tcb, sample);
+        if !before(tcb.una, self.next_seq) && self.target_passed(tcb, self.alpha_stamp) {
+            self.update_alpha(tcb);
+            self.begin_round(tcb);
+        }
+        self.choose_mode(tcb);
+        self.pace(tcb);
+    }
+
+    fn update_window(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
+        if sample.ce > 0 && !self.saw_ce {
+            // Alpha knows nothing yet: the first mark halves the window at once.
+            self.saw_ce = true;
+            self.f_w -= self.f_w / 2;
+            self.rate -= self.rate / 2;
+        }
+        let mut unmarked = sample.delivered.saturating_sub(sample.ce);
+        if unmarked > 0 && !self.in_loss && tcb.is_cwnd_limited() {
+            if tcb.in_slow_start() {
+                unmarked = slow_start(tcb, unmarked);
+                if unmarked == 0 {
+                    self.f_w = whole(tcb.cwnd);
+                    self.rate = self.rate_of_window(tcb);
+                    self.set_gain(tcb);
+                    return;
+                }
+            }
+            self.grow(tcb, unmarked);
+        }
+        self.follow(tcb);
+    }
+
+    fn grow(&mut self, tcb: &Tcb, unmarked: u32) {
+        let n = i64::from(unmarked);
+        if self.rate_mode && self.independence_active(tcb) {
+            let (vrtt, mtu) = (Self::vrtt_us(tcb), mtu(tcb));
+            let packets = (self.rate * vrtt).div_ceil(mtu * 1_000_000).max(1);
+            self.rate += u64::from(unmarked) * 1500 * 1_000_000 / vrtt / packets;
+            self.f_w = (self.f_w + n).max(self.window_of_rate(tcb));
+            return;
+        }
+        let share =
+            i128::from(n) * i128::from(self.ai) * i128::from(ONE) / i128::from(self.f_w.max(1));
+        let scaled = share * 1500 / i128::from(mtu(tcb));
+        self.f_w += (scaled as i64).max(n);
+        self.rate = self.rate_of_window(tcb);
+    }
+
+    /// The window follows by one packet.
+    fn follow(&mut self, tcb: &mut Tcb) {
+        let f_w = self.f_w.max(1);
+        let goal = (((f_w + ONE - 1) >> ONE_BITS) as u32).clamp(MIN_CWND, tcb.cwnd_clamp);
+        match goal.cmp(&tcb.cwnd) {
+            Ordering::Less => {
+                tcb.cwnd -= 1;
+                tcb.ssthresh = tcb.cwnd;
+            }
+            Ordering::Greater => tcb.cwnd += 1,
+            Ordering::Equal => return,
+        }
+        self.set_gain(tcb);
+    }
+
+    fn update_alpha(&mut self, tcb: &Tcb) {
+        let srtt = u64::from(tcb.rtt.srtt_us());
+        self.hsrtt128 = self.hsrtt128 + srtt - (self.hsrtt128 >> 7);
+        if !self.saw_ce {
+            return;
+        }
+        let delivered = tcb.delivered.wrapping_sub(self.old_delivered);
+        let marked = tcb.delivered_ce.wrapping_sub(self.old_delivered_ce);
+        let share = (u64::from(marked) << ALPHA_BITS) / u64::from(delivered.max(1));
+        let alpha16 = self.alpha16 - (self.alpha16 >> GAIN_SHIFT) + share;
+        self.alpha16 = alpha16.min(ALPHA_ONE << GAIN_SHIFT);
+        self.alpha_stamp = tcb.now;
+    }
+
+    fn begin_round(&mut self, tcb: &Tcb) {
+        self.next_seq = tcb.nxt;
+        self.old_delivered = tcb.delivered;
+        self.old_delivered_ce = tcb.delivered_ce;
+        if !tcb.in_slow_start() {
+            self.round = self.round.checked_add(1).unwrap_or(TRANSITION);
+        }
+        self.set_gain(tcb);
+    }
+
+    fn choose_mode(&mut self, tcb: &Tcb) {
+        let rate_mode = self.saw_ce && u64::from(tcb.cwnd) * mtu(tcb) <= RATE_MODE_BYTES;
+        if rate_mode == self.rate_mode {
+            return;
+        }
+        self.rate_mode = rate_mode;
+        if rate_mode {
+            self.rate = self.rate_of_window(tcb);
+        } else {
+            self.f_w = self.window_of_rate(tcb).max(self.f_w);
+        }
+    }
+
+    fn pace(&self, tcb: &mut Tcb) {
+        let rate = if self.rate_mode && self.independence_active(tcb) {
+            // A little fast for half a round trip, a little slow for the other: the queue is sounded.
+            let early = micros_since(tcb, self.alpha_stamp) < Self::vrtt_us(tcb) / 2;
+            let offset = self.rate * 4 / 128;
+            Some(if early { self.rate + offset } else { self.rate - offset })
+        } else {
+            let packets = u64::from(((self.f_w >> ONE_BITS) as u32).max(tcb.in_flight()));
+            pacing_rate(tcb, packets * mtu(tcb))
+        };
+        if let Some(rate) = rate {
+            tcb.pacing_rate = rate.max(MIN_RATE);
+            tcb.burst_limit = Some(burst(tcb.pacing_rate, mtu(tcb), 2));
+        }
+    }
+
+    pub(super) fn set_state(&mut self, tcb: &Tcb, state: CaState) {
+        match state {
+            CaState::Cwr => self.enter_cwr(tcb),
+            CaState::Recovery => self.enter_loss(tcb),
+            CaState::Open => self.in_loss = false,
+            CaState::Disorder | CaState::Loss => {}
+        }
+    }
+
+    fn enter_cwr(&mut self, tcb: &Tcb) {
+        if !self.target_passed(tcb, self.cwr_stamp) {
+            return;
+        }
+        self.cwr_stamp = tcb.now;
+        // Half of alpha, of what is sixteen times alpha.
+        let bits = ALPHA_BITS + GAIN_SHIFT + 1;
+        if self.rate_mode && self.independence_active(tcb) {
+            let cut = (u128::from(self.rate) * u128::from(self.alpha16)) >> bits;
+            self.rate = self.rate.saturating_sub(cut as u64).max(MIN_RATE);
+            self.f_w = self.window_of_rate(tcb);
+        } else {
+            let cut = (i128::from(self.f_w) * i128::from(self.alpha16)) >> bits;
+            self.f_w -= cut as i64;
+            self.rate = self.rate_of_window(tcb);
+        }
+    }
+
+    pub(super) fn enter_loss(&mut self, tcb: &Tcb) {
+        (self.loss_cwnd, self.loss_f_w, self.loss_rate) = (tcb.cwnd, self.f_w, self.rate);
+        self.f_w -= self.f_w / 2;
+        self.rate = (self.rate / 2).max(MIN_RATE);
+        self.in_loss = true;
+    }
+
+    pub(super) fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
+        self.f_w = self.f_w.max(self.loss_f_w);
+        self.rate = self.rate.max(self.loss_rate);
+        self.in_loss = false;
+        self.loss_cwnd.max(tcb.cwnd)
+    }
+
+    pub(super) fn gauges(&self, tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
+        out("alpha", self.alpha16 as f64 / (ALPHA_ONE << GAIN_SHIFT) as f64);
+        out("carry", real(self.f_w - whole(tcb.cwnd)));
+        out("ai", real(self.ai));
+        out("round", f64::from(self.round));
+        out("score", 0.0);
+        out("in_loss", f64::from(u8::from(self.in_loss)));
+        out("rate_mode", f64::from(u8::from(self.rate_mode)));
+    }
+}
+
+/// So many packets, in 2^-20.
+fn whole(packets: u32) -> i64 {
+    i64::from(packets) << ONE_BITS
+}
+
+#[cfg(test)]
+#[path = "newest_tests.rs"]
+mod tests;

@@ -1,0 +1,167 @@
+//! Tables of RFC 3168 and RFC 9768, and the counter's wraps by hand.
+
+use super::accurate::{Decoder, field, least, most};
+use super::*;
+use proptest::prelude::*;
+use sojourn_units::Ecn::{Ce, Ect0, Ect1, NotEct};
+
+/// Who asks for what of whom, and what becomes of it on a clean path.
+#[test]
+fn what_is_agreed() {
+    for (request, has_accecn, agreed) in [
+        (Request::Off, true, Agreed::Off),
+        (Request::Rfc3168, true, Agreed::Rfc3168),
+        (Request::Rfc3168, false, Agreed::Rfc3168),
+        (Request::AccEcn, true, Agreed::AccEcn),
+        (Request::AccEcn, false, Agreed::Rfc3168),
+    ] {
+        let (theirs, answer) = accept(ask(request, false), NotEct, has_accecn);
+        assert_eq!((theirs, conclude(request, answer)), (agreed, agreed), "{request:?}");
+        // A SYN that is repeated asks for nothing.
+        let (theirs, answer) = accept(ask(request, true), NotEct, has_accecn);
+        assert_eq!((theirs, conclude(request, answer)), (Agreed::Off, Agreed::Off));
+    }
+}
+
+/// RFC 9768 table 2: the SYN/ACK says how the SYN arrived; the client understands each.
+#[test]
+fn the_answer_tells_of_the_syn() {
+    for (ecn, ace) in [(NotEct, 0b010), (Ect1, 0b011), (Ect0, 0b100), (Ce, 0b110)] {
+        let (_, answer) = accept(Flags::from_ace(0b111), ecn, true);
+        assert_eq!(answer.ace(), ace);
+        assert_eq!(conclude(Request::AccEcn, answer), Agreed::AccEcn);
+    }
+    // Reflected flags, an empty answer, and the nonce's.
+    for (ace, agreed) in [(0b111, Agreed::Off), (0b000, Agreed::Off), (0b101, Agreed::Rfc3168)] {
+        assert_eq!(conclude(Request::AccEcn, Flags::from_ace(ace)), agreed);
+    }
+}
+
+/// `--ecn-tcp-remove` on the way of the SYN: RFC 3168 is not agreed. AccECN is: the tool leaves AE, and RFC 9768
+/// §3.1.3 takes AE alone for a request.
+#[test]
+fn what_a_stripping_middlebox_does() {
+    let (agreed, _) = accept(ask(Request::Rfc3168, false).without_ece_and_cwr(), NotEct, true);
+    assert_eq!(agreed, Agreed::Off);
+    let (agreed, answer) = accept(ask(Request::AccEcn, false).without_ece_and_cwr(), NotEct, true);
+    assert_eq!((agreed, answer.ace()), (Agreed::AccEcn, 0b010));
+    let (agreed, _) = accept(ask(Request::AccEcn, false).without_ece_and_cwr(), NotEct, false);
+    assert_eq!(agreed, Agreed::Off);
+    // On the way of the answer it leaves nothing that a client knows but "arrived ECT(0)".
+    assert_eq!(
+        conclude(Request::AccEcn, Flags::from_ace(0b010).without_ece_and_cwr()),
+        Agreed::Off
+    );
+}
+
+#[test]
+fn which_packets_are_capable() {
+    let plain = Marking::new(&Needs::NONE, None);
+    let l4s = Needs { codepoint: Ect1, on_all: true, on_syn: true, ..Needs::NONE };
+    let (l4s, gamed) = (Marking::new(&l4s, None), Marking::new(&Needs::NONE, Some(Ect1)));
+    for (agreed, marking, data, other) in [
+        (Agreed::Off, plain, NotEct, NotEct),
+        (Agreed::Off, l4s, NotEct, NotEct),
+        (Agreed::Rfc3168, plain, Ect0, NotEct),
+        (Agreed::Rfc3168, l4s, Ect1, Ect1),
+        (Agreed::Rfc3168, gamed, Ect1, NotEct),
+        (Agreed::AccEcn, plain, Ect0, Ect0),
+        (Agreed::AccEcn, l4s, Ect1, Ect1),
+    ] {
+        assert_eq!((marking.data(agreed), marking.other(agreed)), (data, other), "{agreed:?}");
+    }
+    assert_eq!((plain.syn(Request::AccEcn), l4s.syn(Request::AccEcn)), (NotEct, Ect1));
+    assert_eq!(l4s.syn(Request::Off), NotEct);
+}
+
+/// The field begins at five, and wraps from seven to nought: 5, 6, 7, 0, 1.
+#[test]
+fn the_field_wraps() {
+    assert_eq!([0, 1, 2, 3, 4, 8].map(field), [5, 6, 7, 0, 1, 5]);
+    // Three known, the field says 1 (four), 0 (three), 7: seven more, not one less.
+    assert_eq!([1, 0, 7].map(|f| least(f, 3)), [1, 0, 7]);
+}
+
+/// The decoding table: least number by the field, packets delivered, and what is taken.
+#[test]
+fn large_acks_take_the_safe_choice() {
+    for (least, delivered, taken) in [
+        // Up to seven packets the counter cannot have wrapped.
+        (0, 7, 0),
+        (3, 2, 3),
+        // Eight packets and nothing new may be eight marks.
+        (0, 8, 8),
+        (1, 8, 1),
+        (3, 20, 19),
+        (4, 20, 20),
+        (5, 20, 13),
+    ] {
+        // The average is at two: ACKs are not thinned.
+        let mut d = Decoder::default();
+        d.newly_marked(5, 0, 2);
+        let f = ((5 + least) & 7) as u8;
+        assert_eq!(d.newly_marked(f, 0, delivered), taken, "{least} of {delivered}");
+    }
+}
+
+/// Where every ACK stands for twenty packets, the least number is taken.
+#[test]
+fn thinned_acks_take_the_least() {
+    let mut d = Decoder::default();
+    assert_eq!(d.newly_marked(6, 0, 20), 1);
+    // One large ACK among small ones does not move the average above four.
+    let mut d = Decoder::default();
+    for _ in 0..100 {
+        d.newly_marked(5, 0, 2);
+    }
+    assert_eq!(d.newly_marked(6, 0, 20), 17);
+}
+
+/// DCTCP's receiver: ECE is the latest packet's mark, and a change lets what came before be acknowledged as it was.
+#[test]
+fn the_exact_echo_turns_with_the_mark() {
+    let mut echo = Echo::new(true);
+    (echo.agreed, echo.exact) = (Agreed::Rfc3168, true);
+    assert_eq!((echo.turn(Ect0), echo.flags().ece), (None, false));
+    assert_eq!((echo.turn(Ce), echo.flags().ece), (Some(Flags::default()), true));
+    assert_eq!((echo.turn(Ce), echo.take(Ce)), (None, Urge::Nothing));
+    // CWR ends the echo of RFC 3168, but a marked packet is a marked packet.
+    assert!(echo.heard_cwr());
+    assert_eq!((echo.turn(Ce), echo.flags().ece), (None, true));
+    assert_eq!((echo.turn(Ect0), echo.flags().ece), (Some(Flags::from_ace(1)), false));
+}
+
+/// AccECN counts every marked packet, and hurries at a change of the codepoint where the stack does.
+#[test]
+fn the_accurate_echo_counts() {
+    for hurries in [true, false] {
+        let mut echo = Echo::new(hurries);
+        echo.agreed = Agreed::AccEcn;
+        echo.count(Ect1);
+        let urges: Vec<bool> =
+            [Ect1, Ce, Ce, Ect1, Ect1].iter().map(|&e| echo.count(e) == Urge::Now).collect();
+        assert_eq!(urges, [false, hurries, false, hurries, false]);
+        assert_eq!(echo.flags().ace(), 7);
+        assert!(!echo.heard_cwr());
+    }
+}
+
+proptest! {
+    /// What is read is what was counted, as long as no ACK stands for more than seven packets or more marks than that.
+    #[test]
+    fn small_acks_are_read_exactly(acks in proptest::collection::vec((1_u32..8, 0_u32..8), 1..300)) {
+        let (mut d, mut received, mut known) = (Decoder::default(), 0_u32, 0_u32);
+        for (delivered, marked) in acks {
+            received += marked.min(delivered);
+            known += d.newly_marked(field(received), known, delivered);
+            prop_assert_eq!(known, received);
+        }
+    }
+
+    /// The safe choice is the largest number that fits: congruent, at most what was delivered, within eight of it.
+    #[test]
+    fn the_safe_choice_is_the_largest(delivered in 8_u32..1000, l in 0_u32..8) {
+        let n = most(delivered, l);
+        prop_assert!(n <= delivered && delivered - n < 8 && n % 8 == l);
+    }
+}
