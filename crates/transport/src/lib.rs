@@ -18,6 +18,11 @@ pub mod tcb;
 #[cfg(test)]
 mod properties;
 
+/// The example in the docs compiles.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/adding-a-congestion-control.md")]
+struct AddingACongestionControl;
+
 pub use receiver::{Receiver, WindowPolicy};
 pub use sender::{Config, Sender};
 pub use tcb::{CaState, Tcb};
