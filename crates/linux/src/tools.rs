@@ -95,7 +95,9 @@ pub fn agent(cache: &Path) -> Result<Agent, String> {
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
         Err(format!("{} cannot compile the guest's {name}: {said}", compiler.display()))
     };
-    compile(AGENT, "agent.c", "init", &["-static"])?;
+    // Where there is no static library, the guest finds the host's shared one: its root is the host's.
+    compile(AGENT, "agent.c", "init", &["-static"])
+        .or_else(|_| compile(AGENT, "agent.c", "init", &[]))?;
     compile(PRELOAD, "preload.c", "preload.so", &["-shared", "-fPIC"])?;
     // Another process may have been quicker; then its result, which is the same, stays.
     if fs::rename(work.path(), &folder).is_ok() {
