@@ -17,7 +17,11 @@ fn campaign(seed: u64) -> Vec<Scenario> {
         .map(|qdisc| {
             let mut s = Dumbbell {
                 rate: Rate::from_mbit(20),
-                qdisc: qdisc.to_owned(),
+                qdisc: match qdisc {
+                    "red" => "red limit 400000 avpkt 1000 adaptive ecn".to_owned(),
+                    "tbf" => "tbf rate 10mbit burst 4k limit 60k".to_owned(),
+                    _ => qdisc.to_owned(),
+                },
                 ccs: ["cubic", "reno", "cubic"].map(str::to_owned).into(),
                 duration: Span::from_secs(4),
                 seed,
