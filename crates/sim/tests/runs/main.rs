@@ -10,6 +10,7 @@ mod path;
 mod physics;
 mod properties;
 mod refusals;
+mod sce;
 mod scenarios;
 mod senders;
 mod watching;

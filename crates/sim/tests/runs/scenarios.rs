@@ -103,11 +103,9 @@ fn words_of(name: &'static str, changing: bool) -> BoxedStrategy<String> {
         "cobalt" => {
             whole(&["cobalt", "cobalt rtt 1ms", "cobalt rtt 100us no-sce", "cobalt rtt 1us sce"])
         }
-        "dualpi2" if changing => whole(&[
-            "dualpi2 limit 3",
-            "dualpi2 classic_protection 60%",
-            "dualpi2 target 1s",
-        ]),
+        "dualpi2" if changing => {
+            whole(&["dualpi2 limit 3", "dualpi2 classic_protection 60%", "dualpi2 target 1s"])
+        }
         "dualpi2" => whole(&[
             "dualpi2 limit 9",
             "dualpi2 target 100us tupdate 1ms alpha 2000 beta 9000 step_thresh 2ms",
