@@ -2,7 +2,6 @@
 
 use crate::bench::{QUEUE, queue_mut, run, table, total};
 use sojourn_scenario::model::{Scenario, Shaper, Side};
-use sojourn_scenario::results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Rate, Span};
 
@@ -17,7 +16,7 @@ fn root(qdisc: &str, ccs: &[&str], seconds: u64) -> Scenario {
     for side in [Side::Down, Side::Up] {
         let queue = queue_mut(&mut s, side);
         queue.shaper = Shaper::Own { rate: Some(Rate::from_mbit(50)) };
-        queue.qdisc = qdisc.to_owned();
+        qdisc.clone_into(&mut queue.qdisc);
     }
     s
 }
