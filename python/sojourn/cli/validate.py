@@ -81,6 +81,12 @@ def _not_run_json(row: Row) -> dict[str, Any]:
 
 def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Sequence[Row]) -> None:
     console = out()
+    # First what there is nothing to say of: the verdict is what the reader is left with.
+    if not_run:
+        rows = len(judged) + len(not_run)
+        console.print(f"not run: {len(not_run)} of {rows} published rows")
+        for row in not_run:
+            console.print(Text(f"  line {row.line}: {row}"))
     if judged:
         console.print(_values_table(judged))
         console.print(_summary_table(summaries))
@@ -95,11 +101,6 @@ def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Seque
     unknown = sum(len(j.values) > 1 and not j.noise_known for j in judged)
     if unknown:
         console.print(f"\nThe replicate noise of {unknown} rows is not known; their ranges are not widened by it.")
-    if not_run:
-        rows = len(judged) + len(not_run)
-        console.print(f"\nnot run: {len(not_run)} of {rows} published rows")
-        for row in not_run:
-            console.print(Text(f"  line {row.line}: {row}"))
 
 
 def _values_table(judged: Sequence[Judged]) -> Table:
