@@ -341,15 +341,20 @@ impl<'a> Writer<'a> {
                 continue;
             }
             let replies = &self.replies[i];
-            let mut rows: Vec<(u64, f64)> =
-                replies.iter().map(|&(at, sent)| (at, (at - sent.min(at)) as f64 / 1e9)).collect();
-            let answered: std::collections::HashSet<u64> = replies.iter().map(|r| r.1).collect();
-            let lost = self.probes[i].iter().filter(|sent| !answered.contains(sent));
-            rows.extend(lost.map(|&sent| (sent, f64::NAN)));
+            let answered: std::collections::HashMap<u64, u64> =
+                replies.iter().map(|&(at, sent)| (sent, at)).collect();
+            let mut rows: Vec<(u64, u64, f64, &str)> = (0..)
+                .zip(&self.probes[i])
+                .map(|(number, &sent)| match answered.get(&sent) {
+                    Some(&at) => (at, number, at.saturating_sub(sent) as f64 / 1e9, ""),
+                    None => (sent, number, f64::NAN, "lost"),
+                })
+                .collect();
             rows.sort_by_key(|r| r.0);
-            for (at, rtt) in rows {
+            for (at, number, rtt, lost) in rows {
                 let t = self.seconds(at);
-                table.row().f64(t).text(&flow.name).f64(rtt);
+                let row = table.row().f64(t).text(&flow.name).f64(rtt);
+                row.u64(number).f64(f64::NAN).f64(f64::NAN).text(lost);
             }
         }
         table

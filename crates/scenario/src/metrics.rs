@@ -13,6 +13,9 @@
 mod evaluate;
 mod expression;
 pub mod functions;
+mod oscillation;
+mod playback;
+mod probes;
 mod quantity;
 mod series;
 mod summary;

@@ -95,8 +95,8 @@ pub(crate) struct Probe {
     pub(crate) sent: u32,
     /// When the next one is due.
     pub(crate) next: Time,
-    /// Replies: when, and after how long.
-    pub(crate) replies: Vec<(Time, Span)>,
+    /// Replies: when, to which, and after how long.
+    pub(crate) replies: Vec<(Time, u32, Span)>,
     /// Send times of requests not answered yet, by number.
     pub(crate) waiting: std::collections::VecDeque<(u32, Time)>,
 }
@@ -287,7 +287,7 @@ impl Probe {
     /// A reply has come back.
     pub(crate) fn on_reply(&mut self, now: Time, number: u32, sent: Time) {
         self.waiting.retain(|w| w.0 != number);
-        self.replies.push((now, now - sent));
+        self.replies.push((now, number, now - sent));
     }
 }
 

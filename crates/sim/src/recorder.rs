@@ -304,12 +304,16 @@ impl Recorder {
         for (spec, flow) in scenario.flows.iter().zip(flows) {
             let Ends::Probe(probe) = &flow.ends else { continue };
             let name = table.intern("flow", &spec.name);
-            let mut rows: Vec<(Time, f64)> =
-                probe.replies.iter().map(|&(at, rtt)| (at, rtt.as_secs_f64())).collect();
-            rows.extend(probe.waiting.iter().map(|&(_, at)| (at, f64::NAN)));
+            let mut rows: Vec<(Time, u32, f64, &str)> = probe
+                .replies
+                .iter()
+                .map(|&(at, number, rtt)| (at, number, rtt.as_secs_f64(), ""))
+                .collect();
+            rows.extend(probe.waiting.iter().map(|&(n, at)| (at, n, f64::NAN, "lost")));
             rows.sort_by_key(|r| r.0);
-            for (at, rtt) in rows {
-                table.row().f64(self.seconds(at)).code(name).f64(rtt);
+            for (at, number, rtt, lost) in rows {
+                let row = table.row().f64(self.seconds(at)).code(name).f64(rtt);
+                row.u64(u64::from(number)).f64(f64::NAN).f64(f64::NAN).text(lost);
             }
         }
         table

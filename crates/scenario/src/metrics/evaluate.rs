@@ -6,6 +6,8 @@ use super::quantity::Table;
 use super::series::{Frame, Of, Series};
 use super::unit::Unit;
 use super::window::{Bounds, WindowSpec};
+use super::{oscillation, playback};
+use crate::estimators::{harm_less_is_better, harm_more_is_better};
 use crate::model::Flow;
 use core::fmt;
 use serde::Serialize;
@@ -114,6 +116,22 @@ impl Expression {
                     Operator::Divide => a / b,
                 })
             }
+            TermKind::Call(call) if !call.terms.is_empty() => {
+                let values: Vec<f64> = call
+                    .terms
+                    .iter()
+                    .map(|inner| self.term(frame, inner))
+                    .collect::<Result<_, _>>()?;
+                let (solo, with) = (values[0], values[1]);
+                let (harm, whole) = match call.function.which {
+                    Which::HarmMore => (harm_more_is_better(solo, with), "alone"),
+                    _ => (harm_less_is_better(solo, with), "beside the rival"),
+                };
+                if harm.is_nan() {
+                    return Err(fail(format!("there is nothing {whole} to measure harm by")));
+                }
+                Ok(harm)
+            }
             TermKind::Call(call) => evaluate(frame, call)
                 .map_err(fail)?
                 .ok_or_else(|| fail("there is no sample in the window".into())),
@@ -155,6 +173,16 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, String> {
         |metric: fn(&Frame<'_>, &str, &WindowSpec) -> Option<f64>| -> Result<Option<f64>, String> {
             match flows(first())?.as_slice() {
                 [flow] => Ok(metric(frame, &flow.name, window)),
+                _ => Err(format!("\"{}\" is a group: ask of one flow", first())),
+            }
+        };
+    let of_stream =
+        |metric: fn(&Frame<'_>, &str, Bounds) -> Option<f64>| -> Result<Option<f64>, String> {
+            match flows(first())?.as_slice() {
+                [flow] => {
+                    let bounds = frame.bounds(window, &flow.name);
+                    Ok(bounds.and_then(|bounds| metric(frame, &flow.name, bounds)))
+                }
                 _ => Err(format!("\"{}\" is a group: ask of one flow", first())),
             }
         };
@@ -205,12 +233,35 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, String> {
         Which::ConvergenceTime => {
             Ok(functions::convergence_time(frame, rate_of, &all(&call.names)?))
         }
-        Which::Completed => {
-            let of =
-                Of::Quantity(super::Quantity::named("completion_time").ok_or("no such quantity")?);
-            let (series, _) =
-                sampled(frame, &of, first(), window).ok_or("the window is unknown")?;
-            Ok(Some(series.values.len() as f64))
+        Which::Completed | Which::Unfinished => {
+            let mut counts = (0, 0);
+            for flow in flows(first())? {
+                let bounds = frame.bounds(window, &flow.name).ok_or("the window is unknown")?;
+                let (completed, unfinished) = frame.short_flows(&flow.name, bounds);
+                counts = (counts.0 + completed, counts.1 + unfinished);
+            }
+            let completed = call.function.which == Which::Completed;
+            Ok(Some((if completed { counts.0 } else { counts.1 }) as f64))
+        }
+        Which::Bitrate => of_stream(playback::bitrate),
+        Which::Stalls => of_stream(playback::stalls),
+        Which::StallTime => of_stream(playback::stall_time),
+        Which::Switches => of_stream(playback::switches),
+        Which::StartupDelay => of_stream(|frame, flow, _| playback::startup_delay(frame, flow)),
+        Which::Oscillation | Which::Period | Which::FirstAbove | Which::FirstBelow => {
+            let of = call.of.as_ref().ok_or("no quantity")?;
+            let Some((series, bounds)) = sampled(frame, of, first(), window) else {
+                return Ok(None);
+            };
+            let level = call.number;
+            Ok(match call.function.which {
+                Which::Oscillation => {
+                    oscillation::variation(&oscillation::by_second(&series, bounds))
+                }
+                Which::Period => oscillation::period(&oscillation::by_second(&series, bounds)),
+                Which::FirstAbove => oscillation::first(&series, bounds, |x| x > level),
+                _ => oscillation::first(&series, bounds, |x| x < level),
+            })
         }
         Which::TimeAbove | Which::LongestAbove | Which::Spike => {
             let of = call.of.as_ref().ok_or("no quantity")?;
@@ -247,7 +298,8 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, String> {
                     None => return Ok(None),
                 },
             };
-            Ok(sample.aggregate(which, call.number / 100.0))
+            let by_rank = matches!(of, Of::Quantity(q) if matches!(q.table, Table::Completions(_)));
+            Ok(sample.aggregate(which, call.number / 100.0, by_rank))
         }
     }
 }

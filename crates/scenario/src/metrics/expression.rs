@@ -109,6 +109,8 @@ pub(super) struct Call {
     pub(super) names: Vec<Name>,
     pub(super) number: f64,
     pub(super) why: Option<String>,
+    /// Values that it is given.
+    pub(super) terms: Vec<Term>,
     pub(super) window: Option<Placed<WindowSpec>>,
 }
 
@@ -201,6 +203,9 @@ fn unknown(term: &Term, known: &Names<'_>, errors: &mut Vec<WordError>) {
             unknown(b, known, errors);
         }
         TermKind::Call(call) => {
+            for inner in &call.terms {
+                unknown(inner, known, errors);
+            }
             for name in &call.names {
                 let flows = known.flows.iter().chain(&known.groups).copied();
                 let (what, names): (_, Vec<&str>) = match name.of {
@@ -254,6 +259,7 @@ impl Function {
                 Parameter::Percent => "PERCENT",
                 Parameter::Flows => "[FLOW, ...]",
                 Parameter::Why => "[REASON]",
+                Parameter::Value => "VALUE",
             })
             .collect();
         format!("{}({})", self.name, words.join(", "))

@@ -6,7 +6,8 @@ use super::window::{Bounds, WindowSpec};
 use super::{Quantity, Unit};
 use crate::estimators::{
     Bucket, geometric_mean, jain as jain_index, mean, mean_histogram, quantile_histogram,
-    quantile_interpolated, quantile_weighted, sorted, standard_deviation, sum, weighted_mean,
+    quantile_interpolated, quantile_nearest_rank, quantile_weighted, sorted, standard_deviation,
+    sum, weighted_mean,
 };
 use crate::model::Flow;
 
@@ -31,6 +32,8 @@ pub enum Parameter {
     Flows,
     /// The reason of a mark or drop; all if it is left out.
     Why,
+    /// A value: an expression of its own, with a window of its own if it says one.
+    Value,
 }
 
 /// The unit of a metric's value.
@@ -84,9 +87,23 @@ pub(super) enum Which {
     Spike,
     ConvergenceTime,
     Completed,
+    Unfinished,
+    FirstAbove,
+    FirstBelow,
+    Oscillation,
+    Period,
+    Bitrate,
+    Stalls,
+    StallTime,
+    Switches,
+    StartupDelay,
+    HarmLess,
+    HarmMore,
 }
 
-use Parameter::{Flow as F, Flows, Level, Percent, Quantity as Q, Queue, Rate, Subject, Why};
+use Parameter::{
+    Flow as F, Flows, Level, Percent, Quantity as Q, Queue, Rate, Subject, Value, Why,
+};
 const ONE: Gives = Gives::Unit(Unit::One);
 const SECONDS: Gives = Gives::Unit(Unit::Seconds);
 const RATE: Gives = Gives::Unit(Unit::BitsPerSecond);
@@ -163,7 +180,7 @@ pub const FUNCTIONS: &[Function] = &[
         Which::Percentile,
         &[Q, Subject, Percent],
         Gives::Quantity,
-        "Percentile of the values in the window, interpolated between the two nearest; of queue_delay by packets, nearest rank; of a histogram's quantity within the bucket.",
+        "Percentile of the values in the window, interpolated between the two nearest; of queue_delay by packets, nearest rank; of completion_time the value of rank ⌈p·n⌉; of a histogram's quantity within the bucket.",
     ),
     f(
         "utilisation",
@@ -206,7 +223,7 @@ pub const FUNCTIONS: &[Function] = &[
         Which::LossRate,
         &[F],
         ONE,
-        "Segments held for lost over segments lost or delivered, in the window.",
+        "Segments held for lost over segments lost or delivered, in the window; of UDP by the gaps that the receiver sees; of a probe or voice call packets lost over all that came or were lost.",
     ),
     f(
         "time_above",
@@ -242,6 +259,90 @@ pub const FUNCTIONS: &[Function] = &[
         &[F],
         PACKETS,
         "Short flows that started in the window and were completed.",
+    ),
+    f(
+        "unfinished",
+        Which::Unfinished,
+        &[F],
+        PACKETS,
+        "Short flows that started in the window and were not completed when the run ended.",
+    ),
+    f(
+        "first_above",
+        Which::FirstAbove,
+        &[Q, Subject, Level],
+        SECONDS,
+        "From the window's beginning until the quantity is first above the level; none if it never is.",
+    ),
+    f(
+        "first_below",
+        Which::FirstBelow,
+        &[Q, Subject, Level],
+        SECONDS,
+        "From the window's beginning until the quantity is first below the level; none if it never is.",
+    ),
+    f(
+        "oscillation",
+        Which::Oscillation,
+        &[Q, Subject],
+        ONE,
+        "Coefficient of variation in the window, standard deviation over mean, of the means over each second (RFC 5166 §2.4).",
+    ),
+    f(
+        "period",
+        Which::Period,
+        &[Q, Subject],
+        SECONDS,
+        "Period of the quantity's ups and downs: of the means over each second the lag of the autocorrelation's highest peak behind its first fall below zero, up to two thirds of the window; none below a correlation of 0.3.",
+    ),
+    f(
+        "bitrate",
+        Which::Bitrate,
+        &[F],
+        RATE,
+        "Mean level of an adaptive stream, by the time that each was played in the window (traffic.md §6.2).",
+    ),
+    f(
+        "stalls",
+        Which::Stalls,
+        &[F],
+        PACKETS,
+        "How often an adaptive stream's playing stalled in the window.",
+    ),
+    f(
+        "stall_time",
+        Which::StallTime,
+        &[F],
+        SECONDS,
+        "Time in the window during which an adaptive stream was stalled.",
+    ),
+    f(
+        "switches",
+        Which::Switches,
+        &[F],
+        PACKETS,
+        "How often the level that an adaptive stream plays changed in the window.",
+    ),
+    f(
+        "startup_delay",
+        Which::StartupDelay,
+        &[F],
+        SECONDS,
+        "From an adaptive stream's start until it first plays. Looks at the whole run.",
+    ),
+    f(
+        "harm_less_is_better",
+        Which::HarmLess,
+        &[Value, Value],
+        ONE,
+        "Harm (Ware et al., HotNets 2019) to something of which less is better, such as completion times, delay, stalls: (w − s)/w, the first value s alone, the second w beside the rival; 0 if nothing got worse.",
+    ),
+    f(
+        "harm_more_is_better",
+        Which::HarmMore,
+        &[Value, Value],
+        ONE,
+        "The same of something of which more is better, such as goodput or bitrate: (s − w)/s.",
     ),
 ];
 
@@ -465,9 +566,13 @@ pub fn ce_fraction(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Option
     fraction(&frame.flows, flow, "ce", &["delivered"], bounds)
 }
 
-/// Segments held for lost over segments lost or delivered, in the window.
+/// Segments held for lost over segments lost or delivered, in the window; of a probe or voice call, packets lost over
+/// all that came or were lost.
 pub fn loss_rate(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Option<f64> {
     let bounds = frame.bounds(window, flow)?;
+    if !frame.pings.of(flow).is_empty() {
+        return super::probes::loss(frame, flow, bounds);
+    }
     fraction(&frame.flows, flow, "lost", &["lost", "delivered"], bounds)
 }
 
@@ -554,7 +659,8 @@ pub(super) enum Sample {
 
 impl Sample {
     /// One number of the sample; `None` if there is no value.
-    pub(super) fn aggregate(&self, which: Which, p: f64) -> Option<f64> {
+    /// `by_rank` takes a percentile for the value of rank ⌈p·n⌉.
+    pub(super) fn aggregate(&self, which: Which, p: f64, by_rank: bool) -> Option<f64> {
         match self {
             Self::Histogram(buckets) => {
                 let held = || buckets.iter().filter(|b| b.count > 0);
@@ -575,6 +681,10 @@ impl Sample {
                     (Which::Min, _) => values.iter().copied().fold(f64::NAN, f64::min),
                     (Which::Max, _) => values.iter().copied().fold(f64::NAN, f64::max),
                     (Which::Median, Some(weights)) => quantile_weighted(values, weights, 0.5),
+                    (Which::Median, None) if by_rank => quantile_nearest_rank(&sorted(values), 0.5),
+                    (Which::Percentile, None) if by_rank => {
+                        quantile_nearest_rank(&sorted(values), p)
+                    }
                     (Which::Median, None) => quantile_interpolated(&sorted(values), 0.5),
                     (Which::Percentile, Some(weights)) => quantile_weighted(values, weights, p),
                     (Which::Percentile, None) => quantile_interpolated(&sorted(values), p),

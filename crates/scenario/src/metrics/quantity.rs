@@ -15,6 +15,12 @@ pub enum Table {
     FlowHistogram(&'static str),
     /// A column of `completions`.
     Completions(&'static str),
+    /// A column of `pings`.
+    Probes(&'static str),
+    /// How much a column of `pings` differs from one packet to the next.
+    Variation(&'static str),
+    /// A column of `segments`.
+    Segments(&'static str),
 }
 
 /// A quantity.
@@ -43,6 +49,10 @@ const fn queue(
     Quantity { name, unit, table: Table::Queues(column), doc }
 }
 
+const fn elsewhere(name: &'static str, unit: Unit, table: Table, doc: &'static str) -> Quantity {
+    Quantity { name, unit, table, doc }
+}
+
 /// Every quantity. Beside them, `state.NAME` is a controller's own number of that name.
 pub const QUANTITIES: &[Quantity] = &[
     flow(
@@ -66,12 +76,60 @@ pub const QUANTITIES: &[Quantity] = &[
     queue("queue_delay_max", Unit::Seconds, "sojourn_max_s", "each step's largest sojourn time"),
     queue("queue_length", Unit::Packets, "packets", "packets held at the end of each step"),
     queue("queue_bytes", Unit::Bytes, "bytes", "bytes held at the end of each step"),
-    Quantity {
-        name: "completion_time",
-        unit: Unit::Seconds,
-        table: Table::Completions("duration_s"),
-        doc: "from before a short flow's handshake to its last byte; belongs to the window it started in",
-    },
+    elsewhere(
+        "owd",
+        Unit::Seconds,
+        Table::Probes("owd_s"),
+        "one-way delay to the peer of each packet of a probe or voice call (RFC 7679); irtt's send delay",
+    ),
+    elsewhere(
+        "owd_back",
+        Unit::Seconds,
+        Table::Probes("owd_back_s"),
+        "one-way delay of each reply to a probe; irtt's receive delay",
+    ),
+    elsewhere(
+        "ipdv",
+        Unit::Seconds,
+        Table::Variation("owd_s"),
+        "IP packet delay variation (RFC 3393) on the way to the peer: |owd(i) − owd(i−1)| of packets sent one after the other that both came; absolute, as irtt gives it",
+    ),
+    elsewhere(
+        "ipdv_back",
+        Unit::Seconds,
+        Table::Variation("owd_back_s"),
+        "the same of the replies",
+    ),
+    elsewhere(
+        "ipdv_rtt",
+        Unit::Seconds,
+        Table::Variation("rtt_s"),
+        "the same of the round-trip times: |rtt(i) − rtt(i−1)|",
+    ),
+    elsewhere(
+        "completion_time",
+        Unit::Seconds,
+        Table::Completions("duration_s"),
+        "from before a short flow's handshake to its last byte; belongs to the window it started in; percentiles by nearest rank (traffic.md §4.5)",
+    ),
+    elsewhere(
+        "segment_bitrate",
+        Unit::BitsPerSecond,
+        Table::Segments("bitrate_bps"),
+        "level of each segment of an adaptive stream, when it had arrived",
+    ),
+    elsewhere(
+        "segment_throughput",
+        Unit::BitsPerSecond,
+        Table::Segments("throughput_bps"),
+        "size over download time of each segment of an adaptive stream, when it had arrived",
+    ),
+    elsewhere(
+        "buffer",
+        Unit::Seconds,
+        Table::Segments("buffer_s"),
+        "playing time in an adaptive stream's buffer at each segment's arrival",
+    ),
     Quantity {
         name: "sojourn",
         unit: Unit::Seconds,

@@ -39,8 +39,10 @@ pub struct Frame<'a> {
     pub(super) flows: Rows<'a>,
     pub(super) queues: Rows<'a>,
     pub(super) signals: Rows<'a>,
-    pings: Rows<'a>,
+    pub(super) pings: Rows<'a>,
     completions: Rows<'a>,
+    segments: Rows<'a>,
+    pub(super) playback: Rows<'a>,
     flow_state: Rows<'a>,
     queue_state: Rows<'a>,
     histograms: Rows<'a>,
@@ -71,6 +73,8 @@ impl<'a> Frame<'a> {
             signals: Rows::new(run, &schema::QUEUE_SIGNALS, "queue"),
             pings: Rows::new(run, &schema::PINGS, "flow"),
             completions: Rows::new(run, &schema::COMPLETIONS, "flow"),
+            segments: Rows::new(run, &schema::SEGMENTS, "flow"),
+            playback: Rows::new(run, &schema::PLAYBACK, "flow"),
             flow_state: Rows::new(run, &schema::FLOW_STATE, "flow"),
             queue_state: Rows::new(run, &schema::QUEUE_STATE, "queue"),
             histograms: Rows::new(run, &schema::HISTOGRAMS, "subject"),
@@ -151,6 +155,13 @@ impl<'a> Frame<'a> {
                 Place::Completions(column) => {
                     take(&self.completions, subject, bounds, |t| numbers(t, column), None)
                 }
+                Place::Probes(column) => {
+                    take(&self.pings, subject, bounds, |t| numbers(t, column), None)
+                }
+                Place::Variation(column) => super::probes::variation(self, subject, column, bounds),
+                Place::Segments(column) => {
+                    take(&self.segments, subject, bounds, |t| numbers(t, column), None)
+                }
                 Place::QueueHistogram(_) | Place::FlowHistogram(_) => Series::default(),
             },
             Of::State(name) => {
@@ -169,6 +180,16 @@ impl<'a> Frame<'a> {
                 if flow.values.is_empty() { of(&self.queue_state) } else { flow }
             }
         }
+    }
+
+    /// Short flows of a generator that started in a window: completed, and not.
+    pub(super) fn short_flows(&self, flow: &str, bounds: Bounds) -> (usize, usize) {
+        let table = &self.completions.table;
+        let (times, durations) = (table.f64("t_s"), table.f64("duration_s"));
+        let started: Vec<usize> =
+            self.completions.of(flow).iter().copied().filter(|&r| bounds.holds(times[r])).collect();
+        let completed = started.iter().filter(|&&r| !durations[r].is_nan()).count();
+        (completed, started.len() - completed)
     }
 
     /// How much a cumulative count of the flows' or queues' table grew in a window. The count at a bound is that
@@ -242,7 +263,7 @@ fn take(
 }
 
 impl Series {
-    fn push(&mut self, t: f64, value: f64) {
+    pub(super) fn push(&mut self, t: f64, value: f64) {
         self.times.push(t);
         self.values.push(value);
     }

@@ -4,11 +4,11 @@ use super::functions::{self, FUNCTIONS, RateOf};
 use super::*;
 use crate::model::tests::scenario;
 use crate::model::{
-    Action, At, Direction, Edge, Event, Kind, Phase, Reference, Scenario, Shaper, Start, Traffic,
-    When, Window, WindowBounds,
+    Action, At, Direction, Edge, Event, Flow, Kind, Phase, Ping, Reference, Scenario, Shaper,
+    Start, Traffic, When, Window, WindowBounds,
 };
 use crate::results::{EngineId, Provenance, Run, Table, schema};
-use sojourn_units::{Rate, Span};
+use sojourn_units::{Ecn, Rate, Span};
 
 const QUEUE: &str = "first.down.qdisc";
 
@@ -36,6 +36,9 @@ fn plain() -> Scenario {
     s.flows[1].direction = Direction::Down;
     s.flows[1].start = Start::At(At::from_secs(5));
     s.flows[1].group = Some("late".into());
+    let ping = Ping { interval: Span::from_secs(1), size: 84, ecn: Ecn::NotEct };
+    let traffic = Traffic::Ping(ping);
+    s.flows.push(Flow { name: "ping".into(), group: None, traffic, ..s.flows[0].clone() });
     s
 }
 
@@ -100,8 +103,17 @@ fn run_of(scenario: Scenario) -> Run {
     signals.row().f64(5.0).text(QUEUE).text("tail").text("drop").u64(1);
     signals.row().f64(8.0).text(QUEUE).text("early").text("drop").u64(1);
     let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
-    for (t, rtt) in [(1.0, 0.021), (2.0, 0.023), (3.0, f64::NAN), (9.5, 0.040)] {
-        pings.row().f64(t).text("ping").f64(rtt);
+    let nan = f64::NAN;
+    for (n, t, rtt, there, back, lost) in [
+        (0, 1.0, 0.021, 0.011, 0.010, ""),
+        (1, 2.0, 0.023, 0.012, 0.011, ""),
+        (2, 3.0, nan, 0.019, nan, "back"),
+        (3, 4.0, nan, nan, nan, "there"),
+        (4, 9.5, 0.040, 0.014, 0.026, ""),
+        (5, 9.9, nan, nan, nan, "late"),
+    ] {
+        let row = pings.row().f64(t).text("ping").f64(rtt);
+        row.u64(n).f64(there).f64(back).text(lost);
     }
     let mut histograms = Table::new(&schema::HISTOGRAMS, Provenance::Exact);
     for (low, high, count) in [(0.001, 0.002, 50), (0.002, 0.003, 40), (0.009, 0.010, 10)] {
@@ -119,7 +131,23 @@ fn run_of(scenario: Scenario) -> Run {
         completions.row().f64(t).text("b").u64(1000).f64(seconds);
     }
     let engine = EngineId { name: "hand".into(), version: "1".into(), detail: String::new() };
-    let tables = vec![flows, queues, signals, pings, histograms, happenings, state, completions];
+    for (t, seconds) in (1..=10).map(|n| (6.0 + 0.1 * f64::from(n), f64::from(n))) {
+        completions.row().f64(t).text("a").u64(1000).f64(seconds);
+    }
+    let mut playback = Table::new(&schema::PLAYBACK, Provenance::Exact);
+    for (t, state, mbit) in [
+        (0.5, "starting", nan),
+        (2.0, "playing", 1.0),
+        (4.0, "playing", 2.0),
+        (6.0, "stalled", nan),
+        (7.0, "playing", 2.0),
+        (8.0, "playing", 1.0),
+        (9.5, "stalled", nan),
+    ] {
+        playback.row().f64(t).text("a").text(state).f64(mbit * 1e6);
+    }
+    let tables =
+        vec![flows, queues, signals, pings, histograms, happenings, state, completions, playback];
     Run { scenario, engine, tables, unrecorded: vec![] }
 }
 
@@ -192,6 +220,40 @@ fn each_metric_gives_the_number_worked_out_by_hand() {
         ("spike(rtt, a, 1s) over all", 0.0),
         ("geomean(completion_time, b) over all", 2.0),
         ("completed(b) over all", 2.0),
+        ("unfinished(b) over all", 1.0),
+        // Of ten completion times the fifth and the tenth (rank ⌈p·n⌉).
+        ("median(completion_time, a) over all", 5.0),
+        ("p95(completion_time, a) over all", 10.0),
+        ("completed(a) from 6s to 6500ms", 5.0),
+        ("mean(owd, ping) over all", (0.011 + 0.012 + 0.019 + 0.014) / 4.0),
+        ("max(owd_back, ping) over all", 0.026),
+        // 11, 12, 19, lost, 14: one step of 1, one of 7 ms.
+        ("mean(ipdv, ping) over all", 0.004),
+        ("max(ipdv, ping) from 0s to 2s", 0.001),
+        ("mean(ipdv_back, ping) over all", 0.001),
+        ("max(ipdv_rtt, ping) over all", 0.002),
+        // Two of the five that were not late.
+        ("loss_rate(ping) over all", 0.4),
+        ("bitrate(a) over all", (2.0 + 4.0 + 2.0 + 1.5) / 6.5 * 1e6),
+        ("bitrate(a) from 7500ms to 8500ms", 1.5e6),
+        ("stalls(a) over all", 2.0),
+        ("stalls(a) from 7s to 9s", 0.0),
+        ("stall_time(a) over all", 1.5),
+        ("stall_time(a) from 6500ms to 9s", 0.5),
+        ("switches(a) over all", 2.0),
+        ("startup_delay(a)", 1.5),
+        // 21, 22, …: above 24.5 ms first at 5 s, below it at once.
+        ("first_above(rtt, a, 24500us) over all", 5.0),
+        ("first_above(rtt, a, 24500us) from 2s to 9s", 3.0),
+        ("first_below(rtt, a, 24500us) over all", 1.0),
+        // 2, 6, 2, 6, … ms: sd² = 4·10/9, mean 4.
+        ("oscillation(queue_delay, first.down.qdisc) over all", (40.0_f64 / 9.0).sqrt() / 4.0),
+        ("period(queue_delay, first.down.qdisc) over all", 2.0),
+        // 2 s for 4 s; 10 Mbit/s alone and 2 beside; nothing got worse.
+        ("harm_less_is_better(2s, 4s)", 0.5),
+        ("harm_more_is_better(goodput(a) during late, goodput(b) during late)", 0.8),
+        ("harm_more_is_better(goodput(b), goodput(a)) during late", 0.0),
+        ("harm_less_is_better(min(rtt, a), max(rtt, a)) during early", 4.0 / 25.0),
         ("2 * mean(rtt, b) - 30ms + -(10ms) during late", 0.020),
         ("mean(rtt, b) / 10ms during late", 3.0),
     ] {
@@ -306,6 +368,12 @@ fn what_cannot_be_measured_is_an_error_not_a_number() {
         ("goodput(nobody)", "goodput(nobody): there is no flow called \"nobody\""),
         ("mean(state.beta, a)", "mean(state.beta, a): there is no sample in the window"),
         ("1 / (goodput(a) - goodput(a))", "divided by zero"),
+        ("startup_delay(b)", "startup_delay(b): there is no sample in the window"),
+        ("first_above(rtt, a, 1s)", "first_above(rtt, a, 1s): there is no sample in the window"),
+        (
+            "harm_more_is_better(0s, 1s)",
+            "harm_more_is_better(0s, 1s): there is nothing alone to measure harm by",
+        ),
         ("mean(rtt, a) during never", "mean(rtt, a): there is no sample in the window"),
     ] {
         let Ok(expression) = Expression::parse(text) else {
@@ -328,6 +396,9 @@ fn mistakes_in_expressions_are_pointed_at() {
         ("ratio(rtt, a, b)", 6..9, "\"rtt\" is not a rate"),
         ("goodput(a) > 0 < 2", 15..16, "this does not belong to the expression"),
         ("mean(rtt, a) + goodput(a)", 15..25, "a rate cannot be added to a time"),
+        ("harm_less_is_better(1s, 2mbit)", 24..29, "a time is needed here, not a rate"),
+        ("harm_less_is_better(1s)", 22..23, "harm_less_is_better is not given enough"),
+        ("startup_delay(a) over all", 17..25, "startup_delay looks at the whole run"),
         ("mean(rtt, a) * mean(rtt, a)", 15..27, "a time cannot be multiplied with a time"),
         ("time_above(rtt, a, 5mbit)", 19..24, "a time is needed here, not a rate"),
         ("percentile(rtt, a, 101)", 19..22, "a percentage is from 0 to 100"),

@@ -95,6 +95,7 @@ pub const ALL: &[&Schema] = &[
     &PINGS,
     &COMPLETIONS,
     &SEGMENTS,
+    &PLAYBACK,
     &HISTOGRAMS,
     &HAPPENINGS,
     &TOTALS,
@@ -197,18 +198,33 @@ pub static QUEUE_STATE: Schema = Schema {
     ],
 };
 
-/// Replies of the probes.
+/// Packets of the probes.
 pub static PINGS: Schema = Schema {
     name: "pings",
-    doc: "One row a probe packet.",
+    doc: "One row a packet of a probe (ping, irtt) or of a voice call. `owd_s` is the way to the peer, `owd_back_s` the reply's; irtt calls them send and receive delay.",
     columns: &[
         number(
             "t_s",
             "s",
-            "when the reply came, or the request was sent if none did, from the origin",
+            "when the reply came (of a voice call: the packet), or the request was sent if none did, from the origin",
         ),
         text("flow", "the probe's name"),
-        number("rtt_s", "s", "round-trip time; NaN if lost"),
+        number("rtt_s", "s", "round-trip time; NaN if lost, and of a voice call"),
+        count("sequence", "", "the packet's number, from 0"),
+        number(
+            "owd_s",
+            "s",
+            "one-way delay to the peer; NaN if it did not get there, or is not known",
+        ),
+        number(
+            "owd_back_s",
+            "s",
+            "one-way delay of the reply; NaN if there is none, or it is not known",
+        ),
+        text(
+            "lost",
+            "empty if it came; `there` or `back`: lost on that way; `lost`: on which is not known; `late`: still on its way when the run ended",
+        ),
     ],
 };
 
@@ -235,6 +251,24 @@ pub static SEGMENTS: Schema = Schema {
         number("throughput_bps", "bit/s", "its size over its download time"),
         number("buffer_s", "s", "playing time in the buffer then"),
         number("stalled_s", "s", "time stalled so far, cumulative"),
+        count("number", "", "the segment's place in the stream, from 0"),
+        number("requested_s", "s", "when it was asked for, from the origin"),
+        count("bytes", "bytes", "its size"),
+    ],
+};
+
+/// What adaptive streams play.
+pub static PLAYBACK: Schema = Schema {
+    name: "playback",
+    doc: "What an adaptive stream plays: one row at each change, which holds until the flow's next row.",
+    columns: &[
+        number("t_s", "s", "when, from the origin"),
+        text("flow", "the stream's name"),
+        text(
+            "state",
+            "starting (nothing has been played), playing, stalled (the buffer ran dry), ended",
+        ),
+        number("bitrate_bps", "bit/s", "the level that is played; NaN unless playing"),
     ],
 };
 

@@ -384,24 +384,26 @@ mod tests {
 
     #[test]
     fn rows_come_back_as_they_went_in() {
-        let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
-        let flow = pings.intern("flow", "ping");
-        pings.row().f64(0.2).code(flow).f64(0.021);
-        pings.row().f64(0.4).text("ping").f64(f64::NAN);
-        assert_eq!(pings.len(), 2);
-        assert_eq!(pings.f64("t_s"), [0.2, 0.4]);
-        assert_eq!(pings.text("flow").get(1), "ping");
-        assert_eq!(pings.text("flow").names(), ["ping"]);
-        let columns = pings.clone().into_columns();
-        let again = Table::from_columns(&schema::PINGS, columns, Provenance::Exact).unwrap();
-        assert_eq!(again.text("flow"), pings.text("flow"));
+        let mut short = Table::new(&schema::COMPLETIONS, Provenance::Exact);
+        let flow = short.intern("flow", "short");
+        short.row().f64(0.2).code(flow).u64(1000).f64(0.021);
+        short.row().f64(0.4).text("short").u64(2000).f64(f64::NAN);
+        assert_eq!(short.len(), 2);
+        assert_eq!(short.f64("t_s"), [0.2, 0.4]);
+        assert_eq!(short.text("flow").get(1), "short");
+        assert_eq!(short.text("flow").names(), ["short"]);
+        let columns = short.clone().into_columns();
+        let again = Table::from_columns(&schema::COMPLETIONS, columns, Provenance::Exact).unwrap();
+        assert_eq!(again.text("flow"), short.text("flow"));
     }
 
     #[test]
     fn misfits_are_named() {
-        let columns = vec![Column::F64(vec![0.0]), Column::U64(vec![]), Column::F64(vec![])];
-        let error = Table::from_columns(&schema::PINGS, columns, Provenance::Exact).unwrap_err();
-        assert_eq!(error.to_string(), "column flow of table pings is text, not u64");
+        let number = || Column::F64(vec![0.0]);
+        let columns = vec![number(), Column::U64(vec![]), Column::U64(vec![]), number()];
+        let error =
+            Table::from_columns(&schema::COMPLETIONS, columns, Provenance::Exact).unwrap_err();
+        assert_eq!(error.to_string(), "column flow of table completions is text, not u64");
         assert!(Text::from_parts(vec![0, 1], vec!["a".into()]).is_none());
     }
 

@@ -34,7 +34,8 @@ impl Engine for Dice {
         let mut random = Random::named(scenario.seed, "dice");
         let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
         for _ in 0..100 {
-            pings.row().f64(random.unit()).text("ping").f64(random.unit());
+            let row = pings.row().f64(random.unit()).text("ping").f64(random.unit());
+            row.u64(0).f64(0.0).f64(0.0).text("");
         }
         let engine = EngineId {
             name: self.name().into(),

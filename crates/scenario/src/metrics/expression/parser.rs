@@ -219,8 +219,15 @@ impl<'t> Parser<'t> {
         if self.sign(&["("]).is_none() {
             return wrong(self.here(), format!("{name} needs its \"(\""), usage);
         }
-        let mut call =
-            Call { function, of: None, names: Vec::new(), number: 0.0, why: None, window: None };
+        let mut call = Call {
+            function,
+            of: None,
+            names: Vec::new(),
+            number: 0.0,
+            why: None,
+            terms: Vec::new(),
+            window: None,
+        };
         let mut first = true;
         for parameter in function.parameters {
             if matches!(parameter, Parameter::Percent) && number.is_some() {
@@ -269,8 +276,12 @@ impl<'t> Parser<'t> {
         }
         let end = self.tokens[self.next - 1].at.end;
         if let Some(window) = self.window()? {
-            refuse_window(&call, &window)?;
-            call.window = Some(window);
+            if call.terms.is_empty() {
+                refuse_window(&call, &window)?;
+                call.window = Some(window);
+            } else if !give_window(&mut call.terms, &window)? {
+                return wrong(window.at, "nothing here takes this window", "");
+            }
         }
         let unit = function.unit(call.of.as_ref());
         Ok(Term { kind: TermKind::Call(call), unit, at: at.start..end })
@@ -317,6 +328,17 @@ impl<'t> Parser<'t> {
                 call.names.push(name);
             }
             Parameter::Why => call.why = Some(self.name(usage)?.text),
+            Parameter::Value => {
+                let term = self.sum()?;
+                if let Some(first) = call.terms.first()
+                    && !alike(first, &term)
+                {
+                    let message =
+                        format!("{} is needed here, not {}", first.unit.what(), term.unit.what());
+                    return wrong(term.at, message, usage);
+                }
+                call.terms.push(term);
+            }
             Parameter::Level | Parameter::Percent => {
                 let term = self.sum()?;
                 let wanted = match (parameter, &call.of) {
@@ -429,7 +451,9 @@ fn percentile(name: &str) -> Option<f64> {
 
 fn refuse_window(call: &Call, window: &Placed<WindowSpec>) -> Result<()> {
     let of_the_run = matches!(&call.of, Some(Of::Quantity(q)) if q.is_of_the_run());
-    if of_the_run || call.function.which == Which::ConvergenceTime {
+    let looks_everywhere =
+        matches!(call.function.which, Which::ConvergenceTime | Which::StartupDelay);
+    if of_the_run || looks_everywhere {
         return wrong(
             window.at.clone(),
             format!("{} looks at the whole run", call.function.name),
@@ -439,11 +463,21 @@ fn refuse_window(call: &Call, window: &Placed<WindowSpec>) -> Result<()> {
     Ok(())
 }
 
+/// Gives a window to every call of several terms that has none; whether there was one that takes it.
+fn give_window(terms: &mut [Term], window: &Placed<WindowSpec>) -> Result<bool> {
+    let mut taken = false;
+    for term in terms {
+        taken |= default_window(term, window)?;
+    }
+    Ok(taken)
+}
+
 /// Gives every call of a term that has no window this one; whether there was one that takes it.
 fn default_window(term: &mut Term, window: &Placed<WindowSpec>) -> Result<bool> {
     match &mut term.kind {
         TermKind::Negative(inner) => default_window(inner, window),
         TermKind::Binary(_, a, b) => Ok(default_window(a, window)? | default_window(b, window)?),
+        TermKind::Call(call) if !call.terms.is_empty() => give_window(&mut call.terms, window),
         TermKind::Call(call) if call.window.is_none() => {
             if refuse_window(call, window).is_err() {
                 return Ok(false);
