@@ -169,7 +169,7 @@ impl FlowRun {
     ) -> Self {
         let mut random = Random::named(seed, &format!("flow/{}/host", flow.name));
         let ends = match &flow.traffic {
-            Traffic::Tcp(tcp) => tcp_ends(tcp, stack, &mut random),
+            Traffic::Tcp(tcp) => tcp_ends(tcp, stack, &flow.name, seed, &mut random),
             Traffic::Ping(ping) => Ends::Probe(Probe {
                 settings: *ping,
                 sent: 0,
@@ -228,9 +228,10 @@ impl FlowRun {
     }
 }
 
-fn tcp_ends(tcp: &Tcp, stack: &Stack, random: &mut Random) -> Ends {
+fn tcp_ends(tcp: &Tcp, stack: &Stack, name: &str, seed: u64, random: &mut Random) -> Ends {
     let switches = &stack.tcp;
-    let control = cc::Any::named(&tcp.cc, switches).expect("the control was checked");
+    let mut control = cc::Any::named(&tcp.cc, switches).expect("the control was checked");
+    control.seed(Random::named(seed, &format!("flow/{name}/cc")));
     let needs = control.ecn();
     let ecn = match tcp.ecn {
         // A control that needs more than the stack asks for gets it (`tcp_ca_needs_ecn`).

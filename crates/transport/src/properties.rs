@@ -98,7 +98,7 @@ prop_compose! {
         link in any_link(),
         stack in 0_usize..5,
         hz in prop_oneof![Just(250), Just(1000)],
-        cc in prop_oneof![Just("cubic"), Just("reno"), Just("dctcp"), Just("prague")],
+        cc in prop_oneof![Just("cubic"), Just("reno"), Just("dctcp"), Just("prague"), Just("bbr")],
         bytes in 1_u64..400_000,
         ecn in prop_oneof![Just(ecn::Request::Off), Just(ecn::Request::Rfc3168), Just(ecn::Request::AccEcn)],
         paced in proptest::bool::weighted(0.2),

@@ -5,6 +5,7 @@
 //! over the longer of the sending and the acknowledging interval is the rate: the longer, because either can be
 //! compressed.
 
+use crate::tcb::Tcb;
 use sojourn_units::Time;
 
 /// What a segment remembers from when it left.
@@ -41,13 +42,11 @@ impl RateSample {
     }
 }
 
-/// The sender's side of the estimate: where the last delivery stands.
+/// The sender's side of the estimate: where the last delivery stands. The rest of it is the [`Tcb`]'s.
 #[derive(Clone, Debug, Default)]
 pub struct RateEstimator {
     /// Send time of the segment delivered last.
     first_sent: Time,
-    /// When something was last delivered.
-    delivered_at: Time,
 }
 
 /// What one ACK has gathered (`struct rate_sample` while it is being filled).
@@ -64,6 +63,11 @@ impl AckRate {
     pub fn prior_delivered(&self) -> Option<u32> {
         self.prior.map(|p| p.0)
     }
+
+    /// Whether that segment left when a flight began.
+    pub fn began_flight(&self) -> bool {
+        self.prior.is_some() && self.send_interval_us == 0
+    }
 }
 
 /// Difference of two points in whole microseconds, each rounded down first, as the kernel's µs clock gives it.
@@ -73,24 +77,18 @@ pub fn micros_between(later: Time, earlier: Time) -> u32 {
 }
 
 impl RateEstimator {
-    /// A segment leaves now.
+    /// A segment leaves now; a flight begins if nothing was out.
     #[inline]
-    pub fn on_sent(
-        &mut self,
-        now: Time,
-        idle: bool,
-        delivered: u32,
-        app_limited: bool,
-    ) -> SentState {
-        if idle {
-            self.first_sent = now;
-            self.delivered_at = now;
+    pub fn on_sent(&mut self, tcb: &mut Tcb) -> SentState {
+        if tcb.packets_out == 0 {
+            self.first_sent = tcb.now;
+            tcb.delivered_at = tcb.now;
         }
         SentState {
             first_sent: self.first_sent,
-            delivered_at: self.delivered_at,
-            delivered,
-            app_limited,
+            delivered_at: tcb.delivered_at,
+            delivered: tcb.delivered,
+            app_limited: tcb.app_limited.is_some(),
         }
     }
 
@@ -110,24 +108,17 @@ impl RateEstimator {
     /// All segments of the ACK have been told; returns its sample, if it is one. Samples shorter than the minimum
     /// RTT are not believed: an ACK that the network delayed looks fast afterwards.
     #[inline]
-    pub fn finish(
-        &mut self,
-        now: Time,
-        any_delivered: bool,
-        delivered: u32,
-        min_rtt_us: u32,
-        ack: &AckRate,
-    ) -> Option<RateSample> {
+    pub fn finish(tcb: &mut Tcb, any_delivered: bool, ack: &AckRate) -> Option<RateSample> {
         if any_delivered {
-            self.delivered_at = now;
+            tcb.delivered_at = tcb.now;
         }
         let (prior_delivered, prior_at) = ack.prior?;
-        let interval_us = ack.send_interval_us.max(micros_between(now, prior_at));
-        if interval_us < min_rtt_us || interval_us == 0 {
+        let interval_us = ack.send_interval_us.max(micros_between(tcb.now, prior_at));
+        if interval_us < tcb.rtt.min_us() || interval_us == 0 {
             return None;
         }
         Some(RateSample {
-            delivered: delivered.wrapping_sub(prior_delivered),
+            delivered: tcb.delivered.wrapping_sub(prior_delivered),
             interval_us,
             app_limited: ack.app_limited,
         })
@@ -138,33 +129,50 @@ impl RateEstimator {
 mod tests {
     use super::*;
 
+    /// A connection whose lowest RTT is 20 ms and that has nothing out.
+    fn idle(at: Time) -> Tcb {
+        let mut tcb = Tcb::example(10);
+        (tcb.now, tcb.packets_out) = (at, 0);
+        tcb.rtt.sample(at, 20_000, 20_000, 0, 0);
+        tcb
+    }
+
     /// Ten segments leave back to back at 0; their ACKs come in pairs from 20 ms on, 0.5 ms apart. The second pair
     /// (segments 2, 3) was sent when nothing was delivered: 4 segments in max(0, 20.5 ms).
     #[test]
     fn the_first_window_by_hand() {
-        let mut est = RateEstimator::default();
         let t0 = Time::from_millis(100);
-        let sent: Vec<SentState> = (0..10).map(|i| est.on_sent(t0, i == 0, 0, false)).collect();
+        let (mut est, mut tcb) = (RateEstimator::default(), idle(t0));
+        let mut sent = Vec::new();
+        for _ in 0..10 {
+            sent.push(est.on_sent(&mut tcb));
+            tcb.packets_out += 1;
+        }
         let mut ack = AckRate::default();
         est.on_delivered(t0, &sent[0], &mut ack);
         est.on_delivered(t0, &sent[1], &mut ack);
-        let s = est.finish(Time::from_millis(120), true, 2, 20_000, &ack).unwrap();
+        (tcb.now, tcb.delivered) = (Time::from_millis(120), 2);
+        let s = RateEstimator::finish(&mut tcb, true, &ack).unwrap();
         assert_eq!((s.delivered, s.interval_us), (2, 20_000));
         // 2 · 1448 B in 20 ms
         assert_eq!(s.bytes_per_sec(1448), 144_800);
         let mut ack = AckRate::default();
         est.on_delivered(t0, &sent[2], &mut ack);
         est.on_delivered(t0, &sent[3], &mut ack);
-        let s = est.finish(Time::from_micros(120_500), true, 4, 20_000, &ack).unwrap();
+        (tcb.now, tcb.delivered) = (Time::from_micros(120_500), 4);
+        let s = RateEstimator::finish(&mut tcb, true, &ack).unwrap();
         assert_eq!((s.delivered, s.interval_us), (4, 20_500));
     }
 
     #[test]
     fn a_sample_shorter_than_the_minimum_rtt_is_not_believed() {
-        let mut est = RateEstimator::default();
-        let sent = est.on_sent(Time::from_millis(1), true, 0, false);
+        let t0 = Time::from_millis(1);
+        let (mut est, mut tcb) = (RateEstimator::default(), idle(t0));
+        let sent = est.on_sent(&mut tcb);
         let mut ack = AckRate::default();
-        est.on_delivered(Time::from_millis(1), &sent, &mut ack);
-        assert_eq!(est.finish(Time::from_millis(6), true, 1, 20_000, &ack), None);
+        est.on_delivered(t0, &sent, &mut ack);
+        (tcb.now, tcb.delivered) = (Time::from_millis(6), 1);
+        assert_eq!(RateEstimator::finish(&mut tcb, true, &ack), None);
+        assert_eq!(tcb.delivered_at, tcb.now);
     }
 }

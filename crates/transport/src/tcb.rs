@@ -73,6 +73,8 @@ pub struct Tcb {
     pub retrans_out: u32,
     /// Segments delivered so far, SACKed ones included.
     pub delivered: u32,
+    /// When something was last delivered, or a flight began (`delivered_mstamp`).
+    pub delivered_at: Time,
     /// Marked segments so far: by Accurate ECN's counter, or those on ACKs with ECN-Echo.
     pub delivered_ce: u32,
     /// What is agreed about ECN.
@@ -89,6 +91,8 @@ pub struct Tcb {
     pub rtt: Rtt,
     /// Pacing rate in bytes per second; what `ss` shows even where nothing paces.
     pub pacing_rate: u64,
+    /// Highest rate of payload that the socket may be paced at, bytes per second (`SO_MAX_PACING_RATE`).
+    pub pacing_cap: Option<u64>,
     /// Whether the socket is really paced (a host `fq`, or a congestion control that asks for it).
     pub paced: bool,
     /// Most segments that may leave as one train, if the control limits it.
@@ -146,6 +150,19 @@ impl Tcb {
         self.rate.bytes_per_sec(self.mss)
     }
 
+    /// The rate that payload is paced at, bytes per second.
+    #[inline]
+    pub fn effective_pacing_rate(&self) -> u64 {
+        self.pacing_cap.map_or(self.pacing_rate, |cap| cap.min(self.pacing_rate))
+    }
+
+    /// Segments that a train should have: about a millisecond at the pacing rate, at least `least`, at most 64 kB
+    /// (`tcp_tso_autosize`).
+    pub fn train_goal(&self, least: u32) -> u32 {
+        let bytes = (self.effective_pacing_rate() >> 10).min(65_535);
+        ((bytes / u64::from(self.mss)) as u32).max(least)
+    }
+
     /// The default pacing rate (`tcp_update_pacing_rate`): 200 % of window/RTT early in slow start, else 120 %.
     #[inline]
     pub fn update_pacing_rate(&mut self) {
@@ -176,6 +193,7 @@ impl Tcb {
             lost_out: 0,
             retrans_out: 0,
             delivered: 0,
+            delivered_at: Time::ZERO,
             delivered_ce: 0,
             ecn: Agreed::Off,
             lost: 0,
@@ -184,6 +202,7 @@ impl Tcb {
             app_limited: None,
             rtt: Rtt::default(),
             pacing_rate: 0,
+            pacing_cap: None,
             paced: false,
             burst_limit: None,
             ca_state: CaState::Open,

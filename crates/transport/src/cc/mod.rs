@@ -4,12 +4,14 @@
 //!
 //! To add one: write its file, and one line in [`controls!`] below.
 
+mod bbr;
 mod cubic;
 mod dctcp;
 mod hystart;
 pub mod prague;
 mod reno;
 
+pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use hystart::HyStart;
@@ -20,6 +22,7 @@ use crate::ecn::Needs;
 use crate::rate_sample::RateSample;
 use crate::stack::Switches;
 use crate::tcb::{CaState, Tcb};
+use sojourn_units::{Random, Time};
 
 /// Lowest window and threshold, in segments, that any control here sets.
 pub const MIN_CWND: u32 = 2;
@@ -64,12 +67,22 @@ pub struct ControlSample {
     pub rate: Option<RateSample>,
     /// Delivery count when the newest of these segments left.
     pub prior_delivered: Option<u32>,
+    /// Segments in flight before the ACK.
+    pub prior_in_flight: u32,
+    /// Whether the ACK is of a lone piece below the segment size, and has therefore probably been delayed
+    /// (`FLAG_ACK_MAYBE_DELAYED`).
+    pub ack_delayed: bool,
+    /// Not before this may the next segment leave; may be past.
+    pub next_departure: Time,
     /// Whether there is more to send, and none but the socket itself paces (no host `fq`).
     pub backlogged: bool,
 }
 
 /// A congestion control. The defaults are the kernel's.
 pub trait CongestionControl {
+    /// Randomness of its own, given before the connection opens. Most draw none.
+    fn seed(&mut self, _random: Random) {}
+
     /// The connection is established.
     fn init(&mut self, _tcb: &mut Tcb) {}
 
@@ -84,6 +97,17 @@ pub trait CongestionControl {
     /// Whether [`CongestionControl::cong_control`] sets window and pacing rate in every state, instead of PRR, the
     /// end of a reduction, [`CongestionControl::cong_avoid`] and the default pacing.
     fn owns_window(&self) -> bool {
+        false
+    }
+
+    /// Least segments of a train, where trains are sent (`min_tso_segs`).
+    fn min_train(&self, _tcb: &Tcb) -> u32 {
+        2
+    }
+
+    /// Whether it is paced by trains even with offloads off: since Linux 4.17 TCP builds its segments as if the
+    /// device could cut them, and paces them whole.
+    fn sends_trains(&self) -> bool {
         false
     }
 
@@ -171,6 +195,9 @@ macro_rules! controls {
         }
 
         impl CongestionControl for Any {
+            fn seed(&mut self, random: Random) { match self { $(Self::$variant(c) => c.seed(random)),* } }
+            fn min_train(&self, tcb: &Tcb) -> u32 { match self { $(Self::$variant(c) => c.min_train(tcb)),* } }
+            fn sends_trains(&self) -> bool { match self { $(Self::$variant(c) => c.sends_trains()),* } }
             #[inline]
             fn init(&mut self, tcb: &mut Tcb) { match self { $(Self::$variant(c) => c.init(tcb)),* } }
             #[inline]
@@ -211,4 +238,5 @@ controls! {
     Reno(Reno),
     Dctcp(Dctcp),
     Prague(Prague),
+    Bbr(Bbr),
 }

@@ -5,7 +5,7 @@ use super::scoreboard::{News, REORDERING, Taking};
 use super::{Push, Sender};
 use crate::cc::{AckSample, CongestionControl, ControlSample};
 use crate::ecn::Clues;
-use crate::rate_sample::{RateSample, micros_between};
+use crate::rate_sample::{RateEstimator, RateSample, micros_between};
 use crate::segment::{Ack, Output, after, before};
 use crate::tcb::CaState;
 use sojourn_units::Time;
@@ -54,6 +54,7 @@ impl Sender {
         let prior_fack = self.board.highest_sacked(&self.tcb);
         let prior_packets = self.tcb.packets_out;
         let prior_lost = self.tcb.lost;
+        let prior_in_flight = self.tcb.in_flight();
 
         let window_update = f.una_advanced || ack.window > self.window;
         if window_update {
@@ -125,6 +126,9 @@ impl Sender {
                 rtt_us,
                 rate,
                 prior_delivered: news.rate.prior_delivered(),
+                prior_in_flight,
+                ack_delayed: prior_packets == 1 && self.acked_a_lone_piece(&news),
+                next_departure: self.pace_until,
                 backlogged: !self.host_paces && before(self.tcb.nxt, self.data_end),
             };
             self.cc.cong_control(&mut self.tcb, &sample);
@@ -211,13 +215,20 @@ impl Sender {
         latest
     }
 
+    /// Whether the one segment acknowledged was below the segment size and left while nothing else was out.
+    fn acked_a_lone_piece(&self, news: &News) -> bool {
+        news.newly_acked == 1
+            && !news.retransmitted_acked
+            && news.rate.began_flight()
+            && u32::from(self.payload_len(self.tcb.una.wrapping_sub(1))) < self.tcb.mss
+    }
+
     fn finish_rate(&mut self, delivered: u32, news: &News) -> Option<RateSample> {
         let t = &mut self.tcb;
         if t.app_limited.is_some_and(|until| after(t.delivered, until)) {
             t.app_limited = None;
         }
-        let min_rtt = t.rtt.min_us();
-        let sample = self.estimator.finish(t.now, delivered > 0, t.delivered, min_rtt, &news.rate);
+        let sample = RateEstimator::finish(t, delivered > 0, &news.rate);
         if let Some(s) = sample {
             let faster = u64::from(s.delivered) * u64::from(t.rate.interval_us)
                 >= u64::from(t.rate.delivered) * u64::from(s.interval_us);

@@ -130,7 +130,6 @@ pub struct Sender {
     window_end: Seq,
     window: u32,
     timer: Option<Timer>,
-    pacing_cap: Option<u64>,
     trains: bool,
     /// Not before this may the next segment leave.
     pace_until: Time,
@@ -176,6 +175,7 @@ impl Sender {
             lost_out: 0,
             retrans_out: 0,
             delivered: 0,
+            delivered_at: Time::ZERO,
             delivered_ce: 0,
             ecn: Agreed::Off,
             lost: 0,
@@ -184,6 +184,7 @@ impl Sender {
             app_limited: None,
             rtt: Rtt::default(),
             pacing_rate: 0,
+            pacing_cap: config.pacing_cap.map(Rate::bytes_per_sec),
             paced: config.paced || config.pacing_cap.is_some(),
             burst_limit: None,
             ca_state: CaState::Open,
@@ -191,6 +192,7 @@ impl Sender {
             hz: switches.hz,
         };
         let marking = Marking::new(&cc.ecn(), config.codepoint);
+        let trains = config.trains || cc.sends_trains();
         Self {
             tcb,
             cc,
@@ -226,8 +228,7 @@ impl Sender {
             window_end: 0,
             window: 0,
             timer: None,
-            pacing_cap: config.pacing_cap.map(Rate::bytes_per_sec),
-            trains: config.trains,
+            trains,
             pace_until: Time::ZERO,
             pace_blocked: false,
             last_sent: Time::ZERO,
@@ -373,7 +374,8 @@ impl Sender {
                 break;
             }
             if !self.trains {
-                self.send_new(out);
+                let bytes = self.send_new(out);
+                self.pace(bytes);
                 sent += 1;
                 continue;
             }
@@ -385,10 +387,12 @@ impl Sender {
                 limited_by_cwnd |= quota <= available;
                 break;
             }
+            let mut bytes = 0;
             for _ in 0..quota.min(available).min(goal) {
-                self.send_new(out);
+                bytes += self.send_new(out);
                 sent += 1;
             }
+            self.pace(bytes);
         }
         if sent > 0 {
             if self.tcb.in_reduction() {
@@ -405,9 +409,9 @@ impl Sender {
         sent
     }
 
-    /// A new segment leaves.
+    /// A new segment leaves; returns its payload.
     #[inline]
-    fn send_new(&mut self, out: &mut impl Output) {
+    fn send_new(&mut self, out: &mut impl Output) -> u32 {
         let seq = self.tcb.nxt;
         let idle = self.tcb.packets_out == 0;
         self.note_start();
@@ -420,12 +424,7 @@ impl Sender {
             tsval: self.clock_ms(),
             tsecr: self.peer_clock,
         };
-        let state = self.estimator.on_sent(
-            self.tcb.now,
-            idle,
-            self.tcb.delivered,
-            self.tcb.app_limited.is_some(),
-        );
+        let state = self.estimator.on_sent(&mut self.tcb);
         self.board.push(&mut self.tcb, state);
         let probing = matches!(self.timer, Some(Timer { kind: timers::Kind::Probe, .. }));
         if idle || probing {
@@ -433,8 +432,8 @@ impl Sender {
         }
         self.counters.sent += 1;
         self.last_sent = self.tcb.now;
-        self.pace(u32::from(data.len));
         out.data(data, self.marking.data(self.tcb.ecn));
+        u32::from(data.len)
     }
 
     /// A lost segment is repaired (`tcp_retransmit_skb`).
@@ -456,12 +455,7 @@ impl Sender {
             tsval: self.clock_ms(),
             tsecr: self.peer_clock,
         };
-        let state = self.estimator.on_sent(
-            self.tcb.now,
-            false,
-            self.tcb.delivered,
-            self.tcb.app_limited.is_some(),
-        );
+        let state = self.estimator.on_sent(&mut self.tcb);
         self.board.mark_resent(&mut self.tcb, seq, state, counted);
         self.undo.resent += 1;
         self.counters.sent += 1;
@@ -471,34 +465,33 @@ impl Sender {
         out.data(data, self.marking.other(self.tcb.ecn));
     }
 
-    /// Notes when the next segment may leave, if the flow is paced (`tcp_update_skb_after_send`). From the fifth
-    /// kernel series on it is payload that is paced: headers come later.
+    /// Notes when more may leave after a segment or train of this payload, if the flow is paced
+    /// (`tcp_update_skb_after_send`). From the fifth kernel series on it is payload that is paced: headers come later.
     #[inline]
-    fn pace(&mut self, len: u32) {
+    fn pace(&mut self, bytes: u32) {
         if !self.tcb.paced {
             return;
         }
+        let might_have = self.pace_until;
+        self.pace_until = might_have.max(self.tcb.now);
         let rate = self.effective_pacing_rate();
         if rate == 0 || self.counters.sent < 10 {
             return;
         }
-        let nanos = u64::from(len) * 1_000_000_000 / rate;
+        let nanos = u64::from(bytes) * 1_000_000_000 / rate;
         // What leaves later than it might have shortens the next gap, by half at most.
-        let late = self.tcb.now.since(self.pace_until).as_nanos();
-        let gap = nanos - late.min(nanos / 2);
-        self.pace_until = self.pace_until.max(self.tcb.now) + Span::from_nanos(gap);
+        let late = self.pace_until.since(might_have).as_nanos();
+        self.pace_until += Span::from_nanos(nanos - late.min(nanos / 2));
     }
 
     /// The rate that payload is paced at, bytes per second.
     pub fn effective_pacing_rate(&self) -> u64 {
-        self.pacing_cap.map_or(self.tcb.pacing_rate, |cap| cap.min(self.tcb.pacing_rate))
+        self.tcb.effective_pacing_rate()
     }
 
-    /// Segments that a train should have: about a millisecond at the pacing rate, at least two, at most 64 kB
-    /// (`tcp_tso_autosize`).
+    /// Segments that a train should have.
     fn train_goal(&self) -> u32 {
-        let bytes = (self.effective_pacing_rate() >> 10).min(65_535);
-        let goal = ((bytes / u64::from(self.tcb.mss)) as u32).max(2);
+        let goal = self.tcb.train_goal(self.cc.min_train(&self.tcb));
         self.tcb.burst_limit.map_or(goal, |limit| goal.min(limit.max(1)))
     }
 
@@ -547,8 +540,12 @@ impl Sender {
     }
 
     /// After a pause the window is no longer known to be right: it halves for every timeout of idleness, down to
-    /// the initial window (RFC 2861; `tcp_slow_start_after_idle_check`, `tcp_cwnd_restart`).
+    /// the initial window (RFC 2861; `tcp_slow_start_after_idle_check`, `tcp_cwnd_restart`). A control that owns its
+    /// window knows better.
     fn restart_after_idle(&mut self) {
+        if self.cc.owns_window() {
+            return;
+        }
         let idle = self.tcb.now.since(self.last_sent);
         let rto = self.tcb.rtt.rto();
         if idle <= rto {

@@ -1,0 +1,70 @@
+//! ProbeRtt: when the lowest RTT is ten seconds old, the window goes down to four packets for 200 ms and a round, so
+//! that the queue shows its bottom. (`bbr_update_min_rtt`.)
+
+use super::{Bbr, ControlSample, LEAST_CWND, Mode, Tcb};
+use crate::segment::after;
+
+/// How long a lowest RTT holds, seconds.
+const MIN_RTT_S: u32 = 10;
+/// How long few packets are in flight, milliseconds.
+const STAY_MS: u32 = 200;
+
+impl Bbr {
+    /// The filter of RTTs, and ProbeRtt from beginning to end.
+    pub(super) fn update_min_rtt(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
+        let now = tcb.jiffies();
+        let expired = after(now, self.min_rtt_at.wrapping_add(MIN_RTT_S * tcb.hz));
+        if let Some(rtt_us) = sample.rtt_us
+            && (rtt_us < self.min_rtt_us || (expired && !sample.ack_delayed))
+        {
+            self.min_rtt_us = rtt_us;
+            self.min_rtt_at = now;
+        }
+        if expired && !self.restarting && self.mode != Mode::ProbeRtt {
+            self.go(Mode::ProbeRtt);
+            self.save_cwnd(tcb);
+            self.probe_rtt_until = None;
+        }
+        if self.mode == Mode::ProbeRtt {
+            self.stay_low(tcb);
+        }
+        if sample.prior_delivered.is_some_and(|prior| tcb.delivered != prior) {
+            self.restarting = false;
+        }
+    }
+
+    fn stay_low(&mut self, tcb: &mut Tcb) {
+        // The rates of these packets are not the path's.
+        tcb.app_limited = Some(tcb.delivered.wrapping_add(tcb.in_flight()));
+        match self.probe_rtt_until {
+            None if tcb.in_flight() <= LEAST_CWND => {
+                let stay = (STAY_MS * tcb.hz).div_ceil(1_000);
+                self.probe_rtt_until = Some(tcb.jiffies().wrapping_add(stay));
+                self.probe_rtt_round_done = false;
+                self.round_end = tcb.delivered;
+            }
+            None => {}
+            Some(_) => {
+                self.probe_rtt_round_done |= self.round_start;
+                if self.probe_rtt_round_done {
+                    self.check_probe_rtt_done(tcb);
+                }
+            }
+        }
+    }
+
+    /// Goes back to where it came from once the time is over (`bbr_check_probe_rtt_done`).
+    pub(super) fn check_probe_rtt_done(&mut self, tcb: &mut Tcb) {
+        let now = tcb.jiffies();
+        if !self.probe_rtt_until.is_some_and(|until| after(now, until)) {
+            return;
+        }
+        self.min_rtt_at = now;
+        tcb.cwnd = tcb.cwnd.max(self.prior_cwnd);
+        if self.full_pipe {
+            self.begin_cycle(tcb);
+        } else {
+            self.go(Mode::Startup);
+        }
+    }
+}
