@@ -142,7 +142,9 @@ pub(crate) fn control(cc: &str, info: &[u8]) -> Vec<(&'static str, f64)> {
         }
         "bbr" if info.len() >= 20 => vec![
             ("bw", u64_at(info, 0).unwrap_or(0) as f64 * 8.0),
-            ("min_rtt", n(2).unwrap_or(0.0) / 1e6),
+            ("mrtt", n(2).unwrap_or(0.0) / 1e6),
+            ("pacing_gain", n(3).unwrap_or(0.0) / 256.0),
+            ("cwnd_gain", n(4).unwrap_or(0.0) / 256.0),
         ],
         _ => Vec::new(),
     }
@@ -169,6 +171,14 @@ mod tests {
         assert_eq!(old.signals[0], ("tail", false, 1));
         assert_eq!(old.gauges[0], ("count", 4.0));
         assert_eq!(read("pfifo", &[], 5).signals, [("tail", false, 5)]);
+    }
+
+    /// `struct tcp_bbr_info`: the rate in two halves, the lowest RTT, the gains in 1/256. As `ss` shows them.
+    #[test]
+    fn bbrs_numbers_are_those_of_ss() {
+        let own = control("bbr", &words(&[6_000_000, 0, 20_100, 320, 512]));
+        let expected = [("bw", 48e6), ("mrtt", 0.0201), ("pacing_gain", 1.25), ("cwnd_gain", 2.0)];
+        assert_eq!(own, expected);
     }
 
     #[test]
