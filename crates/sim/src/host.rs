@@ -247,7 +247,6 @@ fn tcp_ends(tcp: &Tcp, stack: &Stack, name: &str, seed: u64, random: &mut Random
         ignores_ce: tcp.unresponsive_to_ce,
         pacing_cap: tcp.pacing_cap,
         paced: tcp.host_qdisc.as_deref().is_some_and(|q| q.split_whitespace().next() == Some("fq")),
-        trains: tcp.offload,
         initial_window: tcp.initial_window,
         bytes: tcp.bytes,
         clock_offset_ms: random.next_u32(),

@@ -72,7 +72,6 @@ impl Engine for Sim {
                 Feature::RelativeEvents,
                 Feature::PerFlowDelay,
                 Feature::HostQdisc,
-                Feature::Offload,
             ]
             .into(),
         }

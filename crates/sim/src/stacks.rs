@@ -2,7 +2,9 @@
 //! another. To add a stack, add an entry to [`STACKS`].
 
 use sojourn_qdisc::Profile;
-use sojourn_transport::stack::{EcnRequest, HyStartVariant, PragueVersion, PrrBound, Switches};
+use sojourn_transport::stack::{
+    EcnRequest, Grouping, HyStartVariant, PragueVersion, PrrBound, Switches,
+};
 use sojourn_units::Span;
 
 /// A stack.
@@ -35,6 +37,8 @@ const LINUX_7_3: Switches = Switches {
     hystart: HyStartVariant::Microseconds,
     hystart_rounds_by_sample: true,
     prr: PrrBound::Rfc6937bis,
+    grouping: Grouping::Millisecond,
+    acks_push: true,
     remembers_cwnd_limited: true,
     ecn: EcnRequest::Rfc3168,
     acks_ecn_change: true,
@@ -51,6 +55,8 @@ const LINUX_7_3: Switches = Switches {
 const LINUX_5_10: Switches = Switches {
     hystart_rounds_by_sample: false,
     prr: PrrBound::Rfc6937,
+    grouping: Grouping::HalfRtt,
+    acks_push: false,
     remembers_cwnd_limited: false,
     window_share: 128,
     compressed_sack_percent: 5,
@@ -151,6 +157,16 @@ impl Stack {
                 "HyStart's rounds are told apart at every RTT sample, not only when the window grows",
             ),
             ("prr", format!("{:?}", t.prr), "bound of proportional rate reduction"),
+            (
+                "grouping",
+                format!("{:?}", t.grouping),
+                "how segments leave together, and when TCP waits until more may",
+            ),
+            (
+                "acks_push",
+                t.acks_push.to_string(),
+                "a full segment with PSH is acknowledged at once",
+            ),
             (
                 "remembers_cwnd_limited",
                 t.remembers_cwnd_limited.to_string(),

@@ -50,7 +50,6 @@ struct Case {
     bytes: u64,
     ecn: ecn::Request,
     paced: bool,
-    trains: bool,
     /// A fixed window in segments.
     window: Option<u32>,
 }
@@ -102,10 +101,9 @@ prop_compose! {
         bytes in 1_u64..400_000,
         ecn in prop_oneof![Just(ecn::Request::Off), Just(ecn::Request::Rfc3168), Just(ecn::Request::AccEcn)],
         paced in proptest::bool::weighted(0.2),
-        trains in proptest::bool::weighted(0.2),
         window in proptest::option::weighted(0.3, 1_u32..100),
     ) -> Case {
-        Case { seed, link, stack, hz, cc, bytes, ecn, paced, trains, window }
+        Case { seed, link, stack, hz, cc, bytes, ecn, paced, window }
     }
 }
 
@@ -191,7 +189,6 @@ fn run(case: &Case) -> (Sender, Receiver) {
         ignores_ce: false,
         pacing_cap: None,
         paced: case.paced,
-        trains: case.trains,
         initial_window: None,
         bytes: Some(case.bytes),
         clock_offset_ms: 1000,

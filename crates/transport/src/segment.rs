@@ -58,6 +58,9 @@ pub struct Data {
     pub len: u16,
     /// Whether the sender has reduced its window (RFC 3168 §6.1.2).
     pub cwr: bool,
+    /// Whether it is the last of those that left together, or of the stream (PSH). From Linux 5.4 on TCP sets it on
+    /// every group of two and more ("tcp: force a PSH flag on TSO packets").
+    pub push: bool,
     /// Whether it was sent before; not on the wire, for the records.
     pub retransmission: bool,
     /// Sender's clock in milliseconds (timestamp option).

@@ -25,6 +25,22 @@ pub enum PrrBound {
     Rfc6937bis,
 }
 
+/// How segments leave together, and when TCP would rather wait until more may (`tcp_write_xmit`,
+/// `tcp_tso_should_defer` in `net/ipv4/tcp_output.c`). From Linux 4.17 on TCP builds groups whatever its device can do:
+/// with offloads off they are cut apart on the way to it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Grouping {
+    /// Up to Linux 4.16 on a device without segmentation: one by one, at once.
+    Singly,
+    /// From Linux 4.17: waits if the next ACK is expected within half a round trip. A group ends where one of the
+    /// buffers ends that the application's data was put into, and the last of a buffer waits for nothing.
+    HalfRtt,
+    /// From Linux 6.18: waits if the next ACK is expected within half a round trip and within a millisecond ("tcp: fix
+    /// tcp_tso_should_defer() vs large RTT", October 2025). What else has changed since 5.15 goes with it: groups are
+    /// larger on paths below 16 ms (5.18), and reach into the next buffer (6.10).
+    Millisecond,
+}
+
 pub use crate::cc::prague::Version as PragueVersion;
 pub use crate::ecn::Request as EcnRequest;
 
@@ -38,6 +54,11 @@ pub struct Switches {
     pub hystart_rounds_by_sample: bool,
     /// PRR variant.
     pub prr: PrrBound,
+    /// How segments are grouped.
+    pub grouping: Grouping,
+    /// Whether a receiver whose application has read everything acknowledges a segment with PSH at once, also a full
+    /// one (from 6.6: "tcp: fix delayed ACKs for MSS boundary condition", `tcp_measure_rcv_mss`).
+    pub acks_push: bool,
     /// Whether the record of having been limited by the window outlives the flight it was made in (from 6.1:
     /// `tcp_cwnd_validate` does not forget it).
     pub remembers_cwnd_limited: bool,
@@ -90,7 +111,7 @@ impl Switches {
 /// The three stacks of the published test beds, for this crate's tests.
 #[cfg(test)]
 pub(crate) mod examples {
-    use super::{EcnRequest, HyStartVariant, PragueVersion, PrrBound, Switches};
+    use super::{EcnRequest, Grouping, HyStartVariant, PragueVersion, PrrBound, Switches};
     use sojourn_units::Span;
 
     /// A recent kernel, with ticks of a millisecond so that sums come out even.
@@ -98,6 +119,8 @@ pub(crate) mod examples {
         hystart: HyStartVariant::Microseconds,
         hystart_rounds_by_sample: true,
         prr: PrrBound::Rfc6937bis,
+        grouping: Grouping::Millisecond,
+        acks_push: true,
         remembers_cwnd_limited: true,
         ecn: EcnRequest::Rfc3168,
         acks_ecn_change: true,
@@ -114,6 +137,8 @@ pub(crate) mod examples {
     pub(crate) const LINUX_5_10: Switches = Switches {
         hystart_rounds_by_sample: false,
         prr: PrrBound::Rfc6937,
+        grouping: Grouping::HalfRtt,
+        acks_push: false,
         remembers_cwnd_limited: false,
         window_share: 128,
         compressed_sack_percent: 5,

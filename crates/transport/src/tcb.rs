@@ -12,6 +12,9 @@ use sojourn_units::Time;
 
 /// `ssthresh` before anything has set it (`TCP_INFINITE_SSTHRESH`).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
+/// Largest train, and largest buffer that the application's data is put into, in bytes: 64 kB less the room for
+/// headers (`sk_gso_max_size`; `MAX_TCP_HEADER` is 320 bytes where a cache line has 64).
+pub const LARGEST_TRAIN: u64 = 65_536 - 321;
 
 /// State of loss recovery and ECN response (`enum tcp_ca_state`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -156,10 +159,10 @@ impl Tcb {
         self.pacing_cap.map_or(self.pacing_rate, |cap| cap.min(self.pacing_rate))
     }
 
-    /// Segments that a train should have: about a millisecond at the pacing rate, at least `least`, at most 64 kB
-    /// (`tcp_tso_autosize`).
-    pub fn train_goal(&self, least: u32) -> u32 {
-        let bytes = (self.effective_pacing_rate() >> 10).min(65_535);
+    /// Segments that a train should have: what the pacing rate gives in about a millisecond and `more` bytes, at least
+    /// `least`, at most 64 kB (`tcp_tso_autosize`, `bbr_tso_segs_goal`).
+    pub fn train_goal(&self, more: u64, least: u32) -> u32 {
+        let bytes = ((self.effective_pacing_rate() >> 10) + more).min(LARGEST_TRAIN);
         ((bytes / u64::from(self.mss)) as u32).max(least)
     }
 

@@ -373,7 +373,7 @@ pub(crate) static FLOW: Section = Section {
         key(
             "offload",
             Ty::Bool,
-            "Whether hosts send and receive trains of segments as one; no unless given.",
+            "Whether groups of segments pass links and queues as one (segmentation offloads); no unless given. They leave together in any case.",
         ),
         key("host_qdisc", Ty::Qdisc, "The sender's own queue; none unless given."),
         key("unresponsive_to_ce", Ty::Bool, "Whether the sender ignores CE; no unless given."),

@@ -132,7 +132,8 @@ pub struct Tcp {
     pub initial_window: Option<u32>,
     /// The receive window.
     pub receive_window: ReceiveWindow,
-    /// Whether hosts send and receive trains of segments as one (segmentation offloads).
+    /// Whether groups of segments pass links and queues as one (segmentation offloads); they leave together in any
+    /// case.
     pub offload: bool,
     /// The sender's own queue in tc's words (`fq`); none unless given, as in the published rigs.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -260,9 +260,8 @@ fn tcp() -> BoxedStrategy<Traffic> {
         option::weighted(0.2, 1_u32..100),
         option::weighted(0.2, (3_000_u64..1_000_000).prop_map(ReceiveWindow::Fixed)),
         proptest::bool::weighted(0.2),
-        proptest::bool::weighted(0.2),
     )
-        .prop_map(|(cc, ecn, bytes, pacing_cap, initial_window, window, offload, fq)| {
+        .prop_map(|(cc, ecn, bytes, pacing_cap, initial_window, window, fq)| {
             Traffic::Tcp(Tcp {
                 cc: cc.to_owned(),
                 ecn,
@@ -272,7 +271,7 @@ fn tcp() -> BoxedStrategy<Traffic> {
                 app_rate: None,
                 initial_window,
                 receive_window: window.unwrap_or_default(),
-                offload,
+                offload: false,
                 host_qdisc: fq.then(|| "fq".to_owned()),
                 unresponsive_to_ce: false,
             })

@@ -100,15 +100,9 @@ pub trait CongestionControl {
         false
     }
 
-    /// Least segments of a train, where trains are sent (`min_tso_segs`).
+    /// Least segments of a train (`min_tso_segs`).
     fn min_train(&self, _tcb: &Tcb) -> u32 {
         2
-    }
-
-    /// Whether it is paced by trains even with offloads off: since Linux 4.17 TCP builds its segments as if the
-    /// device could cut them, and paces them whole.
-    fn sends_trains(&self) -> bool {
-        false
     }
 
     /// An ACK has been worked through (`cong_control`); only for a control that owns its window.
@@ -197,7 +191,6 @@ macro_rules! controls {
         impl CongestionControl for Any {
             fn seed(&mut self, random: Random) { match self { $(Self::$variant(c) => c.seed(random)),* } }
             fn min_train(&self, tcb: &Tcb) -> u32 { match self { $(Self::$variant(c) => c.min_train(tcb)),* } }
-            fn sends_trains(&self) -> bool { match self { $(Self::$variant(c) => c.sends_trains()),* } }
             #[inline]
             fn init(&mut self, tcb: &mut Tcb) { match self { $(Self::$variant(c) => c.init(tcb)),* } }
             #[inline]

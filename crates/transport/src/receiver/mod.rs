@@ -52,6 +52,7 @@ pub struct Receiver {
     /// What the last ACK acknowledged (`rcv_wup`, by segments).
     last_acked: Seq,
     echo: Echo,
+    acks_push: bool,
     marking: Marking,
     has_accecn: bool,
     /// An ACK that has to leave before the one that is answered with.
@@ -92,6 +93,7 @@ impl Receiver {
             window: Window::new(policy, mss, switches),
             last_acked: 0,
             echo: Echo::new(switches.acks_ecn_change),
+            acks_push: switches.acks_push,
             marking: Marking::new(&Needs::NONE, None),
             has_accecn: switches.ecn == ecn::Request::AccEcn,
             earlier: None,
@@ -239,9 +241,9 @@ impl Receiver {
         if self.window.grow(data, self.reassembly.held()) {
             self.delayed.quicken_once();
         }
-        if u32::from(data.len) < self.mss {
+        if u32::from(data.len) < self.mss || (data.push && self.acks_push) {
             // The end of what there was to send, for all one knows: the application that reads it has it acknowledged
-            // (`ICSK_ACK_PUSHED` in `tcp_cleanup_rbuf`).
+            // (`ICSK_ACK_PUSHED` in `tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
             self.delayed.acknowledge_now();
         }
     }

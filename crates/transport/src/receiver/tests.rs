@@ -37,7 +37,15 @@ fn line(ack: &Ack) -> String {
 }
 
 fn data(seq: Seq, ms: u64) -> Data {
-    Data { seq, len: MSS as u16, cwr: false, retransmission: false, tsval: ms as u32, tsecr: 10 }
+    Data {
+        seq,
+        len: MSS as u16,
+        cwr: false,
+        push: false,
+        retransmission: false,
+        tsval: ms as u32,
+        tsecr: 10,
+    }
 }
 
 impl Script {
@@ -93,6 +101,20 @@ fn every_second_segment_is_acknowledged_after_the_quick_ones() {
     assert_eq!(t.at(31_100, 17), "18");
     assert_eq!(t.at(31_200, 18), "");
     assert_eq!(t.at(31_300, 19), "20");
+}
+
+/// A full segment with PSH is acknowledged at once from 6.6 on, whatever its place in the pair.
+#[test]
+fn a_pushed_segment_is_acknowledged_at_once() {
+    for (stack, answers) in [(&LINUX_7_3, ["17", "", "19"]), (&LINUX_5_10, ["", "18", ""])] {
+        let mut t = Script::settled(stack, false);
+        let mut take =
+            |us, seq, push| t.take(us, &Data { push, ..data(seq, us / 1000 - 10) }, Ecn::Ect0);
+        assert_eq!(
+            [take(31_000, 16, true), take(31_100, 17, false), take(31_200, 18, false)],
+            answers
+        );
+    }
 }
 
 /// While arrivals widen the window, each is acknowledged (`tcp_grow_window` sets the lowest bit of the quick count):

@@ -10,6 +10,7 @@
 //! the kernel spares a sender that waits for buffer space, as one with endless data does.
 
 mod ack;
+mod groups;
 mod recovery;
 mod scoreboard;
 mod timers;
@@ -22,8 +23,9 @@ use crate::ecn::{self, Agreed, Marking, Reading};
 use crate::rate_sample::{RateEstimator, RateSample};
 use crate::rtt::Rtt;
 use crate::segment::{Data, Handshake, Output, Seq, before, clock_ms};
-use crate::stack::{PrrBound, Switches};
+use crate::stack::{Grouping, PrrBound, Switches};
 use crate::tcb::{CaState, INFINITE_SSTHRESH, Tcb};
+use groups::{Admitted, Next};
 use scoreboard::{Scoreboard, Undo};
 use sojourn_units::{Ecn, Rate, Span, Time};
 use timers::Timer;
@@ -43,8 +45,6 @@ pub struct Config {
     pub pacing_cap: Option<Rate>,
     /// Whether the host paces the flow (a host `fq`).
     pub paced: bool,
-    /// Whether the host sends segmentation trains (offloads on).
-    pub trains: bool,
     /// Initial window in segments, if not the stack's.
     pub initial_window: Option<u32>,
     /// Payload bytes to send; `None` sends until stopped.
@@ -130,7 +130,9 @@ pub struct Sender {
     window_end: Seq,
     window: u32,
     timer: Option<Timer>,
-    trains: bool,
+    grouping: Grouping,
+    /// Unsent segments of the buffer that is sent from, at least one.
+    buffer_left: u32,
     /// Not before this may the next segment leave.
     pace_until: Time,
     /// Whether only pacing kept the last attempt from sending.
@@ -192,7 +194,6 @@ impl Sender {
             hz: switches.hz,
         };
         let marking = Marking::new(&cc.ecn(), config.codepoint);
-        let trains = config.trains || cc.sends_trains();
         Self {
             tcb,
             cc,
@@ -228,7 +229,8 @@ impl Sender {
             window_end: 0,
             window: 0,
             timer: None,
-            trains,
+            grouping: switches.grouping,
+            buffer_left: groups::buffer_size(mss),
             pace_until: Time::ZERO,
             pace_blocked: false,
             last_sent: Time::ZERO,
@@ -354,45 +356,42 @@ impl Sender {
         if self.tcb.packets_out == 0 && before(self.tcb.nxt, self.data_end) {
             self.restart_after_idle();
         }
+        let goal = self.group_goal();
         while before(self.tcb.nxt, self.data_end) {
             if self.tcb.paced && self.tcb.now < self.pace_until {
                 self.pace_blocked = true;
                 break;
             }
             let room = self.tcb.cwnd.saturating_sub(self.tcb.in_flight());
-            let quota = match push {
-                // One, whatever the window says.
-                Push::Probe if sent > 0 => break,
-                Push::Probe => 1,
-                Push::Normal if room > 0 => room,
-                Push::Normal => {
-                    limited_by_cwnd = true;
-                    break;
-                }
-            };
+            if push == Push::Probe && sent > 0 {
+                break;
+            }
+            if push == Push::Normal && room == 0 {
+                limited_by_cwnd = true;
+                break;
+            }
             if !before(self.tcb.nxt, self.window_end) {
                 break;
             }
-            if !self.trains {
-                let bytes = self.send_new(out);
-                self.pace(bytes);
-                sent += 1;
-                continue;
+            // At least two groups are kept in flight, so none is larger than half of the window. A probe is sent
+            // whatever the window says.
+            let half = (self.tcb.cwnd >> 1).max(1);
+            let admitted = Admitted {
+                room,
+                window: self.window_end.wrapping_sub(self.tcb.nxt),
+                quota: room.min(half).max(1).min(goal),
+                unsent: self.data_end.wrapping_sub(self.tcb.nxt),
+            };
+            match self.next_group(goal, push == Push::Normal, admitted) {
+                Next::Send(group) => {
+                    self.send_group(group, out);
+                    sent += group;
+                }
+                Next::Wait { limited_by_cwnd: limited } => {
+                    limited_by_cwnd |= limited;
+                    break;
+                }
             }
-            let available = (self.window_end.wrapping_sub(self.tcb.nxt))
-                .min(self.data_end.wrapping_sub(self.tcb.nxt));
-            // At least two trains are kept in flight, so none is larger than half the window.
-            let goal = self.train_goal().min((self.tcb.cwnd / 2).max(1));
-            if push == Push::Normal && self.defers(quota.min(available), goal) {
-                limited_by_cwnd |= quota <= available;
-                break;
-            }
-            let mut bytes = 0;
-            for _ in 0..quota.min(available).min(goal) {
-                bytes += self.send_new(out);
-                sent += 1;
-            }
-            self.pace(bytes);
         }
         if sent > 0 {
             if self.tcb.in_reduction() {
@@ -409,9 +408,20 @@ impl Sender {
         sent
     }
 
+    /// New segments leave together.
+    fn send_group(&mut self, group: u32, out: &mut impl Output) {
+        let mut bytes = 0;
+        for left in (0..group).rev() {
+            let push = (left == 0 && group > 1) || self.tcb.nxt.wrapping_add(1) == self.data_end;
+            bytes += self.send_new(push, out);
+        }
+        self.take_from_buffer(group);
+        self.pace(bytes);
+    }
+
     /// A new segment leaves; returns its payload.
     #[inline]
-    fn send_new(&mut self, out: &mut impl Output) -> u32 {
+    fn send_new(&mut self, push: bool, out: &mut impl Output) -> u32 {
         let seq = self.tcb.nxt;
         let idle = self.tcb.packets_out == 0;
         self.note_start();
@@ -420,6 +430,7 @@ impl Sender {
             seq,
             len: self.payload_len(seq),
             cwr,
+            push,
             retransmission: false,
             tsval: self.clock_ms(),
             tsecr: self.peer_clock,
@@ -451,6 +462,7 @@ impl Sender {
             seq,
             len: self.payload_len(seq),
             cwr: false,
+            push: false,
             retransmission: true,
             tsval: self.clock_ms(),
             tsecr: self.peer_clock,
@@ -487,29 +499,6 @@ impl Sender {
     /// The rate that payload is paced at, bytes per second.
     pub fn effective_pacing_rate(&self) -> u64 {
         self.tcb.effective_pacing_rate()
-    }
-
-    /// Segments that a train should have.
-    fn train_goal(&self) -> u32 {
-        let goal = self.tcb.train_goal(self.cc.min_train(&self.tcb));
-        self.tcb.burst_limit.map_or(goal, |limit| goal.min(limit.max(1)))
-    }
-
-    /// Whether to wait for more room before a train leaves (`tcp_tso_should_defer`).
-    fn defers(&self, room: u32, goal: u32) -> bool {
-        if self.tcb.ca_state >= CaState::Recovery || room >= goal {
-            return false;
-        }
-        if self.tcb.now.since(self.last_sent) > Span::from_millis(1) {
-            return false;
-        }
-        let window = self.tcb.cwnd.min(self.window / self.tcb.mss);
-        if room >= window / 3 {
-            return false;
-        }
-        // Wait only when the next ACK will probably come within half a round trip.
-        let half_rtt = Span::from_micros(u64::from(self.tcb.rtt.srtt8_us() >> 4));
-        self.board.head_sent().is_some_and(|sent| self.tcb.now.since(sent) >= half_rtt)
     }
 
     /// Keeps the record of what limited the flight (`tcp_cwnd_validate`).

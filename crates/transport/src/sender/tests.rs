@@ -3,7 +3,8 @@
 //!
 //! The round trip is 20 ms, the SYN leaves at 0, so the first window leaves at 20 ms and its first ACK comes at
 //! 40 ms. Unless a test says otherwise the stack is recent, the control Reno (half the window is easy to reckon
-//! with), the window ten segments and the tick a millisecond.
+//! with), the window ten segments and the tick a millisecond. Segments leave one by one, at once, as they did up to
+//! Linux 4.16; what groups are and when they wait has tests of its own, at the end.
 
 use super::*;
 use crate::ecn::{self, Agreed, Flags};
@@ -92,12 +93,21 @@ struct Setup {
     window: u32,
     initial: u32,
     paced: bool,
+    groups: bool,
 }
 
 impl Default for Setup {
     fn default() -> Self {
-        let (cc, stack) = ("reno", LINUX_7_3);
-        Self { cc, stack, ecn: false, bytes: None, window: 10_000 * MSS, initial: 10, paced: false }
+        Self {
+            cc: "reno",
+            stack: LINUX_7_3,
+            ecn: false,
+            bytes: None,
+            window: 10_000 * MSS,
+            initial: 10,
+            paced: false,
+            groups: false,
+        }
     }
 }
 
@@ -120,12 +130,13 @@ impl Setup {
             ignores_ce: false,
             pacing_cap: None,
             paced: self.paced,
-            trains: false,
             initial_window: Some(self.initial),
             bytes: self.bytes,
             clock_offset_ms: 0,
         };
-        Sender::new(&config, &self.stack, cc::Any::named(self.cc, &self.stack).unwrap())
+        let grouping = if self.groups { self.stack.grouping } else { Grouping::Singly };
+        let stack = Switches { grouping, ..self.stack.clone() };
+        Sender::new(&config, &stack, cc::Any::named(self.cc, &stack).unwrap())
     }
 
     /// Opens the connection; the first window is on its way at 20 ms.
@@ -873,4 +884,128 @@ fn the_table_of_states() {
         all.iter().map(|&to| if recovery::may_follow(from, to) { 'x' } else { '.' }).collect()
     };
     assert_eq!(all.map(row), ["xxxxx", "xxxxx", "xxxxx", "xxx.x", "x..xx"]);
+}
+
+/// A Reno past slow start whose segments leave in groups. Of 20 ms and a window of ten comes a goal of two.
+fn grouped(stack: Switches, initial: u32) -> Script {
+    let mut t = Setup { stack, initial, groups: true, ..Setup::default() }.open();
+    assert_eq!(t.wire.take_line(), format!("0-{}", initial - 1));
+    t.sender.tcb.ssthresh = initial;
+    t
+}
+
+/// Room for one: it leaves if the last write is long ago, waits if that is recent and the next ACK is due, and leaves
+/// with the second that the next ACK admits. Waiting is being limited by the window.
+#[test]
+fn a_lone_segment_waits_for_the_next_ack() {
+    for stack in [LINUX_7_3, LINUX_5_10, LINUX_5_4] {
+        // Older kernels only take note of it once a flight.
+        let notes = stack.remembers_cwnd_limited;
+        let mut t = grouped(stack, 10);
+        assert_eq!(t.ack(40, "1"), "10");
+        t.sender.tcb.cwnd_limited = false;
+        assert_eq!(t.ack(40, "2"), "");
+        assert_eq!(t.sender.tcb.cwnd_limited, notes);
+        assert_eq!(t.ack(40, "3"), "11-12");
+        // An ACK of two admits two: nothing to wait for.
+        assert_eq!(t.ack(40, "5"), "13-14");
+        // The last write is a millisecond ago, which is still recent; then it is not.
+        assert_eq!(t.ack(41, "6"), "");
+        assert_eq!(t.ack(42, "6 w20000000"), "15");
+    }
+}
+
+/// The next ACK is expected a smoothed round trip after the oldest segment left. It is 19.6 and 19.3 ms here,
+/// and the oldest left 17 ms ago: that is more than half of the round trip, and more than a millisecond away.
+#[test]
+fn nobody_waits_for_an_ack_that_is_far() {
+    for (stack, sent) in [(LINUX_7_3, "22"), (LINUX_5_10, ""), (LINUX_5_4, "")] {
+        let mut t = grouped(stack, 10);
+        // All is acknowledged: groups of two, and the odd one too, as all its ACKs are a round trip away.
+        assert_eq!(t.ack(40, "10"), "10-20");
+        assert_eq!(t.cwnd(), 11);
+        assert_eq!(t.ack(57, "11"), "21");
+        assert_eq!(t.ack(57, "12"), sent);
+    }
+}
+
+/// A third of the window is not waited with: one of three is (in bytes), one of four is not.
+#[test]
+fn a_third_of_the_window_is_sent() {
+    for (initial, sent) in [(3, "4"), (4, "")] {
+        let mut t = grouped(LINUX_7_3, initial);
+        assert_eq!(t.ack(40, "1"), initial.to_string());
+        assert_eq!(t.ack(40, "2"), sent);
+    }
+}
+
+/// Who repairs does not wait, and who has only seen disorder does.
+#[test]
+fn recovery_does_not_wait() {
+    let mut t = grouped(LINUX_7_3, 10);
+    assert_eq!(t.ack(42, "0 s1"), "10");
+    assert_eq!(t.ack(42, "0 s1-2"), "");
+    // 11 − 3 − 1 = 7 in flight; ⌈5·1/10⌉ = 1.
+    assert_eq!(t.ack(42, "0 s1-3"), "r0");
+    assert_eq!(t.ack(42, "0 s1-4"), "");
+    assert_eq!(t.ack(42, "0 s1-5"), "11");
+}
+
+/// Fifty segments at once, in fours: 200 % of 50 · 1448 B in 20 ms give 7 kB in 1/1024 s. The last of each group has
+/// PSH. A buffer holds 45; older kernels end a group there, and its last segment leaves alone.
+#[test]
+fn a_group_ends_with_its_buffer_in_older_kernels() {
+    let fours = |from: u32, to: u32| (from..to).step_by(4).collect::<Vec<_>>();
+    for (stack, pushed) in [
+        (LINUX_5_10, [fours(3, 45), vec![48]].concat()),
+        (LINUX_7_3, [fours(3, 48), vec![49]].concat()),
+    ] {
+        let t = Setup { stack, initial: 50, groups: true, ..Setup::default() }.open();
+        let found: Vec<Seq> = t.wire.sent.iter().filter(|s| s.0.push).map(|s| s.0.seq).collect();
+        assert_eq!((t.wire.sent.len(), found), (50, pushed));
+    }
+}
+
+/// The rest of a buffer is not waited with: 44, the 45th, leaves alone on an ACK that admits one.
+#[test]
+fn the_rest_of_a_buffer_leaves_at_once() {
+    for stack in [LINUX_7_3, LINUX_5_10] {
+        let mut t = grouped(stack, 10);
+        t.sender.buffer_left = 1;
+        assert_eq!(t.ack(40, "1"), "10");
+        t.sender.buffer_left = 1;
+        assert_eq!(t.ack(40, "2"), "11");
+        assert_eq!(t.ack(40, "3"), "");
+    }
+}
+
+/// On a path of a millisecond newer kernels add 64 kB, halved once: 28 kB for the rate and 32 kB for the path.
+#[test]
+fn groups_are_larger_on_short_paths() {
+    for (stack, goal) in [(LINUX_7_3, 42), (LINUX_5_10, 19)] {
+        let setup = Setup { stack, groups: true, ..Setup::default() };
+        let mut sender = setup.sender();
+        let mut wire = Wire::default();
+        sender.open(at(0), &mut wire);
+        sender.on_syn_ack(
+            at(1),
+            &Handshake { window: setup.window, ..Handshake::default() },
+            &mut wire,
+        );
+        assert_eq!(sender.group_goal(), goal);
+        // No more than half of the window at a time.
+        let pushed: Vec<Seq> = wire.sent.iter().filter(|s| s.0.push).map(|s| s.0.seq).collect();
+        assert_eq!(pushed, [4, 9]);
+    }
+}
+
+/// A probe of new data takes what the window admits of a group, and one segment if it admits none.
+#[test]
+fn a_probe_sends_a_group_where_the_window_admits_one() {
+    let mut t = grouped(LINUX_7_3, 10);
+    t.sender.tcb.cwnd = 13;
+    t.sender.tlp = None;
+    // 20 + 2 · 20 + 2 ms: room for three, of which a group has two.
+    assert_eq!(t.until(62), "62: 10-11");
+    assert_eq!(t.sender.tlp, Some((12, false)));
 }

@@ -209,10 +209,6 @@ impl CongestionControl for Bbr {
         model::min_train(tcb)
     }
 
-    fn sends_trains(&self) -> bool {
-        true
-    }
-
     fn cong_control(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
         self.update_rate(tcb, sample);
         self.update_aggregation(tcb, sample);

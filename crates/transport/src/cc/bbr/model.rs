@@ -21,7 +21,7 @@ pub(super) fn min_train(tcb: &Tcb) -> u32 {
 
 /// Segments that a train has at the pacing rate (`bbr_tso_segs_goal`).
 fn train(tcb: &Tcb) -> u32 {
-    tcb.train_goal(min_train(tcb)).min(LONGEST_TRAIN)
+    tcb.train_goal(0, min_train(tcb)).min(LONGEST_TRAIN)
 }
 
 /// `bw` times `gain` in bytes of payload per second, less the margin (`bbr_rate_bytes_per_sec`).

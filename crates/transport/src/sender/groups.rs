@@ -1,0 +1,146 @@
+//! How many segments leave together, and when it is better to wait until more may (`tcp_write_xmit`,
+//! `tcp_tso_segs` and `tcp_tso_should_defer` in `net/ipv4/tcp_output.c`).
+//!
+//! Linux builds segments in groups, as if every device could cut a large one into pieces: at least two, or what its
+//! pacing rate gives in a millisecond. A sender whose window admits less waits for the next ACK, if that is about to
+//! come. What this does to a flow is that lone segments are rare: ACKs of one segment let nothing out, and the window
+//! is used a segment later than it opens.
+//!
+//! The application's data lies in buffers of some 64 kB. Older kernels build a group from one buffer alone; newer
+//! ones fill it up from the next. The rest of a buffer that fits the window is not waited with.
+
+use super::Sender;
+use crate::cc::CongestionControl;
+use crate::stack::Grouping;
+use crate::tcb::{CaState, LARGEST_TRAIN};
+use sojourn_units::{Span, Time};
+
+/// Waits only if the last segment left within this.
+const RECENT: Span = Span::from_millis(1);
+/// Waits only if the next ACK is expected within this.
+const SOON: Span = Span::from_millis(1);
+/// Whoever may send this part of the window does so (`net.ipv4.tcp_tso_win_divisor`).
+const WINDOW_DIVISOR: u64 = 3;
+/// The lowest RTT counts in these, in powers of two of a microsecond (`net.ipv4.tcp_tso_rtt_log`).
+const RTT_LOG: u32 = 9;
+
+/// What the windows admit of the next group.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Admitted {
+    /// Segments that the congestion window admits.
+    pub(super) room: u32,
+    /// Segments that the peer's window admits.
+    pub(super) window: u32,
+    /// Segments of the group at most.
+    pub(super) quota: u32,
+    /// Segments that there are.
+    pub(super) unsent: u32,
+}
+
+/// What to do with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Next {
+    /// So many leave.
+    Send(u32),
+    /// Wait for the next ACK.
+    Wait {
+        /// Whether it is the congestion window that is waited for.
+        limited_by_cwnd: bool,
+    },
+}
+
+/// Segments that a full buffer holds.
+pub(super) fn buffer_size(mss: u32) -> u32 {
+    (LARGEST_TRAIN / u64::from(mss)).max(1) as u32
+}
+
+impl Sender {
+    /// Segments that a group should have: about a millisecond at the pacing rate, at least two unless the control says
+    /// otherwise, at most 64 kB (`tcp_tso_segs`). Linux 5.18 adds 64 kB, halved for every 512 µs of the lowest RTT.
+    pub(super) fn group_goal(&self) -> u32 {
+        let more = match self.grouping {
+            Grouping::Singly => return 1,
+            Grouping::HalfRtt => 0,
+            Grouping::Millisecond => {
+                LARGEST_TRAIN.checked_shr(self.tcb.rtt.min_us() >> RTT_LOG).unwrap_or(0)
+            }
+        };
+        let goal = self.tcb.train_goal(more, self.cc.min_train(&self.tcb));
+        self.tcb.burst_limit.map_or(goal, |limit| goal.min(limit.max(1)))
+    }
+
+    /// What is left of the buffer that is sent from.
+    fn buffer(&self, quota: u32) -> u32 {
+        match self.grouping {
+            // Newer kernels fill it up.
+            Grouping::Millisecond => self.buffer_left.max(quota),
+            _ => self.buffer_left,
+        }
+    }
+
+    /// Takes a group from the buffer, and a new buffer where that ends.
+    pub(super) fn take_from_buffer(&mut self, group: u32) {
+        if self.buffer_left <= group {
+            self.buffer_left += buffer_size(self.tcb.mss);
+        }
+        self.buffer_left -= group.min(self.buffer_left - 1);
+    }
+
+    /// The next group, or to wait.
+    pub(super) fn next_group(&self, goal: u32, may_wait: bool, admitted: Admitted) -> Next {
+        let Admitted { room, window, quota, unsent } = admitted;
+        let group = quota.min(window).min(unsent);
+        if self.grouping == Grouping::Singly {
+            return Next::Send(group);
+        }
+        let last = self.buffer(quota) >= unsent;
+        let buffer = self.buffer(quota).min(unsent);
+        let limit = room.min(window);
+        // A lone segment at a buffer's end, or a buffer's end that fits: no further data comes to it.
+        let whole = buffer == 1 || (!last && limit >= buffer);
+        if may_wait && !whole && self.would_wait(limit, goal) {
+            let (own, other) = (room, window);
+            if own < other && own <= buffer {
+                return Next::Wait { limited_by_cwnd: true };
+            }
+            // The end of the stream gets no more data either.
+            if !last || (own >= other && other <= buffer) {
+                return Next::Wait { limited_by_cwnd: false };
+            }
+        }
+        Next::Send(group.min(buffer))
+    }
+
+    /// Whether it is better to wait for the next ACK than to send `limit` segments now.
+    fn would_wait(&self, limit: u32, goal: u32) -> bool {
+        let t = &self.tcb;
+        if t.ca_state >= CaState::Recovery || limit >= goal {
+            return false;
+        }
+        let written = if t.paced { self.last_sent.max(self.pace_until) } else { self.last_sent };
+        if t.now > written + RECENT {
+            return false;
+        }
+        let mss = u64::from(t.mss);
+        let in_use = u64::from(self.window).min(u64::from(t.cwnd) * mss);
+        if u64::from(limit) * mss >= in_use / WINDOW_DIVISOR {
+            return false;
+        }
+        self.board.head_sent().is_some_and(|sent| self.ack_is_near(sent))
+    }
+
+    /// Whether the ACK of the oldest segment, which left then, is about to come.
+    fn ack_is_near(&self, sent: Time) -> bool {
+        let srtt8 = u64::from(self.tcb.rtt.srtt8_us());
+        let now = self.tcb.now;
+        match self.grouping {
+            Grouping::Singly => false,
+            Grouping::HalfRtt => now >= sent + Span::from_micros(srtt8 >> 4),
+            Grouping::Millisecond => {
+                let srtt = Span::from_nanos(srtt8 * 125);
+                let soon = SOON.min(Span::from_nanos(srtt.as_nanos() / 2));
+                sent + srtt <= now + soon
+            }
+        }
+    }
+}
