@@ -52,8 +52,14 @@ def rate_mbit(queue: Mapping[str, Any]) -> float | None:
     return None if rate is None else _core.parse_rate(rate) / 1e6
 
 
-def base_rtt_ms(scenario: Scenario, flow: Mapping[str, Any]) -> float:
-    """Return a flow's base RTT, ms: what the netems on its way, there and back, delay by at least."""
+def base_rtt_ms(scenario: Scenario, flow: Mapping[str, Any], *, jitter: bool = True) -> float:
+    """Return a flow's base RTT, ms: what the netems on its way, there and back, delay by at least.
+
+    Args:
+        scenario: whose flow it is.
+        flow: the flow.
+        jitter: whether to count the further netems of a chain, which are there for jitter and bursts.
+    """
     names = {scenario["hops"][index]["name"] for index in flow["hops"]}
     total = 0.0
     for side in ("down", "up"):
@@ -61,7 +67,7 @@ def base_rtt_ms(scenario: Scenario, flow: Mapping[str, Any]) -> float:
             if element["kind"] == "netem" and path.split(".")[0] in names:
                 own = [e["delay"] for e in element.get("per_flow", ()) if e["flow"] == flow["name"]]
                 first, *others = (_delay(words) for words in element["chain"])
-                total += (_core.parse_span(own[0]) if own else first) + sum(others)
+                total += (_core.parse_span(own[0]) if own else first) + sum(others if jitter else ())
     return round(total * 1e3, 6)
 
 

@@ -24,8 +24,9 @@ def a_scenario(
     seed: int = 1,
     labels: Mapping[str, str] | None = None,
     events: Sequence[object] = (),
+    jitter: Sequence[str] = (),
 ) -> Scenario:
-    """Return a resolved scenario with one bottleneck; ``delays`` are one-way, one a flow."""
+    """Return a resolved scenario with one bottleneck; ``delays`` are one-way, one a flow; ``jitter`` further netems."""
     names = [f"flow-{i + 1}" for i in range(len(ccs))]
     tcp: dict[str, object] = {
         "kind": "tcp",
@@ -38,7 +39,7 @@ def a_scenario(
         "name": "netem",
         "enabled": True,
         "kind": "netem",
-        "chain": ["delay 5ms limit 10000"],
+        "chain": ["delay 5ms limit 10000", *jitter],
         "per_flow": [{"flow": name, "delay": delay} for name, delay in zip(names, delays, strict=True)],
     }
     queue = {"name": "qdisc", "enabled": True, "kind": "queue", "shaper": "htb", "rate": rate, "qdisc": qdisc}

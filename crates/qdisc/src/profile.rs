@@ -85,6 +85,8 @@ impl Profile {
 
     /// The L4S team's of August 2020, 5.4-rc3.
     pub const L4STEAM_2020_08: Self = Self { name: "l4steam-2020-08", ..Self::L4STEAM_2020_04 };
+    /// The L4S team's 5.4-rc3 of November 2020.
+    pub const L4STEAM_2020_11: Self = Self { name: "l4steam-2020-11", ..Self::L4STEAM_2020_04 };
 
     /// The L4S team's of June 2021, 5.10.
     pub const L4STEAM_2021_06: Self =
@@ -101,6 +103,7 @@ impl Profile {
         Self::L4STEAM_2020_04,
         Self::L4STEAM_2020_04_FIXED,
         Self::L4STEAM_2020_08,
+        Self::L4STEAM_2020_11,
         Self::L4STEAM_2021_06,
         Self::SCE_2020_03,
     ];

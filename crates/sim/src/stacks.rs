@@ -77,6 +77,8 @@ const L4STEAM_2020_04: Switches =
 const L4STEAM_2020_04_FIXED: Switches =
     Switches { prague: PragueVersion::April2020Fixed, ..L4STEAM_2020_04 };
 const L4STEAM_2020_08: Switches = Switches { prague: PragueVersion::August2020, ..L4STEAM_2020_04 };
+/// RTT independence is on by default by November: Prague at 0.5 to 30 ms shares by it in the ICCRG's runs.
+const L4STEAM_2020_11: Switches = Switches { prague: PragueVersion::Year2021, ..L4STEAM_2020_04 };
 const L4STEAM_2021_06: Switches = Switches { ecn: EcnRequest::AccEcn, ..LINUX_5_10 };
 
 /// Every stack.
@@ -122,6 +124,13 @@ pub const STACKS: &[Stack] = &[
         source: "L4STeam/linux b256daed",
         tcp: L4STEAM_2020_08,
         qdisc: Profile::L4STEAM_2020_08,
+    },
+    Stack {
+        name: "l4steam-2020-11",
+        summary: "the L4S team's 5.4-rc3 of November 2020: AccECN; Prague with RTT independence",
+        source: "L4STeam/linux d2ac7ff9 (ICCRG 109)",
+        tcp: L4STEAM_2020_11,
+        qdisc: Profile::L4STEAM_2020_11,
     },
     Stack {
         name: "l4steam-2021-06",

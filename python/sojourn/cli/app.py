@@ -130,16 +130,24 @@ def validate(
             help="The published replicate noise; NAME_replicate_noise.csv beside unless given.",
         ),
     ] = None,
+    linux: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Linux's runs of the same cells, to stand beside ours."),
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE.md", help="Write the tables there, as Markdown.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Hold a results folder against a table of published rows.
 
-    Columns that are understood: rate_mbit, qdisc, qdisc_tc (in tc's words), cc1, rtt1_ms, d1_mbps, the same with 2
-    for a second flow, window_s, length_s. Rows that were not run are listed.
+    Understood: ect1.csv, ect1_pcap.csv and ect1_phases.csv (these two beside the first), iccrg.csv,
+    disproof_summary.csv, and tables with the columns rate_mbit, qdisc, qdisc_tc (in tc's words), cc1, rtt1_ms, d1_mbps,
+    the same with 2 for a second flow, window_s, length_s. Rows that were not run are listed.
     """
     from sojourn.cli.validate import validate as command
 
-    command(folder, against, noise=noise, as_json=as_json)
+    command(folder, against, noise=noise, linux=linux, markdown=markdown, as_json=as_json)
 
 
 @app.command()

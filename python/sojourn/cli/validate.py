@@ -12,13 +12,38 @@ from rich.text import Text
 
 from sojourn.cli.screen import out, print_json
 from sojourn.run import results
+from sojourn.store.atomic import write_file
 from sojourn.validate import ENOUGH_SEEDS, Cells, Judged, Noise, Row, Summary, judge, read_published, summarise
+from sojourn.validate import markdown as document
 
 
-def validate(path: Path, against: Path, *, noise: Path | None, as_json: bool) -> None:
+def validate(
+    path: Path,
+    against: Path,
+    *,
+    noise: Path | None = None,
+    linux: Path | None = None,
+    markdown: Path | None = None,
+    as_json: bool = False,
+) -> None:
     """Compare, and print a summary and what is behind it."""
     rows = read_published(against)
     known = Noise.read(noise) if noise is not None else Noise.beside(against)
+    judged, not_run = _judge(rows, path, known)
+    summaries = summarise(judged)
+    if markdown is not None:
+        beside = {j.row.line: j for j in _judge(rows, linux, known)[0]} if linux is not None else None
+        text = f"{document.summary_table(summaries)}\n{document.values_table(judged, beside)}"
+        write_file(markdown, text.encode())
+    if as_json:
+        rows_json = [*map(_judged_json, judged), *map(_not_run_json, not_run)]
+        print_json({"summary": [asdict(summary) for summary in summaries], "rows": rows_json})
+    else:
+        _show(summaries, judged, not_run)
+
+
+def _judge(rows: Sequence[Row], path: Path, known: Noise) -> tuple[list[Judged], list[Row]]:
+    """Return the rows that a folder has runs of, judged, and the others."""
     cells = Cells()
     for run in results(path):
         cells.add(run)
@@ -30,12 +55,7 @@ def validate(path: Path, against: Path, *, noise: Path | None, as_json: bool) ->
             not_run.append(row)
         else:
             judged.append(judge(row, cell, known))
-    summaries = summarise(judged)
-    if as_json:
-        rows_json = [*map(_judged_json, judged), *map(_not_run_json, not_run)]
-        print_json({"summary": [asdict(summary) for summary in summaries], "rows": rows_json})
-    else:
-        _show(summaries, judged, not_run)
+    return judged, not_run
 
 
 def _row_json(row: Row, verdict: str) -> dict[str, Any]:
@@ -54,15 +74,17 @@ def _judged_json(judged: Judged) -> dict[str, Any]:
         "agrees": judged.agrees,
         "seeds": judged.seeds,
         "noise_known": judged.noise_known,
-        "total_error": judged.total_error,
-        "flows": [
+        "sum_errors": judged.sum_errors,
+        "values": [
             {
                 "sender": str(value.sender),
-                "published_mbps": value.published,
-                "ours_mbps": value.ours,
-                "low_mbps": value.low,
-                "high_mbps": value.high,
-                "noise_mbps": value.noise,
+                "quantity": value.figure.quantity,
+                "unit": value.figure.unit,
+                "published": value.published,
+                "ours": value.ours,
+                "low": value.low,
+                "high": value.high,
+                "noise": value.noise,
                 "agrees": value.agrees,
                 "bias": value.bias,
             }
@@ -72,11 +94,16 @@ def _judged_json(judged: Judged) -> dict[str, Any]:
 
 
 def _not_run_json(row: Row) -> dict[str, Any]:
-    flows = [
-        {"sender": str(sender), "published_mbps": rate}
-        for sender, rate in zip(row.senders, row.rates_mbps, strict=True)
+    values = [
+        {
+            "sender": str(row.senders[figure.flow]),
+            "quantity": figure.quantity,
+            "unit": figure.unit,
+            "published": figure.published,
+        }
+        for figure in row.figures
     ]
-    return {**_row_json(row, "not run"), "agrees": None, "seeds": 0, "flows": flows}
+    return {**_row_json(row, "not run"), "agrees": None, "seeds": 0, "values": values}
 
 
 def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Sequence[Row]) -> None:
@@ -91,9 +118,9 @@ def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Seque
         console.print(_values_table(judged))
         console.print(_summary_table(summaries))
         console.print(
-            "A row agrees when each flow's published rate lies in our central 95 % range, widened by the published\n"
-            "replicate noise and 1 % for the metric itself. Errors are ours less published, of a row's first flow,\n"
-            "in percent of its published total."
+            "A row agrees when each published value lies in our central 95 % range, widened by the published\n"
+            "replicate noise and the value's own (1 % of a delivery rate, the square root of a count). Errors are\n"
+            "ours less published, of a row's first flow: of rates in percent of the row's sum, else of the value."
         )
     few = sum(j.seeds < ENOUGH_SEEDS for j in judged)
     if few:
@@ -105,7 +132,7 @@ def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Seque
 
 def _values_table(judged: Sequence[Judged]) -> Table:
     table = _table("line", "published row")
-    for heading in ("sender", "published\nMbit/s", "ours\nMbit/s", "range, widened", "seeds", ""):
+    for heading in ("sender", "quantity", "published", "ours", "range, widened", "seeds", ""):
         table.add_column(heading, justify="right", no_wrap=True)
     for j in judged:
         for value in j.values:
@@ -114,6 +141,7 @@ def _values_table(judged: Sequence[Judged]) -> Table:
                 str(j.row.line) if first else "",
                 Text(f"{j.row.rate_mbit:g} Mbit/s, {j.row.queue}" if first else ""),
                 str(value.sender),
+                f"{value.figure.quantity}, {value.figure.unit}",
                 f"{value.published:.2f}",
                 f"{value.ours:.2f}",
                 f"{value.low - value.noise:.2f} – {value.high + value.noise:.2f}",
@@ -124,19 +152,20 @@ def _values_table(judged: Sequence[Judged]) -> Table:
 
 
 def _summary_table(summaries: Sequence[Summary]) -> Table:
-    table = _table("group")
-    headings = ("rows", "coverage", "median\nbias", "median\nerror", "90 %\nerror", "totals\nwithin 1 %")
+    table = _table("quantity", "group")
+    headings = ("rows", "coverage", "median\nbias", "median\nerror", "90 %\nerror", "sums\nwithin 1 %")
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     for s in summaries:
         table.add_row(
+            s.quantity if s.by == "all" else "",
             s.group if s.by == "all" else f"{s.by} {s.group}",
             str(s.rows),
             _percent(s.coverage),
             _percent(s.median_bias, signed=True),
             _percent(s.median_abs_error, digits=1),
             _percent(s.p90_abs_error, digits=1),
-            _percent(s.totals_within_1_percent),
+            _percent(s.sums_within_1_percent),
         )
     return table
 

@@ -1,30 +1,31 @@
 """Verdicts: each published value beside ours. The arithmetic is the metrics' own, in the extension module."""
 
 import json
+import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from sojourn import _core
 from sojourn.validate.noise import Noise
 from sojourn.validate.ours import Cell
-from sojourn.validate.published import Row, Sender
+from sojourn.validate.rows import Figure, Row, Sender
 
 ENOUGH_SEEDS: Final = 10
 """Below this many seeds a range is too narrow to judge by."""
 
 _NORMAL_95: Final = 1.96
-_METRIC_NOISE: Final = 0.01
-"""The published metric departs from what captures of the same runs show by about this much of its value."""
+_CLOSE: Final = 0.01
+"""Sums are asked to be within this of the published ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The published delivery rate of one flow beside ours, Mbit/s."""
+    """A published figure beside ours, in its unit."""
 
+    figure: Figure
     sender: Sender
-    published: float
     ours: float
     """The median over our seeds."""
     low: float
@@ -34,7 +35,12 @@ class Value:
     """By which the range is widened on both sides."""
     agrees: bool
     bias: float
-    """Ours less published, as a fraction of the row's published total."""
+    """Ours less published: of a rate as a fraction of the row's published sum, else of the published value."""
+
+    @property
+    def published(self) -> float:
+        """The published value."""
+        return self.figure.published
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,86 +49,114 @@ class Judged:
 
     row: Row
     values: Sequence[Value]
-    """One a flow."""
     seeds: int
     noise_known: bool
-    """Whether the replicate noise of such a row is known; if not, only the metric's own is taken."""
-    total_error: float
-    """Our median total less the published one, as a fraction of it."""
+    """Whether the replicate noise of such a row is known; if not, only the figures' own is taken."""
+    sum_errors: dict[str, float]
+    """By quantity, of rates: our median sum less the published one, as a fraction of it."""
 
     @property
     def agrees(self) -> bool:
         """Whether the row agrees: every value of it."""
         return all(value.agrees for value in self.values)
 
+    @property
+    def sum_error(self) -> float:
+        """Of its rates; NaN if it has none."""
+        return next(iter(self.sum_errors.values()), math.nan)
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A group of published rows. Errors are fractions of the published total of each row."""
+    """A group of published rows, and of their figures of one quantity.
 
+    Errors of rates are fractions of the published sum of each row, others of the published value.
+    """
+
+    quantity: str
     by: str
     """``all``, ``queue`` or ``sender``."""
     group: str
     rows: int
     coverage: float
-    """The share of the rows that agree."""
+    """The share of the rows all of whose figures agree."""
     median_bias: float
     """Of each row's first flow; in a sender's group, of its first flow."""
     median_abs_error: float
     p90_abs_error: float
-    totals_within_1_percent: float
-    """The share of the rows whose total is within 1 % of the published one."""
+    sums_within_1_percent: float
+    """The share of the rows whose sum is within 1 % of the published one; NaN of what has no sum."""
 
 
 def judge(row: Row, cell: Cell, noise: Noise) -> Judged:
     """Hold a published row against our runs of it.
-
-    Values are compared as fractions of the row's published total, the unit in which the replicate noise is known.
 
     Args:
         row: what was published.
         cell: our runs.
         noise: the published replicate noise.
     """
-    runs = cell.rates_mbps(row.window_s)
+    runs = cell.values(row.figures)
     deviation = noise.share(row) if len(row.senders) > 1 else None
-    total = row.total_mbps
     values = []
-    for flow, published in enumerate(row.rates_mbps):
-        fraction = published / total
-        widening = _NORMAL_95 * (deviation or 0.0) + _METRIC_NOISE * fraction
-        found = json.loads(_core.agreement(fraction, widening, [run[flow] / total for run in runs]))
+    for place, figure in enumerate(row.figures):
+        # Rates are compared as fractions of the row's sum, the unit in which the replicate noise is known.
+        unit = row.sum_of(figure.quantity) if figure.is_rate else 1.0
+        widening = figure.noise / unit + (_NORMAL_95 * (deviation or 0.0) if figure.is_rate else 0.0)
+        found = json.loads(_core.agreement(figure.published / unit, widening, [run[place] / unit for run in runs]))
         values.append(
             Value(
-                sender=row.senders[flow],
-                published=published,
-                ours=found["ours"] * total,
-                low=found["low"] * total,
-                high=found["high"] * total,
-                noise=widening * total,
+                figure=figure,
+                sender=row.senders[figure.flow],
+                ours=found["ours"] * unit,
+                low=found["low"] * unit,
+                high=found["high"] * unit,
+                noise=widening * unit,
                 agrees=found["agrees"],
-                bias=found["bias"],
+                bias=found["bias"] if figure.is_rate else _relative(found["bias"], figure.published),
             )
         )
-    total_error = statistics.median(sum(run) for run in runs) / total - 1
-    return Judged(row, values, len(runs), noise_known=deviation is not None, total_error=total_error)
+    return Judged(row, values, len(runs), noise_known=deviation is not None, sum_errors=_sum_errors(row, runs))
+
+
+def _relative(difference: float, published: float) -> float:
+    return difference / published if published else math.nan
+
+
+def _sum_errors(row: Row, runs: Sequence[tuple[float, ...]]) -> dict[str, float]:
+    places: dict[str, list[int]] = {}
+    for place, figure in enumerate(row.figures):
+        if figure.is_rate:
+            places.setdefault(figure.quantity, []).append(place)
+    return {
+        quantity: statistics.median(sum(run[place] for place in own) for run in runs) / row.sum_of(quantity) - 1
+        for quantity, own in places.items()
+    }
 
 
 def summarise(judged: Sequence[Judged]) -> list[Summary]:
-    """Summarise all rows, those of each queue, and those in which each sender takes part."""
-    groups: dict[tuple[str, str], list[Judged]] = {("all", "all"): list(judged)} if judged else {}
-    for queue in sorted({j.row.queue for j in judged}):
-        groups["queue", queue] = [j for j in judged if j.row.queue == queue]
-    for cc in sorted({value.sender.cc for j in judged for value in j.values}):
-        groups["sender", cc] = [_of_sender(j, cc) for j in judged if any(v.sender.cc == cc for v in j.values)]
-    return [_summary(by, group, members) for (by, group), members in groups.items()]
+    """Summarise, for each quantity, all rows, those of each queue, and those in which each sender takes part."""
+    found = []
+    for quantity in dict.fromkeys(value.figure.quantity for j in judged for value in j.values):
+        own = [(j, [v for v in j.values if v.figure.quantity == quantity]) for j in judged]
+        own = [(j, values) for j, values in own if values]
+        groups = {("all", "all"): own}
+        for queue in sorted({j.row.queue for j, _ in own}):
+            groups["queue", queue] = [(j, values) for j, values in own if j.row.queue == queue]
+        for cc in sorted({value.sender.cc for _, values in own for value in values}):
+            picked = [(j, [value for value in values if value.sender.cc == cc]) for j, values in own]
+            groups["sender", cc] = [(j, values) for j, values in picked if values]
+        found += [_summary(quantity, by, group, members) for (by, group), members in groups.items()]
+    return found
 
 
-def _of_sender(judged: Judged, cc: str) -> Judged:
-    return replace(judged, values=[value for value in judged.values if value.sender.cc == cc])
-
-
-def _summary(by: str, group: str, judged: Sequence[Judged]) -> Summary:
-    [found] = json.loads(_core.summarise([(group, j.agrees, j.values[0].bias) for j in judged]))
-    close = sum(abs(j.total_error) <= 0.01 for j in judged) / len(judged)  # noqa: PLR2004 - 1 %, as it is called
-    return Summary(by=by, totals_within_1_percent=close, **found)
+def _summary(quantity: str, by: str, group: str, members: Sequence[tuple[Judged, Sequence[Value]]]) -> Summary:
+    agreed = [all(value.agrees for value in values) for _, values in members]
+    # What was published as nothing has no relative error.
+    told = [(group, True, values[0].bias) for _, values in members if not math.isnan(values[0].bias)]
+    nothing = dict.fromkeys(("median_bias", "median_abs_error", "p90_abs_error"), math.nan)
+    found = json.loads(_core.summarise(told))[0] if told else nothing
+    found |= {"group": group, "rows": len(agreed), "coverage": sum(agreed) / len(agreed)}
+    errors = [j.sum_errors[quantity] for j, _ in members if quantity in j.sum_errors]
+    close = sum(abs(error) <= _CLOSE for error in errors) / len(errors) if errors else math.nan
+    return Summary(quantity=quantity, by=by, sums_within_1_percent=close, **found)

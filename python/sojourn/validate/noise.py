@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-from sojourn.validate.published import Row
+from sojourn.validate.rows import Row
 from sojourn.validate.table import read
 
 _EQUAL: Final[Mapping[str, str]] = {"cubic": "cc_share1-.5", "prague": "pp_share1-.5"}

@@ -40,6 +40,15 @@ class Entry:
             ) from error
 
 
+def header(file: Path) -> list[str]:
+    """Return the names of a CSV file's columns; none if it cannot be read, which :func:`read` reports."""
+    try:
+        with file.open(newline="", encoding="utf-8") as lines:
+            return next(csv.reader(lines), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []
+
+
 def read(file: Path, needed: tuple[str, ...]) -> list[Entry]:
     """Read a CSV file that has at least the columns ``needed``.
 
