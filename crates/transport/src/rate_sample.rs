@@ -5,6 +5,8 @@
 //! over the longer of the sending and the acknowledging interval is the rate: the longer, because either can be
 //! compressed.
 
+use crate::segment::{Seq, after};
+use crate::stack::Switches;
 use crate::tcb::Tcb;
 use sojourn_units::Time;
 
@@ -47,6 +49,9 @@ impl RateSample {
 pub struct RateEstimator {
     /// Send time of the segment delivered last.
     first_sent: Time,
+    /// Which of the segments that one ACK delivers counts: the one sent last (from Linux 5.19), or the first of those
+    /// that left when most had been delivered.
+    by_send_time: bool,
 }
 
 /// What one ACK has gathered (`struct rate_sample` while it is being filled).
@@ -54,6 +59,8 @@ pub struct RateEstimator {
 pub struct AckRate {
     /// Delivery count, and its time, when the newest segment of this ACK left; `None` when it acknowledges none.
     prior: Option<(u32, Time)>,
+    /// One past that segment.
+    end: Seq,
     send_interval_us: u32,
     app_limited: bool,
 }
@@ -77,6 +84,11 @@ pub fn micros_between(later: Time, earlier: Time) -> u32 {
 }
 
 impl RateEstimator {
+    /// Of a stack of this age.
+    pub fn new(switches: &Switches) -> Self {
+        Self { first_sent: Time::ZERO, by_send_time: switches.is_recent() }
+    }
+
     /// A segment leaves now; a flight begins if nothing was out.
     #[inline]
     pub fn on_sent(&mut self, tcb: &mut Tcb) -> SentState {
@@ -92,12 +104,20 @@ impl RateEstimator {
         }
     }
 
-    /// A segment that was sent at `sent` with `state` has been delivered by the ACK being handled. The newest one
-    /// of an ACK counts.
+    /// Segment `seq`, sent at `sent` with `state`, has been delivered by the ACK being handled. The newest one of an
+    /// ACK counts.
     #[inline]
-    pub fn on_delivered(&mut self, sent: Time, state: &SentState, ack: &mut AckRate) {
-        let newer = ack.prior.is_none_or(|(d, _)| state.delivered.wrapping_sub(d) as i32 > 0);
+    pub fn on_delivered(&mut self, seq: Seq, sent: Time, state: &SentState, ack: &mut AckRate) {
+        let end = seq.wrapping_add(1);
+        let newer = match ack.prior {
+            None => true,
+            Some(_) if self.by_send_time => {
+                sent > self.first_sent || (sent == self.first_sent && after(end, ack.end))
+            }
+            Some((delivered, _)) => after(state.delivered, delivered),
+        };
         if newer {
+            ack.end = end;
             ack.prior = Some((state.delivered, state.delivered_at));
             ack.app_limited = state.app_limited;
             self.first_sent = sent;
@@ -128,6 +148,7 @@ impl RateEstimator {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stack::examples::{LINUX_5_10, LINUX_7_3};
 
     /// A connection whose lowest RTT is 20 ms and that has nothing out.
     fn idle(at: Time) -> Tcb {
@@ -149,19 +170,36 @@ mod tests {
             tcb.packets_out += 1;
         }
         let mut ack = AckRate::default();
-        est.on_delivered(t0, &sent[0], &mut ack);
-        est.on_delivered(t0, &sent[1], &mut ack);
+        est.on_delivered(0, t0, &sent[0], &mut ack);
+        est.on_delivered(1, t0, &sent[1], &mut ack);
         (tcb.now, tcb.delivered) = (Time::from_millis(120), 2);
         let s = RateEstimator::finish(&mut tcb, true, &ack).unwrap();
         assert_eq!((s.delivered, s.interval_us), (2, 20_000));
         // 2 · 1448 B in 20 ms
         assert_eq!(s.bytes_per_sec(1448), 144_800);
         let mut ack = AckRate::default();
-        est.on_delivered(t0, &sent[2], &mut ack);
-        est.on_delivered(t0, &sent[3], &mut ack);
+        est.on_delivered(2, t0, &sent[2], &mut ack);
+        est.on_delivered(3, t0, &sent[3], &mut ack);
         (tcb.now, tcb.delivered) = (Time::from_micros(120_500), 4);
         let s = RateEstimator::finish(&mut tcb, true, &ack).unwrap();
         assert_eq!((s.delivered, s.interval_us), (4, 20_500));
+    }
+
+    /// Two segments leave 1 ms apart, and nothing is delivered between: which of them an ACK of both is measured by
+    /// decides where the next sending interval begins.
+    #[test]
+    fn which_segment_of_an_ack_counts() {
+        for (stack, begins) in [(LINUX_7_3, 101), (LINUX_5_10, 100)] {
+            let (mut est, mut tcb) = (RateEstimator::new(&stack), idle(Time::from_millis(100)));
+            let first = est.on_sent(&mut tcb);
+            (tcb.packets_out, tcb.now) = (1, Time::from_millis(101));
+            let second = est.on_sent(&mut tcb);
+            let mut ack = AckRate::default();
+            est.on_delivered(0, Time::from_millis(100), &first, &mut ack);
+            est.on_delivered(1, Time::from_millis(101), &second, &mut ack);
+            assert_eq!(est.first_sent, Time::from_millis(begins));
+            assert_eq!(ack.send_interval_us, 1_000 * (begins as u32 - 100));
+        }
     }
 
     #[test]
@@ -170,7 +208,7 @@ mod tests {
         let (mut est, mut tcb) = (RateEstimator::default(), idle(t0));
         let sent = est.on_sent(&mut tcb);
         let mut ack = AckRate::default();
-        est.on_delivered(t0, &sent, &mut ack);
+        est.on_delivered(0, t0, &sent, &mut ack);
         (tcb.now, tcb.delivered) = (Time::from_millis(6), 1);
         assert_eq!(RateEstimator::finish(&mut tcb, true, &ack), None);
         assert_eq!(tcb.delivered_at, tcb.now);

@@ -1,4 +1,4 @@
-//! `make bench`: packets per CPU-second, simulated seconds per CPU-second and peak memory of five scenarios, each
+//! `make bench`: packets per CPU-second, simulated seconds per CPU-second and peak memory of eight scenarios, each
 //! in a process of its own, recording on. Prints a table and writes `target/bench.json`.
 //!
 //! CPU time and memory are the kernel's own accounts (`/proc/self/schedstat`, `VmHWM`), so that a busy machine
@@ -7,12 +7,13 @@
 #![allow(clippy::print_stdout, reason = "a program's output")]
 
 use sojourn_scenario::engine::Engine;
+use sojourn_scenario::model::{EcnMode, Traffic};
 use sojourn_scenario::results::Run;
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Rate, Span};
 use std::process::{Command, ExitCode};
 
-const NAMES: [&str; 5] = ["A", "B", "C", "D", "E"];
+const NAMES: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
 const REPEATS: usize = 5;
 
 fn scenario(name: &str) -> Option<(Dumbbell, &'static str)> {
@@ -33,8 +34,16 @@ fn scenario(name: &str) -> Option<(Dumbbell, &'static str)> {
             let d = Dumbbell { rate: Rate::from_mbit(10_000), ccs: many(1000), ..base };
             (Dumbbell { duration: Span::from_secs(3), ..d }, "10 gbit, 20 ms, 1000 CUBIC, 3 s")
         }
+        "F" => (pair("prague"), "50 mbit, 20 ms, 2 Prague, dualpi2, 60 s"),
+        "G" => (pair("cubic"), "the same with 2 CUBIC"),
+        "H" => (pair("bbr"), "the same with 2 BBR"),
         _ => return None,
     })
+}
+
+/// Two flows through DualPI2.
+fn pair(cc: &str) -> Dumbbell {
+    Dumbbell { ccs: vec![cc.to_owned(); 2], qdisc: "dualpi2".to_owned(), ..Dumbbell::default() }
 }
 
 /// Nanoseconds that this thread has been on a processor.
@@ -61,7 +70,13 @@ fn data_packets(run: &Run) -> f64 {
 /// Runs one scenario in this process and prints packets, CPU seconds and peak megabytes.
 fn one(name: &str) -> Option<ExitCode> {
     let (dumbbell, _) = scenario(name)?;
-    let scenario = dumbbell.scenario();
+    let mut scenario = dumbbell.scenario();
+    for flow in &mut scenario.flows {
+        // ECN as each control wants it.
+        if let Traffic::Tcp(tcp) = &mut flow.traffic {
+            tcp.ecn = EcnMode::Default;
+        }
+    }
     let before = cpu_nanos()?;
     let run = Sim.run(&scenario, &()).ok()?;
     let seconds = (cpu_nanos()? - before) as f64 / 1e9;

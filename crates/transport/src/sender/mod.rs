@@ -198,7 +198,7 @@ impl Sender {
             tcb,
             cc,
             board: Scoreboard::new(),
-            estimator: RateEstimator::default(),
+            estimator: RateEstimator::new(switches),
             phase: Phase::Closed,
             prr_bound: switches.prr,
             recent: switches.is_recent(),

@@ -340,7 +340,7 @@ impl Scoreboard {
         t.tcb.sacked_out += 1;
         t.news.newly_sacked += 1;
         if !s.has(RATE_USED) {
-            t.estimator.on_delivered(s.sent, &s.state, &mut t.news.rate);
+            t.estimator.on_delivered(seq, s.sent, &s.state, &mut t.news.rate);
             s.tags |= RATE_USED;
         }
         let next = seq.wrapping_add(1);
@@ -420,7 +420,7 @@ impl Scoreboard {
                 self.acknowledge_tagged(seq, &s, &mut lowest_original, t);
             }
             if !s.has(RATE_USED) {
-                t.estimator.on_delivered(s.sent, &s.state, &mut t.news.rate);
+                t.estimator.on_delivered(seq, s.sent, &s.state, &mut t.news.rate);
             }
             t.tcb.packets_out -= 1;
             t.news.newly_acked += 1;

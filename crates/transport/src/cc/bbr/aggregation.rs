@@ -17,7 +17,7 @@ const MOST_US: u64 = 100_000;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Aggregation {
     /// Most packets acknowledged above what was expected, in this stretch of rounds and the one before.
-    extra: [u32; 2],
+    pub(super) extra: [u32; 2],
     current: usize,
     rounds: u32,
     /// The epoch: since then more has been acknowledged than expected.

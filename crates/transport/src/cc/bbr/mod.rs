@@ -20,6 +20,9 @@ mod probe_rtt;
 mod startup;
 mod window;
 
+#[cfg(test)]
+mod tests;
+
 use super::{CongestionControl, ControlSample, Event, Info};
 use crate::minmax::WindowedMax;
 use crate::stack::Switches;
@@ -178,7 +181,7 @@ impl Bbr {
         (self.pacing_gain, self.cwnd_gain) = match self.mode {
             Mode::Startup => (HIGH_GAIN, HIGH_GAIN),
             Mode::Drain => (DRAIN_GAIN, HIGH_GAIN),
-            Mode::ProbeBw if self.policer.in_use() => (UNIT, CWND_GAIN),
+            Mode::ProbeBw if self.policer.used => (UNIT, CWND_GAIN),
             Mode::ProbeBw => (self.phase_gain(), CWND_GAIN),
             Mode::ProbeRtt => (UNIT, UNIT),
         };

@@ -20,9 +20,9 @@ const USED_ROUNDS: u32 = 48;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Policer {
     /// Rate of the last interval, then the mean of two.
-    bw: u32,
-    used: bool,
-    sampling: bool,
+    pub(super) bw: u32,
+    pub(super) used: bool,
+    pub(super) sampling: bool,
     rounds: u32,
     /// Where the interval began: milliseconds, packets delivered and lost.
     began_ms: u32,
@@ -38,10 +38,6 @@ impl Policer {
     /// The policed rate, while it is used.
     pub(super) fn rate(&self) -> Option<u32> {
         self.used.then_some(self.bw)
-    }
-
-    pub(super) fn in_use(&self) -> bool {
-        self.used
     }
 
     /// Forgets all.
