@@ -97,8 +97,9 @@ fn probe_rtt_every_ten_seconds() {
     // Two stays: where one row is more than a second after the one before, another begins.
     let gap = low.windows(2).position(|w| w[1] - w[0] > 1.0).expect("two stays");
     for stay in [&low[..=gap], &low[gap + 1..]] {
+        // Seen every 5 ms: a row short at either end.
         let length = stay[stay.len() - 1] - stay[0];
-        assert!((0.2..0.3).contains(&length), "{length} s");
+        assert!((0.19..0.3).contains(&length), "{length} s");
     }
     let between = low[gap + 1] - low[0];
     assert!((10.0..10.6).contains(&between), "{between} s");
