@@ -6,7 +6,9 @@ from typing import Protocol, final
 from sojourn.errors import SojournError
 
 __all__ = [
+    "EPOCH",
     "MOST_RUNS",
+    "SNAP_LEN",
     "Experiment",
     "Run",
     "Table",
@@ -29,7 +31,9 @@ __all__ = [
 class _ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
+EPOCH: int
 MOST_RUNS: int
+SNAP_LEN: int
 
 @final
 class Experiment:
@@ -76,8 +80,10 @@ def run_many(
     threads: int = 1,
     on_done: Callable[[int, Run | SojournError], object],
     on_progress: Callable[[float], object] | None = None,
+    captures: Sequence[str] = ...,
+    snap_len: int = ...,
 ) -> None: ...
-def refusals(scenarios: Sequence[str], *, engine: str = "sim") -> list[str]: ...
+def refusals(scenarios: Sequence[str], *, engine: str = "sim", pcap: bool = False) -> list[str]: ...
 def check(scenario: str) -> str: ...
 def qdiscs() -> str: ...
 def ccs() -> str: ...

@@ -1,7 +1,9 @@
 """Many runs: those that a results folder has are not made again, the others are stored as they finish."""
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final, Protocol
 
 import polars as pl
@@ -31,19 +33,28 @@ class Plan:
 
     missing: Sequence[Stamp]
     there: Sequence[Stamp]
+    uncaptured: Sequence[Stamp] = ()
+    """Of those that are there, the ones whose packets are wanted and were not kept."""
 
     @classmethod
-    def of(cls, stamps: Sequence[Stamp], folder: Folder | None) -> "Plan":
-        """Look which of the runs the folder has."""
+    def of(cls, stamps: Sequence[Stamp], folder: Folder | None, *, pcap: bool = False) -> "Plan":
+        """Look which of the runs the folder has; with ``pcap``, also which it has captures of."""
         if folder is None:
             return cls(stamps, [])
         there = {s.digest for s in stamps if s in folder}
-        return cls([s for s in stamps if s.digest not in there], [s for s in stamps if s.digest in there])
+        found = [s for s in stamps if s.digest in there]
+        uncaptured = [s for s in found if pcap and not folder.record(s).captures]
+        return cls([s for s in stamps if s.digest not in there], found, uncaptured)
+
+    @property
+    def to_make(self) -> Sequence[Stamp]:
+        """The runs to make: a run is repeated for its packets."""
+        return [*self.missing, *self.uncaptured]
 
     @property
     def seconds(self) -> float:
-        """Simulated seconds of the missing runs together."""
-        return sum(describe.length(stamp.scenario) for stamp in self.missing)
+        """Simulated seconds of the runs to make together."""
+        return sum(describe.length(stamp.scenario) for stamp in self.to_make)
 
 
 def stamp(scenario_json: str, *, engine: str) -> Stamp:
@@ -52,13 +63,13 @@ def stamp(scenario_json: str, *, engine: str) -> Stamp:
     return Stamp(scenario, describe.label(scenario), engine, _core.version())
 
 
-def refuse(stamps: Sequence[Stamp], *, engine: str) -> None:
-    """Ask the engine whether it can run all of these.
+def refuse(stamps: Sequence[Stamp], *, engine: str, pcap: bool = False) -> None:
+    """Ask the engine whether it can run all of these, and capture their packets if that is wanted.
 
     Raises:
         Refused: naming everything that it lacks, and where.
     """
-    lacking = _core.refusals([describe.to_json(s.scenario) for s in stamps], engine=engine)
+    lacking = _core.refusals([describe.to_json(s.scenario) for s in stamps], engine=engine, pcap=pcap)
     if lacking:
         shown = "\n  ".join(lacking[:_REFUSALS_SHOWN])
         more = len(lacking) - _REFUSALS_SHOWN
@@ -72,8 +83,19 @@ def make(
     threads: int,
     keep: Callable[[Stamp, _core.Run], None],
     watcher: Watcher | None = None,
+    captures: Sequence[Path] = (),
+    snap_len: int = _core.SNAP_LEN,
 ) -> None:
     """Run all of these, handing each result to ``keep`` as soon as it is there.
+
+    Args:
+        stamps: the runs.
+        engine: what runs them.
+        threads: runs at a time.
+        keep: gets each result.
+        watcher: told how far it is.
+        captures: folders for the packets, one a run; none, and they are not kept.
+        snap_len: bytes that are kept of a packet.
 
     Raises:
         KeyboardInterrupt: on Ctrl-C, after the results that had finished were handed over.
@@ -102,6 +124,8 @@ def make(
             threads=threads,
             on_done=done,
             on_progress=progress,
+            captures=[str(folder) for folder in captures],
+            snap_len=snap_len,
         )
     if failures:
         others = len(failures) - 1
@@ -112,23 +136,73 @@ def make(
 
 
 def make_stored(
-    plan: Plan, folder: Folder, *, engine: str, threads: int, command: str, watcher: Watcher | None = None
+    plan: Plan,
+    folder: Folder,
+    *,
+    engine: str,
+    threads: int,
+    command: str,
+    watcher: Watcher | None = None,
+    snap_len: int | None = None,
 ) -> list[Run]:
-    """Make what is missing and store it; return every run of the plan."""
+    """Make what is missing and store it; return every run of the plan.
 
-    def keep(made: Stamp, results: _core.Run) -> None:
-        folder.add(made, {n: pl.DataFrame(results.table(n)) for n in results.tables}, command=command)
+    Args:
+        plan: the runs.
+        folder: where they are kept.
+        engine: what runs them.
+        threads: runs at a time.
+        command: the command that asked for them.
+        watcher: told how far it is.
+        snap_len: the bytes to keep of each packet; no packets are kept unless given.
+    """
+    with ExitStack() as stack:
+        places: dict[str, Path] = {}
+        if snap_len is not None:
+            places = {s.digest: stack.enter_context(folder.captures(s)) for s in plan.to_make}
 
-    make(plan.missing, engine=engine, threads=threads, keep=keep, watcher=watcher)
+        def keep(made: Stamp, results: _core.Run) -> None:
+            captures = places.get(made.digest)
+            if made not in folder:
+                tables = {n: pl.DataFrame(results.table(n)) for n in results.tables}
+                folder.add(made, tables, command=command, captures=captures)
+            elif captures is not None:
+                folder.add_captures(made, captures)
+
+        make(
+            plan.to_make,
+            engine=engine,
+            threads=threads,
+            keep=keep,
+            watcher=watcher,
+            captures=[places[s.digest] for s in plan.to_make] if places else [],
+            snap_len=_core.SNAP_LEN if snap_len is None else snap_len,
+        )
     return [Run.stored(folder.record(s)) for s in (*plan.there, *plan.missing)]
 
 
-def make_fresh(stamps: Sequence[Stamp], *, engine: str, threads: int, watcher: Watcher | None = None) -> list[Run]:
-    """Make runs and keep them in memory; return them in order."""
+def make_fresh(
+    stamps: Sequence[Stamp],
+    *,
+    engine: str,
+    threads: int,
+    watcher: Watcher | None = None,
+    captures: Sequence[Path] = (),
+    snap_len: int = _core.SNAP_LEN,
+) -> list[Run]:
+    """Make runs and keep them in memory, their packets in ``captures``; return them in order."""
     made: dict[str, Run] = {}
 
     def keep(one: Stamp, results: _core.Run) -> None:
         made[one.digest] = Run.fresh(one, results)
 
-    make(stamps, engine=engine, threads=threads, keep=keep, watcher=watcher)
+    make(
+        stamps,
+        engine=engine,
+        threads=threads,
+        keep=keep,
+        watcher=watcher,
+        captures=captures,
+        snap_len=snap_len,
+    )
     return [made[s.digest] for s in stamps]

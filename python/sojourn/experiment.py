@@ -59,6 +59,7 @@ class Experiment:
         *,
         threads: int | None = None,
         watcher: Watcher | None = None,
+        pcap: int | None = None,
     ) -> list[Run]:
         """Run it; the results do not depend on the machine or on the number of threads.
 
@@ -67,20 +68,30 @@ class Experiment:
                 Without one, results stay in memory.
             threads: runs at a time; as many as there are cores unless given.
             watcher: told how far it is.
+            pcap: so many bytes of each packet to keep, in captures beside the tables (see docs/data.md); it needs a
+                folder.
 
         Raises:
             Refused: if the engine lacks something that the experiment needs; nothing was run then.
             RunError: if a run failed; the others are kept.
             StoreError: if the folder cannot be written or belongs to another version.
         """
-        campaign.refuse(self.stamps, engine=self.engine)
+        campaign.refuse(self.stamps, engine=self.engine, pcap=pcap is not None)
         threads = threads or os.cpu_count() or 1
         if folder is None:
+            if pcap is not None:
+                raise UsageError("packets are kept in a results folder", help="give one")
             return campaign.make_fresh(self.stamps, engine=self.engine, threads=threads, watcher=watcher)
         with Folder.create(folder, version=_core.version(), command=f"Experiment {self.name}") as store:
-            plan = campaign.Plan.of(self.stamps, store)
+            plan = campaign.Plan.of(self.stamps, store, pcap=pcap is not None)
             return campaign.make_stored(
-                plan, store, engine=self.engine, threads=threads, command=store.command, watcher=watcher
+                plan,
+                store,
+                engine=self.engine,
+                threads=threads,
+                command=store.command,
+                watcher=watcher,
+                snap_len=pcap,
             )
 
 

@@ -30,6 +30,14 @@ mod _core {
     #[pymodule_export]
     use super::version;
 
+    /// Bytes of a packet that a capture keeps unless asked otherwise.
+    #[pymodule_export]
+    const SNAP_LEN: u32 = sojourn_scenario::capture::SNAP_LEN;
+
+    /// The Unix time that captures and exported files give to a run's origin, s.
+    #[pymodule_export]
+    const EPOCH: u64 = sojourn_scenario::capture::EPOCH;
+
     /// More runs than this need to be asked for.
     #[pymodule_export]
     const MOST_RUNS: u64 = sojourn_scenario::language::MOST_RUNS;

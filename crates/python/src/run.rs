@@ -6,12 +6,14 @@ use crate::errors::{run_error, word_error};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_scenario::engine::{RunError, WatchMany, run_many as run_many_on};
+use sojourn_scenario::capture::{Capture, SNAP_LEN};
+use sojourn_scenario::engine::{RunError, WatchMany, refuse_capture, run_many as run_many_on};
 use sojourn_scenario::metrics::{Expression, Frame, Names};
 use sojourn_scenario::model::Scenario;
 use sojourn_scenario::results::{EngineId, Run as Results, schema};
 use sojourn_units::Span;
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -136,6 +138,8 @@ struct Shared {
     cancelled: AtomicBool,
     /// Nanoseconds simulated, by run.
     simulated: Vec<AtomicU64>,
+    /// Where the packets of each run go; nowhere if there are none.
+    captures: Vec<Capture>,
 }
 
 impl WatchMany for Shared {
@@ -145,6 +149,10 @@ impl WatchMany for Shared {
 
     fn cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
+    }
+
+    fn capture(&self, run: usize) -> Option<Capture> {
+        self.captures.get(run).cloned()
     }
 }
 
@@ -160,8 +168,11 @@ impl Shared {
 /// `on_done(index, run)` gets each result, or the error of a run that failed, as soon as it is there, and `on_progress(seconds)` the simulated seconds
 /// of all runs together, some ten times a second; both are called on the calling thread. The first error of a
 /// callback, or an interrupt, ends the runs under way, hands out what had finished, and is raised.
+///
+/// `captures` are folders, one a scenario, for the runs' packets, of each of which `snap_len` bytes are kept.
 #[pyfunction]
-#[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None))]
+#[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None, captures=Vec::new(), snap_len=SNAP_LEN))]
+#[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
 pub fn run_many(
     py: Python<'_>,
     scenarios: Vec<String>,
@@ -169,11 +180,14 @@ pub fn run_many(
     threads: usize,
     on_done: &Bound<'_, PyAny>,
     on_progress: Option<&Bound<'_, PyAny>>,
+    captures: Vec<PathBuf>,
+    snap_len: u32,
 ) -> PyResult<()> {
     let engine = engines::engine(py, engine)?;
     let scenarios = scenarios.iter().map(|s| parse(s)).collect::<PyResult<Vec<_>>>()?;
     let shared = Shared {
         simulated: scenarios.iter().map(|_| AtomicU64::new(0)).collect(),
+        captures: captures.into_iter().map(|folder| Capture { folder, snap_len }).collect(),
         ..Shared::default()
     };
     // Bounded, so that results wait in the threads that made them rather than fill the memory.
@@ -222,11 +236,18 @@ pub fn run_many(
 }
 
 /// What the engine cannot run of these scenarios (JSON), each thing and place once; empty if it can run them all.
+/// `pcap` says whether captures are wanted.
 #[pyfunction]
-#[pyo3(signature = (scenarios, *, engine="sim"))]
-pub fn refusals(py: Python<'_>, scenarios: Vec<String>, engine: &str) -> PyResult<Vec<String>> {
+#[pyo3(signature = (scenarios, *, engine="sim", pcap=false))]
+pub fn refusals(
+    py: Python<'_>,
+    scenarios: Vec<String>,
+    engine: &str,
+    pcap: bool,
+) -> PyResult<Vec<String>> {
     let engine = engines::engine(py, engine)?;
-    let mut said = Vec::new();
+    let wanted = pcap.then(|| refuse_capture(&*engine)).flatten();
+    let mut said: Vec<String> = wanted.iter().map(ToString::to_string).collect();
     let mut known = HashSet::new();
     for scenario in &scenarios {
         for refusal in engine.refuse(&parse(scenario)?) {

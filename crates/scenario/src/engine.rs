@@ -8,8 +8,9 @@ mod capabilities;
 mod many;
 
 pub use capabilities::{Capabilities, Feature};
-pub use many::{WatchMany, run_many};
+pub use many::{WatchMany, refuse_capture, run_many};
 
+use crate::capture::{Capture, CaptureError};
 use crate::model::{Inconsistent, Scenario};
 use crate::results::Run;
 use core::fmt;
@@ -38,7 +39,7 @@ pub trait Engine: Send + Sync {
     fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError>;
 }
 
-/// Whoever wants to know how far a run is, and may stop it.
+/// Whoever wants to know how far a run is, may stop it, and may want its packets.
 pub trait Watch: Sync {
     /// So much of the run's length is done.
     fn progress(&self, _simulated: Span) {}
@@ -46,6 +47,11 @@ pub trait Watch: Sync {
     /// Whether the run should be given up.
     fn cancelled(&self) -> bool {
         false
+    }
+
+    /// Where the run's packets are to be written, if they are wanted.
+    fn capture(&self) -> Option<Capture> {
+        None
     }
 }
 
@@ -90,4 +96,10 @@ pub enum RunError {
     /// The program made a mistake; the others of a campaign go on.
     #[error("a mistake in the program: {0}")]
     Panicked(String),
+}
+
+impl From<CaptureError> for RunError {
+    fn from(e: CaptureError) -> Self {
+        Self::Failed(e.to_string())
+    }
 }

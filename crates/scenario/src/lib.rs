@@ -6,10 +6,12 @@
 //! - [`workload`]: when traffic that is no bulk TCP sends what, as state machines that every engine shares.
 //! - [`results`]: what a run gives, as columns with their provenance.
 //! - [`estimators`] and [`metrics`]: what is read off results, each defined once.
+//! - [`capture`]: the files that the packets of a run go to, if they are wanted.
 //! - [`engine`]: what runs a scenario; many runs at once.
 //!
 //! Nothing here looks at a clock, draws from a generator of its own or knows what a packet is.
 
+pub mod capture;
 pub mod engine;
 pub mod estimators;
 pub mod language;

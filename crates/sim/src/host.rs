@@ -13,7 +13,7 @@ use sojourn_transport::{Config, Receiver, Sender, WindowPolicy, cc};
 use sojourn_units::{Dscp, Ecn, Random, Serializer, Span, Time, random};
 
 /// IP bytes of a full packet.
-const MTU: u32 = 1500;
+pub(crate) const MTU: u32 = 1500;
 /// IPv4 and UDP headers.
 const UDP_HEADERS: u32 = 28;
 
@@ -45,7 +45,11 @@ impl Nic {
     pub(crate) fn send(&mut self, now: Time, entry: &mut Station, pool: &mut Pool, packet: Packet) {
         self.sent += 1;
         let at = self.leaves(now);
-        entry.port.admit(at, pool.pack(packet));
+        let mut parcel = pool.pack(packet);
+        if let Some(tap) = &mut pool.tap {
+            tap.sent(now, &mut parcel);
+        }
+        entry.port.admit(at, parcel);
     }
 
     /// The first packet of a connection is answered.

@@ -11,6 +11,7 @@ mod packet;
 mod recorder;
 mod run;
 pub mod stacks;
+mod tap;
 mod timeline;
 mod topology;
 
@@ -72,6 +73,8 @@ impl Engine for Sim {
                 Feature::RelativeEvents,
                 Feature::PerFlowDelay,
                 Feature::HostQdisc,
+                Feature::Offload,
+                Feature::Capture,
             ]
             .into(),
         }
@@ -118,7 +121,7 @@ impl Engine for Sim {
     }
 
     fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
-        let tables = Simulation::new(scenario)?.run(watch)?;
+        let tables = Simulation::new(scenario, watch.capture().as_ref())?.run(watch)?;
         let engine = EngineId {
             name: NAME.to_owned(),
             version: self.version().to_owned(),

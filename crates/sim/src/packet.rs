@@ -4,8 +4,10 @@
 //! were slower: each move is a few wide loads soon after some narrow stores (an ECN field, a time stamp), which the
 //! processor cannot forward; a quarter of the whole run went on waiting for that, measured.
 
+use crate::tap::Tap;
 use sojourn_path::{Outer, Traveller};
 use sojourn_qdisc::Packet as QdiscPacket;
+use sojourn_transport::ecn::Flags;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, SYN_LEN};
 use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn, Time};
 
@@ -16,14 +18,21 @@ const IP_HEADER: u32 = 20;
 #[derive(Clone, Debug)]
 pub(crate) struct Parcel(Box<Packet>);
 
-/// Boxes that are free to be used again.
-#[derive(Debug, Default)]
+/// Boxes that are free to be used again, and the run's tap, which hosts ask for wherever they ask for a box.
+#[derive(Debug)]
 #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept")]
 pub(crate) struct Pool {
     free: Vec<Box<Packet>>,
+    /// Who wants to have the packets, if anybody does.
+    pub(crate) tap: Option<Box<Tap>>,
 }
 
 impl Pool {
+    /// Without a box yet.
+    pub(crate) fn new(tap: Option<Box<Tap>>) -> Self {
+        Self { free: Vec::new(), tap }
+    }
+
     /// Puts a packet into a box.
     #[inline]
     pub(crate) fn pack(&mut self, packet: Packet) -> Parcel {
@@ -81,6 +90,10 @@ pub(crate) struct Packet {
     ecn: Ecn,
     dscp: Dscp,
     wire_len: u16,
+    /// The IP identifier, where somebody sees it: 0 unless there is a tap.
+    pub(crate) id: u16,
+    /// The ACE flags of a data segment; likewise.
+    pub(crate) ace: u8,
     stamp: Time,
     entered: Time,
     /// The outermost header of a tunnel, and under it what it covers.
@@ -96,6 +109,19 @@ struct Covered {
     ecn: Ecn,
     dscp: Dscp,
     within: Option<Box<Self>>,
+}
+
+/// One IP header of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layer<'a> {
+    /// The tunnel's header, unless it is the innermost.
+    pub(crate) outer: Option<&'a Outer>,
+    /// Its ECN field.
+    pub(crate) ecn: Ecn,
+    /// Its DSCP.
+    pub(crate) dscp: Dscp,
+    /// Bytes from it on, and an Ethernet header's.
+    pub(crate) wire_len: u32,
 }
 
 /// What a packet carries.
@@ -164,6 +190,8 @@ impl Packet {
             ecn,
             dscp,
             wire_len,
+            id: 0,
+            ace: 0,
             stamp: Time::ZERO,
             entered: Time::ZERO,
             outer: None,
@@ -171,8 +199,23 @@ impl Packet {
         }
     }
 
-    fn is_from_receiver(&self) -> bool {
+    /// Whether it comes from the flow's receiver.
+    pub(crate) fn is_from_receiver(&self) -> bool {
         matches!(self.body, Body::SynAck(_) | Body::Ack(_) | Body::Echo { reply: true, .. })
+    }
+
+    /// Shows its headers, the outermost first, as long as `next` asks for what is inside.
+    pub(crate) fn layers(&self, next: &mut dyn FnMut(Layer<'_>) -> bool) {
+        let (mut ecn, mut dscp, mut wire_len) = (self.ecn, self.dscp, u32::from(self.wire_len));
+        let mut outer = self.outer.as_deref();
+        while let Some(covered) = outer {
+            if !next(Layer { outer: Some(&covered.outer), ecn, dscp, wire_len }) {
+                return;
+            }
+            (ecn, dscp, outer) = (covered.ecn, covered.dscp, covered.within.as_deref());
+            wire_len -= covered.outer.growth;
+        }
+        next(Layer { outer: None, ecn, dscp, wire_len });
     }
 }
 
@@ -263,6 +306,7 @@ impl Traveller for Parcel {
         if self.0.outer.is_some() {
             return;
         }
+        self.0.ace = Flags::from_ace(self.0.ace).without_ece_and_cwr().ace();
         match &mut self.0.body {
             Body::Syn(h) | Body::SynAck(h) => h.ecn = h.ecn.without_ece_and_cwr(),
             Body::Data(data) => data.cwr = false,

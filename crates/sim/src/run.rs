@@ -4,11 +4,13 @@ use crate::agenda::Agenda;
 use crate::host::{Ends, FlowRun, Life, Outlet};
 use crate::packet::{Body, Parcel, Pool};
 use crate::recorder::Recorder;
+use crate::tap::Tap;
 use crate::timeline::{Item, Timeline};
 use crate::topology::{self, HOST, OPEN, Role, Step, Topology, Unbuildable, stack, with_delay};
 use sojourn_path::tunnel::strip;
 use sojourn_path::{Deed, Pulled, Traveller as _};
 use sojourn_qdisc::{Packet as _, Qdisc};
+use sojourn_scenario::capture::Capture;
 use sojourn_scenario::engine::{RunError, Watch};
 use sojourn_scenario::model::{Action, Edge, Gauge, Reference, Scenario, Shaper};
 use sojourn_scenario::results::Table;
@@ -74,8 +76,9 @@ impl From<Unbuildable> for RunError {
 
 impl<'a> Simulation<'a> {
     /// A run at its beginning.
-    pub(crate) fn new(scenario: &'a Scenario) -> Result<Self, RunError> {
+    pub(crate) fn new(scenario: &'a Scenario, capture: Option<&Capture>) -> Result<Self, RunError> {
         let topology = Topology::build(scenario)?;
+        let tap = capture.map(|c| Tap::new(c, scenario, &topology)).transpose()?.map(Box::new);
         let flows: Vec<FlowRun> = scenario
             .flows
             .iter()
@@ -112,7 +115,7 @@ impl<'a> Simulation<'a> {
             next_watch: Time::NEVER,
             told: Time::ZERO,
             slots,
-            pool: Pool::default(),
+            pool: Pool::new(tap),
             topology,
             scenario,
         };
@@ -155,6 +158,9 @@ impl<'a> Simulation<'a> {
                 if at.since(self.told) >= TELL_EVERY {
                     self.told = at;
                     watch.progress(at.since(Time::ZERO));
+                    if let Some(tap) = &mut self.pool.tap {
+                        tap.check()?;
+                    }
                     if watch.cancelled() {
                         return Err(RunError::Cancelled);
                     }
@@ -178,6 +184,9 @@ impl<'a> Simulation<'a> {
             }
         }
         watch.progress(self.scenario.length());
+        if let Some(tap) = self.pool.tap.take() {
+            tap.finish()?;
+        }
         Ok(self.recorder.finish(self.scenario, &self.flows, &self.topology))
     }
 
@@ -196,6 +205,9 @@ impl<'a> Simulation<'a> {
                         && self.now >= self.lead
                     {
                         d.add(waited);
+                    }
+                    if let Some(tap) = &mut self.pool.tap {
+                        tap.left(self.now, port, &packet);
                     }
                     self.forward(packet);
                 }
@@ -226,6 +238,9 @@ impl<'a> Simulation<'a> {
             return self.arrive(packet);
         }
         let port = usize::from(port);
+        if let Some(tap) = &mut self.pool.tap {
+            tap.entered(self.now, port, &packet);
+        }
         let station = &mut self.topology.stations[port];
         station.port.accept(self.now, packet);
         let asleep = self.agenda.time(self.slots.ports + port).is_never();
@@ -284,6 +299,9 @@ impl<'a> Simulation<'a> {
     #[inline]
     fn arrive(&mut self, mut packet: Parcel) {
         let now = self.now;
+        if let Some(tap) = &mut self.pool.tap {
+            tap.arrived(now, &packet);
+        }
         // A host takes off what no far end took, without a check of its own.
         while packet.outer().is_some() {
             let _ = strip(&mut packet);

@@ -23,7 +23,8 @@ use sojourn_path::{
 };
 use sojourn_qdisc::{Any, TcError};
 use sojourn_scenario::model::{
-    Action, Element, Flow, Kind, Netem, Queue, Scenario, Selector, Shaper, Side, Tunnel, Wifi,
+    Action, Element, Flow, Kind, Netem, Queue, Scenario, Selector, Shaper, Side, Tunnel,
+    TunnelKind, Wifi,
 };
 use sojourn_units::Random;
 use std::collections::BTreeMap;
@@ -104,6 +105,8 @@ pub(crate) struct Topology {
     pub(crate) passages: Vec<(String, Passage)>,
     /// Delays and radio links that events switch.
     pub(crate) switches: Vec<Switch>,
+    /// Kinds of the tunnels, by their numbers.
+    pub(crate) tunnels: Vec<TunnelKind>,
     /// What happens on legs.
     pub(crate) ways: Vec<Vec<Step>>,
     /// Legs of each route, in order; the first leads to a port, and nothing happens on it; the last leads to the
@@ -371,13 +374,13 @@ impl Builder<'_> {
             }
             Kind::Policer(policer) => Deed::Police(Policer::new(policer)),
             Kind::Encapsulate(tunnel) => {
-                let number = self.tunnel(place.side, &place.e.name);
+                let number = self.tunnel(place.side, &place.e.name, tunnel.kind);
                 let select = self.selection(&tunnel.select);
                 Deed::Enter(Entrance::new(number, tunnel.kind, select, tunnel.overhead))
             }
             Kind::Decapsulate { tunnel } => {
                 let near = near_end(self.scenario, place.side, tunnel)?;
-                let number = self.tunnel(place.side, tunnel);
+                let number = self.tunnel(place.side, tunnel, near.kind);
                 Deed::Leave(Exit::new(number, near.kind, near.replay_window))
             }
             Kind::Netem(_) | Kind::Queue(_) | Kind::Wifi(_) => return None,
@@ -411,10 +414,11 @@ impl Builder<'_> {
     }
 
     /// A tunnel's number. Each direction is a tunnel by itself.
-    fn tunnel(&mut self, side: Side, name: &str) -> u16 {
+    fn tunnel(&mut self, side: Side, name: &str, kind: TunnelKind) -> u16 {
         let known = self.tunnels.iter().position(|t| t.0 == side && t.1 == name);
         let place = known.unwrap_or_else(|| {
             self.tunnels.push((side, name.to_owned()));
+            self.topology.tunnels.push(kind);
             self.tunnels.len() - 1
         });
         place as u16

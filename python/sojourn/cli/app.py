@@ -26,6 +26,17 @@ Settings = Annotated[
         help="Change a setting: [b]--set hop.bottleneck.rate=10mbit[/b]. May be repeated.",
     ),
 ]
+SnapLen = Annotated[
+    int | None,
+    typer.Option(
+        "--snap-len",
+        metavar="BYTES",
+        min=14,
+        max=65535,
+        help="Keep so many bytes of each captured packet; all headers fit the default.",
+        show_default="128",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -64,12 +75,26 @@ def run(
     ] = None,
     threads: Threads = None,
     settings: Settings = None,
+    pcap: Annotated[
+        bool, typer.Option("--pcap", help="Keep the packets, too: at client, server and both sides of each queue.")
+    ] = False,
+    snap_len: SnapLen = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before more than 100 000 runs.")] = False,
 ) -> None:
     """Run experiments into a results folder. What is there already is not run again."""
     from sojourn.cli.run import run as command
 
-    command(what, output, engine=engine, seeds=seeds, threads=threads, settings=settings or [], yes=yes)
+    command(
+        what,
+        output,
+        engine=engine,
+        seeds=seeds,
+        threads=threads,
+        settings=settings or [],
+        pcap=pcap,
+        snap_len=snap_len,
+        yes=yes,
+    )
 
 
 @app.command(name="try")
@@ -86,6 +111,10 @@ def try_(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random streams.")] = 1,
     engine: Engine = "sim",
     settings: Settings = None,
+    pcap: Annotated[
+        Path | None, typer.Option("--pcap", metavar="DIR", help="Write the packets, too, into this folder.")
+    ] = None,
+    snap_len: SnapLen = None,
     as_json: AsJson = False,
 ) -> None:
     """Try a queue with a few flows: one run, a table and a small plot, in about a second."""
@@ -101,6 +130,8 @@ def try_(
         seed=seed,
         engine=engine,
         settings=settings or [],
+        pcap=pcap,
+        snap_len=snap_len,
         as_json=as_json,
     )
 

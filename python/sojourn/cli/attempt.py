@@ -1,11 +1,13 @@
 """``sojourn try``: one run, a table and a small plot."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 from rich.text import Text
 
 from sojourn import _core, campaign, describe
+from sojourn.cli.capture import make_folder, snap_length
 from sojourn.cli.screen import out, print_json
 from sojourn.cli.tables import flow_table, queue_table
 from sojourn.experiment import parse
@@ -30,13 +32,21 @@ def attempt(
     seed: int,
     engine: str,
     settings: list[str],
+    pcap: Path | None,
+    snap_len: int | None,
     as_json: bool,
 ) -> None:
     """Run one experiment that the command line describes."""
     text = _core.trial(flows, rate=rate, rtt=rtt, qdisc=qdisc, duration=duration, stack=stack, seed=seed)
     experiment = parse(text, "the command line", settings=settings, engine=engine)
-    campaign.refuse(experiment.stamps, engine=engine)
-    run = campaign.make_fresh(experiment.stamps, engine=engine, threads=1)[0]
+    snap_len = snap_length(snap_len, pcap=pcap is not None)
+    campaign.refuse(experiment.stamps, engine=engine, pcap=snap_len is not None)
+    if pcap is not None:
+        make_folder(pcap)
+    captures = [] if pcap is None else [pcap]
+    run = campaign.make_fresh(
+        experiment.stamps, engine=engine, threads=1, captures=captures, snap_len=snap_len or _core.SNAP_LEN
+    )[0]
     if as_json:
         print_json(_as_json(run))
         return
@@ -45,6 +55,8 @@ def attempt(
     console.print(queue_table(run))
     for row in _plots(run, min(console.width, _WIDEST)):
         console.print(row, no_wrap=True, overflow="crop")
+    if pcap is not None:
+        console.print(f"packets in {pcap}", soft_wrap=True, markup=False)
 
 
 def _as_json(run: Run) -> dict[str, object]:

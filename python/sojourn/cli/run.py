@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from sojourn import _core, campaign, cells, checks, library
+from sojourn.cli.capture import snap_length
 from sojourn.cli.progress import Progress
 from sojourn.cli.screen import out, say
 from sojourn.cli.tables import summary_table
@@ -22,17 +23,22 @@ def run(
     seeds: int | None,
     threads: int | None,
     settings: list[str],
+    pcap: bool,
+    snap_len: int | None,
     yes: bool,
 ) -> None:
     """Run experiments into a results folder and show what came out."""
     stamps = _stamps(what, engine=engine, seeds=seeds, settings=settings, yes=yes)
-    campaign.refuse(stamps, engine=engine)
+    snap_len = snap_length(snap_len, pcap=pcap)
+    campaign.refuse(stamps, engine=engine, pcap=pcap)
     command = shlex.join(["sojourn", *sys.argv[1:]])
     with Folder.create(output, version=_core.version(), command=command) as folder:
-        plan = campaign.Plan.of(stamps, folder)
+        plan = campaign.Plan.of(stamps, folder, pcap=pcap)
         if plan.there:
             say(f"{len(plan.there)} of {len(stamps)} runs are in {output} already")
-        with Progress(len(plan.missing), plan.seconds) as progress:
+        if plan.uncaptured:
+            say(f"{len(plan.uncaptured)} of them are repeated for their packets")
+        with Progress(len(plan.to_make), plan.seconds) as progress:
             try:
                 runs = campaign.make_stored(
                     plan,
@@ -41,6 +47,7 @@ def run(
                     threads=threads or os.cpu_count() or 1,
                     command=command,
                     watcher=progress,
+                    snap_len=snap_len,
                 )
             except KeyboardInterrupt:
                 kept = sum(stamp in folder for stamp in stamps)
@@ -48,7 +55,7 @@ def run(
                     f"interrupted: {kept} of {len(stamps)} runs are finished and kept in {output}",
                     help=f"to go on from there: {command}",
                 ) from None
-        if plan.missing:
+        if plan.to_make:
             say(progress.closing())
     out().print(summary_table(cells.group(runs)))
     for tally in checks.tally(runs):

@@ -7,7 +7,7 @@ within one folder is atomic, so a reader sees the old state or the new one.
 import errno
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from sojourn.errors import StoreError
@@ -32,8 +32,8 @@ def write_file(path: Path, content: bytes | memoryview) -> None:
         raise _explained(error, path) from error
 
 
-def write_folder(path: Path, files: Mapping[str, bytes | memoryview]) -> None:
-    """Put a folder with these files at ``path``, which must not be there yet.
+def write_folder(path: Path, files: Mapping[str, bytes | memoryview], moved: Sequence[Path] = ()) -> None:
+    """Put a folder with these files at ``path``, which must not be there yet; those of ``moved`` are taken in.
 
     Raises:
         StoreError: if the disk is full or the place cannot be written; nothing is left behind then.
@@ -43,6 +43,8 @@ def write_folder(path: Path, files: Mapping[str, bytes | memoryview]) -> None:
         temporary.mkdir(parents=True)
         for name, content in files.items():
             _write_through(temporary / name, content)
+        for file in moved:
+            file.rename(temporary / file.name)
         _flush_folder(temporary)
         temporary.rename(path)
         _flush_folder(path.parent)

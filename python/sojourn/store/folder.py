@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +14,7 @@ import polars as pl
 
 from sojourn.errors import StoreError
 from sojourn.store.atomic import TEMPORARY, remove_folder, write_file
-from sojourn.store.record import Record, Stamp, write_record
+from sojourn.store.record import LAST_CAPTURE, Record, Stamp, write_record
 
 FORMAT = 1
 """The version of the folder's layout that this Sojourn writes and reads."""
@@ -102,13 +103,46 @@ class Folder:
         """Return the stored run of this stamp."""
         return Record(self.path / "runs" / stamp.folder_name)
 
-    def add(self, stamp: Stamp, tables: Mapping[str, pl.DataFrame], *, command: str) -> Record:
-        """Store a finished run.
+    def add(
+        self, stamp: Stamp, tables: Mapping[str, pl.DataFrame], *, command: str, captures: Path | None = None
+    ) -> Record:
+        """Store a finished run; its captures are moved from the folder of :meth:`captures`.
 
         Raises:
             StoreError: if the disk is full or the place cannot be written.
         """
-        return Record(write_record(self.path / "runs", stamp, command, tables))
+        files = [] if captures is None else sorted(captures.iterdir())
+        return Record(write_record(self.path / "runs", stamp, command, tables, files))
+
+    @contextmanager
+    def captures(self, stamp: Stamp) -> Iterator[Path]:
+        """Lend a folder for a run's captures while they grow; what is left in it afterwards is removed.
+
+        Raises:
+            StoreError: if it cannot be made.
+        """
+        path = self.path / "runs" / f"{TEMPORARY}{stamp.digest}-captures"
+        try:
+            path.mkdir(exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path} could not be made: {error.strerror}") from error
+        try:
+            yield path
+        finally:
+            remove_folder(path)
+
+    def add_captures(self, stamp: Stamp, captures: Path) -> None:
+        """Move captures to a run that is stored already.
+
+        Raises:
+            StoreError: if the place cannot be written.
+        """
+        record = self.record(stamp)
+        try:
+            for file in sorted(captures.iterdir(), key=lambda file: file.name == LAST_CAPTURE):
+                file.rename(record.path / file.name)
+        except OSError as error:
+            raise StoreError(f"the captures of {record.path} could not be kept: {error.strerror}") from error
 
     def records(self) -> list[Record]:
         """Every run in the folder, by name.

@@ -4,11 +4,11 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -16,6 +16,9 @@ from sojourn.errors import StoreError
 from sojourn.store.atomic import write_folder
 
 _LONGEST_NAME = 80
+
+LAST_CAPTURE: Final = "client.pcap"
+"""The capture that every run has; a run gets it after all others, so with it they are whole."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,13 @@ class Stamp:
         return f"{readable}-{self.digest}"
 
 
-def write_record(folder: Path, stamp: Stamp, command: str, tables: Mapping[str, pl.DataFrame]) -> Path:
+def write_record(
+    folder: Path,
+    stamp: Stamp,
+    command: str,
+    tables: Mapping[str, pl.DataFrame],
+    captures: Sequence[Path] = (),
+) -> Path:
     """Write a finished run; it appears whole or not at all.
 
     Args:
@@ -53,6 +62,7 @@ def write_record(folder: Path, stamp: Stamp, command: str, tables: Mapping[str, 
         stamp: what was run.
         command: the command that asked for it.
         tables: its results.
+        captures: files of packets, which move to the run.
 
     Returns:
         The run's folder.
@@ -74,7 +84,7 @@ def write_record(folder: Path, stamp: Stamp, command: str, tables: Mapping[str, 
     }
     files["scenario.json"] = (json.dumps(head, indent=1, ensure_ascii=False) + "\n").encode()
     path = folder / stamp.folder_name
-    write_folder(path, files)
+    write_folder(path, files, captures)
     return path
 
 
@@ -103,6 +113,11 @@ class Record:
             if found != size:
                 raise _damaged(table, f"it has {found} bytes and was written with {size}")
         return head  # type: ignore[no-any-return]
+
+    @property
+    def captures(self) -> list[Path]:
+        """Its packet captures, if they were asked for; see :data:`LAST_CAPTURE`."""
+        return sorted(self.path.glob("*.pcap")) if (self.path / LAST_CAPTURE).exists() else []
 
     @property
     def stamp(self) -> Stamp:

@@ -17,6 +17,8 @@ pub enum Feature {
     HostQdisc,
     /// Trains of segments sent and received as one.
     Offload,
+    /// Packet captures.
+    Capture,
 }
 
 impl Feature {
@@ -28,6 +30,7 @@ impl Feature {
             Self::PerFlowDelay => "per-flow delay",
             Self::HostQdisc => "host qdisc",
             Self::Offload => "segmentation offload",
+            Self::Capture => "packet capture",
         }
     }
 }

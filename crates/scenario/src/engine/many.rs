@@ -1,6 +1,7 @@
 //! Many independent runs on several threads.
 
-use super::{Engine, RunError, Watch};
+use super::{Engine, Feature, Refusal, RunError, Watch};
+use crate::capture::Capture;
 use crate::model::Scenario;
 use crate::results::Run;
 use sojourn_units::Span;
@@ -16,6 +17,11 @@ pub trait WatchMany: Sync {
     /// Whether to give up: runs under way end soon, those not yet begun do not begin.
     fn cancelled(&self) -> bool {
         false
+    }
+
+    /// Where the packets of run number `run` are to be written, if they are wanted.
+    fn capture(&self, _run: usize) -> Option<Capture> {
+        None
     }
 }
 
@@ -35,6 +41,10 @@ impl Watch for One<'_> {
 
     fn cancelled(&self) -> bool {
         self.many.cancelled()
+    }
+
+    fn capture(&self) -> Option<Capture> {
+        self.many.capture(self.run)
     }
 }
 
@@ -80,7 +90,10 @@ fn run_one<E: Engine + ?Sized>(
     }
     scenario.check()?;
     let run = AssertUnwindSafe(|| {
-        let refusals = engine.refuse(scenario);
+        let mut refusals = engine.refuse(scenario);
+        if watch.capture().is_some() {
+            refusals.extend(refuse_capture(engine));
+        }
         if refusals.is_empty() {
             engine.run(scenario, watch)
         } else {
@@ -88,6 +101,17 @@ fn run_one<E: Engine + ?Sized>(
         }
     });
     catch_unwind(run).unwrap_or_else(|panic| Err(RunError::Panicked(message(&*panic))))
+}
+
+/// What an engine that has no captures says when it is asked for some.
+pub fn refuse_capture<E: Engine + ?Sized>(engine: &E) -> Option<Refusal> {
+    let can = engine.capabilities().features.contains(&Feature::Capture);
+    (!can).then(|| Refusal {
+        feature: Feature::Capture.name().to_owned(),
+        place: "the command".to_owned(),
+        why: format!("the engine {} does not have it", engine.name()),
+        help: "leave --pcap out".to_owned(),
+    })
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {

@@ -3,6 +3,7 @@
 
 mod bbr;
 mod bench;
+mod capture;
 mod determinism;
 mod golden;
 mod happenings;

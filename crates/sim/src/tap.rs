@@ -1,0 +1,156 @@
+//! Taps: what passes the points of a capture goes to their files, as the packets that it stands for.
+//!
+//! A run that nobody wants the packets of has no tap: each place that could write asks for one, which costs a branch
+//! that is never taken, and that is all. Nothing here draws from a stream that anything else draws from, nor changes
+//! what queues and hosts see, so a run gives the same results with a tap and without.
+//!
+//! The simulator's packets are small values, and its TCP counts segments. What a wire has besides is added here:
+//! addresses, ports, byte sequence numbers from an initial one, IP identifiers ([`Conversation`]); [`wire`] makes
+//! the bytes.
+//!
+//! Stamps are of the event, before the host's jitter, so that time never runs back in a file.
+
+mod conversation;
+mod wire;
+
+use crate::packet::Parcel;
+use crate::topology::{Role, Topology};
+use conversation::Conversation;
+use sojourn_scenario::capture::{Capture, CaptureError, PcapFile, Point, stamp};
+use sojourn_scenario::model::{Hop, Kind, Scenario, Side, TunnelKind};
+use sojourn_units::Time;
+use std::time::Duration;
+
+/// Places of the hosts' files among the points.
+const CLIENT: usize = 0;
+
+/// The capture of one run.
+#[derive(Debug)]
+pub(crate) struct Tap {
+    /// Of every point, in the order of [`Point::all`].
+    files: Vec<PcapFile>,
+    /// For each port, the file of what enters it and that of what leaves it.
+    entering: Vec<Option<usize>>,
+    leaving: Vec<Option<usize>>,
+    conversations: Vec<Conversation>,
+    tunnels: Vec<TunnelKind>,
+    /// The date of the run's own zero.
+    zero: Duration,
+    snap_len: usize,
+    frame: Vec<u8>,
+    /// The first thing that went wrong; nothing is written after it.
+    failure: Option<CaptureError>,
+}
+
+impl Tap {
+    /// Opens the files.
+    pub(crate) fn new(
+        capture: &Capture,
+        scenario: &Scenario,
+        topology: &Topology,
+    ) -> Result<Self, CaptureError> {
+        let points = Point::all(scenario);
+        let files =
+            points.iter().map(|p| PcapFile::create(capture, p)).collect::<Result<_, _>>()?;
+        let place = |point: Point| points.iter().position(|p| *p == point);
+        let count = topology.stations.len();
+        let (mut entering, mut leaving) = (vec![None; count], vec![None; count]);
+        for hop in &scenario.hops {
+            let (left, right) =
+                (place(Point::Left(hop.name.clone())), place(Point::Right(hop.name.clone())));
+            for (side, near, far) in [(Side::Down, left, right), (Side::Up, right, left)] {
+                let queues = queues(hop, side, topology);
+                if let (Some(&first), Some(&last)) = (queues.first(), queues.last()) {
+                    (entering[first], leaving[last]) = (near, far);
+                }
+            }
+        }
+        let conversations = scenario.flows.iter().enumerate();
+        Ok(Self {
+            files,
+            entering,
+            leaving,
+            conversations: conversations.map(|(i, f)| Conversation::new(i, f, scenario)).collect(),
+            tunnels: topology.tunnels.clone(),
+            zero: stamp(scenario, Time::ZERO),
+            snap_len: capture.snap_len as usize,
+            frame: Vec::new(),
+            failure: None,
+        })
+    }
+
+    /// A host sends a packet.
+    #[cold]
+    pub(crate) fn sent(&mut self, now: Time, packet: &mut Parcel) {
+        let conversation = &mut self.conversations[packet.flow as usize];
+        conversation.send(packet);
+        let host = if conversation.is_at_client(packet.is_from_receiver()) {
+            CLIENT
+        } else {
+            self.files.len() - 1
+        };
+        self.write(host, now, packet);
+    }
+
+    /// A packet has come to its host; tunnels' headers are still on it.
+    #[cold]
+    pub(crate) fn arrived(&mut self, now: Time, packet: &Parcel) {
+        let conversation = &mut self.conversations[packet.flow as usize];
+        conversation.arrive(packet);
+        let host = if conversation.is_at_client(!packet.is_from_receiver()) {
+            CLIENT
+        } else {
+            self.files.len() - 1
+        };
+        self.write(host, now, packet);
+    }
+
+    /// A packet comes to a port.
+    #[cold]
+    pub(crate) fn entered(&mut self, now: Time, port: usize, packet: &Parcel) {
+        if let Some(file) = self.entering[port] {
+            self.write(file, now, packet);
+        }
+    }
+
+    /// A packet has left a port.
+    #[cold]
+    pub(crate) fn left(&mut self, now: Time, port: usize, packet: &Parcel) {
+        if let Some(file) = self.leaving[port] {
+            self.write(file, now, packet);
+        }
+    }
+
+    fn write(&mut self, file: usize, now: Time, packet: &Parcel) {
+        if self.failure.is_some() {
+            return;
+        }
+        let conversation = &self.conversations[packet.flow as usize];
+        let wire_len =
+            wire::frame(packet, conversation, &self.tunnels, self.snap_len, &mut self.frame);
+        let at = self.zero + Duration::from_nanos(now.as_nanos());
+        self.failure = self.files[file].write(at, wire_len, &self.frame).err();
+    }
+
+    /// What has gone wrong so far.
+    pub(crate) fn check(&mut self) -> Result<(), CaptureError> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// The run is over: the files get their names.
+    pub(crate) fn finish(mut self) -> Result<(), CaptureError> {
+        self.check()?;
+        self.files.into_iter().try_for_each(PcapFile::finish)
+    }
+}
+
+/// The ports of a hop's queues in the order in which packets of that side pass them.
+fn queues(hop: &Hop, side: Side, topology: &Topology) -> Vec<usize> {
+    let queues = hop.side(side).iter().filter(|e| matches!(e.kind, Kind::Queue(_) | Kind::Wifi(_)));
+    let ports = queues.filter_map(|e| {
+        let path = format!("{}.{side}.{}", hop.name, e.name);
+        let is = |role: &Role| matches!(role, Role::Queue { element } if *element == path);
+        topology.stations.iter().position(|s| is(&s.role))
+    });
+    ports.collect()
+}
