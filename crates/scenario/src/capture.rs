@@ -89,9 +89,10 @@ impl Point {
 
 /// The Unix time that a point of the run's own clock is stamped with.
 pub fn stamp(scenario: &Scenario, at: Time) -> Duration {
-    // Leads are seconds, the epoch is 30 years.
-    Duration::from_secs(EPOCH) + Duration::from_nanos(at.as_nanos())
-        - Duration::from_nanos(scenario.lead.as_nanos())
+    // The epoch is 30 years, a lead seconds: nothing saturates.
+    Duration::from_secs(EPOCH)
+        .saturating_sub(Duration::from_nanos(scenario.lead.as_nanos()))
+        .saturating_add(Duration::from_nanos(at.as_nanos()))
 }
 
 /// A capture cannot be written.

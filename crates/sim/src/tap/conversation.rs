@@ -141,7 +141,7 @@ impl Conversation {
 
 /// The least shift with which the largest window fits 16 bits, at most 14 (RFC 7323 §2.3).
 fn window_scale(largest: u64) -> u8 {
-    (0..14).find(|&shift| largest >> shift <= u64::from(u16::MAX)).unwrap_or(14)
+    (0..14).find(|&shift| u16::try_from(largest >> shift).is_ok()).unwrap_or(14)
 }
 
 #[cfg(test)]

@@ -90,22 +90,17 @@ pub(super) fn frame(
     packet.layers(&mut |layer| {
         let Layer { outer, ecn, dscp, wire_len } = layer;
         let len = (wire_len - ETHERNET_HEADER) as usize;
-        match outer {
-            Some(outer) => {
-                let kind = tunnels.get(usize::from(outer.tunnel)).copied();
-                let ip = outer_ip(outer, from_client, ecn, dscp, len);
-                let kind = kind.unwrap_or(TunnelKind::Wireguard);
-                open(outer, kind, &ip, out);
-                // Only what is in the clear is followed by the packet within.
-                matches!(kind, TunnelKind::Fou { .. })
-            }
-            None => {
-                let addresses = conversation.addresses(packet.is_from_receiver());
-                let ip = Ip { addresses, ecn, dscp, len, id: packet.id };
-                innermost(packet, conversation, &ip, out);
-                true
-            }
-        }
+        let Some(outer) = outer else {
+            let addresses = conversation.addresses(packet.is_from_receiver());
+            let ip = Ip { addresses, ecn, dscp, len, id: packet.id };
+            innermost(packet, conversation, &ip, out);
+            return true;
+        };
+        let kind = tunnels[usize::from(outer.tunnel)];
+        let ip = outer_ip(outer, from_client, ecn, dscp, len);
+        open(outer, kind, &ip, out);
+        // Only what is in the clear is followed by the packet within.
+        matches!(kind, TunnelKind::Fou { .. })
     });
     out.resize(most.min(wire_len as usize), 0);
     wire_len
