@@ -73,7 +73,6 @@ impl Engine for Sim {
                 Feature::RelativeEvents,
                 Feature::PerFlowDelay,
                 Feature::HostQdisc,
-                Feature::Offload,
                 Feature::Capture,
             ]
             .into(),

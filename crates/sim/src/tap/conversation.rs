@@ -87,11 +87,6 @@ impl Conversation {
         seq.wrapping_mul(self.mss).wrapping_sub(missing)
     }
 
-    /// Whether a segment is not full.
-    pub(super) fn is_short(&self, seq: Seq) -> bool {
-        self.short.binary_search_by_key(&seq, |s| s.0).is_ok()
-    }
-
     /// A host sends: the packet gets its identifier and the flags that only the wire has.
     pub(super) fn send(&mut self, packet: &mut Packet) {
         let end = usize::from(packet.is_from_receiver());

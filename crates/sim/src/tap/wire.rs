@@ -229,8 +229,7 @@ fn data(c: &Conversation, data: &Data, flags: Flags) -> TcpHeader {
     header.acknowledgment_number = c.initial[1].wrapping_add(1);
     // Nothing comes the other way; the window is that of the SYN.
     header.window_size = u16::MAX >> c.window_scale;
-    // The end of what the application wrote.
-    header.psh = c.is_short(data.seq);
+    header.psh = data.push;
     with(
         header,
         &[
