@@ -3,7 +3,7 @@
 //! Invariant: `entered = left + dropped + held` at all times, where the port's discipline knows what is held.
 
 use crate::Traveller;
-use sojourn_qdisc::{Packet, Telemetry, Why};
+use sojourn_qdisc::{Class, Packet, Telemetry, Why};
 use sojourn_units::{Span, Time};
 
 /// Times from entering to leaving, since they were last taken.
@@ -50,6 +50,8 @@ pub struct Ledger {
     drops_by_flow: Vec<u64>,
     copies_by_flow: Vec<u64>,
     marked_not_ect: u64,
+    /// The class of the packet that left last, until somebody asks.
+    class: Option<&'static Class>,
     /// Packets taken, copies made here included.
     pub entered: u64,
     /// Packets that left.
@@ -99,6 +101,12 @@ impl Ledger {
         self.copies_by_flow.get(flow).copied().unwrap_or(0)
     }
 
+    /// The class of the packet that has just left, if its discipline has classes.
+    #[inline]
+    pub(crate) fn take_class(&mut self) -> Option<&'static Class> {
+        self.class.take()
+    }
+
     /// Marks that a discipline claims of packets which do not carry CE, and SCE marks of packets which are not
     /// ECT(1): always zero, or the discipline is wrong.
     pub fn false_marks(&self) -> u64 {
@@ -120,6 +128,11 @@ impl<P: Traveller + Packet> Telemetry<P> for Ledger {
     fn sce_marked(&mut self, _now: Time, packet: &P, why: Why) {
         self.sce_marks[why as usize] += 1;
         self.marked_not_ect += u64::from(packet.ecn() != sojourn_units::Ecn::Ect1);
+    }
+
+    #[inline]
+    fn leaves(&mut self, class: &'static Class) {
+        self.class = Some(class);
     }
 
     fn duplicated(&mut self, _now: Time, packet: &P) {

@@ -20,7 +20,7 @@ pub mod tunnel;
 pub use ledger::{Ledger, Sojourns};
 pub use passage::{Deed, Passage};
 pub use policer::Policer;
-pub use port::{Device, Port, Pulled};
+pub use port::{Device, Port, Pulled, Stay};
 pub use radio::Radio;
 pub use replay::ReplayWindow;
 pub use rewrite::Rewriter;

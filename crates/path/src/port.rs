@@ -4,7 +4,7 @@
 //! go has gone), a line that holds a packet for as long as its bits take, and a radio link that sends bursts.
 
 use crate::{Ledger, Radio, Sojourns, Traveller};
-use sojourn_qdisc::{Any, Backlog, Context, Dequeued, Qdisc, TcError, Telemetry, Why};
+use sojourn_qdisc::{Any, Backlog, Class, Context, Dequeued, Qdisc, TcError, Telemetry, Why};
 use sojourn_units::{Random, Rate, Serializer, Span, Time};
 
 /// What takes packets from a discipline.
@@ -16,8 +16,8 @@ pub enum Device<P> {
     Line {
         /// The line.
         line: Serializer,
-        /// The packet being sent, how long it waited, and when its last bit will have left.
-        sending: Option<(Time, Span, P)>,
+        /// When the last bit of the packet being sent will have left, how it waited, and the packet.
+        sending: Option<(Time, Stay, P)>,
     },
     /// Sends bursts when it has a chance to.
     Radio(Box<Radio<P>>),
@@ -30,11 +30,20 @@ impl<P> Device<P> {
     }
 }
 
+/// A packet's time in a discipline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stay {
+    /// From entering to leaving, shaper included.
+    pub waited: Span,
+    /// The class that it left from, if the discipline has any.
+    pub class: Option<&'static Class>,
+}
+
 /// What pulling at a port gives.
 #[derive(Debug)]
 pub enum Pulled<P> {
-    /// A packet has left, after so long in the discipline.
-    Packet(P, Span),
+    /// A packet has left, after this stay in the discipline.
+    Packet(P, Stay),
     /// Nothing more now; pull again at this time ([`Time::NEVER`]: after the next packet has come).
     Later(Time),
 }
@@ -96,10 +105,9 @@ impl<P: Traveller> Port<P> {
         match &mut self.device {
             Device::Instant => match self.dequeue(now) {
                 Dequeued::Packet(p) => {
-                    let waited = now.since(p.entered());
-                    self.sojourns.add(waited);
+                    let stay = self.end_of_stay(now, &p);
                     self.note_left(&p);
-                    Pulled::Packet(p, waited)
+                    Pulled::Packet(p, stay)
                 }
                 Dequeued::Wait(at) => Pulled::Later(at),
                 Dequeued::Empty => Pulled::Later(Time::NEVER),
@@ -109,19 +117,19 @@ impl<P: Traveller> Port<P> {
                     if now < *done {
                         return Pulled::Later(*done);
                     }
-                    if let Some((_, waited, p)) = sending.take() {
+                    if let Some((_, stay, p)) = sending.take() {
                         self.note_left(&p);
-                        return Pulled::Packet(p, waited);
+                        return Pulled::Packet(p, stay);
                     }
                 }
-                let next = self.dequeue(now);
-                let Device::Line { line, sending } = &mut self.device else { unreachable!() };
-                match next {
+                match self.dequeue(now) {
                     Dequeued::Packet(p) => {
-                        let waited = now.since(p.entered());
-                        self.sojourns.add(waited);
+                        let stay = self.end_of_stay(now, &p);
+                        let Device::Line { line, sending } = &mut self.device else {
+                            unreachable!()
+                        };
                         let done = line.finish(now, u64::from(p.wire_len()));
-                        *sending = Some((done, waited, p));
+                        *sending = Some((done, stay, p));
                         Pulled::Later(done)
                     }
                     Dequeued::Wait(at) => Pulled::Later(at),
@@ -134,18 +142,19 @@ impl<P: Traveller> Port<P> {
 
     fn pull_radio(&mut self, now: Time) -> Pulled<P> {
         let Device::Radio(radio) = &mut self.device else { unreachable!() };
-        if let Some((packet, waited)) = radio.passed_on(now) {
+        if let Some((packet, stay)) = radio.passed_on(now) {
             self.note_left(&packet);
-            return Pulled::Packet(packet, waited);
+            return Pulled::Packet(packet, stay);
         }
         let mut wake = Time::NEVER;
         if radio.has_waiting() || self.discipline.backlog().packets > 0 {
             let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
             let frame = || match self.discipline.dequeue(now, &mut cx) {
                 Dequeued::Packet(p) => {
-                    let waited = now.since(p.entered());
-                    self.sojourns.add(waited);
-                    Some((p, waited))
+                    let stay =
+                        Stay { waited: now.since(p.entered()), class: cx.telemetry.take_class() };
+                    self.sojourns.add(stay.waited);
+                    Some((p, stay))
                 }
                 Dequeued::Wait(_) | Dequeued::Empty => None,
             };
@@ -161,6 +170,14 @@ impl<P: Traveller> Port<P> {
     fn dequeue(&mut self, now: Time) -> Dequeued<P> {
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
         self.discipline.dequeue(now, &mut cx)
+    }
+
+    /// The stay of a packet that the discipline has just let go.
+    #[inline]
+    fn end_of_stay(&mut self, now: Time, packet: &P) -> Stay {
+        let waited = now.since(packet.entered());
+        self.sojourns.add(waited);
+        Stay { waited, class: self.ledger.take_class() }
     }
 
     #[inline]

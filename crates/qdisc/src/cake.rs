@@ -28,7 +28,9 @@ use crate::configured::Configured;
 use crate::settings::{Given, Settings};
 use crate::shaper::{self, Clock, Framing};
 use crate::show;
-use crate::table::{self, Counter, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
+use crate::table::{
+    self, Class, Counter, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter,
+};
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
@@ -82,6 +84,15 @@ macro_rules! gauges {
 
 /// In the order in which tc prints tins: place of each in the kernel's.
 const SHOWN: [usize; TINS] = [BULK, BEST_EFFORT, VOICE];
+/// The tins, by their numbers.
+static CLASSES: [Class; TINS] = [
+    Class { name: "best_effort", doc: "whatever has no other tin" },
+    Class {
+        name: "bulk",
+        doc: "CS1, and LE where the kernel knows it: behind the others above a sixteenth of the rate",
+    },
+    Class { name: "voice", doc: "EF, VA, CS6, CS7 and TOS4, first up to a quarter of the rate" },
+];
 const COUNTERS: &[Counter] = counters![1 "bulk" 2 "best_effort" 3 "voice"];
 
 /// The table of `cake`.
@@ -136,6 +147,7 @@ pub const INFO: Discipline = Discipline {
     ],
     counters: COUNTERS,
     gauges: gauges!["bulk" "best_effort" "voice"],
+    classes: &CLASSES,
     classful: false,
 };
 
@@ -429,6 +441,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
             self.tins[i].charge(now, slot, charged);
             let time = self.clock.charge(charged);
             self.failsafe += time + Span::from_nanos(time.as_nanos() >> 1);
+            cx.telemetry.leaves(&CLASSES[i]);
             return Dequeued::Packet(packet);
         }
     }

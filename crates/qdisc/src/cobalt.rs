@@ -43,6 +43,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "sce_count", unit: Unit::Count, doc: "count of the SCE schedule" },
         Gauge { name: "p_drop", unit: Unit::Probability, doc: "BLUE's probability of dropping" },
     ],
+    classes: &[],
     classful: false,
 };
 

@@ -71,7 +71,9 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "count", unit: Unit::Count, doc: "signals in this dropping state" },
         Gauge { name: "dropping", unit: Unit::Flag, doc: "whether in the dropping state" },
         Gauge { name: "drop_next", unit: Unit::Seconds, doc: "time until the next signal" },
+        table::HEAD_DELAY,
     ],
+    classes: &[],
     classful: false,
 };
 
@@ -180,6 +182,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
         out("dropping", f64::from(u8::from(self.state.dropping)));
         let due = if self.state.dropping { self.state.until_next(now) } else { 0.0 };
         out("drop_next", due);
+        out("head_delay", self.ring.head_delay(now));
     }
 }
 

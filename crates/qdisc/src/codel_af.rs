@@ -30,7 +30,7 @@ use crate::cobalt_law::{Twofold, TwofoldParams, Verdict, Weighted};
 use crate::configured::Configured;
 use crate::settings::{Given, Settings};
 use crate::shaper::{self, Clock, Framing};
-use crate::table::{Counter, Discipline, Gauge, Shown, Unit, counter};
+use crate::table::{self, Counter, Discipline, Gauge, Shown, Unit, counter};
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
@@ -67,6 +67,16 @@ macro_rules! gauges {
                 doc: "time that the first packet of the bulk queue has waited",
             },
             Gauge {
+                name: concat!($prefix, "sparse_backlog"),
+                unit: Unit::Count,
+                doc: "packets in the sparse queue",
+            },
+            Gauge {
+                name: concat!($prefix, "bulk_backlog"),
+                unit: Unit::Count,
+                doc: "packets in the bulk queue, without dummies",
+            },
+            Gauge {
                 name: concat!($prefix, "active_flows"),
                 unit: Unit::Count,
                 doc: "flows in the bulk queue, dummies included",
@@ -96,7 +106,16 @@ macro_rules! gauges {
 }
 
 /// The names of one class's gauges, in the table's order.
-const GAUGES_OF_A_CLASS: usize = 7;
+const GAUGES_OF_A_CLASS: usize = 9;
+
+static CNQ_CLASSES: [table::Class; 2] = [
+    table::Class { name: "sparse", doc: "packets of flows that had none held" },
+    table::Class { name: "bulk", doc: "all other packets" },
+];
+static TWIN_CLASSES: [table::Class; 2] = [
+    table::Class { name: "loose", doc: "whatever is not of DSCP 4" },
+    table::Class { name: "tight", doc: "DSCP 4" },
+];
 
 /// The table of `cnq_codel_af`.
 pub const CNQ: Discipline = Discipline {
@@ -115,6 +134,7 @@ pub const CNQ: Discipline = Discipline {
     ],
     counters: COUNTERS,
     gauges: gauges![""],
+    classes: &CNQ_CLASSES,
     classful: false,
 };
 
@@ -135,6 +155,7 @@ pub const TWIN: Discipline = Discipline {
     ],
     counters: COUNTERS,
     gauges: gauges!["" "tight_"],
+    classes: &TWIN_CLASSES,
     classful: false,
 };
 
@@ -265,6 +286,12 @@ impl<P: Packet, const CLASSES: usize> CodelAf<P, CLASSES> {
         usize::from(CLASSES > 1 && packet.dscp().value() == TIGHT_DSCP)
     }
 
+    /// The class that a packet of this pair and this queue of it (0: sparse) is told to be of.
+    #[inline]
+    fn class(pair: usize, queue: usize) -> &'static table::Class {
+        if CLASSES == 1 { &CNQ_CLASSES[queue] } else { &TWIN_CLASSES[pair] }
+    }
+
     /// The class that is served: that with packets, of two such the one less ahead, of two equals the tight one.
     #[inline]
     fn choose(&self) -> usize {
@@ -314,6 +341,7 @@ impl<P: Packet, const CLASSES: usize> CodelAf<P, CLASSES> {
                 self.forget(c, &packet);
                 self.buckets.at_mut(slot).law.queue_empty(now, &self.params[c]);
                 self.counts.sparse_sent += 1;
+                cx.telemetry.leaves(Self::class(c, 0));
                 return Some((c, packet));
             }
             let (slot, mut packet) = self.pop_bulk(c)?;
@@ -340,6 +368,7 @@ impl<P: Packet, const CLASSES: usize> CodelAf<P, CLASSES> {
                 }
                 _ => {
                     self.counts.bulk_sent += 1;
+                    cx.telemetry.leaves(Self::class(c, 1));
                     return Some((c, packet));
                 }
             }
@@ -372,6 +401,8 @@ impl<P: Packet, const CLASSES: usize> CodelAf<P, CLASSES> {
         [
             waited(class.sparse.front().map(|(_, packet)| packet)),
             waited(first_of_bulk),
+            class.sparse.len() as f64,
+            (class.bulk.len() as u64 - u64::from(class.dummies)) as f64,
             f64::from(class.active),
             f64::from(class.dummies),
             f64::from(count),

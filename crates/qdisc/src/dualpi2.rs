@@ -38,7 +38,7 @@ mod config;
 
 pub use self::config::INFO;
 
-use self::config::{Config, Step};
+use self::config::{CLASSES, Config, Step};
 use crate::configured::Configured;
 use crate::pi2_law::{Fraction, Law, MTU, ONE, Verdict, roll_squared, share};
 use crate::settings::Settings;
@@ -287,6 +287,7 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
             }
             self.credit += charge;
             self.tally.sent(packet.wire_len());
+            cx.telemetry.leaves(&CLASSES[class as usize]);
             return Dequeued::Packet(packet);
         }
         Dequeued::Empty

@@ -27,7 +27,8 @@ pub const PFIFO: Discipline = Discipline {
         ..OptionSpec::BASE
     }],
     counters: &[],
-    gauges: &[],
+    gauges: &[table::HEAD_DELAY],
+    classes: &[],
     classful: false,
 };
 
@@ -44,7 +45,8 @@ pub const BFIFO: Discipline = Discipline {
         ..OptionSpec::BASE
     }],
     counters: &[],
-    gauges: &[],
+    gauges: &[table::HEAD_DELAY],
+    classes: &[],
     classful: false,
 };
 
@@ -120,8 +122,9 @@ pub type Bfifo<P> = Fifo<P, InBytes>;
 
 impl<P: Packet, L: Limit> Qdisc<P> for Fifo<P, L> {
     #[inline]
-    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
         if L::fits(self.ring.backlog(), packet.wire_len(), self.settings.limit) {
+            packet.set_stamp(now);
             self.ring.push(packet);
         } else {
             self.tally.drop(now, packet, Why::Tail, cx);
@@ -146,6 +149,10 @@ impl<P: Packet, L: Limit> Qdisc<P> for Fifo<P, L> {
 
     fn stats(&self) -> Stats {
         self.tally.stats(self.ring.backlog(), Vec::new())
+    }
+
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        out("head_delay", self.ring.head_delay(now));
     }
 }
 

@@ -132,6 +132,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "flows", unit: Unit::Count, doc: "flows with packets" },
         Gauge { name: "throttled", unit: Unit::Count, doc: "flows whose head is not due" },
     ],
+    classes: &[],
     classful: false,
 };
 

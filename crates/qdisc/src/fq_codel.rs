@@ -26,7 +26,7 @@ use crate::table::{
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{Random, Time, random::mix};
+use sojourn_units::{Random, Span, Time, random::mix};
 use std::collections::VecDeque;
 
 /// The table of `fq_codel`.
@@ -136,7 +136,13 @@ pub const INFO: Discipline = Discipline {
             doc: "listed queues whose CoDel is in its dropping state",
         },
         Gauge { name: "count", unit: Unit::Count, doc: "greatest CoDel count of those queues" },
+        Gauge {
+            name: "head_delay",
+            unit: Unit::Seconds,
+            doc: "longest wait of a packet at the head of its queue",
+        },
     ],
+    classes: &[],
     classful: false,
 };
 
@@ -440,8 +446,8 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         self.tally.stats(self.held.backlog, own)
     }
 
-    fn gauges(&self, _now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        let (mut dropping, mut count) = (0, 0);
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        let (mut dropping, mut count, mut delay) = (0, 0, Span::ZERO);
         for list in [&self.new, &self.old] {
             let mut slot = list.head;
             for _ in 0..list.len {
@@ -450,6 +456,9 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
                     dropping += 1;
                     count = count.max(flow.codel.count);
                 }
+                if let Some(head) = flow.packets.front() {
+                    delay = delay.max(now.since(head.stamp()));
+                }
                 slot = flow.next;
             }
         }
@@ -457,6 +466,7 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         out("old_flows_len", f64::from(self.old.len));
         out("dropping", f64::from(dropping));
         out("count", f64::from(count));
+        out("head_delay", delay.as_secs_f64());
     }
 }
 

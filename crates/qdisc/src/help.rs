@@ -98,6 +98,10 @@ impl Discipline {
             "" => format!("  {name:<16} {doc}"),
             symbol => format!("  {name:<16} {doc} [{symbol}]"),
         };
+        if !self.classes.is_empty() {
+            lines.push("\nclasses, whose sojourn times are also told apart".to_owned());
+            lines.extend(self.classes.iter().map(|c| row(c.name, Unit::Count, c.doc)));
+        }
         if !self.counters.is_empty() {
             lines.push("\nstatistics".to_owned());
             lines.extend(self.counters.iter().map(|c| row(c.name, c.unit, c.doc)));

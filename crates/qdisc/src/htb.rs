@@ -101,6 +101,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "tokens", unit: Unit::Seconds, doc: "tokens of the rate now" },
         Gauge { name: "ctokens", unit: Unit::Seconds, doc: "tokens of the ceil now" },
     ],
+    classes: &[],
     classful: true,
 };
 

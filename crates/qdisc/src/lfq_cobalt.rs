@@ -23,12 +23,19 @@ use crate::scan_list::ScanList;
 use crate::settings::{Given, Settings};
 use crate::shaper::{self, Clock, Framing};
 use crate::show;
-use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
+use crate::table::{self, Class, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
 use sojourn_units::{Random, Rate, Time};
 use std::collections::VecDeque;
+
+static SPARSE_AND_BULK: [Class; 2] = [
+    Class { name: "sparse", doc: "packets of flows that had none held" },
+    Class { name: "bulk", doc: "all other packets" },
+];
+const SPARSE: &Class = &SPARSE_AND_BULK[0];
+const BULK: &Class = &SPARSE_AND_BULK[1];
 
 /// The table of `lfq_cobalt`.
 pub const INFO: Discipline = Discipline {
@@ -86,6 +93,8 @@ pub const INFO: Discipline = Discipline {
             unit: Unit::Seconds,
             doc: "time that the first packet of the bulk queue has waited",
         },
+        Gauge { name: "sparse_backlog", unit: Unit::Count, doc: "packets in the sparse queue" },
+        Gauge { name: "bulk_backlog", unit: Unit::Count, doc: "packets in the bulk queue" },
         Gauge {
             name: "skipped",
             unit: Unit::Count,
@@ -107,6 +116,7 @@ pub const INFO: Discipline = Discipline {
             doc: "greatest BLUE probability of the flows in the bulk queue",
         },
     ],
+    classes: &SPARSE_AND_BULK,
     classful: false,
 };
 
@@ -266,6 +276,7 @@ impl<P: Packet> LfqCobalt<P> {
         if let Some((slot, packet)) = self.sparse.pop_front() {
             self.send(slot, &packet);
             self.counts.sparse_sent += 1;
+            cx.telemetry.leaves(SPARSE);
             return Some(packet);
         }
         loop {
@@ -286,6 +297,7 @@ impl<P: Packet> LfqCobalt<P> {
             }
             let Some(why) = why else {
                 self.counts.bulk_sent += 1;
+                cx.telemetry.leaves(BULK);
                 return Some(packet);
             };
             match why {
@@ -407,6 +419,8 @@ impl<P: Packet> Qdisc<P> for LfqCobalt<P> {
         }
         out("sparse_delay", waited(self.sparse.front()));
         out("bulk_delay", waited(self.bulk.iter().next()));
+        out("sparse_backlog", self.sparse.len() as f64);
+        out("bulk_backlog", f64::from(self.held.packets) - self.sparse.len() as f64);
         out("skipped", f64::from(skipped));
         out("count", f64::from(count));
         out("sce_count", f64::from(sce_count));

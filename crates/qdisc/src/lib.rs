@@ -50,7 +50,7 @@ pub use htb::Htb;
 pub use netem::Netem;
 pub use packet::Packet;
 pub use profile::Profile;
-pub use table::Discipline;
+pub use table::{Class, Discipline};
 pub use telemetry::{Context, Telemetry, Why};
 pub use words::TcError;
 

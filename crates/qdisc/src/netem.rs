@@ -177,6 +177,7 @@ pub const INFO: Discipline = Discipline {
         unit: Unit::Count,
         doc: "packets held that will leave before one that came earlier",
     }],
+    classes: &[],
     classful: false,
 };
 

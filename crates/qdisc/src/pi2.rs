@@ -126,6 +126,7 @@ pub const INFO: Discipline = Discipline {
         },
         Gauge { name: "delay", unit: Unit::Seconds, doc: "age of the head" },
     ],
+    classes: &[],
     classful: false,
 };
 

@@ -130,7 +130,9 @@ pub const INFO: Discipline = Discipline {
             doc: "probabilities added up since the last decision, 0 to 8.5",
         },
         Gauge { name: "burst_time", unit: Unit::Seconds, doc: "burst allowance left" },
+        table::HEAD_DELAY,
     ],
+    classes: &[],
     classful: false,
 };
 
@@ -303,12 +305,13 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
         self.tally.stats(self.ring.backlog(), own)
     }
 
-    fn gauges(&self, _now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
         out("prob", self.probability());
         out("delay", seconds(self.controller.qdelay));
         out("avg_dq_rate", self.departure_rate());
         out("accu_prob", self.controller.accu_prob as f64 / self.controller.one as f64);
         out("burst_time", seconds(self.controller.burst_time));
+        out("head_delay", self.ring.head_delay(now));
     }
 }
 

@@ -128,7 +128,9 @@ pub const INFO: Discipline = Discipline {
     gauges: &[
         Gauge { name: "average", unit: Unit::Bytes, doc: "average queue length" },
         Gauge { name: "max_p", unit: Unit::Probability, doc: "probability of a signal at max" },
+        table::HEAD_DELAY,
     ],
+    classes: &[],
     classful: false,
 };
 
@@ -275,6 +277,7 @@ impl<P: Packet> Qdisc<P> for Red<P> {
             self.pdrop += 1;
             self.tally.drop(now, packet, Why::Tail, cx);
         } else {
+            packet.set_stamp(now);
             self.ring.push(packet);
         }
     }
@@ -316,9 +319,10 @@ impl<P: Packet> Qdisc<P> for Red<P> {
         Stats { overlimits: self.overlimits, ..self.tally.stats(self.ring.backlog(), own) }
     }
 
-    fn gauges(&self, _now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
         out("average", self.average.bytes(&self.params));
         out("max_p", f64::from(self.average.max_p) / 4_294_967_296.0);
+        out("head_delay", self.ring.head_delay(now));
     }
 }
 

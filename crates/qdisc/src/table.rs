@@ -20,8 +20,19 @@ pub struct Discipline {
     pub counters: &'static [Counter],
     /// The controller's state: the names that [`crate::Qdisc::gauges`] reports.
     pub gauges: &'static [Gauge],
+    /// The classes whose sojourn times are told apart, if it has any.
+    pub classes: &'static [Class],
     /// Whether a discipline for the child may follow the options.
     pub classful: bool,
+}
+
+/// One of the queues inside a discipline.
+#[derive(PartialEq, Eq, Debug)]
+pub struct Class {
+    /// Its name, which its gauges have too.
+    pub name: &'static str,
+    /// What goes there.
+    pub doc: &'static str,
 }
 
 /// One option.
@@ -265,6 +276,13 @@ pub enum Shown {
     /// When it is not zero, the name alone.
     Flag,
 }
+
+/// The gauge of a queue's head.
+pub(crate) const HEAD_DELAY: Gauge = Gauge {
+    name: "head_delay",
+    unit: Unit::Seconds,
+    doc: "time that the packet at the head has waited; 0 without one",
+};
 
 /// Something of a controller's state that the recorder samples.
 #[derive(Clone, Copy, Debug)]

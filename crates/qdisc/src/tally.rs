@@ -89,6 +89,11 @@ impl<P: Packet> Ring<P> {
         self.packets.front()
     }
 
+    /// For how long the first packet has waited, from its stamp on; 0 without one.
+    pub(crate) fn head_delay(&self, now: Time) -> f64 {
+        self.first().map_or(0.0, |packet| now.since(packet.stamp()).as_secs_f64())
+    }
+
     #[inline]
     pub(crate) fn len(&self) -> u32 {
         self.packets.len() as u32

@@ -104,6 +104,7 @@ pub const INFO: Discipline = Discipline {
             doc: "tokens of the peak rate now; 0 without",
         },
     ],
+    classes: &[],
     classful: false,
 };
 

@@ -1,5 +1,6 @@
 //! Where disciplines tell what they decided, and why.
 
+use crate::table::Class;
 use core::fmt;
 use sojourn_units::{Random, Time};
 
@@ -112,7 +113,7 @@ impl fmt::Display for Why {
     }
 }
 
-/// What an engine hands in to hear of decisions. Both methods are called at the moment of the decision.
+/// What an engine hands in to hear of decisions. Methods are called at the moment of the decision.
 pub trait Telemetry<P> {
     /// The packet will not come out again.
     fn dropped(&mut self, now: Time, packet: P, why: Why);
@@ -123,6 +124,9 @@ pub trait Telemetry<P> {
     /// The packet has just been marked SCE: it was ECT(0) and is ECT(1) (`0b01`, "some congestion experienced").
     /// The same packet may be marked CE or dropped after that.
     fn sce_marked(&mut self, _now: Time, _packet: &P, _why: Why) {}
+
+    /// The packet that this call of `dequeue` returns is from this class of the discipline's.
+    fn leaves(&mut self, _class: &'static Class) {}
 
     /// There is now a second packet like this one, which the discipline has not been given (netem's `duplicate`).
     fn duplicated(&mut self, _now: Time, _packet: &P) {}

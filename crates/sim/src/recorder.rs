@@ -3,8 +3,8 @@
 use crate::host::{Ends, FlowRun, Life};
 use crate::topology::{Role, Station, Topology};
 use hdrhistogram::Histogram;
-use sojourn_path::{Ledger, Sojourns};
-use sojourn_qdisc::{Qdisc, Why};
+use sojourn_path::{Ledger, Sojourns, Stay};
+use sojourn_qdisc::{Class, Qdisc, Why};
 use sojourn_scenario::model::Scenario;
 use sojourn_scenario::results::{Provenance, Table, schema};
 use sojourn_units::{Span, Time};
@@ -34,6 +34,36 @@ impl Distribution {
             let (low, high) = (self.0.lowest_equivalent(at), self.0.next_non_equivalent(at));
             (low, high, u64::from(b.count_at_value()))
         })
+    }
+}
+
+/// Sojourn times of a queue's packets: of all, and of each class apart.
+#[derive(Debug)]
+pub(crate) struct Stays {
+    all: Distribution,
+    /// In the order in which a packet of each first left.
+    classes: Vec<(&'static Class, Distribution)>,
+}
+
+impl Stays {
+    fn new() -> Self {
+        Self { all: Distribution::new(), classes: Vec::new() }
+    }
+
+    /// Adds a packet's.
+    #[inline]
+    pub(crate) fn add(&mut self, stay: Stay) {
+        self.all.add(stay.waited);
+        let Some(class) = stay.class else { return };
+        // Classes are statics: one of them is itself.
+        match self.classes.iter_mut().find(|(known, _)| core::ptr::eq(*known, class)) {
+            Some((_, distribution)) => distribution.add(stay.waited),
+            None => {
+                let mut first = Distribution::new();
+                first.add(stay.waited);
+                self.classes.push((class, first));
+            }
+        }
     }
 }
 
@@ -75,8 +105,8 @@ pub(crate) struct Recorder {
     flow_before: Vec<FlowBefore>,
     queue_before: Vec<Option<QueueBefore>>,
     passage_before: Vec<SignalsBefore>,
-    /// Sojourn distributions of the ports that are queues.
-    pub(crate) sojourns: Vec<Option<Distribution>>,
+    /// Sojourn times at the ports that are queues.
+    pub(crate) sojourns: Vec<Option<Stays>>,
     states: [u32; 5],
     kinds: [u32; 3],
 }
@@ -124,7 +154,7 @@ impl Recorder {
         let passage_before = topology.passages.iter().map(|p| signals(&p.0)).collect();
         let sojourns = stations
             .iter()
-            .map(|s| matches!(s.role, Role::Queue { .. }).then(Distribution::new))
+            .map(|s| matches!(s.role, Role::Queue { .. }).then(Stays::new))
             .collect();
         Self {
             lead: Time::ZERO + scenario.lead,
@@ -336,7 +366,10 @@ impl Recorder {
         };
         for (station, sojourns) in stations.iter().zip(&self.sojourns) {
             if let (Role::Queue { element }, Some(d)) = (&station.role, sojourns) {
-                add(element, "sojourn", d);
+                add(element, "sojourn", &d.all);
+                for (class, of_class) in &d.classes {
+                    add(element, &format!("sojourn.{}", class.name), of_class);
+                }
             }
         }
         for (spec, flow) in scenario.flows.iter().zip(flows) {

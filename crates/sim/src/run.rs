@@ -200,11 +200,11 @@ impl<'a> Simulation<'a> {
     fn drain(&mut self, port: usize) {
         loop {
             match self.topology.stations[port].port.pull(self.now) {
-                Pulled::Packet(packet, waited) => {
+                Pulled::Packet(packet, stay) => {
                     if let Some(d) = &mut self.recorder.sojourns[port]
                         && self.now >= self.lead
                     {
-                        d.add(waited);
+                        d.add(stay);
                     }
                     if let Some(tap) = &mut self.pool.tap {
                         tap.left(self.now, port, &packet);

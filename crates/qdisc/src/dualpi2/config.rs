@@ -27,6 +27,12 @@ const fn is_mainline(profile: &Profile) -> bool {
     matches!(profile.dualpi2, Version::Mainline)
 }
 
+/// C and L, in the order of the numbers by which [`super::Class`] knows them.
+pub(super) static CLASSES: [table::Class; 2] = [
+    table::Class { name: "c", doc: "classic traffic: Not-ECT, and ECT(0) without any_ect" },
+    table::Class { name: "l", doc: "scalable traffic: ECT(1) and CE, and ECT(0) with any_ect" },
+];
+
 /// The table of `dualpi2`.
 pub const INFO: Discipline = Discipline {
     name: "dualpi2",
@@ -232,6 +238,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "backlog_c", unit: Unit::Count, doc: "packets in C" },
         Gauge { name: "backlog_l", unit: Unit::Count, doc: "packets in L" },
     ],
+    classes: &CLASSES,
     classful: false,
 };
 

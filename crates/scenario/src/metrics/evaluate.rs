@@ -2,7 +2,6 @@
 
 use super::expression::{Call, Clause, Expression, Operator, Term, TermKind};
 use super::functions::{self, RateOf, Sample, SignalKind, Which};
-use super::quantity::Table;
 use super::series::{Frame, Of, Series};
 use super::unit::Unit;
 use super::window::{Bounds, WindowSpec};
@@ -283,17 +282,9 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, String> {
         }
         which => {
             let of = call.of.as_ref().ok_or("no quantity")?;
-            let sample = match of {
-                Of::Quantity(q) => match q.table {
-                    Table::QueueHistogram(name) | Table::FlowHistogram(name) => {
-                        Sample::Histogram(frame.buckets(first(), name))
-                    }
-                    _ => match sampled(frame, of, first(), window) {
-                        Some((series, _)) => Sample::Series(series),
-                        None => return Ok(None),
-                    },
-                },
-                Of::State(_) => match sampled(frame, of, first(), window) {
+            let sample = match of.histogram() {
+                Some(name) => Sample::Histogram(frame.buckets(first(), name)),
+                None => match sampled(frame, of, first(), window) {
                     Some((series, _)) => Sample::Series(series),
                     None => return Ok(None),
                 },

@@ -268,8 +268,7 @@ impl Function {
     pub(super) fn unit(&self, of: Option<&Of>) -> Unit {
         match (self.gives, of) {
             (Gives::Unit(unit), _) => unit,
-            (Gives::Quantity, Some(Of::Quantity(q))) => q.unit,
-            (Gives::Quantity, _) => Unit::One,
+            (Gives::Quantity, of) => of.map_or(Unit::One, Of::unit),
         }
     }
 
@@ -298,6 +297,11 @@ pub fn reference() -> String {
     for q in super::quantity::QUANTITIES {
         let _ = writeln!(text, "| `{}` | {} | {} |", q.name, q.unit, q.doc);
     }
+    text.push_str(
+        "| `sojourn.CLASS` | s | sojourn time of every packet that left from one class of the queue, from the \
+         histogram; takes no window: `sojourn.l` and `sojourn.c` of dualpi2, `sojourn.voice` of cake; \
+         `sojourn qdiscs NAME` names a discipline's classes |\n",
+    );
     text.push_str("| `state.NAME` | | a controller's own number: `state.alpha`, `state.prob` |\n");
     text
 }
@@ -306,6 +310,9 @@ pub fn reference() -> String {
 pub(super) fn of_name(name: &str) -> Option<Of> {
     match name.strip_prefix("state.") {
         Some(state) if !state.is_empty() => Some(Of::State(state.to_owned())),
-        _ => Quantity::named(name).map(Of::Quantity),
+        _ => match name.strip_prefix("sojourn.") {
+            Some(class) if !class.is_empty() => Some(Of::ClassSojourn(name.to_owned())),
+            _ => Quantity::named(name).map(Of::Quantity),
+        },
     }
 }

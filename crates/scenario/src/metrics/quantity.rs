@@ -160,9 +160,4 @@ impl Quantity {
     pub const fn is_of_queues(&self) -> bool {
         matches!(self.table, Table::Queues(_) | Table::QueueHistogram(_))
     }
-
-    /// Whether it is of the whole run, so that no window can be asked for.
-    pub const fn is_of_the_run(&self) -> bool {
-        matches!(self.table, Table::QueueHistogram(_) | Table::FlowHistogram(_))
-    }
 }

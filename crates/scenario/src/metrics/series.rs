@@ -1,5 +1,6 @@
 //! A run's tables, sorted by subject once, so that a metric of one flow reads that flow's rows only.
 
+use super::Unit;
 use super::quantity::{Quantity, Table as Place};
 use super::window::{Bounds, WindowSpec};
 use crate::estimators::Bucket;
@@ -61,6 +62,39 @@ pub(super) struct Series {
 pub(super) enum Of {
     Quantity(&'static Quantity),
     State(String),
+    /// The histogram of a class's sojourn times, by its quantity in `histograms`.
+    ClassSojourn(String),
+}
+
+impl Of {
+    /// The quantity of `histograms` that its values are in, if they are in a histogram and not in a series.
+    pub(super) fn histogram(&self) -> Option<&str> {
+        match self {
+            Self::Quantity(quantity) => match quantity.table {
+                Place::QueueHistogram(name) | Place::FlowHistogram(name) => Some(name),
+                _ => None,
+            },
+            Self::ClassSojourn(name) => Some(name),
+            Self::State(_) => None,
+        }
+    }
+
+    /// Its name in expressions.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Quantity(quantity) => quantity.name,
+            Self::State(name) | Self::ClassSojourn(name) => name,
+        }
+    }
+
+    /// Its unit, where it is known to have one.
+    pub(super) const fn unit(&self) -> Unit {
+        match self {
+            Self::Quantity(quantity) => quantity.unit,
+            Self::ClassSojourn(_) => Unit::Seconds,
+            Self::State(_) => Unit::One,
+        }
+    }
 }
 
 impl<'a> Frame<'a> {
@@ -164,6 +198,7 @@ impl<'a> Frame<'a> {
                 }
                 Place::QueueHistogram(_) | Place::FlowHistogram(_) => Series::default(),
             },
+            Of::ClassSojourn(_) => Series::default(),
             Of::State(name) => {
                 let of = |rows: &Rows<'_>| {
                     let table = &rows.table;

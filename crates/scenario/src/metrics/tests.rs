@@ -119,6 +119,13 @@ fn run_of(scenario: Scenario) -> Run {
     for (low, high, count) in [(0.001, 0.002, 50), (0.002, 0.003, 40), (0.009, 0.010, 10)] {
         histograms.row().text(QUEUE).text("sojourn").f64(low).f64(high).u64(count);
     }
+    for (class, low, high, count) in [
+        ("sojourn.l", 0.001, 0.002, 10),
+        ("sojourn.c", 0.001, 0.002, 40),
+        ("sojourn.c", 0.009, 0.010, 10),
+    ] {
+        histograms.row().text(QUEUE).text(class).f64(low).f64(high).u64(count);
+    }
     let mut happenings = Table::new(&schema::HAPPENINGS, Provenance::Exact);
     happenings.row().f64(5.0).text("start").text("phase late").text("");
     happenings.row().f64(5.0).text("start").text("flow b").text("");
@@ -198,6 +205,9 @@ fn each_metric_gives_the_number_worked_out_by_hand() {
         ("p50(sojourn, first.down.qdisc)", 0.002),
         ("p95(sojourn, first.down.qdisc)", 0.0095),
         ("mean(sojourn, first.down.qdisc)", 0.5 * 0.0015 + 0.4 * 0.0025 + 0.1 * 0.0095),
+        // The classes apart: all of l's 10 are in one bucket, of c's 50 the last fifth in another.
+        ("max(sojourn.l, first.down.qdisc)", 0.002),
+        ("p90(sojourn.c, first.down.qdisc)", 0.0095),
         // 2.5 MB each second at 50 Mbit/s: 20 of 50.
         ("utilisation(first.down.qdisc) over all", 0.4),
         ("marks(first.down.qdisc) over all", 40.0),
@@ -404,6 +414,18 @@ fn mistakes_in_expressions_are_pointed_at() {
         ("percentile(rtt, a, 101)", 19..22, "a percentage is from 0 to 100"),
         ("p99(sojourn, q) over all", 16..24, "p99 looks at the whole run"),
         ("sd(sojourn, q)", 0..2, "sojourn is known as a histogram only, of which there is no sd"),
+        ("p99(sojourn.l, q) over all", 18..26, "p99 looks at the whole run"),
+        (
+            "sd(sojourn.l, q)",
+            0..2,
+            "sojourn.l is known as a histogram only, of which there is no sd",
+        ),
+        (
+            "time_above(sojourn.l, q, 1ms)",
+            0..10,
+            "sojourn.l is known as a histogram only, of which there is no time_above",
+        ),
+        ("mean(sojourn., q)", 5..13, "\"sojourn.\" is not a quantity"),
         ("goodput(a) over last 5", 21..22, "a time is missing here"),
         ("goodput(a) from 5s to 4s", 11..24, "a window ends after it starts"),
         ("goodput(a) and goodput(b) > 0", 0..10, "what \"and\" joins are comparisons"),

@@ -278,7 +278,11 @@ pub static HISTOGRAMS: Schema = Schema {
     doc: "Distributions over every packet of the run from the origin on; the relative width of a bucket is at most 1 %.",
     columns: &[
         text("subject", "a queue's path or a flow's name"),
-        text("quantity", "sojourn (of a queue), rtt or owd (of a flow)"),
+        text(
+            "quantity",
+            "sojourn (of a queue), sojourn.CLASS (of those that left from one class: l, c; `sojourn qdiscs NAME` \
+             names a discipline's), rtt or owd (of a flow)",
+        ),
         number("lo_s", "s", "lower edge of the bucket, which belongs to it"),
         number("hi_s", "s", "upper edge, which does not"),
         count("count", "packets", "packets in it"),

@@ -4,6 +4,7 @@
 mod bbr;
 mod bench;
 mod capture;
+mod classes;
 mod determinism;
 mod golden;
 mod happenings;

@@ -264,14 +264,12 @@ impl<'t> Parser<'t> {
             return wrong(self.here(), message, usage);
         }
         call.number = number.unwrap_or(0.0);
-        if let Some(Of::Quantity(quantity)) = &call.of
-            && quantity.is_of_the_run()
+        if let Some(of) = &call.of
+            && of.histogram().is_some()
             && !function.takes_histograms()
         {
-            let message = format!(
-                "{} is known as a histogram only, of which there is no {name}",
-                quantity.name
-            );
+            let message =
+                format!("{} is known as a histogram only, of which there is no {name}", of.name());
             return wrong(at.clone(), message, "");
         }
         let end = self.tokens[self.next - 1].at.end;
@@ -322,6 +320,7 @@ impl<'t> Parser<'t> {
                     (Parameter::Subject, Some(Of::Quantity(q))) if q.is_of_queues() => {
                         NameOf::Queue
                     }
+                    (Parameter::Subject, Some(Of::ClassSojourn(_))) => NameOf::Queue,
                     (Parameter::Subject, Some(Of::State(_))) => NameOf::Either,
                     _ => NameOf::Flow,
                 };
@@ -342,7 +341,7 @@ impl<'t> Parser<'t> {
             Parameter::Level | Parameter::Percent => {
                 let term = self.sum()?;
                 let wanted = match (parameter, &call.of) {
-                    (Parameter::Level, Some(Of::Quantity(q))) => q.unit,
+                    (Parameter::Level, Some(of)) => of.unit(),
                     _ => Unit::One,
                 };
                 let TermKind::Number(value) = term.kind else {
@@ -450,7 +449,7 @@ fn percentile(name: &str) -> Option<f64> {
 }
 
 fn refuse_window(call: &Call, window: &Placed<WindowSpec>) -> Result<()> {
-    let of_the_run = matches!(&call.of, Some(Of::Quantity(q)) if q.is_of_the_run());
+    let of_the_run = call.of.as_ref().is_some_and(|of| of.histogram().is_some());
     let looks_everywhere =
         matches!(call.function.which, Which::ConvergenceTime | Which::StartupDelay);
     if of_the_run || looks_everywhere {
