@@ -2,6 +2,7 @@
 
 use super::expression::{Call, Clause, Expression, Operator, Term, TermKind};
 use super::functions::{self, RateOf, Sample, SignalKind, Which};
+use super::quantity::Table;
 use super::series::{Frame, Of, Series};
 use super::unit::Unit;
 use super::window::{Bounds, WindowSpec};
