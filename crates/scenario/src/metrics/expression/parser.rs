@@ -316,11 +316,12 @@ impl<'t> Parser<'t> {
             Parameter::Flow | Parameter::Flows | Parameter::Queue | Parameter::Subject => {
                 let mut name = self.name(usage)?;
                 name.of = match (parameter, &call.of) {
-                    (Parameter::Queue, _) => NameOf::Queue,
+                    (Parameter::Queue, _) | (Parameter::Subject, Some(Of::ClassSojourn(_))) => {
+                        NameOf::Queue
+                    }
                     (Parameter::Subject, Some(Of::Quantity(q))) if q.is_of_queues() => {
                         NameOf::Queue
                     }
-                    (Parameter::Subject, Some(Of::ClassSojourn(_))) => NameOf::Queue,
                     (Parameter::Subject, Some(Of::State(_))) => NameOf::Either,
                     _ => NameOf::Flow,
                 };
