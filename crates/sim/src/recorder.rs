@@ -56,13 +56,13 @@ impl Stays {
         self.all.add(stay.waited);
         let Some(class) = stay.class else { return };
         // Classes are statics: one of them is itself.
-        match self.classes.iter_mut().find(|(known, _)| core::ptr::eq(*known, class)) {
-            Some((_, distribution)) => distribution.add(stay.waited),
-            None => {
-                let mut first = Distribution::new();
-                first.add(stay.waited);
-                self.classes.push((class, first));
-            }
+        let known = self.classes.iter_mut().find(|(known, _)| core::ptr::eq(*known, class));
+        if let Some((_, distribution)) = known {
+            distribution.add(stay.waited);
+        } else {
+            let mut first = Distribution::new();
+            first.add(stay.waited);
+            self.classes.push((class, first));
         }
     }
 }
