@@ -261,14 +261,14 @@ fn tcp_ends(tcp: &Tcp, stack: &Stack, name: &str, seed: u64, random: &mut Random
             WindowPolicy::Fixed(bytes.min(u64::from(u32::MAX / 2)) as u32)
         }
     };
-    Ends::Tcp(
-        Sender::new(&config, switches, control),
-        Receiver::new(config.mss, window, switches, random.next_u32()).facing(
-            &needs,
-            ecn,
-            tcp.codepoint,
-        ),
-    )
+    let receiver = Receiver::new(config.mss, window, switches, random.next_u32());
+    let receiver = receiver.facing(&needs, ecn, tcp.codepoint);
+    let receiver = match tcp.ecn {
+        EcnMode::Sce => receiver.echoing_sce(true),
+        EcnMode::Rfc3168 => receiver.echoing_sce(false),
+        EcnMode::Default | EcnMode::Off | EcnMode::AccEcn => receiver,
+    };
+    Ends::Tcp(Sender::new(&config, switches, control), receiver)
 }
 
 impl Probe {

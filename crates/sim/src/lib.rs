@@ -17,7 +17,7 @@ mod topology;
 
 use run::Simulation;
 use sojourn_scenario::engine::{Capabilities, Engine, Feature, Refusal, RunError, Watch};
-use sojourn_scenario::model::{Action, EcnMode, Kind, Scenario};
+use sojourn_scenario::model::{Action, Kind, Scenario};
 use sojourn_scenario::results::{EngineId, Run};
 use sojourn_transport::cc;
 
@@ -94,10 +94,6 @@ impl Engine for Sim {
         for flow in &scenario.flows {
             let Some(tcp) = flow.traffic.tcp() else { continue };
             let place = || format!("flow {}", flow.name);
-            match tcp.ecn {
-                EcnMode::Sce => refuse("ECN mode sce", place(), "use ecn = \"rfc3168\""),
-                EcnMode::Default | EcnMode::Off | EcnMode::Rfc3168 | EcnMode::AccEcn => {}
-            }
             if tcp.app_rate.is_some() {
                 refuse("app_rate", place(), "");
             }

@@ -470,6 +470,7 @@ fn totals(scenario: &Scenario, flows: &[FlowRun], topology: &Topology) -> Table 
                 add("timeouts", c.timeouts as f64);
                 add("probes", c.probes as f64);
                 add("ece_acks", c.ece_acks as f64);
+                add("esce_acks", c.esce_acks as f64);
                 add("ece_reductions", c.ece_reductions as f64);
                 add("recoveries", c.recoveries as f64);
                 add("undos", c.undos as f64);

@@ -3,7 +3,7 @@
 
 use sojourn_qdisc::Profile;
 use sojourn_transport::stack::{
-    EcnRequest, Grouping, HyStartVariant, PragueVersion, PrrBound, Switches,
+    EcnRequest, Grouping, HyStartVariant, PragueVersion, PrrBound, SceSenders, Switches,
 };
 use sojourn_units::Span;
 
@@ -43,6 +43,13 @@ const LINUX_7_3: Switches = Switches {
     ecn: EcnRequest::Rfc3168,
     acks_ecn_change: true,
     prague: PragueVersion::Newest,
+    echoes_sce: false,
+    sce: SceSenders::Published,
+    ack_event_counts_its_ack: true,
+    timer_slack: Some(Span::from_millis(2)),
+    dsack_needs_reordering: true,
+    syn_linear_timeouts: 4,
+    sack_blocks_kept: 2,
     hz: 250,
     initial_window: 10,
     receive_buffer: (131_072, 6_291_456),
@@ -61,6 +68,10 @@ const LINUX_5_10: Switches = Switches {
     window_share: 128,
     compressed_sack_percent: 5,
     prague: PragueVersion::Year2021,
+    ack_event_counts_its_ack: false,
+    timer_slack: None,
+    dsack_needs_reordering: false,
+    syn_linear_timeouts: 0,
     ..LINUX_7_3
 };
 
@@ -68,6 +79,7 @@ const LINUX_5_4: Switches = Switches {
     hystart: HyStartVariant::Milliseconds,
     acks_ecn_change: false,
     prague: PragueVersion::August2020,
+    sack_blocks_kept: 4,
     ..LINUX_5_10
 };
 
@@ -80,6 +92,10 @@ const L4STEAM_2020_08: Switches = Switches { prague: PragueVersion::August2020, 
 /// RTT independence is on by default by November: Prague at 0.5 to 30 ms shares by it in the ICCRG's runs.
 const L4STEAM_2020_11: Switches = Switches { prague: PragueVersion::Year2021, ..L4STEAM_2020_04 };
 const L4STEAM_2021_06: Switches = Switches { ecn: EcnRequest::AccEcn, ..LINUX_5_10 };
+
+/// The SCE project's harness sets `tcp_ecn` 1 and `tcp_sce` 1 on both hosts.
+const SCE_2020_03: Switches = Switches { echoes_sce: true, ..LINUX_5_4 };
+const SCE_2020_03_FIXED: Switches = Switches { sce: SceSenders::Corrected, ..SCE_2020_03 };
 
 /// Every stack.
 pub const STACKS: &[Stack] = &[
@@ -141,9 +157,16 @@ pub const STACKS: &[Stack] = &[
     },
     Stack {
         name: "sce-2020-03",
-        summary: "the SCE project's kernel of March 2020, of 5.4's time; asks for RFC 3168 ECN",
-        source: "chromi/sce 05bf6c32",
-        tcp: LINUX_5_4,
+        summary: "the SCE project's kernel of March 2020, of 5.4's time: RFC 3168 ECN, receivers echo SCE",
+        source: "chromi/sce 05bf6c32, 016a60ca, 63982553",
+        tcp: SCE_2020_03,
+        qdisc: Profile::SCE_2020_03,
+    },
+    Stack {
+        name: "sce-2020-03-fixed",
+        summary: "sce-2020-03 with the slips of its SCE senders mended, which no kernel has",
+        source: "draft-morton-tsvwg-sce; the comments of chromi/sce net/ipv4",
+        tcp: SCE_2020_03_FIXED,
         qdisc: Profile::SCE_2020_03,
     },
 ];
@@ -188,6 +211,33 @@ impl Stack {
                 "an AccECN receiver acknowledges a change of the codepoint at once",
             ),
             ("prague", format!("{:?}", t.prague), "which TCP Prague"),
+            ("echoes_sce", t.echoes_sce.to_string(), "a receiver echoes ECT(1) as SCE"),
+            ("sce", format!("{:?}", t.sce), "whose SCE senders"),
+            (
+                "ack_event_counts_its_ack",
+                t.ack_event_counts_its_ack.to_string(),
+                "DCTCP's alpha sees the ACK that ends its window",
+            ),
+            (
+                "timer_slack",
+                t.timer_slack.map_or_else(|| "2 ticks".to_owned(), |s| s.to_string()),
+                "added to the timers of tail-loss probes and of RACK",
+            ),
+            (
+                "dsack_needs_reordering",
+                t.dsack_needs_reordering.to_string(),
+                "a duplicate widens RACK's window only where reordering was seen",
+            ),
+            (
+                "syn_linear_timeouts",
+                t.syn_linear_timeouts.to_string(),
+                "SYNs repeated at the first interval before it doubles",
+            ),
+            (
+                "sack_blocks_kept",
+                t.sack_blocks_kept.to_string(),
+                "SACK blocks that a held-back ACK may have before it is let go",
+            ),
             ("hz", t.hz.to_string(), "ticks a second of TCP's coarse clock"),
             ("initial_window", t.initial_window.to_string(), "segments"),
             (

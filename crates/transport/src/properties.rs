@@ -9,7 +9,7 @@ use crate::receiver::{Receiver, WindowPolicy};
 use crate::segment::{Ack, Data, Handshake, Output};
 use crate::sender::{Config, Sender};
 use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
-use crate::stack::{PragueVersion as Version, Switches};
+use crate::stack::{PragueVersion as Version, SceSenders, Switches};
 use proptest::prelude::*;
 use sojourn_units::{Ecn, Random, Rate, Serializer, Span, Time};
 use std::collections::BTreeMap;
@@ -18,6 +18,10 @@ const MSS: u32 = 1448;
 
 fn april(prague: Version) -> Switches {
     Switches { prague, ..LINUX_5_4 }
+}
+
+fn march(sce: SceSenders) -> Switches {
+    Switches { sce, echoes_sce: true, ..LINUX_5_4 }
 }
 
 fn cases(by_default: u32) -> ProptestConfig {
@@ -35,6 +39,8 @@ struct Link {
     ack_loss: u64,
     twice: u64,
     mark: u64,
+    /// Chance that ECT(0) becomes ECT(1).
+    sce: u64,
     /// Chance of a further delay, and the longest.
     late: u64,
     late_by: Span,
@@ -64,6 +70,8 @@ impl Case {
                 LINUX_5_4,
                 april(Version::April2020),
                 april(Version::April2020Fixed),
+                march(SceSenders::Published),
+                march(SceSenders::Corrected),
             ][self.stack]
                 .clone()
         }
@@ -83,11 +91,12 @@ prop_compose! {
         ack_loss in prop_oneof![Just(0), 1_u64..50, 50_u64..400],
         twice in prop_oneof![3 => Just(0), 1 => 1_u64..200],
         mark in prop_oneof![Just(0), 1_u64..300],
+        sce in prop_oneof![Just(0), 1_u64..600],
         late in prop_oneof![2 => Just(0), 1 => 1_u64..500],
         late_us in 1_u64..300_000,
     ) -> Link {
         let (one_way, late_by) = (Span::from_micros(us), Span::from_micros(late_us));
-        Link { one_way, mbit, queue, loss, ack_loss, twice, mark, late, late_by }
+        Link { one_way, mbit, queue, loss, ack_loss, twice, mark, sce, late, late_by }
     }
 }
 
@@ -95,9 +104,10 @@ prop_compose! {
     fn any_case()(
         seed: u64,
         link in any_link(),
-        stack in 0_usize..5,
+        stack in 0_usize..7,
         hz in prop_oneof![Just(250), Just(1000)],
-        cc in prop_oneof![Just("cubic"), Just("reno"), Just("dctcp"), Just("prague"), Just("bbr")],
+        cc in prop_oneof![Just("cubic"), Just("reno"), Just("dctcp"), Just("prague"), Just("bbr"),
+            Just("cubic-sce"), Just("reno-sce"), Just("dctcp-sce")],
         bytes in 1_u64..400_000,
         ecn in prop_oneof![Just(ecn::Request::Off), Just(ecn::Request::Rfc3168), Just(ecn::Request::AccEcn)],
         paced in proptest::bool::weighted(0.2),
@@ -175,6 +185,8 @@ impl Output for Wires {
         self.queued.push(self.free_at);
         let mark = ecn.is_capable() && self.happens(self.link.mark);
         let ecn = if mark { Ecn::Ce } else { ecn };
+        let some = ecn == Ecn::Ect0 && self.happens(self.link.sce);
+        let ecn = if some { Ecn::Ect1 } else { ecn };
         self.travel(self.free_at, self.link.loss, &Packet::Data(data, ecn));
     }
 }

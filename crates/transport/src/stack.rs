@@ -44,6 +44,15 @@ pub enum Grouping {
 pub use crate::cc::prague::Version as PragueVersion;
 pub use crate::ecn::Request as EcnRequest;
 
+/// Whose SCE senders these are (`cubic-sce`, `reno-sce`, `dctcp-sce`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SceSenders {
+    /// As published (chromi/sce), slips included: see [`crate::cc::sce`].
+    Published,
+    /// As their text says that they are meant: no kernel has these.
+    Corrected,
+}
+
 /// The switches of one stack's TCP.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Switches {
@@ -70,6 +79,25 @@ pub struct Switches {
     pub acks_ecn_change: bool,
     /// Which Prague the kernel has.
     pub prague: PragueVersion,
+    /// Whether a receiver echoes ECT(1) as SCE (`net.ipv4.tcp_sce`), which only the SCE project's kernel can.
+    pub echoes_sce: bool,
+    /// Whose SCE senders these are.
+    pub sce: SceSenders,
+    /// Whether a control is told of an ACK (`in_ack_event`) when what it delivers has been counted (from 6.15), or
+    /// before, when only what it SACKs has. DCTCP's alpha lags one ACK behind in the second case.
+    pub ack_event_counts_its_ack: bool,
+    /// What is added to short timers, a tail-loss probe's and RACK's (`TCP_TIMEOUT_MIN_US`: 2 ms from 6.7 on;
+    /// `TCP_TIMEOUT_MIN`: two ticks before). `None` stands for two ticks.
+    pub timer_slack: Option<Span>,
+    /// Whether a duplicate widens RACK's window only where reordering has been seen, and not if the tail-loss probe
+    /// explains it (from 5.14: `tcp_dsack_seen`).
+    pub dsack_needs_reordering: bool,
+    /// SYNs that are repeated at the first interval before it doubles (`net.ipv4.tcp_syn_linear_timeouts`, 4 from 6.5
+    /// on).
+    pub syn_linear_timeouts: u32,
+    /// SACK blocks that the receiver keeps before a held-back ACK is let go for a further one: three fit beside
+    /// timestamps, and Linux 5.8 stopped to rely on all of them arriving (`TCP_SACK_BLOCKS_EXPECTED`: 2).
+    pub sack_blocks_kept: usize,
     /// The kernel's tick rate; CUBIC's clock moves in these (`CONFIG_HZ`).
     pub hz: u32,
     /// Initial window in segments (`TCP_INIT_CWND`).
@@ -90,28 +118,10 @@ pub struct Switches {
     pub host_jitter: Span,
 }
 
-impl Switches {
-    /// Whether this is a kernel of the 6 or 7 series rather than of the 5. What changed in between and is too small
-    /// for a switch of its own follows this: the slack of short timers (2 ms instead of two ticks, 6.7), which
-    /// duplicates widen RACK's window (5.14), and SYNs repeated at a fixed interval at first (6.5).
-    pub fn is_recent(&self) -> bool {
-        self.prr == PrrBound::Rfc6937bis
-    }
-
-    /// SACK blocks that the receiver keeps before a held-back ACK is let go for a further one: three fit beside
-    /// timestamps, and Linux 5.8 stopped to rely on all of them arriving (`TCP_SACK_BLOCKS_EXPECTED`).
-    pub fn sack_blocks_kept(&self) -> usize {
-        match self.hystart {
-            HyStartVariant::Milliseconds => 4,
-            HyStartVariant::Microseconds => 2,
-        }
-    }
-}
-
 /// The three stacks of the published test beds, for this crate's tests.
 #[cfg(test)]
 pub(crate) mod examples {
-    use super::{EcnRequest, Grouping, HyStartVariant, PragueVersion, PrrBound, Switches};
+    use super::{EcnRequest, Grouping, HyStartVariant, PragueVersion, PrrBound, SceSenders, Switches};
     use sojourn_units::Span;
 
     /// A recent kernel, with ticks of a millisecond so that sums come out even.
@@ -125,6 +135,13 @@ pub(crate) mod examples {
         ecn: EcnRequest::Rfc3168,
         acks_ecn_change: true,
         prague: PragueVersion::Newest,
+        echoes_sce: false,
+        sce: SceSenders::Published,
+        ack_event_counts_its_ack: true,
+        timer_slack: Some(Span::from_millis(2)),
+        dsack_needs_reordering: true,
+        syn_linear_timeouts: 4,
+        sack_blocks_kept: 2,
         hz: 1000,
         initial_window: 10,
         receive_buffer: (131_072, 6_291_456),
@@ -143,6 +160,10 @@ pub(crate) mod examples {
         window_share: 128,
         compressed_sack_percent: 5,
         prague: PragueVersion::Year2021,
+        ack_event_counts_its_ack: false,
+        timer_slack: None,
+        dsack_needs_reordering: false,
+        syn_linear_timeouts: 0,
         ..LINUX_7_3
     };
 
@@ -150,6 +171,7 @@ pub(crate) mod examples {
         hystart: HyStartVariant::Milliseconds,
         acks_ecn_change: false,
         prague: PragueVersion::August2020,
+        sack_blocks_kept: 4,
         ..LINUX_5_10
     };
 }

@@ -58,6 +58,7 @@ fn what_is_there_is_not_refused() {
     // A host's own queue is none of the path's disciplines, and yet there is one.
     assert!(Sim.refuse(&with_tcp(|t| t.host_qdisc = Some("fq".to_owned()))).is_empty());
     assert!(Sim.refuse(&with_tcp(|t| t.ecn = EcnMode::AccEcn)).is_empty());
+    assert!(Sim.refuse(&with_tcp(|t| t.ecn = EcnMode::Sce)).is_empty());
     assert!(Sim.refuse(&with_tcp(|t| t.unresponsive_to_ce = true)).is_empty());
     assert!(Sim.refuse(&with_tcp(|t| t.codepoint = Some(Ecn::Ect1))).is_empty());
 }
@@ -65,7 +66,6 @@ fn what_is_there_is_not_refused() {
 #[test]
 fn settings_of_tcp_that_are_not_there() {
     let flow = "flow cubic-1";
-    is_refused(&with_tcp(|t| t.ecn = EcnMode::Sce), flow, "ECN mode sce");
     is_refused(&with_tcp(|t| t.app_rate = Some(Rate::from_mbit(1))), flow, "app_rate");
     is_refused(&with_tcp(|t| t.cc = "westwood".to_owned()), flow, "congestion control westwood");
     for words in ["fq_codel", "fq maxrate 5mbit", "etf"] {
@@ -181,7 +181,7 @@ fn disciplines_stacks_and_switches_that_are_not_there() {
 fn everything_is_named_at_once() {
     let mut s = with_tcp(|t| {
         t.cc = "westwood".to_owned();
-        t.ecn = EcnMode::Sce;
+        t.host_qdisc = Some("etf".to_owned());
     });
     crate::bench::queue_mut(&mut s, sojourn_scenario::model::Side::Up).qdisc = "hhf".to_owned();
     assert_eq!(refusals(&s).len(), 3);

@@ -17,11 +17,11 @@ use crate::tcb::{CaState, Tcb};
 const BETA: u32 = 717;
 const BETA_SCALE: u32 = 1024;
 /// Bits of the clock's fraction of a second (`BICTCP_HZ`).
-const CLOCK_BITS: u32 = 10;
+pub(super) const CLOCK_BITS: u32 = 10;
 /// C of the cubic as the kernel scales it: 410/1024 segments per s³ (`bic_scale` 41 · 10).
-const CUBE_SCALE: u64 = 410;
+pub(super) const CUBE_SCALE: u64 = 410;
 /// Bits that a cube in clock units has to be shifted by.
-const CUBE_BITS: u32 = 10 + 3 * CLOCK_BITS;
+pub(super) const CUBE_BITS: u32 = 10 + 3 * CLOCK_BITS;
 /// Eighths of a window of ACKs for one segment of the Reno-friendly estimate: 8·(1+β)/(3·(1−β)) = 15.
 const FRIENDLY_EIGHTHS: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 
@@ -30,17 +30,20 @@ const FRIENDLY_EIGHTHS: u32 = 8 * (BETA_SCALE + BETA) / 3 / (BETA_SCALE - BETA);
 pub struct Cubic {
     /// ACKed segments per segment of growth.
     count: u32,
-    last_max: u32,
+    pub(super) last_max: u32,
     last_cwnd: u32,
     last_jiffies: u32,
-    origin: u32,
+    pub(super) origin: u32,
     /// Time from the epoch's start to the origin, 2^-10 s.
-    k: u32,
+    pub(super) k: u32,
     /// Lowest RTT seen, microseconds; zero before the first.
     delay_min_us: u32,
-    epoch: Option<u32>,
-    acked: u32,
-    friendly_cwnd: u32,
+    pub(super) epoch: Option<u32>,
+    /// Segments ACKed in the epoch, times `unit`, that the Reno-friendly estimate has not taken yet.
+    pub(super) acked: i64,
+    /// What a segment counts for in `acked`.
+    pub(super) unit: i64,
+    pub(super) friendly_cwnd: u32,
     /// Whether the lowest RTT is known in whole milliseconds only, as up to Linux 5.5.
     whole_ms: bool,
     hystart: HyStart,
@@ -72,6 +75,7 @@ impl Cubic {
             delay_min_us: 0,
             epoch: None,
             acked: 0,
+            unit: 1,
             friendly_cwnd: 0,
             whole_ms: switches.hystart == HyStartVariant::Milliseconds,
             hystart: HyStart::new(switches),
@@ -92,10 +96,29 @@ impl Cubic {
         self.hystart.restart(tcb);
     }
 
+    /// Grows (`cubictcp_cong_avoid`); true if it was beyond slow start.
+    #[inline]
+    pub(super) fn grow(&mut self, tcb: &mut Tcb, acked: u32) -> bool {
+        if !tcb.is_cwnd_limited() {
+            return false;
+        }
+        let mut left = acked;
+        if tcb.in_slow_start() {
+            self.hystart.on_growth(tcb);
+            left = slow_start(tcb, acked);
+            if left == 0 {
+                return false;
+            }
+        }
+        self.update(tcb, left);
+        additive_increase(tcb, self.count, left);
+        true
+    }
+
     /// Brings `count` up to date (`bictcp_update`).
     fn update(&mut self, tcb: &Tcb, acked: u32) {
         let (cwnd, now) = (tcb.cwnd, tcb.jiffies());
-        self.acked += acked;
+        self.acked += i64::from(acked) * self.unit;
         if self.last_cwnd == cwnd && now.wrapping_sub(self.last_jiffies) <= tcb.hz / 32 {
             return;
         }
@@ -113,7 +136,7 @@ impl Cubic {
     }
 
     fn begin_epoch(&mut self, cwnd: u32, acked: u32) {
-        self.acked = acked;
+        self.acked = i64::from(acked) * self.unit;
         self.friendly_cwnd = cwnd;
         if self.last_max <= cwnd {
             self.k = 0;
@@ -151,7 +174,7 @@ impl Cubic {
 
     /// ACKs per segment of growth that keep up with Reno (RFC 9438 §4.3).
     fn friendly_count(&mut self, cwnd: u32) -> u32 {
-        let step = (cwnd * FRIENDLY_EIGHTHS) >> 3;
+        let step = (i64::from(cwnd * FRIENDLY_EIGHTHS) * self.unit) >> 3;
         while self.acked > step {
             self.acked -= step;
             self.friendly_cwnd += 1;
@@ -190,19 +213,7 @@ impl CongestionControl for Cubic {
 
     #[inline]
     fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32) {
-        if !tcb.is_cwnd_limited() {
-            return;
-        }
-        let mut left = acked;
-        if tcb.in_slow_start() {
-            self.hystart.on_growth(tcb);
-            left = slow_start(tcb, acked);
-            if left == 0 {
-                return;
-            }
-        }
-        self.update(tcb, left);
-        additive_increase(tcb, self.count, left);
+        self.grow(tcb, acked);
     }
 
     #[inline]

@@ -4,10 +4,11 @@
 //! Where Linux and RFC 8257 differ: alpha is a number of 1/1024; it loses at least one unit a window, so it reaches
 //! zero; and every packet is ECN-capable, not only data.
 //!
-//! The receiver's half, which echoes each packet's mark, is [`crate::ecn`]'s. Up to Linux 6.14 alpha did not yet see
-//! the ACK that ends its window; here it does, as from 6.15 on.
+//! The receiver's half, which echoes each packet's mark, is [`crate::ecn`]'s. Up to Linux 6.14 alpha does not yet see
+//! the ACK that ends its window: it counts for the next one. From 6.15 on it does
+//! ([`crate::stack::Switches::ack_event_counts_its_ack`]).
 
-use super::{CongestionControl, Event, Info, MIN_CWND, Reno};
+use super::{AckEvent, CongestionControl, Event, Info, MIN_CWND, Reno};
 use crate::ecn::{Agreed, Needs, Request};
 use crate::segment::{Seq, before};
 use crate::stack::Switches;
@@ -95,7 +96,7 @@ impl CongestionControl for Dctcp {
         Reno.cong_avoid(tcb, acked);
     }
 
-    fn in_ack_event(&mut self, tcb: &mut Tcb) {
+    fn in_ack_event(&mut self, tcb: &mut Tcb, _event: &AckEvent) {
         if self.plain || before(tcb.una, self.window_end) {
             return;
         }
@@ -151,7 +152,7 @@ mod tests {
         tcb.nxt += delivered;
         tcb.delivered += delivered;
         tcb.delivered_ce += marked;
-        dctcp.in_ack_event(tcb);
+        dctcp.in_ack_event(tcb, &AckEvent::default());
         dctcp.alpha
     }
 
@@ -167,7 +168,7 @@ mod tests {
         // In the middle of a window nothing is learnt.
         t.una -= 1;
         t.delivered_ce += 5;
-        d.in_ack_event(&mut t);
+        d.in_ack_event(&mut t, &AckEvent::default());
         assert_eq!(d.alpha, 886);
         for _ in 0..100 {
             window(&mut d, &mut t, 10, 0);

@@ -6,17 +6,24 @@
 
 mod bbr;
 mod cubic;
+mod cubic_sce;
 mod dctcp;
+mod dctcp_sce;
 mod hystart;
 pub mod prague;
 mod reno;
+mod reno_sce;
+pub mod sce;
 
 pub use bbr::Bbr;
 pub use cubic::Cubic;
+pub use cubic_sce::CubicSce;
 pub use dctcp::Dctcp;
+pub use dctcp_sce::DctcpSce;
 pub use hystart::HyStart;
 pub use prague::Prague;
 pub use reno::Reno;
+pub use reno_sce::RenoSce;
 
 use crate::ecn::Needs;
 use crate::rate_sample::RateSample;
@@ -34,6 +41,19 @@ pub struct AckSample {
     pub acked: u32,
     /// RTT of the newest of them in microseconds; `None` when only retransmissions were acknowledged.
     pub rtt_us: Option<u32>,
+}
+
+/// An ACK as `in_ack_event` tells of it (`enum tcp_ca_ack_event_flags`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AckEvent {
+    /// Segments that it acknowledges cumulatively.
+    pub acked: u32,
+    /// Whether it tells of marks.
+    pub ece: bool,
+    /// Whether it echoes SCE (`CA_ACK_ESCE` of chromi/sce).
+    pub esce: bool,
+    /// Whether it changes the window, as every ACK of new data does.
+    pub window_update: bool,
 }
 
 /// Things that happen to a connection besides ACKs (`enum tcp_ca_event`).
@@ -108,8 +128,9 @@ pub trait CongestionControl {
     /// An ACK has been worked through (`cong_control`); only for a control that owns its window.
     fn cong_control(&mut self, _tcb: &mut Tcb, _sample: &ControlSample) {}
 
-    /// An ACK's deliveries and marks have been counted, nothing else has been done yet (`in_ack_event`).
-    fn in_ack_event(&mut self, _tcb: &mut Tcb) {}
+    /// An ACK has come (`in_ack_event`): `una` has moved and nothing else has been done yet, but that, as the stack has
+    /// it, its deliveries and marks have been counted ([`Switches::ack_event_counts_its_ack`]).
+    fn in_ack_event(&mut self, _tcb: &mut Tcb, _event: &AckEvent) {}
 
     /// `acked` segments were delivered while nothing was wrong: grow.
     fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32);
@@ -211,7 +232,9 @@ macro_rules! controls {
                 match self { $(Self::$variant(c) => c.cong_control(tcb, sample)),* }
             }
             #[inline]
-            fn in_ack_event(&mut self, tcb: &mut Tcb) { match self { $(Self::$variant(c) => c.in_ack_event(tcb)),* } }
+            fn in_ack_event(&mut self, tcb: &mut Tcb, event: &AckEvent) {
+                match self { $(Self::$variant(c) => c.in_ack_event(tcb, event)),* }
+            }
             fn set_state(&mut self, tcb: &mut Tcb, state: CaState) {
                 match self { $(Self::$variant(c) => c.set_state(tcb, state)),* }
             }
@@ -232,4 +255,7 @@ controls! {
     Dctcp(Dctcp),
     Prague(Prague),
     Bbr(Bbr),
+    CubicSce(CubicSce),
+    RenoSce(RenoSce),
+    DctcpSce(DctcpSce),
 }

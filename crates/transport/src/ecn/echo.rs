@@ -14,12 +14,27 @@ pub(crate) enum Urge {
     Now,
 }
 
+/// A data packet's codepoint is another than the last one's: what came before is acknowledged by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Turn {
+    /// The flags of an ACK for what came before, if one was waiting.
+    pub(crate) before: Flags,
+    /// And how the packet itself is acknowledged.
+    pub(crate) then: Urge,
+}
+
 /// What the receiver echoes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Echo {
     pub(crate) agreed: Agreed,
     /// See [`super::Needs::exact_echo`].
     pub(crate) exact: bool,
+    /// See [`super::Needs::echo_sce`].
+    pub(crate) sce: bool,
+    /// The next ACK says ESCE.
+    esce: bool,
+    /// Whether the last packet that was ECT(0) or ECT(1) was ECT(1); CE and Not-ECT say nothing of it.
+    last_was_sce: bool,
     /// Whether a change of codepoint is acknowledged at once, where AccECN was agreed.
     ack_on_change: bool,
     /// ECE is set on every ACK until the sender says CWR.
@@ -34,16 +49,18 @@ pub(crate) struct Echo {
 
 impl Echo {
     /// Before anything is agreed.
-    pub(crate) fn new(ack_on_change: bool) -> Self {
-        Self { ack_on_change, ..Self::default() }
+    pub(crate) fn new(ack_on_change: bool, sce: bool) -> Self {
+        Self { ack_on_change, sce, ..Self::default() }
     }
 
-    /// The flags of an ACK that leaves now.
+    /// The flags of an ACK that leaves now; SCE is told once.
     #[inline]
-    pub(crate) fn flags(&self) -> Flags {
+    pub(crate) fn flags(&mut self) -> Flags {
         match self.agreed {
             Agreed::Off => Flags::default(),
-            Agreed::Rfc3168 => Flags { ece: self.demand_cwr, ..Flags::default() },
+            Agreed::Rfc3168 => {
+                Flags { ae: core::mem::take(&mut self.esce), cwr: false, ece: self.demand_cwr }
+            }
             Agreed::AccEcn => Flags::from_ace(accurate::field(self.received_ce)),
         }
     }
@@ -70,17 +87,43 @@ impl Echo {
         heard
     }
 
-    /// DCTCP's receiver (RFC 8257 §3.2, `dctcp_ece_ack_update`): ECE is the mark of the latest packet. When that
-    /// changes, what came before is acknowledged first, with the flags that are returned, and the packet at once.
+    /// Whether a data packet has to be told apart from what came before; `waiting` says whether an ACK waits.
     #[inline]
-    pub(crate) fn turn(&mut self, ecn: Ecn) -> Option<Flags> {
-        if !self.exact || self.agreed != Agreed::Rfc3168 || ecn == Ecn::NotEct {
+    pub(crate) fn turn(&mut self, ecn: Ecn, waiting: bool) -> Option<Turn> {
+        if self.agreed != Agreed::Rfc3168 || ecn == Ecn::NotEct {
             return None;
         }
+        let before = Flags { ae: self.esce, cwr: false, ece: self.demand_cwr };
+        let sce_turns = self.sce && self.turn_sce(ecn) && waiting;
+        // To a receiver of SCE an SCE packet is none of CE's business.
+        let ce_turns = self.exact && !(self.sce && ecn == Ecn::Ect1) && self.turn_ce(ecn);
+        match (ce_turns, sce_turns) {
+            (true, _) => Some(Turn {
+                before: Flags { ece: ecn != Ecn::Ce, ..before },
+                then: Urge::Now,
+            }),
+            // The packet itself goes by the rules of quick ACKs, of which it is given one.
+            (false, true) => Some(Turn { before, then: Urge::Quicken(1) }),
+            (false, false) => None,
+        }
+    }
+
+    /// DCTCP's receiver (RFC 8257 §3.2, `dctcp_ece_ack_update`): ECE is the mark of the latest packet.
+    fn turn_ce(&mut self, ecn: Ecn) -> bool {
         let marked = ecn == Ecn::Ce;
         self.demand_cwr = marked;
-        let before = core::mem::replace(&mut self.marked, marked);
-        (before != marked).then_some(Flags { ae: false, cwr: false, ece: before })
+        core::mem::replace(&mut self.marked, marked) != marked
+    }
+
+    /// The SCE project's receiver (`__tcp_ecn_check_ce` of chromi/sce 016a60ca): an ECT(1) packet is told by the next
+    /// ACK; an ECT(0) packet takes that back, once what came before is acknowledged. CE changes nothing of it.
+    fn turn_sce(&mut self, ecn: Ecn) -> bool {
+        if ecn == Ecn::Ce {
+            return false;
+        }
+        let is_sce = ecn == Ecn::Ect1;
+        self.esce = is_sce;
+        core::mem::replace(&mut self.last_was_sce, is_sce) != is_sce
     }
 
     /// What a wanted data packet's codepoint asks of the next ACKs (`__tcp_ecn_check_ce`).

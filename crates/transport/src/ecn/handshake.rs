@@ -6,7 +6,7 @@ use sojourn_units::Ecn;
 /// The three ECN bits of a TCP header; as a number, the ACE field: AE is its highest bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Flags {
-    /// Accurate ECN (once the nonce sum).
+    /// Accurate ECN; once the nonce sum, and beside RFC 3168 ESCE, the echo of SCE (draft-grimes-tcpm-tcpsce).
     pub ae: bool,
     /// Congestion window reduced.
     pub cwr: bool,
@@ -27,7 +27,7 @@ impl Flags {
         Self { ae: ace & 4 != 0, cwr: ace & 2 != 0, ece: ace & 1 != 0 }
     }
 
-    /// What `iptables -j ECN --ecn-tcp-remove` leaves: it knows ECE and CWR, not AE.
+    /// What `iptables -j ECN --ecn-tcp-remove` leaves: it knows ECE and CWR, not AE, which is ESCE too.
     #[must_use]
     pub const fn without_ece_and_cwr(self) -> Self {
         Self { ae: self.ae, cwr: false, ece: false }

@@ -4,6 +4,12 @@
 //! Accurate ECN (RFC 9768), whose three header bits count marked packets. Which one is agreed by the flags of SYN
 //! and SYN/ACK alone, so a middlebox that clears flags has the effect that it has on a real wire.
 //!
+//! Beside RFC 3168, and without being agreed on, the SCE project's receivers echo ECT(1), which says "some congestion
+//! experienced", in the bit that was the nonce sum's: ESCE (draft-grimes-tcpm-tcpsce §4; chromi/sce
+//! `net/ipv4/tcp_input.c` at 016a60ca). Each ACK says it at most once; ACKs are split where the codepoint turns, so that
+//! what is acknowledged with ESCE is what arrived as ECT(1), but for packets that were lost or came twice. Where AccECN
+//! was agreed the bit is the counter's, and SCE is not told.
+//!
 //! Left out, as nothing in the published beds has it: AccECN's option, and its tests for mangled bits. As data
 //! flows one way only, marks on pure ACKs are not counted.
 
@@ -15,7 +21,7 @@ mod reading;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use echo::{Echo, Urge};
+pub(crate) use echo::{Echo, Turn, Urge};
 pub use handshake::{Flags, accept, ask, conclude};
 pub(crate) use reading::{Clues, Reading};
 
@@ -58,6 +64,9 @@ pub struct Needs {
     pub on_syn: bool,
     /// Whether the receiver echoes each packet's mark (RFC 8257 §3.2) where RFC 3168 was agreed.
     pub exact_echo: bool,
+    /// Whether the receiver echoes ECT(1) as SCE. No kernel's control asks for it: it is the receiver's own setting
+    /// (`net.ipv4.tcp_sce`), which the published beds had on for these controls.
+    pub echo_sce: bool,
 }
 
 impl Needs {
@@ -68,6 +77,7 @@ impl Needs {
         on_all: false,
         on_syn: false,
         exact_echo: false,
+        echo_sce: false,
     };
 }
 

@@ -38,6 +38,12 @@ impl Reading {
         }
     }
 
+    /// Whether the ACK echoes SCE (`tcp_ecn_rcv_sce_echo`).
+    #[inline]
+    pub(crate) fn echoes_sce(agreed: Agreed, flags: Flags) -> bool {
+        agreed == Agreed::Rfc3168 && flags.ae
+    }
+
     /// The window has been reduced: the peer may stop to echo.
     pub(crate) fn reduced(&mut self, agreed: Agreed) {
         self.cwr_pending = agreed == Agreed::Rfc3168;

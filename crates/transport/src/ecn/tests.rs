@@ -120,22 +120,69 @@ fn thinned_acks_take_the_least() {
 /// DCTCP's receiver: ECE is the latest packet's mark, and a change lets what came before be acknowledged as it was.
 #[test]
 fn the_exact_echo_turns_with_the_mark() {
-    let mut echo = Echo::new(true);
+    let mut echo = Echo::new(true, false);
     (echo.agreed, echo.exact) = (Agreed::Rfc3168, true);
-    assert_eq!((echo.turn(Ect0), echo.flags().ece), (None, false));
-    assert_eq!((echo.turn(Ce), echo.flags().ece), (Some(Flags::default()), true));
-    assert_eq!((echo.turn(Ce), echo.take(Ce)), (None, Urge::Nothing));
+    let mut turn = |ecn| (echo.turn(ecn, true), echo.flags().ece);
+    let now = |ace| Some(Turn { before: Flags::from_ace(ace), then: Urge::Now });
+    assert_eq!(turn(Ect0), (None, false));
+    assert_eq!(turn(Ce), (now(0), true));
+    assert_eq!(turn(Ce), (None, true));
+    assert_eq!(echo.take(Ce), Urge::Nothing);
     // CWR ends the echo of RFC 3168, but a marked packet is a marked packet.
     assert!(echo.heard_cwr());
-    assert_eq!((echo.turn(Ce), echo.flags().ece), (None, true));
-    assert_eq!((echo.turn(Ect0), echo.flags().ece), (Some(Flags::from_ace(1)), false));
+    let mut turn = |ecn| (echo.turn(ecn, true), echo.flags().ece);
+    assert_eq!(turn(Ce), (None, true));
+    assert_eq!(turn(Ect0), (now(1), false));
+}
+
+/// SCE's receiver, packet by packet with an ACK waiting before each: what the ACK for what came before says, and the
+/// one that leaves next. ESCE is said once; CE and Not-ECT leave it as it is; ECE goes its own way.
+#[test]
+fn the_echo_of_sce_turns_with_the_codepoint() {
+    let mut echo = Echo::new(true, true);
+    echo.agreed = Agreed::Rfc3168;
+    let split = |ace| Some(Turn { before: Flags::from_ace(ace), then: Urge::Quicken(1) });
+    // Nothing, SCE, SCE again: the first is split from what came before it.
+    assert_eq!(echo.turn(Ect0, true), None);
+    assert_eq!(echo.turn(Ect1, true), split(0b000));
+    assert_eq!(echo.turn(Ect1, true), None);
+    assert_eq!((echo.flags().ace(), echo.flags().ace()), (0b100, 0b000), "once");
+    // After an ACK that told it, the turn back has nothing to tell; before one, it has.
+    assert_eq!(echo.turn(Ect0, true), split(0b000));
+    echo.turn(Ect1, false);
+    assert_eq!(echo.turn(Ect0, true), split(0b100));
+    assert_eq!(echo.flags().ace(), 0b000);
+    // Without an ACK waiting there is nothing to split.
+    assert_eq!((echo.turn(Ect1, false), echo.flags().ace()), (None, 0b100));
+    // CE is RFC 3168's, and ESCE stays beside it.
+    assert_eq!(echo.turn(Ect1, false), None);
+    assert_eq!((echo.turn(Ce, true), echo.take(Ce)), (None, Urge::Quicken(2)));
+    assert_eq!(echo.turn(NotEct, true), None);
+    assert_eq!((echo.flags().ace(), echo.flags().ace()), (0b101, 0b001));
+    // Still SCE's turn: CE was none.
+    assert_eq!(echo.turn(Ect0, true), split(0b001));
+}
+
+/// ECT(1) is ECT to a receiver without SCE, and AccECN's bit is AccECN's.
+#[test]
+fn sce_is_told_beside_rfc_3168_alone() {
+    for (sce, agreed) in [(false, Agreed::Rfc3168), (true, Agreed::AccEcn), (true, Agreed::Off)] {
+        let mut echo = Echo::new(true, sce);
+        echo.agreed = agreed;
+        let before = echo.flags();
+        echo.turn(Ect0, true);
+        assert_eq!((echo.turn(Ect1, true), echo.flags()), (None, before), "{sce} {agreed:?}");
+    }
+    for (agreed, told) in [(Agreed::Off, false), (Agreed::Rfc3168, true), (Agreed::AccEcn, false)] {
+        assert_eq!(Reading::echoes_sce(agreed, Flags::from_ace(0b100)), told);
+    }
 }
 
 /// AccECN counts every marked packet, and hurries at a change of the codepoint where the stack does.
 #[test]
 fn the_accurate_echo_counts() {
     for hurries in [true, false] {
-        let mut echo = Echo::new(hurries);
+        let mut echo = Echo::new(hurries, false);
         echo.agreed = Agreed::AccEcn;
         echo.count(Ect1);
         let urges: Vec<bool> =

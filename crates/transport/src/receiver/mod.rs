@@ -14,7 +14,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-use crate::ecn::{self, Echo, Marking, Needs, Urge};
+use crate::ecn::{self, Echo, Flags, Marking, Needs, Turn, Urge};
 use crate::segment::{Ack, Block, Data, Handshake, SACK_BLOCKS, Seq, before};
 use crate::stack::Switches;
 use delayed_ack::DelayedAck;
@@ -68,7 +68,7 @@ pub struct Receiver {
     /// What is echoed (`ts_recent`).
     tsecr: u32,
     /// The flags of the SYN/ACK.
-    answer: ecn::Flags,
+    answer: Flags,
     /// When the SYN was answered, until the handshake ends.
     answered: Option<Time>,
     /// Whether a SYN has come.
@@ -92,7 +92,7 @@ impl Receiver {
             delayed: DelayedAck::new(switches.hz),
             window: Window::new(policy, mss, switches),
             last_acked: 0,
-            echo: Echo::new(switches.acks_ecn_change),
+            echo: Echo::new(switches.acks_ecn_change, switches.echoes_sce),
             acks_push: switches.acks_push,
             marking: Marking::new(&Needs::NONE, None),
             has_accecn: switches.ecn == ecn::Request::AccEcn,
@@ -102,10 +102,10 @@ impl Receiver {
             duplicates: 0,
             duplicates_at: 0,
             compressed_sack_percent: u64::from(switches.compressed_sack_percent),
-            sack_blocks_kept: switches.sack_blocks_kept(),
+            sack_blocks_kept: switches.sack_blocks_kept,
             mss,
             tsecr: 0,
-            answer: ecn::Flags::default(),
+            answer: Flags::default(),
             answered: None,
             opened: false,
             short: None,
@@ -121,7 +121,15 @@ impl Receiver {
     pub fn facing(mut self, needs: &Needs, request: ecn::Request, codepoint: Option<Ecn>) -> Self {
         self.marking = Marking::new(needs, codepoint);
         self.echo.exact = needs.exact_echo;
+        self.echo.sce |= needs.echo_sce;
         self.has_accecn |= request == ecn::Request::AccEcn;
+        self
+    }
+
+    /// Sets whether it echoes ECT(1) as SCE (`net.ipv4.tcp_sce`), whatever its stack and its peer's control say.
+    #[must_use]
+    pub fn echoing_sce(mut self, echoes: bool) -> Self {
+        self.echo.sce = echoes;
         self
     }
 
@@ -343,18 +351,25 @@ impl Receiver {
     /// Before a packet is taken whose mark differs from the last one's, what came before is acknowledged.
     #[inline]
     fn turn(&mut self, now: Time, ecn: Ecn) {
-        let Some(before) = self.echo.turn(ecn) else { return };
+        let Some(Turn { before, then }) = self.echo.turn(ecn, self.delayed.is_waiting()) else {
+            return;
+        };
         if self.delayed.is_waiting() {
-            let ack = self.ack(now);
-            self.earlier = Some(Ack { ecn: before, ..ack });
+            self.earlier = Some(self.ack_with(now, before));
         }
-        self.delayed.acknowledge_now();
+        self.hurry(then);
     }
 
     /// What a data packet's ECN field asks of the next ACKs.
     #[inline]
     fn note_ecn(&mut self, ecn: Ecn) {
-        match self.echo.take(ecn) {
+        let urge = self.echo.take(ecn);
+        self.hurry(urge);
+    }
+
+    #[inline]
+    fn hurry(&mut self, urge: Urge) {
+        match urge {
             Urge::Nothing => {}
             Urge::Quicken(n) => self.delayed.quicken(n),
             Urge::Now => self.delayed.acknowledge_now(),
@@ -397,12 +412,17 @@ impl Receiver {
 
     /// Builds an ACK and notes that it was sent.
     fn ack(&mut self, now: Time) -> Ack {
+        let flags = self.echo.flags();
+        self.ack_with(now, flags)
+    }
+
+    fn ack_with(&mut self, now: Time, flags: Flags) -> Ack {
         let mut ack = Ack {
             ack: self.next,
             window: self.window.select(self.reassembly.held()),
             tsval: self.clock_ms(now),
             tsecr: self.tsecr,
-            ecn: self.echo.flags(),
+            ecn: flags,
             ..Ack::default()
         };
         if let Some(d) = self.duplicate.take() {

@@ -3,8 +3,8 @@
 use super::recovery::Repair;
 use super::scoreboard::{News, REORDERING, Taking};
 use super::{Push, Sender};
-use crate::cc::{AckSample, CongestionControl, ControlSample};
-use crate::ecn::Clues;
+use crate::cc::{AckEvent, AckSample, CongestionControl, ControlSample};
+use crate::ecn::{Clues, Reading};
 use crate::rate_sample::{RateEstimator, RateSample, micros_between};
 use crate::segment::{Ack, Output, after, before};
 use crate::tcb::CaState;
@@ -80,12 +80,18 @@ impl Sender {
         let news = taking.news;
         let delivered = news.delivered();
         let is_news = f.una_advanced || news.newly_sacked > 0 || clock_moved;
+        let counted_ce = self.tcb.delivered_ce;
         self.read_marks(ack, delivered, is_news, &mut f);
-        self.tcb.delivered = self.tcb.delivered.wrapping_add(delivered);
-        self.cc.in_ack_event(&mut self.tcb);
+        let event = AckEvent {
+            acked: ack.ack.wrapping_sub(prior_una),
+            ece: f.ece,
+            esce: self.read_sce(ack),
+            window_update,
+        };
+        self.count_delivered(delivered, news.newly_sacked, counted_ce, &event);
         self.note_dsack(&news);
         f.data_sacked = news.newly_sacked > 0;
-        f.dsack_tlp = if self.recent { news.dsack_tlp } else { news.dsack };
+        f.dsack_tlp = if self.dsack_needs_reordering { news.dsack_tlp } else { news.dsack };
         f.original_delivered = news.original_delivered;
         f.retransmission_acked = news.retransmitted_acked;
         let not_duplicate = f.una_advanced || window_update;
@@ -174,6 +180,32 @@ impl Sender {
         self.pace_blocked = false;
         self.repair(repair, out);
         self.write(Push::Normal, out);
+    }
+
+    /// Counts what the ACK delivers and tells the control of the ACK, in the stack's order.
+    #[inline]
+    fn count_delivered(&mut self, delivered: u32, sacked: u32, counted_ce: u32, event: &AckEvent) {
+        let before = self.tcb.delivered;
+        if self.ack_event_counts_its_ack {
+            self.tcb.delivered = before.wrapping_add(delivered);
+            self.cc.in_ack_event(&mut self.tcb, event);
+            return;
+        }
+        // Marks are counted with the segments that they are of; what is SACKed is counted already (from 5.9 on also
+        // its marks, which makes no difference in the published beds).
+        let marked = core::mem::replace(&mut self.tcb.delivered_ce, counted_ce);
+        self.tcb.delivered = before.wrapping_add(sacked);
+        self.cc.in_ack_event(&mut self.tcb, event);
+        self.tcb.delivered = before.wrapping_add(delivered);
+        self.tcb.delivered_ce = marked;
+    }
+
+    /// Whether the ACK echoes SCE, unless nobody listens.
+    #[inline]
+    fn read_sce(&mut self, ack: &Ack) -> bool {
+        let echoed = Reading::echoes_sce(self.tcb.ecn, ack.ecn);
+        self.counters.esce_acks += u64::from(echoed);
+        echoed && !self.ignores_ce
     }
 
     /// What the ACK says of marks, unless nobody listens.

@@ -74,6 +74,8 @@ pub struct Counters {
     pub probes: u64,
     /// ACKs that told of marks.
     pub ece_acks: u64,
+    /// ACKs that echoed SCE.
+    pub esce_acks: u64,
     /// Reductions for marks.
     pub ece_reductions: u64,
     /// Times that fast recovery began.
@@ -91,8 +93,11 @@ pub struct Sender {
     estimator: RateEstimator,
     phase: Phase,
     prr_bound: PrrBound,
-    /// See [`Switches::is_recent`].
-    recent: bool,
+    /// See [`Switches::timer_slack`].
+    timer_slack: Span,
+    dsack_needs_reordering: bool,
+    syn_linear_timeouts: u32,
+    ack_event_counts_its_ack: bool,
     remembers_cwnd_limited: bool,
     initial_window: u32,
     ecn_asked: ecn::Request,
@@ -194,6 +199,7 @@ impl Sender {
             hz: switches.hz,
         };
         let marking = Marking::new(&cc.ecn(), config.codepoint);
+        let tick = Span::from_nanos(1_000_000_000 / u64::from(switches.hz));
         Self {
             tcb,
             cc,
@@ -201,8 +207,11 @@ impl Sender {
             estimator: RateEstimator::new(switches),
             phase: Phase::Closed,
             prr_bound: switches.prr,
-            recent: switches.is_recent(),
-            tick: Span::from_nanos(1_000_000_000 / u64::from(switches.hz)),
+            timer_slack: switches.timer_slack.unwrap_or(tick * 2),
+            dsack_needs_reordering: switches.dsack_needs_reordering,
+            syn_linear_timeouts: switches.syn_linear_timeouts,
+            ack_event_counts_its_ack: switches.ack_event_counts_its_ack,
+            tick,
             remembers_cwnd_limited: switches.remembers_cwnd_limited,
             initial_window: config.initial_window.unwrap_or(switches.initial_window),
             ecn_asked: config.ecn,

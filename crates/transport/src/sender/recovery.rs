@@ -158,7 +158,7 @@ impl Sender {
         if left_us == 0 {
             return false;
         }
-        let wait = Span::from_micros(u64::from(left_us)) + self.slack();
+        let wait = Span::from_micros(u64::from(left_us)) + self.timer_slack;
         self.arm(super::timers::Kind::Reorder, wait.min(self.tcb.rtt.rto()));
         true
     }
@@ -184,7 +184,10 @@ impl Sender {
     /// not of the tail-loss probe's, which is the timer's doing (`tcp_dsack_seen`).
     #[inline]
     pub(super) fn note_dsack(&mut self, news: &News) {
-        if news.dsack && (!self.recent || (self.board.reorderings > 0 && !news.dsack_tlp)) {
+        if news.dsack
+            && (!self.dsack_needs_reordering
+                || (self.board.reorderings > 0 && !news.dsack_tlp))
+        {
             self.dsack_seen = true;
         }
     }

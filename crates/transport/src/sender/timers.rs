@@ -14,9 +14,6 @@ use crate::segment::{Output, after, before};
 use crate::tcb::CaState;
 use sojourn_units::{Span, Time};
 
-/// SYNs that are repeated at the first interval before it doubles.
-const SYNS_AT_FIXED_INTERVAL: u32 = 4;
-
 /// What a timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
@@ -41,11 +38,6 @@ pub(super) struct Timer {
 }
 
 impl Sender {
-    /// What the kernel adds to short timers (`TCP_TIMEOUT_MIN_US`; `TCP_TIMEOUT_MIN` up to 6.6).
-    pub(super) fn slack(&self) -> Span {
-        if self.recent { Span::from_millis(2) } else { self.tick * 2 }
-    }
-
     pub(super) fn arm(&mut self, kind: Kind, span: Span) {
         let set = self.tcb.now;
         let at = (set + span).saturating_sub(self.tick).max(set);
@@ -108,7 +100,7 @@ impl Sender {
     /// (`net.ipv4.tcp_syn_linear_timeouts`).
     fn repeat_syn(&mut self, out: &mut impl Output) {
         self.syn_retries += 1;
-        if !self.recent || self.syn_retries > SYNS_AT_FIXED_INTERVAL {
+        if self.syn_retries > self.syn_linear_timeouts {
             self.tcb.rtt.back_off();
         }
         self.send_syn(out);
@@ -152,7 +144,7 @@ impl Sender {
         let mut span = if srtt8 > 0 {
             let alone = t.packets_out == 1;
             // A lone segment's ACK may be delayed.
-            let slack = if alone { Span::from_millis(200) } else { self.slack() };
+            let slack = if alone { Span::from_millis(200) } else { self.timer_slack };
             Span::from_micros(u64::from(srtt8 >> 2)) + slack
         } else {
             Span::from_secs(1)

@@ -119,7 +119,7 @@ impl CongestionControl for Prague {
             codepoint: Ecn::Ect1,
             on_all: true,
             on_syn: true,
-            exact_echo: false,
+            ..Needs::NONE
         }
     }
 

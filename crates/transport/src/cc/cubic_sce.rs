@@ -1,0 +1,189 @@
+//! `cubic-sce` (chromi/sce `net/ipv4/tcp_cubic_sce.c` at 1280a6d0 and 0139ea04, which are alike; reference/sce.md §10.3):
+//! CUBIC, whose curve SCE makes flatter and lower, and whose window shrinks by its root for a window of ESCE. Before the
+//! first reduction SCE ends slow start, and nothing more. CE takes an eighth where SCE has been told within a window,
+//! else what CUBIC takes.
+//!
+//! Flatter: below the plateau the plateau is brought nearer in time, above it is brought up behind, in the measure of
+//! what the ACK acknowledges to the window's root; the curve goes on from where it is. As published it does not, see
+//! [`super::sce`].
+//!
+//! What follows from the code, whoever meant it: while a reduction for CE is under way no epoch has begun, and every ACK
+//! with ESCE halves the threshold that the reduction is heading for; and the Reno-friendly estimate is not lowered by
+//! SCE, so it pulls the window up again.
+
+use super::cubic::{CLOCK_BITS, CUBE_BITS, CUBE_SCALE, Cubic};
+use super::sce::{NEEDS, Scale, half};
+use super::{AckEvent, AckSample, CongestionControl, Event, Info, MIN_CWND};
+use crate::ecn::Needs;
+use crate::stack::{SceSenders, Switches};
+use crate::tcb::{CaState, Tcb};
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct CubicSce {
+    cubic: Cubic,
+    scale: Scale,
+    /// The largest integer whose square is below the window (`sqrt_cnt`).
+    root: u32,
+    recent: u32,
+}
+
+impl CubicSce {
+    /// What it is.
+    pub const INFO: Info = Info {
+        name: "cubic-sce",
+        summary: "CUBIC that answers to SCE: a flatter curve, and a window of ESCE takes off its root",
+        source: "draft-morton-tsvwg-sce; chromi/sce net/ipv4/tcp_cubic_sce.c",
+        gauges: &[
+            ("w_max", "segments", "window at the last reduction, after fast convergence"),
+            ("k", "s", "time from the epoch's start to the plateau"),
+            ("w_est", "segments", "Reno-friendly estimate"),
+            ("hystart", "", "0 in slow start, 1 left by the ACK train, 2 by the delay"),
+            ("origin", "segments", "the plateau"),
+            ("ack_cnt", "segments", "what the Reno-friendly estimate has yet to take; below zero SCE's"),
+            ("sqrt_cwnd", "segments", "about the root of the window"),
+            ("recent_sce", "ACKs", "for so many more ACKs CE takes an eighth"),
+        ],
+    };
+
+    /// A new one, with the stack's HyStart and slips.
+    pub fn new(switches: &Switches) -> Self {
+        Self {
+            cubic: Cubic::new(switches),
+            scale: Scale { senders: switches.sce },
+            root: 1,
+            recent: 0,
+        }
+    }
+
+    /// Makes the curve flatter, for an ACK that counts for `acked` bytes.
+    fn flatten(&mut self, tcb: &Tcb, acked: i64, epoch: u32) {
+        let now = tcb.jiffies();
+        let t = (u64::from(now.wrapping_sub(epoch)) << CLOCK_BITS) / u64::from(tcb.hz);
+        let (slips, k) = (self.scale.senders == SceSenders::Published, u64::from(self.cubic.k));
+        let root = u64::from(self.root.max(1));
+        let part = if slips { acked } else { acked / i64::from(tcb.mss) };
+        let part = (part as u64).min(root);
+        if t < k {
+            let before = height(k - t);
+            let ahead = (k - t) * (root - part) / root;
+            (self.cubic.epoch, self.cubic.k) = (Some(now), ahead as u32);
+            self.cubic.origin = if slips {
+                let after = height(ahead.wrapping_sub(t));
+                self.cubic.origin.wrapping_sub(after.wrapping_sub(before))
+            } else {
+                self.cubic.origin.saturating_sub(before - height(ahead))
+            };
+        } else {
+            let past = t - k;
+            let ahead = past * part / root;
+            let shift = ((k * u64::from(tcb.hz)) >> CLOCK_BITS) as u32;
+            (self.cubic.epoch, self.cubic.k) = (Some(epoch.wrapping_add(shift)), ahead as u32);
+            let rise = height(past).wrapping_sub(height(past - ahead));
+            self.cubic.origin = self.cubic.origin.wrapping_add(rise);
+        }
+    }
+
+    /// Takes off the window's root for a window of ESCE, from the plateau, too.
+    fn step_down(&mut self, tcb: &mut Tcb, acked: i64) {
+        let window = self.scale.unit(tcb) * i64::from(tcb.cwnd);
+        self.cubic.acked -= acked * i64::from(self.root);
+        while self.cubic.acked <= -window {
+            self.cubic.acked += window;
+            if tcb.cwnd > MIN_CWND {
+                tcb.cwnd -= 1;
+                if self.root * self.root >= tcb.cwnd {
+                    self.root -= 1;
+                }
+            }
+            self.cubic.origin = self.cubic.origin.saturating_sub(1);
+        }
+    }
+
+    fn follow_root(&mut self, cwnd: u32) {
+        while self.root * self.root < cwnd {
+            self.root += 1;
+        }
+        while self.root * self.root >= cwnd {
+            self.root -= 1;
+        }
+    }
+}
+
+/// How far the cubic is from its plateau, `offset` ticks of 2^-10 s away from it, in the kernel's unsigned integers.
+fn height(offset: u64) -> u32 {
+    let cube = CUBE_SCALE.wrapping_mul(offset).wrapping_mul(offset).wrapping_mul(offset);
+    (cube >> CUBE_BITS) as u32
+}
+
+impl CongestionControl for CubicSce {
+    fn ecn(&self) -> Needs {
+        NEEDS
+    }
+
+    fn init(&mut self, tcb: &mut Tcb) {
+        self.cubic.init(tcb);
+        self.cubic.unit = self.scale.unit(tcb);
+    }
+
+    fn ssthresh(&mut self, tcb: &Tcb) -> u32 {
+        let ssthresh = self.cubic.ssthresh(tcb);
+        if self.recent > 0 { (tcb.cwnd * 7 / 8).max(MIN_CWND) } else { ssthresh }
+    }
+
+    fn in_ack_event(&mut self, tcb: &mut Tcb, event: &AckEvent) {
+        let acked = self.scale.acked(tcb, event);
+        if acked == 0 {
+            return;
+        }
+        if event.esce {
+            if let Some(epoch) = self.cubic.epoch {
+                self.flatten(tcb, acked, epoch);
+                self.recent = tcb.cwnd + 1;
+                self.step_down(tcb, acked);
+            }
+            // Out of slow start, if it was in it.
+            tcb.ssthresh = half(tcb.cwnd);
+        }
+        self.recent = self.recent.saturating_sub(1);
+    }
+
+    fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32) {
+        let begins = self.cubic.epoch.is_none();
+        if !self.cubic.grow(tcb, acked) {
+            return;
+        }
+        if begins {
+            // Unlike CUBIC it does not count the ACK that begins the epoch.
+            self.cubic.acked = 0;
+        }
+        self.follow_root(tcb.cwnd);
+    }
+
+    fn pkts_acked(&mut self, tcb: &mut Tcb, sample: AckSample) {
+        self.cubic.pkts_acked(tcb, sample);
+    }
+
+    fn set_state(&mut self, tcb: &mut Tcb, state: CaState) {
+        self.cubic.set_state(tcb, state);
+        if state == CaState::Loss {
+            (self.root, self.recent) = (1, 0);
+        }
+    }
+
+    fn event(&mut self, tcb: &mut Tcb, event: Event) {
+        self.cubic.event(tcb, event);
+    }
+
+    fn gauges(&self, tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
+        self.cubic.gauges(tcb, out);
+        out("origin", f64::from(self.cubic.origin));
+        out("ack_cnt", self.cubic.acked as f64 / self.cubic.unit as f64);
+        out("sqrt_cwnd", f64::from(self.root));
+        out("recent_sce", f64::from(self.recent));
+    }
+}
+
+#[cfg(test)]
+#[path = "cubic_sce_tests.rs"]
+mod tests;
