@@ -350,7 +350,7 @@ pub(crate) static FLOW: Section = Section {
         key(
             "ecn",
             Ty::Choice(&["default", "off", "rfc3168", "accecn", "sce"]),
-            "What is negotiated about ECN; the stack's default unless given.",
+            "What is negotiated about ECN; the stack's default unless given. With `sce` it is RFC 3168, and the receiver echoes ECT(1) by ESCE; with `rfc3168` it does not, whatever the stack.",
         ),
         key(
             "codepoint",

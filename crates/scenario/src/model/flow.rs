@@ -151,11 +151,12 @@ pub enum EcnMode {
     Default,
     /// No ECN.
     Off,
-    /// RFC 3168: ECE and CWR.
+    /// RFC 3168: ECE and CWR. The receiver does not echo SCE, whatever its stack.
     Rfc3168,
     /// Accurate ECN (RFC 9768), its ACE field.
     AccEcn,
-    /// RFC 3168 and SCE's ESCE.
+    /// RFC 3168, and the receiver echoes ECT(1) by ESCE (draft-grimes-tcpm-tcpsce). That is not negotiated: it is the
+    /// receiver's setting.
     Sce,
 }
 

@@ -40,7 +40,11 @@ impl CubicSce {
             ("w_est", "segments", "Reno-friendly estimate"),
             ("hystart", "", "0 in slow start, 1 left by the ACK train, 2 by the delay"),
             ("origin", "segments", "the plateau"),
-            ("ack_cnt", "segments", "what the Reno-friendly estimate has yet to take; below zero SCE's"),
+            (
+                "ack_cnt",
+                "segments",
+                "what the Reno-friendly estimate has yet to take; below zero SCE's",
+            ),
             ("sqrt_cwnd", "segments", "about the root of the window"),
             ("recent_sce", "ACKs", "for so many more ACKs CE takes an eighth"),
         ],
@@ -131,7 +135,7 @@ impl CongestionControl for CubicSce {
         if self.recent > 0 { (tcb.cwnd * 7 / 8).max(MIN_CWND) } else { ssthresh }
     }
 
-    fn in_ack_event(&mut self, tcb: &mut Tcb, event: &AckEvent) {
+    fn in_ack_event(&mut self, tcb: &mut Tcb, event: AckEvent) {
         let acked = self.scale.acked(tcb, event);
         if acked == 0 {
             return;

@@ -35,9 +35,9 @@ fn curve(c: &CubicSce, t: &Tcb) -> f64 {
 fn sce_ends_slow_start() {
     let mut t = Tcb::example(100);
     let mut c = new(SceSenders::Published, &mut t);
-    c.in_ack_event(&mut t, &ack(2, false));
+    c.in_ack_event(&mut t, ack(2, false));
     assert_eq!(t.ssthresh, INFINITE_SSTHRESH);
-    c.in_ack_event(&mut t, &ack(2, true));
+    c.in_ack_event(&mut t, ack(2, true));
     assert_eq!((t.cwnd, t.ssthresh, c.recent), (100, 50, 0));
     assert_eq!(c.ssthresh(&t), 70);
     // From there on growth is that of before the first loss: 5 % a round trip.
@@ -54,11 +54,11 @@ fn sce_ends_slow_start() {
 fn a_window_of_esce_takes_its_root() {
     let (mut c, mut t) = cut(SceSenders::Corrected);
     for _ in 0..4 {
-        c.in_ack_event(&mut t, &ack(2, true));
+        c.in_ack_event(&mut t, ack(2, true));
         assert_eq!(t.cwnd, 70);
     }
     let origin = c.cubic.origin;
-    c.in_ack_event(&mut t, &ack(2, true));
+    c.in_ack_event(&mut t, ack(2, true));
     assert_eq!((t.cwnd, t.ssthresh, c.root), (69, 34, 8));
     assert!(c.cubic.origin < origin);
     assert_eq!(c.cubic.acked, (70 - 5 * 16) * 1448);
@@ -73,14 +73,14 @@ fn the_curve_gets_flatter_and_stays_whole() {
     let (mut c, mut t) = cut(SceSenders::Corrected);
     t.now += Span::from_secs(1);
     let (left, height) = (c.cubic.k - 1024, curve(&c, &t));
-    c.in_ack_event(&mut t, &ack(2, true));
+    c.in_ack_event(&mut t, ack(2, true));
     assert_eq!(c.cubic.k, left * 6 / 8);
     assert!(c.cubic.origin < 100);
     assert!((curve(&c, &t) - height).abs() <= 1.5, "{} for {height}", curve(&c, &t));
     // An ACK of more than the root: the plateau is here.
     t.now += Span::from_millis(500);
     let height = curve(&c, &t);
-    c.in_ack_event(&mut t, &ack(20, true));
+    c.in_ack_event(&mut t, ack(20, true));
     assert_eq!(c.cubic.k, 0);
     // The two windows that it took are off the plateau.
     assert!((f64::from(c.cubic.origin) - height).abs() <= 4.0, "{} {height}", c.cubic.origin);
@@ -88,7 +88,7 @@ fn the_curve_gets_flatter_and_stays_whole() {
     t.now += Span::from_secs(8);
     let height = curve(&c, &t);
     assert!(height > f64::from(c.cubic.origin) + 200.0);
-    c.in_ack_event(&mut t, &ack(2, true));
+    c.in_ack_event(&mut t, ack(2, true));
     assert_eq!(c.cubic.k, 8 * 1024 * 2 / u32::max(c.root, 8));
     assert!((curve(&c, &t) - height).abs() <= 2.5, "{} for {height}", curve(&c, &t));
 }
@@ -103,7 +103,7 @@ fn the_published_plateau_flies_off() {
     t.now += Span::from_secs(1);
     let before = height(u64::from(c.cubic.k) - 1024);
     assert_eq!(before, 13);
-    c.in_ack_event(&mut t, &ack(2, true));
+    c.in_ack_event(&mut t, ack(2, true));
     assert_eq!(c.cubic.k, 0);
     assert_eq!(u64::from(c.cubic.origin), (1_u64 << 32) + 100 - ((1 << 24) - 1) + 13);
     t.now += Span::from_millis(100);
@@ -123,9 +123,9 @@ fn the_published_plateau_flies_off() {
 #[test]
 fn as_published_a_segment_counts_for_more() {
     let (mut c, mut t) = cut(SceSenders::Published);
-    c.in_ack_event(&mut t, &ack(2, true));
+    c.in_ack_event(&mut t, ack(2, true));
     assert_eq!((t.cwnd, c.cubic.acked), (70, -23_168));
-    c.in_ack_event(&mut t, &ack(2, true));
+    c.in_ack_event(&mut t, ack(2, true));
     assert_eq!((t.cwnd, c.cubic.acked), (69, 70 * 536 - 2 * 23_168));
 }
 
@@ -137,7 +137,7 @@ fn esce_in_a_reduction_lowers_its_goal() {
     t.cwnd = 80;
     t.ssthresh = c.ssthresh(&t);
     assert_eq!(t.ssthresh, 56);
-    c.in_ack_event(&mut t, &ack(2, true));
+    c.in_ack_event(&mut t, ack(2, true));
     assert_eq!((t.ssthresh, c.recent), (40, 0));
 }
 
@@ -154,7 +154,7 @@ fn without_esce_it_is_cubic() {
     cubic.cong_avoid(&mut u, 2);
     for i in 0..20_000_u64 {
         (t.now, u.now) = (Time::from_millis(1000 + i), Time::from_millis(1000 + i));
-        c.in_ack_event(&mut t, &ack(2, false));
+        c.in_ack_event(&mut t, ack(2, false));
         c.cong_avoid(&mut t, 2);
         cubic.cong_avoid(&mut u, 2);
         // The ACK that began the epoch is the only difference.

@@ -96,7 +96,7 @@ impl CongestionControl for Dctcp {
         Reno.cong_avoid(tcb, acked);
     }
 
-    fn in_ack_event(&mut self, tcb: &mut Tcb, _event: &AckEvent) {
+    fn in_ack_event(&mut self, tcb: &mut Tcb, _event: AckEvent) {
         if self.plain || before(tcb.una, self.window_end) {
             return;
         }
@@ -152,7 +152,7 @@ mod tests {
         tcb.nxt += delivered;
         tcb.delivered += delivered;
         tcb.delivered_ce += marked;
-        dctcp.in_ack_event(tcb, &AckEvent::default());
+        dctcp.in_ack_event(tcb, AckEvent::default());
         dctcp.alpha
     }
 
@@ -168,7 +168,7 @@ mod tests {
         // In the middle of a window nothing is learnt.
         t.una -= 1;
         t.delivered_ce += 5;
-        d.in_ack_event(&mut t, &AckEvent::default());
+        d.in_ack_event(&mut t, AckEvent::default());
         assert_eq!(d.alpha, 886);
         for _ in 0..100 {
             window(&mut d, &mut t, 10, 0);

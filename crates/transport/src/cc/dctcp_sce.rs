@@ -38,13 +38,13 @@ mod tests {
         let mut t = beyond_slow_start(100);
         let mut c = DctcpSce::new(&switches(SceSenders::Corrected));
         c.init(&mut t);
-        c.in_ack_event(&mut t, &ack(2, true));
-        c.in_ack_event(&mut t, &ack(2, true));
+        c.in_ack_event(&mut t, ack(2, true));
+        c.in_ack_event(&mut t, ack(2, true));
         assert_eq!(t.cwnd, 98);
         let mut t = beyond_slow_start(100);
         let mut c = DctcpSce::new(&switches(SceSenders::Published));
         c.init(&mut t);
-        c.in_ack_event(&mut t, &ack(2, true));
+        c.in_ack_event(&mut t, ack(2, true));
         assert_eq!(t.cwnd, 98);
         let mut count = f64::NAN;
         c.gauges(&t, &mut |name, value| {
@@ -64,7 +64,7 @@ mod tests {
         c.init(&mut t);
         let (mut sum, mut n) = (0.0, 0.0);
         for i in 0..200_000_u32 {
-            c.in_ack_event(&mut t, &ack(1, i % 20 == 0));
+            c.in_ack_event(&mut t, ack(1, i % 20 == 0));
             if i > 100_000 {
                 (sum, n) = (sum + f64::from(t.cwnd), n + 1.0);
             }

@@ -130,7 +130,7 @@ pub trait CongestionControl {
 
     /// An ACK has come (`in_ack_event`): `una` has moved and nothing else has been done yet, but that, as the stack has
     /// it, its deliveries and marks have been counted ([`Switches::ack_event_counts_its_ack`]).
-    fn in_ack_event(&mut self, _tcb: &mut Tcb, _event: &AckEvent) {}
+    fn in_ack_event(&mut self, _tcb: &mut Tcb, _event: AckEvent) {}
 
     /// `acked` segments were delivered while nothing was wrong: grow.
     fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32);
@@ -232,7 +232,7 @@ macro_rules! controls {
                 match self { $(Self::$variant(c) => c.cong_control(tcb, sample)),* }
             }
             #[inline]
-            fn in_ack_event(&mut self, tcb: &mut Tcb, event: &AckEvent) {
+            fn in_ack_event(&mut self, tcb: &mut Tcb, event: AckEvent) {
                 match self { $(Self::$variant(c) => c.in_ack_event(tcb, event)),* }
             }
             fn set_state(&mut self, tcb: &mut Tcb, state: CaState) {

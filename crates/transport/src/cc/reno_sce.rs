@@ -42,12 +42,12 @@ mod tests {
         // As many windows without as it takes the root to get there.
         (t.cwnd, t.ssthresh) = (1, 1);
         while t.cwnd < 100 {
-            c.in_ack_event(&mut t, &ack(1, false));
+            c.in_ack_event(&mut t, ack(1, false));
         }
         t.ssthresh = 50;
         let mut cwnds = Vec::new();
         for _ in 0..15 {
-            c.in_ack_event(&mut t, &ack(2, true));
+            c.in_ack_event(&mut t, ack(2, true));
             cwnds.push(t.cwnd);
         }
         assert_eq!(cwnds, [100, 100, 100, 100, 99, 99, 99, 99, 99, 99, 98, 98, 98, 98, 98]);
@@ -63,7 +63,7 @@ mod tests {
             c.init(&mut t);
             let (mut sum, mut n) = (0.0, 0.0);
             for i in 0..200_000_u32 {
-                c.in_ack_event(&mut t, &ack(1, i % 21 < 2));
+                c.in_ack_event(&mut t, ack(1, i % 21 < 2));
                 if i > 100_000 {
                     (sum, n) = (sum + f64::from(t.cwnd), n + 1.0);
                 }

@@ -43,7 +43,7 @@ impl Scale {
     }
 
     /// What an ACK counts for, bytes: what it acknowledges, or one segment if it repeats another.
-    pub(super) fn acked(self, tcb: &Tcb, event: &AckEvent) -> i64 {
+    pub(super) fn acked(self, tcb: &Tcb, event: AckEvent) -> i64 {
         match event.acked {
             0 if event.window_update => 0,
             0 => self.unit(tcb),
@@ -144,7 +144,7 @@ impl<R: Response> CongestionControl for Linear<R> {
         self.threshold(tcb)
     }
 
-    fn in_ack_event(&mut self, tcb: &mut Tcb, event: &AckEvent) {
+    fn in_ack_event(&mut self, tcb: &mut Tcb, event: AckEvent) {
         let acked = self.scale.acked(tcb, event);
         if acked == 0 {
             return;
@@ -245,20 +245,20 @@ pub(super) mod tests {
         let mut t = beyond_slow_start(10);
         let mut c: RenoSce = begun(SceSenders::Corrected, &mut t);
         for _ in 0..4 {
-            c.in_ack_event(&mut t, &ack(2, false));
+            c.in_ack_event(&mut t, ack(2, false));
             assert_eq!(t.cwnd, 10);
         }
-        c.in_ack_event(&mut t, &ack(2, false));
+        c.in_ack_event(&mut t, ack(2, false));
         assert_eq!((t.cwnd, c.count, c.root), (11, 0, 2));
         let mut t = beyond_slow_start(10);
         let mut c: RenoSce = begun(SceSenders::Published, &mut t);
-        c.in_ack_event(&mut t, &ack(2, false));
-        c.in_ack_event(&mut t, &ack(2, false));
+        c.in_ack_event(&mut t, ack(2, false));
+        c.in_ack_event(&mut t, ack(2, false));
         assert_eq!((t.cwnd, c.count), (11, 4 * 1448 - 10 * 536));
         // Growth that is not used is not earned, and slow start has its own.
         t.cwnd_limited = false;
         let before = c.count;
-        c.in_ack_event(&mut t, &ack(2, false));
+        c.in_ack_event(&mut t, ack(2, false));
         assert_eq!(c.count, before);
     }
 
@@ -268,9 +268,9 @@ pub(super) mod tests {
         let t = beyond_slow_start(10);
         for (sce, duplicate) in [(SceSenders::Published, 536), (SceSenders::Corrected, 1448)] {
             let scale = Scale { senders: sce };
-            assert_eq!(scale.acked(&t, &AckEvent::default()), duplicate);
-            assert_eq!(scale.acked(&t, &ack(0, true)), 0);
-            assert_eq!(scale.acked(&t, &ack(3, false)), 3 * 1448);
+            assert_eq!(scale.acked(&t, AckEvent::default()), duplicate);
+            assert_eq!(scale.acked(&t, ack(0, true)), 0);
+            assert_eq!(scale.acked(&t, ack(3, false)), 3 * 1448);
         }
     }
 
@@ -279,7 +279,7 @@ pub(super) mod tests {
     fn ece_goes_before_esce() {
         let mut t = beyond_slow_start(10);
         let mut c: RenoSce = begun(SceSenders::Corrected, &mut t);
-        c.in_ack_event(&mut t, &AckEvent { ece: true, ..ack(2, true) });
+        c.in_ack_event(&mut t, AckEvent { ece: true, ..ack(2, true) });
         assert_eq!((c.count, c.recent), (2 * 1448, 0));
     }
 
@@ -290,7 +290,7 @@ pub(super) mod tests {
         for (sce, cwnd) in [(false, 75), (true, 88)] {
             let mut t = Tcb::example(100);
             let mut c: RenoSce = begun(SceSenders::Published, &mut t);
-            c.in_ack_event(&mut t, &ack(2, sce));
+            c.in_ack_event(&mut t, ack(2, sce));
             assert_eq!((t.cwnd, t.ssthresh), (100, INFINITE_SSTHRESH));
             c.event(&mut t, Event::CompleteCwr);
             assert_eq!((t.cwnd, t.ssthresh), (cwnd, 50), "{sce}");
@@ -303,7 +303,7 @@ pub(super) mod tests {
         let mut t = beyond_slow_start(100);
         t.ssthresh = 50;
         let mut c: DctcpSce = begun(SceSenders::Published, &mut t);
-        c.in_ack_event(&mut t, &ack(2, false));
+        c.in_ack_event(&mut t, ack(2, false));
         t.ssthresh = c.ssthresh(&t);
         assert_eq!(t.ssthresh, 50);
         t.cwnd = t.ssthresh;
@@ -329,11 +329,11 @@ pub(super) mod tests {
     fn sce_is_recent_for_a_window_of_acks() {
         let mut t = beyond_slow_start(10);
         let mut c: RenoSce = begun(SceSenders::Corrected, &mut t);
-        c.in_ack_event(&mut t, &ack(1, true));
+        c.in_ack_event(&mut t, ack(1, true));
         assert_eq!(c.recent, 10);
         for _ in 0..10 {
             assert!(c.recent > 0);
-            c.in_ack_event(&mut t, &ack(1, false));
+            c.in_ack_event(&mut t, ack(1, false));
         }
         assert_eq!(c.recent, 0);
     }

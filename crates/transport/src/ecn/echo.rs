@@ -50,7 +50,7 @@ pub(crate) struct Echo {
 impl Echo {
     /// Before anything is agreed.
     pub(crate) fn new(ack_on_change: bool, sce: bool) -> Self {
-        Self { ack_on_change, sce, ..Self::default() }
+        Self { sce, ack_on_change, ..Self::default() }
     }
 
     /// The flags of an ACK that leaves now; SCE is told once.
@@ -98,10 +98,9 @@ impl Echo {
         // To a receiver of SCE an SCE packet is none of CE's business.
         let ce_turns = self.exact && !(self.sce && ecn == Ecn::Ect1) && self.turn_ce(ecn);
         match (ce_turns, sce_turns) {
-            (true, _) => Some(Turn {
-                before: Flags { ece: ecn != Ecn::Ce, ..before },
-                then: Urge::Now,
-            }),
+            (true, _) => {
+                Some(Turn { before: Flags { ece: ecn != Ecn::Ce, ..before }, then: Urge::Now })
+            }
             // The packet itself goes by the rules of quick ACKs, of which it is given one.
             (false, true) => Some(Turn { before, then: Urge::Quicken(1) }),
             (false, false) => None,

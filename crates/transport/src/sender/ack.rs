@@ -88,7 +88,7 @@ impl Sender {
             esce: self.read_sce(ack),
             window_update,
         };
-        self.count_delivered(delivered, news.newly_sacked, counted_ce, &event);
+        self.count_delivered(delivered, news.newly_sacked, counted_ce, event);
         self.note_dsack(&news);
         f.data_sacked = news.newly_sacked > 0;
         f.dsack_tlp = if self.dsack_needs_reordering { news.dsack_tlp } else { news.dsack };
@@ -184,7 +184,7 @@ impl Sender {
 
     /// Counts what the ACK delivers and tells the control of the ACK, in the stack's order.
     #[inline]
-    fn count_delivered(&mut self, delivered: u32, sacked: u32, counted_ce: u32, event: &AckEvent) {
+    fn count_delivered(&mut self, delivered: u32, sacked: u32, counted_ce: u32, event: AckEvent) {
         let before = self.tcb.delivered;
         if self.ack_event_counts_its_ack {
             self.tcb.delivered = before.wrapping_add(delivered);

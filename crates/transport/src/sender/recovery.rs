@@ -185,8 +185,7 @@ impl Sender {
     #[inline]
     pub(super) fn note_dsack(&mut self, news: &News) {
         if news.dsack
-            && (!self.dsack_needs_reordering
-                || (self.board.reorderings > 0 && !news.dsack_tlp))
+            && (!self.dsack_needs_reordering || (self.board.reorderings > 0 && !news.dsack_tlp))
         {
             self.dsack_seen = true;
         }
