@@ -121,7 +121,9 @@ pub struct Switches {
 /// The three stacks of the published test beds, for this crate's tests.
 #[cfg(test)]
 pub(crate) mod examples {
-    use super::{EcnRequest, Grouping, HyStartVariant, PragueVersion, PrrBound, SceSenders, Switches};
+    use super::{
+        EcnRequest, Grouping, HyStartVariant, PragueVersion, PrrBound, SceSenders, Switches,
+    };
     use sojourn_units::Span;
 
     /// A recent kernel, with ticks of a millisecond so that sums come out even.
