@@ -48,6 +48,7 @@ const LINUX_7_3: Switches = Switches {
     ack_event_counts_its_ack: true,
     timer_slack: Some(Span::from_millis(2)),
     dsack_needs_reordering: true,
+    rate_sample_by_send_time: true,
     syn_linear_timeouts: 4,
     sack_blocks_kept: 2,
     hz: 250,
@@ -71,6 +72,7 @@ const LINUX_5_10: Switches = Switches {
     ack_event_counts_its_ack: false,
     timer_slack: None,
     dsack_needs_reordering: false,
+    rate_sample_by_send_time: false,
     syn_linear_timeouts: 0,
     ..LINUX_7_3
 };
@@ -227,6 +229,11 @@ impl Stack {
                 "dsack_needs_reordering",
                 t.dsack_needs_reordering.to_string(),
                 "a duplicate widens RACK's window only where reordering was seen",
+            ),
+            (
+                "rate_sample_by_send_time",
+                t.rate_sample_by_send_time.to_string(),
+                "a rate sample is of the segment sent last, by its time of sending",
             ),
             (
                 "syn_linear_timeouts",

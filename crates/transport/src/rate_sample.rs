@@ -84,9 +84,9 @@ pub fn micros_between(later: Time, earlier: Time) -> u32 {
 }
 
 impl RateEstimator {
-    /// Of a stack of this age.
+    /// The stack's.
     pub fn new(switches: &Switches) -> Self {
-        Self { first_sent: Time::ZERO, by_send_time: switches.is_recent() }
+        Self { first_sent: Time::ZERO, by_send_time: switches.rate_sample_by_send_time }
     }
 
     /// A segment leaves now; a flight begins if nothing was out.

@@ -92,6 +92,9 @@ pub struct Switches {
     /// Whether a duplicate widens RACK's window only where reordering has been seen, and not if the tail-loss probe
     /// explains it (from 5.14: `tcp_dsack_seen`).
     pub dsack_needs_reordering: bool,
+    /// Whether a rate sample is of the segment sent last among those that one ACK delivers (from 5.19), or of the first of
+    /// those that left when most had been delivered (`tcp_rate_skb_delivered`).
+    pub rate_sample_by_send_time: bool,
     /// SYNs that are repeated at the first interval before it doubles (`net.ipv4.tcp_syn_linear_timeouts`, 4 from 6.5
     /// on).
     pub syn_linear_timeouts: u32,
@@ -142,6 +145,7 @@ pub(crate) mod examples {
         ack_event_counts_its_ack: true,
         timer_slack: Some(Span::from_millis(2)),
         dsack_needs_reordering: true,
+        rate_sample_by_send_time: true,
         syn_linear_timeouts: 4,
         sack_blocks_kept: 2,
         hz: 1000,
@@ -165,6 +169,7 @@ pub(crate) mod examples {
         ack_event_counts_its_ack: false,
         timer_slack: None,
         dsack_needs_reordering: false,
+        rate_sample_by_send_time: false,
         syn_linear_timeouts: 0,
         ..LINUX_7_3
     };
