@@ -41,7 +41,7 @@ def resolve(what: str) -> list[Named]:
         UsageError: if there is nothing of that name.
     """
     path = Path(what)
-    if path.suffix in {".toml", ".json"} or path.is_file():
+    if path.suffix in {".toml", ".json", ".batch"} or path.is_file():
         if path.is_dir():
             raise UsageError(f"{what} is a folder, not an experiment file")
         if not path.exists():

@@ -64,10 +64,20 @@ def run(
         list[str],
         typer.Argument(
             metavar="SUITE|SUITE/SCENARIO|FILE...",
-            help="Suites (see [b]sojourn suites[/b]), experiment files, or a stored run's scenario.json.",
+            help="Suites (see [b]sojourn suites[/b]), experiment files, Flent's .batch files, or a stored run's "
+            "scenario.json.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The results folder.")],
+    batches: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-b",
+            "--batch",
+            metavar="NAME",
+            help="Which batches of a .batch file: a name, or a pattern such as [b]'l4s-s6*'[/b]. May be repeated.",
+        ),
+    ] = None,
     engine: Engine = "sim",
     seeds: Annotated[
         int | None,
@@ -93,6 +103,7 @@ def run(
         settings=settings or [],
         pcap=pcap,
         snap_len=snap_len,
+        batches=batches or [],
         yes=yes,
     )
 

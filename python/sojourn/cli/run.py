@@ -3,9 +3,10 @@
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from sojourn import _core, campaign, cells, checks, library
+from sojourn import _core, batch, campaign, cells, checks, library
 from sojourn.cli.capture import snap_length
 from sojourn.cli.progress import Progress
 from sojourn.cli.screen import out, say
@@ -25,10 +26,11 @@ def run(
     settings: list[str],
     pcap: bool,
     snap_len: int | None,
+    batches: list[str],
     yes: bool,
 ) -> None:
     """Run experiments into a results folder and show what came out."""
-    stamps = _stamps(what, engine=engine, seeds=seeds, settings=settings, yes=yes)
+    stamps = _stamps(what, engine=engine, seeds=seeds, settings=settings, batches=batches, yes=yes)
     snap_len = snap_length(snap_len, pcap=pcap)
     campaign.refuse(stamps, engine=engine, pcap=pcap)
     command = shlex.join(["sojourn", *sys.argv[1:]])
@@ -65,13 +67,30 @@ def run(
     )
 
 
-def _stamps(what: list[str], *, engine: str, seeds: int | None, settings: list[str], yes: bool) -> list[Stamp]:
+def _stamps(
+    what: list[str], *, engine: str, seeds: int | None, settings: list[str], yes: bool, batches: list[str] | None = None
+) -> list[Stamp]:
     """Read everything that was asked for; the same run asked for twice is run once."""
-    experiments: dict[Path, Experiment] = {}
+    experiments: dict[Path, Sequence[Experiment]] = {}
     for word in what:
         for named in library.resolve(word):
-            experiments[named.file.resolve()] = load(named.file, settings=settings, seeds=seeds, engine=engine, yes=yes)
-    stamps = {stamp.digest: stamp for experiment in experiments.values() for stamp in experiment.stamps}
+            if named.file.suffix == ".batch":
+                read = _batch(named.file, engine=engine, seeds=seeds, settings=settings, batches=batches or [])
+            else:
+                read = [load(named.file, settings=settings, seeds=seeds, engine=engine, yes=yes)]
+            experiments[named.file.resolve()] = read
+    if batches and not any(file.suffix == ".batch" for file in experiments):
+        raise UsageError("-b chooses among the batches of a .batch file, and there is none")
+    stamps = {stamp.digest: stamp for read in experiments.values() for one in read for stamp in one.stamps}
     if len(stamps) > _core.MOST_RUNS and not yes:
         raise UsageError(f"these are {len(stamps):,} runs", help="say --yes if they are meant")
     return list(stamps.values())
+
+
+def _batch(
+    file: Path, *, engine: str, seeds: int | None, settings: list[str], batches: list[str]
+) -> Sequence[Experiment]:
+    selection = batch.load(file, batches=batches, settings=settings, seeds=seeds, engine=engine)
+    for note in selection.notes:
+        say(str(note))
+    return selection.experiments
