@@ -68,6 +68,14 @@ pub struct Switches {
     /// Whether a receiver whose application has read everything acknowledges a segment with PSH at once, also a full
     /// one (from 6.6: "tcp: fix delayed ACKs for MSS boundary condition", `tcp_measure_rcv_mss`).
     pub acks_push: bool,
+    /// Whether a sender that its small queue has stopped (`tcp_small_queue_check`) is woken when the queue has drained.
+    /// Not by a netem on the sender's own machine before Linux 5.12: it took the packets over without telling the
+    /// socket (`skb_orphan_partial`; "net: let skb_orphan_partial wake-up waiters", March 2021). What was held back
+    /// then waits for the next ACK.
+    pub small_queue_wakes: bool,
+    /// Whether an attempt that sends nothing takes note of being limited by the window, as one that waits with a lone
+    /// segment is (from 5.11: "tcp: fix cwnd-limited bug for TSO deferral where we send nothing").
+    pub notes_limit_unsent: bool,
     /// Whether the record of having been limited by the window outlives the flight it was made in (from 6.1:
     /// `tcp_cwnd_validate` does not forget it).
     pub remembers_cwnd_limited: bool,
@@ -136,6 +144,8 @@ pub(crate) mod examples {
         prr: PrrBound::Rfc6937bis,
         grouping: Grouping::Millisecond,
         acks_push: true,
+        small_queue_wakes: true,
+        notes_limit_unsent: true,
         remembers_cwnd_limited: true,
         ecn: EcnRequest::Rfc3168,
         acks_ecn_change: true,
@@ -176,6 +186,8 @@ pub(crate) mod examples {
 
     pub(crate) const LINUX_5_4: Switches = Switches {
         hystart: HyStartVariant::Milliseconds,
+        small_queue_wakes: false,
+        notes_limit_unsent: false,
         acks_ecn_change: false,
         prague: PragueVersion::August2020,
         sack_blocks_kept: 4,

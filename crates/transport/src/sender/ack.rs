@@ -180,6 +180,7 @@ impl Sender {
         self.pace_blocked = false;
         self.repair(repair, out);
         self.write(Push::Normal, out);
+        self.let_application_write(out);
     }
 
     /// Counts what the ACK delivers and tells the control of the ACK, in the stack's order.

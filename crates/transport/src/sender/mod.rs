@@ -5,14 +5,15 @@
 //! acknowledgement with RTT samples, tail-loss probe, state machine, timer, rate sample, congestion control,
 //! retransmissions, new data.
 //!
-//! Not modelled: socket memory on the sending side, small queues (TSQ), Nagle, window probes, urgent data, FIN,
-//! SACK reneging; nor that a window that was not used for a timeout shrinks (`tcp_cwnd_application_limited`), which
+//! Not modelled: socket memory on the sending side, small queues (TSQ) where they work, Nagle, window probes, urgent
+//! data, FIN, SACK reneging; nor that a window that was not used for a timeout shrinks (`tcp_cwnd_application_limited`), which
 //! the kernel spares a sender that waits for buffer space, as one with endless data does.
 
 mod ack;
 mod groups;
 mod recovery;
 mod scoreboard;
+mod small_queue;
 mod timers;
 
 #[cfg(test)]
@@ -27,6 +28,7 @@ use crate::stack::{Grouping, PrrBound, Switches};
 use crate::tcb::{CaState, INFINITE_SSTHRESH, Tcb};
 use groups::{Admitted, Next};
 use scoreboard::{Scoreboard, Undo};
+use small_queue::SmallQueue;
 use sojourn_units::{Ecn, Rate, Span, Time};
 use timers::Timer;
 
@@ -136,6 +138,9 @@ pub struct Sender {
     window: u32,
     timer: Option<Timer>,
     grouping: Grouping,
+    small_queue: Option<SmallQueue>,
+    /// See [`Switches::notes_limit_unsent`].
+    notes_limit_unsent: bool,
     /// Unsent segments of the buffer that is sent from, at least one.
     buffer_left: u32,
     /// Not before this may the next segment leave.
@@ -239,6 +244,8 @@ impl Sender {
             window: 0,
             timer: None,
             grouping: switches.grouping,
+            small_queue: (!switches.small_queue_wakes).then(SmallQueue::default),
+            notes_limit_unsent: switches.notes_limit_unsent,
             buffer_left: groups::buffer_size(mss),
             pace_until: Time::ZERO,
             pace_blocked: false,
@@ -337,6 +344,7 @@ impl Sender {
         self.tcb.update_pacing_rate();
         self.cc.init(&mut self.tcb);
         self.write(Push::Normal, out);
+        self.let_application_write(out);
     }
 
     fn clock_ms(&self) -> u32 {
@@ -393,6 +401,9 @@ impl Sender {
             };
             match self.next_group(goal, push == Push::Normal, admitted) {
                 Next::Send(group) => {
+                    if self.small_queue_holds(group, 1) {
+                        break;
+                    }
                     self.send_group(group, out);
                     sent += group;
                 }
@@ -411,7 +422,7 @@ impl Sender {
             }
         }
         limited_by_cwnd |= self.tcb.in_flight() >= self.tcb.cwnd;
-        if sent > 0 || limited_by_cwnd {
+        if sent > 0 || (limited_by_cwnd && self.notes_limit_unsent) {
             self.validate_cwnd(limited_by_cwnd);
         }
         sent
@@ -425,6 +436,7 @@ impl Sender {
             bytes += self.send_new(push, out);
         }
         self.take_from_buffer(group);
+        self.fill_small_queue(group);
         self.pace(bytes);
     }
 
@@ -460,6 +472,7 @@ impl Sender {
     fn send_again(&mut self, seq: Seq, out: &mut impl Output) {
         let clock = self.clock_ms();
         self.repeat(seq, true, out);
+        self.fill_small_queue(1);
         self.retrans_stamp.get_or_insert(clock);
         self.undo.retransmissions = self.undo.retransmissions.max(0) + 1;
     }

@@ -432,6 +432,9 @@ impl Sender {
                 break;
             }
             let Some(seq) = self.board.next_lost(&self.tcb) else { break };
+            if self.small_queue_holds(1, 2) {
+                break;
+            }
             self.send_again(seq, out);
             if self.tcb.in_reduction() {
                 self.prr_out += 1;

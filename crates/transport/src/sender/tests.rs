@@ -920,7 +920,8 @@ fn a_lone_segment_waits_for_the_next_ack() {
 /// and the oldest left 17 ms ago: that is more than half of the round trip, and more than a millisecond away.
 #[test]
 fn nobody_waits_for_an_ack_that_is_far() {
-    for (stack, sent) in [(LINUX_7_3, "22"), (LINUX_5_10, ""), (LINUX_5_4, "")] {
+    let woken = Switches { small_queue_wakes: true, ..LINUX_5_4 };
+    for (stack, sent) in [(LINUX_7_3, "22"), (LINUX_5_10, ""), (woken, "")] {
         let mut t = grouped(stack, 10);
         // All is acknowledged: groups of two, and the odd one too, as all its ACKs are a round trip away.
         assert_eq!(t.ack(40, "10"), "10-20");
@@ -1009,4 +1010,54 @@ fn a_probe_sends_a_group_where_the_window_admits_one() {
     // 20 + 2 · 20 + 2 ms: room for three, of which a group has two.
     assert_eq!(t.until(62), "62: 10-11");
     assert_eq!(t.sender.tlp, Some((12, false)));
+}
+
+/// A window of three, all of it acknowledged: groups of one (half of the window), 1280 + 1448 B each on the account. The
+/// third finds 1 + 2 · 2728 B there, one more than two of its own size, and waits for the next ACK; the window is not
+/// used up and does not grow. From 5.12 on the socket is woken, and the third leaves.
+#[test]
+fn a_small_queue_that_is_not_woken_keeps_the_third_segment() {
+    let mut woken = grouped(LINUX_5_10, 3);
+    woken.sender.tcb.cwnd_limited = false;
+    assert_eq!(woken.ack(40, "3"), "3-5");
+    let mut t = grouped(LINUX_5_4, 3);
+    t.sender.tcb.cwnd_limited = false;
+    for round in 0..8_u32 {
+        let una = 3 + 2 * round;
+        assert_eq!(
+            t.ack(40 + 20 * u64::from(round), &una.to_string()),
+            format!("{una}-{}", una + 1)
+        );
+        assert!(!t.sender.tcb.cwnd_limited);
+        assert_eq!(t.cwnd(), 3);
+    }
+    // The send buffer: 2 · 10 · 4352 = 87 040 B, 60 segments. With 41 of them left it is not two thirds full: 89 052 B
+    // with a half on top; with 39 it is. The application writes, and what was kept leaves.
+    assert_eq!(t.ack(200, "19"), "19-20");
+    assert_eq!(t.ack(220, "21"), "21-23");
+    assert!(t.sender.tcb.cwnd_limited);
+}
+
+/// Four are two groups of two: the account is below twice the next group's.
+#[test]
+fn a_small_queue_lets_two_groups_go() {
+    let mut t = grouped(LINUX_5_4, 4);
+    t.sender.tcb.cwnd_limited = false;
+    assert_eq!(t.ack(40, "4"), "4-7");
+    assert!(t.sender.tcb.cwnd_limited);
+}
+
+/// What is sent again may have twice as much on its way: 1 + 4 · 2728 B are one more than twice two segments.
+#[test]
+fn a_small_queue_lets_four_retransmissions_go() {
+    let mut t = grouped(LINUX_5_4, 10);
+    t.sender.tcb.now = at(40);
+    for sent in 0..5 {
+        assert_eq!(t.sender.small_queue_holds(1, 1), sent >= 2);
+        assert_eq!(t.sender.small_queue_holds(1, 2), sent >= 4);
+        t.sender.fill_small_queue(1);
+    }
+    // Microseconds later all has passed through the host.
+    t.sender.tcb.now = at(41);
+    assert!(!t.sender.small_queue_holds(1, 1));
 }
