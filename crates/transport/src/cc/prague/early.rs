@@ -228,6 +228,7 @@ impl Early {
         out("ai", real(self.ai));
         out("round", f64::from(self.round));
         out("score", self.detector.as_ref().map_or(0.0, Detector::score));
+        out("classic", self.detector.as_ref().map_or(0.0, Detector::classic));
         out("in_loss", f64::from(u8::from(self.in_loss)));
         out("rate_mode", 0.0);
     }

@@ -77,6 +77,7 @@ impl Prague {
             ("ai", "packets", "growth for each window of packets that are not marked"),
             ("round", "", "round trips outside of slow start"),
             ("score", "", "of the classic-ECN detector: 8 and less is L4S, 9 and more classic"),
+            ("classic", "", "the detector's verdict: 0 L4S, 1 classic, between them in transition"),
             ("in_loss", "", "1 while a loss is being answered"),
             ("rate_mode", "", "1 while a rate is controlled, not a window"),
         ],

@@ -278,6 +278,7 @@ impl Newest {
         out("ai", real(self.ai));
         out("round", f64::from(self.round));
         out("score", 0.0);
+        out("classic", 0.0);
         out("in_loss", f64::from(u8::from(self.in_loss)));
         out("rate_mode", f64::from(u8::from(self.rate_mode)));
     }
