@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.errors import UsageError
+from sojourn.linux import iproute
 from sojourn.linux.build import _package, build
 from sojourn.linux.kernels import kernels
 from sojourn.linux.needs import Need, command
@@ -102,3 +103,40 @@ def test_two_sources_at_once_are_refused(tmp_path: Path) -> None:
     built = sojourn("linux", "build", "--version", "7.3", "--source", str(tmp_path), cache=tmp_path)
     assert built.returncode == 2
     assert "two different sources" in built.stderr
+
+
+def write_tc(file: Path, known: str) -> Path:
+    """A tc that knows these disciplines."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(
+        f'#!/bin/sh\ncase " {known} " in *" $6 "*) ;; *) echo "Unknown qdisc \\"$6\\"" >&2 ;; esac\nexit 1\n'
+    )
+    file.chmod(0o755)
+    return file
+
+
+def test_a_newer_tc_of_the_cache_is_asked_where_the_machines_own_does_not_know(tmp_path: Path) -> None:
+    own = write_tc(tmp_path / "bin" / "tc", "codel")
+    old = write_tc(tmp_path / "linux" / "tc-6.9.0" / "tc", "codel")
+    new = write_tc(tmp_path / "linux" / "tc-6.18.0" / "tc", "codel dualpi2")
+    assert iproute.built(tmp_path / "linux") == [new, old]
+    assert iproute.unknown(["codel", "dualpi2", "bogus"], [own]) == ["dualpi2", "bogus"]
+    assert iproute.unknown(["codel", "dualpi2", "bogus"], [own, new]) == ["bogus"]
+
+
+def test_a_folder_that_is_no_tree_of_iproute2_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path))
+    monkeypatch.setattr("sojourn.linux.iproute.missing", lambda _purposes: [])
+    with pytest.raises(UsageError, match="is no tree of iproute2"):
+        iproute.build(source=tmp_path)
+    assert list((tmp_path / "linux").iterdir()) == []
+
+
+def test_without_debians_keys_a_tree_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path))
+    monkeypatch.setattr("sojourn.linux.iproute.missing", lambda _purposes: [])
+    monkeypatch.setattr("sojourn.linux.iproute._KEYS", tmp_path / "none.gpg")
+    with pytest.raises(UsageError) as caught:
+        iproute.build()
+    assert caught.value.help is not None
+    assert "--source DIR" in caught.value.help

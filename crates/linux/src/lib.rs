@@ -106,7 +106,10 @@ impl Engine for Linux {
         let kernel = self
             .kernel(&scenario.stack)
             .ok_or_else(|| RunError::Failed(format!("no kernel for {}", scenario.stack)))?;
-        let programs = tools::Programs::find().map_err(RunError::Failed)?;
+        let names: Vec<String> =
+            refuse::disciplines(scenario).into_iter().map(|(name, _)| name).collect();
+        let (programs, _) =
+            tools::Programs::knowing(&cache::folder(), &names).map_err(RunError::Failed)?;
         let agent = tools::agent(&cache::folder()).map_err(RunError::Failed)?;
         let plan = plan::Plan::new(scenario, &programs);
         let outcome = guest::run(kernel, &agent, &plan.text, scenario, watch)?;

@@ -341,7 +341,7 @@ impl<'a> Writer<'a> {
                 continue;
             }
             let replies = &self.replies[i];
-            let answered: std::collections::HashMap<u64, u64> =
+            let answered: HashMap<u64, u64> =
                 replies.iter().map(|&(at, sent)| (sent, at)).collect();
             let mut rows: Vec<(u64, u64, f64, &str)> = (0..)
                 .zip(&self.probes[i])

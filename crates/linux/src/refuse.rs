@@ -309,26 +309,63 @@ fn unknown_time(refusals: &mut Refusals, scenario: &Scenario, when: &When, place
 
 /// What this machine lacks.
 fn programs(refusals: &mut Refusals, scenario: &Scenario) {
-    let programs = match tools::Programs::find() {
-        Ok(programs) => programs,
+    let named = disciplines(scenario);
+    let names: Vec<String> = named.iter().map(|(name, _)| name.clone()).collect();
+    let lacking = match tools::Programs::knowing(&crate::cache::folder(), &names) {
+        Ok((_, lacking)) => lacking,
         Err(why) => {
             return refusals.add("engine linux", "experiment", &why, "apt install iproute2");
         }
     };
-    let mut names: Vec<(String, String)> = scenario
-        .queues()
-        .filter_map(|(path, q)| Some((q.qdisc.split_whitespace().next()?.to_owned(), path)))
-        .collect();
-    names.sort();
-    names.dedup_by(|a, b| a.0 == b.0);
-    for (name, path) in names {
-        if !programs.knows(&name) {
+    for (name, place) in named {
+        if lacking.contains(&name) {
             refusals.add(
                 &format!("qdisc {name}"),
-                &path,
+                &place,
                 "this machine's tc does not know it",
-                "install a newer iproute2",
+                "build a newer one, a minute: sojourn linux tc",
             );
         }
+    }
+}
+
+/// The disciplines that tc will be asked for, each once, and where.
+pub(crate) fn disciplines(scenario: &Scenario) -> Vec<(String, String)> {
+    let name_of = |words: &str| words.split_whitespace().next().map(str::to_owned);
+    let mut named: Vec<(String, String)> = Vec::new();
+    for (path, queue) in scenario.queues() {
+        named.extend(name_of(&queue.qdisc).map(|name| (name, path.clone())));
+    }
+    for event in &scenario.events {
+        for action in &event.actions {
+            if let Action::ChangeQdisc { qdisc, .. } | Action::ReplaceQdisc { qdisc, .. } = action {
+                named.extend(name_of(qdisc).map(|name| (name, format!("event {}", event.name))));
+            }
+        }
+    }
+    for flow in &scenario.flows {
+        let host = flow.traffic.tcp().and_then(|t| t.host_qdisc.as_deref());
+        named.extend(host.and_then(name_of).map(|name| (name, format!("flow {}", flow.name))));
+    }
+    named.sort();
+    named.dedup_by(|a, b| a.0 == b.0);
+    named
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_scenario::language::{AnyWords, Experiment};
+
+    #[test]
+    fn tc_is_asked_for_every_discipline_that_comes_up() {
+        let text = "[experiment]\nname = \"t\"\nduration = \"9s\"\n[[hop]]\nname = \"h\"\nrate = \"1mbit\"\n\
+                    rtt = \"1ms\"\nqdisc = \"pfifo limit 9\"\n[[flow]]\nname = \"f\"\ncc = \"cubic\"\n\
+                    host_qdisc = \"fq\"\n[[event]]\nname = \"e\"\nat = \"5s\"\nhop = \"h\"\n\
+                    replace = \"dualpi2 limit 9\"\n";
+        let experiment = Experiment::parse("t.toml", text).unwrap();
+        let scenario = experiment.plan(&AnyWords, 10).unwrap().into_scenarios().remove(0);
+        let names: Vec<String> = disciplines(&scenario).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["dualpi2", "fq", "pfifo"]);
     }
 }

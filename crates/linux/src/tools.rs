@@ -3,9 +3,11 @@
 //! The agent is C because it must run as the init of a kernel on whatever the host has: the compiler that built
 //! the kernel builds it in a second, statically, and it is kept in the cache under the hash of its source.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 const AGENT: &str = include_str!("../guest/agent.c");
 const PRELOAD: &str = include_str!("../guest/preload.c");
@@ -39,15 +41,58 @@ impl Programs {
         Ok(Self { ip: need("ip")?, tc: need("tc")? })
     }
 
-    /// Whether this tc knows a discipline.
-    pub fn knows(&self, qdisc: &str) -> bool {
-        // Asked for help, tc touches nothing and needs no rights.
-        let args = ["qdisc", "add", "dev", "lo", "root", qdisc, "help"];
-        Command::new(&self.tc)
-            .args(args)
-            .output()
-            .is_ok_and(|o| !String::from_utf8_lossy(&o.stderr).contains("Unknown qdisc"))
+    /// Those whose tc knows all these disciplines: this machine's, or else the newest that was built into the cache
+    /// (`sojourn linux tc`). Without one that knows all, this machine's, and what it does not know.
+    pub fn knowing(cache: &Path, qdiscs: &[String]) -> Result<(Self, Vec<String>), String> {
+        let own = Self::find()?;
+        let lacks = |tc: &str| -> Vec<String> {
+            qdiscs.iter().filter(|q| !knows(tc, q)).cloned().collect()
+        };
+        let lacking = lacks(&own.tc);
+        if lacking.is_empty() {
+            return Ok((own, lacking));
+        }
+        let built = built_tcs(cache).into_iter().find(|tc| lacks(tc).is_empty());
+        Ok(match built {
+            Some(tc) => (Self { tc, ..own }, Vec::new()),
+            None => (own, lacking),
+        })
     }
+}
+
+/// The tc programs in the cache, newest first.
+fn built_tcs(cache: &Path) -> Vec<String> {
+    let mut found: Vec<(Vec<u32>, String)> = fs::read_dir(cache)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name();
+            let version = name.to_str()?.strip_prefix("tc-")?;
+            let numbers = version.split('.').map(|n| n.parse().unwrap_or(0)).collect();
+            let program = entry.path().join("tc");
+            program.is_file().then(|| (numbers, program.to_string_lossy().into_owned()))
+        })
+        .collect();
+    found.sort();
+    found.into_iter().rev().map(|(_, program)| program).collect()
+}
+
+/// Whether this tc knows a discipline; asked once for each.
+fn knows(tc: &str, qdisc: &str) -> bool {
+    static ANSWERS: Mutex<BTreeMap<(String, String), bool>> = Mutex::new(BTreeMap::new());
+    let key = (tc.to_owned(), qdisc.to_owned());
+    if let Some(&known) = ANSWERS.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
+        return known;
+    }
+    // Asked for help, tc touches nothing and needs no rights.
+    let args = ["qdisc", "add", "dev", "lo", "root", qdisc, "help"];
+    let known = Command::new(tc)
+        .args(args)
+        .output()
+        .is_ok_and(|o| !String::from_utf8_lossy(&o.stderr).contains("Unknown qdisc"));
+    ANSWERS.lock().unwrap_or_else(PoisonError::into_inner).insert(key, known);
+    known
 }
 
 /// What the guest and its kernel's process run besides the kernel.
@@ -109,6 +154,21 @@ pub fn agent(cache: &Path) -> Result<Agent, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Two in the cache, told apart by number and not by name; one of them is not finished.
+    #[test]
+    fn the_newest_tc_of_the_cache_comes_first() {
+        let cache = tempfile::tempdir().unwrap();
+        for (name, whole) in [("tc-6.9.0", true), ("tc-6.18.0", true), ("tc-7.2.0", false)] {
+            fs::create_dir(cache.path().join(name)).unwrap();
+            if whole {
+                fs::write(cache.path().join(name).join("tc"), "").unwrap();
+            }
+        }
+        let found = built_tcs(cache.path());
+        let names: Vec<&str> = found.iter().map(|p| p.rsplit('/').nth(1).unwrap()).collect();
+        assert_eq!(names, ["tc-6.18.0", "tc-6.9.0"]);
+    }
 
     #[test]
     fn the_agent_is_compiled_once() {

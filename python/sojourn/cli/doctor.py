@@ -17,8 +17,9 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     """
     from rich.text import Text
 
-    from sojourn import _core
+    from sojourn import _core, listings
     from sojourn.cli.screen import out, print_json
+    from sojourn.linux import iproute
     from sojourn.linux.kernels import kernels
     from sojourn.linux.needs import command, needs
 
@@ -32,6 +33,10 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
         advice.append(command(lacking))
     if not built:
         advice.append("sojourn linux build")
+    known = [entry["name"] for entry in listings.qdiscs()]
+    untold = [] if run else iproute.unknown(name for name in known if any(name in k.qdiscs for k in built))
+    if untold:
+        advice.append("sojourn linux tc")
     if as_json:
         print_json(
             {
@@ -40,21 +45,22 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
                     "ready": able,
                     "kernels": [f"{k.version}-{k.config}" for k in built],
                     "missing": [need.name for need in lacking],
+                    "unknown_to_tc": untold,
                     "advice": [a for a in advice if a],
                 },
             }
         )
     else:
+        told = [f"kernel {k.version} ({k.config}), stack {k.stack}" for k in built]
+        for need in lacking:
+            what = "fetch a kernel's source" if need.purpose == "source" else need.purpose
+            told.append(f"missing to {what}: {need.name}")
+        told += [f"a kernel has {name} and no tc here knows it" for name in untold]
+        told += [f"get it: {line}" for line in advice if line]
         console = out()
         console.print(Text.assemble(("sim    ", "bold"), "ready"))
         console.print(Text.assemble(("linux  ", "bold"), "ready" if able else "not ready"))
-        for k in built:
-            console.print(f"         kernel {k.version} ({k.config}), stack {k.stack}", markup=False)
-        for need in lacking:
-            what = "fetch a kernel's source" if need.purpose == "source" else need.purpose
-            console.print(f"         missing to {what}: {need.name}", markup=False)
-        for line in advice:
-            if line:
-                console.print(f"         get it: {line}", markup=False)
+        for line in told:
+            console.print(f"         {line}", markup=False)
     if not able:
         raise typer.Exit(1)

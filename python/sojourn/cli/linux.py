@@ -24,8 +24,10 @@ def build(
     jobs: Annotated[int | None, typer.Option("-j", "--jobs", min=1, help="Compilers at a time.")] = None,
 ) -> None:
     """Build a kernel for the Linux engine, once; about ten minutes on two cores."""
+    from sojourn import listings
     from sojourn.cli.screen import out, say
-    from sojourn.errors import Interrupted, UsageError
+    from sojourn.errors import Interrupted, SojournError, UsageError
+    from sojourn.linux import iproute
     from sojourn.linux.build import build as make
     from sojourn.linux.build import terminal_say
 
@@ -38,7 +40,31 @@ def build(
         raise Interrupted("interrupted: nothing was kept") from None
     say("")
     out().print(f"kernel {kernel.version} ({kernel.config}) is in {kernel.folder}")
+    lacking = iproute.unknown(entry["name"] for entry in listings.qdiscs() if entry["name"] in kernel.qdiscs)
+    if lacking:
+        say(f"no tc here knows {', '.join(lacking)}: building a newer one")
+        try:
+            out().print(f"tc is in {iproute.build()}")
+        except SojournError as error:
+            say(f"that failed, and everything else works: {error.message}")
     out().print(f"try it: sojourn try --engine linux --stack {kernel.stack} cubic reno", markup=False)
+
+
+@_commands.command()
+def tc(
+    source: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A tree of iproute2 to build instead of Debian's source.")
+    ] = None,
+) -> None:
+    """Build a newer tc, for disciplines that this machine's does not know; a minute."""
+    from sojourn.cli.screen import out
+    from sojourn.errors import Interrupted
+    from sojourn.linux import iproute
+
+    try:
+        out().print(f"tc is in {iproute.build(source=source)}")
+    except KeyboardInterrupt:
+        raise Interrupted("interrupted: nothing was kept") from None
 
 
 @_commands.command("list")
