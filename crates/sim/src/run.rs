@@ -407,11 +407,13 @@ impl<'a> Simulation<'a> {
         let flow = &mut self.flows[index];
         match &mut flow.ends {
             Ends::Tcp(sender, receiver) => {
+                let mut replied = false;
                 if receiver.next_timer() <= now
                     && let Some(ack) = receiver.on_timer(now)
                 {
                     let reply = flow.nic.ack(ack, receiver.ack_field());
                     flow.nic.send(now, &mut self.topology.stations[back], &mut self.pool, reply);
+                    replied = true;
                 }
                 if sender.next_timer() <= now {
                     let entry = &mut self.topology.stations[there];
@@ -420,7 +422,9 @@ impl<'a> Simulation<'a> {
                         &mut Outlet { nic: &mut flow.nic, entry, pool: &mut self.pool, now },
                     );
                 }
-                self.stir(back);
+                if replied {
+                    self.stir(back);
+                }
             }
             Ends::Probe(probe) => {
                 if probe.next <= now {

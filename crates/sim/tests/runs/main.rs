@@ -5,6 +5,7 @@ mod bbr;
 mod bench;
 mod capture;
 mod classes;
+mod closed_forms;
 mod determinism;
 mod golden;
 mod happenings;

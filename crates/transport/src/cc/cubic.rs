@@ -442,4 +442,44 @@ mod tests {
             assert_eq!(c.ahead(250), ticks);
         }
     }
+
+    /// Mean window over time where every `every`-th packet is marked.
+    fn mean_window(rtt_ms: u64, every: u32) -> f64 {
+        let (mut cubic, mut tcb) = cut(200, rtt_ms as u32);
+        let (mut since, mut packets, mut rounds) = (0, 0.0, 0.0);
+        let mut cuts = 0;
+        while cuts < 60 {
+            tcb.now += Span::from_nanos(rtt_ms * 1_000_000 * 2 / u64::from(tcb.cwnd));
+            cubic.cong_avoid(&mut tcb, 2);
+            if cuts >= 20 {
+                (packets, rounds) = (packets + 2.0, rounds + 2.0 / f64::from(tcb.cwnd));
+            }
+            since += 2;
+            if since >= every {
+                since = 0;
+                cuts += 1;
+                tcb.ssthresh = cubic.ssthresh(&tcb);
+                tcb.cwnd = tcb.ssthresh;
+            }
+        }
+        packets / rounds
+    }
+
+    /// RFC 9438 §5.1: (C(3 + β)/(4(1 − β)))^¼ · RTT^¾ / p^¾ with marks at regular distances, 1055 packets at 100 ms and one
+    /// in 100 000. The formula has no fast convergence, which takes effect where a cycle ends just below the last one's
+    /// maximum; the mean is up to 15 % off on either side. Where Reno would have more, Reno's √(3/(2p)): 38.7 packets at
+    /// 10 ms and one in 1000; 7 % less, as growth begins some round trips after a cut, when the estimate of Reno's window
+    /// has come by.
+    #[test]
+    fn the_mean_window_is_rfc_9438s() {
+        let beta = 717.0 / 1024.0;
+        for (rtt_ms, every) in [(100, 100_000), (100, 20_000), (40, 200_000)] {
+            let factor = (C * (3.0 + beta) / (4.0 * (1.0 - beta))).powf(0.25);
+            let expected = factor * (rtt_ms as f64 / 1e3 * f64::from(every)).powf(0.75);
+            let w = mean_window(rtt_ms, every);
+            assert!((w / expected - 1.0).abs() < 0.15, "{rtt_ms} ms, {every}: {w}, {expected}");
+        }
+        let w = mean_window(10, 1_000);
+        assert!((w / 1_500.0_f64.sqrt() - 1.0).abs() < 0.1, "{w}");
+    }
 }
