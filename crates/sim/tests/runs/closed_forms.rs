@@ -30,7 +30,8 @@ fn marking(cc: &str, stack: &str, rtt_ms: u64, permille: f64, seconds: u64) -> S
         ..Dumbbell::default()
     }
     .scenario();
-    netem_mut(&mut s).chain[0] += &format!(" loss {}% ecn", permille / 10.0);
+    let chain = &mut netem_mut(&mut s).chain[0];
+    *chain = format!("{chain} loss {}% ecn", permille / 10.0);
     tcp_mut(&mut s.flows[0].traffic).ecn = EcnMode::Default;
     s
 }
