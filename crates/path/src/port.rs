@@ -277,6 +277,18 @@ impl<P: Traveller> Port<P> {
         Ok(())
     }
 
+    /// `tc qdisc del`: what is held is dropped. A packet on the line or on the air goes on. Nothing is to come before
+    /// [`Port::restart`].
+    pub fn clear(&mut self, now: Time) {
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        self.discipline.flush(now, &mut cx);
+    }
+
+    /// `tc qdisc add` of what [`Port::clear`] took away, with the options that it had.
+    pub fn restart(&mut self, now: Time) {
+        self.discipline.start(now);
+    }
+
     /// Replaces shaper, device and discipline together: what was held is dropped. A packet on the line goes on
     /// if there still is a line; else it is cut off, as is what is on the air. Counts and random stream stay.
     pub fn replace_all(&mut self, now: Time, with: Self) {

@@ -198,7 +198,8 @@ impl Config {
     /// tc's default burst: what a timer tick lets through, and a packet. With high-resolution timers, which
     /// every kernel modelled has, the tick is a nanosecond (`get_hz` reads it from `/proc/net/psched`).
     fn burst_of(&self, given: Option<u32>, rate: Rate) -> u32 {
-        given.unwrap_or_else(|| (rate.bytes_per_sec() / 1_000_000_000) as u32 + self.mtu)
+        let tick = (rate.bytes_per_sec() / 1_000_000_000) as u32;
+        given.unwrap_or_else(|| tick.saturating_add(self.mtu))
     }
 
     fn buckets(&self) -> (Bucket, Bucket) {
@@ -279,11 +280,12 @@ impl<P: Packet> Htb<P> {
         self.rate.rate
     }
 
-    /// What `tc class change … htb rate RATE` does: rate, ceil and bursts apply at once, tokens are kept. The
+    /// Another rate, as `tc class change … htb rate RATE` with the other words as they were: what was stated stays,
+    /// what was not follows the rate. Rate and bursts apply at once, tokens are kept. The
     /// caller asks [`Qdisc::dequeue`] again to learn when the next packet may leave: it can only be the time
     /// it already knew, since a debt is time and time is not converted.
     pub fn set_rate(&mut self, _now: Time, rate: Rate) {
-        self.set(Config::at(rate));
+        self.set(Config { rate, ..self.config.clone() });
     }
 
     fn set(&mut self, config: Config) {

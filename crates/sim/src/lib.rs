@@ -17,7 +17,7 @@ mod topology;
 
 use run::Simulation;
 use sojourn_scenario::engine::{Capabilities, Engine, Feature, Refusal, RunError, Watch};
-use sojourn_scenario::model::{Action, Kind, Scenario};
+use sojourn_scenario::model::Scenario;
 use sojourn_scenario::results::{EngineId, Run};
 use sojourn_transport::cc;
 
@@ -101,15 +101,6 @@ impl Engine for Sim {
                 && host.trim() != "fq"
             {
                 refuse(&format!("host qdisc {host}"), place(), "use host_qdisc = \"fq\", or none");
-            }
-        }
-        for event in &scenario.events {
-            for action in &event.actions {
-                if let Action::Enable { element } | Action::Disable { element } = action
-                    && let Some(Kind::Queue(_)) = scenario.element(element).map(|e| &e.kind)
-                {
-                    refuse("switching a queue", format!("event {}", event.name), element);
-                }
             }
         }
         refusals

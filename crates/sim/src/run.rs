@@ -611,8 +611,20 @@ impl<'a> Simulation<'a> {
                     self.stop(i);
                 }
             }
-            Action::Enable { element } => self.topology.switch(element, true),
-            Action::Disable { element } => self.topology.switch(element, false),
+            Action::Enable { element } => {
+                self.topology.switch(element, true);
+                if let Some(port) = self.queue_port(element) {
+                    self.topology.stations[port].port.restart(now);
+                    self.after_change(port);
+                }
+            }
+            Action::Disable { element } => {
+                self.topology.switch(element, false);
+                if let Some(port) = self.queue_port(element) {
+                    self.topology.stations[port].port.clear(now);
+                    self.after_change(port);
+                }
+            }
         }
         Ok(())
     }

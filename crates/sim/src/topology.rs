@@ -103,7 +103,7 @@ pub(crate) struct Topology {
     pub(crate) stations: Vec<Station>,
     /// The passages, with their elements' paths.
     pub(crate) passages: Vec<(String, Passage)>,
-    /// Delays and radio links that events switch.
+    /// Delays, queues and radio links that events switch.
     pub(crate) switches: Vec<Switch>,
     /// Kinds of the tunnels, by their numbers.
     pub(crate) tunnels: Vec<TunnelKind>,
@@ -397,7 +397,6 @@ impl Builder<'_> {
         let acts = place.e.enabled || is_switched(self.scenario, &place.path);
         match &place.e.kind {
             Kind::Netem(netem) => acts && links(self.scenario, &place.path, netem.chain.len()) > 0,
-            Kind::Queue(_) => true,
             _ => acts,
         }
     }

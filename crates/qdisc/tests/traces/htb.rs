@@ -39,6 +39,28 @@ fn a_busy_class_sends_one_packet_per_packet_time() {
     assert_eq!(b.stats().overlimits, 4);
 }
 
+/// A rate set by an event leaves what was stated: a burst of 5000 bytes lets four packets go at once at either rate,
+/// where the default lets two; an unstated ceil follows the rate.
+#[test]
+fn another_rate_keeps_a_stated_burst() {
+    for (words, at_once) in
+        [("htb rate 50mbit burst 5k cburst 5k pfifo", 4), ("htb rate 50mbit pfifo", 2)]
+    {
+        let mut b = Bench::new(words);
+        let Any::Htb(htb) = &mut b.any else { panic!("an htb") };
+        htb.set_rate(ms(0), Rate::from_mbit(10));
+        // The tokens are those of the old bucket; they are full at the new rate after a second.
+        b.put(ms(1000), pkt(0));
+        b.get(ms(1000));
+        (1..=9).for_each(|id| b.put(ms(3000), pkt(id)));
+        let mut gone = 0;
+        while let Dequeued::Packet(_) = b.take(ms(3000)) {
+            gone += 1;
+        }
+        assert_eq!(gone, at_once, "{words}");
+    }
+}
+
 /// After a pause of 100 us the debt of 242 240 is 142 240; a packet may leave when that is gone, not earlier.
 #[test]
 fn time_spent_empty_counts() {

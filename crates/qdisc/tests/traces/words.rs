@@ -374,6 +374,12 @@ fn bare_numbers_have_tc_s_hidden_units() {
     assert_eq!(shown("  pie\ttarget\n 20ms  "), shown("pie target 20ms"));
 }
 
+/// Found by random words: the default burst, a byte a nanosecond and a packet, was more than 32 bits hold.
+#[test]
+fn a_burst_for_the_largest_packet_does_not_overflow() {
+    assert!(build("htb rate 16gbit mtu 4294967295 pfifo", &Profile::LINUX_7_3).is_ok());
+}
+
 #[test]
 fn deep_nests_are_refused() {
     let words = "htb rate 1mbit ".repeat(10_000);

@@ -149,7 +149,8 @@ pub enum Action {
         /// Which.
         element: String,
     },
-    /// Lets packets pass an element untouched; what a delay holds still comes out.
+    /// Lets packets pass an element untouched. What a delay holds still comes out; what a queue holds is dropped, as
+    /// `tc qdisc del` does.
     Disable {
         /// Which.
         element: String,

@@ -167,6 +167,29 @@ fn what_does_not_hold_together_is_named() {
         "step refers to the element \"first.up.bleach\", which does not exist"
     );
     let mut broken = scenario();
+    broken.events[0].actions[0] =
+        Action::Rate { element: "first.down.qdisc".into(), rate: Rate::ZERO };
+    assert_eq!(
+        broken.check().unwrap_err().to_string(),
+        "event step: first.down.qdisc has a rate of zero; write 8bit or more"
+    );
+    for shaper in [
+        Shaper::Line { rate: Rate::ZERO },
+        Shaper::Own { rate: Some(Rate::ZERO) },
+        Shaper::Htb { rate: Rate::ZERO, ceil: None, burst: None },
+    ] {
+        let mut broken = scenario();
+        let queue = Queue { shaper, qdisc: "pie".into() };
+        broken.hops[0].up.push(Element { kind: Kind::Queue(queue), ..netem("1ms") });
+        broken.hops[0].up.last_mut().unwrap().name = "slow".into();
+        let error = broken.check().unwrap_err();
+        assert_eq!(error, Inconsistent::NoRate("first.up.slow".into()));
+    }
+    let mut broken = scenario();
+    let udp = Udp { rate: Rate::ZERO, payload: 100, ecn: Ecn::NotEct };
+    broken.flows[0].traffic = Traffic::Udp(udp);
+    assert_eq!(broken.check(), Err(Inconsistent::NoRate(format!("flow {}", broken.flows[0].name))));
+    let mut broken = scenario();
     broken.duration = Span::MAX;
     assert!(matches!(broken.check(), Err(Inconsistent::Length(_))));
 }

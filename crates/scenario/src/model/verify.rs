@@ -1,6 +1,9 @@
 //! Whether a scenario that was read back from a file holds together.
 
-use super::{Direction, Gauge, Kind, Reference, Scenario, Selector, Side, When};
+use super::{
+    Action, Direction, Gauge, Kind, Queue, Reference, Scenario, Selector, Shaper, Side, Traffic,
+    When,
+};
 use std::collections::BTreeSet;
 
 /// What does not hold together in a scenario.
@@ -27,6 +30,9 @@ pub enum Inconsistent {
     /// Nothing to run.
     #[error("the run has no {0}")]
     Missing(&'static str),
+    /// A rate at which nothing would ever leave.
+    #[error("{0} has a rate of zero; write 8bit or more")]
+    NoRate(String),
     /// The run is longer than the clock can count, or has no length.
     #[error("the run's length, {0}, is out of range")]
     Length(String),
@@ -77,6 +83,13 @@ impl Scenario {
                 for element in elements {
                     let by = format!("{}.{side}.{}", hop.name, element.name);
                     match &element.kind {
+                        Kind::Queue(Queue {
+                            shaper:
+                                Shaper::Line { rate }
+                                | Shaper::Htb { rate, .. }
+                                | Shaper::Own { rate: Some(rate) },
+                            ..
+                        }) if rate.is_zero() => return Err(Inconsistent::NoRate(by)),
                         Kind::Netem(netem) => {
                             for own in &netem.per_flow {
                                 known_flow(&by, &own.flow)?;
@@ -106,6 +119,11 @@ impl Scenario {
             }
         }
         for flow in &self.flows {
+            if let Traffic::Udp(udp) = &flow.traffic
+                && udp.rate.is_zero()
+            {
+                return Err(Inconsistent::NoRate(format!("flow {}", flow.name)));
+            }
             if flow.hops.iter().any(|&h| h >= self.hops.len()) {
                 return unknown(&flow.name, "hop", "");
             }
@@ -140,6 +158,11 @@ impl Scenario {
                     && self.element(path).is_none()
                 {
                     return unknown(&event.name, "element", path);
+                }
+                if let Action::Rate { element, rate } = action
+                    && rate.is_zero()
+                {
+                    return Err(Inconsistent::NoRate(format!("event {}: {element}", event.name)));
                 }
                 if let Some(flow) = action.flow() {
                     known_flow(&event.name, flow)?;

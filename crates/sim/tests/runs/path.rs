@@ -2,11 +2,13 @@
 //! copies, and events that switch and change them.
 
 use crate::bench::try_total;
-use crate::bench::{NETEM, QUEUE, event, mean_between, netem_mut, ping, run, series, total, udp};
+use crate::bench::{
+    NETEM, QUEUE, event, mean_between, netem_mut, ping, run, series, table, total, udp,
+};
 use crate::properties::ports;
 use sojourn_scenario::model::{
-    Action, Element, Kind, Netem, PoliceAction, Policer, Rewrite, Rule, Scenario, Selector, Side,
-    Tunnel, TunnelKind, Wifi,
+    Action, Element, Kind, Netem, PoliceAction, Policer, Queue, Rewrite, Rule, Scenario, Selector,
+    Shaper, Side, Traffic, Tunnel, TunnelKind, Udp, Wifi,
 };
 use sojourn_scenario::results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
@@ -148,6 +150,39 @@ fn a_delay_is_switched_on_and_off() {
     assert_eq!(total(&run, "ping", "packets_dropped"), 0.0);
     // Ten requests in two seconds.
     assert_eq!(total(&run, path, "entered"), 10.0);
+}
+
+/// A queue of 5 Mbit/s before the bottleneck's 50 is there from 2 to 4 s of a stream of 20 Mbit/s: while it is, it lets a
+/// quarter through; when it goes, what it held is dropped, and nobody waits.
+#[test]
+fn a_queue_is_switched_on_and_off() {
+    let mut s = base(&[], 6);
+    s.flows.push(Dumbbell::default().flow(
+        "udp",
+        Traffic::Udp(Udp { rate: Rate::from_mbit(20), payload: 1472, ecn: Ecn::NotEct }),
+    ));
+    let shaper = Shaper::Htb { rate: Rate::from_mbit(5), ceil: None, burst: None };
+    let extra = Kind::Queue(Queue { shaper, qdisc: "pfifo limit 100".to_owned() });
+    put(&mut s, Side::Down, true, Element { enabled: false, ..element("extra", extra) });
+    let path = "bottleneck.down.extra";
+    s.events = vec![switch("on", 2, path, true), switch("off", 4, path, false)];
+    let run = checked(&s);
+    let goodput = series(&run, "flows", "goodput_bps", "udp");
+    let mbit = |from, to| mean_between(&goodput, from, to) / 1e6;
+    let left = 1472.0 / 1514.0;
+    assert!((mbit(0.2, 2.0) / 20.0 - 1.0).abs() < 0.01, "{}", mbit(0.2, 2.0));
+    assert!((mbit(2.3, 4.0) / (5.0 * left) - 1.0).abs() < 0.02, "{}", mbit(2.3, 4.0));
+    assert!((mbit(4.1, 6.0) / 20.0 - 1.0).abs() < 0.01, "{}", mbit(4.1, 6.0));
+    // 2 s of 20 Mbit/s came, a quarter of it left, 100 packets were held at the end.
+    let (entered, sent) = (total(&run, path, "entered"), total(&run, path, "left"));
+    assert!((entered / (2.0 * 20e6 / 8.0 / 1514.0) - 1.0).abs() < 0.05, "{entered}");
+    let held = total(&run, path, "held");
+    assert_eq!((held, total(&run, path, "dropped")), (0.0, entered - sent));
+    let signals = table(&run, "queue_signals");
+    let flushed = (0..signals.len())
+        .filter(|&i| signals.text("why").get(i) == "flushed")
+        .map(|i| signals.u64("count")[i]);
+    assert_eq!(flushed.max(), Some(100));
 }
 
 /// The first element of a route can be switched too.

@@ -6,7 +6,7 @@ use sojourn_scenario::model::{
     Action, EcnMode, Element, Irtt, Kind, PoliceAction, Policer, Pulse, Rewrite, Rule, Scenario,
     Selector, Tcp, Traffic, Tunnel, TunnelKind, Voip, Wifi,
 };
-use sojourn_scenario::model::{Event, OnOff, ShortFlows};
+use sojourn_scenario::model::{OnOff, ShortFlows};
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
 
@@ -150,7 +150,7 @@ fn traffic_that_is_not_there() {
 }
 
 #[test]
-fn disciplines_stacks_and_switches_that_are_not_there() {
+fn disciplines_and_stacks_that_are_not_there() {
     let mut s = plain();
     let queue = crate::bench::queue_mut(&mut s, sojourn_scenario::model::Side::Down);
     queue.qdisc = "sfb limit 100".to_owned();
@@ -160,15 +160,6 @@ fn disciplines_stacks_and_switches_that_are_not_there() {
     s.flows[0].stack = "linux-2.6".to_owned();
     is_refused(&s, "flow cubic-1", "stack linux-2.6");
 
-    let element = crate::bench::QUEUE.to_owned();
-    for action in
-        [Action::Enable { element: element.clone() }, Action::Disable { element: element.clone() }]
-    {
-        let mut s = plain();
-        let events: &mut Vec<Event> = &mut s.events;
-        events.push(crate::bench::event("flip", Span::from_secs(1), vec![action]));
-        is_refused(&s, "event flip", "switching a queue");
-    }
     let mut s = plain();
     let element = crate::bench::QUEUE.to_owned();
     let action = Action::ReplaceQdisc { element, qdisc: "hhf".to_owned(), shaper: None };
