@@ -44,6 +44,7 @@ const LINUX_7_3: Switches = Switches {
     remembers_cwnd_limited: true,
     ecn: EcnRequest::Rfc3168,
     acks_ecn_change: true,
+    ace_takes_least: false,
     prague: PragueVersion::Newest,
     echoes_sce: false,
     sce: SceSenders::Published,
@@ -85,6 +86,7 @@ const LINUX_5_4: Switches = Switches {
     small_queue_wakes: false,
     notes_limit_unsent: false,
     acks_ecn_change: false,
+    ace_takes_least: true,
     prague: PragueVersion::August2020,
     sack_blocks_kept: 4,
     ..LINUX_5_10
@@ -228,6 +230,11 @@ impl Stack {
                 "acks_ecn_change",
                 t.acks_ecn_change.to_string(),
                 "an AccECN receiver acknowledges a change of the codepoint at once",
+            ),
+            (
+                "ace_takes_least",
+                t.ace_takes_least.to_string(),
+                "an ACE field tells the least number of marks that it can, wrapped or not",
             ),
             ("prague", format!("{:?}", t.prague), "which TCP Prague"),
             ("echoes_sce", t.echoes_sce.to_string(), "a receiver echoes ECT(1) as SCE"),

@@ -34,9 +34,16 @@ pub const fn most(delivered: u32, least: u32) -> u32 {
 pub struct Decoder {
     /// Packets an ACK, averaged, times 2^6.
     average: u32,
+    /// Whether to take the least number always, as decoders did at first.
+    takes_least: bool,
 }
 
 impl Decoder {
+    /// One that takes the least number always, or only where that is safe.
+    pub fn new(takes_least: bool) -> Self {
+        Self { average: 0, takes_least }
+    }
+
     /// Newly marked packets told by an ACK for `delivered` packets.
     ///
     /// Up to seven the least number it is; above, the counter may have wrapped, and the safe choice is the largest
@@ -52,7 +59,7 @@ impl Decoder {
             };
         }
         let least = least(field, counted);
-        if delivered <= 7 || self.average > THINNED << PRECISION {
+        if self.takes_least || delivered <= 7 || self.average > THINNED << PRECISION {
             return least;
         }
         most(delivered, least)

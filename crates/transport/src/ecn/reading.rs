@@ -23,6 +23,11 @@ pub(crate) struct Clues {
 }
 
 impl Reading {
+    /// Of a stack whose decoder takes the least number always, or only where that is safe.
+    pub(crate) fn new(takes_least: bool) -> Self {
+        Self { decoder: Decoder::new(takes_least), cwr_pending: false }
+    }
+
     /// Newly marked packets; none when the ACK says that nothing was. RFC 3168's ECE stands for all that the ACK
     /// delivers, and may stand for none.
     #[inline]

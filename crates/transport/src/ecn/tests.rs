@@ -117,6 +117,15 @@ fn thinned_acks_take_the_least() {
     assert_eq!(d.newly_marked(6, 0, 20), 17);
 }
 
+/// The decoders of 2020 took the least number always: nothing of twenty is nothing.
+#[test]
+fn early_decoders_take_the_least() {
+    let mut d = Decoder::new(true);
+    for (field, delivered, taken) in [(5, 20, 0), (6, 20, 1), (4, 8, 7)] {
+        assert_eq!(d.newly_marked(field, 0, delivered), taken);
+    }
+}
+
 /// DCTCP's receiver: ECE is the latest packet's mark, and a change lets what came before be acknowledged as it was.
 #[test]
 fn the_exact_echo_turns_with_the_mark() {

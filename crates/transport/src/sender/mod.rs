@@ -221,7 +221,7 @@ impl Sender {
             initial_window: config.initial_window.unwrap_or(switches.initial_window),
             ecn_asked: config.ecn,
             marking,
-            reading: Reading::default(),
+            reading: Reading::new(switches.ace_takes_least),
             ignores_ce: config.ignores_ce,
             host_paces: config.paced,
             high_seq: 0,
