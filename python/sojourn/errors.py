@@ -96,6 +96,13 @@ class StoreError(SojournError):
     """A results folder that cannot be read or written."""
 
 
+class DataFileError(SojournError):
+    """A data file of another program that cannot be read."""
+
+    def __init__(self, file: object, message: str, *, help: str | None = None) -> None:  # noqa: A002 - the word shown
+        super().__init__(f"{file}: {message}", help=help)
+
+
 class RunError(SojournError):
     """A run that failed in the engine: a fault of Sojourn, or of the machine, not of the experiment."""
 

@@ -110,7 +110,17 @@ def tables(scenario: Scenario, rates_mbps: Sequence[float], *, step: float = 0.5
     return {
         "flows": pl.DataFrame(flow_rows).with_columns(pl.col(counts).cast(pl.UInt64)),
         "queues": pl.DataFrame(queue_rows).with_columns(pl.col(queue_counts).cast(pl.UInt64)),
-        "pings": pl.DataFrame({"t_s": [0.2, 0.4], "flow": ["ping", "ping"], "rtt_s": [0.021, 0.022]}),
+        "pings": pl.DataFrame(
+            {
+                "t_s": [0.2, 0.4],
+                "flow": ["ping", "ping"],
+                "rtt_s": [0.021, 0.022],
+                "sequence": pl.Series([0, 1], dtype=pl.UInt64),
+                "owd_s": [math.nan, math.nan],
+                "owd_back_s": [math.nan, math.nan],
+                "lost": ["", ""],
+            }
+        ),
         "happenings": pl.DataFrame(
             {
                 "t_s": [0.0, 30.0],

@@ -20,7 +20,7 @@ mod _core {
     #[pymodule_export]
     use super::experiment::{Experiment, json_schema, load, trial};
     #[pymodule_export]
-    use super::listings::{ccs, qdiscs, stacks};
+    use super::listings::{ccs, columns, qdiscs, stacks};
     #[pymodule_export]
     use super::run::{Run, check, refusals, run_many};
     #[pymodule_export]

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_qdisc::Profile;
 use sojourn_qdisc::table::{OptionSpec, Preset, Unit};
+use sojourn_scenario::results::schema;
 use sojourn_sim::CONTROLS;
 use sojourn_sim::stacks::STACKS;
 
@@ -97,4 +98,14 @@ pub fn stacks() -> String {
         })
     });
     listed.collect::<Value>().to_string()
+}
+
+/// The columns of every result table, as JSON: pairs of name and type in order.
+#[pyfunction]
+pub fn columns() -> String {
+    let tables = schema::ALL.iter().map(|table| {
+        let columns = table.columns.iter().map(|c| json!([c.name, c.ty.to_string()]));
+        (table.name.to_owned(), columns.collect::<Value>())
+    });
+    tables.collect::<Value>().to_string()
 }

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import polars as pl
 
@@ -104,7 +104,13 @@ class Folder:
         return Record(self.path / "runs" / stamp.folder_name)
 
     def add(
-        self, stamp: Stamp, tables: Mapping[str, pl.DataFrame], *, command: str, captures: Path | None = None
+        self,
+        stamp: Stamp,
+        tables: Mapping[str, pl.DataFrame],
+        *,
+        command: str,
+        captures: Path | None = None,
+        imported: Mapping[str, Any] | None = None,
     ) -> Record:
         """Store a finished run; its captures are moved from the folder of :meth:`captures`.
 
@@ -112,7 +118,7 @@ class Folder:
             StoreError: if the disk is full or the place cannot be written.
         """
         files = [] if captures is None else sorted(captures.iterdir())
-        return Record(write_record(self.path / "runs", stamp, command, tables, files))
+        return Record(write_record(self.path / "runs", stamp, command, tables, files, imported))
 
     @contextmanager
     def captures(self, stamp: Stamp) -> Iterator[Path]:

@@ -54,6 +54,7 @@ def write_record(
     command: str,
     tables: Mapping[str, pl.DataFrame],
     captures: Sequence[Path] = (),
+    imported: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a finished run; it appears whole or not at all.
 
@@ -63,6 +64,7 @@ def write_record(
         command: the command that asked for it.
         tables: its results.
         captures: files of packets, which move to the run.
+        imported: where it is from, and what its numbers are, if no engine of ours made it.
 
     Returns:
         The run's folder.
@@ -82,6 +84,8 @@ def write_record(
         "scenario": stamp.scenario,
         "tables": contents,
     }
+    if imported is not None:
+        head["imported"] = imported
     files["scenario.json"] = (json.dumps(head, indent=1, ensure_ascii=False) + "\n").encode()
     path = folder / stamp.folder_name
     write_folder(path, files, captures)

@@ -1,0 +1,54 @@
+"""``sojourn export`` and ``sojourn import``: results out to other programs, and in from them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_exports = typer.Typer(help="Write results in other programs' formats.", no_args_is_help=True)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(_exports, name="export")
+    app.command(name="import")(import_)
+
+
+@_exports.command()
+def flent(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to; DIR/flent unless given.")
+    ] = None,
+) -> None:
+    """Write each run as a data file of Flent's, with raw values and socket statistics."""
+    from sojourn.cli.screen import out
+    from sojourn.flent import export_folder
+
+    to = folder / "flent" if output is None else output
+    written = export_folder(folder, to)
+    out().print(f"{len(written)} files in {to}", soft_wrap=True, markup=False)
+    if written:
+        out().print(f"flent --gui {written[0]}", soft_wrap=True, markup=False)
+
+
+def import_(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Flent's data files, .flent.gz.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The results folder.")],
+) -> None:
+    """Read other people's runs, Flent's data files, into a results folder."""
+    import shlex
+    import sys
+
+    from sojourn.cli.screen import out, say
+    from sojourn.flent import import_files
+
+    command = shlex.join(["sojourn", *sys.argv[1:]])
+    done = import_files(files, output, command=command)
+    for one in done:
+        if not one.new:
+            say(f"{one.file} is in {output} already")
+        if one.left_out:
+            say(f"{one.file}: left out, as there is no place for them: {', '.join(one.left_out)}")
+    new = sum(one.new for one in done)
+    out().print(f"{new} of {len(done)} files imported into {output}", soft_wrap=True, markup=False)
