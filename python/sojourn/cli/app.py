@@ -235,7 +235,7 @@ def schema() -> None:
     typer.echo(_core.json_schema())
 
 
-from sojourn.cli import data, doctor, linux, parity  # noqa: E402 - they add their commands to what is above
+from sojourn.cli import data, doctor, linux, parity, plot  # noqa: E402 - they add their commands to what is above
 
-for _commands in (data, doctor, linux, parity, data):
+for _commands in (data, doctor, linux, parity, plot):
     _commands.register(app)

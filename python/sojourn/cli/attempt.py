@@ -12,8 +12,8 @@ from sojourn.cli.screen import out, print_json
 from sojourn.cli.tables import flow_table, queue_table
 from sojourn.experiment import parse
 from sojourn.plots import terminal
+from sojourn.plots.series import binned_flows
 from sojourn.plots.terminal import Line
-from sojourn.report.series import binned_flows
 from sojourn.run import Run
 from sojourn.summary import FLOW_COLUMNS, QUEUE_COLUMNS, Column, numbers_of
 

@@ -21,7 +21,7 @@ def suites(*, as_json: bool) -> None:
     rows = [
         [e["name"], str(e["cells"]), str(e["runs"]), span(e["simulated_s"]), e["about"] or e["source"]] for e in entries
     ]
-    _print(["suite/scenario", "cells", "runs", "simulated", "what it is about"], rows, right=(1, 2, 3))
+    print_table(["suite/scenario", "cells", "runs", "simulated", "what it is about"], rows, right=(1, 2, 3))
 
 
 def qdiscs(name: str | None, *, as_json: bool) -> None:
@@ -51,7 +51,7 @@ def _list_or_show(
     elif as_json:
         print_json(entries)
     else:
-        _print(["name", "what it is"], [[e["name"], e["summary"]] for e in entries])
+        print_table(["name", "what it is"], [[e["name"], e["summary"]] for e in entries])
 
 
 def _show_head(entry: Entry) -> None:
@@ -65,7 +65,7 @@ def _show_qdisc(entry: Entry) -> None:
     _show_head(entry)
     if entry["options"]:
         rows = [[_usage(o), _default(o), _meaning(o)] for o in entry["options"]]
-        _print(["option", "default", "meaning"], rows)
+        print_table(["option", "default", "meaning"], rows)
     else:
         out().print("\nIt has no options.")
     _show_numbers("statistics, as tc -s prints them", entry["counters"])
@@ -80,12 +80,12 @@ def _show_cc(entry: Entry) -> None:
 def _show_stack(entry: Entry) -> None:
     _show_head(entry)
     rows = [[s["name"], str(s["value"]), s["doc"]] for s in entry["switches"]]
-    _print(["switch", "value", "meaning"], rows)
+    print_table(["switch", "value", "meaning"], rows)
 
 
 def _show_numbers(title: str, numbers: list[Entry]) -> None:
     if numbers:
-        _print([title, "unit", "meaning"], [[n["name"], n["unit"], n["doc"]] for n in numbers])
+        print_table([title, "unit", "meaning"], [[n["name"], n["unit"], n["doc"]] for n in numbers])
 
 
 def _usage(option: Entry) -> str:
@@ -110,7 +110,8 @@ def _meaning(option: Entry) -> str:
     return f"{option['doc']} (only at creation)" if option["fixed"] else str(option["doc"])
 
 
-def _print(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
+    """Print a table as wide as the terminal."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for index, name in enumerate(columns):
         table.add_column(

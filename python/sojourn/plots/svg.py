@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
@@ -107,14 +108,37 @@ def slim(text: str, label: str, key: str) -> str:
     return text.strip()
 
 
-def standalone(element: str, title: str = "", keys: Sequence[tuple[str, str]] = ()) -> str:
-    """Return an SVG file for an element of :func:`render`: with colours of its own and, where given, a heading.
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A picture under a heading."""
 
-    Args:
-        element: the picture.
-        title: written above it, at the left.
-        keys: name and colour of each line, written above it at the right.
-    """
+    element: str
+    """Of :func:`render`."""
+    title: str = ""
+    """Written above it, at the left."""
+    keys: Sequence[tuple[str, str]] = ()
+    """Name and colour of each line, written above it at the right."""
+
+
+def stacked(parts: Sequence[Part]) -> str:
+    """Return one SVG element with these pictures below one another, each under its heading."""
+    drawn, top, widest = [], 0.0, 0.0
+    for part in parts:
+        element = headed(part.element, part.title, part.keys)
+        width, height = map(float, _VIEW.findall(element)[0][2:])
+        drawn.append(element.replace("<svg ", f'<svg x="0" y="{top:g}" width="{width:g}" height="{height:g}" ', 1))
+        top += height
+        widest = max(widest, width)
+    if len(drawn) == 1:
+        return headed(parts[0].element, parts[0].title, parts[0].keys)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'viewBox="0 0 {widest:g} {top:g}" role="img">{"".join(drawn)}</svg>'
+    )
+
+
+def headed(element: str, title: str = "", keys: Sequence[tuple[str, str]] = ()) -> str:
+    """Return the element with a heading and, at the right of it, the lines' names."""
     head, body = element.split(">", 1)
     if title or keys:
         left, top, width, height = map(float, _VIEW.findall(head)[0])
@@ -127,4 +151,16 @@ def standalone(element: str, title: str = "", keys: Sequence[tuple[str, str]] = 
             f'<text x="6" y="-5" font-weight="600">{html.escape(title)}</text>'
             f'<text x="{width - 6:g}" y="-5" text-anchor="end">{named}</text></g>{body}'
         )
+    return f"{head}>{body}"
+
+
+def standalone(element: str, title: str = "", keys: Sequence[tuple[str, str]] = ()) -> str:
+    """Return an SVG file for an element of :func:`render`: with colours of its own and, where given, a heading.
+
+    Args:
+        element: the picture.
+        title: written above it, at the left.
+        keys: name and colour of each line, written above it at the right.
+    """
+    head, body = headed(element, title, keys).split(">", 1)
     return f"{head}>{_STANDALONE}{body}\n"

@@ -17,8 +17,8 @@ from sojourn.checks import Tally, tally
 from sojourn.errors import StoreError
 from sojourn.plots import panel, topology
 from sojourn.plots.palette import flow_colour
+from sojourn.plots.series import flow_name, panel_of, step_of
 from sojourn.plots.svg import standalone
-from sojourn.report.series import flow_name, panel_of, step_of
 from sojourn.run import Run
 from sojourn.store import Folder
 from sojourn.store.atomic import write_file

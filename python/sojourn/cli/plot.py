@@ -1,0 +1,91 @@
+"""``sojourn plot``: one figure of a results folder, with its data beside it."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from sojourn.figures import Kind
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(plot)
+
+
+def plot(
+    folder: Annotated[Path | None, typer.Argument(metavar="DIR", help="A results folder.")] = None,
+    kind: Annotated[
+        str | None, typer.Argument(metavar="KIND", help="What to draw; without it, all are listed.")
+    ] = None,
+    options: Annotated[
+        list[str] | None, typer.Argument(metavar="OPTION=VALUE...", help="Options of the kind: [b]x=rtt[/b].")
+    ] = None,
+    cell: Annotated[
+        str,
+        typer.Option(
+            metavar="PATTERN",
+            help="Only these runs: [b]queue=dualpi2,rtt=20*[/b], or a part of a run's name.",
+        ),
+    ] = "",
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE.svg", help="The picture; KIND.svg unless given.")
+    ] = None,
+) -> None:
+    """Draw a figure of a results folder; its data go beside it as CSV.
+
+    Without a kind all kinds are listed; a kind's options are shown by [b]sojourn plot DIR KIND help[/b].
+    """
+    from sojourn import figures
+    from sojourn.cli.screen import out, say
+    from sojourn.errors import UsageError
+    from sojourn.run import results
+
+    if folder is not None and kind is None and str(folder) in figures.KINDS:
+        _show(figures.KINDS[str(folder)])
+        return
+    if folder is None or kind is None:
+        _list()
+        return
+    chosen = figures.kind(kind)
+    if options == ["help"]:
+        _show(chosen)
+        return
+    given = {}
+    for text in options or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise UsageError(f'"{text}" is no option', help=f"write {text}=VALUE; `sojourn plot {kind}` shows them")
+        given[name] = value
+    drawn = chosen.draw(figures.select(results(folder), cell), given)
+    target = output or Path(f"{kind}.svg")
+    if target.suffix != ".svg":
+        raise UsageError(f"{target} is no name of a picture: figures are SVG", help=f"say {target.with_suffix('.svg')}")
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no folder {target.parent}")
+    svg, csv = drawn.write(target.parent, target.stem)
+    say(re.sub(r"\s+", " ", drawn.caption))
+    out().print(f"{svg}\n{csv}", soft_wrap=True, markup=False)
+
+
+def _list() -> None:
+    from sojourn import figures
+    from sojourn.cli.lists import print_table
+
+    print_table(["kind", "what it shows"], [[kind.name, kind.what] for kind in figures.KINDS.values()])
+
+
+def _show(kind: "Kind") -> None:
+    from rich.text import Text
+
+    from sojourn.cli.lists import print_table
+    from sojourn.cli.screen import out
+
+    out().print(Text.assemble((kind.name, "bold"), f": {kind.what}"))
+    if kind.options:
+        rows = [
+            [o.name, o.default, o.meaning + (f": {', '.join(o.choices)}" if o.choices else "")] for o in kind.options
+        ]
+        print_table(["option", "default", "meaning"], rows)

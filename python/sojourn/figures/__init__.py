@@ -1,0 +1,34 @@
+"""Figures: every kind by name.
+
+A kind is one file here and one line below. ``KINDS["fairness"].draw(runs, {"rate": "goodput"}).write(folder, "s1")``.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from sojourn.errors import UsageError
+from sojourn.figures import delivery, fairness
+from sojourn.figures.kind import Drawn, Kind, Option
+from sojourn.figures.select import PATTERN, select
+
+__all__ = ["KINDS", "PATTERN", "Drawn", "Kind", "Option", "kind", "select"]
+
+KINDS: Final[Mapping[str, Kind]] = {
+    module.KIND.name: module.KIND
+    for module in (
+        delivery,
+        fairness,
+    )
+}
+"""Every kind of figure by its name."""
+
+
+def kind(name: str) -> Kind:
+    """Return the kind of this name.
+
+    Raises:
+        UsageError: if there is none, with the nearest.
+    """
+    if name not in KINDS:
+        raise UsageError.unknown("kind of figure", name, list(KINDS))
+    return KINDS[name]

@@ -1,0 +1,75 @@
+"""Delivery rate and RTT of a run over time, its queue delay below: Flent's tcp_delivery_with_rtt.
+
+All cells that are given share their scales, so that the pictures of a scenario can be compared.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from sojourn import describe
+from sojourn.figures.kind import Drawn, Kind, Option, Options
+from sojourn.figures.measured import seeds_said
+from sojourn.figures.select import PATTERN, axes_of, cells_of, select
+from sojourn.plots import panel
+from sojourn.plots.palette import flow_colour
+from sojourn.plots.series import flow_name, panel_of, step_of
+from sojourn.plots.svg import Part, stacked
+from sojourn.run import Run
+
+
+def _make(runs: Sequence[Run], options: Options) -> Drawn:
+    every = {(cell.experiment, cell.labels, cell.engine): cell for cell in cells_of(runs)}
+    panels = {key: panel_of(cell) for key, cell in every.items()}
+    scales = panel.Scales.over(list(panels.values()))
+    cells = cells_of(select(runs, options["only"]))
+    parts, frames = [], []
+    for cell in cells:
+        key = (cell.experiment, cell.labels, cell.engine)
+        colours = [(flow_name(flow), flow_colour(i)) for i, flow in enumerate(describe.loads(cell.scenario))]
+        title = every[key].title if len(every) > 1 else cell.experiment
+        parts.append(Part(panel.draw(panels[key], scales), title, colours))
+        frames.append(_frame(panels[key], axes_of(cell)))
+    step = step_of(describe.seconds(cells[0].scenario))
+    caption = (
+        f"Delivery rate (solid) and smoothed RTT (dotted) of each flow; below, the queue delay at the bottleneck with "
+        f"the least and the greatest in each step. Means over {step:g} s of the first of {seeds_said(cells)}"
+    )
+    caption += "; the bands span them." if max(len(cell.runs) for cell in cells) > 1 else "."
+    return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
+
+
+def _frame(shown: panel.Panel, labels: Mapping[str, str]) -> pl.DataFrame:
+    lines = [
+        *((flow.name, "delivery rate, Mbit/s", flow.rate) for flow in shown.flows),
+        *((flow.name, "RTT, ms", flow.rtt) for flow in shown.flows),
+        ("", "queue delay, ms", shown.queue),
+    ]
+    return pl.concat(
+        [
+            pl.DataFrame(
+                {
+                    "t_s": band.t,
+                    "value": band.value,
+                    "low": band.low or band.value,
+                    "high": band.high or band.value,
+                },
+                schema=dict.fromkeys(("t_s", "value", "low", "high"), pl.Float64),
+            ).select(
+                *(pl.lit(label).alias(axis) for axis, label in labels.items()),
+                pl.lit(flow).alias("flow"),
+                pl.lit(quantity).alias("quantity"),
+                pl.all(),
+            )
+            for flow, quantity, band in lines
+        ]
+    )
+
+
+KIND = Kind(
+    "delivery",
+    "A run over time: delivery rate and RTT of each flow, queue delay below; all cells on the same scales.",
+    _make,
+    (Option("only", f"draw only some cells, on the scales of all that are given: {PATTERN}"),),
+)
+"""The kind."""

@@ -1,0 +1,91 @@
+"""Runs chosen by their names or by the labels of their axes, and the axes that they have."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from sojourn import cells as grouping
+from sojourn.cells import Cell
+from sojourn.errors import UsageError
+from sojourn.run import Run
+
+PATTERN: Final = (
+    "axis=label pairs with commas (queue=dualpi2,rtt=20*), or a part of a run's name (s1[fq_codel,20ms]); "
+    "* and ? stand for anything"
+)
+"""What chooses runs, for help texts."""
+
+
+def axes_of(cell: Cell) -> dict[str, str]:
+    """Return a cell's labels by axis: experiment, engine, and those of the file."""
+    return {"experiment": cell.experiment, "engine": cell.engine, **dict(cell.labels)}
+
+
+def select(runs: Iterable[Run], pattern: str) -> list[Run]:
+    """Return the runs that a pattern (:data:`PATTERN`) chooses; all if it is empty.
+
+    Raises:
+        UsageError: if there are none, with the nearest name.
+    """
+    runs = list(runs)
+    if not pattern or not runs:
+        return runs
+    terms = re.split(r",(?=[^,=\[\]]+=)", pattern)
+    if all("=" in term for term in terms):
+        for term in terms:
+            axis, wanted = (part.strip() for part in term.split("=", 1))
+            labels = {id(run): _labels(run).get(axis) for run in runs}
+            if not any(label is not None for label in labels.values()):
+                raise UsageError.unknown("axis", axis, list(dict.fromkeys(a for run in runs for a in _labels(run))))
+            glob = _glob(wanted)
+            left = [run for run in runs if glob.fullmatch(labels[id(run)] or "")]
+            if not left:
+                known = list(dict.fromkeys(label for label in labels.values() if label is not None))
+                raise UsageError.unknown(f"{axis} among these runs", wanted, known)
+            runs = left
+        return runs
+    glob = _glob(f"*{pattern}*")
+    left = [run for run in runs if glob.fullmatch(run.label)]
+    if not left:
+        names = list(dict.fromkeys(run.label.split("#")[0] for run in runs))
+        raise UsageError.unknown("cell", pattern, names[:_MOST_NAMED] if len(names) > _MOST_NAMED else names)
+    return left
+
+
+_MOST_NAMED: Final = 200
+
+
+def varied(cells: Sequence[Cell]) -> dict[str, list[str]]:
+    """Return the axes that differ among these cells with their labels, both in the order of the files."""
+    found: dict[str, dict[str, None]] = {}
+    for cell in cells:
+        for axis, label in axes_of(cell).items():
+            found.setdefault(axis, {})[label] = None
+    return {axis: list(labels) for axis, labels in found.items() if len(labels) > 1}
+
+
+def cells_of(runs: Iterable[Run]) -> list[Cell]:
+    """Return the cells of these runs in the natural order of their labels."""
+    return sorted(
+        grouping.group(runs),
+        key=lambda cell: (natural(cell.experiment), [natural(label) for _, label in cell.labels], cell.engine),
+    )
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """Return a key that puts ``s2`` before ``s10``.
+
+    >>> sorted(["80ms", "160ms", "20ms"], key=natural)
+    ['20ms', '80ms', '160ms']
+    """
+    return [(int(part or 0), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", text)]
+
+
+def _labels(run: Run) -> dict[str, str]:
+    named = dict(run.scenario["cell"])
+    return {"experiment": run.scenario["experiment"], "engine": run.engine, "seed": str(run.seed), **named}
+
+
+def _glob(pattern: str) -> re.Pattern[str]:
+    """Return what ``*`` and ``?`` stand for; brackets, which names have, stand for themselves."""
+    return re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."))
