@@ -4,9 +4,16 @@ import os
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from sojourn import describe
 from sojourn.errors import UsageError
+
+ALL: Final = "all"
+"""The word for every suite that has a published source."""
+
+_OWN: Final = frozenset({"parity"})
+"""Suites of our own: they compare engines and reproduce nothing."""
 
 
 def suites_folder() -> Path:
@@ -35,7 +42,7 @@ def resolve(what: str) -> list[Named]:
     """Return the files that a word of the command line stands for.
 
     Args:
-        what: a suite, ``SUITE/SCENARIO``, or a file.
+        what: a suite, ``SUITE/SCENARIO``, ``all`` for every suite that has a published source, or a file.
 
     Raises:
         UsageError: if there is nothing of that name.
@@ -50,10 +57,11 @@ def resolve(what: str) -> list[Named]:
             raise UsageError(f"{what} cannot be read", help="check its permissions")
         return [Named(what, path)]
     found = suites()
+    if what == ALL:
+        return [Named(f"{s}/{n}", file) for s, own in found.items() if s not in _OWN for n, file in _in_order(own)]
     suite, _, scenario = what.partition("/")
     if suite not in found:
-        error = UsageError.unknown("suite or file", what, [*found, *_all_scenarios(found)])
-        raise error
+        raise UsageError.unknown("suite or file", what, [ALL, *found, *_all_scenarios(found)])
     if not scenario:
         return [Named(f"{suite}/{name}", file) for name, file in _in_order(found[suite])]
     if scenario not in found[suite]:
@@ -77,6 +85,7 @@ def catalogue() -> list[dict[str, Any]]:
                     "cells": len(experiment.cells),
                     "runs": len(experiment.stamps),
                     "simulated_s": experiment.seconds,
+                    "expected_cpu_s": sum(describe.expected_cpu_seconds(s.scenario) for s in experiment.stamps),
                 }
             )
     return entries

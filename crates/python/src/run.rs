@@ -83,10 +83,12 @@ impl Run {
         let frame = Frame::new(&self.results);
         let scenario = &self.results.scenario;
         let queues: Vec<String> = scenario.queues().map(|(path, _)| path).collect();
+        let elements: Vec<String> = scenario.element_paths().collect();
         let names = Names {
             flows: scenario.flows.iter().map(|f| f.name.as_str()).collect(),
             groups: scenario.flows.iter().filter_map(|f| f.group.as_deref()).collect(),
             queues: queues.iter().map(String::as_str).collect(),
+            elements: elements.iter().map(String::as_str).collect(),
             phases: scenario.phases.iter().map(|p| p.name.as_str()).collect(),
             windows: scenario.windows.iter().map(|w| w.name.as_str()).collect(),
         };

@@ -130,6 +130,15 @@ impl Scenario {
         })
     }
 
+    /// The path of every element, in path order: `bottleneck.down.qdisc`, `bottleneck.up.netem`.
+    pub fn element_paths(&self) -> impl Iterator<Item = String> {
+        self.hops.iter().flat_map(|hop| {
+            [Side::Down, Side::Up].into_iter().flat_map(move |side| {
+                hop.side(side).iter().map(move |e| format!("{}.{side}.{}", hop.name, e.name))
+            })
+        })
+    }
+
     /// The elements that a flow's data passes, in order: (hop's name, side, element).
     pub fn data_path<'a>(
         &'a self,

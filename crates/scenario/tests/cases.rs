@@ -320,16 +320,20 @@ fn the_fast_lanes_marks_are_taken_back_behind_the_queue() {
 }
 
 #[test]
-fn the_first_suite_is_complete() {
-    let suite = |name: &str| {
-        plan(&read(&root().join("python/sojourn/suites/l4s-tests").join(format!("{name}.toml"))))
-    };
-    for (name, cells, duration) in [("s1", 24, 180), ("s2", 8, 60), ("s7", 4, 60)] {
-        let plan = suite(name);
-        assert_eq!((plan.cells(), plan.runs()), (cells, 10 * cells as u64), "{name}");
-        for s in plan.scenarios() {
-            assert_eq!(s.experiment, format!("l4s-tests/{name}"));
-            assert_eq!((s.duration, s.stack.as_str()), (Span::from_secs(duration), "linux-5.4"));
+fn every_suite_is_planned_under_its_own_name() {
+    // How many cells each has is checked where they are packed: tests/python/test_suites.py.
+    let suites = root().join("python/sojourn/suites");
+    let folders = std::fs::read_dir(&suites).expect("the suites").map(|e| e.unwrap().path());
+    let mut seen = 0;
+    for folder in folders.filter(|path| path.is_dir()) {
+        for file in std::fs::read_dir(&folder).expect("a suite").map(|e| e.unwrap().path()) {
+            let suite = folder.file_name().unwrap().to_str().unwrap();
+            let name = format!("{suite}/{}", file.file_stem().unwrap().to_str().unwrap());
+            let plan = plan(&read(&file));
+            assert!(plan.cells() > 0, "{name}");
+            assert!(plan.scenarios().all(|s| s.experiment == name), "{name}");
+            seen += 1;
         }
     }
+    assert!(seen >= 10, "{seen} suites in {}", suites.display());
 }

@@ -64,8 +64,8 @@ def run(
         list[str],
         typer.Argument(
             metavar="SUITE|SUITE/SCENARIO|FILE...",
-            help="Suites (see [b]sojourn suites[/b]), experiment files, Flent's .batch files, or a stored run's "
-            "scenario.json.",
+            help="Suites (see [b]sojourn suites[/b]), [b]all[/b] of the published ones, experiment files, Flent's "
+            ".batch files, or a stored run's scenario.json.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The results folder.")],
@@ -89,6 +89,13 @@ def run(
         bool, typer.Option("--pcap", help="Keep the packets, too: at client, server and both sides of each queue.")
     ] = False,
     snap_len: SnapLen = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="AXIS=LABEL",
+            help="Only the cells with this label: [b]--only rtt=20ms[/b]. May be repeated; of one axis, any.",
+        ),
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before more than 100 000 runs.")] = False,
 ) -> None:
     """Run experiments into a results folder. What is there already is not run again."""
@@ -104,6 +111,7 @@ def run(
         pcap=pcap,
         snap_len=snap_len,
         batches=batches or [],
+        only=only or [],
         yes=yes,
     )
 
@@ -235,7 +243,7 @@ def schema() -> None:
     typer.echo(_core.json_schema())
 
 
-from sojourn.cli import data, doctor, linux, parity, plot  # noqa: E402 - they add their commands to what is above
+from sojourn.cli import claims, data, doctor, linux, parity, plot  # noqa: E402 - they add their commands to what is above
 
-for _commands in (data, doctor, linux, parity, plot):
+for _commands in (claims, data, doctor, linux, parity, plot):
     _commands.register(app)

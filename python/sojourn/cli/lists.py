@@ -1,5 +1,6 @@
 """``sojourn suites``, ``qdiscs``, ``ccs``, ``stacks``."""
 
+import os
 from collections.abc import Callable, Sequence
 
 from rich import box
@@ -7,21 +8,32 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn import library, listings
-from sojourn.cli.progress import span
 from sojourn.cli.screen import out, print_json
 from sojourn.listings import Entry
 
 
 def suites(*, as_json: bool) -> None:
-    """List the suites: scenarios with source, runs and simulated time."""
+    """List the suites: scenarios with source, runs, simulated time and how long they take here."""
     entries = library.catalogue()
     if as_json:
         print_json(entries)
         return
+    cores = os.cpu_count() or 1
     rows = [
-        [e["name"], str(e["cells"]), str(e["runs"]), span(e["simulated_s"]), e["about"] or e["source"]] for e in entries
+        [
+            e["name"],
+            str(e["cells"]),
+            str(e["runs"]),
+            f"{e['simulated_s'] / 3600:.1f}",
+            f"{e['expected_cpu_s'] / 60 / cores:.1f}",
+            f"{e['about']}\n[{e['source']}]",
+        ]
+        for e in entries
     ]
-    print_table(["suite/scenario", "cells", "runs", "simulated", "what it is about"], rows, right=(1, 2, 3))
+    print_table(
+        ["suite/scenario", "cells", "runs", "hours", "minutes", "what it is about [source]"], rows, right=(1, 2, 3, 4)
+    )
+    out().print(f"hours: simulated; minutes: expected on {cores} idle cores, with every seed (--seeds 1 takes a tenth)")
 
 
 def qdiscs(name: str | None, *, as_json: bool) -> None:

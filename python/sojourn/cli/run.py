@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sojourn import _core, batch, campaign, cells, checks, library
+from sojourn import _core, batch, campaign, cells, checks, library, selection
 from sojourn.cli.capture import snap_length
 from sojourn.cli.progress import Progress
 from sojourn.cli.screen import out, say
@@ -27,10 +27,11 @@ def run(
     pcap: bool,
     snap_len: int | None,
     batches: list[str],
+    only: list[str],
     yes: bool,
 ) -> None:
     """Run experiments into a results folder and show what came out."""
-    stamps = _stamps(what, engine=engine, seeds=seeds, settings=settings, batches=batches, yes=yes)
+    stamps = _stamps(what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes)
     snap_len = snap_length(snap_len, pcap=pcap)
     campaign.refuse(stamps, engine=engine, pcap=pcap)
     command = shlex.join(["sojourn", *sys.argv[1:]])
@@ -68,7 +69,14 @@ def run(
 
 
 def _stamps(
-    what: list[str], *, engine: str, seeds: int | None, settings: list[str], yes: bool, batches: list[str] | None = None
+    what: list[str],
+    *,
+    engine: str,
+    seeds: int | None,
+    settings: list[str],
+    batches: list[str] | None = None,
+    only: list[str] | None = None,
+    yes: bool,
 ) -> list[Stamp]:
     """Read everything that was asked for; the same run asked for twice is run once."""
     experiments: dict[Path, Sequence[Experiment]] = {}
@@ -81,7 +89,12 @@ def _stamps(
             experiments[named.file.resolve()] = read
     if batches and not any(file.suffix == ".batch" for file in experiments):
         raise UsageError("-b chooses among the batches of a .batch file, and there is none")
-    stamps = {stamp.digest: stamp for read in experiments.values() for one in read for stamp in one.stamps}
+    meant = selection.parse(only or [])
+    everything = [stamp for read in experiments.values() for one in read for stamp in one.stamps]
+    selection.check(meant, (stamp.scenario for stamp in everything))
+    stamps = {stamp.digest: stamp for stamp in everything if selection.takes(meant, stamp.scenario)}
+    if not stamps:
+        raise UsageError("no cell has all of these labels", help="`sojourn suites` names the suites; leave one out")
     if len(stamps) > _core.MOST_RUNS and not yes:
         raise UsageError(f"these are {len(stamps):,} runs", help="say --yes if they are meant")
     return list(stamps.values())
@@ -90,7 +103,7 @@ def _stamps(
 def _batch(
     file: Path, *, engine: str, seeds: int | None, settings: list[str], batches: list[str]
 ) -> Sequence[Experiment]:
-    selection = batch.load(file, batches=batches, settings=settings, seeds=seeds, engine=engine)
-    for note in selection.notes:
+    chosen = batch.load(file, batches=batches, settings=settings, seeds=seeds, engine=engine)
+    for note in chosen.notes:
         say(str(note))
-    return selection.experiments
+    return chosen.experiments

@@ -254,9 +254,11 @@ impl<'a> Resolver<'a> {
             When::After { reference: Reference::Workload, .. } => {}
             When::State { gauge: Gauge::Queue { queue, .. }, .. } => {
                 if let Some(hops) = hops {
-                    let queues = queue_paths(hops);
-                    if !queues.contains(queue) {
-                        self.unknown(&place, "queue", queue, queues.iter().map(String::as_str));
+                    let elements = element_paths(hops);
+                    let queues: Vec<&str> =
+                        elements.iter().filter(|e| e.1).map(|e| e.0.as_str()).collect();
+                    if !queues.contains(&queue.as_str()) {
+                        self.unknown(&place, "queue", queue, queues);
                     }
                 }
             }
@@ -381,7 +383,10 @@ impl<'a> Resolver<'a> {
         windows: &[Window],
     ) -> Vec<Check> {
         let mut checks = Vec::new();
-        let queues = queue_paths(hops);
+        let elements = element_paths(hops);
+        let paths = |queues_only: bool| {
+            elements.iter().filter(move |e| e.1 || !queues_only).map(|e| e.0.as_str()).collect()
+        };
         for table in root.tables("check") {
             let Some(item) = table.item("that").cloned() else { continue };
             match Expression::parse(item.text()) {
@@ -389,7 +394,8 @@ impl<'a> Resolver<'a> {
                     let known = crate::metrics::Names {
                         flows: named.flow_names().collect(),
                         groups: named.groups().collect(),
-                        queues: queues.iter().map(String::as_str).collect(),
+                        queues: paths(true),
+                        elements: paths(false),
                         phases: phases.iter().map(|p| p.name.as_str()).collect(),
                         windows: windows.iter().map(|w| w.name.as_str()).collect(),
                     };
@@ -425,15 +431,15 @@ impl<'a> Resolver<'a> {
 }
 
 /// The paths of every queue: `bottleneck.down.qdisc`.
-fn queue_paths(hops: &[Hop]) -> Vec<String> {
+/// Every element's path, and whether it is a queue.
+fn element_paths(hops: &[Hop]) -> Vec<(String, bool)> {
     use crate::model::{Kind, Side};
     let mut paths = Vec::new();
     for hop in hops {
         for side in [Side::Down, Side::Up] {
             for element in hop.side(side) {
-                if matches!(element.kind, Kind::Queue(_)) {
-                    paths.push(format!("{}.{side}.{}", hop.name, element.name));
-                }
+                let path = format!("{}.{side}.{}", hop.name, element.name);
+                paths.push((path, matches!(element.kind, Kind::Queue(_))));
             }
         }
     }

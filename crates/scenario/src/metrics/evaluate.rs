@@ -248,7 +248,13 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, String> {
         Which::StallTime => of_stream(playback::stall_time),
         Which::Switches => of_stream(playback::switches),
         Which::StartupDelay => of_stream(|frame, flow, _| playback::startup_delay(frame, flow)),
-        Which::Oscillation | Which::Period | Which::FirstAbove | Which::FirstBelow => {
+        Which::Oscillation
+        | Which::LeastSecond
+        | Which::LargestSecond
+        | Which::RangeInASecond
+        | Which::Period
+        | Which::FirstAbove
+        | Which::FirstBelow => {
             let of = call.of.as_ref().ok_or("no quantity")?;
             let Some((series, bounds)) = sampled(frame, of, first(), window) else {
                 return Ok(None);
@@ -258,6 +264,13 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, String> {
                 Which::Oscillation => {
                     oscillation::variation(&oscillation::by_second(&series, bounds))
                 }
+                Which::LeastSecond => {
+                    oscillation::by_second(&series, bounds).into_iter().reduce(f64::min)
+                }
+                Which::LargestSecond => {
+                    oscillation::by_second(&series, bounds).into_iter().reduce(f64::max)
+                }
+                Which::RangeInASecond => oscillation::range_in_a_second(&series, bounds),
                 Which::Period => oscillation::period(&oscillation::by_second(&series, bounds)),
                 Which::FirstAbove => oscillation::first(&series, bounds, |x| x > level),
                 _ => oscillation::first(&series, bounds, |x| x < level),

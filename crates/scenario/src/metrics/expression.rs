@@ -126,6 +126,7 @@ pub(super) struct Name {
 pub(super) enum NameOf {
     Flow,
     Queue,
+    Element,
     Either,
 }
 
@@ -145,6 +146,8 @@ pub struct Names<'a> {
     pub groups: Vec<&'a str>,
     /// Queues, by their paths.
     pub queues: Vec<&'a str>,
+    /// Every element, queues among them, by its path.
+    pub elements: Vec<&'a str>,
     /// Phases.
     pub phases: Vec<&'a str>,
     /// Windows.
@@ -211,6 +214,7 @@ fn unknown(term: &Term, known: &Names<'_>, errors: &mut Vec<WordError>) {
                 let (what, names): (_, Vec<&str>) = match name.of {
                     NameOf::Flow => ("flow", flows.collect()),
                     NameOf::Queue => ("queue", known.queues.clone()),
+                    NameOf::Element => ("element", known.elements.clone()),
                     NameOf::Either => {
                         ("flow or queue", flows.chain(known.queues.iter().copied()).collect())
                     }
@@ -254,6 +258,7 @@ impl Function {
                 Parameter::Rate => "RATE",
                 Parameter::Flow => "FLOW",
                 Parameter::Queue => "QUEUE",
+                Parameter::Element => "ELEMENT",
                 Parameter::Subject => "FLOW|QUEUE",
                 Parameter::Level => "LEVEL",
                 Parameter::Percent => "PERCENT",

@@ -22,6 +22,8 @@ pub enum Parameter {
     Flow,
     /// A queue.
     Queue,
+    /// A queue, or another element that marks or drops: a tunnel's end, a policer.
+    Element,
     /// A flow or a queue, whichever the quantity is of.
     Subject,
     /// A value in the quantity's unit.
@@ -91,6 +93,9 @@ pub(super) enum Which {
     FirstAbove,
     FirstBelow,
     Oscillation,
+    LeastSecond,
+    LargestSecond,
+    RangeInASecond,
     Period,
     Bitrate,
     Stalls,
@@ -102,7 +107,7 @@ pub(super) enum Which {
 }
 
 use Parameter::{
-    Flow as F, Flows, Level, Percent, Quantity as Q, Queue, Rate, Subject, Value, Why,
+    Element, Flow as F, Flows, Level, Percent, Quantity as Q, Queue, Rate, Subject, Value, Why,
 };
 const ONE: Gives = Gives::Unit(Unit::One);
 const SECONDS: Gives = Gives::Unit(Unit::Seconds);
@@ -199,16 +204,16 @@ pub const FUNCTIONS: &[Function] = &[
     f(
         "marks",
         Which::Marks,
-        &[Queue, Why],
+        &[Element, Why],
         PACKETS,
         "Packets marked in the window, for a reason or for all.",
     ),
     f(
         "drops",
         Which::Drops,
-        &[Queue, Why],
+        &[Element, Why],
         PACKETS,
-        "Packets dropped in the window, for a reason or for all.",
+        "Packets dropped in the window, for a reason or for all: by a queue, or by another element, such as a tunnel's end (`bottleneck.down.ipsec-exit`) for `replay`.",
     ),
     f(
         "ce_fraction",
@@ -287,6 +292,27 @@ pub const FUNCTIONS: &[Function] = &[
         &[Q, Subject],
         ONE,
         "Coefficient of variation in the window, standard deviation over mean, of the means over each second (RFC 5166 §2.4).",
+    ),
+    f(
+        "least_second",
+        Which::LeastSecond,
+        &[Q, Subject],
+        Gives::Quantity,
+        "The least of the means over each second of the window.",
+    ),
+    f(
+        "largest_second",
+        Which::LargestSecond,
+        &[Q, Subject],
+        Gives::Quantity,
+        "The largest of the means over each second of the window.",
+    ),
+    f(
+        "range_in_a_second",
+        Which::RangeInASecond,
+        &[Q, Subject],
+        Gives::Quantity,
+        "Largest less least value of each second, averaged over the seconds of the window: the width of the band around a plot by seconds.",
     ),
     f(
         "period",
@@ -497,26 +523,35 @@ fn rate_changes(frame: &Frame<'_>, queue: &str) -> Vec<(f64, f64)> {
 /// Packets marked or dropped in the window, for one reason or for all.
 pub fn signals(
     frame: &Frame<'_>,
-    queue: &str,
+    element: &str,
     kind: SignalKind,
     why: Option<&str>,
     window: &WindowSpec,
 ) -> Option<f64> {
-    let bounds = frame.bounds(window, queue)?;
-    let Some(why) = why else {
-        return Frame::growth(&frame.queues, queue, kind.column(), bounds).map(|n| n as f64);
-    };
-    if frame.queues.of(queue).is_empty() {
+    let bounds = frame.bounds(window, element)?;
+    let is_queue = frame.run.scenario.queues().any(|(path, _)| path == element);
+    if is_queue && frame.queues.of(element).is_empty() {
         return None;
     }
-    // Rows are there only when a count changed: the count at a bound is that of the last row not after it.
     let table = &frame.signals.table;
+    let Some(why) = why else {
+        if is_queue {
+            return Frame::growth(&frame.queues, element, kind.column(), bounds).map(|n| n as f64);
+        }
+        // What is no queue has no counters of its own in the tables: its reasons are added up.
+        let mut reasons: Vec<&str> =
+            frame.signals.of(element).iter().map(|&row| table.text("why").get(row)).collect();
+        reasons.sort_unstable();
+        reasons.dedup();
+        return reasons.iter().map(|why| signals(frame, element, kind, Some(why), window)).sum();
+    };
+    // Rows are there only when a count changed: the count at a bound is that of the last row not after it.
     let (times, counts) = (table.f64("t_s"), table.u64("count"));
     let at = |t: f64| {
         let upto = Bounds { from: f64::NEG_INFINITY, to: t };
         frame
             .signals
-            .of(queue)
+            .of(element)
             .iter()
             .rev()
             .find(|&&row| {

@@ -37,6 +37,21 @@ pub(super) fn by_second(series: &Series, bounds: Bounds) -> Vec<f64> {
     means
 }
 
+/// Largest less least value of each whole second, averaged over the seconds that have a value.
+pub(super) fn range_in_a_second(series: &Series, bounds: Bounds) -> Option<f64> {
+    let seconds = libm::floor(bounds.length() + 1e-9).max(0.0) as usize;
+    let mut ends: Vec<Option<(f64, f64)>> = vec![None; seconds];
+    for (&t, &value) in series.times.iter().zip(&series.values) {
+        let second = libm::ceil(t - bounds.from - 1e-9) as i64 - 1;
+        if let Some(own) = usize::try_from(second).ok().and_then(|s| ends.get_mut(s)) {
+            let (least, largest) = own.unwrap_or((value, value));
+            *own = Some((least.min(value), largest.max(value)));
+        }
+    }
+    let ranges: Vec<f64> = ends.into_iter().flatten().map(|(low, high)| high - low).collect();
+    (!ranges.is_empty()).then(|| mean(&ranges))
+}
+
 /// The period in seconds of values a second apart: the lag of the highest peak of their autocorrelation
 /// `Σ (x(i) − m)(x(i+k) − m) / (n − k)` behind its first fall below zero, among lags up to two thirds of the window
 /// and correlations of at least 0.3 of the variance. `None` if there is no such peak: nothing recurs.
@@ -106,6 +121,8 @@ mod tests {
         };
         let seconds = by_second(&series, Bounds { from: 0.0, to: 4.0 });
         assert_eq!(seconds, [2.0, 5.0, 5.0, 7.0]);
+        let ranges = range_in_a_second(&series, Bounds { from: 0.0, to: 4.0 });
+        assert_eq!(ranges, Some(2.0 / 3.0));
         assert_eq!(variation(&[1.0, 3.0]), Some(2.0_f64.sqrt() / 2.0));
         assert_eq!(variation(&[1.0]), None);
     }

@@ -73,6 +73,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "sojourn_mean_s",
         "sojourn time: each step's mean, weighted by the packets that left in it",
     ),
+    queue("queue_delay_min", Unit::Seconds, "sojourn_min_s", "each step's least sojourn time"),
     queue("queue_delay_max", Unit::Seconds, "sojourn_max_s", "each step's largest sojourn time"),
     queue("queue_length", Unit::Packets, "packets", "packets held at the end of each step"),
     queue("queue_bytes", Unit::Bytes, "bytes", "bytes held at the end of each step"),

@@ -102,6 +102,9 @@ fn run_of(scenario: Scenario) -> Run {
     let mut signals = Table::new(&schema::QUEUE_SIGNALS, Provenance::Exact);
     signals.row().f64(5.0).text(QUEUE).text("tail").text("drop").u64(1);
     signals.row().f64(8.0).text(QUEUE).text("early").text("drop").u64(1);
+    for (t, why, count) in [(3.0, "replay", 2), (4.0, "tunnel_ecn", 1), (7.0, "replay", 5)] {
+        signals.row().f64(t).text("first.down.t-exit").text(why).text("drop").u64(count);
+    }
     let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
     let nan = f64::NAN;
     for (n, t, rtt, there, back, lost) in [
@@ -216,6 +219,10 @@ fn each_metric_gives_the_number_worked_out_by_hand() {
         ("drops(first.down.qdisc, tail) over all", 1.0),
         ("drops(first.down.qdisc, tail) from 5s to 10s", 0.0),
         ("drops(first.down.qdisc, early) from 5s to 10s", 1.0),
+        ("drops(first.down.t-exit, replay) over all", 5.0),
+        ("drops(first.down.t-exit) from 3s to 10s", 4.0),
+        ("drops(first.down.t-exit, tail) over all", 0.0),
+        ("marks(first.down.t-exit) over all", 0.0),
         ("mark_fraction(first.down.qdisc) over all", 40.0 / 2000.0),
         ("ce_fraction(a) over all", 3.0 / 99.0),
         ("loss_rate(a) over all", 0.01),
@@ -258,6 +265,10 @@ fn each_metric_gives_the_number_worked_out_by_hand() {
         ("first_below(rtt, a, 24500us) over all", 1.0),
         // 2, 6, 2, 6, … ms: sd² = 4·10/9, mean 4.
         ("oscillation(queue_delay, first.down.qdisc) over all", (40.0_f64 / 9.0).sqrt() / 4.0),
+        // A value a second, 2 and 6 ms by turns.
+        ("least_second(queue_delay, first.down.qdisc) over all", 0.002),
+        ("largest_second(queue_delay, first.down.qdisc) over all", 0.006),
+        ("range_in_a_second(queue_delay, first.down.qdisc) over all", 0.0),
         ("period(queue_delay, first.down.qdisc) over all", 2.0),
         // 2 s for 4 s; 10 Mbit/s alone and 2 beside; nothing got worse.
         ("harm_less_is_better(2s, 4s)", 0.5),

@@ -313,12 +313,17 @@ impl<'t> Parser<'t> {
                     }
                 }
             }
-            Parameter::Flow | Parameter::Flows | Parameter::Queue | Parameter::Subject => {
+            Parameter::Flow
+            | Parameter::Flows
+            | Parameter::Queue
+            | Parameter::Element
+            | Parameter::Subject => {
                 let mut name = self.name(usage)?;
                 name.of = match (parameter, &call.of) {
                     (Parameter::Queue, _) | (Parameter::Subject, Some(Of::ClassSojourn(_))) => {
                         NameOf::Queue
                     }
+                    (Parameter::Element, _) => NameOf::Element,
                     (Parameter::Subject, Some(Of::Quantity(q))) if q.is_of_queues() => {
                         NameOf::Queue
                     }

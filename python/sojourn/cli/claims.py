@@ -1,0 +1,139 @@
+"""``sojourn claims``: what the published reports claim, and whether our runs bear it out."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from sojourn.claims import ClaimVerdict
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(claims)
+
+
+def claims(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
+    ids: Annotated[
+        list[str] | None,
+        typer.Option("--claim", metavar="ID", help="Only this claim; may be repeated. All of them unless given."),
+    ] = None,
+    run_only: Annotated[bool, typer.Option("--run", help="Leave out claims that lack runs.")] = False,
+    details: Annotated[bool, typer.Option("--details", help="Print every part and cell.")] = False,
+    baseline: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.toml", help="The claims that are to be reproduced; the project's own unless given."),
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE.md", help="Write the table there, with the reasons, as Markdown.")
+    ] = None,
+    engine: Annotated[str, typer.Option(metavar="NAME", help="Whose runs count.")] = "sim",
+    threads: Annotated[int | None, typer.Option(min=1, help="Runs that are read at a time.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Hold the runs of a folder against every published claim.
+
+    Leaves with 1 if a claim of the baseline that was run with enough seeds is no longer reproduced.
+    """
+    from sojourn import claims as book
+    from sojourn.claims import page
+    from sojourn.cli.screen import err, out, print_json, say
+    from sojourn.errors import UsageError
+    from sojourn.run import results
+    from sojourn.store.atomic import write_file
+
+    wanted = _wanted(ids or [])
+    expected = book.baseline() if baseline is None else book.read_baseline(baseline)
+    runs = results(folder)
+    with err().status("reading") as status:
+        verdicts = book.evaluate(
+            wanted,
+            runs,
+            engine=engine,
+            threads=threads,
+            watcher=lambda done, of: status.update(f"{done} of {of} runs read"),
+        )
+    if run_only:
+        verdicts = [own for own in verdicts if own.cause is not book.Cause.NOT_RUN]
+    if as_json:
+        print_json([_json(verdict, folder) for verdict in verdicts])
+    else:
+        _show(verdicts, details=details)
+        for line in page.summary(verdicts):
+            out().print(line, soft_wrap=True, markup=False)
+    if markdown is not None:
+        try:
+            write_file(markdown, page.markdown(verdicts).encode())
+        except OSError as error:
+            raise UsageError(f"{markdown} cannot be written: {error.strerror}") from error
+    lost = page.regressions(verdicts, expected)
+    if lost:
+        say(f"no longer reproduced, and in the baseline: {', '.join(lost)}")
+        sys.exit(1)
+
+
+def _wanted(ids: Sequence[str]) -> list[Any]:
+    from sojourn.claims import book
+    from sojourn.errors import UsageError
+
+    everything = book()
+    known = [claim.id for claim in everything]
+    for name in ids:
+        if name not in known:
+            raise UsageError.unknown("claim", name, known)
+    return [claim for claim in everything if not ids or claim.id in ids]
+
+
+def _show(verdicts: Sequence["ClaimVerdict"], *, details: bool) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    from sojourn.claims import Verdict, page
+    from sojourn.cli.screen import out
+
+    colours = {Verdict.REPRODUCED: "green", Verdict.NOT_REPRODUCED: "red", Verdict.INCONCLUSIVE: "yellow"}
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for heading in ("claim", "finding", "published", "ours, at the telling cell", "runs", "verdict"):
+        table.add_column(heading, overflow="fold", no_wrap=heading in {"claim", "verdict"})
+    for own in verdicts:
+        verdict = Text(own.verdict, style=colours[own.verdict])
+        ours = page.ours(own) if own.runs else str(own.cause)
+        table.add_row(
+            own.claim.id, Text(own.claim.finding), Text(own.claim.published), Text(ours), page.runs(own), verdict
+        )
+    out().print(table)
+    for own in verdicts if details else ():
+        for line in page.details(own):
+            out().print(line, soft_wrap=True, markup=False)
+
+
+def _json(own: "ClaimVerdict", folder: Path) -> dict[str, Any]:
+    from sojourn.claims import page
+
+    telling = own.telling
+    cell = telling.telling
+    bound = telling.part.bound
+    return {
+        "id": own.claim.id,
+        "verdict": own.verdict.value,
+        "published": own.claim.published,
+        "ours": None if cell is None else cell.ours / bound.scale,
+        "low": None if cell is None else cell.low / bound.scale,
+        "high": None if cell is None else cell.high / bound.scale,
+        "unit": bound.unit,
+        "bound": bound.text,
+        "what": telling.part.what,
+        "at": "" if cell is None else cell.title,
+        "cause": own.cause.value,
+        "finding": own.claim.finding,
+        "source": f"{own.claim.source}: {own.claim.where}",
+        "remark": own.claim.remark,
+        "advice": own.advice,
+        "runs": [str(folder / "runs" / run.stamp.folder_name) for run in own.runs],
+        "parts": [page.part_json(part) for part in own.parts],
+    }

@@ -1,0 +1,105 @@
+"""The published experiments: whether all of them are there, and say what they are."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from sojourn import _core, campaign, library
+from sojourn.experiment import Experiment, load
+
+CELLS: Final = {
+    "l4s-tests/s1": 192,
+    "l4s-tests/s1-cake": 48,
+    "l4s-tests/s2": 64,
+    "l4s-tests/s3": 16,
+    "l4s-tests/s5": 8,  # the report's four, with a source port for each inner flow, and without a tunnel
+    "l4s-tests/s6": 24,
+    "l4s-tests/s7": 6,
+    "l4s-tests/s8": 24,
+    "l4s-tests/s9": 11,
+    "l4s-tests/s10": 8,
+    "l4s-tests/s11": 8,
+    "l4s-tests/s12": 2,
+    "l4s-tests/s13": 8,
+    "l4s-tests/wifi": 2,
+    "l4s-tests/replay-dos": 4,
+    "sce-l4s-ect1/s1": 18,
+    "sce-l4s-ect1/s2": (14 + 13) * 3,
+    "sce-l4s-ect1/s3": 4,
+    "sce-l4s-ect1/s4": 8,
+    "sce-l4s-ect1/s5": 6,
+    "sce-l4s-ect1/s6": 6,
+    "sce-l4s-ect1/erased": 6,
+    "overload/stable": 2,
+    "overload/udp": 4 * 3 * 11,
+    "fast-lane/disproof": 4,
+    "fast-lane/objection": 2,
+    "sce-l4s-ect1-rerun/s1": 9,
+    "sce-l4s-ect1-rerun/s2": 13 * 3,
+    "sce-l4s-ect1-rerun/s3": 2,
+    "sce-l4s-ect1-rerun/s4": 4,
+    "sce-l4s-ect1-rerun/s5": 2,
+    "sce-l4s-ect1-rerun/s6": 3,
+}
+"""What each report lists; issue 5."""
+
+PUBLISHED: Final = [
+    (f"{s}/{n}", file) for s, own in library.suites().items() if s != "parity" for n, file in own.items()
+]
+
+
+@pytest.fixture(scope="module")
+def experiments() -> dict[str, Experiment]:
+    return {name: load(file, seeds=1) for name, file in PUBLISHED}
+
+
+def test_matrices_are_complete(experiments: dict[str, Experiment]) -> None:
+    there = {name: len(experiment.cells) for name, experiment in experiments.items()}
+    assert {name: there.get(name) for name in CELLS} == CELLS
+
+
+def test_each_says_what_it_is_and_where_it_is_from(experiments: dict[str, Experiment]) -> None:
+    for name, experiment in experiments.items():
+        assert experiment.name == name
+        assert experiment.about
+        assert experiment.source
+        for stamp in experiment.stamps:
+            measured = [*stamp.scenario["windows"], *stamp.scenario["phases"]]
+            assert measured, f"{stamp.label} says nowhere where to measure"
+
+
+def test_the_simulator_runs_them_all(experiments: dict[str, Experiment]) -> None:
+    for experiment in experiments.values():
+        campaign.refuse(experiment.stamps, engine="sim")
+
+
+@pytest.mark.parametrize(("name", "file"), PUBLISHED)
+def test_names_within_are_right(name: str, file: Path) -> None:
+    """Phases, windows and checks are resolved with the scenario: a wrong name would be refused when it is read."""
+    loaded = _core.load(file.read_text(), str(file), seeds=1)
+    for text in loaded.scenarios:
+        scenario: dict[str, Any] = json.loads(text)
+        assert scenario["experiment"] == name
+        names = [flow["name"] for flow in scenario["flows"]]
+        assert len(names) == len(set(names))
+
+
+def test_all_stands_for_what_is_published() -> None:
+    named = [one.name for one in library.resolve("all")]
+    assert sorted(named) == sorted(name for name, _ in PUBLISHED)
+
+
+def test_overload_is_the_product_of_what_the_source_varies(experiments: dict[str, Experiment]) -> None:
+    cells = {tuple(label for _, label in s.scenario["cell"]) for s in experiments["overload/udp"].stamps}
+    for queue in ("pie", "pi2", "dualpi2", "codel"):
+        for udp in ("not-ect", "ect0", "ect1"):
+            for load_mbit in (50, 70, 100, 105, 110, 115, 120, 125, 130, 140, 200):
+                assert (queue, udp, f"{load_mbit}mbit") in cells
+
+
+def test_replay_windows_of_128_and_256_are_at_100_mbit_only(experiments: dict[str, Experiment]) -> None:
+    cells = [dict(map(tuple, s.scenario["cell"])) for s in experiments["l4s-tests/s9"].stamps]
+    assert {c["window"] for c in cells if c["bandwidth"] == "100mbit"} == {"0", "32", "64", "128", "256"}
+    assert {c["window"] for c in cells if c["bandwidth"] == "20mbit"} == {"0", "32", "64"}
