@@ -73,8 +73,8 @@ pub struct Receiver {
     answered: Option<Time>,
     /// Whether a SYN has come.
     opened: bool,
-    /// A segment that came out of order below full size, and the bytes it lacks: the last of the stream.
-    short: Option<(Seq, u32)>,
+    /// Segments that came out of order below full size, and the bytes they lack: the last of what was written.
+    short: Vec<(Seq, u32)>,
     clock_offset_ms: u32,
     delivered_bytes: u64,
     ce_packets: u64,
@@ -108,7 +108,7 @@ impl Receiver {
             answer: Flags::default(),
             answered: None,
             opened: false,
-            short: None,
+            short: Vec::new(),
             clock_offset_ms,
             delivered_bytes: 0,
             ce_packets: 0,
@@ -131,6 +131,29 @@ impl Receiver {
     pub fn echoing_sce(mut self, echoes: bool) -> Self {
         self.echo.sce = echoes;
         self
+    }
+
+    /// Makes it the receiving half of the end that opened the connection: its SYN was answered now, with this clock and
+    /// this agreement about ECN.
+    pub fn connected(&mut self, agreed: ecn::Agreed, peer_clock: u32) {
+        self.opened = true;
+        self.echo.agreed = agreed;
+        self.tsecr = peer_clock;
+    }
+
+    /// What has been agreed about ECN.
+    pub fn ecn_agreed(&self) -> ecn::Agreed {
+        self.echo.agreed
+    }
+
+    /// The window that it begins with, bytes.
+    pub fn initial_window(&self) -> u32 {
+        self.window.initial()
+    }
+
+    /// How long ago the SYN was answered, if that measures the round trip.
+    pub fn since_answer(&self, now: Time) -> Option<Span> {
+        self.answered.map(|at| now.since(at))
     }
 
     /// Answers a SYN that came with this ECN field. RFC 3168 is accepted whenever it is asked for (`tcp_ecn` 1 or 2).
@@ -259,12 +282,13 @@ impl Receiver {
     /// The application reads what is in order.
     fn deliver(&mut self, now: Time, data: &Data, segments: u32) {
         let mut bytes = u64::from(data.len) + u64::from(segments - 1) * u64::from(self.mss);
-        if segments > 1
-            && let Some((seq, missing)) = self.short
-            && before(seq, self.next)
-        {
-            bytes -= u64::from(missing);
-            self.short = None;
+        if segments > 1 && !self.short.is_empty() {
+            let next = self.next;
+            self.short.retain(|&(seq, missing)| {
+                let delivered = before(seq, next);
+                bytes -= u64::from(if delivered { missing } else { 0 });
+                !delivered
+            });
         }
         self.delivered_bytes += bytes;
         self.window.on_read(now, bytes as u32);
@@ -303,7 +327,7 @@ impl Receiver {
         self.report(range);
         if new {
             if u32::from(data.len) < self.mss {
-                self.short = Some((data.seq, self.mss - u32::from(data.len)));
+                self.short.push((data.seq, self.mss - u32::from(data.len)));
             }
             if self.window.grow(data, self.reassembly.held()) {
                 self.delayed.quicken_once();

@@ -6,10 +6,12 @@
 //! retransmissions, new data.
 //!
 //! Not modelled: socket memory on the sending side, small queues (TSQ) where they work, Nagle, window probes, urgent
-//! data, FIN, SACK reneging; nor that a window that was not used for a timeout shrinks (`tcp_cwnd_application_limited`), which
-//! the kernel spares a sender that waits for buffer space, as one with endless data does.
+//! data, FIN, SACK reneging; nor that a window that was not used for a timeout shrinks
+//! (`tcp_cwnd_application_limited`): every ACK that lets the window grow starts that time anew, so it passes only where
+//! the restart after idleness, which is modelled, has struck already.
 
 mod ack;
+mod application;
 mod groups;
 mod recovery;
 mod scoreboard;
@@ -30,6 +32,7 @@ use groups::{Admitted, Next};
 use scoreboard::{Scoreboard, Undo};
 use small_queue::SmallQueue;
 use sojourn_units::{Ecn, Rate, Span, Time};
+use std::collections::VecDeque;
 use timers::Timer;
 
 /// How a flow differs from its stack's default.
@@ -133,6 +136,8 @@ pub struct Sender {
     data_end: Seq,
     /// Payload of the last segment of a stream with an end.
     last_len: u32,
+    /// Segments below full size before the last one, and their payload: where the application paused.
+    short: VecDeque<(Seq, u16)>,
     /// One past the last segment that the peer's window admits.
     window_end: Seq,
     window: u32,
@@ -240,6 +245,7 @@ impl Sender {
             usage_end: 0,
             data_end,
             last_len,
+            short: VecDeque::new(),
             window_end: 0,
             window: 0,
             timer: None,
@@ -301,10 +307,7 @@ impl Sender {
     /// The application has no more data than what has been sent.
     pub fn stop(&mut self, now: Time) {
         self.tcb.now = now;
-        if before(self.tcb.nxt, self.data_end) {
-            self.data_end = self.tcb.nxt;
-            self.last_len = self.tcb.mss;
-        }
+        self.discard_unsent();
     }
 
     fn send_syn(&mut self, out: &mut impl Output) {
@@ -339,12 +342,17 @@ impl Sender {
         // RFC 5681 §3.1 and RFC 6298 §5.7 leave a window of one segment after a SYN was lost. Linux does so only
         // from the second loss on, and not if it was the first SYN that was answered (`tcp_init_transfer`).
         let lost = self.syn_retries > 1 && answer.tsecr != self.syn_clock;
-        self.tcb.cwnd = if lost { 1 } else { self.initial_window };
-        self.last_sent = now;
-        self.tcb.update_pacing_rate();
-        self.cc.init(&mut self.tcb);
+        self.begin(if lost { 1 } else { self.initial_window });
         self.write(Push::Normal, out);
         self.let_application_write(out);
+    }
+
+    /// The connection is established and begins with this window.
+    fn begin(&mut self, cwnd: u32) {
+        self.tcb.cwnd = cwnd;
+        self.last_sent = self.tcb.now;
+        self.tcb.update_pacing_rate();
+        self.cc.init(&mut self.tcb);
     }
 
     fn clock_ms(&self) -> u32 {
@@ -362,6 +370,11 @@ impl Sender {
     }
 
     fn payload_len(&self, seq: Seq) -> u16 {
+        if !self.short.is_empty()
+            && let Some(short) = self.short.iter().find(|s| s.0 == seq)
+        {
+            return short.1;
+        }
         (if seq.wrapping_add(1) == self.data_end { self.last_len } else { self.tcb.mss }) as u16
     }
 
@@ -559,7 +572,8 @@ impl Sender {
         }
         let idle = self.tcb.now.since(self.last_sent);
         let rto = self.tcb.rtt.rto();
-        if idle <= rto {
+        // A control with a window of its own restarts in its own way.
+        if idle <= rto || self.cc.owns_window() {
             return;
         }
         let floor = self.initial_window.min(self.tcb.cwnd);

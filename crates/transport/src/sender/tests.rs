@@ -720,6 +720,112 @@ fn a_stream_of_bytes_ends() {
     assert!(t.sender.is_finished() && t.sender.next_timer().is_never());
 }
 
+/// An application that writes as it goes: what fills no segment leaves short, what waits is filled up, and each piece
+/// keeps its length when it is sent again.
+#[test]
+fn what_an_application_writes_leaves_in_pieces() {
+    let setup = Setup { initial: 3, ..Setup::default() };
+    let mut t = Setup { bytes: Some(0), ..setup }.open();
+    assert_eq!(t.wire.take_line(), "");
+    let lens = |t: &mut Script| {
+        let lens: Vec<u16> = t.wire.sent.iter().map(|s| s.0.len).collect();
+        t.wire.sent.clear();
+        t.sender.check();
+        lens
+    };
+    t.sender.supply(at(30), 100, &mut t.wire);
+    assert_eq!(lens(&mut t), [100]);
+    t.sender.supply(at(31), 1448 + 52, &mut t.wire);
+    assert_eq!(lens(&mut t), [1448, 52]);
+    // The window is full: these wait together.
+    t.sender.supply(at(32), 1000, &mut t.wire);
+    t.sender.supply(at(33), 1000, &mut t.wire);
+    assert_eq!(lens(&mut t), []);
+    // The first is acknowledged; slow start lets two out: 1448 and what is left of 2000.
+    t.ack(50, "1");
+    t.wire.sent.clear();
+    assert_eq!(t.sender.tcb.nxt, 5);
+    // The third segment is lost, and repeated at its own length when RACK's window is over.
+    assert_eq!(t.ack(70, "2 s3-4"), "");
+    while t.wire.sent.is_empty() {
+        let next = t.sender.next_timer();
+        t.sender.on_timer(next, &mut t.wire);
+    }
+    assert_eq!((t.wire.sent[0].0.seq, t.wire.sent[0].0.retransmission), (2, true));
+    assert_eq!(lens(&mut t), [52]);
+    // What has not left can be taken back; what is written afterwards begins a segment.
+    t.sender.supply(at(130), 20_000, &mut t.wire);
+    let left: u64 = t.wire.sent.iter().map(|s| u64::from(s.0.len)).sum();
+    assert_eq!(t.sender.discard_unsent(), 20_000 - left);
+    t.sender.check();
+}
+
+/// `tcp_rate_check_app_limited`: a write that finds less than a segment waiting, room in the window and nothing to be
+/// repaired marks the flow until all that was out then has been delivered.
+#[test]
+fn an_idle_application_is_marked_and_the_mark_passes() {
+    let setup = Setup { initial: 4, ..Setup::default() };
+    let mut t = Setup { bytes: Some(0), ..setup }.open();
+    let piece = u64::from(MSS);
+    // Nothing was out: the mark is at what is delivered, 0.
+    t.sender.supply(at(30), piece, &mut t.wire);
+    assert_eq!(t.sender.tcb.app_limited, Some(0));
+    t.sender.supply(at(31), piece, &mut t.wire);
+    assert_eq!(t.sender.tcb.app_limited, Some(1));
+    assert_eq!(t.wire.take_line(), "0-1");
+    // Two more fill the window; from then on it is the window that limits, and the mark stays where it was.
+    t.sender.supply(at(32), 2 * piece, &mut t.wire);
+    assert_eq!(t.sender.tcb.app_limited, Some(2));
+    t.sender.supply(at(33), 10 * piece, &mut t.wire);
+    assert_eq!(t.sender.tcb.app_limited, Some(2));
+    assert_eq!(t.wire.take_line(), "2-3");
+    // Samples of what left under the mark bear it; once more than two are delivered, nothing new does.
+    t.ack(50, "2");
+    assert!(t.sender.tcb.rate.app_limited);
+    assert_eq!(t.sender.tcb.app_limited, Some(2));
+    t.ack(52, "4");
+    assert_eq!(t.sender.tcb.app_limited, None);
+    // 4 to 7 left with the ACK at 50 ms, 8 to 11 with that at 52 ms.
+    t.ack(70, "8");
+    assert!(t.sender.tcb.rate.app_limited);
+    t.ack(72, "12");
+    assert!(!t.sender.tcb.rate.app_limited);
+}
+
+/// `tcp_is_cwnd_limited`: a window that the application does not fill does not grow, but in slow start to twice
+/// what was in flight.
+#[test]
+fn a_window_that_is_not_used_does_not_grow() {
+    let setup = Setup { initial: 10, ..Setup::default() };
+    let mut t = Setup { bytes: Some(0), ..setup }.open();
+    for round in 0..20_u32 {
+        let now = 30 + 20 * u64::from(round);
+        t.sender.supply(at(now), 4 * u64::from(MSS), &mut t.wire);
+        t.ack(now + 20, &(4 * (round + 1)).to_string());
+    }
+    assert_eq!(t.sender.tcb.cwnd, 10);
+    // With data without end it grows again.
+    t.sender.supply_endlessly(at(450), &mut t.wire);
+    t.ack(470, "90");
+    assert_eq!(t.sender.tcb.cwnd, 20);
+    t.sender.stop(at(471));
+    t.sender.check();
+}
+
+/// The peer opens the connection: the window is the initial one, the round trip that of the answer to its SYN.
+#[test]
+fn a_connection_that_the_peer_opens() {
+    let setup = Setup { bytes: Some(0), ..Setup::default() };
+    let mut t = Script { sender: setup.sender(), wire: Wire::default(), window: setup.window };
+    t.sender.accepted(at(20), Agreed::Off, t.window, 7, Some(20_000));
+    assert!(t.sender.is_established() && t.wire.syns.is_empty());
+    assert_eq!(t.sender.tcb.rtt.srtt_us(), 20_000);
+    t.sender.supply(at(20), 12 * u64::from(MSS), &mut t.wire);
+    assert_eq!(t.wire.sent[0].0.tsecr, 7);
+    assert_eq!(t.wire.take_line(), "0-9");
+    assert_eq!(t.ack(40, "10"), "10-11");
+}
+
 /// A stopped sender repairs what it has sent and sends nothing new.
 #[test]
 fn a_stopped_sender_only_repairs() {

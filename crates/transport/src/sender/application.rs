@@ -1,0 +1,126 @@
+//! The application's side of a sender that does not have all its data from the beginning: what it writes, when it is
+//! what limits the flow, and the connection that its peer opened.
+
+use super::{Phase, Push, Sender};
+use crate::ecn::Agreed;
+use crate::segment::{Output, Seq, before};
+use sojourn_units::Time;
+
+/// More than is ever sent in a run, segments.
+const ENDLESS: Seq = 1 << 29;
+
+impl Sender {
+    /// A sender that has only what the application writes ([`Sender::supply`]); what its settings say of bytes does not
+    /// count.
+    #[must_use]
+    pub fn without_data(mut self) -> Self {
+        self.data_end = 0;
+        self.last_len = self.tcb.mss;
+        self
+    }
+
+    /// The application writes so many bytes, which leave as soon as windows and pacing allow. What fills no segment
+    /// leaves as a shorter one (Nagle's algorithm off); what waits is joined by what is written next.
+    pub fn supply(&mut self, now: Time, bytes: u64, out: &mut impl Output) {
+        if bytes == 0 {
+            return;
+        }
+        self.tcb.now = now;
+        self.check_app_limited();
+        self.append(bytes);
+        self.send_supplied(out);
+    }
+
+    /// The application has data without end from now on, until [`Sender::stop`].
+    pub fn supply_endlessly(&mut self, now: Time, out: &mut impl Output) {
+        self.tcb.now = now;
+        self.check_app_limited();
+        self.begin_segment();
+        self.data_end = self.tcb.nxt.wrapping_add(ENDLESS);
+        self.last_len = self.tcb.mss;
+        self.send_supplied(out);
+    }
+
+    /// Takes back what was written and has not left; returns how many bytes.
+    pub fn discard_unsent(&mut self) -> u64 {
+        let segments = self.data_end.wrapping_sub(self.tcb.nxt);
+        if segments == 0 {
+            return 0;
+        }
+        let mss = u64::from(self.tcb.mss);
+        let bytes = u64::from(segments - 1) * mss + u64::from(self.last_len);
+        self.data_end = self.tcb.nxt;
+        // What was sent last is full, or among the short ones.
+        self.last_len = self.tcb.mss;
+        let nxt = self.tcb.nxt;
+        self.short.retain(|s| before(s.0, nxt));
+        bytes
+    }
+
+    /// The peer has opened the connection and now ended the handshake, `rtt_us` after its SYN was answered (none if
+    /// the answer was repeated). `window` is what it offers, `peer_clock` its timestamp.
+    pub fn accepted(
+        &mut self,
+        now: Time,
+        agreed: Agreed,
+        window: u32,
+        peer_clock: u32,
+        rtt_us: Option<u32>,
+    ) {
+        debug_assert_eq!(self.phase, Phase::Closed);
+        self.tcb.now = now;
+        self.phase = Phase::Established;
+        self.tcb.ecn = agreed;
+        self.peer_clock = peer_clock;
+        self.take_window(0, window);
+        if let Some(rtt) = rtt_us {
+            self.tcb.rtt.sample(now, rtt, rtt, 0, 0);
+        }
+        self.begin(self.initial_window);
+    }
+
+    /// Marks that the application leaves the network idle (`tcp_rate_check_app_limited`, called whenever it writes):
+    /// less than a segment waits, the window has room, and nothing lost waits for repair. What is delivered until all
+    /// that is out now has been says nothing of what the path could carry.
+    fn check_app_limited(&mut self) {
+        let t = &mut self.tcb;
+        let waiting = self.data_end.wrapping_sub(t.nxt);
+        let below_a_segment = waiting == 0 || (waiting == 1 && self.last_len < t.mss);
+        if below_a_segment && t.in_flight() < t.cwnd && t.lost_out <= t.retrans_out {
+            t.app_limited = Some(t.delivered.wrapping_add(t.in_flight()));
+        }
+    }
+
+    /// What comes next begins a segment: one below full size that was the last has left and keeps its length.
+    fn begin_segment(&mut self) {
+        while self.short.front().is_some_and(|s| before(s.0, self.tcb.una)) {
+            self.short.pop_front();
+        }
+        if self.last_len < self.tcb.mss && before(self.tcb.una, self.data_end) {
+            self.short.push_back((self.data_end.wrapping_sub(1), self.last_len as u16));
+        }
+    }
+
+    fn append(&mut self, mut bytes: u64) {
+        let mss = u64::from(self.tcb.mss);
+        if before(self.tcb.nxt, self.data_end) {
+            // The last segment still waits: fill it up.
+            let more = (mss - u64::from(self.last_len)).min(bytes);
+            self.last_len += more as u32;
+            bytes -= more;
+        } else {
+            self.begin_segment();
+        }
+        if bytes > 0 {
+            let segments = bytes.div_ceil(mss);
+            self.data_end = self.data_end.wrapping_add(segments.min(u64::from(ENDLESS)) as Seq);
+            self.last_len = (bytes - (segments - 1) * mss) as u32;
+        }
+    }
+
+    fn send_supplied(&mut self, out: &mut impl Output) {
+        if self.is_established() {
+            self.write(Push::Normal, out);
+        }
+    }
+}
