@@ -30,7 +30,7 @@ pub use flow::{
 };
 pub use measure::{Check, Phase, Window, WindowBounds};
 pub use verify::Inconsistent;
-pub use video::{Adaptation, FrameSize, Profile, Video};
+pub use video::{Adaptation, FrameSize, MEASURED_AT, Profile, Video};
 
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Span, Time};

@@ -5,19 +5,20 @@
 //! arguments; the same stream of random numbers gives the same traffic. Draws are taken in an order that does not
 //! depend on what becomes of the traffic.
 //!
-//! Here are the sources that listen to nothing but the clock: constant rate, probes, voice, video, on and off,
-//! arrivals of short flows. The client of [`crate::model::Streaming`] acts on what it receives and is a machine
-//! of another kind; it is typed in the model and not here yet.
+//! Most listen to nothing but the clock: constant rate, probes, voice, video, on and off, arrivals of short flows. The
+//! client of an adaptive stream ([`Player`]) acts on what it receives and is a machine of another kind.
 
 mod arrivals;
 mod on_off;
 mod periodic;
+mod player;
 pub mod sample;
 mod video;
 
 pub use arrivals::Arrivals;
-pub use on_off::Pulses;
+pub use on_off::{PulsedUdp, Pulses};
 pub use periodic::{ConstantRate, Periodic};
+pub use player::{Arrived, Player, Playing, Wish};
 pub use video::VideoSource;
 
 use sojourn_units::{Random, Time};

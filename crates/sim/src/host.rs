@@ -1,34 +1,40 @@
-//! The two ends of a flow: a TCP sender and receiver, a probe, or an unresponsive source and its sink, with
-//! what the records need.
+//! The two ends of a flow: a TCP sender and receiver, or another application (`app`), with what the records need.
 
+use crate::app::probe::Probe;
+use crate::app::short_flows::ShortFlows;
+use crate::app::stream::Stream;
+use crate::app::streaming::Streaming;
+use crate::app::writer::Writer;
 use crate::packet::{Body, Owner, Packet, Pool};
 use crate::recorder::Distribution;
 use crate::stacks::Stack;
 use crate::topology::Station;
-use sojourn_scenario::model::{EcnMode, Flow, Ping, ReceiveWindow, Tcp, Traffic, Udp};
+use sojourn_scenario::model::{
+    Direction, EcnMode, Flow, OnOff, Pulse, ReceiveWindow, Tcp, Traffic,
+};
 use sojourn_transport::cc::CongestionControl;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, Output};
 use sojourn_transport::stack::EcnRequest;
 use sojourn_transport::{Config, Receiver, Sender, WindowPolicy, cc};
-use sojourn_units::{Dscp, Ecn, Random, Serializer, Span, Time, random};
+use sojourn_units::{Dscp, Ecn, Random, Span, Time, random};
 
 /// IP bytes of a full packet.
 pub(crate) const MTU: u32 = 1500;
-/// IPv4 and UDP headers.
-const UDP_HEADERS: u32 = 28;
 
 /// Where a flow's packets leave its hosts.
 #[derive(Debug)]
 pub(crate) struct Nic {
     /// The flow that its packets are of.
-    owner: Owner,
+    pub(crate) owner: Owner,
     /// Route of data.
     pub(crate) there: u16,
     /// Route of what comes back.
     pub(crate) back: u16,
-    dscp: Dscp,
+    /// The DSCP of its packets, both ways.
+    pub(crate) dscp: Dscp,
     jitter: u64,
-    random: Random,
+    /// What its hosts draw from.
+    pub(crate) random: Random,
     /// Packets sent, both ways.
     pub(crate) sent: u64,
 }
@@ -91,35 +97,6 @@ impl Output for Outlet<'_> {
     }
 }
 
-/// A probe that asks at fixed intervals.
-#[derive(Debug)]
-pub(crate) struct Probe {
-    settings: Ping,
-    /// Requests sent.
-    pub(crate) sent: u32,
-    /// When the next one is due.
-    pub(crate) next: Time,
-    /// Replies: when, to which, and after how long.
-    pub(crate) replies: Vec<(Time, u32, Span)>,
-    /// Send times of requests not answered yet, by number.
-    pub(crate) waiting: std::collections::VecDeque<(u32, Time)>,
-}
-
-/// An unresponsive source.
-#[derive(Debug)]
-pub(crate) struct Source {
-    settings: Udp,
-    pace: Serializer,
-    /// When the next datagram is due.
-    pub(crate) next: Time,
-    /// Datagrams sent.
-    pub(crate) sent: u64,
-    /// Datagrams received.
-    pub(crate) received: u64,
-    /// Of these, marked CE.
-    pub(crate) ce: u64,
-}
-
 /// What a flow is made of.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
@@ -128,8 +105,12 @@ pub(crate) enum Ends {
     Tcp(Sender, Receiver),
     /// A probe.
     Probe(Probe),
-    /// An unresponsive source.
-    Source(Source),
+    /// Datagrams one way.
+    Stream(Box<Stream>),
+    /// Short connections.
+    Short(Box<ShortFlows>),
+    /// An adaptive stream.
+    Streaming(Box<Streaming>),
 }
 
 /// A flow's life.
@@ -150,6 +131,8 @@ pub(crate) struct FlowRun {
     pub(crate) nic: Nic,
     /// Its ends.
     pub(crate) ends: Ends,
+    /// What writes to a TCP connection that does not always have data.
+    pub(crate) writer: Option<Box<Writer>>,
     /// Its life.
     pub(crate) life: Life,
     /// Packets that have arrived, both ways.
@@ -168,32 +151,51 @@ impl FlowRun {
         index: usize,
         flow: &Flow,
         routes: (u16, u16),
-        stack: &Stack,
+        stack: &'static Stack,
         seed: u64,
     ) -> Self {
         let mut random = Random::named(seed, &format!("flow/{}/host", flow.name));
-        let ends = match &flow.traffic {
-            Traffic::Tcp(tcp) => tcp_ends(tcp, stack, &flow.name, seed, &mut random),
-            Traffic::Ping(ping) => Ends::Probe(Probe {
-                settings: *ping,
-                sent: 0,
-                next: Time::NEVER,
-                replies: Vec::new(),
-                waiting: std::collections::VecDeque::new(),
-            }),
-            Traffic::Udp(udp) => Ends::Source(Source {
-                settings: *udp,
-                pace: Serializer::new(udp.rate),
-                next: Time::NEVER,
-                sent: 0,
-                received: 0,
-                ce: 0,
-            }),
-            other => unreachable!("{} is refused beforehand", other.name()),
+        let owner = Owner {
+            flow: index as u32,
+            key: random::key(&flow.name) as u32,
+            up: flow.direction == Direction::Up,
         };
-        let finite = flow.traffic.tcp().is_some_and(|t| t.bytes.is_some());
+        let name = flow.name.as_str();
+        let own = || Random::named(seed, &format!("flow/{name}/traffic"));
+        let mut writer = None;
+        let ends = match &flow.traffic {
+            Traffic::Tcp(tcp) | Traffic::OnOff(OnOff { over: Pulse::Tcp(tcp), .. }) => {
+                let control = Random::named(seed, &format!("flow/{name}/cc"));
+                let clocks = (random.next_u32(), random.next_u32());
+                let (sender, receiver) = endpoint(tcp, stack, control, clocks);
+                writer = Writer::of(&flow.traffic, sender.tcb().mss, own()).map(Box::new);
+                let sender = if writer.is_some() { sender.without_data() } else { sender };
+                Ends::Tcp(sender, receiver)
+            }
+            Traffic::Ping(ping) => Ends::Probe(Probe::ping(ping)),
+            Traffic::Irtt(irtt) => Ends::Probe(Probe::irtt(irtt)),
+            Traffic::Udp(_) | Traffic::Voip(_) | Traffic::Video(_) | Traffic::OnOff(_) => {
+                Ends::Stream(Box::new(Stream::new(&flow.traffic, own())))
+            }
+            Traffic::ShortFlows(settings) => {
+                Ends::Short(Box::new(ShortFlows::new(settings, stack, seed, name)))
+            }
+            Traffic::Streaming(settings) => Ends::Streaming(Box::new(Streaming::new(
+                settings,
+                stack,
+                seed,
+                name,
+                owner,
+                &mut random,
+            ))),
+        };
+        let finite = match &flow.traffic {
+            Traffic::Tcp(tcp) => tcp.bytes.is_some(),
+            Traffic::ShortFlows(short) => short.count.is_some(),
+            _ => false,
+        };
         let nic = Nic {
-            owner: Owner { flow: index as u32, key: random::key(&flow.name) as u32 },
+            owner,
             there: routes.0,
             back: routes.1,
             dscp: flow.dscp,
@@ -204,6 +206,7 @@ impl FlowRun {
         Self {
             nic,
             ends,
+            writer,
             life: Life::Waiting,
             arrived: 0,
             delays: Distribution::new(),
@@ -216,9 +219,27 @@ impl FlowRun {
     #[inline]
     pub(crate) fn next_timer(&self) -> Time {
         match &self.ends {
-            Ends::Tcp(sender, receiver) => sender.next_timer().min(receiver.next_timer()),
-            Ends::Probe(probe) => probe.next,
-            Ends::Source(source) => source.next,
+            Ends::Tcp(sender, receiver) => {
+                let tcp = sender.next_timer().min(receiver.next_timer());
+                self.writer.as_ref().map_or(tcp, |writer| tcp.min(writer.next()))
+            }
+            Ends::Probe(probe) => probe.next(),
+            Ends::Stream(stream) => stream.next(),
+            Ends::Short(short) => short.next(),
+            Ends::Streaming(streaming) => streaming.next(),
+        }
+    }
+
+    /// Notes a new RTT sample of a TCP sender, if there is one; `counts` says whether it belongs to the records.
+    #[inline]
+    pub(crate) fn note_rtt(&mut self, counts: bool) {
+        let Ends::Tcp(sender, _) = &self.ends else { return };
+        let rtt = &sender.tcb().rtt;
+        if rtt.samples() != self.samples_seen {
+            self.samples_seen = rtt.samples();
+            if counts {
+                self.delays.add(Span::from_micros(u64::from(rtt.latest_us())));
+            }
         }
     }
 
@@ -227,15 +248,35 @@ impl FlowRun {
         match &self.ends {
             Ends::Tcp(_, receiver) => receiver.delivered_bytes(),
             Ends::Probe(_) => 0,
-            Ends::Source(s) => s.received * u64::from(s.settings.payload),
+            Ends::Stream(stream) => stream.received_bytes,
+            Ends::Short(short) => short.counts().bytes,
+            Ends::Streaming(streaming) => streaming.connection.taken(),
+        }
+    }
+
+    /// Whether a flow with an end has reached it.
+    pub(crate) fn is_finished(&self) -> bool {
+        match &self.ends {
+            Ends::Tcp(sender, _) => {
+                sender.is_finished() && self.writer.as_ref().is_none_or(|w| w.is_done())
+            }
+            Ends::Short(short) => short.is_finished(),
+            Ends::Probe(_) | Ends::Stream(_) | Ends::Streaming(_) => false,
         }
     }
 }
 
-fn tcp_ends(tcp: &Tcp, stack: &Stack, name: &str, seed: u64, random: &mut Random) -> Ends {
+/// A sender and the receiver that faces it, with the readings of their hosts' timestamp clocks at the beginning.
+/// `random` is what the congestion control draws from.
+pub(crate) fn endpoint(
+    tcp: &Tcp,
+    stack: &Stack,
+    random: Random,
+    clocks: (u32, u32),
+) -> (Sender, Receiver) {
     let switches = &stack.tcp;
     let mut control = cc::Any::named(&tcp.cc, switches).expect("the control was checked");
-    control.seed(Random::named(seed, &format!("flow/{name}/cc")));
+    control.seed(random);
     let needs = control.ecn();
     let ecn = match tcp.ecn {
         // A control that needs more than the stack asks for gets it (`tcp_ca_needs_ecn`).
@@ -253,7 +294,7 @@ fn tcp_ends(tcp: &Tcp, stack: &Stack, name: &str, seed: u64, random: &mut Random
         paced: tcp.host_qdisc.as_deref().is_some_and(|q| q.split_whitespace().next() == Some("fq")),
         initial_window: tcp.initial_window,
         bytes: tcp.bytes,
-        clock_offset_ms: random.next_u32(),
+        clock_offset_ms: clocks.0,
     };
     let window = match tcp.receive_window {
         ReceiveWindow::Autotune => WindowPolicy::Autotuned,
@@ -261,47 +302,12 @@ fn tcp_ends(tcp: &Tcp, stack: &Stack, name: &str, seed: u64, random: &mut Random
             WindowPolicy::Fixed(bytes.min(u64::from(u32::MAX / 2)) as u32)
         }
     };
-    let receiver = Receiver::new(config.mss, window, switches, random.next_u32());
+    let receiver = Receiver::new(config.mss, window, switches, clocks.1);
     let receiver = receiver.facing(&needs, ecn, tcp.codepoint);
     let receiver = match tcp.ecn {
         EcnMode::Sce => receiver.echoing_sce(true),
         EcnMode::Rfc3168 => receiver.echoing_sce(false),
         EcnMode::Default | EcnMode::Off | EcnMode::AccEcn => receiver,
     };
-    Ends::Tcp(Sender::new(&config, switches, control), receiver)
-}
-
-impl Probe {
-    /// The request that is due.
-    pub(crate) fn request(&mut self, now: Time, nic: &Nic) -> Packet {
-        let number = self.sent;
-        self.sent += 1;
-        self.next = now + self.settings.interval;
-        self.waiting.push_back((number, now));
-        let body = Body::Echo { number, sent: now, reply: false };
-        Packet::new(nic.owner, nic.there, nic.dscp, self.settings.ecn, self.settings.size, body)
-    }
-
-    /// The far end's reply to a request.
-    pub(crate) fn reply(&self, number: u32, sent: Time, nic: &Nic) -> Packet {
-        let body = Body::Echo { number, sent, reply: true };
-        Packet::new(nic.owner, nic.back, nic.dscp, self.settings.ecn, self.settings.size, body)
-    }
-
-    /// A reply has come back.
-    pub(crate) fn on_reply(&mut self, now: Time, number: u32, sent: Time) {
-        self.waiting.retain(|w| w.0 != number);
-        self.replies.push((now, number, now - sent));
-    }
-}
-
-impl Source {
-    /// The datagram that is due.
-    pub(crate) fn datagram(&mut self, now: Time, nic: &Nic) -> Packet {
-        self.sent += 1;
-        self.next = self.pace.finish(self.next, u64::from(self.settings.payload));
-        let ip_len = self.settings.payload + UDP_HEADERS;
-        let body = Body::Datagram { sent: now };
-        Packet::new(nic.owner, nic.there, nic.dscp, self.settings.ecn, ip_len, body)
-    }
+    (Sender::new(&config, switches, control), receiver)
 }

@@ -5,6 +5,7 @@
 //! else.
 
 pub mod agenda;
+mod app;
 pub mod dumbbell;
 mod host;
 mod packet;
@@ -67,7 +68,17 @@ impl Engine for Sim {
                 "policer",
                 "wifi",
             ]),
-            traffic: set(&["tcp", "udp", "ping"]),
+            traffic: set(&[
+                "tcp",
+                "udp",
+                "ping",
+                "irtt",
+                "voip",
+                "video",
+                "short_flows",
+                "streaming",
+                "on_off",
+            ]),
             features: [
                 Feature::StateEvents,
                 Feature::RelativeEvents,
@@ -94,9 +105,6 @@ impl Engine for Sim {
         for flow in &scenario.flows {
             let Some(tcp) = flow.traffic.tcp() else { continue };
             let place = || format!("flow {}", flow.name);
-            if tcp.app_rate.is_some() {
-                refuse("app_rate", place(), "");
-            }
             if let Some(host) = &tcp.host_qdisc
                 && host.trim() != "fq"
             {

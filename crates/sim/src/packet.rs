@@ -75,6 +75,26 @@ pub(crate) struct Owner {
     /// What queues tell flows apart by. From the flow's name, so that another flow more or less in the run does not
     /// move it to another slot.
     pub(crate) key: u32,
+    /// Whether its data goes up, from the far host to the near one.
+    pub(crate) up: bool,
+}
+
+/// What the keys of a flow's connections are apart: odd, so that none comes twice.
+const KEY_STEP: u32 = 0x9e37_79b1;
+
+impl Owner {
+    /// The flow's connection of this number, for queues a flow of its own.
+    pub(crate) fn connection(self, number: u32) -> Self {
+        Self { key: self.key.wrapping_add(number.wrapping_mul(KEY_STEP)), ..self }
+    }
+
+    /// The number of the connection that has this key.
+    pub(crate) fn number(self, key: u32) -> u32 {
+        // Newton's iteration for the inverse of an odd number doubles the bits that are right each time.
+        let inverse = (0..5)
+            .fold(KEY_STEP, |x, _| x.wrapping_mul(2_u32.wrapping_sub(KEY_STEP.wrapping_mul(x))));
+        key.wrapping_sub(self.key).wrapping_mul(inverse)
+    }
 }
 
 /// A packet on its way.
@@ -82,13 +102,15 @@ pub(crate) struct Owner {
 pub(crate) struct Packet {
     /// The flow it belongs to.
     pub(crate) flow: u32,
-    key: u32,
+    /// See [`Owner::key`].
+    pub(crate) key: u32,
     /// Which of the run's routes it takes.
     pub(crate) route: u16,
     /// How many stations of the route it has entered.
     pub(crate) leg: u8,
     ecn: Ecn,
     dscp: Dscp,
+    way: Way,
     wire_len: u16,
     /// The IP identifier, where somebody sees it: 0 unless there is a tap.
     pub(crate) id: u16,
@@ -144,11 +166,35 @@ pub(crate) enum Body {
         /// Whether this is the reply.
         reply: bool,
     },
-    /// A datagram of an unresponsive source.
+    /// A datagram.
     Datagram {
+        /// Its number in the flow.
+        number: u32,
         /// When it was sent.
         sent: Time,
     },
+    /// What a receiver of datagrams tells the sender (RFC 3550 §6.4.2).
+    Report {
+        /// Datagrams expected since the last report.
+        expected: u32,
+        /// Of these, missing.
+        missing: u32,
+    },
+}
+
+/// Which way a packet goes, as bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Way(u8);
+
+impl Way {
+    /// It is of a flow whose data goes up.
+    const UP: u8 = 1;
+    /// It goes against what its body says: it is of the requests to the sender of the data.
+    const TURNED: u8 = 2;
+
+    const fn has(self, bit: u8) -> bool {
+        self.0 & bit != 0
+    }
 }
 
 impl Body {
@@ -158,7 +204,7 @@ impl Body {
             Self::Syn(_) | Self::SynAck(_) => SYN_LEN,
             Self::Data(d) => HEADERS + u32::from(d.len),
             Self::Ack(a) => a.ip_len(),
-            Self::Echo { .. } | Self::Datagram { .. } => 0,
+            Self::Echo { .. } | Self::Datagram { .. } | Self::Report { .. } => 0,
         }
     }
 }
@@ -189,6 +235,7 @@ impl Packet {
             leg: 0,
             ecn,
             dscp,
+            way: Way(if owner.up { Way::UP } else { 0 }),
             wire_len,
             id: 0,
             ace: 0,
@@ -199,9 +246,25 @@ impl Packet {
         }
     }
 
-    /// Whether it comes from the flow's receiver.
+    /// As a packet of the flow's requests, which go from the receiver of its data to the sender, or of the answers to
+    /// them.
+    #[must_use]
+    pub(crate) fn of_requests(mut self) -> Self {
+        self.way.0 |= Way::TURNED;
+        self
+    }
+
+    /// Whether it is of the flow's requests.
+    pub(crate) fn is_of_requests(&self) -> bool {
+        self.way.has(Way::TURNED)
+    }
+
+    /// Whether it goes from the receiver of the flow's data to the sender.
     pub(crate) fn is_from_receiver(&self) -> bool {
-        matches!(self.body, Body::SynAck(_) | Body::Ack(_) | Body::Echo { reply: true, .. })
+        use Body::{Ack, Echo, Report, SynAck};
+        let answers =
+            matches!(self.body, SynAck(_) | Ack(_) | Echo { reply: true, .. } | Report { .. });
+        answers != self.is_of_requests()
     }
 
     /// Shows its headers, the outermost first, as long as `next` asks for what is inside.
@@ -253,14 +316,15 @@ impl QdiscPacket for Parcel {
         }
     }
 
-    /// All senders of data are one host and all receivers another, as in the published test beds; so are the two
-    /// ends of a tunnel.
+    /// What goes down comes from one host and goes to another, as in the published test beds; so with the two ends
+    /// of a tunnel.
     fn host_keys(&self) -> (u32, u32) {
         if let Some(covered) = &self.0.outer {
             let near = 2 + 2 * u32::from(covered.outer.tunnel);
             return (near, near + 1);
         }
-        if self.0.is_from_receiver() { (1, 0) } else { (0, 1) }
+        let goes_up = self.0.is_from_receiver() != self.0.way.has(Way::UP);
+        if goes_up { (1, 0) } else { (0, 1) }
     }
 
     fn l4_len(&self) -> u32 {
@@ -311,7 +375,7 @@ impl Traveller for Parcel {
             Body::Syn(h) | Body::SynAck(h) => h.ecn = h.ecn.without_ece_and_cwr(),
             Body::Data(data) => data.cwr = false,
             Body::Ack(ack) => ack.ecn = ack.ecn.without_ece_and_cwr(),
-            Body::Echo { .. } | Body::Datagram { .. } => {}
+            Body::Echo { .. } | Body::Datagram { .. } | Body::Report { .. } => {}
         }
     }
 

@@ -1,5 +1,7 @@
 //! The recorder: rows at every step, distributions over every packet, counters at the end.
 
+use crate::app::probe::Request;
+use crate::app::short_flows::Counts;
 use crate::host::{Ends, FlowRun, Life};
 use crate::topology::{Role, Station, Topology};
 use hdrhistogram::Histogram;
@@ -7,6 +9,8 @@ use sojourn_path::{Ledger, Sojourns, Stay};
 use sojourn_qdisc::{Class, Qdisc, Why};
 use sojourn_scenario::model::Scenario;
 use sojourn_scenario::results::{Provenance, Table, schema};
+use sojourn_scenario::workload::Playing;
+use sojourn_transport::{Receiver, Sender};
 use sojourn_units::{Span, Time};
 
 /// A distribution of times with a relative error of at most 1 %.
@@ -221,59 +225,86 @@ impl Recorder {
         let (name, state_name) = (before.name, before.state_name);
         match &flow.ends {
             Ends::Tcp(sender, receiver) => {
-                let (tcb, counters) = (sender.tcb(), sender.counters());
-                let sampled = tcb.rtt.samples() > 0;
-                let seconds = |us: u32| if sampled { f64::from(us) / 1e6 } else { f64::NAN };
-                let pacing =
-                    if tcb.paced { sender.effective_pacing_rate() as f64 * 8.0 } else { f64::NAN };
-                self.flows
-                    .row()
-                    .f64(t)
-                    .code(name)
-                    .f64(goodput)
-                    .f64(tcb.delivery_rate() as f64 * 8.0)
-                    .f64(seconds(tcb.rtt.latest_us()))
-                    .f64(seconds(tcb.rtt.srtt_us()))
-                    .f64(seconds(tcb.rtt.mdev_us()))
-                    .u64(u64::from(tcb.cwnd))
-                    .u64(u64::from(tcb.ssthresh))
-                    .u64(u64::from(tcb.in_flight()))
-                    .u64(counters.retransmits)
-                    .u64(u64::from(tcb.lost))
-                    .u64(u64::from(tcb.delivered))
-                    .u64(receiver.ce_packets())
-                    .u64(counters.ece_acks)
-                    .f64(pacing)
-                    .code(self.states[tcb.ca_state as usize]);
-                let table = &mut self.flow_state;
-                sender.gauges(&mut |gauge, value| {
-                    table.row().f64(t).code(state_name).text(gauge).f64(value);
-                });
+                self.tcp_row(t, (name, state_name), goodput, (sender, receiver));
             }
-            Ends::Source(source) => {
-                let nan = f64::NAN;
-                self.flows
-                    .row()
-                    .f64(t)
-                    .code(name)
-                    .f64(goodput)
-                    .f64(nan)
-                    .f64(nan)
-                    .f64(nan)
-                    .f64(nan)
-                    .u64(0)
-                    .u64(0)
-                    .u64(0)
-                    .u64(0)
-                    .u64(0)
-                    .u64(source.received)
-                    .u64(source.ce)
-                    .u64(0)
-                    .f64(nan)
-                    .code(self.states[0]);
+            Ends::Streaming(streaming) => {
+                let connection = &streaming.connection;
+                let ends = (&connection.sends, &connection.takes);
+                self.tcp_row(t, (name, state_name), goodput, ends);
             }
+            Ends::Stream(stream) => {
+                let counts = Counts {
+                    lost: stream.lost,
+                    delivered: stream.received,
+                    ce: stream.ce,
+                    ..Counts::default()
+                };
+                self.counts_row(t, name, goodput, &counts);
+            }
+            Ends::Short(short) => self.counts_row(t, name, goodput, &short.counts()),
             Ends::Probe(_) => {}
         }
+    }
+
+    /// The row of one connection.
+    fn tcp_row(
+        &mut self,
+        t: f64,
+        (name, state_name): (u32, u32),
+        goodput: f64,
+        (sender, receiver): (&Sender, &Receiver),
+    ) {
+        let (tcb, counters) = (sender.tcb(), sender.counters());
+        let sampled = tcb.rtt.samples() > 0;
+        let seconds = |us: u32| if sampled { f64::from(us) / 1e6 } else { f64::NAN };
+        let pacing = if tcb.paced { sender.effective_pacing_rate() as f64 * 8.0 } else { f64::NAN };
+        self.flows
+            .row()
+            .f64(t)
+            .code(name)
+            .f64(goodput)
+            .f64(tcb.delivery_rate() as f64 * 8.0)
+            .f64(seconds(tcb.rtt.latest_us()))
+            .f64(seconds(tcb.rtt.srtt_us()))
+            .f64(seconds(tcb.rtt.mdev_us()))
+            .u64(u64::from(tcb.cwnd))
+            .u64(u64::from(tcb.ssthresh))
+            .u64(u64::from(tcb.in_flight()))
+            .u64(counters.retransmits)
+            .u64(u64::from(tcb.lost))
+            .u64(u64::from(tcb.delivered))
+            .u64(receiver.ce_packets())
+            .u64(counters.ece_acks)
+            .f64(pacing)
+            .code(self.states[tcb.ca_state as usize]);
+        let table = &mut self.flow_state;
+        sender.gauges(&mut |gauge, value| {
+            table.row().f64(t).code(state_name).text(gauge).f64(value);
+        });
+    }
+
+    /// The row of a flow of which only counts are known: datagrams, or many connections.
+    fn counts_row(&mut self, t: f64, name: u32, goodput: f64, counts: &Counts) {
+        let nan = f64::NAN;
+        self.flows
+            .row()
+            .f64(t)
+            .code(name)
+            .f64(goodput)
+            .f64(nan)
+            .f64(nan)
+            .f64(nan)
+            .f64(nan)
+            .u64(0)
+            .u64(0)
+            .u64(counts.in_flight)
+            .u64(counts.retransmits)
+            .u64(counts.lost)
+            .u64(counts.delivered)
+            .u64(counts.ce)
+            .u64(counts.ece)
+            .f64(nan)
+            .code(self.states[0]);
     }
 
     fn queue_row(&mut self, now: Time, index: usize, station: &mut Station) {
@@ -314,6 +345,8 @@ impl Recorder {
         topology: &Topology,
     ) -> Vec<Table> {
         let pings = self.pings(scenario, flows);
+        let completions = self.completions(scenario, flows);
+        let [segments, playback] = self.streams(scenario, flows);
         let histograms = self.histograms(scenario, flows, &topology.stations);
         let totals = totals(scenario, flows, topology);
         vec![
@@ -323,6 +356,9 @@ impl Recorder {
             self.queue_signals,
             self.queue_state,
             pings,
+            completions,
+            segments,
+            playback,
             histograms,
             self.happenings,
             totals,
@@ -331,22 +367,107 @@ impl Recorder {
 
     fn pings(&self, scenario: &Scenario, flows: &[FlowRun]) -> Table {
         let mut table = Table::new(&schema::PINGS, Provenance::Exact);
+        let end = Time::ZERO + scenario.length();
+        let delay = |from: Time, to: Time| {
+            if from.is_never() || to.is_never() { f64::NAN } else { (to - from).as_secs_f64() }
+        };
         for (spec, flow) in scenario.flows.iter().zip(flows) {
-            let Ends::Probe(probe) = &flow.ends else { continue };
             let name = table.intern("flow", &spec.name);
-            let mut rows: Vec<(Time, u32, f64, &str)> = probe
-                .replies
-                .iter()
-                .map(|&(at, number, rtt)| (at, number, rtt.as_secs_f64(), ""))
-                .collect();
-            rows.extend(probe.waiting.iter().map(|&(n, at)| (at, n, f64::NAN, "lost")));
+            // When, number, sent, there, back, what is known to be lost.
+            let mut rows: Vec<(Time, u64, Request, &str)> = match &flow.ends {
+                Ends::Probe(probe) => {
+                    let patience = probe.patience(end);
+                    let row = |(number, r): (u64, &Request)| {
+                        if !r.back.is_never() {
+                            return (r.back, number, *r, "");
+                        }
+                        let late = r.sent > patience;
+                        let way = if r.there.is_never() { "there" } else { "back" };
+                        (r.sent, number, *r, if late { "late" } else { way })
+                    };
+                    (0..).zip(&probe.requests).map(row).collect()
+                }
+                Ends::Stream(stream) => {
+                    let packets = stream.packets.iter().flatten();
+                    let longest = packets
+                        .clone()
+                        .filter(|p| !p.1.is_never())
+                        .map(|p| p.1 - p.0)
+                        .max()
+                        .unwrap_or(Span::ZERO);
+                    let patience = end.saturating_sub(longest * 3);
+                    let row = |(number, &(sent, there)): (u64, &(Time, Time))| {
+                        let request = Request { sent, there, back: Time::NEVER };
+                        if !there.is_never() {
+                            return (there, number, request, "");
+                        }
+                        (sent, number, request, if sent > patience { "late" } else { "there" })
+                    };
+                    (0..).zip(packets).map(row).collect()
+                }
+                Ends::Tcp(..) | Ends::Short(_) | Ends::Streaming(_) => continue,
+            };
             rows.sort_by_key(|r| r.0);
-            for (at, number, rtt, lost) in rows {
-                let row = table.row().f64(self.seconds(at)).code(name).f64(rtt);
-                row.u64(u64::from(number)).f64(f64::NAN).f64(f64::NAN).text(lost);
+            for (at, number, r, lost) in rows {
+                table
+                    .row()
+                    .f64(self.seconds(at))
+                    .code(name)
+                    .f64(delay(r.sent, r.back))
+                    .u64(number)
+                    .f64(delay(r.sent, r.there))
+                    .f64(delay(r.there, r.back))
+                    .text(lost);
             }
         }
         table
+    }
+
+    fn completions(&self, scenario: &Scenario, flows: &[FlowRun]) -> Table {
+        let mut table = Table::new(&schema::COMPLETIONS, Provenance::Exact);
+        for (spec, flow) in scenario.flows.iter().zip(flows) {
+            let Ends::Short(short) = &flow.ends else { continue };
+            for c in &short.completions {
+                let duration =
+                    if c.ended.is_never() { f64::NAN } else { (c.ended - c.started).as_secs_f64() };
+                let row = table.row().f64(self.seconds(c.started)).text(&spec.name);
+                row.u64(c.bytes).f64(duration);
+            }
+        }
+        table
+    }
+
+    /// What adaptive streams downloaded, and what they played.
+    fn streams(&self, scenario: &Scenario, flows: &[FlowRun]) -> [Table; 2] {
+        let mut segments = Table::new(&schema::SEGMENTS, Provenance::Exact);
+        let mut playback = Table::new(&schema::PLAYBACK, Provenance::Exact);
+        for (spec, flow) in scenario.flows.iter().zip(flows) {
+            let Ends::Streaming(streaming) = &flow.ends else { continue };
+            let Some(player) = &streaming.player else { continue };
+            for a in player.arrived() {
+                let seconds = (a.at - a.asked).as_secs_f64();
+                segments
+                    .row()
+                    .f64(self.seconds(a.at))
+                    .text(&spec.name)
+                    .f64(a.bitrate.bits_per_sec() as f64)
+                    .f64(8.0 * a.bytes as f64 / seconds)
+                    .f64(a.buffer.as_secs_f64())
+                    .f64(a.stalled.as_secs_f64())
+                    .u64(a.number)
+                    .f64(self.seconds(a.asked))
+                    .u64(a.bytes);
+            }
+            for &(at, playing) in player.changes() {
+                let bitrate = match playing {
+                    Playing::Level(rate) => rate.bits_per_sec() as f64,
+                    Playing::Starting | Playing::Stalled | Playing::Ended => f64::NAN,
+                };
+                let row = playback.row().f64(self.seconds(at)).text(&spec.name);
+                row.text(playing.name()).f64(bitrate);
+            }
+        }
+        [segments, playback]
     }
 
     fn histograms(&self, scenario: &Scenario, flows: &[FlowRun], stations: &[Station]) -> Table {
@@ -373,7 +494,7 @@ impl Recorder {
             }
         }
         for (spec, flow) in scenario.flows.iter().zip(flows) {
-            let quantity = if matches!(flow.ends, Ends::Source(_)) { "owd" } else { "rtt" };
+            let quantity = if matches!(flow.ends, Ends::Stream(_)) { "owd" } else { "rtt" };
             add(&spec.name, quantity, &flow.delays);
         }
         table
@@ -478,14 +599,33 @@ fn totals(scenario: &Scenario, flows: &[FlowRun], topology: &Topology) -> Table 
                 add("ce_packets", receiver.ce_packets() as f64);
                 add("delivered_bytes", receiver.delivered_bytes() as f64);
             }
-            Ends::Source(s) => {
-                add("datagrams_sent", s.sent as f64);
+            Ends::Stream(s) => {
+                add("datagrams_sent", f64::from(s.sent));
                 add("datagrams_received", s.received as f64);
                 add("ce_packets", s.ce as f64);
             }
             Ends::Probe(p) => {
-                add("requests", f64::from(p.sent));
-                add("replies", p.replies.len() as f64);
+                add("requests", p.requests.len() as f64);
+                add("replies", p.replies as f64);
+            }
+            Ends::Short(short) => {
+                let c = short.counts();
+                let completed = short.completions.iter().filter(|c| !c.ended.is_never()).count();
+                add("connections", short.completions.len() as f64);
+                add("completed", completed as f64);
+                add("segments_sent", c.sent as f64);
+                add("retransmits", c.retransmits as f64);
+                add("timeouts", c.timeouts as f64);
+                add("ce_packets", c.ce as f64);
+                add("delivered_bytes", c.bytes as f64);
+            }
+            Ends::Streaming(streaming) => {
+                let (sender, c) = (&streaming.connection.sends, &streaming.connection);
+                add("segments_sent", sender.counters().sent as f64);
+                add("retransmits", sender.counters().retransmits as f64);
+                add("timeouts", sender.counters().timeouts as f64);
+                add("ce_packets", c.takes.ce_packets() as f64);
+                add("delivered_bytes", c.taken() as f64);
             }
         }
     }

@@ -1,6 +1,8 @@
 //! The loop: wake what is next, let it act, ask it when it wants to be woken again.
 
 use crate::agenda::Agenda;
+use crate::app::Wires;
+use crate::app::probe::UDP_HEADERS;
 use crate::host::{Ends, FlowRun, Life, Outlet};
 use crate::packet::{Body, Parcel, Pool};
 use crate::recorder::Recorder;
@@ -14,7 +16,7 @@ use sojourn_scenario::capture::Capture;
 use sojourn_scenario::engine::{RunError, Watch};
 use sojourn_scenario::model::{Action, Edge, Gauge, Reference, Scenario, Shaper};
 use sojourn_scenario::results::Table;
-use sojourn_units::{Ecn, Random, Span, Time};
+use sojourn_units::{ETHERNET_HEADER, Random, Span, Time};
 
 /// How often events that wait for a controller's number are looked at.
 const WATCH_EVERY: Span = Span::from_millis(1);
@@ -334,18 +336,9 @@ impl<'a> Simulation<'a> {
                     ack,
                     &mut Outlet { nic: &mut flow.nic, entry, pool: &mut self.pool, now },
                 );
-                let rtt = &sender.tcb().rtt;
-                if rtt.samples() != flow.samples_seen {
-                    flow.samples_seen = rtt.samples();
-                    if now >= self.lead {
-                        flow.delays.add(Span::from_micros(u64::from(rtt.latest_us())));
-                    }
-                }
-                let done = flow.finite && flow.life == Life::Running && sender.is_finished();
+                flow.note_rtt(now >= self.lead);
                 self.stir(there);
-                if done {
-                    self.finish(index);
-                }
+                self.finish_if_done(index);
             }
             (Body::Syn(syn), Ends::Tcp(_, receiver)) => {
                 let answer = receiver.on_syn(now, syn, packet.ecn());
@@ -360,31 +353,69 @@ impl<'a> Simulation<'a> {
                     answer,
                     &mut Outlet { nic: &mut flow.nic, entry, pool: &mut self.pool, now },
                 );
+                flow.note_rtt(now >= self.lead);
                 self.stir(there);
             }
             (&Body::Echo { number, sent, reply }, Ends::Probe(probe)) => {
                 if reply {
-                    probe.on_reply(now, number, sent);
+                    probe.on_reply(now, number);
                     if now >= self.lead {
                         flow.delays.add(now - sent);
                     }
                 } else {
-                    let answer = probe.reply(number, sent, &flow.nic);
+                    let answer = probe.reply(now, number, sent, &flow.nic);
                     flow.nic.send(now, &mut self.topology.stations[back], &mut self.pool, answer);
                     self.stir(back);
                 }
             }
-            (&Body::Datagram { sent }, Ends::Source(source)) => {
+            (&Body::Datagram { number, sent }, Ends::Stream(stream)) => {
                 if now >= self.lead {
                     flow.delays.add(now - sent);
                 }
-                source.received += 1;
-                source.ce += u64::from(packet.ecn() == Ecn::Ce);
+                let payload = packet.wire_len() - ETHERNET_HEADER - UDP_HEADERS;
+                stream.on_datagram(now, number, payload, packet.ecn());
             }
+            (&Body::Report { expected, missing }, Ends::Stream(stream)) => {
+                stream.on_report(expected, missing);
+            }
+            (_, Ends::Short(_) | Ends::Streaming(_)) => self.tell(index, &packet, (there, back)),
             (body, _) => unreachable!("{body:?} is not for this flow"),
         }
         self.pool.unpack(packet);
         self.set_flow_timer(index);
+    }
+
+    /// A packet has reached an application that sends both ways.
+    fn tell(&mut self, index: usize, packet: &Parcel, entries: (usize, usize)) {
+        let (now, ecn) = (self.now, packet.ecn());
+        let flow = &mut self.flows[index];
+        let mut wires = Wires {
+            now,
+            nic: &mut flow.nic,
+            stations: &mut self.topology.stations,
+            pool: &mut self.pool,
+            entries,
+        };
+        let rtt = match &mut flow.ends {
+            Ends::Short(short) => short.on_packet(&mut wires, packet, ecn),
+            Ends::Streaming(streaming) => streaming.on_packet(&mut wires, packet, ecn),
+            Ends::Tcp(..) | Ends::Probe(_) | Ends::Stream(_) => None,
+        };
+        if let Some(us) = rtt
+            && now >= self.lead
+        {
+            flow.delays.add(Span::from_micros(u64::from(us)));
+        }
+        self.stir(entries.0);
+        self.stir(entries.1);
+        self.finish_if_done(index);
+    }
+
+    fn finish_if_done(&mut self, index: usize) {
+        let flow = &self.flows[index];
+        if flow.finite && flow.life == Life::Running && flow.is_finished() {
+            self.finish(index);
+        }
     }
 
     /// Makes sure that a flow is woken in time. Timers that moved later are left: they find out when they fire.
@@ -405,15 +436,15 @@ impl<'a> Simulation<'a> {
             (self.entry(nic.there), self.entry(nic.back))
         };
         let flow = &mut self.flows[index];
+        let mut answers = false;
         match &mut flow.ends {
             Ends::Tcp(sender, receiver) => {
-                let mut replied = false;
                 if receiver.next_timer() <= now
                     && let Some(ack) = receiver.on_timer(now)
                 {
                     let reply = flow.nic.ack(ack, receiver.ack_field());
                     flow.nic.send(now, &mut self.topology.stations[back], &mut self.pool, reply);
-                    replied = true;
+                    answers = true;
                 }
                 if sender.next_timer() <= now {
                     let entry = &mut self.topology.stations[there];
@@ -422,32 +453,61 @@ impl<'a> Simulation<'a> {
                         &mut Outlet { nic: &mut flow.nic, entry, pool: &mut self.pool, now },
                     );
                 }
-                if replied {
-                    self.stir(back);
-                }
-            }
-            Ends::Probe(probe) => {
-                if probe.next <= now {
-                    let request = probe.request(now, &flow.nic);
-                    flow.nic.send(now, &mut self.topology.stations[there], &mut self.pool, request);
-                }
-            }
-            Ends::Source(source) => {
-                if source.next <= now {
-                    let datagram = source.datagram(now, &flow.nic);
-                    flow.nic.send(
+                if let Some(writer) = &mut flow.writer
+                    && writer.next() <= now
+                {
+                    let entry = &mut self.topology.stations[there];
+                    writer.act(
                         now,
-                        &mut self.topology.stations[there],
-                        &mut self.pool,
-                        datagram,
+                        sender,
+                        &mut Outlet { nic: &mut flow.nic, entry, pool: &mut self.pool, now },
                     );
                 }
             }
+            Ends::Probe(probe) => {
+                if probe.next() <= now
+                    && let Some(request) = probe.request(now, &flow.nic)
+                {
+                    flow.nic.send(now, &mut self.topology.stations[there], &mut self.pool, request);
+                }
+            }
+            Ends::Stream(stream) => {
+                if stream.next() <= now
+                    && let Some(packet) = stream.packet(now, &flow.nic)
+                {
+                    answers = packet.route == flow.nic.back;
+                    let port = if answers { back } else { there };
+                    flow.nic.send(now, &mut self.topology.stations[port], &mut self.pool, packet);
+                }
+            }
+            Ends::Short(_) | Ends::Streaming(_) => {
+                self.wake_application(index, (there, back));
+                answers = true;
+            }
+        }
+        if answers {
+            self.stir(back);
         }
         self.stir(there);
         let at = self.flows[index].next_timer();
         self.flow_agenda.set(index, at);
         self.agenda.set(self.slots.flows, self.flow_agenda.next().0);
+    }
+
+    fn wake_application(&mut self, index: usize, entries: (usize, usize)) {
+        let flow = &mut self.flows[index];
+        let mut wires = Wires {
+            now: self.now,
+            nic: &mut flow.nic,
+            stations: &mut self.topology.stations,
+            pool: &mut self.pool,
+            entries,
+        };
+        match &mut flow.ends {
+            Ends::Short(short) => short.on_timer(&mut wires),
+            Ends::Streaming(streaming) => streaming.on_timer(&mut wires),
+            Ends::Tcp(..) | Ends::Probe(_) | Ends::Stream(_) => {}
+        }
     }
 
     fn calendar(&mut self) -> Result<(), RunError> {
@@ -490,7 +550,10 @@ impl<'a> Simulation<'a> {
         let (now, name) = (self.now, &self.scenario.flows[index].name);
         self.recorder.happening(now, "start", &format!("flow {name}"), "");
         self.recorder.flow_started(now, index);
-        let there = self.entry(self.flows[index].nic.there);
+        let (there, back) = {
+            let nic = &self.flows[index].nic;
+            (self.entry(nic.there), self.entry(nic.back))
+        };
         let flow = &mut self.flows[index];
         flow.life = Life::Running;
         match &mut flow.ends {
@@ -501,9 +564,21 @@ impl<'a> Simulation<'a> {
                     &mut Outlet { nic: &mut flow.nic, entry, pool: &mut self.pool, now },
                 );
             }
-            Ends::Probe(probe) => probe.next = now,
-            Ends::Source(source) => source.next = now,
+            Ends::Probe(probe) => probe.start(now),
+            Ends::Stream(stream) => stream.start(now),
+            Ends::Short(short) => short.start(now),
+            Ends::Streaming(streaming) => streaming.start(&mut Wires {
+                now,
+                nic: &mut flow.nic,
+                stations: &mut self.topology.stations,
+                pool: &mut self.pool,
+                entries: (there, back),
+            }),
         }
+        if let Some(writer) = &mut flow.writer {
+            writer.start(now);
+        }
+        self.stir(back);
         self.stir(there);
         self.set_flow_timer(index);
         let reference = Reference::Flow(name.clone());
@@ -520,8 +595,13 @@ impl<'a> Simulation<'a> {
         }
         match &mut flow.ends {
             Ends::Tcp(sender, _) => sender.stop(self.now),
-            Ends::Probe(probe) => probe.next = Time::NEVER,
-            Ends::Source(source) => source.next = Time::NEVER,
+            Ends::Probe(probe) => probe.stop(),
+            Ends::Stream(stream) => stream.stop(),
+            Ends::Short(short) => short.stop(),
+            Ends::Streaming(streaming) => streaming.stop(self.now),
+        }
+        if let Some(writer) = &mut flow.writer {
+            writer.stop();
         }
         self.end_flow(index, "stopped");
     }

@@ -23,7 +23,7 @@ use sojourn_path::{
 };
 use sojourn_qdisc::{Any, TcError};
 use sojourn_scenario::model::{
-    Action, Element, Flow, Kind, Netem, Queue, Scenario, Selector, Shaper, Side, Tunnel,
+    Action, Direction, Element, Flow, Kind, Netem, Queue, Scenario, Selector, Shaper, Side, Tunnel,
     TunnelKind, Wifi,
 };
 use sojourn_units::Random;
@@ -48,7 +48,7 @@ pub(crate) enum Role {
     },
     /// Where packets of hosts wait for their jitter.
     Nic {
-        /// Whose: `host.data.STACK` or `host.ack.STACK`.
+        /// Whose: `host.near.STACK` sends what goes down, `host.far.STACK` what goes up.
         name: String,
     },
 }
@@ -195,7 +195,11 @@ impl Topology {
         for flow in &scenario.flows {
             let there: Vec<_> = scenario.data_path(flow).collect();
             let back: Vec<_> = scenario.ack_path(flow).collect();
-            let routes = (builder.route(flow, &there, "data")?, builder.route(flow, &back, "ack")?);
+            let (near, far) = match flow.direction {
+                Direction::Down => ("near", "far"),
+                Direction::Up => ("far", "near"),
+            };
+            let routes = (builder.route(flow, &there, near)?, builder.route(flow, &back, far)?);
             builder.topology.of_flow.push(routes);
         }
         // Hosts hand packets in some microseconds ahead of their time. Where others pass through, those may
@@ -292,7 +296,7 @@ impl Builder<'_> {
         &mut self,
         flow: &Flow,
         elements: &[(&str, Side, &Element)],
-        way: &str,
+        host: &str,
     ) -> Result<u16, Unbuildable> {
         let mut path = Path::default();
         let elements: Vec<Place<'_>> = elements
@@ -305,8 +309,8 @@ impl Builder<'_> {
             matches!(first.e.kind, Kind::Netem(_)) && !is_switched(self.scenario, &first.path)
         });
         if !begins_with_a_delay {
-            let role = Role::Nic { name: format!("host.{way}.{}", flow.stack) };
-            let key = format!("nic/{way}/{}", flow.stack);
+            let role = Role::Nic { name: format!("host.{host}.{}", flow.stack) };
+            let key = format!("nic/{host}/{}", flow.stack);
             let nic = self.netem(&key, OPEN, role, &flow.stack)?;
             path.to(nic, &mut self.topology);
         }

@@ -228,7 +228,7 @@ pub const FUNCTIONS: &[Function] = &[
         Which::LossRate,
         &[F],
         ONE,
-        "Segments held for lost over segments lost or delivered, in the window; of UDP by the gaps that the receiver sees; of a probe or voice call packets lost over all that came or were lost.",
+        "Segments held for lost over segments lost or delivered, in the window; of UDP by the numbers that the receiver misses; of a probe or voice call packets lost over all that came or were lost.",
     ),
     f(
         "time_above",

@@ -31,6 +31,9 @@ pub struct Video {
     pub adaptation: Option<Adaptation>,
 }
 
+/// The percentiles by which [`FrameSize::Measured`] is known.
+pub const MEASURED_AT: [u32; 8] = [0, 5, 25, 50, 75, 90, 95, 100];
+
 /// How large a frame is, in bytes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -42,6 +45,8 @@ pub enum FrameSize {
         /// The largest.
         high: u32,
     },
+    /// As measured: between the percentiles of [`MEASURED_AT`] evenly.
+    Measured([u32; MEASURED_AT.len()]),
     /// Log-normal.
     LogNormal {
         /// The mean in bytes.
@@ -66,33 +71,59 @@ pub struct Adaptation {
     pub max: Rate,
 }
 
+impl FrameSize {
+    /// The mean in bytes.
+    pub fn mean(&self) -> f64 {
+        match *self {
+            Self::Uniform { low, high } => f64::from(low + high) / 2.0,
+            Self::Measured(sizes) => (1..sizes.len())
+                .map(|i| {
+                    let share = f64::from(MEASURED_AT[i] - MEASURED_AT[i - 1]) / 100.0;
+                    share * f64::from(sizes[i - 1] + sizes[i]) / 2.0
+                })
+                .sum(),
+            Self::LogNormal { mean, .. } => mean,
+        }
+    }
+}
+
 /// The two directions as they were captured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// Large frames every other time, about 1.75 Mbit/s.
+    /// A large frame and soon after it a small one, seven times a second; about 1.7 Mbit/s.
     CallDown,
-    /// Alternating 53 and 63 ms, about 0.83 Mbit/s.
+    /// A frame each 53 or 63 ms, large and small by turns; about 0.8 Mbit/s.
     CallUp,
 }
 
 impl Video {
-    /// The call as captured, of one direction.
+    /// The call as captured, of one direction: bursts of the 2132 down and 2322 up of the two captures
+    /// (`skype_bursts.csv`; a burst ends where nothing follows within 4 ms). Down, 45 % are larger than 12 kB; mostly a
+    /// small one follows a large one after 20 ms (mean), and the next large one comes 117 ms after that; two small ones
+    /// in a row are 24 ms apart. Left out: longer runs of small or large ones, and how these times scatter.
     pub fn captured(profile: Profile, ecn: Ecn) -> Self {
         let (intervals, sizes, packet_payload) = match profile {
             Profile::CallDown => (
-                vec![Span::from_millis(67)],
-                vec![
-                    FrameSize::Uniform { low: 12_000, high: 36_000 },
-                    FrameSize::Uniform { low: 2_000, high: 7_000 },
-                ],
-                1_200,
+                [20, 117, 20, 117, 20, 117, 20, 24, 117].map(Span::from_millis).to_vec(),
+                {
+                    let large = FrameSize::Measured([
+                        11_800, 14_200, 18_500, 22_700, 28_800, 39_200, 39_700, 41_700,
+                    ]);
+                    let small = FrameSize::Measured([
+                        500, 1_200, 2_900, 4_000, 5_300, 6_900, 7_800, 11_600,
+                    ]);
+                    vec![large, small, large, small, large, small, large, small, small]
+                },
+                1_100,
             ),
             Profile::CallUp => (
-                vec![Span::from_millis(53), Span::from_millis(63)],
+                vec![Span::from_millis(53), Span::from_millis(63), Span::from_millis(63)],
                 vec![
-                    FrameSize::Uniform { low: 8_000, high: 11_000 },
-                    FrameSize::Uniform { low: 1_000, high: 3_000 },
+                    FrameSize::Measured([
+                        5_300, 7_600, 8_600, 9_400, 10_500, 11_300, 11_700, 15_100,
+                    ]),
+                    FrameSize::Measured([400, 1_100, 1_600, 2_000, 2_400, 2_600, 2_800, 5_300]),
                 ],
                 1_000,
             ),
@@ -114,10 +145,7 @@ impl Video {
     /// The mean rate of its UDP payload.
     pub fn mean_rate(&self) -> Rate {
         let cycle = self.frame_intervals.len() * self.frame_sizes.len();
-        let size = |i: usize| match self.frame_sizes[i % self.frame_sizes.len()] {
-            FrameSize::Uniform { low, high } => f64::from(low + high) / 2.0,
-            FrameSize::LogNormal { mean, .. } => mean,
-        };
+        let size = |i: usize| self.frame_sizes[i % self.frame_sizes.len()].mean();
         let interval =
             |i: usize| self.frame_intervals[i % self.frame_intervals.len()].as_secs_f64();
         let bytes: f64 = (0..cycle).map(size).sum();

@@ -129,7 +129,11 @@ pub static FLOWS: Schema = Schema {
         ),
         count("inflight", "packets", "packets in flight by the sender's reckoning"),
         count("retransmits", "packets", "segments sent again, cumulative"),
-        count("lost", "packets", "segments that the sender held for lost, cumulative"),
+        count(
+            "lost",
+            "packets",
+            "segments that the sender held for lost, cumulative; of UDP, datagrams that had not come when 64 later ones had",
+        ),
         count("delivered", "packets", "segments known to be delivered, cumulative"),
         count("ce", "packets", "packets with CE that reached the receiver, cumulative"),
         count("ece", "packets", "acknowledgements that told the sender of CE, cumulative"),

@@ -1,6 +1,7 @@
 //! Whole runs of the simulator: what must hold of every one, what physics says of some, and tables of numbers
 //! to be read by people.
 
+mod applications;
 mod bbr;
 mod bench;
 mod capture;

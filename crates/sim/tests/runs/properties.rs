@@ -45,7 +45,7 @@ fn packets_are_conserved(scenario: &Scenario, run: &Run) {
         let held = t("packets_sent") - t("packets_arrived") - t("packets_dropped");
         assert!(held >= 0.0, "{} has {held} packets under way", flow.name);
         held_of_flows += held;
-        if let Traffic::Udp(_) = flow.traffic {
+        if let Traffic::Udp(_) | Traffic::Voip(_) = flow.traffic {
             assert_eq!(t("datagrams_sent"), t("datagrams_received") + t("packets_dropped") + held);
         }
     }
@@ -88,6 +88,10 @@ fn not_ect_is_never_marked(scenario: &Scenario, run: &Run) {
                 (total(run, &flow.name, "ce_packets"), agreed)
             }
             Traffic::Udp(udp) => (total(run, &flow.name, "ce_packets"), udp.ecn.is_capable()),
+            Traffic::Video(video) => (total(run, &flow.name, "ce_packets"), video.ecn.is_capable()),
+            Traffic::ShortFlows(short) => {
+                (total(run, &flow.name, "ce_packets"), short.tcp.ecn != EcnMode::Off)
+            }
             _ => continue,
         };
         assert!(agreed || ce == 0.0, "{} is Not-ECT and got {ce} CE", flow.name);
@@ -107,14 +111,51 @@ fn time_never_runs_back(scenario: &Scenario, run: &Run) {
         let times = t.f64("t_s");
         let in_range = |x: &f64| (-scenario.lead.as_secs_f64()..=end).contains(x);
         assert!(times.iter().all(in_range), "{}: within the run", t.schema().name);
-        if t.schema().name == "pings" {
+        // What the flows keep themselves is flow by flow.
+        if matches!(t.schema().name, "pings" | "completions" | "segments" | "playback") {
             for flow in &scenario.flows {
                 let rows: Vec<f64> = rows_of(t, &flow.name).map(|i| times[i]).collect();
-                assert!(rows.is_sorted(), "pings of {}", flow.name);
+                assert!(rows.is_sorted(), "{} of {}", t.schema().name, flow.name);
             }
         } else {
             assert!(times.is_sorted(), "{}", t.schema().name);
         }
+    }
+}
+
+/// Short connections give each its length, and take no less than two round trips of light.
+fn completions_make_sense(scenario: &Scenario, run: &Run) {
+    let t = table(run, "completions");
+    let (times, durations, bytes) = (t.f64("t_s"), t.f64("duration_s"), t.u64("bytes"));
+    let end = scenario.duration.as_secs_f64();
+    for flow in &scenario.flows {
+        let Traffic::ShortFlows(_) = &flow.traffic else { continue };
+        let done: Vec<usize> = rows_of(t, &flow.name).filter(|&i| !durations[i].is_nan()).collect();
+        assert_eq!(done.len() as f64, total(run, &flow.name, "completed"), "{}", flow.name);
+        let least: u64 = done.iter().map(|&i| bytes[i]).sum();
+        assert!(total(run, &flow.name, "delivered_bytes") >= least as f64, "{}", flow.name);
+        assert!(done.iter().all(|&i| durations[i] > 0.0 && times[i] + durations[i] <= end + 1e-9));
+    }
+}
+
+/// A stream plays what has come, in turn: never more than it has, and its stalls are not longer than the run.
+fn streams_play_what_has_come(scenario: &Scenario, run: &Run) {
+    let (segments, playback) = (table(run, "segments"), table(run, "playback"));
+    for flow in &scenario.flows {
+        let Traffic::Streaming(s) = &flow.traffic else { continue };
+        let numbers: Vec<u64> =
+            rows_of(segments, &flow.name).map(|i| segments.u64("number")[i]).collect();
+        assert!(numbers.windows(2).all(|w| w[0] < w[1]), "{}: {numbers:?}", flow.name);
+        let buffers = rows_of(segments, &flow.name).map(|i| segments.f64("buffer_s")[i]);
+        assert!(buffers.into_iter().all(|b| b <= s.buffer.as_secs_f64() + 1e-9));
+        let states: Vec<&str> =
+            rows_of(playback, &flow.name).map(|i| playback.text("state").get(i)).collect();
+        assert!(states.first().is_none_or(|s| *s == "starting"), "{states:?}");
+        let turns = states.windows(2).all(|w| w[0] != w[1] || w[0] == "playing");
+        assert!(turns, "{}: {states:?}", flow.name);
+        let got = total(run, &flow.name, "delivered_bytes");
+        let named: u64 = rows_of(segments, &flow.name).map(|i| segments.u64("bytes")[i]).sum();
+        assert!(got >= named as f64, "{}", flow.name);
     }
 }
 
@@ -203,6 +244,8 @@ proptest! {
         packets_are_conserved(&scenario, &run);
         streams_are_whole(&scenario, &run);
         not_ect_is_never_marked(&scenario, &run);
+        completions_make_sense(&scenario, &run);
+        streams_play_what_has_come(&scenario, &run);
         time_never_runs_back(&scenario, &run);
         rows_make_sense(&scenario, &run);
         links_keep_their_rate(&scenario, &run);

@@ -3,10 +3,9 @@
 use crate::bench::try_run;
 use sojourn_scenario::engine::{Engine, RunError};
 use sojourn_scenario::model::{
-    Action, EcnMode, Element, Irtt, Kind, PoliceAction, Policer, Pulse, Rewrite, Rule, Scenario,
-    Selector, Tcp, Traffic, Tunnel, TunnelKind, Voip, Wifi,
+    Action, EcnMode, Element, Event, Kind, PoliceAction, Policer, Rewrite, Rule, Scenario,
+    Selector, Tcp, Tunnel, TunnelKind, Wifi,
 };
-use sojourn_scenario::model::{OnOff, ShortFlows};
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
 
@@ -46,12 +45,6 @@ fn with_element(kind: Kind) -> Scenario {
     s
 }
 
-fn with_traffic(traffic: Traffic) -> Scenario {
-    let mut s = plain();
-    s.flows[0].traffic = traffic;
-    s
-}
-
 #[test]
 fn what_is_there_is_not_refused() {
     assert!(Sim.refuse(&plain()).is_empty());
@@ -66,7 +59,6 @@ fn what_is_there_is_not_refused() {
 #[test]
 fn settings_of_tcp_that_are_not_there() {
     let flow = "flow cubic-1";
-    is_refused(&with_tcp(|t| t.app_rate = Some(Rate::from_mbit(1))), flow, "app_rate");
     is_refused(&with_tcp(|t| t.cc = "westwood".to_owned()), flow, "congestion control westwood");
     for words in ["fq_codel", "fq maxrate 5mbit", "etf"] {
         let scenario = with_tcp(|t| t.host_qdisc = Some(words.to_owned()));
@@ -112,40 +104,6 @@ fn no_element_is_refused() {
     for kind in kinds {
         let name = kind.name();
         assert!(Sim.refuse(&with_element(kind)).is_empty(), "{name}");
-    }
-}
-
-#[test]
-fn traffic_that_is_not_there() {
-    let plain = plain();
-    let tcp = plain.flows[0].traffic.tcp().expect("a TCP flow").clone();
-    let interval = Span::from_millis(20);
-    let some_span = Span::from_secs(1);
-    for (traffic, name) in [
-        (Traffic::Irtt(Irtt { interval, payload: 60, ecn: Ecn::NotEct }), "irtt"),
-        (Traffic::Voip(Voip { interval, payload: 172, ecn: Ecn::NotEct }), "voip"),
-        (
-            Traffic::ShortFlows(ShortFlows {
-                tcp: tcp.clone(),
-                mean_interval: interval,
-                count: None,
-                length_p5: 1000,
-                length_p95: 100_000,
-                request: 100,
-            }),
-            "short_flows",
-        ),
-        (
-            Traffic::OnOff(OnOff {
-                over: Pulse::Tcp(tcp),
-                on: some_span,
-                off: some_span,
-                exponential: false,
-            }),
-            "on_off",
-        ),
-    ] {
-        is_refused(&with_traffic(traffic), "flow cubic-1", &format!("traffic {name}"));
     }
 }
 

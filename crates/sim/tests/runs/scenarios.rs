@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use sojourn_qdisc::disciplines;
 use sojourn_scenario::model::{
-    Action, At, Direction, EcnMode, Edge, Element, Event, Flow, FlowDelay, Gauge, Hop, Kind, Netem,
-    Order, Origin, Ping, Queue, ReceiveWindow, Reference, Scenario, Shaper, Start, Tcp, Traffic,
-    Udp, When,
+    Action, Adaptation, At, Direction, EcnMode, Edge, Element, Event, Flow, FlowDelay, Gauge, Hop,
+    Irtt, Kind, Netem, OnOff, Order, Origin, Ping, Profile, Pulse, Queue, ReceiveWindow, Reference,
+    Scenario, Shaper, ShortFlows, Start, Streaming, Tcp, Traffic, Udp, Video, Voip, When,
 };
 use sojourn_sim::stacks::STACKS;
 use sojourn_units::{Dscp, Ecn, Rate, Span};
@@ -260,15 +260,16 @@ fn tcp() -> BoxedStrategy<Traffic> {
         option::weighted(0.2, 1_u32..100),
         option::weighted(0.2, (3_000_u64..1_000_000).prop_map(ReceiveWindow::Fixed)),
         proptest::bool::weighted(0.2),
+        option::weighted(0.2, 50_u64..30_000),
     )
-        .prop_map(|(cc, ecn, bytes, pacing_cap, initial_window, window, fq)| {
+        .prop_map(|(cc, ecn, bytes, pacing_cap, initial_window, window, fq, kbit)| {
             Traffic::Tcp(Tcp {
                 cc: cc.to_owned(),
                 ecn,
                 codepoint: None,
                 bytes,
                 pacing_cap,
-                app_rate: None,
+                app_rate: kbit.map(|k| Rate::from_bits_per_sec(k * 1000)),
                 initial_window,
                 receive_window: window.unwrap_or_default(),
                 offload: false,
@@ -279,10 +280,91 @@ fn tcp() -> BoxedStrategy<Traffic> {
         .boxed()
 }
 
+/// Applications: probes both ways, calls, short flows, adaptive streams, sources that are on by turns.
+fn application() -> BoxedStrategy<Traffic> {
+    let ecn = || select(&[Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][..]);
+    let span = |ms: std::ops::Range<u64>| ms.prop_map(Span::from_millis);
+    let settings = || {
+        tcp().prop_map(|traffic| {
+            let tcp = traffic.tcp().expect("a TCP flow");
+            Tcp { bytes: None, ..tcp.clone() }
+        })
+    };
+    let video = (any::<bool>(), ecn(), any::<bool>()).prop_map(|(down, ecn, adapts)| {
+        let profile = if down { Profile::CallDown } else { Profile::CallUp };
+        let kbit = |n: u64| Rate::from_bits_per_sec(n * 1000);
+        let (min, max) = (kbit(300), kbit(2500));
+        let adaptation = Adaptation { loss: 0.02, decrease: 0.85, increase: 1.05, min, max };
+        let adaptation = adapts.then_some(adaptation);
+        Traffic::Video(Video { adaptation, ..Video::captured(profile, ecn) })
+    });
+    let short =
+        (settings(), span(20..500), option::weighted(0.5, 1_u64..8), 200_u64..40_000, 1_u32..3000);
+    let streaming = (settings(), span(200..900), 1_u64..5, proptest::bool::weighted(0.4));
+    prop_oneof![
+        (span(5..300), 1_u32..1400, ecn())
+            .prop_map(|(interval, payload, ecn)| Traffic::Irtt(Irtt { interval, payload, ecn })),
+        (span(10..40), ecn()).prop_map(|(interval, ecn)| Traffic::Voip(Voip {
+            interval,
+            payload: 172,
+            ecn
+        })),
+        video,
+        short.prop_map(|(tcp, mean_interval, count, length_p5, request)| {
+            let length_p95 = 3 * length_p5;
+            Traffic::ShortFlows(ShortFlows {
+                tcp,
+                mean_interval,
+                count,
+                length_p5,
+                length_p95,
+                request,
+            })
+        }),
+        streaming.prop_map(|(tcp, segment, segments, live)| {
+            let ladder = [200, 600, 1800, 6000].map(|k| Rate::from_bits_per_sec(k * 1000)).to_vec();
+            let buffer = segment * segments;
+            Traffic::Streaming(Streaming {
+                tcp,
+                ladder,
+                segment,
+                buffer,
+                start_at: segment,
+                resume_at: segment * 2,
+                live_delay: live.then_some(buffer),
+                safety: 0.8,
+                half_lives: (Span::from_secs(3), Span::from_secs(8)),
+                size_sigma: 0.2,
+                request: 300,
+            })
+        }),
+        (
+            settings(),
+            span(5..600),
+            span(5..600),
+            any::<bool>(),
+            option::weighted(0.5, 100_u64..5000)
+        )
+            .prop_map(|(tcp, on, off, exponential, kbit)| {
+                let over = match kbit {
+                    Some(kbit) => Pulse::Udp(Udp {
+                        rate: Rate::from_bits_per_sec(kbit * 1000),
+                        payload: 800,
+                        ecn: Ecn::Ect0,
+                    }),
+                    None => Pulse::Tcp(tcp),
+                };
+                Traffic::OnOff(OnOff { over, on, off, exponential })
+            }),
+    ]
+    .boxed()
+}
+
 fn traffic() -> BoxedStrategy<Traffic> {
     let ecn = || select(&[Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][..]);
     prop_oneof![
         6 => tcp(),
+        3 => application(),
         1 => (100_u64..30_000, 18_u32..1472, ecn()).prop_map(|(kbit, payload, ecn)| {
             Traffic::Udp(Udp { rate: Rate::from_bits_per_sec(kbit * 1000), payload, ecn })
         }),

@@ -121,6 +121,7 @@ impl Sender {
     fn send_supplied(&mut self, out: &mut impl Output) {
         if self.is_established() {
             self.write(Push::Normal, out);
+            self.let_application_write(out);
         }
     }
 }

@@ -107,11 +107,16 @@ impl Sender {
             let size = (WINDOWS * u64::from(window) * PER_SEGMENT).min(LARGEST_BUFFER);
             queue.buffer = queue.buffer.max(size);
         }
+        if before(queue.written, una) {
+            // It had nothing more to write until now.
+            queue.written = una;
+        }
         let queued = u64::from(queue.written.wrapping_sub(una)) * mss;
         if !before(queue.written, data_end) || queued + queued / 2 > queue.buffer {
             return 0;
         }
-        queue.written = una.wrapping_add((queue.buffer / mss) as u32);
+        let end = una.wrapping_add((queue.buffer / mss) as u32);
+        queue.written = if before(data_end, end) { data_end } else { end };
         (queue.buffer - queued).div_ceil(WRITE)
     }
 }

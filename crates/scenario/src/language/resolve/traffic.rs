@@ -250,6 +250,7 @@ fn scaled(size: FrameSize, factor: f64) -> FrameSize {
         FrameSize::Uniform { low, high } => {
             FrameSize::Uniform { low: times(low), high: times(high) }
         }
+        FrameSize::Measured(sizes) => FrameSize::Measured(sizes.map(times)),
         FrameSize::LogNormal { mean, sigma } => FrameSize::LogNormal { mean: mean * factor, sigma },
     }
 }

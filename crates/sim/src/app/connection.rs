@@ -1,0 +1,209 @@
+//! A TCP connection with requests and answers: the client, which receives the flow's data, opens it and asks; the server
+//! answers. Each way is a sender and a receiver of its own; an ACK does not travel with the answer's data, as the kernel
+//! also acknowledges a request at once and on its own (quick ACKs at the beginning).
+//!
+//! The ACK that ends the handshake comes with the request. Connections are not closed: an end that has everything is
+//! silent.
+
+use super::Wires;
+use crate::host::endpoint;
+use crate::packet::{Body, Owner, Packet};
+use crate::stacks::Stack;
+use sojourn_scenario::model::Tcp;
+use sojourn_transport::segment::{Ack, Data, Handshake, Output};
+use sojourn_transport::{Receiver, Sender};
+use sojourn_units::{Ecn, Random, Time};
+
+/// What the connections of a flow have in common.
+#[derive(Debug)]
+pub(crate) struct Template {
+    tcp: Tcp,
+    stack: &'static Stack,
+    seed: u64,
+    name: String,
+}
+
+impl Template {
+    /// Connections of this flow.
+    pub(crate) fn new(tcp: &Tcp, stack: &'static Stack, seed: u64, name: &str) -> Self {
+        // What is sent comes from the application.
+        let tcp = Tcp { bytes: Some(0), app_rate: None, ..tcp.clone() };
+        Self { tcp, stack, seed, name: name.to_owned() }
+    }
+
+    /// The connection of this number, closed.
+    pub(crate) fn connection(&self, owner: Owner, number: u32, random: &mut Random) -> Connection {
+        let (client, server) = (random.next_u32(), random.next_u32());
+        let make = |what: &str, sends: u32, receives: u32| {
+            let name = format!("flow/{}/{number}/{what}/cc", self.name);
+            let control = Random::named(self.seed, &name);
+            endpoint(&self.tcp, self.stack, control, (sends, receives))
+        };
+        let (asks, hears) = make("request", client, server);
+        let (sends, takes) = make("answer", server, client);
+        Connection {
+            owner: owner.connection(number),
+            asks: asks.without_data(),
+            hears,
+            sends: sends.without_data(),
+            takes,
+            samples_seen: 0,
+        }
+    }
+}
+
+/// The connection.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    owner: Owner,
+    /// The client's requests, and the server that hears them.
+    asks: Sender,
+    hears: Receiver,
+    /// The server's answers, and the client that takes them.
+    pub(crate) sends: Sender,
+    pub(crate) takes: Receiver,
+    samples_seen: u64,
+}
+
+/// The way out of one half.
+struct Half<'a, 'w> {
+    wires: &'a mut Wires<'w>,
+    owner: Owner,
+    /// Whether it is the requests' half.
+    requests: bool,
+}
+
+impl Half<'_, '_> {
+    fn put(&mut self, body: Body, ecn: Ecn, from_its_sender: bool) {
+        let nic = &*self.wires.nic;
+        let route = if from_its_sender == self.requests { nic.back } else { nic.there };
+        let packet = Packet::tcp(self.owner, route, nic.dscp, ecn, body);
+        self.wires.send(if self.requests { packet.of_requests() } else { packet });
+    }
+
+    fn ack(&mut self, ack: Ack, ecn: Ecn) {
+        self.put(Body::Ack(ack), ecn, false);
+    }
+}
+
+impl Output for Half<'_, '_> {
+    fn syn(&mut self, syn: Handshake, ecn: Ecn) {
+        self.put(Body::Syn(syn), ecn, true);
+    }
+
+    fn data(&mut self, data: Data, ecn: Ecn) {
+        self.put(Body::Data(data), ecn, true);
+    }
+}
+
+impl Connection {
+    /// The client opens it.
+    pub(crate) fn open(&mut self, wires: &mut Wires<'_>) {
+        let owner = self.owner;
+        self.asks.open(wires.now, &mut Half { wires, owner, requests: true });
+    }
+
+    /// The client asks with so many bytes; before the connection is established they wait for it.
+    pub(crate) fn ask(&mut self, wires: &mut Wires<'_>, bytes: u64) {
+        let owner = self.owner;
+        self.asks.supply(wires.now, bytes, &mut Half { wires, owner, requests: true });
+    }
+
+    /// The server answers with so many bytes.
+    pub(crate) fn answer(&mut self, wires: &mut Wires<'_>, bytes: u64) {
+        let owner = self.owner;
+        self.sends.supply(wires.now, bytes, &mut Half { wires, owner, requests: false });
+    }
+
+    /// Bytes of requests that the server has heard.
+    pub(crate) fn heard(&self) -> u64 {
+        self.hears.delivered_bytes()
+    }
+
+    /// Bytes of answers that the client has taken.
+    pub(crate) fn taken(&self) -> u64 {
+        self.takes.delivered_bytes()
+    }
+
+    /// Whether all that was written has been acknowledged, both ways.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.asks.is_finished() && self.sends.is_finished()
+    }
+
+    /// A round-trip time of the answers' sender that was not seen yet, microseconds.
+    pub(crate) fn new_rtt(&mut self) -> Option<u32> {
+        let rtt = &self.sends.tcb().rtt;
+        if rtt.samples() == self.samples_seen {
+            return None;
+        }
+        self.samples_seen = rtt.samples();
+        Some(rtt.latest_us())
+    }
+
+    /// A packet has reached either end.
+    pub(crate) fn on_packet(&mut self, wires: &mut Wires<'_>, packet: &Packet, ecn: Ecn) {
+        let (now, owner) = (wires.now, self.owner);
+        let requests = packet.is_of_requests();
+        let mut half = Half { wires, owner, requests };
+        match &packet.body {
+            Body::Syn(syn) => {
+                let answer = self.hears.on_syn(now, syn, ecn);
+                half.put(Body::SynAck(answer), Ecn::NotEct, false);
+            }
+            Body::SynAck(answer) => {
+                let was_open = self.asks.is_established();
+                self.asks.on_syn_ack(now, answer, &mut half);
+                if !was_open {
+                    self.takes.connected(self.asks.ecn_agreed(), answer.tsval);
+                }
+            }
+            Body::Data(data) => {
+                if requests && !self.sends.is_established() {
+                    let rtt = self.hears.since_answer(now).map(|s| (s.as_nanos() / 1000) as u32);
+                    let window = self.takes.initial_window();
+                    self.sends.accepted(now, self.hears.ecn_agreed(), window, data.tsval, rtt);
+                }
+                let receiver = if requests { &mut self.hears } else { &mut self.takes };
+                if let Some(ack) = receiver.on_data(now, data, ecn) {
+                    let field = receiver.ack_field();
+                    if let Some(earlier) = receiver.take_earlier() {
+                        half.ack(earlier, field);
+                    }
+                    half.ack(ack, field);
+                }
+            }
+            Body::Ack(ack) => {
+                let sender = if requests { &mut self.asks } else { &mut self.sends };
+                sender.on_ack(now, ack, &mut half);
+            }
+            Body::Echo { .. } | Body::Datagram { .. } | Body::Report { .. } => {}
+        }
+    }
+
+    /// When [`Connection::on_timer`] wants to be called.
+    pub(crate) fn next(&self) -> Time {
+        let senders = self.asks.next_timer().min(self.sends.next_timer());
+        senders.min(self.hears.next_timer()).min(self.takes.next_timer())
+    }
+
+    /// Timers that are due.
+    pub(crate) fn on_timer(&mut self, wires: &mut Wires<'_>) {
+        let (now, owner) = (wires.now, self.owner);
+        for requests in [true, false] {
+            let mut half = Half { wires: &mut *wires, owner, requests };
+            let (sender, receiver) = if requests {
+                (&mut self.asks, &mut self.hears)
+            } else {
+                (&mut self.sends, &mut self.takes)
+            };
+            if receiver.next_timer() <= now
+                && let Some(ack) = receiver.on_timer(now)
+            {
+                half.ack(ack, receiver.ack_field());
+            }
+            if sender.next_timer() <= now {
+                sender.on_timer(now, &mut half);
+            }
+        }
+    }
+}
