@@ -13,8 +13,8 @@ use sojourn_path::tunnel::strip;
 use sojourn_path::{Deed, Pulled, Traveller as _};
 use sojourn_qdisc::{Packet as _, Qdisc};
 use sojourn_scenario::capture::Capture;
-use sojourn_scenario::engine::{RunError, Watch};
-use sojourn_scenario::model::{Action, Edge, Gauge, Reference, Scenario, Shaper};
+use sojourn_scenario::engine::{Refusal, RunError, Watch};
+use sojourn_scenario::model::{Action, Edge, Gauge, Reference, Scenario, Shaper, Traffic};
 use sojourn_scenario::results::Table;
 use sojourn_units::{ETHERNET_HEADER, Random, Span, Time};
 
@@ -22,6 +22,23 @@ use sojourn_units::{ETHERNET_HEADER, Random, Span, Time};
 const WATCH_EVERY: Span = Span::from_millis(1);
 /// How often progress is told.
 const TELL_EVERY: Span = Span::from_millis(500);
+
+/// Connections that carry data both ways have no byte numbers yet that a file could show.
+fn can_be_captured(scenario: &Scenario) -> Result<(), RunError> {
+    let both_ways = |t: &Traffic| matches!(t, Traffic::ShortFlows(_) | Traffic::Streaming(_));
+    let refusals: Vec<Refusal> = scenario
+        .flows
+        .iter()
+        .filter(|flow| both_ways(&flow.traffic))
+        .map(|flow| Refusal {
+            feature: format!("captures with traffic {}", flow.traffic.name()),
+            place: format!("flow {}", flow.name),
+            why: "the simulator does not have it yet".to_owned(),
+            help: "run it without a capture".to_owned(),
+        })
+        .collect();
+    if refusals.is_empty() { Ok(()) } else { Err(RunError::Refused(refusals)) }
+}
 
 /// A run under way.
 pub(crate) struct Simulation<'a> {
@@ -79,6 +96,9 @@ impl From<Unbuildable> for RunError {
 impl<'a> Simulation<'a> {
     /// A run at its beginning.
     pub(crate) fn new(scenario: &'a Scenario, capture: Option<&Capture>) -> Result<Self, RunError> {
+        if capture.is_some() {
+            can_be_captured(scenario)?;
+        }
         let topology = Topology::build(scenario)?;
         let tap = capture.map(|c| Tap::new(c, scenario, &topology)).transpose()?.map(Box::new);
         let flows: Vec<FlowRun> = scenario

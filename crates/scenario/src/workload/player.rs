@@ -254,20 +254,17 @@ impl Player {
 
     /// Plays what comes next, if there is something.
     fn begin(&mut self, at: Time) {
-        match self.buffer.pop_front() {
-            Some(level) => {
-                let level = Playing::Level(self.settings.ladder[level]);
-                if level != self.playing {
-                    self.change(at, level);
-                }
-                self.ends = at + self.settings.segment;
-            }
-            None => {
-                self.change(at, Playing::Stalled);
-                self.stalled_since = at;
-                self.ends = Time::NEVER;
-            }
+        let Some(level) = self.buffer.pop_front() else {
+            self.change(at, Playing::Stalled);
+            self.stalled_since = at;
+            self.ends = Time::NEVER;
+            return;
+        };
+        let level = Playing::Level(self.settings.ladder[level]);
+        if level != self.playing {
+            self.change(at, level);
         }
+        self.ends = at + self.settings.segment;
     }
 
     /// When the next segment is asked for: when it exists, and there is room for it.

@@ -247,7 +247,11 @@ mod tests {
             let bursts = bursts(c.profile, seconds);
             let near = |what: &str, ours: f64, theirs: f64, share: f64, least: f64| {
                 let within = (ours - theirs).abs() <= (share * theirs).max(least);
-                assert!(within || theirs.is_nan(), "{:?}: {what}: {ours}, captured {theirs}", c.profile);
+                assert!(
+                    within || theirs.is_nan(),
+                    "{:?}: {what}: {ours}, captured {theirs}",
+                    c.profile
+                );
             };
             let packets: Vec<f64> = bursts.iter().map(|b| b.0 as f64).collect();
             let bytes: Vec<f64> = bursts.iter().map(|b| f64::from(b.1)).collect();

@@ -4,7 +4,7 @@
 use crate::host::Nic;
 use crate::packet::{Body, Packet};
 use sojourn_scenario::model::{Irtt, Ping};
-use sojourn_scenario::workload::{Act, Periodic, Source as _};
+use sojourn_scenario::workload::{Act, Periodic, Source};
 use sojourn_units::{Ecn, Random, Span, Time};
 
 /// IPv4 and UDP headers.
@@ -64,7 +64,7 @@ impl Probe {
 
     /// When the next request is due.
     pub(crate) fn next(&self) -> Time {
-        self.clock.as_ref().and_then(|c| c.next()).unwrap_or(Time::NEVER)
+        self.clock.as_ref().and_then(Source::next).unwrap_or(Time::NEVER)
     }
 
     /// The request that is due.

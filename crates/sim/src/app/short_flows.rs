@@ -7,7 +7,7 @@ use super::connection::{Connection, Template};
 use crate::packet::{Owner, Packet};
 use crate::stacks::Stack;
 use sojourn_scenario::model::ShortFlows as Settings;
-use sojourn_scenario::workload::{Act, Arrivals, Source as _};
+use sojourn_scenario::workload::{Act, Arrivals, Source};
 use sojourn_units::{Ecn, Random, Time};
 
 /// One connection of the flow.
@@ -113,7 +113,7 @@ impl ShortFlows {
 
     /// When there is something to do.
     pub(crate) fn next(&self) -> Time {
-        let arrival = self.arrivals.as_ref().and_then(|a| a.next()).unwrap_or(Time::NEVER);
+        let arrival = self.arrivals.as_ref().and_then(Source::next).unwrap_or(Time::NEVER);
         self.live.iter().fold(arrival, |at, live| at.min(live.due))
     }
 

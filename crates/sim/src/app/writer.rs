@@ -5,7 +5,7 @@
 //! off is not sent.
 
 use sojourn_scenario::model::{OnOff, Pulse, Tcp, Traffic, Udp};
-use sojourn_scenario::workload::{Act, ConstantRate, Pulses, Source as _};
+use sojourn_scenario::workload::{Act, ConstantRate, Pulses, Source};
 use sojourn_transport::Sender;
 use sojourn_transport::segment::Output;
 use sojourn_units::{Ecn, Random, Rate, Time};
@@ -75,12 +75,12 @@ impl Writer {
         if !self.running {
             return Time::NEVER;
         }
-        let pulse = self.pulses.as_ref().and_then(|p| p.next()).unwrap_or(Time::NEVER);
+        let pulse = self.pulses.as_ref().and_then(Source::next).unwrap_or(Time::NEVER);
         pulse.min(self.writes_at())
     }
 
     fn writes_at(&self) -> Time {
-        self.clock.as_ref().and_then(|c| c.next()).unwrap_or(Time::NEVER)
+        self.clock.as_ref().and_then(Source::next).unwrap_or(Time::NEVER)
     }
 
     /// Does what is due.

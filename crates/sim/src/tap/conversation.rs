@@ -5,7 +5,7 @@ use crate::host::MTU;
 use crate::packet::{Body, Packet, Parcel};
 use crate::topology::stack;
 use sojourn_qdisc::Packet as _;
-use sojourn_scenario::model::{Direction, Flow, ReceiveWindow, Scenario};
+use sojourn_scenario::model::{Direction, Flow, ReceiveWindow, Scenario, Traffic};
 use sojourn_transport::ecn::{Agreed, Flags, Request, accurate, conclude};
 use sojourn_transport::segment::{HEADERS, Seq, after, before};
 use sojourn_units::{Ecn, Random};
@@ -28,6 +28,8 @@ pub(super) struct Conversation {
     pub(super) initial: [u32; 2],
     /// IP identifiers of the next packets.
     next_id: [u16; 2],
+    /// Whether probes are ICMP; irtt's are UDP.
+    pub(super) is_ping: bool,
     /// The identifier of ICMP echo.
     pub(super) echo_id: u16,
     /// Window scale of the receiver, RFC 7323 §2.
@@ -58,6 +60,7 @@ impl Conversation {
             ports: PORTS.map(|first| first + (index % MOST_PORTS) as u16),
             initial: [random.next_u32(), random.next_u32()],
             next_id: [random.next_u32() as u16, random.next_u32() as u16],
+            is_ping: matches!(flow.traffic, Traffic::Ping(_)),
             echo_id: index as u16 + 1,
             window_scale: window_scale(largest_window),
             mss: MTU - HEADERS,

@@ -172,6 +172,7 @@ fn innermost(packet: &Parcel, c: &Conversation, ip: &Ip, out: &mut Vec<u8>) {
         Body::SynAck(answer) => tcp(&opening(c, answer, true), ip, out),
         Body::Data(segment) => tcp(&data(c, segment, flags), ip, out),
         Body::Ack(ack) => tcp(&acknowledgement(c, ack), ip, out),
+        &Body::Echo { reply, .. } if !c.is_ping => udp(c, reply, ip, out),
         &Body::Echo { number, reply, .. } => {
             let echo = IcmpEchoHeader { id: c.echo_id, seq: number as u16 };
             let kind =
@@ -180,14 +181,20 @@ fn innermost(packet: &Parcel, c: &Conversation, ip: &Ip, out: &mut Vec<u8>) {
             out.extend_from_slice(&ip.header(IpNumber::ICMP).to_bytes());
             out.extend_from_slice(&Icmpv4Header::with_checksum(kind, payload).to_bytes());
         }
-        Body::Datagram { .. } => {
-            let payload = &ZEROS[..ip.payload().saturating_sub(UDP_HEADER)];
-            let header = ip.header(IpNumber::UDP);
-            let udp = UdpHeader::with_ipv4_checksum(c.ports[0], c.ports[1], &header, payload);
-            out.extend_from_slice(&header.to_bytes());
-            out.extend_from_slice(&udp.map(|u| u.to_bytes()).unwrap_or_default());
-        }
+        Body::Datagram { .. } => udp(c, false, ip, out),
+        Body::Report { .. } => udp(c, true, ip, out),
     }
+}
+
+/// A UDP header and its payload.
+fn udp(c: &Conversation, from_receiver: bool, ip: &Ip, out: &mut Vec<u8>) {
+    let [sender, receiver] = c.ports;
+    let (from, to) = if from_receiver { (receiver, sender) } else { (sender, receiver) };
+    let payload = &ZEROS[..ip.payload().saturating_sub(UDP_HEADER)];
+    let header = ip.header(IpNumber::UDP);
+    let udp = UdpHeader::with_ipv4_checksum(from, to, &header, payload);
+    out.extend_from_slice(&header.to_bytes());
+    out.extend_from_slice(&udp.map(|u| u.to_bytes()).unwrap_or_default());
 }
 
 /// A TCP header, its payload being what is left of the IP packet.
