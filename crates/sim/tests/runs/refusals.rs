@@ -3,7 +3,7 @@
 use crate::bench::try_run;
 use sojourn_scenario::engine::{Engine, RunError};
 use sojourn_scenario::model::{
-    Action, EcnMode, Element, Event, Kind, PoliceAction, Policer, Rewrite, Rule, Scenario,
+    Action, EcnMode, Element, Kind, PoliceAction, Policer, Rewrite, Rule, Scenario,
     Selector, Tcp, Tunnel, TunnelKind, Wifi,
 };
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
