@@ -3,8 +3,8 @@
 use crate::bench::try_run;
 use sojourn_scenario::engine::{Engine, RunError};
 use sojourn_scenario::model::{
-    Action, EcnMode, Element, Kind, PoliceAction, Policer, Rewrite, Rule, Scenario,
-    Selector, Tcp, Tunnel, TunnelKind, Wifi,
+    Action, EcnMode, Element, Kind, PoliceAction, Policer, Rewrite, Rule, Scenario, Selector, Tcp,
+    Tunnel, TunnelKind, Wifi,
 };
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
