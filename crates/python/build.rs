@@ -4,16 +4,31 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms whose code decides what comes out of a run.
+/// The rooms whose code decides what comes out of a simulated run.
 const ROOMS: [&str; 6] = ["units", "scenario", "qdisc", "path", "transport", "sim"];
+/// What decides how a run on Linux is carried out and read. The plan, which the rest of that room makes, is a part of
+/// the run's identity itself.
+const LINUX: [&str; 6] = [
+    "linux/guest",
+    "linux/src/guest.rs",
+    "linux/src/record.rs",
+    "linux/src/samples.rs",
+    "linux/src/stamps.rs",
+    "linux/src/statistics.rs",
+];
 
 fn main() {
     let crates = Path::new("..");
+    tell("SOJOURN_SOURCES", ROOMS.map(|room| crates.join(room).join("src")));
+    tell("SOJOURN_LINUX_SOURCES", LINUX.map(|part| crates.join(part)));
+}
+
+/// Puts the digest of these files and folders into the environment of the build.
+fn tell(name: &str, parts: [PathBuf; 6]) {
     let mut files = Vec::new();
-    for room in ROOMS {
-        let folder = crates.join(room).join("src");
-        println!("cargo::rerun-if-changed={}", folder.display());
-        collect(&folder, &mut files);
+    for part in parts {
+        println!("cargo::rerun-if-changed={}", part.display());
+        collect(&part, &mut files);
     }
     files.sort();
     // FNV-1a, 64 bits: enough to tell states of the code apart.
@@ -25,16 +40,15 @@ fn main() {
             digest = (digest ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
     }
-    println!("cargo::rustc-env=SOJOURN_SOURCES={:08x}", (digest ^ (digest >> 32)) & 0xffff_ffff);
+    println!("cargo::rustc-env={name}={:08x}", (digest ^ (digest >> 32)) & 0xffff_ffff);
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            collect(&path, files);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            files.push(path);
+fn collect(path: &Path, files: &mut Vec<PathBuf>) {
+    if path.is_dir() {
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            collect(&entry.path(), files);
         }
+    } else if path.extension().is_some_and(|e| e == "rs" || e == "c") {
+        files.push(path.to_owned());
     }
 }

@@ -60,7 +60,7 @@ class Plan:
 def stamp(scenario_json: str, *, engine: str) -> Stamp:
     """Return what identifies a run of this scenario."""
     scenario = describe.from_json(scenario_json)
-    return Stamp(scenario, describe.label(scenario), engine, _core.version())
+    return Stamp(scenario, describe.label(scenario), engine, _core.identity(scenario_json, engine=engine))
 
 
 def refuse(stamps: Sequence[Stamp], *, engine: str, pcap: bool = False) -> None:

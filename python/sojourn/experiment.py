@@ -82,7 +82,7 @@ class Experiment:
             if pcap is not None:
                 raise UsageError("packets are kept in a results folder", help="give one")
             return campaign.make_fresh(self.stamps, engine=self.engine, threads=threads, watcher=watcher)
-        with Folder.create(folder, version=_core.version(), command=f"Experiment {self.name}") as store:
+        with Folder.create(folder, version=_core.version(self.engine), command=f"Experiment {self.name}") as store:
             plan = campaign.Plan.of(self.stamps, store, pcap=pcap is not None)
             return campaign.make_stored(
                 plan,

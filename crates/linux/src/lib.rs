@@ -64,6 +64,13 @@ impl Default for Linux {
     }
 }
 
+/// The programs that know everything in this scenario, as far as there are such.
+fn programs(scenario: &Scenario) -> Result<tools::Programs, String> {
+    let names: Vec<String> =
+        refuse::disciplines(scenario).into_iter().map(|(name, _)| name).collect();
+    tools::Programs::knowing(&cache::folder(), &names).map(|(programs, _)| programs)
+}
+
 impl Engine for Linux {
     fn name(&self) -> &'static str {
         NAME
@@ -71,6 +78,16 @@ impl Engine for Linux {
 
     fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
+    }
+
+    /// The kernel, and the plan with the programs that carry it out.
+    fn identity(&self, scenario: &Scenario) -> String {
+        let (Some(kernel), Ok(programs)) = (self.kernel(&scenario.stack), programs(scenario))
+        else {
+            return String::new();
+        };
+        let plan = tools::fnv1a(&plan::Plan::new(scenario, &programs).text);
+        format!("kernel {}-{}, plan {plan:016x}", kernel.version, kernel.config)
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -106,10 +123,7 @@ impl Engine for Linux {
         let kernel = self
             .kernel(&scenario.stack)
             .ok_or_else(|| RunError::Failed(format!("no kernel for {}", scenario.stack)))?;
-        let names: Vec<String> =
-            refuse::disciplines(scenario).into_iter().map(|(name, _)| name).collect();
-        let (programs, _) =
-            tools::Programs::knowing(&cache::folder(), &names).map_err(RunError::Failed)?;
+        let programs = programs(scenario).map_err(RunError::Failed)?;
         let agent = tools::agent(&cache::folder()).map_err(RunError::Failed)?;
         let plan = plan::Plan::new(scenario, &programs);
         let outcome = guest::run(kernel, &agent, &plan.text, scenario, watch)?;

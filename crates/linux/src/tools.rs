@@ -104,7 +104,8 @@ pub struct Agent {
     pub preload: PathBuf,
 }
 
-fn fnv1a(text: &str) -> u64 {
+/// A hash of a text (FNV-1a): enough to tell plans and sources apart.
+pub(crate) fn fnv1a(text: &str) -> u64 {
     text.bytes()
         .fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
 }

@@ -22,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use super::listings::{ccs, columns, qdiscs, stacks};
     #[pymodule_export]
-    use super::run::{Run, check, refusals, run_many};
+    use super::run::{Run, check, identity, refusals, run_many};
     #[pymodule_export]
     use super::units::{parse_rate, parse_span};
     #[pymodule_export]
@@ -43,8 +43,12 @@ mod _core {
     const MOST_RUNS: u64 = sojourn_scenario::language::MOST_RUNS;
 }
 
-/// Sojourn's version: the package's, and a digest of the sources that decide what comes out of a run.
+/// Sojourn's version: the package's, and a digest of the sources that decide what comes out of a run on this engine.
 #[pyfunction]
-const fn version() -> &'static str {
-    concat!(env!("CARGO_PKG_VERSION"), "+", env!("SOJOURN_SOURCES"))
+#[pyo3(signature = (engine = "sim"))]
+fn version(engine: &str) -> &'static str {
+    match engine {
+        "linux" => concat!(env!("CARGO_PKG_VERSION"), "+", env!("SOJOURN_LINUX_SOURCES")),
+        _ => concat!(env!("CARGO_PKG_VERSION"), "+", env!("SOJOURN_SOURCES")),
+    }
 }

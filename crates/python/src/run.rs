@@ -262,6 +262,15 @@ pub fn refusals(
     Ok(said)
 }
 
+/// What decides a run of this scenario (JSON) besides the scenario: the version, and what else the engine names.
+#[pyfunction]
+#[pyo3(signature = (scenario, *, engine="sim"))]
+pub fn identity(py: Python<'_>, scenario: &str, engine: &str) -> PyResult<String> {
+    let own = engines::engine(py, engine)?.identity(&parse(scenario)?);
+    let version = crate::version(engine);
+    Ok(if own.is_empty() { version.to_owned() } else { format!("{version}, {own}") })
+}
+
 /// A scenario (JSON) as it is stored, if it holds together.
 #[pyfunction]
 pub fn check(scenario: &str) -> PyResult<String> {

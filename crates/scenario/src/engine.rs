@@ -25,6 +25,12 @@ pub trait Engine: Send + Sync {
     /// Its version; results of different versions may differ.
     fn version(&self) -> &str;
 
+    /// What else decides a run of this scenario: a kernel, a plan. Runs of which version and this are the same need
+    /// not be made again.
+    fn identity(&self, _scenario: &Scenario) -> String {
+        String::new()
+    }
+
     /// What it can run.
     fn capabilities(&self) -> Capabilities;
 

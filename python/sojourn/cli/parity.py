@@ -27,7 +27,13 @@ def parity(
         list[str], typer.Argument(metavar="SUITE|FILE...", help="Suites or experiment files: [b]parity[/b].")
     ],
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Keeps both engines' runs: DIR/sim and DIR/linux.")
+        Path,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Keeps both engines' runs: DIR/sim and DIR/linux, and beside them those of other versions.",
+        ),
     ],
     seeds: Annotated[
         int | None, typer.Option(min=1, help="So many seeds for each cell, instead of the file's.")
@@ -57,7 +63,7 @@ def parity(
         stamps = _stamps(what, engine=engine, seeds=seeds, settings=settings, yes=False)
         campaign.refuse(stamps, engine=engine)
         both[engine] = stamps
-    runs = {engine: _make(stamps, output / engine, engine, threads) for engine, stamps in both.items()}
+    runs = {engine: _make(stamps, _place(output, engine), engine, threads) for engine, stamps in both.items()}
     pairs = parity.compare(runs["sim"], runs["linux"])
     lines = parity.summary(pairs)
     if markdown is not None:
@@ -70,6 +76,20 @@ def parity(
         raise typer.Exit(1)
 
 
+def _place(output: Path, engine: str) -> Path:
+    """Return where an engine's runs are: a version of its code has a folder of its own, so that nothing is lost.
+
+    A new simulator leaves the runs on Linux as they are, and these take the longest.
+    """
+    from sojourn import _core
+    from sojourn.store import Folder
+
+    place, version = output / engine, _core.version(engine)
+    if (place / "manifest.json").exists() and Folder.open(place).version != version:
+        return output / f"{engine}-{version.partition('+')[2]}"
+    return place
+
+
 def _make(stamps: Sequence["Stamp"], output: Path, engine: str, threads: int | None) -> list["Run"]:
     from sojourn import _core, campaign
     from sojourn.cli.progress import Progress
@@ -79,7 +99,7 @@ def _make(stamps: Sequence["Stamp"], output: Path, engine: str, threads: int | N
 
     command = shlex.join(["sojourn", *sys.argv[1:]])
     output.parent.mkdir(parents=True, exist_ok=True)
-    with Folder.create(output, version=_core.version(), command=command) as folder:
+    with Folder.create(output, version=_core.version(engine), command=command) as folder:
         plan = campaign.Plan.of(stamps, folder)
         with Progress(len(plan.missing), plan.seconds) as progress:
             try:

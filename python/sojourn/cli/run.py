@@ -35,7 +35,7 @@ def run(
     snap_len = snap_length(snap_len, pcap=pcap)
     campaign.refuse(stamps, engine=engine, pcap=pcap)
     command = shlex.join(["sojourn", *sys.argv[1:]])
-    with Folder.create(output, version=_core.version(), command=command) as folder:
+    with Folder.create(output, version=_core.version(engine), command=command) as folder:
         plan = campaign.Plan.of(stamps, folder, pcap=pcap)
         if plan.there:
             say(f"{len(plan.there)} of {len(stamps)} runs are in {output} already")

@@ -32,7 +32,8 @@ class Stamp:
     engine: str
     """The engine's name."""
     version: str
-    """Sojourn's version, which identifies the code."""
+    """Sojourn's version, which identifies the code that decides a run on this engine, and on Linux the kernel and the
+    plan."""
 
     @cached_property
     def digest(self) -> str:
