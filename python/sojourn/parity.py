@@ -137,15 +137,16 @@ class Pair:
         return ", ".join(label for _, label in self.labels) or self.experiment
 
 
-def compare(simulator: Iterable[Run], linux: Iterable[Run]) -> list[Pair]:
+def both(simulator: Iterable[Run], linux: Iterable[Run]) -> list[tuple[Cell, Cell]]:
     """Return every cell that both engines ran."""
     theirs = {(c.experiment, c.labels): c for c in group(linux)}
-    pairs = []
-    for cell in group(simulator):
-        other = theirs.get((cell.experiment, cell.labels))
-        if other is not None:
-            pairs.append(_pair(cell, other))
-    return pairs
+    found = [(cell, theirs.get((cell.experiment, cell.labels))) for cell in group(simulator)]
+    return [(cell, other) for cell, other in found if other is not None]
+
+
+def compare(cells: Iterable[tuple[Cell, Cell]]) -> list[Pair]:
+    """Hold the engines against one another in each of these cells."""
+    return [_pair(cell, other) for cell, other in cells]
 
 
 def _pair(cell: Cell, other: Cell) -> Pair:

@@ -1,9 +1,14 @@
 import math
+import re
+from pathlib import Path
 
 import pytest
 
-from sojourn import parity
+from sojourn import load, parity
+from sojourn.cli.parity import _place
 from sojourn.parity import METRICS, Comparison, Pair, Spread
+from sojourn.report.parity import write as write_page
+from sojourn.store import Folder
 
 BY_KEY = {metric.key: metric for metric in METRICS}
 
@@ -64,3 +69,64 @@ def test_json_names_units_and_engines() -> None:
     assert cell["seeds"] == {"sim": 2, "linux": 3}
     assert (cell["metric"], cell["unit"], cell["verdict"]) == ("sum", "Mbit/s", "differs")
     assert told["summary"][0]["metric"] == "sum"
+
+
+SMALL = """
+[experiment]
+name = "small"
+duration = "4s"
+seeds = 1
+
+[axis.queue]
+"codel" = { hop.bottleneck.qdisc = "codel ecn" }
+"pie" = { hop.bottleneck.qdisc = "pie ecn" }
+
+[[hop]]
+name = "bottleneck"
+rate = "10mbit"
+rtt = "20ms"
+
+[[flow]]
+name = "first"
+cc = "cubic"
+
+[[flow]]
+name = "second"
+cc = "reno"
+"""
+
+
+def test_the_page_has_both_runs_of_every_cell_and_stands_alone(tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL)
+    ours = load(file).run()
+    theirs = load(file, settings=["hop.bottleneck.rtt=40ms"]).run()
+    both = parity.both(ours, theirs)
+    pairs = parity.compare(both)
+    assert [pair.title for pair in pairs] == ["codel", "pie"]
+    page = tmp_path / "parity.html"
+    write_page(page, both, pairs)
+    text = page.read_text()
+    assert text.count("<figure") == 2
+    assert "http" not in re.sub(r'xmlns(:xlink)?="[^"]+"', "", text)
+    # Two flows and a queue: two lines in each of three rows, one in the last, from each engine; one is dashed.
+    for figure in re.findall(r"<figure.*?</figure>", text, re.DOTALL):
+        assert figure.count("stroke-dasharray: 2") == 7
+        assert figure.count("stroke-opacity: 0.5") == 7
+    assert '<tr class="differs"><td class="text">rtt_mean first, ms</td>' in text
+    # An engine held against itself agrees in everything.
+    write_page(page, parity.both(ours, ours), parity.compare(parity.both(ours, ours)))
+    assert "What differs" not in page.read_text()
+
+
+def test_runs_of_another_version_stay_and_those_of_linux_are_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = {"sim": "0.1.0+old", "linux": "0.1.0+kernel"}
+    monkeypatch.setattr("sojourn._core.version", lambda engine="sim": versions[engine])
+    for engine in versions:
+        assert _place(tmp_path, engine) == tmp_path / engine
+        Folder.create(tmp_path / engine, version=versions[engine], command="sojourn parity").close()
+    versions["sim"] = "0.1.0+new"
+    assert _place(tmp_path, "sim") == tmp_path / "sim-new"
+    assert _place(tmp_path, "linux") == tmp_path / "linux"

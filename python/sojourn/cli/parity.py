@@ -50,11 +50,14 @@ def parity(
 ) -> None:
     """Run experiments on the simulator and on Linux, and show where they differ.
 
+    The page DIR/parity.html has both engines' runs of every cell on the same axes.
+
     Leaves with 0 if shares, sums and mean queue delays agree in nine of ten cells, else with 1.
     """
     from sojourn import campaign, parity
     from sojourn.cli.run import _stamps
-    from sojourn.cli.screen import print_json
+    from sojourn.cli.screen import print_json, say
+    from sojourn.report import parity as pictures
     from sojourn.store.atomic import write_file
 
     settings = settings or []
@@ -64,10 +67,14 @@ def parity(
         campaign.refuse(stamps, engine=engine)
         both[engine] = stamps
     runs = {engine: _make(stamps, _place(output, engine), engine, threads) for engine, stamps in both.items()}
-    pairs = parity.compare(runs["sim"], runs["linux"])
+    both_cells = parity.both(runs["sim"], runs["linux"])
+    pairs = parity.compare(both_cells)
     lines = parity.summary(pairs)
     if markdown is not None:
         write_file(markdown, parity.markdown(pairs, lines).encode())
+    page = output / "parity.html"
+    pictures.write(page, both_cells, pairs, processes=threads or os.cpu_count() or 1)
+    say(f"both engines' runs, overlaid: {page}")
     if as_json:
         print_json(parity.as_json(pairs, lines))
     else:

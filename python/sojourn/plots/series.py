@@ -31,7 +31,7 @@ def panel_of(cell: Cell) -> Panel:
         for flow in describe.loads(first)
     ]
     key = f"{cell.experiment} {cell.title} {cell.engine}"
-    return Panel(key, cell.title, seconds, lines, _queue(runs[0], step), _events(runs[0]))
+    return Panel(key, cell.title, seconds, lines, queue_line(runs[0], step), _events(runs[0]))
 
 
 # TCP's own estimate where there is one, what arrived elsewhere.
@@ -50,18 +50,18 @@ def flow_name(flow: Mapping[str, Any]) -> str:
 
 def binned_flows(run: Run, step: float) -> pl.DataFrame:
     """Return ``flow``, ``t`` (s, the middle of a step), ``rate`` (Mbit/s) and ``rtt`` (ms), means over steps."""
+    return binned(run, step, {"rate": _RATE, "rtt": pl.col("srtt_s").fill_nan(None) * 1e3})
+
+
+def binned(run: Run, step: float, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """Return ``flow``, ``t`` (s, the middle of a step) and the means of these columns over steps."""
     return (
         run.flows.lazy()
         .filter(pl.col("t_s") >= 0)
-        .select(
-            pl.col("flow").cast(pl.String),
-            _bin(step),
-            rate=_RATE,
-            rtt=pl.col("srtt_s").fill_nan(None) * 1e3,
-        )
+        .select(pl.col("flow").cast(pl.String), _bin(step), **columns)
         .group_by("flow", "bin")
-        .agg(pl.col("rate").mean(), pl.col("rtt").mean())
-        .select("flow", "rate", "rtt", t=(pl.col("bin") + 0.5) * step)
+        .agg(pl.col(name).mean() for name in columns)
+        .select("flow", *columns, t=(pl.col("bin") + 0.5) * step)
         .sort("flow", "t")
         .collect()
     )
@@ -87,7 +87,7 @@ def _band(tables: Sequence[pl.DataFrame], flow: str, column: str) -> Band:
     return Band(both["t"].to_list(), *(_values(both[c]) for c in (column, "low", "high")))
 
 
-def _queue(run: Run, step: float) -> Band:
+def queue_line(run: Run, step: float) -> Band:
     """Return the queue delay of the bottleneck, ms: mean, least and most in each step."""
     found = describe.bottleneck(run.scenario)
     if found is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sojourn import cells as grouping
 from sojourn import describe
@@ -23,6 +23,9 @@ from sojourn.run import Run
 from sojourn.store import Folder
 from sojourn.store.atomic import write_file
 from sojourn.summary import COLUMNS, Column, Value, values_of
+
+if TYPE_CHECKING:
+    import jinja2
 
 _FEW: Final = 8
 """Below this many panels a pool of processes costs more than it gains."""
@@ -130,16 +133,7 @@ def write(folder: Folder, report: Report) -> tuple[Path, Path]:
     Returns:
         The paths of the two pages.
     """
-    import jinja2  # noqa: PLC0415 - only reports need it
-
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("sojourn.report"),
-        autoescape=jinja2.select_autoescape(("html.j2",)),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    environment.filters["cell"] = lambda text: str(text).replace("|", "\\|")
+    pages = environment()
     html, markdown = folder.path / "report.html", folder.path / "report.md"
     pictures = folder.path / "report"
     try:
@@ -153,9 +147,24 @@ def write(folder: Folder, report: Report) -> tuple[Path, Path]:
             title = f"{scenario.name}: {cell.title}"
             write_file(folder.path / cell.file, standalone(cell.panel, title, keys).encode())
     for path, template in ((html, "report.html.j2"), (markdown, "report.md.j2")):
-        text = environment.get_template(template).render(report=report)
+        text = pages.get_template(template).render(report=report)
         write_file(path, text.encode())
     return html, markdown
+
+
+def environment() -> "jinja2.Environment":
+    """Return what renders the templates."""
+    import jinja2  # noqa: PLC0415 - only reports need it
+
+    pages = jinja2.Environment(
+        loader=jinja2.PackageLoader("sojourn.report"),
+        autoescape=jinja2.select_autoescape(("html.j2",)),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    pages.filters["cell"] = lambda text: str(text).replace("|", "\\|")
+    return pages
 
 
 def _watch(drawn: Callable[[int, int], None] | None, before: int, total: int, done: int) -> None:
