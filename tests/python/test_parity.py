@@ -124,9 +124,9 @@ def test_runs_of_another_version_stay_and_those_of_linux_are_found_again(
 ) -> None:
     versions = {"sim": "0.1.0+old", "linux": "0.1.0+kernel"}
     monkeypatch.setattr("sojourn._core.version", lambda engine="sim": versions[engine])
-    for engine in versions:
+    for engine, version in versions.items():
         assert _place(tmp_path, engine) == tmp_path / engine
-        Folder.create(tmp_path / engine, version=versions[engine], command="sojourn parity").close()
+        Folder.create(tmp_path / engine, version=version, command="sojourn parity").close()
     versions["sim"] = "0.1.0+new"
     assert _place(tmp_path, "sim") == tmp_path / "sim-new"
     assert _place(tmp_path, "linux") == tmp_path / "linux"
