@@ -15,8 +15,8 @@ from sojourn.parity import Comparison, Line, Pair, Spread
 from sojourn.plots import overlay
 from sojourn.plots.overlay import Overlay, Traces
 from sojourn.plots.palette import flow_colour
+from sojourn.plots.series import binned, flow_name, queue_line, step_of
 from sojourn.report.build import FlowKey, environment
-from sojourn.report.series import binned, flow_name, queue_line, step_of
 from sojourn.run import Run
 from sojourn.store.atomic import write_file
 
