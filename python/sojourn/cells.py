@@ -1,8 +1,10 @@
 """Runs grouped: those of one cell differ by their seeds, the cells of one scenario by the labels of its axes."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from sojourn import describe
 from sojourn.run import Run
@@ -43,3 +45,24 @@ def group(runs: Iterable[Run]) -> list[Cell]:
         title = ", ".join(telling or [label for _, label in labels]) or "single cell"
         cells.append(Cell(experiment, labels, engine, sorted(own, key=lambda r: r.seed), title))
     return cells
+
+
+def ordered(labels: Iterable[str]) -> list[str]:
+    """Return each label once, as people count; what stands for nothing comes first.
+
+    >>> ordered(["prague", "80ms", "none", "160ms"])
+    ['none', '80ms', '160ms', 'prague']
+    """
+    return sorted(dict.fromkeys(labels), key=lambda label: (label not in _NOTHING, natural(label)))
+
+
+_NOTHING: Final = frozenset({"none", "alone", "off", "no", "without", "clean"})
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """Return a key that puts ``s2`` before ``s10``.
+
+    >>> sorted(["80ms", "160ms", "20ms"], key=natural)
+    ['20ms', '80ms', '160ms']
+    """
+    return [(int(part or 0), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", text)]

@@ -25,6 +25,7 @@ def a_scenario(
     labels: Mapping[str, str] | None = None,
     events: Sequence[object] = (),
     jitter: Sequence[str] = (),
+    phases: Sequence[object] = (),
 ) -> Scenario:
     """Return a resolved scenario with one bottleneck; ``delays`` are one-way, one a flow; ``jitter`` further netems."""
     names = [f"flow-{i + 1}" for i in range(len(ccs))]
@@ -59,7 +60,7 @@ def a_scenario(
         "origin": "first-flow",
         "duration": f"{seconds}s",
         "lead": "0s",
-        "step": "50ms",
+        "step": "500ms",
         "stack": "linux-7.3",
         "hops": [{"name": "bottleneck", "stack": "linux-7.3", "down": [netem, queue], "up": [netem, queue]}],
         "flows": [
@@ -67,7 +68,7 @@ def a_scenario(
             {"name": "ping", **common, "traffic": ping},
         ],
         "events": list(events),
-        "phases": [],
+        "phases": list(phases),
         "windows": [],
         "checks": [],
     }

@@ -1,16 +1,20 @@
 """Each kind of figure on results made by hand: its data are asserted; of the picture, that it is well-formed."""
 
+import json
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from by_hand import Scenario, a_scenario, a_stamp, tables
 from conftest import Make
-from sojourn import figures
+from sojourn import _core, figures
 from sojourn.errors import UsageError
 from sojourn.figures import KINDS, Drawn
 from sojourn.run import Run
+from sojourn.store import Folder
 
 
 def checked(drawn: Drawn) -> pl.DataFrame:
@@ -34,6 +38,40 @@ def two_queues(make_run: Make) -> list[Run]:
     ]
 
 
+@pytest.fixture
+def with_histogram() -> Run:
+    """Return a run whose queue delayed 90 packets by 1 to 2 ms and 10 by 10 to 20 ms."""
+    scenario = a_scenario(labels={"queue": "fq_codel"})
+    histogram = pl.DataFrame(
+        {
+            "subject": ["bottleneck.down.qdisc"] * 2,
+            "quantity": ["sojourn"] * 2,
+            "lo_s": [0.001, 0.01],
+            "hi_s": [0.002, 0.02],
+            "count": [90, 10],
+        },
+        schema_overrides={"count": pl.UInt64},
+    )
+    return made(scenario, {**tables(scenario, (20, 27)), "histograms": histogram})
+
+
+@pytest.fixture
+def with_states() -> Run:
+    """Return a run whose queue says what it marks, twice a second."""
+    scenario = a_scenario(qdisc="dualpi2", labels={"experiment": "A"})
+    rows = [
+        {"t_s": t, "queue": "bottleneck.down.qdisc", "name": name, "value": value}
+        for t, coupled in ((0.5, 0.1), (1.0, 0.2))
+        for name, value in (("fraction_l", coupled), ("fraction_c", 0.01), ("fraction_native", 0.0), ("prob", 0.1))
+    ]
+    return made(scenario, {**tables(scenario, (20, 27)), "queue_state": pl.DataFrame(rows)})
+
+
+def made(scenario: Scenario, results: Mapping[str, pl.DataFrame]) -> Run:
+    """Return a run with these tables."""
+    return Run.fresh(a_stamp(scenario), _core.Run(json.dumps(scenario), "sim", "0", results))
+
+
 def test_fairness_has_the_mean_and_the_range_of_each_flow(two_queues: list[Run]) -> None:
     data = checked(KINDS["fairness"].draw(two_queues))
     rows = data.select("queue", "flow", "sender", "base_rtt_ms", "delivery_rate_mbps", "low", "high", "seeds").rows()
@@ -48,10 +86,133 @@ def test_fairness_has_the_mean_and_the_range_of_each_flow(two_queues: list[Run])
 def test_delivery_has_every_line_with_its_range(two_queues: list[Run]) -> None:
     data = checked(KINDS["delivery"].draw(two_queues, {"only": "queue=pfifo"}))
     assert data["queue"].unique().to_list() == ["pfifo"]
-    rate = data.filter((pl.col("flow") == "flow-1 (cubic)") & (pl.col("quantity") == "delivery rate, Mbit/s"))
+    rate = data.filter((pl.col("of") == "flow-1 (cubic)") & (pl.col("quantity") == "delivery rate, Mbit/s"))
     assert rate.select("t_s", "value", "low", "high").row(0) == (0.25, 40.0, 40.0, 44.0)
     queue = data.filter(pl.col("quantity") == "queue delay, ms")
     assert queue.select("value", "low", "high").row(0) == pytest.approx((5.0, 4.0, 6.0))
+
+
+@pytest.fixture
+def stepped(make_run: Make) -> list[Run]:
+    """Return runs of two senders whose RTT is 25 ms throughout, 5 ms above the base; something happens at 30 s."""
+    return [
+        make_run((rate,), seed=seed, ccs=(cc,), delays=("10ms",), labels={"cc": cc, "video": video})
+        for cc in ("cubic", "prague")
+        for video, rate in (("none", 40), ("in-C", 30))
+        for seed in (1, 2)
+    ]
+
+
+def test_shares_are_parts_of_all_that_arrived_and_the_zoom_leaves_them(two_queues: list[Run]) -> None:
+    data = checked(KINDS["shares"].draw(two_queues))
+    shares = data.filter(pl.col("queue") == "pfifo")["share_percent"].to_list()
+    assert shares == pytest.approx([100 * (40 / 47 + 44 / 47) / 2, 100 * (7 / 47 + 3 / 47) / 2])
+    assert KINDS["shares"].draw(two_queues, {"zoom": "99"}).data.equals(data)
+
+
+def test_the_unresponsive_come_first_in_shares(make_run: Make) -> None:
+    run = make_run((10.0, 30.0), ccs=("cubic", "udp"), labels={"load": "50mbit"})
+    assert checked(KINDS["shares"].draw([run]))["of"].to_list() == ["flow-2", "flow-1"]
+
+
+def test_probabilities_are_parts_of_what_was_sent(make_run: Make) -> None:
+    scenario = a_scenario()
+    results = tables(scenario, (20, 27))
+    # Of every ten segments one is lost, and of the nine that come three are marked; the second flow has none of both.
+    one = pl.when(pl.col("flow") == "flow-1").then(1).otherwise(0)
+    steps = (pl.col("t_s") / 0.5).cast(pl.UInt64)
+    flows = results["flows"].with_columns(
+        lost=(steps * one).cast(pl.UInt64), delivered=steps * 9, ce=(steps * 3 * one).cast(pl.UInt64)
+    )
+    data = checked(KINDS["probabilities"].draw([made(scenario, {**results, "flows": flows})]))
+    assert data["dropped_percent"].to_list() == pytest.approx([10, 0])
+    assert data["marked_percent"].to_list() == pytest.approx([100 / 3, 0])
+    assert data["of"].to_list() == ["flow-1", "flow-2"]
+
+
+def test_delays_are_those_of_the_histogram(with_histogram: Run) -> None:
+    [row] = checked(KINDS["delays"].draw([with_histogram])).rows(named=True)
+    # 90 packets in 1 to 2 ms, 10 in 10 to 20 ms: their middles, and nine tenths of the way through the last bucket.
+    assert row["mean_ms"] == pytest.approx(0.9 * 1.5 + 0.1 * 15, rel=0.02)
+    assert row["p99_ms"] == pytest.approx(19, rel=0.03)
+
+
+def test_a_cdf_counts_every_packet(make_run: Make, with_histogram: Run) -> None:
+    data = checked(KINDS["cdf"].draw([make_run()], {"tail": "log"}))
+    assert data.select("of", "delay_ms", "below").rows() == [("ping", 21.0, 0.5), ("ping", 22.0, 1.0)]
+    induced = checked(KINDS["cdf"].draw([make_run(seed=1), make_run(seed=2)], {"induced": "yes"}))
+    assert induced["delay_ms"].to_list() == pytest.approx([0.0, 1.0])
+    assert induced["below"].to_list() == [0.5, 1.0]
+    queue = checked(KINDS["cdf"].draw([with_histogram], {"quantity": "queue", "log": "yes"}))
+    assert queue.select("delay_ms", "below").rows() == [(2.0, 0.9), (20.0, 1.0)]
+
+
+def test_queue_delay_has_mean_and_range_of_each_second(two_queues: list[Run]) -> None:
+    data = checked(KINDS["queue-delay"].draw(two_queues, {"only": "queue=pfifo"}))
+    assert data.height == 180
+    assert data.select("t_s", "value", "low", "high").row(3) == pytest.approx((3.5, 5.0, 4.0, 6.0))
+
+
+def test_marking_is_what_the_queue_says_in_per_cent(with_states: Run) -> None:
+    data = checked(KINDS["marking"].draw([with_states], {"step": "1"}))
+    marks = data.filter(pl.col("quantity") == "marked, %")
+    assert marks["of"].unique(maintain_order=True).to_list() == ["fraction_c", "fraction_l", "fraction_native"]
+    coupled = marks.filter(pl.col("of") == "fraction_l")
+    assert coupled.select("t_s", "value", "low", "high").row(0) == pytest.approx((0.5, 15.0, 10.0, 20.0))
+    rates = data.filter(pl.col("quantity") == "delivery rate, Mbit/s")
+    assert set(rates["of"].to_list()) == {"flow-1 (cubic)", "flow-2 (cubic)"}
+
+
+def test_goodput_has_one_bar_for_each_disturber(stepped: list[Run]) -> None:
+    data = checked(KINDS["goodput"].draw(stepped, {"by": "video", "x": "cc"}))
+    assert data.select("cc", "video", "goodput_mbps", "seeds").rows() == [
+        ("cubic", "in-C", 30.0, 2),
+        ("cubic", "none", 40.0, 2),
+        ("prague", "in-C", 30.0, 2),
+        ("prague", "none", 40.0, 2),
+    ]
+
+
+def test_harm_is_against_the_cell_without_a_rival(stepped: list[Run]) -> None:
+    data = checked(KINDS["harm"].draw(stepped))
+    assert data.select("cc", "rival").rows() == [("cubic", "in-C"), ("prague", "in-C")]
+    assert data["harm"].to_list() == pytest.approx([0.25, 0.25])
+    less = KINDS["harm"].draw(stepped, {"value": "mean(srtt, {flow})", "better": "less", "axis": "video"}).data
+    assert less["harm"].to_list() == pytest.approx([0.0, 0.0])
+
+
+def test_harm_by_phases_of_one_run(make_run: Make) -> None:
+    phases = [
+        {"name": name, "from": {"at": f"{start}s"}, "to": {"at": f"{start + 50}s"}}
+        for name, start in (("alone", 10), ("beside", 100))
+    ]
+    data = checked(KINDS["harm"].draw([make_run(phases=phases)], {"phases": "beside", "alone": "alone"}))
+    assert data.select("rival", "harm").rows() == [("beside", 0.0)]
+
+
+def test_spikes_have_height_and_length_above_the_level(stepped: list[Run]) -> None:
+    data = checked(KINDS["spikes"].draw(stepped, {"above": "2"}))
+    # RTT 25 ms, base 20 ms, level 22 ms, from the event at 30 s to the end at 180 s.
+    assert data["height_ms"].to_list() == pytest.approx([3.0] * 4)
+    assert data["length_s"].to_list() == pytest.approx([150.0] * 4, abs=1)
+    assert KINDS["spikes"].draw(stepped, {"above": "10"}).data["length_s"].to_list() == [0.0] * 4
+
+
+def test_an_overlay_has_both_sets_named(two_queues: list[Run], tmp_path: Path) -> None:
+    with Folder.create(tmp_path / "other", version="0", command="by hand") as folder:
+        for run in two_queues[:2]:
+            folder.add(run.stamp, {n: run.table(n) for n in run.tables}, command="by hand")
+    data = checked(KINDS["overlay"].draw(two_queues, {"with": str(tmp_path / "other"), "names": "ours,theirs"}))
+    assert data["queue"].unique().to_list() == ["fq_codel"]
+    assert data["set"].unique(maintain_order=True).to_list() == ["ours", "theirs"]
+    rate = data.filter((pl.col("of") == "flow-1 (cubic)") & (pl.col("quantity") == "delivery rate, Mbit/s"))
+    assert rate.group_by("set", maintain_order=True).agg(pl.col("value").mean())["value"].to_list() == [23.0, 23.0]
+
+
+def test_an_overlay_of_one_set_says_what_is_missing(two_queues: list[Run]) -> None:
+    with pytest.raises(UsageError) as raised:
+        KINDS["overlay"].draw(two_queues)
+    assert "with=DIR" in raised.value.render()
 
 
 def test_the_same_runs_give_the_same_picture(two_queues: list[Run]) -> None:

@@ -7,7 +7,20 @@ from collections.abc import Mapping
 from typing import Final
 
 from sojourn.errors import UsageError
-from sojourn.figures import delivery, fairness
+from sojourn.figures import (
+    cdf,
+    delays,
+    delivery,
+    fairness,
+    goodput,
+    harm,
+    marking,
+    overlay,
+    probabilities,
+    queue_delay,
+    shares,
+    spikes,
+)
 from sojourn.figures.kind import Drawn, Kind, Option
 from sojourn.figures.select import PATTERN, select
 
@@ -18,6 +31,16 @@ KINDS: Final[Mapping[str, Kind]] = {
     for module in (
         delivery,
         fairness,
+        shares,
+        delays,
+        probabilities,
+        queue_delay,
+        marking,
+        cdf,
+        goodput,
+        harm,
+        spikes,
+        overlay,
     )
 }
 """Every kind of figure by its name."""

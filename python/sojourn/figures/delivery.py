@@ -3,14 +3,15 @@
 All cells that are given share their scales, so that the pictures of a scenario can be compared.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import polars as pl
 
 from sojourn import describe
-from sojourn.figures.kind import Drawn, Kind, Option, Options
+from sojourn.figures.kind import Drawn, Kind, Options
+from sojourn.figures.lines import ONLY, band_table
 from sojourn.figures.measured import seeds_said
-from sojourn.figures.select import PATTERN, axes_of, cells_of, select
+from sojourn.figures.select import axes_of, cells_of, select
 from sojourn.plots import panel
 from sojourn.plots.palette import flow_colour
 from sojourn.plots.series import flow_name, panel_of, step_of
@@ -29,7 +30,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         colours = [(flow_name(flow), flow_colour(i)) for i, flow in enumerate(describe.loads(cell.scenario))]
         title = every[key].title if len(every) > 1 else cell.experiment
         parts.append(Part(panel.draw(panels[key], scales), title, colours))
-        frames.append(_frame(panels[key], axes_of(cell)))
+        frames.append(band_table(_bands(panels[key]), axes_of(cell)))
     step = step_of(describe.seconds(cells[0].scenario))
     caption = (
         f"Delivery rate (solid) and smoothed RTT (dotted) of each flow; below, the queue delay at the bottleneck with "
@@ -39,37 +40,18 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
 
 
-def _frame(shown: panel.Panel, labels: Mapping[str, str]) -> pl.DataFrame:
-    lines = [
+def _bands(shown: panel.Panel) -> list[tuple[str, str, panel.Band]]:
+    return [
         *((flow.name, "delivery rate, Mbit/s", flow.rate) for flow in shown.flows),
         *((flow.name, "RTT, ms", flow.rtt) for flow in shown.flows),
         ("", "queue delay, ms", shown.queue),
     ]
-    return pl.concat(
-        [
-            pl.DataFrame(
-                {
-                    "t_s": band.t,
-                    "value": band.value,
-                    "low": band.low or band.value,
-                    "high": band.high or band.value,
-                },
-                schema=dict.fromkeys(("t_s", "value", "low", "high"), pl.Float64),
-            ).select(
-                *(pl.lit(label).alias(axis) for axis, label in labels.items()),
-                pl.lit(flow).alias("flow"),
-                pl.lit(quantity).alias("quantity"),
-                pl.all(),
-            )
-            for flow, quantity, band in lines
-        ]
-    )
 
 
 KIND = Kind(
     "delivery",
     "A run over time: delivery rate and RTT of each flow, queue delay below; all cells on the same scales.",
     _make,
-    (Option("only", f"draw only some cells, on the scales of all that are given: {PATTERN}"),),
+    (ONLY,),
 )
 """The kind."""

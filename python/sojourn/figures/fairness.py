@@ -44,7 +44,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
             series = party.sender if senders else party.title
             bars.append(Bar(*place, series, spread.mean, spread.low, spread.high, note))
     name = rate.replace("_", " ")
-    chart = BarChart(bars, f"{name}, Mbit/s", f"below each bar: base RTT, ms\n{grid.x}" if unequal else grid.x)
+    chart = BarChart(bars, f"{name}, Mbit/s", f"{grid.below} (below each bar: base RTT, ms)" if unequal else grid.below)
     caption = (
         f"{name.capitalize()} of each flow{'' if all(p.flows == 1 for p in own) else ' (mean of a group)'}, "
         f"{window or 'in the steady window'}: mean of {seeds_said(cells)}"

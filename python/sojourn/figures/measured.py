@@ -92,6 +92,10 @@ class Spread:
             return cls(math.nan, math.nan, math.nan, 0)
         return cls(math.fsum(there) / len(there), min(there), max(there), len(there))
 
+    def columns(self, name: str) -> dict[str, object]:
+        """Return it as columns of a table."""
+        return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high, "seeds": self.seeds}
+
     def scaled(self, by: float) -> "Spread":
         """Return it in another unit."""
         return Spread(self.mean * by, self.low * by, self.high * by, self.seeds)
@@ -111,7 +115,7 @@ def measure(run: Run, expressions: Sequence[str]) -> list[float]:
     """Return the values of metrics, reading no more tables than they need."""
     if not expressions:
         return []
-    asked = set(re.findall(r"([a-z_][a-z_0-9]*)(?=\(|, )", " ".join(expressions)))
+    asked = set(re.findall(r"([a-z_][a-z_0-9]*)(?:\.[a-z]+)?(?=\(|, )", " ".join(expressions)))
     if asked <= _OF_LINKS:
         return run.measure(expressions, _LINKS)
     whole = any("state." in expression for expression in expressions)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from sojourn import cells as grouping
-from sojourn.cells import Cell
+from sojourn.cells import Cell, natural
 from sojourn.errors import UsageError
 from sojourn.run import Run
 
@@ -17,8 +17,8 @@ PATTERN: Final = (
 
 
 def axes_of(cell: Cell) -> dict[str, str]:
-    """Return a cell's labels by axis: experiment, engine, and those of the file."""
-    return {"experiment": cell.experiment, "engine": cell.engine, **dict(cell.labels)}
+    """Return a cell's labels by axis: scenario, engine, and those of the file."""
+    return {"scenario": cell.experiment, "engine": cell.engine, **dict(cell.labels)}
 
 
 def select(runs: Iterable[Run], pattern: str) -> list[Run]:
@@ -72,18 +72,9 @@ def cells_of(runs: Iterable[Run]) -> list[Cell]:
     )
 
 
-def natural(text: str) -> list[tuple[int, str]]:
-    """Return a key that puts ``s2`` before ``s10``.
-
-    >>> sorted(["80ms", "160ms", "20ms"], key=natural)
-    ['20ms', '80ms', '160ms']
-    """
-    return [(int(part or 0), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", text)]
-
-
 def _labels(run: Run) -> dict[str, str]:
     named = dict(run.scenario["cell"])
-    return {"experiment": run.scenario["experiment"], "engine": run.engine, "seed": str(run.seed), **named}
+    return {"scenario": run.scenario["experiment"], "engine": run.engine, "seed": str(run.seed), **named}
 
 
 def _glob(pattern: str) -> re.Pattern[str]:

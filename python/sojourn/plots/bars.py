@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from sojourn.cells import ordered
 from sojourn.plots.palette import flow_colour
 from sojourn.plots.svg import render, styled
 from sojourn.plots.ticks import nice_ceiling, nice_floor
@@ -65,13 +66,11 @@ def draw(chart: BarChart, label: str) -> str:
     """Return the chart as an SVG element; ``label`` says what it shows to those who do not see it."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - as in styled()
 
-    rows = list(dict.fromkeys(bar.row for bar in chart.bars))
-    columns = list(dict.fromkeys(bar.column for bar in chart.bars))
+    rows = ordered(bar.row for bar in chart.bars)
+    columns = ordered(bar.column for bar in chart.bars)
     series = list(dict.fromkeys(bar.series for bar in chart.bars))
     colours = {name: chart.colours.get(name, flow_colour(index)) for index, name in enumerate(series)}
-    groups = {
-        column: list(dict.fromkeys(bar.group for bar in chart.bars if bar.column == column)) for column in columns
-    }
+    groups = {column: ordered(bar.group for bar in chart.bars if bar.column == column) for column in columns}
     with styled():
         width = max(5.2, min(13.0, 1.1 + sum(_inches(chart, column, groups[column], rows) for column in columns)))
         figure = Figure(figsize=(width, 0.75 + 1.95 * len(rows)), layout="constrained")
@@ -123,11 +122,7 @@ def _panel(
     ends: tuple[float, float],
 ) -> None:
     if chart.logarithmic:
-        from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: PLC0415 - as in styled()
-
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+        _logarithmic(axes, ends)
     axes.set_ylim(*ends)
     axes.grid(visible=False, axis="x")
     axes.set_axisbelow(True)
@@ -157,16 +152,7 @@ def _panel(
             if not math.isnan(bar.peak):
                 axes.plot([x - 0.42 * wide, x + 0.42 * wide], [bar.peak] * 2, color=colours[bar.series], linewidth=1.6)
             if chart.values and not chart.stacked and room:
-                top = max(v for v in (bar.value, bar.high, bar.peak) if not math.isnan(v))
-                axes.annotate(
-                    short(bar.value),
-                    (x, top),
-                    xytext=(0, 1.5),
-                    textcoords="offset points",
-                    ha="center",
-                    va="bottom",
-                    fontsize=6.5,
-                )
+                _value(axes, x, bar)
             notes.append((x, bar.note))
     axes.set_xticks(range(len(groups)), [wrapped(group) for group in groups])
     axes.tick_params(axis="x", length=0, pad=11 if any(note for _, note in notes) else 3)
@@ -184,6 +170,29 @@ def _panel(
     axes.set_xlim(-0.55, len(groups) - 0.45)
 
 
+def _value(axes: "Axes", x: float, bar: Bar) -> None:
+    top = max(v for v in (bar.value, bar.high, bar.peak) if not math.isnan(v))
+    axes.annotate(
+        short(bar.value),
+        (x, top),
+        xytext=(0, 1.5),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize=6.5,
+    )
+
+
+def _logarithmic(axes: "Axes", ends: tuple[float, float]) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415 - as in styled()
+
+    axes.set_yscale("log")
+    if ends[1] < _DECADES * ends[0]:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
 def _ends(chart: BarChart) -> tuple[float, float]:
     """Return both ends of the vertical axis."""
     if chart.stacked:
@@ -197,8 +206,8 @@ def _ends(chart: BarChart) -> tuple[float, float]:
     top = max(values, default=1.0)
     if chart.logarithmic:
         least = min((v for bar in chart.bars for v in (bar.value, bar.low) if v > 0), default=0.1)
-        return (chart.low or nice_floor(least / 1.2), chart.high or nice_ceiling(top * 1.5))
-    return (chart.low or 0.0, chart.high or nice_ceiling(top * (1.0 if chart.stacked else 1.04)))
+        return (chart.low or nice_floor(least / 1.2), chart.high or nice_ceiling(top * 1.2))
+    return (chart.low or 0.0, chart.high or nice_ceiling(top * (1.0 if chart.stacked else 1.07)))
 
 
 def _legend(figure: "Figure", chart: BarChart, colours: Mapping[str, str]) -> None:
@@ -236,3 +245,4 @@ def wrapped(label: str) -> str:
 
 _LONG: Final = 9
 _CROWDED: Final = 14
+_DECADES: Final = 1000

@@ -25,13 +25,18 @@ def panel_of(cell: Cell) -> Panel:
     runs, first = cell.runs, cell.scenario
     seconds = describe.seconds(first)
     step = step_of(seconds)
-    tables = [binned_flows(run, step) for run in runs]
-    lines = [
-        FlowLines(flow_name(flow), _band(tables, flow["name"], "rate"), _band(tables, flow["name"], "rtt"))
-        for flow in describe.loads(first)
-    ]
+    lines = flow_lines(runs, step)
     key = f"{cell.experiment} {cell.title} {cell.engine}"
-    return Panel(key, cell.title, seconds, lines, queue_line(runs[0], step), _events(runs[0]))
+    return Panel(key, cell.title, seconds, lines, queue_line(runs[0], step), events_of(runs[0]))
+
+
+def flow_lines(runs: Sequence[Run], step: float) -> list[FlowLines]:
+    """Return the lines of each flow of the first run, with the range over all of the runs."""
+    tables = [binned_flows(run, step) for run in runs]
+    return [
+        FlowLines(flow_name(flow), _band(tables, flow["name"], "rate"), _band(tables, flow["name"], "rtt"))
+        for flow in describe.loads(runs[0].scenario)
+    ]
 
 
 # TCP's own estimate where there is one, what arrived elsewhere.
@@ -109,7 +114,29 @@ def queue_line(run: Run, step: float) -> Band:
     return Band(((table["bin"] + 0.5) * step).to_list(), *(_values(table[c]) for c in ("mean", "low", "high")))
 
 
-def _events(run: Run) -> list[tuple[float, str]]:
+def state_band(run: Run, name: str, step: float) -> Band:
+    """Return a number of the bottleneck's controller: the mean in each step, with the least and the most of it."""
+    found = describe.bottleneck(run.scenario)
+    if found is None or "queue_state" not in run.tables:
+        return Band([], [])
+    table = (
+        run.table("queue_state")
+        .lazy()
+        .filter(
+            (pl.col("queue").cast(pl.String) == found[0])
+            & (pl.col("name").cast(pl.String) == name)
+            & (pl.col("t_s") >= 0)
+        )
+        .select(_bin(step), value=pl.col("value").fill_nan(None))
+        .group_by("bin")
+        .agg(mean=pl.col("value").mean(), low=pl.col("value").min(), high=pl.col("value").max())
+        .sort("bin")
+        .collect()
+    )
+    return Band(((table["bin"] + 0.5) * step).to_list(), *(_values(table[c]) for c in ("mean", "low", "high")))
+
+
+def events_of(run: Run) -> list[tuple[float, str]]:
     """Return when something was changed, and what; the same change of several elements is said once."""
     happened = run.happenings.filter(pl.col("what").cast(pl.String) == "event")
     texts: dict[float, dict[str, None]] = {}

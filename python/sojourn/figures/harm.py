@@ -1,0 +1,118 @@
+"""Harm: by what part a rival makes something worse (Ware et al., HotNets 2019).
+
+The completion times of short flows and the streaming video of l4s-tests. What is alone and what has a rival is told by
+an axis of the experiment, or by phases of one run.
+"""
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+from sojourn.cells import Cell, ordered
+from sojourn.errors import UsageError
+from sojourn.figures.barred import ranges_said
+from sojourn.figures.grid import GRID, Grid
+from sojourn.figures.kind import Drawn, Kind, Option, Options
+from sojourn.figures.measured import Spread, measure, parties, seeds_said
+from sojourn.figures.select import axes_of, cells_of, varied
+from sojourn.plots.bars import Bar, BarChart, draw
+from sojourn.run import Run
+
+
+def _make(runs: Sequence[Run], options: Options) -> Drawn:
+    cells = cells_of(runs)
+    phases = options.names("phases")
+    metric = f"harm_{options['better']}_is_better"
+    if phases:
+        alone = options["alone"]
+        if not alone:
+            raise UsageError("say which phase is without the rivals: alone=NAME")
+        grid = Grid.of(cells, options)
+        found = [(cell, phase, _by_phase(cell, options, metric, alone, phase)) for cell in cells for phase in phases]
+    else:
+        axis = _axis(cells, options)
+        grid = Grid.of(cells, options, taken=axis)
+        found = [(cell, axes_of(cell)[axis], harm) for cell, harm in _by_axis(cells, options, metric, axis)]
+    bars, rows = [], []
+    for cell, rival, harm in found:
+        bars.append(Bar(*grid.place(cell), rival, harm.mean, harm.low, harm.high))
+        rows.append({**axes_of(cell), "rival": rival, **harm.columns("harm")})
+    chart = BarChart(bars, "harm", grid.below, high=1.0)
+    value = options["value"].format(flow=parties(cells[0].scenario)[0].name)
+    caption = (
+        f"Harm to {value} ({options['better']} is better): 0 is none, 1 is all; "
+        f"mean of {seeds_said(cells)}{ranges_said(bars)}"
+    )
+    return Drawn(draw(chart, f"harm to {value}"), pl.DataFrame(rows, infer_schema_length=None), caption)
+
+
+def _axis(cells: Sequence[Cell], options: Options) -> str:
+    """Return the axis of the rivals, checked to have the label of none."""
+    axes = varied(cells)
+    axis = options["axis"] or next((a for a, labels in axes.items() if ordered(labels)[0] == "none"), "")
+    if axis not in axes:
+        known = list(axes)
+        raise (
+            UsageError.unknown("axis that varies", axis, known)
+            if axis
+            else UsageError(
+                "say which axis tells the rivals: axis=NAME", help=f"there is {', '.join(known)}" if known else None
+            )
+        )
+    alone = options["alone"] or "none"
+    if alone not in axes[axis]:
+        raise UsageError.unknown(f"{axis}", alone, axes[axis])
+    return axis
+
+
+def _by_axis(cells: Sequence[Cell], options: Options, metric: str, axis: str) -> list[tuple[Cell, Spread]]:
+    """Return each cell with a rival and its harm, against the mean of the cell that differs by having none."""
+    alone = options["alone"] or "none"
+    values = {id(cell): [_value(run, cell, options, "") for run in cell.runs] for cell in cells}
+    rest = {id(cell): {a: label for a, label in axes_of(cell).items() if a != axis} for cell in cells}
+    found = []
+    for cell in cells:
+        if axes_of(cell).get(axis) == alone:
+            continue
+        base = [c for c in cells if axes_of(c).get(axis) == alone and rest[id(c)] == rest[id(cell)]]
+        before = Spread.of(values[id(base[0])]).mean if base else math.nan
+        found.append((cell, Spread.of([_harm(cell.runs[0], metric, before, after) for after in values[id(cell)]])))
+    return found
+
+
+def _by_phase(cell: Cell, options: Options, metric: str, alone: str, phase: str) -> Spread:
+    """Return the harm in a phase, run by run against the phase without rivals."""
+    return Spread.of(
+        [
+            _harm(run, metric, *(_value(run, cell, options, f"during {name}") for name in (alone, phase)))
+            for run in cell.runs
+        ]
+    )
+
+
+def _value(run: Run, cell: Cell, options: Options, window: str) -> float:
+    own = parties(cell.scenario)
+    return measure(run, [f"{options['value'].format(flow=own[0].name)} {window}".rstrip()])[0]
+
+
+def _harm(run: Run, metric: str, alone: float, beside: float) -> float:
+    if math.isnan(alone) or math.isnan(beside):
+        return math.nan
+    return measure(run, [f"{metric}({alone:.12f}, {beside:.12f})"])[0]
+
+
+KIND = Kind(
+    "harm",
+    "Harm that rivals do to something, 0 to 1: bars by rival, with the range over seeds.",
+    _make,
+    (
+        Option("value", "what is harmed: a metric; {flow} is the first flow", "goodput({flow})"),
+        Option("better", "whether more or less of it is better", "more", ("more", "less")),
+        Option("axis", "the axis whose labels are the rivals; one that has the label none if empty"),
+        Option("phases", "phases with rivals, with commas, where one run has them all"),
+        Option("alone", "the label, or the phase, without a rival; none if empty"),
+        *GRID,
+    ),
+)
+"""The kind."""

@@ -1,0 +1,41 @@
+"""Lines over time: what the kinds that draw them have in common."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import polars as pl
+
+from sojourn.figures.kind import Option
+from sojourn.figures.select import PATTERN
+from sojourn.plots.panel import Band
+
+ONLY: Final = Option("only", f"draw only some cells, on the scales of all that are given: {PATTERN}")
+"""Of every kind whose pictures share their scales."""
+
+_COLUMNS: Final = ("t_s", "value", "low", "high")
+
+
+def band_table(bands: Iterable[tuple[str, str, Band]], labels: Mapping[str, str]) -> pl.DataFrame:
+    """Return lines as rows; where a line has no range, its ends are the value.
+
+    Args:
+        bands: what each is of (a flow, or nothing), which quantity in which unit, and the line.
+        labels: of the cell's axes.
+    """
+    return pl.concat(
+        pl.DataFrame(
+            {"t_s": b.t, "value": b.value, "low": b.low or b.value, "high": b.high or b.value},
+            schema=dict.fromkeys(_COLUMNS, pl.Float64),
+        ).select(
+            *(pl.lit(label).alias(axis) for axis, label in labels.items()),
+            pl.lit(of).alias("of"),
+            pl.lit(quantity).alias("quantity"),
+            pl.all(),
+        )
+        for of, quantity, b in bands
+    )
+
+
+def top_of(band: Band) -> list[float]:
+    """Return the numbers of a line that decide how high its axis is; NaN, which is not drawn, left out."""
+    return [v for v in (*band.value, *band.high) if v == v]  # noqa: PLR0124 - NaN is not itself
