@@ -289,9 +289,15 @@ impl Builder<'_> {
             (CLIENT, "s", CLIENT_ADDRESS, SERVER_ADDRESS, format!("02:00:00:00:{hops:02x}:02")),
             (SERVER, "c", SERVER_ADDRESS, CLIENT_ADDRESS, "02:00:00:00:00:01".to_owned()),
         ];
-        for (ns, device, own, other, mac) in ends {
+        let senders = [Direction::Down, Direction::Up];
+        for ((ns, device, own, other, mac), direction) in ends.into_iter().zip(senders) {
             self.ip(ns, &format!("addr add {own}/24 dev {device}"));
             self.ip(ns, &format!("neigh add {other} lladdr {mac} nud permanent dev {device}"));
+            if let Some(window) = self.initial_window(direction) {
+                let words =
+                    format!("route add {other}/32 dev {device} src {own} initcwnd {window}");
+                self.ip(ns, &words);
+            }
             self.ip(ns, "link set lo up");
             for (name, value) in [
                 ("tcp_ecn", "1"),
@@ -316,6 +322,12 @@ impl Builder<'_> {
             let words = own.unwrap_or(jitter);
             self.tc(ns, &format!("qdisc add dev {device} root {words}"));
         }
+    }
+
+    /// The initial window of a direction's senders, if they state one: it is the route's, and the same for all.
+    fn initial_window(&self, direction: Direction) -> Option<u32> {
+        let own = self.scenario.flows.iter().filter(|flow| flow.direction == direction);
+        own.filter_map(|flow| flow.traffic.tcp()).find_map(|tcp| tcp.initial_window)
     }
 
     /// One side of a hop: shaper and discipline, delays, taps.

@@ -235,8 +235,16 @@ fn of_flow(refusals: &mut Refusals, kernel: &crate::Kernel, scenario: &Scenario,
     if tcp.codepoint.is_some() {
         cannot("codepoint", "a kernel's TCP chooses its own");
     }
-    if tcp.initial_window.is_some() {
-        cannot("initial_window", "the guest's routes do not state one yet");
+    let shares_route = |other: &Flow| other.direction == flow.direction;
+    if tcp.initial_window.is_some()
+        && scenario
+            .flows
+            .iter()
+            .filter(|f| shares_route(f))
+            .filter_map(|f| f.traffic.tcp())
+            .any(|other| other.initial_window != tcp.initial_window)
+    {
+        cannot("initial_window of one flow", "flows of one direction share a route");
     }
     if tcp.host_qdisc.is_some()
         && scenario.flows.iter().any(|other| {

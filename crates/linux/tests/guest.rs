@@ -122,6 +122,32 @@ fn one_flow_fills_the_link_and_rtt_is_base_and_queue() {
     assert!(pings.len() >= 99 && pings.f64("rtt_s")[0] > 0.02 && pings.f64("rtt_s")[0] < 0.0202);
 }
 
+/// The first window is what leaves in the first round trip of 400 ms after the handshake's own.
+#[test]
+fn the_initial_window_is_the_routes() {
+    let Some((linux, stack)) = engine() else { return };
+    for window in [None, Some(32)] {
+        let mut s =
+            scenario(&stack, "pfifo limit 1000", 50, Span::from_millis(400), 2, &["reno", "reno"]);
+        for flow in &mut s.flows {
+            if let Traffic::Tcp(tcp) = &mut flow.traffic {
+                tcp.initial_window = window;
+            }
+        }
+        let run = linux.run(&s, &()).unwrap();
+        let flows = run.table("flows").unwrap();
+        let (names, times, cwnd) = (flows.text("flow"), flows.f64("t_s"), flows.u64("cwnd"));
+        // They start within 150 ms: 0.6 to 0.75 s is behind the handshake and before the first ACK.
+        let early = (0..flows.len())
+            .filter(|&i| names.get(i).starts_with("reno") && times[i] > 0.6 && times[i] < 0.75);
+        let found: Vec<u64> = early.map(|i| cwnd[i]).collect();
+        assert!(
+            found.len() >= 4 && found.iter().all(|&w| w == u64::from(window.unwrap_or(10))),
+            "{found:?}"
+        );
+    }
+}
+
 #[test]
 fn the_same_seed_gives_the_same_bits_and_another_seed_does_not() {
     let Some((linux, stack)) = engine() else { return };

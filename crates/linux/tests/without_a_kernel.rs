@@ -147,6 +147,24 @@ fn what_the_kernel_lacks_is_named() {
     assert!(refused.contains("sojourn linux build --version 5.4"), "{refused}");
 }
 
+/// Routes have one initial window for all that take them.
+#[test]
+fn flows_of_one_direction_have_the_same_initial_window() {
+    let linux = Linux::with_kernels(vec![kernel("7.3.4")]);
+    let told = |text: &str| {
+        linux.refuse(&scenario(text)).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    let one = EXPERIMENT.replace("cc = \"reno\"", "cc = \"reno\"\ninitial_window = 4");
+    assert!(told(&one).contains("flow second: initial_window of one flow"), "{}", told(&one));
+    let both = one.replace("cc = \"cubic\"", "cc = \"cubic\"\ninitial_window = 4");
+    assert!(!told(&both).contains("initial_window"), "{}", told(&both));
+    let plan = Plan::new(&scenario(&both), &programs()).text;
+    assert!(
+        plan.contains("run client /sbin/ip route add 10.9.9.2/32 dev s src 10.9.9.1 initcwnd 4")
+    );
+    assert!(!plan.contains("run server /sbin/ip route"));
+}
+
 #[test]
 fn the_newest_kernel_of_a_series_stands_for_its_stack() {
     let linux = Linux::with_kernels(vec![kernel("7.3.10"), kernel("7.3.4"), kernel("5.10.1")]);
