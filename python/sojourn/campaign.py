@@ -165,7 +165,8 @@ def make_stored(
             captures = places.get(made.digest)
             if made not in folder:
                 tables = {n: pl.DataFrame(results.table(n)) for n in results.tables}
-                folder.add(made, tables, command=command, captures=captures)
+                texts = tc_logs(tables.pop("tc", None))
+                folder.add(made, tables, command=command, captures=captures, texts=texts)
             elif captures is not None:
                 folder.add_captures(made, captures)
 
@@ -179,6 +180,16 @@ def make_stored(
             snap_len=_core.SNAP_LEN if snap_len is None else snap_len,
         )
     return [Run.stored(folder.record(s)) for s in (*plan.there, *plan.missing)]
+
+
+def tc_logs(table: pl.DataFrame | None) -> dict[str, str]:
+    """Return what tc says before and after a run as files, the way the published harness keeps it."""
+    if table is None:
+        return {}
+    texts: dict[str, list[str]] = {}
+    for _, when, subject, text in table.cast({pl.Categorical: pl.String}).iter_rows():
+        texts.setdefault(f"{when}.log", []).append(f"# {subject}\n{text}")
+    return {name: "\n".join(parts) for name, parts in texts.items()}
 
 
 def make_fresh(

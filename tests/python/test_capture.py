@@ -132,6 +132,15 @@ def test_tshark_counts_the_same(captured: tuple[Run, Path]) -> None:
         assert len(marked.split()) == total(run, flow, "ce_packets"), flow
 
 
+def test_what_tc_says_is_kept(captured: tuple[Run, Path]) -> None:
+    run, path = captured
+    before, after = ((path / f"{when}.log").read_text() for when in ("setup", "teardown"))
+    assert before.count("\n# ") + 1 == after.count("\n# ") + 1 == 4, "a delay and a queue each way"
+    assert "# bottleneck.down.qdisc\nqdisc htb " in after
+    assert "\nqdisc codel limit 80p " in after
+    assert f" {total(run, 'bottleneck.down.qdisc', 'left'):.0f} pkt (dropped " in after
+
+
 def test_captures_are_added_to_a_run_that_is_there(tmp_path: Path) -> None:
     [bare] = experiment().run(tmp_path / "r")
     tables = {p: p.read_bytes() for p in (tmp_path / "r").glob("runs/*/*")}

@@ -106,6 +106,7 @@ pub(crate) struct Recorder {
     queue_signals: Table,
     queue_state: Table,
     happenings: Table,
+    tc: Table,
     flow_before: Vec<FlowBefore>,
     queue_before: Vec<Option<QueueBefore>>,
     passage_before: Vec<SignalsBefore>,
@@ -168,6 +169,7 @@ impl Recorder {
             queue_signals,
             queue_state,
             happenings: exact(&schema::HAPPENINGS),
+            tc: exact(&schema::TC),
             flow_before,
             queue_before,
             passage_before,
@@ -337,6 +339,17 @@ impl Recorder {
         });
     }
 
+    /// What tc says of everything that holds packets, `setup` or `teardown`.
+    pub(crate) fn tc(&mut self, now: Time, when: &str, topology: &Topology) {
+        let t = self.seconds(now);
+        for station in &topology.stations {
+            if !matches!(station.role, Role::Nic { .. }) {
+                let text = station.port.discipline().show();
+                self.tc.row().f64(t).text(when).text(&subject(&station.role)).text(&text);
+            }
+        }
+    }
+
     /// The run is over: its tables.
     pub(crate) fn finish(
         self,
@@ -362,6 +375,7 @@ impl Recorder {
             histograms,
             self.happenings,
             totals,
+            self.tc,
         ]
     }
 
@@ -520,6 +534,19 @@ fn signal_rows(
     }
 }
 
+/// What a port is called in the tables.
+fn subject(role: &Role) -> String {
+    match role {
+        Role::Queue { element } => element.clone(),
+        Role::Netem { element, link, flow } => {
+            let whose = flow.as_deref().map_or(String::new(), |f| format!(":{f}"));
+            let link = if *link == 0 { String::new() } else { format!("/{link}") };
+            format!("{element}{link}{whose}")
+        }
+        Role::Nic { name } => name.clone(),
+    }
+}
+
 /// Counters at the end: `tc -s`'s of queues, and what conservation is checked by.
 fn totals(scenario: &Scenario, flows: &[FlowRun], topology: &Topology) -> Table {
     let mut table = Table::new(&schema::TOTALS, Provenance::Exact);
@@ -537,15 +564,7 @@ fn totals(scenario: &Scenario, flows: &[FlowRun], topology: &Topology) -> Table 
         }
     };
     for station in &topology.stations {
-        let subject = match &station.role {
-            Role::Queue { element } => element.clone(),
-            Role::Netem { element, link, flow } => {
-                let whose = flow.as_deref().map_or(String::new(), |f| format!(":{f}"));
-                let link = if *link == 0 { String::new() } else { format!("/{link}") };
-                format!("{element}{link}{whose}")
-            }
-            Role::Nic { name } => name.clone(),
-        };
+        let subject = subject(&station.role);
         let held = station.port.backlog().packets;
         ledger_rows(&mut table, &subject, station.port.ledger(), held);
         let mut add = |name: &str, value: f64| {

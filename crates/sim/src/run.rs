@@ -121,7 +121,8 @@ impl<'a> Simulation<'a> {
             }
         });
         let slots = Slots::new(topology.stations.len());
-        let recorder = Recorder::new(scenario, &topology);
+        let mut recorder = Recorder::new(scenario, &topology);
+        recorder.tc(Time::ZERO, "setup", &topology);
         let lead = Time::ZERO + scenario.lead;
         let mut sim = Self {
             now: Time::ZERO,
@@ -205,6 +206,7 @@ impl<'a> Simulation<'a> {
                 self.note_end(i, "end of the run");
             }
         }
+        self.recorder.tc(self.end, "teardown", &self.topology);
         watch.progress(self.scenario.length());
         if let Some(tap) = self.pool.tap.take() {
             tap.finish()?;

@@ -110,6 +110,7 @@ class Folder:
         *,
         command: str,
         captures: Path | None = None,
+        texts: Mapping[str, str] | None = None,
         imported: Mapping[str, Any] | None = None,
     ) -> Record:
         """Store a finished run; its captures are moved from the folder of :meth:`captures`.
@@ -118,7 +119,7 @@ class Folder:
             StoreError: if the disk is full or the place cannot be written.
         """
         files = [] if captures is None else sorted(captures.iterdir())
-        return Record(write_record(self.path / "runs", stamp, command, tables, files, imported))
+        return Record(write_record(self.path / "runs", stamp, command, tables, files, texts, imported))
 
     @contextmanager
     def captures(self, stamp: Stamp) -> Iterator[Path]:

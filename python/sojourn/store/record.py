@@ -55,6 +55,7 @@ def write_record(
     command: str,
     tables: Mapping[str, pl.DataFrame],
     captures: Sequence[Path] = (),
+    texts: Mapping[str, str] | None = None,
     imported: Mapping[str, Any] | None = None,
 ) -> Path:
     """Write a finished run; it appears whole or not at all.
@@ -65,6 +66,7 @@ def write_record(
         command: the command that asked for it.
         tables: its results.
         captures: files of packets, which move to the run.
+        texts: files for people to read, by name.
         imported: where it is from, and what its numbers are, if no engine of ours made it.
 
     Returns:
@@ -77,6 +79,7 @@ def write_record(
         table.write_parquet(buffer, compression="zstd", compression_level=3)
         files[f"{name}.parquet"] = buffer.getbuffer()
         contents[name] = {"rows": table.height, "bytes": len(files[f"{name}.parquet"])}
+    files |= {name: text.encode() for name, text in (texts or {}).items()}
     head = {
         "label": stamp.label,
         "engine": stamp.engine,

@@ -99,6 +99,7 @@ pub const ALL: &[&Schema] = &[
     &HISTOGRAMS,
     &HAPPENINGS,
     &TOTALS,
+    &TC,
 ];
 
 /// Flows at the recorder's steps.
@@ -313,5 +314,20 @@ pub static TOTALS: Schema = Schema {
         text("subject", "a queue's path, another element's, or a flow's name"),
         text("name", "the counter's name"),
         number("value", "", "its value"),
+    ],
+};
+
+/// What tc says.
+pub static TC: Schema = Schema {
+    name: "tc",
+    doc: "What `tc -s -d qdisc show` says of every delay and queue before the run and after it; a results folder has it as `setup.log` and `teardown.log`.",
+    columns: &[
+        number("t_s", "s", "when, from the origin"),
+        text("when", "setup or teardown"),
+        text(
+            "subject",
+            "the element's path, the place in its chain and the flow where there are several",
+        ),
+        text("text", "the text, several lines"),
     ],
 };

@@ -18,4 +18,5 @@ mod refusals;
 mod sce;
 mod scenarios;
 mod senders;
+mod tc;
 mod watching;
