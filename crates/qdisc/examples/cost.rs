@@ -1,7 +1,9 @@
 //! What a packet costs in each discipline: nanoseconds of one CPU for an enqueue and a dequeue with a standing
 //! queue, and for the bottleneck of a scenario (netem, then htb over the discipline).
 //!
-//! `cargo run --release -p sojourn-qdisc --example cost`
+//! `cargo run --release -p sojourn-qdisc --example cost`; and to count instructions, on a machine that does other
+//! work too, `perf stat -e instructions:u …/cost "cake sce" 10`, or the same under `valgrind --tool=callgrind`
+//! with `COST_PACKETS=100000`.
 
 #![expect(clippy::disallowed_methods, reason = "a measurement is what a clock is for")]
 #![expect(clippy::print_stdout, reason = "it prints its result")]
@@ -65,9 +67,12 @@ fn packet(flow: u32) -> Pkt {
     }
 }
 
-const PACKETS: u32 = 5_000_000;
+/// How many packets each figure is of.
+fn packets() -> u32 {
+    std::env::var("COST_PACKETS").map_or(5_000_000, |n| n.parse().expect("a number of packets"))
+}
 
-/// Nanoseconds for each of `PACKETS` packets of `flows` flows that arrive at 50 Mbit/s and find `standing` more.
+/// Nanoseconds for each packet of `flows` flows that arrive at 50 Mbit/s and find `standing` more.
 fn cost(any: &mut Any<Pkt>, flows: u32, standing: u32) -> f64 {
     let mut random = Random::named(1, "cost");
     let mut cx = Context { random: &mut random, telemetry: &mut () };
@@ -75,7 +80,7 @@ fn cost(any: &mut Any<Pkt>, flows: u32, standing: u32) -> f64 {
     let mut now = Time::ZERO;
     (0..standing).for_each(|i| any.enqueue(now, packet(i % flows), &mut cx));
     let start = Instant::now();
-    for i in 0..PACKETS {
+    for i in 0..packets() {
         now += step;
         any.enqueue(now, packet(i % flows), &mut cx);
         if any.next_timer().is_some_and(|at| at <= now) {
@@ -83,7 +88,7 @@ fn cost(any: &mut Any<Pkt>, flows: u32, standing: u32) -> f64 {
         }
         any.dequeue(now, &mut cx);
     }
-    start.elapsed().as_nanos() as f64 / f64::from(PACKETS)
+    start.elapsed().as_nanos() as f64 / f64::from(packets())
 }
 
 /// The same through a delay line and a shaper, as a hop has them.
@@ -97,7 +102,7 @@ fn cost_of_a_hop(child: Any<Pkt>, flows: u32, standing: u32) -> f64 {
     let mut now = Time::ZERO;
     (0..standing).for_each(|i| htb.enqueue(now, packet(i % flows), &mut cx));
     let start = Instant::now();
-    for i in 0..PACKETS {
+    for i in 0..packets() {
         now += step;
         netem.enqueue(now, packet(i % flows), &mut cx);
         if let Dequeued::Packet(packet) = netem.dequeue(now, &mut cx) {
@@ -108,10 +113,17 @@ fn cost_of_a_hop(child: Any<Pkt>, flows: u32, standing: u32) -> f64 {
         }
         htb.dequeue(now, &mut cx);
     }
-    start.elapsed().as_nanos() as f64 / f64::from(PACKETS)
+    start.elapsed().as_nanos() as f64 / f64::from(packets())
 }
 
 fn main() {
+    // `cost WORDS FLOWS` runs one of them in a hop and prints nothing, for a tool that counts instructions.
+    let mut args = std::env::args().skip(1);
+    if let (Some(words), Some(flows)) = (args.next(), args.next()) {
+        let any = Any::build(&words, &Profile::LINUX_7_3, &mut Random::named(1, "b")).unwrap();
+        cost_of_a_hop(any, flows.parse().expect("a number of flows"), 20);
+        return;
+    }
     println!("{:<28} {:>7} {:>7} {:>9}", "discipline", "flows", "ns/pkt", "in a hop");
     for words in [
         "pfifo limit 100000",

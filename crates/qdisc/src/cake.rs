@@ -13,8 +13,8 @@
 //! buffer limit; memory held is within the limit after every packet.
 //!
 //! Not modelled, and refused as words: `diffserv4`, `diffserv8`, `precedence`, `autorate-ingress`, `ingress`,
-//! `ack-filter`, `nat`, `wash`, `fwmark`, the framings by name. Packets here are never GSO, so `split-gso` has
-//! nothing to do. Where Linux is not followed: of equally long queues the first loses a packet when the buffer is
+//! `ack-filter`, `fwmark`, the framings by name. Packets here are never GSO and addresses never translated, so
+//! `split-gso` and `nat` have nothing to do. Where Linux is not followed: of equally long queues the first loses a packet when the buffer is
 //! full (Linux has whichever its heap gives); a packet's charged length is found when it leaves, not when it comes,
 //! which shows only if `overhead` is changed in between.
 
@@ -138,6 +138,27 @@ pub const INFO: Discipline = Discipline {
             doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
             ..OptionSpec::BASE
         },
+        OptionSpec {
+            name: "wash",
+            off: Some("nowash"),
+            preset: Preset::Is("nowash"),
+            doc: "clear the DSCP of every packet, after its tin was chosen by it",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "nat",
+            off: Some("nonat"),
+            preset: Preset::Is("nonat"),
+            doc: "look addresses up before translation; there is none here, so it changes nothing",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "split-gso",
+            off: Some("no-split-gso"),
+            preset: Preset::Is("split-gso"),
+            doc: "split super-packets; there are none here, so it changes nothing",
+            ..OptionSpec::BASE
+        },
         SCE_THRESH,
         OptionSpec {
             others: &["sce-single"],
@@ -148,6 +169,19 @@ pub const INFO: Discipline = Discipline {
     counters: COUNTERS,
     gauges: gauges!["bulk" "best_effort" "voice"],
     classes: &CLASSES,
+    refused: &[
+        ("diffserv4", "use diffserv3 or besteffort"),
+        ("diffserv8", "use diffserv3 or besteffort"),
+        ("precedence", "use diffserv3 or besteffort"),
+        ("ack-filter", "packets here do not show a queue their acknowledgement number"),
+        ("ack-filter-aggressive", "packets here do not show a queue their acknowledgement number"),
+        ("ingress", "charging what is dropped is not modelled"),
+        (
+            "autorate-ingress",
+            "estimating the rate is not modelled; use an event that changes the bandwidth",
+        ),
+        ("fwmark", "there are no firewall marks here"),
+    ],
     classful: false,
 };
 
@@ -182,6 +216,10 @@ struct Config {
     target: u64,
     framing: Framing,
     memory_limit: Option<u32>,
+    wash: bool,
+    /// Neither changes anything; they are kept to be shown.
+    nat: bool,
+    split_gso: bool,
     /// The ramp's divisor; 0: no SCE.
     sce: u32,
 }
@@ -218,6 +256,9 @@ impl Settings for Config {
             target: 0,
             framing: Framing::default(),
             memory_limit: None,
+            wash: false,
+            nat: false,
+            split_gso: true,
             sce: 0,
         }
     }
@@ -234,6 +275,9 @@ impl Settings for Config {
                 let bits = Isolation::WORDS.iter().position(|word| *word == given.word);
                 self.isolation = Isolation(bits.unwrap_or(0) as u8);
             }
+            "wash" => self.wash = given.on,
+            "nat" => self.nat = given.on,
+            "split-gso" => self.split_gso = given.on,
             "memlimit" => self.memory_limit = Some(given.number()),
             "sce-thresh" => self.sce = if given.on { given.number() } else { 0 },
             "sce" => self.sce = if given.word == "sce-single" { SINGLE } else { 1 },
@@ -397,6 +441,9 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         } else {
             BEST_EFFORT
         };
+        if self.config.wash {
+            packet.set_dscp(Dscp::BEST_EFFORT);
+        }
         let (keys, idle) = (self.keys(&packet), self.backlog().packets == 0);
         let isolation = self.config.isolation;
         let tin = &mut self.tins[i];
@@ -541,7 +588,10 @@ impl<P: Packet> Configured<P> for Cake<P> {
             thresh => format!(" sce-thresh {thresh}"),
         };
         format!(
-            "{rate} {tins} {isolation} nonat nowash no-ack-filter split-gso {rtt} {framing}{memory}{sce}"
+            "{rate} {tins} {isolation} {}nat {}wash no-ack-filter {}split-gso {rtt} {framing}{memory}{sce}",
+            if c.nat { "" } else { "no" },
+            if c.wash { "" } else { "no" },
+            if c.split_gso { "" } else { "no-" },
         )
     }
 }

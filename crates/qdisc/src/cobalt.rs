@@ -44,6 +44,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "p_drop", unit: Unit::Probability, doc: "BLUE's probability of dropping" },
     ],
     classes: &[],
+    refused: &[],
     classful: false,
 };
 

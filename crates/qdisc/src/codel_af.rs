@@ -135,6 +135,7 @@ pub const CNQ: Discipline = Discipline {
     counters: COUNTERS,
     gauges: gauges![""],
     classes: &CNQ_CLASSES,
+    refused: &[],
     classful: false,
 };
 
@@ -156,6 +157,7 @@ pub const TWIN: Discipline = Discipline {
     counters: COUNTERS,
     gauges: gauges!["" "tight_"],
     classes: &TWIN_CLASSES,
+    refused: &[],
     classful: false,
 };
 

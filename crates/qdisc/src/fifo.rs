@@ -29,6 +29,7 @@ pub const PFIFO: Discipline = Discipline {
     counters: &[],
     gauges: &[table::HEAD_DELAY],
     classes: &[],
+    refused: &[],
     classful: false,
 };
 
@@ -47,6 +48,7 @@ pub const BFIFO: Discipline = Discipline {
     counters: &[],
     gauges: &[table::HEAD_DELAY],
     classes: &[],
+    refused: &[],
     classful: false,
 };
 

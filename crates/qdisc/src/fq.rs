@@ -133,6 +133,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "throttled", unit: Unit::Count, doc: "flows whose head is not due" },
     ],
     classes: &[],
+    refused: &[],
     classful: false,
 };
 

@@ -143,6 +143,7 @@ pub const INFO: Discipline = Discipline {
         },
     ],
     classes: &[],
+    refused: &[],
     classful: false,
 };
 

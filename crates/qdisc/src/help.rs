@@ -94,6 +94,10 @@ impl Discipline {
             );
             lines.push("      default: pfifo".to_owned());
         }
+        if !self.refused.is_empty() {
+            lines.push("\nwords of tc that are not here".to_owned());
+            lines.extend(self.refused.iter().map(|(word, why)| format!("  {word:<16} {why}")));
+        }
         let row = |name, unit: Unit, doc| match unit.symbol() {
             "" => format!("  {name:<16} {doc}"),
             symbol => format!("  {name:<16} {doc} [{symbol}]"),

@@ -102,6 +102,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "ctokens", unit: Unit::Seconds, doc: "tokens of the ceil now" },
     ],
     classes: &[],
+    refused: &[],
     classful: true,
 };
 

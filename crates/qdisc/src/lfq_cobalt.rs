@@ -117,6 +117,7 @@ pub const INFO: Discipline = Discipline {
         },
     ],
     classes: &SPARSE_AND_BULK,
+    refused: &[],
     classful: false,
 };
 

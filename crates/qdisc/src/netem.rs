@@ -16,19 +16,23 @@
 //! chained (the kernel refuses copies in such trees since 6.16). A packet to be reordered leaves at once, ahead of
 //! all, slots or not; of several, the last comes first.
 //!
-//! `tc qdisc change` hands limit, delay, loss, duplicate and reordering over whole; `slot` and `ecn` stay as they
-//! are unless they are written (`slot 0` is none).
+//! `tc qdisc change` hands limit, delay, loss, duplicate and reordering over whole; `slot`, `rate`, `distribution` and
+//! `ecn` stay as they are unless they are written (`slot 0` is none).
 //!
 //! The trick: packets that leave no earlier than all before them wait in a ring; only the others, of which a
 //! constant delay has none, go through a heap.
 //!
-//! Of netem's options `corrupt`, `rate`, `distribution`, `seed` and the loss model `state` are not here, and are
-//! refused by name.
+//! With `rate` a packet takes its time on top of its delay, and begins it when the last packet held is due: a link of
+//! that rate behind the queue, whose delay is not served twice. With a rate, jitter no longer reorders.
+//!
+//! Of netem's options `corrupt`, `seed` and the slots' distribution are not here, and are refused by name.
 
+mod distribution;
 mod loss;
 mod slot;
 
-use self::loss::Loss;
+use self::distribution::Distribution;
+use self::loss::{Chain, Loss};
 use self::slot::{Slot, SlotConfig};
 use crate::configured::Configured;
 use crate::settings::{Given, Settings};
@@ -38,7 +42,7 @@ use crate::tally::{Ring, Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
 use core::cmp::{Ordering, Reverse};
-use sojourn_units::{Random, Span, Time};
+use sojourn_units::{Random, Rate, Span, Time};
 use std::collections::{BinaryHeap, VecDeque};
 
 /// The longest delay that is taken: an hour.
@@ -48,6 +52,7 @@ const PERCENT_CORRELATION: &[ValueSpec] = &[
     ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false },
     ValueSpec { name: "CORRELATION", kind: Kind::Percent, optional: true },
 ];
+const SMALL: Kind = Kind::Count { unit: "bytes", min: 0, max: u16::MAX as u64 };
 // The kernel keeps both in 31 bits.
 const MOST_PACKETS: &[ValueSpec] = &[ValueSpec {
     name: "PACKETS",
@@ -91,7 +96,32 @@ pub const INFO: Discipline = Discipline {
                 ValueSpec { name: "CORRELATION", kind: Kind::Percent, optional: true },
             ],
             preset: Preset::Unset("none"),
-            doc: "delay of each packet; it varies uniformly by up to JITTER either way",
+            doc: "delay of each packet; it varies uniformly by up to JITTER either way, or as distribution says",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "distribution",
+            values: &[ValueSpec {
+                name: "SHAPE",
+                kind: Kind::Word(Distribution::WORDS),
+                optional: false,
+            }],
+            preset: Preset::Is("uniform"),
+            doc: "shape of the jitter: normal (JITTER is its standard deviation), pareto (from 2/3 JITTER below the \
+                  delay to 4 above, most near the least), or 1/4 and 3/4 of them",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "rate",
+            values: &[
+                ValueSpec { name: "RATE", kind: Kind::Rate, optional: false },
+                ValueSpec { name: "PACKETOVERHEAD", kind: SMALL, optional: true },
+                ValueSpec { name: "CELLSIZE", kind: SMALL, optional: true },
+                ValueSpec { name: "CELLOVERHEAD", kind: SMALL, optional: true },
+            ],
+            preset: Preset::Unset("packets take no time"),
+            doc: "packets leave one after the other at this rate; bytes added to each, and the size of the cells that \
+                  it is cut into with bytes added to each of those",
             ..OptionSpec::BASE
         },
         OptionSpec {
@@ -100,15 +130,19 @@ pub const INFO: Discipline = Discipline {
             values: &[
                 ValueSpec { name: "random", kind: Kind::Keyword("random"), optional: true },
                 ValueSpec { name: "gemodel", kind: Kind::Keyword("gemodel"), optional: true },
+                ValueSpec { name: "state", kind: Kind::Keyword("state"), optional: true },
                 ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false },
-                ValueSpec { name: "CORRELATION|R", kind: Kind::Percent, optional: true },
-                ValueSpec { name: "1-H", kind: Kind::Percent, optional: true },
-                ValueSpec { name: "1-K", kind: Kind::Percent, optional: true },
+                ValueSpec { name: "CORRELATION|R|P31", kind: Kind::Percent, optional: true },
+                ValueSpec { name: "1-H|P32", kind: Kind::Percent, optional: true },
+                ValueSpec { name: "1-K|P23", kind: Kind::Percent, optional: true },
+                ValueSpec { name: "P14", kind: Kind::Percent, optional: true },
             ],
             preset: Preset::Unset("none"),
             doc: "probability that a packet is lost on arrival; after gemodel (Gilbert-Elliott) the probabilities \
                   to turn bad, to turn good again (100% less the first unless given), of loss while bad (100%) and \
-                  of loss while good (0%)",
+                  of loss while good (0%); after state those of a chain of four states, from good to a burst of \
+                  losses (P13), back (P31, 100% less P13), from loss to a gap inside the burst (P32, 0%) and back \
+                  (P23, 100%), and of a lone loss while good (P14, 0%)",
             ..OptionSpec::BASE
         },
         OptionSpec {
@@ -178,6 +212,13 @@ pub const INFO: Discipline = Discipline {
         doc: "packets held that will leave before one that came earlier",
     }],
     classes: &[],
+    refused: &[
+        (
+            "corrupt",
+            "a flipped bit is found by a checksum and the packet dropped at its host: loss behind the queue",
+        ),
+        ("seed", "the run's seed is the experiment's; each netem has a stream of its own"),
+    ],
     classful: false,
 };
 
@@ -207,11 +248,36 @@ fn percent(probability: Option<f64>) -> u32 {
     (probability.unwrap_or(0.0) * f64::from(u32::MAX)).round_ties_even() as u32
 }
 
+/// `rate RATE PACKETOVERHEAD CELLSIZE CELLOVERHEAD`.
+#[derive(Clone, Copy, Debug)]
+struct Pace {
+    rate: Rate,
+    overhead: u32,
+    /// 0: not cut into cells.
+    cell: u32,
+    cell_overhead: u32,
+}
+
+impl Pace {
+    /// The time of a packet (`packet_time_ns`), rounded down.
+    #[inline]
+    fn time(&self, len: u32) -> Span {
+        let mut len = u64::from(len) + u64::from(self.overhead);
+        if self.cell > 0 {
+            let cells = len.div_ceil(u64::from(self.cell));
+            len = cells * u64::from(self.cell + self.cell_overhead);
+        }
+        Span::from_nanos(len * 1_000_000_000 / self.rate.bytes_per_sec().max(1))
+    }
+}
+
 #[derive(Clone, Debug)]
 struct Config {
     limit: u32,
     delay: Span,
     jitter: u32,
+    distribution: Option<Distribution>,
+    rate: Option<Pace>,
     loss: Loss,
     ecn: bool,
     duplicate: u32,
@@ -235,6 +301,8 @@ impl Settings for Config {
             limit: 0,
             delay: Span::ZERO,
             jitter: 0,
+            distribution: None,
+            rate: None,
             loss: Loss::None,
             ecn: false,
             duplicate: 0,
@@ -255,6 +323,19 @@ impl Settings for Config {
                 self.delay = given.span();
                 self.jitter = given.nth_span(1).map_or(0, |jitter| jitter.as_nanos() as u32);
                 self.correlations[DELAY] = share(0);
+            }
+            "distribution" => {
+                let word = Distribution::WORDS.iter().find(|word| given.has(word));
+                self.distribution = word.and_then(|word| Distribution::named(word));
+            }
+            "rate" => {
+                let number = |nth| given.nth_number(nth).unwrap_or(0);
+                self.rate = Some(Pace {
+                    rate: given.rate(),
+                    overhead: number(0),
+                    cell: number(1),
+                    cell_overhead: number(2),
+                });
             }
             "loss" => self.set_loss(given),
             "ecn" => self.ecn = given.on,
@@ -284,9 +365,24 @@ impl Config {
                 h: given.probability(2).map_or(0, |lost| u32::MAX - percent(Some(lost))),
                 k1: share(3),
             };
-            if given.has("random") {
-                self.conflict = Some("\"loss\" is either random or gemodel");
+        } else if given.has("state") {
+            let p13 = share(0);
+            let or = |nth, else_| given.probability(nth).map_or(else_, |p| percent(Some(p)));
+            let (p31, p32, p14) = (or(1, u32::MAX - p13), share(2), share(4));
+            self.loss = Loss::FourStates { p13, p31, p32, p23: or(3, u32::MAX), p14 };
+            if p13.checked_add(p14).is_none() || p31.checked_add(p32).is_none() {
+                self.conflict =
+                    Some("\"loss state\": P13 and P14, and P31 and P32, add up to 100% at most");
             }
+        }
+        let models = ["random", "gemodel", "state"].iter().filter(|model| given.has(model)).count();
+        if models > 1 {
+            self.conflict = Some("\"loss\" is one of random, gemodel and state");
+        }
+        if given.probability(4).is_some() && !given.has("state") {
+            self.conflict = Some("only \"loss state\" has five probabilities");
+        }
+        if given.has("gemodel") || given.has("state") {
             return;
         }
         self.loss = if share(0) == 0 { Loss::None } else { Loss::Random(share(0)) };
@@ -309,6 +405,9 @@ impl Config {
             }
         } else if self.gap > 0 {
             self.conflict = Some("\"gap\" needs \"reorder\"");
+        }
+        if self.distribution.is_some() && has("distribution") && self.jitter == 0 {
+            self.conflict = Some("\"distribution\" is the shape of a jitter, which is not given");
         }
         if let Some(conflict) = self.conflict {
             let end = words.text().len();
@@ -357,8 +456,8 @@ pub struct Netem<P> {
     config: Config,
     profile: Profile,
     draws: Draws,
-    /// Whether Gilbert and Elliott's chain is in its bad state.
-    bad: bool,
+    /// Where the chain of the loss model is.
+    chain: Chain,
     slot: Option<Box<Slot>>,
     /// Packets since the last one that was reordered.
     counter: u32,
@@ -378,16 +477,31 @@ pub struct Netem<P> {
 impl<P: Packet> Netem<P> {
     /// When a packet that arrives now leaves.
     #[inline]
-    fn departure(&mut self, now: Time, random: &mut Random) -> Time {
-        let Config { delay, jitter, .. } = self.config;
-        if jitter == 0 {
+    fn departure(&mut self, now: Time, len: u32, random: &mut Random) -> Time {
+        let Config { delay, jitter, rate, .. } = self.config;
+        if jitter == 0 && rate.is_none() {
             return now + delay;
         }
-        // The kernel's order of evaluation: up to 2^32, then down by jitter, possibly to before now.
-        let spread = self.draws[DELAY].draw(random) % jitter.wrapping_mul(2);
-        let at = i128::from(now.as_nanos()) + i128::from(delay.as_nanos()) + i128::from(spread)
-            - i128::from(jitter);
-        Time::from_nanos(u64::try_from(at).unwrap_or(0))
+        let mut delay = i128::from(delay.as_nanos());
+        if jitter != 0 {
+            let draw = self.draws[DELAY].draw(random);
+            delay += match self.config.distribution {
+                // The kernel's order of evaluation: up to 2^32, then down by jitter, possibly to before now.
+                None => i128::from(draw % jitter.wrapping_mul(2)) - i128::from(jitter),
+                Some(shape) => i128::from(shape.deviation(jitter, draw)),
+            };
+        }
+        let mut from = now;
+        if let Some(pace) = rate {
+            // Packets that are late come before the last of the ring, and only while there is one.
+            if self.ring.len() > 0 {
+                delay = (delay - i128::from(self.last.signed_since(now))).max(0);
+                from = self.last;
+            }
+            delay += i128::from(pace.time(len).as_nanos());
+        }
+        let at = i128::from(from.as_nanos()) + delay;
+        Time::from_nanos(u64::try_from(at).unwrap_or(if at < 0 { 0 } else { u64::MAX }))
     }
 
     /// Whether the packet is lost or, where that is asked for and possible, marked.
@@ -398,7 +512,7 @@ impl<P: Packet> Netem<P> {
         packet: &mut P,
         cx: &mut Context<'_, T>,
     ) -> bool {
-        self.config.loss.strikes(&mut self.draws[LOSS], &mut self.bad, cx.random)
+        self.config.loss.strikes(&mut self.draws[LOSS], &mut self.chain, cx.random)
             && !(self.config.ecn && mark(now, packet, Why::Loss, cx))
     }
 
@@ -449,7 +563,7 @@ impl<P: Packet> Netem<P> {
     /// Puts a packet where it waits for its time.
     #[inline]
     fn hold(&mut self, now: Time, mut packet: P, random: &mut Random) {
-        let at = self.departure(now, random);
+        let at = self.departure(now, packet.wire_len(), random);
         packet.set_stamp(at);
         if at >= self.last || self.ring.len() == 0 {
             self.last = at;
@@ -567,7 +681,7 @@ impl<P: Packet> Configured<P> for Netem<P> {
             config,
             profile: *profile,
             draws: Draws::default(),
-            bad: false,
+            chain: Chain::default(),
             slot,
             counter: 0,
             ahead: VecDeque::new(),
@@ -604,8 +718,15 @@ impl<P: Packet> Configured<P> for Netem<P> {
             config.slot = self.config.slot;
         }
         config.ecn |= self.config.ecn;
+        // Their attributes are handed over only if they are given, and stay otherwise.
+        if !has("distribution") {
+            config.distribution = self.config.distribution;
+        }
+        if !has("rate") {
+            config.rate = self.config.rate;
+        }
         self.config = config;
-        (self.counter, self.bad) = (0, false);
+        (self.counter, self.chain) = (0, Chain::default());
         // tc hands correlations over only if there are any; the kernel else keeps those it has.
         if self.config.correlations.iter().any(|&rho| rho != 0) {
             self.take_correlations(cx.random);
@@ -629,8 +750,10 @@ impl<P: Packet> Configured<P> for Netem<P> {
     }
 
     fn describe(&self) -> String {
-        let Config { limit, delay, jitter, loss, ecn, duplicate, reorder, gap, slot, .. } =
-            self.config;
+        let Config {
+            limit, delay, jitter, distribution, rate, loss, ecn, duplicate, reorder, ..
+        } = self.config;
+        let Config { gap, slot, .. } = self.config;
         let mut text = format!("limit {limit}");
         let mut add = |more: String| text.push_str(&more);
         let with_correlation = |share, draws: usize| match self.draws[draws].rho {
@@ -645,10 +768,17 @@ impl<P: Packet> Configured<P> for Netem<P> {
             if self.draws[DELAY].rho != 0 {
                 add(format!(" {}", show::percent(self.draws[DELAY].rho)));
             }
+            if let Some(shape) = distribution {
+                add(format!(" distribution {}", shape.name()));
+            }
         }
         match loss {
             Loss::None => {}
             Loss::Random(share) => add(format!(" loss {}", with_correlation(share, LOSS))),
+            Loss::FourStates { p13, p31, p32, p23, p14 } => {
+                let [p13, p31, p32, p23, p14] = [p13, p31, p32, p23, p14].map(show::percent);
+                add(format!(" loss state p13 {p13} p31 {p31} p32 {p32} p23 {p23} p14 {p14}"));
+            }
             Loss::GilbertElliott { p, r, h, k1 } => {
                 let [p, r, h, k1] = [p, r, u32::MAX - h, k1].map(show::percent);
                 add(format!(" loss gemodel p {p} r {r} 1-h {h} 1-k {k1}"));
@@ -659,6 +789,16 @@ impl<P: Packet> Configured<P> for Netem<P> {
         }
         if reorder != 0 {
             add(format!(" reorder {}", with_correlation(reorder, REORDER)));
+        }
+        if let Some(Pace { rate, overhead, cell, cell_overhead }) = rate {
+            add(format!(" rate {rate}"));
+            for (name, bytes) in
+                [("packetoverhead", overhead), ("cellsize", cell), ("celloverhead", cell_overhead)]
+            {
+                if bytes != 0 {
+                    add(format!(" {name} {bytes}"));
+                }
+            }
         }
         if let Some(SlotConfig { min, max, packets, bytes }) = slot {
             add(format!(" slot {} {}", show::time(min), show::time(max)));

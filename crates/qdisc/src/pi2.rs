@@ -127,6 +127,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "delay", unit: Unit::Seconds, doc: "age of the head" },
     ],
     classes: &[],
+    refused: &[],
     classful: false,
 };
 

@@ -133,6 +133,7 @@ pub const INFO: Discipline = Discipline {
         table::HEAD_DELAY,
     ],
     classes: &[],
+    refused: &[],
     classful: false,
 };
 

@@ -131,6 +131,10 @@ pub const INFO: Discipline = Discipline {
         table::HEAD_DELAY,
     ],
     classes: &[],
+    refused: &[(
+        "nodrop",
+        "packets that are not ECN-capable would pass unmarked until the limit; use pfifo for those",
+    )],
     classful: false,
 };
 

@@ -53,6 +53,18 @@ impl Kind {
                 let (span, word) = words.span(of, &what)?;
                 (Value::Span(span), span.as_nanos(), word)
             }
+            Self::Word(choice) => {
+                let word = words.value(of, &what)?;
+                if let Some(chosen) = choice.iter().find(|c| **c == word.text) {
+                    return Ok(Value::Keyword(chosen));
+                }
+                let message = format!("\"{of}\": there is no \"{}\"", word.text);
+                let help = match nearest(word.text, choice.iter().copied()) {
+                    Some(near) => format!("did you mean \"{near}\"?"),
+                    None => format!("write {what}"),
+                };
+                return Err(words.error(word.at, message, Some(help)));
+            }
             Self::Keyword(keyword) => {
                 words.take();
                 return Ok(Value::Keyword(keyword));
@@ -124,8 +136,12 @@ impl Given {
 
     /// The number of packets, bytes, …; the tables keep all of them within 32 bits.
     pub(crate) fn number(&self) -> u32 {
-        self.find(|v| if let Value::Number(n) = v { Some(*n as u32) } else { None }, 0)
-            .expect(MISMATCH)
+        self.nth_number(0).expect(MISMATCH)
+    }
+
+    /// The `nth` number, if it was given.
+    pub(crate) fn nth_number(&self, nth: usize) -> Option<u32> {
+        self.find(|v| if let Value::Number(n) = v { Some(*n as u32) } else { None }, nth)
     }
 
     /// The number with decimals.
@@ -308,6 +324,11 @@ fn find(
                 .collect();
             let help = format!("that of {} has", others.join(", "));
             Err(words.error(word.at, message, Some(help)))
+        }
+        None if info.refused.iter().any(|(refused, _)| *refused == word.text) => {
+            let why = info.refused.iter().find(|(refused, _)| *refused == word.text);
+            let message = format!("\"{}\" of {} is not modelled here", word.text, info.name);
+            Err(words.error(word.at, message, why.map(|(_, why)| (*why).to_owned())))
         }
         None => {
             let known =

@@ -22,6 +22,8 @@ pub struct Discipline {
     pub gauges: &'static [Gauge],
     /// The classes whose sojourn times are told apart, if it has any.
     pub classes: &'static [Class],
+    /// Words that tc has and that are not here, each with the reason.
+    pub refused: &'static [(&'static str, &'static str)],
     /// Whether a discipline for the child may follow the options.
     pub classful: bool,
 }
@@ -168,6 +170,8 @@ pub enum Kind {
         /// Greatest time.
         max: u64,
     },
+    /// One of these words.
+    Word(&'static [&'static str]),
     /// This word, which adds nothing.
     Keyword(&'static str),
 }
@@ -214,6 +218,7 @@ impl Kind {
             Self::SpanOrPackets { min, max } => {
                 format!("{}, or packets, such as 5p", Self::Span { min, max }.expected())
             }
+            Self::Word(words) => words.join(" or "),
             Self::Keyword(word) => format!("\"{word}\""),
         }
     }

@@ -105,6 +105,7 @@ pub const INFO: Discipline = Discipline {
         },
     ],
     classes: &[],
+    refused: &[],
     classful: false,
 };
 

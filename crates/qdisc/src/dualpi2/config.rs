@@ -239,6 +239,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "backlog_l", unit: Unit::Count, doc: "packets in L" },
     ],
     classes: &CLASSES,
+    refused: &[],
     classful: false,
 };
 

@@ -181,7 +181,10 @@ fn flows_find_queues_of_their_own() {
 fn wrong_words_are_pointed_at() {
     for (words, message) in [
         ("cake bandwith 5mbit", "cake has no option \"bandwith\"; did you mean \"bandwidth\"?"),
-        ("cake diffserv4", "cake has no option \"diffserv4\"; did you mean \"diffserv3\"?"),
+        (
+            "cake diffserv4",
+            "\"diffserv4\" of cake is not modelled here; use diffserv3 or besteffort",
+        ),
         (
             "cake tripleisolate",
             "cake has no option \"tripleisolate\"; did you mean \"triple-isolate\"?",
@@ -461,4 +464,15 @@ proptest! {
         }
         prop_assert_eq!(real.backlog().packets as usize, naive.held());
     }
+}
+
+/// The tin is that of the DSCP with which the packet came.
+#[test]
+fn wash_clears_the_dscp_behind_the_choice_of_the_tin() {
+    let mut b = Bench::new("cake bandwidth 8mbit wash nat no-split-gso");
+    assert!(b.any.describe().contains(" nat wash no-ack-filter no-split-gso "));
+    b.put(ms(0), pkt(1).dscp(46).ecn(Ecn::Ect1));
+    let packet = b.get(ms(0));
+    assert_eq!((packet.dscp.value(), packet.ecn), (0, Ecn::Ect1));
+    assert_eq!((b.stat("voice_pkts"), b.stat("best_effort_pkts")), (1.0, 0.0));
 }

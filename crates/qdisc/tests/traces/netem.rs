@@ -392,10 +392,106 @@ fn options_that_need_others() {
         ("netem delay 1ms gap 3", "needs \"reorder\""),
         ("netem packets 3", "not given"),
         ("netem loss 1% 2% 3%", "correlation"),
-        ("netem loss random gemodel 1%", "either"),
+        ("netem loss random gemodel 1%", "one of"),
+        ("netem loss gemodel state 1%", "one of"),
+        ("netem loss gemodel 1% 2% 3% 4% 5%", "five"),
+        ("netem loss state 60% 1% 1% 1% 50%", "add up"),
+        ("netem delay 1ms distribution normal", "jitter"),
+        ("netem delay 1ms 1ms distribution norml", "did you mean \"normal\"?"),
     ] {
         let built = sojourn_qdisc::Any::<crate::bench::Pkt>::build(words, &profile, &mut random);
         let error = built.expect_err(words).to_string();
         assert!(error.contains(part), "{words}: {error}");
     }
+}
+
+/// At 8 Mbit/s a byte takes a microsecond: three packets of 1514, 66 and 1000 bytes that come together leave one after
+/// the other, 10 ms after they came at the earliest; the delay is not served twice. One that comes later than the last
+/// of them is due waits for its own delay and time only.
+#[test]
+fn a_rate_sends_one_packet_after_the_other() {
+    let mut b = Bench::new("netem delay 10ms rate 8mbit limit 100");
+    for (id, len) in [(1, 1514), (2, 66), (3, 1000)] {
+        b.put(ms(0), pkt(id).long(len));
+    }
+    let micros = |n: u64| ns(n * 1000);
+    for (id, at) in [(1, 11_514), (2, 11_580), (3, 12_580)] {
+        assert_eq!(b.take(micros(at - 1)), Dequeued::Wait(micros(at)));
+        assert_eq!(b.get(micros(at)).id, id);
+    }
+    b.put(ms(20), pkt(4).long(1000));
+    assert_eq!(b.take(ms(20)), Dequeued::Wait(ms(31)));
+    // This one finds the last due in 9 ms: a millisecond of its delay is left, and then its time.
+    b.put(ms(22), pkt(5).long(500));
+    b.get(ms(31));
+    assert_eq!(b.take(ms(31)), Dequeued::Wait(micros(32_500)));
+}
+
+/// ATM: 1514 and 10 bytes of overhead are 31.75 cells of 48, so 32 of 53 bytes are sent.
+#[test]
+fn a_rate_can_count_cells() {
+    let mut b = Bench::new("netem rate 8mbit 10 48 5 limit 100");
+    b.put(ms(0), pkt(1));
+    assert_eq!(b.take(ms(0)), Dequeued::Wait(ns(32 * 53 * 1000)));
+    assert_eq!(
+        b.any.describe(),
+        "limit 100 rate 8Mbit packetoverhead 10 cellsize 48 celloverhead 5"
+    );
+    // A change keeps a rate that it does not name.
+    b.change(ms(0), "netem limit 50");
+    assert!(b.any.describe().contains("rate 8Mbit"));
+}
+
+/// Delays of 20 000 packets, each alone, in milliseconds.
+fn delays(words: &str) -> Vec<f64> {
+    let mut b = Bench::new(words);
+    (0..20_000_u64)
+        .map(|id| {
+            let now = ms(id * 1000);
+            b.put(now, pkt(id));
+            let Dequeued::Wait(at) = b.take(now) else { panic!("it is delayed") };
+            b.get(at);
+            at.since(now).as_secs_f64() * 1e3
+        })
+        .collect()
+}
+
+/// Of a normal jitter of 5 ms the deviation is 5 ms; of Pareto's (shape 3) the least is 10/3 ms below the delay and the
+/// median 5 x (2^(1/3) - 3/2) x 4/3 = 1.601 ms below it; the sum of both stands between.
+#[test]
+fn jitter_has_the_shape_that_is_asked_for() {
+    let shape = |name: &str| {
+        let mut d = delays(&format!("netem delay 50ms 5ms distribution {name}"));
+        d.sort_by(f64::total_cmp);
+        let mean = d.iter().sum::<f64>() / d.len() as f64;
+        let sd = (d.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / d.len() as f64).sqrt();
+        (d[0], d[d.len() / 2], mean, sd)
+    };
+    let (_, median, mean, sd) = shape("normal");
+    assert!((mean - 50.0).abs() < 0.15 && (median - 50.0).abs() < 0.15, "{mean} {median}");
+    assert!((sd - 5.0).abs() < 0.1, "{sd}");
+    let (least, median, ..) = shape("pareto");
+    assert!((least - (50.0 - 10.0 / 3.0)).abs() < 0.01, "{least}");
+    assert!((median - 48.399).abs() < 0.1, "{median}");
+    let (least, ..) = shape("paretonormal");
+    assert!((40.0..46.0).contains(&least), "{least}");
+    let (least, median, _, sd) = shape("uniform");
+    assert!(least >= 45.0 && (median - 50.0).abs() < 0.15 && (sd - 2.887).abs() < 0.05);
+}
+
+/// The chain of four: of 100 packets in the good state one begins a burst (P13) and two are lone losses (P14); a burst
+/// ends at a loss with 20 % (P31) or has a gap with 10 % (P32), which ends with 50 % (P23). In the long run, with g the
+/// share of the good state: lost alone 0.02 g; in a burst b = 0.01 g / 0.2; gaps 0.1 b / 0.5.
+#[test]
+fn four_states_lose_in_bursts_and_alone() {
+    let mut b = Bench::new("netem loss state 1% 20% 10% 50% 2% limit 1000000");
+    let lost = fates(&mut b, 400_000);
+    let share = lost.iter().filter(|l| **l).count() as f64 / lost.len() as f64;
+    let (alone, burst) = (0.02, 0.01 / 0.2);
+    let expected = (alone + burst) / (1.0 + alone + burst + 0.1 * burst / 0.5);
+    assert!((share / expected - 1.0).abs() < 0.03, "{share} {expected}");
+    assert_eq!(
+        Bench::new("netem loss state 5%").any.describe(),
+        "limit 1000 loss state p13 5% p31 95% p32 0% p23 100% p14 0%"
+    );
 }

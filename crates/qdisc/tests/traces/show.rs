@@ -121,19 +121,35 @@ options
       PACKETS: a number of packets from 1 to 4294967295
       default: 1000
   delay TIME [JITTER [CORRELATION]]
-      delay of each packet; it varies uniformly by up to JITTER either way
+      delay of each packet; it varies uniformly by up to JITTER either way, or as distribution says
       TIME: a time from 0s to 3600s, such as 20ms (a bare number is microseconds)
       JITTER: a time from 0s to 2.147483647s, such as 20ms (a bare number is microseconds)
       CORRELATION: a percentage from 0% to 100%
       default: none
       also written: latency
-  loss [random] [gemodel] PERCENT [CORRELATION|R [1-H [1-K]]]
+  distribution SHAPE
+      shape of the jitter: normal (JITTER is its standard deviation), pareto (from 2/3 JITTER below the delay to 4 \
+above, most near the least), or 1/4 and 3/4 of them
+      SHAPE: normal or pareto or paretonormal or uniform
+      default: uniform
+  rate RATE [PACKETOVERHEAD [CELLSIZE [CELLOVERHEAD]]]
+      packets leave one after the other at this rate; bytes added to each, and the size of the cells that it is cut \
+into with bytes added to each of those
+      RATE: a rate of at least 8bit, such as 50mbit
+      PACKETOVERHEAD: a number of bytes from 0 to 65535
+      CELLSIZE: a number of bytes from 0 to 65535
+      CELLOVERHEAD: a number of bytes from 0 to 65535
+      default: packets take no time
+  loss [random] [gemodel] [state] PERCENT [CORRELATION|R|P31 [1-H|P32 [1-K|P23 [P14]]]]
       probability that a packet is lost on arrival; after gemodel (Gilbert-Elliott) the probabilities to turn \
-bad, to turn good again (100% less the first unless given), of loss while bad (100%) and of loss while good (0%)
+bad, to turn good again (100% less the first unless given), of loss while bad (100%) and of loss while good (0%); \
+after state those of a chain of four states, from good to a burst of losses (P13), back (P31, 100% less P13), from \
+loss to a gap inside the burst (P32, 0%) and back (P23, 100%), and of a lone loss while good (P14, 0%)
       PERCENT: a percentage from 0% to 100%
-      CORRELATION|R: a percentage from 0% to 100%
-      1-H: a percentage from 0% to 100%
-      1-K: a percentage from 0% to 100%
+      CORRELATION|R|P31: a percentage from 0% to 100%
+      1-H|P32: a percentage from 0% to 100%
+      1-K|P23: a percentage from 0% to 100%
+      P14: a percentage from 0% to 100%
       default: none
       also written: drop
   ecn
@@ -166,6 +182,10 @@ bad, to turn good again (100% less the first unless given), of loss while bad (1
       with slot: bytes after which a slot closes
       BYTES: a size from 0 to 2147483647 bytes, such as 32k
       default: all that are due
+
+words of tc that are not here
+  corrupt          a flipped bit is found by a checksum and the packet dropped at its host: loss behind the queue
+  seed             the run's seed is the experiment's; each netem has a stream of its own
 
 gauges
   late             packets held that will leave before one that came earlier

@@ -143,7 +143,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "netem delay 10ms jitter 5ms",
         "jitter",
-        "netem has no option \"jitter\"; its options are limit, delay, latency, loss, drop, ecn, duplicate, reorder, gap, slot, packets, bytes",
+        "netem has no option \"jitter\"; its options are limit, delay, latency, distribution, rate, loss, drop, ecn, duplicate, reorder, gap, slot, packets, bytes",
     ),
     (
         "netem delay 10ms 3s",
@@ -159,7 +159,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     (
         "netem loss 10% corrupt 1%",
         "corrupt",
-        "netem has no option \"corrupt\"; its options are limit, delay, latency, loss, drop, ecn, duplicate, reorder, gap, slot, packets, bytes",
+        "\"corrupt\" of netem is not modelled here; a flipped bit is found by a checksum and the packet dropped at its host: loss behind the queue",
     ),
     ("htb", "", "htb needs \"rate\"; write \"rate\" and a rate of at least 8bit, such as 50mbit"),
     (
@@ -285,6 +285,7 @@ fn example(value: &ValueSpec) -> String {
         Kind::Masked => "1/3".to_owned(),
         Kind::Real { .. } => "0.5".to_owned(),
         Kind::SpanOrPackets { .. } => "7p".to_owned(),
+        Kind::Word(words) => words[0].to_owned(),
         Kind::Keyword(word) => word.to_owned(),
     }
 }
@@ -304,6 +305,7 @@ fn required(name: &str) -> String {
 /// What must stand beside an option.
 fn beside(discipline: &str, option: &str) -> &'static str {
     match (discipline, option) {
+        ("netem", "distribution") => " delay 9ms 1ms",
         ("netem", "reorder") => " delay 1ms",
         ("netem", "gap") => " delay 1ms reorder 1%",
         ("netem", "packets" | "bytes") => " slot 1ms",
@@ -326,8 +328,9 @@ fn the_tables_and_the_disciplines_agree() {
                 {
                     continue;
                 }
-                // A loss is either random or by gemodel.
-                let values = option.values.iter().filter(|v| v.kind != Kind::Keyword("random"));
+                // A loss is random, by gemodel, or by state.
+                let models = ["random", "gemodel"].map(Kind::Keyword);
+                let values = option.values.iter().filter(|v| !models.contains(&v.kind));
                 let values: Vec<String> = values.map(example).collect();
                 let base = format!("{base}{}", beside(info.name, option.name));
                 let plain = build(&base, profile).unwrap();

@@ -224,8 +224,20 @@ struct HopDraw {
 }
 
 fn hop() -> BoxedStrategy<HopDraw> {
-    let more =
-        select(&["limit 100000", "limit 100000", "limit 100000", "1ms limit 1000", "loss 1%"][..]);
+    let more = select(
+        &[
+            "limit 100000",
+            "limit 100000",
+            "limit 100000",
+            "1ms limit 1000",
+            "loss 1%",
+            "2ms 25% distribution pareto limit 1000",
+            "rate 30mbit 20 limit 500",
+            "loss state 2% 40% 10% 50% 1%",
+            "slot 1ms 3ms packets 20 limit 1000",
+            "duplicate 1% reorder 2% limit 1000",
+        ][..],
+    );
     (
         50_u64..150_000,
         more,
