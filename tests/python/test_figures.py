@@ -1,6 +1,7 @@
 """Each kind of figure on results made by hand: its data are asserted; of the picture, that it is well-formed."""
 
 import json
+import os
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,8 @@ from conftest import Make
 from sojourn import _core, figures
 from sojourn.errors import UsageError
 from sojourn.figures import KINDS, Drawn
+from sojourn.figures.reference import reference
+from sojourn.plots.svg import slim
 from sojourn.run import Run
 from sojourn.store import Folder
 
@@ -278,3 +281,15 @@ def test_a_pattern_that_chooses_nothing_is_an_error(two_queues: list[Run], patte
     with pytest.raises(UsageError) as raised:
         figures.select(two_queues, pattern)
     assert said in raised.value.render()
+
+
+def test_every_kind_is_in_the_reference() -> None:
+    page = Path(__file__).parents[2] / "docs" / "figures.md"
+    wanted = reference()
+    if os.environ.get("UPDATE_DOCS"):
+        page.write_text(wanted)
+    assert page.read_text() == wanted, "UPDATE_DOCS=1 pytest tests/python/test_figures.py writes it anew"
+
+
+def test_digits_of_labels_are_kept() -> None:
+    assert "0.0042" in slim('<svg viewBox="0 0 1 1"><text x="1.2345">0.0042</text></svg>', "", "")

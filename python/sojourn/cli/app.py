@@ -243,7 +243,16 @@ def schema() -> None:
     typer.echo(_core.json_schema())
 
 
-from sojourn.cli import claims, data, doctor, linux, parity, plot  # noqa: E402 - they add their commands to what is above
+from sojourn.cli import (  # noqa: E402 - they add their commands to what is above
+    claims,
+    compare,
+    data,
+    doctor,
+    linux,
+    parity,
+    plot,
+    table,
+)
 
-for _commands in (claims, data, doctor, linux, parity, plot):
+for _commands in (claims, compare, data, doctor, linux, parity, plot, table):
     _commands.register(app)

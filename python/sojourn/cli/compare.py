@@ -1,0 +1,111 @@
+"""``sojourn compare``: which metrics of two result sets differ beyond the ranges of their seeds."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sojourn.comparison import Comparison, Line
+    from sojourn.figures.measured import Spread
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(compare)
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="A results folder.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Another.")],
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-m",
+            "--metric",
+            metavar="METRIC",
+            help="A metric instead of the usual: [b]'p99(srtt, {flow})'[/b]. Repeat.",
+        ),
+    ] = None,
+    cell: Annotated[str, typer.Option(metavar="PATTERN", help="Only these runs of both.")] = "",
+    tolerance: Annotated[
+        float, typer.Option(min=0, metavar="PERCENT", help="Ranges no further apart than this count as the same.")
+    ] = 0.0,
+    every: Annotated[bool, typer.Option("--all", help="Print what does not differ, too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare two result sets cell by cell: means, ranges over the seeds, and which lie apart.
+
+    Leaves with 1 if anything differs beyond the ranges. With one seed each, all that is not equal differs.
+    """
+    from sojourn import figures
+    from sojourn.cli.screen import print_json
+    from sojourn.comparison import compare as held
+    from sojourn.run import results
+    from sojourn.tabled import USUAL, Asked
+
+    asked = [Asked(text, text) for text in metrics or []] or USUAL
+    one, other = (figures.select(results(folder), cell) for folder in (first, second))
+    found = held(one, other, asked, tolerance / 100)
+    if as_json:
+        print_json(_as_json(found))
+    else:
+        _print(found, found.lines if every else found.differing)
+    sys.exit(1 if found.differing else 0)
+
+
+def _print(found: "Comparison", lines: "Sequence[Line]") -> None:
+    from sojourn.cli.lists import print_table
+    from sojourn.cli.screen import out
+    from sojourn.tabled import said
+
+    if lines:
+        rows = [
+            [
+                line.cell,
+                f"{line.metric} of {line.of}" if line.of else line.metric,
+                said(line.first),
+                said(line.second),
+                f"{100 * line.change:+.1f} %" if line.change == line.change else "–",
+                "differs" if line.differs else "",
+            ]
+            for line in lines
+        ]
+        print_table(["cell", "metric", "A", "B", "change", ""], rows, right=(4,))
+    cells = len({line.cell for line in found.lines})
+    console = out()
+    console.print(
+        f"{len(found.differing)} of {len(found.lines)} values in {cells} cells differ beyond the ranges of the seeds",
+        soft_wrap=True,
+    )
+    for name, only in (("A", found.only_first), ("B", found.only_second)):
+        if only:
+            shown = ", ".join(only[:5]) + (f" and {len(only) - 5} more" if len(only) > 5 else "")  # noqa: PLR2004
+            console.print(f"only in {name}: {shown}", soft_wrap=True, markup=False)
+
+
+def _as_json(found: "Comparison") -> dict[str, Any]:
+    def spread(of: "Spread") -> dict[str, Any]:
+        return {"mean": of.mean, "low": of.low, "high": of.high, "seeds": of.seeds}
+
+    return {
+        "compared": len(found.lines),
+        "differ": len(found.differing),
+        "only_in_a": list(found.only_first),
+        "only_in_b": list(found.only_second),
+        "values": [
+            {
+                "cell": line.cell,
+                "metric": line.metric,
+                "of": line.of,
+                "a": spread(line.first),
+                "b": spread(line.second),
+                "change": line.change,
+                "differs": line.differs,
+            }
+            for line in found.lines
+        ],
+    }

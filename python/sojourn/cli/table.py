@@ -1,0 +1,61 @@
+"""``sojourn table``: metrics of a results folder, a row a cell."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Form(StrEnum):
+    """How a table is written."""
+
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    JSON = "json"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(table)
+
+
+def table(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
+    metrics: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="METRIC...",
+            help="Metrics in the words of docs/metrics.md: [b]'p99(srtt, {flow}) over last 20s'[/b]. {flow} is each "
+            "flow that carries data, {queue} the bottleneck. The usual summary unless given.",
+        ),
+    ] = None,
+    cell: Annotated[
+        str,
+        typer.Option(
+            metavar="PATTERN", help="Only these runs: [b]queue=dualpi2,rtt=20*[/b], or a part of a run's name."
+        ),
+    ] = "",
+    by: Annotated[
+        str, typer.Option(metavar="AXIS", help="Put the labels of this axis across the top: [b]--by queue[/b].")
+    ] = "",
+    form: Annotated[Form, typer.Option("--as", help="How to write it.")] = Form.MARKDOWN,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print metrics of every cell of a results folder: the mean over the seeds with their range."""
+    import sys
+
+    from sojourn import figures
+    from sojourn.cli.screen import print_json
+    from sojourn.run import results
+    from sojourn.tabled import USUAL, Asked, Tabled
+
+    asked = [Asked(text, text) for text in metrics or []] or USUAL
+    made = Tabled.of(figures.select(results(folder), cell), asked, by)
+    match Form.JSON if as_json else form:
+        case Form.MARKDOWN:
+            sys.stdout.write(made.markdown())
+        case Form.CSV:
+            sys.stdout.write(made.frame().write_csv())
+        case Form.JSON:
+            print_json(made.json())
