@@ -166,6 +166,17 @@ def test_marking_is_what_the_queue_says_in_per_cent(with_states: Run) -> None:
     assert set(rates["of"].to_list()) == {"flow-1 (cubic)", "flow-2 (cubic)"}
 
 
+def test_what_runs_do_not_have_is_said(two_queues: list[Run]) -> None:
+    for name, said in (
+        ("delays", "no histogram"),
+        ("marking", "say nothing"),
+        ("cdf", "no one-way delay back of ping"),
+    ):
+        options = {"quantity": "owd-back"} if name == "cdf" else {}
+        with pytest.raises(UsageError, match=said):
+            KINDS[name].draw(two_queues, options)
+
+
 def test_goodput_has_one_bar_for_each_disturber(stepped: list[Run]) -> None:
     data = checked(KINDS["goodput"].draw(stepped, {"by": "video", "x": "cc"}))
     assert data.select("cc", "video", "goodput_mbps", "seeds").rows() == [

@@ -7,7 +7,7 @@ from typing import Final
 
 import polars as pl
 
-from sojourn.cells import Cell
+from sojourn.cells import Cell, ordered
 from sojourn.figures.grid import Grid
 from sojourn.figures.kind import Option
 from sojourn.figures.measured import Spread, spreads
@@ -59,6 +59,12 @@ def barred(
             if names[1]:
                 rows[-1].update(peak.columns(names[1]))
     return bars, pl.DataFrame(rows, infer_schema_length=None)
+
+
+def by_series(bars: Sequence[Bar]) -> list[Bar]:
+    """Return the bars in the order of their series, which each group then has too; what stands for nothing first."""
+    order = ordered(bar.series for bar in bars)
+    return sorted(bars, key=lambda bar: order.index(bar.series))
 
 
 def ranges_said(bars: Sequence[Bar]) -> str:

@@ -55,6 +55,8 @@ def _distribution(cell: Cell, quantity: str, of: str) -> tuple[pl.DataFrame, str
     """Return ``delay_ms`` and ``below``, which part of the packets had no more; and whose packets they are."""
     if quantity == "queue":
         return _of_queue(cell, of)
+    if not all("pings" in run.tables for run in cell.runs):
+        raise UsageError(f"{cell.runs[0].label} has no packets of a probe")
     flows = list(dict.fromkeys(name for run in cell.runs for name in run.pings["flow"].cast(pl.String).to_list()))
     if of and of not in flows:
         raise UsageError.unknown("probe or call", of, flows)
@@ -76,6 +78,10 @@ def _of_queue(cell: Cell, of: str) -> tuple[pl.DataFrame, str]:
     """Return the distribution of a queue's delays from its histograms; a bucket counts at its upper edge."""
     found = describe.bottleneck(cell.scenario)
     of = of or (found[0] if found else "")
+    if not all("histograms" in run.tables for run in cell.runs):
+        raise UsageError(
+            f"{cell.runs[0].label} has no histogram of a queue's delay", help="results of others have none"
+        )
     tables = [
         run.table("histograms").filter(
             (pl.col("subject").cast(pl.String) == of) & (pl.col("quantity").cast(pl.String) == "sojourn")

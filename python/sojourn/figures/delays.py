@@ -60,7 +60,7 @@ _NAMES: Final = {"c": "C queue", "l": "L queue"}
 def _queues(cell: Cell) -> list[tuple[str, str, str]]:
     """Return name, quantity and queue of each class of the bottleneck's packets; of all of them if it has none."""
     found = describe.bottleneck(cell.scenario)
-    if found is None:
+    if found is None or "histograms" not in cell.runs[0].tables:
         return []
     table = cell.runs[0].table("histograms")
     own = table.filter(table["subject"].cast(str) == found[0])["quantity"].cast(str).unique().sort()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sojourn.cells import Cell
 from sojourn.errors import UsageError
-from sojourn.figures.barred import WINDOW, Asked, barred, ranges_said
+from sojourn.figures.barred import WINDOW, Asked, barred, by_series, ranges_said
 from sojourn.figures.grid import GRID, Grid, without
 from sojourn.figures.kind import Drawn, Kind, Option, Options
 from sojourn.figures.measured import parties, seeds_said
@@ -34,7 +34,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 
     bars, data = barred(cells, asked, grid, ("goodput_mbps", ""))
     data = without(data, "of", by)
-    chart = BarChart(bars, "goodput, Mbit/s", grid.below)
+    chart = BarChart(by_series(bars), "goodput, Mbit/s", grid.below)
     caption = (
         f"Goodput of {options['of'] or 'the first flow'} by {by or 'cell'}, "
         f"{options['window'] or 'in the steady window'}: "

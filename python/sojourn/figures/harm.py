@@ -11,7 +11,7 @@ import polars as pl
 
 from sojourn.cells import Cell, ordered
 from sojourn.errors import UsageError
-from sojourn.figures.barred import ranges_said
+from sojourn.figures.barred import by_series, ranges_said
 from sojourn.figures.grid import GRID, Grid
 from sojourn.figures.kind import Drawn, Kind, Option, Options
 from sojourn.figures.measured import Spread, measure, parties, seeds_said
@@ -38,7 +38,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     for cell, rival, harm in found:
         bars.append(Bar(*grid.place(cell), rival, harm.mean, harm.low, harm.high))
         rows.append({**axes_of(cell), "rival": rival, **harm.columns("harm")})
-    chart = BarChart(bars, "harm", grid.below, high=1.0)
+    chart = BarChart(by_series(bars), "harm", grid.below, high=1.0)
     value = options["value"].format(flow=parties(cells[0].scenario)[0].name)
     caption = (
         f"Harm to {value} ({options['better']} is better): 0 is none, 1 is all; "

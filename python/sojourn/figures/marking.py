@@ -40,6 +40,10 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     every = cells_of(runs)
     lines = {_key(cell): flow_lines(cell.runs[:1], step) for cell in every}
     marks = {_key(cell): _marks(cell, options.names("state"), step) for cell in every}
+    if not any(marks.values()):
+        raise UsageError(
+            "the queues of these runs say nothing of what they mark", help="state=NAME,... names numbers of theirs"
+        )
     rate = Axis.over([[v for f in own for v in top_of(f.rate)] for own in lines.values()])
     rtt = Axis.over([[v for f in own for v in top_of(f.rtt)] for own in lines.values()])
     share = _axis([v for own in marks.values() for _, band in own for v in band.value if v == v])  # noqa: PLR0124

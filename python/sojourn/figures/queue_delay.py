@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from sojourn import describe
+from sojourn.errors import UsageError
 from sojourn.figures.kind import Drawn, Kind, Option, Options
 from sojourn.figures.lines import ONLY, band_table, top_of
 from sojourn.figures.select import axes_of, cells_of, select
@@ -22,6 +23,8 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     step = options.number("step") or 1.0
     every = cells_of(runs)
     bands = {(c.experiment, c.labels, c.engine): queue_line(c.runs[0], step) for c in every}
+    if not any(band.t for band in bands.values()):
+        raise UsageError("these runs have no delay of a queue", help="results of others have none")
     axis = Axis.over([top_of(band) for band in bands.values()])
     if options["common"] == "no":
         axis = Axis(0, 0, logarithmic=False)

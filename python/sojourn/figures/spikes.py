@@ -10,7 +10,7 @@ import polars as pl
 from sojourn import describe
 from sojourn.cells import Cell
 from sojourn.errors import UsageError
-from sojourn.figures.barred import Asked, barred, ranges_said
+from sojourn.figures.barred import Asked, barred, by_series, ranges_said
 from sojourn.figures.grid import GRID, Grid, without
 from sojourn.figures.kind import Drawn, Kind, Option, Options
 from sojourn.figures.measured import parties, seeds_said
@@ -55,7 +55,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 
 
 def _chart(bars: Sequence[Bar], title: str, grid: Grid, *, log: bool) -> BarChart:
-    return BarChart(bars, title, grid.below, logarithmic=log)
+    return BarChart(by_series(bars), title, grid.below, logarithmic=log)
 
 
 def _window(cell: Cell) -> str:
