@@ -6,7 +6,7 @@ import pytest
 
 from conftest import Make
 from sojourn.errors import UsageError
-from sojourn.validate import Cells, Noise, Row, judge, read_published, summarise
+from sojourn.validate import Cell, Cells, Noise, Row, judge, markdown, read_published, summarise
 
 HEADER = "scenario,rate_mbit,qdisc,qdisc_tc,cc1,rtt1_ms,d1_mbps,cc2,rtt2_ms,d2_mbps,length_s,window_s\n"
 
@@ -262,3 +262,19 @@ def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="is not a CSV file"):
         read_published(tmp_path / "bytes.csv")
+
+
+def test_tables_for_documents(tmp_path: Path, make_run: Make) -> None:
+    [row] = published(tmp_path, "s1,50,fq,fq_codel,cubic,20,20,cubic,20,27,180,60")
+    cell = cells(make_run, (20.0, 25.0)).match(row)
+    assert cell is not None
+    judged = judge(row, cell, Noise())
+    linux = judge(row, Cell(cell.runs), Noise())
+    first, second = markdown.values_table([judged], {row.line: linux}).splitlines()[2:]
+    assert first == (
+        "| 50 Mbit/s, fq | cubic 20ms | delivery rate, Mbit/s | 20.00 | 20.00 | 20.00 – 20.00 | ± 0.2000 "
+        "| 20.00 (20.00 – 20.00) | agrees |"
+    )
+    assert second.endswith("| 25.00 (25.00 – 25.00) | **differs** |")
+    assert "Linux" not in markdown.values_table([judged], {})
+    assert markdown.summary_table(summarise([judged])).splitlines()[2].startswith("| delivery rate | all | 1 | 0 % |")

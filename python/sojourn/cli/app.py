@@ -181,8 +181,8 @@ def validate(
         ),
     ] = None,
     linux: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Linux's runs of the same cells, to stand beside ours."),
+        list[Path] | None,
+        typer.Option(metavar="DIR", help="Linux's runs of the same cells, to stand beside ours. May be repeated."),
     ] = None,
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE.md", help="Write the tables there, as Markdown.")
@@ -197,7 +197,7 @@ def validate(
     """
     from sojourn.cli.validate import validate as command
 
-    command(folder, against, noise=noise, linux=linux, markdown=markdown, as_json=as_json)
+    command(folder, against, noise=noise, linux=linux or [], markdown=markdown, as_json=as_json)
 
 
 @app.command()

@@ -22,7 +22,7 @@ def validate(
     against: Path,
     *,
     noise: Path | None = None,
-    linux: Path | None = None,
+    linux: Sequence[Path] = (),
     markdown: Path | None = None,
     as_json: bool = False,
 ) -> None:
@@ -32,7 +32,7 @@ def validate(
     judged, not_run = _judge(rows, path, known)
     summaries = summarise(judged)
     if markdown is not None:
-        beside = {j.row.line: j for j in _judge(rows, linux, known)[0]} if linux is not None else None
+        beside = {j.row.line: j for folder in linux for j in _judge(rows, folder, known)[0]}
         text = f"{document.summary_table(summaries)}\n{document.values_table(judged, beside)}"
         write_file(markdown, text.encode())
     if as_json:

@@ -28,11 +28,11 @@ def summary_table(summaries: Sequence[Summary]) -> str:
     return _table(headings, ("---", "---", *[_RIGHT] * 6), rows)
 
 
-def values_table(judged: Sequence[Judged], linux: Mapping[int, Judged] | None = None) -> str:
-    """Return the table of every figure; ``linux`` has Linux's own of the same rows, by line."""
+def values_table(judged: Sequence[Judged], linux: Mapping[int, Judged]) -> str:
+    """Return the table of every figure; ``linux`` has Linux's own of the same rows, by line, perhaps of none."""
     rows = []
     for j in judged:
-        other = (linux or {}).get(j.row.line)
+        other = linux.get(j.row.line)
         for place, value in enumerate(j.values):
             first = place == 0
             own = other.values[place] if other else None
@@ -50,7 +50,7 @@ def values_table(judged: Sequence[Judged], linux: Mapping[int, Judged] | None = 
                 )
             )
     headings = ["published row", "sender", "quantity", "published", "ours", "our central 95 %", "widened by"]
-    headings += ["Linux 7.3", "verdict"] if linux else ["verdict"]
+    headings += ["Linux", "verdict"] if linux else ["verdict"]
     rules = ["---", "---", "---", _RIGHT, _RIGHT, "---", "---", *["---"] * (len(headings) - 7)]
     return _table(headings, rules, rows)
 
