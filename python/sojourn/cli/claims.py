@@ -37,7 +37,7 @@ def claims(
 ) -> None:
     """Hold the runs of a folder against every published claim.
 
-    Leaves with 1 if a claim of the baseline that was run with enough seeds is no longer reproduced.
+    Leaves with 1 if a claim of the baseline is no longer reproduced; one that needs more runs is none.
     """
     from sojourn import claims as book
     from sojourn.claims import page
