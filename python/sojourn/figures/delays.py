@@ -12,7 +12,7 @@ from sojourn.errors import UsageError
 from sojourn.figures.barred import Asked, barred, nothing, ranges_said
 from sojourn.figures.grid import GRID, Grid
 from sojourn.figures.kind import Drawn, Kind, Option, Options
-from sojourn.figures.measured import seeds_said
+from sojourn.figures.measured import mean_said
 from sojourn.figures.select import cells_of
 from sojourn.plots.bars import BarChart, draw
 from sojourn.run import Run
@@ -49,7 +49,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     )
     caption = (
         f"Queue delay of every packet at the bottleneck: mean (bars) and {tail:g}th percentile (marks), "
-        f"of whole runs; mean of {seeds_said(cells)}{ranges_said(bars)}"
+        f"of whole runs; {mean_said(cells)}{ranges_said(bars)}"
     )
     return Drawn(draw(chart, f"queue delays by {grid.x}"), data, caption)
 

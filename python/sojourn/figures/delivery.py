@@ -34,9 +34,10 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     step = step_of(describe.seconds(cells[0].scenario))
     caption = (
         f"Delivery rate (solid) and smoothed RTT (dotted) of each flow; below, the queue delay at the bottleneck with "
-        f"the least and the greatest in each step. Means over {step:g} s of the first of {seeds_said(cells)}"
+        f"the least and the greatest in each step. Means over {step:g} s"
     )
-    caption += "; the bands span them." if max(len(cell.runs) for cell in cells) > 1 else "."
+    several = max(len(cell.runs) for cell in cells) > 1
+    caption += f" of the first of {seeds_said(cells)}; the bands span them." if several else "."
     return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
 
 

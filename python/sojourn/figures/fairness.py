@@ -9,7 +9,7 @@ import polars as pl
 
 from sojourn.figures.grid import GRID, Grid
 from sojourn.figures.kind import Drawn, Kind, Option, Options
-from sojourn.figures.measured import parties, seeds_said, spreads
+from sojourn.figures.measured import mean_said, parties, spreads
 from sojourn.figures.select import axes_of, cells_of
 from sojourn.plots.bars import Bar, BarChart, draw
 from sojourn.run import Run
@@ -47,7 +47,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     chart = BarChart(bars, f"{name}, Mbit/s", f"{grid.below} (below each bar: base RTT, ms)" if unequal else grid.below)
     caption = (
         f"{name.capitalize()} of each flow{'' if all(p.flows == 1 for p in own) else ' (mean of a group)'}, "
-        f"{window or 'in the steady window'}: mean of {seeds_said(cells)}"
+        f"{window or 'in the steady window'}: {mean_said(cells)}"
         + ("; the thin lines span the seeds." if any(b.high > b.low for b in bars) else ".")
     )
     return Drawn(draw(chart, f"{name} by {grid.x}"), pl.DataFrame(rows, infer_schema_length=None), caption)

@@ -10,7 +10,7 @@ from sojourn.errors import UsageError
 from sojourn.figures.barred import WINDOW, Asked, barred, by_series, ranges_said
 from sojourn.figures.grid import GRID, Grid, without
 from sojourn.figures.kind import Drawn, Kind, Option, Options
-from sojourn.figures.measured import parties, seeds_said
+from sojourn.figures.measured import mean_said, parties
 from sojourn.figures.select import axes_of, cells_of, varied
 from sojourn.plots.bars import BarChart, draw
 from sojourn.run import Run
@@ -38,7 +38,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     caption = (
         f"Goodput of {options['of'] or 'the first flow'} by {by or 'cell'}, "
         f"{options['window'] or 'in the steady window'}: "
-        f"mean of {seeds_said(cells)}{ranges_said(bars)}"
+        f"{mean_said(cells)}{ranges_said(bars)}"
     )
     return Drawn(draw(chart, f"goodput by {by or 'cell'}"), data, caption)
 

@@ -14,7 +14,7 @@ from sojourn.errors import UsageError
 from sojourn.figures.barred import by_series, ranges_said
 from sojourn.figures.grid import GRID, Grid
 from sojourn.figures.kind import Drawn, Kind, Option, Options
-from sojourn.figures.measured import Spread, measure, parties, seeds_said
+from sojourn.figures.measured import Spread, mean_said, measure, parties
 from sojourn.figures.select import axes_of, cells_of, varied
 from sojourn.plots.bars import Bar, BarChart, draw
 from sojourn.run import Run
@@ -41,8 +41,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     chart = BarChart(by_series(bars), "harm", grid.below, high=1.0)
     value = options["value"].format(flow=parties(cells[0].scenario)[0].name)
     caption = (
-        f"Harm to {value} ({options['better']} is better): 0 is none, 1 is all; "
-        f"mean of {seeds_said(cells)}{ranges_said(bars)}"
+        f"Harm to {value} ({options['better']} is better): 0 is none, 1 is all; {mean_said(cells)}{ranges_said(bars)}"
     )
     return Drawn(draw(chart, f"harm to {value}"), pl.DataFrame(rows, infer_schema_length=None), caption)
 

@@ -129,3 +129,9 @@ def seeds_said(cells: Sequence[Cell]) -> str:
     if high == 1:
         return "one seed"
     return f"{high} seeds" if low == high else f"{low} to {high} seeds"
+
+
+def mean_said(cells: Sequence[Cell]) -> str:
+    """Return of what a value is the mean, in words."""
+    seeds = seeds_said(cells)
+    return seeds if seeds == "one seed" else f"mean of {seeds}"

@@ -13,7 +13,7 @@ from sojourn.cells import Cell
 from sojourn.figures.barred import WINDOW
 from sojourn.figures.grid import GRID, Grid
 from sojourn.figures.kind import Drawn, Kind, Option, Options
-from sojourn.figures.measured import Spread, measure, parties, seeds_said
+from sojourn.figures.measured import Spread, mean_said, measure, parties
 from sojourn.figures.select import axes_of, cells_of
 from sojourn.plots.bars import Bar, BarChart, draw
 from sojourn.run import Run
@@ -46,7 +46,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     )
     caption = (
         "Part of each kind of traffic that was dropped (bars) and marked (marks), "
-        f"{options['window'] or 'in the steady window'}: mean of {seeds_said(cells)} and of a group's flows."
+        f"{options['window'] or 'in the steady window'}: {mean_said(cells)}; of a group the mean of its flows."
     )
     return Drawn(
         draw(chart, f"drop and mark probabilities by {grid.x}"), pl.DataFrame(rows, infer_schema_length=None), caption

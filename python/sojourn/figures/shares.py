@@ -13,7 +13,7 @@ from sojourn.errors import UsageError
 from sojourn.figures.barred import WINDOW
 from sojourn.figures.grid import GRID, Grid
 from sojourn.figures.kind import Drawn, Kind, Option, Options
-from sojourn.figures.measured import Party, Spread, measure, parties, seeds_said
+from sojourn.figures.measured import Party, Spread, mean_said, measure, parties
 from sojourn.figures.select import axes_of, cells_of
 from sojourn.plots.bars import Bar, BarChart, draw
 from sojourn.run import Run
@@ -34,7 +34,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     chart = BarChart(bars, "share of rate, %", grid.below, stacked=True, low=zoom, high=100)
     caption = (
         "Share of each kind of traffic in all payload that arrived, "
-        f"{options['window'] or 'in the steady window'}: mean of {seeds_said(cells)}"
+        f"{options['window'] or 'in the steady window'}: {mean_said(cells)}"
         + (f"; the axis begins at {zoom:g} %." if zoom else ".")
     )
     return Drawn(draw(chart, f"rate shares by {grid.x}"), pl.DataFrame(rows, infer_schema_length=None), caption)

@@ -13,7 +13,7 @@ from sojourn.errors import UsageError
 from sojourn.figures.barred import Asked, barred, by_series, ranges_said
 from sojourn.figures.grid import GRID, Grid, without
 from sojourn.figures.kind import Drawn, Kind, Option, Options
-from sojourn.figures.measured import parties, seeds_said
+from sojourn.figures.measured import mean_said, parties
 from sojourn.figures.select import axes_of, cells_of, varied
 from sojourn.plots.bars import Bar, BarChart, draw
 from sojourn.plots.svg import Part, stacked
@@ -49,7 +49,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     ]
     caption = (
         f"Smoothed RTT after the step: how far it rises above its base RTT plus {above:g} ms (above), and the longest "
-        f"time that it stays there (below): mean of {seeds_said(cells)}{ranges_said([*heights, *lengths])}"
+        f"time that it stays there (below): {mean_said(cells)}{ranges_said([*heights, *lengths])}"
     )
     return Drawn(stacked(parts), data, caption)
 
