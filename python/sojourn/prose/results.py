@@ -1,0 +1,145 @@
+"""A results folder as templates see it: runs by experiment, claims, and the pictures that a page asks for."""
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from sojourn import claims, describe
+from sojourn.claims import ClaimVerdict
+from sojourn.errors import UsageError
+from sojourn.figures import KINDS, Drawn, kind, select
+from sojourn.run import Run
+from sojourn.store import Folder, Record
+
+_FEW: Final = 4
+"""Below this many pictures a pool of processes costs more than it gains."""
+
+
+class NotRun(Exception):  # noqa: N818 - not a mistake: the page says so and goes on
+    """Runs that a function needs and the folder does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture that a page shows or links to."""
+
+    stem: str
+    kind: str
+    records: Sequence[Path]
+    options: Mapping[str, str]
+
+
+@dataclass
+class Results:
+    """The runs of a folder, and the pictures that were asked for while a page was rendered."""
+
+    folder: Folder
+    beside: str
+    """The folder of pictures, relative to the page."""
+    pictures: dict[str, Picture] = field(default_factory=dict)
+
+    @cached_property
+    def runs(self) -> Mapping[str, Sequence[tuple[Record, Run]]]:
+        """Runs by experiment."""
+        found: dict[str, list[tuple[Record, Run]]] = {}
+        for record in self.folder.records():
+            run = Run.stored(record)
+            found.setdefault(run.scenario["experiment"], []).append((record, run))
+        return found
+
+    @cached_property
+    def verdicts(self) -> Mapping[str, ClaimVerdict]:
+        """What came of every claim, by its id."""
+        every = [run for own in self.runs.values() for _, run in own]
+        found = claims.evaluate(claims.book(), every, threads=os.cpu_count() or 1)
+        return {verdict.claim.id: verdict for verdict in found}
+
+    def chosen(self, experiment: str, pattern: str = "") -> list[tuple[Record, Run]]:
+        """Return the runs of an experiment, or of some of its cells.
+
+        Args:
+            experiment: its name, or several with ``+`` between them.
+            pattern: which cells: ``queue=pie,rtt=20ms``.
+
+        Raises:
+            NotRun: if the folder has none of this experiment.
+            UsageError: if no cell of it fits.
+        """
+        own: list[tuple[Record, Run]] = []
+        for name in (part.strip() for part in experiment.split("+")):
+            if name not in self.runs:
+                raise NotRun(name)
+            own += self.runs[name]
+        records = {id(run): record for record, run in own}
+        return [(records[id(run)], run) for run in select([run for _, run in own], pattern)]
+
+    def picture(self, shown: str, experiment: str, pattern: str, options: Mapping[str, str]) -> str:
+        """Ask for a picture; return its path relative to the page.
+
+        Raises:
+            NotRun, UsageError: as :meth:`chosen`, or if there is no such kind of figure.
+        """
+        kind(shown)
+        own = self.chosen(experiment, pattern)
+        said = "-".join([experiment, pattern, shown, *(f"{k}={v}" for k, v in options.items())])
+        stem = re.sub(r"[^a-z0-9.=]+", "-", said.lower()).strip("-.")[:_LONGEST]
+        taken = self.pictures.get(stem)
+        asked = Picture(stem, shown, [record.path for record, _ in own], dict(options))
+        if taken is not None and taken != asked:
+            stem = f"{stem}-{len(self.pictures)}"
+            asked = Picture(stem, shown, asked.records, asked.options)
+        self.pictures[stem] = asked
+        return f"{self.beside}/{stem}.svg"
+
+    def draw(self, processes: int, watcher: Callable[[int, int], None] | None = None) -> dict[str, Drawn]:
+        """Draw every picture that was asked for; return them by stem.
+
+        Raises:
+            UsageError: if an option is wrong, or the runs lack what is to be shown.
+        """
+        asked = list(self.pictures.values())
+        drawn: dict[str, Drawn] = {}
+
+        def keep(pictures: "object") -> None:
+            for number, (picture, made) in enumerate(zip(asked, pictures, strict=True), 1):  # type: ignore[call-overload]
+                drawn[picture.stem] = made
+                if watcher is not None:
+                    watcher(number, len(asked))
+
+        if processes > 1 and len(asked) >= _FEW:
+            with ProcessPoolExecutor(processes) as pool:
+                keep(pool.map(_draw, asked))
+        else:
+            keep(map(_draw, asked))
+        return drawn
+
+    def files(self, record: Record) -> Mapping[str, str]:
+        """Return what there is beside a run, by what it is, with its path relative to the page."""
+        base = os.path.relpath(record.path, self.folder.path)
+        found = {"data": base}
+        for path in sorted(record.path.iterdir()):
+            if path.suffix == ".pcap":
+                found[f"{path.stem} pcap"] = f"{base}/{path.name}"
+            elif path.suffix == ".txt":
+                found[path.stem] = f"{base}/{path.name}"
+        return found
+
+    def loads(self, run: Run) -> list[str]:
+        """Return the names of a run's flows that carry data for their own sake."""
+        return [flow["name"] for flow in describe.loads(run.scenario)]
+
+
+_LONGEST: Final = 120
+
+
+def _draw(picture: Picture) -> Drawn:
+    runs = [Run.stored(Record(path)) for path in picture.records]
+    try:
+        return KINDS[picture.kind].draw(runs, picture.options)
+    except UsageError as error:
+        raise UsageError(f"{picture.stem}: {error.message}", help=error.help) from error
