@@ -161,12 +161,22 @@ Results = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder."
 @app.command()
 def report(
     folder: Results,
+    template: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-t",
+            "--template",
+            metavar="NAME|FILE.md",
+            help="A template (docs/reports.md): your own file, the name of a published report, or [b]runs[/b], which "
+            "shows every run. Unless given, the reports of the suites in the folder. May be repeated.",
+        ),
+    ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="How many processes draw.")] = None,
 ) -> None:
-    """Write DIR/report.html, which stands alone, and DIR/report.md."""
+    """Write a results folder as pages: HTML that stands alone, and Markdown."""
     from sojourn.cli.report import report as command
 
-    command(folder, threads=threads)
+    command(folder, chosen=template or [], threads=threads)
 
 
 @app.command()

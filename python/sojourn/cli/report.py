@@ -3,20 +3,63 @@
 import os
 from pathlib import Path
 
+from sojourn import prose
 from sojourn.cli.screen import err, out
+from sojourn.errors import UsageError
 from sojourn.report import build, write
 from sojourn.store import Folder
 
 
-def report(path: Path, *, threads: int | None) -> None:
-    """Draw a results folder and say where the pages are."""
+def report(path: Path, *, chosen: list[str], threads: int | None) -> None:
+    """Write the pages of a results folder and say where they are.
+
+    Suites that are published reports have templates of their own; what is not of such a suite is on one page that
+    shows every run.
+    """
     folder = Folder.open(path)
+    processes = threads or os.cpu_count() or 1
+    found = {record.stamp.scenario["experiment"] for record in folder.records()}
+    suites = {name.partition("/")[0] for name in found} & prose.templates().keys()
+    pages = [_template(name) for name in chosen] if chosen else [prose.templates()[name] for name in sorted(suites)]
+    rest = set() if chosen else {name for name in found if name.partition("/")[0] not in suites}
     console = err()
-    with console.status("reading") as status:
-        made = build(
-            folder,
-            processes=threads or os.cpu_count() or 1,
-            drawn=lambda done, of: status.update(f"{done} of {of} panels drawn"),
-        )
-        html, markdown = write(folder, made)
-    out().print(f"{html}\n{markdown}", soft_wrap=True)
+    for template in pages:
+        if template is None:
+            rest = found
+            continue
+        with console.status(f"reading for {template.name}") as status:
+            page = prose.render(
+                folder,
+                template,
+                processes=processes,
+                watcher=lambda done, of: status.update(f"{done} of {of} pictures drawn"),
+            )
+        out().print(f"{page.html}\n{page.markdown}", soft_wrap=True)
+    if rest or not pages:
+        with console.status("reading") as status:
+            made = build(
+                folder,
+                experiments=rest or found,
+                processes=processes,
+                drawn=lambda done, of: status.update(f"{done} of {of} panels drawn"),
+            )
+            html, markdown = write(folder, made)
+        out().print(f"{html}\n{markdown}", soft_wrap=True)
+
+
+GENERIC = "runs"
+"""What the page is called that shows every run and has no template."""
+
+
+def _template(name: str) -> Path | None:
+    known = prose.templates()
+    path = Path(name)
+    if name == GENERIC:
+        return None
+    if name in known:
+        return known[name]
+    if path.suffix == ".md" or path.is_file():
+        if not path.is_file():
+            raise UsageError(f"there is no file {name}")
+        return path
+    raise UsageError.unknown("template", name, [GENERIC, *known])

@@ -1,5 +1,7 @@
 """The functions that a template may call: one table, from which the documentation comes."""
 
+# ruff: noqa: D102 - what a function does is said once, in FUNCTIONS
+
 import math
 import shlex
 from collections.abc import Callable, Mapping
@@ -94,7 +96,9 @@ class Functions:
                 raise UsageError.unknown("column", name, list(known))
         grouped = grouping.group(run for _, run in own)
         axes = list(dict.fromkeys(axis for cell in grouped for axis, _ in cell.labels)) or ["cell"]
-        heads = [f"{COLUMNS[known[n]].name}{', ' + COLUMNS[known[n]].unit if COLUMNS[known[n]].unit else ''}" for n in names]
+        heads = [
+            f"{COLUMNS[known[n]].name}{', ' + COLUMNS[known[n]].unit if COLUMNS[known[n]].unit else ''}" for n in names
+        ]
         lines = [
             _row([*axes, *heads, "links"]),
             _row([*("---" for _ in axes), *("--:" for _ in heads), "---"]),
@@ -130,9 +134,7 @@ class Functions:
         for cell in grouped:
             labels = dict(cell.labels)
             found = [run.measure([_metric(m)[0] for m in metrics.values()]) for run in cell.runs]
-            shown = [
-                _spread([values[i] for values in found], _metric(m)[1]) for i, m in enumerate(metrics.values())
-            ]
+            shown = [_spread([values[i] for values in found], _metric(m)[1]) for i, m in enumerate(metrics.values())]
             lines.append(_row([*(labels.get(axis, cell.title) for axis in axes), *shown]))
         return "\n".join(lines)
 
@@ -157,7 +159,7 @@ class Functions:
 
     def finding(self, claim: str) -> str:
         own = self._one(claim)
-        return f"{self.verdict(claim)} [{claim}]: {own.claim.finding} Published: {own.claim.published}. Ours: {ours(own)}."
+        return f"{self.verdict(claim)}: published {own.claim.published}; ours {ours(own)} [{claim}]"
 
     def claims_table(self, which: str) -> str:
         found = {name: own for name, own in self._results.verdicts.items() if _listed(name, which)}
@@ -192,13 +194,13 @@ class Functions:
             raise UsageError(f"{path} cannot be included: {error.strerror}") from error
 
     def commands(self) -> str:
-        found = dict.fromkeys(record.head["command"] for own in self._results.runs.values() for record, _ in own)
+        found = dict.fromkeys(record.head["command"] for own in self._results.own.values() for record, _ in own)
         return "\n".join(f"    {command}" for command in found)
 
     def runs_made(self) -> str:
-        runs = [run for own in self._results.runs.values() for _, run in own]
+        runs = [run for own in self._results.own.values() for _, run in own]
         seconds = math.fsum(describe.length(run.scenario) for run in runs)
-        experiments = len(self._results.runs)
+        experiments = len(self._results.own)
         return f"{len(runs)} runs of {experiments} experiments, {seconds / 3600:.1f} simulated hours"
 
 
@@ -231,7 +233,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "plot_inline": Function(
         'plot_inline(text, experiment, cell="")',
         "Shows a run over time: delivery rate and RTT of each flow, queue delay below. `cell` chooses it by the labels "
-        "of its axes: `\"queue=pie,rival=reno-ecn\"`.",
+        'of its axes: `"queue=pie,rival=reno-ecn"`.',
         Functions.plot_inline,
     ),
     "plot_link": Function('plot_link(text, experiment, cell="")', "Links to that picture.", Functions.plot_link),
@@ -268,10 +270,12 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "topology": Function('topology(experiment, cell="")', "Draws the rig.", Functions.topology),
     "verdict": Function("verdict(claim)", "What came of a claim (docs/claims.md), in a word.", Functions.verdict),
     "finding": Function(
-        "finding(claim)", "A claim in a sentence: verdict, finding, published figure, ours.", Functions.finding
+        "finding(claim)", "What came of a claim in a sentence: verdict, published figure, ours.", Functions.finding
     ),
     "claims_table": Function(
-        "claims_table(which)", 'Claims with their verdicts: ids, or beginnings such as `"OVER-"`.', Functions.claims_table
+        "claims_table(which)",
+        'Claims with their verdicts: ids, or beginnings such as `"OVER-"`.',
+        Functions.claims_table,
     ),
     "risk_matrix": Function(
         'risk_matrix((name, "CLAIM ...", likelihood), ...)',
@@ -279,8 +283,14 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
         Functions.risk_matrix,
     ),
     "include": Function("include(file)", "The text of another file beside the template.", Functions.include),
-    "commands": Function("commands()", "The commands that made the runs.", Functions.commands),
-    "runs_made": Function("runs_made()", "How many runs there are, and how long they are together.", Functions.runs_made),
+    "commands": Function(
+        "commands()",
+        "The commands that made the runs (of the suite that the template is called after, if there is one).",
+        Functions.commands,
+    ),
+    "runs_made": Function(
+        "runs_made()", "How many runs there are (of that suite), and how long they are together.", Functions.runs_made
+    ),
 }
 """Every function by its name."""
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
@@ -32,7 +33,9 @@ class Page:
 def templates() -> Mapping[str, Path]:
     """Return the templates of the package by name: one for each suite that is a published report."""
     folder = Path(str(files("sojourn"))) / "prose" / "templates"
-    return {path.name.removesuffix(".md"): path for path in sorted(folder.glob("*.md")) if not path.name.startswith("_")}
+    return {
+        path.name.removesuffix(".md"): path for path in sorted(folder.glob("*.md")) if not path.name.startswith("_")
+    }
 
 
 def render(
@@ -92,7 +95,9 @@ def _filled(template: Path, functions: Functions) -> str:
     except jinja2.TemplateSyntaxError as error:
         raise _wrong(template, source, error.lineno, error.message or "this is not understood") from error
     except jinja2.UndefinedError as error:
-        raise _wrong(template, source, _line(error), f"{error.message}; the functions are in docs/reports.md") from error
+        raise _wrong(
+            template, source, _line(error), f"{error.message}; the functions are in docs/reports.md"
+        ) from error
     except UsageError as error:
         raise _wrong(template, source, _line(error), error.message, help=error.help) from error
     except TypeError as error:
@@ -137,13 +142,17 @@ def _page(text: str, functions: Functions, drawn: Mapping[str, Drawn]) -> str:
             return match[0]
         data = "" if made is None else f' <a href="{path.removesuffix("svg")}csv">data</a>'
         caption = match["alt"] if made is None else f"<b>{match['alt']}</b> {made.caption}"
-        return f'<figure>{svg}<figcaption>{caption}{data}</figcaption></figure>'
+        return f"<figure>{svg}<figcaption>{caption}{data}</figcaption></figure>"
 
     loader = jinja2.Environment(
         loader=jinja2.PackageLoader("sojourn.prose"), autoescape=True, undefined=jinja2.StrictUndefined
     )
+    head, closed, rest = _IMAGE.sub(inline, body).partition("</h1>")
     return loader.get_template("_page.html.j2").render(
-        title=contents[0][2] if contents else "Report", body=_IMAGE.sub(inline, body), contents=contents
+        title=contents[0][2] if contents else "Report",
+        head=head + closed if closed else "",
+        rest=rest if closed else head,
+        contents=contents,
     )
 
 
@@ -153,7 +162,7 @@ def _body(text: str) -> tuple[str, list[tuple[int, str, str]]]:
     tokens = reader.parse(text)
     contents: list[tuple[int, str, str]] = []
     seen: dict[str, int] = {}
-    for token, following in zip(tokens, tokens[1:], strict=False):
+    for token, following in pairwise(tokens):
         if token.type == "heading_open":
             anchor = re.sub(r"[^\w\- ]", "", following.content.lower()).replace(" ", "-")
             seen[anchor] = seen.get(anchor, -1) + 1

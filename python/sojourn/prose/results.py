@@ -1,8 +1,9 @@
 """A results folder as templates see it: runs by experiment, claims, and the pictures that a page asks for."""
 
+import multiprocessing
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -51,6 +52,12 @@ class Results:
             run = Run.stored(record)
             found.setdefault(run.scenario["experiment"], []).append((record, run))
         return found
+
+    @property
+    def own(self) -> Mapping[str, Sequence[tuple[Record, Run]]]:
+        """The runs of the suite that the page is called after; all if there are none."""
+        found = {name: runs for name, runs in self.runs.items() if name.partition("/")[0] == self.beside}
+        return found or self.runs
 
     @cached_property
     def verdicts(self) -> Mapping[str, ClaimVerdict]:
@@ -105,14 +112,15 @@ class Results:
         asked = list(self.pictures.values())
         drawn: dict[str, Drawn] = {}
 
-        def keep(pictures: "object") -> None:
-            for number, (picture, made) in enumerate(zip(asked, pictures, strict=True), 1):  # type: ignore[call-overload]
+        def keep(pictures: Iterable[Drawn]) -> None:
+            for number, (picture, made) in enumerate(zip(asked, pictures, strict=True), 1):
                 drawn[picture.stem] = made
                 if watcher is not None:
                     watcher(number, len(asked))
 
         if processes > 1 and len(asked) >= _FEW:
-            with ProcessPoolExecutor(processes) as pool:
+            # Not forked: children read tables, and Polars' threads do not survive a fork.
+            with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
                 keep(pool.map(_draw, asked))
         else:
             keep(map(_draw, asked))

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -89,18 +89,25 @@ class Report:
     made_by: str
 
 
-def build(folder: Folder, *, processes: int = 1, drawn: Callable[[int, int], None] | None = None) -> Report:
-    """Read every run of a folder and draw it.
+def build(
+    folder: Folder,
+    *,
+    experiments: Collection[str] | None = None,
+    processes: int = 1,
+    drawn: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Read the runs of a folder and draw them.
 
     Args:
         folder: the results.
+        experiments: of which; all unless given.
         processes: how many draw at a time.
         drawn: told how many panels are drawn, and of how many.
 
     Raises:
         StoreError: if the folder has no runs, or a file in it is damaged.
     """
-    records = folder.records()
+    records = [r for r in folder.records() if experiments is None or r.stamp.scenario["experiment"] in experiments]
     if not records:
         raise StoreError(f"{folder.path} has no finished run", help="give the command that made it once more")
     found = grouping.group(Run.stored(record) for record in records)
