@@ -177,6 +177,15 @@ def test_what_runs_do_not_have_is_said(two_queues: list[Run]) -> None:
             KINDS[name].draw(two_queues, options)
 
 
+def test_more_cells_than_a_picture_can_show_are_refused_with_the_axes(make_run: Make) -> None:
+    runs = [make_run(labels={"queue": f"q{i}"}, seconds=40) for i in range(41)]
+    with pytest.raises(UsageError) as raised:
+        KINDS["delivery"].draw(runs)
+    assert "41 cells" in raised.value.render()
+    assert "queue (41)" in raised.value.render()
+    assert checked(KINDS["delivery"].draw(runs, {"only": "queue=q7"})).height
+
+
 def test_goodput_has_one_bar_for_each_disturber(stepped: list[Run]) -> None:
     data = checked(KINDS["goodput"].draw(stepped, {"by": "video", "x": "cc"}))
     assert data.select("cc", "video", "goodput_mbps", "seeds").rows() == [

@@ -9,7 +9,7 @@ import polars as pl
 
 from sojourn import describe
 from sojourn.figures.kind import Drawn, Kind, Options
-from sojourn.figures.lines import ONLY, band_table
+from sojourn.figures.lines import ONLY, band_table, few
 from sojourn.figures.measured import seeds_said
 from sojourn.figures.select import axes_of, cells_of, select
 from sojourn.plots import panel
@@ -20,10 +20,10 @@ from sojourn.run import Run
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
+    cells = few(cells_of(select(runs, options["only"])))
     every = {(cell.experiment, cell.labels, cell.engine): cell for cell in cells_of(runs)}
     panels = {key: panel_of(cell) for key, cell in every.items()}
     scales = panel.Scales.over(list(panels.values()))
-    cells = cells_of(select(runs, options["only"]))
     parts, frames = [], []
     for cell in cells:
         key = (cell.experiment, cell.labels, cell.engine)

@@ -1,16 +1,37 @@
 """Lines over time: what the kinds that draw them have in common."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
+from sojourn.cells import Cell
+from sojourn.errors import UsageError
 from sojourn.figures.kind import Option
-from sojourn.figures.select import PATTERN
+from sojourn.figures.select import PATTERN, varied
 from sojourn.plots.panel import Band
 
 ONLY: Final = Option("only", f"draw only some cells, on the scales of all that are given: {PATTERN}")
 """Of every kind whose pictures share their scales."""
+
+MOST: Final = 40
+"""Cells that one picture can show below one another."""
+
+
+def few(cells: Sequence[Cell]) -> Sequence[Cell]:
+    """Return the cells if one picture can show them.
+
+    Raises:
+        UsageError: if they are more than :data:`MOST`, with the axes to choose by.
+    """
+    if len(cells) > MOST:
+        axes = ", ".join(f"{axis} ({len(labels)})" for axis, labels in varied(cells).items())
+        raise UsageError(
+            f"these are {len(cells)} cells, and one picture shows up to {MOST} of them below one another",
+            help=f"choose some with --cell or only=AXIS=LABEL,...; there is {axes}",
+        )
+    return cells
+
 
 _COLUMNS: Final = ("t_s", "value", "low", "high")
 

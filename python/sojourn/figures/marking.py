@@ -13,7 +13,7 @@ from sojourn import describe
 from sojourn.cells import Cell
 from sojourn.errors import UsageError
 from sojourn.figures.kind import Drawn, Kind, Option, Options
-from sojourn.figures.lines import ONLY, band_table, top_of
+from sojourn.figures.lines import ONLY, band_table, few, top_of
 from sojourn.figures.select import axes_of, cells_of, select
 from sojourn.plots.palette import flow_colour
 from sojourn.plots.panel import Axis, Band, FlowLines
@@ -37,6 +37,7 @@ _USUAL: Final = (("fraction_c", "fraction_l", "fraction_native"), ("prob",))
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
     step = options.number("step") or 0.5
+    cells = few(cells_of(select(runs, options["only"])))
     every = cells_of(runs)
     lines = {_key(cell): flow_lines(cell.runs[:1], step) for cell in every}
     marks = {_key(cell): _marks(cell, options.names("state"), step) for cell in every}
@@ -48,7 +49,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     rtt = Axis.over([[v for f in own for v in top_of(f.rtt)] for own in lines.values()])
     share = _axis([v for own in marks.values() for _, band in own for v in band.value if v == v])  # noqa: PLR0124
     parts, frames = [], []
-    for cell in cells_of(select(runs, options["only"])):
+    for cell in cells:
         key = _key(cell)
         title = next(c.title for c in every if _key(c) == key)
         flows, probabilities = lines[key], marks[key]

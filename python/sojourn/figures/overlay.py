@@ -13,7 +13,7 @@ from sojourn import describe
 from sojourn.cells import Cell
 from sojourn.errors import UsageError
 from sojourn.figures.kind import Drawn, Kind, Option, Options
-from sojourn.figures.lines import band_table, top_of
+from sojourn.figures.lines import band_table, few, top_of
 from sojourn.figures.select import axes_of, cells_of, select
 from sojourn.plots.palette import flow_colour
 from sojourn.plots.panel import Axis, Band
@@ -27,6 +27,7 @@ _TITLES: Final = {"rate": "delivery rate,\nMbit/s", "rtt": "RTT, ms", "queue": "
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
     pairs, names = _pairs(runs, options)
+    few([one for one, _ in pairs])
     wanted = options.names("show")
     for name in wanted:
         if name not in _TITLES:

@@ -10,7 +10,7 @@ import polars as pl
 from sojourn import describe
 from sojourn.errors import UsageError
 from sojourn.figures.kind import Drawn, Kind, Option, Options
-from sojourn.figures.lines import ONLY, band_table, top_of
+from sojourn.figures.lines import ONLY, band_table, few, top_of
 from sojourn.figures.select import axes_of, cells_of, select
 from sojourn.plots.panel import Axis
 from sojourn.plots.series import events_of, queue_line
@@ -21,6 +21,7 @@ from sojourn.run import Run
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
     step = options.number("step") or 1.0
+    cells = few(cells_of(select(runs, options["only"])))
     every = cells_of(runs)
     bands = {(c.experiment, c.labels, c.engine): queue_line(c.runs[0], step) for c in every}
     if not any(band.t for band in bands.values()):
@@ -29,7 +30,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     if options["common"] == "no":
         axis = Axis(0, 0, logarithmic=False)
     parts, frames = [], []
-    for cell in cells_of(select(runs, options["only"])):
+    for cell in cells:
         band = bands[cell.experiment, cell.labels, cell.engine]
         own = axis if axis.high else Axis.over([top_of(band)])
         title = next(c.title for c in every if (c.experiment, c.labels) == (cell.experiment, cell.labels))
