@@ -7,81 +7,86 @@
 //! The order of things that happen at one time is the order of the slots, and so does not depend on what
 //! happened before.
 //!
-//! The trick: a tournament tree. Its leaves are the slots, and each inner node names the earlier of its two
-//! children (the left one on a tie), so that the next slot is at the root and a change costs one comparison a
-//! level.
+//! The trick: a tournament tree. Its leaves are the slots, and each inner node has the earlier of its two children (the
+//! left one on a tie), so that the next slot is at the root and a change is handed up one level after another. A node
+//! holds time and slot as one number, whose order is theirs: the others on the way up are loaded before it is known who
+//! wins, and who wins is no branch, which for pacing timers no processor could predict.
 
 use sojourn_units::Time;
 
 /// Slots and their times.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    times: Vec<u64>,
-    /// Winner of each inner node; node 1 is the root, the children of `n` are `2n` and `2n + 1`.
-    winners: Vec<u32>,
+    /// Node 1 is the root, the children of `n` are `2n` and `2n + 1`, the last half are the slots.
+    nodes: Vec<u128>,
     leaves: usize,
+    /// Whether there are so many levels that it is better to stop where nothing changes.
+    deep: bool,
 }
 
-const NEVER: u64 = u64::MAX;
+/// Up to so many leaves a change goes to the root: five levels cost less than a wrong guess.
+const SHALLOW: usize = 32;
+const SLOT_BITS: u32 = 64;
+
+/// A time and who has it, to be compared.
+#[inline]
+fn key(at: Time, slot: usize) -> u128 {
+    u128::from(at.as_nanos()) << SLOT_BITS | slot as u128
+}
+
+#[inline]
+fn time_of(key: u128) -> Time {
+    Time::from_nanos((key >> SLOT_BITS) as u64)
+}
 
 impl Agenda {
     /// So many slots, all asleep.
     pub fn new(slots: usize) -> Self {
         let leaves = slots.max(2).next_power_of_two();
-        let mut winners = vec![0; leaves];
+        let mut nodes = vec![u128::MAX; leaves];
+        nodes.extend((0..leaves).map(|slot| key(Time::NEVER, slot)));
         for node in (1..leaves).rev() {
-            winners[node] =
-                if 2 * node >= leaves { (2 * node - leaves) as u32 } else { winners[2 * node] };
+            nodes[node] = nodes[2 * node];
         }
-        Self { times: vec![NEVER; leaves], winners, leaves }
+        Self { nodes, leaves, deep: leaves > SHALLOW }
     }
 
     /// When a slot wants to be woken.
     #[inline]
     pub fn time(&self, slot: usize) -> Time {
-        Time::from_nanos(self.times[slot])
+        time_of(self.nodes[self.leaves + slot])
     }
 
     /// The slot that is next, and when. [`Time::NEVER`] when all are asleep.
     #[inline]
     pub fn next(&self) -> (Time, usize) {
-        let slot = self.winners[1] as usize;
-        (Time::from_nanos(self.times[slot]), slot)
-    }
-
-    /// The earlier of two slots, of which `left` has the smaller number.
-    #[inline]
-    fn earlier(&self, left: u32, right: u32) -> u32 {
-        if self.times[right as usize] < self.times[left as usize] { right } else { left }
+        let root = self.nodes[1];
+        (time_of(root), root as u64 as usize)
     }
 
     /// Sets when a slot wants to be woken.
     #[inline]
     pub fn set(&mut self, slot: usize, at: Time) {
-        let at = at.as_nanos();
-        if self.times[slot] == at {
+        let mut node = self.leaves + slot;
+        let mut winner = key(at, slot);
+        if self.nodes[node] == winner {
             return;
         }
-        self.times[slot] = at;
-        let mut node = (slot + self.leaves) >> 1;
-        let pair = (slot & !1) as u32;
-        let mut winner = self.earlier(pair, pair + 1);
-        loop {
-            let before = core::mem::replace(&mut self.winners[node], winner);
-            // Above here nothing changes if neither the winner is another nor its time.
-            if node == 1 || (before == winner && winner as usize != slot) {
+        self.nodes[node] = winner;
+        while node > 1 {
+            winner = winner.min(self.nodes[node ^ 1]);
+            node >>= 1;
+            if self.deep && self.nodes[node] == winner {
                 return;
             }
-            let (left, right) = (self.winners[node & !1], self.winners[node | 1]);
-            winner = self.earlier(left, right);
-            node >>= 1;
+            self.nodes[node] = winner;
         }
     }
 
     /// Makes a slot wake no later than `at`.
     #[inline]
     pub fn no_later_than(&mut self, slot: usize, at: Time) {
-        if at.as_nanos() < self.times[slot] {
+        if at < self.time(slot) {
             self.set(slot, at);
         }
     }
@@ -112,11 +117,11 @@ mod tests {
     #[test]
     fn as_looking_through_all_slots() {
         let mut random = Random::named(1, "agenda");
-        for slots in [1, 2, 3, 7, 8, 33] {
-            let (mut a, mut plain) = (Agenda::new(slots), vec![NEVER; slots]);
+        for slots in [1, 2, 3, 7, 8, 33, 70] {
+            let (mut a, mut plain) = (Agenda::new(slots), vec![u64::MAX; slots]);
             for _ in 0..10_000 {
                 let slot = random.below(slots as u64) as usize;
-                let at = if random.below(4) == 0 { NEVER } else { random.below(50) };
+                let at = if random.below(4) == 0 { u64::MAX } else { random.below(50) };
                 a.set(slot, Time::from_nanos(at));
                 plain[slot] = at;
                 let best = (0..slots).min_by_key(|&s| (plain[s], s)).unwrap();

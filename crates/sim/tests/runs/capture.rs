@@ -18,16 +18,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// A folder that goes when the test is over, and the wish to have captures there.
-struct Scratch(Capture);
+pub(crate) struct Scratch(Capture);
 
 impl Scratch {
-    fn new(name: &str, snap_len: u32) -> Self {
+    pub(crate) fn new(name: &str, snap_len: u32) -> Self {
         let folder = std::env::temp_dir().join(format!("sojourn-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).expect("a folder can be made");
         Self(Capture { folder, snap_len })
     }
 
-    fn run(&self, s: &Scenario) -> Run {
+    pub(crate) fn run(&self, s: &Scenario) -> Run {
         Sim.run(s, self).expect("it runs")
     }
 
@@ -40,7 +40,7 @@ impl Scratch {
     }
 
     /// The packets of a file: stamp, length on the wire, what was kept.
-    fn packets(&self, name: &str) -> Vec<(Duration, u32, Vec<u8>)> {
+    pub(crate) fn packets(&self, name: &str) -> Vec<(Duration, u32, Vec<u8>)> {
         let file = File::open(self.path(name)).expect("it is there");
         let mut reader = PcapReader::new(file).expect("a pcap file");
         let mut packets = Vec::new();

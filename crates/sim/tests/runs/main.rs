@@ -8,6 +8,7 @@ mod capture;
 mod classes;
 mod closed_forms;
 mod determinism;
+mod flow_options;
 mod golden;
 mod happenings;
 mod overload;

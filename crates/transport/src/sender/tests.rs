@@ -11,6 +11,8 @@ use crate::ecn::{self, Agreed, Flags};
 use crate::segment::{Ack, Block};
 use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
 
+mod controls;
+
 const MSS: u32 = 1448;
 const RTT_MS: u64 = 20;
 

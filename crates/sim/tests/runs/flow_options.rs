@@ -1,0 +1,214 @@
+//! Every option of a TCP flow, as an experiment states it: from the text to what physics says of it.
+//!
+//! The bed is 1 gbit/s and, unless a test says otherwise, 100 ms, so that nothing but the option limits the flow; 10 of
+//! 1448 bytes are the initial window of every stack.
+
+use crate::bench::{QUEUE, buckets, counts, mean_of, rows_of, run, table, total};
+use crate::capture::Scratch;
+use sojourn_scenario::language::{AnyWords, Experiment};
+use sojourn_scenario::model::Scenario;
+use sojourn_scenario::results::Run;
+
+/// One flow called `a` with these keys.
+fn experiment(bed: &str, hop: &str, flow: &str) -> Scenario {
+    let text = format!(
+        "[experiment]\nname = \"options\"\nping = false\nduration = \"10s\"\n{bed}\n\
+         [[hop]]\nname = \"bottleneck\"\n{hop}\n\
+         [[flow]]\nname = \"a\"\n{flow}\n"
+    );
+    let read = Experiment::parse("options.toml", &text);
+    let plan = read.and_then(|e| e.plan(&AnyWords, 1)).unwrap_or_else(|e| panic!("{text}\n{e}"));
+    plan.into_scenarios().remove(0)
+}
+
+const LONG: &str = "rate = \"1gbit\"\nrtt = \"100ms\"\nqdisc = \"pfifo limit 10000\"";
+
+/// When `what` happened to the flow, seconds.
+fn moment(run: &Run, what: &str) -> f64 {
+    let t = table(run, "happenings");
+    let (whats, subjects) = (t.text("what"), t.text("subject"));
+    let row = (0..t.len()).find(|&i| whats.get(i) == what && subjects.get(i) == "flow a");
+    t.f64("t_s")[row.expect("it happened")]
+}
+
+/// When the client's data left, seconds after the first packet of all (its SYN).
+fn departures(name: &str, scenario: &Scenario) -> Vec<f64> {
+    let scratch = Scratch::new(name, 128);
+    scratch.run(scenario);
+    let packets = scratch.packets("client");
+    let first = packets[0].0;
+    packets.iter().filter(|p| p.1 > 200).map(|p| (p.0 - first).as_secs_f64()).collect()
+}
+
+/// Packets in groups: those less than 50 µs apart leave together. Time of the first, and how many.
+fn groups(departures: &[f64]) -> Vec<(f64, usize)> {
+    let mut groups: Vec<(f64, usize)> = Vec::new();
+    let mut last = f64::MIN;
+    for &t in departures {
+        match groups.last_mut() {
+            Some(group) if t - last < 50e-6 => group.1 += 1,
+            _ => groups.push((t, 1)),
+        }
+        last = t;
+    }
+    groups
+}
+
+/// The handshake takes one round trip. Not more than 20, for the receiver's first window is 64 kB or so. What leaves in the next is the initial window, twice that in the one after it
+/// (RFC 6928, RFC 5681 §3.1), whatever the number is and on every kernel.
+#[test]
+fn initial_window() {
+    for stack in ["linux-7.3", "linux-5.10", "linux-5.4", "sce-2020-03"] {
+        for (key, packets) in [
+            ("", 10),
+            ("initial_window = 1", 1),
+            ("initial_window = 4", 4),
+            ("initial_window = 7", 7),
+            ("initial_window = 20", 20),
+        ] {
+            let bed = format!("stack = \"{stack}\"");
+            let s = experiment(&bed, LONG, key);
+            let left = departures("initial-window", &s);
+            let within =
+                |from: f64, to: f64| left.iter().filter(|t| (from..to).contains(*t)).count();
+            assert_eq!(within(0.0, 0.0999), 0, "{stack} {key}");
+            assert_eq!(within(0.0999, 0.1999), packets, "{stack} {key}");
+            // Where the sender's small queue is not woken, not all of what the window admits leaves in the second round.
+            let second = within(0.1999, 0.2999);
+            let held = ["linux-5.4", "sce-2020-03"].contains(&stack);
+            assert!(
+                second == 2 * packets || held && second < 2 * packets,
+                "{stack} {key}: {second}"
+            );
+        }
+    }
+}
+
+/// A window of w bytes admits ⌊w / 1448⌋ segments in flight, and so w bytes of payload a round trip at the most; what
+/// groups and delayed ACKs wait for costs up to an eighth.
+#[test]
+fn receive_window() {
+    for stack in ["linux-7.3", "linux-5.4"] {
+        for rtt in [20, 100] {
+            for (bytes, segments) in [(28_960, 20), (144_800, 100), (145_000, 100)] {
+                let hop = LONG.replace("100ms", &format!("{rtt}ms"));
+                let bed = format!("stack = \"{stack}\"");
+                let s = experiment(&bed, &hop, &format!("receive_window = \"{bytes}b\""));
+                let r = run(&s);
+                let flights = counts(&r, "flows", "inflight", "a");
+                let most = flights.iter().map(|f| f.1).max().expect("rows");
+                assert_eq!(most, segments, "{stack}, {rtt} ms, {bytes}");
+                let length = 10.0 - moment(&r, "start");
+                let rate = total(&r, "a", "delivered_bytes") * 8.0 / length;
+                let bound = segments as f64 * 1448.0 * 8.0 / (f64::from(rtt) * 1e-3);
+                let share = rate / bound;
+                assert!((0.875..=1.0).contains(&share), "{stack}, {rtt} ms, {bytes}: {share}");
+                assert_eq!(total(&r, "a", "retransmits"), 0.0);
+            }
+        }
+    }
+}
+
+/// Groups of what the pacing rate gives in a 2^10th of a second, at least two, and then as long a pause as their payload
+/// takes at the cap: 8 mbit/s, 976 bytes and so two segments, 2.896 ms; 80 mbit/s, ⌊9765 / 1448⌋ = 6, 868.8 µs.
+#[test]
+fn pacing_cap() {
+    for stack in ["linux-7.3", "linux-5.10", "l4steam-2020-08"] {
+        for (cap, size, gap) in [(8, 2, 2.896e-3), (80, 6, 868.8e-6)] {
+            let bed = format!("stack = \"{stack}\"");
+            let hop = LONG.replace("100ms", "20ms");
+            let s = experiment(&bed, &hop, &format!("pacing_cap = \"{cap}mbit\""));
+            let r = run(&s);
+            let delivered = counts(&r, "flows", "delivered", "a");
+            let payload = |t: f64| crate::bench::count_at(&delivered, t) as f64 * 1448.0 * 8.0;
+            let share = (payload(10.0) - payload(5.0)) / 5.0 / (f64::from(cap) * 1e6);
+            assert!((0.99..1.005).contains(&share), "{stack}, {cap} mbit: {share} of it");
+
+            let left = groups(&departures("pacing-cap", &s));
+            let steady: Vec<_> = left.into_iter().filter(|g| (5.0..9.0).contains(&g.0)).collect();
+            let usual = steady.iter().filter(|g| g.1 == size).count();
+            assert!(
+                usual * 10 > steady.len() * 9,
+                "{stack}, {cap} mbit: {usual} of {}",
+                steady.len()
+            );
+            for pair in steady.windows(2).filter(|p| p[0].1 == size) {
+                // Timers, and what leaves, are late by up to a few microseconds, which the next gap makes up for.
+                let found = pair[1].0 - pair[0].0;
+                assert!((found / gap - 1.0).abs() < 0.02, "{stack}, {cap} mbit: {found} s");
+            }
+        }
+    }
+}
+
+/// A cap above what the path gives changes nothing but that the flow is paced.
+#[test]
+fn a_pacing_cap_above_the_link_does_not_bind() {
+    let hop = "rate = \"20mbit\"\nrtt = \"20ms\"\nqdisc = \"fq_codel\"";
+    let r = run(&experiment("", hop, "pacing_cap = \"100mbit\""));
+    let rate = total(&r, "a", "delivered_bytes") * 8.0 / (10.0 - moment(&r, "start"));
+    assert!((0.97..1.0).contains(&(rate / (20e6 * 1448.0 / 1514.0))), "{rate}");
+}
+
+/// Segments leave in groups of at least two; a lone one waits for the next ACK (`tcp_tso_should_defer`), unless that is
+/// far. Not paced, a group leaves within the host's microseconds.
+#[test]
+fn segments_leave_in_trains() {
+    for stack in ["linux-7.3", "linux-5.4"] {
+        let bed = format!("stack = \"{stack}\"");
+        let hop = "rate = \"50mbit\"\nrtt = \"20ms\"\nqdisc = \"fq_codel\"";
+        let left = groups(&departures("trains", &experiment(&bed, hop, "")));
+        let steady: Vec<_> = left.into_iter().filter(|g| g.0 > 2.0).collect();
+        let lone = steady.iter().filter(|g| g.1 == 1).count();
+        // The last of a buffer of 45 waits for nothing in older kernels.
+        assert!(lone * 10 < steady.len(), "{stack}: {lone} of {} are alone", steady.len());
+        // At 50 mbit/s a millisecond, that a train is for, is four segments; the window grows by one now and then.
+        let longest = steady.iter().map(|g| g.1).max().expect("trains");
+        assert!((3..40).contains(&longest), "{stack}: {longest}");
+    }
+}
+
+/// CoDel marks the more the longer its queue stands; a flow that does not answer is told of it and keeps its window, and
+/// the queue stays.
+#[test]
+fn unresponsive_to_ce() {
+    let hop = "rate = \"50mbit\"\nrtt = \"20ms\"\nqdisc = \"codel ecn limit 1000\"";
+    let of = |flow: &str| {
+        let r = run(&experiment("", hop, &format!("ecn = \"rfc3168\"\n{flow}")));
+        let told = (total(&r, "a", "ece_acks"), total(&r, "a", "ece_reductions"));
+        assert!(told.0 > 0.0 && total(&r, QUEUE, "marked") > 0.0, "{flow}");
+        (told.1, mean_of(&buckets(&r, QUEUE, "sojourn")))
+    };
+    let (answers, short) = of("");
+    let (none, long) = of("unresponsive_to_ce = true");
+    assert!(answers > 5.0 && none == 0.0, "{answers} {none}");
+    assert!(short < 15e-3 && long > 100e-3, "{short} and {long} s");
+}
+
+/// n segments take as many rounds as slow start needs for them, and one for the handshake: up to 10 in one, 30 in two, 70
+/// in three. The last segment has what is left. The stream is over with the last ACK.
+#[test]
+fn bytes() {
+    for stack in ["linux-7.3", "linux-5.10"] {
+        for (bytes, segments, rounds) in [
+            (1_u32, 1, 2.0),
+            (1448, 1, 2.0),
+            (14_480, 10, 2.0),
+            (14_481, 11, 3.0),
+            (43_440, 30, 3.0),
+            (43_441, 31, 4.0),
+            (100_000, 70, 4.0),
+        ] {
+            let bed = format!("stack = \"{stack}\"");
+            let r = run(&experiment(&bed, LONG, &format!("bytes = \"{bytes}b\"")));
+            assert_eq!(total(&r, "a", "delivered_bytes"), f64::from(bytes), "{stack}");
+            assert_eq!(total(&r, "a", "segments_sent"), f64::from(segments), "{stack}, {bytes}");
+            let took = moment(&r, "end") - moment(&r, "start");
+            // A lone last segment may wait for the receiver's timer of delayed ACKs.
+            let slack = took - rounds * 0.1;
+            assert!((0.0..0.045).contains(&slack), "{stack}, {bytes}: {took} s");
+            let last = rows_of(table(&r, "flows"), "a").last().expect("rows");
+            assert!(table(&r, "flows").f64("t_s")[last] < moment(&r, "end") + 0.051);
+        }
+    }
+}
