@@ -54,8 +54,8 @@ fn groups(departures: &[f64]) -> Vec<(f64, usize)> {
     groups
 }
 
-/// The handshake takes one round trip. Not more than 20, for the receiver's first window is 64 kB or so. What leaves in the next is the initial window, twice that in the one after it
-/// (RFC 6928, RFC 5681 §3.1), whatever the number is and on every kernel.
+/// The handshake takes one round trip. What leaves in the next is the initial window, twice that in the one after it (RFC
+/// 6928, RFC 5681 §3.1). Not more than 20 here, for the receiver's first window is some 45 segments.
 #[test]
 fn initial_window() {
     for stack in ["linux-7.3", "linux-5.10", "linux-5.4", "sce-2020-03"] {
@@ -126,12 +126,11 @@ fn pacing_cap() {
 
             let left = groups(&departures("pacing-cap", &s));
             let steady: Vec<_> = left.into_iter().filter(|g| (5.0..9.0).contains(&g.0)).collect();
-            let usual = steady.iter().filter(|g| g.1 == size).count();
-            assert!(
-                usual * 10 > steady.len() * 9,
-                "{stack}, {cap} mbit: {usual} of {}",
-                steady.len()
-            );
+            // Older kernels end a group where a buffer of 45 segments ends: of six every eighth is shorter, of two
+            // every 23rd.
+            let usual = steady.iter().filter(|g| g.1 == size).count() as f64 / steady.len() as f64;
+            let least = if stack == "linux-7.3" { 0.99 } else { 0.87 };
+            assert!(usual > least, "{stack}, {cap} mbit: {usual}");
             for pair in steady.windows(2).filter(|p| p[0].1 == size) {
                 // Timers, and what leaves, are late by up to a few microseconds, which the next gap makes up for.
                 let found = pair[1].0 - pair[0].0;
@@ -210,5 +209,22 @@ fn bytes() {
             let last = rows_of(table(&r, "flows"), "a").last().expect("rows");
             assert!(table(&r, "flows").f64("t_s")[last] < moment(&r, "end") + 0.051);
         }
+    }
+}
+
+/// The application writes 5 mbit/s: that arrives, the queue stays empty, and the window stays below twice what is used.
+#[test]
+fn app_rate() {
+    for stack in ["linux-7.3", "linux-5.10"] {
+        let bed = format!("stack = \"{stack}\"");
+        let hop = "rate = \"50mbit\"\nrtt = \"20ms\"\nqdisc = \"pfifo limit 1000\"";
+        let r = run(&experiment(&bed, hop, "app_rate = \"5mbit\""));
+        let rate = total(&r, "a", "delivered_bytes") * 8.0 / (10.0 - moment(&r, "start"));
+        assert!((0.98..1.001).contains(&(rate / 5e6)), "{stack}: {rate}");
+        assert!(counts(&r, "flows", "cwnd", "a").iter().all(|c| c.1 <= 40), "{stack}");
+        let queue = buckets(&r, QUEUE, "sojourn");
+        // A short segment and the next may meet.
+        assert!(mean_of(&queue) < 0.5e-3, "{stack}: {}", mean_of(&queue));
+        assert_eq!(total(&r, QUEUE, "dropped"), 0.0);
     }
 }
