@@ -37,7 +37,7 @@ fn departures(name: &str, scenario: &Scenario) -> Vec<f64> {
     scratch.run(scenario);
     let packets = scratch.packets("client");
     let first = packets[0].0;
-    packets.iter().filter(|p| p.1 > 200).map(|p| (p.0 - first).as_secs_f64()).collect()
+    packets.iter().filter(|p| p.1 > 200).map(|p| p.0.saturating_sub(first).as_secs_f64()).collect()
 }
 
 /// Packets in groups: those less than 50 µs apart leave together. Time of the first, and how many.
