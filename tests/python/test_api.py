@@ -56,7 +56,9 @@ def test_stored_runs_are_the_same_as_fresh_ones(tmp_path: Path, experiment: sojo
     read = sojourn.results(tmp_path / "results")
     for a, b, c in zip(fresh, stored, read, strict=True):
         assert a.label == b.label == c.label
-        for name in a.tables:
+        # What tc says is stored as text beside the tables.
+        assert set(a.tables) - {"tc"} == set(b.tables) == set(c.tables)
+        for name in c.tables:
             assert a.table(name).equals(b.table(name))
             assert a.table(name).equals(c.table(name))
         for metric in ("delivery_rate(cubic)", "mean(rtt, cubic)", "p99(sojourn, bottleneck.down.qdisc)"):
@@ -109,7 +111,17 @@ def test_a_scenario_that_makes_no_sense_is_refused() -> None:
 
 def test_a_table_of_another_shape_is_refused() -> None:
     scenario = describe.to_json(sojourn.parse(TEXT, "api.toml").stamps[0].scenario)
-    good = pl.DataFrame({"t_s": [0.2], "flow": ["ping"], "rtt_s": [0.02]})
+    good = pl.DataFrame(
+        {
+            "t_s": [0.2],
+            "flow": ["ping"],
+            "rtt_s": [0.02],
+            "sequence": pl.Series([0], dtype=pl.UInt64),
+            "owd_s": [0.01],
+            "owd_back_s": [0.01],
+            "lost": [""],
+        }
+    )
     for table, said in (
         (good.drop("rtt_s"), "rtt_s"),
         (good.with_columns(rtt_s=pl.lit("x")), "column rtt_s of table pings holds"),
