@@ -127,10 +127,11 @@ fn cubic_sce_keeps_the_queue_short_and_the_link_full() {
 }
 
 /// Scenario 5: a second netem behind the delay releases its packets in bursts of up to 42, every 0.8 to 10 ms. ECT1-5 has
-/// above 60 % of the link for `cubic-sce`. It is so through the ordinary class of `twin_codel_af`, targets of 2.5 and 5 ms:
-/// the suite `sce-l4s-ect1/s5`, which gives no DSCP, has 74 % at 20 ms and 67 % at 80. Through the tight class, DSCP 4,
-/// which this test and `tests/cases` have, and through `cake`, it is not: as published 24 and 33 % at 20 ms, 15 and 23 % at
-/// 80 ms (one seed, no ping beside). Here it is only seen that the flow lives.
+/// above 60 % of the link for `cubic-sce`. It is so in the published set-up: `ect1.batch` gives this scenario's flow no
+/// DSCP, so that it is in the ordinary class of `twin_codel_af`, targets of 2.5 and 5 ms; the suite `sce-l4s-ect1/s5` has
+/// 74 % at 20 ms and 67 % at 80. Through the tight class, DSCP 4, which this test has, and through `cake`, it is not:
+/// as published 24 and 33 % at 20 ms, 15 and 23 % at 80 ms (one seed, no ping beside). Here it is only seen that the flow
+/// lives.
 ///
 /// What was found: the bed is right, for Prague through DualPI2 on it sends 30 900 packets in the minute, and 30 768 in
 /// the captured run. Through `twin_codel_af` it is CE, not SCE, that holds the flow: 6 % of its packets have SCE, but
