@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import polars as pl
 
 from sojourn import _core, describe
+from sojourn.errors import StoreError
 from sojourn.store import Folder, Record, Stamp
 
 
@@ -190,4 +191,9 @@ class _Stored:
     def results(self, names: Iterable[str]) -> _core.Run:
         stamp = self._record.stamp
         tables = {name: self._record.table(name) for name in names if name in self._record.tables}
-        return _core.Run(describe.to_json(stamp.scenario), stamp.engine, stamp.version, tables)
+        try:
+            return _core.Run(describe.to_json(stamp.scenario), stamp.engine, stamp.version, tables)
+        except ValueError as error:
+            raise StoreError(
+                f"{self._record.path}: {error}", help="it was written by another Sojourn; make the run again"
+            ) from error

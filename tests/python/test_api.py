@@ -1,4 +1,5 @@
 import ast
+import json
 import math
 import subprocess
 import sys
@@ -63,6 +64,20 @@ def test_stored_runs_are_the_same_as_fresh_ones(tmp_path: Path, experiment: sojo
             assert a.table(name).equals(c.table(name))
         for metric in ("delivery_rate(cubic)", "mean(rtt, cubic)", "p99(sojourn, bottleneck.down.qdisc)"):
             assert a.metric(metric) == c.metric(metric)
+
+
+def test_a_stored_table_of_another_shape_is_named_with_its_run(tmp_path: Path, experiment: sojourn.Experiment) -> None:
+    (run, *_) = experiment.run(tmp_path / "results")
+    (file,) = (tmp_path / "results" / "runs" / run.stamp.folder_name).glob("pings.parquet")
+    rewritten = run.pings.drop("rtt_s")
+    rewritten.write_parquet(file)
+    head = file.with_name("scenario.json")
+    contents = json.loads(head.read_text())
+    contents["tables"]["pings"]["bytes"] = file.stat().st_size
+    head.write_text(json.dumps(contents))
+    (read, *_) = [r for r in sojourn.results(tmp_path / "results") if r.stamp == run.stamp]
+    with pytest.raises(StoreError, match=f"{run.stamp.folder_name}.*rtt_s"):
+        read.metric("mean(rtt, cubic)")
 
 
 def test_columns_say_what_they_are(experiment: sojourn.Experiment) -> None:

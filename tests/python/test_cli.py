@@ -226,7 +226,7 @@ def test_a_mistake_on_the_command_line_is_named(tmp_path: Path, words: tuple[str
 
 
 def test_what_the_engine_lacks_is_refused_by_name_before_anything_runs(tmp_path: Path, file: Path) -> None:
-    file.write_text(EXPERIMENT.replace('cc = "reno"', 'cc = "reno"\nhost_qdisc = "etf"'))
+    file.write_text(EXPERIMENT.replace('cc = "reno"', 'cc = "reno"\noffload = true'))
     ran = sojourn("run", str(file), "-o", str(tmp_path / "results"))
     assert ran.returncode == 2
     assert "the engine sim cannot run this" in ran.stderr
