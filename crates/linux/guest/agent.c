@@ -94,12 +94,17 @@ struct flow {
 struct action { uint64_t at; char *argv[WORDS]; const char *ns; int number, done; };
 struct queue { const char *ns, *device; uint32_t handle; int index; int socket; };
 struct tap { const char *ns, *device; unsigned frames, at; int socket; uint8_t *ring; uint64_t lost; };
+/* A device whose packets are kept, both ways; `room` is what one takes in the ring. */
+struct capture { const char *ns, *device; unsigned frames, at, snap, room; int socket; uint8_t *ring; FILE *file; };
+/* What stands before each packet in a capture's file: its time, its length, and how much of it follows. */
+struct kept { uint64_t at; uint32_t length, kept; };
 
 static struct flow flows[4096];
 static struct action actions[1024];
 static struct queue queues[64];
 static struct tap taps[128];
-static int n_flows, n_actions, n_queues, n_taps;
+static struct capture captures[128];
+static int n_flows, n_actions, n_queues, n_taps, n_captures;
 static uint64_t epoch, length, step, real_offset;
 static int epoll, log_fd = -1, stamps_fd, clock_fd;
 static FILE *samples;
@@ -311,6 +316,68 @@ static void drain_tap(int number) {
 		header->tp_status = TP_STATUS_KERNEL;
 		tap->at = tap->at + 1 == tap->frames ? 0 : tap->at + 1;
 	}
+}
+
+/* --- captures ------------------------------------------------------------------------------------------------- */
+
+static void open_capture(int number) {
+	struct capture *c = &captures[number];
+	char path[64];
+	snprintf(path, sizeof path, FOLDER "/capture.%d", number);
+	c->file = fopen(path, "we");
+	if (!c->file) fail("%s", path);
+	setvbuf(c->file, malloc(1 << 18), _IOFBF, 1 << 18);
+	enter(c->ns);
+	c->socket = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	if (c->socket < 0) fail("packet socket");
+	struct sock_filter ip[] = {
+		{BPF_LD | BPF_H | BPF_ABS, 0, 0, (uint32_t)(SKF_AD_OFF + SKF_AD_PROTOCOL)},
+		{BPF_JMP | BPF_JEQ | BPF_K, 0, 1, ETH_P_IP},
+		{BPF_RET | BPF_K, 0, 0, c->snap},
+		{BPF_RET | BPF_K, 0, 0, 0},
+	};
+	struct sock_fprog program = {.len = sizeof ip / sizeof *ip, .filter = ip};
+	if (setsockopt(c->socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program)) fail("capture filter");
+	int version = TPACKET_V2;
+	if (setsockopt(c->socket, SOL_PACKET, PACKET_VERSION, &version, sizeof version)) fail("capture version");
+	c->room = (unsigned)TPACKET_ALIGN(TPACKET_ALIGN(TPACKET2_HDRLEN + 16) + c->snap);
+	struct tpacket_req ring = {.tp_block_size = 1u << 16, .tp_frame_size = c->room};
+	unsigned each = ring.tp_block_size / c->room;
+	ring.tp_block_nr = (c->frames + each - 1) / each;
+	ring.tp_frame_nr = c->frames = ring.tp_block_nr * each;
+	if (setsockopt(c->socket, SOL_PACKET, PACKET_RX_RING, &ring, sizeof ring)) fail("capture ring of %u frames", c->frames);
+	c->ring = mmap(0, (size_t)ring.tp_block_nr * ring.tp_block_size, PROT_READ | PROT_WRITE, MAP_SHARED, c->socket, 0);
+	if (c->ring == MAP_FAILED) fail("capture memory");
+	struct sockaddr_ll where = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)if_nametoindex(c->device)};
+	if (!where.sll_ifindex || bind(c->socket, (void *)&where, sizeof where)) fail("capture on %s", c->device);
+}
+
+static void drain_capture(int number) {
+	struct capture *c = &captures[number];
+	unsigned each = (1u << 16) / c->room;
+	for (;;) {
+		/* Frames do not cross the borders of blocks. */
+		uint8_t *frame = c->ring + (size_t)(c->at / each) * (1u << 16) + (size_t)(c->at % each) * c->room;
+		volatile struct tpacket2_hdr *header = (void *)frame;
+		if (!(header->tp_status & TP_STATUS_USER)) break;
+		__sync_synchronize();
+		uint64_t real = (uint64_t)header->tp_sec * 1000000000u + header->tp_nsec;
+		struct kept kept = {.at = real - real_offset, .length = header->tp_len, .kept = header->tp_snaplen};
+		if (real >= real_offset && (fwrite(&kept, sizeof kept, 1, c->file) != 1 || fwrite(frame + header->tp_mac, kept.kept, 1, c->file) != 1)) fail("cannot write a capture");
+		__sync_synchronize();
+		header->tp_status = TP_STATUS_KERNEL;
+		c->at = c->at + 1 == c->frames ? 0 : c->at + 1;
+	}
+}
+
+static void close_capture(int number) {
+	struct capture *c = &captures[number];
+	struct tpacket_stats lost = {0};
+	socklen_t size = sizeof lost;
+	drain_capture(number);
+	getsockopt(c->socket, SOL_PACKET, PACKET_STATISTICS, &lost, &size);
+	if (lost.tp_drops) fail("the capture on %s missed %u packets", c->device, lost.tp_drops);
+	if (fclose(c->file)) fail("cannot write a capture");
 }
 
 /* --- queues --------------------------------------------------------------------------------------------------- */
@@ -623,6 +690,8 @@ static void read_plan(void) {
 			nanosleep(&t, 0);
 		} else if (!strcmp(word[0], "tap")) {
 			taps[n_taps++] = (struct tap){.ns = word[1], .device = word[2], .frames = (unsigned)number_of(word[3])};
+		} else if (!strcmp(word[0], "capture")) {
+			captures[n_captures++] = (struct capture){.ns = word[1], .device = word[2], .frames = (unsigned)number_of(word[3]), .snap = (unsigned)number_of(word[4])};
 		} else if (!strcmp(word[0], "queue")) {
 			queues[n_queues++] = (struct queue){.ns = word[1], .device = word[2], .handle = (uint32_t)strtoul(word[3], 0, 16) << 16};
 		} else if (!strcmp(word[0], "at")) {
@@ -664,6 +733,7 @@ static void tell_clock(uint64_t t) {
 
 static void sample_all(uint64_t t) {
 	for (int i = 0; i < n_taps; i++) drain_tap(i);
+	for (int i = 0; i < n_captures; i++) drain_capture(i);
 	for (int i = 0; i < n_flows; i++) if (flows[i].life == RUNNING) sample_flow(i, t);
 	for (int i = 0; i < n_queues; i++) sample_queue(i, t);
 	while (waitpid(-1, 0, WNOHANG) > 0) {}
@@ -747,6 +817,7 @@ int main(void) {
 	epoll = epoll_create1(EPOLL_CLOEXEC);
 	read_plan();
 	for (int i = 0; i < n_taps; i++) open_tap(&taps[i]);
+	for (int i = 0; i < n_captures; i++) open_capture(i);
 	for (int i = 0; i < n_queues; i++) {
 		enter(queues[i].ns);
 		queues[i].socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -797,6 +868,7 @@ int main(void) {
 		getsockopt(taps[i].socket, SOL_PACKET, PACKET_STATISTICS, &lost, &size);
 		if (lost.tp_drops) fprintf(samples, "missed %d %u\n", i, lost.tp_drops);
 	}
+	for (int i = 0; i < n_captures; i++) close_capture(i);
 	for (int i = 0; i < n_flows; i++) end_flow(i, length, "end of the run");
 	put_stamps(0, 0);
 	tell_clock(length);

@@ -32,6 +32,11 @@ pub struct Stamps {
 }
 
 impl Stamps {
+    /// The guest's folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// The file.
     pub fn path(&self) -> PathBuf {
         self.folder.path().join("stamps")

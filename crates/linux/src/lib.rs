@@ -10,6 +10,7 @@
 //! anything runs.
 
 pub mod cache;
+mod captures;
 pub mod guest;
 pub mod plan;
 mod record;
@@ -23,6 +24,7 @@ pub mod tools;
 
 pub use cache::Kernel;
 
+use sojourn_scenario::capture::Point;
 use sojourn_scenario::engine::{Capabilities, Engine, Feature, Refusal, RunError, Watch};
 use sojourn_scenario::model::Scenario;
 use sojourn_scenario::results::{EngineId, Run};
@@ -111,7 +113,13 @@ impl Engine for Linux {
                 "rewrite set_dscp",
             ]),
             traffic: set(&["tcp", "udp", "ping"]),
-            features: [Feature::PerFlowDelay, Feature::HostQdisc, Feature::RelativeEvents].into(),
+            features: [
+                Feature::PerFlowDelay,
+                Feature::HostQdisc,
+                Feature::RelativeEvents,
+                Feature::Capture,
+            ]
+            .into(),
         }
     }
 
@@ -126,7 +134,15 @@ impl Engine for Linux {
         let programs = programs(scenario).map_err(RunError::Failed)?;
         let agent = tools::agent(&cache::folder()).map_err(RunError::Failed)?;
         let plan = plan::Plan::new(scenario, &programs);
-        let outcome = guest::run(kernel, &agent, &plan.text, scenario, watch)?;
+        let capture = watch.capture();
+        let points = capture.as_ref().map_or_else(Vec::new, |_| Point::all(scenario));
+        let kept = capture.as_ref().map_or_else(String::new, |wish| {
+            plan::captures(scenario, &points, captures::snap(wish))
+        });
+        let outcome = guest::run(kernel, &agent, &format!("{}{kept}", plan.text), scenario, watch)?;
+        if let Some(wish) = &capture {
+            captures::write(wish, &points, scenario, outcome.stamps.folder())?;
+        }
         let tables = record::tables(scenario, &plan, &outcome.samples, &outcome.stamps.path())?;
         let engine = EngineId {
             name: NAME.to_owned(),

@@ -17,6 +17,7 @@
 
 use crate::tools::Programs;
 use crate::{rewrite, schedule};
+use sojourn_scenario::capture::Point;
 use sojourn_scenario::engine::Refusal;
 use sojourn_scenario::model::{
     Action, Direction, EcnMode, Element, Flow, Kind, Netem, Queue, ReceiveWindow, Scenario, Shaper,
@@ -208,6 +209,38 @@ impl Plan {
             unrecorded: unrecorded(scenario),
         }
     }
+}
+
+/// Room for what may pass in two steps, at the fastest rate of the scenario, in full packets and small ones.
+fn ring_frames(scenario: &Scenario) -> u64 {
+    let fastest = scenario
+        .queues()
+        .filter_map(|(_, q)| q.capacity())
+        .chain(scenario.events.iter().flat_map(|e| &e.actions).filter_map(|a| match a {
+            Action::Rate { rate, .. } => Some(*rate),
+            _ => None,
+        }))
+        .map(|r| r.bytes_in(scenario.step))
+        .max()
+        .unwrap_or(12_500_000);
+    (4 * fastest / 1_000).clamp(8_192, 400_000)
+}
+
+/// The lines that have the agent keep the packets at these points.
+pub(crate) fn captures(scenario: &Scenario, points: &[Point], snap: u32) -> String {
+    let hop = |name: &str| scenario.hops.iter().position(|h| h.name == name).unwrap_or_default();
+    let frames = ring_frames(scenario);
+    let mut text = String::new();
+    for point in points {
+        let (ns, device) = match point {
+            Point::Client => (CLIENT.to_owned(), "s"),
+            Point::Left(name) => (format!("hop{}", hop(name)), "c"),
+            Point::Right(name) => (format!("hop{}", hop(name)), "s"),
+            Point::Server => (SERVER.to_owned(), "c"),
+        };
+        let _ = writeln!(text, "capture {ns} {device} {frames} {snap}");
+    }
+    text
 }
 
 fn unrecorded(scenario: &Scenario) -> Vec<Refusal> {
@@ -406,20 +439,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Room for what may pass in two steps, at the fastest rate of the scenario, in full packets and small ones.
     fn ring_frames(&self) -> u64 {
-        let fastest = self
-            .scenario
-            .queues()
-            .filter_map(|(_, q)| q.capacity())
-            .chain(self.scenario.events.iter().flat_map(|e| &e.actions).filter_map(|a| match a {
-                Action::Rate { rate, .. } => Some(*rate),
-                _ => None,
-            }))
-            .map(|r| r.bytes_in(self.scenario.step))
-            .max()
-            .unwrap_or(12_500_000);
-        (4 * fastest / 1_000).clamp(8_192, 400_000)
+        ring_frames(self.scenario)
     }
 
     fn shaper(&mut self, ns: &str, device: &str, shaper: &Shaper, qdisc: &str, verb: &str) {

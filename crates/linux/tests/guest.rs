@@ -1,6 +1,7 @@
 //! Runs in a guest. Without a kernel in the cache they say so and pass; `make test-linux` builds one first.
 
 use sojourn_linux::Linux;
+use sojourn_scenario::capture::{Capture, Point};
 use sojourn_scenario::engine::{Engine as _, RunError, Watch};
 use sojourn_scenario::model::{
     Action, At, Direction, EcnMode, Element, Event, Flow, Hop, Kind, Netem, Origin, Ping, Queue,
@@ -8,6 +9,7 @@ use sojourn_scenario::model::{
 };
 use sojourn_scenario::results::{Column, Run, Table};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
+use std::path::Path;
 
 fn engine() -> Option<(Linux, String)> {
     let linux = Linux::new();
@@ -159,6 +161,59 @@ fn the_same_seed_gives_the_same_bits_and_another_seed_does_not() {
     let first = run(1);
     assert!(first == run(1), "two runs of one seed differ");
     assert!(first != run(2), "two seeds give the same run");
+}
+
+struct Keeping(Capture);
+impl Watch for Keeping {
+    fn capture(&self) -> Option<Capture> {
+        Some(self.0.clone())
+    }
+}
+
+/// The packets of a capture: nanoseconds since the epoch, length, and what was kept.
+fn packets(file: &Path) -> Vec<(u64, u32, Vec<u8>)> {
+    let bytes = std::fs::read(file).unwrap();
+    let u32_at = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    assert_eq!(u32_at(0), 0xa1b2_3c4d, "nanosecond pcap");
+    let (mut at, mut found) = (24, Vec::new());
+    while at < bytes.len() {
+        let kept = u32_at(at + 8) as usize;
+        let time = u64::from(u32_at(at)) * 1_000_000_000 + u64::from(u32_at(at + 4));
+        found.push((time, u32_at(at + 12), bytes[at + 16..at + 16 + kept].to_vec()));
+        at += 16 + kept;
+    }
+    found
+}
+
+#[test]
+fn a_capture_has_every_packet_and_changes_nothing() {
+    let Some((linux, stack)) = engine() else { return };
+    let s = scenario(&stack, "pie ecn", 10, Span::from_millis(20), 8, &["cubic", "reno"]);
+    let folder = tempfile::tempdir().unwrap();
+    let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 96 });
+    let with = linux.run(&s, &wish).unwrap();
+    let without = linux.run(&s, &()).unwrap();
+    assert!(with.tables.iter().map(bits).eq(without.tables.iter().map(bits)));
+    let of = |point: &Point| packets(&folder.path().join(point.file_name()));
+    let points = Point::all(&s);
+    assert_eq!(points.len(), 4);
+    let [client, left, right, server] = [0, 1, 2, 3].map(|i| of(&points[i]));
+    for taken in [&client, &left, &right, &server] {
+        assert!(taken.len() > 5_000, "{} packets", taken.len());
+        assert!(taken.is_sorted_by_key(|(at, ..)| at), "in order of time");
+        assert!(taken.iter().all(|(_, length, kept)| kept.len() == 96.min(*length as usize)));
+        // IPv4 in Ethernet.
+        assert!(taken.iter().all(|(.., kept)| kept[12..15] == [8, 0, 0x45]));
+    }
+    // Full segments towards the server: what the queue drops is missing behind it, nothing else is.
+    let full = |taken: &[(u64, u32, Vec<u8>)]| taken.iter().filter(|p| p.1 == 1514).count();
+    assert_eq!(full(&client), full(&left));
+    assert!(full(&right) < full(&left));
+    assert!(full(&right).abs_diff(full(&server)) <= 1, "one may be under way at the end");
+    // Marks are set by the queue.
+    let marked = |taken: &[(u64, u32, Vec<u8>)]| taken.iter().filter(|p| p.2[15] & 3 == 3).count();
+    assert_eq!(marked(&left), 0);
+    assert!(marked(&right) > 0);
 }
 
 /// Every value of a table, bit by bit: NaN is not equal to itself.
