@@ -1,5 +1,6 @@
 """Templates: what their functions write, what is missing, and mistakes with their lines."""
 
+import dataclasses
 import shutil
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import pytest
 
 from by_hand import frames
 from conftest import Make
-from sojourn import prose
+from sojourn import experiment as experiments
+from sojourn import library, prose
 from sojourn.errors import ExperimentError
 from sojourn.prose.functions import FUNCTIONS, reference
 from sojourn.store import Folder
@@ -71,6 +73,19 @@ def test_numbers_in_the_text(folder: Folder) -> None:
 def test_what_was_not_run_is_said_with_the_command(folder: Folder) -> None:
     text, _ = page(folder, '{{ plot_inline("x", "l4s-tests/s6", "queue=pie") }}')
     assert f"*not run: `sojourn run l4s-tests/s6 -o {folder.path}`*" in text
+
+
+def test_cells_of_a_suite_that_were_not_run_are_said_with_the_command(tmp_path: Path) -> None:
+    suite = library.resolve("l4s-tests/s7")[0].file
+    small = experiments.load(suite, seeds=1, settings=["experiment.duration=4s", "window.steady.last=1s"])
+    stamps = [stamp for stamp in small.stamps if dict(stamp.scenario["cell"])["rtt"] == "20ms"]
+    folder = tmp_path / "some"
+    dataclasses.replace(small, stamps=stamps).run(folder, threads=1)
+    text, _ = page(Folder.open(folder), '{{ plot_link("x", "l4s-tests/s7", "rtt=80*") }}')
+    assert f"*not run: `sojourn run l4s-tests/s7 --only rtt=80ms -o {folder}`*" in text
+    with pytest.raises(ExperimentError) as caught:
+        page(Folder.open(folder), '{{ plot_link("x", "l4s-tests/s7", "rtt=70ms") }}')
+    assert 'no rtt among these runs "70ms"' in caught.value.message
 
 
 def test_claims_without_runs_are_inconclusive(folder: Folder) -> None:

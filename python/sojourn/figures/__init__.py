@@ -22,9 +22,9 @@ from sojourn.figures import (
     spikes,
 )
 from sojourn.figures.kind import Drawn, Kind, Option
-from sojourn.figures.select import PATTERN, select
+from sojourn.figures.select import PATTERN, select, terms_of
 
-__all__ = ["KINDS", "PATTERN", "Drawn", "Kind", "Option", "kind", "select"]
+__all__ = ["KINDS", "PATTERN", "Drawn", "Kind", "Option", "kind", "select", "terms_of"]
 
 KINDS: Final[Mapping[str, Kind]] = {
     module.KIND.name: module.KIND

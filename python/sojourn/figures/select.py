@@ -1,8 +1,8 @@
 """Runs chosen by their names or by the labels of their axes, and the axes that they have."""
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
 
 from sojourn import cells as grouping
 from sojourn.cells import Cell, natural
@@ -21,7 +21,37 @@ def axes_of(cell: Cell) -> dict[str, str]:
     return {"scenario": cell.experiment, "engine": cell.engine, **dict(cell.labels)}
 
 
-def select(runs: Iterable[Run], pattern: str) -> list[Run]:
+class Named(Protocol):
+    """What can be chosen: a run, or one that is yet to be made."""
+
+    @property
+    def scenario(self) -> Mapping[str, Any]:
+        """The whole scenario."""
+        ...
+
+    @property
+    def engine(self) -> str:
+        """The engine's name."""
+        ...
+
+    @property
+    def label(self) -> str:
+        """Experiment, cell and seed."""
+        ...
+
+
+OfNamed = TypeVar("OfNamed", bound=Named)
+
+
+def terms_of(pattern: str) -> dict[str, str]:
+    """Return a pattern's ``axis=label`` pairs; none if it is a part of a name."""
+    terms = re.split(r",(?=[^,=\[\]]+=)", pattern)
+    if not all("=" in term for term in terms):
+        return {}
+    return {axis.strip(): label.strip() for axis, _, label in (term.partition("=") for term in terms)}
+
+
+def select(runs: Iterable[OfNamed], pattern: str) -> list[OfNamed]:
     """Return the runs that a pattern (:data:`PATTERN`) chooses; all if it is empty.
 
     Raises:
@@ -30,10 +60,9 @@ def select(runs: Iterable[Run], pattern: str) -> list[Run]:
     runs = list(runs)
     if not pattern or not runs:
         return runs
-    terms = re.split(r",(?=[^,=\[\]]+=)", pattern)
-    if all("=" in term for term in terms):
-        for term in terms:
-            axis, wanted = (part.strip() for part in term.split("=", 1))
+    terms = terms_of(pattern)
+    if terms:
+        for axis, wanted in terms.items():
             labels = {id(run): _labels(run).get(axis) for run in runs}
             if not any(label is not None for label in labels.values()):
                 raise UsageError.unknown("axis", axis, list(dict.fromkeys(a for run in runs for a in _labels(run))))
@@ -72,9 +101,9 @@ def cells_of(runs: Iterable[Run]) -> list[Cell]:
     )
 
 
-def _labels(run: Run) -> dict[str, str]:
-    named = dict(run.scenario["cell"])
-    return {"scenario": run.scenario["experiment"], "engine": run.engine, "seed": str(run.seed), **named}
+def _labels(run: Named) -> dict[str, str]:
+    own = run.scenario
+    return {"scenario": own["experiment"], "engine": run.engine, "seed": str(own["seed"]), **dict(own["cell"])}
 
 
 def _glob(pattern: str) -> re.Pattern[str]:

@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
@@ -10,10 +11,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from sojourn import claims, describe
+from sojourn import claims, describe, library
 from sojourn.claims import ClaimVerdict
 from sojourn.errors import UsageError
-from sojourn.figures import KINDS, Drawn, kind, select
+from sojourn.experiment import load
+from sojourn.figures import KINDS, Drawn, kind, select, terms_of
 from sojourn.run import Run
 from sojourn.store import Folder, Record
 
@@ -22,7 +24,7 @@ _FEW: Final = 4
 
 
 class NotRun(Exception):  # noqa: N818 - not a mistake: the page says so and goes on
-    """Runs that a function needs and the folder does not have."""
+    """Runs that a function needs and the folder does not have: what ``sojourn run`` is to be given for them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,8 @@ class Results:
             pattern: which cells: ``queue=pie,rtt=20ms``.
 
         Raises:
-            NotRun: if the folder has none of this experiment.
-            UsageError: if no cell of it fits.
+            NotRun: if the folder has none of this experiment, or none of the cells that fit.
+            UsageError: if no cell of it fits, run or not.
         """
         own: list[tuple[Record, Run]] = []
         for name in (part.strip() for part in experiment.split("+")):
@@ -83,7 +85,13 @@ class Results:
                 raise NotRun(name)
             own += self.runs[name]
         records = {id(run): record for record, run in own}
-        return [(records[id(run)], run) for run in select([run for _, run in own], pattern)]
+        try:
+            return [(records[id(run)], run) for run in select([run for _, run in own], pattern)]
+        except UsageError:
+            missing = _missing(experiment, pattern)
+            if missing is None:
+                raise
+            raise NotRun(missing) from None
 
     def picture(self, shown: str, experiment: str, pattern: str, options: Mapping[str, str]) -> str:
         """Ask for a picture; return its path relative to the page.
@@ -143,6 +151,22 @@ class Results:
 
 
 _LONGEST: Final = 120
+
+
+def _missing(experiment: str, pattern: str) -> str | None:
+    """Return what makes the cells of a suite that a pattern chooses; nothing if the suite has none such."""
+    names = [part.strip() for part in experiment.split("+")]
+    suites = library.suites()
+    if not all(name.partition("/")[2] in suites.get(name.partition("/")[0], {}) for name in names):
+        return None
+    stamps = [stamp for name in names for stamp in load(library.resolve(name)[0].file, seeds=1).stamps]
+    try:
+        found = select(stamps, pattern)
+    except UsageError:
+        return None
+    labels = [dict(stamp.scenario["cell"]) for stamp in found]
+    only = dict.fromkeys(f"{axis}={own[axis]}" for axis in terms_of(pattern) for own in labels if axis in own)
+    return " ".join([*names, *(f"--only {shlex.quote(one)}" for one in only)])
 
 
 def _draw(picture: Picture) -> Drawn:
