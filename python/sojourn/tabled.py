@@ -11,7 +11,7 @@ from sojourn import describe
 from sojourn.cells import Cell, ordered
 from sojourn.errors import UsageError
 from sojourn.figures.measured import Spread, parties, spreads
-from sojourn.figures.select import axes_of, cells_of, varied
+from sojourn.figures.select import axes_of, cells_of, labelled, varied
 from sojourn.run import Run
 from sojourn.summary import COLUMNS
 
@@ -119,7 +119,7 @@ class Tabled:
         """Return one row for each value: labels, column, mean, low, high, seeds."""
         return pl.DataFrame(
             [
-                {**row.labels, "metric": name, "mean": s.mean, "low": s.low, "high": s.high, "seeds": s.seeds}
+                labelled(row.labels, {"metric": name, "mean": s.mean, "low": s.low, "high": s.high, "seeds": s.seeds})
                 for row in self.rows
                 for name, s in row.values.items()
             ],
@@ -129,13 +129,15 @@ class Tabled:
     def json(self) -> list[dict[str, Any]]:
         """Return one object a row."""
         return [
-            {
-                **row.labels,
-                "metrics": {
-                    name: {"mean": s.mean, "low": s.low, "high": s.high, "seeds": s.seeds}
-                    for name, s in row.values.items()
+            labelled(
+                row.labels,
+                {
+                    "metrics": {
+                        name: {"mean": s.mean, "low": s.low, "high": s.high, "seeds": s.seeds}
+                        for name, s in row.values.items()
+                    }
                 },
-            }
+            )
             for row in self.rows
         ]
 

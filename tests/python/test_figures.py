@@ -95,6 +95,19 @@ def test_delivery_has_every_line_with_its_range(two_queues: list[Run]) -> None:
     assert queue.select("value", "low", "high").row(0) == pytest.approx((5.0, 4.0, 6.0))
 
 
+@pytest.mark.parametrize(("kind", "axis"), [("delivery", "low"), ("fairness", "low"), ("shares", "of"), ("cdf", "of")])
+def test_an_axis_may_be_called_as_a_column_is(make_run: Make, with_histogram: Run, kind: str, axis: str) -> None:
+    run = make_run((40.0, 5.0), labels={axis: "20ms"})
+    if kind == "cdf":
+        run = made(
+            {**with_histogram.scenario, "cell": [[axis, "20ms"]]},
+            {n: with_histogram.table(n) for n in with_histogram.tables},
+        )
+    data = checked(KINDS[kind].draw([run]))
+    assert data[f"axis.{axis}"].unique().to_list() == ["20ms"]
+    assert axis in data.columns
+
+
 @pytest.fixture
 def stepped(make_run: Make) -> list[Run]:
     """Return runs of two senders whose RTT is 25 ms throughout, 5 ms above the base; something happens at 30 s."""

@@ -11,7 +11,7 @@ from sojourn.cells import Cell, ordered
 from sojourn.figures.grid import Grid
 from sojourn.figures.kind import Option
 from sojourn.figures.measured import Spread, spreads
-from sojourn.figures.select import axes_of
+from sojourn.figures.select import axes_of, labelled
 from sojourn.plots.bars import Bar
 
 WINDOW: Final = Option(
@@ -55,9 +55,8 @@ def barred(
             spread = next(found).scaled(bar.scale)
             peak = next(found).scaled(bar.scale) if bar.peak else Spread.of([])
             bars.append(Bar(row, column, group, bar.series, spread.mean, spread.low, spread.high, bar.note, peak.mean))
-            rows.append({**axes_of(cell), "of": bar.series, **spread.columns(names[0])})
-            if names[1]:
-                rows[-1].update(peak.columns(names[1]))
+            own = {"of": bar.series, **spread.columns(names[0]), **(peak.columns(names[1]) if names[1] else {})}
+            rows.append(labelled(axes_of(cell), own))
     return bars, pl.DataFrame(rows, infer_schema_length=None)
 
 

@@ -14,7 +14,7 @@ from sojourn.errors import UsageError
 from sojourn.figures.grid import Grid
 from sojourn.figures.kind import Drawn, Kind, Option, Options
 from sojourn.figures.measured import seeds_said
-from sojourn.figures.select import axes_of, cells_of
+from sojourn.figures.select import axes_of, cells_of, labelled
 from sojourn.plots.curves import Curve, draw_cdf
 from sojourn.run import Run
 
@@ -34,7 +34,8 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         labels = axes_of(cell)
         title = ", ".join(label for axis, label in cell.labels if axis in (*grid.rows, grid.x)) or cell.title
         curves.append(Curve(labels.get(grid.panel, ""), title, table["delay_ms"].to_list(), table["below"].to_list()))
-        frames.append(table.select(*(pl.lit(v).alias(k) for k, v in labels.items()), pl.lit(of).alias("of"), pl.all()))
+        first = labelled(labels, {"of": of} | dict.fromkeys(table.columns))
+        frames.append(table.select(*(pl.lit(v).alias(k) for k, v in first.items() if k not in table.columns), pl.all()))
     induced = "induced " if options["induced"] == "yes" else ""
     said = _SAID[quantity]
     svg = draw_cdf(

@@ -10,7 +10,7 @@ import polars as pl
 from sojourn.figures.grid import GRID, Grid
 from sojourn.figures.kind import Drawn, Kind, Option, Options
 from sojourn.figures.measured import mean_said, parties, spreads
-from sojourn.figures.select import axes_of, cells_of
+from sojourn.figures.select import axes_of, cells_of, labelled
 from sojourn.plots.bars import Bar, BarChart, draw
 from sojourn.run import Run
 
@@ -29,16 +29,18 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         place = grid.place(cell)
         for party, spread in zip(own, (s.scaled(1e-6 / p.flows) for s, p in zip(found, own, strict=True)), strict=True):
             rows.append(
-                {
-                    **axes_of(cell),
-                    "flow": party.name,
-                    "sender": party.sender,
-                    "base_rtt_ms": party.rtt_ms,
-                    f"{rate}_mbps": spread.mean,
-                    "low": spread.low,
-                    "high": spread.high,
-                    "seeds": spread.seeds,
-                }
+                labelled(
+                    axes_of(cell),
+                    {
+                        "flow": party.name,
+                        "sender": party.sender,
+                        "base_rtt_ms": party.rtt_ms,
+                        f"{rate}_mbps": spread.mean,
+                        "low": spread.low,
+                        "high": spread.high,
+                        "seeds": spread.seeds,
+                    },
+                )
             )
             note = f"{party.rtt_ms:g}" if unequal else ""
             series = party.sender if senders else party.title

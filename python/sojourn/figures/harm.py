@@ -15,7 +15,7 @@ from sojourn.figures.barred import by_series, ranges_said
 from sojourn.figures.grid import GRID, Grid
 from sojourn.figures.kind import Drawn, Kind, Option, Options
 from sojourn.figures.measured import Spread, mean_said, measure, parties
-from sojourn.figures.select import axes_of, cells_of, varied
+from sojourn.figures.select import axes_of, cells_of, labelled, varied
 from sojourn.plots.bars import Bar, BarChart, draw
 from sojourn.run import Run
 
@@ -37,7 +37,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     bars, rows = [], []
     for cell, rival, harm in found:
         bars.append(Bar(*grid.place(cell), rival, harm.mean, harm.low, harm.high))
-        rows.append({**axes_of(cell), "rival": rival, **harm.columns("harm")})
+        rows.append(labelled(axes_of(cell), {"rival": rival, **harm.columns("harm")}))
     chart = BarChart(by_series(bars), "harm", grid.below, high=1.0)
     value = options["value"].format(flow=parties(cells[0].scenario)[0].name)
     caption = (

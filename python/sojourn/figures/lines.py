@@ -8,7 +8,7 @@ import polars as pl
 from sojourn.cells import Cell
 from sojourn.errors import UsageError
 from sojourn.figures.kind import Option
-from sojourn.figures.select import PATTERN, varied
+from sojourn.figures.select import PATTERN, labelled, varied
 from sojourn.plots.panel import Band
 
 ONLY: Final = Option("only", f"draw only some cells, on the scales of all that are given: {PATTERN}")
@@ -48,9 +48,11 @@ def band_table(bands: Iterable[tuple[str, str, Band]], labels: Mapping[str, str]
             {"t_s": b.t, "value": b.value, "low": b.low or b.value, "high": b.high or b.value},
             schema=dict.fromkeys(_COLUMNS, pl.Float64),
         ).select(
-            *(pl.lit(label).alias(axis) for axis, label in labels.items()),
-            pl.lit(of).alias("of"),
-            pl.lit(quantity).alias("quantity"),
+            *(
+                pl.lit(value).alias(name)
+                for name, value in labelled(labels, {"of": of, "quantity": quantity, **dict.fromkeys(_COLUMNS)}).items()
+                if name not in _COLUMNS
+            ),
             pl.all(),
         )
         for of, quantity, b in bands

@@ -14,7 +14,7 @@ from sojourn.figures.barred import WINDOW
 from sojourn.figures.grid import GRID, Grid
 from sojourn.figures.kind import Drawn, Kind, Option, Options
 from sojourn.figures.measured import Spread, mean_said, measure, parties
-from sojourn.figures.select import axes_of, cells_of
+from sojourn.figures.select import axes_of, cells_of, labelled
 from sojourn.plots.bars import Bar, BarChart, draw
 from sojourn.run import Run
 
@@ -31,9 +31,8 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         row, column, group = grid.place(cell)
         for name, dropped, marked in _fractions(cell, options["window"]):
             bars.append(Bar(row, column, group, name, dropped.mean, dropped.low, dropped.high, peak=marked.mean))
-            rows.append(
-                {**axes_of(cell), "of": name, **dropped.columns("dropped_percent"), **marked.columns("marked_percent")}
-            )
+            own = {"of": name, **dropped.columns("dropped_percent"), **marked.columns("marked_percent")}
+            rows.append(labelled(axes_of(cell), own))
     chart = BarChart(
         bars,
         "dropped (bars),\nmarked (ticks), %",

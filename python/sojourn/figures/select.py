@@ -16,6 +16,17 @@ PATTERN: Final = (
 """What chooses runs, for help texts."""
 
 
+def labelled(labels: Mapping[str, str], own: Mapping[str, object]) -> dict[str, object]:
+    """Return a row of a table: labels by axis, then the row's own columns.
+
+    An axis may be called as a column is; its column is then named after it.
+
+    >>> labelled({"queue": "pie", "low": "20ms"}, {"low": 1.5})
+    {'queue': 'pie', 'axis.low': '20ms', 'low': 1.5}
+    """
+    return {**{f"axis.{axis}" if axis in own else axis: label for axis, label in labels.items()}, **own}
+
+
 def axes_of(cell: Cell) -> dict[str, str]:
     """Return a cell's labels by axis: scenario, engine, and those of the file."""
     return {"scenario": cell.experiment, "engine": cell.engine, **dict(cell.labels)}

@@ -14,7 +14,7 @@ from sojourn.figures.barred import WINDOW
 from sojourn.figures.grid import GRID, Grid
 from sojourn.figures.kind import Drawn, Kind, Option, Options
 from sojourn.figures.measured import Party, Spread, mean_said, measure, parties
-from sojourn.figures.select import axes_of, cells_of
+from sojourn.figures.select import axes_of, cells_of, labelled
 from sojourn.plots.bars import Bar, BarChart, draw
 from sojourn.run import Run
 
@@ -30,7 +30,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         place = grid.place(cell)
         for party, spread in _shares(cell, options["window"]):
             bars.append(Bar(*place, party.name, spread.mean, spread.low, spread.high))
-            rows.append({**axes_of(cell), "of": party.name, **spread.columns("share_percent")})
+            rows.append(labelled(axes_of(cell), {"of": party.name, **spread.columns("share_percent")}))
     chart = BarChart(bars, "share of rate, %", grid.below, stacked=True, low=zoom, high=100)
     caption = (
         "Share of each kind of traffic in all payload that arrived, "
