@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from sojourn.cells import Cell
 from sojourn.errors import UsageError
-from sojourn.figures.measured import Spread, spreads
+from sojourn.figures.measured import spreads
 from sojourn.figures.select import cells_of
 from sojourn.run import Run
+from sojourn.spread import Spread
 from sojourn.tabled import USUAL, Asked
 
 

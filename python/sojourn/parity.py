@@ -15,6 +15,7 @@ from typing import Any, Final
 from sojourn import describe
 from sojourn.cells import Cell, group
 from sojourn.run import Run
+from sojourn.spread import Spread
 
 ENOUGH: Final = 0.9
 """The share of cells in which a headline metric must agree."""
@@ -57,27 +58,6 @@ METRICS: Final = (
 
 HEADLINES: Final = ("share", "sum", "queue_delay_mean")
 """On these the verdict on the whole rests."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """A metric over the seeds of one engine."""
-
-    mean: float
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Spread":
-        """Return the spread of these; NaN where there is none."""
-        there = [v for v in values if not math.isnan(v)]
-        if not there:
-            return cls(math.nan, math.nan, math.nan)
-        return cls(math.fsum(there) / len(there), min(there), max(there))
-
-    def overlaps(self, other: "Spread") -> bool:
-        """Whether the two have a value in common."""
-        return self.low <= other.high and other.low <= self.high
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ import polars as pl
 from sojourn import describe
 from sojourn.cells import Cell, ordered
 from sojourn.errors import UsageError
-from sojourn.figures.measured import Spread, parties, spreads
+from sojourn.figures.measured import parties, spreads
 from sojourn.figures.select import axes_of, cells_of, labelled, varied
 from sojourn.run import Run
+from sojourn.spread import Spread
 from sojourn.summary import COLUMNS
 
 

@@ -6,8 +6,9 @@ import pytest
 
 from sojourn import load, parity
 from sojourn.cli.parity import _place
-from sojourn.parity import METRICS, Comparison, Pair, Spread
+from sojourn.parity import METRICS, Comparison, Pair
 from sojourn.report.parity import write as write_page
+from sojourn.spread import Spread
 from sojourn.store import Folder
 
 BY_KEY = {metric.key: metric for metric in METRICS}

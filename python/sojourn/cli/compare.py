@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sojourn.comparison import Comparison, Line
-    from sojourn.figures.measured import Spread
+    from sojourn.spread import Spread
 
 
 def register(app: typer.Typer) -> None:

@@ -10,9 +10,10 @@ import polars as pl
 from sojourn.cells import Cell, ordered
 from sojourn.figures.grid import Grid
 from sojourn.figures.kind import Option
-from sojourn.figures.measured import Spread, spreads
+from sojourn.figures.measured import spreads
 from sojourn.figures.select import axes_of, labelled
 from sojourn.plots.bars import Bar
+from sojourn.spread import Spread
 
 WINDOW: Final = Option(
     "window", "where to measure, in the words of metrics (over last 20s, during NAME); the steady window if empty"

@@ -14,10 +14,11 @@ from sojourn.errors import UsageError
 from sojourn.figures.barred import by_series, ranges_said
 from sojourn.figures.grid import GRID, Grid
 from sojourn.figures.kind import Drawn, Kind, Option, Options
-from sojourn.figures.measured import Spread, mean_said, measure, parties
+from sojourn.figures.measured import mean_said, measure, parties
 from sojourn.figures.select import axes_of, cells_of, labelled, varied
 from sojourn.plots.bars import Bar, BarChart, draw
 from sojourn.run import Run
+from sojourn.spread import Spread
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:

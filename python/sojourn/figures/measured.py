@@ -1,6 +1,5 @@
 """Metrics of cells as rows: mean over the seeds, least and greatest."""
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import Any, Final
 from sojourn import describe
 from sojourn.cells import Cell
 from sojourn.run import Run
+from sojourn.spread import Spread
 
 _LINKS: Final = ("flows", "queues", "queue_signals", "histograms", "happenings")
 _OF_LINKS: Final = frozenset(
@@ -68,37 +68,6 @@ def parties(scenario: describe.Scenario) -> list[Party]:
         Party(name, len(flows), describe.sender(flows[0]), describe.base_rtt_ms(scenario, flows[0]))
         for name, flows in found.items()
     ]
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """A value over seeds."""
-
-    mean: float
-    low: float
-    high: float
-    seeds: int
-    """Runs that have the value."""
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> "Spread":
-        """Return the spread of what is no NaN; NaN where nothing is left.
-
-        >>> Spread.of([1.0, 2.0, float("nan")])
-        Spread(mean=1.5, low=1.0, high=2.0, seeds=2)
-        """
-        there = [value for value in values if not math.isnan(value)]
-        if not there:
-            return cls(math.nan, math.nan, math.nan, 0)
-        return cls(math.fsum(there) / len(there), min(there), max(there), len(there))
-
-    def columns(self, name: str) -> dict[str, object]:
-        """Return it as columns of a table."""
-        return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high, "seeds": self.seeds}
-
-    def scaled(self, by: float) -> "Spread":
-        """Return it in another unit."""
-        return Spread(self.mean * by, self.low * by, self.high * by, self.seeds)
 
 
 def spreads(cell: Cell, expressions: Sequence[str]) -> list[Spread]:

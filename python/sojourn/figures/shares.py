@@ -13,10 +13,11 @@ from sojourn.errors import UsageError
 from sojourn.figures.barred import WINDOW
 from sojourn.figures.grid import GRID, Grid
 from sojourn.figures.kind import Drawn, Kind, Option, Options
-from sojourn.figures.measured import Party, Spread, mean_said, measure, parties
+from sojourn.figures.measured import Party, mean_said, measure, parties
 from sojourn.figures.select import axes_of, cells_of, labelled
 from sojourn.plots.bars import Bar, BarChart, draw
 from sojourn.run import Run
+from sojourn.spread import Spread
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:

@@ -17,6 +17,7 @@ from sojourn.errors import UsageError
 from sojourn.plots import topology as drawing
 from sojourn.plots.svg import standalone
 from sojourn.prose.results import NotRun, Results
+from sojourn.spread import Spread
 from sojourn.store.atomic import write_file
 from sojourn.summary import COLUMNS, number, values_of
 
@@ -218,10 +219,10 @@ def _metric(given: object) -> tuple[str, tuple[float, int]]:
 
 def _spread(values: "list[float]", form: tuple[float, int]) -> str:
     scale, digits = form
-    kept = sorted(v * scale for v in values if not math.isnan(v))
-    if not kept:
+    own = Spread.of(values).scaled(scale)
+    if not own.seeds:
         return "–"
-    low, mean, high = (number(v, digits) for v in (kept[0], math.fsum(kept) / len(kept), kept[-1]))
+    low, mean, high = (number(v, digits) for v in (own.low, own.mean, own.high))
     return mean if low == high else f"{mean} ({low}–{high})"
 
 

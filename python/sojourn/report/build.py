@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from sojourn import cells as grouping
 from sojourn import describe
-from sojourn.cells import Cell
+from sojourn.cells import Cell, natural
 from sojourn.checks import Tally, tally
 from sojourn.errors import StoreError
 from sojourn.plots import panel, topology
@@ -111,7 +111,7 @@ def build(
     if not records:
         raise StoreError(f"{folder.path} has no finished run", help="give the command that made it once more")
     found = grouping.group(Run.stored(record) for record in records)
-    found.sort(key=lambda cell: (_natural(cell.experiment), [_natural(label) for _, label in cell.labels]))
+    found.sort(key=lambda cell: (natural(cell.experiment), [natural(label) for _, label in cell.labels]))
     scenarios = []
     count = 0
     for experiment, members in groupby(found, key=lambda cell: cell.experiment):
@@ -276,8 +276,3 @@ def _several(seeds: set[int]) -> str:
 
 def _anchor(text: str) -> str:
     return re.sub(r"[^a-z0-9.=+]+", "-", text.lower()).strip("-.")
-
-
-def _natural(text: str) -> list[tuple[int, str]]:
-    """Return a key that puts ``s2`` before ``s10``."""
-    return [(int(part or 0), "") if part.isdigit() else (0, part) for part in re.split(r"(\d+)", text)]

@@ -11,13 +11,14 @@ import polars as pl
 
 from sojourn import _core, describe, parity
 from sojourn.cells import Cell
-from sojourn.parity import Comparison, Line, Pair, Spread
+from sojourn.parity import Comparison, Line, Pair
 from sojourn.plots import overlay
 from sojourn.plots.overlay import Overlay, Traces
 from sojourn.plots.palette import flow_colour
 from sojourn.plots.series import binned, flow_name, queue_line, step_of
 from sojourn.report.build import FlowKey, environment
 from sojourn.run import Run
+from sojourn.spread import Spread
 from sojourn.store.atomic import write_file
 
 _FEW: Final = 8
