@@ -217,6 +217,20 @@ def test_harm_is_against_the_cell_without_a_rival(stepped: list[Run]) -> None:
     assert less["harm"].to_list() == pytest.approx([0.0, 0.0])
 
 
+def test_harm_is_done_to_one_flow(make_run: Make) -> None:
+    """Where the rival is the first flow, and is not there when there is none, harm to "the first flow" is nonsense."""
+    runs = [
+        made({**run.scenario, "flows": run.scenario["flows"][skip:]}, {n: run.table(n) for n in run.tables})
+        for video, skip in (("none", 1), ("in-C", 0))
+        for run in [make_run((20.0, 20.0), labels={"video": video})]
+    ]
+    with pytest.raises(UsageError) as caught:
+        KINDS["harm"].draw(runs)
+    assert "the first flow is flow-1 in some of these cells, flow-2 in others" in caught.value.message
+    assert caught.value.help == "name it: value=goodput(flow-1)"
+    checked(KINDS["harm"].draw(runs, {"value": "goodput(flow-2)"}))
+
+
 def test_harm_by_phases_of_one_run(make_run: Make) -> None:
     phases = [
         {"name": name, "from": {"at": f"{start}s"}, "to": {"at": f"{start + 50}s"}}
@@ -295,6 +309,7 @@ def test_no_run_is_said() -> None:
     ("pattern", "queues"),
     [
         ("", ["fq_codel", "pfifo"]),
+        ("queue=pfifo|fq_codel", ["fq_codel", "pfifo"]),
         ("queue=pf*", ["pfifo"]),
         ("queue=*,rtt=20ms-160ms", ["fq_codel", "pfifo"]),
         ("by-hand[pfifo", ["pfifo"]),

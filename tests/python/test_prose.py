@@ -49,6 +49,19 @@ def test_a_picture_stands_beside_the_markdown_with_its_data_and_inside_the_html(
     assert "<img" not in html
 
 
+def test_runs_over_time_share_their_scales(tmp_path: Path, make_run: Make) -> None:
+    with Folder.create(tmp_path / "two", version="1", command="by hand") as folder:
+        for label, rate in (("slow", 4.0), ("fast", 45.0)):
+            run = make_run((rate, 4.0), labels={"queue": label})
+            folder.add(run.stamp, frames(run), command="by hand")
+    name = experiment(folder)
+    slow, fast = (f'{{{{ plot_inline("x", "{name}", "queue={queue}") }}}}\n' for queue in ("slow", "fast"))
+    page(folder, slow)
+    assert ">50<" not in next(folder.path.glob("mine/*slow*.svg")).read_text()
+    page(folder, slow + fast)
+    assert ">50<" in next(folder.path.glob("mine/*slow*.svg")).read_text()
+
+
 def test_only_what_is_shown_is_drawn(folder: Folder) -> None:
     page(folder, f'{{{{ gen_table("{experiment(folder)}", plots=False) }}}}')
     assert not list(folder.path.glob("mine/*.svg"))

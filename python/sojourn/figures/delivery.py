@@ -3,11 +3,12 @@
 All cells that are given share their scales, so that the pictures of a scenario can be compared.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from sojourn import describe
+from sojourn.cells import Cell
 from sojourn.figures.kind import Drawn, Kind, Options
 from sojourn.figures.lines import ONLY, band_table, few
 from sojourn.figures.measured import seeds_said
@@ -20,16 +21,33 @@ from sojourn.run import Run
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
-    cells = few(cells_of(select(runs, options["only"])))
+    return together(runs, [select(runs, options["only"])])[0]
+
+
+def together(runs: Sequence[Run], pictures: Sequence[Sequence[Run]]) -> list[Drawn]:
+    """Draw several pictures on scales that all these runs have in common.
+
+    Raises:
+        UsageError: if one of them is of more cells than it can show.
+    """
     every = {(cell.experiment, cell.labels, cell.engine): cell for cell in cells_of(runs)}
     panels = {key: panel_of(cell) for key, cell in every.items()}
     scales = panel.Scales.over(list(panels.values()))
+    return [_picture(few(cells_of(chosen)), every, panels, scales) for chosen in pictures]
+
+
+Key = tuple[str, tuple[tuple[str, str], ...], str]
+"""What tells a cell from others: experiment, labels, engine."""
+
+
+def _picture(
+    cells: Sequence[Cell], every: Mapping[Key, Cell], panels: Mapping[Key, panel.Panel], scales: panel.Scales
+) -> Drawn:
     parts, frames = [], []
     for cell in cells:
         key = (cell.experiment, cell.labels, cell.engine)
         colours = [(flow_name(flow), flow_colour(i)) for i, flow in enumerate(describe.loads(cell.scenario))]
-        title = every[key].title if len(every) > 1 else cell.experiment
-        parts.append(Part(panel.draw(panels[key], scales), title, colours))
+        parts.append(Part(panel.draw(panels[key], scales), _title(every[key], alone=len(cells) == 1), colours))
         frames.append(band_table(_bands(panels[key]), axes_of(cell)))
     step = step_of(describe.seconds(cells[0].scenario))
     caption = (
@@ -39,6 +57,11 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     several = max(len(cell.runs) for cell in cells) > 1
     caption += f" of the first of {seeds_said(cells)}; the bands span them." if several else "."
     return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
+
+
+def _title(cell: Cell, *, alone: bool) -> str:
+    labels = cell.title if cell.labels else ""
+    return labels if labels and not alone else ": ".join(filter(None, (cell.experiment, labels)))
 
 
 def _bands(shown: panel.Panel) -> list[tuple[str, str, panel.Band]]:

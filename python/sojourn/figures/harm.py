@@ -25,26 +25,26 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     cells = cells_of(runs)
     phases = options.names("phases")
     metric = f"harm_{options['better']}_is_better"
+    harmed = _harmed(cells, options)
     if phases:
         alone = options["alone"]
         if not alone:
             raise UsageError("say which phase is without the rivals: alone=NAME")
         grid = Grid.of(cells, options)
-        found = [(cell, phase, _by_phase(cell, options, metric, alone, phase)) for cell in cells for phase in phases]
+        found = [(cell, phase, _by_phase(cell, harmed, metric, alone, phase)) for cell in cells for phase in phases]
     else:
         axis = _axis(cells, options)
         grid = Grid.of(cells, options, taken=axis)
-        found = [(cell, axes_of(cell)[axis], harm) for cell, harm in _by_axis(cells, options, metric, axis)]
+        found = [(cell, axes_of(cell)[axis], harm) for cell, harm in _by_axis(cells, options, metric, harmed, axis)]
     bars, rows = [], []
     for cell, rival, harm in found:
         bars.append(Bar(*grid.place(cell), rival, harm.mean, harm.low, harm.high))
         rows.append(labelled(axes_of(cell), {"rival": rival, **harm.columns("harm")}))
     chart = BarChart(by_series(bars), "harm", grid.below, high=1.0)
-    value = options["value"].format(flow=parties(cells[0].scenario)[0].name)
     caption = (
-        f"Harm to {value} ({options['better']} is better): 0 is none, 1 is all; {mean_said(cells)}{ranges_said(bars)}"
+        f"Harm to {harmed} ({options['better']} is better): 0 is none, 1 is all; {mean_said(cells)}{ranges_said(bars)}"
     )
-    return Drawn(draw(chart, f"harm to {value}"), pl.DataFrame(rows, infer_schema_length=None), caption)
+    return Drawn(draw(chart, f"harm to {harmed}"), pl.DataFrame(rows, infer_schema_length=None), caption)
 
 
 def _axis(cells: Sequence[Cell], options: Options) -> str:
@@ -66,10 +66,10 @@ def _axis(cells: Sequence[Cell], options: Options) -> str:
     return axis
 
 
-def _by_axis(cells: Sequence[Cell], options: Options, metric: str, axis: str) -> list[tuple[Cell, Spread]]:
+def _by_axis(cells: Sequence[Cell], options: Options, metric: str, harmed: str, axis: str) -> list[tuple[Cell, Spread]]:
     """Return each cell with a rival and its harm, against the mean of the cell that differs by having none."""
     alone = options["alone"] or "none"
-    values = {id(cell): [_value(run, cell, options, "") for run in cell.runs] for cell in cells}
+    values = {id(cell): [_value(run, harmed, "") for run in cell.runs] for cell in cells}
     rest = {id(cell): {a: label for a, label in axes_of(cell).items() if a != axis} for cell in cells}
     found = []
     for cell in cells:
@@ -81,19 +81,26 @@ def _by_axis(cells: Sequence[Cell], options: Options, metric: str, axis: str) ->
     return found
 
 
-def _by_phase(cell: Cell, options: Options, metric: str, alone: str, phase: str) -> Spread:
+def _by_phase(cell: Cell, harmed: str, metric: str, alone: str, phase: str) -> Spread:
     """Return the harm in a phase, run by run against the phase without rivals."""
     return Spread.of(
-        [
-            _harm(run, metric, *(_value(run, cell, options, f"during {name}") for name in (alone, phase)))
-            for run in cell.runs
-        ]
+        [_harm(run, metric, *(_value(run, harmed, f"during {name}") for name in (alone, phase))) for run in cell.runs]
     )
 
 
-def _value(run: Run, cell: Cell, options: Options, window: str) -> float:
-    own = parties(cell.scenario)
-    return measure(run, [f"{options['value'].format(flow=own[0].name)} {window}".rstrip()])[0]
+def _value(run: Run, harmed: str, window: str) -> float:
+    return measure(run, [f"{harmed} {window}".rstrip()])[0]
+
+
+def _harmed(cells: Sequence[Cell], options: Options) -> str:
+    """Return what is harmed; it is one thing in all cells."""
+    first = list(dict.fromkeys(parties(cell.scenario)[0].name for cell in cells))
+    if "{flow}" in options["value"] and len(first) > 1:
+        raise UsageError(
+            f"the first flow is {first[0]} in some of these cells, {first[1]} in others: harm is done to one of them",
+            help=f"name it: value={options['value'].format(flow=first[0])}",
+        )
+    return options["value"].format(flow=first[0])
 
 
 def _harm(run: Run, metric: str, alone: float, beside: float) -> float:

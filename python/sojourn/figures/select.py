@@ -11,7 +11,7 @@ from sojourn.run import Run
 
 PATTERN: Final = (
     "axis=label pairs with commas (queue=dualpi2,rtt=20*), or a part of a run's name (s1[fq_codel,20ms]); "
-    "* and ? stand for anything"
+    "* and ? stand for anything, a bar for either (rtt=20ms|80ms)"
 )
 """What chooses runs, for help texts."""
 
@@ -118,5 +118,5 @@ def _labels(run: Named) -> dict[str, str]:
 
 
 def _glob(pattern: str) -> re.Pattern[str]:
-    """Return what ``*`` and ``?`` stand for; brackets, which names have, stand for themselves."""
-    return re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", "."))
+    """Return what ``*``, ``?`` and ``|`` stand for; brackets, which names have, stand for themselves."""
+    return re.compile(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".").replace(r"\|", "|"))

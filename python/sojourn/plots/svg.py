@@ -155,6 +155,17 @@ def headed(element: str, title: str = "", keys: Sequence[tuple[str, str]] = ()) 
     return f"{head}>{body}"
 
 
+_LARGEST: Final = 1.55
+"""How much a picture is enlarged on a wide page: its letters are then as large as the page's."""
+
+
+def bounded(element: str) -> str:
+    """Return the element with a greatest width, so that small pictures do not fill a wide page."""
+    head, body = element.split(">", 1)
+    width = float(_VIEW.findall(head)[0][2])
+    return f'{head} style="max-width:{width * _LARGEST:.0f}px">{body}'
+
+
 def standalone(element: str, title: str = "", keys: Sequence[tuple[str, str]] = ()) -> str:
     """Return an SVG file for an element of :func:`render`: with colours of its own and, where given, a heading.
 

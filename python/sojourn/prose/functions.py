@@ -16,13 +16,10 @@ from sojourn.claims.page import ours
 from sojourn.errors import UsageError
 from sojourn.plots import topology as drawing
 from sojourn.plots.svg import standalone
-from sojourn.prose.results import NotRun, Results
+from sojourn.prose.results import PANEL, NotRun, Results
 from sojourn.spread import Spread
 from sojourn.store.atomic import write_file
 from sojourn.summary import COLUMNS, number, values_of
-
-_PANEL: Final = "delivery"
-"""The kind of figure that ``plot_*`` draws."""
 
 _TABLE: Final = ("delivery_rate_mbps", "jain", "utilisation_percent", "rtt_ms", "queue_delay_ms")
 """The columns of a scenario's table."""
@@ -64,12 +61,12 @@ class Functions:
         return call
 
     def plot_inline(self, text: str, experiment: str, cell: str = "") -> str:
-        path = self._results.picture(_PANEL, experiment, cell, {})
+        path = self._results.picture(PANEL, experiment, cell, {})
         self.shown[path] = text
         return f"![{text}]({path})"
 
     def plot_link(self, text: str, experiment: str, cell: str = "") -> str:
-        return f"[{text}]({self._results.picture(_PANEL, experiment, cell, {})})"
+        return f"[{text}]({self._results.picture(PANEL, experiment, cell, {})})"
 
     def chart_inline(self, text: str, kind: str, experiment: str, cells: str = "", **options: object) -> str:
         path = self._results.picture(kind, experiment, cells, {k: str(v) for k, v in options.items()})

@@ -13,6 +13,7 @@ from markdown_it import MarkdownIt
 
 from sojourn.errors import ExperimentError, StoreError, UsageError
 from sojourn.figures import Drawn
+from sojourn.plots.svg import bounded
 from sojourn.prose.functions import Functions
 from sojourn.prose.results import Results
 from sojourn.store import Folder
@@ -141,8 +142,8 @@ def _page(text: str, functions: Functions, drawn: Mapping[str, Drawn]) -> str:
         if svg is None:
             return match[0]
         data = "" if made is None else f' <a href="{path.removesuffix("svg")}csv">data</a>'
-        caption = match["alt"] if made is None else f"<b>{match['alt']}</b> {made.caption}"
-        return f"<figure>{svg}<figcaption>{caption}{data}</figcaption></figure>"
+        caption = match["alt"] if made is None else f"<b>{match['alt'].rstrip('.')}.</b> {made.caption}"
+        return f"<figure>{bounded(svg)}<figcaption>{caption}{data}</figcaption></figure>"
 
     loader = jinja2.Environment(
         loader=jinja2.PackageLoader("sojourn.prose"), autoescape=True, undefined=jinja2.StrictUndefined

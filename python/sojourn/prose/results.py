@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -15,9 +15,12 @@ from sojourn import claims, describe, library
 from sojourn.claims import ClaimVerdict
 from sojourn.errors import UsageError
 from sojourn.experiment import load
-from sojourn.figures import KINDS, Drawn, kind, select, terms_of
+from sojourn.figures import KINDS, Drawn, delivery, kind, select, terms_of
 from sojourn.run import Run
 from sojourn.store import Folder, Record
+
+PANEL: Final = delivery.KIND.name
+"""The kind of figure that ``plot_*`` draws."""
 
 _FEW: Final = 4
 """Below this many pictures a pool of processes costs more than it gains."""
@@ -33,6 +36,7 @@ class Picture:
 
     stem: str
     kind: str
+    experiment: str
     records: Sequence[Path]
     options: Mapping[str, str]
 
@@ -104,10 +108,10 @@ class Results:
         said = "-".join([experiment, pattern, shown, *(f"{k}={v}" for k, v in options.items())])
         stem = re.sub(r"[^a-z0-9.=]+", "-", said.lower()).strip("-.")[:_LONGEST]
         taken = self.pictures.get(stem)
-        asked = Picture(stem, shown, [record.path for record, _ in own], dict(options))
+        asked = Picture(stem, shown, experiment, [record.path for record, _ in own], dict(options))
         if taken is not None and taken != asked:
             stem = f"{stem}-{len(self.pictures)}"
-            asked = Picture(stem, shown, asked.records, asked.options)
+            asked = replace(asked, stem=stem)
         self.pictures[stem] = asked
         return f"{self.beside}/{stem}.svg"
 
@@ -117,16 +121,20 @@ class Results:
         Raises:
             UsageError: if an option is wrong, or the runs lack what is to be shown.
         """
-        asked = list(self.pictures.values())
+        # Runs over time share their scales with the others of their experiment, hence are drawn together.
+        groups: dict[str, list[Picture]] = {}
+        for picture in self.pictures.values():
+            groups.setdefault(picture.experiment if picture.kind == PANEL else picture.stem, []).append(picture)
+        asked = list(groups.values())
         drawn: dict[str, Drawn] = {}
 
-        def keep(pictures: Iterable[Drawn]) -> None:
-            for number, (picture, made) in enumerate(zip(asked, pictures, strict=True), 1):
-                drawn[picture.stem] = made
+        def keep(pictures: Iterable[list[Drawn]]) -> None:
+            for group, made in zip(asked, pictures, strict=True):
+                drawn.update(zip([picture.stem for picture in group], made, strict=True))
                 if watcher is not None:
-                    watcher(number, len(asked))
+                    watcher(len(drawn), len(self.pictures))
 
-        if processes > 1 and len(asked) >= _FEW:
+        if processes > 1 and len(self.pictures) >= _FEW:
             # Not forked: children read tables, and Polars' threads do not survive a fork.
             with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
                 keep(pool.map(_draw, asked))
@@ -169,9 +177,13 @@ def _missing(experiment: str, pattern: str) -> str | None:
     return " ".join([*names, *(f"--only {shlex.quote(one)}" for one in only)])
 
 
-def _draw(picture: Picture) -> Drawn:
-    runs = [Run.stored(Record(path)) for path in picture.records]
+def _draw(group: Sequence[Picture]) -> list[Drawn]:
+    every = {path: Run.stored(Record(path)) for picture in group for path in picture.records}
+    own = [[every[path] for path in picture.records] for picture in group]
+    first = group[0]
     try:
-        return KINDS[picture.kind].draw(runs, picture.options)
+        if first.kind == PANEL:
+            return delivery.together(list(every.values()), own)
+        return [KINDS[first.kind].draw(own[0], first.options)]
     except UsageError as error:
-        raise UsageError(f"{picture.stem}: {error.message}", help=error.help) from error
+        raise UsageError(f"{first.stem}: {error.message}", help=error.help) from error
