@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sojourn import cells as grouping
 from sojourn import describe
 from sojourn.claims import ClaimVerdict
 from sojourn.claims.page import ours
 from sojourn.errors import UsageError
+from sojourn.figures.select import cells_of
 from sojourn.plots import topology as drawing
 from sojourn.plots.svg import standalone
 from sojourn.prose.results import PANEL, NotRun, Results
@@ -92,7 +92,7 @@ class Functions:
         for name in names:
             if name not in known:
                 raise UsageError.unknown("column", name, list(known))
-        grouped = grouping.group(run for _, run in own)
+        grouped = cells_of(run for _, run in own)
         axes = list(dict.fromkeys(axis for cell in grouped for axis, _ in cell.labels)) or ["cell"]
         heads = [
             f"{COLUMNS[known[n]].name}{', ' + COLUMNS[known[n]].unit if COLUMNS[known[n]].unit else ''}" for n in names
@@ -123,7 +123,7 @@ class Functions:
 
     def metrics_table(self, experiment: str, cells: str = "", **metrics: object) -> str:
         own = self._results.chosen(experiment, cells)
-        grouped = grouping.group(run for _, run in own)
+        grouped = cells_of(run for _, run in own)
         axes = list(dict.fromkeys(axis for cell in grouped for axis, _ in cell.labels)) or ["cell"]
         lines = [
             _row([*axes, *(name.replace("_", " ") for name in metrics)]),
