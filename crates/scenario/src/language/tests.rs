@@ -343,10 +343,16 @@ fn the_schema_and_the_reference_know_every_key() {
     assert!(reference.contains("| `replay_window` |"));
 }
 
-/// The cases, to be mutated.
+/// The suites' files and the cases, to be mutated.
 fn cases() -> Vec<String> {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
-    let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let inside =
+        |folder: std::path::PathBuf| std::fs::read_dir(folder).unwrap().map(|e| e.unwrap().path());
+    let mut files: Vec<_> = inside(root.join("python/sojourn/suites"))
+        .filter(|path| path.is_dir())
+        .flat_map(inside)
+        .chain(inside(root.join("tests/cases")))
+        .collect();
     files.sort();
     files.iter().map(|f| std::fs::read_to_string(f).unwrap()).collect()
 }
