@@ -1,5 +1,6 @@
 //! The two ends of a flow: a TCP sender and receiver, or another application (`app`), with what the records need.
 
+use crate::app::netperf::Control;
 use crate::app::probe::Probe;
 use crate::app::short_flows::ShortFlows;
 use crate::app::stream::Stream;
@@ -118,6 +119,8 @@ pub(crate) enum Ends {
 pub(crate) enum Life {
     /// Not yet started.
     Waiting,
+    /// Its program agrees with its peer on what is to come.
+    Agreeing,
     /// Sending.
     Running,
     /// Stopped or finished.
@@ -133,6 +136,8 @@ pub(crate) struct FlowRun {
     pub(crate) ends: Ends,
     /// What writes to a TCP connection that does not always have data.
     pub(crate) writer: Option<Box<Writer>>,
+    /// The control connection of its program, until nothing more comes by it.
+    pub(crate) control: Option<Box<Control>>,
     /// Its life.
     pub(crate) life: Life,
     /// Packets that have arrived, both ways.
@@ -189,6 +194,11 @@ impl FlowRun {
                 &mut random,
             ))),
         };
+        let by_netperf = stack.tcp.netperf && matches!(flow.traffic, Traffic::Tcp(_));
+        let control = by_netperf.then(|| {
+            let with_data = flow.direction == Direction::Down;
+            Box::new(Control::new(stack, seed, name, owner, with_data, &mut random))
+        });
         let finite = match &flow.traffic {
             Traffic::Tcp(tcp) => tcp.bytes.is_some(),
             Traffic::ShortFlows(short) => short.count.is_some(),
@@ -207,6 +217,7 @@ impl FlowRun {
             nic,
             ends,
             writer,
+            control,
             life: Life::Waiting,
             arrived: 0,
             delays: Distribution::new(),
@@ -221,7 +232,8 @@ impl FlowRun {
         match &self.ends {
             Ends::Tcp(sender, receiver) => {
                 let tcp = sender.next_timer().min(receiver.next_timer());
-                self.writer.as_ref().map_or(tcp, |writer| tcp.min(writer.next()))
+                let tcp = self.writer.as_ref().map_or(tcp, |writer| tcp.min(writer.next()));
+                self.control.as_ref().map_or(tcp, |control| tcp.min(control.next()))
             }
             Ends::Probe(probe) => probe.next(),
             Ends::Stream(stream) => stream.next(),

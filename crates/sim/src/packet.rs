@@ -189,7 +189,7 @@ struct Way(u8);
 impl Way {
     /// It is of a flow whose data goes up.
     const UP: u8 = 1;
-    /// It goes against what its body says: it is of the requests to the sender of the data.
+    /// It goes against what its body says: the data of its half-connection go against the flow's.
     const TURNED: u8 = 2;
 
     const fn has(self, bit: u8) -> bool {
@@ -246,16 +246,16 @@ impl Packet {
         }
     }
 
-    /// As a packet of the flow's requests, which go from the receiver of its data to the sender, or of the answers to
-    /// them.
+    /// As a packet of a half-connection whose data goes from the receiver of the flow's data to the sender: requests,
+    /// or answers to what the sender asked.
     #[must_use]
-    pub(crate) fn of_requests(mut self) -> Self {
+    pub(crate) fn turned(mut self) -> Self {
         self.way.0 |= Way::TURNED;
         self
     }
 
-    /// Whether it is of the flow's requests.
-    pub(crate) fn is_of_requests(&self) -> bool {
+    /// Whether it is of such a half.
+    pub(crate) fn is_turned(&self) -> bool {
         self.way.has(Way::TURNED)
     }
 
@@ -264,7 +264,7 @@ impl Packet {
         use Body::{Ack, Echo, Report, SynAck};
         let answers =
             matches!(self.body, SynAck(_) | Ack(_) | Echo { reply: true, .. } | Report { .. });
-        answers != self.is_of_requests()
+        answers != self.is_turned()
     }
 
     /// Shows its headers, the outermost first, as long as `next` asks for what is inside.

@@ -338,6 +338,9 @@ impl<'a> Simulation<'a> {
         let flow = &mut self.flows[index];
         flow.arrived += 1;
         match (&packet.body, &mut flow.ends) {
+            (_, Ends::Tcp(..)) if packet.key != flow.nic.owner.key => {
+                self.agree(index, &packet, (there, back));
+            }
             (Body::Data(data), Ends::Tcp(_, receiver)) => {
                 if let Some(ack) = receiver.on_data(now, data, packet.ecn()) {
                     let field = receiver.ack_field();
@@ -433,6 +436,34 @@ impl<'a> Simulation<'a> {
         self.finish_if_done(index);
     }
 
+    /// A packet of a program's control connection has reached its host: once both agree, the flow begins. One that is
+    /// late finds nobody.
+    #[cold]
+    fn agree(&mut self, index: usize, packet: &Parcel, entries: (usize, usize)) {
+        let flow = &mut self.flows[index];
+        let Some(control) = &mut flow.control else { return };
+        control.on_packet(
+            &mut Wires {
+                now: self.now,
+                nic: &mut flow.nic,
+                stations: &mut self.topology.stations,
+                pool: &mut self.pool,
+                entries,
+            },
+            packet,
+            packet.ecn(),
+        );
+        let agreed = control.is_agreed() && flow.life == Life::Agreeing;
+        if control.is_quiet() {
+            flow.control = None;
+        }
+        self.stir(entries.0);
+        self.stir(entries.1);
+        if agreed {
+            self.begin(index);
+        }
+    }
+
     fn finish_if_done(&mut self, index: usize) {
         let flow = &self.flows[index];
         if flow.finite && flow.life == Life::Running && flow.is_finished() {
@@ -459,6 +490,18 @@ impl<'a> Simulation<'a> {
         };
         let flow = &mut self.flows[index];
         let mut answers = false;
+        if let Some(control) = &mut flow.control
+            && control.next() <= now
+        {
+            control.on_timer(&mut Wires {
+                now,
+                nic: &mut flow.nic,
+                stations: &mut self.topology.stations,
+                pool: &mut self.pool,
+                entries: (there, back),
+            });
+            answers = true;
+        }
         match &mut flow.ends {
             Ends::Tcp(sender, receiver) => {
                 if receiver.next_timer() <= now
@@ -565,10 +608,35 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
+    /// A flow's program starts: the flow begins at once, unless the program has to agree on it with its peer first.
     fn start(&mut self, index: usize) {
         if self.flows[index].life != Life::Waiting {
             return;
         }
+        if self.flows[index].control.is_none() {
+            return self.begin(index);
+        }
+        let entries = {
+            let nic = &self.flows[index].nic;
+            (self.entry(nic.there), self.entry(nic.back))
+        };
+        let flow = &mut self.flows[index];
+        flow.life = Life::Agreeing;
+        if let Some(control) = &mut flow.control {
+            control.open(&mut Wires {
+                now: self.now,
+                nic: &mut flow.nic,
+                stations: &mut self.topology.stations,
+                pool: &mut self.pool,
+                entries,
+            });
+        }
+        self.stir(entries.0);
+        self.stir(entries.1);
+        self.set_flow_timer(index);
+    }
+
+    fn begin(&mut self, index: usize) {
         let (now, name) = (self.now, &self.scenario.flows[index].name);
         self.recorder.happening(now, "start", &format!("flow {name}"), "");
         self.recorder.flow_started(now, index);
@@ -605,6 +673,7 @@ impl<'a> Simulation<'a> {
         self.set_flow_timer(index);
         let reference = Reference::Flow(name.clone());
         self.timeline.happened(now, &reference, Edge::Start);
+        self.agenda.set(CALENDAR, self.timeline.next());
     }
 
     fn stop(&mut self, index: usize) {
@@ -612,7 +681,9 @@ impl<'a> Simulation<'a> {
         match flow.life {
             Life::Ended => return,
             // Whoever waits for its end waits for nothing more.
-            Life::Waiting => return self.end_flow(index, "stopped before it started"),
+            Life::Waiting | Life::Agreeing => {
+                return self.end_flow(index, "stopped before it started");
+            }
             Life::Running => {}
         }
         match &mut flow.ends {

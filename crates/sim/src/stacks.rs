@@ -60,6 +60,7 @@ const LINUX_7_3: Switches = Switches {
     receive_buffer: (131_072, 6_291_456),
     window_share: 160,
     compressed_sack_percent: 33,
+    netperf: false,
     start_jitter: START_JITTER,
     host_jitter: HOST_JITTER,
 };
@@ -93,20 +94,30 @@ const LINUX_5_4: Switches = Switches {
     ..LINUX_5_10
 };
 
-/// The L4S team's kernels negotiate AccECN for every TCP (`tcp_ecn` 3 on both hosts of the published runs).
-const L4STEAM_2020_04: Switches =
-    Switches { ecn: EcnRequest::AccEcn, prague: PragueVersion::April2020, ..LINUX_5_4 };
+/// The L4S team's kernels negotiate AccECN for every TCP (`tcp_ecn` 3 on both hosts of the published runs). Flent starts
+/// their flows.
+const L4STEAM_2020_04: Switches = Switches {
+    ecn: EcnRequest::AccEcn,
+    prague: PragueVersion::April2020,
+    netperf: true,
+    ..LINUX_5_4
+};
 const L4STEAM_2020_04_FIXED: Switches =
     Switches { prague: PragueVersion::April2020Fixed, ..L4STEAM_2020_04 };
 const L4STEAM_2020_08: Switches = Switches { prague: PragueVersion::August2020, ..L4STEAM_2020_04 };
 /// RTT independence is on by default by November: Prague at 0.5 to 30 ms shares by it in the ICCRG's runs. Their bed
-/// delays ACKs alone, and its router lets packets go properly.
-const L4STEAM_2020_11: Switches =
-    Switches { prague: PragueVersion::Year2021, small_queue_wakes: true, ..L4STEAM_2020_04 };
+/// delays ACKs alone, and its router lets packets go properly. Its flows are iperf3's, whose control connection is not
+/// modelled: they have the path to themselves when they start.
+const L4STEAM_2020_11: Switches = Switches {
+    prague: PragueVersion::Year2021,
+    small_queue_wakes: true,
+    netperf: false,
+    ..L4STEAM_2020_04
+};
 const L4STEAM_2021_06: Switches = Switches { ecn: EcnRequest::AccEcn, ..LINUX_5_10 };
 
-/// The SCE project's harness sets `tcp_ecn` 1 and `tcp_sce` 1 on both hosts.
-const SCE_2020_03: Switches = Switches { echoes_sce: true, ..LINUX_5_4 };
+/// The SCE project's harness sets `tcp_ecn` 1 and `tcp_sce` 1 on both hosts, and runs Flent.
+const SCE_2020_03: Switches = Switches { echoes_sce: true, netperf: true, ..LINUX_5_4 };
 const SCE_2020_03_FIXED: Switches = Switches { sce: SceSenders::Corrected, ..SCE_2020_03 };
 
 /// Every stack.
@@ -286,6 +297,11 @@ impl Stack {
                 "compressed_sack_percent",
                 t.compressed_sack_percent.to_string(),
                 "longest wait of a compressed SACK, percent of the RTT",
+            ),
+            (
+                "netperf",
+                t.netperf.to_string(),
+                "a bulk flow begins when its control connection has agreed on it, two round trips",
             ),
             (
                 "start_jitter",

@@ -2,7 +2,8 @@
 //!
 //! A run that nobody wants the packets of has no tap: each place that could write asks for one, which costs a branch
 //! that is never taken, and that is all. Nothing here draws from a stream that anything else draws from, nor changes
-//! what queues and hosts see, so a run gives the same results with a tap and without.
+//! what queues and hosts see, so a run gives the same results with a tap and without. Left out are the packets of
+//! connections that a flow's program has beside the flow ([`crate::app::netperf`]).
 //!
 //! The simulator's packets are small values, and its TCP counts segments. What a wire has besides is added here:
 //! addresses, ports, byte sequence numbers from an initial one, IP identifiers ([`Conversation`]); [`wire`] makes
@@ -83,6 +84,9 @@ impl Tap {
     #[cold]
     pub(crate) fn sent(&mut self, now: Time, packet: &mut Parcel) {
         let conversation = &mut self.conversations[packet.flow as usize];
+        if !conversation.has(packet) {
+            return;
+        }
         conversation.send(packet);
         let host = if conversation.is_at_client(packet.is_from_receiver()) {
             CLIENT
@@ -96,6 +100,9 @@ impl Tap {
     #[cold]
     pub(crate) fn arrived(&mut self, now: Time, packet: &Parcel) {
         let conversation = &mut self.conversations[packet.flow as usize];
+        if !conversation.has(packet) {
+            return;
+        }
         conversation.arrive(packet);
         let host = if conversation.is_at_client(!packet.is_from_receiver()) {
             CLIENT
@@ -126,6 +133,9 @@ impl Tap {
             return;
         }
         let conversation = &self.conversations[packet.flow as usize];
+        if !conversation.has(packet) {
+            return;
+        }
         let wire_len =
             wire::frame(packet, conversation, &self.tunnels, self.snap_len, &mut self.frame);
         let at = self.zero + Duration::from_nanos(now.as_nanos());

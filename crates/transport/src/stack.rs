@@ -126,6 +126,9 @@ pub struct Switches {
     /// Longest that compressed SACKs are held back, in percent of the round trip (and never above 1 ms): 5 until
     /// 6.18, then `net.ipv4.tcp_comp_sack_rtt_percent`, 33.
     pub compressed_sack_percent: u32,
+    /// Whether bulk flows are netperf's, which first agrees on the test by a control connection over the same path: two
+    /// round trips.
+    pub netperf: bool,
     /// A flow begins uniformly within this span after its nominal start: the time that a test bed's programs
     /// take to start.
     pub start_jitter: Span,
@@ -169,6 +172,7 @@ pub(crate) mod examples {
         receive_buffer: (131_072, 6_291_456),
         window_share: 160,
         compressed_sack_percent: 33,
+        netperf: false,
         start_jitter: Span::ZERO,
         host_jitter: Span::ZERO,
     };

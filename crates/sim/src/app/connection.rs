@@ -1,6 +1,6 @@
-//! A TCP connection with requests and answers: the client, which receives the flow's data, opens it and asks; the server
-//! answers. Each way is a sender and a receiver of its own; an ACK does not travel with the answer's data, as the kernel
-//! also acknowledges a request at once and on its own (quick ACKs at the beginning).
+//! A TCP connection with requests and answers: the client, which receives the flow's data unless told otherwise, opens it
+//! and asks; the server answers. Each way is a sender and a receiver of its own; an ACK does not travel with the answer's
+//! data, as the kernel also acknowledges a request at once and on its own (quick ACKs at the beginning).
 //!
 //! The ACK that ends the handshake comes with the request. Connections are not closed: an end that has everything is
 //! silent.
@@ -12,7 +12,7 @@ use crate::stacks::Stack;
 use sojourn_scenario::model::Tcp;
 use sojourn_transport::segment::{Ack, Data, Handshake, Output};
 use sojourn_transport::{Receiver, Sender};
-use sojourn_units::{Ecn, Random, Time};
+use sojourn_units::{Dscp, Ecn, Random, Time};
 
 /// What the connections of a flow have in common.
 #[derive(Debug)]
@@ -48,6 +48,8 @@ impl Template {
             sends: sends.without_data(),
             takes,
             samples_seen: 0,
+            with_data: false,
+            dscp: None,
         }
     }
 }
@@ -63,22 +65,28 @@ pub(crate) struct Connection {
     pub(crate) sends: Sender,
     pub(crate) takes: Receiver,
     samples_seen: u64,
+    /// Whether requests go the way of the flow's data.
+    with_data: bool,
+    /// The DSCP, if not the flow's.
+    dscp: Option<Dscp>,
 }
 
 /// The way out of one half.
 struct Half<'a, 'w> {
     wires: &'a mut Wires<'w>,
     owner: Owner,
-    /// Whether it is the requests' half.
-    requests: bool,
+    /// Whether what its sender sends goes against the flow's data.
+    turned: bool,
+    dscp: Option<Dscp>,
 }
 
 impl Half<'_, '_> {
     fn put(&mut self, body: Body, ecn: Ecn, from_its_sender: bool) {
         let nic = &*self.wires.nic;
-        let route = if from_its_sender == self.requests { nic.back } else { nic.there };
-        let packet = Packet::tcp(self.owner, route, nic.dscp, ecn, body);
-        self.wires.send(if self.requests { packet.of_requests() } else { packet });
+        let route = if from_its_sender == self.turned { nic.back } else { nic.there };
+        let dscp = self.dscp.unwrap_or(nic.dscp);
+        let packet = Packet::tcp(self.owner, route, dscp, ecn, body);
+        self.wires.send(if self.turned { packet.turned() } else { packet });
     }
 
     fn ack(&mut self, ack: Ack, ecn: Ecn) {
@@ -97,22 +105,36 @@ impl Output for Half<'_, '_> {
 }
 
 impl Connection {
+    /// With requests that go the way of the flow's data if `with_data`, and a DSCP of its own.
+    #[must_use]
+    pub(crate) fn aside(self, with_data: bool, dscp: Dscp) -> Self {
+        Self { with_data, dscp: Some(dscp), ..self }
+    }
+
+    /// The way out of the requests' half, or of the answers'.
+    fn half<'a, 'w>(&self, wires: &'a mut Wires<'w>, requests: bool) -> Half<'a, 'w> {
+        Half { wires, owner: self.owner, turned: requests != self.with_data, dscp: self.dscp }
+    }
+
     /// The client opens it.
     pub(crate) fn open(&mut self, wires: &mut Wires<'_>) {
-        let owner = self.owner;
-        self.asks.open(wires.now, &mut Half { wires, owner, requests: true });
+        let now = wires.now;
+        let mut half = self.half(wires, true);
+        self.asks.open(now, &mut half);
     }
 
     /// The client asks with so many bytes; before the connection is established they wait for it.
     pub(crate) fn ask(&mut self, wires: &mut Wires<'_>, bytes: u64) {
-        let owner = self.owner;
-        self.asks.supply(wires.now, bytes, &mut Half { wires, owner, requests: true });
+        let now = wires.now;
+        let mut half = self.half(wires, true);
+        self.asks.supply(now, bytes, &mut half);
     }
 
     /// The server answers with so many bytes.
     pub(crate) fn answer(&mut self, wires: &mut Wires<'_>, bytes: u64) {
-        let owner = self.owner;
-        self.sends.supply(wires.now, bytes, &mut Half { wires, owner, requests: false });
+        let now = wires.now;
+        let mut half = self.half(wires, false);
+        self.sends.supply(now, bytes, &mut half);
     }
 
     /// Bytes of requests that the server has heard.
@@ -142,9 +164,9 @@ impl Connection {
 
     /// A packet has reached either end.
     pub(crate) fn on_packet(&mut self, wires: &mut Wires<'_>, packet: &Packet, ecn: Ecn) {
-        let (now, owner) = (wires.now, self.owner);
-        let requests = packet.is_of_requests();
-        let mut half = Half { wires, owner, requests };
+        let now = wires.now;
+        let requests = packet.is_turned() != self.with_data;
+        let mut half = self.half(wires, requests);
         match &packet.body {
             Body::Syn(syn) => {
                 let answer = self.hears.on_syn(now, syn, ecn);
@@ -188,9 +210,9 @@ impl Connection {
 
     /// Timers that are due.
     pub(crate) fn on_timer(&mut self, wires: &mut Wires<'_>) {
-        let (now, owner) = (wires.now, self.owner);
+        let now = wires.now;
         for requests in [true, false] {
-            let mut half = Half { wires: &mut *wires, owner, requests };
+            let mut half = self.half(wires, requests);
             let (sender, receiver) = if requests {
                 (&mut self.asks, &mut self.hears)
             } else {

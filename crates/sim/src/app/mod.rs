@@ -5,6 +5,7 @@
 //! which the engines share; here is what happens to it.
 
 pub(crate) mod connection;
+pub(crate) mod netperf;
 pub(crate) mod probe;
 pub(crate) mod short_flows;
 pub(crate) mod stream;

@@ -8,7 +8,7 @@ use sojourn_qdisc::Packet as _;
 use sojourn_scenario::model::{Direction, Flow, ReceiveWindow, Scenario, Traffic};
 use sojourn_transport::ecn::{Agreed, Flags, Request, accurate, conclude};
 use sojourn_transport::segment::{HEADERS, Seq, after, before};
-use sojourn_units::{Ecn, Random};
+use sojourn_units::{Ecn, Random, random};
 
 /// The client's side and the server's, as in the published harness.
 const ADDRESSES: [[u8; 4]; 2] = [[10, 9, 9, 1], [10, 9, 9, 2]];
@@ -20,6 +20,8 @@ const MOST_PORTS: usize = 15_000;
 /// A flow on the wire. Of each pair the sender's comes first.
 #[derive(Debug)]
 pub(super) struct Conversation {
+    /// The flow's key.
+    key: u32,
     /// Whether data goes from the client to the server.
     down: bool,
     /// Ports.
@@ -56,6 +58,7 @@ impl Conversation {
             _ => u64::from(stack(&flow.stack).tcp.receive_buffer.1),
         };
         Self {
+            key: random::key(&flow.name) as u32,
             down: flow.direction == Direction::Down,
             ports: PORTS.map(|first| first + (index % MOST_PORTS) as u16),
             initial: [random.next_u32(), random.next_u32()],
@@ -70,6 +73,11 @@ impl Conversation {
             answer: None,
             counted: 0,
         }
+    }
+
+    /// Whether a packet is the flow's own, and not of a connection beside it.
+    pub(super) fn has(&self, packet: &Packet) -> bool {
+        packet.key == self.key
     }
 
     /// Whether the end that sends or receives is the client's.

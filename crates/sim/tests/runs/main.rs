@@ -12,6 +12,7 @@ mod determinism;
 mod flow_options;
 mod golden;
 mod happenings;
+mod netperf;
 mod overload;
 mod path;
 mod physics;

@@ -54,11 +54,21 @@ fn prague_alone_through_dualpi2() {
     near("data packets an ACK", ratio, 1.998, 0.01);
 }
 
-/// 32.2 and 15.6 Mbit/s; 5.0 % and 0.074 % marked.
+/// 32.2 and 15.6 Mbit/s; 5.0 % and 0.074 % marked. Single runs scatter by 3 % of Prague's rate: the mean of four seeds.
 #[test]
 fn prague_and_cubic_through_dualpi2() {
-    let r = run(&bed(&["prague", "cubic"], "l4steam-2020-04-fixed", "dualpi2", 60));
-    let (prague, cubic) = (steady(&r, "prague-1", 60.0), steady(&r, "cubic-2", 60.0));
+    const SEEDS: u64 = 4;
+    let mut sums = [(0.0, 0.0); 2];
+    for seed in 1..=SEEDS {
+        let mut s = bed(&["prague", "cubic"], "l4steam-2020-04-fixed", "dualpi2", 60);
+        s.seed = seed;
+        let r = run(&s);
+        for (sum, flow) in sums.iter_mut().zip(["prague-1", "cubic-2"]) {
+            let (goodput, marked) = steady(&r, flow, 60.0);
+            *sum = (sum.0 + goodput / SEEDS as f64, sum.1 + marked / SEEDS as f64);
+        }
+    }
+    let [prague, cubic] = sums;
     near("Prague", prague.0, 32.2, 0.05);
     near("CUBIC", cubic.0, 15.6, 0.1);
     near("marks of Prague", prague.1, 0.050, 0.1);

@@ -1,0 +1,106 @@
+//! What netperf does before it measures: its client connects to its server, tells it the test's parameters and waits for
+//! the answer; only then the connection opens that the data goes by (HewlettPackard/netperf `src/netlib.c`,
+//! `establish_control`, `send_request`, `recv_response`; `src/nettest_omni.c`, `send_omni`).
+//!
+//! That is two round trips over the same path. A flow that joins a queue of 230 ms begins its handshake half a second
+//! late, and its first window comes another round trip later: by then the overflow that the flow in possession was about
+//! to cause is over. In `ect1_pcap.csv` the first data packet reaches the server 2.5 base RTTs and 5.006 to 5.017 s after
+//! the first ping's reply, which is one base RTT late itself: two RTTs of this, one of the handshake, half a one of the
+//! packet. Behind a queue each of the four ways through it is seen: 54 ms behind PIE with 15 ms (`pie-20ms`), 827 ms behind
+//! `pfifo limit 1000`.
+//!
+//! A request and an answer are of 656 bytes (`sizeof(union netperf_request_struct)`: 8 bytes and 162 integers). The socket
+//! is a plain one: CUBIC, ECN as the hosts have it, no DSCP whatever the test's connection has. To queues it is a flow of
+//! its own.
+//!
+//! Left out: the results, which are asked for when the test is over. Approximate: it has the delay of the flow that it
+//! is for, also where a rig tells delays by DSCP, so that a real one would have that of unmarked packets. Captures do not
+//! show it.
+
+use super::Wires;
+use super::connection::{Connection, Template};
+use crate::packet::{Owner, Packet};
+use crate::stacks::Stack;
+use sojourn_scenario::model::{EcnMode, ReceiveWindow, Tcp};
+use sojourn_units::{Dscp, Ecn, Random, Time};
+
+/// Bytes of a request, and of an answer.
+const MESSAGE: u64 = 8 + 162 * 4;
+/// Its number among the flow's connections; the data's has none.
+const NUMBER: u32 = 1;
+
+/// The control connection of one test.
+#[derive(Debug)]
+pub(crate) struct Control {
+    connection: Connection,
+    answered: bool,
+    due: Time,
+}
+
+impl Control {
+    /// For a flow of this name, at rest; `with_data` says whether the sender of its data is netperf's client.
+    pub(crate) fn new(
+        stack: &'static Stack,
+        seed: u64,
+        name: &str,
+        owner: Owner,
+        with_data: bool,
+        random: &mut Random,
+    ) -> Self {
+        let plain = Tcp {
+            cc: "cubic".to_owned(),
+            ecn: EcnMode::Default,
+            codepoint: None,
+            bytes: None,
+            pacing_cap: None,
+            app_rate: None,
+            initial_window: None,
+            receive_window: ReceiveWindow::Autotune,
+            offload: false,
+            host_qdisc: None,
+            unresponsive_to_ce: false,
+        };
+        let template = Template::new(&plain, stack, seed, &format!("{name}/control"));
+        let connection =
+            template.connection(owner, NUMBER, random).aside(with_data, Dscp::default());
+        Self { connection, answered: false, due: Time::NEVER }
+    }
+
+    /// The client connects, and has its request ready.
+    pub(crate) fn open(&mut self, wires: &mut Wires<'_>) {
+        self.connection.open(wires);
+        self.connection.ask(wires, MESSAGE);
+        self.due = self.connection.next();
+    }
+
+    /// A packet has reached either end.
+    pub(crate) fn on_packet(&mut self, wires: &mut Wires<'_>, packet: &Packet, ecn: Ecn) {
+        self.connection.on_packet(wires, packet, ecn);
+        if !self.answered && self.connection.heard() >= MESSAGE {
+            self.answered = true;
+            self.connection.answer(wires, MESSAGE);
+        }
+        self.due = self.connection.next();
+    }
+
+    /// Whether the client has its answer: the test may begin.
+    pub(crate) fn is_agreed(&self) -> bool {
+        self.connection.taken() >= MESSAGE
+    }
+
+    /// Whether nothing more comes.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_agreed() && self.connection.is_quiet()
+    }
+
+    /// When there is something to do.
+    pub(crate) fn next(&self) -> Time {
+        self.due
+    }
+
+    /// Does what is due.
+    pub(crate) fn on_timer(&mut self, wires: &mut Wires<'_>) {
+        self.connection.on_timer(wires);
+        self.due = self.connection.next();
+    }
+}
