@@ -1,8 +1,9 @@
 """Which flows a Flent test has, and what its parameters say of them.
 
 Facts of Flent 2: ``tcp_Nup`` and ``tcp_Ndown`` have N streams and a ping; ``tcp_nup`` and ``tcp_ndown`` take N from
-``upload_streams`` and ``download_streams``; ``rrul_be`` has four streams each way and probes. Streams begin 5 s behind
-the ping and last LENGTH, those with a delay correspondingly shorter. netperf's ``-K`` and ``-Y`` hold for both ends.
+``upload_streams`` and ``download_streams``; ``rrul_be`` has four streams each way and three probes in UDP. Streams
+begin 5 s behind the ping and last LENGTH, those with a delay correspondingly shorter. netperf's ``-K`` and ``-Y`` hold for
+both ends.
 """
 
 import re
@@ -17,7 +18,9 @@ from sojourn.batch.setup import Way
 
 _CONTINUED: Final = re.compile(r"(?:\\\n|\s)*")
 _TCP: Final = re.compile(r"tcp_(?P<count>\d+|n)(?P<way>up|down)$")
+_RRUL_BE: Final = "rrul_be"
 _RRUL_BE_STREAMS: Final = 4
+_RRUL_BE_PROBES: Final = 3
 _DEFAULT_STREAMS: Final = 1
 _UP: Final[tuple[Way, ...]] = ("to-server",)
 _DOWN: Final[tuple[Way, ...]] = ("to-client",)
@@ -99,9 +102,17 @@ def streams(test: Placed, given: Mapping[str, Placed], file: File) -> list[Strea
     ]
 
 
+def probes(test: Placed, side: str, step_s: float) -> list[dict[str, Any]]:
+    """Return the UDP probes that a test has beside the ping, as flows of an experiment: irtt, one packet a step."""
+    if test.text.strip() != _RRUL_BE:
+        return []
+    probe = {"name": "udp", "count": _RRUL_BE_PROBES, "start": "-5s", "irtt": {"interval": f"{step_s:g}s"}}
+    return [probe if side == "down" else {**probe, "direction": side}]
+
+
 def _ways(test: Placed, given: Mapping[str, Placed], file: File) -> list[Way]:
     name = test.text.strip()
-    if name == "rrul_be":
+    if name == _RRUL_BE:
         return [*_UP * _RRUL_BE_STREAMS, *_DOWN * _RRUL_BE_STREAMS]
     match = _TCP.match(name)
     if match is None:

@@ -37,6 +37,8 @@ _TUNNELS: Final = {
 }
 """The harness's addresses of the server inside its tunnels (the batch's ns_srv_* and phys_srv_*)."""
 
+_STEP: Final = "0.05"
+"""Seconds; the harness's, not Flent's."""
 _DEFAULT_LENGTH: Final = "60"
 
 
@@ -173,8 +175,6 @@ def as_toml(run: Expanded, tell: Callable[[str, Placed], None]) -> str:
     if test is None:
         raise file.error(f"Batch::{run.section.name} has no test_name", run.section.line)
     streams = flows.streams(test, flows.parameters(run.get("test_parameters"), file), file)
-    if test.text.strip() == "rrul_be":
-        tell("rrul_be's UDP probes are left out; its ping runs", test)
     uploads_only = all(stream.way == "to-server" for stream in streams)
     setup = SetUp(
         {"to-server": "down", "to-client": "up"} if uploads_only else {"to-server": "up", "to-client": "down"},
@@ -187,13 +187,14 @@ def as_toml(run: Expanded, tell: Callable[[str, Placed], None]) -> str:
             "source": f"{Path(file.name).name}, Batch::{run.section.name}",
             "stack": _STACKS.get(arch, "linux-7.3"),
             "duration": f"{_seconds(run, 'length', _DEFAULT_LENGTH):g}s",
-            "step": f"{_seconds(run, 'step_size', '0.05'):g}s",
+            "step": f"{_seconds(run, 'step_size', _STEP):g}s",
             "seeds": int(_seconds(run, "repetitions", "1")),
         },
         "axis": {name: {label: {}} for name, label in run.labels.items()},
         "hop": [setup.hop],
         **_tunnel(run, [stream.name for stream in streams], tell),
-        "flow": [_flow(stream, setup, arch) for stream in streams],
+        "flow": [_flow(stream, setup, arch) for stream in streams]
+        + flows.probes(test, setup.sides["to-server"], _seconds(run, "step_size", _STEP)),
         "event": setup.events,
     }
     return tomli_w.dumps({key: value for key, value in text.items() if value})
