@@ -2,8 +2,8 @@
 
 Facts of Flent 2: ``tcp_Nup`` and ``tcp_Ndown`` have N streams and a ping; ``tcp_nup`` and ``tcp_ndown`` take N from
 ``upload_streams`` and ``download_streams``; ``rrul_be`` has four streams each way and three probes in UDP. Streams
-begin 5 s behind the ping and last LENGTH, those with a delay correspondingly shorter. netperf's ``-K`` and ``-Y`` hold for
-both ends.
+begin 5 s behind the ping and last LENGTH, those with a delay correspondingly shorter. netperf's ``-K`` and ``-Y`` hold
+for both ends.
 """
 
 import re
