@@ -204,7 +204,8 @@ fn rrul_be_goes_both_ways() {
     let s = cell(&case("l4s-tests/s4"), &["cubic", "1mbit-20mbit", "fq_codel", "80ms"]);
     let up: Vec<&str> =
         s.flows.iter().filter(|f| f.direction == Direction::Up).map(|f| f.name.as_str()).collect();
-    assert_eq!(up, ["upload-1", "upload-2", "upload-3", "upload-4"]);
+    let uploads = ["upload-1", "upload-2", "upload-3", "upload-4"];
+    assert_eq!(up, [uploads.as_slice(), &["udp-1", "udp-2", "udp-3"]].concat());
     assert!(s.flows.iter().filter(|f| f.group.as_deref() == Some("download")).count() == 4);
     let rates: Vec<u64> =
         s.queues().map(|(_, q)| q.capacity().unwrap().bits_per_sec() / 1_000_000).collect();
