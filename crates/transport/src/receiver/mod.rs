@@ -229,7 +229,8 @@ impl Receiver {
             self.delayed.measured(now.since(answered));
         }
         let clock = self.clock_ms(now);
-        if before(data.tsval.wrapping_add(1), self.tsecr) {
+        let old = before(data.tsval.wrapping_add(1), self.tsecr);
+        if old || before(data.seq.wrapping_add(1), self.last_acked) {
             return Some(self.refuse(now, data));
         }
         if !before(self.last_acked, data.seq) && !before(data.tsval, self.tsecr) {
@@ -250,8 +251,9 @@ impl Receiver {
         self.on_disorder(now, data, ecn)
     }
 
-    /// Old by its timestamp: a copy that a retransmission has overtaken (PAWS, RFC 7323 §5). It is not taken, and
-    /// acknowledged at once (`tcp_send_dupack`).
+    /// Old by its timestamp, a copy that a retransmission has overtaken (PAWS, RFC 7323 §5), or by its number, wholly below
+    /// the last acknowledgement (`tcp_sequence`). Nothing of it is taken, its timestamp neither; it is acknowledged at once
+    /// (`tcp_send_dupack`).
     fn refuse(&mut self, now: Time, data: &Data) -> Ack {
         if before(data.seq, self.next) {
             self.quicken();

@@ -327,6 +327,21 @@ fn the_echo_is_of_the_oldest_segment_not_acknowledged() {
     assert_eq!((ack.ack, ack.tsecr), (20, 80));
 }
 
+/// What lies wholly below the last acknowledgement is refused before its timestamp is looked at (RFC 7323 §5.3, R2 and R3;
+/// `tcp_sequence` before `tcp_replace_ts_recent`): a sender whose ACK was lost reads the whole time since the copy that
+/// arrived first as its round trip. The segment that the acknowledgement ends with touches it, and is within.
+#[test]
+fn the_echo_is_never_of_a_copy_below_the_acknowledgement() {
+    let mut t = Script::settled(&LINUX_7_3, false);
+    t.take(50_000, &data(16, 40), Ecn::Ect0);
+    let ack = t.receiver.on_data(micros(51_000), &data(17, 41), Ecn::Ect0).unwrap();
+    assert_eq!((ack.ack, ack.tsecr), (18, 40));
+    let ack = t.receiver.on_data(micros(300_000), &data(16, 290), Ecn::Ect0).unwrap();
+    assert_eq!((line(&ack).as_str(), ack.tsecr), ("18 d16", 40));
+    let ack = t.receiver.on_data(micros(310_000), &data(17, 300), Ecn::Ect0).unwrap();
+    assert_eq!((line(&ack).as_str(), ack.tsecr), ("18 d17", 300));
+}
+
 /// The last segment is short: it is acknowledged at once, and counted as long as it is, also if it came before its
 /// turn.
 #[test]
