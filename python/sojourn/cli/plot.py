@@ -83,7 +83,7 @@ def _show(kind: "Kind") -> None:
     from sojourn.cli.lists import print_table
     from sojourn.cli.screen import out
 
-    out().print(Text.assemble((kind.name, "bold"), f": {kind.what}"))
+    out().print(Text.assemble((kind.name, "bold"), f": {kind.what}\nafter: {kind.after}"))
     if kind.options:
         rows = [
             [o.name, o.default, o.meaning + (f": {', '.join(o.choices)}" if o.choices else "")] for o in kind.options

@@ -100,6 +100,10 @@ def _of_queue(cell: Cell, of: str) -> tuple[pl.DataFrame, str]:
 KIND = Kind(
     "cdf",
     "How delays are distributed: one curve a cell, of a probe's packets or of the queue; log-tail option.",
+    (
+        "L4S tests, figure 5. There the percentages count from above on a linear axis; here `tail=log` shows as much "
+        "of the tail as there are packets."
+    ),
     _make,
     (
         Option("quantity", "what is shown", "rtt", ("rtt", "owd", "owd-back", "queue")),

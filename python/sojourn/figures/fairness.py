@@ -58,6 +58,10 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 KIND = Kind(
     "fairness",
     "What each flow gets: bars of the flows' rates in groups, one panel a queue, with the range over seeds.",
+    (
+        "L4S tests, figures 1 to 3: two flows' rates side by side, pairs of senders in groups, a panel for each "
+        "queue. The thin lines are ours: the originals are one run each."
+    ),
     _make,
     (
         Option("rate", "which rate", "delivery_rate", ("delivery_rate", "goodput")),

@@ -46,6 +46,10 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 KIND = Kind(
     "goodput",
     "Goodput of a flow with and without a disturber: bars side by side, with the range over seeds.",
+    (
+        "L4S tests, figure 6: goodput alone, and with a video call in L or in C. Its line of the greatest possible "
+        "goodput is left out."
+    ),
     _make,
     (
         Option("of", "which flow; the first that carries data if empty"),

@@ -112,6 +112,7 @@ def _harm(run: Run, metric: str, alone: float, beside: float) -> float:
 KIND = Kind(
     "harm",
     "Harm that rivals do to something, 0 to 1: bars by rival, with the range over seeds.",
+    "The tables of harm in the L4S tests (Ware et al., HotNets 2019), as bars.",
     _make,
     (
         Option("value", "what is harmed: a metric; {flow} is the first flow", "goodput({flow})"),

@@ -106,6 +106,8 @@ class Kind:
     name: str
     what: str
     """What it shows, in a sentence."""
+    after: str
+    """The published figure that it is after, and where it is drawn otherwise."""
     make: Callable[[Sequence[Run], Options], Drawn]
     options: Sequence[Option] = field(default=())
 

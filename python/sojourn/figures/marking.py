@@ -125,6 +125,7 @@ def _mark_lines(marks: Sequence[tuple[str, Band]]) -> list[Line]:
 KIND = Kind(
     "marking",
     "Rates, RTTs and marking probabilities over time: native, coupled, and those of the classic queue.",
+    "Disproof of the fast lane, slides 3 to 6 with the marking traces inside them.",
     _make,
     (
         Option(

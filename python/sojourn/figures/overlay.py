@@ -122,6 +122,7 @@ def _pairs(runs: Sequence[Run], options: Options) -> tuple[list[tuple[Cell, Cell
 KIND = Kind(
     "overlay",
     "Two result sets on the same axes: rates and RTTs over time, the first solid, the second dashed.",
+    "No published figure: ours, for two sets of results.",
     _make,
     (
         Option("with", "the other results folder; the other engine's runs of the same folder if empty"),

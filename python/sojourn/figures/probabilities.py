@@ -69,6 +69,7 @@ def _fractions(cell: Cell, window: str) -> list[tuple[str, Spread, Spread]]:
 KIND = Kind(
     "probabilities",
     "Drop and mark probabilities of each kind of traffic, for each load and label.",
+    "Overload results, figure 8.",
     _make,
     (Option("log", "whether the axis is logarithmic", "no", ("no", "yes")), WINDOW, *GRID),
 )

@@ -49,6 +49,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 KIND = Kind(
     "queue-delay",
     "Queue delay over time: the mean of each second, and the range within it.",
+    "Overload results, figures 4 to 7: the mean of each second, in a lighter colour the range within it.",
     _make,
     (
         Option("step", "what is averaged over, s; no less than the recorder's step", "1"),

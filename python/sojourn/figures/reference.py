@@ -26,7 +26,7 @@ def reference() -> str:
     """Return the page."""
     parts = [_HEAD.replace("A pattern is PATTERN", f"A pattern is {PATTERN}")]
     for kind in KINDS.values():
-        parts.append(f"## `{kind.name}`\n\n{kind.what}\n\n")
+        parts.append(f"## `{kind.name}`\n\n{kind.what}\n\nAfter: {kind.after}\n\n")
         if kind.options:
             parts.append("| option | default | meaning |\n|---|---|---|\n")
             for option in kind.options:

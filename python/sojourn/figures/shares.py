@@ -55,6 +55,7 @@ def _shares(cell: Cell, window: str) -> list[tuple[Party, Spread]]:
 KIND = Kind(
     "shares",
     "Who gets the link: stacked shares of the rate for each load and label, the unresponsive traffic lowest.",
+    "Overload results, figure 1; with `zoom=99` figure 2.",
     _make,
     (Option("zoom", "where the vertical axis begins, %: 99 shows what is left of the others", "0"), WINDOW, *GRID),
 )

@@ -69,6 +69,10 @@ def _window(cell: Cell) -> str:
 KIND = Kind(
     "spikes",
     "RTT spikes after a step: height and length above a level, with the range over seeds.",
+    (
+        "L4S tests, figures 10 to 13, which show the spikes over time (`delivery` does); here their heights and "
+        "lengths side by side."
+    ),
     _make,
     (
         Option("above", "how far above the flow's base RTT the level is, ms", "20"),
