@@ -106,10 +106,16 @@ pub(crate) fn roll(prob: u32, random: &mut Random) -> bool {
     random.next_u32() <= prob
 }
 
-/// The same of p'², by two draws, which needs no multiplication of wide numbers.
+/// The same of p'², by two draws, which needs no multiplication of wide numbers. The second is drawn only after a first
+/// that is not above `prob`; that is no branch, since half of them would be guessed wrongly where `prob` is a half.
 #[inline]
 pub(crate) fn roll_squared(prob: u32, random: &mut Random) -> bool {
-    roll(prob, random) && roll(prob, random)
+    let mut after_one = random.clone();
+    let first = roll(prob, &mut after_one);
+    let mut after_two = after_one.clone();
+    let second = roll(prob, &mut after_two);
+    *random = core::hint::select_unpredictable(first, after_two, after_one);
+    first & second
 }
 
 /// What is to become of a packet.

@@ -14,7 +14,7 @@ use sojourn_transport::{Receiver, Sender};
 use sojourn_units::{Span, Time};
 
 /// A distribution of times with a relative error of at most 1 %.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Distribution(Histogram<u32>);
 
 impl Distribution {
@@ -31,6 +31,12 @@ impl Distribution {
         let _ = self.0.record(span.as_nanos());
     }
 
+    /// With another's times.
+    fn and(mut self, other: &Self) -> Self {
+        self.0 += &other.0;
+        self
+    }
+
     /// Buckets in order: from, up to (not included), how many.
     fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         self.0.iter_recorded().map(|b| {
@@ -41,24 +47,29 @@ impl Distribution {
     }
 }
 
-/// Sojourn times of a queue's packets: of all, and of each class apart.
+/// Sojourn times of a queue's packets, of each class apart; a packet is counted once.
 #[derive(Debug)]
 pub(crate) struct Stays {
-    all: Distribution,
+    /// Of packets without a class.
+    others: Distribution,
     /// In the order in which a packet of each first left.
     classes: Vec<(&'static Class, Distribution)>,
 }
 
 impl Stays {
     fn new() -> Self {
-        Self { all: Distribution::new(), classes: Vec::new() }
+        Self { others: Distribution::new(), classes: Vec::new() }
+    }
+
+    /// Of all packets.
+    fn all(&self) -> Distribution {
+        self.classes.iter().fold(self.others.clone(), |all, (_, of_class)| all.and(of_class))
     }
 
     /// Adds a packet's.
     #[inline]
     pub(crate) fn add(&mut self, stay: Stay) {
-        self.all.add(stay.waited);
-        let Some(class) = stay.class else { return };
+        let Some(class) = stay.class else { return self.others.add(stay.waited) };
         // Classes are statics: one of them is itself.
         let known = self.classes.iter_mut().find(|(known, _)| core::ptr::eq(*known, class));
         if let Some((_, distribution)) = known {
@@ -78,11 +89,33 @@ struct SignalsBefore {
     counts: Vec<[u64; 3]>,
 }
 
+/// Codes of the names of a queue's or a control's gauges, in the order in which it tells them, which is the same every
+/// step.
+#[derive(Default, Debug)]
+struct GaugeCodes(Vec<(&'static str, u32)>);
+
+impl GaugeCodes {
+    /// The code of the gauge that comes in this place.
+    fn of(&mut self, place: usize, gauge: &'static str, table: &mut Table) -> u32 {
+        match self.0.get(place) {
+            // The same text at the same place of the program, so that it need not be read.
+            Some((known, code)) if core::ptr::eq(*known, gauge) => *code,
+            _ => {
+                let code = table.intern("name", gauge);
+                self.0.truncate(place);
+                self.0.push((gauge, code));
+                code
+            }
+        }
+    }
+}
+
 /// Names of a queue in the tables' dictionaries, and its counts when the last row was written.
 #[derive(Debug)]
 struct QueueBefore {
     name: u32,
     state_name: u32,
+    gauges: GaugeCodes,
     signals: SignalsBefore,
 }
 
@@ -91,6 +124,7 @@ struct QueueBefore {
 struct FlowBefore {
     name: u32,
     state_name: u32,
+    gauges: GaugeCodes,
     delivered: u64,
     /// When the flow's last row was written, or the flow started.
     at: Time,
@@ -137,6 +171,7 @@ impl Recorder {
             .map(|f| FlowBefore {
                 name: flows.intern("flow", &f.name),
                 state_name: flow_state.intern("flow", &f.name),
+                gauges: GaugeCodes::default(),
                 delivered: 0,
                 at: Time::ZERO,
             })
@@ -151,6 +186,7 @@ impl Recorder {
                 Role::Queue { element } => Some(QueueBefore {
                     name: queues.intern("queue", element),
                     state_name: queue_state.intern("queue", element),
+                    gauges: GaugeCodes::default(),
                     signals: signals(element),
                 }),
                 _ => None,
@@ -224,15 +260,15 @@ impl Recorder {
         let goodput = (bytes - before.delivered) as f64 * 8.0 / elapsed;
         before.delivered = bytes;
         before.at = now;
-        let (name, state_name) = (before.name, before.state_name);
+        let name = before.name;
         match &flow.ends {
             Ends::Tcp(sender, receiver) => {
-                self.tcp_row(t, (name, state_name), goodput, (sender, receiver));
+                self.tcp_row(t, index, goodput, (sender, receiver));
             }
             Ends::Streaming(streaming) => {
                 let connection = &streaming.connection;
                 let ends = (&connection.sends, &connection.takes);
-                self.tcp_row(t, (name, state_name), goodput, ends);
+                self.tcp_row(t, index, goodput, ends);
             }
             Ends::Stream(stream) => {
                 let counts = Counts {
@@ -252,10 +288,12 @@ impl Recorder {
     fn tcp_row(
         &mut self,
         t: f64,
-        (name, state_name): (u32, u32),
+        index: usize,
         goodput: f64,
         (sender, receiver): (&Sender, &Receiver),
     ) {
+        let FlowBefore { name, state_name, gauges, .. } = &mut self.flow_before[index];
+        let (name, state_name) = (*name, *state_name);
         let (tcb, counters) = (sender.tcb(), sender.counters());
         let sampled = tcb.rtt.samples() > 0;
         let seconds = |us: u32| if sampled { f64::from(us) / 1e6 } else { f64::NAN };
@@ -280,8 +318,10 @@ impl Recorder {
             .f64(pacing)
             .code(self.states[tcb.ca_state as usize]);
         let table = &mut self.flow_state;
+        let mut places = 0..;
         sender.gauges(&mut |gauge, value| {
-            table.row().f64(t).code(state_name).text(gauge).f64(value);
+            let code = gauges.of(places.next().unwrap_or(0), gauge, table);
+            table.row().f64(t).code(state_name).code(code).f64(value);
         });
     }
 
@@ -333,9 +373,11 @@ impl Recorder {
             .u64(ledger.all_marks())
             .u64(ledger.all_drops());
         signal_rows(&mut self.queue_signals, t, self.kinds, ledger, &mut before.signals);
-        let (table, name) = (&mut self.queue_state, before.state_name);
+        let (table, name, codes) = (&mut self.queue_state, before.state_name, &mut before.gauges);
+        let mut places = 0..;
         station.port.discipline().gauges(now, &mut |gauge, value| {
-            table.row().f64(t).code(name).text(gauge).f64(value);
+            let code = codes.of(places.next().unwrap_or(0), gauge, table);
+            table.row().f64(t).code(name).code(code).f64(value);
         });
     }
 
@@ -501,7 +543,7 @@ impl Recorder {
         };
         for (station, sojourns) in stations.iter().zip(&self.sojourns) {
             if let (Role::Queue { element }, Some(d)) = (&station.role, sojourns) {
-                add(element, "sojourn", &d.all);
+                add(element, "sojourn", &d.all());
                 for (class, of_class) in &d.classes {
                     add(element, &format!("sojourn.{}", class.name), of_class);
                 }

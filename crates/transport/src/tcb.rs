@@ -145,7 +145,7 @@ impl Tcb {
     /// What the coarse clock showed at `at`.
     #[inline]
     pub fn jiffies_at(&self, at: Time) -> u32 {
-        (at.as_nanos() / (1_000_000_000 / u64::from(self.hz))) as u32
+        (at.as_nanos() / u64::from(1_000_000_000 / self.hz)) as u32
     }
 
     /// Bytes per second that the latest rate sample stands for (`tcpi_delivery_rate`); zero before the first.
@@ -162,8 +162,8 @@ impl Tcb {
     /// Segments that a train should have: what the pacing rate gives in about a millisecond and `more` bytes, at least
     /// `least`, at most 64 kB (`tcp_tso_autosize`, `bbr_tso_segs_goal`).
     pub fn train_goal(&self, more: u64, least: u32) -> u32 {
-        let bytes = ((self.effective_pacing_rate() >> 10) + more).min(LARGEST_TRAIN);
-        ((bytes / u64::from(self.mss)) as u32).max(least)
+        let bytes = ((self.effective_pacing_rate() >> 10) + more).min(LARGEST_TRAIN) as u32;
+        (bytes / self.mss).max(least)
     }
 
     /// The default pacing rate (`tcp_update_pacing_rate`): 200 % of window/RTT early in slow start, else 120 %.

@@ -349,6 +349,16 @@ impl Receiver {
 
     /// Puts a range at the head of those to report.
     fn report(&mut self, range: Block) {
+        // Mostly a hole is being waited for: the block reported last has grown by the segment that came. What could be
+        // inside it now was inside it before.
+        let latest = &mut self.recent[0];
+        if self.recent_len > 0
+            && latest.start == range.start
+            && latest.end.wrapping_add(1) == range.end
+        {
+            latest.end = range.end;
+            return;
+        }
         let mut blocks = [Block::default(); SACK_BLOCKS + 1];
         blocks[0] = range;
         let mut n = 1;

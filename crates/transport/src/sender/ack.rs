@@ -61,6 +61,7 @@ impl Sender {
             self.take_window(ack.ack, ack.window);
         }
         let loss = self.tcb.ca_state == CaState::Loss;
+        let mut news = News::default();
         let mut taking = Taking {
             tcb: &mut self.tcb,
             estimator: &mut self.estimator,
@@ -69,7 +70,7 @@ impl Sender {
             tlp: self.tlp.map(|t| t.0),
             tsecr: ack.tsecr,
             clock_offset_ms: self.clock_offset_ms,
-            news: News::default(),
+            news: &mut news,
         };
         if ack.blocks > 0 {
             self.board.take_sack(ack, loss, &mut taking);
@@ -77,7 +78,6 @@ impl Sender {
         if f.una_advanced {
             self.board.acknowledge(ack.ack, prior_fack, &mut taking);
         }
-        let news = taking.news;
         let delivered = news.delivered();
         let is_news = f.una_advanced || news.newly_sacked > 0 || clock_moved;
         let counted_ce = self.tcb.delivered_ce;
@@ -151,6 +151,7 @@ impl Sender {
             return;
         }
         let loss = self.tcb.ca_state == CaState::Loss;
+        let mut news = News::default();
         let mut taking = Taking {
             tcb: &mut self.tcb,
             estimator: &mut self.estimator,
@@ -159,10 +160,9 @@ impl Sender {
             tlp: self.tlp.map(|t| t.0),
             tsecr: ack.tsecr,
             clock_offset_ms: self.clock_offset_ms,
-            news: News::default(),
+            news: &mut news,
         };
         self.board.take_sack(ack, loss, &mut taking);
-        let news = taking.news;
         let mut f = Flags {
             data_sacked: news.newly_sacked > 0,
             original_delivered: news.original_delivered,
@@ -256,6 +256,7 @@ impl Sender {
             && u32::from(self.payload_len(self.tcb.una.wrapping_sub(1))) < self.tcb.mss
     }
 
+    #[inline(always)]
     fn finish_rate(&mut self, delivered: u32, news: &News) -> Option<RateSample> {
         let t = &mut self.tcb;
         if t.app_limited.is_some_and(|until| after(t.delivered, until)) {

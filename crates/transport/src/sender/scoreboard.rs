@@ -13,6 +13,8 @@ use crate::tcb::Tcb;
 use sojourn_units::Time;
 use std::collections::VecDeque;
 
+/// Of spans of segments, start before end as one number: the one that is none, after all others.
+const EMPTY: u64 = u64::MAX;
 /// Tags of a segment.
 const SACKED: u8 = 1;
 /// Taken for lost.
@@ -96,7 +98,7 @@ pub(super) struct Taking<'a> {
     /// Echo of the ACK's timestamp, and what is added to the clock that it echoes.
     pub(super) tsecr: u32,
     pub(super) clock_offset_ms: u32,
-    pub(super) news: News,
+    pub(super) news: &'a mut News,
 }
 
 /// What an ACK has told, gathered while the scoreboard takes it in.
@@ -264,20 +266,25 @@ impl Scoreboard {
     pub(super) fn take_sack(&mut self, ack: &Ack, recovering_loss: bool, t: &mut Taking<'_>) {
         let duplicate = ack.sacked().first().filter(|_| ack.dsack).copied();
         let duplicate = duplicate.filter(|d| self.note_duplicate(*d, t));
-        let mut blocks = [Block::default(); SACK_BLOCKS];
-        let mut n = 0;
-        for b in &ack.sacked()[usize::from(ack.dsack)..] {
-            let start = if before(b.start, self.base) { self.base } else { b.start };
-            let end = if after(b.end, self.end()) { self.end() } else { b.end };
-            if before(start, end) {
-                blocks[n] = Block { start, end };
-                n += 1;
-            }
+        // From `base` on, in order of where they start; which block is where cannot be predicted, so nothing branches.
+        let len = self.segments.len() as u32;
+        let offset = |seq: Seq| (seq.wrapping_sub(self.base) as i32).clamp(0, len as i32) as u32;
+        let mut spans = [EMPTY; SACK_BLOCKS];
+        for (b, span) in ack.sacked()[usize::from(ack.dsack)..].iter().zip(&mut spans) {
+            let (start, end) = (offset(b.start), offset(b.end));
+            *span = if start < end { u64::from(start) << 32 | u64::from(end) } else { EMPTY };
         }
-        let blocks = &mut blocks[..n];
-        blocks.sort_unstable_by_key(|b| b.start.wrapping_sub(self.base));
+        let [a, b, c] = spans;
+        let (a, b) = (a.min(b), a.max(b));
+        let (b, c) = (b.min(c), b.max(c));
+        let spans = [a.min(b), a.max(b), c];
+        let n = spans.iter().take_while(|span| **span != EMPTY).count();
+        let at = |offset: u32| self.base.wrapping_add(offset);
+        let blocks =
+            spans.map(|span| Block { start: at((span >> 32) as u32), end: at(span as u32) });
+        let blocks = &blocks[..n];
         let seen = self.seen;
-        for b in blocks.iter() {
+        for b in blocks {
             self.take_block(*b, &seen, t);
         }
         self.seen = [Block::default(); SACK_BLOCKS];
@@ -297,8 +304,13 @@ impl Scoreboard {
     fn take_block(&mut self, block: Block, seen: &[Block; SACK_BLOCKS], t: &mut Taking<'_>) {
         let mut seq = block.start;
         while before(seq, block.end) {
-            if let Some(known) = seen.iter().find(|k| !before(seq, k.start) && before(seq, k.end)) {
-                seq = known.end;
+            // All are looked at: which one it is cannot be predicted. They do not overlap.
+            let known = seen.iter().fold(seq, |known, k| {
+                let inside = !before(seq, k.start) & before(seq, k.end);
+                if inside { k.end } else { known }
+            });
+            if known != seq {
+                seq = known;
                 continue;
             }
             self.tag_sacked(seq, t);

@@ -49,13 +49,13 @@ impl Bbr {
             }
         }
         let epoch_us = u64::from(micros_between(tcb.delivered_at, a.began));
-        let mut expected = (u128::from(bw) * u128::from(epoch_us)) >> BW_BITS;
-        if u128::from(a.acked) <= expected || a.acked + sample.delivered >= LONGEST {
+        let mut expected = (bw * epoch_us) >> BW_BITS;
+        if u64::from(a.acked) <= expected || a.acked + sample.delivered >= LONGEST {
             a.begin_epoch(tcb.delivered_at);
             expected = 0;
         }
         a.acked = (a.acked + sample.delivered).min(LONGEST - 1);
-        let extra = (u128::from(a.acked) - expected).min(u128::from(tcb.cwnd)) as u32;
+        let extra = (u64::from(a.acked) - expected).min(u64::from(tcb.cwnd)) as u32;
         a.extra[a.current] = a.extra[a.current].max(extra);
     }
 

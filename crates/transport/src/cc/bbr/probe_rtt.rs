@@ -12,13 +12,13 @@ const STAY_MS: u32 = 200;
 impl Bbr {
     /// The filter of RTTs, and ProbeRtt from beginning to end.
     pub(super) fn update_min_rtt(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
-        let now = tcb.jiffies();
-        let expired = after(now, self.min_rtt_at.wrapping_add(MIN_RTT_S * tcb.hz));
+        let expires = self.min_rtt_at.wrapping_add(MIN_RTT_S * tcb.hz);
+        let expired = after(tcb.jiffies(), expires);
         if let Some(rtt_us) = sample.rtt_us
             && (rtt_us < self.min_rtt_us || (expired && !sample.ack_delayed))
         {
             self.min_rtt_us = rtt_us;
-            self.min_rtt_at = now;
+            self.min_rtt_at = tcb.jiffies();
         }
         if expired && !self.restarting && self.mode != Mode::ProbeRtt {
             self.go(Mode::ProbeRtt);
