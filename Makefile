@@ -12,13 +12,14 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-linux lint bench clean help
+.PHONY: demo test test-linux lint bench validation clean help
 
 help:
 	@echo "make demo   set up, build, run a fifth of the published experiments, print what they say of the claims"
 	@echo "make test   set up and run every check and test"
 	@echo "make test-linux  run what needs a kernel, and build one first if there is none (ten minutes)"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json"
+	@echo "make validation PUBLISHED=DIR  make the tables of docs/validation.md anew from the published ones in DIR"
 	@echo "make clean  remove what the others made"
 
 # A fifth of the published experiments, five seeds a cell, and what they say of the reports' claims: under three minutes
@@ -80,6 +81,10 @@ $(VENV)/.release: $(VENV)/.tools
 	$(BIN)/maturin develop --quiet --release
 $(VENV)/.checked: $(VENV)/.tools
 	$(BIN)/maturin develop --quiet --profile checked
+
+# The tables of docs/validation.md, from published ones that are not in the project.
+validation: $(VENV)/.release
+	$(BIN)/python tools/validation.py $(PUBLISHED) $(RESULTS)/validation $(if $(LINUX),--linux $(LINUX))
 
 clean:
 	rm -rf $(VENV) $(TARGET) $(RESULTS)

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn.cli.screen import out, print_json
-from sojourn.run import results
 from sojourn.store.atomic import write_file
-from sojourn.validate import ENOUGH_SEEDS, Cells, Judged, Noise, Row, Summary, judge, read_published, summarise
+from sojourn.validate import ENOUGH_SEEDS, Judged, Noise, Row, Summary, read_published, summarise
+from sojourn.validate import against as against_runs
 from sojourn.validate import markdown as document
 
 
@@ -29,10 +29,10 @@ def validate(
     """Compare, and print a summary and what is behind it."""
     rows = read_published(against)
     known = Noise.read(noise) if noise is not None else Noise.beside(against)
-    judged, not_run = _judge(rows, path, known)
+    judged, not_run = against_runs(rows, path, known)
     summaries = summarise(judged)
     if markdown is not None:
-        beside = {j.row.line: j for folder in linux for j in _judge(rows, folder, known)[0]}
+        beside = {j.row.line: j for folder in linux for j in against_runs(rows, folder, known)[0]}
         text = f"{document.summary_table(summaries)}\n{document.values_table(judged, beside)}"
         write_file(markdown, text.encode())
     if as_json:
@@ -40,22 +40,6 @@ def validate(
         print_json({"summary": [asdict(summary) for summary in summaries], "rows": rows_json})
     else:
         _show(summaries, judged, not_run)
-
-
-def _judge(rows: Sequence[Row], path: Path, known: Noise) -> tuple[list[Judged], list[Row]]:
-    """Return the rows that a folder has runs of, judged, and the others."""
-    cells = Cells()
-    for run in results(path):
-        cells.add(run)
-    judged: list[Judged] = []
-    not_run: list[Row] = []
-    for row in rows:
-        cell = cells.match(row)
-        if cell is None:
-            not_run.append(row)
-        else:
-            judged.append(judge(row, cell, known))
-    return judged, not_run
 
 
 def _row_json(row: Row, verdict: str) -> dict[str, Any]:

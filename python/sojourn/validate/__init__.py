@@ -7,12 +7,13 @@ understood, one file each, and :mod:`~sojourn.validate.markdown` the tables that
 """
 
 from sojourn.validate.datasets import read_published
-from sojourn.validate.judge import ENOUGH_SEEDS, Judged, Summary, judge, summarise
+from sojourn.validate.judge import CLOSE, ENOUGH_SEEDS, Judged, Summary, against, judge, summarise
 from sojourn.validate.noise import Noise
 from sojourn.validate.ours import Cell, Cells
 from sojourn.validate.rows import Figure, Row, Sender
 
 __all__ = [
+    "CLOSE",
     "ENOUGH_SEEDS",
     "Cell",
     "Cells",
@@ -22,6 +23,7 @@ __all__ = [
     "Row",
     "Sender",
     "Summary",
+    "against",
     "judge",
     "read_published",
     "summarise",

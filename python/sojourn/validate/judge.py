@@ -5,18 +5,20 @@ import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from sojourn import _core
+from sojourn.run import results
 from sojourn.validate.noise import Noise
-from sojourn.validate.ours import Cell
+from sojourn.validate.ours import Cell, Cells
 from sojourn.validate.rows import Figure, Row, Sender
 
 ENOUGH_SEEDS: Final = 10
 """Below this many seeds a range is too narrow to judge by."""
 
 _NORMAL_95: Final = 1.96
-_CLOSE: Final = 0.01
+CLOSE: Final = 0.01
 """Sums are asked to be within this of the published ones."""
 
 
@@ -86,6 +88,26 @@ class Summary:
     p90_abs_error: float
     sums_within_1_percent: float
     """The share of the rows whose sum is within 1 % of the published one; NaN of what has no sum."""
+
+
+def against(rows: Sequence[Row], folder: Path, noise: Noise) -> tuple[list[Judged], list[Row]]:
+    """Return the published rows that a results folder has runs of, judged, and the others.
+
+    Raises:
+        StoreError: if the folder is none, or a file in it is damaged.
+    """
+    cells = Cells()
+    for run in results(folder):
+        cells.add(run)
+    judged: list[Judged] = []
+    not_run: list[Row] = []
+    for row in rows:
+        cell = cells.match(row)
+        if cell is None:
+            not_run.append(row)
+        else:
+            judged.append(judge(row, cell, noise))
+    return judged, not_run
 
 
 def judge(row: Row, cell: Cell, noise: Noise) -> Judged:
@@ -158,5 +180,5 @@ def _summary(quantity: str, by: str, group: str, members: Sequence[tuple[Judged,
     found = json.loads(_core.summarise(told))[0] if told else nothing
     found |= {"group": group, "rows": len(agreed), "coverage": sum(agreed) / len(agreed)}
     errors = [j.sum_errors[quantity] for j, _ in members if quantity in j.sum_errors]
-    close = sum(abs(error) <= _CLOSE for error in errors) / len(errors) if errors else math.nan
+    close = sum(abs(error) <= CLOSE for error in errors) / len(errors) if errors else math.nan
     return Summary(quantity=quantity, by=by, sums_within_1_percent=close, **found)

@@ -1,0 +1,182 @@
+"""Makes the tables of docs/validation.md and the pages in docs/validation, all by one build.
+
+    make validation PUBLISHED=where/the/tables/are [LINUX="a/folder another"]
+
+Every published table (:data:`BOOK`) is held against runs of the suites that stand beside it; those that the results
+folder lacks are made first, with the suites' own number of seeds. What stands in docs/validation.md outside of its two
+marks is prose and stays.
+"""
+
+import argparse
+import math
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from sojourn.validate import CLOSE, Judged, Noise, against, read_published, summarise
+from sojourn.validate.markdown import summary_table, values_table
+
+DOCS: Final = Path(__file__).parent.parent / "docs"
+BEGIN: Final = "<!-- made by tools/validation.py: -->"
+END: Final = "<!-- end of what is made -->"
+NOISE: Final = "s1_replicate_noise.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A published table, and what is run for it."""
+
+    page: str
+    title: str
+    table: str
+    suites: Sequence[str]
+    about: str
+    counted: bool = True
+    """Whether its rows are in the totals: not if another table is of the same runs."""
+
+
+BOOK: Final = (
+    Entry(
+        "s1",
+        "Scenario 1: RTT fairness",
+        "s1_50mbit.csv",
+        ["l4s-tests/s1"],
+        "the 96 rows at 50 Mbit/s",
+    ),
+    Entry(
+        "s6",
+        "Scenario 6: one RFC 3168 queue",
+        "s6_default.csv",
+        ["l4s-tests/s6"],
+        "Prague against CUBIC and Reno",
+    ),
+    Entry(
+        "ect1",
+        "The ECT(1) re-run, by `ss`",
+        "ect1.csv",
+        [f"sce-l4s-ect1-rerun/s{number}" for number in (1, 2, 5, 6)],
+        "one flow, two flows, bursts, jitter",
+    ),
+    Entry(
+        "ect1_pcap",
+        "The ECT(1) re-run, by captures",
+        "ect1_pcap.csv",
+        [f"sce-l4s-ect1-rerun/s{number}" for number in (1, 2, 5, 6)],
+        "goodput, marks, true queue delay",
+        counted=False,
+    ),
+    Entry(
+        "ect1_phases",
+        "The ECT(1) re-run, phase by phase",
+        "ect1_phases.csv",
+        ["sce-l4s-ect1-rerun/s3", "sce-l4s-ect1-rerun/s4"],
+        "the bottleneck is another one for a while, or slower",
+    ),
+    Entry(
+        "iccrg",
+        "ICCRG",
+        "iccrg.csv",
+        ["iccrg"],
+        "20 to 500 Mbit/s; not CUBIC at 500 Mbit/s and 80 ms, which its receive window limits",
+    ),
+    Entry(
+        "disproof",
+        "The disproof of the fast lane, A to D",
+        "disproof_summary.csv",
+        ["fast-lane/disproof"],
+        "at the rig's own ceiling of 49.74 Mbit/s of payload",
+    ),
+)
+
+FAMILIES: Final = {
+    "fq_codel": r"fq_codel",
+    "cnq_codel_af": r"cnq_codel_af",
+    "dualpi2": r"dualpi2",
+    "CoDel in one queue": r"(codel1q|fq_codel\(1q).*",
+    "PIE": r"pie.*",
+    "RED": r"red.*",
+    "pfifo": r"pfifo.*",
+}
+"""Queues that are one discipline, by the names that the tables have for them."""
+
+
+def main() -> None:
+    """Run what is missing, judge it, write the documents."""
+    words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    words.add_argument("published", type=Path, help="the folder of the published tables")
+    words.add_argument("results", type=Path, help="a results folder")
+    words.add_argument("--linux", type=Path, nargs="*", default=[], help="results of the same cells on Linux")
+    given = words.parse_args()
+    suites = dict.fromkeys(suite for entry in BOOK for suite in entry.suites)
+    subprocess.run(  # noqa: S603 - our own command
+        [Path(sys.executable).parent / "sojourn", "run", *suites, "-o", given.results],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
+    noise = Noise.read(given.published / NOISE)
+    parts, counted = [], []
+    for entry in BOOK:
+        rows = read_published(given.published / entry.table)
+        judged, _ = against(rows, given.results, noise)
+        linux = {j.row.line: j for folder in given.linux for j in against(rows, folder, noise)[0]}
+        parts.append(_part(entry, judged, linux))
+        if entry.counted:
+            counted += judged
+    document = DOCS / "validation.md"
+    before, _, rest = document.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    made = "\n".join([BEGIN, "", _totals(counted), *parts, END])
+    document.write_text(f"{before}{made}{after}", encoding="utf-8")
+
+
+def _part(entry: Entry, judged: Sequence[Judged], linux: Mapping[int, Judged]) -> str:
+    """Write the page of a table; return what the document says of it."""
+    summary = summary_table(summarise(judged))
+    page = DOCS / "validation" / f"{entry.page}.md"
+    page.write_text(
+        f"# {entry.title}\n\nMade by `tools/validation.py` against `{entry.table}`; see [validation](../validation.md) "
+        f"for how to read it.\n\n{summary}\n{values_table(judged, linux)}",
+        encoding="utf-8",
+    )
+    suites = ", ".join(f"`{suite}`" for suite in entry.suites)
+    beside = "; Linux beside ours where it can run the row" if linux else ""
+    return (
+        f"### {entry.title}\n\n{suites} against `{entry.table}`: {entry.about}{beside}. Every row: "
+        f"[validation/{entry.page}.md](validation/{entry.page}.md).\n\n{summary}"
+    )
+
+
+def _totals(judged: Sequence[Judged]) -> str:
+    """Return coverage by family and sums over all tables that are counted."""
+    lines = [
+        "| rates, all tables together | rows | agree | coverage | sums within 1 % |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    families = {name: [j for j in judged if re.fullmatch(pattern, j.row.queue)] for name, pattern in FAMILIES.items()}
+    for name, own in [*families.items(), ("all", judged)]:
+        if own:
+            agree = sum(_rates_agree(j) for j in own)
+            sums = [abs(j.sum_error) <= CLOSE for j in own if not math.isnan(j.sum_error)]
+            lines.append(
+                f"| {name} | {len(own)} | {agree} | {_share(agree, len(own))} | {_share(sum(sums), len(sums))} |"
+            )
+    rest = [j for j in judged if not any(j in own for own in families.values())]
+    if rest:
+        raise SystemExit(f"of no family: {', '.join(sorted({j.row.queue for j in rest}))}")
+    return "\n".join(lines) + "\n"
+
+
+def _rates_agree(judged: Judged) -> bool:
+    return all(value.agrees for value in judged.values if value.figure.is_rate)
+
+
+def _share(count: int, of: int) -> str:
+    return f"{100 * count / of:.0f} %" if of else "–"
+
+
+if __name__ == "__main__":
+    main()
