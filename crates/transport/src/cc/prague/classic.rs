@@ -71,6 +71,12 @@ impl Detector {
     pub(super) fn score(&self) -> f64 {
         self.score
     }
+
+    /// The gain of the average RTT, as a shift.
+    #[cfg(test)]
+    pub(super) fn shift(&self) -> u32 {
+        self.shift
+    }
 }
 
 #[cfg(test)]

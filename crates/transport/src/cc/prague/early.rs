@@ -208,11 +208,15 @@ impl Early {
         self.in_loss = self.stops_growth_on_loss();
     }
 
+    /// The hook that a reduction begins with (`prague_ssthresh`); the cut itself is carried. At e741f5ac it lifts the
+    /// threshold to the window, and the detector's averages span that; the fix of the loss rule took this away, too
+    /// (as at b256daed), so that they span the window that the last cut left.
     pub(super) fn ssthresh(&mut self, tcb: &Tcb) -> u32 {
-        let Some(detector) = &mut self.detector else { return tcb.ssthresh };
-        // April's hook differs from August's; the cut is carried in both.
-        let ssthresh = tcb.cwnd.max(tcb.ssthresh);
-        detector.adapt(ssthresh);
+        let lifted = self.version == Version::April2020;
+        let ssthresh = if lifted { tcb.cwnd.max(tcb.ssthresh) } else { tcb.ssthresh };
+        if let Some(detector) = &mut self.detector {
+            detector.adapt(ssthresh);
+        }
         ssthresh
     }
 

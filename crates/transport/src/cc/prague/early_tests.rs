@@ -169,6 +169,22 @@ fn rtt_independence_after_its_transition() {
     assert_eq!(p.carry, -10 * ONE);
 }
 
+/// The threshold that a reduction begins with, and what the detector's averages span: April's goes up with the window
+/// (36: 2^-8), after the fix it stays where the last cut left it (8: 2^-5), and August has no detector.
+#[test]
+fn the_threshold_by_version() {
+    for (version, ssthresh, shift) in [
+        (Version::April2020, 36, Some(8)),
+        (Version::April2020Fixed, 8, Some(5)),
+        (Version::August2020, 8, None),
+    ] {
+        let (mut p, mut t) = established(version, 36);
+        t.ssthresh = 8;
+        assert_eq!(p.ssthresh(&t), ssthresh, "{version:?}");
+        assert_eq!(p.detector.as_ref().map(Detector::shift), shift, "{version:?}");
+    }
+}
+
 /// April's detector lifts alpha behind a classic queue: at a score of 9 to 0.625.
 #[test]
 fn the_fallback_cuts_more() {

@@ -5,6 +5,7 @@
 //!                          April 2020   April, fixed   August 2020   2021      newest (0.7)
 //! classic-ECN detector     acts         acts           off           off       none
 //! loss stops growth        no           yes            yes           yes       yes
+//! a cut lifts ssthresh     to cwnd      no             no            no        no
 //! RTT independence         off          off            off           25 ms,    25 ms,
 //!                                                                    round 500 round 4
 //! alpha at first           1            1              1             1         0, first CE halves
