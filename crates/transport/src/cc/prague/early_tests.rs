@@ -124,6 +124,24 @@ fn the_loss_rule_by_version() {
     }
 }
 
+/// What an undo does to what is carried: of a window of 200 a loss takes 100, and taking it back takes 100 more instead of
+/// giving them. ACKs of two bring 2/W each meanwhile, so one packet an ACK goes until 2·ln(200/W) = W: at 6.8.
+#[test]
+fn a_false_loss_takes_the_whole_window() {
+    let (mut p, mut t) = established(Version::April2020Fixed, 200);
+    p.set_state(&t, CaState::Recovery);
+    assert_eq!(p.carry, -100 * ONE);
+    t.cwnd = p.undo_cwnd(&t);
+    p.set_state(&t, CaState::Open);
+    assert_eq!((t.cwnd, p.carry, p.in_loss), (200, -200 * ONE, false));
+    let mut acks = 0;
+    while p.carry <= -ONE {
+        ack(&mut p, &mut t, 2, 0);
+        acks += 1;
+    }
+    assert_eq!((t.cwnd, t.ssthresh, acks), (7, 7, 193));
+}
+
 #[test]
 fn never_below_two() {
     let (mut p, mut t) = established(Version::August2020, 3);
