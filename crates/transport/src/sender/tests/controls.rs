@@ -2,6 +2,7 @@
 //! control knows. Reno's are beside.
 
 use super::*;
+use crate::stack::PragueVersion;
 
 impl Script {
     /// The control's own number of this name.
@@ -249,4 +250,26 @@ fn dctcps_reductions_for_losses_are_taken_back() {
     assert_eq!(t.ack(40, "0 s1-3 ece"), "r0");
     t.ack(41, "12 t20");
     assert_eq!((t.state(), t.ssthresh()), (CaState::Open, 5));
+}
+
+/// A control that owns its window is asked in place of proportional rate reduction, in Recovery too, and the end of Recovery
+/// leaves its window alone (`tcp_cong_control`, `tcp_end_cwnd_reduction`). Prague of April 2020 goes on with its slow start
+/// there: one segment more for each that is delivered, whatever is lost. PRR would have held the window at what is in
+/// flight and one.
+#[test]
+fn a_control_with_a_window_of_its_own_is_not_held_in_recovery() {
+    let stack = Switches { prague: PragueVersion::April2020, ..LINUX_5_4 };
+    let mut t = opened("prague", stack, 10);
+    t.ack(40, "0 s1");
+    t.ack(40, "0 s1-2");
+    t.ack(40, "0 s1-3");
+    assert_eq!((t.state(), t.cwnd()), (CaState::Recovery, 13));
+    t.ack(41, "0 s1-4");
+    t.ack(42, "0 s1-5");
+    // 15 and an infinite threshold: a segment leaves each half millisecond, until the window is full.
+    t.until(59);
+    assert_eq!((t.cwnd(), t.in_flight()), (15, 15));
+    // The repair is acknowledged, with the segments 6 to 9.
+    t.ack(60, "10");
+    assert_eq!(t.snapshot(), (CaState::Open, 20, INFINITE_SSTHRESH));
 }
