@@ -2,8 +2,8 @@
 //! a target delay.
 //!
 //! Source: RFC 8033 and Linux: `net/sched/sch_pie.c` of 5.4; the same and `include/net/pie.h` of 5.10 to 7.3.
-//! The controller runs every `tupdate`, for the first time half a second after the queue is made. All its
-//! arithmetic is the kernel's, in integers: probabilities are fractions of 2^64 (5.4) or 2^56 (later), times
+//! The controller runs every `tupdate`, for the first time half a second after the queue is made, by timers of the
+//! kernel's wheel ([`CoarseClock`]), which make the default of 15 ms one of 20 at 250 Hz. All its arithmetic is the kernel's, in integers: probabilities are fractions of 2^64 (5.4) or 2^56 (later), times
 //! are ticks of 64 ns, wide enough or not. In 5.4 it is not: a gain times a delay that jumps by more than
 //! 0.4 s overflows and comes out negative.
 //!
@@ -28,7 +28,7 @@ use crate::table::{
 use crate::tally::{Ring, Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{Random, Span, Time};
+use sojourn_units::{CoarseClock, Random, Span, Time};
 
 const GAIN: &[ValueSpec] = &[ValueSpec {
     name: "SIXTEENTHS",
@@ -60,7 +60,7 @@ pub const INFO: Discipline = Discipline {
             name: "tupdate",
             values: table::TIME_ABOVE_ZERO,
             preset: Preset::Is("15ms"),
-            doc: "time between updates of the probability, rounded up to whole timer ticks",
+            doc: "time between updates of the probability, rounded up to whole timer ticks, and a tick more",
             ..OptionSpec::BASE
         },
         OptionSpec {
@@ -151,7 +151,7 @@ struct Config {
     ecn: bool,
     bytemode: bool,
     by_rate: bool,
-    hz: u64,
+    clock: CoarseClock,
 }
 
 impl Settings for Config {
@@ -169,7 +169,7 @@ impl Settings for Config {
             ecn: false,
             bytemode: false,
             by_rate: matches!(profile.pie_estimator, PieEstimator::DepartureRate),
-            hz: profile.hz.into(),
+            clock: CoarseClock::new(profile.hz),
         }
     }
 
@@ -183,8 +183,7 @@ impl Settings for Config {
                 self.target_shown = Span::from_micros(micros());
             }
             "tupdate" => {
-                let jiffies = (micros() * self.hz).div_ceil(1_000_000);
-                self.tupdate = Span::from_nanos(jiffies * 1_000_000_000 / self.hz);
+                self.tupdate = self.clock.tick() * self.clock.ticks(Span::from_micros(micros()));
             }
             "alpha" => self.alpha = given.number(),
             "beta" => self.beta = given.number(),
@@ -283,7 +282,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
     fn on_timer<T: Telemetry<P>>(&mut self, now: Time, _cx: &mut Context<'_, T>) {
         if now >= self.next_update {
             self.controller.update(&self.config, self.ring.bytes());
-            self.next_update = now + self.config.tupdate;
+            self.next_update = self.config.clock.fires_after(now, self.config.tupdate);
         }
     }
 
@@ -327,7 +326,7 @@ impl<P: Packet> Configured<P> for Pie<P> {
             profile: *profile,
             ring: Ring::new(),
             controller: Controller::new(profile),
-            next_update: Time::ZERO + FIRST_UPDATE,
+            next_update: CoarseClock::new(profile.hz).fires_after(Time::ZERO, FIRST_UPDATE),
             packets_in: 0,
             overlimit: 0,
             dropped: 0,
@@ -352,7 +351,7 @@ impl<P: Packet> Configured<P> for Pie<P> {
     }
 
     fn start(&mut self, now: Time) {
-        self.next_update = now + FIRST_UPDATE;
+        self.next_update = self.config.clock.fires_after(now, FIRST_UPDATE);
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {

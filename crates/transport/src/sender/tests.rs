@@ -3,7 +3,8 @@
 //!
 //! The round trip is 20 ms, the SYN leaves at 0, so the first window leaves at 20 ms and its first ACK comes at
 //! 40 ms. Unless a test says otherwise the stack is recent, the control Reno (half the window is easy to reckon
-//! with), the window ten segments and the tick a millisecond. Segments leave one by one, at once, as they did up to
+//! with), the window ten segments and the tick a millisecond; timers fire a step behind (`CoarseClock`): of 1 ms up to 62 ms ahead, of 8
+//! up to 503, of 64 beyond. Segments leave one by one, at once, as they did up to
 //! Linux 4.16; what groups are and when they wait has tests of its own, at the end.
 
 use super::*;
@@ -387,17 +388,17 @@ fn a_lost_retransmission_is_repaired_again_after_a_round_trip() {
 fn a_single_sack_waits_for_the_reordering_window() {
     let mut t = reno();
     assert_eq!(t.ack(40, "0 s1"), "10");
-    assert_eq!(t.until(46), "");
+    assert_eq!(t.until(47), "");
     // One "delivered" for the timer's sake: ⌈5·1/10⌉ = 1.
-    assert_eq!(t.until(47), "47: r0");
+    assert_eq!(t.until(48), "48: r0");
     assert_eq!((t.state(), t.cwnd()), (CaState::Recovery, 10));
 
-    // Up to 6.6 the slack was two ticks: at 250 a second, 5 + 8 ms and on a tick from 40 on.
+    // Up to 6.6 the slack was two ticks: at 250 a second, 5 + 8 ms are four ticks, from 40 on.
     let stack = Switches { hz: 250, ..LINUX_5_10 };
     let mut t = Setup { stack, ..Setup::default() }.open();
     t.wire.take_line();
     t.ack(40, "0 s1");
-    assert_eq!(t.until(80), "56: r0");
+    assert_eq!(t.until(80), "60: r0");
 }
 
 /// If the ACK of the head comes within that time, it was reordering: remembered, and from then on RACK waits even
@@ -413,7 +414,7 @@ fn reordering_is_remembered() {
     // Three SACKs, but the window of 5 ms holds (and 2 ms of slack).
     assert_eq!(t.ack(42, "3 s4-6"), "14-16");
     assert_eq!(t.state(), CaState::Disorder);
-    assert_eq!(t.until(60), "49: r3");
+    assert_eq!(t.until(60), "50: r3");
 }
 
 /// The degree of reordering is how far the late one was behind: five segments, from 0 to 4.
@@ -433,15 +434,15 @@ fn a_probe_repairs_the_tail() {
     t.wire.take_line();
     assert_eq!(t.ack(40, "8"), "");
     // srtt 20 ms: 40 + 2 · 20 + 2 ms of slack.
-    assert_eq!(t.until(82), "82: r9");
+    assert_eq!(t.until(83), "83: r9");
     // A probe is no retransmission of a lost segment: nothing is out twice by the counts, nothing to undo, no clock.
     assert_eq!((t.in_flight(), t.sender.tcb.retrans_out), (2, 0));
     assert_eq!((t.sender.undo.retransmissions, t.sender.retrans_stamp), (-1, None));
     assert_eq!(t.sender.counters().probes, 1);
     // The probe's SACK: one round trip old, RACK waits min_rtt/4 for 8, which is long due.
-    assert_eq!(t.ack(102, "8 s9"), "r8");
+    assert_eq!(t.ack(103, "8 s9"), "r8");
     assert_eq!((t.state(), t.ssthresh()), (CaState::Recovery, 9));
-    assert_eq!(t.ack(122, "10"), "");
+    assert_eq!(t.ack(123, "10"), "");
     assert_eq!((t.state(), t.cwnd()), (CaState::Open, 9));
     assert!(t.sender.is_finished());
 }
@@ -456,12 +457,12 @@ fn a_loss_that_the_probe_repaired_is_paid_for() {
     assert_eq!(t.ack(40, &format!("9 w{MSS}")), "");
     // A lone segment's ACK may be delayed, so 200 ms more; the RTO of 220 ms comes no earlier.
     assert_eq!(t.until(250), "");
-    assert_eq!(t.until(260), "260: r9");
+    assert_eq!(t.until(264), "264: r9");
     assert_eq!(t.sender.tlp, Some((10, true)));
-    t.ack(280, &format!("10 w{}", 10 * MSS));
+    t.ack(284, &format!("10 w{}", 10 * MSS));
     let cwnd = t.cwnd();
     assert_eq!((t.state(), t.ssthresh()), (CaState::Open, INFINITE_SSTHRESH));
-    t.ack(300, "11");
+    t.ack(304, "11");
     assert_eq!((t.ssthresh(), t.cwnd()), (cwnd / 2, cwnd / 2));
     assert_eq!(t.sender.tlp, None);
 }
@@ -472,12 +473,12 @@ fn a_spurious_probe_costs_nothing() {
     let mut t = Setup { window: 10 * MSS, ..Setup::default() }.open();
     t.wire.take_line();
     t.ack(40, &format!("9 w{MSS}"));
-    assert_eq!(t.until(260), "260: r9");
+    assert_eq!(t.until(264), "264: r9");
     let cwnd = t.cwnd();
-    t.ack(262, "10 t20 w1448");
-    t.ack(280, "10 d9 w14480");
+    t.ack(266, "10 t20 w1448");
+    t.ack(284, "10 d9 w14480");
     assert_eq!(t.sender.tlp, None);
-    t.ack(300, "11");
+    t.ack(304, "11");
     assert_eq!((t.state(), t.cwnd() >= cwnd), (CaState::Open, true));
 }
 
@@ -486,9 +487,9 @@ fn a_spurious_probe_costs_nothing() {
 fn a_probe_is_new_data_where_there_is_some() {
     let mut t = reno();
     // All ACKs are lost: the probe is due 2 · 20 + 2 ms after the last segment left.
-    assert_eq!(t.until(62), "62: 10");
+    assert_eq!(t.until(63), "63: 10");
     assert_eq!((t.sender.tlp, t.in_flight(), t.cwnd()), (Some((11, false)), 11, 10));
-    assert_eq!(t.ack(82, "11"), "11-31");
+    assert_eq!(t.ack(83, "11"), "11-31");
     assert_eq!((t.sender.tlp, t.state(), t.cwnd()), (None, CaState::Open, 21));
 }
 
@@ -498,16 +499,16 @@ fn a_probe_is_new_data_where_there_is_some() {
 fn timeouts_back_off_and_slow_start_follows() {
     let mut t = Setup { bytes: Some(10 * u64::from(MSS)), ..Setup::default() }.open();
     t.wire.take_line();
-    // RTO 220 ms (RTT 20 + 200); from the probe at 62 on: 282, then 440 later, then 880.
-    assert_eq!(t.until(2000), "62: r9; 282: r0; 722: r0; 1602: r0");
+    // RTO 220 ms (RTT 20 + 200); from the probe at 63 on: 283; 440 later, 728; 880 later, 1616: each on the next step.
+    assert_eq!(t.until(2000), "63: r9; 288: r0; 736: r0; 1664: r0");
     assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Loss, 1, 5));
     assert_eq!(t.sender.counters().timeouts, 3);
     assert_eq!(t.sender.tcb.lost_out, 10);
-    // The ACK of a retransmission: Karn's rule leaves the timestamp's echo, 1602, which takes the backoff away.
-    assert_eq!(t.ack(2010, "1 t1602"), "r1 r2");
+    // The ACK of a retransmission: Karn's rule leaves the timestamp's echo, 1664, which takes the backoff away.
+    assert_eq!(t.ack(2010, "1 t1664"), "r1 r2");
     assert_eq!((t.state(), t.cwnd()), (CaState::Loss, 2));
     assert!(t.sender.tcb.rtt.rto() < Span::from_millis(880), "{}", t.sender.tcb.rtt.rto());
-    assert_eq!(t.sender.tcb.rtt.latest_us(), 408_000);
+    assert_eq!(t.sender.tcb.rtt.latest_us(), 346_000);
     assert_eq!(t.ack(2030, "3"), "r3 r4 r5 r6");
 }
 
@@ -516,13 +517,13 @@ fn timeouts_back_off_and_slow_start_follows() {
 #[test]
 fn frto_finds_a_spurious_timeout_by_new_data() {
     let mut t = reno();
-    assert_eq!(t.until(300), "62: 10; 282: r0");
+    assert_eq!(t.until(300), "63: 10; 288: r0");
     assert_eq!((t.state(), t.cwnd(), t.sender.frto), (CaState::Loss, 1, true));
-    // The echo is of the repair (282), so it is no proof by itself. High time for step 2b: new data.
-    assert_eq!(t.ack(302, "1 t282"), "11-12");
+    // The echo is of the repair (288), so it is no proof by itself. High time for step 2b: new data.
+    assert_eq!(t.ack(308, "1 t288"), "11-12");
     assert_eq!((t.state(), t.cwnd()), (CaState::Loss, 2));
     // 1 was never repeated: step 3b. Eleven are in flight again, so nothing leaves.
-    assert_eq!(t.ack(303, "2 t282"), "");
+    assert_eq!(t.ack(309, "2 t288"), "");
     assert_eq!((t.state(), t.sender.counters().undos), (CaState::Open, 1));
     // max(2, the window before, 10), and growing in slow start again by the segment acknowledged.
     assert_eq!((t.cwnd(), t.in_flight(), t.ssthresh()), (11, 11, INFINITE_SSTHRESH));
@@ -533,9 +534,9 @@ fn frto_finds_a_spurious_timeout_by_new_data() {
 #[test]
 fn frto_gives_way_when_the_loss_was_real() {
     let mut t = reno();
-    assert_eq!(t.until(300), "62: 10; 282: r0");
-    assert_eq!(t.ack(302, "1 t282"), "11-12");
-    assert_eq!(t.ack(322, "1 s11 t282"), "r1");
+    assert_eq!(t.until(300), "63: 10; 288: r0");
+    assert_eq!(t.ack(308, "1 t288"), "11-12");
+    assert_eq!(t.ack(328, "1 s11 t288"), "r1");
     assert_eq!((t.state(), t.sender.frto), (CaState::Loss, false));
 }
 
@@ -544,8 +545,8 @@ fn frto_gives_way_when_the_loss_was_real() {
 #[test]
 fn a_spurious_timeout_is_undone_by_its_timestamp() {
     let mut t = reno();
-    assert_eq!(t.until(300), "62: 10; 282: r0");
-    t.ack(302, "1 t20");
+    assert_eq!(t.until(300), "63: 10; 288: r0");
+    t.ack(308, "1 t20");
     assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Open, 11, INFINITE_SSTHRESH));
 }
 
@@ -845,23 +846,23 @@ fn a_lost_syn_is_repeated_without_ecn() {
     let setup = Setup { ecn: true, ..Setup::default() };
     let mut script = Script { sender: setup.sender(), wire: Wire::default(), window: setup.window };
     script.sender.open(at(0), &mut script.wire);
-    script.until(1000);
+    script.until(1024);
     assert_eq!(script.wire.syns.len(), 2);
-    assert_eq!((script.wire.syns[1].ecn, script.wire.syns[1].tsval), (Flags::default(), 1000));
-    let answer = Handshake { ecn: Flags::default(), tsval: 9, tsecr: 1000, window: setup.window };
-    script.sender.on_syn_ack(at(1020), &answer, &mut script.wire);
+    assert_eq!((script.wire.syns[1].ecn, script.wire.syns[1].tsval), (Flags::default(), 1024));
+    let answer = Handshake { ecn: Flags::default(), tsval: 9, tsecr: 1024, window: setup.window };
+    script.sender.on_syn_ack(at(1044), &answer, &mut script.wire);
     assert_eq!(script.sender.ecn_agreed(), Agreed::Off);
     assert_eq!(script.wire.take_line(), "0-9");
     assert_eq!(script.sender.tcb.rtt.latest_us(), 20_000);
 }
 
-/// From the second loss on the window is one segment (RFC 5681 §3.1). SYNs at 1 to 5 s, then doubling, in recent
+/// From the second loss on the window is one segment (RFC 5681 §3.1). SYNs a second apart up to the fifth, then doubling, in recent
 /// kernels; doubling at once before.
 #[test]
 fn lost_syns_leave_one_segment() {
     for (stack, times) in [
-        (LINUX_7_3, vec![0, 1000, 2000, 3000, 4000, 5000, 7000]),
-        (LINUX_5_10, vec![0, 1000, 3000, 7000]),
+        (LINUX_7_3, vec![0, 1024, 2048, 3072, 4096, 5120, 7168]),
+        (LINUX_5_10, vec![0, 1024, 3072, 7104]),
     ] {
         let setup = Setup { stack, ..Setup::default() };
         let mut t = Script { sender: setup.sender(), wire: Wire::default(), window: setup.window };
@@ -968,20 +969,23 @@ fn an_overtaken_ack_leaves_the_pace_alone() {
     assert_eq!(t.sender.next_timer(), at(60));
 }
 
-/// The kernel's timers fire on ticks: set within one, for a span rounded up, counted from the tick's beginning.
+/// The kernel's timers fire on ticks: set within one, for a span rounded up, counted from the tick's beginning, and a step
+/// behind (`CoarseClock`).
 #[test]
 fn timers_fire_on_ticks() {
     let stack = Switches { hz: 250, ..LINUX_7_3 };
     let mut t = Setup { stack, ..Setup::default() }.open();
     t.wire.take_line();
-    // Sent at 20 ms, on a tick; 42 ms are 11 ticks of 4: 64 ms.
-    assert_eq!(t.until(64), "64: 10");
-    // RTO 220 ms is 55 ticks, from 64 ms on.
-    assert_eq!(t.until(284), "284: r0");
+    // Sent at 20 ms, in tick 5; 42 ms are 11 ticks: 16, and so 17.
+    assert_eq!(t.until(68), "68: 10");
+    // RTO 220 ms is 55 ticks: 72, and so 73.
+    assert_eq!(t.until(292), "292: r0");
+    // 440 ms is 110, more than the finest 62: 183, and so the next of eight, 184.
+    assert_eq!(t.until(736), "736: r0");
     let mut t = Setup { stack: Switches { hz: 250, ..LINUX_5_4 }, ..Setup::default() }.open();
     t.wire.take_line();
     // Two ticks of slack: 40 + 8 = 48 ms are 12 ticks.
-    assert_eq!(t.until(68), "68: 10");
+    assert_eq!(t.until(72), "72: 10");
 }
 
 /// Who may follow whom, as recovery.rs draws it.
@@ -1116,7 +1120,7 @@ fn a_probe_sends_a_group_where_the_window_admits_one() {
     t.sender.tcb.cwnd = 13;
     t.sender.tlp = None;
     // 20 + 2 · 20 + 2 ms: room for three, of which a group has two.
-    assert_eq!(t.until(62), "62: 10-11");
+    assert_eq!(t.until(63), "63: 10-11");
     assert_eq!(t.sender.tlp, Some((12, false)));
 }
 

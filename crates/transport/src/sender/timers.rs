@@ -1,9 +1,8 @@
 //! The sender's one timer and what it stands for (`net/ipv4/tcp_timer.c`): SYN and data retransmission
 //! (RFC 6298), tail-loss probe (RFC 8985 §7), RACK's reordering timer; and the pacing gate.
 //!
-//! The kernel counts these in ticks: a timer set within a tick for a span fires as many ticks after the tick's
-//! beginning as the span takes, rounded up. As most timers are set anew long before, the division is put off until
-//! the earliest time that this can be.
+//! They hang on the kernel's timer wheel ([`sojourn_units::CoarseClock`]). As most are set anew long before they fire, the reckoning is put
+//! off until the earliest time that this can be.
 
 use super::ack::Flags;
 use super::scoreboard::REORDERING;
@@ -40,8 +39,7 @@ pub(super) struct Timer {
 impl Sender {
     pub(super) fn arm(&mut self, kind: Kind, span: Span) {
         let set = self.tcb.now;
-        let at = (set + span).saturating_sub(self.tick).max(set);
-        self.timer = Some(Timer { kind, set, span, at });
+        self.timer = Some(Timer { kind, set, span, at: set + span });
     }
 
     fn is_armed(&self, kind: Kind) -> bool {
@@ -60,13 +58,6 @@ impl Sender {
         if self.pace_blocked { timer.min(self.pace_until) } else { timer }
     }
 
-    /// The tick that a timer fires on.
-    fn due(&self, timer: &Timer) -> Time {
-        let tick = self.tick.as_nanos();
-        let ticks = timer.set.as_nanos() / tick + timer.span.as_nanos().div_ceil(tick);
-        Time::from_nanos(ticks * tick)
-    }
-
     /// The time that [`Sender::next_timer`] named has come. Calls that come early only set the deadline right.
     pub fn on_timer(&mut self, now: Time, out: &mut impl Output) {
         self.tcb.now = now;
@@ -79,7 +70,7 @@ impl Sender {
         if now < timer.at {
             return;
         }
-        let due = self.due(&timer);
+        let due = self.clock.fires_after(timer.set, timer.span);
         if now < due {
             self.timer = Some(Timer { at: due, ..timer });
             return;

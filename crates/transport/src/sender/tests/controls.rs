@@ -100,14 +100,14 @@ fn cubic_answers_to_a_loss() {
 fn cubic_answers_to_a_timeout() {
     let mut t = Setup { cc: "cubic", bytes: Some(40 * u64::from(MSS)), ..Setup::default() }.open();
     t.wire.take_line();
-    assert_eq!(t.until(300), "62: 10; 282: r0");
+    assert_eq!(t.until(300), "63: 10; 288: r0");
     assert_eq!(t.snapshot(), (CaState::Loss, 1, 7));
     assert_eq!((t.own("w_max"), t.own("k"), t.own("hystart")), (0.0, 0.0, 0.0));
     // F-RTO asks with new data; the SACK of one says that the loss was real.
-    assert_eq!(t.ack(302, "1 t282"), "11-12");
-    assert_eq!(t.ack(322, "1 s11 t302"), "r1");
+    assert_eq!(t.ack(308, "1 t288"), "11-12");
+    assert_eq!(t.ack(328, "1 s11 t308"), "r1");
     // The window before its time of recovery is slow start's, up to the threshold.
-    t.ack(342, "11 s11 t322");
+    t.ack(348, "11 s11 t328");
     assert_eq!((t.cwnd(), t.ssthresh()), (7, 7));
 }
 
@@ -128,8 +128,8 @@ fn cubics_reductions_are_taken_back() {
 
     let mut t = Setup { cc: "cubic", ..Setup::default() }.open();
     t.wire.take_line();
-    assert_eq!(t.until(300), "62: 10; 282: r0");
-    t.ack(302, "1 t20");
+    assert_eq!(t.until(300), "63: 10; 288: r0");
+    t.ack(308, "1 t20");
     // 10 as before, and slow start's one for what was acknowledged.
     assert_eq!(t.snapshot(), (CaState::Open, 11, INFINITE_SSTHRESH));
     assert_eq!((t.own("w_max"), t.sender.counters().undos), (0.0, 1));
@@ -226,10 +226,10 @@ fn dctcp_answers_to_losses_and_timeouts_as_reno() {
     assert_eq!((t.snapshot(), t.sender.tcb.cwnd_count), ((CaState::Open, 6, 5), 4));
 
     let mut t = opened("dctcp", LINUX_7_3, 10);
-    assert_eq!(t.until(300), "62: 10; 282: r0");
+    assert_eq!(t.until(300), "63: 10; 288: r0");
     assert_eq!((t.snapshot(), t.alpha()), ((CaState::Loss, 1, 5), 1024));
     // Spurious by its timestamp: the ten as before and one for the segment.
-    t.ack(302, "1 t20");
+    t.ack(308, "1 t20");
     assert_eq!(t.snapshot(), (CaState::Open, 11, INFINITE_SSTHRESH));
 }
 
