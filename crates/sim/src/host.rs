@@ -156,6 +156,7 @@ impl FlowRun {
         index: usize,
         flow: &Flow,
         routes: (u16, u16),
+        control_routes: (u16, u16),
         stack: &'static Stack,
         seed: u64,
     ) -> Self {
@@ -194,10 +195,10 @@ impl FlowRun {
                 &mut random,
             ))),
         };
-        let by_netperf = stack.tcp.netperf && matches!(flow.traffic, Traffic::Tcp(_));
-        let control = by_netperf.then(|| {
+        let control = is_netperfs(flow, stack).then(|| {
             let with_data = flow.direction == Direction::Down;
-            Box::new(Control::new(stack, seed, name, owner, with_data, &mut random))
+            let routes = control_routes;
+            Box::new(Control::new(stack, seed, name, owner, with_data, routes, &mut random))
         });
         let finite = match &flow.traffic {
             Traffic::Tcp(tcp) => tcp.bytes.is_some(),
@@ -276,6 +277,11 @@ impl FlowRun {
             Ends::Probe(_) | Ends::Stream(_) | Ends::Streaming(_) => false,
         }
     }
+}
+
+/// Whether netperf makes the flow, so that there is a control connection beside it.
+pub(crate) fn is_netperfs(flow: &Flow, stack: &Stack) -> bool {
+    stack.tcp.netperf && matches!(flow.traffic, Traffic::Tcp(_))
 }
 
 /// A sender and the receiver that faces it, with the readings of their hosts' timestamp clocks at the beginning.

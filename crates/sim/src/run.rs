@@ -3,7 +3,7 @@
 use crate::agenda::Agenda;
 use crate::app::Wires;
 use crate::app::probe::UDP_HEADERS;
-use crate::host::{Ends, FlowRun, Life, Outlet};
+use crate::host::{Ends, FlowRun, Life, Nic, Outlet};
 use crate::packet::{Body, Parcel, Pool};
 use crate::recorder::Recorder;
 use crate::tap::Tap;
@@ -93,6 +93,19 @@ impl From<Unbuildable> for RunError {
     }
 }
 
+/// The ways out of a flow's two hosts by these routes.
+fn wires<'a>(
+    now: Time,
+    nic: &'a mut Nic,
+    topology: &'a mut Topology,
+    pool: &'a mut Pool,
+    routes: (u16, u16),
+) -> Wires<'a> {
+    let entry = |route: u16| usize::from(topology.routes[usize::from(route)][0].port);
+    let entries = (entry(routes.0), entry(routes.1));
+    Wires { now, nic, stations: &mut topology.stations, pool, routes, entries }
+}
+
 impl<'a> Simulation<'a> {
     /// A run at its beginning.
     pub(crate) fn new(scenario: &'a Scenario, capture: Option<&Capture>) -> Result<Self, RunError> {
@@ -106,8 +119,8 @@ impl<'a> Simulation<'a> {
             .iter()
             .enumerate()
             .map(|(i, f)| {
-                let routes = topology.of_flow[i];
-                FlowRun::new(i, f, routes, stack(&f.stack), scenario.seed)
+                let (routes, control) = (topology.of_flow[i], topology.of_control[i]);
+                FlowRun::new(i, f, routes, control, stack(&f.stack), scenario.seed)
             })
             .collect();
         let timeline = Timeline::new(scenario, |i| {
@@ -339,7 +352,7 @@ impl<'a> Simulation<'a> {
         flow.arrived += 1;
         match (&packet.body, &mut flow.ends) {
             (_, Ends::Tcp(..)) if packet.key != flow.nic.owner.key => {
-                self.agree(index, &packet, (there, back));
+                self.agree(index, &packet);
             }
             (Body::Data(data), Ends::Tcp(_, receiver)) => {
                 if let Some(ack) = receiver.on_data(now, data, packet.ecn()) {
@@ -414,13 +427,8 @@ impl<'a> Simulation<'a> {
     fn tell(&mut self, index: usize, packet: &Parcel, entries: (usize, usize)) {
         let (now, ecn) = (self.now, packet.ecn());
         let flow = &mut self.flows[index];
-        let mut wires = Wires {
-            now,
-            nic: &mut flow.nic,
-            stations: &mut self.topology.stations,
-            pool: &mut self.pool,
-            entries,
-        };
+        let routes = (flow.nic.there, flow.nic.back);
+        let mut wires = wires(now, &mut flow.nic, &mut self.topology, &mut self.pool, routes);
         let rtt = match &mut flow.ends {
             Ends::Short(short) => short.on_packet(&mut wires, packet, ecn),
             Ends::Streaming(streaming) => streaming.on_packet(&mut wires, packet, ecn),
@@ -439,26 +447,18 @@ impl<'a> Simulation<'a> {
     /// A packet of a program's control connection has reached its host: once both agree, the flow begins. One that is
     /// late finds nobody.
     #[cold]
-    fn agree(&mut self, index: usize, packet: &Parcel, entries: (usize, usize)) {
+    fn agree(&mut self, index: usize, packet: &Parcel) {
         let flow = &mut self.flows[index];
         let Some(control) = &mut flow.control else { return };
-        control.on_packet(
-            &mut Wires {
-                now: self.now,
-                nic: &mut flow.nic,
-                stations: &mut self.topology.stations,
-                pool: &mut self.pool,
-                entries,
-            },
-            packet,
-            packet.ecn(),
-        );
+        let (now, routes) = (self.now, control.routes);
+        let mut wires = wires(now, &mut flow.nic, &mut self.topology, &mut self.pool, routes);
+        control.on_packet(&mut wires, packet, packet.ecn());
         let agreed = control.is_agreed() && flow.life == Life::Agreeing;
         if control.is_quiet() {
             flow.control = None;
         }
-        self.stir(entries.0);
-        self.stir(entries.1);
+        self.stir(self.entry(routes.0));
+        self.stir(self.entry(routes.1));
         if agreed {
             self.begin(index);
         }
@@ -490,17 +490,14 @@ impl<'a> Simulation<'a> {
         };
         let flow = &mut self.flows[index];
         let mut answers = false;
+        let mut control_routes = None;
         if let Some(control) = &mut flow.control
             && control.next() <= now
         {
-            control.on_timer(&mut Wires {
-                now,
-                nic: &mut flow.nic,
-                stations: &mut self.topology.stations,
-                pool: &mut self.pool,
-                entries: (there, back),
-            });
-            answers = true;
+            let routes = control.routes;
+            let mut wires = wires(now, &mut flow.nic, &mut self.topology, &mut self.pool, routes);
+            control.on_timer(&mut wires);
+            control_routes = Some(routes);
         }
         match &mut flow.ends {
             Ends::Tcp(sender, receiver) => {
@@ -546,9 +543,13 @@ impl<'a> Simulation<'a> {
                 }
             }
             Ends::Short(_) | Ends::Streaming(_) => {
-                self.wake_application(index, (there, back));
+                self.wake_application(index);
                 answers = true;
             }
+        }
+        if let Some((there, back)) = control_routes {
+            self.stir(self.entry(there));
+            self.stir(self.entry(back));
         }
         if answers {
             self.stir(back);
@@ -559,15 +560,10 @@ impl<'a> Simulation<'a> {
         self.agenda.set(self.slots.flows, self.flow_agenda.next().0);
     }
 
-    fn wake_application(&mut self, index: usize, entries: (usize, usize)) {
+    fn wake_application(&mut self, index: usize) {
         let flow = &mut self.flows[index];
-        let mut wires = Wires {
-            now: self.now,
-            nic: &mut flow.nic,
-            stations: &mut self.topology.stations,
-            pool: &mut self.pool,
-            entries,
-        };
+        let routes = (flow.nic.there, flow.nic.back);
+        let mut wires = wires(self.now, &mut flow.nic, &mut self.topology, &mut self.pool, routes);
         match &mut flow.ends {
             Ends::Short(short) => short.on_timer(&mut wires),
             Ends::Streaming(streaming) => streaming.on_timer(&mut wires),
@@ -613,26 +609,13 @@ impl<'a> Simulation<'a> {
         if self.flows[index].life != Life::Waiting {
             return;
         }
-        if self.flows[index].control.is_none() {
-            return self.begin(index);
-        }
-        let entries = {
-            let nic = &self.flows[index].nic;
-            (self.entry(nic.there), self.entry(nic.back))
-        };
         let flow = &mut self.flows[index];
+        let Some(control) = &mut flow.control else { return self.begin(index) };
         flow.life = Life::Agreeing;
-        if let Some(control) = &mut flow.control {
-            control.open(&mut Wires {
-                now: self.now,
-                nic: &mut flow.nic,
-                stations: &mut self.topology.stations,
-                pool: &mut self.pool,
-                entries,
-            });
-        }
-        self.stir(entries.0);
-        self.stir(entries.1);
+        let (now, routes) = (self.now, control.routes);
+        control.open(&mut wires(now, &mut flow.nic, &mut self.topology, &mut self.pool, routes));
+        self.stir(self.entry(routes.0));
+        self.stir(self.entry(routes.1));
         self.set_flow_timer(index);
     }
 
@@ -657,13 +640,16 @@ impl<'a> Simulation<'a> {
             Ends::Probe(probe) => probe.start(now),
             Ends::Stream(stream) => stream.start(now),
             Ends::Short(short) => short.start(now),
-            Ends::Streaming(streaming) => streaming.start(&mut Wires {
-                now,
-                nic: &mut flow.nic,
-                stations: &mut self.topology.stations,
-                pool: &mut self.pool,
-                entries: (there, back),
-            }),
+            Ends::Streaming(streaming) => {
+                let routes = (flow.nic.there, flow.nic.back);
+                streaming.start(&mut wires(
+                    now,
+                    &mut flow.nic,
+                    &mut self.topology,
+                    &mut self.pool,
+                    routes,
+                ));
+            }
         }
         if let Some(writer) = &mut flow.writer {
             writer.start(now);

@@ -16,6 +16,7 @@
 //! What an event may switch off is there from the beginning: a delay with a way round it, which the leg before
 //! it takes while it is off; packets that it holds still come out.
 
+use crate::host::is_netperfs;
 use crate::packet::Parcel;
 use crate::stacks::{DEFAULT, Stack};
 use sojourn_path::{
@@ -23,8 +24,8 @@ use sojourn_path::{
 };
 use sojourn_qdisc::{Any, TcError};
 use sojourn_scenario::model::{
-    Action, Direction, Element, Flow, Kind, Netem, Queue, Scenario, Selector, Shaper, Side, Tunnel,
-    TunnelKind, Wifi,
+    Action, Direction, Element, Flow, FlowDelay, Kind, Netem, Queue, Scenario, Selector, Shaper,
+    Side, Tunnel, TunnelKind, Wifi,
 };
 use sojourn_units::Random;
 use std::collections::BTreeMap;
@@ -114,6 +115,8 @@ pub(crate) struct Topology {
     pub(crate) routes: Vec<Vec<Leg>>,
     /// Routes of each flow: data, then what comes back.
     pub(crate) of_flow: Vec<(u16, u16)>,
+    /// Those of its program's control connection, which has no delay of its own.
+    pub(crate) of_control: Vec<(u16, u16)>,
 }
 
 /// What cannot be built.
@@ -199,8 +202,15 @@ impl Topology {
                 Direction::Down => ("near", "far"),
                 Direction::Up => ("far", "near"),
             };
-            let routes = (builder.route(flow, &there, near)?, builder.route(flow, &back, far)?);
-            builder.topology.of_flow.push(routes);
+            let mut routes = |own| {
+                let there = builder.route(flow, own, &there, near)?;
+                Ok((there, builder.route(flow, own, &back, far)?))
+            };
+            let of_flow = routes(true)?;
+            let of_control =
+                if is_netperfs(flow, stack(&flow.stack)) { routes(false)? } else { of_flow };
+            builder.topology.of_flow.push(of_flow);
+            builder.topology.of_control.push(of_control);
         }
         // Hosts hand packets in some microseconds ahead of their time. Where others pass through, those may
         // leave before them.
@@ -292,9 +302,11 @@ impl Path {
 }
 
 impl Builder<'_> {
+    /// A flow's route; `own` says whether by the delays that are its own.
     fn route(
         &mut self,
         flow: &Flow,
+        own: bool,
         elements: &[(&str, Side, &Element)],
         host: &str,
     ) -> Result<u16, Unbuildable> {
@@ -321,7 +333,10 @@ impl Builder<'_> {
             }
             let stack = self.hop_stack(place.hop);
             let ports = match &place.e.kind {
-                Kind::Netem(netem) => self.chain(flow, &place.path, netem, &stack)?,
+                Kind::Netem(netem) => {
+                    let own = netem.per_flow.iter().find(|d| own && d.flow == flow.name);
+                    self.chain(own, &place.path, netem, &stack)?
+                }
                 Kind::Queue(q) => vec![self.queue(&place.path, q, &stack)?],
                 Kind::Wifi(wifi) => vec![self.wifi(&place.path, wifi, &stack)?],
                 _ => Vec::new(),
@@ -346,12 +361,11 @@ impl Builder<'_> {
     /// The ports of a chain of netems.
     fn chain(
         &mut self,
-        flow: &Flow,
+        own: Option<&FlowDelay>,
         path: &str,
         netem: &Netem,
         stack: &str,
     ) -> Result<Vec<u16>, Unbuildable> {
-        let own = netem.per_flow.iter().find(|d| d.flow == flow.name);
         let whose = own.map_or("", |d| d.flow.as_str());
         let mut ports = Vec::new();
         for link in 0..links(self.scenario, path, netem.chain.len()) {

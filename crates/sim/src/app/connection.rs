@@ -82,9 +82,9 @@ struct Half<'a, 'w> {
 
 impl Half<'_, '_> {
     fn put(&mut self, body: Body, ecn: Ecn, from_its_sender: bool) {
-        let nic = &*self.wires.nic;
-        let route = if from_its_sender == self.turned { nic.back } else { nic.there };
-        let dscp = self.dscp.unwrap_or(nic.dscp);
+        let (there, back) = self.wires.routes;
+        let route = if from_its_sender == self.turned { back } else { there };
+        let dscp = self.dscp.unwrap_or(self.wires.nic.dscp);
         let packet = Packet::tcp(self.owner, route, dscp, ecn, body);
         self.wires.send(if self.turned { packet.turned() } else { packet });
     }

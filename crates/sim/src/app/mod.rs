@@ -27,14 +27,16 @@ pub(crate) struct Wires<'a> {
     pub(crate) stations: &'a mut [Station],
     /// Where boxes for packets come from.
     pub(crate) pool: &'a mut Pool,
-    /// The first ports of the routes there and back.
+    /// The routes there and back.
+    pub(crate) routes: (u16, u16),
+    /// Their first ports.
     pub(crate) entries: (usize, usize),
 }
 
 impl Wires<'_> {
     /// Sends a packet by the route that it names.
     pub(crate) fn send(&mut self, packet: Packet) {
-        let port = if packet.route == self.nic.there { self.entries.0 } else { self.entries.1 };
+        let port = if packet.route == self.routes.0 { self.entries.0 } else { self.entries.1 };
         self.nic.send(self.now, &mut self.stations[port], self.pool, packet);
     }
 }

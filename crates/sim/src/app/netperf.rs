@@ -11,11 +11,9 @@
 //!
 //! A request and an answer are of 656 bytes (`sizeof(union netperf_request_struct)`: 8 bytes and 162 integers). The socket
 //! is a plain one: CUBIC, ECN as the hosts have it, no DSCP whatever the test's connection has. To queues it is a flow of
-//! its own.
+//! its own. Where a rig gives flows delays of their own, which it tells by DSCP, it has that of packets without one.
 //!
-//! Left out: the results, which are asked for when the test is over. Approximate: it has the delay of the flow that it
-//! is for, also where a rig tells delays by DSCP, so that a real one would have that of unmarked packets. Captures do not
-//! show it.
+//! Left out: the results, which are asked for when the test is over. Captures do not show it.
 
 use super::Wires;
 use super::connection::{Connection, Template};
@@ -33,6 +31,8 @@ const NUMBER: u32 = 1;
 #[derive(Debug)]
 pub(crate) struct Control {
     connection: Connection,
+    /// Its packets' routes, the way of the flow's data and back.
+    pub(crate) routes: (u16, u16),
     answered: bool,
     due: Time,
 }
@@ -45,6 +45,7 @@ impl Control {
         name: &str,
         owner: Owner,
         with_data: bool,
+        routes: (u16, u16),
         random: &mut Random,
     ) -> Self {
         let plain = Tcp {
@@ -63,7 +64,7 @@ impl Control {
         let template = Template::new(&plain, stack, seed, &format!("{name}/control"));
         let connection =
             template.connection(owner, NUMBER, random).aside(with_data, Dscp::default());
-        Self { connection, answered: false, due: Time::NEVER }
+        Self { connection, routes, answered: false, due: Time::NEVER }
     }
 
     /// The client connects, and has its request ready.

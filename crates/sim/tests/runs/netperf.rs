@@ -2,7 +2,7 @@
 
 use crate::bench::{event, ping, run, series, table, tcp_mut, total};
 use crate::capture::Scratch;
-use sojourn_scenario::model::{Action, At, Direction, Scenario, Start};
+use sojourn_scenario::model::{Action, At, Direction, FlowDelay, Kind, Scenario, Side, Start};
 use sojourn_scenario::results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_sim::stacks::Stack;
@@ -100,4 +100,29 @@ fn captures_leave_it_out() {
     assert_eq!(packets.iter().filter(|p| p.1 == 1514).count(), 10);
     assert_eq!(packets.iter().filter(|p| p.1 == 74).count(), 2);
     assert!(packets.iter().all(|p| p.1 != 722), "no request");
+}
+
+/// A rig tells the delays of flows by their DSCP, which the control connection has not: a flow of 5 ms each way on a path of
+/// 10 begins when its neighbour of 10 does.
+#[test]
+fn delays_of_flows_are_not_the_control_connections() {
+    let mut s = two(NETPERFS, "fq_codel", Span::from_secs(2));
+    s.flows[1].start = Start::At(At::ORIGIN);
+    for side in [Side::Down, Side::Up] {
+        let elements = if side == Side::Down { &mut s.hops[0].down } else { &mut s.hops[0].up };
+        for element in elements {
+            if let Kind::Netem(netem) = &mut element.kind {
+                let (flow, delay) = ("cubic-2".to_owned(), Span::from_millis(5));
+                netem.per_flow.push(FlowDelay { flow, delay });
+            }
+        }
+    }
+    let run = run(&s);
+    let (first, second) = (starts(&run, "cubic-1"), starts(&run, "cubic-2"));
+    assert!(first > 0.04 && (first - second).abs() < jitter(NETPERFS) + 1e-3, "{first} {second}");
+    let least = |flow| {
+        let rtts = series(&run, "flows", "rtt_s", flow).into_iter().map(|row| row.1);
+        rtts.filter(|rtt| rtt.is_finite()).fold(f64::INFINITY, f64::min)
+    };
+    assert!(least("cubic-1") >= 0.02 && (0.01..0.02).contains(&least("cubic-2")));
 }
