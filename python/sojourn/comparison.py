@@ -13,7 +13,7 @@ from sojourn.cells import Cell
 from sojourn.errors import UsageError
 from sojourn.figures.measured import spreads
 from sojourn.figures.select import cells_of
-from sojourn.run import Run
+from sojourn.run import Better, Run, harm
 from sojourn.spread import Spread
 from sojourn.tabled import USUAL, Asked
 
@@ -34,6 +34,10 @@ class Line:
     def change(self) -> float:
         """The second mean less the first, over the first."""
         return (self.second.mean - self.first.mean) / abs(self.first.mean) if self.first.mean else math.nan
+
+    def harm(self, better: Better) -> float:
+        """The harm that the second set's rivals do to it, by the means; the first set is without them."""
+        return harm(self.first.mean, self.second.mean, better)
 
 
 @dataclass(frozen=True, slots=True)

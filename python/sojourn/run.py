@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import polars as pl
 
@@ -20,6 +20,19 @@ class Check(NamedTuple):
     """In words: ``23.50 >= 10: passed``."""
     passed: bool | None
     """None where the run gives it no value."""
+
+
+Better = Literal["more", "less"]
+"""Which of a metric's values is the better one."""
+
+
+def harm(alone: float, beside: float, better: Better = "more") -> float:
+    """Return the harm that rivals do to a value, as :meth:`Run.harm`.
+
+    >>> harm(10.0, 4.0), harm(176.0, 339.0, "less"), harm(1.0, 2.0)
+    (0.6, 0.4808259587020649, 0.0)
+    """
+    return _core.harm(alone, beside, better=better)
 
 
 class _Source(Protocol):
@@ -107,6 +120,19 @@ class Run:
             tables: the tables that they need, for those who know; all unless given.
         """
         return self._source.results(self.tables if tables is None else tables).measure(expressions)
+
+    def harm(self, alone: "Run", metric: str, better: Better = "more") -> float:
+        """Return the harm (Ware et al., HotNets 2019) that this run's rivals do to a metric, 0 to 1.
+
+        With more better it is (alone - beside) / alone, with less better (beside - alone) / beside; 0 if nothing got
+        worse; NaN where a run has no value or there is nothing to measure by.
+
+        Args:
+            alone: the run without the rivals. Of two phases of one run: :func:`harm`.
+            metric: as in :meth:`metric`; of something that both runs have.
+            better: whether ``more`` or ``less`` of it is better.
+        """
+        return harm(alone.metric(metric), self.metric(metric), better)
 
     def checks(self) -> list[Check]:
         """Return what came of the experiment's checks in this run."""

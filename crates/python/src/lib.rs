@@ -26,7 +26,7 @@ mod _core {
     #[pymodule_export]
     use super::units::{parse_rate, parse_span};
     #[pymodule_export]
-    use super::validate::{agreement, summarise};
+    use super::validate::{agreement, harm, summarise};
     #[pymodule_export]
     use super::version;
 

@@ -91,6 +91,8 @@ impl Run {
             elements: elements.iter().map(String::as_str).collect(),
             phases: scenario.phases.iter().map(|p| p.name.as_str()).collect(),
             windows: scenario.windows.iter().map(|w| w.name.as_str()).collect(),
+            lead: scenario.lead,
+            duration: scenario.duration,
         };
         let value = |text: &String| {
             let expression = Expression::parse(text).map_err(|e| word_error(py, text, &e))?;

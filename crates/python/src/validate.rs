@@ -2,6 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use sojourn_scenario::estimators;
 use sojourn_scenario::metrics::{self, Agreement, Noise};
 
 /// A published value held against those of our seeds, as JSON: published, ours (the median), low and high (our
@@ -11,6 +12,18 @@ pub fn agreement(published: f64, noise: f64, ours: Vec<f64>) -> PyResult<String>
     metrics::agreement(published, Noise::Absolute(noise), &ours)
         .map(|agreement| crate::run::to_json(&agreement))
         .ok_or_else(|| PyValueError::new_err("there is nothing to compare"))
+}
+
+/// Harm (Ware et al., HotNets 2019) that rivals do to something: its value alone, beside them, and whether `less` or `more`
+/// of it is better.
+#[pyfunction]
+#[pyo3(signature = (alone, beside, *, better))]
+pub fn harm(alone: f64, beside: f64, better: &str) -> PyResult<f64> {
+    match better {
+        "less" => Ok(estimators::harm_less_is_better(alone, beside)),
+        "more" => Ok(estimators::harm_more_is_better(alone, beside)),
+        _ => Err(PyValueError::new_err(format!("\"{better}\" is neither less nor more"))),
+    }
 }
 
 /// Agreements summed up by group, as JSON; each is a group, whether it agrees, and its bias.

@@ -16,9 +16,7 @@
 use crate::configured::Configured;
 use crate::settings::{Given, Settings};
 use crate::show;
-use crate::table::{
-    self, Discipline, Gauge, Kind, OptionSpec, Preset, Shown, Unit, ValueSpec, counter,
-};
+use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Any, Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry};
@@ -67,28 +65,8 @@ pub const INFO: Discipline = Discipline {
             doc: "packet size that the default bursts make room for",
             ..OptionSpec::BASE
         },
-        OptionSpec {
-            name: "overhead",
-            values: &[ValueSpec {
-                name: "BYTES",
-                kind: Kind::Count { unit: "bytes", min: 0, max: u16::MAX as u64 },
-                optional: false,
-            }],
-            preset: Preset::Is("0"),
-            doc: "bytes added to each packet's length when it is charged",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "mpu",
-            values: &[ValueSpec {
-                name: "BYTES",
-                kind: Kind::Count { unit: "bytes", min: 0, max: u16::MAX as u64 },
-                optional: false,
-            }],
-            preset: Preset::Is("0"),
-            doc: "length that a shorter packet is charged as",
-            ..OptionSpec::BASE
-        },
+        table::OVERHEAD,
+        table::MPU,
     ],
     counters: &[
         counter("lended", Unit::Count, 0, Shown::Colon, "packets sent from its own tokens"),

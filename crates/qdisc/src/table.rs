@@ -196,6 +196,28 @@ pub(crate) const BYTES: &[ValueSpec] = &[ValueSpec {
     kind: Kind::Size { min: 1, max: u32::MAX as u64 },
     optional: false,
 }];
+/// Of a packet's length: up to what 16 bits hold.
+const LENGTH: &[ValueSpec] = &[ValueSpec {
+    name: "BYTES",
+    kind: Kind::Count { unit: "bytes", min: 0, max: u16::MAX as u64 },
+    optional: false,
+}];
+/// What a bucket adds to a packet's length (`tc_ratespec`).
+pub(crate) const OVERHEAD: OptionSpec = OptionSpec {
+    name: "overhead",
+    values: LENGTH,
+    preset: Preset::Is("0"),
+    doc: "bytes added to each packet's length when it is charged",
+    ..OptionSpec::BASE
+};
+/// The least length that a bucket charges.
+pub(crate) const MPU: OptionSpec = OptionSpec {
+    name: "mpu",
+    values: LENGTH,
+    preset: Preset::Is("0"),
+    doc: "length that a shorter packet is charged as",
+    ..OptionSpec::BASE
+};
 /// One rate.
 pub(crate) const RATE: &[ValueSpec] =
     &[ValueSpec { name: "RATE", kind: Kind::Rate, optional: false }];

@@ -16,7 +16,7 @@ use crate::configured::Configured;
 use crate::htb::Divisor;
 use crate::settings::{Given, Settings};
 use crate::show;
-use crate::table::{self, Discipline, Gauge, Kind, OptionSpec, Preset, Unit, ValueSpec};
+use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Unit};
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
@@ -72,28 +72,8 @@ pub const INFO: Discipline = Discipline {
             doc: "bytes that may leave at once at the peak rate",
             ..OptionSpec::BASE
         },
-        OptionSpec {
-            name: "overhead",
-            values: &[ValueSpec {
-                name: "BYTES",
-                kind: Kind::Count { unit: "bytes", min: 0, max: u16::MAX as u64 },
-                optional: false,
-            }],
-            preset: Preset::Is("0"),
-            doc: "bytes added to each packet's length when it is charged",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "mpu",
-            values: &[ValueSpec {
-                name: "BYTES",
-                kind: Kind::Count { unit: "bytes", min: 0, max: u16::MAX as u64 },
-                optional: false,
-            }],
-            preset: Preset::Is("0"),
-            doc: "length that a shorter packet is charged as",
-            ..OptionSpec::BASE
-        },
+        table::OVERHEAD,
+        table::MPU,
     ],
     counters: &[],
     gauges: &[

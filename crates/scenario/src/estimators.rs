@@ -141,14 +141,20 @@ pub fn jain(values: &[f64]) -> f64 {
 }
 
 /// Harm to something of which less is better (completion time, delay): `(w − s) / w` with `s` alone and `w`
-/// beside a competitor, 0 when nothing got worse (Ware et al., HotNets 2019; traffic.md §5). NaN when `w` is 0.
+/// beside a competitor, 0 when nothing got worse (Ware et al., HotNets 2019; traffic.md §5). NaN when `w` is 0 or either
+/// is not known.
 pub fn harm_less_is_better(solo: f64, with: f64) -> f64 {
-    if with == 0.0 { f64::NAN } else { ((with - solo) / with).max(0.0) }
+    harm(with - solo, with)
 }
 
-/// Harm to something of which more is better (throughput, bitrate): `(s − w) / s`. NaN when `s` is 0.
+/// Harm to something of which more is better (throughput, bitrate): `(s − w) / s`. NaN when `s` is 0 or either is not
+/// known.
 pub fn harm_more_is_better(solo: f64, with: f64) -> f64 {
-    if solo == 0.0 { f64::NAN } else { ((solo - with) / solo).max(0.0) }
+    harm(solo - with, solo)
+}
+
+fn harm(worse: f64, whole: f64) -> f64 {
+    if whole == 0.0 || worse.is_nan() { f64::NAN } else { (worse / whole).max(0.0) }
 }
 
 /// A range of values.
@@ -260,6 +266,10 @@ mod tests {
         near(harm_less_is_better(2.0, 1.0), 0.0);
         near(harm_more_is_better(10.0, 4.0), 0.6);
         assert!(harm_more_is_better(0.0, 1.0).is_nan());
+        assert!(
+            harm_more_is_better(1.0, f64::NAN).is_nan()
+                && harm_less_is_better(f64::NAN, 1.0).is_nan()
+        );
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub use flow::{
     Direction, EcnMode, Flow, Irtt, OnOff, Ping, Pulse, ReceiveWindow, ShortFlows, Start,
     Streaming, Tcp, Traffic, Udp, Voip,
 };
-pub use measure::{Check, Phase, Window, WindowBounds};
+pub use measure::{Check, Outside, Phase, Window, WindowBounds};
 pub use verify::Inconsistent;
 pub use video::{Adaptation, FrameSize, MEASURED_AT, Profile, Video};
 

@@ -38,7 +38,8 @@ fn the_metrics() {
     let text = format!(
         "# Metrics\n\nFor checks in an experiment file, for `Run.metric` in Python, and behind every table: there is one \
          implementation of each. Behind an expression stands where to measure: `over last 60s before 1s`, `over all`, `over NAME` for a \
-         window, `during NAME` for a phase; the window `steady` unless it says.\n\n{}",
+         window, `during NAME` for a phase; the window `steady` unless it says. A window that reaches beyond the run is \
+         refused; of a phase counts what was before the run's end.\n\n{}",
         metrics::reference()
     );
     check("metrics.md", &text);

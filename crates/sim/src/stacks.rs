@@ -2,9 +2,7 @@
 //! another. To add a stack, add an entry to [`STACKS`].
 
 use sojourn_qdisc::Profile;
-use sojourn_transport::stack::{
-    EcnRequest, Grouping, HyStartVariant, PragueVersion, PrrBound, SceSenders, Switches,
-};
+use sojourn_transport::stack::{EcnRequest, PragueVersion, SceSenders, Switches};
 use sojourn_units::Span;
 
 /// A stack.
@@ -38,65 +36,13 @@ const FLENT_JITTER: Span = Span::from_millis(5);
 /// of 242 µs).
 const HOST_JITTER: Span = Span::from_micros(6);
 
-const LINUX_7_3: Switches = Switches {
-    hystart: HyStartVariant::Microseconds,
-    hystart_rounds_by_sample: true,
-    prr: PrrBound::Rfc6937bis,
-    grouping: Grouping::Millisecond,
-    acks_push: true,
-    small_queue_wakes: true,
-    notes_limit_unsent: true,
-    remembers_cwnd_limited: true,
-    ecn: EcnRequest::Rfc3168,
-    acks_ecn_change: true,
-    ace_takes_least: false,
-    prague: PragueVersion::Newest,
-    echoes_sce: false,
-    sce: SceSenders::Published,
-    ack_event_counts_its_ack: true,
-    timer_slack: Some(Span::from_millis(2)),
-    dsack_needs_reordering: true,
-    rate_sample_by_send_time: true,
-    syn_linear_timeouts: 4,
-    sack_blocks_kept: 2,
-    hz: 250,
-    initial_window: 10,
-    receive_buffer: (131_072, 6_291_456),
-    window_share: 160,
-    compressed_sack_percent: 33,
-    netperf: false,
-    start_jitter: START_JITTER,
-    host_jitter: HOST_JITTER,
-};
-
-const LINUX_5_10: Switches = Switches {
-    hystart_rounds_by_sample: false,
-    prr: PrrBound::Rfc6937,
-    grouping: Grouping::HalfRtt,
-    acks_push: false,
-    remembers_cwnd_limited: false,
-    window_share: 128,
-    compressed_sack_percent: 5,
-    prague: PragueVersion::Year2021,
-    ack_event_counts_its_ack: false,
-    timer_slack: None,
-    dsack_needs_reordering: false,
-    rate_sample_by_send_time: false,
-    syn_linear_timeouts: 0,
-    ..LINUX_7_3
-};
-
-const LINUX_5_4: Switches = Switches {
-    hystart: HyStartVariant::Milliseconds,
-    // Its test beds delayed data by netem on the sender's own machine.
-    small_queue_wakes: false,
-    notes_limit_unsent: false,
-    acks_ecn_change: false,
-    ace_takes_least: true,
-    prague: PragueVersion::August2020,
-    sack_blocks_kept: 4,
-    ..LINUX_5_10
-};
+/// Kernels of the main line on hosts like those of the published beds.
+const LINUX_7_3: Switches =
+    Switches { start_jitter: START_JITTER, host_jitter: HOST_JITTER, ..Switches::LINUX_7_3 };
+const LINUX_5_10: Switches =
+    Switches { start_jitter: START_JITTER, host_jitter: HOST_JITTER, ..Switches::LINUX_5_10 };
+const LINUX_5_4: Switches =
+    Switches { start_jitter: START_JITTER, host_jitter: HOST_JITTER, ..Switches::LINUX_5_4 };
 
 /// The L4S team's kernels negotiate AccECN for every TCP (`tcp_ecn` 3 on both hosts of the published runs). Flent starts
 /// their flows.

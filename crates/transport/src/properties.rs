@@ -6,7 +6,7 @@
 use crate::cc::{self, CongestionControl};
 use crate::ecn;
 use crate::receiver::{Receiver, WindowPolicy};
-use crate::segment::{Ack, Data, Handshake, Output};
+use crate::segment::{Ack, Data, Handshake, Output, Seq};
 use crate::sender::{Config, Sender};
 use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
 use crate::stack::{PragueVersion as Version, SceSenders, Switches};
@@ -136,9 +136,8 @@ struct Wires {
     arriving: BTreeMap<(Time, u64), Packet>,
     count: u64,
     now: Time,
-    /// Times that each segment was sent for the first time.
-    originals: Vec<u32>,
-    mss: u32,
+    /// Where each segment that was sent ends, in bytes.
+    ends: Vec<u64>,
     /// Highest byte that the receiver has admitted.
     admitted: u64,
 }
@@ -170,12 +169,15 @@ impl Output for Wires {
     }
 
     fn data(&mut self, data: Data, ecn: Ecn) {
-        let end = u64::from(data.seq) * u64::from(self.mss) + u64::from(data.len);
-        assert!(end <= self.admitted, "{end} beyond what was admitted, {}", self.admitted);
-        if !data.retransmission {
-            self.originals[data.seq as usize] += 1;
-            assert_eq!(self.originals[data.seq as usize], 1, "{} twice as new", data.seq);
+        let (start, len) = (self.byte(data.seq), u64::from(data.len));
+        if data.retransmission {
+            assert_eq!(start + len, self.byte(data.seq + 1), "{} has another size", data.seq);
+        } else {
+            assert_eq!(self.ends.len(), data.seq as usize, "new ones are sent once, in order");
+            self.ends.push(start + len);
         }
+        let (end, admitted) = (start + len, self.admitted);
+        assert!(end <= admitted, "{end} beyond what was admitted, {admitted}");
         let now = self.now;
         self.queued.retain(|&t| t > now);
         if self.queued.len() >= self.link.queue {
@@ -191,8 +193,8 @@ impl Output for Wires {
     }
 }
 
-/// Runs the flow to its end and returns the two, still consistent.
-fn run(case: &Case) -> (Sender, Receiver) {
+/// Runs the flow to its end and returns the two, still consistent, and how many segments it took.
+fn run(case: &Case) -> (Sender, Receiver, u32) {
     let switches = case.switches();
     let config = Config {
         mss: MSS,
@@ -218,8 +220,7 @@ fn run(case: &Case) -> (Sender, Receiver) {
         arriving: BTreeMap::new(),
         count: 0,
         now: Time::ZERO,
-        originals: vec![0; case.segments() as usize],
-        mss: MSS,
+        ends: Vec::new(),
         admitted: 0,
         link: case.link.clone(),
     };
@@ -268,12 +269,17 @@ fn run(case: &Case) -> (Sender, Receiver) {
         assert!(tcb.una >= before.0 && tcb.delivered >= before.1, "progress is not taken back");
         assert!(tcb.una <= receiver.next(), "acknowledged before it came");
     }
-    (sender, receiver)
+    (sender, receiver, wires.ends.len() as u32)
 }
 
 impl Wires {
+    /// The byte that a segment begins with.
+    fn byte(&self, seq: Seq) -> u64 {
+        seq.checked_sub(1).map_or(0, |last| self.ends[last as usize])
+    }
+
     fn acknowledge(&mut self, ack: &Ack) {
-        let edge = u64::from(ack.ack) * u64::from(self.mss) + u64::from(ack.window);
+        let edge = self.byte(ack.ack) + u64::from(ack.window);
         self.admitted = self.admitted.max(edge);
         self.travel(self.now, self.link.ack_loss, &Packet::Ack(*ack));
     }
@@ -285,14 +291,15 @@ proptest! {
     /// Whatever the link does, the stream arrives whole and once, and the counts hold on the way.
     #[test]
     fn all_data_arrives(case in any_case()) {
-        let (sender, receiver) = run(&case);
+        let (sender, receiver, segments) = run(&case);
         prop_assert_eq!(receiver.delivered_bytes(), case.bytes);
-        prop_assert_eq!(receiver.next(), case.segments());
+        prop_assert_eq!(receiver.next(), segments);
+        prop_assert!(segments == case.segments() || case.cc == "prague" && segments > case.segments());
         let t = sender.tcb();
         prop_assert_eq!((t.packets_out, t.sacked_out, t.lost_out, t.retrans_out), (0, 0, 0, 0));
         prop_assert!(sender.next_timer().is_never());
         // Each segment was delivered once; more only as duplicates of what was sent again.
-        let again = u64::from(t.delivered) - u64::from(case.segments());
+        let again = u64::from(t.delivered) - u64::from(segments);
         prop_assert!(again <= sender.counters().retransmits);
     }
 
@@ -302,18 +309,57 @@ proptest! {
         let link = Link {
             mbit, queue: 100_000, loss: 0, ack_loss: 0, twice: 0, late: 0, ..case.link.clone()
         };
-        let (sender, _) = run(&Case { link, ..case });
+        let (sender, ..) = run(&Case { link, ..case });
         let c = sender.counters();
         // A tail-loss probe may repeat what a delayed ACK holds.
         prop_assert_eq!((c.recoveries, c.timeouts, c.retransmits), (0, 0, c.probes.min(c.retransmits)));
     }
 
+    /// Prague of 0.7 where most packets are marked: its segments change their size again and again, and yet every byte
+    /// arrives once, no segment is sent in two sizes, and the peer's window holds in bytes.
+    #[test]
+    fn all_data_arrives_in_segments_of_many_sizes(case in any_case(), mark in 300_u64..950) {
+        let loss = case.link.loss.min(20);
+        let link = Link { mbit: 1 + case.link.mbit % 3, mark, loss, ..case.link.clone() };
+        let bytes = case.bytes % 100_000 + 30_000;
+        let ecn = ecn::Request::AccEcn;
+        let (sender, receiver, segments) =
+            run(&Case { link, bytes, ecn, stack: 0, cc: "prague", ..case });
+        prop_assert_eq!(receiver.delivered_bytes(), bytes);
+        prop_assert_eq!((receiver.next(), sender.tcb().una), (segments, segments));
+    }
+
     /// Nothing but the case decides what happens.
     #[test]
     fn the_same_seed_gives_the_same_run(case in any_case()) {
-        let (a, _) = run(&case);
-        let (b, _) = run(&case);
+        let (a, ..) = run(&case);
+        let (b, ..) = run(&case);
         prop_assert_eq!(a.counters(), b.counters());
         prop_assert_eq!(format!("{:?}", a.tcb()), format!("{:?}", b.tcb()));
     }
+}
+
+/// Nine marks of ten packets at 1 Mbit/s bring Prague of 0.7 down to packets that are not full.
+#[test]
+fn segments_of_many_sizes_do_occur() {
+    let one_way = Span::from_millis(5);
+    let link = Link {
+        one_way,
+        mbit: 1,
+        queue: 100,
+        loss: 0,
+        ack_loss: 0,
+        twice: 0,
+        mark: 900,
+        sce: 0,
+        late: 0,
+        late_by: Span::ZERO,
+    };
+    let ecn = ecn::Request::AccEcn;
+    let (bytes, cc) = (200_000, "prague");
+    let case =
+        Case { seed: 1, link, stack: 0, hz: 250, cc, bytes, ecn, paced: false, window: None };
+    let (_, receiver, segments) = run(&case);
+    assert_eq!(receiver.delivered_bytes(), bytes);
+    assert!(segments > 2 * case.segments(), "{segments} of {}", case.segments());
 }

@@ -1,8 +1,8 @@
 //! What TCP endpoints put on the wire, as plain values.
 //!
-//! Sequence space is counted in segments: segment *n* is the *n*-th full-sized piece of the stream, and
-//! `ack = n` means that all below *n* has arrived. Every segment of a flow but the last carries MSS bytes, so
-//! nothing is lost by it, and a scoreboard is an array. Taps that write real headers turn segments into bytes.
+//! Sequence space is counted in segments: segment *n* is the *n*-th piece of the stream, and `ack = n` means that all
+//! below *n* has arrived. A piece is as long whenever it is sent as when it first was, so nothing is lost by it, and a
+//! scoreboard is an array. Taps that write real headers turn segments into bytes.
 
 use crate::ecn::Flags;
 use sojourn_units::{Ecn, Time};

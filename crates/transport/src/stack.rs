@@ -137,16 +137,10 @@ pub struct Switches {
     pub host_jitter: Span,
 }
 
-/// The three stacks of the published test beds, for this crate's tests.
-#[cfg(test)]
-pub(crate) mod examples {
-    use super::{
-        EcnRequest, Grouping, HyStartVariant, PragueVersion, PrrBound, SceSenders, Switches,
-    };
-    use sojourn_units::Span;
-
-    /// A recent kernel, with ticks of a millisecond so that sums come out even.
-    pub(crate) const LINUX_7_3: Switches = Switches {
+/// Kernels of the main line; what a bed's hosts add is the bed's (`sim`'s table of stacks).
+impl Switches {
+    /// Linux 7.3, with ticks of 4 ms, ECN asked for, and hosts that take no time.
+    pub const LINUX_7_3: Self = Self {
         hystart: HyStartVariant::Microseconds,
         hystart_rounds_by_sample: true,
         prr: PrrBound::Rfc6937bis,
@@ -167,7 +161,7 @@ pub(crate) mod examples {
         rate_sample_by_send_time: true,
         syn_linear_timeouts: 4,
         sack_blocks_kept: 2,
-        hz: 1000,
+        hz: 250,
         initial_window: 10,
         receive_buffer: (131_072, 6_291_456),
         window_share: 160,
@@ -177,7 +171,8 @@ pub(crate) mod examples {
         host_jitter: Span::ZERO,
     };
 
-    pub(crate) const LINUX_5_10: Switches = Switches {
+    /// Linux 5.10, otherwise as 7.3.
+    pub const LINUX_5_10: Self = Self {
         hystart_rounds_by_sample: false,
         prr: PrrBound::Rfc6937,
         grouping: Grouping::HalfRtt,
@@ -191,17 +186,30 @@ pub(crate) mod examples {
         dsack_needs_reordering: false,
         rate_sample_by_send_time: false,
         syn_linear_timeouts: 0,
-        ..LINUX_7_3
+        ..Self::LINUX_7_3
     };
 
-    pub(crate) const LINUX_5_4: Switches = Switches {
+    /// Linux 5.4.
+    pub const LINUX_5_4: Self = Self {
         hystart: HyStartVariant::Milliseconds,
+        // Its test beds delayed data by netem on the sender's own machine.
         small_queue_wakes: false,
         notes_limit_unsent: false,
         acks_ecn_change: false,
         ace_takes_least: true,
         prague: PragueVersion::August2020,
         sack_blocks_kept: 4,
-        ..LINUX_5_10
+        ..Self::LINUX_5_10
     };
+}
+
+/// The three stacks of the published test beds, for this crate's tests: with ticks of a millisecond, so that sums come out
+/// even.
+#[cfg(test)]
+pub(crate) mod examples {
+    use super::Switches;
+
+    pub(crate) const LINUX_7_3: Switches = Switches { hz: 1000, ..Switches::LINUX_7_3 };
+    pub(crate) const LINUX_5_10: Switches = Switches { hz: 1000, ..Switches::LINUX_5_10 };
+    pub(crate) const LINUX_5_4: Switches = Switches { hz: 1000, ..Switches::LINUX_5_4 };
 }

@@ -60,7 +60,7 @@ pub struct Tcb {
     pub cwnd_clamp: u32,
     /// The window at the last reduction (`prior_cwnd`).
     pub prior_cwnd: u32,
-    /// Payload of a full segment, bytes.
+    /// Payload of a full new segment, bytes; a control may change it, up to what the path takes.
     pub mss: u32,
     /// Oldest segment not acknowledged.
     pub una: Seq,
@@ -148,7 +148,8 @@ impl Tcb {
         (at.as_nanos() / u64::from(1_000_000_000 / self.hz)) as u32
     }
 
-    /// Bytes per second that the latest rate sample stands for (`tcpi_delivery_rate`); zero before the first.
+    /// Bytes per second that the latest rate sample stands for (`tcpi_delivery_rate`); zero before the first. Packets by the
+    /// segment size of now, as Linux reckons it, also where the size has changed.
     pub fn delivery_rate(&self) -> u64 {
         self.rate.bytes_per_sec(self.mss)
     }

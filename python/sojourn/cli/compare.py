@@ -1,10 +1,13 @@
 """``sojourn compare``: which metrics of two result sets differ beyond the ranges of their seeds."""
 
+import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+
+Better = Literal["more", "less"]
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +37,14 @@ def compare(
     tolerance: Annotated[
         float, typer.Option(min=0, metavar="PERCENT", help="Ranges no further apart than this count as the same.")
     ] = 0.0,
+    harm: Annotated[
+        Better | None,
+        typer.Option(
+            metavar="BETTER",
+            help="Print the harm that B's rivals do to each metric, too, A being without them: "
+            "0 is none, 1 is all. BETTER is [b]more[/b] or [b]less[/b].",
+        ),
+    ] = None,
     every: Annotated[bool, typer.Option("--all", help="Print what does not differ, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -51,13 +62,13 @@ def compare(
     one, other = (figures.select(results(folder), cell) for folder in (first, second))
     found = held(one, other, asked, tolerance / 100)
     if as_json:
-        print_json(_as_json(found))
+        print_json(_as_json(found, harm))
     else:
-        _print(found, found.lines if every else found.differing)
+        _print(found, found.lines if every else found.differing, harm)
     sys.exit(1 if found.differing else 0)
 
 
-def _print(found: "Comparison", lines: "Sequence[Line]") -> None:
+def _print(found: "Comparison", lines: "Sequence[Line]", better: "Better | None") -> None:
     from sojourn.cli.lists import print_table
     from sojourn.cli.screen import out
     from sojourn.tabled import said
@@ -70,11 +81,13 @@ def _print(found: "Comparison", lines: "Sequence[Line]") -> None:
                 said(line.first),
                 said(line.second),
                 f"{100 * line.change:+.1f} %" if line.change == line.change else "–",
+                *([_harm_said(line, better)] if better else []),
                 "differs" if line.differs else "",
             ]
             for line in lines
         ]
-        print_table(["cell", "metric", "A", "B", "change", ""], rows, right=(4,))
+        harm = ["harm"] if better else []
+        print_table(["cell", "metric", "A", "B", "change", *harm, ""], rows, right=(4, 5) if better else (4,))
     cells = len({line.cell for line in found.lines})
     console = out()
     console.print(
@@ -87,7 +100,12 @@ def _print(found: "Comparison", lines: "Sequence[Line]") -> None:
             console.print(f"only in {name}: {shown}", soft_wrap=True, markup=False)
 
 
-def _as_json(found: "Comparison") -> dict[str, Any]:
+def _harm_said(line: "Line", better: "Better") -> str:
+    harm = line.harm(better)
+    return "–" if math.isnan(harm) else f"{harm:.3f}"
+
+
+def _as_json(found: "Comparison", better: "Better | None") -> dict[str, Any]:
     def spread(of: "Spread") -> dict[str, Any]:
         return {"mean": of.mean, "low": of.low, "high": of.high, "seeds": of.seeds}
 
@@ -104,6 +122,7 @@ def _as_json(found: "Comparison") -> dict[str, Any]:
                 "a": spread(line.first),
                 "b": spread(line.second),
                 "change": line.change,
+                **({"harm": line.harm(better)} if better else {}),
                 "differs": line.differs,
             }
             for line in found.lines

@@ -17,29 +17,29 @@ from sojourn.figures.kind import Drawn, Kind, Option, Options
 from sojourn.figures.measured import mean_said, measure, parties
 from sojourn.figures.select import axes_of, cells_of, labelled, varied
 from sojourn.plots.bars import Bar, BarChart, draw
-from sojourn.run import Run
+from sojourn.run import Better, Run, harm
 from sojourn.spread import Spread
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
     cells = cells_of(runs)
     phases = options.names("phases")
-    metric = f"harm_{options['better']}_is_better"
+    better: Better = "less" if options["better"] == "less" else "more"
     harmed = _harmed(cells, options)
     if phases:
         alone = options["alone"]
         if not alone:
             raise UsageError("say which phase is without the rivals: alone=NAME")
         grid = Grid.of(cells, options)
-        found = [(cell, phase, _by_phase(cell, harmed, metric, alone, phase)) for cell in cells for phase in phases]
+        found = [(cell, phase, _by_phase(cell, harmed, better, alone, phase)) for cell in cells for phase in phases]
     else:
         axis = _axis(cells, options)
         grid = Grid.of(cells, options, taken=axis)
-        found = [(cell, axes_of(cell)[axis], harm) for cell, harm in _by_axis(cells, options, metric, harmed, axis)]
+        found = [(cell, axes_of(cell)[axis], done) for cell, done in _by_axis(cells, options, better, harmed, axis)]
     bars, rows = [], []
-    for cell, rival, harm in found:
-        bars.append(Bar(*grid.place(cell), rival, harm.mean, harm.low, harm.high))
-        rows.append(labelled(axes_of(cell), {"rival": rival, **harm.columns("harm")}))
+    for cell, rival, done in found:
+        bars.append(Bar(*grid.place(cell), rival, done.mean, done.low, done.high))
+        rows.append(labelled(axes_of(cell), {"rival": rival, **done.columns("harm")}))
     chart = BarChart(by_series(bars), "harm", grid.below, high=1.0)
     caption = (
         f"Harm to {harmed} ({options['better']} is better): 0 is none, 1 is all; {mean_said(cells)}{ranges_said(bars)}"
@@ -66,7 +66,9 @@ def _axis(cells: Sequence[Cell], options: Options) -> str:
     return axis
 
 
-def _by_axis(cells: Sequence[Cell], options: Options, metric: str, harmed: str, axis: str) -> list[tuple[Cell, Spread]]:
+def _by_axis(
+    cells: Sequence[Cell], options: Options, better: Better, harmed: str, axis: str
+) -> list[tuple[Cell, Spread]]:
     """Return each cell with a rival and its harm, against the mean of the cell that differs by having none."""
     alone = options["alone"] or "none"
     values = {id(cell): [_value(run, harmed, "") for run in cell.runs] for cell in cells}
@@ -77,15 +79,17 @@ def _by_axis(cells: Sequence[Cell], options: Options, metric: str, harmed: str, 
             continue
         base = [c for c in cells if axes_of(c).get(axis) == alone and rest[id(c)] == rest[id(cell)]]
         before = Spread.of(values[id(base[0])]).mean if base else math.nan
-        found.append((cell, Spread.of([_harm(cell.runs[0], metric, before, after) for after in values[id(cell)]])))
+        found.append((cell, Spread.of([harm(before, after, better) for after in values[id(cell)]])))
     return found
 
 
-def _by_phase(cell: Cell, harmed: str, metric: str, alone: str, phase: str) -> Spread:
+def _by_phase(cell: Cell, harmed: str, better: Better, alone: str, phase: str) -> Spread:
     """Return the harm in a phase, run by run against the phase without rivals."""
-    return Spread.of(
-        [_harm(run, metric, *(_value(run, harmed, f"during {name}") for name in (alone, phase))) for run in cell.runs]
-    )
+    found = []
+    for run in cell.runs:
+        before, after = (_value(run, harmed, f"during {name}") for name in (alone, phase))
+        found.append(harm(before, after, better))
+    return Spread.of(found)
 
 
 def _value(run: Run, harmed: str, window: str) -> float:
@@ -101,12 +105,6 @@ def _harmed(cells: Sequence[Cell], options: Options) -> str:
             help=f"name it: value={options['value'].format(flow=first[0])}",
         )
     return options["value"].format(flow=first[0])
-
-
-def _harm(run: Run, metric: str, alone: float, beside: float) -> float:
-    if math.isnan(alone) or math.isnan(beside):
-        return math.nan
-    return measure(run, [f"{metric}({alone:.12f}, {beside:.12f})"])[0]
 
 
 KIND = Kind(

@@ -369,6 +369,18 @@ impl<'a> Resolver<'a> {
                     continue;
                 }
             };
+            if let Some(outside) = bounds.outside(self.lead, self.duration) {
+                let key = match bounds {
+                    WindowBounds::Between { to, .. } if to > At::after_origin(self.duration) => {
+                        "to"
+                    }
+                    WindowBounds::Between { .. } => "from",
+                    WindowBounds::Last { .. } => "last",
+                };
+                let place = table.place_of(key);
+                self.diagnostics
+                    .push(place.says(DiagnosticKind::Value, outside.message).help(outside.help));
+            }
             windows.push(Window { name, bounds });
         }
         windows
@@ -398,6 +410,8 @@ impl<'a> Resolver<'a> {
                         elements: paths(false),
                         phases: phases.iter().map(|p| p.name.as_str()).collect(),
                         windows: windows.iter().map(|w| w.name.as_str()).collect(),
+                        lead: self.lead,
+                        duration: self.duration,
                     };
                     let asked = table.free("only").is_none_or(|only| {
                         Pattern::read(only, self.axes, self.diagnostics).matches(self.cell)

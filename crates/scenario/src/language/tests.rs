@@ -166,6 +166,26 @@ const WRONG: &[(&str, &str, &str)] = &[
     ),
     ("a window without bounds", "[[check]]", "[[window]]\nname = \"steady\"\n\n[[check]]"),
     (
+        "a window that ends after the run",
+        "[[check]]",
+        "[[window]]\nname = \"steady\"\nfrom = \"10s\"\nto = \"61s\"\n\n[[check]]",
+    ),
+    (
+        "a window that begins before the run",
+        "[[check]]",
+        "[[window]]\nname = \"steady\"\nfrom = \"-6s\"\nto = \"60s\"\n\n[[check]]",
+    ),
+    (
+        "a window that is longer than the run",
+        "[[check]]",
+        "[[window]]\nname = \"steady\"\nlast = \"59s\"\nbefore_end = \"1001ms\"\n\n[[check]]",
+    ),
+    (
+        "a check over more than the run",
+        "cubic, rival) >= 10",
+        "cubic, rival) over last 60s before 1s >= 10",
+    ),
+    (
         "a check of a flow that is left out",
         "\"pie\" = {",
         "\"pie\" = { flow.rival.enabled = false,",

@@ -143,6 +143,11 @@ impl Expression {
 fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, String> {
     let default = WindowSpec::Default;
     let window = call.window.as_ref().map_or(&default, |w| &w.value);
+    let scenario = &frame.run.scenario;
+    let stated = window.stated(&scenario.windows);
+    if let Some(outside) = stated.and_then(|w| w.outside(scenario.lead, scenario.duration)) {
+        return Err(format!("{}; {}", outside.message, outside.help));
+    }
     let rate_of = match &call.of {
         Some(Of::Quantity(q)) if q.name == "goodput" => RateOf::Goodput,
         _ => RateOf::DeliveryRate,

@@ -24,6 +24,7 @@ use crate::language::WordError;
 use crate::language::nearest;
 use core::fmt;
 use core::ops::Range;
+use sojourn_units::Span;
 
 /// A parsed expression.
 #[derive(Clone, PartialEq, Debug)]
@@ -152,6 +153,10 @@ pub struct Names<'a> {
     pub phases: Vec<&'a str>,
     /// Windows.
     pub windows: Vec<&'a str>,
+    /// What of the run is before the origin, and what after it: no window reaches further.
+    pub lead: Span,
+    /// See `lead`.
+    pub duration: Span,
 }
 
 impl Expression {
@@ -228,7 +233,14 @@ fn unknown(term: &Term, known: &Names<'_>, errors: &mut Vec<WordError>) {
                 Some(Placed { value: WindowSpec::Phase(name), at }) => {
                     missing("phase", name, &known.phases, at, errors);
                 }
-                _ => {}
+                Some(Placed { value, at }) => {
+                    let stated = value.stated(&[]);
+                    if let Some(o) = stated.and_then(|w| w.outside(known.lead, known.duration)) {
+                        let (message, help) = (o.message, o.help);
+                        errors.push(WordError { at: at.clone(), message, help });
+                    }
+                }
+                None => {}
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Where a metric looks.
 
-use crate::model::{Phase, When, WindowBounds};
+use crate::model::{Phase, When, Window, WindowBounds};
 use crate::results::{Run, schema};
 use sojourn_units::Span;
 
@@ -56,40 +56,48 @@ impl Bounds {
 }
 
 impl WindowSpec {
+    /// Where it lies, if that is stated.
+    pub fn stated(&self, windows: &[Window]) -> Option<WindowBounds> {
+        match self {
+            Self::Last { length, before_end } => {
+                Some(WindowBounds::Last { length: *length, before_end: *before_end })
+            }
+            Self::Between { from, to } => Some(WindowBounds::Between { from: *from, to: *to }),
+            Self::Named(name) => windows.iter().find(|w| w.name == *name).map(|w| w.bounds),
+            Self::Default => Self::Named("steady".to_owned()).stated(windows),
+            Self::Whole | Self::Phase(_) => None,
+        }
+    }
+
     /// The window in a run whose last sample of the subject is at `last`; `None` if its name is unknown or the
     /// run never came to it.
     pub fn bounds(&self, run: &Run, last: f64) -> Option<Bounds> {
         let before = |end: f64, length: f64| Bounds { from: end - length, to: end };
+        match self.stated(&run.scenario.windows) {
+            Some(WindowBounds::Between { from, to }) => {
+                return Some(Bounds { from: from.as_secs_f64(), to: to.as_secs_f64() });
+            }
+            Some(WindowBounds::Last { length, before_end }) => {
+                return Some(before(last - before_end.as_secs_f64(), length.as_secs_f64()));
+            }
+            None => {}
+        }
         match self {
             Self::Whole => Some(Bounds { from: 0.0, to: run.scenario.duration.as_secs_f64() }),
-            Self::Last { length, before_end } => {
-                Some(before(last - before_end.as_secs_f64(), length.as_secs_f64()))
-            }
-            Self::Between { from, to } => {
-                Some(Bounds { from: from.as_secs_f64(), to: to.as_secs_f64() })
-            }
-            Self::Named(name) => {
-                let window = run.scenario.windows.iter().find(|w| w.name == *name)?;
-                Some(match window.bounds {
-                    WindowBounds::Between { from, to } => {
-                        Bounds { from: from.as_secs_f64(), to: to.as_secs_f64() }
-                    }
-                    WindowBounds::Last { length, before_end } => {
-                        before(last - before_end.as_secs_f64(), length.as_secs_f64())
-                    }
-                })
-            }
             Self::Phase(name) => {
                 let phase = run.scenario.phases.iter().find(|p| p.name == *name)?;
-                Some(Bounds { from: edge(run, phase, true)?, to: edge(run, phase, false)? })
-            }
-            Self::Default => {
-                let steady = Self::Named("steady".to_owned());
-                steady.bounds(run, last).or_else(|| {
-                    let third = run.scenario.duration.as_secs_f64() / 3.0;
-                    Some(before(last - 1.0, third))
+                // What of it comes after the run has not been.
+                let end = run.scenario.duration.as_secs_f64();
+                Some(Bounds {
+                    from: edge(run, phase, true)?,
+                    to: edge(run, phase, false)?.min(end),
                 })
             }
+            Self::Default => {
+                let third = run.scenario.duration.as_secs_f64() / 3.0;
+                Some(before(last - 1.0, third))
+            }
+            Self::Last { .. } | Self::Between { .. } | Self::Named(_) => None,
         }
     }
 }

@@ -44,6 +44,46 @@ pub enum WindowBounds {
     },
 }
 
+/// A window that a run does not have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outside {
+    /// What is outside.
+    pub message: String,
+    /// What would be right.
+    pub help: String,
+}
+
+impl WindowBounds {
+    /// What is wrong with it in a run of this length, if anything: where there is no run there is nothing to measure, and
+    /// a rate over the window would count it as nothing. Times may be in the lead; a length counts from the origin on.
+    pub fn outside(&self, lead: Span, duration: Span) -> Option<Outside> {
+        let (first, last) = (-(lead.as_nanos() as i64), duration.as_nanos() as i64);
+        let lasts = if lead.is_zero() {
+            format!("the run lasts {duration}")
+        } else {
+            format!("the run lasts {duration}, after a lead of {lead}")
+        };
+        match *self {
+            Self::Between { to, .. } if to.as_nanos() > last => Some(Outside {
+                message: format!("a window that ends at {to}, but {lasts}"),
+                help: format!("end it at {duration} or earlier, or let the run last longer"),
+            }),
+            Self::Between { from, .. } if from.as_nanos() < first => Some(Outside {
+                message: format!("a window that begins at {from}, but {lasts}"),
+                help: format!("begin it at {} or later", super::At::from_nanos(first)),
+            }),
+            Self::Last { length, before_end } => {
+                let back = length + before_end;
+                (back > duration).then(|| Outside {
+                    message: format!("a window that reaches {back} back from the end, but {lasts}"),
+                    help: format!("together `last` and `before_end` are {duration} at most"),
+                })
+            }
+            Self::Between { .. } => None,
+        }
+    }
+}
+
 /// What must hold of a run's results.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Check {

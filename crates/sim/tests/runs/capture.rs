@@ -70,29 +70,29 @@ const WHOLE: u32 = 65_535;
 
 /// What the tests want of a frame. `flow` counts from the receivers' first port, either way.
 #[derive(Debug)]
-struct Seen {
-    flow: u16,
-    from_sender: bool,
-    source: [u8; 4],
-    ecn: u8,
-    id: u16,
-    tcp: Option<Segment>,
+pub(crate) struct Seen {
+    pub(crate) flow: u16,
+    pub(crate) from_sender: bool,
+    pub(crate) source: [u8; 4],
+    pub(crate) ecn: u8,
+    pub(crate) id: u16,
+    pub(crate) tcp: Option<Segment>,
 }
 
 #[derive(Debug)]
-struct Segment {
-    seq: u32,
-    ack: u32,
-    syn: bool,
+pub(crate) struct Segment {
+    pub(crate) seq: u32,
+    pub(crate) ack: u32,
+    pub(crate) syn: bool,
     /// AE, CWR, ECE.
-    flags: u8,
-    len: u32,
-    window: u32,
-    options: Vec<TcpOptionElement>,
+    pub(crate) flags: u8,
+    pub(crate) len: u32,
+    pub(crate) window: u32,
+    pub(crate) options: Vec<TcpOptionElement>,
 }
 
 /// Reads a whole frame and holds its checksums against what they are reckoned to be.
-fn read(frame: &[u8]) -> Seen {
+pub(crate) fn read(frame: &[u8]) -> Seen {
     let packet = SlicedPacket::from_ethernet(frame).expect("a frame");
     let Some(NetSlice::Ipv4(ip)) = &packet.net else { panic!("not IPv4: {packet:?}") };
     let header = ip.header();

@@ -21,5 +21,6 @@ mod refusals;
 mod sce;
 mod scenarios;
 mod senders;
+mod small_packets;
 mod tc;
 mod watching;

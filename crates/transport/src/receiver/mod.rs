@@ -9,6 +9,7 @@
 
 mod delayed_ack;
 mod reassembly;
+mod segment_size;
 mod window;
 
 #[cfg(test)]
@@ -19,6 +20,7 @@ use crate::segment::{Ack, Block, Data, Handshake, SACK_BLOCKS, Seq, before};
 use crate::stack::Switches;
 use delayed_ack::DelayedAck;
 use reassembly::{Arrival, Reassembly};
+use segment_size::SegmentSize;
 use sojourn_units::{Ecn, Span, Time};
 use window::Window;
 
@@ -51,8 +53,10 @@ pub struct Receiver {
     window: Window,
     /// What the last ACK acknowledged (`rcv_wup`, by segments).
     last_acked: Seq,
+    /// Bytes that have come in order since.
+    unacknowledged: u32,
+    segment_size: SegmentSize,
     echo: Echo,
-    acks_push: bool,
     marking: Marking,
     has_accecn: bool,
     /// An ACK that has to leave before the one that is answered with.
@@ -92,8 +96,9 @@ impl Receiver {
             delayed: DelayedAck::new(switches.hz),
             window: Window::new(policy, mss, switches),
             last_acked: 0,
+            unacknowledged: 0,
+            segment_size: SegmentSize::new(mss, switches.acks_push),
             echo: Echo::new(switches.acks_ecn_change, switches.echoes_sce),
-            acks_push: switches.acks_push,
             marking: Marking::new(&Needs::NONE, None),
             has_accecn: switches.ecn == ecn::Request::AccEcn,
             earlier: None,
@@ -263,18 +268,20 @@ impl Receiver {
     }
 
     fn quicken(&mut self) {
-        self.delayed.quicken(self.window.quick_acks().min(delayed_ack::MAX_QUICK_ACKS));
+        let quick = self.window.quick_acks(self.segment_size.get());
+        self.delayed.quicken(quick.min(delayed_ack::MAX_QUICK_ACKS));
     }
 
     /// The next segment in order has come (`tcp_event_data_recv`).
     #[inline]
     fn note_arrival(&mut self, now: Time, data: &Data, ecn: Ecn) {
-        self.delayed.on_data(now, self.window.quick_acks());
+        let is_end = self.segment_size.measure(data);
+        self.delayed.on_data(now, self.window.quick_acks(self.segment_size.get()));
         self.note_ecn(ecn);
         if self.window.grow(data, self.reassembly.held()) {
             self.delayed.quicken_once();
         }
-        if u32::from(data.len) < self.mss || (data.push && self.acks_push) {
+        if is_end {
             // The end of what there was to send, for all one knows: the application that reads it has it acknowledged
             // (`ICSK_ACK_PUSHED` in `tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
             self.delayed.acknowledge_now();
@@ -293,6 +300,7 @@ impl Receiver {
             });
         }
         self.delivered_bytes += bytes;
+        self.unacknowledged += bytes as u32;
         self.window.on_read(now, bytes as u32);
     }
 
@@ -415,8 +423,8 @@ impl Receiver {
     /// Whether to acknowledge now, and if not, when (`__tcp_ack_snd_check`).
     #[inline]
     fn acknowledge(&mut self, now: Time, maybe_out_of_order: bool) -> Option<Ack> {
-        let unacknowledged = self.next.wrapping_sub(self.last_acked);
-        if unacknowledged > 1 || self.delayed.is_quick() || self.delayed.is_due_now() {
+        let more = self.unacknowledged > self.segment_size.get();
+        if more || self.delayed.is_quick() || self.delayed.is_due_now() {
             return Some(self.ack(now));
         }
         if !maybe_out_of_order || self.reassembly.is_empty() {
@@ -474,6 +482,7 @@ impl Receiver {
             ack.blocks += 1;
         }
         self.last_acked = self.next;
+        self.unacknowledged = 0;
         self.compressed = 0;
         self.compress_at = Time::NEVER;
         self.delayed.on_sent();

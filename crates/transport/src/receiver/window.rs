@@ -84,9 +84,9 @@ impl Window {
         self.rtt8_us >> 3
     }
 
-    /// Quick ACKs that half the window is worth, two if that is none (`tcp_incr_quickack`).
-    pub(super) fn quick_acks(&self) -> u32 {
-        match self.offered / (2 * self.mss) {
+    /// Quick ACKs that half the window is worth in segments of this size, two if that is none (`tcp_incr_quickack`).
+    pub(super) fn quick_acks(&self, segment: u32) -> u32 {
+        match self.offered / (2 * segment) {
             0 => 2,
             n => n,
         }

@@ -57,9 +57,6 @@ impl Sender {
         let prior_in_flight = self.tcb.in_flight();
 
         let window_update = f.una_advanced || ack.window > self.window;
-        if window_update {
-            self.take_window(ack.ack, ack.window);
-        }
         let loss = self.tcb.ca_state == CaState::Loss;
         let mut news = News::default();
         let mut taking = Taking {
@@ -77,6 +74,9 @@ impl Sender {
         }
         if f.una_advanced {
             self.board.acknowledge(ack.ack, prior_fack, &mut taking);
+        }
+        if window_update {
+            self.take_window(ack.window);
         }
         let delivered = news.delivered();
         let is_news = f.una_advanced || news.newly_sacked > 0 || clock_moved;
@@ -138,6 +138,9 @@ impl Sender {
                 backlogged: !self.host_paces && before(self.tcb.nxt, self.data_end),
             };
             self.cc.cong_control(&mut self.tcb, &sample);
+            if self.tcb.mss != self.counted_mss {
+                self.cut_anew();
+            }
         } else {
             self.control(delivered, newly_lost, &f);
         }
@@ -253,7 +256,7 @@ impl Sender {
         news.newly_acked == 1
             && !news.retransmitted_acked
             && news.rate.began_flight()
-            && u32::from(self.payload_len(self.tcb.una.wrapping_sub(1))) < self.tcb.mss
+            && u32::from(news.last_len) < self.tcb.mss
     }
 
     #[inline(always)]

@@ -15,6 +15,7 @@ impl Sender {
     #[must_use]
     pub fn without_data(mut self) -> Self {
         self.data_end = 0;
+        self.endless = false;
         self.last_len = self.tcb.mss;
         self
     }
@@ -35,7 +36,7 @@ impl Sender {
     pub fn supply_endlessly(&mut self, now: Time, out: &mut impl Output) {
         self.tcb.now = now;
         self.check_app_limited();
-        self.begin_segment();
+        self.endless = true;
         self.data_end = self.tcb.nxt.wrapping_add(ENDLESS);
         self.last_len = self.tcb.mss;
         self.send_supplied(out);
@@ -43,17 +44,10 @@ impl Sender {
 
     /// Takes back what was written and has not left; returns how many bytes.
     pub fn discard_unsent(&mut self) -> u64 {
-        let segments = self.data_end.wrapping_sub(self.tcb.nxt);
-        if segments == 0 {
-            return 0;
-        }
-        let mss = u64::from(self.tcb.mss);
-        let bytes = u64::from(segments - 1) * mss + u64::from(self.last_len);
+        let bytes = self.unsent_bytes();
+        self.endless = false;
         self.data_end = self.tcb.nxt;
-        // What was sent last is full, or among the short ones.
         self.last_len = self.tcb.mss;
-        let nxt = self.tcb.nxt;
-        self.short.retain(|s| before(s.0, nxt));
         bytes
     }
 
@@ -72,7 +66,7 @@ impl Sender {
         self.phase = Phase::Established;
         self.tcb.ecn = agreed;
         self.peer_clock = peer_clock;
-        self.take_window(0, window);
+        self.take_window(window);
         if let Some(rtt) = rtt_us {
             self.tcb.rtt.sample(now, rtt, rtt, 0, 0);
         }
@@ -91,16 +85,6 @@ impl Sender {
         }
     }
 
-    /// What comes next begins a segment: one below full size that was the last has left and keeps its length.
-    fn begin_segment(&mut self) {
-        while self.short.front().is_some_and(|s| before(s.0, self.tcb.una)) {
-            self.short.pop_front();
-        }
-        if self.last_len < self.tcb.mss && before(self.tcb.una, self.data_end) {
-            self.short.push_back((self.data_end.wrapping_sub(1), self.last_len as u16));
-        }
-    }
-
     fn append(&mut self, mut bytes: u64) {
         let mss = u64::from(self.tcb.mss);
         if before(self.tcb.nxt, self.data_end) {
@@ -108,8 +92,6 @@ impl Sender {
             let more = (mss - u64::from(self.last_len)).min(bytes);
             self.last_len += more as u32;
             bytes -= more;
-        } else {
-            self.begin_segment();
         }
         if bytes > 0 {
             let segments = bytes.div_ceil(mss);

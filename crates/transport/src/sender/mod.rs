@@ -32,7 +32,6 @@ use groups::{Admitted, Next};
 use scoreboard::{Scoreboard, Undo};
 use small_queue::SmallQueue;
 use sojourn_units::{CoarseClock, Ecn, Rate, Span, Time};
-use std::collections::VecDeque;
 use timers::Timer;
 
 /// How a flow differs from its stack's default.
@@ -134,10 +133,12 @@ pub struct Sender {
     usage_end: Seq,
     /// One past the last segment that may be sent: the application's data.
     data_end: Seq,
-    /// Payload of the last segment of a stream with an end.
+    /// Whether there is no end of it.
+    endless: bool,
+    /// Payload of the last segment that is not sent yet; full if there is none.
     last_len: u32,
-    /// Segments below full size before the last one, and their payload: where the application paused.
-    short: VecDeque<(Seq, u16)>,
+    /// Payload of a full segment when the unsent ones were counted: the control may have changed it since.
+    counted_mss: u32,
     /// One past the last segment that the peer's window admits.
     window_end: Seq,
     window: u32,
@@ -243,8 +244,9 @@ impl Sender {
             dsack_last_delivered: 0,
             usage_end: 0,
             data_end,
+            endless: config.bytes.is_none(),
             last_len,
-            short: VecDeque::new(),
+            counted_mss: mss,
             window_end: 0,
             window: 0,
             timer: None,
@@ -330,7 +332,7 @@ impl Sender {
         // An answer that agrees is to the first SYN, also when a repeated one without ECN had left already.
         self.tcb.ecn = ecn::conclude(self.ecn_asked, answer.ecn);
         self.peer_clock = answer.tsval;
-        self.take_window(0, answer.window);
+        self.take_window(answer.window);
         let rtt = if self.syn_retries == 0 {
             crate::rate_sample::micros_between(now, self.syn_sent)
         } else {
@@ -363,18 +365,40 @@ impl Sender {
         self.clock_ms().wrapping_sub(tsecr).max(1).saturating_mul(1_000)
     }
 
-    fn take_window(&mut self, ack: Seq, window: u32) {
+    /// The peer's window is counted from what is acknowledged: what is out takes its bytes of it.
+    fn take_window(&mut self, window: u32) {
         self.window = window;
-        self.window_end = ack.wrapping_add(window / self.tcb.mss);
+        let left = u64::from(window).saturating_sub(self.board.bytes());
+        self.window_end = self.tcb.nxt.wrapping_add(left as u32 / self.tcb.mss);
     }
 
-    fn payload_len(&self, seq: Seq) -> u16 {
-        if !self.short.is_empty()
-            && let Some(short) = self.short.iter().find(|s| s.0 == seq)
-        {
-            return short.1;
+    /// Payload of the next new segment.
+    fn next_len(&self) -> u16 {
+        let is_last = self.tcb.nxt.wrapping_add(1) == self.data_end;
+        (if is_last { self.last_len } else { self.tcb.mss }) as u16
+    }
+
+    /// Payload that waits to be sent.
+    fn unsent_bytes(&self) -> u64 {
+        match self.data_end.wrapping_sub(self.tcb.nxt) {
+            0 => 0,
+            n => u64::from(n - 1) * u64::from(self.counted_mss) + u64::from(self.last_len),
         }
-        (if seq.wrapping_add(1) == self.data_end { self.last_len } else { self.tcb.mss }) as u16
+    }
+
+    /// The control has given segments another size (`tcp_sync_mss`): what has not left is cut anew.
+    #[cold]
+    fn cut_anew(&mut self) {
+        let (mss, bytes) = (self.tcb.mss, self.unsent_bytes());
+        self.buffer_left = (self.buffer_left * self.counted_mss / mss).max(1);
+        self.counted_mss = mss;
+        self.last_len = mss;
+        if !self.endless && bytes > 0 {
+            let segments = bytes.div_ceil(u64::from(mss)).min(u64::from(Seq::MAX / 2));
+            self.data_end = self.tcb.nxt.wrapping_add(segments as Seq);
+            self.last_len = (bytes - (segments - 1) * u64::from(mss)) as u32;
+        }
+        self.take_window(self.window);
     }
 
     /// Sends new data as far as windows, pacing and the application allow (`tcp_write_xmit`). Returns how many
@@ -461,7 +485,7 @@ impl Sender {
         let cwr = self.reading.take_cwr();
         let data = Data {
             seq,
-            len: self.payload_len(seq),
+            len: self.next_len(),
             cwr,
             push,
             retransmission: false,
@@ -469,7 +493,7 @@ impl Sender {
             tsecr: self.peer_clock,
         };
         let state = self.estimator.on_sent(&mut self.tcb);
-        self.board.push(&mut self.tcb, state);
+        self.board.push(&mut self.tcb, state, data.len);
         let probing = matches!(self.timer, Some(Timer { kind: timers::Kind::Probe, .. }));
         if idle || probing {
             self.rearm_rto();
@@ -494,7 +518,7 @@ impl Sender {
         self.note_start();
         let data = Data {
             seq,
-            len: self.payload_len(seq),
+            len: self.board.len(seq),
             cwr: false,
             push: false,
             retransmission: true,

@@ -32,6 +32,8 @@ const JUDGED: u8 = 32;
 struct Segment {
     sent: Time,
     state: SentState,
+    /// Payload, bytes.
+    len: u16,
     tags: u8,
 }
 
@@ -112,6 +114,8 @@ pub(super) struct News {
     pub(super) duplicates: u32,
     /// Segments newly acknowledged cumulatively.
     pub(super) newly_acked: u32,
+    /// Payload of the last of them.
+    pub(super) last_len: u16,
     /// Of these, those that had been SACKed before.
     acked_sacked: u32,
     /// Send times of the first and last original newly SACKed.
@@ -143,6 +147,8 @@ pub(super) struct Scoreboard {
     segments: VecDeque<Segment>,
     /// Number of the first in `segments`; equals `tcb.una`.
     base: Seq,
+    /// Payload of them all.
+    bytes: u64,
     /// Retransmissions in the order they left; entries that no longer hold are skipped.
     resent: VecDeque<(Time, Seq)>,
     /// No segment below is an original that could still be found lost.
@@ -183,6 +189,7 @@ impl Scoreboard {
         Self {
             segments: VecDeque::with_capacity(64),
             base: 0,
+            bytes: 0,
             resent: VecDeque::new(),
             fresh: 0,
             hint: 0,
@@ -214,10 +221,21 @@ impl Scoreboard {
         if tcb.sacked_out == 0 { tcb.una } else { self.fack }
     }
 
-    /// A new segment has left.
+    /// Payload of all that is sent and not cumulatively acknowledged.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Payload of a segment, which it has whenever it is sent.
+    pub(super) fn len(&self, seq: Seq) -> u16 {
+        self.get(seq).len
+    }
+
+    /// A new segment of so many bytes has left.
     #[inline]
-    pub(super) fn push(&mut self, tcb: &mut Tcb, state: SentState) {
-        self.segments.push_back(Segment { sent: tcb.now, state, tags: 0 });
+    pub(super) fn push(&mut self, tcb: &mut Tcb, state: SentState, len: u16) {
+        self.segments.push_back(Segment { sent: tcb.now, state, len, tags: 0 });
+        self.bytes += u64::from(len);
         tcb.packets_out += 1;
         tcb.nxt = tcb.nxt.wrapping_add(1);
     }
@@ -436,6 +454,8 @@ impl Scoreboard {
             }
             t.tcb.packets_out -= 1;
             t.news.newly_acked += 1;
+            t.news.last_len = s.len;
+            self.bytes -= u64::from(s.len);
             self.base = self.base.wrapping_add(1);
         }
         t.tcb.una = self.base;

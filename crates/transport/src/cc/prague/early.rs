@@ -2,10 +2,10 @@
 //! taken as a signed `carry`.
 
 use super::classic::Detector;
-use super::{ONE, ONE_BITS, Version, burst, gain, micros_since, mtu, pacing_rate, real};
+use super::{Answers, ONE, ONE_BITS, Version, burst, gain, micros_since, mtu, pacing_rate, real};
 use crate::cc::{ControlSample, MIN_CWND, slow_start};
 use crate::segment::{Seq, before};
-use crate::tcb::{CaState, Tcb};
+use crate::tcb::Tcb;
 use sojourn_units::Time;
 
 /// Alpha is kept sixteen times itself, so that the average loses no remainder.
@@ -182,32 +182,6 @@ impl Early {
         self.set_gain(tcb);
     }
 
-    pub(super) fn set_state(&mut self, tcb: &Tcb, state: CaState) {
-        match state {
-            CaState::Cwr => self.enter_cwr(tcb),
-            CaState::Recovery => self.enter_loss(tcb),
-            CaState::Open => self.in_loss = false,
-            CaState::Disorder | CaState::Loss => {}
-        }
-    }
-
-    fn enter_cwr(&mut self, tcb: &Tcb) {
-        if !self.target_passed(tcb, self.cwr_stamp) {
-            return;
-        }
-        self.cwr_stamp = tcb.now;
-        let floor = self.detector.as_ref().map_or(0, |d| (d.floor() * ONE as f64) as i64);
-        let alpha = self.alpha().max(floor);
-        self.carry -= (alpha * i64::from(tcb.cwnd) + 1) >> 1;
-    }
-
-    pub(super) fn enter_loss(&mut self, tcb: &Tcb) {
-        self.loss_cwnd = tcb.cwnd;
-        self.loss_carry = self.carry;
-        self.carry -= (i64::from(tcb.cwnd) << (ONE_BITS - 1)) + (self.carry >> 1);
-        self.in_loss = self.stops_growth_on_loss();
-    }
-
     /// The hook that a reduction begins with (`prague_ssthresh`); the cut itself is carried. At e741f5ac it lifts the
     /// threshold to the window, and the detector's averages span that; the fix of the loss rule took this away, too
     /// (as at b256daed), so that they span the window that the last cut left.
@@ -235,6 +209,29 @@ impl Early {
         out("classic", self.detector.as_ref().map_or(0.0, Detector::classic));
         out("in_loss", f64::from(u8::from(self.in_loss)));
         out("rate_mode", 0.0);
+    }
+}
+
+impl Answers for Early {
+    fn enter_cwr(&mut self, tcb: &Tcb) {
+        if !self.target_passed(tcb, self.cwr_stamp) {
+            return;
+        }
+        self.cwr_stamp = tcb.now;
+        let floor = self.detector.as_ref().map_or(0, |d| (d.floor() * ONE as f64) as i64);
+        let alpha = self.alpha().max(floor);
+        self.carry -= (alpha * i64::from(tcb.cwnd) + 1) >> 1;
+    }
+
+    fn enter_loss(&mut self, tcb: &Tcb) {
+        self.loss_cwnd = tcb.cwnd;
+        self.loss_carry = self.carry;
+        self.carry -= (i64::from(tcb.cwnd) << (ONE_BITS - 1)) + (self.carry >> 1);
+        self.in_loss = self.stops_growth_on_loss();
+    }
+
+    fn leave_loss(&mut self) {
+        self.in_loss = false;
     }
 }
 

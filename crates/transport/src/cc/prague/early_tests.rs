@@ -3,6 +3,7 @@ use crate::cc::CongestionControl;
 use crate::ecn::Agreed;
 use crate::stack::examples::LINUX_5_4;
 use crate::stack::{PragueVersion, Switches};
+use crate::tcb::CaState;
 use crate::tcb::INFINITE_SSTHRESH;
 use sojourn_units::Span;
 

@@ -11,6 +11,7 @@
 //! alpha at first           1            1              1             1         0, first CE halves
 //! fraction of the window   carry        carry          carry         carry     absolute
 //! below 4 packets          window       window         window        window    rate
+//! below 1 Mbit/s           full size    full size      full size     full size two in 25 ms
 //! not limited by cwnd      grows if     as A           as A          never     never
 //!                          paced inside
 //! ```
@@ -81,6 +82,11 @@ impl Prague {
             ("classic", "", "the detector's verdict: 0 L4S, 1 classic, between them in transition"),
             ("in_loss", "", "1 while a loss is being answered"),
             ("rate_mode", "", "1 while a rate is controlled, not a window"),
+            (
+                "mtu",
+                "bytes",
+                "IP length of new packets: of 0.7 less below 1 Mbit/s, so that two leave in 25 ms",
+            ),
         ],
     };
 
@@ -201,7 +207,28 @@ impl CongestionControl for Prague {
         match self {
             Self::Early(p) => p.gauges(out),
             Self::Newest(p) => p.gauges(tcb, out),
-            Self::Reno => {}
+            Self::Reno => return,
+        }
+        out("mtu", mtu(tcb) as f64);
+    }
+}
+
+/// What every version answers alike, in its own way.
+trait Answers {
+    /// Marks begin a reduction.
+    fn enter_cwr(&mut self, tcb: &Tcb);
+    /// A loss begins one.
+    fn enter_loss(&mut self, tcb: &Tcb);
+    /// The loss is repaired.
+    fn leave_loss(&mut self);
+
+    /// The state of recovery is about to become another (`prague_state`).
+    fn set_state(&mut self, tcb: &Tcb, state: CaState) {
+        match state {
+            CaState::Cwr => self.enter_cwr(tcb),
+            CaState::Recovery => self.enter_loss(tcb),
+            CaState::Open => self.leave_loss(),
+            CaState::Disorder | CaState::Loss => {}
         }
     }
 }

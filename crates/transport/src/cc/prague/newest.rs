@@ -1,12 +1,11 @@
 //! Prague 0.7 (reference/prague.md §9): the window is a fraction of its own that `cwnd` follows by one packet an ACK;
-//! below four packets a rate is controlled instead, so that the flow can go below two packets a round trip.
-//!
-//! Left out: that packets get smaller below 1 Mbit/s, so that two fit into 25 ms. Segments have one size here.
+//! below four packets a rate is controlled instead, so that the flow can go below two packets a round trip. Below
+//! 1 Mbit/s its packets get smaller, so that two still leave in 25 ms.
 
-use super::{ONE, ONE_BITS, burst, gain, micros_since, mtu, pacing_rate, real};
+use super::{Answers, ONE, ONE_BITS, burst, gain, micros_since, mtu, pacing_rate, real};
 use crate::cc::{ControlSample, MIN_CWND, slow_start};
-use crate::segment::{Seq, before};
-use crate::tcb::{CaState, Tcb};
+use crate::segment::{HEADERS, Seq, before};
+use crate::tcb::Tcb;
 use core::cmp::Ordering;
 use sojourn_units::Time;
 
@@ -21,6 +20,10 @@ const TRANSITION: u32 = 4;
 const MIN_RATE: u64 = 12_500;
 /// Windows up to this many bytes are controlled by rate.
 const RATE_MODE_BYTES: u64 = 4 * 1500;
+/// Least payload of a segment, bytes (`MIN_MSS`).
+const MIN_MSS: u64 = 150;
+/// Packets that are to fit into the target RTT (`MIN_CWND_VIRT`).
+const LEAST_PACKETS: u64 = 2;
 /// RTTs above this do not scale growth, microseconds.
 const MAX_SCALED_US: u32 = 100_000;
 
@@ -35,6 +38,8 @@ pub struct Newest {
     rate: u64,
     rate_mode: bool,
     ai: i64,
+    /// IP bytes of the largest packet that the path takes (`mtu_cache`).
+    path_mtu: u64,
     /// Slowly smoothed RTT, microseconds times 128.
     hsrtt128: u64,
     next_seq: Seq,
@@ -58,6 +63,7 @@ impl Newest {
             rate: MIN_RATE,
             rate_mode: false,
             ai: ONE,
+            path_mtu: 0,
             hsrtt128: 0,
             next_seq: 0,
             old_delivered: 0,
@@ -76,6 +82,7 @@ impl Newest {
     pub(super) fn init(&mut self, tcb: &mut Tcb) {
         (self.alpha_stamp, self.cwr_stamp) = (tcb.now, tcb.now);
         self.f_w = whole(tcb.cwnd);
+        self.path_mtu = mtu(tcb);
         self.hsrtt128 = u64::from(tcb.rtt.srtt_us()) << 7;
         self.rate = self.rate_of_window(tcb);
         self.begin_round(tcb);
@@ -163,11 +170,15 @@ impl Newest {
         self.rate = self.rate_of_window(tcb);
     }
 
+    /// The window that the fraction stands for, packets.
+    fn window(&self, tcb: &Tcb) -> u32 {
+        let f_w = self.f_w.max(1);
+        (((f_w + ONE - 1) >> ONE_BITS) as u32).clamp(MIN_CWND, tcb.cwnd_clamp)
+    }
+
     /// The window follows by one packet.
     fn follow(&mut self, tcb: &mut Tcb) {
-        let f_w = self.f_w.max(1);
-        let goal = (((f_w + ONE - 1) >> ONE_BITS) as u32).clamp(MIN_CWND, tcb.cwnd_clamp);
-        match goal.cmp(&tcb.cwnd) {
+        match self.window(tcb).cmp(&tcb.cwnd) {
             Ordering::Less => {
                 tcb.cwnd -= 1;
                 tcb.ssthresh = tcb.cwnd;
@@ -178,7 +189,7 @@ impl Newest {
         self.set_gain(tcb);
     }
 
-    fn update_alpha(&mut self, tcb: &Tcb) {
+    fn update_alpha(&mut self, tcb: &mut Tcb) {
         let srtt = u64::from(tcb.rtt.srtt_us());
         self.hsrtt128 = self.hsrtt128 + srtt - (self.hsrtt128 >> 7);
         if !self.saw_ce {
@@ -190,6 +201,42 @@ impl Newest {
         let alpha16 = self.alpha16 - (self.alpha16 >> GAIN_SHIFT) + share;
         self.alpha16 = alpha16.min(ALPHA_ONE << GAIN_SHIFT);
         self.alpha_stamp = tcb.now;
+        if self.independence_active(tcb) && !self.in_loss {
+            self.resize(tcb);
+        }
+    }
+
+    /// IP bytes of a packet of which two are sent in the target RTT, or in the RTT if that is longer
+    /// (`prague_pacing_rate_to_max_mtu`, `prague_valid_mtu`). By the rate, the module takes 2^20 µs for a second.
+    fn packet_size(&self, tcb: &Tcb) -> u64 {
+        let bytes = if self.rate_mode {
+            (self.rate * Self::vrtt_us(tcb)) >> 20
+        } else {
+            let srtt = u64::from(tcb.rtt.srtt_us()).max(1);
+            let packets = u128::from(self.f_w.max(0) as u64);
+            let packets = packets * u128::from(Self::vrtt_us(tcb)) / u128::from(srtt);
+            ((packets * u128::from(mtu(tcb))) >> ONE_BITS) as u64
+        };
+        let least = MIN_MSS + u64::from(HEADERS);
+        bytes.div_ceil(LEAST_PACKETS).min(self.path_mtu).max(least)
+    }
+
+    /// New segments get the size that fits the rate; the window stays as many bytes.
+    fn resize(&mut self, tcb: &mut Tcb) {
+        let (before, after) = (mtu(tcb), self.packet_size(tcb));
+        if before == after {
+            return;
+        }
+        tcb.mss = after as u32 - HEADERS;
+        self.f_w = (i128::from(self.f_w) * i128::from(before) / i128::from(after)) as i64;
+        let cwnd = self.window(tcb);
+        if cwnd != tcb.cwnd {
+            tcb.cwnd = cwnd;
+            let ssthresh = u64::from(tcb.ssthresh) * before / after;
+            // The module's may be nought, which is no more slow start than one is.
+            tcb.ssthresh = ssthresh.clamp(1, u64::from(u32::MAX)) as u32;
+            self.set_gain(tcb);
+        }
     }
 
     fn begin_round(&mut self, tcb: &Tcb) {
@@ -231,15 +278,26 @@ impl Newest {
         }
     }
 
-    pub(super) fn set_state(&mut self, tcb: &Tcb, state: CaState) {
-        match state {
-            CaState::Cwr => self.enter_cwr(tcb),
-            CaState::Recovery => self.enter_loss(tcb),
-            CaState::Open => self.in_loss = false,
-            CaState::Disorder | CaState::Loss => {}
-        }
+    pub(super) fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
+        self.f_w = self.f_w.max(self.loss_f_w);
+        self.rate = self.rate.max(self.loss_rate);
+        self.in_loss = false;
+        self.loss_cwnd.max(tcb.cwnd)
     }
 
+    pub(super) fn gauges(&self, tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
+        out("alpha", self.alpha16 as f64 / (ALPHA_ONE << GAIN_SHIFT) as f64);
+        out("carry", real(self.f_w - whole(tcb.cwnd)));
+        out("ai", real(self.ai));
+        out("round", f64::from(self.round));
+        out("score", 0.0);
+        out("classic", 0.0);
+        out("in_loss", f64::from(u8::from(self.in_loss)));
+        out("rate_mode", f64::from(u8::from(self.rate_mode)));
+    }
+}
+
+impl Answers for Newest {
     fn enter_cwr(&mut self, tcb: &Tcb) {
         if !self.target_passed(tcb, self.cwr_stamp) {
             return;
@@ -258,29 +316,15 @@ impl Newest {
         }
     }
 
-    pub(super) fn enter_loss(&mut self, tcb: &Tcb) {
+    fn enter_loss(&mut self, tcb: &Tcb) {
         (self.loss_cwnd, self.loss_f_w, self.loss_rate) = (tcb.cwnd, self.f_w, self.rate);
         self.f_w -= self.f_w / 2;
         self.rate = (self.rate / 2).max(MIN_RATE);
         self.in_loss = true;
     }
 
-    pub(super) fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
-        self.f_w = self.f_w.max(self.loss_f_w);
-        self.rate = self.rate.max(self.loss_rate);
+    fn leave_loss(&mut self) {
         self.in_loss = false;
-        self.loss_cwnd.max(tcb.cwnd)
-    }
-
-    pub(super) fn gauges(&self, tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
-        out("alpha", self.alpha16 as f64 / (ALPHA_ONE << GAIN_SHIFT) as f64);
-        out("carry", real(self.f_w - whole(tcb.cwnd)));
-        out("ai", real(self.ai));
-        out("round", f64::from(self.round));
-        out("score", 0.0);
-        out("classic", 0.0);
-        out("in_loss", f64::from(u8::from(self.in_loss)));
-        out("rate_mode", f64::from(u8::from(self.rate_mode)));
     }
 }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::ecn::Agreed;
+use crate::tcb::CaState;
 
 fn established(cwnd: u32, rtt_us: u32) -> (Newest, Tcb) {
     let (mut p, mut t) = (Newest::new(), Tcb::example(cwnd));
@@ -41,7 +42,7 @@ fn alpha_from_nought() {
     p.saw_ce = true;
     for _ in 0..16 {
         (t.delivered, t.delivered_ce) = (t.delivered + 20, t.delivered_ce + 20);
-        p.update_alpha(&t);
+        p.update_alpha(&mut t);
         p.begin_round(&t);
     }
     let alpha = p.alpha16 as f64 / (ALPHA_ONE << GAIN_SHIFT) as f64;
@@ -86,4 +87,81 @@ fn an_undo_restores_window_and_rate() {
     t.cwnd = 15;
     assert_eq!(p.undo_cwnd(&t), 20);
     assert_eq!((p.f_w, p.rate, p.in_loss), (before.0, before.1, false));
+}
+
+/// A flow whose rate is controlled, its rounds over and its RTT this.
+fn controlled(rate: u64, rtt_us: u32) -> (Newest, Tcb) {
+    let (mut p, mut t) = established(2, rtt_us);
+    (p.saw_ce, p.rate_mode, p.round, p.rate) = (true, true, TRANSITION, rate);
+    t.ssthresh = 2;
+    (p, t)
+}
+
+/// Two packets in 25 ms, reckoned in seconds of 2^20 µs: at 60 000 B/s ⌊60000 · 25000 / 2^20⌋ = 1430 bytes, 715 each.
+/// The window of two packets of 1500 bytes is 4.196 of them, of which five are sent; the threshold follows.
+#[test]
+fn two_packets_fit_into_the_target() {
+    for (rate, rtt_us, size) in [
+        (60_000, 5_000, 715),
+        // Longer than the target: two in the RTT. ⌊60000 · 40000 / 2^20⌋ = 2288.
+        (60_000, 40_000, 1144),
+        // 2^20 / 25000 · 2999 = 125787.4: the last rate with full packets, and the first without.
+        (125_788, 5_000, 1500),
+        (125_700, 5_000, 1498),
+        (1_000_000, 5_000, 1500),
+        // 298 bytes, 149 each: 150 of payload at least.
+        (MIN_RATE, 5_000, 202),
+    ] {
+        let (mut p, mut t) = controlled(rate, rtt_us);
+        p.f_w = whole(2);
+        p.update_alpha(&mut t);
+        assert_eq!((mtu(&t), t.mss), (size, size as u32 - 52), "{rate} B/s at {rtt_us} µs");
+    }
+    let (mut p, mut t) = controlled(60_000, 5_000);
+    p.f_w = whole(2);
+    p.update_alpha(&mut t);
+    assert_eq!((p.f_w, t.cwnd, t.ssthresh), (whole(2) * 1500 / 715, 5, 4));
+    // And back: the same bytes, 5.0 packets of 715 bytes.
+    p.rate = 1_000_000;
+    p.f_w = whole(5);
+    p.update_alpha(&mut t);
+    assert_eq!((p.f_w, t.cwnd, t.mss), (whole(5) * 715 / 1500, 3, 1448));
+    // 3575 bytes are 2.4 full packets, three; four of 715 are one as a threshold.
+    assert_eq!(t.ssthresh, 1);
+}
+
+/// Where a window is controlled its bytes count, scaled to the target: 3.5 packets of 1500 bytes in 50 ms are 5250
+/// bytes, more than two; in 5 ms of a window of half a packet they are 5 · 750 bytes.
+#[test]
+fn a_window_has_a_size_too() {
+    for (f_w, rtt_us, size) in [
+        (ONE * 7 / 2, 50_000, 1500),
+        (ONE / 2, 5_000, 1500),
+        (ONE / 4, 5_000, 938),
+        (ONE, 25_000, 750),
+    ] {
+        let (mut p, mut t) = controlled(60_000, rtt_us);
+        (p.rate_mode, p.f_w) = (false, f_w);
+        p.update_alpha(&mut t);
+        assert_eq!(mtu(&t), size, "{} packets in {rtt_us} µs", real(f_w));
+    }
+}
+
+/// Not in slow start, nor in its first rounds after it, nor while a loss is being answered, nor before a mark.
+#[test]
+fn the_size_stays_where_rtt_independence_does_not_act() {
+    type Change = fn(&mut Newest, &mut Tcb);
+    let changes: [(Change, bool); 5] = [
+        (|_, _| {}, true),
+        (|_, t| t.ssthresh = 10, false),
+        (|p, _| p.round = TRANSITION - 1, false),
+        (|p, _| p.in_loss = true, false),
+        (|p, _| p.saw_ce = false, false),
+    ];
+    for (i, (change, resizes)) in changes.into_iter().enumerate() {
+        let (mut p, mut t) = controlled(60_000, 5_000);
+        change(&mut p, &mut t);
+        p.update_alpha(&mut t);
+        assert_eq!(t.mss != 1448, resizes, "{i}");
+    }
 }
