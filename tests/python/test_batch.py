@@ -180,9 +180,9 @@ class TestRig:
     def test_steps_come_five_seconds_early_and_queues_are_changed_or_replaced(self) -> None:
         (got,) = texts("new-steps")
         assert [{k: v for k, v in e.items() if k != "name"} for e in got["event"]] == [
-            {"at": "4.7s", "hop": "bottleneck", "side": "both", "rate": "2mbit"},
+            {"at": "4.81s", "hop": "bottleneck", "side": "both", "rate": "2mbit"},
             {
-                "at": "8.2s",
+                "at": "8.31s",
                 "hop": "bottleneck",
                 "side": "down",
                 "rate": "10mbit",

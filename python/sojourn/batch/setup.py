@@ -10,9 +10,9 @@ Side = Literal["down", "up"]
 Way = Literal["to-server", "to-client"]
 
 HOP = "bottleneck"
-EARLY_S = 5.3
-"""How long before a flow's time the harness's ``after`` counts from: set-up precedes Flent's T0, flows start 5 s
-behind it; measured in the captures (reference/measurements.md, section 1: T0 + S - 0.2 s)."""
+EARLY_S = 5.19
+"""How long before netperf's start the harness's ``after`` counts from. By the captures a change lands 0.18 s short of S
+behind the first ping's request, and netperf starts 5.01 s behind that (ect1_pcap.csv, ``first_rel_T0``)."""
 
 
 @dataclass(slots=True)
