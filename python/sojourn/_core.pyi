@@ -16,6 +16,7 @@ __all__ = [
     "ccs",
     "check",
     "columns",
+    "harm",
     "identity",
     "json_schema",
     "load",
