@@ -24,7 +24,7 @@ CELLS: Final = {
     "l4s-tests/s11": 8,
     "l4s-tests/s12": 2,
     "l4s-tests/s13": 8,
-    "l4s-tests/wifi": 2,
+    "l4s-tests/wifi": 6,
     "l4s-tests/replay-dos": 8,
     "l4s-tests/video-delay": 6,
     "l4s-tests/video-goodput": 10,

@@ -16,6 +16,7 @@ mod select;
 #[cfg(test)]
 mod testing;
 pub mod tunnel;
+pub mod wlan;
 
 pub use ledger::{Ledger, Sojourns};
 pub use passage::{Deed, Passage};

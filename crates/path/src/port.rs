@@ -1,8 +1,11 @@
 //! A queue discipline and the device that it feeds.
 //!
-//! Three kinds of device: one that takes no time (a veth of the published test beds: whatever the discipline lets
-//! go has gone), a line that holds a packet for as long as its bits take, and a radio link that sends bursts.
+//! Four kinds of device: one that takes no time (a veth of the published test beds: whatever the discipline lets
+//! go has gone), a line that holds a packet for as long as its bits take, a radio link that sends bursts, and an end
+//! of a wireless LAN, whose channel is handed in when the port is pulled, since others send there too.
 
+use crate::wlan::Air;
+use crate::wlan::transmitter::{Served, Transmitter};
 use crate::{Ledger, Radio, Sojourns, Traveller};
 use sojourn_qdisc::{Any, Backlog, Class, Context, Dequeued, Qdisc, TcError, Telemetry, Why};
 use sojourn_units::{Random, Rate, Serializer, Span, Time};
@@ -21,6 +24,8 @@ pub enum Device<P> {
     },
     /// Sends bursts when it has a chance to.
     Radio(Box<Radio<P>>),
+    /// Sends when it is its turn on the channel of this number.
+    Wlan(usize, Box<Transmitter<P>>),
 }
 
 impl<P> Device<P> {
@@ -99,9 +104,9 @@ impl<P: Traveller> Port<P> {
         self.accept(self.admitted, packet);
     }
 
-    /// Asks for the packet that leaves now.
+    /// Asks for the packet that leaves now; `air` has the run's wireless channels.
     #[inline]
-    pub fn pull(&mut self, now: Time) -> Pulled<P> {
+    pub fn pull(&mut self, now: Time, air: &mut Air) -> Pulled<P> {
         match &mut self.device {
             Device::Instant => match self.dequeue(now) {
                 Dequeued::Packet(p) => {
@@ -137,6 +142,32 @@ impl<P: Traveller> Port<P> {
                 }
             }
             Device::Radio(_) => self.pull_radio(now),
+            Device::Wlan(..) => self.pull_wlan(now, air),
+        }
+    }
+
+    fn pull_wlan(&mut self, now: Time, air: &mut Air) -> Pulled<P> {
+        let Device::Wlan(channel, transmitter) = &mut self.device else { unreachable!() };
+        loop {
+            let queued = self.discipline.backlog().packets;
+            let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+            let next = || match self.discipline.dequeue(now, &mut cx) {
+                Dequeued::Packet(p) => {
+                    let stay =
+                        Stay { waited: now.since(p.entered()), class: cx.telemetry.take_class() };
+                    self.sojourns.add(stay.waited);
+                    Some((p, stay))
+                }
+                Dequeued::Wait(_) | Dequeued::Empty => None,
+            };
+            match transmitter.serve(now, &mut air[*channel], queued, next, P::wire_len) {
+                Served::Packet(packet, stay) => {
+                    self.note_left(&packet);
+                    return Pulled::Packet(packet, stay);
+                }
+                Served::GivenUp(packet) => self.ledger.dropped(now, packet, Why::Retries),
+                Served::Later(at) => return Pulled::Later(at),
+            }
         }
     }
 
@@ -217,6 +248,7 @@ impl<P: Traveller> Port<P> {
         match &self.device {
             Device::Line { sending: Some((.., p)), .. } => add(p),
             Device::Radio(radio) => radio.held().for_each(add),
+            Device::Wlan(_, transmitter) => transmitter.held().for_each(add),
             Device::Line { .. } | Device::Instant => {}
         }
         held
@@ -237,6 +269,10 @@ impl<P: Traveller> Port<P> {
             }
             Device::Radio(radio) => {
                 radio.set_rate(rate);
+                return true;
+            }
+            Device::Wlan(_, transmitter) => {
+                transmitter.set_rate(rate);
                 return true;
             }
             Device::Instant => {}
@@ -306,6 +342,11 @@ impl<P: Traveller> Port<P> {
             }
             (_, Device::Radio(radio)) => {
                 for packet in radio.into_held() {
+                    self.ledger.dropped(now, packet, Why::Flushed);
+                }
+            }
+            (_, Device::Wlan(_, transmitter)) => {
+                for packet in transmitter.into_held() {
                     self.ledger.dropped(now, packet, Why::Flushed);
                 }
             }

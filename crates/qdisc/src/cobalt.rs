@@ -8,7 +8,7 @@
 //! BLUE alone bounds the queue. SCE is on by default, so ECT(0) packets come out as ECT(1).
 
 use crate::cobalt_config::{Aqm, SCE, SCE_THRESH_4};
-use crate::cobalt_law::{Twofold, TwofoldParams, Verdict, Weighted};
+use crate::cobalt_law::{Crossing, Twofold, TwofoldParams, Verdict, Weighted};
 use crate::configured::Configured;
 use crate::settings::{Given, Settings};
 use crate::shaper;
@@ -55,7 +55,7 @@ struct Config {
 
 impl Config {
     fn params(&self) -> TwofoldParams {
-        self.aqm.params(1, false)
+        self.aqm.params(1, Crossing::BeginsAnew)
     }
 }
 

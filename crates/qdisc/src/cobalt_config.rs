@@ -3,7 +3,8 @@
 //! Source: sce.md §3; chromi/sce `sch_cnq_codel_af.c` (`cnq_change`) and iproute2-sce `tc/q_cnq_codel_af.c`. tc
 //! hands over `rtt` as an interval and a twentieth of it as the target; there is no word for another target.
 
-use crate::cobalt_law::TwofoldParams;
+use crate::Profile;
+use crate::cobalt_law::{Crossing, TwofoldParams};
 use crate::settings::Given;
 use crate::shaper::{describe_rtt, interval_and_target};
 use crate::table::{Kind, OptionSpec, Preset, ValueSpec};
@@ -72,7 +73,7 @@ impl Aqm {
     }
 
     /// The law's parameters, all of them divided by `divisor` (5 for the tight class).
-    pub(crate) fn params(&self, divisor: u64, reflects: bool) -> TwofoldParams {
+    pub(crate) fn params(&self, divisor: u64, crossing: Crossing) -> TwofoldParams {
         let part = |of: u64| if of == 0 { 0 } else { (of / divisor).max(1) };
         let (ce_interval, ce_target) = (part(self.interval), part(self.target));
         TwofoldParams {
@@ -81,8 +82,13 @@ impl Aqm {
             sce_interval: part(self.sce_interval),
             sce_target: ce_target.div_ceil(2),
             blue_threshold: ce_interval * 4,
-            reflects,
+            crossing,
         }
+    }
+
+    /// How the disciplines that mirror the SCE schedule do so in this kernel.
+    pub(crate) const fn mirrors(profile: &Profile) -> Crossing {
+        if profile.sce_mirrors_at_rest { Crossing::MirrorsAtRest } else { Crossing::Mirrors }
     }
 
     /// As tc prints it, before the shaper's options.

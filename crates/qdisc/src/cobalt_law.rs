@@ -313,6 +313,22 @@ impl Plain {
     }
 }
 
+/// What becomes of the SCE schedule when the queue crosses the SCE target, one way or the other, and no signal is
+/// due.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Crossing {
+    /// It begins one interval from now (the single-queue `cobalt` of 2022).
+    BeginsAnew,
+    /// It is mirrored about now, so that what was left of the wait is served on the other side (sce.md §3.1 step 2);
+    /// at rest it begins one interval from now.
+    Mirrors,
+    /// It is mirrored at rest, too, as the kernels of 2020 have it. That puts the first mark off by as long as the
+    /// flow has been quiet, and that of a new flow by the age of the clock. Falling below the target mirrors it back
+    /// into the past, where it is due: if the very next packet is above again it begins, else it is at rest and the
+    /// next crossing puts it off once more.
+    MirrorsAtRest,
+}
+
 /// Parameters of the form with SCE, in nanoseconds (sce.md §3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TwofoldParams {
@@ -323,9 +339,8 @@ pub(crate) struct TwofoldParams {
     pub(crate) sce_target: u64,
     /// Sojourn time above which BLUE's probability grows.
     pub(crate) blue_threshold: u64,
-    /// Whether the SCE schedule is reflected about now when the target is crossed (sce.md §3.1 step 2). The
-    /// single-queue `cobalt` of 2022 starts it anew instead.
-    pub(crate) reflects: bool,
+    /// What becomes of the SCE schedule when the target is crossed.
+    pub(crate) crossing: Crossing,
 }
 
 /// A sojourn time and what it is multiplied by before it is compared with a target multiplied by the other: the
@@ -349,12 +364,23 @@ impl Weighted {
     }
 }
 
+/// How long the machine has been up when a run begins: the zero of the kernel's clock, where a new SCE schedule
+/// stands. A year. Any time longer than a run gives the same run.
+const UPTIME: Nanos = 365 * 86_400 * 1_000_000_000;
+
 /// The form with SCE: two schedules, BLUE fed by the sojourn time.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Twofold {
     pub(crate) ce: Schedule,
     pub(crate) sce: Schedule,
     pub(crate) blue: Blue,
+}
+
+impl Default for Twofold {
+    fn default() -> Self {
+        let sce = Schedule { next: -UPTIME, ..Schedule::default() };
+        Self { ce: Schedule::default(), sce, blue: Blue::default() }
+    }
 }
 
 impl Twofold {
@@ -380,22 +406,18 @@ impl Twofold {
         }
     }
 
-    /// Moves the SCE schedule when the queue crosses the target, one way or the other: mirrored about now, so that
-    /// what was left of the wait is served on the other side, unless a signal was due.
-    ///
-    /// The kernel mirrors a schedule at rest too, and puts the first SCE mark off by as long as the flow had been
-    /// quiet (with a fresh one, by the age of the clock). That is a hole, closed in its later `cobalt`; here a
-    /// schedule at rest begins one interval from now.
+    /// Moves the SCE schedule when the queue crosses the target; `mirror` says that no signal was due.
     fn turn_sce(&mut self, at: Nanos, params: &TwofoldParams, mirror: bool) {
-        let sce = &mut self.sce;
-        if sce.count == 0 && params.reflects {
+        let (sce, crossing) = (&mut self.sce, params.crossing);
+        let mirrored = match crossing {
+            Crossing::BeginsAnew => false,
+            Crossing::Mirrors => sce.count > 0,
+            Crossing::MirrorsAtRest => true,
+        };
+        if sce.count == 0 && crossing == Crossing::Mirrors {
             sce.refresh();
         }
-        let from = if mirror && params.reflects && sce.count > 0 {
-            at.wrapping_add(at.wrapping_sub(sce.next))
-        } else {
-            at
-        };
+        let from = if mirror && mirrored { at.wrapping_add(at.wrapping_sub(sce.next)) } else { at };
         sce.next = sce.control(from, params.sce_interval);
     }
 

@@ -23,7 +23,7 @@
 //! deficit, and then sends nothing; here the class with packets is served. It counts a class whose flows all have
 //! dummies in the bulk queue as having no flows, and so does not serve it, which is what would take the dummies
 //! out: a flow that begins in one class starves until the other is empty. Here a class with packets counts as one
-//! flow at least. Its SCE schedule is mirrored at rest (see `cobalt_law`).
+//! flow at least. Whether the SCE schedule is mirrored at rest is the kernel's (`Profile::sce_mirrors_at_rest`).
 
 use crate::cobalt_config::{Aqm, Buckets, SCE, SCE_THRESH_4, SCE_THRESH_OFF};
 use crate::cobalt_law::{Twofold, TwofoldParams, Verdict, Weighted};
@@ -174,9 +174,9 @@ struct Config<const CLASSES: usize> {
 }
 
 impl<const CLASSES: usize> Config<CLASSES> {
-    fn params(&self) -> [TwofoldParams; CLASSES] {
+    fn params(&self, profile: &Profile) -> [TwofoldParams; CLASSES] {
         core::array::from_fn(|class| {
-            self.aqm.params(if class == 0 { 1 } else { TIGHT_DIVISOR }, true)
+            self.aqm.params(if class == 0 { 1 } else { TIGHT_DIVISOR }, Aqm::mirrors(profile))
         })
     }
 }
@@ -503,7 +503,7 @@ impl<P: Packet, const CLASSES: usize> Configured<P> for CodelAf<P, CLASSES> {
         let mut config = Config::<CLASSES>::read(words, profile)?;
         config.aqm.settle();
         Ok(Self {
-            params: config.params(),
+            params: config.params(profile),
             clock: Clock::new(config.rate),
             config,
             profile: *profile,
@@ -522,7 +522,7 @@ impl<P: Packet, const CLASSES: usize> Configured<P> for CodelAf<P, CLASSES> {
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
         self.config.aqm.settle();
-        self.params = self.config.params();
+        self.params = self.config.params(&self.profile);
         self.clock.set_rate(self.config.rate);
         Ok(())
     }

@@ -17,7 +17,7 @@
 //! alone does not fit is refused.
 
 use crate::cobalt_config::{Aqm, Buckets, SCE, SCE_THRESH_OFF};
-use crate::cobalt_law::{Twofold, TwofoldParams, Verdict, Weighted};
+use crate::cobalt_law::{Crossing, Twofold, TwofoldParams, Verdict, Weighted};
 use crate::configured::Configured;
 use crate::scan_list::ScanList;
 use crate::settings::{Given, Settings};
@@ -132,7 +132,7 @@ const TIGHT: TwofoldParams = TwofoldParams {
     sce_interval: 0,
     sce_target: 500_000,
     blue_threshold: 80_000_000,
-    reflects: true,
+    crossing: Crossing::Mirrors,
 };
 
 #[derive(Clone, Debug)]
@@ -144,8 +144,8 @@ struct Config {
 }
 
 impl Config {
-    fn params(&self) -> TwofoldParams {
-        self.aqm.params(1, true)
+    fn params(&self, profile: &Profile) -> TwofoldParams {
+        self.aqm.params(1, Aqm::mirrors(profile))
     }
 }
 
@@ -438,7 +438,7 @@ impl<P: Packet> Configured<P> for LfqCobalt<P> {
         let mut config = Config::read(words, profile)?;
         config.aqm.settle();
         Ok(Self {
-            params: config.params(),
+            params: config.params(profile),
             clock: Clock::new(config.rate),
             config,
             profile: *profile,
@@ -461,7 +461,7 @@ impl<P: Packet> Configured<P> for LfqCobalt<P> {
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
         self.config.aqm.settle();
-        self.params = self.config.params();
+        self.params = self.config.params(&self.profile);
         self.clock.set_rate(self.config.rate);
         // A lowered memlimit is felt by the next packet that comes.
         Ok(())

@@ -46,6 +46,9 @@ pub struct Profile {
     pub fq_codel_ce_threshold_selector: bool,
     /// Which DualPI2 it has.
     pub dualpi2: DualPi2,
+    /// The disciplines with SCE mirror a schedule at rest, too, so that a new flow's first mark waits for the queue to
+    /// fall below the SCE target and rise above it with the next packet (chromi/sce up to 2020).
+    pub sce_mirrors_at_rest: bool,
 }
 
 impl Profile {
@@ -59,6 +62,7 @@ impl Profile {
         cake_lower_effort: true,
         fq_codel_ce_threshold_selector: true,
         dualpi2: DualPi2::Mainline,
+        sce_mirrors_at_rest: false,
     };
 
     /// Mainline 5.10.
@@ -93,7 +97,12 @@ impl Profile {
         Self { name: "l4steam-2021-06", dualpi2: DualPi2::L4sTeam, ..Self::LINUX_5_10 };
 
     /// The SCE project's of March 2020, of 5.4's time.
-    pub const SCE_2020_03: Self = Self { name: "sce-2020-03", ..Self::LINUX_5_4 };
+    pub const SCE_2020_03: Self =
+        Self { name: "sce-2020-03", sce_mirrors_at_rest: true, ..Self::LINUX_5_4 };
+
+    /// The same with its slips mended, which no kernel has.
+    pub const SCE_2020_03_FIXED: Self =
+        Self { name: "sce-2020-03-fixed", sce_mirrors_at_rest: false, ..Self::SCE_2020_03 };
 
     /// Every profile, the default first.
     pub const ALL: &'static [Self] = &[
@@ -106,6 +115,7 @@ impl Profile {
         Self::L4STEAM_2020_11,
         Self::L4STEAM_2021_06,
         Self::SCE_2020_03,
+        Self::SCE_2020_03_FIXED,
     ];
 
     /// The profile called `name`.

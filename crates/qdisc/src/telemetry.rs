@@ -51,6 +51,8 @@ pub enum Why {
     FlowLimit,
     /// The packet is to leave too far in the future (fq).
     Horizon,
+    /// The frame had been sent as often as it may (a wireless LAN).
+    Retries,
 }
 
 impl Why {
@@ -77,6 +79,7 @@ impl Why {
         Self::Overload,
         Self::FlowLimit,
         Self::Horizon,
+        Self::Retries,
     ];
 
     /// The name used in result columns.
@@ -103,6 +106,7 @@ impl Why {
             Self::Overload => "overload",
             Self::FlowLimit => "flow_limit",
             Self::Horizon => "horizon",
+            Self::Retries => "retries",
         }
     }
 }

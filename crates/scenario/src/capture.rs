@@ -18,7 +18,7 @@
 //! Invariants: packets go to the disk as they come, through a buffer of a fixed size; a file bears its name once it
 //! is whole, and until then another ([`UNFINISHED`]), so what a crash leaves behind is never taken for a capture.
 
-use crate::model::{Kind, Scenario, Side};
+use crate::model::{Scenario, Side};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use sojourn_units::Time;
@@ -66,7 +66,7 @@ impl Point {
     pub fn all(scenario: &Scenario) -> Vec<Self> {
         let queued = scenario.hops.iter().filter(|hop| {
             let mut elements = [Side::Down, Side::Up].into_iter().flat_map(|side| hop.side(side));
-            elements.any(|e| matches!(e.kind, Kind::Queue(_) | Kind::Wifi(_)))
+            elements.any(|e| e.kind.holds_a_queue())
         });
         let sides = queued.flat_map(|h| [Self::Left(h.name.clone()), Self::Right(h.name.clone())]);
         [Self::Client].into_iter().chain(sides).chain([Self::Server]).collect()

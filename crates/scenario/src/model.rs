@@ -20,8 +20,8 @@ mod video;
 
 pub use at::At;
 pub use element::{
-    Element, FlowDelay, Hop, Kind, Netem, PoliceAction, Policer, Queue, Rewrite, Rule, Selector,
-    Shaper, Side, Tunnel, TunnelKind, Wifi,
+    Element, FlowDelay, Hop, Kind, Neighbours, Netem, PoliceAction, Policer, Queue, Rewrite, Rule,
+    Selector, Shaper, Side, Tunnel, TunnelKind, Wifi, Wlan,
 };
 pub use event::{Action, Edge, Event, Gauge, Order, Reference, When};
 pub use flow::{

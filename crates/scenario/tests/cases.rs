@@ -248,7 +248,7 @@ fn flents_origin_starts_flows_at_five_seconds() {
 
 #[test]
 fn a_wifi_hop_is_passed_by_its_client_only() {
-    let s = cell(&case("l4s-tests/wifi"), &["cubic"]);
+    let s = cell(&case("l4s-tests/wifi"), &["20%", "cubic"]);
     let path = |name: &str| {
         let flow = s.flow(name).unwrap();
         s.data_path(flow).map(|(hop, _, e)| format!("{hop}.{}", e.name)).collect::<Vec<_>>()

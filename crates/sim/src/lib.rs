@@ -67,6 +67,7 @@ impl Engine for Sim {
                 "tunnel esp",
                 "policer",
                 "wifi",
+                "wlan",
             ]),
             traffic: set(&[
                 "tcp",

@@ -236,7 +236,8 @@ impl<'a> Simulation<'a> {
     #[inline]
     fn drain(&mut self, port: usize) {
         loop {
-            match self.topology.stations[port].port.pull(self.now) {
+            let Topology { stations, air, .. } = &mut self.topology;
+            match stations[port].port.pull(self.now, air) {
                 Pulled::Packet(packet, stay) => {
                     if let Some(d) = &mut self.recorder.sojourns[port]
                         && self.now >= self.lead

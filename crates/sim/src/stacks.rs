@@ -140,10 +140,10 @@ pub const STACKS: &[Stack] = &[
     },
     Stack {
         name: "sce-2020-03-fixed",
-        summary: "sce-2020-03 with the slips of its SCE senders mended, which no kernel has",
+        summary: "sce-2020-03 with the slips of its SCE senders and queues mended, which no kernel has",
         source: "draft-morton-tsvwg-sce; the comments of chromi/sce net/ipv4",
         tcp: SCE_2020_03_FIXED,
-        qdisc: Profile::SCE_2020_03,
+        qdisc: Profile::SCE_2020_03_FIXED,
     },
 ];
 
@@ -287,6 +287,11 @@ impl Stack {
                 "dualpi2",
                 format!("{:?}", q.dualpi2),
                 "whose DualPI2: exemption from the step, memory limit",
+            ),
+            (
+                "sce_mirrors_at_rest",
+                q.sce_mirrors_at_rest.to_string(),
+                "queues with SCE put a quiet flow's first mark off",
             ),
         ]
     }

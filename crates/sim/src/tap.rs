@@ -18,7 +18,7 @@ use crate::packet::Parcel;
 use crate::topology::{Role, Topology};
 use conversation::Conversation;
 use sojourn_scenario::capture::{Capture, CaptureError, PcapFile, Point, stamp};
-use sojourn_scenario::model::{Hop, Kind, Scenario, Side, TunnelKind};
+use sojourn_scenario::model::{Hop, Scenario, Side, TunnelKind};
 use sojourn_units::Time;
 use std::time::Duration;
 
@@ -156,7 +156,7 @@ impl Tap {
 
 /// The ports of a hop's queues in the order in which packets of that side pass them.
 fn queues(hop: &Hop, side: Side, topology: &Topology) -> Vec<usize> {
-    let queues = hop.side(side).iter().filter(|e| matches!(e.kind, Kind::Queue(_) | Kind::Wifi(_)));
+    let queues = hop.side(side).iter().filter(|e| e.kind.holds_a_queue());
     let ports = queues.filter_map(|e| {
         let path = format!("{}.{side}.{}", hop.name, e.name);
         let is = |role: &Role| matches!(role, Role::Queue { element } if *element == path);

@@ -19,13 +19,14 @@
 use crate::host::is_netperfs;
 use crate::packet::Parcel;
 use crate::stacks::{DEFAULT, Stack};
+use sojourn_path::wlan::{Air, Channel, Transmitter};
 use sojourn_path::{
     Deed, Device, Entrance, Exit, Passage, Policer, Port, Radio, Rewriter, Selection,
 };
 use sojourn_qdisc::{Any, TcError};
 use sojourn_scenario::model::{
     Action, Direction, Element, Flow, FlowDelay, Kind, Netem, Queue, Scenario, Selector, Shaper,
-    Side, Tunnel, TunnelKind, Wifi,
+    Side, Tunnel, TunnelKind, Wifi, Wlan,
 };
 use sojourn_units::Random;
 use std::collections::BTreeMap;
@@ -113,6 +114,8 @@ pub(crate) struct Topology {
     /// Legs of each route, in order; the first leads to a port, and nothing happens on it; the last leads to the
     /// host.
     pub(crate) routes: Vec<Vec<Leg>>,
+    /// Wireless channels.
+    pub(crate) air: Air,
     /// Routes of each flow: data, then what comes back.
     pub(crate) of_flow: Vec<(u16, u16)>,
     /// Those of its program's control connection, which has no delay of its own.
@@ -192,6 +195,7 @@ impl Topology {
             scenario,
             topology: Self::default(),
             known: BTreeMap::default(),
+            channels: BTreeMap::default(),
             known_passages: BTreeMap::default(),
             tunnels: Vec::new(),
         };
@@ -259,6 +263,8 @@ struct Builder<'a> {
     topology: Topology,
     /// Ports by a key that says what they are, so that flows share them.
     known: BTreeMap<String, u16>,
+    /// Wireless channels by hop and element: both sides' elements of one name share one.
+    channels: BTreeMap<String, usize>,
     /// Passages by their elements' paths.
     known_passages: BTreeMap<String, u16>,
     /// Tunnels by side and name; a tunnel's number is its place.
@@ -339,6 +345,7 @@ impl Builder<'_> {
                 }
                 Kind::Queue(q) => vec![self.queue(&place.path, q, &stack)?],
                 Kind::Wifi(wifi) => vec![self.wifi(&place.path, wifi, &stack)?],
+                Kind::Wlan(wlan) => vec![self.wlan(&place, wlan, &stack)?],
                 _ => Vec::new(),
             };
             if is_switched(self.scenario, &place.path) {
@@ -401,7 +408,7 @@ impl Builder<'_> {
                 let number = self.tunnel(place.side, tunnel, near.kind);
                 Deed::Leave(Exit::new(number, near.kind, near.replay_window))
             }
-            Kind::Netem(_) | Kind::Queue(_) | Kind::Wifi(_) => return None,
+            Kind::Netem(_) | Kind::Queue(_) | Kind::Wifi(_) | Kind::Wlan(_) => return None,
         };
         let passages = &mut self.topology.passages;
         let number = passages.len() as u16;
@@ -488,18 +495,51 @@ impl Builder<'_> {
             return Ok(port);
         }
         let stream = |what| Random::named(self.scenario.seed, &format!("path/{path}{what}"));
-        let words = format!("pfifo limit {}", wifi.limit);
-        let mut random = stream("");
+        let radio = Radio::new(wifi, stream("/opportunities"), stream("/rates"));
+        self.station(path, wifi.limit, Device::Radio(Box::new(radio)), stack_name)
+    }
+
+    fn wlan(&mut self, place: &Place<'_>, wlan: &Wlan, stack: &str) -> Result<u16, Unbuildable> {
+        let path = &place.path;
+        if let Some(&port) = self.known.get(path) {
+            return Ok(port);
+        }
+        let seed = self.scenario.seed;
+        let stream = |of: &str, what| Random::named(seed, &format!("path/{of}{what}"));
+        let shared = format!("{}.{}", place.hop, place.e.name);
+        let air = &mut self.topology.air;
+        let channel = *self.channels.entry(shared.clone()).or_insert_with(|| {
+            let (arrivals, backoffs) =
+                (stream(&shared, "/neighbours"), stream(&shared, "/backoff"));
+            air.push(Channel::new(wlan.neighbours, wlan.airtime, arrivals, backoffs));
+            air.len() - 1
+        });
+        let number = air[channel].join();
+        let (changes, losses) = (stream(path, "/quality"), stream(path, "/losses"));
+        let transmitter = Transmitter::new(number, wlan, changes, losses);
+        let device = Device::Wlan(channel, Box::new(transmitter));
+        self.station(path, wlan.limit, device, stack)
+    }
+
+    /// A port with a FIFO in front of a device on the air.
+    fn station(
+        &mut self,
+        path: &str,
+        limit: u32,
+        device: Device<Parcel>,
+        stack_name: &str,
+    ) -> Result<u16, Unbuildable> {
+        let words = format!("pfifo limit {limit}");
+        let mut random = Random::named(self.scenario.seed, &format!("path/{path}"));
         let frames =
             Any::build(&words, &stack(stack_name).qdisc, &mut random).map_err(|error| {
                 let words = words.clone();
                 Unbuildable { element: path.to_owned(), words, error: Box::new(error) }
             })?;
-        let radio = Radio::new(wifi, stream("/opportunities"), stream("/rates"));
-        let port = Port::new(frames, Device::Radio(Box::new(radio)), random);
+        let port = Port::new(frames, device, random);
         let role = Role::Queue { element: path.to_owned() };
         let index = self.add(path, port, role, &words);
-        // A burst on the air must not keep what comes from asking for the next chance.
+        // What is on the air must not keep what comes from asking for the next chance.
         self.topology.stations[usize::from(index)].reorders = true;
         Ok(index)
     }

@@ -194,7 +194,7 @@ pub(crate) static SIDE: Section = Section {
 
 pub(crate) static ELEMENT: Section = Section {
     name: "[[hop.element]]",
-    doc: "Something that packets pass besides the delay (`netem`) and the queue (`qdisc`): exactly one of `rewrite`, `policer`, `wifi` and `netem`.",
+    doc: "Something that packets pass besides the delay (`netem`) and the queue (`qdisc`): exactly one of `rewrite`, `policer`, `wifi`, `wlan` and `netem`.",
     keys: &[
         required("name", Ty::Name, "Its name, unique in its side of the hop."),
         default("side", Ty::Choice(&["down", "up", "both"]), "down", "In which direction."),
@@ -208,6 +208,11 @@ pub(crate) static ELEMENT: Section = Section {
         key("rewrite", Ty::Table(&REWRITE), "Changes header bits."),
         key("policer", Ty::Table(&POLICER), "Drops or marks what exceeds a rate, without a queue."),
         key("wifi", Ty::Table(&WIFI), "A radio link."),
+        key(
+            "wlan",
+            Ty::Table(&WLAN),
+            "A link of a wireless LAN; with `side = \"both\"` the two directions share its channel.",
+        ),
         key(
             "netem",
             Ty::List(&Ty::Netem),
@@ -286,6 +291,48 @@ pub(crate) static WIFI: Section = Section {
         default("airtime", INTERVAL, "4ms", "Airtime a burst at most."),
         default("line", RATE, "1gbit", "The rate at which a burst reaches the next element."),
         default("limit", PACKETS, "1000", "Packets that the device holds."),
+    ],
+};
+
+pub(crate) static WLAN: Section = Section {
+    name: "wlan of [[hop.element]]",
+    doc: "A link of a wireless LAN at 2.4 GHz (IEEE 802.11n): stations contend for the channel, frames that are lost are sent again, the rate follows the channel.",
+    keys: &[
+        default(
+            "rates",
+            Ty::List(&RATE),
+            "26mbit, 39mbit, 52mbit, 58500kbit, 65mbit, 78mbit",
+            "The ladder of rates, ascending. The best that the channel carries wanders on it.",
+        ),
+        default("dwell", LENGTH, "1s", "Mean time at one place of the ladder, exponential."),
+        default("frames", PACKETS, "64", "Frames an exchange at most."),
+        default("airtime", INTERVAL, "4ms", "Airtime of an exchange's data at most."),
+        default(
+            "frame_errors",
+            Ty::Number(0.0, 0.99),
+            "0.1",
+            "The share of frames that are lost at rates which the channel carries; half of them a step above, all beyond.",
+        ),
+        default(
+            "retries",
+            Ty::Count(0, 255),
+            "7",
+            "How often a frame is sent again before it is given up.",
+        ),
+        default("line", RATE, "1gbit", "The rate at which received frames reach the next element."),
+        default("limit", PACKETS, "1000", "Packets that the device holds."),
+        default(
+            "neighbour_load",
+            Ty::Number(0.0, 0.95),
+            "0",
+            "The share of the time that other stations' transfers need.",
+        ),
+        default(
+            "neighbour_transfer",
+            INTERVAL,
+            "300ms",
+            "Mean airtime of such a transfer, exponential; each is a station of its own.",
+        ),
     ],
 };
 

@@ -95,9 +95,16 @@ pub enum Kind {
     Policer(Policer),
     /// A radio link that aggregates frames and changes its rate.
     Wifi(Wifi),
+    /// A wireless LAN's link: a channel that both directions and neighbours share.
+    Wlan(Wlan),
 }
 
 impl Kind {
+    /// Whether packets wait in it, in a queue whose statistics are recorded.
+    pub const fn holds_a_queue(&self) -> bool {
+        matches!(self, Self::Queue(_) | Self::Wifi(_) | Self::Wlan(_))
+    }
+
     /// The word that files and messages use.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -108,6 +115,7 @@ impl Kind {
             Self::Decapsulate { .. } => "decapsulate",
             Self::Policer(_) => "policer",
             Self::Wifi(_) => "wifi",
+            Self::Wlan(_) => "wlan",
         }
     }
 }
@@ -349,4 +357,40 @@ pub struct Wifi {
     pub line: Rate,
     /// Packets that the device holds; later ones are dropped.
     pub limit: u32,
+}
+
+/// A link of a wireless LAN at 2.4 GHz (IEEE 802.11-2016, HT): if it stands on both sides of its hop, the two directions
+/// share the channel, with each other and with neighbours.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Wlan {
+    /// The ladder of physical rates, ascending. The best that the channel carries moves to a neighbour or stays, each
+    /// equally likely; the sender follows by automatic rate fallback.
+    pub rates: Vec<Rate>,
+    /// Mean of the exponential time at one place of the ladder.
+    pub dwell: Span,
+    /// At most this many frames an exchange.
+    pub frames: u32,
+    /// At most this much airtime of data an exchange.
+    pub airtime: Span,
+    /// The share of frames that are lost at rates which the channel carries.
+    pub frame_errors: f64,
+    /// How often a frame is sent again before it is given up.
+    pub retries: u32,
+    /// The rate at which received frames reach the next hop.
+    pub line: Rate,
+    /// Packets that the device holds; later ones are dropped.
+    pub limit: u32,
+    /// Others on the channel; none unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<Neighbours>,
+}
+
+/// What others send on the channel: transfers that come as a Poisson process, each by a station of its own, which
+/// contends until it has had its airtime.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Neighbours {
+    /// The share of the time that they would need.
+    pub load: f64,
+    /// The mean airtime of a transfer, exponential.
+    pub transfer: Span,
 }

@@ -101,7 +101,8 @@ impl Video {
     /// The call as captured, of one direction: bursts of the 2132 down and 2322 up of the two captures
     /// (`skype_bursts.csv`; a burst ends where nothing follows within 4 ms). Down, 45 % are larger than 12 kB; mostly a
     /// small one follows a large one after 20 ms (mean), and the next large one comes 117 ms after that; two small ones
-    /// in a row are 24 ms apart. Left out: longer runs of small or large ones, and how these times scatter.
+    /// in a row are 24 ms apart. A burst's packets come at 68 Mbit/s if it is large, at 71 if small (bytes behind the
+    /// first packet by the bursts' durations; both captures had come over a radio of 60 and Gigabit Ethernet). Left out: longer runs of small or large ones, and how these times scatter.
     pub fn captured(profile: Profile, ecn: Ecn) -> Self {
         let (intervals, sizes, packet_payload) = match profile {
             Profile::CallDown => (
@@ -132,7 +133,7 @@ impl Video {
             frame_intervals: intervals,
             frame_sizes: sizes,
             packet_payload,
-            burst_rate: Rate::from_mbit(100),
+            burst_rate: Rate::from_mbit(70),
             key_frame_every: None,
             key_frame_factor: 1.0,
             audio_interval: Span::from_millis(20),

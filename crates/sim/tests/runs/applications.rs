@@ -180,10 +180,11 @@ fn a_voice_call_has_its_rate_and_its_delay() {
     assert!(low >= 0.010 && high <= 0.010 + JITTER, "{low} to {high}");
 }
 
-/// A burst of 40 kB alone waits 40 kB · 8 / C: 64 ms at 5, 16 ms at 20 Mbit/s (skype.md).
+/// A burst of 40 kB alone, which comes at 70 Mbit/s, waits 40 kB · 8 · (1/C − 1/70): 59 ms at 5, 11.4 ms at 20 Mbit/s. The
+/// probes beside the published call had 64 to 71 and 10 to 14 ms (skype.md, 99.9th percentiles and largest).
 #[test]
 fn a_call_queues_its_own_bursts() {
-    for (mbit, longest) in [(5_u64, 0.064), (20, 0.016)] {
+    for (mbit, longest) in [(5_u64, 0.0594), (20, 0.0114)] {
         let video = Video::captured(Profile::CallDown, Ecn::NotEct);
         let mean = video.mean_rate().as_mbit();
         let run = run(&alone(Rate::from_mbit(mbit), 60, Traffic::Video(video)));

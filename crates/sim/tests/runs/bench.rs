@@ -2,11 +2,27 @@
 
 use sojourn_scenario::engine::{Engine, RunError};
 use sojourn_scenario::model::{
-    Action, At, Event, Kind, Netem, Ping, Queue, Scenario, Shaper, Side, Tcp, Traffic, Udp, When,
+    Action, At, Event, Kind, Neighbours, Netem, Ping, Queue, Scenario, Shaper, Side, Tcp, Traffic,
+    Udp, When, Wlan,
 };
 use sojourn_scenario::results::{Column, Run, Table};
 use sojourn_sim::Sim;
 use sojourn_units::{Ecn, Rate, Span};
+
+/// A wireless LAN's link without errors, at these rates in Mbit/s.
+pub(crate) fn wlan(rates: &[u64], neighbours: Option<Neighbours>) -> Wlan {
+    Wlan {
+        rates: rates.iter().map(|&r| Rate::from_mbit(r)).collect(),
+        dwell: Span::from_secs(1),
+        frames: 64,
+        airtime: Span::from_millis(4),
+        frame_errors: 0.0,
+        retries: 7,
+        line: Rate::from_mbit(1000),
+        limit: 200,
+        neighbours,
+    }
+}
 
 /// The queue that data passes in a [`sojourn_sim::dumbbell`].
 pub(crate) const QUEUE: &str = "bottleneck.down.qdisc";

@@ -7,8 +7,8 @@ use crate::bench::{
 };
 use crate::properties::ports;
 use sojourn_scenario::model::{
-    Action, Element, Kind, Netem, PoliceAction, Policer, Queue, Rewrite, Rule, Scenario, Selector,
-    Shaper, Side, Traffic, Tunnel, TunnelKind, Udp, Wifi,
+    Action, Direction, Element, Kind, Neighbours, Netem, PoliceAction, Policer, Queue, Rewrite,
+    Rule, Scenario, Selector, Shaper, Side, Traffic, Tunnel, TunnelKind, Udp, Wifi,
 };
 use sojourn_scenario::results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
@@ -425,6 +425,51 @@ fn an_idle_radio_link_delays_until_a_chance() {
     let run = checked(&s);
     let waited = rtt_between(&run, 0.0, 60.0) - 0.020 - 0.00001;
     assert!((waited - 0.00135).abs() < 0.0001, "{waited}");
+}
+
+/// Two saturated directions of one wireless channel have half of it each; with one alone on the air it has all. At 52
+/// Mbit/s an exchange of 16 frames is 3890 µs of data, and 4.04 ms with its backoff and reply: 47 Mbit/s of payload at
+/// most.
+#[test]
+fn the_two_directions_of_a_wireless_lan_share_its_channel() {
+    let goodput = |both: bool| {
+        let mut s = base(&["cubic", "cubic"], 20);
+        s.flows[0].traffic = udp(Rate::from_mbit(100));
+        s.flows[1].traffic = udp(Rate::from_mbit(if both { 100 } else { 1 }));
+        s.flows[1].direction = Direction::Up;
+        s.step = Span::from_millis(100);
+        crate::bench::over_a_line(&mut s, Rate::from_mbit(1000));
+        let air = || element("air", Kind::Wlan(crate::bench::wlan(&[52], None)));
+        put(&mut s, Side::Down, true, air());
+        put(&mut s, Side::Up, true, air());
+        let run = checked(&s);
+        ["cubic-1", "cubic-2"]
+            .map(|flow| mean_between(&series(&run, "flows", "goodput_bps", flow), 2.0, 20.0))
+    };
+    let ([alone, _], [down, up]) = (goodput(false), goodput(true));
+    assert!((40e6..47e6).contains(&alone), "{alone}");
+    assert!((down / up - 1.0).abs() < 0.1, "{down} {up}");
+    assert!(((down + up) / alone - 0.96).abs() < 0.06, "{down} {up} {alone}");
+}
+
+/// Neighbours that need half of the time leave the link less, and make an idle ping wait.
+#[test]
+fn neighbours_make_a_wireless_lan_slow() {
+    let busy = Some(Neighbours { load: 0.5, transfer: Span::from_millis(300) });
+    let rtt = |neighbours| {
+        let mut s = base(&[], 60);
+        s.flows[0].traffic = ping(Span::from_millis(23));
+        put(
+            &mut s,
+            Side::Down,
+            true,
+            element("air", Kind::Wlan(crate::bench::wlan(&[52], neighbours))),
+        );
+        rtt_between(&checked(&s), 0.0, 60.0) - 0.020
+    };
+    let (alone, beside) = (rtt(None), rtt(busy));
+    assert!(alone < 0.0003, "{alone}");
+    assert!(beside > 4.0 * alone && beside < 0.05, "{beside}");
 }
 
 /// The two internet paths of the ECT(1) report's appendix: the netem words of `sce-l4s-ect1/internet`. Rate of loss, the mean

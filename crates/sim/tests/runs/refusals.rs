@@ -94,6 +94,7 @@ fn no_element_is_refused() {
         rewrite(Rule::ClassifyByLength { longer_than: 1024, ecn: Ecn::Ect1, to: None }),
         Kind::Policer(Policer { rate, burst: 10_000, exceed: PoliceAction::Drop }),
         Kind::Wifi(wifi),
+        Kind::Wlan(crate::bench::wlan(&[26], None)),
     ];
     for kind in [TunnelKind::Wireguard, TunnelKind::Fou { auto_source_port: true }, TunnelKind::Esp]
     {

@@ -107,9 +107,9 @@ fn alone(cc: &str, stack: &str, mbit: u64) -> Run {
 }
 
 /// ECT1-7: above 90 % of the link, p99 of the queue delay below 4 ms. At 50 Mbit/s it is so: 0.95 and 1.3 ms over all of
-/// the 30 s. At 250 it is not: 0.71, and 0.91 from 10 s on, and 7.7 ms. Trains of a millisecond are above SCE's target of
-/// half a one and end slow start early, and CE's of one; and CE sets the published plateau free (slip 3 of `cc::sce`). With the
-/// slips mended the queue's p99 is 1.2 ms.
+/// the 30 s. At 250 it is not: 0.73, and 0.92 from 10 s on. Slow start ends by HyStart, since the queue puts a new flow's
+/// first mark off; CE follows, which sets the published plateau free (slip 3 of `cc::sce`), and then CE and ESCE at once, which
+/// take the window to 40 to 100 segments. With all slips mended it is 0.77 and 0.95: the first marks end slow start at 285.
 #[test]
 fn cubic_sce_keeps_the_queue_short_and_the_link_full() {
     for (stack, mbit, from, bound, longest) in [
@@ -121,7 +121,7 @@ fn cubic_sce_keeps_the_queue_short_and_the_link_full() {
         let used = share(&r, "cubic-sce-1", mbit, from, 30.0);
         let p99 = quantile_of(&buckets(&r, QUEUE, "sojourn"), 0.99);
         assert!(used > bound && p99 < longest, "{mbit}: {used} {p99}");
-        assert!(total(&r, "cubic-sce-1", "esce_acks") > 10_000.0);
+        assert!(total(&r, "cubic-sce-1", "esce_acks") > 5_000.0);
         assert_eq!(total(&r, "cubic-sce-1", "ecn_agreed"), 1.0, "what is agreed is RFC 3168");
     }
 }
@@ -129,8 +129,8 @@ fn cubic_sce_keeps_the_queue_short_and_the_link_full() {
 /// Scenario 5: a second netem behind the delay releases its packets in bursts of up to 42, every 0.8 to 10 ms. ECT1-5 has
 /// above 60 % of the link for `cubic-sce`. It is so in the published set-up: `ect1.batch` gives this scenario's flow no
 /// DSCP, so that it is in the ordinary class of `twin_codel_af`, targets of 2.5 and 5 ms; the suite `sce-l4s-ect1/s5` has
-/// 74 % at 20 ms and 67 % at 80. Through the tight class, DSCP 4, which this test has, and through `cake`, it is not:
-/// as published 24 and 33 % at 20 ms, 15 and 23 % at 80 ms (one seed, no ping beside). Here it is only seen that the flow
+/// 75 % at 20 ms and 52 % at 80, 67 % if the queue's marks are not put off. Through the tight class, DSCP 4, which this test has, and through `cake`, it is not:
+/// as published 24 and 33 % at 20 ms, 15 and 23 % at 80 ms (one seed, no ping beside, marks not put off). Here it is only seen that the flow
 /// lives.
 ///
 /// What was found: the bed is right, for Prague through DualPI2 on it sends 30 900 packets in the minute, and 30 768 in

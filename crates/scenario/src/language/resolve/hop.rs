@@ -5,8 +5,8 @@ use super::super::source::DiagnosticKind;
 use super::Resolver;
 use super::flow::Named;
 use crate::model::{
-    Element, FlowDelay, Hop, Kind, Netem, PoliceAction, Policer, Queue, Rewrite, Rule, Selector,
-    Shaper, Side, Tunnel, TunnelKind, Wifi,
+    Element, FlowDelay, Hop, Kind, Neighbours, Netem, PoliceAction, Policer, Queue, Rewrite, Rule,
+    Selector, Shaper, Side, Tunnel, TunnelKind, Wifi, Wlan,
 };
 use sojourn_units::{Ecn, Rate, Span};
 
@@ -270,7 +270,7 @@ impl Resolver<'_> {
     }
 
     fn element_kind(&mut self, table: &Fields, named: &Named, stack: &str) -> Option<Kind> {
-        let kinds = ["rewrite", "policer", "wifi", NETEM];
+        let kinds = ["rewrite", "policer", "wifi", "wlan", NETEM];
         let given: Vec<&str> = kinds.into_iter().filter(|k| table.given(k).is_some()).collect();
         match given.as_slice() {
             ["rewrite"] => self.rewrite(table.table("rewrite")?, named).map(Kind::Rewrite),
@@ -287,6 +287,7 @@ impl Resolver<'_> {
                 }))
             }
             ["wifi"] => self.wifi(table.table("wifi")?).map(Kind::Wifi),
+            ["wlan"] => self.wlan(table.table("wlan")?).map(Kind::Wlan),
             [NETEM] => {
                 let chain = self.netems(table.list(NETEM), stack);
                 Some(Kind::Netem(Netem { chain, per_flow: Vec::new() }))
@@ -301,7 +302,7 @@ impl Resolver<'_> {
                 self.diagnostics.push(
                     place
                         .says(DiagnosticKind::Key, message)
-                        .help("give exactly one of rewrite, policer, wifi and netem"),
+                        .help("give exactly one of rewrite, policer, wifi, wlan and netem"),
                 );
                 None
             }
@@ -363,12 +364,33 @@ impl Resolver<'_> {
         Some(Rewrite { rule, select, syn: t.bool("syn").unwrap_or(by_default) })
     }
 
-    fn wifi(&mut self, t: &Fields) -> Option<Wifi> {
+    fn ladder(&mut self, t: &Fields) -> Vec<Rate> {
         let rates: Vec<Rate> = t.list("rates").iter().filter_map(Item::rate).collect();
         if rates.is_empty() || rates.windows(2).any(|w| w[0] >= w[1]) {
             let place = t.place_of("rates");
             self.says(&place, DiagnosticKind::Value, "the ladder of rates ascends");
         }
+        rates
+    }
+
+    fn wlan(&mut self, t: &Fields) -> Option<Wlan> {
+        let load = t.number("neighbour_load")?;
+        let transfer = t.span("neighbour_transfer")?;
+        Some(Wlan {
+            rates: self.ladder(t),
+            dwell: t.span("dwell")?,
+            frames: t.count("frames")? as u32,
+            airtime: t.span("airtime")?,
+            frame_errors: t.number("frame_errors")?,
+            retries: t.count("retries")? as u32,
+            line: t.rate("line")?,
+            limit: t.count("limit")? as u32,
+            neighbours: (load > 0.0).then_some(Neighbours { load, transfer }),
+        })
+    }
+
+    fn wifi(&mut self, t: &Fields) -> Option<Wifi> {
+        let rates = self.ladder(t);
         let (opportunity_min, opportunity_max) =
             (t.span("opportunity_min")?, t.span("opportunity_max")?);
         if opportunity_min > opportunity_max {
