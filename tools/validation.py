@@ -89,6 +89,14 @@ BOOK: Final = (
         "20 to 500 Mbit/s; not CUBIC at 500 Mbit/s and 80 ms, which its receive window limits",
     ),
     Entry(
+        "rtt_independence",
+        "RTT independence of Prague, step by step",
+        "rtt_independence.csv",
+        ["rtt-independence"],
+        "100 Mbit/s, nine base RTTs a run, modes none, by rate and additive beside CUBIC; by rate beside none",
+        seeds=5,
+    ),
+    Entry(
         "disproof",
         "The disproof of the fast lane, A to D",
         "disproof_summary.csv",

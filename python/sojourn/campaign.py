@@ -131,7 +131,11 @@ def make(
         others = len(failures) - 1
         raise RunError(
             failures[0].message + (f" (and {others} more run{'s' if others > 1 else ''})" if others else ""),
-            help="the other runs are kept; please report this with the run's scenario.json",
+            help=(
+                f"the other runs are kept; {failures[0].help}"
+                if failures[0].help
+                else "the other runs are kept; please report this with the run's scenario.json"
+            ),
         )
 
 

@@ -106,10 +106,66 @@ def tshark(*words: object) -> str:
 CHECKS = ("-o", "ip.check_checksum:TRUE", "-o", "tcp.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE")
 
 
+APPLICATIONS = """\
+[experiment]
+name = "applications"
+duration = "8s"
+[[hop]]
+name = "bottleneck"
+rate = "10mbit"
+rtt = "20ms"
+qdisc = "codel limit 60 ecn"
+[[flow]]
+name = "cubic"
+cc = "cubic"
+[[flow]]
+name = "short"
+short_flows = { mean_interval = "100ms", count = 40, length_p5 = "10k", length_p95 = "100k" }
+[[flow]]
+name = "stream"
+ecn = "accecn"
+streaming = { profile = "live-sd" }
+"""
+
+
+@pytest.fixture(scope="module")
+def applications(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path]:
+    folder = tmp_path_factory.mktemp("applications")
+    [run] = parse(APPLICATIONS, "applications.toml").run(folder / "r", pcap=WHOLE)
+    [path] = (folder / "r" / "runs").iterdir()
+    return run, path
+
+
+def test_tshark_reads_applications_without_a_warning(applications: tuple[Run, Path]) -> None:
+    """Each connection of the short flows is one stream to it, opened and never closed."""
+    run, path = applications
+    test_tshark_reads_it_without_a_warning(applications)
+    said = tshark("-r", path / "client.pcap", "-T", "fields", "-e", "tcp.stream", "-Y", "tcp.flags.syn==1")
+    assert len(set(said.split())) == total(run, "short", "connections") + 2
+    assert not tshark("-r", path / "client.pcap", "-Y", "tcp.flags.fin==1 || tcp.analysis.zero_window")
+    # The servers are on the client's side: they send downwards.
+    again = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || tcp.analysis.spurious_retransmission"
+    counted = tshark("-r", path / "client.pcap", "-Y", f"({again}) && tcp.srcport < 50000 && tcp.len > 0")
+    assert len(counted.splitlines()) >= total(run, "short", "retransmits")
+
+
+def test_tshark_reads_version_6_without_a_warning(tmp_path: Path) -> None:
+    [run] = parse(TEXT.replace("[experiment]", "[experiment]\nip = 6"), "wire.toml").run(tmp_path / "r", pcap=WHOLE)
+    [path] = (tmp_path / "r" / "runs").iterdir()
+    test_tshark_reads_it_without_a_warning((run, path))
+    client = path / "client.pcap"
+    assert not tshark("-r", client, "-Y", "!ipv6")
+    assert set(tshark("-r", client, "-Y", "tcp.len > 1000", "-T", "fields", "-e", "tcp.len").split()) == {"1428"}
+    assert not tshark("-r", client, "-Y", "icmpv6.checksum.status == 0")
+    assert tshark("-r", client, "-Y", "icmpv6.type == 128")
+
+
 def test_tshark_reads_it_without_a_warning(captured: tuple[Run, Path]) -> None:
     """What it warns of is loss at the most, and that only where there is loss: behind the queue."""
     _, path = captured
+    # It warns of the duplicate that a D-SACK tells of (RFC 2883), too.
     lost = "tcp.analysis.lost_segment || tcp.analysis.ack_lost_segment || tcp.analysis.out_of_order"
+    lost += " || tcp.options.sack.dsack"
     for file in sorted(path.glob("*.pcap")):
         bad = "ip.checksum.status==0 || tcp.checksum.status==0 || _ws.malformed || icmp.checksum.status==0"
         assert not tshark("-r", file, *CHECKS, "-Y", bad), file.name

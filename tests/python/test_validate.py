@@ -136,15 +136,19 @@ def test_phases_are_rows_of_runs_whose_bottleneck_changes(ect1: Path) -> None:
 
 def test_captures_that_ended_early_are_left_out(ect1: Path) -> None:
     file = ect1.with_name("ect1_pcap.csv")
-    header = "run,flow,pcap_truncated,both_goodput_mbps,both_ce_frac,both_n_ce,both_qd_mean_ms\n"
+    header = "run,flow,pcap_truncated,both_goodput_mbps,both_ce_frac,both_n_ce,both_qd_mean_ms,both_qd_p99_ms\n"
     file.write_text(
-        header + "two,1,False,20.5,0.0004,16,15.2\ntwo,2,False,27,0.0005,25,15.4\nbursty,1,True,5.9,0.01,348,4\n"
+        header + "two,1,False,20.5,0.0004,16,15.2,23.6\ntwo,2,False,27,0.0005,25,15.4,\n"
+        "bursty,1,True,5.9,0.01,348,4,9\n"
     )
     [two] = read_published(file)
     marks = next(figure for figure in two.figures if figure.quantity == "CE fraction")
     # 16 marks, hence 1.96 · 4 of 16: 49 % of the fraction.
     assert marks.noise == pytest.approx(0.49 * 0.04)
     assert [f.published for f in two.figures if f.quantity == "queue delay, mean"] == [15.2, 15.4]
+    # By the table's own definition: the way less the least of the run, which is the first flow's.
+    [p99] = [f for f in two.figures if f.quantity == "queue delay, 99 %"]
+    assert p99.ask == "p99(packet_owd, {flow}) over last 18s before 2s - min(packet_owd, {first})"
 
 
 def test_what_is_on_the_way_and_happens_is_part_of_a_cell(ect1: Path, make_run: Make) -> None:
@@ -161,16 +165,21 @@ def test_what_is_on_the_way_and_happens_is_part_of_a_cell(ect1: Path, make_run: 
     assert late.match(two) is None, "Prague starts at once there"
 
 
-def test_single_flows_of_the_iccrg(tmp_path: Path) -> None:
+def test_runs_of_the_iccrg(tmp_path: Path) -> None:
     file = tmp_path / "iccrg.csv"
     file.write_text(
         "run,link_mbit,aqm,n_flows,cca,base_rtt_ms,duration_s,goodput_20_40_mbps,srtt_mean_20_40_ms,qd_mean_20_40_ms\n"
         "Prague__20_5,20,dualpi2,1,prague,5,40,19.1,6.5,0.8\nCubic__500_80,500,fq_codel_tst,1,cubic,80,40,297,81,\n"
-        "Cubic__500_40,500,fq_codel_tst,1,cubic,40,40,450,41.8,\nP_C,100,dualpi2,2,cubic,20,40,24,33,\n"
+        "Cubic__500_40,500,fq_codel_tst,1,cubic,40,40,450,41.8,\nDCTCP__100_20,100,dualpi2,1,dctcp,20,40,51,20.7,\n"
+        "C_P,100,fq_codel_tst,2,cubic,20,40,4.1,30,6.1\nC_P,100,fq_codel_tst,2,prague,20,40,91,26,\n"
     )
-    prague, cubic = read_published(file)
+    prague, cubic, dctcp, both = read_published(file)
     assert [figure.quantity for figure in prague.figures] == ["goodput", "smoothed RTT, mean", "queue delay, mean"]
     assert (cubic.qdisc, len(cubic.figures)) == ("fq_codel flows 1", 2)
+    assert dctcp.qdisc == "dualpi2 any_ect", "ECT(0) goes to L there"
+    assert [sender.cc for sender in both.senders] == ["cubic", "prague"]
+    assert [(f.flow, f.quantity) for f in both.figures if "queue" in f.quantity] == [(0, "queue delay, mean")]
+    assert both.figures[2].ask == "mean(sojourn, {flow}) over last 20s before 0s"
 
 
 def test_the_disproof_is_told_by_what_is_rewritten(tmp_path: Path) -> None:
@@ -278,3 +287,22 @@ def test_tables_for_documents(tmp_path: Path, make_run: Make) -> None:
     assert second.endswith("| 25.00 (25.00 – 25.00) | **differs** |")
     assert "Linux" not in markdown.values_table([judged], {})
     assert markdown.summary_table(summarise([judged])).splitlines()[2].startswith("| delivery rate | all | 1 | 0 % |")
+
+
+def test_steps_of_rtt_independence_are_parts_of_their_runs(tmp_path: Path) -> None:
+    file = tmp_path / "rtt_independence.csv"
+    header = "run,link_mbit,cc1,cc2,base_rtt1_ms,base_rtt2_ms,d1_20_98_mbps,d2_20_98_mbps,d1_50_98_mbps,d2_50_98_mbps\n"
+    file.write_text(
+        header + 'P_C,100,"prague(rtt_scaling=3,target 15ms)",cubic,0.5,0.5,50,45,51,44\n'
+        'P_C,100,"prague(rtt_scaling=3,target 15ms)",cubic,5,5,59,36,60,35\n'
+        'P_P,100,"prague(rtt_scaling=1,target 15ms)",prague(rtt_scaling=0),0.5,15,40,55,41,54\n'
+    )
+    first, second, other = read_published(file)
+    assert first.senders == second.senders, "a run is known by what it begins with"
+    assert [sender.scaling for sender in second.senders] == ["additive", ""]
+    assert (second.part, other.part) == ("at 5 ms", "at 0.5 ms / 15 ms")
+    assert [sender.scaling for sender in other.senders] == ["rate", "none"]
+    assert second.figures[3].ask == "goodput({flow}) from 150s to 198s"
+    file.write_text(header + "P_C,100,prague(rtt_scaling=9),cubic,0.5,0.5,50,45,51,44\n")
+    with pytest.raises(UsageError, match='2: column cc1 has "prague'):
+        read_published(file)

@@ -7,6 +7,7 @@ use crate::stamps::{Layout, Left, Role, Trace};
 use crate::statistics;
 use hdrhistogram::Histogram;
 use sojourn_scenario::engine::RunError;
+use sojourn_scenario::metrics::edges;
 use sojourn_scenario::model::{Direction, Flow, Scenario, Side, Traffic};
 use sojourn_scenario::results::{Provenance, Table, schema};
 use sojourn_units::{Span, Time};
@@ -198,7 +199,8 @@ impl<'a> Writer<'a> {
                 Sample::Queue(s) => self.queue_row(s),
             }
         }
-        let (pings, histograms, totals) = (self.pings(), self.histograms(), self.totals(samples));
+        let (pings, totals) = (self.pings(), self.totals(samples));
+        let (histograms, delays) = (self.histograms(), self.delays());
         vec![
             self.flows,
             self.flow_state,
@@ -207,6 +209,7 @@ impl<'a> Writer<'a> {
             self.queue_state,
             pings,
             histograms,
+            delays,
             self.happenings,
             totals,
         ]
@@ -364,27 +367,14 @@ impl<'a> Writer<'a> {
         let mut table = Table::new(&schema::HISTOGRAMS, Provenance::Estimated);
         let lead = self.scenario.lead.as_nanos();
         let mut add = |subject: &str, quantity: &str, times: &[(u64, u64)]| {
-            // Two significant figures: buckets of at most 1/128 of their value, as the simulator's.
-            let mut h = Histogram::<u32>::new(2).expect("two figures are allowed");
-            for &(at, nanos) in times {
-                if at >= lead {
-                    let _ = h.record(nanos);
-                }
-            }
-            for b in h.iter_recorded() {
-                let at = b.value_iterated_to();
-                let (low, high) = (h.lowest_equivalent(at), h.next_non_equivalent(at));
-                table
-                    .row()
-                    .text(subject)
-                    .text(quantity)
-                    .f64(low as f64 / 1e9)
-                    .f64(high as f64 / 1e9)
-                    .u64(u64::from(b.count_at_value()));
+            for (low, high, count) in buckets(times.iter().filter(|t| t.0 >= lead).map(|t| t.1)) {
+                let row = table.row().text(subject).text(quantity);
+                row.f64(low as f64 / 1e9).f64(high as f64 / 1e9).u64(count);
             }
         };
         for (q, trace) in self.plan.queues.iter().zip(&self.trace.queues) {
-            add(&q.path, "sojourn", &trace.sojourns);
+            let times: Vec<(u64, u64)> = trace.sojourns.iter().map(|s| (s.at, s.nanos)).collect();
+            add(&q.path, "sojourn", &times);
         }
         for (i, flow) in self.scenario.flows.iter().enumerate() {
             match &flow.traffic {
@@ -395,6 +385,53 @@ impl<'a> Writer<'a> {
                     add(&flow.name, "rtt", &rtts);
                 }
                 _ => add(&flow.name, "rtt", &self.trace.flows[i].delays),
+            }
+        }
+        table
+    }
+
+    /// Delays by flow and window. Linux does not tell from which class a packet left; of DualPI2 the ECN field that it
+    /// came with does ([`class_of`]).
+    fn delays(&self) -> Table {
+        let mut table = Table::new(&schema::DELAYS, Provenance::Estimated);
+        let lead = self.scenario.lead.as_nanos();
+        for (i, flow) in self.scenario.flows.iter().enumerate() {
+            let edges = edges(self.scenario, flow);
+            let clock = |edge: i64| lead + edge.unsigned_abs();
+            for (n, ends) in edges.windows(2).enumerate() {
+                let (from, to) = (clock(ends[0]), clock(ends[1]));
+                // What happens at the origin belongs to the first interval, at any other edge to the one before it.
+                let inside = |at: u64| at <= to && (at > from || n == 0 && at == from);
+                let mut add = |[queue, class, quantity]: [&str; 3],
+                               fixed: u64,
+                               times: &[(u64, u64)]| {
+                    let times = times.iter().filter(|t| inside(t.0));
+                    for (low, high, count) in buckets(times.map(|t| t.1.saturating_sub(fixed))) {
+                        let row = table.row().f64(ends[0] as f64 / 1e9).f64(ends[1] as f64 / 1e9);
+                        let row = row.text(&flow.name).text(queue).text(class).text(quantity);
+                        let seconds = |nanos: u64| (nanos + fixed) as f64 / 1e9;
+                        row.f64(seconds(low)).f64(seconds(high)).u64(count);
+                    }
+                };
+                for (q, trace) in self.plan.queues.iter().zip(&self.trace.queues) {
+                    let qdisc = self.scenario.queues().find(|(path, _)| *path == q.path);
+                    let words = qdisc.map_or("", |(_, queue)| queue.qdisc.as_str());
+                    let mut by_class: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
+                    for s in trace.sojourns.iter().filter(|s| usize::from(s.flow) == i) {
+                        by_class.entry(class_of(words, s.ecn)).or_default().push((s.at, s.nanos));
+                    }
+                    for (class, times) in by_class {
+                        add([&q.path, class, "sojourn"], 0, &times);
+                    }
+                }
+                let trace = &self.trace.flows[i];
+                let owd = match &flow.traffic {
+                    Traffic::Udp(_) => &trace.delays,
+                    _ => &trace.ways,
+                };
+                // A bucket's width goes with its value: what never changes is left out of it.
+                let least = owd.iter().map(|t| t.1).min().unwrap_or(0);
+                add(["", "", "owd"], least, owd);
             }
         }
         table
@@ -462,6 +499,32 @@ impl<'a> Writer<'a> {
         }
         table
     }
+}
+
+/// The class of DualPI2 that takes a packet of this ECN field (RFC 9332 §2.4): L for ECT(1) and CE, and with `any_ect`
+/// for ECT(0), too. None of other disciplines.
+fn class_of(qdisc: &str, ecn: u8) -> &'static str {
+    let mut words = qdisc.split_whitespace();
+    if words.next() != Some("dualpi2") {
+        return "";
+    }
+    let is_low_latency = if words.any(|w| w == "any_ect") { ecn != 0 } else { ecn & 1 == 1 };
+    if is_low_latency { "l" } else { "c" }
+}
+
+/// The distribution of times in nanoseconds, as the simulator's: lower edge, upper edge, how many.
+fn buckets(times: impl Iterator<Item = u64>) -> Vec<(u64, u64, u64)> {
+    // Two significant figures: buckets of at most 1/128 of their value.
+    let mut h = Histogram::<u32>::new(2).expect("two figures are allowed");
+    for nanos in times {
+        let _ = h.record(nanos);
+    }
+    let edges = h.iter_recorded().map(|b| {
+        let at = b.value_iterated_to();
+        let (low, high) = (h.lowest_equivalent(at), h.next_non_equivalent(at));
+        (low, high, u64::from(b.count_at_value()))
+    });
+    edges.collect()
 }
 
 fn time_of(sample: &Sample) -> u64 {

@@ -4,7 +4,7 @@ use crate::plan::{netem_of, queue_of};
 use crate::{Linux, schedule, tools};
 use sojourn_scenario::engine::{Engine as _, Refusal};
 use sojourn_scenario::model::{
-    Action, EcnMode, Element, Flow, Kind, Scenario, Shaper, Side, Traffic, When,
+    Action, EcnMode, Element, Flow, Ip, Kind, Scenario, Shaper, Side, Traffic, When,
 };
 
 struct Refusals(Vec<Refusal>);
@@ -197,6 +197,10 @@ fn of_flow(refusals: &mut Refusals, kernel: &crate::Kernel, scenario: &Scenario,
             "run it on the simulator",
         );
     }
+    if flow.ip == Ip::V6 {
+        let help = "run it on the simulator, or with ip = 4";
+        refusals.add("IP version 6", &place, "the guest's hosts have addresses of version 4", help);
+    }
     if let Traffic::Ping(ping) = &flow.traffic
         && ping.size < 36
     {
@@ -231,6 +235,9 @@ fn of_flow(refusals: &mut Refusals, kernel: &crate::Kernel, scenario: &Scenario,
     }
     if tcp.unresponsive_to_ce {
         cannot("unresponsive_to_ce", "a kernel cannot be told to ignore CE");
+    }
+    if tcp.rtt_scaling.is_some() {
+        cannot("rtt_scaling", "mainline has no Prague");
     }
     if tcp.codepoint.is_some() {
         cannot("codepoint", "a kernel's TCP chooses its own");

@@ -86,6 +86,19 @@ struct Waiting {
     ecn: u8,
 }
 
+/// A packet's time in a queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stayed {
+    /// When it left.
+    pub at: u64,
+    /// How long it had been there, nanoseconds.
+    pub nanos: u64,
+    /// Its flow.
+    pub flow: u16,
+    /// Its ECN field when it came.
+    pub ecn: u8,
+}
+
 /// What left a queue in a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Left {
@@ -132,6 +145,11 @@ pub struct FlowTrace {
     pub dropped: u64,
     /// RTT samples, or one-way delays of datagrams: (when, how long), in nanoseconds.
     pub delays: Vec<(u64, u64)>,
+    /// One-way delays of TCP's data from the sender to behind the last queue, where the constant part before the first
+    /// is known; as above.
+    pub ways: Vec<(u64, u64)>,
+    /// Data on its way: what tells the packet, and when it was sent.
+    on_its_way: VecDeque<((u16, u32, u32), u64)>,
     segments: VecDeque<Segment>,
     highest: Option<u32>,
 }
@@ -148,8 +166,8 @@ struct Segment {
 pub struct QueueTrace {
     /// What left in each step.
     pub steps: Vec<Left>,
-    /// Times in the queue, with when each ended: (when, how long).
-    pub sojourns: Vec<(u64, u64)>,
+    /// Times in the queue, with when each ended and whose packet it was.
+    pub sojourns: Vec<Stayed>,
     /// Packets that entered.
     pub entered: u64,
     /// Packets marked.
@@ -276,7 +294,11 @@ impl Trace {
                 if stamp.protocol == TCP
                     && let Some(delay) = delay
                 {
-                    f.data(stamp, stamp.at.saturating_sub(delay));
+                    let sent = stamp.at.saturating_sub(delay);
+                    f.data(stamp, sent);
+                    if stamp.length > 0 {
+                        f.on_its_way.push_back((stamp.key(), sent));
+                    }
                 }
             }
             (1, _) if role.back_first => f.sent += 1,
@@ -292,7 +314,12 @@ impl Trace {
             f.dropped += place as u64;
             lane.drain(..=place);
             let stayed = stamp.at.saturating_sub(entry.at);
-            q.sojourns.push((stamp.at, stayed));
+            q.sojourns.push(Stayed {
+                at: stamp.at,
+                nanos: stayed,
+                flow: stamp.flow,
+                ecn: entry.ecn,
+            });
             let marked = entry.ecn != 3 && stamp.ecn() == 3;
             q.marked += u64::from(marked);
             q.false_marks += u64::from(marked && entry.ecn == 0);
@@ -311,6 +338,12 @@ impl Trace {
         if stamp.way == 0 && role.last {
             f.arrived += 1;
             f.now.ce += u64::from(stamp.ecn() == 3);
+            if let Some(place) = f.on_its_way.iter().position(|(key, _)| *key == stamp.key()) {
+                // What it overtook was dropped.
+                let (_, sent) = f.on_its_way[place];
+                f.on_its_way.drain(..=place);
+                f.ways.push((stamp.at, stamp.at.saturating_sub(sent)));
+            }
         } else if stamp.way == 1 && role.back {
             f.arrived += 1;
             f.acknowledged(stamp);
@@ -437,7 +470,8 @@ mod tests {
             trace.take(s, &layout);
         }
         let q = &trace.queues[0];
-        assert_eq!(q.sojourns, [(15 * MS, 5 * MS), (50 * MS, 38 * MS)]);
+        let stayed = |at, nanos| Stayed { at: at * MS, nanos: nanos * MS, flow: 0, ecn: 2 };
+        assert_eq!(q.sojourns, [stayed(15, 5), stayed(50, 38)]);
         assert_eq!((q.marked, q.false_marks, q.entered), (1, 0, 3));
         // The second leaves at the very end of the first step.
         assert_eq!(q.steps.len(), 1);
@@ -445,6 +479,8 @@ mod tests {
         assert_eq!(q.steps[0], whole);
         let f = &trace.flows[0];
         assert_eq!((f.sent, f.arrived, f.dropped, f.steps[0].ce), (3, 2, 1, 1));
+        // Sent 10 ms before they were seen at the queue.
+        assert_eq!(f.ways, [(15 * MS, 15 * MS), (50 * MS, 48 * MS)]);
     }
 
     #[test]

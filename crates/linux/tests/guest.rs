@@ -3,9 +3,11 @@
 use sojourn_linux::Linux;
 use sojourn_scenario::capture::{Capture, Point};
 use sojourn_scenario::engine::{Engine as _, RunError, Watch};
+use sojourn_scenario::metrics::{Expression, Frame};
 use sojourn_scenario::model::{
-    Action, At, Direction, EcnMode, Element, Event, Flow, Hop, Kind, Netem, Origin, Ping, Queue,
-    ReceiveWindow, Rewrite, Rule, Scenario, Selector, Shaper, Start, Tcp, Traffic, Udp, When,
+    Action, At, Direction, EcnMode, Element, Event, Flow, Hop, Ip, Kind, Netem, Origin, Ping,
+    Queue, ReceiveWindow, Rewrite, Rule, Scenario, Selector, Shaper, Start, Tcp, Traffic, Udp,
+    When, Window, WindowBounds,
 };
 use sojourn_scenario::results::{Column, Run, Table};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
@@ -34,6 +36,8 @@ fn tcp(cc: &str) -> Tcp {
         offload: false,
         host_qdisc: None,
         unresponsive_to_ce: false,
+        rtt_scaling: None,
+        rtt_target: None,
     }
 }
 
@@ -42,6 +46,7 @@ fn flow(stack: &str, name: &str, traffic: Traffic) -> Flow {
         name: name.to_owned(),
         group: None,
         stack: stack.to_owned(),
+        ip: Ip::V4,
         direction: Direction::Down,
         hops: vec![0],
         dscp: Dscp::BEST_EFFORT,
@@ -109,7 +114,9 @@ fn mean(values: &[f64]) -> f64 {
 #[test]
 fn one_flow_fills_the_link_and_rtt_is_base_and_queue() {
     let Some((linux, stack)) = engine() else { return };
-    let s = scenario(&stack, "pfifo limit 100", 50, Span::from_millis(20), 20, &["cubic"]);
+    let mut s = scenario(&stack, "pfifo limit 100", 50, Span::from_millis(20), 20, &["cubic"]);
+    let bounds = WindowBounds::Between { from: At::from_secs(10), to: At::from_secs(20) };
+    s.windows = vec![Window { name: "second".to_owned(), bounds }];
     let run = linux.run(&s, &()).unwrap();
     let goodput = mean(&column(&run, "flows", "flow", "cubic-1", "goodput_bps", 10.0)) / 1e6;
     // 1448 of 1514 bytes are payload; the ping takes 98 bytes five times a second.
@@ -120,6 +127,19 @@ fn one_flow_fills_the_link_and_rtt_is_base_and_queue() {
     assert!((rtt - 0.020 - queue).abs() < 0.0007, "{rtt} {queue}");
     let latest = mean(&column(&run, "flows", "flow", "cubic-1", "rtt_s", 10.0));
     assert!((rtt - latest).abs() < 0.0005, "{rtt} {latest}");
+    // Packet by packet in the window; beyond the queue there is nothing on the way but a constant delay.
+    let value = |text: &str| {
+        Expression::parse(text).unwrap().evaluate(&Frame::new(&run)).unwrap().value.number
+    };
+    let packets = value("mean(sojourn, cubic-1) over second");
+    assert!((packets / queue - 1.0).abs() < 0.02, "{packets} {queue}");
+    for p in ["p50", "p99", "max"] {
+        let (stayed, way) = (
+            value(&format!("{p}(sojourn, cubic-1) over second")),
+            value(&format!("{p}(packet_owd, cubic-1) over second")),
+        );
+        assert!((way - 0.010 - stayed).abs() < 0.02 * stayed, "{p}: {way} {stayed}");
+    }
     let pings = run.table("pings").unwrap();
     assert!(pings.len() >= 99 && pings.f64("rtt_s")[0] > 0.02 && pings.f64("rtt_s")[0] < 0.0202);
 }

@@ -14,7 +14,7 @@ mod python {
 }
 
 /// What a failed run raises. `run` is its name.
-pub fn run_error(error: RunError, run: &str) -> PyErr {
+pub fn run_error(py: Python<'_>, error: RunError, run: &str) -> PyErr {
     match error {
         RunError::Refused(_) => python::Refused::new_err(format!("{run} cannot be run: {error}")),
         RunError::Inconsistent(why) => {
@@ -22,6 +22,14 @@ pub fn run_error(error: RunError, run: &str) -> PyErr {
         }
         RunError::Cancelled => python::Interrupted::new_err(format!("{run} was interrupted")),
         RunError::Failed(why) => python::RunError::new_err(format!("{run} failed: {why}")),
+        RunError::Hindered { why, help } => {
+            let arguments = PyDict::new(py);
+            let made = arguments.set_item("help", help).and_then(|()| {
+                let class = py.get_type::<python::RunError>();
+                class.call((format!("{run} failed: {why}"),), Some(&arguments))
+            });
+            made.map_or_else(|error| error, PyErr::from_value)
+        }
         RunError::Panicked(why) => {
             python::RunError::new_err(format!("{run} failed by a mistake in Sojourn: {why}"))
         }

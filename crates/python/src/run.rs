@@ -216,7 +216,7 @@ pub fn run_many(
             let outcome = match next {
                 Err(RecvTimeoutError::Timeout) | Ok((_, Err(RunError::Cancelled))) => Ok(()),
                 Ok((index, Err(error))) => {
-                    let error = run_error(error, &scenarios[index].id());
+                    let error = run_error(py, error, &scenarios[index].id());
                     on_done.call1((index, error.into_value(py))).map(drop)
                 }
                 Ok((index, Ok(results))) => {

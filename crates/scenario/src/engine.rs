@@ -16,6 +16,7 @@ use crate::results::Run;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 use sojourn_units::Span;
+use std::io::ErrorKind;
 
 /// Runs scenarios.
 pub trait Engine: Send + Sync {
@@ -99,6 +100,14 @@ pub enum RunError {
     /// The engine failed, in its own words.
     #[error("{0}")]
     Failed(String),
+    /// The machine did not let it go on: what happened, and what to do.
+    #[error("{why}")]
+    Hindered {
+        /// What happened.
+        why: String,
+        /// What to do.
+        help: String,
+    },
     /// The program made a mistake; the others of a campaign go on.
     #[error("a mistake in the program: {0}")]
     Panicked(String),
@@ -106,6 +115,14 @@ pub enum RunError {
 
 impl From<CaptureError> for RunError {
     fn from(e: CaptureError) -> Self {
-        Self::Failed(e.to_string())
+        let help = match e.why.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                "make room there, keep less of each packet (--snap-len 96), or capture fewer runs (--only, --seeds 1)"
+            }
+            _ => {
+                "captures go where results go: see that this folder is there and may be written to"
+            }
+        };
+        Self::Hindered { why: e.to_string(), help: help.to_owned() }
     }
 }

@@ -10,6 +10,7 @@
 //!
 //! A row of a table stands for the step that ends at its `t_s`; it belongs to the window `(from, to]`.
 
+mod delays;
 mod evaluate;
 mod expression;
 pub mod functions;
@@ -30,7 +31,7 @@ pub use series::Frame;
 pub use summary::{FlowSummary, QueueSummary, Summary, summary};
 pub use unit::Unit;
 pub use validate::{Agreement, GroupSummary, Noise, agreement, summarise};
-pub use window::{Bounds, WindowSpec};
+pub use window::{Bounds, WindowSpec, edges};
 
 #[cfg(test)]
 mod tests;

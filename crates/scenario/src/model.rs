@@ -25,8 +25,8 @@ pub use element::{
 };
 pub use event::{Action, Edge, Event, Gauge, Order, Reference, When};
 pub use flow::{
-    Direction, EcnMode, Flow, Irtt, OnOff, Ping, Pulse, ReceiveWindow, ShortFlows, Start,
-    Streaming, Tcp, Traffic, Udp, Voip,
+    Direction, EcnMode, Flow, Ip, Irtt, OnOff, Ping, Pulse, ReceiveWindow, RttScaling, ShortFlows,
+    Start, Streaming, Tcp, Traffic, Udp, Voip,
 };
 pub use measure::{Check, Outside, Phase, Window, WindowBounds};
 pub use verify::Inconsistent;

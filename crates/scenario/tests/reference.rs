@@ -38,7 +38,10 @@ fn the_metrics() {
     let text = format!(
         "# Metrics\n\nFor checks in an experiment file, for `Run.metric` in Python, and behind every table: there is one \
          implementation of each. Behind an expression stands where to measure: `over last 60s before 1s`, `over all`, `over NAME` for a \
-         window, `during NAME` for a phase; the window `steady` unless it says. A window that reaches beyond the run is \
+         window, `during NAME` for a phase; the window `steady` unless it says, and the whole run for quantities of every packet. \
+         Of these a run keeps what belongs to the windows that are known before it (`[[window]]`, `[[phase]]`, those of \
+         its checks, the default one); of another window they have no value. With `sojourn` a flow may stand alone or `at` \
+         a queue: `p99(sojourn.l, prague at bottleneck.down.qdisc) over steady`. A window that reaches beyond the run is \
          refused; of a phase counts what was before the run's end.\n\n{}",
         metrics::reference()
     );

@@ -2,7 +2,7 @@
 //! are written in the language of [`sojourn_scenario`].
 
 use sojourn_scenario::model::{
-    At, Direction, EcnMode, Element, Flow, FlowDelay, Hop, Kind, Netem, Origin, Ping, Queue,
+    At, Direction, EcnMode, Element, Flow, FlowDelay, Hop, Ip, Kind, Netem, Origin, Ping, Queue,
     ReceiveWindow, Scenario, Shaper, Start, Tcp, Traffic,
 };
 use sojourn_units::{Dscp, Ecn, Rate, Span};
@@ -61,6 +61,8 @@ impl Dumbbell {
             offload: false,
             host_qdisc: None,
             unresponsive_to_ce: false,
+            rtt_scaling: None,
+            rtt_target: None,
         }
     }
 
@@ -70,6 +72,7 @@ impl Dumbbell {
             name: name.to_owned(),
             group: None,
             stack: self.stack.clone(),
+            ip: Ip::V4,
             direction: Direction::Down,
             hops: vec![0],
             dscp: Dscp::BEST_EFFORT,

@@ -6,16 +6,16 @@ use crate::app::short_flows::ShortFlows;
 use crate::app::stream::Stream;
 use crate::app::streaming::Streaming;
 use crate::app::writer::Writer;
+use crate::delays::Distribution;
 use crate::packet::{Body, Owner, Packet, Pool};
-use crate::recorder::Distribution;
 use crate::stacks::Stack;
 use crate::topology::Station;
 use sojourn_scenario::model::{
-    Direction, EcnMode, Flow, OnOff, Pulse, ReceiveWindow, Tcp, Traffic,
+    Direction, EcnMode, Flow, Ip, OnOff, Pulse, ReceiveWindow, RttScaling, Tcp, Traffic,
 };
 use sojourn_transport::cc::CongestionControl;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, Output};
-use sojourn_transport::stack::EcnRequest;
+use sojourn_transport::stack::{EcnRequest, Independence, Scaling, Switches};
 use sojourn_transport::{Config, Receiver, Sender, WindowPolicy, cc};
 use sojourn_units::{Dscp, Ecn, Random, Span, Time, random};
 
@@ -53,6 +53,7 @@ impl Nic {
         self.sent += 1;
         let at = self.leaves(now);
         let mut parcel = pool.pack(packet);
+        parcel.sent = now;
         if let Some(tap) = &mut pool.tap {
             tap.sent(now, &mut parcel);
         }
@@ -97,6 +98,9 @@ impl Output for Outlet<'_> {
         self.nic.send(self.now, self.entry, self.pool, packet);
     }
 }
+
+/// Prague's target RTT unless a flow says another (`prague_rtt_target` from 2021 on).
+const RTT_TARGET: Span = Span::from_millis(25);
 
 /// What a flow is made of.
 #[derive(Debug)]
@@ -165,6 +169,7 @@ impl FlowRun {
             flow: index as u32,
             key: random::key(&flow.name) as u32,
             up: flow.direction == Direction::Up,
+            ip: flow.ip,
         };
         let name = flow.name.as_str();
         let own = || Random::named(seed, &format!("flow/{name}/traffic"));
@@ -173,7 +178,7 @@ impl FlowRun {
             Traffic::Tcp(tcp) | Traffic::OnOff(OnOff { over: Pulse::Tcp(tcp), .. }) => {
                 let control = Random::named(seed, &format!("flow/{name}/cc"));
                 let clocks = (random.next_u32(), random.next_u32());
-                let (sender, receiver) = endpoint(tcp, stack, control, clocks);
+                let (sender, receiver) = endpoint(tcp, flow.ip, stack, control, clocks);
                 writer = Writer::of(&flow.traffic, sender.tcb().mss, own()).map(Box::new);
                 let sender = if writer.is_some() { sender.without_data() } else { sender };
                 Ends::Tcp(sender, receiver)
@@ -284,15 +289,39 @@ pub(crate) fn is_netperfs(flow: &Flow, stack: &Stack) -> bool {
     stack.tcp.netperf && matches!(flow.traffic, Traffic::Tcp(_))
 }
 
+/// Payload of a full segment.
+pub(crate) fn mss(ip: Ip) -> u32 {
+    MTU - HEADERS - ip.more()
+}
+
 /// A sender and the receiver that faces it, with the readings of their hosts' timestamp clocks at the beginning.
 /// `random` is what the congestion control draws from.
 pub(crate) fn endpoint(
     tcp: &Tcp,
+    ip: Ip,
     stack: &Stack,
     random: Random,
     clocks: (u32, u32),
 ) -> (Sender, Receiver) {
-    let switches = &stack.tcp;
+    let own;
+    let switches = match tcp.rtt_scaling {
+        None => &stack.tcp,
+        Some(mode) => {
+            let scaling = match mode {
+                RttScaling::None => Scaling::None,
+                RttScaling::Rate => Scaling::Rate,
+                RttScaling::Scalable => Scaling::Scalable,
+                RttScaling::Additive => Scaling::Additive,
+            };
+            let target = tcp.rtt_target.unwrap_or(RTT_TARGET);
+            let target_us = (target.as_nanos() / 1_000) as u32;
+            own = Switches {
+                rtt_independence: Some(Independence { scaling, target_us }),
+                ..stack.tcp.clone()
+            };
+            &own
+        }
+    };
     let mut control = cc::Any::named(&tcp.cc, switches).expect("the control was checked");
     control.seed(random);
     let needs = control.ecn();
@@ -304,7 +333,8 @@ pub(crate) fn endpoint(
         EcnMode::AccEcn => EcnRequest::AccEcn,
     };
     let config = Config {
-        mss: MTU - HEADERS,
+        mss: mss(ip),
+        headers: HEADERS + ip.more(),
         ecn,
         codepoint: tcp.codepoint,
         ignores_ce: tcp.unresponsive_to_ce,

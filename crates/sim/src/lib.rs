@@ -6,6 +6,7 @@
 
 pub mod agenda;
 mod app;
+mod delays;
 pub mod dumbbell;
 mod host;
 mod packet;
@@ -21,6 +22,7 @@ use sojourn_scenario::engine::{Capabilities, Engine, Feature, Refusal, RunError,
 use sojourn_scenario::model::Scenario;
 use sojourn_scenario::results::{EngineId, Run};
 use sojourn_transport::cc;
+use sojourn_transport::stack::PragueVersion;
 
 pub use cc::{CONTROLS, Info as ControlInfo};
 pub use sojourn_qdisc::{Discipline, disciplines};
@@ -95,21 +97,33 @@ impl Engine for Sim {
         let mut refusals = self.capabilities().refuse(scenario);
         // A host's own queue is no discipline on the path: what the simulator has of it is said below.
         refusals.retain(|r| !(r.place.starts_with("flow ") && r.feature.starts_with("qdisc ")));
-        let mut refuse = |feature: &str, place: String, help: &str| {
-            refusals.push(Refusal {
-                feature: feature.to_owned(),
-                place,
-                why: "the simulator does not have it yet".to_owned(),
-                help: help.to_owned(),
-            });
-        };
         for flow in &scenario.flows {
             let Some(tcp) = flow.traffic.tcp() else { continue };
             let place = || format!("flow {}", flow.name);
             if let Some(host) = &tcp.host_qdisc
                 && host.trim() != "fq"
             {
-                refuse(&format!("host qdisc {host}"), place(), "use host_qdisc = \"fq\", or none");
+                refusals.push(Refusal {
+                    feature: format!("host qdisc {host}"),
+                    place: place(),
+                    why: "the simulator does not have it yet".to_owned(),
+                    help: "use host_qdisc = \"fq\", or none".to_owned(),
+                });
+            }
+            if tcp.rtt_scaling.is_some() {
+                let newest = topology::stack(&flow.stack).tcp.prague == PragueVersion::Newest;
+                let why = match (tcp.cc.as_str(), newest) {
+                    ("prague", false) => continue,
+                    ("prague", true) => "the newest Prague always has it by rate, for 25 ms",
+                    _ => "only Prague has it",
+                };
+                refusals.push(Refusal {
+                    feature: "rtt_scaling".to_owned(),
+                    place: place(),
+                    why: why.to_owned(),
+                    help: "leave it out, or use cc = \"prague\" and a stack of 2020 or 2021"
+                        .to_owned(),
+                });
             }
         }
         refusals

@@ -7,6 +7,7 @@
 use crate::tap::Tap;
 use sojourn_path::{Outer, Traveller};
 use sojourn_qdisc::Packet as QdiscPacket;
+use sojourn_scenario::model::Ip;
 use sojourn_transport::ecn::Flags;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, SYN_LEN};
 use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn, Time};
@@ -77,6 +78,8 @@ pub(crate) struct Owner {
     pub(crate) key: u32,
     /// Whether its data goes up, from the far host to the near one.
     pub(crate) up: bool,
+    /// The version of IP.
+    pub(crate) ip: Ip,
 }
 
 /// What the keys of a flow's connections are apart: odd, so that none comes twice.
@@ -116,6 +119,13 @@ pub(crate) struct Packet {
     pub(crate) id: u16,
     /// The ACE flags of a data segment; likewise.
     pub(crate) ace: u8,
+    /// What a TCP header says of the other direction, likewise: bytes acknowledged by a data segment, bytes sent before
+    /// an acknowledgement.
+    pub(crate) beside: u32,
+    /// The window field; likewise.
+    pub(crate) window: u16,
+    /// When its host sent it, before the host's jitter.
+    pub(crate) sent: Time,
     stamp: Time,
     entered: Time,
     /// The outermost header of a tunnel, and under it what it covers.
@@ -191,6 +201,8 @@ impl Way {
     const UP: u8 = 1;
     /// It goes against what its body says: the data of its half-connection go against the flow's.
     const TURNED: u8 = 2;
+    /// It is of IP version 6.
+    const V6: u8 = 4;
 
     const fn has(self, bit: u8) -> bool {
         self.0 & bit != 0
@@ -198,7 +210,7 @@ impl Way {
 }
 
 impl Body {
-    /// Bytes of the IP packet that carries a TCP body.
+    /// Bytes of the IPv4 packet that carries a TCP body.
     pub(crate) fn ip_len(&self) -> u32 {
         match self {
             Self::Syn(_) | Self::SynAck(_) => SYN_LEN,
@@ -217,7 +229,7 @@ impl Packet {
         Self::new(owner, route, dscp, ecn, ip_len, body)
     }
 
-    /// Any packet at its source; `ip_len` is the length of the IP packet in bytes.
+    /// Any packet at its source; `ip_len` is the length of the IP packet in bytes, were it of version 4.
     #[inline]
     pub(crate) fn new(
         owner: Owner,
@@ -227,7 +239,8 @@ impl Packet {
         ip_len: u32,
         body: Body,
     ) -> Self {
-        let wire_len = (ip_len + ETHERNET_HEADER).min(u32::from(u16::MAX)) as u16;
+        let wire_len = ip_len + owner.ip.more() + ETHERNET_HEADER;
+        let way = if owner.up { Way::UP } else { 0 } | if owner.ip == Ip::V6 { Way::V6 } else { 0 };
         Self {
             flow: owner.flow,
             key: owner.key,
@@ -235,10 +248,13 @@ impl Packet {
             leg: 0,
             ecn,
             dscp,
-            way: Way(if owner.up { Way::UP } else { 0 }),
-            wire_len,
+            way: Way(way),
+            wire_len: wire_len.min(u32::from(u16::MAX)) as u16,
             id: 0,
             ace: 0,
+            beside: 0,
+            window: 0,
+            sent: Time::ZERO,
             stamp: Time::ZERO,
             entered: Time::ZERO,
             outer: None,
@@ -257,6 +273,11 @@ impl Packet {
     /// Whether it is of such a half.
     pub(crate) fn is_turned(&self) -> bool {
         self.way.has(Way::TURNED)
+    }
+
+    /// Its version of IP, that of the innermost header.
+    pub(crate) fn ip(&self) -> Ip {
+        if self.way.has(Way::V6) { Ip::V6 } else { Ip::V4 }
     }
 
     /// Whether it goes from the receiver of the flow's data to the sender.
@@ -328,7 +349,7 @@ impl QdiscPacket for Parcel {
     }
 
     fn l4_len(&self) -> u32 {
-        u32::from(self.0.wire_len) - ETHERNET_HEADER - IP_HEADER
+        u32::from(self.0.wire_len) - ETHERNET_HEADER - IP_HEADER - self.0.ip().more()
     }
 
     fn duplicate(&self) -> Option<Self> {

@@ -2,85 +2,16 @@
 
 use crate::app::probe::Request;
 use crate::app::short_flows::Counts;
+use crate::delays::{Delays, Distribution};
 use crate::host::{Ends, FlowRun, Life};
 use crate::topology::{Role, Station, Topology};
-use hdrhistogram::Histogram;
-use sojourn_path::{Ledger, Sojourns, Stay};
-use sojourn_qdisc::{Class, Qdisc, Why};
+use sojourn_path::{Ledger, Sojourns};
+use sojourn_qdisc::{Qdisc, Why};
 use sojourn_scenario::model::Scenario;
 use sojourn_scenario::results::{Provenance, Table, schema};
 use sojourn_scenario::workload::Playing;
 use sojourn_transport::{Receiver, Sender};
 use sojourn_units::{Span, Time};
-
-/// A distribution of times with a relative error of at most 1 %.
-#[derive(Clone, Debug)]
-pub(crate) struct Distribution(Histogram<u32>);
-
-impl Distribution {
-    /// Empty.
-    pub(crate) fn new() -> Self {
-        // Two significant figures are buckets of at most 1/128 of their value.
-        Self(Histogram::new(2).expect("two figures are allowed"))
-    }
-
-    /// Adds a time.
-    #[inline]
-    pub(crate) fn add(&mut self, span: Span) {
-        // The histogram grows as needed; it refuses only what does not fit 64 bits.
-        let _ = self.0.record(span.as_nanos());
-    }
-
-    /// With another's times.
-    fn and(mut self, other: &Self) -> Self {
-        self.0 += &other.0;
-        self
-    }
-
-    /// Buckets in order: from, up to (not included), how many.
-    fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
-        self.0.iter_recorded().map(|b| {
-            let at = b.value_iterated_to();
-            let (low, high) = (self.0.lowest_equivalent(at), self.0.next_non_equivalent(at));
-            (low, high, u64::from(b.count_at_value()))
-        })
-    }
-}
-
-/// Sojourn times of a queue's packets, of each class apart; a packet is counted once.
-#[derive(Debug)]
-pub(crate) struct Stays {
-    /// Of packets without a class.
-    others: Distribution,
-    /// In the order in which a packet of each first left.
-    classes: Vec<(&'static Class, Distribution)>,
-}
-
-impl Stays {
-    fn new() -> Self {
-        Self { others: Distribution::new(), classes: Vec::new() }
-    }
-
-    /// Of all packets.
-    fn all(&self) -> Distribution {
-        self.classes.iter().fold(self.others.clone(), |all, (_, of_class)| all.and(of_class))
-    }
-
-    /// Adds a packet's.
-    #[inline]
-    pub(crate) fn add(&mut self, stay: Stay) {
-        let Some(class) = stay.class else { return self.others.add(stay.waited) };
-        // Classes are statics: one of them is itself.
-        let known = self.classes.iter_mut().find(|(known, _)| core::ptr::eq(*known, class));
-        if let Some((_, distribution)) = known {
-            distribution.add(stay.waited);
-        } else {
-            let mut first = Distribution::new();
-            first.add(stay.waited);
-            self.classes.push((class, first));
-        }
-    }
-}
 
 /// Counts by reason when the last row was written.
 #[derive(Debug)]
@@ -144,8 +75,8 @@ pub(crate) struct Recorder {
     flow_before: Vec<FlowBefore>,
     queue_before: Vec<Option<QueueBefore>>,
     passage_before: Vec<SignalsBefore>,
-    /// Sojourn times at the ports that are queues.
-    pub(crate) sojourns: Vec<Option<Stays>>,
+    /// Delays of every packet.
+    pub(crate) delays: Delays,
     states: [u32; 5],
     kinds: [u32; 3],
 }
@@ -193,10 +124,6 @@ impl Recorder {
             })
             .collect();
         let passage_before = topology.passages.iter().map(|p| signals(&p.0)).collect();
-        let sojourns = stations
-            .iter()
-            .map(|s| matches!(s.role, Role::Queue { .. }).then(Stays::new))
-            .collect();
         Self {
             lead: Time::ZERO + scenario.lead,
             flows,
@@ -209,7 +136,7 @@ impl Recorder {
             flow_before,
             queue_before,
             passage_before,
-            sojourns,
+            delays: Delays::new(scenario, topology),
             states,
             kinds,
         }
@@ -402,7 +329,9 @@ impl Recorder {
         let pings = self.pings(scenario, flows);
         let completions = self.completions(scenario, flows);
         let [segments, playback] = self.streams(scenario, flows);
-        let histograms = self.histograms(scenario, flows, &topology.stations);
+        let end = Time::ZERO + scenario.length();
+        let (delays, sojourns) = self.delays.finish(end);
+        let histograms = histograms(scenario, flows, &sojourns);
         let totals = totals(scenario, flows, topology);
         vec![
             self.flows,
@@ -415,6 +344,7 @@ impl Recorder {
             segments,
             playback,
             histograms,
+            delays,
             self.happenings,
             totals,
             self.tc,
@@ -525,36 +455,31 @@ impl Recorder {
         }
         [segments, playback]
     }
+}
 
-    fn histograms(&self, scenario: &Scenario, flows: &[FlowRun], stations: &[Station]) -> Table {
-        let mut table = Table::new(&schema::HISTOGRAMS, Provenance::Exact);
-        let mut add = |subject: &str, quantity: &str, d: &Distribution| {
-            let (subject, quantity) =
-                (table.intern("subject", subject), table.intern("quantity", quantity));
-            for (lo, hi, count) in d.buckets() {
-                table
-                    .row()
-                    .code(subject)
-                    .code(quantity)
-                    .f64(lo as f64 / 1e9)
-                    .f64(hi as f64 / 1e9)
-                    .u64(count);
-            }
-        };
-        for (station, sojourns) in stations.iter().zip(&self.sojourns) {
-            if let (Role::Queue { element }, Some(d)) = (&station.role, sojourns) {
-                add(element, "sojourn", &d.all());
-                for (class, of_class) in &d.classes {
-                    add(element, &format!("sojourn.{}", class.name), of_class);
-                }
-            }
+/// Distributions over the whole run: queues' sojourn times, then what each flow measures itself.
+fn histograms(
+    scenario: &Scenario,
+    flows: &[FlowRun],
+    sojourns: &[(String, String, Distribution)],
+) -> Table {
+    let mut table = Table::new(&schema::HISTOGRAMS, Provenance::Exact);
+    let mut add = |subject: &str, quantity: &str, d: &Distribution| {
+        let (subject, quantity) =
+            (table.intern("subject", subject), table.intern("quantity", quantity));
+        for (lo, hi, count) in d.buckets() {
+            let row = table.row().code(subject).code(quantity);
+            row.f64(lo as f64 / 1e9).f64(hi as f64 / 1e9).u64(count);
         }
-        for (spec, flow) in scenario.flows.iter().zip(flows) {
-            let quantity = if matches!(flow.ends, Ends::Stream(_)) { "owd" } else { "rtt" };
-            add(&spec.name, quantity, &flow.delays);
-        }
-        table
+    };
+    for (element, quantity, distribution) in sojourns {
+        add(element, quantity, distribution);
     }
+    for (spec, flow) in scenario.flows.iter().zip(flows) {
+        let quantity = if matches!(flow.ends, Ends::Stream(_)) { "owd" } else { "rtt" };
+        add(&spec.name, quantity, &flow.delays);
+    }
+    table
 }
 
 /// Rows of the counts by reason that have changed.

@@ -13,8 +13,8 @@ use sojourn_path::tunnel::strip;
 use sojourn_path::{Deed, Pulled, Traveller as _};
 use sojourn_qdisc::{Packet as _, Qdisc};
 use sojourn_scenario::capture::Capture;
-use sojourn_scenario::engine::{Refusal, RunError, Watch};
-use sojourn_scenario::model::{Action, Edge, Gauge, Reference, Scenario, Shaper, Traffic};
+use sojourn_scenario::engine::{RunError, Watch};
+use sojourn_scenario::model::{Action, Edge, Gauge, Reference, Scenario, Shaper};
 use sojourn_scenario::results::Table;
 use sojourn_units::{ETHERNET_HEADER, Random, Span, Time};
 
@@ -22,23 +22,6 @@ use sojourn_units::{ETHERNET_HEADER, Random, Span, Time};
 const WATCH_EVERY: Span = Span::from_millis(1);
 /// How often progress is told.
 const TELL_EVERY: Span = Span::from_millis(500);
-
-/// Connections that carry data both ways have no byte numbers yet that a file could show.
-fn can_be_captured(scenario: &Scenario) -> Result<(), RunError> {
-    let both_ways = |t: &Traffic| matches!(t, Traffic::ShortFlows(_) | Traffic::Streaming(_));
-    let refusals: Vec<Refusal> = scenario
-        .flows
-        .iter()
-        .filter(|flow| both_ways(&flow.traffic))
-        .map(|flow| Refusal {
-            feature: format!("captures with traffic {}", flow.traffic.name()),
-            place: format!("flow {}", flow.name),
-            why: "the simulator does not have it yet".to_owned(),
-            help: "run it without a capture".to_owned(),
-        })
-        .collect();
-    if refusals.is_empty() { Ok(()) } else { Err(RunError::Refused(refusals)) }
-}
 
 /// A run under way.
 pub(crate) struct Simulation<'a> {
@@ -109,9 +92,6 @@ fn wires<'a>(
 impl<'a> Simulation<'a> {
     /// A run at its beginning.
     pub(crate) fn new(scenario: &'a Scenario, capture: Option<&Capture>) -> Result<Self, RunError> {
-        if capture.is_some() {
-            can_be_captured(scenario)?;
-        }
         let topology = Topology::build(scenario)?;
         let tap = capture.map(|c| Tap::new(c, scenario, &topology)).transpose()?.map(Box::new);
         let flows: Vec<FlowRun> = scenario
@@ -239,11 +219,7 @@ impl<'a> Simulation<'a> {
             let Topology { stations, air, .. } = &mut self.topology;
             match stations[port].port.pull(self.now, air) {
                 Pulled::Packet(packet, stay) => {
-                    if let Some(d) = &mut self.recorder.sojourns[port]
-                        && self.now >= self.lead
-                    {
-                        d.add(stay);
-                    }
+                    self.recorder.delays.left(self.now, port, packet.flow as usize, stay);
                     if let Some(tap) = &mut self.pool.tap {
                         tap.left(self.now, port, &packet);
                     }
@@ -356,6 +332,7 @@ impl<'a> Simulation<'a> {
                 self.agree(index, &packet);
             }
             (Body::Data(data), Ends::Tcp(_, receiver)) => {
+                self.recorder.delays.arrived(now, index, now - packet.sent);
                 if let Some(ack) = receiver.on_data(now, data, packet.ecn()) {
                     let field = receiver.ack_field();
                     if let Some(earlier) = receiver.take_earlier() {
@@ -408,10 +385,12 @@ impl<'a> Simulation<'a> {
                 }
             }
             (&Body::Datagram { number, sent }, Ends::Stream(stream)) => {
+                self.recorder.delays.arrived(now, index, now - sent);
                 if now >= self.lead {
                     flow.delays.add(now - sent);
                 }
-                let payload = packet.wire_len() - ETHERNET_HEADER - UDP_HEADERS;
+                let headers = ETHERNET_HEADER + UDP_HEADERS + packet.ip().more();
+                let payload = packet.wire_len() - headers;
                 stream.on_datagram(now, number, payload, packet.ecn());
             }
             (&Body::Report { expected, missing }, Ends::Stream(stream)) => {
@@ -427,6 +406,9 @@ impl<'a> Simulation<'a> {
     /// A packet has reached an application that sends both ways.
     fn tell(&mut self, index: usize, packet: &Parcel, entries: (usize, usize)) {
         let (now, ecn) = (self.now, packet.ecn());
+        if matches!(packet.body, Body::Data(_)) && !packet.is_turned() {
+            self.recorder.delays.arrived(now, index, now - packet.sent);
+        }
         let flow = &mut self.flows[index];
         let routes = (flow.nic.there, flow.nic.back);
         let mut wires = wires(now, &mut flow.nic, &mut self.topology, &mut self.pool, routes);
@@ -583,6 +565,7 @@ impl<'a> Simulation<'a> {
                     let (what, edge) =
                         if starts { ("start", Edge::Start) } else { ("end", Edge::End) };
                     self.recorder.happening(self.now, what, &format!("phase {name}"), "");
+                    self.recorder.delays.cut(self.now);
                     self.timeline.happened(self.now, &Reference::Phase(name), edge);
                 }
                 Item::Event(i) => {

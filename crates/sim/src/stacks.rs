@@ -66,6 +66,15 @@ const L4STEAM_2020_11: Switches = Switches {
     start_jitter: START_JITTER,
     ..L4STEAM_2020_04
 };
+/// On the same bed, with the Prague of August, whose classic-ECN detector is off. That it was off in these runs is inferred
+/// from them: the detector takes a base RTT that rises within 300 s from 5 to 10 ms for a queue, and with April's on the
+/// flow gets 12 Mbit/s of 95 beside another Prague from then on (43 published) and 11 at the same base RTT (47).
+const L4STEAM_2020_03: Switches = Switches {
+    prague: PragueVersion::August2020,
+    small_queue_wakes: true,
+    netperf: false,
+    ..L4STEAM_2020_04
+};
 const L4STEAM_2021_06: Switches = Switches { ecn: EcnRequest::AccEcn, ..LINUX_5_10 };
 
 /// The SCE project's harness sets `tcp_ecn` 1 and `tcp_sce` 1 on both hosts, and runs Flent.
@@ -95,6 +104,13 @@ pub const STACKS: &[Stack] = &[
         source: "Linux 5.4 net/ipv4, net/sched",
         tcp: LINUX_5_4,
         qdisc: Profile::LINUX_5_4,
+    },
+    Stack {
+        name: "l4steam-2020-03",
+        summary: "the L4S team's 5.4-rc3 of March 2020 on the bed of l4steam-2020-11: for their RTT-independence runs",
+        source: "L4STeam/linux tag testing/01-03-2020, by b256daed; their rtt-independence",
+        tcp: L4STEAM_2020_03,
+        qdisc: Profile::L4STEAM_2020_11,
     },
     Stack {
         name: "l4steam-2020-04",

@@ -14,12 +14,14 @@
 mod conversation;
 mod wire;
 
-use crate::packet::Parcel;
+use crate::packet::{Owner, Parcel};
 use crate::topology::{Role, Topology};
 use conversation::Conversation;
 use sojourn_scenario::capture::{Capture, CaptureError, PcapFile, Point, stamp};
-use sojourn_scenario::model::{Hop, Scenario, Side, TunnelKind};
-use sojourn_units::Time;
+use sojourn_scenario::model::{Hop, Scenario, Side, Traffic, TunnelKind};
+use sojourn_units::{Time, random};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 /// Places of the hosts' files among the points.
@@ -33,7 +35,9 @@ pub(crate) struct Tap {
     /// For each port, the file of what enters it and that of what leaves it.
     entering: Vec<Option<usize>>,
     leaving: Vec<Option<usize>>,
-    conversations: Vec<Conversation>,
+    scenario: Scenario,
+    /// By flow and key: each flow's own from the beginning, those of further connections from their first packet on.
+    conversations: HashMap<(u32, u32), Conversation>,
     tunnels: Vec<TunnelKind>,
     /// The date of the run's own zero.
     zero: Duration,
@@ -66,12 +70,16 @@ impl Tap {
                 }
             }
         }
-        let conversations = scenario.flows.iter().enumerate();
+        let own = scenario.flows.iter().enumerate().map(|(i, flow)| {
+            let key = random::key(&flow.name) as u32;
+            ((i as u32, key), Conversation::new(i, flow, scenario))
+        });
         Ok(Self {
             files,
             entering,
             leaving,
-            conversations: conversations.map(|(i, f)| Conversation::new(i, f, scenario)).collect(),
+            scenario: scenario.clone(),
+            conversations: own.collect(),
             tunnels: topology.tunnels.clone(),
             zero: stamp(scenario, Time::ZERO),
             snap_len: capture.snap_len as usize,
@@ -83,10 +91,20 @@ impl Tap {
     /// A host sends a packet.
     #[cold]
     pub(crate) fn sent(&mut self, now: Time, packet: &mut Parcel) {
-        let conversation = &mut self.conversations[packet.flow as usize];
-        if !conversation.has(packet) {
-            return;
-        }
+        let (earlier, scenario) = (self.conversations.len(), &self.scenario);
+        let index = packet.flow as usize;
+        let flow = &scenario.flows[index];
+        let conversation = match self.conversations.entry((packet.flow, packet.key)) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) if matches!(flow.traffic, Traffic::ShortFlows(_)) => {
+                let key = random::key(&flow.name) as u32;
+                let owner = Owner { flow: packet.flow, key, up: false, ip: flow.ip };
+                let place = (index, owner.number(packet.key));
+                new.insert(Conversation::connection(place, flow, scenario, earlier))
+            }
+            // A connection beside the flow's own, which is not shown.
+            Entry::Vacant(_) => return,
+        };
         conversation.send(packet);
         let host = if conversation.is_at_client(packet.is_from_receiver()) {
             CLIENT
@@ -99,10 +117,9 @@ impl Tap {
     /// A packet has come to its host; tunnels' headers are still on it.
     #[cold]
     pub(crate) fn arrived(&mut self, now: Time, packet: &Parcel) {
-        let conversation = &mut self.conversations[packet.flow as usize];
-        if !conversation.has(packet) {
+        let Some(conversation) = self.conversations.get_mut(&(packet.flow, packet.key)) else {
             return;
-        }
+        };
         conversation.arrive(packet);
         let host = if conversation.is_at_client(!packet.is_from_receiver()) {
             CLIENT
@@ -132,10 +149,7 @@ impl Tap {
         if self.failure.is_some() {
             return;
         }
-        let conversation = &self.conversations[packet.flow as usize];
-        if !conversation.has(packet) {
-            return;
-        }
+        let Some(conversation) = self.conversations.get(&(packet.flow, packet.key)) else { return };
         let wire_len =
             wire::frame(packet, conversation, &self.tunnels, self.snap_len, &mut self.frame);
         let at = self.zero + Duration::from_nanos(now.as_nanos());

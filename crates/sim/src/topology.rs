@@ -28,7 +28,7 @@ use sojourn_scenario::model::{
     Action, Direction, Element, Flow, FlowDelay, Kind, Netem, Queue, Scenario, Selector, Shaper,
     Side, Tunnel, TunnelKind, Wifi, Wlan,
 };
-use sojourn_units::Random;
+use sojourn_units::{Random, Span, parse_span};
 use std::collections::BTreeMap;
 
 /// What a port is to the scenario.
@@ -139,7 +139,7 @@ pub(crate) fn stack(name: &str) -> &'static Stack {
 }
 
 /// The words of a netem in which its delay is another.
-pub(crate) fn with_delay(words: &str, delay: sojourn_units::Span) -> String {
+pub(crate) fn with_delay(words: &str, delay: Span) -> String {
     let mut out = Vec::new();
     let mut rest = words.split_whitespace();
     let mut found = false;
@@ -156,6 +156,13 @@ pub(crate) fn with_delay(words: &str, delay: sojourn_units::Span) -> String {
         out.splice(0..0, ["delay".to_owned(), delay.to_string()]);
     }
     out.join(" ")
+}
+
+/// The delay that a netem's words state.
+fn stated_delay(words: &str) -> Option<Span> {
+    let mut rest = words.split_whitespace();
+    rest.find(|word| matches!(*word, "delay" | "latency"))?;
+    rest.next().and_then(|delay| parse_span(delay).ok())
 }
 
 /// Builds a queue's port: shaper, discipline and device.
@@ -246,6 +253,20 @@ impl Topology {
         self.stations
             .iter()
             .position(|s| matches!(&s.role, Role::Queue { element: e } if e == element))
+    }
+
+    /// The part of the delay on a route that never changes: that of its constant netems, as long as no event changes
+    /// or switches them.
+    pub(crate) fn fixed_delay(&self, scenario: &Scenario, route: u16) -> Span {
+        let ports = self.routes[usize::from(route)].iter().map(|leg| leg.port);
+        let delays = ports.filter(|&port| port != HOST).filter_map(|port| {
+            let station = &self.stations[usize::from(port)];
+            let Role::Netem { element, .. } = &station.role else { return None };
+            let varies =
+                delays_unevenly(&station.words) || actions(scenario, element).next().is_some();
+            if varies { None } else { stated_delay(&station.words) }
+        });
+        delays.fold(Span::ZERO, |sum, delay| sum + delay)
     }
 
     /// Ports of a netem element: those of one flow, or those of all flows that have none of their own.
@@ -603,7 +624,6 @@ pub(crate) fn delays_unevenly(words: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_units::Span;
 
     #[test]
     fn a_delay_is_replaced_and_all_else_kept() {

@@ -6,7 +6,7 @@
 use crate::cc::{self, CongestionControl};
 use crate::ecn;
 use crate::receiver::{Receiver, WindowPolicy};
-use crate::segment::{Ack, Data, Handshake, Output, Seq};
+use crate::segment::{Ack, Data, HEADERS, Handshake, Output, Seq};
 use crate::sender::{Config, Sender};
 use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
 use crate::stack::{PragueVersion as Version, SceSenders, Switches};
@@ -198,6 +198,7 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
     let switches = case.switches();
     let config = Config {
         mss: MSS,
+        headers: HEADERS,
         ecn: case.ecn,
         codepoint: None,
         ignores_ce: false,

@@ -41,7 +41,7 @@ pub enum Grouping {
     Millisecond,
 }
 
-pub use crate::cc::prague::Version as PragueVersion;
+pub use crate::cc::prague::{Independence, Scaling, Version as PragueVersion};
 pub use crate::ecn::Request as EcnRequest;
 
 /// Whose SCE senders these are (`cubic-sce`, `reno-sce`, `dctcp-sce`).
@@ -92,6 +92,9 @@ pub struct Switches {
     pub ace_takes_least: bool,
     /// Which Prague the kernel has.
     pub prague: PragueVersion,
+    /// RTT independence of a Prague up to 2021, where it is set to another than the version's own (its module parameters
+    /// `prague_rtt_scaling` and `prague_rtt_target`).
+    pub rtt_independence: Option<Independence>,
     /// Whether a receiver echoes ECT(1) as SCE (`net.ipv4.tcp_sce`), which only the SCE project's kernel can.
     pub echoes_sce: bool,
     /// Whose SCE senders these are.
@@ -153,6 +156,7 @@ impl Switches {
         acks_ecn_change: true,
         ace_takes_least: false,
         prague: PragueVersion::Newest,
+        rtt_independence: None,
         echoes_sce: false,
         sce: SceSenders::Published,
         ack_event_counts_its_ack: true,

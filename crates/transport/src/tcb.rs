@@ -62,6 +62,8 @@ pub struct Tcb {
     pub prior_cwnd: u32,
     /// Payload of a full new segment, bytes; a control may change it, up to what the path takes.
     pub mss: u32,
+    /// Bytes of IP and TCP headers before it.
+    pub headers: u32,
     /// Oldest segment not acknowledged.
     pub una: Seq,
     /// Next segment to be sent for the first time.
@@ -190,6 +192,7 @@ impl Tcb {
             cwnd_clamp: u32::MAX / 4,
             prior_cwnd: 0,
             mss: 1448,
+            headers: crate::segment::HEADERS,
             una: 0,
             nxt: cwnd,
             packets_out: cwnd,

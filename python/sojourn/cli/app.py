@@ -202,8 +202,8 @@ def validate(
     """Hold a results folder against a table of published rows.
 
     Understood: ect1.csv, ect1_pcap.csv and ect1_phases.csv (these two beside the first), iccrg.csv,
-    disproof_summary.csv, and tables with the columns rate_mbit, qdisc, qdisc_tc (in tc's words), cc1, rtt1_ms, d1_mbps,
-    the same with 2 for a second flow, window_s, length_s. Rows that were not run are listed.
+    rtt_independence.csv, disproof_summary.csv, and tables with the columns rate_mbit, qdisc, qdisc_tc (in tc's words),
+    cc1, rtt1_ms, d1_mbps, the same with 2 for a second flow, window_s, length_s. Rows that were not run are listed.
     """
     from sojourn.cli.validate import validate as command
 

@@ -10,7 +10,7 @@ from sojourn.cells import Cell
 from sojourn.run import Run
 from sojourn.spread import Spread
 
-_LINKS: Final = ("flows", "queues", "queue_signals", "histograms", "happenings")
+_LINKS: Final = ("flows", "queues", "queue_signals", "histograms", "delays", "happenings")
 _OF_LINKS: Final = frozenset(
     [
         "delivery_rate",
@@ -26,6 +26,8 @@ _OF_LINKS: Final = frozenset(
         "ce_fraction",
         "retransmits",
         "sojourn",
+        "pdv",
+        "packet_owd",
         "queue_delay",
         "queue_delay_max",
         "srtt",
@@ -86,7 +88,7 @@ def measure(run: Run, expressions: Sequence[str]) -> list[float]:
         return []
     asked = set(re.findall(r"([a-z_][a-z_0-9]*)(?:\.[a-z]+)?(?=\(|, )", " ".join(expressions)))
     if asked <= _OF_LINKS:
-        return run.measure(expressions, _LINKS)
+        return run.measure(expressions, [name for name in _LINKS if name in run.tables])
     whole = any("state." in expression for expression in expressions)
     return run.measure(expressions, [name for name in run.tables if whole or not name.endswith("_state")])
 

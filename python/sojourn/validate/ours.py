@@ -3,11 +3,14 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sojourn import _core, describe
 from sojourn.run import Run
 from sojourn.validate.rows import Figure, Row, Sender
+
+_MOST_FLOWS: Final = 4
+"""Of a published row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class Cell:
 def _measured(run: Run, order: tuple[int, ...], figures: Sequence[Figure]) -> tuple[float, ...]:
     flows = [flow["name"] for flow in describe.loads(run.scenario)]
     queue = describe.bottleneck(run.scenario)
-    named = {"queue": queue[0]} if queue else {}
+    named = {"first": flows[order[0]], **({"queue": queue[0]} if queue else {})}
     asked = [figure.ask.format(flow=flows[order[figure.flow]], **named) for figure in figures]
     # The controllers' own numbers are by far the largest tables, and seldom asked for.
     whole = any("state." in ask for ask in asked)
@@ -57,7 +60,7 @@ class Cells:
         self._runs: dict[tuple[Key, float], list[tuple[tuple[Sender, ...], Run]]] = defaultdict(list)
 
     def add(self, run: Run) -> None:
-        """Add a run, unless it is of a kind that no row of one or two endless flows can be matched with."""
+        """Add a run, unless it is of a kind that no row of a few endless flows can be matched with."""
         found = _senders(run.scenario)
         queue = describe.bottleneck(run.scenario)
         rate = describe.rate_mbit(queue[1]) if queue else None
@@ -78,8 +81,13 @@ class Cells:
 
 def _order(ours: tuple[Sender, ...], row: tuple[Sender, ...]) -> tuple[int, ...]:
     """Return which of our flows is which of the row's: which one a file names first is its business."""
-    places = tuple(range(len(ours)))
-    return places if ours == row else places[::-1]
+    left = list(range(len(ours)))
+    order = []
+    for sender in row:
+        place = next(place for place in left if ours[place] == sender)
+        left.remove(place)
+        order.append(place)
+    return tuple(order)
 
 
 def besides(scenario: describe.Scenario) -> tuple[str, ...]:
@@ -119,8 +127,8 @@ def _said(action: Mapping[str, Any]) -> str:
 
 
 def _senders(scenario: describe.Scenario) -> tuple[Sender, ...] | None:
-    """Return the senders of one or two endless TCP flows; None if the run is something else."""
-    if not 1 <= len(describe.loads(scenario)) <= 2:  # noqa: PLR2004 - a row has two
+    """Return the senders of a few endless TCP flows; None if the run is something else."""
+    if not 1 <= len(describe.loads(scenario)) <= _MOST_FLOWS:
         return None
     bleached: set[str] = set()
     for side in ("down", "up"):
@@ -144,6 +152,7 @@ def _senders(scenario: describe.Scenario) -> tuple[Sender, ...] | None:
                 bleached=flow["name"] in bleached,
                 start_s=_core.parse_span(start),
                 cap_mbps=_core.parse_rate(cap) / 1e6 if cap else 0.0,
+                scaling=traffic.get("rtt_scaling") or "",
             )
         )
     return tuple(senders)

@@ -24,11 +24,14 @@ class Sender:
     """When it starts, s after the run's origin."""
     cap_mbps: float = 0.0
     """The rate of payload that it is held to, Mbit/s; 0 for none."""
+    scaling: str = ""
+    """How Prague's growth goes with the RTT, where the run says it itself."""
 
     def __str__(self) -> str:
         """Return it as tables show it: ``cubic 20ms``."""
         cap = f" ≤{self.cap_mbps:g}" if self.cap_mbps else ""
-        return f"{self.cc}{'-noecn' if self.bleached else ''} {self.rtt_ms:g}ms{cap}"
+        scaling = f"({self.scaling})" if self.scaling else ""
+        return f"{self.cc}{scaling}{'-noecn' if self.bleached else ''} {self.rtt_ms:g}ms{cap}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Figure:
     published: float
     """In that unit."""
     ask: str
-    """The metric that gives ours; ``{flow}`` and ``{queue}`` stand for our names."""
+    """The metric that gives ours; ``{flow}``, ``{first}`` (the first sender) and ``{queue}`` stand for our names."""
     scale: float
     """What the metric's base unit is to be multiplied by."""
     is_rate: bool = False

@@ -12,7 +12,8 @@ use super::source::{DiagnosticKind, Diagnostics, Place};
 use super::vocabulary::{Vocabulary, WordError};
 use crate::metrics::Expression;
 use crate::model::{
-    At, Check, Event, Gauge, Hop, Origin, Phase, Reference, Scenario, When, Window, WindowBounds,
+    At, Check, Event, Gauge, Hop, Ip, Origin, Phase, Reference, Scenario, When, Window,
+    WindowBounds,
 };
 use flow::Named;
 use sojourn_units::Span;
@@ -25,6 +26,7 @@ pub(crate) struct Resolver<'a> {
     pub(crate) diagnostics: &'a mut Diagnostics,
     /// The stack that holds where none is named.
     stack: String,
+    ip: Ip,
     duration: Span,
     lead: Span,
 }
@@ -44,8 +46,9 @@ impl<'a> Resolver<'a> {
         cell: &'a Cell,
         diagnostics: &'a mut Diagnostics,
     ) -> Self {
-        let (stack, duration, lead) = (String::new(), Span::ZERO, Span::ZERO);
-        Self { vocabulary, axes, cell, diagnostics, stack, duration, lead }
+        let (stack, ip) = (String::new(), Ip::default());
+        let (duration, lead) = (Span::ZERO, Span::ZERO);
+        Self { vocabulary, axes, cell, diagnostics, stack, ip, duration, lead }
     }
 
     /// The run of these settings, with the first of its seeds. What is wrong is in the diagnostics; what comes
@@ -129,6 +132,7 @@ impl<'a> Resolver<'a> {
             );
         }
         self.stack = self.stack_of(experiment, "stack");
+        self.ip = self.ip_of(experiment);
         self.duration = experiment.span("duration")?;
         let with_ping = experiment.bool("ping")?;
         let flent = experiment.text("origin") == Some("flent");
@@ -141,6 +145,27 @@ impl<'a> Resolver<'a> {
         };
         let source = experiment.text("source").unwrap_or("").to_owned();
         Some(Common { name, source, origin, step: experiment.span("step")? })
+    }
+
+    /// The version of IP that a table names, or the experiment's.
+    fn ip_of(&mut self, fields: &Fields) -> Ip {
+        match fields.count("ip") {
+            None => self.ip,
+            Some(4) => Ip::V4,
+            Some(6) => Ip::V6,
+            Some(other) => {
+                let place = fields.place_of("ip");
+                self.diagnostics.push(
+                    place
+                        .says(
+                            DiagnosticKind::Value,
+                            format!("there is no version {other} of IP here"),
+                        )
+                        .help("write 4 or 6"),
+                );
+                self.ip
+            }
+        }
     }
 
     /// The stack that a key names, or the experiment's.

@@ -16,6 +16,7 @@ const fn default(name: &'static str, ty: Ty, value: &'static str, doc: &'static 
 
 /// A delay of a path, one way or round trip.
 const DELAY: Ty = Ty::Span("0s", "60s");
+const IP: Ty = Ty::Count(4, 6);
 /// A time in a run.
 const LENGTH: Ty = Ty::Span("1ms", "100000s");
 /// The interval of a periodic source.
@@ -84,6 +85,7 @@ pub(crate) static EXPERIMENT: Section = Section {
         default("source", Ty::Text, "", "Where it comes from."),
         default("about", Ty::Text, "", "What it is about, for lists of suites."),
         default("stack", Ty::Stack, "linux-7.3", "The stack of hosts and hops that name none."),
+        default("ip", IP, "4", "The version of IP of flows that name none: 4 or 6."),
         required("duration", LENGTH, "How long is run after time 0."),
         default(
             "origin",
@@ -112,12 +114,18 @@ pub(crate) static PING: Section = Section {
     doc: "The ping that runs beside the flows.",
     keys: &[
         default("interval", INTERVAL, "200ms", "Between requests."),
-        default("size", Ty::Count(28, 65_535), "84", "Bytes of the IP packet."),
+        default(
+            "size",
+            Ty::Count(28, 65_535),
+            "84",
+            "Bytes of the packet with IP version 4; 20 more with version 6.",
+        ),
         default("ecn", Ty::Ecn, "not-ect", "Its codepoint."),
         default("dscp", Ty::Dscp, "0", "Its DSCP."),
         key("rtt", DELAY, "Its own base RTT; that of the hop unless given."),
         key("hops", NAMES, "Which hops it passes; all unless given."),
         key("stack", Ty::Stack, "The stack of its hosts; the experiment's unless given."),
+        key("ip", IP, "Its version of IP; the experiment's unless given."),
     ],
 };
 
@@ -378,6 +386,11 @@ pub(crate) static FLOW: Section = Section {
         key("group", Ty::Name, "The group that metrics may name as one."),
         default("enabled", Ty::Bool, "true", "Whether it exists: an axis may leave a flow out."),
         key("stack", Ty::Stack, "The stack of its hosts; the experiment's unless given."),
+        key(
+            "ip",
+            IP,
+            "Its version of IP, 4 or 6; the experiment's unless given. With 6 a packet's header has 20 bytes more: the segments of TCP carry 1428 bytes instead of 1448, datagrams are longer.",
+        ),
         default("direction", Ty::Choice(&["down", "up"]), "down", "Which way its data goes."),
         key("hops", NAMES, "Which hops it passes, in the file's order of hops; all unless given."),
         key(
@@ -424,6 +437,12 @@ pub(crate) static FLOW: Section = Section {
         ),
         key("host_qdisc", Ty::Qdisc, "The sender's own queue; none unless given."),
         key("unresponsive_to_ce", Ty::Bool, "Whether the sender ignores CE; no unless given."),
+        key(
+            "rtt_scaling",
+            Ty::Choice(&["none", "rate", "scalable", "additive"]),
+            "How the growth of a Prague up to 2021 goes with the RTT (its module parameter 0 to 3); as its version has it unless given.",
+        ),
+        key("rtt_target", DELAY, "The target RTT of `rtt_scaling`; 25 ms unless given."),
         key("udp", Ty::Table(&UDP), "Unresponsive UDP at a constant rate."),
         key("ping", Ty::Table(&FLOW_PING), "ICMP echo."),
         key("irtt", Ty::Table(&IRTT), "Delay probe in UDP."),
@@ -456,6 +475,8 @@ pub(crate) const TCP_KEYS: &[&str] = &[
     "offload",
     "host_qdisc",
     "unresponsive_to_ce",
+    "rtt_scaling",
+    "rtt_target",
 ];
 
 /// The tables of [`FLOW`] that say what it sends.

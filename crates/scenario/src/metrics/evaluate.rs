@@ -6,7 +6,7 @@ use super::quantity::Table;
 use super::series::{Frame, Of, Series};
 use super::unit::Unit;
 use super::window::{Bounds, WindowSpec};
-use super::{oscillation, playback};
+use super::{delays, oscillation, playback};
 use crate::estimators::{harm_less_is_better, harm_more_is_better};
 use crate::model::Flow;
 use core::fmt;
@@ -302,7 +302,11 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, String> {
         which => {
             let of = call.of.as_ref().ok_or("no quantity")?;
             let sample = match of.histogram() {
-                Some(name) => Sample::Histogram(frame.buckets(first(), name)),
+                Some(_) => {
+                    let names: Vec<&str> = call.names.iter().map(|n| n.text.as_str()).collect();
+                    let window = call.window.as_ref().map(|w| &w.value);
+                    Sample::Histogram(delays::distribution(frame, of, &names, window)?)
+                }
                 None => match sampled(frame, of, first(), window) {
                     Some((series, _)) => Sample::Series(series),
                     None => return Ok(None),

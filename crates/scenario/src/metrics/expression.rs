@@ -183,6 +183,16 @@ impl Expression {
         }
     }
 
+    /// Shows every window that it names.
+    pub(super) fn windows(&self, show: &mut dyn FnMut(&WindowSpec)) {
+        for clause in &self.clauses {
+            windows(&clause.left, show);
+            if let Some((_, right)) = &clause.right {
+                windows(right, show);
+            }
+        }
+    }
+
     /// The names in it that an experiment does not have.
     pub fn unknown_names(&self, known: &Names<'_>) -> Vec<WordError> {
         let mut errors = Vec::new();
@@ -199,6 +209,25 @@ impl Expression {
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
+    }
+}
+
+fn windows(term: &Term, show: &mut dyn FnMut(&WindowSpec)) {
+    match &term.kind {
+        TermKind::Number(_) => {}
+        TermKind::Negative(inner) => windows(inner, show),
+        TermKind::Binary(_, a, b) => {
+            windows(a, show);
+            windows(b, show);
+        }
+        TermKind::Call(call) => {
+            if let Some(window) = &call.window {
+                show(&window.value);
+            }
+            for inner in &call.terms {
+                windows(inner, show);
+            }
+        }
     }
 }
 
@@ -315,9 +344,8 @@ pub fn reference() -> String {
         let _ = writeln!(text, "| `{}` | {} | {} |", q.name, q.unit, q.doc);
     }
     text.push_str(
-        "| `sojourn.CLASS` | s | sojourn time of every packet that left from one class of the queue, from the \
-         histogram; takes no window: `sojourn.l` and `sojourn.c` of dualpi2, `sojourn.voice` of cake; \
-         `sojourn qdiscs NAME` names a discipline's classes |\n",
+        "| `sojourn.CLASS` | s | the same of the packets that left from one class of the queue: `sojourn.l` and \
+         `sojourn.c` of dualpi2, `sojourn.voice` of cake; `sojourn qdiscs NAME` names a discipline's classes |\n",
     );
     text.push_str("| `state.NAME` | | a controller's own number: `state.alpha`, `state.prob` |\n");
     text

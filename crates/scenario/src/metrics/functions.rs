@@ -185,7 +185,7 @@ pub const FUNCTIONS: &[Function] = &[
         Which::Percentile,
         &[Q, Subject, Percent],
         Gives::Quantity,
-        "Percentile of the values in the window, interpolated between the two nearest; of queue_delay by packets, nearest rank; of completion_time the value of rank ⌈p·n⌉; of a histogram's quantity within the bucket.",
+        "Percentile of the values in the window, interpolated between the two nearest; of queue_delay by packets, nearest rank; of completion_time the value of rank ⌈p·n⌉; of a quantity of every packet (sojourn, pdv, packet_…) within the bucket of a histogram, whose width is at most 1 %.",
     ),
     f(
         "utilisation",

@@ -13,6 +13,8 @@ pub enum Table {
     QueueHistogram(&'static str),
     /// The histogram of this quantity, of flows.
     FlowHistogram(&'static str),
+    /// One-way delays of `delays`, less the least of them.
+    DelayVariation,
     /// A column of `completions`.
     Completions(&'static str),
     /// A column of `pings`.
@@ -131,24 +133,30 @@ pub const QUANTITIES: &[Quantity] = &[
         Table::Segments("buffer_s"),
         "playing time in an adaptive stream's buffer at each segment's arrival",
     ),
-    Quantity {
-        name: "sojourn",
-        unit: Unit::Seconds,
-        table: Table::QueueHistogram("sojourn"),
-        doc: "sojourn time of every packet from the origin on, from the queue's histogram; takes no window",
-    },
-    Quantity {
-        name: "packet_rtt",
-        unit: Unit::Seconds,
-        table: Table::FlowHistogram("rtt"),
-        doc: "RTT of every packet from the origin on, from the flow's histogram; takes no window",
-    },
-    Quantity {
-        name: "packet_owd",
-        unit: Unit::Seconds,
-        table: Table::FlowHistogram("owd"),
-        doc: "one-way delay of every packet from the origin on, from the flow's histogram; takes no window",
-    },
+    elsewhere(
+        "sojourn",
+        Unit::Seconds,
+        Table::QueueHistogram("sojourn"),
+        "sojourn time of every packet in a queue: of all (`bottleneck.down.qdisc`), of a flow's (`prague at bottleneck.down.qdisc`; `prague` alone where its data pass one queue only); from the origin on unless a window is given",
+    ),
+    elsewhere(
+        "packet_rtt",
+        Unit::Seconds,
+        Table::FlowHistogram("rtt"),
+        "RTT of every packet from the origin on, from the flow's histogram; takes no window",
+    ),
+    elsewhere(
+        "packet_owd",
+        Unit::Seconds,
+        Table::FlowHistogram("owd"),
+        "one-way delay of every packet with data, from host to host; from the origin on unless a window is given",
+    ),
+    elsewhere(
+        "pdv",
+        Unit::Seconds,
+        Table::DelayVariation,
+        "packet delay variation (RFC 5481 §4.2) of every packet with data: its one-way delay less the least of the flow's in the run, which leaves what queues, their lines and jitter added; from the origin on unless a window is given",
+    ),
 ];
 
 impl Quantity {
@@ -159,6 +167,6 @@ impl Quantity {
 
     /// Whether it is of queues rather than of flows.
     pub const fn is_of_queues(&self) -> bool {
-        matches!(self.table, Table::Queues(_) | Table::QueueHistogram(_))
+        matches!(self.table, Table::Queues(_))
     }
 }

@@ -47,6 +47,7 @@ pub struct Frame<'a> {
     flow_state: Rows<'a>,
     queue_state: Rows<'a>,
     histograms: Rows<'a>,
+    pub(super) delays: Rows<'a>,
 }
 
 /// Values with their times, and weights where they differ.
@@ -72,11 +73,22 @@ impl Of {
         match self {
             Self::Quantity(quantity) => match quantity.table {
                 Place::QueueHistogram(name) | Place::FlowHistogram(name) => Some(name),
+                Place::DelayVariation => Some("owd"),
                 _ => None,
             },
             Self::ClassSojourn(name) => Some(name),
             Self::State(_) => None,
         }
+    }
+
+    /// Whether it is of queues' packets, those of one flow perhaps.
+    pub(super) fn is_sojourn(&self) -> bool {
+        self.histogram().is_some_and(|name| name == "sojourn" || name.starts_with("sojourn."))
+    }
+
+    /// Whether it can be measured in a window.
+    pub(super) fn takes_window(&self) -> bool {
+        self.histogram() != Some("rtt")
     }
 
     /// Its name in expressions.
@@ -112,6 +124,7 @@ impl<'a> Frame<'a> {
             flow_state: Rows::new(run, &schema::FLOW_STATE, "flow"),
             queue_state: Rows::new(run, &schema::QUEUE_STATE, "queue"),
             histograms: Rows::new(run, &schema::HISTOGRAMS, "subject"),
+            delays: Rows::new(run, &schema::DELAYS, "flow"),
         }
     }
 
@@ -196,7 +209,9 @@ impl<'a> Frame<'a> {
                 Place::Segments(column) => {
                     take(&self.segments, subject, bounds, |t| numbers(t, column), None)
                 }
-                Place::QueueHistogram(_) | Place::FlowHistogram(_) => Series::default(),
+                Place::QueueHistogram(_) | Place::FlowHistogram(_) | Place::DelayVariation => {
+                    Series::default()
+                }
             },
             Of::ClassSojourn(_) => Series::default(),
             Of::State(name) => {

@@ -4,8 +4,8 @@ use super::functions::{self, FUNCTIONS, RateOf};
 use super::*;
 use crate::model::tests::scenario;
 use crate::model::{
-    Action, At, Direction, Edge, Event, Flow, Kind, Phase, Ping, Reference, Scenario, Shaper,
-    Start, Traffic, When, Window, WindowBounds,
+    Action, At, Check, Direction, Edge, Event, Flow, Kind, Phase, Ping, Reference, Scenario,
+    Shaper, Start, Traffic, When, Window, WindowBounds,
 };
 use crate::results::{EngineId, Provenance, Run, Table, schema};
 use sojourn_units::{Ecn, Rate, Span};
@@ -156,8 +156,31 @@ fn run_of(scenario: Scenario) -> Run {
     ] {
         playback.row().f64(t).text("a").text(state).f64(mbit * 1e6);
     }
-    let tables =
-        vec![flows, queues, signals, pings, histograms, happenings, state, completions, playback];
+    // What left the queue and what arrived, told apart at 5 s.
+    let mut delays = Table::new(&schema::DELAYS, Provenance::Exact);
+    for (from, flow, queue, class, quantity, low, count) in [
+        (0.0, "a", QUEUE, "l", "sojourn", 0.001, 10),
+        (0.0, "a", QUEUE, "c", "sojourn", 0.003, 10),
+        (5.0, "a", QUEUE, "l", "sojourn", 0.001, 30),
+        (5.0, "b", QUEUE, "c", "sojourn", 0.005, 20),
+        (0.0, "a", "", "", "owd", 0.010, 20),
+        (5.0, "a", "", "", "owd", 0.012, 30),
+    ] {
+        let row = delays.row().f64(from).f64(from + 5.0).text(flow).text(queue).text(class);
+        row.text(quantity).f64(low).f64(low + 0.001).u64(count);
+    }
+    let tables = vec![
+        flows,
+        queues,
+        signals,
+        pings,
+        histograms,
+        delays,
+        happenings,
+        state,
+        completions,
+        playback,
+    ];
     Run { scenario, engine, tables, unrecorded: vec![] }
 }
 
@@ -211,6 +234,25 @@ fn each_metric_gives_the_number_worked_out_by_hand() {
         // The classes apart: all of l's 10 are in one bucket, of c's 50 the last fifth in another.
         ("max(sojourn.l, first.down.qdisc)", 0.002),
         ("p90(sojourn.c, first.down.qdisc)", 0.0095),
+        // Of one flow: 40 packets in the first bucket, 10 in another; rank 25.
+        ("p50(sojourn, a at first.down.qdisc)", 0.001 + 0.001 * 25.0 / 40.0),
+        ("max(sojourn, a at first.down.qdisc)", 0.004),
+        ("max(sojourn, a at first.down.qdisc) from 5s to 10s", 0.002),
+        ("max(sojourn.c, a at first.down.qdisc) during early", 0.004),
+        // A group is its flows.
+        ("mean(sojourn, late at first.down.qdisc) during late", 0.0055),
+        // All flows in a window: 30 packets and 20; 10 and 10 before.
+        ("mean(sojourn, first.down.qdisc) from 5s to 10s", (30.0 * 0.0015 + 20.0 * 0.0055) / 50.0),
+        ("min(sojourn.c, first.down.qdisc) from 5s to 10s", 0.005),
+        ("mean(sojourn, first.down.qdisc) over all", (40.0 * 0.0015 + 0.035 + 0.11) / 70.0),
+        // From the least of the run, 10 ms, on.
+        ("mean(packet_owd, a) from 0s to 5s", 0.0105),
+        ("max(packet_owd, a)", 0.013),
+        ("min(pdv, a)", 0.0),
+        ("min(pdv, a) from 5s to 10s", 0.002),
+        ("mean(pdv, a) over all", (20.0 * 0.0005 + 30.0 * 0.0025) / 50.0),
+        // A window behind a bracket is for every call in it.
+        ("(max(pdv, a) + max(sojourn, a at first.down.qdisc)) during early", 0.001 + 0.004),
         // 2.5 MB each second at 50 Mbit/s: 20 of 50.
         ("utilisation(first.down.qdisc) over all", 0.4),
         ("marks(first.down.qdisc) over all", 40.0),
@@ -396,6 +438,22 @@ fn what_cannot_be_measured_is_an_error_not_a_number() {
             "harm_more_is_better(0s, 1s): there is nothing alone to measure harm by",
         ),
         ("mean(rtt, a) during never", "mean(rtt, a): there is no sample in the window"),
+        (
+            "p99(sojourn, a at first.down.qdisc) from 4s to 10s",
+            "p99(sojourn, a at first.down.qdisc): the delays of a are known from 0 s to 5 s together, of which this \
+             window has a part: it was not known when the run was made (name it in a [[window]] or a check of the \
+             experiment)",
+        ),
+        (
+            "p99(sojourn, a)",
+            "p99(sojourn, a): say in which queue: a at first.down.qdisc, a at second.down.qdisc",
+        ),
+        ("p99(sojourn, ghost)", "p99(sojourn, ghost): there is no flow or queue called \"ghost\""),
+        (
+            "p99(sojourn.v, a at first.down.qdisc)",
+            "p99(sojourn.v, a at first.down.qdisc): there is no sample in the window",
+        ),
+        ("p99(pdv, b)", "p99(pdv, b): there is no sample in the window"),
     ] {
         let Ok(expression) = Expression::parse(text) else {
             assert!(text.starts_with('1'), "{text}");
@@ -423,9 +481,10 @@ fn mistakes_in_expressions_are_pointed_at() {
         ("mean(rtt, a) * mean(rtt, a)", 15..27, "a time cannot be multiplied with a time"),
         ("time_above(rtt, a, 5mbit)", 19..24, "a time is needed here, not a rate"),
         ("percentile(rtt, a, 101)", 19..22, "a percentage is from 0 to 100"),
-        ("p99(sojourn, q) over all", 16..24, "p99 looks at the whole run"),
+        ("p99(packet_rtt, q) over all", 19..27, "p99 looks at the whole run"),
+        ("mean(rtt, a at q)", 12..14, "\")\" is missing here"),
+        ("p99(sojourn, a at)", 17..18, "a name is missing here"),
         ("sd(sojourn, q)", 0..2, "sojourn is known as a histogram only, of which there is no sd"),
-        ("p99(sojourn.l, q) over all", 18..26, "p99 looks at the whole run"),
         (
             "sd(sojourn.l, q)",
             0..2,
@@ -497,4 +556,31 @@ fn the_summary_is_what_the_metrics_say() {
         (queue.delay_mean_s.unwrap() - (900.0 * 6.0 + 200.0 * 2.0) / 1100.0 / 1000.0).abs() < 1e-12
     );
     assert!(!matches!(run.scenario.flows[0].traffic, Traffic::Ping(_)));
+}
+
+/// Windows that end before the last sample are placed by a flow's stop and by the end of the run; phases that wait are
+/// left to the engine.
+#[test]
+fn windows_known_before_the_run_cut_it() {
+    let mut s = plain();
+    let seconds = |s: &Scenario, flow: usize| -> Vec<f64> {
+        edges(s, &s.flows[flow]).into_iter().map(|e| e as f64 / 1e9).collect()
+    };
+    // The phase `early` to 5 s; the default window, a third of ten seconds up to 9 s.
+    let default = 9.0 - 10.0 / 3.0;
+    let near = |a: &[f64], b: &[f64]| {
+        assert!(a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9), "{a:?}");
+    };
+    near(&seconds(&s, 0), &[0.0, 5.0, default, 9.0, 10.0]);
+    let last = WindowBounds::Last { length: Span::from_secs(2), before_end: Span::from_secs(1) };
+    s.windows = vec![Window { name: "steady".into(), bounds: last }];
+    s.flows[1].stop = Some(At::from_secs(8));
+    near(&seconds(&s, 0), &[0.0, 5.0, 7.0, 9.0, 10.0]);
+    near(&seconds(&s, 1), &[0.0, 5.0, 7.0, 9.0, 10.0]);
+    s.checks = vec![Check {
+        name: None,
+        that: "p99(pdv, a) < 5ms over last 3s and goodput(a) from 1s to 30s > 0".into(),
+    }];
+    near(&seconds(&s, 0), &[0.0, 1.0, 5.0, 7.0, 9.0, 10.0]);
+    near(&seconds(&s, 1), &[0.0, 1.0, 5.0, 7.0, 8.0, 9.0, 10.0]);
 }

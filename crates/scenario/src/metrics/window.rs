@@ -1,6 +1,7 @@
 //! Where a metric looks.
 
-use crate::model::{Phase, When, Window, WindowBounds};
+use super::Expression;
+use crate::model::{At, Flow, Phase, Scenario, When, Window, WindowBounds};
 use crate::results::{Run, schema};
 use sojourn_units::Span;
 
@@ -72,34 +73,73 @@ impl WindowSpec {
     /// The window in a run whose last sample of the subject is at `last`; `None` if its name is unknown or the
     /// run never came to it.
     pub fn bounds(&self, run: &Run, last: f64) -> Option<Bounds> {
+        if let Self::Phase(name) = self {
+            let phase = run.scenario.phases.iter().find(|p| p.name == *name)?;
+            // What of it comes after the run has not been.
+            let end = run.scenario.duration.as_secs_f64();
+            let to = edge(run, phase, false)?.min(end);
+            return Some(Bounds { from: edge(run, phase, true)?, to });
+        }
+        self.planned(&run.scenario, last)
+    }
+
+    /// The window as the scenario alone tells it; `None` if its name is unknown, or it is a phase that waits for
+    /// something.
+    fn planned(&self, scenario: &Scenario, last: f64) -> Option<Bounds> {
         let before = |end: f64, length: f64| Bounds { from: end - length, to: end };
-        match self.stated(&run.scenario.windows) {
-            Some(WindowBounds::Between { from, to }) => {
-                return Some(Bounds { from: from.as_secs_f64(), to: to.as_secs_f64() });
-            }
+        let between = |from: At, to: At| Bounds { from: from.as_secs_f64(), to: to.as_secs_f64() };
+        match self.stated(&scenario.windows) {
+            Some(WindowBounds::Between { from, to }) => return Some(between(from, to)),
             Some(WindowBounds::Last { length, before_end }) => {
                 return Some(before(last - before_end.as_secs_f64(), length.as_secs_f64()));
             }
             None => {}
         }
         match self {
-            Self::Whole => Some(Bounds { from: 0.0, to: run.scenario.duration.as_secs_f64() }),
+            Self::Whole => Some(Bounds { from: 0.0, to: scenario.duration.as_secs_f64() }),
             Self::Phase(name) => {
-                let phase = run.scenario.phases.iter().find(|p| p.name == *name)?;
-                // What of it comes after the run has not been.
-                let end = run.scenario.duration.as_secs_f64();
-                Some(Bounds {
-                    from: edge(run, phase, true)?,
-                    to: edge(run, phase, false)?.min(end),
-                })
+                let phase = scenario.phases.iter().find(|p| p.name == *name)?;
+                match (&phase.from, &phase.to) {
+                    (When::At(from), When::At(to)) => Some(between(*from, *to)),
+                    _ => None,
+                }
             }
             Self::Default => {
-                let third = run.scenario.duration.as_secs_f64() / 3.0;
+                let third = scenario.duration.as_secs_f64() / 3.0;
                 Some(before(last - 1.0, third))
             }
             Self::Last { .. } | Self::Between { .. } | Self::Named(_) => None,
         }
     }
+}
+
+/// The points of the run, in nanoseconds from the origin and ascending, between which an engine tells a flow's packets
+/// apart (the table `delays`), so that every window that is known before the run is a sum of intervals: those of
+/// `[[window]]` and `[[phase]]`, the default one, and those that the experiment's checks name. The first is the origin,
+/// the last the end of the run. A window that ends so long before the last sample is placed by the flow's stated stop
+/// and by the end of the run; of a flow that ends by itself the last sample is not known beforehand. Neither is a phase
+/// that waits for something: an engine cuts there when it happens.
+pub fn edges(scenario: &Scenario, flow: &Flow) -> Vec<i64> {
+    let mut specs = vec![WindowSpec::Default];
+    specs.extend(scenario.windows.iter().map(|w| WindowSpec::Named(w.name.clone())));
+    specs.extend(scenario.phases.iter().map(|p| WindowSpec::Phase(p.name.clone())));
+    for check in &scenario.checks {
+        if let Ok(expression) = Expression::parse(&check.that) {
+            expression.windows(&mut |window| specs.push(window.clone()));
+        }
+    }
+    let end = scenario.duration.as_nanos() as i64;
+    let nanos = |seconds: f64| libm::round(seconds * 1e9) as i64;
+    let stop = flow.stop.map_or(end, |stop| stop.as_nanos().clamp(0, end));
+    let mut edges = vec![0, end];
+    for last in [end, stop] {
+        let planned = specs.iter().filter_map(|w| w.planned(scenario, last as f64 / 1e9));
+        edges.extend(planned.flat_map(|b| [nanos(b.from), nanos(b.to)]));
+    }
+    edges.retain(|edge| (0..=end).contains(edge));
+    edges.sort_unstable();
+    edges.dedup();
+    edges
 }
 
 /// When a phase started or ended: as the experiment states it, or as it happened.

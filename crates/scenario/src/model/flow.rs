@@ -14,6 +14,9 @@ pub struct Flow {
     pub group: Option<String>,
     /// The stack of both of its hosts.
     pub stack: String,
+    /// The version of IP of its packets.
+    #[serde(default, skip_serializing_if = "Ip::is_v4")]
+    pub ip: Ip,
     /// Which way its data goes.
     pub direction: Direction,
     /// Indices of the hops it passes, in the order of the `down` direction whichever way its data goes.
@@ -27,6 +30,32 @@ pub struct Flow {
     pub stop: Option<At>,
     /// What it sends.
     pub traffic: Traffic,
+}
+
+/// A version of IP. Lengths are stated for version 4 throughout: a header of version 6 adds [`Ip::more`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ip {
+    /// RFC 791.
+    #[default]
+    V4,
+    /// RFC 8200.
+    V6,
+}
+
+impl Ip {
+    /// Bytes by which its header is longer than version 4's 20, without options.
+    pub const fn more(self) -> u32 {
+        match self {
+            Self::V4 => 0,
+            Self::V6 => 20,
+        }
+    }
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+    const fn is_v4(&self) -> bool {
+        matches!(self, Self::V4)
+    }
 }
 
 /// Which way a flow's data goes.
@@ -140,6 +169,26 @@ pub struct Tcp {
     pub host_qdisc: Option<String>,
     /// Whether the sender takes no notice of CE (its feedback is given, and ignored).
     pub unresponsive_to_ce: bool,
+    /// How a Prague's growth goes with the RTT; as its version has it unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_scaling: Option<RttScaling>,
+    /// The target RTT of that; 25 ms unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_target: Option<Span>,
+}
+
+/// How a Prague's growth goes with the RTT (its module parameter `prague_rtt_scaling`, 0 to 3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RttScaling {
+    /// Not at all: a packet a round trip.
+    None,
+    /// As fast as with the target RTT.
+    Rate,
+    /// So that there are marks often enough.
+    Scalable,
+    /// As with the target and the RTT added up.
+    Additive,
 }
 
 /// What a connection negotiates about ECN.

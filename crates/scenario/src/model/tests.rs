@@ -54,6 +54,7 @@ fn flow(name: &str, direction: Direction, traffic: Traffic) -> Flow {
         name: name.into(),
         group: None,
         stack: "linux-7.3".into(),
+        ip: Ip::V4,
         direction,
         hops: vec![0, 1],
         dscp: Dscp::default(),
@@ -76,6 +77,8 @@ pub(crate) fn scenario() -> Scenario {
         offload: false,
         host_qdisc: None,
         unresponsive_to_ce: false,
+        rtt_scaling: None,
+        rtt_target: None,
     };
     let video = Traffic::Video(Video::captured(Profile::CallDown, Ecn::NotEct));
     Scenario {

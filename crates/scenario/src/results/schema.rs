@@ -97,6 +97,7 @@ pub const ALL: &[&Schema] = &[
     &SEGMENTS,
     &PLAYBACK,
     &HISTOGRAMS,
+    &DELAYS,
     &HAPPENINGS,
     &TOTALS,
     &TC,
@@ -287,6 +288,30 @@ pub static HISTOGRAMS: Schema = Schema {
             "quantity",
             "sojourn (of a queue), sojourn.CLASS (of those that left from one class: l, c; `sojourn qdiscs NAME` \
              names a discipline's), rtt or owd (of a flow)",
+        ),
+        number("lo_s", "s", "lower edge of the bucket, which belongs to it"),
+        number("hi_s", "s", "upper edge, which does not"),
+        count("count", "packets", "packets in it"),
+    ],
+};
+
+/// Distributions of every packet's delays between the edges of windows.
+pub static DELAYS: Schema = Schema {
+    name: "delays",
+    doc: "Distributions of every packet's delays by flow, queue and class, in the intervals between the edges of the windows that are known before the run (windows, phases, those that checks name): a window's is the sum of its intervals'. The width of a bucket is at most 1 % of the time, of a one-way delay without the path's constant part.",
+    columns: &[
+        number(
+            "from_s",
+            "s",
+            "the interval's beginning, from the origin; what happens just then does not belong to it, but at the origin",
+        ),
+        number("to_s", "s", "its end; what happens just then does"),
+        text("flow", "the flow's name"),
+        text("queue", "the queue's path; empty for owd"),
+        text("class", "the class that the packets left it from; empty if it has none, and for owd"),
+        text(
+            "quantity",
+            "sojourn: from enqueue to dequeue, by when the packet left, both directions of the flow; owd: from host to host, by when it arrived, of packets that carry the flow's data",
         ),
         number("lo_s", "s", "lower edge of the bucket, which belongs to it"),
         number("hi_s", "s", "upper edge, which does not"),

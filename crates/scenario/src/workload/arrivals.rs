@@ -58,6 +58,8 @@ mod tests {
                 offload: false,
                 host_qdisc: None,
                 unresponsive_to_ce: false,
+                rtt_scaling: None,
+                rtt_target: None,
             },
             mean_interval: Span::from_millis(200),
             count,

@@ -395,6 +395,8 @@ mod tests {
                 offload: false,
                 host_qdisc: None,
                 unresponsive_to_ce: false,
+                rtt_scaling: None,
+                rtt_target: None,
             },
             ladder: ladder.iter().map(|&k| Rate::from_bits_per_sec(k * 1000)).collect(),
             segment: Span::from_secs(segment),

@@ -37,7 +37,7 @@ impl Template {
         let make = |what: &str, sends: u32, receives: u32| {
             let name = format!("flow/{}/{number}/{what}/cc", self.name);
             let control = Random::named(self.seed, &name);
-            endpoint(&self.tcp, self.stack, control, (sends, receives))
+            endpoint(&self.tcp, owner.ip, self.stack, control, (sends, receives))
         };
         let (asks, hears) = make("request", client, server);
         let (sends, takes) = make("answer", server, client);

@@ -60,6 +60,8 @@ impl Control {
             offload: false,
             host_qdisc: None,
             unresponsive_to_ce: false,
+            rtt_scaling: None,
+            rtt_target: None,
         };
         let template = Template::new(&plain, stack, seed, &format!("{name}/control"));
         let connection =

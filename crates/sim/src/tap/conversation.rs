@@ -1,83 +1,116 @@
-//! What the two hosts of a flow keep for the wire: addresses, ports, initial sequence numbers, IP identifiers, and
-//! what their handshake agreed on.
+//! What the two hosts of a connection, of a stream of datagrams or of a probe keep for the wire: addresses, ports, initial
+//! sequence numbers, IP identifiers, what their handshake agreed on, and how far each has told the other that it is.
 
-use crate::host::MTU;
+use crate::host::mss;
 use crate::packet::{Body, Packet, Parcel};
 use crate::topology::stack;
 use sojourn_qdisc::Packet as _;
 use sojourn_scenario::model::{Direction, Flow, ReceiveWindow, Scenario, Traffic};
 use sojourn_transport::ecn::{Agreed, Flags, Request, accurate, conclude};
-use sojourn_transport::segment::{HEADERS, Seq, after, before};
-use sojourn_units::{Ecn, Random, random};
+use sojourn_transport::segment::{Seq, after, before};
+use sojourn_units::{Ecn, Random};
 
 /// The client's side and the server's, as in the published harness.
 const ADDRESSES: [[u8; 4]; 2] = [[10, 9, 9, 1], [10, 9, 9, 2]];
+/// The hosts' network of IP version 6, fd00:9:9::/48 (RFC 4193): the client is 1 in it, the server 2.
+const PREFIX: [u8; 6] = [0xfd, 0, 0, 9, 0, 9];
 /// First port of senders, and of receivers. No protocol is at home there, so that no reader tries to see one.
 const PORTS: [u16; 2] = [30_000, 50_000];
-/// Flows above this share ports with earlier ones.
+/// Flows and connections above this share ports with earlier ones.
 const MOST_PORTS: usize = 15_000;
 
-/// A flow on the wire. Of each pair the sender's comes first.
+/// One end: of the sender of the flow's data (0), or of the receiver (1).
+#[derive(Debug)]
+struct End {
+    /// Port.
+    port: u16,
+    /// Initial sequence number.
+    initial: u32,
+    /// IP identifier of its next packet.
+    next_id: u16,
+    /// Segments of its stream that are not full, ascending, each with the bytes missing before the next segment.
+    short: Vec<(Seq, u32)>,
+    /// Bytes of its stream that it has sent.
+    sent: u32,
+    /// Bytes of the other's stream that it has acknowledged.
+    told: u32,
+    /// The receive window that it has told last, bytes.
+    window: u32,
+    /// Marked packets of the other that it has counted.
+    counted: u32,
+    /// How the answer to its SYN came, until it has told.
+    answer: Option<Ecn>,
+}
+
+/// The two ends.
 #[derive(Debug)]
 pub(super) struct Conversation {
-    /// The flow's key.
-    key: u32,
     /// Whether data goes from the client to the server.
     down: bool,
-    /// Ports.
-    pub(super) ports: [u16; 2],
-    /// Initial sequence numbers.
-    pub(super) initial: [u32; 2],
-    /// IP identifiers of the next packets.
-    next_id: [u16; 2],
+    ends: [End; 2],
     /// Whether probes are ICMP; irtt's are UDP.
     pub(super) is_ping: bool,
     /// The identifier of ICMP echo.
     pub(super) echo_id: u16,
-    /// Window scale of the receiver, RFC 7323 §2.
+    /// Window scale of both, RFC 7323 §2.
     pub(super) window_scale: u8,
     /// Payload of a full segment.
-    mss: u32,
-    /// Segments that are not full, ascending, each with the bytes missing before the next segment.
-    short: Vec<(Seq, u32)>,
+    pub(super) mss: u32,
     /// What the SYN asked.
     asked: Request,
     agreed: Agreed,
-    /// How the SYN/ACK arrived, until the sender has told.
-    answer: Option<Ecn>,
-    /// Marked packets that the sender has counted.
-    counted: u32,
 }
 
 impl Conversation {
     /// Of the flow of this number, at rest.
     pub(super) fn new(index: usize, flow: &Flow, scenario: &Scenario) -> Self {
-        let mut random = Random::named(scenario.seed, &format!("flow/{}/wire", flow.name));
+        let random = Random::named(scenario.seed, &format!("flow/{}/wire", flow.name));
+        Self::with(index, PORTS.map(|first| first + (index % MOST_PORTS) as u16), random, flow)
+    }
+
+    /// Of the connection of this number of a flow that has many. The client's end, which receives, has a port of its own,
+    /// of those that come after the flows' and the earlier connections' (`earlier` together); the server's is the flow's.
+    pub(super) fn connection(
+        (index, number): (usize, u32),
+        flow: &Flow,
+        scenario: &Scenario,
+        earlier: usize,
+    ) -> Self {
+        let random = Random::named(scenario.seed, &format!("flow/{}/wire/{number}", flow.name));
+        let [server, client] = PORTS;
+        let ports = [server + (index % MOST_PORTS) as u16, client + (earlier % MOST_PORTS) as u16];
+        Self::with(index, ports, random, flow)
+    }
+
+    fn with(index: usize, ports: [u16; 2], mut random: Random, flow: &Flow) -> Self {
         let largest_window = match flow.traffic.tcp().map(|tcp| tcp.receive_window) {
             Some(ReceiveWindow::Fixed(bytes)) => bytes,
             _ => u64::from(stack(&flow.stack).tcp.receive_buffer.1),
         };
+        let initial = [random.next_u32(), random.next_u32()];
+        let next_id = [random.next_u32() as u16, random.next_u32() as u16];
+        let end = |n: usize| End {
+            port: ports[n],
+            initial: initial[n],
+            next_id: next_id[n],
+            short: Vec::new(),
+            sent: 0,
+            told: 0,
+            // That of a SYN, until there is an acknowledgement.
+            window: u32::from(u16::MAX),
+            counted: 0,
+            answer: None,
+        };
         Self {
-            key: random::key(&flow.name) as u32,
             down: flow.direction == Direction::Down,
-            ports: PORTS.map(|first| first + (index % MOST_PORTS) as u16),
-            initial: [random.next_u32(), random.next_u32()],
-            next_id: [random.next_u32() as u16, random.next_u32() as u16],
+            ends: [end(0), end(1)],
             is_ping: matches!(flow.traffic, Traffic::Ping(_)),
             echo_id: index as u16 + 1,
             window_scale: window_scale(largest_window),
-            mss: MTU - HEADERS,
-            short: Vec::new(),
+            mss: mss(flow.ip),
             asked: Request::Off,
             agreed: Agreed::Off,
-            answer: None,
-            counted: 0,
         }
-    }
-
-    /// Whether a packet is the flow's own, and not of a connection beside it.
-    pub(super) fn has(&self, packet: &Packet) -> bool {
-        packet.key == self.key
     }
 
     /// Whether the end that sends or receives is the client's.
@@ -91,28 +124,80 @@ impl Conversation {
         if self.is_at_client(from_receiver) { [client, server] } else { [server, client] }
     }
 
-    /// The bytes of the stream before a segment.
-    pub(super) fn bytes_before(&self, seq: Seq) -> u32 {
-        let earlier = self.short.partition_point(|&(s, _)| before(s, seq));
-        let missing = earlier.checked_sub(1).map_or(0, |last| self.short[last].1);
+    /// The same of IP version 6.
+    pub(super) fn addresses_v6(&self, from_receiver: bool) -> [[u8; 16]; 2] {
+        let [client, server] = [1, 2].map(|host| {
+            let mut address = [0; 16];
+            (address[..6]).copy_from_slice(&PREFIX);
+            address[15] = host;
+            address
+        });
+        if self.is_at_client(from_receiver) { [client, server] } else { [server, client] }
+    }
+
+    /// Source and destination port.
+    pub(super) fn ports(&self, from_receiver: bool) -> (u16, u16) {
+        let end = usize::from(from_receiver);
+        (self.ends[end].port, self.ends[1 - end].port)
+    }
+
+    /// The initial sequence number of an end.
+    pub(super) fn initial(&self, receiver: bool) -> u32 {
+        self.ends[usize::from(receiver)].initial
+    }
+
+    /// The sequence number of the first byte of a segment of an end's stream; the SYN takes the initial one.
+    pub(super) fn byte(&self, receiver: bool, seq: Seq) -> u32 {
+        let end = usize::from(receiver);
+        self.ends[end].initial.wrapping_add(1).wrapping_add(self.bytes_before(end, seq))
+    }
+
+    /// The bytes of an end's stream before a segment.
+    fn bytes_before(&self, end: usize, seq: Seq) -> u32 {
+        let short = &self.ends[end].short;
+        let earlier = short.partition_point(|&(s, _)| before(s, seq));
+        let missing = earlier.checked_sub(1).map_or(0, |last| short[last].1);
         seq.wrapping_mul(self.mss).wrapping_sub(missing)
     }
 
-    /// A host sends: the packet gets its identifier and the flags that only the wire has.
+    /// A host sends: the packet gets its identifier, the flags that only the wire has, and what a header says of the
+    /// other direction.
     pub(super) fn send(&mut self, packet: &mut Packet) {
-        let end = usize::from(packet.is_from_receiver());
-        packet.id = self.next_id[end];
-        self.next_id[end] = self.next_id[end].wrapping_add(1);
-        packet.ace = self.sender_flags(&packet.body).ace();
+        let from = usize::from(packet.is_from_receiver());
+        packet.id = self.ends[from].next_id;
+        self.ends[from].next_id = packet.id.wrapping_add(1);
+        packet.ace = self.sender_flags(from, &packet.body).ace();
         match &packet.body {
             // A repeated one may not ask any more; the answer still is to the first.
             Body::Syn(syn) if syn.ecn.ace() == 0b111 => self.asked = Request::AccEcn,
             Body::Syn(syn) if syn.ecn.ace() == 0b011 => self.asked = Request::Rfc3168,
-            Body::Data(data) if u32::from(data.len) < self.mss => {
-                let (last, missing) = self.short.last().map_or((None, 0), |s| (Some(s.0), s.1));
-                if last.is_none_or(|last| after(data.seq, last)) {
-                    self.short.push((data.seq, missing + self.mss - u32::from(data.len)));
+            Body::Data(data) => {
+                let (mss, end) = (self.mss, &mut self.ends[from]);
+                if u32::from(data.len) < mss {
+                    let (last, missing) = end.short.last().map_or((None, 0), |s| (Some(s.0), s.1));
+                    if last.is_none_or(|last| after(data.seq, last)) {
+                        end.short.push((data.seq, missing + mss - u32::from(data.len)));
+                    }
                 }
+                let upto = self.bytes_before(from, data.seq).wrapping_add(u32::from(data.len));
+                let end = &mut self.ends[from];
+                if after(upto, end.sent) {
+                    end.sent = upto;
+                }
+                // A segment acknowledges what its host has acknowledged before, and no more: the model's ACKs are
+                // packets of their own.
+                packet.beside = end.told;
+                packet.window = scaled(end.window, self.window_scale);
+            }
+            Body::Ack(ack) => {
+                let told = self.bytes_before(1 - from, ack.ack);
+                let end = &mut self.ends[from];
+                if after(told, end.told) {
+                    end.told = told;
+                }
+                end.window = ack.window;
+                packet.beside = end.sent;
+                packet.window = scaled(ack.window, self.window_scale);
             }
             _ => {}
         }
@@ -120,29 +205,40 @@ impl Conversation {
 
     /// The ECN flags of a data segment: CWR (RFC 3168 §6.1.2), or Accurate ECN's counter of the data's sender, whose
     /// first packet after the handshake says how the SYN/ACK arrived (RFC 9768 §3.2.2.1, table 3).
-    fn sender_flags(&mut self, body: &Body) -> Flags {
+    fn sender_flags(&mut self, from: usize, body: &Body) -> Flags {
         let Body::Data(data) = body else { return Flags::default() };
         if self.agreed != Agreed::AccEcn {
             return Flags { cwr: data.cwr, ..Flags::default() };
         }
-        Flags::from_ace(match self.answer.take() {
+        let end = &mut self.ends[from];
+        Flags::from_ace(match end.answer.take() {
             Some(Ecn::NotEct) => 0b010,
             Some(Ecn::Ect1) => 0b011,
             Some(Ecn::Ect0) => 0b100,
             Some(Ecn::Ce) => 0b110,
-            None => accurate::field(self.counted),
+            None => accurate::field(end.counted),
         })
     }
 
     /// A packet has come to its host.
     pub(super) fn arrive(&mut self, packet: &Parcel) {
-        let Body::SynAck(answer) = &packet.body else { return };
-        if self.agreed == Agreed::Off {
-            self.agreed = conclude(self.asked, answer.ecn);
-            self.answer = Some(packet.ecn());
-            self.counted = u32::from(packet.ecn() == Ecn::Ce);
+        let end = &mut self.ends[1 - usize::from(packet.is_from_receiver())];
+        let is_marked = packet.ecn() == Ecn::Ce;
+        match &packet.body {
+            Body::SynAck(answer) if self.agreed == Agreed::Off => {
+                self.agreed = conclude(self.asked, answer.ecn);
+                end.answer = Some(packet.ecn());
+                end.counted = u32::from(is_marked);
+            }
+            Body::Data(_) => end.counted = end.counted.wrapping_add(u32::from(is_marked)),
+            _ => {}
         }
     }
+}
+
+/// A window as a header has it.
+fn scaled(window: u32, shift: u8) -> u16 {
+    (window >> shift).min(u32::from(u16::MAX)) as u16
 }
 
 /// The least shift with which the largest window fits 16 bits, at most 14 (RFC 7323 §2.3).

@@ -1,7 +1,7 @@
-//! A packet's bytes: Ethernet, IPv4, TCP, UDP, ICMP, and the outer headers of tunnels.
+//! A packet's bytes: Ethernet, IPv4 or IPv6, TCP, UDP, ICMP, and the outer headers of tunnels, which are IPv4.
 //!
 //! RFC 9293 §3.1 (TCP), RFC 7323 §2.2 and §3.2 (window scale, timestamps), RFC 2018 §3 (SACK), RFC 9768 §3.1 (the
-//! flags AE, CWR, ECE), RFC 4303 §2 (ESP), the WireGuard whitepaper §5.4.6 (transport data). The order of the options
+//! flags AE, CWR, ECE), RFC 8200 §3 (IPv6), RFC 4443 §4 (ICMPv6), RFC 4303 §2 (ESP), the WireGuard whitepaper §5.4.6 (transport data). The order of the options
 //! is Linux's (`tcp_options_write`). Formats and checksums are `etherparse`'s.
 //!
 //! Payload is zeros, as is everything that a tunnel would encrypt; checksums are right for that. The length is the
@@ -10,12 +10,13 @@
 use super::conversation::Conversation;
 use crate::packet::{Body, Layer, Parcel};
 use etherparse::{
-    EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, IpDscp, IpEcn, IpNumber,
-    Ipv4Header, TcpHeader, TcpOptionElement, UdpHeader,
+    EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, Icmpv6Header, Icmpv6Type,
+    IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, TcpHeader, TcpOptionElement,
+    UdpHeader,
 };
-use sojourn_path::Outer;
+use sojourn_path::{Outer, Traveller as _};
 use sojourn_qdisc::Packet as _;
-use sojourn_scenario::model::TunnelKind;
+use sojourn_scenario::model::{Ip as Version, TunnelKind};
 use sojourn_transport::ecn::Flags;
 use sojourn_transport::segment::{Ack, Data, Handshake};
 use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn};
@@ -28,17 +29,17 @@ const UDP_HEADER: usize = 8;
 const ICMP_HEADER: usize = 8;
 /// What every host and router of the published rigs sets.
 const TTL: u8 = 64;
-/// MSS that a SYN tells: what a packet of 1500 bytes holds besides 40 of headers.
-const MSS_OPTION: u16 = 1460;
+/// What the MSS that a SYN tells has beyond the payload of a segment: the timestamps (RFC 6691 §2).
+const TIMESTAMPS: u16 = 12;
 /// UDP ports of WireGuard and of Foo over UDP, by their documents' examples.
 const WIREGUARD_PORT: u16 = 51_820;
 const FOU_PORT: u16 = 5_555;
 /// Security parameters index of the first tunnel.
 const FIRST_SPI: u32 = 0x1000;
 
-/// An IPv4 header and what is behind it.
+/// An IP header and what is behind it.
 struct Ip {
-    addresses: [[u8; 4]; 2],
+    ends: Ends,
     ecn: Ecn,
     dscp: Dscp,
     /// Of the whole IP packet.
@@ -46,13 +47,49 @@ struct Ip {
     id: u16,
 }
 
+/// Source and destination.
+#[derive(Clone, Copy)]
+enum Ends {
+    V4([[u8; 4]; 2]),
+    /// With the flow label.
+    V6([[u8; 16]; 2], u32),
+}
+
 impl Ip {
     /// What is left for the IP packet's payload.
     fn payload(&self) -> usize {
-        self.len.saturating_sub(IP_HEADER)
+        let header = match self.ends {
+            Ends::V4(_) => IP_HEADER,
+            Ends::V6(..) => Ipv6Header::LEN,
+        };
+        self.len.saturating_sub(header)
     }
 
-    fn header(&self, protocol: IpNumber) -> Ipv4Header {
+    /// The header's bytes.
+    fn header(&self, protocol: IpNumber, out: &mut Vec<u8>) {
+        match self.ends {
+            Ends::V4(_) => out.extend_from_slice(&self.v4(protocol).to_bytes()),
+            Ends::V6([source, destination], label) => {
+                let header = Ipv6Header {
+                    // RFC 8200 §7: the DSCP and the ECN field, as in version 4.
+                    traffic_class: self.dscp.value() << 2 | self.ecn.bits(),
+                    flow_label: Ipv6FlowLabel::try_new(label & 0xf_ffff).unwrap_or_default(),
+                    payload_length: self.payload() as u16,
+                    next_header: protocol,
+                    hop_limit: TTL,
+                    source,
+                    destination,
+                };
+                out.extend_from_slice(&header.to_bytes());
+            }
+        }
+    }
+
+    fn v4(&self, protocol: IpNumber) -> Ipv4Header {
+        let [source, destination] = match self.ends {
+            Ends::V4(ends) => ends,
+            Ends::V6(..) => Default::default(),
+        };
         let mut header = Ipv4Header {
             dscp: IpDscp::try_new(self.dscp.value()).unwrap_or_default(),
             ecn: IpEcn::try_new(self.ecn.bits()).unwrap_or_default(),
@@ -61,8 +98,8 @@ impl Ip {
             dont_fragment: true,
             time_to_live: TTL,
             protocol,
-            source: self.addresses[0],
-            destination: self.addresses[1],
+            source,
+            destination,
             ..Ipv4Header::default()
         };
         header.header_checksum = header.calc_header_checksum();
@@ -81,18 +118,25 @@ pub(super) fn frame(
     let wire_len = packet.wire_len();
     out.clear();
     let from_client = conversation.is_at_client(packet.is_from_receiver());
-    let ethernet = Ethernet2Header {
-        source: mac(from_client),
-        destination: mac(!from_client),
-        ether_type: EtherType::IPV4,
-    };
+    let is_v6 = packet.outer().is_none() && packet.ip() == Version::V6;
+    let ether_type = if is_v6 { EtherType::IPV6 } else { EtherType::IPV4 };
+    let ethernet =
+        Ethernet2Header { source: mac(from_client), destination: mac(!from_client), ether_type };
     out.extend_from_slice(&ethernet.to_bytes());
     packet.layers(&mut |layer| {
         let Layer { outer, ecn, dscp, wire_len } = layer;
         let len = (wire_len - ETHERNET_HEADER) as usize;
         let Some(outer) = outer else {
-            let addresses = conversation.addresses(packet.is_from_receiver());
-            let ip = Ip { addresses, ecn, dscp, len, id: packet.id };
+            let from_receiver = packet.is_from_receiver();
+            let ends = match packet.ip() {
+                Version::V4 => Ends::V4(conversation.addresses(from_receiver)),
+                // Linux labels every flow (`net.ipv6.auto_flowlabels` 1), each direction by itself.
+                Version::V6 => {
+                    let label = packet.key.rotate_left(u32::from(from_receiver));
+                    Ends::V6(conversation.addresses_v6(from_receiver), label)
+                }
+            };
+            let ip = Ip { ends, ecn, dscp, len, id: packet.id };
             innermost(packet, conversation, &ip, out);
             return true;
         };
@@ -115,7 +159,7 @@ const fn mac(client: bool) -> [u8; 6] {
 fn outer_ip(outer: &Outer, from_client: bool, ecn: Ecn, dscp: Dscp, len: usize) -> Ip {
     let end = |client| [10, 8, outer.tunnel as u8, if client { 1 } else { 2 }];
     Ip {
-        addresses: [end(from_client), end(!from_client)],
+        ends: Ends::V4([end(from_client), end(!from_client)]),
         ecn,
         dscp,
         len,
@@ -133,7 +177,7 @@ fn open(outer: &Outer, kind: TunnelKind, ip: &Ip, out: &mut Vec<u8>) {
     };
     match kind {
         TunnelKind::Wireguard => {
-            let header = ip.header(IpNumber::UDP);
+            let header = ip.v4(IpNumber::UDP);
             // Type 4, three zeros, the receiver's index, the counter, little-endian.
             let mut message = [0; 16];
             message[0] = 4;
@@ -152,11 +196,11 @@ fn open(outer: &Outer, kind: TunnelKind, ip: &Ip, out: &mut Vec<u8>) {
             // local ports (`udp_flow_src_port`).
             let port =
                 if auto_source_port { 32_768 + (outer.key % 28_232) as u16 } else { FOU_PORT };
-            out.extend_from_slice(&ip.header(IpNumber::UDP).to_bytes());
+            ip.header(IpNumber::UDP, out);
             out.extend_from_slice(&udp(port, FOU_PORT).to_bytes());
         }
         TunnelKind::Esp => {
-            out.extend_from_slice(&ip.header(IpNumber::ENCAPSULATING_SECURITY_PAYLOAD).to_bytes());
+            ip.header(IpNumber::ENCAPSULATING_SECURITY_PAYLOAD, out);
             out.extend_from_slice(&(FIRST_SPI + u32::from(outer.tunnel)).to_be_bytes());
             // RFC 4303 §3.3.3: the first packet is number 1.
             out.extend_from_slice(&(outer.sequence as u32).wrapping_add(1).to_be_bytes());
@@ -167,61 +211,86 @@ fn open(outer: &Outer, kind: TunnelKind, ip: &Ip, out: &mut Vec<u8>) {
 /// The packet that the hosts know of.
 fn innermost(packet: &Parcel, c: &Conversation, ip: &Ip, out: &mut Vec<u8>) {
     let flags = Flags::from_ace(packet.ace);
+    let from_receiver = packet.is_from_receiver();
     match &packet.body {
-        Body::Syn(syn) => tcp(&opening(c, syn, false), ip, out),
-        Body::SynAck(answer) => tcp(&opening(c, answer, true), ip, out),
-        Body::Data(segment) => tcp(&data(c, segment, flags), ip, out),
-        Body::Ack(ack) => tcp(&acknowledgement(c, ack), ip, out),
-        &Body::Echo { reply, .. } if !c.is_ping => udp(c, reply, ip, out),
+        Body::Syn(syn) => tcp(&opening(c, syn, from_receiver, false), ip, out),
+        Body::SynAck(answer) => tcp(&opening(c, answer, from_receiver, true), ip, out),
+        Body::Data(segment) => tcp(&data(c, segment, packet, flags), ip, out),
+        Body::Ack(ack) => tcp(&acknowledgement(c, ack, packet), ip, out),
+        Body::Echo { .. } if !c.is_ping => udp(c, from_receiver, ip, out),
         &Body::Echo { number, reply, .. } => {
             let echo = IcmpEchoHeader { id: c.echo_id, seq: number as u16 };
-            let kind =
-                if reply { Icmpv4Type::EchoReply(echo) } else { Icmpv4Type::EchoRequest(echo) };
             let payload = &ZEROS[..ip.payload().saturating_sub(ICMP_HEADER)];
-            out.extend_from_slice(&ip.header(IpNumber::ICMP).to_bytes());
-            out.extend_from_slice(&Icmpv4Header::with_checksum(kind, payload).to_bytes());
+            if let Ends::V6([source, destination], _) = ip.ends {
+                use Icmpv6Type::{EchoReply, EchoRequest};
+                let kind = if reply { EchoReply(echo) } else { EchoRequest(echo) };
+                let icmp = Icmpv6Header::with_checksum(kind, source, destination, payload);
+                ip.header(IpNumber::IPV6_ICMP, out);
+                out.extend_from_slice(&icmp.map(|i| i.to_bytes()).unwrap_or_default());
+            } else {
+                use Icmpv4Type::{EchoReply, EchoRequest};
+                let kind = if reply { EchoReply(echo) } else { EchoRequest(echo) };
+                ip.header(IpNumber::ICMP, out);
+                out.extend_from_slice(&Icmpv4Header::with_checksum(kind, payload).to_bytes());
+            }
         }
-        Body::Datagram { .. } => udp(c, false, ip, out),
-        Body::Report { .. } => udp(c, true, ip, out),
+        Body::Datagram { .. } | Body::Report { .. } => udp(c, from_receiver, ip, out),
     }
 }
 
 /// A UDP header and its payload.
 fn udp(c: &Conversation, from_receiver: bool, ip: &Ip, out: &mut Vec<u8>) {
-    let [sender, receiver] = c.ports;
-    let (from, to) = if from_receiver { (receiver, sender) } else { (sender, receiver) };
+    let (from, to) = c.ports(from_receiver);
     let payload = &ZEROS[..ip.payload().saturating_sub(UDP_HEADER)];
-    let header = ip.header(IpNumber::UDP);
-    let udp = UdpHeader::with_ipv4_checksum(from, to, &header, payload);
-    out.extend_from_slice(&header.to_bytes());
-    out.extend_from_slice(&udp.map(|u| u.to_bytes()).unwrap_or_default());
+    let mut udp = UdpHeader {
+        source_port: from,
+        destination_port: to,
+        length: (UDP_HEADER + payload.len()) as u16,
+        checksum: 0,
+    };
+    let sum = match ip.ends {
+        Ends::V4([source, destination]) => udp.calc_checksum_ipv4_raw(source, destination, payload),
+        Ends::V6([source, destination], _) => {
+            udp.calc_checksum_ipv6_raw(source, destination, payload)
+        }
+    };
+    udp.checksum = sum.unwrap_or_default();
+    ip.header(IpNumber::UDP, out);
+    out.extend_from_slice(&udp.to_bytes());
 }
 
 /// A TCP header, its payload being what is left of the IP packet.
 fn tcp(header: &TcpHeader, ip: &Ip, out: &mut Vec<u8>) {
     let mut header = header.clone();
     let payload = &ZEROS[..ip.payload().saturating_sub(header.header_len())];
-    let [source, destination] = ip.addresses;
-    header.checksum =
-        header.calc_checksum_ipv4_raw(source, destination, payload).unwrap_or_default();
-    out.extend_from_slice(&ip.header(IpNumber::TCP).to_bytes());
+    let sum = match ip.ends {
+        Ends::V4([source, destination]) => {
+            header.calc_checksum_ipv4_raw(source, destination, payload)
+        }
+        Ends::V6([source, destination], _) => {
+            header.calc_checksum_ipv6_raw(source, destination, payload)
+        }
+    };
+    header.checksum = sum.unwrap_or_default();
+    ip.header(IpNumber::TCP, out);
     out.extend_from_slice(&header.to_bytes());
 }
 
 /// SYN or SYN/ACK: 20 bytes of options.
-fn opening(c: &Conversation, shake: &Handshake, is_answer: bool) -> TcpHeader {
+fn opening(c: &Conversation, shake: &Handshake, from_receiver: bool, is_answer: bool) -> TcpHeader {
     use TcpOptionElement as Option;
-    let mut header = empty(c, is_answer, shake.ecn);
+    let mut header = empty(c, from_receiver, shake.ecn);
     header.syn = true;
     header.ack = is_answer;
-    header.sequence_number = c.initial[usize::from(is_answer)];
-    header.acknowledgment_number = if is_answer { c.initial[0].wrapping_add(1) } else { 0 };
+    header.sequence_number = c.initial(from_receiver);
+    let of_other = c.initial(!from_receiver).wrapping_add(1);
+    header.acknowledgment_number = if is_answer { of_other } else { 0 };
     // The window of a SYN is not scaled.
     header.window_size = shake.window.min(u32::from(u16::MAX)) as u16;
     with(
         header,
         &[
-            Option::MaximumSegmentSize(MSS_OPTION),
+            Option::MaximumSegmentSize(c.mss as u16 + TIMESTAMPS),
             Option::SelectiveAcknowledgementPermitted,
             Option::Timestamp(shake.tsval, shake.tsecr),
             Option::Noop,
@@ -230,12 +299,13 @@ fn opening(c: &Conversation, shake: &Handshake, is_answer: bool) -> TcpHeader {
     )
 }
 
-fn data(c: &Conversation, data: &Data, flags: Flags) -> TcpHeader {
-    let mut header = empty(c, false, flags);
-    header.sequence_number = byte(c, data.seq);
-    header.acknowledgment_number = c.initial[1].wrapping_add(1);
-    // Nothing comes the other way; the window is that of the SYN.
-    header.window_size = u16::MAX >> c.window_scale;
+fn data(c: &Conversation, data: &Data, packet: &Parcel, flags: Flags) -> TcpHeader {
+    let from_receiver = packet.is_from_receiver();
+    let mut header = empty(c, from_receiver, flags);
+    header.sequence_number = c.byte(from_receiver, data.seq);
+    header.acknowledgment_number =
+        c.initial(!from_receiver).wrapping_add(1).wrapping_add(packet.beside);
+    header.window_size = packet.window;
     header.psh = data.push;
     with(
         header,
@@ -247,14 +317,16 @@ fn data(c: &Conversation, data: &Data, flags: Flags) -> TcpHeader {
     )
 }
 
-fn acknowledgement(c: &Conversation, ack: &Ack) -> TcpHeader {
+fn acknowledgement(c: &Conversation, ack: &Ack, packet: &Parcel) -> TcpHeader {
     use TcpOptionElement as Option;
-    let mut header = empty(c, true, ack.ecn);
-    header.sequence_number = c.initial[1].wrapping_add(1);
-    header.acknowledgment_number = byte(c, ack.ack);
-    header.window_size = (ack.window >> c.window_scale).min(u32::from(u16::MAX)) as u16;
+    let from_receiver = packet.is_from_receiver();
+    let mut header = empty(c, from_receiver, ack.ecn);
+    header.sequence_number = c.initial(from_receiver).wrapping_add(1).wrapping_add(packet.beside);
+    let byte = |seq| c.byte(!from_receiver, seq);
+    header.acknowledgment_number = byte(ack.ack);
+    header.window_size = packet.window;
     let stamps = [Option::Noop, Option::Noop, Option::Timestamp(ack.tsval, ack.tsecr)];
-    let mut blocks = ack.sacked().iter().map(|b| (byte(c, b.start), byte(c, b.end)));
+    let mut blocks = ack.sacked().iter().map(|b| (byte(b.start), byte(b.end)));
     let Some(first) = blocks.next() else { return with(header, &stamps) };
     let others = [blocks.next(), blocks.next(), None];
     let sack = Option::SelectiveAcknowledgement(first, others);
@@ -262,14 +334,8 @@ fn acknowledgement(c: &Conversation, ack: &Ack) -> TcpHeader {
     with(header, &[a, b, t, Option::Noop, Option::Noop, sack])
 }
 
-/// The sequence number of a segment's first byte; the SYN takes the initial one.
-fn byte(c: &Conversation, seq: u32) -> u32 {
-    c.initial[0].wrapping_add(1).wrapping_add(c.bytes_before(seq))
-}
-
 fn empty(c: &Conversation, from_receiver: bool, ecn: Flags) -> TcpHeader {
-    let [sender, receiver] = c.ports;
-    let (from, to) = if from_receiver { (receiver, sender) } else { (sender, receiver) };
+    let (from, to) = c.ports(from_receiver);
     let mut header = TcpHeader::new(from, to, 0, 0);
     header.ack = true;
     (header.ns, header.cwr, header.ece) = (ecn.ae, ecn.cwr, ecn.ece);

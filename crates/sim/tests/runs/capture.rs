@@ -1,13 +1,13 @@
 //! Captures: what is in them is what the run's own counters say, and a run is the same with and without.
 
 use crate::bench::{fingerprint, run, tcp_mut, total};
-use etherparse::{NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
+use etherparse::{Ipv6HeaderSlice, NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
 use pcap_file::pcap::PcapReader;
-use sojourn_scenario::capture::{Capture, EPOCH, Point, SNAP_LEN};
+use sojourn_scenario::capture::{Capture, CaptureError, EPOCH, Point, SNAP_LEN};
 use sojourn_scenario::engine::{Engine, RunError, Watch};
 use sojourn_scenario::model::{
-    Direction, EcnMode, Element, Flow, Kind, ReceiveWindow, Scenario, Selector, Traffic, Tunnel,
-    TunnelKind, Udp,
+    Direction, EcnMode, Element, Flow, Ip, Kind, ReceiveWindow, Scenario, Selector, ShortFlows,
+    Streaming, Traffic, Tunnel, TunnelKind, Udp,
 };
 use sojourn_scenario::results::Run;
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
@@ -94,8 +94,11 @@ pub(crate) struct Segment {
 /// Reads a whole frame and holds its checksums against what they are reckoned to be.
 pub(crate) fn read(frame: &[u8]) -> Seen {
     let packet = SlicedPacket::from_ethernet(frame).expect("a frame");
-    let Some(NetSlice::Ipv4(ip)) = &packet.net else { panic!("not IPv4: {packet:?}") };
-    let header = ip.header();
+    let header = match &packet.net {
+        Some(NetSlice::Ipv4(ip)) => ip.header(),
+        Some(NetSlice::Ipv6(ip)) => return read_v6(&packet, &ip.header()),
+        _ => panic!("not IP: {packet:?}"),
+    };
     assert_eq!(header.header_checksum(), header.to_header().calc_header_checksum());
     let (source, destination) = (header.source(), header.destination());
     let ports =
@@ -130,6 +133,45 @@ pub(crate) fn read(frame: &[u8]) -> Seen {
     };
     let (ecn, id) = (header.ecn().value(), header.identification());
     Seen { flow, from_sender, source, ecn, id, tcp }
+}
+
+/// The same of IP version 6, which has no identifiers; hosts are told by the last byte of their addresses.
+fn read_v6(packet: &SlicedPacket<'_>, header: &Ipv6HeaderSlice<'_>) -> Seen {
+    let (source, destination) = (header.source(), header.destination());
+    assert_eq!(
+        (source[..6].to_vec(), source[6..15].to_vec()),
+        (vec![0xfd, 0, 0, 9, 0, 9], vec![0; 9])
+    );
+    let ports =
+        |from: u16, to: u16| if from < to { (to - 50_000, true) } else { (from - 50_000, false) };
+    let ((flow, from_sender), tcp) = match packet.transport.as_ref().expect("something in it") {
+        TransportSlice::Tcp(t) => {
+            let sum = t.to_header().calc_checksum_ipv6_raw(source, destination, t.payload());
+            assert_eq!(t.checksum(), sum.expect("it is short enough"));
+            let segment = Segment {
+                seq: t.sequence_number(),
+                ack: t.acknowledgment_number(),
+                syn: t.syn(),
+                flags: u8::from(t.ns()) << 2 | u8::from(t.cwr()) << 1 | u8::from(t.ece()),
+                len: t.payload().len() as u32,
+                window: u32::from(t.window_size()),
+                options: t.options_iterator().map(|o| o.expect("a known option")).collect(),
+            };
+            (ports(t.source_port(), t.destination_port()), Some(segment))
+        }
+        TransportSlice::Udp(u) => {
+            let sum = u.to_header().calc_checksum_ipv6_raw(source, destination, u.payload());
+            assert_eq!(u.checksum(), sum.expect("it is short enough"));
+            (ports(u.source_port(), u.destination_port()), None)
+        }
+        TransportSlice::Icmpv6(icmp) => {
+            assert!(icmp.is_checksum_valid(source, destination));
+            ((u16::MAX, icmp.type_u8() == 128), None)
+        }
+        other => panic!("what is {other:?}?"),
+    };
+    let host = [10, 9, 9, source[15]];
+    Seen { flow, from_sender, source: host, ecn: header.traffic_class() & 3, id: 0, tcp }
 }
 
 /// Two CUBICs, one of which has an end and no ECN, and a Prague, with losses and marks; a datagram source, a flow the
@@ -337,6 +379,174 @@ fn headers_say_what_tcp_does() {
     // Its SYN/ACK came as Not-ECT.
     assert_eq!(first_data[&2], 0b010);
     assert_eq!(edges[&1].last(), Some(&1_000_002), "the SYN and every byte");
+}
+
+/// Connections with data both ways: each request's with a port of its own, numbers without gaps both ways, acknowledgements
+/// of no more than was sent and in data segments of no more than was acknowledged before, and no FIN, which is not sent.
+#[test]
+fn applications_have_a_connection_each() {
+    let d = Dumbbell {
+        ccs: vec!["cubic".to_owned()],
+        qdisc: "pfifo limit 40".to_owned(),
+        rate: Rate::from_mbit(20),
+        duration: Span::from_secs(6),
+        ping: false,
+        ..Dumbbell::default()
+    };
+    let mut s = d.scenario();
+    let tcp = || tcp_mut(&mut d.scenario().flows[0].traffic).clone();
+    let short = Traffic::ShortFlows(ShortFlows {
+        tcp: tcp(),
+        mean_interval: Span::from_millis(100),
+        count: Some(30),
+        length_p5: 1_000,
+        length_p95: 200_000,
+        request: 150,
+    });
+    let stream = Traffic::Streaming(Streaming {
+        tcp: tcp(),
+        ladder: [500, 2_000].map(|k| Rate::from_bits_per_sec(k * 1_000)).into(),
+        segment: Span::from_secs(1),
+        buffer: Span::from_secs(3),
+        start_at: Span::from_secs(1),
+        resume_at: Span::from_secs(1),
+        live_delay: None,
+        safety: 0.8,
+        half_lives: (Span::from_secs(3), Span::from_secs(8)),
+        size_sigma: 0.0,
+        request: 300,
+    });
+    s.flows.push(d.flow("short", short));
+    s.flows.push(d.flow("stream", stream));
+    let scratch = Scratch::new("capture-applications", WHOLE);
+    let run = scratch.run(&s);
+    assert_eq!(fingerprint(&run.tables), fingerprint(&crate::bench::run(&s).tables));
+    let of_flows = |name: &str| s.flows.iter().map(|f| total(&run, &f.name, name)).sum::<f64>();
+    let (mut frames, mut opened) = (0.0, BTreeSet::new());
+    // By connection and end: the next byte, and what the end has acknowledged.
+    let (mut next, mut told) = (BTreeMap::new(), BTreeMap::<_, u32>::new());
+    let mut bytes: BTreeMap<(u16, bool), u64> = BTreeMap::new();
+    for name in ["client", "server"] {
+        let mine: [u8; 4] = if name == "client" { [10, 9, 9, 1] } else { [10, 9, 9, 2] };
+        for (.., frame) in scratch.packets(name) {
+            frames += 1.0;
+            let seen = read(&frame);
+            let t = seen.tcp.expect("TCP alone");
+            if seen.source != mine {
+                continue;
+            }
+            let port = |at: usize| u16::from_be_bytes([frame[at], frame[at + 1]]);
+            let id = (port(34).max(port(36)), seen.from_sender);
+            assert_eq!(frame[47] & 0x01, 0, "no FIN");
+            if t.syn {
+                if !seen.from_sender {
+                    opened.insert(id.0);
+                }
+                next.insert(id, t.seq.wrapping_add(1));
+                continue;
+            }
+            let expected = next.get_mut(&id).expect("a SYN came first");
+            let ahead = t.seq.wrapping_sub(*expected) as i32;
+            assert!(ahead <= 0, "a gap of {ahead}: {t:?}");
+            if t.len > 0 {
+                let end = t.seq.wrapping_add(t.len);
+                if end.wrapping_sub(*expected) as i32 > 0 {
+                    *bytes.entry(id).or_default() += u64::from(end.wrapping_sub(*expected));
+                    *expected = end;
+                }
+                if let Some(&told) = told.get(&id) {
+                    assert_eq!(t.ack, told, "what was acknowledged before");
+                }
+            } else {
+                assert_eq!(ahead, 0, "an acknowledgement has the number of the next byte");
+                let before = told.insert(id, t.ack);
+                assert!(before.is_none_or(|b| t.ack.wrapping_sub(b) as i32 >= 0), "{t:?}");
+            }
+        }
+    }
+    assert_eq!(frames, of_flows("packets_sent") + of_flows("packets_arrived"));
+    // One a short connection, the stream's, and CUBIC's answer.
+    let connections = total(&run, "short", "connections");
+    assert_eq!(opened.len() as f64, connections + 2.0);
+    let requested = opened.iter().map(|&port| bytes.get(&(port, false)).copied().unwrap_or(0));
+    let asked: BTreeSet<u64> = requested.filter(|b| *b == 150).collect();
+    assert_eq!(asked.len(), 1, "requests of 150 bytes: {bytes:?}");
+    let answers = bytes.iter().filter(|((_, from_sender), _)| *from_sender);
+    let of_tcp = total(&run, &s.flows[0].name, "delivered_bytes");
+    let sent: u64 = answers.map(|(_, n)| n).sum();
+    let delivered = of_flows("delivered_bytes");
+    assert!(of_tcp > 0.0 && sent as f64 >= delivered, "{sent} {delivered}");
+}
+
+/// IP version 6: the frames are as long, the segments 20 bytes shorter, the rest longer; the run's own counts are the
+/// frames', and the goodput of a full link is that of 1428 bytes a frame.
+#[test]
+fn version_6_has_longer_headers() {
+    let mut s = mixed();
+    for flow in &mut s.flows {
+        flow.ip = Ip::V6;
+        if let Traffic::Udp(udp) = &mut flow.traffic {
+            udp.payload = 1452;
+        }
+    }
+    let scratch = Scratch::new("capture-v6", WHOLE);
+    let run = scratch.run(&s);
+    assert_eq!(fingerprint(&run.tables), fingerprint(&crate::bench::run(&s).tables));
+    let (mut ce, mut lengths, mut labels) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    for name in ["client", "server"] {
+        let mine: [u8; 4] = if name == "client" { [10, 9, 9, 1] } else { [10, 9, 9, 2] };
+        for (_, wire_len, frame) in scratch.packets(name) {
+            assert_eq!((frame.len(), &frame[12..14]), (wire_len as usize, &[0x86, 0xdd][..]));
+            let seen = read(&frame);
+            let label = u32::from_be_bytes([0, frame[15] & 0xf, frame[16], frame[17]]);
+            let known = *labels.entry((seen.flow, seen.from_sender)).or_insert(label);
+            assert_eq!(label, known, "one label a flow and direction");
+            if let Some(t) = &seen.tcp {
+                let longest = lengths.entry(t.syn).or_insert((0, 0));
+                *longest = (*longest).max((t.len, wire_len));
+                if t.syn {
+                    assert!(matches!(t.options[0], TcpOptionElement::MaximumSegmentSize(1440)));
+                }
+            }
+            let is_data = seen.tcp.as_ref().is_none_or(|t| t.len > 0);
+            if seen.source != mine && seen.from_sender && is_data && seen.ecn == 3 {
+                *ce.entry(seen.flow).or_insert(0_u32) += 1;
+            }
+        }
+    }
+    assert_eq!((lengths[&true], lengths[&false]), ((0, 94), (1428, 1514)));
+    for (i, flow) in s.flows.iter().enumerate() {
+        if !matches!(flow.traffic, Traffic::Ping(_)) {
+            let seen = f64::from(ce.get(&(i as u16)).copied().unwrap_or(0));
+            assert_eq!(seen, total(&run, &flow.name, "ce_packets"), "{}", flow.name);
+        }
+    }
+    let mut alone = Dumbbell {
+        ccs: vec!["cubic".to_owned()],
+        qdisc: "pfifo limit 100".to_owned(),
+        rate: Rate::from_mbit(20),
+        duration: Span::from_secs(10),
+        ping: false,
+        ..Dumbbell::default()
+    }
+    .scenario();
+    alone.flows[0].ip = Ip::V6;
+    let run = crate::bench::run(&alone);
+    let goodput = crate::bench::series(&run, "flows", "goodput_bps", "cubic-1");
+    let mean = crate::bench::mean_between(&goodput, 5.0, 10.0);
+    assert!((mean / (20e6 * 1428.0 / 1514.0) - 1.0).abs() < 1e-3, "{mean}");
+}
+
+/// A disk without room says what to do.
+#[test]
+fn a_full_disk_says_what_to_do() {
+    let full = CaptureError {
+        file: "results/x.pcap".into(),
+        why: std::io::Error::from(std::io::ErrorKind::StorageFull),
+    };
+    let RunError::Hindered { why, help } = RunError::from(full) else { panic!("hindered") };
+    assert!(why.starts_with("the capture results/x.pcap cannot be written: no storage space"));
+    assert!(help.contains("make room") && help.contains("--snap-len"));
 }
 
 /// A receive window of 100 000 bytes is told with a shift of one.

@@ -6,6 +6,7 @@
 use crate::bench::{QUEUE, buckets, counts, mean_of, rows_of, run, table, total};
 use crate::capture::Scratch;
 use sojourn_scenario::language::{AnyWords, Experiment};
+use sojourn_scenario::metrics::{Expression, Frame};
 use sojourn_scenario::model::Scenario;
 use sojourn_scenario::results::Run;
 
@@ -227,4 +228,45 @@ fn app_rate() {
         assert!(mean_of(&queue) < 0.5e-3, "{stack}: {}", mean_of(&queue));
         assert_eq!(total(&r, QUEUE, "dropped"), 0.0);
     }
+}
+
+/// After a hundred round trips the growth is what the mode makes of the smoothed RTT r and a target of 15 ms: one packet,
+/// (r/15)², the line of `prague.md` §4.3 times r/16.4, (r/(15 + r))². Means over seconds, hence the tenth.
+#[test]
+fn rtt_scaling() {
+    let bed = "stack = \"l4steam-2020-04-fixed\"";
+    let hop = "rate = \"20mbit\"\nrtt = \"5ms\"\nqdisc = \"dualpi2\"";
+    let growth = |mode: &str| {
+        let flow = format!("cc = \"prague\"\necn = \"accecn\"\n{mode}");
+        let run = run(&experiment(bed, hop, &flow));
+        let mean = |text: &str| {
+            let expression = Expression::parse(text).expect("an expression");
+            expression.evaluate(&Frame::new(&run)).expect("a value").value.number
+        };
+        (mean("mean(state.ai, a) from 5s to 10s"), 1e3 * mean("mean(srtt, a) from 5s to 10s"))
+    };
+    let expected: [(&str, fn(f64) -> f64); 5] = [
+        ("", |_| 1.0),
+        ("rtt_scaling = \"none\"", |_| 1.0),
+        ("rtt_scaling = \"rate\"\nrtt_target = \"15ms\"", |r| (r / 15.0).powi(2)),
+        ("rtt_scaling = \"scalable\"", |r| (2.048 + (r - 1.536)) * r / 16.384_f64.powi(2)),
+        ("rtt_scaling = \"additive\"\nrtt_target = \"15ms\"", |r| (r / (15.0 + r)).powi(2)),
+    ];
+    for (mode, law) in expected {
+        let (ai, rtt) = growth(mode);
+        assert!((ai / law(rtt) - 1.0).abs() < 0.1, "{mode}: {ai} at {rtt} ms");
+    }
+}
+
+/// A target without its mode is a mistake.
+#[test]
+fn rtt_target_goes_with_rtt_scaling() {
+    let text = "[experiment]\nname = \"options\"\nduration = \"1s\"\n[[hop]]\nname = \"h\"\nrate = \"1mbit\"\nqdisc = \"pfifo\"\n\
+                [[flow]]\nname = \"a\"\nrtt_target = \"15ms\"\n";
+    let plan = Experiment::parse("options.toml", text).and_then(|e| e.plan(&AnyWords, 1));
+    let error = plan.expect_err("it is refused").to_string();
+    assert!(
+        error.contains("options.toml:10:") && error.contains("goes with rtt_scaling"),
+        "{error}"
+    );
 }

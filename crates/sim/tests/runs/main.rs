@@ -8,6 +8,7 @@ mod capture;
 mod classes;
 mod closed_forms;
 mod controls_page;
+mod delays;
 mod determinism;
 mod flow_options;
 mod golden;

@@ -3,8 +3,8 @@
 use crate::bench::try_run;
 use sojourn_scenario::engine::{Engine, RunError};
 use sojourn_scenario::model::{
-    Action, EcnMode, Element, Kind, PoliceAction, Policer, Rewrite, Rule, Scenario, Selector, Tcp,
-    Tunnel, TunnelKind, Wifi,
+    Action, EcnMode, Element, Kind, PoliceAction, Policer, Rewrite, RttScaling, Rule, Scenario,
+    Selector, Tcp, Tunnel, TunnelKind, Wifi,
 };
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
@@ -59,6 +59,7 @@ fn what_is_there_is_not_refused() {
 #[test]
 fn settings_of_tcp_that_are_not_there() {
     let flow = "flow cubic-1";
+    is_refused(&with_tcp(|t| t.rtt_scaling = Some(RttScaling::Rate)), flow, "rtt_scaling");
     is_refused(&with_tcp(|t| t.cc = "westwood".to_owned()), flow, "congestion control westwood");
     for words in ["fq_codel", "fq maxrate 5mbit", "etf"] {
         let scenario = with_tcp(|t| t.host_qdisc = Some(words.to_owned()));

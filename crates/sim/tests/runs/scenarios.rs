@@ -7,8 +7,9 @@ use proptest::sample::{Index, select};
 use sojourn_qdisc::disciplines;
 use sojourn_scenario::model::{
     Action, Adaptation, At, Direction, EcnMode, Edge, Element, Event, Flow, FlowDelay, Gauge, Hop,
-    Irtt, Kind, Netem, OnOff, Order, Origin, Ping, Profile, Pulse, Queue, ReceiveWindow, Reference,
-    Scenario, Shaper, ShortFlows, Start, Streaming, Tcp, Traffic, Udp, Video, Voip, When,
+    Ip, Irtt, Kind, Netem, OnOff, Order, Origin, Ping, Profile, Pulse, Queue, ReceiveWindow,
+    Reference, Scenario, Shaper, ShortFlows, Start, Streaming, Tcp, Traffic, Udp, Video, Voip,
+    When,
 };
 use sojourn_sim::stacks::STACKS;
 use sojourn_units::{Dscp, Ecn, Rate, Span};
@@ -287,6 +288,8 @@ fn tcp() -> BoxedStrategy<Traffic> {
                 offload: false,
                 host_qdisc: fq.then(|| "fq".to_owned()),
                 unresponsive_to_ce: false,
+                rtt_scaling: None,
+                rtt_target: None,
             })
         })
         .boxed()
@@ -522,6 +525,7 @@ fn build(
                 name: format!("flow-{i}"),
                 group: None,
                 stack: stack(&f.stack),
+                ip: if i % 3 == 1 { Ip::V6 } else { Ip::V4 },
                 direction: if f.up { Direction::Up } else { Direction::Down },
                 hops: f.path.get(&paths).clone(),
                 dscp: Dscp::BEST_EFFORT,

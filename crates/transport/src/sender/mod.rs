@@ -39,6 +39,8 @@ use timers::Timer;
 pub struct Config {
     /// Payload bytes of a full segment.
     pub mss: u32,
+    /// Bytes of IP and TCP headers before them.
+    pub headers: u32,
     /// What to ask for about ECN; the congestion control's needs do not count here.
     pub ecn: ecn::Request,
     /// Codepoint of its packets, if not the congestion control's own.
@@ -185,6 +187,7 @@ impl Sender {
             cwnd_clamp: u32::MAX / 4,
             prior_cwnd: 0,
             mss,
+            headers: config.headers,
             una: 0,
             nxt: 0,
             packets_out: 0,

@@ -9,7 +9,7 @@
 
 use super::*;
 use crate::ecn::{self, Agreed, Flags};
-use crate::segment::{Ack, Block};
+use crate::segment::{Ack, Block, HEADERS};
 use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
 
 mod controls;
@@ -129,6 +129,7 @@ impl Setup {
     fn sender(&self) -> Sender {
         let config = Config {
             mss: MSS,
+            headers: HEADERS,
             ecn: if self.ecn { ecn::Request::Rfc3168 } else { ecn::Request::Off },
             codepoint: None,
             ignores_ce: false,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from sojourn.errors import UsageError
-from sojourn.validate.datasets import disproof, ect1, ect1_pcap, ect1_phases, iccrg, two_senders
+from sojourn.validate.datasets import disproof, ect1, ect1_pcap, ect1_phases, iccrg, rtt_independence, two_senders
 from sojourn.validate.rows import Row
 from sojourn.validate.table import Entry, header, read
 
@@ -30,6 +30,7 @@ DATASETS: Final = (
     Dataset(ect1_phases.NEEDED, ect1_phases.rows),
     Dataset(iccrg.NEEDED, iccrg.rows),
     Dataset(disproof.NEEDED, disproof.rows),
+    Dataset(rtt_independence.NEEDED, rtt_independence.rows),
     Dataset(two_senders.NEEDED, two_senders.rows),
 )
 """The first whose columns are all there is meant; the last one names what it lacks."""

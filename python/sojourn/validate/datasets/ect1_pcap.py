@@ -1,8 +1,9 @@
 """``ect1_pcap.csv``: goodput, marks and true queue delay in captures of the runs of ``ect1.csv``, which lies beside it.
 
-The queue delay is a packet's time from host to host less the run's least, hence its time in the queue. Left out:
-captures that ended before the run (their window is another), and queue delays where a second netem is in them
-(scenarios 5 and 6) or where two flows wait in two queues.
+The queue delay is the table's own: each data packet's way from the client's capture to the server's, less the least of
+the run, of all its flows. It holds what a queue's own sojourn time does not: what is waited for at the line's end, the
+hosts, and the jitter of a second netem (scenarios 5 and 6). Left out: captures that ended before the run, for their
+window is another.
 """
 
 import math
@@ -17,6 +18,18 @@ from sojourn.validate.table import Entry
 
 NEEDED: Final = ("run", "flow", "pcap_truncated", "both_goodput_mbps", "both_ce_frac", "both_qd_mean_ms")
 _NORMAL_95: Final = 1.96
+_STAMPS_MS: Final = 0.001
+"""Both captures have stamps of whole microseconds."""
+_DELAYS: Final = (
+    ("mean", "mean", "both_qd_mean_ms"),
+    ("50 %", "p50", "both_qd_p50_ms"),
+    ("90 %", "p90", "both_qd_p90_ms"),
+    ("95 %", "p95", "both_qd_p95_ms"),
+    ("99 %", "p99", "both_qd_p99_ms"),
+    ("99.9 %", "p99.9", "both_qd_p99.9_ms"),
+    ("max", "max", "both_qd_max_ms"),
+)
+"""Name, metric and the table's column."""
 
 
 def rows(entries: Sequence[Entry]) -> list[Row]:
@@ -41,10 +54,12 @@ def _row(row: Row, flows: list[Entry]) -> Row:
         noise = _NORMAL_95 * math.sqrt(max(marks, 1.0)) * (share / marks if marks else 0.0)
         ask = f"ce_fraction({{flow}}) {over}"
         figures.append(Figure(i, "CE fraction", "%", 100 * share, ask, 100, noise=100 * noise))
-    if not row.besides and (len(flows) == 1 or row.queue != "dualpi2"):
-        ask = f"mean(queue_delay, {{queue}}) {over}"
+    for name, metric, column in _DELAYS:
+        # The flow that starts first finds the path empty: its least delay is the run's.
+        ask = f"{metric}(packet_owd, {{flow}}) {over} - min(packet_owd, {{first}})"
         figures += [
-            Figure(i, "queue delay, mean", "ms", flow.number("both_qd_mean_ms"), ask, 1e3)
+            Figure(i, f"queue delay, {name}", "ms", flow.number(column), ask, 1e3, noise=_STAMPS_MS)
             for i, flow in enumerate(flows)
+            if flow.text(column)
         ]
     return replace(row, line=flows[0].line, figures=tuple(figures))

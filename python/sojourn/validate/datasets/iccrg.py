@@ -1,11 +1,12 @@
-"""``iccrg.csv``: the single flows of the ICCRG presentation, seconds 20 to 40 (reference/measurements.md §3).
+"""``iccrg.csv``: the runs of the ICCRG presentation, a line a run and flow; seconds 20 to 40 (measurements.md §3).
 
-Left out: CUBIC at 500 Mbit/s and 80 ms, which its receive window limits, and runs of several flows.
+Left out: CUBIC at 500 Mbit/s and 80 ms, which its receive window limits.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import Final
 
 from sojourn.validate.rows import Figure, Row, Sender, goodput, srtt
@@ -17,33 +18,60 @@ _QDISC: Final = {"dualpi2": "dualpi2", "fq_codel_tst": "fq_codel flows 1"}
 _SECONDS: Final = 20
 _WINDOW: Final = f"over last {_SECONDS}s before 0s"
 _NORMAL_95: Final = 1.96
+_UNIT_MS: Final = 0.0328
+"""What the queue wrote its delays in."""
+_DELAYS: Final = (
+    ("mean", "mean", "qd_mean_20_40_ms"),
+    ("50 %", "p50", "qd_p50"),
+    ("90 %", "p90", "qd_p90"),
+    ("95 %", "p95", "qd_p95"),
+    ("99 %", "p99", "qd_p99"),
+    ("99.9 %", "p99.9", "qd_p999"),
+    ("max", "max", "qd_max"),
+)
+"""Name, metric and the table's column."""
 
 
 def rows(entries: Sequence[Entry]) -> list[Row]:
-    """Return a row a run of one flow."""
-    return [_row(entry) for entry in entries if entry.text("n_flows") == "1" and entry.text("run") != _LIMITED]
+    """Return a row a run."""
+    runs = groupby(entries, key=lambda entry: entry.text("run"))
+    return [_row(list(flows)) for run, flows in runs if run != _LIMITED]
 
 
-def _row(entry: Entry) -> Row:
-    aqm, cc = entry.text("aqm"), entry.text("cca")
-    # A mean of twenty seconds' goodputs, which scatter by as much as is told.
-    noise = _NORMAL_95 * entry.number("goodput_1s_std_20_40", 0.0) / math.sqrt(_SECONDS)
-    figures = [
-        replace(goodput(0, entry.number("goodput_20_40_mbps"), _WINDOW), noise=noise),
-        srtt(0, entry.number("srtt_mean_20_40_ms"), _WINDOW),
-    ]
-    if entry.text("qd_mean_20_40_ms"):
-        ask = f"mean(queue_delay, {{queue}}) {_WINDOW}"
-        figures.append(Figure(0, "queue delay, mean", "ms", entry.number("qd_mean_20_40_ms"), ask, 1e3))
+def _row(flows: list[Entry]) -> Row:
+    first = flows[0]
+    aqm, senders = first.text("aqm"), [flow.text("cca") for flow in flows]
+    figures: list[Figure] = []
+    for i, flow in enumerate(flows):
+        # A mean of twenty seconds' goodputs, which scatter by as much as is told.
+        noise = _NORMAL_95 * flow.number("goodput_1s_std_20_40", 0.0) / math.sqrt(_SECONDS)
+        figures += [
+            replace(goodput(i, flow.number("goodput_20_40_mbps"), _WINDOW), noise=noise),
+            srtt(i, flow.number("srtt_mean_20_40_ms"), _WINDOW),
+        ]
+        # From enqueue to dequeue, written by the queue into each packet: our sojourn time of the flow's packets.
+        figures += [
+            Figure(
+                i,
+                f"queue delay, {name}",
+                "ms",
+                flow.number(column),
+                f"{metric}(sojourn, {{flow}}) {_WINDOW}",
+                1e3,
+                noise=_UNIT_MS,
+            )
+            for name, metric, column in _DELAYS
+            if flow.text(column)
+        ]
     # That module takes any ECT for L; of the senders it matters to DCTCP alone.
-    qdisc = f"{_QDISC[aqm]} any_ect" if cc == "dctcp" else _QDISC[aqm]
+    qdisc = f"{_QDISC[aqm]} any_ect" if "dctcp" in senders else _QDISC[aqm]
     return Row(
-        line=entry.line,
-        scenario=entry.text("run"),
-        rate_mbit=entry.number("link_mbit"),
+        line=first.line,
+        scenario=first.text("run"),
+        rate_mbit=first.number("link_mbit"),
         queue="codel1q" if aqm == "fq_codel_tst" else aqm,
         qdisc=qdisc,
-        senders=(Sender(cc, entry.number("base_rtt_ms")),),
+        senders=tuple(Sender(flow.text("cca"), flow.number("base_rtt_ms")) for flow in flows),
         figures=tuple(figures),
-        length_s=entry.number("duration_s"),
+        length_s=first.number("duration_s"),
     )

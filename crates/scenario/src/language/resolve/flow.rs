@@ -193,6 +193,7 @@ impl Resolver<'_> {
             }
             let group = named.entries.iter().find(|e| e.0 == index).and_then(|e| e.3.clone());
             let stack = self.stack_of(table, "stack");
+            let ip = self.ip_of(table);
             let hops = self.hops_of(table, root);
             let direction = match table.text("direction") {
                 Some("up") => Direction::Up,
@@ -212,6 +213,7 @@ impl Resolver<'_> {
                     name,
                     group: group.clone(),
                     stack: stack.clone(),
+                    ip,
                     direction,
                     hops: hops.clone(),
                     dscp: table.dscp("dscp").unwrap_or(Dscp::BEST_EFFORT),
@@ -240,6 +242,7 @@ impl Resolver<'_> {
             name: PING.to_owned(),
             group: None,
             stack,
+            ip: table.map_or(self.ip, |table| self.ip_of(table)),
             direction: Direction::Down,
             hops,
             dscp: table.and_then(|t| t.dscp("dscp")).unwrap_or(Dscp::BEST_EFFORT),

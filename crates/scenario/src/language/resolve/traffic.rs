@@ -5,8 +5,8 @@ use super::super::sections::{TCP_KEYS, TRAFFIC_KEYS};
 use super::super::source::DiagnosticKind;
 use super::Resolver;
 use crate::model::{
-    Adaptation, EcnMode, FrameSize, Irtt, OnOff, Ping, Profile, Pulse, ReceiveWindow, ShortFlows,
-    Streaming, Tcp, Traffic, Udp, Video, Voip,
+    Adaptation, EcnMode, FrameSize, Irtt, OnOff, Ping, Profile, Pulse, ReceiveWindow, RttScaling,
+    ShortFlows, Streaming, Tcp, Traffic, Udp, Video, Voip,
 };
 use sojourn_units::{Ecn, Rate, Span};
 
@@ -107,6 +107,10 @@ impl Resolver<'_> {
             Some("sce") => EcnMode::Sce,
             _ => EcnMode::Default,
         };
+        if table.given("rtt_target").is_some() && table.given("rtt_scaling").is_none() {
+            let place = table.place_of("rtt_target");
+            self.says(&place, DiagnosticKind::Key, "rtt_target goes with rtt_scaling");
+        }
         let host_qdisc = table.item("host_qdisc").map(|item| self.qdisc(item, stack));
         Tcp {
             cc,
@@ -122,6 +126,13 @@ impl Resolver<'_> {
             offload: table.bool("offload").unwrap_or(false),
             host_qdisc,
             unresponsive_to_ce: table.bool("unresponsive_to_ce").unwrap_or(false),
+            rtt_scaling: table.text("rtt_scaling").map(|mode| match mode {
+                "rate" => RttScaling::Rate,
+                "scalable" => RttScaling::Scalable,
+                "additive" => RttScaling::Additive,
+                _ => RttScaling::None,
+            }),
+            rtt_target: table.span("rtt_target"),
         }
     }
 

@@ -319,10 +319,16 @@ impl<'t> Parser<'t> {
             | Parameter::Element
             | Parameter::Subject => {
                 let mut name = self.name(usage)?;
+                let is_sojourn = call.of.as_ref().is_some_and(Of::is_sojourn);
+                if parameter == Parameter::Subject && is_sojourn && self.word("at") {
+                    let queue = self.name("FLOW at QUEUE")?;
+                    call.names.push(name);
+                    call.names.push(Name { of: NameOf::Queue, ..queue });
+                    return Ok(None);
+                }
                 name.of = match (parameter, &call.of) {
-                    (Parameter::Queue, _) | (Parameter::Subject, Some(Of::ClassSojourn(_))) => {
-                        NameOf::Queue
-                    }
+                    (Parameter::Queue, _) => NameOf::Queue,
+                    (Parameter::Subject, _) if is_sojourn => NameOf::Either,
                     (Parameter::Element, _) => NameOf::Element,
                     (Parameter::Subject, Some(Of::Quantity(q))) if q.is_of_queues() => {
                         NameOf::Queue
@@ -455,7 +461,7 @@ fn percentile(name: &str) -> Option<f64> {
 }
 
 fn refuse_window(call: &Call, window: &Placed<WindowSpec>) -> Result<()> {
-    let of_the_run = call.of.as_ref().is_some_and(|of| of.histogram().is_some());
+    let of_the_run = call.of.as_ref().is_some_and(|of| !of.takes_window());
     let looks_everywhere =
         matches!(call.function.which, Which::ConvergenceTime | Which::StartupDelay);
     if of_the_run || looks_everywhere {

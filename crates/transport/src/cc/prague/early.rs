@@ -2,7 +2,8 @@
 //! taken as a signed `carry`.
 
 use super::classic::Detector;
-use super::{Answers, ONE, ONE_BITS, Version, burst, gain, micros_since, mtu, pacing_rate, real};
+use super::gain::{Independence, Scaling, TARGET_US};
+use super::{Answers, ONE, ONE_BITS, Version, burst, micros_since, mtu, pacing_rate, real};
 use crate::cc::{ControlSample, MIN_CWND, slow_start};
 use crate::segment::{Seq, before};
 use crate::tcb::Tcb;
@@ -10,13 +11,12 @@ use sojourn_units::Time;
 
 /// Alpha is kept sixteen times itself, so that the average loses no remainder.
 const ALPHA_SHIFT: u32 = 4;
-/// Rounds after slow start before RTT independence sets in (2021).
-const TRANSITION: u32 = 500;
 
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Early {
     version: Version,
+    independence: Independence,
     alpha16: i64,
     carry: i64,
     /// Growth for a window of unmarked packets.
@@ -36,10 +36,17 @@ pub struct Early {
 }
 
 impl Early {
-    pub(super) fn new(version: Version) -> Self {
+    /// With the version's own RTT independence (`None` in 2020, by rate in 2021), or this.
+    pub(super) fn new(version: Version, independence: Option<Independence>) -> Self {
+        let own = match version {
+            Version::Year2021 => Scaling::Rate,
+            _ => Scaling::None,
+        };
+        let own = Independence { scaling: own, target_us: TARGET_US as u32 };
         let detects = matches!(version, Version::April2020 | Version::April2020Fixed);
         Self {
             version,
+            independence: independence.unwrap_or(own),
             alpha16: ONE << ALPHA_SHIFT,
             carry: 0,
             ai: ONE,
@@ -72,24 +79,35 @@ impl Early {
         self.version != Version::April2020
     }
 
-    fn independent(&self) -> bool {
+    /// Whether it is the module of 2021.
+    fn is_of_2021(&self) -> bool {
         self.version == Version::Year2021
+    }
+
+    fn independent(&self) -> bool {
+        self.independence.scaling != Scaling::None
+    }
+
+    /// Rounds after slow start before RTT independence sets in (`rtt_transition`).
+    fn transition(&self) -> u32 {
+        if self.is_of_2021() { 500 } else { 100 }
     }
 
     /// Whether RTT independence is in force.
     fn independence_active(&self, tcb: &Tcb) -> bool {
-        self.independent() && !tcb.in_slow_start() && self.round >= TRANSITION
+        self.independent() && !tcb.in_slow_start() && self.round >= self.transition()
     }
 
     /// Whether as long as a round trip of the target has passed since `stamp`, if that matters.
     fn target_passed(&self, tcb: &Tcb, stamp: Time) -> bool {
-        !self.independence_active(tcb) || micros_since(tcb, stamp) >= gain::TARGET_US
+        !self.independence_active(tcb)
+            || micros_since(tcb, stamp) >= self.independence.target_us(tcb.rtt.srtt_us())
     }
 
     fn set_gain(&mut self, tcb: &Tcb) {
         if self.independent() {
-            let scaled = self.round >= TRANSITION && tcb.rtt.srtt_us() > 0;
-            self.ai = if scaled { gain::additive(tcb.rtt.srtt_us(), true) } else { ONE };
+            let scaled = self.round >= self.transition() && tcb.rtt.srtt_us() > 0;
+            self.ai = if scaled { self.independence.growth(tcb.rtt.srtt_us(), true) } else { ONE };
         }
     }
 
@@ -113,7 +131,7 @@ impl Early {
         if let Some(rate) = pacing_rate(tcb, packets * mtu(tcb)) {
             tcb.pacing_rate = rate;
             // `tcp_min_tso_segs` counts from 2021 on.
-            let least = if self.independent() { 2 } else { 1 };
+            let least = if self.is_of_2021() { 2 } else { 1 };
             tcb.burst_limit = Some(burst(rate, mtu(tcb), least));
         }
     }
@@ -122,7 +140,7 @@ impl Early {
         self.saw_ce |= sample.ce > 0;
         let mut unmarked = sample.delivered.saturating_sub(sample.ce);
         // While only the socket's own pacing holds data back, the window counts as used; 2021 dropped that.
-        let used = tcb.is_cwnd_limited() || (!self.independent() && sample.backlogged);
+        let used = tcb.is_cwnd_limited() || (!self.is_of_2021() && sample.backlogged);
         if unmarked > 0 && !self.in_loss && used {
             if tcb.in_slow_start() {
                 unmarked = slow_start(tcb, unmarked);
@@ -177,7 +195,7 @@ impl Early {
         self.old_delivered = tcb.delivered;
         self.old_delivered_ce = tcb.delivered_ce;
         if !tcb.in_slow_start() {
-            self.round = self.round.checked_add(1).unwrap_or(TRANSITION);
+            self.round = self.round.checked_add(1).unwrap_or(self.transition());
         }
         self.set_gain(tcb);
     }

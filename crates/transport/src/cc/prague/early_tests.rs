@@ -9,7 +9,7 @@ use sojourn_units::Span;
 
 /// Out of slow start, established, at `cwnd` and 20 ms.
 fn established(version: Version, cwnd: u32) -> (Early, Tcb) {
-    let (mut p, mut t) = (Early::new(version), Tcb::example(cwnd));
+    let (mut p, mut t) = (Early::new(version, None), Tcb::example(cwnd));
     t.ecn = Agreed::AccEcn;
     t.rtt.sample(t.now, 20_000, 20_000, 0, cwnd);
     p.init(&mut t);
@@ -202,6 +202,27 @@ fn the_threshold_by_version() {
         assert_eq!(p.ssthresh(&t), ssthresh, "{version:?}");
         assert_eq!(p.detector.as_ref().map(Detector::shift), shift, "{version:?}");
     }
+}
+
+/// 2020 with RTT independence asked for: by the hundredth round, and with the RTT added to the target of 15 ms a cut waits
+/// for 35 ms; 20 of them squared are 156²/273² in 128 µs.
+#[test]
+fn a_mode_may_be_asked_for() {
+    let additive = Independence { scaling: Scaling::Additive, target_us: 15_000 };
+    let mut p = Early::new(Version::August2020, Some(additive));
+    let (_, mut t) = established(Version::August2020, 20);
+    p.init(&mut t);
+    p.round = 99;
+    assert!(!p.independence_active(&t));
+    p.begin_round(&t);
+    assert!(p.independence_active(&t));
+    assert_eq!(p.ai, ((156 * 156) << 20) / (273 * 273));
+    t.now += Span::from_millis(34);
+    p.set_state(&t, CaState::Cwr);
+    assert_eq!(p.carry, 0, "too soon");
+    t.now += Span::from_millis(1);
+    p.set_state(&t, CaState::Cwr);
+    assert_eq!(p.carry, -10 * ONE);
 }
 
 /// April's detector lifts alpha behind a classic queue: at a score of 9 to 0.625.

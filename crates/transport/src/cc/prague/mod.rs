@@ -20,6 +20,8 @@
 //! over; a cut is alpha/2, once a round trip; a CE-marked packet earns no growth; it paces itself at 100 %, 200 % early
 //! in slow start; it sends ECT(1) on everything.
 //!
+//! Up to 2021 a flow may be given another RTT independence than its version's (`Switches::rtt_independence`).
+//!
 //! Without ECN it is Reno ("prague-reno"). With a peer that has RFC 3168 only it stays Prague.
 
 mod classic;
@@ -29,10 +31,10 @@ mod newest;
 
 use super::{AckSample, CongestionControl, ControlSample, Event, Info, Reno};
 use crate::ecn::{Agreed, Needs, Request};
-use crate::segment::HEADERS;
 use crate::stack::Switches;
 use crate::tcb::{CaState, Tcb};
 use early::Early;
+pub use gain::{Independence, Scaling};
 use newest::Newest;
 use sojourn_units::{Ecn, Time};
 
@@ -94,14 +96,14 @@ impl Prague {
     pub fn new(switches: &Switches) -> Self {
         match switches.prague {
             Version::Newest => Self::Newest(Newest::new()),
-            early => Self::Early(Early::new(early)),
+            early => Self::Early(Early::new(early, switches.rtt_independence)),
         }
     }
 }
 
 /// Bytes of a full packet.
 fn mtu(tcb: &Tcb) -> u64 {
-    u64::from(tcb.mss + HEADERS)
+    u64::from(tcb.mss + tcb.headers)
 }
 
 /// `bytes` a round trip as bytes per second; twice that early in slow start.

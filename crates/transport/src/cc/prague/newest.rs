@@ -106,7 +106,7 @@ impl Newest {
     fn set_gain(&mut self, tcb: &Tcb) {
         let srtt = tcb.rtt.srtt_us();
         let scaled = self.round >= TRANSITION && srtt > 0 && srtt <= MAX_SCALED_US;
-        self.ai = if scaled { gain::additive(srtt, false) } else { ONE };
+        self.ai = if scaled { gain::by_rate(srtt, gain::TARGET_US, false) } else { ONE };
     }
 
     fn rate_of_window(&self, tcb: &Tcb) -> u64 {
@@ -217,7 +217,7 @@ impl Newest {
             let packets = packets * u128::from(Self::vrtt_us(tcb)) / u128::from(srtt);
             ((packets * u128::from(mtu(tcb))) >> ONE_BITS) as u64
         };
-        let least = MIN_MSS + u64::from(HEADERS);
+        let least = MIN_MSS + u64::from(tcb.headers);
         bytes.div_ceil(LEAST_PACKETS).min(self.path_mtu).max(least)
     }
 
@@ -227,7 +227,7 @@ impl Newest {
         if before == after {
             return;
         }
-        tcb.mss = after as u32 - HEADERS;
+        tcb.mss = after as u32 - tcb.headers;
         self.f_w = (i128::from(self.f_w) * i128::from(before) / i128::from(after)) as i64;
         let cwnd = self.window(tcb);
         if cwnd != tcb.cwnd {

@@ -1,0 +1,268 @@
+//! Delays of every packet, by flow, queue and class, in every window that is known before the run.
+//!
+//! Windows overlap and flows end at different times, so a packet could belong to any number of windows. Their edges,
+//! though, cut the run into intervals, and of these a packet belongs to one: it is counted once, and a window is the
+//! sum of its intervals (`sojourn_scenario::metrics::edges` gives the edges, the table `delays` holds the intervals).
+//!
+//! Invariants: an interval is `(from, to]`, as everywhere in the tables, but for the origin itself, which belongs to
+//! the first; what happens before the origin is counted nowhere. A flow's distributions are emptied into the table
+//! when its interval is over, so that memory goes with flows, queues and classes, and not with time.
+//!
+//! The trick of the one-way delay: a bucket's width goes with its value, and a queue's millisecond would drown in the
+//! path's forty. What is distributed is therefore the delay less the part of it that never changes, which the table
+//! has again.
+
+use crate::topology::{Role, Topology};
+use hdrhistogram::Histogram;
+use sojourn_path::Stay;
+use sojourn_qdisc::Class;
+use sojourn_scenario::metrics::edges;
+use sojourn_scenario::model::Scenario;
+use sojourn_scenario::results::{Provenance, Table, schema};
+use sojourn_units::{Span, Time};
+
+/// A distribution of times with a relative error of at most 1 %.
+#[derive(Debug)]
+pub(crate) struct Distribution(Histogram<u32>);
+
+impl Distribution {
+    /// Empty.
+    pub(crate) fn new() -> Self {
+        // Two significant figures are buckets of at most 1/128 of their value.
+        Self(Histogram::new(2).expect("two figures are allowed"))
+    }
+
+    /// Adds a time.
+    #[inline]
+    pub(crate) fn add(&mut self, span: Span) {
+        // The histogram grows as needed; it refuses only what does not fit 64 bits.
+        let _ = self.0.record(span.as_nanos());
+    }
+
+    /// Adds the times of another.
+    fn join(&mut self, other: &Self) {
+        // Both have the same buckets, and this one grows as needed.
+        let _ = self.0.add(&other.0);
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Buckets in order: from, up to (not included), how many.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        self.0.iter_recorded().map(|b| {
+            let at = b.value_iterated_to();
+            let (low, high) = (self.0.lowest_equivalent(at), self.0.next_non_equivalent(at));
+            (low, high, u64::from(b.count_at_value()))
+        })
+    }
+}
+
+/// Distributions by class, in the order in which a packet of each first left.
+type ByClass = Vec<(Option<&'static Class>, Distribution)>;
+
+/// The distribution of a class.
+#[inline]
+fn of_class<'a>(stays: &'a mut ByClass, class: Option<&'static Class>) -> &'a mut Distribution {
+    // Classes are statics: one of them is itself.
+    let is = |known: Option<&'static Class>| match (known, class) {
+        (Some(a), Some(b)) => core::ptr::eq(a, b),
+        (None, None) => true,
+        _ => false,
+    };
+    let place = stays.iter().position(|(known, _)| is(*known)).unwrap_or_else(|| {
+        stays.push((class, Distribution::new()));
+        stays.len() - 1
+    });
+    &mut stays[place].1
+}
+
+/// Where a flow is between its edges.
+#[derive(Debug)]
+struct OfFlow {
+    name: u32,
+    /// The part of its one-way delay that never changes.
+    fixed: Span,
+    /// One-way delays of its data, less that.
+    owd: Distribution,
+    /// Ends of its intervals in nanoseconds from the origin, ascending, the origin first.
+    edges: Vec<i64>,
+    /// The edge that ends its interval; at 0 the run has not come to the origin.
+    next: usize,
+    /// The first instant that is no longer of the interval.
+    until: Time,
+}
+
+/// A queue's distributions over the whole run, from the origin on.
+#[derive(Debug)]
+struct OfQueue {
+    element: String,
+    whole: ByClass,
+}
+
+/// The place of a port that is no queue.
+const NO_QUEUE: usize = usize::MAX;
+
+/// Gathers delays.
+#[derive(Debug)]
+pub(crate) struct Delays {
+    lead: Time,
+    table: Table,
+    flows: Vec<OfFlow>,
+    queues: Vec<OfQueue>,
+    /// The queue of each port.
+    queue_of: Vec<usize>,
+    /// The current interval's, of each queue and in it of each flow.
+    stays: Vec<ByClass>,
+}
+
+impl Delays {
+    /// Of a scenario's flows in the queues among its ports.
+    pub(crate) fn new(scenario: &Scenario, topology: &Topology) -> Self {
+        let mut table = Table::new(&schema::DELAYS, Provenance::Exact);
+        let lead = Time::ZERO + scenario.lead;
+        let routes = topology.of_flow.iter();
+        let flows: Vec<OfFlow> = scenario
+            .flows
+            .iter()
+            .zip(routes)
+            .map(|(flow, &(there, _))| OfFlow {
+                name: table.intern("flow", &flow.name),
+                fixed: topology.fixed_delay(scenario, there),
+                owd: Distribution::new(),
+                edges: edges(scenario, flow),
+                next: 0,
+                until: lead,
+            })
+            .collect();
+        let mut queues = Vec::new();
+        let queue_of = topology
+            .stations
+            .iter()
+            .map(|station| match &station.role {
+                Role::Queue { element } => {
+                    queues.push(OfQueue { element: element.clone(), whole: Vec::new() });
+                    queues.len() - 1
+                }
+                _ => NO_QUEUE,
+            })
+            .collect();
+        let stays = (0..queues.len() * flows.len()).map(|_| Vec::new()).collect();
+        Self { lead, table, flows, queues, queue_of, stays }
+    }
+
+    /// A packet of a flow has left a port.
+    #[inline]
+    pub(crate) fn left(&mut self, now: Time, port: usize, flow: usize, stay: Stay) {
+        let queue = self.queue_of[port];
+        if queue == NO_QUEUE {
+            return;
+        }
+        if now >= self.flows[flow].until {
+            self.pass_edges(now, flow);
+        }
+        let stays = &mut self.stays[queue * self.flows.len() + flow];
+        of_class(stays, stay.class).add(stay.waited);
+    }
+
+    /// A packet with data of a flow has come from its source to its destination.
+    #[inline]
+    pub(crate) fn arrived(&mut self, now: Time, flow: usize, delay: Span) {
+        if now >= self.flows[flow].until {
+            self.pass_edges(now, flow);
+        }
+        let flow = &mut self.flows[flow];
+        flow.owd.add(delay.saturating_sub(flow.fixed));
+    }
+
+    /// A phase begins or ends: what follows is told apart from what was.
+    pub(crate) fn cut(&mut self, now: Time) {
+        let at = now.signed_since(self.lead);
+        for flow in &mut self.flows {
+            if let Err(place) = flow.edges.binary_search(&at)
+                && place > 0
+                && place < flow.edges.len()
+            {
+                flow.edges.insert(place, at);
+                if place == flow.next {
+                    flow.until = now + Span::from_nanos(1);
+                }
+            }
+        }
+    }
+
+    /// The flow's interval, and perhaps more of them, are over.
+    #[cold]
+    fn pass_edges(&mut self, now: Time, index: usize) {
+        while now >= self.flows[index].until {
+            self.close(index);
+            let flow = &mut self.flows[index];
+            flow.next += 1;
+            flow.until = match flow.edges.get(flow.next) {
+                Some(edge) => self.lead + Span::from_nanos(edge.unsigned_abs() + 1),
+                None => Time::NEVER,
+            };
+        }
+    }
+
+    /// Empties a flow's distributions into the table.
+    fn close(&mut self, index: usize) {
+        let Self { table, flows, queues, stays, .. } = self;
+        let of_flow = flows.len();
+        let flow = &mut flows[index];
+        let counts = flow.next > 0;
+        let seconds = |place: usize| flow.edges.get(place).map_or(0.0, |&e| e as f64 / 1e9);
+        let interval = (seconds(flow.next.saturating_sub(1)), seconds(flow.next));
+        let mut write =
+            |queue: &str, class: &str, quantity: &str, fixed: Span, d: &Distribution| {
+                let codes = [("queue", queue), ("class", class), ("quantity", quantity)];
+                let [queue, class, quantity] =
+                    codes.map(|(column, name)| table.intern(column, name));
+                for (low, high, count) in d.buckets() {
+                    let row = table.row().f64(interval.0).f64(interval.1).code(flow.name);
+                    let row = row.code(queue).code(class).code(quantity);
+                    let at = |nanos: u64| (Span::from_nanos(nanos) + fixed).as_secs_f64();
+                    row.f64(at(low)).f64(at(high)).u64(count);
+                }
+            };
+        for (number, queue) in queues.iter_mut().enumerate() {
+            for (class, distribution) in &mut stays[number * of_flow + index] {
+                if counts && !distribution.is_empty() {
+                    let name = class.map_or("", |c| c.name);
+                    write(&queue.element, name, "sojourn", Span::ZERO, distribution);
+                    of_class(&mut queue.whole, *class).join(distribution);
+                }
+                distribution.0.reset();
+            }
+        }
+        if counts {
+            write("", "", "owd", flow.fixed, &flow.owd);
+        }
+        flow.owd.0.reset();
+    }
+
+    /// The run is over: the table, and for each queue the whole run's distributions by the quantity that they are of.
+    pub(crate) fn finish(mut self, end: Time) -> (Table, Vec<(String, String, Distribution)>) {
+        for index in 0..self.flows.len() {
+            if end >= self.flows[index].until {
+                self.pass_edges(end, index);
+            }
+            self.close(index);
+        }
+        let mut whole = Vec::new();
+        for OfQueue { element, whole: classes, .. } in self.queues {
+            let mut all = Distribution::new();
+            for (_, of_class) in &classes {
+                all.join(of_class);
+            }
+            whole.push((element.clone(), "sojourn".to_owned(), all));
+            for (class, of_class) in classes {
+                if let Some(class) = class {
+                    whole.push((element.clone(), format!("sojourn.{}", class.name), of_class));
+                }
+            }
+        }
+        (self.table, whole)
+    }
+}
