@@ -23,9 +23,9 @@ pub enum WindowSpec {
     /// Between two points, in nanoseconds from the origin.
     Between {
         /// Its start.
-        from: crate::model::At,
+        from: At,
         /// Its end.
-        to: crate::model::At,
+        to: At,
     },
     /// A window of the experiment, by name.
     Named(String),

@@ -234,6 +234,7 @@ fn app_rate() {
 /// (r/15)², the line of `prague.md` §4.3 times r/16.4, (r/(15 + r))². Means over seconds, hence the tenth.
 #[test]
 fn rtt_scaling() {
+    type Law = fn(f64) -> f64;
     let bed = "stack = \"l4steam-2020-04-fixed\"";
     let hop = "rate = \"20mbit\"\nrtt = \"5ms\"\nqdisc = \"dualpi2\"";
     let growth = |mode: &str| {
@@ -245,7 +246,7 @@ fn rtt_scaling() {
         };
         (mean("mean(state.ai, a) from 5s to 10s"), 1e3 * mean("mean(srtt, a) from 5s to 10s"))
     };
-    let expected: [(&str, fn(f64) -> f64); 5] = [
+    let expected: [(&str, Law); 5] = [
         ("", |_| 1.0),
         ("rtt_scaling = \"none\"", |_| 1.0),
         ("rtt_scaling = \"rate\"\nrtt_target = \"15ms\"", |r| (r / 15.0).powi(2)),

@@ -4,7 +4,7 @@
 
 use super::{Answers, ONE, ONE_BITS, burst, gain, micros_since, mtu, pacing_rate, real};
 use crate::cc::{ControlSample, MIN_CWND, slow_start};
-use crate::segment::{HEADERS, Seq, before};
+use crate::segment::{Seq, before};
 use crate::tcb::Tcb;
 use core::cmp::Ordering;
 use sojourn_units::Time;
