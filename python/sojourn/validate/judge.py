@@ -3,7 +3,7 @@
 import json
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -90,15 +90,24 @@ class Summary:
     """The share of the rows whose sum is within 1 % of the published one; NaN of what has no sum."""
 
 
-def against(rows: Sequence[Row], folder: Path, noise: Noise) -> tuple[list[Judged], list[Row]]:
+def against(
+    rows: Sequence[Row], folder: Path, noise: Noise, experiments: Collection[str] | None = None
+) -> tuple[list[Judged], list[Row]]:
     """Return the published rows that a results folder has runs of, judged, and the others.
+
+    Args:
+        rows: what was published.
+        folder: our results.
+        noise: the published replicate noise.
+        experiments: only runs of these count, where the folder has others that are as like a row; all if not given.
 
     Raises:
         StoreError: if the folder is none, or a file in it is damaged.
     """
     cells = Cells()
     for run in results(folder):
-        cells.add(run)
+        if experiments is None or run.scenario["experiment"] in experiments:
+            cells.add(run)
     judged: list[Judged] = []
     not_run: list[Row] = []
     for row in rows:
