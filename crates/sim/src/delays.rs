@@ -13,7 +13,6 @@
 //! has again.
 
 use crate::topology::{Role, Topology};
-use hdrhistogram::Histogram;
 use sojourn_path::Stay;
 use sojourn_qdisc::Class;
 use sojourn_scenario::metrics::edges;
@@ -21,42 +20,84 @@ use sojourn_scenario::model::Scenario;
 use sojourn_scenario::results::{Provenance, Table, schema};
 use sojourn_units::{Span, Time};
 
-/// A distribution of times with a relative error of at most 1 %.
+/// A distribution of times with a relative error of at most 1 %: an HDR histogram of two significant figures, as the
+/// library of that name has it. Two of these are written for every packet, which is why it is ours: its buckets are
+/// known beforehand, and so the place of a time is two shifts.
 #[derive(Debug)]
-pub(crate) struct Distribution(Histogram<u32>);
+pub(crate) struct Distribution {
+    /// Packets in each bucket, up to the last that has any.
+    counts: Vec<u32>,
+}
+
+/// Every power of two has this many buckets: 1/128 of their value at most. Below twice as many nanoseconds a bucket is
+/// one of them.
+const PARTS: u64 = 128;
 
 impl Distribution {
     /// Empty.
-    pub(crate) fn new() -> Self {
-        // Two significant figures are buckets of at most 1/128 of their value.
-        Self(Histogram::new(2).expect("two figures are allowed"))
+    pub(crate) const fn new() -> Self {
+        Self { counts: Vec::new() }
     }
 
     /// Adds a time.
     #[inline]
     pub(crate) fn add(&mut self, span: Span) {
-        // The histogram grows as needed; it refuses only what does not fit 64 bits.
-        let _ = self.0.record(span.as_nanos());
+        let place = bucket_of(span.as_nanos());
+        if place >= self.counts.len() {
+            self.grow(place);
+        }
+        let count = &mut self.counts[place];
+        *count = count.saturating_add(1);
+    }
+
+    #[cold]
+    fn grow(&mut self, place: usize) {
+        self.counts.resize(place + 1, 0);
     }
 
     /// Adds the times of another.
     fn join(&mut self, other: &Self) {
-        // Both have the same buckets, and this one grows as needed.
-        let _ = self.0.add(&other.0);
+        if other.counts.len() > self.counts.len() {
+            self.counts.resize(other.counts.len(), 0);
+        }
+        for (own, theirs) in self.counts.iter_mut().zip(&other.counts) {
+            *own = own.saturating_add(*theirs);
+        }
     }
 
     fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.counts.iter().all(|count| *count == 0)
+    }
+
+    /// Takes all times out; the room stays.
+    fn clear(&mut self) {
+        self.counts.fill(0);
     }
 
     /// Buckets in order: from, up to (not included), how many.
     pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
-        self.0.iter_recorded().map(|b| {
-            let at = b.value_iterated_to();
-            let (low, high) = (self.0.lowest_equivalent(at), self.0.next_non_equivalent(at));
-            (low, high, u64::from(b.count_at_value()))
+        let filled = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        filled.map(|(place, count)| {
+            let (low, high) = bounds_of(place);
+            (low, high, u64::from(*count))
         })
     }
+}
+
+/// The bucket of a number of nanoseconds.
+#[inline]
+fn bucket_of(nanos: u64) -> usize {
+    let finest = 2 * PARTS - 1;
+    let power = u64::from(finest.leading_zeros() - (nanos | finest).leading_zeros());
+    (power * PARTS + (nanos >> power)) as usize
+}
+
+/// The least number of nanoseconds of a bucket, and the least of the next.
+fn bounds_of(place: usize) -> (u64, u64) {
+    let place = place as u64;
+    let power = (place / PARTS).saturating_sub(1);
+    let part = place - power * PARTS;
+    (part << power, (part + 1) << power)
 }
 
 /// Distributions by class, in the order in which a packet of each first left.
@@ -233,13 +274,13 @@ impl Delays {
                     write(&queue.element, name, "sojourn", Span::ZERO, distribution);
                     of_class(&mut queue.whole, *class).join(distribution);
                 }
-                distribution.0.reset();
+                distribution.clear();
             }
         }
         if counts {
             write("", "", "owd", flow.fixed, &flow.owd);
         }
-        flow.owd.0.reset();
+        flow.owd.clear();
     }
 
     /// The run is over: the table, and for each queue the whole run's distributions by the quantity that they are of.
@@ -264,5 +305,34 @@ impl Delays {
             }
         }
         (self.table, whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The buckets are those of the library of HDR histograms, which the tables had before.
+    #[test]
+    fn buckets_are_those_of_an_hdr_histogram_of_two_figures() {
+        let mut theirs = hdrhistogram::Histogram::<u32>::new(2).unwrap();
+        let mut ours = Distribution::new();
+        let times =
+            (0..2_000).chain((0..45).flat_map(|p| [(1 << p) - 1, 1 << p, (1 << p) + (1 << p) / 3]));
+        for nanos in times {
+            theirs.record(nanos).unwrap();
+            ours.add(Span::from_nanos(nanos));
+        }
+        let expected: Vec<(u64, u64, u64)> = theirs
+            .iter_recorded()
+            .map(|b| {
+                let at = b.value_iterated_to();
+                let (low, high) = (theirs.lowest_equivalent(at), theirs.next_non_equivalent(at));
+                (low, high, u64::from(b.count_at_value()))
+            })
+            .collect();
+        assert_eq!(ours.buckets().collect::<Vec<_>>(), expected);
+        ours.clear();
+        assert!(ours.is_empty());
     }
 }
