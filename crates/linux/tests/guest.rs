@@ -6,8 +6,8 @@ use sojourn_scenario::engine::{Engine as _, RunError, Watch};
 use sojourn_scenario::metrics::{Expression, Frame};
 use sojourn_scenario::model::{
     Action, At, Direction, EcnMode, Element, Event, Flow, Hop, Ip, Kind, Netem, Origin, Ping,
-    Queue, ReceiveWindow, Rewrite, Rule, Scenario, Selector, Shaper, Start, Tcp, Traffic, Udp,
-    When, Window, WindowBounds,
+    Queue, Rewrite, Rule, Scenario, Selector, Shaper, Start, Tcp, Traffic, Udp, When, Window,
+    WindowBounds,
 };
 use sojourn_scenario::results::{Column, Run, Table};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
@@ -24,21 +24,7 @@ fn engine() -> Option<(Linux, String)> {
 }
 
 fn tcp(cc: &str) -> Tcp {
-    Tcp {
-        cc: cc.to_owned(),
-        ecn: EcnMode::Rfc3168,
-        codepoint: None,
-        bytes: None,
-        pacing_cap: None,
-        app_rate: None,
-        initial_window: None,
-        receive_window: ReceiveWindow::Autotune,
-        offload: false,
-        host_qdisc: None,
-        unresponsive_to_ce: false,
-        rtt_scaling: None,
-        rtt_target: None,
-    }
+    Tcp::plain(cc, EcnMode::Rfc3168)
 }
 
 fn flow(stack: &str, name: &str, traffic: Traffic) -> Flow {

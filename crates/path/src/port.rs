@@ -151,15 +151,7 @@ impl<P: Traveller> Port<P> {
         loop {
             let queued = self.discipline.backlog().packets;
             let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
-            let next = || match self.discipline.dequeue(now, &mut cx) {
-                Dequeued::Packet(p) => {
-                    let stay =
-                        Stay { waited: now.since(p.entered()), class: cx.telemetry.take_class() };
-                    self.sojourns.add(stay.waited);
-                    Some((p, stay))
-                }
-                Dequeued::Wait(_) | Dequeued::Empty => None,
-            };
+            let next = || take(&mut self.discipline, now, &mut cx, &mut self.sojourns);
             match transmitter.serve(now, &mut air[*channel], queued, next, P::wire_len) {
                 Served::Packet(packet, stay) => {
                     self.note_left(&packet);
@@ -180,15 +172,7 @@ impl<P: Traveller> Port<P> {
         let mut wake = Time::NEVER;
         if radio.has_waiting() || self.discipline.backlog().packets > 0 {
             let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
-            let frame = || match self.discipline.dequeue(now, &mut cx) {
-                Dequeued::Packet(p) => {
-                    let stay =
-                        Stay { waited: now.since(p.entered()), class: cx.telemetry.take_class() };
-                    self.sojourns.add(stay.waited);
-                    Some((p, stay))
-                }
-                Dequeued::Wait(_) | Dequeued::Empty => None,
-            };
+            let frame = || take(&mut self.discipline, now, &mut cx, &mut self.sojourns);
             let chance = radio.serve(now, frame, P::wire_len);
             if radio.has_waiting() || self.discipline.backlog().packets > 0 {
                 wake = chance;
@@ -353,4 +337,17 @@ impl<P: Traveller> Port<P> {
             _ => {}
         }
     }
+}
+
+/// Takes the next packet of a discipline, for devices that are ready for one.
+fn take<P: Traveller>(
+    discipline: &mut Any<P>,
+    now: Time,
+    cx: &mut Context<'_, Ledger>,
+    sojourns: &mut Sojourns,
+) -> Option<(P, Stay)> {
+    let Dequeued::Packet(packet) = discipline.dequeue(now, cx) else { return None };
+    let stay = Stay { waited: now.since(packet.entered()), class: cx.telemetry.take_class() };
+    sojourns.add(stay.waited);
+    Some((packet, stay))
 }

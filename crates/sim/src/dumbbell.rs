@@ -3,7 +3,7 @@
 
 use sojourn_scenario::model::{
     At, Direction, EcnMode, Element, Flow, FlowDelay, Hop, Ip, Kind, Netem, Origin, Ping, Queue,
-    ReceiveWindow, Scenario, Shaper, Start, Tcp, Traffic,
+    Scenario, Shaper, Start, Tcp, Traffic,
 };
 use sojourn_units::{Dscp, Ecn, Rate, Span};
 
@@ -49,21 +49,7 @@ impl Default for Dumbbell {
 impl Dumbbell {
     /// The settings of a flow as the defaults have them, with this control.
     pub fn tcp(&self, cc: &str) -> Tcp {
-        Tcp {
-            cc: cc.to_owned(),
-            ecn: if self.ecn { EcnMode::Rfc3168 } else { EcnMode::Off },
-            codepoint: None,
-            bytes: None,
-            pacing_cap: None,
-            app_rate: None,
-            initial_window: None,
-            receive_window: ReceiveWindow::Autotune,
-            offload: false,
-            host_qdisc: None,
-            unresponsive_to_ce: false,
-            rtt_scaling: None,
-            rtt_target: None,
-        }
+        Tcp::plain(cc, if self.ecn { EcnMode::Rfc3168 } else { EcnMode::Off })
     }
 
     /// A flow through the bottleneck from the beginning on.

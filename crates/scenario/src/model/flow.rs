@@ -177,6 +177,27 @@ pub struct Tcp {
     pub rtt_target: Option<Span>,
 }
 
+impl Tcp {
+    /// A connection of this congestion control that has no other setting of its own.
+    pub fn plain(cc: impl Into<String>, ecn: EcnMode) -> Self {
+        Self {
+            cc: cc.into(),
+            ecn,
+            codepoint: None,
+            bytes: None,
+            pacing_cap: None,
+            app_rate: None,
+            initial_window: None,
+            receive_window: ReceiveWindow::default(),
+            offload: false,
+            host_qdisc: None,
+            unresponsive_to_ce: false,
+            rtt_scaling: None,
+            rtt_target: None,
+        }
+    }
+}
+
 /// How a Prague's growth goes with the RTT (its module parameter `prague_rtt_scaling`, 0 to 3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -65,21 +65,8 @@ fn flow(name: &str, direction: Direction, traffic: Traffic) -> Flow {
 }
 
 pub(crate) fn scenario() -> Scenario {
-    let tcp = Tcp {
-        cc: "cubic".into(),
-        ecn: EcnMode::Rfc3168,
-        codepoint: None,
-        bytes: None,
-        pacing_cap: Some(Rate::from_mbit(40)),
-        app_rate: None,
-        initial_window: None,
-        receive_window: ReceiveWindow::Autotune,
-        offload: false,
-        host_qdisc: None,
-        unresponsive_to_ce: false,
-        rtt_scaling: None,
-        rtt_target: None,
-    };
+    let tcp =
+        Tcp { pacing_cap: Some(Rate::from_mbit(40)), ..Tcp::plain("cubic", EcnMode::Rfc3168) };
     let video = Traffic::Video(Video::captured(Profile::CallDown, Ecn::NotEct));
     Scenario {
         experiment: "test".into(),

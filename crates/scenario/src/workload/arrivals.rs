@@ -41,26 +41,12 @@ impl Source for Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{EcnMode, ReceiveWindow, Tcp};
+    use crate::model::{EcnMode, Tcp};
     use sojourn_units::Span;
 
     fn flows(count: Option<u64>) -> ShortFlows {
         ShortFlows {
-            tcp: Tcp {
-                cc: "cubic".into(),
-                ecn: EcnMode::Off,
-                codepoint: None,
-                bytes: None,
-                pacing_cap: None,
-                app_rate: None,
-                initial_window: None,
-                receive_window: ReceiveWindow::Autotune,
-                offload: false,
-                host_qdisc: None,
-                unresponsive_to_ce: false,
-                rtt_scaling: None,
-                rtt_target: None,
-            },
+            tcp: Tcp::plain("cubic", EcnMode::Off),
             mean_interval: Span::from_millis(200),
             count,
             length_p5: 65_536,

@@ -379,25 +379,11 @@ impl Player {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{EcnMode, ReceiveWindow, Tcp};
+    use crate::model::{EcnMode, Tcp};
 
     fn streaming(ladder: &[u64], segment: u64, buffer: u64) -> Streaming {
         Streaming {
-            tcp: Tcp {
-                cc: "cubic".into(),
-                ecn: EcnMode::Default,
-                codepoint: None,
-                bytes: None,
-                pacing_cap: None,
-                app_rate: None,
-                initial_window: None,
-                receive_window: ReceiveWindow::Autotune,
-                offload: false,
-                host_qdisc: None,
-                unresponsive_to_ce: false,
-                rtt_scaling: None,
-                rtt_target: None,
-            },
+            tcp: Tcp::plain("cubic", EcnMode::Default),
             ladder: ladder.iter().map(|&k| Rate::from_bits_per_sec(k * 1000)).collect(),
             segment: Span::from_secs(segment),
             buffer: Span::from_secs(buffer),

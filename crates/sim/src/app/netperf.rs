@@ -19,7 +19,7 @@ use super::Wires;
 use super::connection::{Connection, Template};
 use crate::packet::{Owner, Packet};
 use crate::stacks::Stack;
-use sojourn_scenario::model::{EcnMode, ReceiveWindow, Tcp};
+use sojourn_scenario::model::{EcnMode, Tcp};
 use sojourn_units::{Dscp, Ecn, Random, Time};
 
 /// Bytes of a request, and of an answer.
@@ -48,21 +48,7 @@ impl Control {
         routes: (u16, u16),
         random: &mut Random,
     ) -> Self {
-        let plain = Tcp {
-            cc: "cubic".to_owned(),
-            ecn: EcnMode::Default,
-            codepoint: None,
-            bytes: None,
-            pacing_cap: None,
-            app_rate: None,
-            initial_window: None,
-            receive_window: ReceiveWindow::Autotune,
-            offload: false,
-            host_qdisc: None,
-            unresponsive_to_ce: false,
-            rtt_scaling: None,
-            rtt_target: None,
-        };
+        let plain = Tcp::plain("cubic", EcnMode::Default);
         let template = Template::new(&plain, stack, seed, &format!("{name}/control"));
         let connection =
             template.connection(owner, NUMBER, random).aside(with_data, Dscp::default());

@@ -1,7 +1,9 @@
 //! Captures: what is in them is what the run's own counters say, and a run is the same with and without.
 
 use crate::bench::{fingerprint, run, tcp_mut, total};
-use etherparse::{Ipv6HeaderSlice, NetSlice, SlicedPacket, TcpOptionElement, TransportSlice};
+use etherparse::{
+    Ipv6HeaderSlice, NetSlice, SlicedPacket, TcpOptionElement, TcpSlice, TransportSlice,
+};
 use pcap_file::pcap::PcapReader;
 use sojourn_scenario::capture::{Capture, CaptureError, EPOCH, Point, SNAP_LEN};
 use sojourn_scenario::engine::{Engine, RunError, Watch};
@@ -91,6 +93,23 @@ pub(crate) struct Segment {
     pub(crate) options: Vec<TcpOptionElement>,
 }
 
+/// The flow of a packet by its ports, and whether it is from the sender.
+fn ports(from: u16, to: u16) -> (u16, bool) {
+    if from < to { (to - 50_000, true) } else { (from - 50_000, false) }
+}
+
+fn segment(t: &TcpSlice<'_>) -> Segment {
+    Segment {
+        seq: t.sequence_number(),
+        ack: t.acknowledgment_number(),
+        syn: t.syn(),
+        flags: u8::from(t.ns()) << 2 | u8::from(t.cwr()) << 1 | u8::from(t.ece()),
+        len: t.payload().len() as u32,
+        window: u32::from(t.window_size()),
+        options: t.options_iterator().map(|o| o.expect("a known option")).collect(),
+    }
+}
+
 /// Reads a whole frame and holds its checksums against what they are reckoned to be.
 pub(crate) fn read(frame: &[u8]) -> Seen {
     let packet = SlicedPacket::from_ethernet(frame).expect("a frame");
@@ -101,23 +120,12 @@ pub(crate) fn read(frame: &[u8]) -> Seen {
     };
     assert_eq!(header.header_checksum(), header.to_header().calc_header_checksum());
     let (source, destination) = (header.source(), header.destination());
-    let ports =
-        |from: u16, to: u16| if from < to { (to - 50_000, true) } else { (from - 50_000, false) };
     let ((flow, from_sender), tcp) = match packet.transport.expect("something in it") {
         TransportSlice::Tcp(t) => {
             let h = t.to_header();
             let sum = h.calc_checksum_ipv4_raw(source, destination, t.payload());
             assert_eq!(t.checksum(), sum.expect("it is short enough"));
-            let segment = Segment {
-                seq: t.sequence_number(),
-                ack: t.acknowledgment_number(),
-                syn: t.syn(),
-                flags: u8::from(t.ns()) << 2 | u8::from(t.cwr()) << 1 | u8::from(t.ece()),
-                len: t.payload().len() as u32,
-                window: u32::from(t.window_size()),
-                options: t.options_iterator().map(|o| o.expect("a known option")).collect(),
-            };
-            (ports(t.source_port(), t.destination_port()), Some(segment))
+            (ports(t.source_port(), t.destination_port()), Some(segment(&t)))
         }
         TransportSlice::Udp(u) => {
             let sum = u.to_header().calc_checksum_ipv4_raw(source, destination, u.payload());
@@ -142,22 +150,11 @@ fn read_v6(packet: &SlicedPacket<'_>, header: &Ipv6HeaderSlice<'_>) -> Seen {
         (source[..6].to_vec(), source[6..15].to_vec()),
         (vec![0xfd, 0, 0, 9, 0, 9], vec![0; 9])
     );
-    let ports =
-        |from: u16, to: u16| if from < to { (to - 50_000, true) } else { (from - 50_000, false) };
     let ((flow, from_sender), tcp) = match packet.transport.as_ref().expect("something in it") {
         TransportSlice::Tcp(t) => {
             let sum = t.to_header().calc_checksum_ipv6_raw(source, destination, t.payload());
             assert_eq!(t.checksum(), sum.expect("it is short enough"));
-            let segment = Segment {
-                seq: t.sequence_number(),
-                ack: t.acknowledgment_number(),
-                syn: t.syn(),
-                flags: u8::from(t.ns()) << 2 | u8::from(t.cwr()) << 1 | u8::from(t.ece()),
-                len: t.payload().len() as u32,
-                window: u32::from(t.window_size()),
-                options: t.options_iterator().map(|o| o.expect("a known option")).collect(),
-            };
-            (ports(t.source_port(), t.destination_port()), Some(segment))
+            (ports(t.source_port(), t.destination_port()), Some(segment(t)))
         }
         TransportSlice::Udp(u) => {
             let sum = u.to_header().calc_checksum_ipv6_raw(source, destination, u.payload());

@@ -277,19 +277,13 @@ fn tcp() -> BoxedStrategy<Traffic> {
     )
         .prop_map(|(cc, ecn, bytes, pacing_cap, initial_window, window, fq, kbit)| {
             Traffic::Tcp(Tcp {
-                cc: cc.to_owned(),
-                ecn,
-                codepoint: None,
                 bytes,
                 pacing_cap,
                 app_rate: kbit.map(|k| Rate::from_bits_per_sec(k * 1000)),
                 initial_window,
                 receive_window: window.unwrap_or_default(),
-                offload: false,
                 host_qdisc: fq.then(|| "fq".to_owned()),
-                unresponsive_to_ce: false,
-                rtt_scaling: None,
-                rtt_target: None,
+                ..Tcp::plain(cc, ecn)
             })
         })
         .boxed()
