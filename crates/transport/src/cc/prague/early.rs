@@ -36,10 +36,10 @@ pub struct Early {
 }
 
 impl Early {
-    /// With the version's own RTT independence (`None` in 2020, by rate in 2021), or this.
+    /// With the version's own RTT independence (none until August 2020, then by rate), or this.
     pub(super) fn new(version: Version, independence: Option<Independence>) -> Self {
         let own = match version {
-            Version::Year2021 => Scaling::Rate,
+            Version::November2020 | Version::Year2021 => Scaling::Rate,
             _ => Scaling::None,
         };
         let own = Independence { scaling: own, target_us: TARGET_US as u32 };
@@ -88,9 +88,10 @@ impl Early {
         self.independence.scaling != Scaling::None
     }
 
-    /// Rounds after slow start before RTT independence sets in (`rtt_transition`).
+    /// Rounds after slow start before RTT independence sets in (`rtt_transition`): 500 since it is on by default and its
+    /// target 25 ms.
     fn transition(&self) -> u32 {
-        if self.is_of_2021() { 500 } else { 100 }
+        if matches!(self.version, Version::November2020 | Version::Year2021) { 500 } else { 100 }
     }
 
     /// Whether RTT independence is in force.

@@ -169,10 +169,28 @@ fn pacing_is_the_window_over_the_rtt() {
     assert_eq!(t.burst_limit, Some(10));
 }
 
-/// 2021: after 500 rounds a flow of 12.5 ms grows by (97/195)² of a packet, and is cut every 25 ms at most.
+/// Single packets until November 2020, pairs in 2021: 20 packets of 1500 B in 20 ms are a quarter of one in 2^-12 s.
+#[test]
+fn pairs_leave_from_2021_on() {
+    for (version, burst) in
+        [(Version::August2020, 1), (Version::November2020, 1), (Version::Year2021, 2)]
+    {
+        let (mut p, mut t) = established(version, 20);
+        ack(&mut p, &mut t, 2, 2);
+        assert_eq!(t.burst_limit, Some(burst), "{version:?}");
+    }
+}
+
+/// From November 2020 on: after 500 rounds a flow of 12.5 ms grows by (97/195)² of a packet, and is cut every 25 ms at most.
 #[test]
 fn rtt_independence_after_its_transition() {
-    let (mut p, mut t) = established(Version::Year2021, 20);
+    for version in [Version::November2020, Version::Year2021] {
+        rtt_independence_of(version);
+    }
+}
+
+fn rtt_independence_of(version: Version) {
+    let (mut p, mut t) = established(version, 20);
     t.rtt = crate::rtt::Rtt::default();
     t.rtt.sample(t.now, 12_500, 12_500, 0, 0);
     p.round = 499;
