@@ -56,10 +56,11 @@ const L4STEAM_2020_04: Switches = Switches {
 const L4STEAM_2020_04_FIXED: Switches =
     Switches { prague: PragueVersion::April2020Fixed, ..L4STEAM_2020_04 };
 const L4STEAM_2020_08: Switches = Switches { prague: PragueVersion::August2020, ..L4STEAM_2020_04 };
-/// RTT independence is on by default by November: Prague at 0.5 to 30 ms shares by it in the ICCRG's runs. It still sends
-/// single packets, as in August: with 2021's pairs one flow at 20 Mbit/s would leave the link idle for 0.3 % of the time at
-/// 5 and 20 ms, where the published goodput is that of the full link. Their bed delays ACKs alone, and its router lets packets go properly. Its flows are iperf3's, whose control connection is not
-/// modelled: they have the path to themselves when they start.
+/// RTT independence is on by default by November: Prague at 0.5 to 30 ms shares by it in the ICCRG's runs. Pairs of packets are
+/// not yet the least that leaves: with them one flow at 20 Mbit/s would leave the link idle for 0.3 % of the time at 5 and 20
+/// ms, where the published goodput is that of the full link. Their bed delays ACKs alone, and its router lets packets go
+/// properly. Its flows are iperf3's, whose control connection is not modelled: they have the path to themselves when they
+/// start.
 const L4STEAM_2020_11: Switches = Switches {
     prague: PragueVersion::November2020,
     small_queue_wakes: true,

@@ -79,19 +79,18 @@ impl Early {
         self.version != Version::April2020
     }
 
-    /// Whether it is the module of 2021.
-    fn is_of_2021(&self) -> bool {
-        self.version == Version::Year2021
+    /// Whether it is the module of 2021, or November's, which differs from it in one thing.
+    fn is_late(&self) -> bool {
+        matches!(self.version, Version::November2020 | Version::Year2021)
     }
 
     fn independent(&self) -> bool {
         self.independence.scaling != Scaling::None
     }
 
-    /// Rounds after slow start before RTT independence sets in (`rtt_transition`): 500 since it is on by default and its
-    /// target 25 ms.
+    /// Rounds after slow start before RTT independence sets in (`rtt_transition`).
     fn transition(&self) -> u32 {
-        if matches!(self.version, Version::November2020 | Version::Year2021) { 500 } else { 100 }
+        if self.is_late() { 500 } else { 100 }
     }
 
     /// Whether RTT independence is in force.
@@ -132,7 +131,7 @@ impl Early {
         if let Some(rate) = pacing_rate(tcb, packets * mtu(tcb)) {
             tcb.pacing_rate = rate;
             // `tcp_min_tso_segs` counts from 2021 on.
-            let least = if self.is_of_2021() { 2 } else { 1 };
+            let least = if self.version == Version::Year2021 { 2 } else { 1 };
             tcb.burst_limit = Some(burst(rate, mtu(tcb), least));
         }
     }
@@ -140,8 +139,8 @@ impl Early {
     fn update_window(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
         self.saw_ce |= sample.ce > 0;
         let mut unmarked = sample.delivered.saturating_sub(sample.ce);
-        // While only the socket's own pacing holds data back, the window counts as used; 2021 dropped that.
-        let used = tcb.is_cwnd_limited() || (!self.is_of_2021() && sample.backlogged);
+        // While only the socket's own pacing holds data back, the window counts as used until August 2020.
+        let used = tcb.is_cwnd_limited() || (!self.is_late() && sample.backlogged);
         if unmarked > 0 && !self.in_loss && used {
             if tcb.in_slow_start() {
                 unmarked = slow_start(tcb, unmarked);

@@ -12,7 +12,7 @@
 //! fraction of the window   carry        carry          carry         carry      carry     absolute
 //! below 4 packets          window       window         window        window     window    rate
 //! below 1 Mbit/s           full size    full size      full size     full size  full size two in 25 ms
-//! not limited by cwnd      grows if     as A           as A          as A       never     never
+//! not limited by cwnd      grows if     as A           as A          never      never     never
 //!                          paced inside
 //! packets that leave       1            1              1             1          2         2
 //! together, at the least
@@ -53,8 +53,8 @@ pub enum Version {
     April2020Fixed,
     /// L4STeam/linux b256daed, of 4 August 2020: no detector.
     August2020,
-    /// Of November 2020, still of 5.4: August's, with 2021's RTT independence. Its text is not stored; the runs tell it
-    /// from 2021's: one flow keeps a link of 20 Mbit/s full.
+    /// Of November 2020, still of 5.4. Its text is not stored. It is 2021's, but sends single packets: the ICCRG's runs tell
+    /// it from August's and from 2021's (docs/validation.md).
     November2020,
     /// Of 2021, module version 0.6: RTT independence after 500 rounds.
     Year2021,
