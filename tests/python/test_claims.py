@@ -143,8 +143,9 @@ def runs(file: Path) -> list[Run]:
     return load(file, seeds=5).run(threads=1)
 
 
-def written(tmp_path: Path, file: Path, part: str) -> Claim:
-    text = f'{HEAD}[[claim.part]]\nwhat = "it"\nexperiment = "{file}"\n{part}'
+def written(tmp_path: Path, file: Path, part: str, witness: str = "") -> Claim:
+    more = f'witness = "{witness}"\n' if witness else ""
+    text = f'{HEAD}{more}[[claim.part]]\nwhat = "it"\nexperiment = "{file}"\n{part}'
     (tmp_path / "claims.toml").write_text(text)
     (claim,) = read(tmp_path / "claims.toml")
     return claim
@@ -299,6 +300,19 @@ def test_the_page_says_why_where_ours_does_not_reproduce(tmp_path: Path, file: P
     assert list(page.summary([own])) == ["0 reproduced, 1 not reproduced, 0 inconclusive of 1 claims"]
     assert page.regressions([own], ["X-1"]) == ["X-1"]
     assert page.regressions([own], []) == []
+
+
+def test_a_witness_is_told_of_what_is_not_reproduced_and_of_nothing_else(
+    tmp_path: Path, file: Path, runs: list[Run]
+) -> None:
+    missed = written(tmp_path, file, 'value = "goodput(one)"\nbound = "> 6mbit"', witness="real Linux")
+    verdicts = evaluate([missed], runs, threads=1)
+    assert "X-1 is not reproduced by others either: real Linux" in list(page.summary(verdicts))
+    assert "1 were measured elsewhere and are not reproduced there either: X-1, real Linux." in page.markdown(verdicts)
+    held = written(tmp_path, file, 'value = "goodput(one)"\nbound = "> 1mbit"', witness="real Linux")
+    verdicts = evaluate([held], runs, threads=1)
+    assert not page.witnessed(verdicts)
+    assert "real Linux" not in page.markdown(verdicts)
 
 
 def test_what_was_not_run_is_no_regression(tmp_path: Path, file: Path) -> None:

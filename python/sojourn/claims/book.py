@@ -5,7 +5,8 @@ A file is a source: its ``title`` and its claims. A claim has an ``id``, its ``f
 tests, on which ``experiment`` and ``cells`` (labels by axis; axes that are not named are free, and the part must hold
 in each of their cells), the ``value`` and its ``bound``. The value is a metric; where several runs are compared,
 ``measure`` names the metrics and the cells they are taken ``at``, and the value is a formula over the names, seed by
-seed. ``if_none`` is what counts where a metric has no value.
+seed. ``if_none`` is what counts where a metric has no value. Where ours does not reproduce a finding, ``witness`` names
+who else was measured to do as ours does.
 """
 
 import functools
@@ -73,6 +74,8 @@ class Claim:
     parts: Sequence[Part] = field(repr=False)
     remark: str
     """What is to be known beside the verdict; where ours does not reproduce, why we think so."""
+    witness: str
+    """Who else was measured not to reproduce it: real Linux, or data that the publishers give; empty if nobody."""
 
     @property
     def experiments(self) -> list[str]:
@@ -134,7 +137,7 @@ def read(file: Path) -> list[Claim]:
 def _claim(title: str, tree: Mapping[str, Any]) -> Claim:
     name = _text(tree, "id")
     try:
-        _known(tree, {"id", "finding", "published", "where", "remark", "part"})
+        _known(tree, {"id", "finding", "published", "where", "remark", "witness", "part"})
         return Claim(
             id=name,
             finding=_text(tree, "finding"),
@@ -143,6 +146,7 @@ def _claim(title: str, tree: Mapping[str, Any]) -> Claim:
             source=title,
             parts=[_part(one) for one in tree["part"]],
             remark=str(tree.get("remark", "")).strip(),
+            witness=_text(tree, "witness") if "witness" in tree else "",
         )
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"claim {name}: {_message(error)}") from error

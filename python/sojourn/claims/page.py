@@ -74,6 +74,13 @@ def summary(verdicts: Sequence[ClaimVerdict]) -> Iterator[str]:
             yield f"{text}: {', '.join(own.claim.id for own in these)}"
             for command in dict.fromkeys(own.advice for own in these if own.advice):
                 yield f"  {command}"
+    for own in witnessed(verdicts):
+        yield f"{own.claim.id} is not reproduced by others either: {own.claim.witness}"
+
+
+def witnessed(verdicts: Sequence[ClaimVerdict]) -> list[ClaimVerdict]:
+    """Return what is not reproduced and was measured elsewhere not to be."""
+    return [own for own in verdicts if own.verdict is Verdict.NOT_REPRODUCED and own.claim.witness]
 
 
 def regressions(verdicts: Sequence[ClaimVerdict], expected: Sequence[str]) -> list[str]:
@@ -119,6 +126,7 @@ def markdown(verdicts: Sequence[ClaimVerdict]) -> str:
         _HEAD,
         f"**{reproduced} of {len(verdicts)} are reproduced**, {not_reproduced} not, {inconclusive} are inconclusive.",
         "",
+        *_elsewhere(verdicts),
     ]
     for source in dict.fromkeys(own.claim.source for own in verdicts):
         lines += [
@@ -134,6 +142,17 @@ def markdown(verdicts: Sequence[ClaimVerdict]) -> str:
     lines += _why(verdicts)
     lines += _every_part(verdicts)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _elsewhere(verdicts: Sequence[ClaimVerdict]) -> list[str]:
+    these = witnessed(verdicts)
+    if not these:
+        return []
+    said = "; ".join(f"{own.claim.id}, {own.claim.witness}" for own in these)
+    return [
+        f"Of those that are not, {len(these)} were measured elsewhere and are not reproduced there either: {said}.",
+        "",
+    ]
 
 
 def _row(own: ClaimVerdict) -> list[str]:

@@ -133,6 +133,7 @@ def _json(own: "ClaimVerdict", folder: Path) -> dict[str, Any]:
         "finding": own.claim.finding,
         "source": f"{own.claim.source}: {own.claim.where}",
         "remark": own.claim.remark,
+        "witness": own.claim.witness,
         "advice": own.advice,
         "runs": [str(folder / "runs" / run.stamp.folder_name) for run in own.runs],
         "parts": [page.part_json(part) for part in own.parts],
