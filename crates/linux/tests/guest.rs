@@ -72,6 +72,7 @@ fn scenario(stack: &str, qdisc: &str, rate: u64, rtt: Span, secs: u64, ccs: &[&s
         hops: vec![Hop {
             name: "bottleneck".into(),
             stack: stack.to_owned(),
+            own_device: false,
             down: side(),
             up: side(),
         }],

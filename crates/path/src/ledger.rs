@@ -1,10 +1,12 @@
-//! What a port counts: every drop and mark with its reason, and the time that packets spent in it.
+//! What a port counts: every drop and mark with its reason, and the time that packets spent in it; and what it gives back to
+//! sockets, if it is a device of theirs.
 //!
 //! Invariant: `entered = left + dropped + held` at all times, where the port's discipline knows what is held.
 
 use crate::Traveller;
 use sojourn_qdisc::{Class, Packet, Telemetry, Why};
 use sojourn_units::{Span, Time};
+use std::collections::VecDeque;
 
 /// Times from entering to leaving, since they were last taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +43,17 @@ impl Sojourns {
     }
 }
 
+/// What is taken off a socket's account when its host's own device is done with a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Charge {
+    /// The number of its flow.
+    pub flow: u32,
+    /// Which of the flow's connections.
+    pub key: u32,
+    /// Bytes on the account.
+    pub bytes: u64,
+}
+
 /// A port's counts since the beginning.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
@@ -52,6 +65,8 @@ pub struct Ledger {
     marked_not_ect: u64,
     /// The class of the packet that left last, until somebody asks.
     class: Option<&'static Class>,
+    /// What goes back to sockets, and when, if the port is their host's own device; in order of time.
+    returns: Option<VecDeque<(Time, Charge)>>,
     /// Packets taken, copies made here included.
     pub entered: u64,
     /// Packets that left.
@@ -101,6 +116,41 @@ impl Ledger {
         self.copies_by_flow.get(flow).copied().unwrap_or(0)
     }
 
+    /// From now on what the port is done with goes back to sockets.
+    pub(crate) fn give_back(&mut self) {
+        self.returns.get_or_insert_default();
+    }
+
+    /// Whether it does.
+    pub(crate) const fn gives_back(&self) -> bool {
+        self.returns.is_some()
+    }
+
+    /// The port is, or will be, done at `at` with a packet that this is the charge of.
+    pub(crate) fn done_with(&mut self, at: Time, charge: Option<Charge>) {
+        if let Some(returns) = &mut self.returns
+            && let Some(charge) = charge
+        {
+            let place = returns.partition_point(|r| r.0 <= at);
+            returns.insert(place, (at, charge));
+        }
+    }
+
+    /// What goes back to a socket by now.
+    pub(crate) fn take_return(&mut self, now: Time) -> Option<Charge> {
+        let returns = self.returns.as_mut()?;
+        if returns.front()?.0 > now {
+            return None;
+        }
+        returns.pop_front().map(|r| r.1)
+    }
+
+    /// When something goes back next.
+    pub(crate) fn next_return(&self) -> Time {
+        let next = self.returns.as_ref().and_then(VecDeque::front);
+        next.map_or(Time::NEVER, |r| r.0)
+    }
+
     /// The class of the packet that has just left, if its discipline has classes.
     #[inline]
     pub(crate) fn take_class(&mut self) -> Option<&'static Class> {
@@ -115,7 +165,11 @@ impl Ledger {
 }
 
 impl<P: Traveller + Packet> Telemetry<P> for Ledger {
-    fn dropped(&mut self, _now: Time, packet: P, why: Why) {
+    fn dropped(&mut self, now: Time, packet: P, why: Why) {
+        // Of what a wireless device gives up it has said so at the end of the last exchange.
+        if why != Why::Retries {
+            self.done_with(now, packet.charge());
+        }
         self.drops[why as usize] += 1;
         count(&mut self.drops_by_flow, packet.flow());
     }

@@ -18,7 +18,7 @@ mod testing;
 pub mod tunnel;
 pub mod wlan;
 
-pub use ledger::{Ledger, Sojourns};
+pub use ledger::{Charge, Ledger, Sojourns};
 pub use passage::{Deed, Passage};
 pub use policer::Policer;
 pub use port::{Device, Port, Pulled, Stay};
@@ -43,6 +43,8 @@ pub trait Traveller: Packet {
     fn is_syn(&self) -> bool;
     /// Clears every ECN flag of its TCP header (ECE and CWR). Nothing where there is none to be seen.
     fn strip_tcp_ecn(&mut self);
+    /// What it is on its socket's account with while its host's own device has it, if anything.
+    fn charge(&self) -> Option<Charge>;
     /// The outermost header of a tunnel that it is in.
     fn outer(&self) -> Option<Outer>;
     /// Puts an outer header on: it has that header's ECN field, DSCP and flow from now on, and is longer.

@@ -6,7 +6,7 @@
 
 use crate::wlan::Air;
 use crate::wlan::transmitter::{Served, Transmitter};
-use crate::{Ledger, Radio, Sojourns, Traveller};
+use crate::{Charge, Ledger, Radio, Sojourns, Traveller};
 use sojourn_qdisc::{Any, Backlog, Class, Context, Dequeued, Qdisc, TcError, Telemetry, Why};
 use sojourn_units::{Random, Rate, Serializer, Span, Time};
 
@@ -87,6 +87,27 @@ impl<P: Traveller> Port<P> {
         Self { shaped: true, ..self }
     }
 
+    /// Whether its device is on the air.
+    pub const fn is_wireless(&self) -> bool {
+        matches!(self.device, Device::Radio(_) | Device::Wlan(..))
+    }
+
+    /// From now on it is a device of the host that sends: what it is done with goes back to the sockets
+    /// ([`Port::take_return`]).
+    pub fn give_back(&mut self) {
+        self.ledger.give_back();
+    }
+
+    /// What goes back to a socket by now: packets that left, were acknowledged on the air, or were dropped.
+    pub fn take_return(&mut self, now: Time) -> Option<Charge> {
+        self.ledger.take_return(now)
+    }
+
+    /// When something goes back next.
+    pub fn next_return(&self) -> Time {
+        self.ledger.next_return()
+    }
+
     /// Takes a packet. It may be refused, which the ledger then knows.
     #[inline]
     pub fn accept(&mut self, now: Time, mut packet: P) {
@@ -111,7 +132,7 @@ impl<P: Traveller> Port<P> {
             Device::Instant => match self.dequeue(now) {
                 Dequeued::Packet(p) => {
                     let stay = self.end_of_stay(now, &p);
-                    self.note_left(&p);
+                    self.note_left(now, &p);
                     Pulled::Packet(p, stay)
                 }
                 Dequeued::Wait(at) => Pulled::Later(at),
@@ -123,7 +144,7 @@ impl<P: Traveller> Port<P> {
                         return Pulled::Later(*done);
                     }
                     if let Some((_, stay, p)) = sending.take() {
-                        self.note_left(&p);
+                        self.note_left(now, &p);
                         return Pulled::Packet(p, stay);
                     }
                 }
@@ -152,9 +173,13 @@ impl<P: Traveller> Port<P> {
             let queued = self.discipline.backlog().packets;
             let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
             let next = || take(&mut self.discipline, now, &mut cx, &mut self.sojourns);
-            match transmitter.serve(now, &mut air[*channel], queued, next, P::wire_len) {
+            let served = transmitter.serve(now, &mut air[*channel], queued, next);
+            for (at, charge) in transmitter.take_settled() {
+                self.ledger.done_with(at, charge);
+            }
+            match served {
                 Served::Packet(packet, stay) => {
-                    self.note_left(&packet);
+                    self.count_left(&packet);
                     return Pulled::Packet(packet, stay);
                 }
                 Served::GivenUp(packet) => self.ledger.dropped(now, packet, Why::Retries),
@@ -166,7 +191,8 @@ impl<P: Traveller> Port<P> {
     fn pull_radio(&mut self, now: Time) -> Pulled<P> {
         let Device::Radio(radio) = &mut self.device else { unreachable!() };
         if let Some((packet, stay)) = radio.passed_on(now) {
-            self.note_left(&packet);
+            // Without replies: done with it when it is passed on, behind the burst by the line's time.
+            self.note_left(now, &packet);
             return Pulled::Packet(packet, stay);
         }
         let mut wake = Time::NEVER;
@@ -195,8 +221,17 @@ impl<P: Traveller> Port<P> {
         Stay { waited, class: self.ledger.take_class() }
     }
 
+    /// A packet has left, and the device is done with it.
     #[inline]
-    fn note_left(&mut self, packet: &P) {
+    fn note_left(&mut self, now: Time, packet: &P) {
+        if self.ledger.gives_back() {
+            self.ledger.done_with(now, packet.charge());
+        }
+        self.count_left(packet);
+    }
+
+    #[inline]
+    fn count_left(&mut self, packet: &P) {
         self.ledger.left += 1;
         self.ledger.left_bytes += u64::from(packet.wire_len());
     }
@@ -350,4 +385,48 @@ fn take<P: Traveller>(
     let stay = Stay { waited: now.since(packet.entered()), class: cx.telemetry.take_class() };
     sojourns.add(stay.waited);
     Some((packet, stay))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Walker;
+    use sojourn_qdisc::Profile;
+
+    fn port(words: &str, rate: Rate) -> Port<Walker> {
+        let mut random = Random::named(1, "port");
+        let discipline = Any::build(words, &Profile::LINUX_7_3, &mut random).expect("a discipline");
+        Port::new(discipline, Device::line(rate), random)
+    }
+
+    /// At 12.112 Mbit/s a full frame takes a millisecond. Of four frames at once one is on the line, one waits, two are
+    /// dropped. Sockets get back the dropped ones at once, the others as they leave; from a port that is nobody's device
+    /// they get nothing.
+    #[test]
+    fn a_device_gives_back_what_it_drops_and_what_has_left() {
+        for own in [true, false] {
+            let mut port = port("pfifo limit 1", Rate::from_bits_per_sec(12_112_000));
+            if own {
+                port.give_back();
+            }
+            let mut air = Air::new();
+            for flow in 0..4 {
+                port.accept(Time::ZERO, Walker { flow, ..Walker::default() });
+                let pulled = port.pull(Time::ZERO, &mut air);
+                assert!(matches!(pulled, Pulled::Later(at) if at == Time::from_millis(1)));
+            }
+            let mut back = |port: &mut Port<Walker>, ms| {
+                let now = Time::from_millis(ms);
+                while let Pulled::Packet(..) = port.pull(now, &mut air) {}
+                let mut flows = Vec::new();
+                while let Some(charge) = port.take_return(now) {
+                    flows.push(charge.flow);
+                }
+                flows
+            };
+            let expected = if own { [vec![2, 3], vec![0], vec![1]] } else { Default::default() };
+            assert_eq!([0, 1, 2].map(|ms| back(&mut port, ms)), expected);
+            assert!(port.next_return().is_never());
+        }
+    }
 }

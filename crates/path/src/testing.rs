@@ -1,6 +1,6 @@
 //! A packet for this crate's tests.
 
-use crate::{Outer, Traveller};
+use crate::{Charge, Outer, Traveller};
 use sojourn_qdisc::Packet;
 use sojourn_units::{Dscp, Ecn, Time};
 
@@ -93,6 +93,11 @@ impl Traveller for Walker {
 
     fn is_syn(&self) -> bool {
         self.syn
+    }
+
+    fn charge(&self) -> Option<Charge> {
+        let bytes = u64::from(self.wire_len);
+        Some(Charge { flow: self.flow as u32, key: self.flow as u32, bytes })
     }
 
     fn strip_tcp_ecn(&mut self) {

@@ -150,6 +150,15 @@ impl Scenario {
         }
     }
 
+    /// The device of the host that sends a flow's data, where packets may wait in it: the queue or radio that they meet
+    /// first, if its hop says that it is one ([`Hop::own_device`]). Its path.
+    pub fn device_of(&self, flow: &Flow) -> Option<String> {
+        let holds = |kind: &Kind| kind.holds_a_queue() || matches!(kind, Kind::Netem(_));
+        let (hop, side, first) = self.data_path(flow).find(|place| holds(&place.2.kind))?;
+        let own = self.hop(hop).is_some_and(|h| h.own_device) && first.kind.holds_a_queue();
+        own.then(|| format!("{hop}.{side}.{}", first.name))
+    }
+
     /// The elements that a flow's acknowledgements pass, in order.
     pub fn ack_path<'a>(
         &'a self,

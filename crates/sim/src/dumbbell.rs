@@ -102,6 +102,7 @@ impl Dumbbell {
             hops: vec![Hop {
                 name: "bottleneck".to_owned(),
                 stack: self.stack.clone(),
+                own_device: false,
                 down: side(),
                 up: side(),
             }],

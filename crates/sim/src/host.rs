@@ -16,7 +16,7 @@ use sojourn_scenario::model::{
 use sojourn_transport::cc::CongestionControl;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, Output};
 use sojourn_transport::stack::{EcnRequest, Independence, Scaling, Switches};
-use sojourn_transport::{Config, Receiver, Sender, WindowPolicy, cc};
+use sojourn_transport::{Config, OwnDevice, Receiver, Sender, WindowPolicy, cc};
 use sojourn_units::{Dscp, Ecn, Random, Span, Time, random};
 
 /// IP bytes of a full packet.
@@ -155,12 +155,13 @@ pub(crate) struct FlowRun {
 }
 
 impl FlowRun {
-    /// A flow of a checked scenario, at rest.
+    /// A flow of a checked scenario, at rest: its routes and those of its program's control connection, and the device
+    /// that its sender's packets wait for.
     pub(crate) fn new(
         index: usize,
         flow: &Flow,
-        routes: (u16, u16),
-        control_routes: (u16, u16),
+        (routes, control_routes): ((u16, u16), (u16, u16)),
+        device: Option<OwnDevice>,
         stack: &'static Stack,
         seed: u64,
     ) -> Self {
@@ -178,7 +179,7 @@ impl FlowRun {
             Traffic::Tcp(tcp) | Traffic::OnOff(OnOff { over: Pulse::Tcp(tcp), .. }) => {
                 let control = Random::named(seed, &format!("flow/{name}/cc"));
                 let clocks = (random.next_u32(), random.next_u32());
-                let (sender, receiver) = endpoint(tcp, flow.ip, stack, control, clocks);
+                let (sender, receiver) = endpoint(tcp, flow.ip, stack, device, control, clocks);
                 writer = Writer::of(&flow.traffic, sender.tcb().mss, own()).map(Box::new);
                 let sender = if writer.is_some() { sender.without_data() } else { sender };
                 Ends::Tcp(sender, receiver)
@@ -189,11 +190,11 @@ impl FlowRun {
                 Ends::Stream(Box::new(Stream::new(&flow.traffic, own())))
             }
             Traffic::ShortFlows(settings) => {
-                Ends::Short(Box::new(ShortFlows::new(settings, stack, seed, name)))
+                Ends::Short(Box::new(ShortFlows::new(settings, stack, device, seed, name)))
             }
             Traffic::Streaming(settings) => Ends::Streaming(Box::new(Streaming::new(
                 settings,
-                stack,
+                (stack, device),
                 seed,
                 name,
                 owner,
@@ -295,11 +296,12 @@ pub(crate) fn mss(ip: Ip) -> u32 {
 }
 
 /// A sender and the receiver that faces it, with the readings of their hosts' timestamp clocks at the beginning.
-/// `random` is what the congestion control draws from.
+/// `device` is what the sender's packets wait for on its own host, `random` what the congestion control draws from.
 pub(crate) fn endpoint(
     tcp: &Tcp,
     ip: Ip,
     stack: &Stack,
+    device: Option<OwnDevice>,
     random: Random,
     clocks: (u32, u32),
 ) -> (Sender, Receiver) {
@@ -340,6 +342,7 @@ pub(crate) fn endpoint(
         ignores_ce: tcp.unresponsive_to_ce,
         pacing_cap: tcp.pacing_cap,
         paced: tcp.host_qdisc.as_deref().is_some_and(|q| q.split_whitespace().next() == Some("fq")),
+        device,
         initial_window: tcp.initial_window,
         bytes: tcp.bytes,
         clock_offset_ms: clocks.0,

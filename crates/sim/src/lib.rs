@@ -88,6 +88,7 @@ impl Engine for Sim {
                 Feature::PerFlowDelay,
                 Feature::HostQdisc,
                 Feature::Capture,
+                Feature::OwnDevice,
             ]
             .into(),
         }

@@ -5,9 +5,10 @@
 //! processor cannot forward; a quarter of the whole run went on waiting for that, measured.
 
 use crate::tap::Tap;
-use sojourn_path::{Outer, Traveller};
+use sojourn_path::{Charge, Outer, Traveller};
 use sojourn_qdisc::Packet as QdiscPacket;
 use sojourn_scenario::model::Ip;
+use sojourn_transport::Sender;
 use sojourn_transport::ecn::Flags;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, SYN_LEN};
 use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn, Time};
@@ -385,6 +386,17 @@ impl Traveller for Parcel {
 
     fn is_syn(&self) -> bool {
         self.0.outer.is_none() && matches!(self.0.body, Body::Syn(_) | Body::SynAck(_))
+    }
+
+    /// Data have one, on the account of the flow's sender: requests go the other way, and are never held back.
+    fn charge(&self) -> Option<Charge> {
+        let Packet { flow, key, ref body, .. } = *self.0;
+        match body {
+            Body::Data(data) if !self.0.is_turned() => {
+                Some(Charge { flow, key, bytes: Sender::account_of(u32::from(data.len)) })
+            }
+            _ => None,
+        }
     }
 
     fn strip_tcp_ecn(&mut self) {

@@ -10,7 +10,7 @@ use crate::tap::Tap;
 use crate::timeline::{Item, Timeline};
 use crate::topology::{self, HOST, OPEN, Role, Step, Topology, Unbuildable, stack, with_delay};
 use sojourn_path::tunnel::strip;
-use sojourn_path::{Deed, Pulled, Traveller as _};
+use sojourn_path::{Charge, Deed, Pulled, Traveller as _};
 use sojourn_qdisc::{Packet as _, Qdisc};
 use sojourn_scenario::capture::Capture;
 use sojourn_scenario::engine::{RunError, Watch};
@@ -100,7 +100,8 @@ impl<'a> Simulation<'a> {
             .enumerate()
             .map(|(i, f)| {
                 let (routes, control) = (topology.of_flow[i], topology.of_control[i]);
-                FlowRun::new(i, f, routes, control, stack(&f.stack), scenario.seed)
+                let device = topology.device_of[i];
+                FlowRun::new(i, f, (routes, control), device, stack(&f.stack), scenario.seed)
             })
             .collect();
         let timeline = Timeline::new(scenario, |i| {
@@ -227,10 +228,61 @@ impl<'a> Simulation<'a> {
                 }
                 Pulled::Later(at) => {
                     self.agenda.set(self.slots.ports + port, at);
-                    return;
+                    break;
                 }
             }
         }
+        if self.topology.stations[port].own {
+            self.give_back(port);
+        }
+    }
+
+    /// What a device of a sending host is done with goes back to the sockets, which may send more.
+    #[cold]
+    fn give_back(&mut self, port: usize) {
+        let device = &mut self.topology.stations[port].port;
+        // All of an exchange at once: the kernel's sockets go on when the interrupt is over.
+        let mut done: Vec<Charge> = Vec::new();
+        while let Some(charge) = device.take_return(self.now) {
+            match done.iter_mut().find(|d| (d.flow, d.key) == (charge.flow, charge.key)) {
+                Some(sum) => sum.bytes += charge.bytes,
+                None => done.push(charge),
+            }
+        }
+        let slot = self.slots.ports + port;
+        let wake = self.agenda.time(slot).min(device.next_return());
+        self.agenda.set(slot, wake);
+        for charge in done {
+            self.sent_off(&charge);
+        }
+    }
+
+    /// A flow's sender hears that its device is done with some of its packets.
+    fn sent_off(&mut self, done: &Charge) {
+        let (now, index) = (self.now, done.flow as usize);
+        let flow = &mut self.flows[index];
+        let routes = (flow.nic.there, flow.nic.back);
+        match &mut flow.ends {
+            Ends::Tcp(sender, _) if done.key == flow.nic.owner.key => {
+                let entry = usize::from(self.topology.routes[usize::from(routes.0)][0].port);
+                let entry = &mut self.topology.stations[entry];
+                let mut out = Outlet { nic: &mut flow.nic, entry, pool: &mut self.pool, now };
+                sender.on_sent_off(now, done.bytes, &mut out);
+            }
+            Ends::Short(short) => {
+                let (nic, topology, pool) = (&mut flow.nic, &mut self.topology, &mut self.pool);
+                let mut wires = wires(now, nic, topology, pool, routes);
+                short.on_sent_off(&mut wires, done.key, done.bytes);
+            }
+            Ends::Streaming(streaming) => {
+                let (nic, topology, pool) = (&mut flow.nic, &mut self.topology, &mut self.pool);
+                let mut wires = wires(now, nic, topology, pool, routes);
+                streaming.connection.on_sent_off(&mut wires, done.bytes);
+            }
+            Ends::Tcp(..) | Ends::Probe(_) | Ends::Stream(_) => return,
+        }
+        self.stir(self.entry(routes.0));
+        self.set_flow_timer(index);
     }
 
     /// A packet has left a port: on to the next, or to its host.
@@ -258,7 +310,8 @@ impl<'a> Simulation<'a> {
         let station = &mut self.topology.stations[port];
         station.port.accept(self.now, packet);
         let asleep = self.agenda.time(self.slots.ports + port).is_never();
-        if asleep || station.reorders {
+        // An own device may have dropped it.
+        if asleep || station.reorders || station.own {
             self.drain(port);
         }
     }

@@ -199,6 +199,11 @@ impl Stack {
                 "a sender stopped by its small queue is woken when that drains, not by the next ACK",
             ),
             (
+                "small_queue_passes_single",
+                t.small_queue_passes_single.to_string(),
+                "a small queue never stops a sender that has a single buffer out",
+            ),
+            (
                 "notes_limit_unsent",
                 t.notes_limit_unsent.to_string(),
                 "an attempt that sends nothing takes note of being limited by the window",

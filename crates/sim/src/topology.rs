@@ -28,6 +28,7 @@ use sojourn_scenario::model::{
     Action, Direction, Element, Flow, FlowDelay, Kind, Netem, Queue, Scenario, Selector, Shaper,
     Side, Tunnel, TunnelKind, Wifi, Wlan,
 };
+use sojourn_transport::OwnDevice;
 use sojourn_units::{Random, Span, parse_span};
 use std::collections::BTreeMap;
 
@@ -62,6 +63,8 @@ pub(crate) struct Station {
     pub(crate) port: Port<Parcel>,
     /// What it is.
     pub(crate) role: Role,
+    /// Whether it is a device of the host that sends.
+    pub(crate) own: bool,
     /// Whether a packet that comes later may leave earlier, so that each arrival asks anew when to pull.
     pub(crate) reorders: bool,
     /// Words of a netem without its name, for changes of its delay alone.
@@ -116,6 +119,8 @@ pub(crate) struct Topology {
     pub(crate) routes: Vec<Vec<Leg>>,
     /// Wireless channels.
     pub(crate) air: Air,
+    /// The device of each flow's sending host, where it is told apart from the path.
+    pub(crate) device_of: Vec<Option<OwnDevice>>,
     /// Routes of each flow: data, then what comes back.
     pub(crate) of_flow: Vec<(u16, u16)>,
     /// Those of its program's control connection, which has no delay of its own.
@@ -220,6 +225,8 @@ impl Topology {
             let of_flow = routes(true)?;
             let of_control =
                 if is_netperfs(flow, stack(&flow.stack)) { routes(false)? } else { of_flow };
+            let device = scenario.device_of(flow).and_then(|path| builder.own_device(&path));
+            builder.topology.device_of.push(device);
             builder.topology.of_flow.push(of_flow);
             builder.topology.of_control.push(of_control);
         }
@@ -384,6 +391,15 @@ impl Builder<'_> {
             routes.len() - 1
         });
         Ok(index as u16)
+    }
+
+    /// The queue of this path becomes a device of the host that sends.
+    fn own_device(&mut self, path: &str) -> Option<OwnDevice> {
+        let index = self.topology.queue(path)?;
+        let station = &mut self.topology.stations[index];
+        station.own = true;
+        station.port.give_back();
+        Some(if station.port.is_wireless() { OwnDevice::WIFI } else { OwnDevice::WIRED })
     }
 
     /// The ports of a chain of netems.
@@ -568,7 +584,8 @@ impl Builder<'_> {
     fn add(&mut self, key: &str, port: Port<Parcel>, role: Role, words: &str) -> u16 {
         let index = self.topology.stations.len() as u16;
         let reorders = !matches!(role, Role::Queue { .. }) && delays_unevenly(words);
-        self.topology.stations.push(Station { port, role, reorders, words: words.to_owned() });
+        let words = words.to_owned();
+        self.topology.stations.push(Station { port, role, own: false, reorders, words });
         self.known.insert(key.to_owned(), index);
         index
     }

@@ -24,5 +24,5 @@ mod properties;
 struct AddingACongestionControl;
 
 pub use receiver::{Receiver, WindowPolicy};
-pub use sender::{Config, Sender};
+pub use sender::{Config, OwnDevice, Sender};
 pub use tcb::{CaState, Tcb};

@@ -204,6 +204,7 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
         ignores_ce: false,
         pacing_cap: None,
         paced: case.paced,
+        device: None,
         initial_window: None,
         bytes: Some(case.bytes),
         clock_offset_ms: 1000,

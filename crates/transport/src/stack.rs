@@ -73,6 +73,9 @@ pub struct Switches {
     /// socket (`skb_orphan_partial`; "net: let skb_orphan_partial wake-up waiters", March 2021). What was held back
     /// then waits for the next ACK.
     pub small_queue_wakes: bool,
+    /// Whether a small queue never stops a socket that has a single buffer out, too, and not only one with nothing out
+    /// (from 6.7: "tcp: tsq: relax tcp_small_queue_check() when rtx queue contains a single skb").
+    pub small_queue_passes_single: bool,
     /// Whether an attempt that sends nothing takes note of being limited by the window, as one that waits with a lone
     /// segment is (from 5.11: "tcp: fix cwnd-limited bug for TSO deferral where we send nothing").
     pub notes_limit_unsent: bool,
@@ -150,6 +153,7 @@ impl Switches {
         grouping: Grouping::Millisecond,
         acks_push: true,
         small_queue_wakes: true,
+        small_queue_passes_single: true,
         notes_limit_unsent: true,
         remembers_cwnd_limited: true,
         ecn: EcnRequest::Rfc3168,
@@ -181,6 +185,7 @@ impl Switches {
         prr: PrrBound::Rfc6937,
         grouping: Grouping::HalfRtt,
         acks_push: false,
+        small_queue_passes_single: false,
         remembers_cwnd_limited: false,
         window_share: 128,
         compressed_sack_percent: 5,

@@ -100,6 +100,8 @@ pub struct Tcb {
     pub pacing_cap: Option<u64>,
     /// Whether the socket is really paced (a host `fq`, or a congestion control that asks for it).
     pub paced: bool,
+    /// A train is what the pacing rate gives in a 2^nth of a second (`sk_pacing_shift`).
+    pub pacing_shift: u32,
     /// Most segments that may leave as one train, if the control limits it.
     pub burst_limit: Option<u32>,
     /// State of recovery.
@@ -162,10 +164,11 @@ impl Tcb {
         self.pacing_cap.map_or(self.pacing_rate, |cap| cap.min(self.pacing_rate))
     }
 
-    /// Segments that a train should have: what the pacing rate gives in about a millisecond and `more` bytes, at least
-    /// `least`, at most 64 kB (`tcp_tso_autosize`, `bbr_tso_segs_goal`).
+    /// Segments that a train should have: what the pacing rate gives in about a millisecond (eight before a WiFi device)
+    /// and `more` bytes, at least `least`, at most 64 kB (`tcp_tso_autosize`, `bbr_tso_segs_goal`).
     pub fn train_goal(&self, more: u64, least: u32) -> u32 {
-        let bytes = ((self.effective_pacing_rate() >> 10) + more).min(LARGEST_TRAIN) as u32;
+        let bytes =
+            ((self.effective_pacing_rate() >> self.pacing_shift) + more).min(LARGEST_TRAIN) as u32;
         (bytes / self.mss).max(least)
     }
 
@@ -211,6 +214,7 @@ impl Tcb {
             pacing_rate: 0,
             pacing_cap: None,
             paced: false,
+            pacing_shift: 10,
             burst_limit: None,
             ca_state: CaState::Open,
             rate: RateSample::default(),

@@ -14,9 +14,9 @@
 //! Invariants: every frame that is taken is passed on once, in order, or given up; draws are made in the order of
 //! exchanges.
 
-use super::airtime::{self, WINDOW};
+use super::airtime::{self, REPLY, WINDOW};
 use super::channel::{Channel, Turn};
-use crate::Stay;
+use crate::{Charge, Stay, Traveller};
 use sojourn_scenario::model::Wlan;
 use sojourn_scenario::workload::sample;
 use sojourn_units::{Random, Rate, Serializer, Span, Time};
@@ -101,13 +101,15 @@ pub struct Transmitter<P> {
     done: VecDeque<(Time, Fate, Stay, P)>,
     line: Serializer,
     line_free: Time,
+    /// What exchanges have settled since somebody asked, and when their replies came.
+    settled: Vec<(Time, Option<Charge>)>,
     /// When its turn may be.
     turn: Time,
     changes: Random,
     losses: Random,
 }
 
-impl<P> Transmitter<P> {
+impl<P: Traveller> Transmitter<P> {
     /// Station `station` of its channel, with nothing to send; streams for the channel's quality and for losses.
     pub fn new(station: usize, settings: &Wlan, mut changes: Random, losses: Random) -> Self {
         let steps = settings.rates.len();
@@ -123,6 +125,7 @@ impl<P> Transmitter<P> {
             done: VecDeque::new(),
             line: Serializer::new(settings.line),
             line_free: Time::ZERO,
+            settled: Vec::new(),
             turn: Time::ZERO,
             changes,
             losses,
@@ -153,7 +156,6 @@ impl<P> Transmitter<P> {
         channel: &mut Channel,
         queued: u32,
         next: impl FnMut() -> Option<(P, Stay)>,
-        bytes: impl Fn(&P) -> u32,
     ) -> Served<P> {
         if self.done.front().is_some_and(|d| d.0 <= now)
             && let Some((_, fate, stay, packet)) = self.done.pop_front()
@@ -169,9 +171,7 @@ impl<P> Transmitter<P> {
             if turn <= now {
                 turn = match channel.turn(now, self.station) {
                     Turn::Wait(at) => at,
-                    Turn::Send { collides } => {
-                        self.exchange(now, channel, collides, queued, next, bytes)
-                    }
+                    Turn::Send { collides } => self.exchange(now, channel, collides, queued, next),
                 };
                 self.turn = turn;
             }
@@ -194,7 +194,6 @@ impl<P> Transmitter<P> {
         collides: bool,
         mut queued: u32,
         mut next: impl FnMut() -> Option<(P, Stay)>,
-        bytes: impl Fn(&P) -> u32,
     ) -> Time {
         let quality = self.quality(now);
         let steps = self.settings.rates.len();
@@ -208,7 +207,7 @@ impl<P> Transmitter<P> {
         let (mut count, mut total) = (0_u32, 0_u32);
         let mut sent = Vec::new();
         for (i, frame) in self.frames.iter().enumerate().filter(|f| f.1.fate == Fate::Open) {
-            let with = total + airtime::subframe(bytes(&frame.packet));
+            let with = total + airtime::subframe(frame.packet.wire_len());
             if count > 0 && !room(count, with) {
                 break;
             }
@@ -220,7 +219,7 @@ impl<P> Transmitter<P> {
         while self.frames.len() < WINDOW && (count == 0 || room(count, total + any)) {
             let Some((packet, stay)) = next() else { break };
             queued = queued.saturating_sub(1);
-            (count, total) = (count + 1, total + airtime::subframe(bytes(&packet)));
+            (count, total) = (count + 1, total + airtime::subframe(packet.wire_len()));
             sent.push(self.frames.len());
             self.frames.push_back(Frame { packet, stay, tries: 0, fate: Fate::Open });
         }
@@ -229,6 +228,7 @@ impl<P> Transmitter<P> {
             1 => 0.5_f64.max(self.settings.frame_errors),
             _ => 1.0,
         };
+        let data = airtime::ampdu(total, rate);
         let mut lost = 0;
         for &i in &sent {
             let frame = &mut self.frames[i];
@@ -241,22 +241,30 @@ impl<P> Transmitter<P> {
                 true => Fate::Open,
             };
             lost += usize::from(fails);
+            if frame.fate != Fate::Open {
+                self.settled.push((now + data + REPLY, frame.packet.charge()));
+            }
         }
         self.fallback.learn(2 * lost >= sent.len(), steps);
-        let data = airtime::ampdu(total, rate);
-        self.release(now + data, bytes);
+        self.release(now + data);
         let more = self.wants(queued);
         channel.send(now, self.station, data, lost < sent.len(), more)
     }
 
+    /// Frames that the sender is done with since this was last asked: acknowledged, or given up. When the reply came that
+    /// said so, and what each counts on its socket's account.
+    pub fn take_settled(&mut self) -> impl Iterator<Item = (Time, Option<Charge>)> {
+        self.settled.drain(..)
+    }
+
     /// What is in order at `end` is passed on, or given up.
-    fn release(&mut self, end: Time, bytes: impl Fn(&P) -> u32) {
+    fn release(&mut self, end: Time) {
         while self.frames.front().is_some_and(|f| f.fate != Fate::Open)
             && let Some(Frame { packet, stay, fate, .. }) = self.frames.pop_front()
         {
             let mut at = self.line_free.max(end);
             if fate == Fate::Received {
-                at = self.line.finish(at, u64::from(bytes(&packet)));
+                at = self.line.finish(at, u64::from(packet.wire_len()));
             }
             self.line_free = at;
             self.done.push_back((at, fate, stay, packet));

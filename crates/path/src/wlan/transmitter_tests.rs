@@ -1,5 +1,6 @@
 use super::super::airtime::{AIFS, REPLY};
 use super::*;
+use crate::testing::Walker;
 use std::cell::RefCell;
 
 fn settings(rates: &[u64], frame_errors: f64, retries: u32) -> Wlan {
@@ -26,7 +27,12 @@ fn channel(stations: usize) -> Channel {
     channel
 }
 
-fn transmitter(station: usize, settings: &Wlan) -> Transmitter<u32> {
+/// Frame `n`, a full one.
+fn frame(n: u32) -> Walker {
+    Walker { flow: n as usize, ..Walker::default() }
+}
+
+fn transmitter(station: usize, settings: &Wlan) -> Transmitter<Walker> {
     let stream = |what| Random::named(3, &format!("{station}/{what}"));
     Transmitter::new(station, settings, stream("quality"), stream("losses"))
 }
@@ -34,7 +40,7 @@ fn transmitter(station: usize, settings: &Wlan) -> Transmitter<u32> {
 /// What comes out of `ends`, each of which has `load` frames, numbered, of 1514 bytes: time, end, frame, whether it
 /// was given up.
 fn run(
-    ends: &mut [Transmitter<u32>],
+    ends: &mut [Transmitter<Walker>],
     channel: &mut Channel,
     load: u32,
     until: Time,
@@ -58,12 +64,12 @@ fn run(
                     let mut n = count.borrow_mut();
                     (**n < load).then(|| {
                         **n += 1;
-                        (**n - 1, Stay { waited: Span::ZERO, class: None })
+                        (frame(**n - 1), Stay { waited: Span::ZERO, class: None })
                     })
                 };
-                match end.serve(now, channel, queued, next, |_| 1514) {
-                    Served::Packet(p, _) => out.push((now, i, p, false)),
-                    Served::GivenUp(p) => out.push((now, i, p, true)),
+                match end.serve(now, channel, queued, next) {
+                    Served::Packet(p, _) => out.push((now, i, p.flow as u32, false)),
+                    Served::GivenUp(p) => out.push((now, i, p.flow as u32, true)),
                     Served::Later(at) => {
                         wake[i] = at;
                         break;
@@ -134,8 +140,8 @@ fn the_rate_falls_back_and_probes() {
 #[test]
 fn frames_wait_for_the_one_before() {
     let mut end = transmitter(0, &settings(&[26], 0.0, 7));
-    let frame = |packet, fate| Frame {
-        packet,
+    let frame = |n, fate| Frame {
+        packet: frame(n),
         stay: Stay { waited: Span::ZERO, class: None },
         tries: 1,
         fate,
@@ -143,10 +149,26 @@ fn frames_wait_for_the_one_before() {
     end.frames.push_back(frame(0, Fate::Received));
     end.frames.push_back(frame(1, Fate::Open));
     end.frames.push_back(frame(2, Fate::Received));
-    end.release(Time::from_millis(1), |_| 1514);
-    assert_eq!(end.done.iter().map(|d| d.3).collect::<Vec<_>>(), [0]);
+    end.release(Time::from_millis(1));
+    assert_eq!(end.done.iter().map(|d| d.3.flow).collect::<Vec<_>>(), [0]);
     end.frames[0].fate = Fate::GivenUp;
-    end.release(Time::from_millis(2), |_| 1514);
-    let done: Vec<_> = end.done.iter().map(|d| (d.3, d.1 == Fate::Received)).collect();
+    end.release(Time::from_millis(2));
+    let done: Vec<_> = end.done.iter().map(|d| (d.3.flow, d.1 == Fate::Received)).collect();
     assert_eq!(done, [(0, true), (1, false), (2, true)]);
+}
+
+/// Two full frames at 26 Mbit/s are 1010 µs on the air, the reply is there 48 µs later: then the sender is done with what was
+/// received, and with what was sent too often, and not with what is to be sent again.
+#[test]
+fn the_sender_is_done_with_frames_when_the_reply_is_there() {
+    for (errors, retries, done) in [(0.0, 7, 2), (1.0, 0, 2), (1.0, 7, 0)] {
+        let mut end = transmitter(0, &settings(&[26], errors, retries));
+        let stay = Stay { waited: Span::ZERO, class: None };
+        let mut frames = (0..2).map(|n| (frame(n), stay));
+        end.serve(Time::ZERO, &mut channel(1), 2, || frames.next());
+        let settled: Vec<_> = end.take_settled().collect();
+        assert_eq!(settled.len(), done, "{errors} {retries}");
+        assert!(settled.iter().all(|s| s.0 == Time::from_micros(1058)), "{settled:?}");
+        assert_eq!(end.take_settled().count(), 0);
+    }
 }

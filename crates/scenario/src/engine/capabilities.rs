@@ -19,6 +19,8 @@ pub enum Feature {
     Offload,
     /// Packet captures.
     Capture,
+    /// A queue or radio that is a device of the sending host.
+    OwnDevice,
 }
 
 impl Feature {
@@ -31,6 +33,7 @@ impl Feature {
             Self::HostQdisc => "host qdisc",
             Self::Offload => "segmentation offload",
             Self::Capture => "packet capture",
+            Self::OwnDevice => "device of the sending host",
         }
     }
 }
@@ -76,6 +79,9 @@ impl Capabilities {
         stack(&mut missing, &scenario.stack, "experiment");
         for hop in &scenario.hops {
             stack(&mut missing, &hop.stack, &format!("hop {}", hop.name));
+            if hop.own_device {
+                self.refuse_feature(&mut missing, Feature::OwnDevice, &format!("hop {}", hop.name));
+            }
             for side in [Side::Down, Side::Up] {
                 for element in hop.side(side) {
                     let place = format!("{}.{side}.{}", hop.name, element.name);

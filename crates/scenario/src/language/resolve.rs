@@ -97,6 +97,10 @@ impl<'a> Resolver<'a> {
             windows,
             checks,
         };
+        self.own_devices(root, &scenario);
+        if !self.diagnostics.is_empty() {
+            return None;
+        }
         match scenario.check() {
             Ok(()) => Some(scenario),
             Err(error) => {

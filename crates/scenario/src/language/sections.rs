@@ -167,6 +167,13 @@ pub(crate) static HOP: Section = Section {
             "1000000",
             "The limit of the delay's netem (tc's own default is 1000).",
         ),
+        default(
+            "own_device",
+            Ty::Bool,
+            "false",
+            "Whether the queue or radio that packets meet first here is a device of the host that sends them, so that TCP's \
+             small queues see what waits in it. For flows that begin with this hop; their delay is then another hop's.",
+        ),
         key("down", Ty::Table(&SIDE), "Settings of the direction of data."),
         key("up", Ty::Table(&SIDE), "Settings of the other direction."),
         key("element", Ty::Tables(&ELEMENT), "What else packets pass here."),

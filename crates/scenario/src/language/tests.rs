@@ -114,6 +114,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("unknown congestion control", "cc = \"reno\"", "cc = \"rino\""),
     ("unknown stack", "duration = \"60s\"", "duration = \"60s\"\nstack = \"linux-5.5\""),
     ("netem's words", "rtt = \"20ms\"", "rtt = \"20ms\"\nnetem = [\"dealy 2ms\"]"),
+    ("a host's own device behind a delay", "rtt = \"20ms\"", "rtt = \"20ms\"\nown_device = true"),
     ("two hops of one name", "[[event]]", "[[hop]]\nname = \"bottleneck\"\n\n[[event]]"),
     ("two flows of one name", "name = \"rival\"", "name = \"cubic\""),
     ("a flow called ping", "name = \"rival\"", "name = \"ping\""),

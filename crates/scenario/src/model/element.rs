@@ -11,6 +11,10 @@ pub struct Hop {
     pub name: String,
     /// The stack whose versions of the disciplines stand here.
     pub stack: String,
+    /// Whether the queue or radio that packets meet first here is a device of the host that sends them: TCP's small queues
+    /// see what waits in it.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub own_device: bool,
     /// In the order in which packets going `down` pass them.
     pub down: Vec<Element>,
     /// In the order in which packets going `up` pass them.

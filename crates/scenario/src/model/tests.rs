@@ -44,6 +44,7 @@ fn hop(name: &str) -> Hop {
     Hop {
         name: name.into(),
         stack: "linux-7.3".into(),
+        own_device: false,
         down: vec![tunnel, netem("10ms"), bleach, queue(rate)],
         up: vec![netem("10ms"), queue(rate)],
     }

@@ -11,7 +11,7 @@ use crate::packet::{Body, Owner, Packet};
 use crate::stacks::Stack;
 use sojourn_scenario::model::Tcp;
 use sojourn_transport::segment::{Ack, Data, Handshake, Output};
-use sojourn_transport::{Receiver, Sender};
+use sojourn_transport::{OwnDevice, Receiver, Sender};
 use sojourn_units::{Dscp, Ecn, Random, Time};
 
 /// What the connections of a flow have in common.
@@ -19,28 +19,35 @@ use sojourn_units::{Dscp, Ecn, Random, Time};
 pub(crate) struct Template {
     tcp: Tcp,
     stack: &'static Stack,
+    device: Option<OwnDevice>,
     seed: u64,
     name: String,
 }
 
 impl Template {
-    /// Connections of this flow.
-    pub(crate) fn new(tcp: &Tcp, stack: &'static Stack, seed: u64, name: &str) -> Self {
+    /// Connections of this flow, whose answers wait for this device of their host.
+    pub(crate) fn new(
+        tcp: &Tcp,
+        stack: &'static Stack,
+        device: Option<OwnDevice>,
+        seed: u64,
+        name: &str,
+    ) -> Self {
         // What is sent comes from the application.
         let tcp = Tcp { bytes: Some(0), app_rate: None, ..tcp.clone() };
-        Self { tcp, stack, seed, name: name.to_owned() }
+        Self { tcp, stack, device, seed, name: name.to_owned() }
     }
 
     /// The connection of this number, closed.
     pub(crate) fn connection(&self, owner: Owner, number: u32, random: &mut Random) -> Connection {
         let (client, server) = (random.next_u32(), random.next_u32());
-        let make = |what: &str, sends: u32, receives: u32| {
+        let make = |what: &str, device, sends: u32, receives: u32| {
             let name = format!("flow/{}/{number}/{what}/cc", self.name);
             let control = Random::named(self.seed, &name);
-            endpoint(&self.tcp, owner.ip, self.stack, control, (sends, receives))
+            endpoint(&self.tcp, owner.ip, self.stack, device, control, (sends, receives))
         };
-        let (asks, hears) = make("request", client, server);
-        let (sends, takes) = make("answer", server, client);
+        let (asks, hears) = make("request", None, client, server);
+        let (sends, takes) = make("answer", self.device, server, client);
         Connection {
             owner: owner.connection(number),
             asks: asks.without_data(),
@@ -200,6 +207,13 @@ impl Connection {
             }
             Body::Echo { .. } | Body::Datagram { .. } | Body::Report { .. } => {}
         }
+    }
+
+    /// The server's device has sent what counts so much on the account of its answers.
+    pub(crate) fn on_sent_off(&mut self, wires: &mut Wires<'_>, bytes: u64) {
+        let now = wires.now;
+        let mut half = self.half(wires, false);
+        self.sends.on_sent_off(now, bytes, &mut half);
     }
 
     /// When [`Connection::on_timer`] wants to be called.

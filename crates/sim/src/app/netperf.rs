@@ -49,7 +49,7 @@ impl Control {
         random: &mut Random,
     ) -> Self {
         let plain = Tcp::plain("cubic", EcnMode::Default);
-        let template = Template::new(&plain, stack, seed, &format!("{name}/control"));
+        let template = Template::new(&plain, stack, None, seed, &format!("{name}/control"));
         let connection =
             template.connection(owner, NUMBER, random).aside(with_data, Dscp::default());
         Self { connection, routes, answered: false, due: Time::NEVER }

@@ -8,6 +8,7 @@ use crate::packet::{Owner, Packet};
 use crate::stacks::Stack;
 use sojourn_scenario::model::ShortFlows as Settings;
 use sojourn_scenario::workload::{Act, Arrivals, Source};
+use sojourn_transport::OwnDevice;
 use sojourn_units::{Ecn, Random, Time};
 
 /// One connection of the flow.
@@ -74,10 +75,16 @@ pub(crate) struct ShortFlows {
 
 impl ShortFlows {
     /// A generator at rest.
-    pub(crate) fn new(settings: &Settings, stack: &'static Stack, seed: u64, name: &str) -> Self {
+    pub(crate) fn new(
+        settings: &Settings,
+        stack: &'static Stack,
+        device: Option<OwnDevice>,
+        seed: u64,
+        name: &str,
+    ) -> Self {
         Self {
             settings: settings.clone(),
-            template: Template::new(&settings.tcp, stack, seed, name),
+            template: Template::new(&settings.tcp, stack, device, seed, name),
             arrivals: None,
             random: Random::named(seed, &format!("flow/{name}/traffic")),
             live: Vec::new(),
@@ -145,6 +152,15 @@ impl ShortFlows {
         live.connection.ask(wires, u64::from(self.settings.request));
         live.due = live.connection.next();
         self.live.push(live);
+    }
+
+    /// The server's device has sent what counts so much on the account of the connection of this key.
+    pub(crate) fn on_sent_off(&mut self, wires: &mut Wires<'_>, key: u32, bytes: u64) {
+        let number = wires.nic.owner.number(key);
+        if let Some(live) = self.live.iter_mut().find(|live| live.number == number) {
+            live.connection.on_sent_off(wires, bytes);
+            live.due = live.connection.next();
+        }
     }
 
     /// A packet has reached either end of one of them; returns a round-trip time if it tells one.

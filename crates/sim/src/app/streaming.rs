@@ -11,6 +11,7 @@ use crate::packet::{Owner, Packet};
 use crate::stacks::Stack;
 use sojourn_scenario::model::Streaming as Settings;
 use sojourn_scenario::workload::{Player, Wish};
+use sojourn_transport::OwnDevice;
 use sojourn_units::{Ecn, Random, Time};
 use std::collections::VecDeque;
 
@@ -35,13 +36,13 @@ impl Streaming {
     /// A stream at rest.
     pub(crate) fn new(
         settings: &Settings,
-        stack: &'static Stack,
+        (stack, device): (&'static Stack, Option<OwnDevice>),
         seed: u64,
         name: &str,
         owner: Owner,
         random: &mut Random,
     ) -> Self {
-        let template = Template::new(&settings.tcp, stack, seed, name);
+        let template = Template::new(&settings.tcp, stack, device, seed, name);
         Self {
             settings: settings.clone(),
             seed,

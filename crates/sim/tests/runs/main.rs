@@ -15,6 +15,7 @@ mod golden;
 mod happenings;
 mod netperf;
 mod overload;
+mod own_device;
 mod path;
 mod physics;
 mod properties;

@@ -566,7 +566,13 @@ fn build(
                 elements.push(element("qdisc", Kind::Queue(queue)));
                 elements
             };
-            Hop { name: format!("hop-{n}"), stack: stack(&h.stack), down: side(0), up: side(1) }
+            Hop {
+                name: format!("hop-{n}"),
+                stack: stack(&h.stack),
+                own_device: false,
+                down: side(0),
+                up: side(1),
+            }
         })
         .collect();
 

@@ -5,7 +5,7 @@
 //! acknowledgement with RTT samples, tail-loss probe, state machine, timer, rate sample, congestion control,
 //! retransmissions, new data.
 //!
-//! Not modelled: socket memory on the sending side, small queues (TSQ) where they work, Nagle, window probes, urgent
+//! Not modelled: socket memory on the sending side, small queues (TSQ) where nothing waits in the host, Nagle, window probes, urgent
 //! data, FIN, SACK reneging; nor that a window that was not used for a timeout shrinks
 //! (`tcp_cwnd_application_limited`): every ACK that lets the window grow starts that time anew, so it passes only where
 //! the restart after idleness, which is modelled, has struck already.
@@ -30,6 +30,7 @@ use crate::stack::{Grouping, PrrBound, Switches};
 use crate::tcb::{CaState, INFINITE_SSTHRESH, Tcb};
 use groups::{Admitted, Next};
 use scoreboard::{Scoreboard, Undo};
+pub use small_queue::OwnDevice;
 use small_queue::SmallQueue;
 use sojourn_units::{CoarseClock, Ecn, Rate, Span, Time};
 use timers::Timer;
@@ -51,6 +52,8 @@ pub struct Config {
     pub pacing_cap: Option<Rate>,
     /// Whether the host paces the flow (a host `fq`).
     pub paced: bool,
+    /// The device of the sender's own host, if that is what its packets wait for.
+    pub device: Option<OwnDevice>,
     /// Initial window in segments, if not the stack's.
     pub initial_window: Option<u32>,
     /// Payload bytes to send; `None` sends until stopped.
@@ -147,6 +150,7 @@ pub struct Sender {
     timer: Option<Timer>,
     grouping: Grouping,
     small_queue: Option<SmallQueue>,
+    small_queue_passes_single: bool,
     /// See [`Switches::notes_limit_unsent`].
     notes_limit_unsent: bool,
     /// Unsent segments of the buffer that is sent from, at least one.
@@ -206,6 +210,7 @@ impl Sender {
             pacing_rate: 0,
             pacing_cap: config.pacing_cap.map(Rate::bytes_per_sec),
             paced: config.paced || config.pacing_cap.is_some(),
+            pacing_shift: config.device.unwrap_or(OwnDevice::WIRED).pacing_shift,
             burst_limit: None,
             ca_state: CaState::Open,
             rate: RateSample::default(),
@@ -254,7 +259,8 @@ impl Sender {
             window: 0,
             timer: None,
             grouping: switches.grouping,
-            small_queue: (!switches.small_queue_wakes).then(SmallQueue::default),
+            small_queue: SmallQueue::new(config.device, switches.small_queue_wakes),
+            small_queue_passes_single: switches.small_queue_passes_single,
             notes_limit_unsent: switches.notes_limit_unsent,
             buffer_left: groups::buffer_size(mss),
             pace_until: Time::ZERO,
@@ -469,13 +475,13 @@ impl Sender {
 
     /// New segments leave together.
     fn send_group(&mut self, group: u32, out: &mut impl Output) {
-        let mut bytes = 0;
+        let (first, mut bytes) = (self.tcb.nxt, 0);
         for left in (0..group).rev() {
             let push = (left == 0 && group > 1) || self.tcb.nxt.wrapping_add(1) == self.data_end;
             bytes += self.send_new(push, out);
         }
         self.take_from_buffer(group);
-        self.fill_small_queue(group);
+        self.fill_small_queue(Some(first), group, bytes);
         self.pace(bytes);
     }
 
@@ -511,7 +517,7 @@ impl Sender {
     fn send_again(&mut self, seq: Seq, out: &mut impl Output) {
         let clock = self.clock_ms();
         self.repeat(seq, true, out);
-        self.fill_small_queue(1);
+        self.fill_small_queue(None, 1, u32::from(self.board.len(seq)));
         self.retrans_stamp.get_or_insert(clock);
         self.undo.retransmissions = self.undo.retransmissions.max(0) + 1;
     }

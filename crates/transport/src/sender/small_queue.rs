@@ -1,10 +1,20 @@
-//! TCP small queues (`tcp_small_queue_check`, `tcp_wfree` in `net/ipv4/tcp_output.c`) where they do not work: with a
-//! netem on the sender's own machine before Linux 5.12 (see [`Switches::small_queue_wakes`]).
+//! TCP small queues (`tcp_small_queue_check`, `tcp_wfree`, `tcp_tsq_write` in `net/ipv4/tcp_output.c`): how much of a
+//! socket may wait in its own host.
 //!
 //! A socket has no more on its way through its host than two of the buffers that it would send next, or what its pacing
-//! rate gives in a millisecond; it is woken when that has left. A netem takes a packet over within microseconds. It took
-//! it off the socket's account, but did not wake the socket. So one attempt to send, an ACK's, sends about two groups, and
-//! the rest of the window waits for the next attempt.
+//! rate gives in a millisecond (eight where the device is a WiFi one: [`OwnDevice`]); it is woken when that has left.
+//!
+//! Where the bottleneck is another machine, a host's queue never holds anything back for longer than microseconds, and
+//! there is nothing to model. Two cases are left.
+//!
+//! **The host's own device is what packets wait for** ([`Config::device`]). The device gives back what it has sent
+//! ([`Sender::on_sent_off`]), and a sender that was stopped goes on. What is held back then waits in the socket, in
+//! nobody's round-trip time. A socket with nothing out is never stopped, from Linux 6.7 on neither one with a single
+//! buffer out ("tcp: tsq: relax tcp_small_queue_check() when rtx queue contains a single skb", October 2023).
+//!
+//! **A netem on the sender's own machine before Linux 5.12** (see [`Switches::small_queue_wakes`]). It takes a packet over
+//! within microseconds. It took it off the socket's account, but did not wake the socket. So one attempt to send, an
+//! ACK's, sends about two groups, and the rest of the window waits for the next attempt.
 //!
 //! Mostly an ACK admits no more than that. But of a window of three, two segments leave, one by one (a group is no larger
 //! than half of the window): their account is just above what would let the third go. The window was not used up, so
@@ -14,23 +24,39 @@
 //! free (`sk_stream_is_writeable`); then it writes 16 kB at a time, and each write is an attempt. The buffer has room for
 //! twice the window, each segment counted with 4352 bytes, and never shrinks (`tcp_sndbuf_expand`).
 //!
-//! Where the kernel works properly a host's queue never holds anything back for longer than microseconds, and there is
-//! nothing to model. Approximate here: what is in the send buffer is counted by its payload, some two per cent too
-//! little, and the writes follow the ACK that let the application run at once.
+//! Approximate here: what is in the send buffer is counted by its payload, some two per cent too little, and the writes
+//! follow the ACK that let the application run at once. Left out: that a segment which the device still holds is not sent
+//! again (`skb_still_in_host_queue`), which the kernel sees of groups of one segment alone; and that a device which drops
+//! tells the sender (`NET_XMIT_DROP`).
 //!
+//! [`Config::device`]: super::Config::device
 //! [`Switches::small_queue_wakes`]: crate::stack::Switches::small_queue_wakes
 
 use super::Sender;
 use crate::segment::{Output, Seq, before};
 use sojourn_units::Time;
 
+/// The device of the sender's own host, where that is what packets wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OwnDevice {
+    /// What may wait in it is the pacing rate's share of a 2^nth of a second (`sk_pacing_shift`).
+    pub pacing_shift: u32,
+}
+
+impl OwnDevice {
+    /// A wired one: a 2^10th of a second, about a millisecond.
+    pub const WIRED: Self = Self { pacing_shift: 10 };
+    /// A WiFi one: a 2^7th, about 8 ms, so that there is enough to aggregate (`hw.tx_sk_pacing_shift`, set in
+    /// `ieee80211_alloc_hw_nm` of `net/mac80211/main.c`: 7 unless the driver says otherwise, in all the kernels here. It
+    /// began with 4.16, "mac80211: Adjust TSQ pacing shift"; before, a WiFi device was like any).
+    pub const WIFI: Self = Self { pacing_shift: 7 };
+}
+
 /// What a packet costs beside its payload: head of 704 bytes, `sk_buff` of 256, `skb_shared_info` of 320
 /// (`MAX_TCP_HEADER` of 320, to which the allocator gives 1024). Cut into segments, each has one.
 const OVERHEAD: u64 = 1280;
 /// Buffers on the way: two.
 const BUFFERS: u64 = 2;
-/// The pacing rate's share: a 2^10th of a second (`sk_pacing_shift`).
-const PACING_SHIFT: u32 = 10;
 /// Never more than this of what is not paced (`net.ipv4.tcp_limit_output_bytes`).
 const MOST: u64 = 1 << 20;
 /// What a segment counts in the send buffer's size: payload and headers rounded up to a power of two, and `sk_buff`.
@@ -44,43 +70,110 @@ const LARGEST_BUFFER: u64 = 4 << 20;
 /// What the application writes at a time (netperf and iperf3 on a socket of default size).
 const WRITE: u64 = 16 << 10;
 
+/// A socket's account of what is on its way through its host.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SmallQueue {
+    /// Bytes on it (`sk_wmem_alloc`, less the one that an idle socket has).
+    held: u64,
+    /// Who takes them off.
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    /// The host's own device, as packets leave it.
+    Device {
+        /// Whether the sender was stopped (`TSQ_THROTTLED`).
+        stopped: bool,
+        /// First segment of the buffer sent last.
+        group: Seq,
+    },
+    /// A netem, within microseconds and without telling.
+    Unwoken(Unwoken),
+}
+
 /// What an attempt to send has put on its way, and the application behind it.
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct SmallQueue {
+struct Unwoken {
     /// When.
     at: Time,
-    /// Bytes on the socket's account (`sk_wmem_alloc`, less the one that an idle socket has).
-    held: u64,
     /// Size of the send buffer (`sk_sndbuf`), bytes.
     buffer: u64,
     /// One past the last segment that the application has written.
     written: Seq,
 }
 
+impl SmallQueue {
+    /// The account of a sender before its own device, or else on a host that wakes it or not; none where there is nothing
+    /// to keep.
+    pub(super) fn new(device: Option<OwnDevice>, wakes: bool) -> Option<Self> {
+        let kind = match device {
+            Some(_) => Kind::Device { stopped: false, group: 0 },
+            None if wakes => return None,
+            None => Kind::Unwoken(Unwoken::default()),
+        };
+        Some(Self { held: 0, kind })
+    }
+}
+
 impl Sender {
+    /// What a segment with so much payload counts on its socket's account, bytes (`truesize`).
+    pub const fn account_of(payload: u32) -> u64 {
+        OVERHEAD + payload as u64
+    }
+
     /// Whether the small queue keeps a group of so many segments back. The limit is shifted for retransmissions, which
     /// may have twice as much.
-    pub(super) fn small_queue_holds(&self, group: u32, factor: u64) -> bool {
-        let Some(queue) = &self.small_queue else { return false };
-        if queue.at != self.tcb.now {
-            return false;
-        }
-        let next = OVERHEAD + u64::from(group) * u64::from(self.tcb.mss);
-        let mut limit = (BUFFERS * next).max(self.tcb.pacing_rate >> PACING_SHIFT);
+    pub(super) fn small_queue_holds(&mut self, group: u32, factor: u64) -> bool {
+        let passes_single = self.small_queue_passes_single;
+        let (now, una, nxt) = (self.tcb.now, self.tcb.una, self.tcb.nxt);
+        let next = Self::account_of(group * self.tcb.mss);
+        let share = self.tcb.effective_pacing_rate() >> self.tcb.pacing_shift;
+        let mut limit = (BUFFERS * next).max(share);
         if !self.tcb.paced {
             limit = limit.min(MOST);
         }
-        1 + queue.held > limit * factor
+        let Some(queue) = &mut self.small_queue else { return false };
+        let full = 1 + queue.held > limit * factor;
+        match &mut queue.kind {
+            Kind::Device { stopped, group } => {
+                let single = passes_single && !before(una, *group);
+                let holds = full && una != nxt && !single;
+                *stopped |= holds;
+                holds
+            }
+            Kind::Unwoken(unwoken) => full && unwoken.at == now,
+        }
     }
 
-    /// A group has left.
-    pub(super) fn fill_small_queue(&mut self, group: u32) {
-        let (now, mss) = (self.tcb.now, u64::from(self.tcb.mss));
+    /// A group of this payload leaves, of which the first segment is `first`; or one segment again.
+    pub(super) fn fill_small_queue(&mut self, first: Option<Seq>, segments: u32, payload: u32) {
+        let now = self.tcb.now;
         let Some(queue) = &mut self.small_queue else { return };
-        if queue.at != now {
-            (queue.at, queue.held) = (now, 0);
+        match &mut queue.kind {
+            Kind::Device { group, .. } => *group = first.unwrap_or(*group),
+            Kind::Unwoken(unwoken) => {
+                if unwoken.at != now {
+                    (unwoken.at, queue.held) = (now, 0);
+                }
+            }
         }
-        queue.held += u64::from(group) * (OVERHEAD + mss);
+        queue.held += u64::from(segments) * OVERHEAD + u64::from(payload);
+    }
+
+    /// The host's own device has sent, or dropped, what counted so much on the account ([`Sender::account_of`], summed);
+    /// what it held back may leave now (`tcp_wfree`, `tcp_tsq_write`).
+    pub fn on_sent_off(&mut self, now: Time, bytes: u64, out: &mut impl Output) {
+        let Some(SmallQueue { held, kind: Kind::Device { stopped, .. } }) = &mut self.small_queue
+        else {
+            return;
+        };
+        *held = held.saturating_sub(bytes);
+        if core::mem::take(stopped) {
+            self.tcb.now = now;
+            self.retransmit_lost(out);
+            self.write(super::Push::Normal, out);
+        }
     }
 
     /// After an ACK, and at the beginning: if the application may write, it does, and TCP tries to send at each write.
@@ -96,13 +189,15 @@ impl Sender {
         }
     }
 
-    /// How often the application writes now.
+    /// How often the application writes now, where that matters.
     fn writes(&mut self) -> u64 {
         let mss = u64::from(self.tcb.mss);
         let window = self.tcb.cwnd.max(LEAST_WINDOW).max(self.board.reordering + 1);
         let filled = self.tcb.in_flight() >= self.tcb.cwnd;
         let (una, data_end) = (self.tcb.una, self.data_end);
-        let Some(queue) = &mut self.small_queue else { return 0 };
+        let Some(SmallQueue { kind: Kind::Unwoken(queue), .. }) = &mut self.small_queue else {
+            return 0;
+        };
         if !filled || queue.buffer == 0 {
             let size = (WINDOWS * u64::from(window) * PER_SEGMENT).min(LARGEST_BUFFER);
             queue.buffer = queue.buffer.max(size);

@@ -98,6 +98,7 @@ struct Setup {
     initial: u32,
     paced: bool,
     groups: bool,
+    device: Option<OwnDevice>,
 }
 
 impl Default for Setup {
@@ -111,6 +112,7 @@ impl Default for Setup {
             initial: 10,
             paced: false,
             groups: false,
+            device: None,
         }
     }
 }
@@ -135,6 +137,7 @@ impl Setup {
             ignores_ce: false,
             pacing_cap: None,
             paced: self.paced,
+            device: self.device,
             initial_window: Some(self.initial),
             bytes: self.bytes,
             clock_offset_ms: 0,
@@ -205,6 +208,13 @@ impl Script {
             }
         }
         self.sender.on_ack(at(ms), &ack, &mut self.wire);
+        self.sender.check();
+        self.wire.take_line()
+    }
+
+    /// The host's device has sent what counts so much.
+    fn sent_off(&mut self, ms: u64, bytes: u64) -> String {
+        self.sender.on_sent_off(at(ms), bytes, &mut self.wire);
         self.sender.check();
         self.wire.take_line()
     }
@@ -1168,9 +1178,73 @@ fn a_small_queue_lets_four_retransmissions_go() {
     for sent in 0..5 {
         assert_eq!(t.sender.small_queue_holds(1, 1), sent >= 2);
         assert_eq!(t.sender.small_queue_holds(1, 2), sent >= 4);
-        t.sender.fill_small_queue(1);
+        t.sender.fill_small_queue(None, 1, MSS);
     }
     // Microseconds later all has passed through the host.
     t.sender.tcb.now = at(41);
     assert!(!t.sender.small_queue_holds(1, 1));
+}
+
+/// A sender in front of its own device: groups are cut into pieces of 1280 + 1448 B on the account, and it may have twice
+/// the next buffer there, 2 · (1280 + 2 · 1448) B = 8352. After two groups of two it has 10912 and stops, though the window
+/// is ten; the device sends one, 8184 are left, and two more leave. The window was not used up, so that an ACK of two does
+/// not open it.
+#[test]
+fn a_device_of_its_own_lets_two_groups_wait() {
+    let piece = Sender::account_of(MSS);
+    assert_eq!(piece, 2728);
+    let device = Some(OwnDevice::WIRED);
+    let mut t = Setup { stack: LINUX_5_10, groups: true, device, ..Setup::default() }.open();
+    assert_eq!(t.wire.take_line(), "0-3");
+    assert_eq!(t.sent_off(21, piece), "4-5");
+    // 13640 − 2 · 2728 is as much again as when it last stopped.
+    assert_eq!(t.sent_off(22, 2 * piece), "6-7");
+    assert!(!t.sender.tcb.cwnd_limited);
+    // The ACK finds 13640 on the account: what the window admits waits for the device.
+    assert_eq!(t.ack(40, "2"), "");
+    assert_eq!(t.sent_off(41, 3 * piece), "8-9");
+    // 8 of 12 are out: nothing more until the device has sent, and then no further than the window.
+    assert_eq!((t.sender.tcb.in_flight(), t.cwnd()), (8, 12));
+    assert_eq!(t.sent_off(42, 4 * piece), "10-13");
+    assert!(t.sender.tcb.cwnd_limited);
+    assert_eq!(t.sent_off(43, 4 * piece), "");
+}
+
+/// In front of a WiFi device a share is a 2^7th of a second: 200 % of 10 · 1448 B in 20 ms are 11 312 B, and a group has as
+/// many as half of the window, five. Of these two fit: 13 640 B is less than 2 · (1280 + 5 · 1448).
+#[test]
+fn a_wifi_device_lets_more_wait() {
+    let device = Some(OwnDevice::WIFI);
+    let mut t = Setup { stack: LINUX_5_10, groups: true, device, ..Setup::default() }.open();
+    assert_eq!(t.sender.group_goal(), 7);
+    assert_eq!(t.wire.take_line(), "0-9");
+    let mut t =
+        Setup { stack: LINUX_5_10, groups: true, device, initial: 40, ..Setup::default() }.open();
+    // 45 250 B a share, a group of 20 (half of the window): two of them are 109 120 B on the account.
+    assert_eq!((t.sender.group_goal(), t.wire.take_line().as_str()), (31, "0-39"));
+    let mut t =
+        Setup { stack: LINUX_5_10, groups: true, device, initial: 200, ..Setup::default() }.open();
+    // 64 kB a group at most, 45 segments: 2 · (1280 + 45 · 1448) = 132 880 are less than the share, 226 250. After two
+    // groups 245 520 are there, after one 122 760.
+    assert_eq!(t.wire.take_line(), "0-89");
+    assert_eq!(t.sent_off(21, 8 * Sender::account_of(MSS)), "90-134");
+}
+
+/// A lone buffer is let go from 6.7 on although the device has sent nothing; before, only nothing at all.
+#[test]
+fn a_socket_with_a_single_buffer_out_is_not_stopped() {
+    for (stack, after, emptied) in [(LINUX_7_3, "4-5", "4-7"), (LINUX_5_10, "", "4-5")] {
+        let open = || {
+            let device = Some(OwnDevice::WIRED);
+            let stack = stack.clone();
+            Setup { stack, groups: true, device, ..Setup::default() }.open()
+        };
+        let mut t = open();
+        assert_eq!(t.wire.take_line(), "0-3");
+        assert_eq!(t.ack(40, "2"), after);
+        // With all of it acknowledged there is nothing out, and then one buffer.
+        let mut t = open();
+        t.wire.take_line();
+        assert_eq!(t.ack(40, "4"), emptied);
+    }
 }

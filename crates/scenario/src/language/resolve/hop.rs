@@ -6,7 +6,7 @@ use super::Resolver;
 use super::flow::Named;
 use crate::model::{
     Element, FlowDelay, Hop, Kind, Neighbours, Netem, PoliceAction, Policer, Queue, Rewrite, Rule,
-    Selector, Shaper, Side, Tunnel, TunnelKind, Wifi, Wlan,
+    Scenario, Selector, Shaper, Side, Tunnel, TunnelKind, Wifi, Wlan,
 };
 use sojourn_units::{Ecn, Rate, Span};
 
@@ -34,8 +34,9 @@ impl Resolver<'_> {
                 let own: Vec<&Own> = own.iter().filter(|o| o.hop == index).collect();
                 let down = self.side(table, Side::Down, &stack, &own);
                 let up = self.side(table, Side::Up, &stack, &own);
-                let mut hop =
-                    Hop { name: table.text("name").unwrap_or("").to_owned(), stack, down, up };
+                let name = table.text("name").unwrap_or("").to_owned();
+                let own_device = table.bool("own_device").unwrap_or(false);
+                let mut hop = Hop { name, stack, own_device, down, up };
                 self.unique("element", table.tables("element"));
                 for element in table.tables("element") {
                     self.place_element(element, named, &mut hop);
@@ -45,6 +46,24 @@ impl Resolver<'_> {
             .collect();
         self.bleached(root, named, &mut hops);
         hops
+    }
+
+    /// Says so if a hop's device is no sender's.
+    pub(super) fn own_devices(&mut self, root: &Fields, scenario: &Scenario) {
+        for (table, hop) in root.tables("hop").iter().zip(&scenario.hops) {
+            let is_here = |path: String| path.split('.').next() == Some(&hop.name);
+            let is_used = scenario.flows.iter().filter_map(|f| scenario.device_of(f)).any(is_here);
+            if !hop.own_device || is_used {
+                continue;
+            }
+            let place = table.place_of("own_device");
+            let message = format!("no flow's data meet a queue or radio of hop {} first", hop.name);
+            self.diagnostics.push(
+                place
+                    .says(DiagnosticKind::Value, message)
+                    .help("own_device is for a flow's first hop, and the delay is to be behind it, in another hop"),
+            );
+        }
     }
 
     /// Base RTTs that flows have of their own, each at the first of its hops that has a delay.

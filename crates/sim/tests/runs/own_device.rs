@@ -1,0 +1,105 @@
+//! TCP small queues in front of the sending host's own device, in whole runs.
+
+use crate::bench::{run, total};
+use sojourn_scenario::language::{AnyWords, Experiment};
+use sojourn_scenario::metrics::{Expression, Frame};
+use sojourn_scenario::model::Scenario;
+use sojourn_scenario::results::Run;
+
+/// A flow `a` for 20 s by this device and then 10 ms each way.
+fn experiment(experiment: &str, device: &str, flow: &str) -> Scenario {
+    let text = format!(
+        "[experiment]\nname = \"own\"\nping = false\nduration = \"20s\"\n{experiment}\n\
+         [[hop]]\nname = \"device\"\n{device}\n\
+         [[hop]]\nname = \"path\"\nrtt = \"20ms\"\n\
+         [[flow]]\nname = \"a\"\n{flow}\n"
+    );
+    let read = Experiment::parse("own.toml", &text);
+    let plan = read.and_then(|e| e.plan(&AnyWords, 1)).unwrap_or_else(|e| panic!("{text}\n{e}"));
+    plan.into_scenarios().remove(0)
+}
+
+fn value(run: &Run, text: &str) -> f64 {
+    let expression = Expression::parse(text).unwrap_or_else(|e| panic!("{text}: {}", e.message));
+    expression.evaluate(&Frame::new(run)).unwrap_or_else(|e| panic!("{e}")).value.number
+}
+
+/// A line of 10 Mbit/s, the sender's own or not.
+fn line(own: bool) -> String {
+    format!(
+        "own_device = {own}\n\
+         down = {{ rate = \"10mbit\", shaper = \"line\", qdisc = \"pfifo limit 1000\" }}\n\
+         up = {{ queue = false }}"
+    )
+}
+
+/// Most packets that the device held at the end of a step, and the goodput from 5 s on over what the line carries.
+fn of(run: &Run, device: &str) -> (f64, f64) {
+    let longest = value(run, &format!("max(queue_length, {device}) over all"));
+    (longest, value(run, "goodput(a) from 5s to 20s") / (10e6 * 1448.0 / 1514.0))
+}
+
+/// A sender whose own device is the bottleneck keeps what its window has too much in its socket. On the account are 1280 +
+/// 1448 B a segment. Groups are of two, of three while slow start's pacing rate of 200 % gives that in a millisecond: below 2
+/// · (1280 + 3 · 1448) = 11 248 a group may leave, so four segments are there at most when three more come. The link is
+/// full, and the delay is nobody's; were it another's device, its queue would grow.
+#[test]
+fn a_senders_own_device_never_holds_more_than_seven_segments() {
+    for stack in ["linux-5.10", "linux-7.3"] {
+        for cc in ["reno", "cubic", "prague"] {
+            let run_of = |own| {
+                let (stack, cc) = (format!("stack = \"{stack}\""), format!("cc = \"{cc}\""));
+                of(&run(&experiment(&stack, &line(own), &cc)), "device.down.qdisc")
+            };
+            let (longest, goodput) = run_of(true);
+            assert!(longest <= 7.0, "{stack} {cc} {longest}");
+            assert!(goodput > 0.99 && goodput < 1.001, "{stack} {cc} {goodput}");
+            assert!(run_of(false).0 > 25.0, "{stack} {cc}");
+        }
+    }
+}
+
+/// What Linux 7.3.4 does (the Linux engine, `host_qdisc = "tbf rate 10mbit burst 1540 limit 10000000"` and a path of 20 ms):
+/// the window stops where the small queue stops the sender, HyStart's exit or the first round that is not used up; the rest
+/// of the round trip is what waits in the device.
+#[test]
+fn small_queues_are_those_of_linux() {
+    let device = "own_device = true\n\
+         down = { shaper = \"own\", rate = \"10mbit\", \
+         qdisc = \"tbf rate 10mbit burst 1540 limit 10000000\" }\n\
+         up = { queue = false }";
+    for (cc, cwnd, in_flight, srtt_ms) in
+        [("cubic", 29.0, 21.52, 26.06), ("reno", 48.0, 22.85, 27.89), ("dctcp", 48.0, 22.85, 27.89)]
+    {
+        let run = run(&experiment("", device, &format!("cc = \"{cc}\"")));
+        let mean = |what| value(&run, &format!("mean({what}, a) from 5s to 20s"));
+        assert_eq!(mean("cwnd"), cwnd, "{cc}");
+        assert!((mean("inflight") - in_flight).abs() < 0.02, "{cc} {}", mean("inflight"));
+        assert!((1e3 * mean("srtt") - srtt_ms).abs() < 0.02, "{cc} {}", mean("srtt"));
+    }
+}
+
+/// The same of a connection that an application opens: a stream's server waits for its device.
+#[test]
+fn an_applications_connection_has_a_small_queue_too() {
+    let longest = |own| {
+        let stream = "streaming = { ladder = [\"8mbit\"] }";
+        let s = experiment("", &line(own), stream);
+        value(&run(&s), "max(queue_length, device.down.qdisc) over all")
+    };
+    assert!(longest(true) <= 7.0, "{}", longest(true));
+    assert!(longest(false) > 10.0);
+}
+
+/// What the account was charged with comes back whatever becomes of the packets: a device that drops nearly everything does
+/// not stop its sender for good.
+#[test]
+fn a_device_that_drops_gives_back_too() {
+    let device = "own_device = true\n\
+         down = { rate = \"10mbit\", shaper = \"line\", qdisc = \"pfifo limit 1\" }\n\
+         up = { queue = false }";
+    let run = run(&experiment("", device, "cc = \"cubic\""));
+    let dropped = total(&run, "device.down.qdisc", "dropped");
+    assert!(dropped > 10.0, "{dropped}");
+    assert!(value(&run, "goodput(a) from 15s to 20s") > 1e6);
+}
