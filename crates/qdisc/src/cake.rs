@@ -182,7 +182,7 @@ pub const INFO: Discipline = Discipline {
         ),
         ("fwmark", "there are no firewall marks here"),
     ],
-    classful: false,
+    ..Discipline::BASE
 };
 
 const SCE_THRESH: OptionSpec = OptionSpec {

@@ -43,9 +43,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "sce_count", unit: Unit::Count, doc: "count of the SCE schedule" },
         Gauge { name: "p_drop", unit: Unit::Probability, doc: "BLUE's probability of dropping" },
     ],
-    classes: &[],
-    refused: &[],
-    classful: false,
+    ..Discipline::BASE
 };
 
 #[derive(Clone, Debug)]
@@ -181,9 +179,7 @@ impl<P: Packet> Configured<P> for Cobalt<P> {
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        while let Some(packet) = self.ring.pop() {
-            self.tally.drop(now, packet, Why::Flushed, cx);
-        }
+        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
         self.law = Twofold::default();
     }
 

@@ -21,41 +21,11 @@ pub const INFO: Discipline = Discipline {
     summary: "one queue under CoDel's control law",
     source: "RFC 8289; Linux 5.4 to 7.3, net/sched/sch_codel.c, include/net/codel_impl.h",
     options: &[
-        OptionSpec {
-            name: "limit",
-            values: table::PACKETS,
-            preset: Preset::Is("1000"),
-            doc: "packets held at most; one that arrives beyond is refused",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "target",
-            values: table::TIME,
-            preset: Preset::Is("5ms"),
-            doc: "acceptable sojourn time",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "interval",
-            values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("100ms"),
-            doc: "time above target before the first signal; about the longest usual RTT",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "ecn",
-            off: Some("noecn"),
-            preset: Preset::Is("noecn"),
-            doc: "mark ECN-capable packets instead of dropping them",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "ce_threshold",
-            values: table::TIME,
-            preset: Preset::Unset("no threshold"),
-            doc: "sojourn time above which every ECN-capable packet is marked",
-            ..OptionSpec::BASE
-        },
+        OptionSpec { preset: Preset::Is("1000"), ..table::LIMIT },
+        table::TARGET,
+        table::INTERVAL,
+        OptionSpec { preset: Preset::Is("noecn"), ..table::ECN },
+        table::CE_THRESHOLD,
     ],
     counters: &[
         counter("count", Unit::Count, 0, Shown::Always, "signals in this dropping state"),
@@ -73,9 +43,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "drop_next", unit: Unit::Seconds, doc: "time until the next signal" },
         table::HEAD_DELAY,
     ],
-    classes: &[],
-    refused: &[],
-    classful: false,
+    ..Discipline::BASE
 };
 
 #[derive(Clone, Debug)]
@@ -211,17 +179,12 @@ impl<P: Packet> Configured<P> for Codel<P> {
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
-        while self.ring.len() > self.config.limit {
-            let Some(packet) = self.ring.pop() else { break };
-            self.tally.drop(now, packet, Why::Overlimit, cx);
-        }
+        self.ring.shorten(now, self.config.limit, Why::Overlimit, &mut self.tally, cx);
         Ok(())
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        while let Some(packet) = self.ring.pop() {
-            self.tally.drop(now, packet, Why::Flushed, cx);
-        }
+        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
         self.state = State::default();
     }
 

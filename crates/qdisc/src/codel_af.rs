@@ -135,8 +135,7 @@ pub const CNQ: Discipline = Discipline {
     counters: COUNTERS,
     gauges: gauges![""],
     classes: &CNQ_CLASSES,
-    refused: &[],
-    classful: false,
+    ..Discipline::BASE
 };
 
 /// The table of `twin_codel_af`.
@@ -157,8 +156,7 @@ pub const TWIN: Discipline = Discipline {
     counters: COUNTERS,
     gauges: gauges!["" "tight_"],
     classes: &TWIN_CLASSES,
-    refused: &[],
-    classful: false,
+    ..Discipline::BASE
 };
 
 /// The DSCP of the tight class: the old "minimise delay" (TOS 0x10).

@@ -26,11 +26,8 @@ pub const PFIFO: Discipline = Discipline {
         doc: "packets held at most; the default is a veth's txqueuelen",
         ..OptionSpec::BASE
     }],
-    counters: &[],
     gauges: &[table::HEAD_DELAY],
-    classes: &[],
-    refused: &[],
-    classful: false,
+    ..Discipline::BASE
 };
 
 /// The table of `bfifo`.
@@ -45,11 +42,8 @@ pub const BFIFO: Discipline = Discipline {
         doc: "bytes held at most; the default is a veth's txqueuelen times 1514",
         ..OptionSpec::BASE
     }],
-    counters: &[],
     gauges: &[table::HEAD_DELAY],
-    classes: &[],
-    refused: &[],
-    classful: false,
+    ..Discipline::BASE
 };
 
 /// What the limit counts.
@@ -179,9 +173,7 @@ impl<P: Packet, L: Limit> Configured<P> for Fifo<P, L> {
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        while let Some(packet) = self.ring.pop() {
-            self.tally.drop(now, packet, Why::Flushed, cx);
-        }
+        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
     }
 
     fn profile(&self) -> &Profile {

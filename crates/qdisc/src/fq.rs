@@ -33,13 +33,7 @@ pub const INFO: Discipline = Discipline {
     summary: "fair queueing by flow that sends no packet before its time",
     source: "Linux 7.3, net/sched/sch_fq.c; iproute2 6, tc/q_fq.c",
     options: &[
-        OptionSpec {
-            name: "limit",
-            values: table::PACKETS,
-            preset: Preset::Is("10000"),
-            doc: "packets held at most",
-            ..OptionSpec::BASE
-        },
+        OptionSpec { preset: Preset::Is("10000"), doc: "packets held at most", ..table::LIMIT },
         OptionSpec {
             name: "flow_limit",
             values: table::PACKETS,
@@ -132,9 +126,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "flows", unit: Unit::Count, doc: "flows with packets" },
         Gauge { name: "throttled", unit: Unit::Count, doc: "flows whose head is not due" },
     ],
-    classes: &[],
-    refused: &[],
-    classful: false,
+    ..Discipline::BASE
 };
 
 /// After this long without packets a flow is new again.

@@ -36,11 +36,9 @@ pub const INFO: Discipline = Discipline {
     source: "RFC 8290; Linux 5.4 to 7.3, net/sched/sch_fq_codel.c",
     options: &[
         OptionSpec {
-            name: "limit",
-            values: table::PACKETS,
             preset: Preset::Is("10240"),
             doc: "packets held at most; beyond, the longest queue loses packets from its head",
-            ..OptionSpec::BASE
+            ..table::LIMIT
         },
         OptionSpec {
             name: "flows",
@@ -65,27 +63,9 @@ pub const INFO: Discipline = Discipline {
             doc: "bytes a queue may send in a turn; less than 256 counts as 256",
             ..OptionSpec::BASE
         },
-        OptionSpec {
-            name: "target",
-            values: table::TIME,
-            preset: Preset::Is("5ms"),
-            doc: "acceptable sojourn time",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "interval",
-            values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("100ms"),
-            doc: "time above target before the first signal; about the longest usual RTT",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "ce_threshold",
-            values: table::TIME,
-            preset: Preset::Unset("no threshold"),
-            doc: "sojourn time above which every ECN-capable packet is marked",
-            ..OptionSpec::BASE
-        },
+        table::TARGET,
+        table::INTERVAL,
+        table::CE_THRESHOLD,
         OptionSpec {
             name: "ce_threshold_selector",
             values: &[ValueSpec { name: "VALUE/MASK", kind: Kind::Masked, optional: false }],
@@ -94,13 +74,7 @@ pub const INFO: Discipline = Discipline {
             known: Some(|profile| profile.fq_codel_ce_threshold_selector),
             ..OptionSpec::BASE
         },
-        OptionSpec {
-            name: "ecn",
-            off: Some("noecn"),
-            preset: Preset::Is("ecn"),
-            doc: "mark ECN-capable packets instead of dropping them",
-            ..OptionSpec::BASE
-        },
+        OptionSpec { preset: Preset::Is("ecn"), ..table::ECN },
         OptionSpec {
             name: "memory_limit",
             values: table::BYTES,
@@ -142,9 +116,7 @@ pub const INFO: Discipline = Discipline {
             doc: "longest wait of a packet at the head of its queue",
         },
     ],
-    classes: &[],
-    refused: &[],
-    classful: false,
+    ..Discipline::BASE
 };
 
 #[derive(Clone, Debug)]

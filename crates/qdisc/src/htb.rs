@@ -79,9 +79,8 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "tokens", unit: Unit::Seconds, doc: "tokens of the rate now" },
         Gauge { name: "ctokens", unit: Unit::Seconds, doc: "tokens of the ceil now" },
     ],
-    classes: &[],
-    refused: &[],
     classful: true,
+    ..Discipline::BASE
 };
 
 /// Tokens are not let below minus this.

@@ -117,8 +117,7 @@ pub const INFO: Discipline = Discipline {
         },
     ],
     classes: &SPARSE_AND_BULK,
-    refused: &[],
-    classful: false,
+    ..Discipline::BASE
 };
 
 /// The DSCP that is judged by a fifth.

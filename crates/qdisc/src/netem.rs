@@ -72,11 +72,9 @@ pub const INFO: Discipline = Discipline {
     source: "Linux 5.4 to 7.3, net/sched/sch_netem.c; iproute2 6, tc/q_netem.c",
     options: &[
         OptionSpec {
-            name: "limit",
-            values: table::PACKETS,
             preset: Preset::Is("1000"),
             doc: "packets held at most, those on their way included",
-            ..OptionSpec::BASE
+            ..table::LIMIT
         },
         OptionSpec {
             name: "delay",
@@ -205,13 +203,11 @@ pub const INFO: Discipline = Discipline {
             ..OptionSpec::BASE
         },
     ],
-    counters: &[],
     gauges: &[Gauge {
         name: "late",
         unit: Unit::Count,
         doc: "packets held that will leave before one that came earlier",
     }],
-    classes: &[],
     refused: &[
         (
             "corrupt",
@@ -219,7 +215,7 @@ pub const INFO: Discipline = Discipline {
         ),
         ("seed", "the run's seed is the experiment's; each netem has a stream of its own"),
     ],
-    classful: false,
+    ..Discipline::BASE
 };
 
 /// Draws of which each is mixed with the one before (`struct crndstate`).

@@ -33,13 +33,7 @@ pub const INFO: Discipline = Discipline {
     summary: "one queue whose marks or drops are the square of a proportional-integral controller's output",
     source: "De Schepper et al., CoNEXT 2016; RFC 9332 appendix A; as Linux 7.3, net/sched/sch_dualpi2.c, where that is silent",
     options: &[
-        OptionSpec {
-            name: "limit",
-            values: table::PACKETS,
-            preset: Preset::Is("10000"),
-            doc: "packets held at most; one that arrives beyond is refused",
-            ..OptionSpec::BASE
-        },
+        OptionSpec { preset: Preset::Is("10000"), ..table::LIMIT },
         OptionSpec {
             name: "target",
             values: table::TIME_ABOVE_ZERO,
@@ -68,13 +62,7 @@ pub const INFO: Discipline = Discipline {
             doc: "gain on the change of the delay, in 256ths rounded down",
             ..OptionSpec::BASE
         },
-        OptionSpec {
-            name: "ecn",
-            off: Some("noecn"),
-            preset: Preset::Is("ecn"),
-            doc: "mark ECN-capable packets instead of dropping them",
-            ..OptionSpec::BASE
-        },
+        OptionSpec { preset: Preset::Is("ecn"), ..table::ECN },
         OptionSpec {
             name: "ecn_drop",
             values: &[ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false }],
@@ -126,9 +114,7 @@ pub const INFO: Discipline = Discipline {
         },
         Gauge { name: "delay", unit: Unit::Seconds, doc: "age of the head" },
     ],
-    classes: &[],
-    refused: &[],
-    classful: false,
+    ..Discipline::BASE
 };
 
 #[derive(Clone, Debug)]
@@ -339,10 +325,7 @@ impl<P: Packet> Configured<P> for Pi2<P> {
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
-        while self.ring.len() > self.config.limit {
-            let Some(packet) = self.ring.pop() else { break };
-            self.tally.drop(now, packet, Why::Overlimit, cx);
-        }
+        self.ring.shorten(now, self.config.limit, Why::Overlimit, &mut self.tally, cx);
         Ok(())
     }
 
@@ -351,9 +334,7 @@ impl<P: Packet> Configured<P> for Pi2<P> {
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        while let Some(packet) = self.ring.pop() {
-            self.tally.drop(now, packet, Why::Flushed, cx);
-        }
+        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
         self.law.prob = 0;
     }
 

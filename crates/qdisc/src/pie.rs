@@ -42,13 +42,7 @@ pub const INFO: Discipline = Discipline {
     summary: "one queue whose early drops or marks a proportional-integral controller steers",
     source: "RFC 8033; Linux 5.4 to 7.3, net/sched/sch_pie.c, include/net/pie.h",
     options: &[
-        OptionSpec {
-            name: "limit",
-            values: table::PACKETS,
-            preset: Preset::Is("1000"),
-            doc: "packets held at most; one that arrives beyond is refused",
-            ..OptionSpec::BASE
-        },
+        OptionSpec { preset: Preset::Is("1000"), ..table::LIMIT },
         OptionSpec {
             name: "target",
             values: table::TIME,
@@ -78,11 +72,9 @@ pub const INFO: Discipline = Discipline {
             ..OptionSpec::BASE
         },
         OptionSpec {
-            name: "ecn",
-            off: Some("noecn"),
             preset: Preset::Is("noecn"),
             doc: "mark ECN-capable packets instead of dropping them while the probability is at most 10 %",
-            ..OptionSpec::BASE
+            ..table::ECN
         },
         OptionSpec {
             name: "bytemode",
@@ -132,9 +124,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "burst_time", unit: Unit::Seconds, doc: "burst allowance left" },
         table::HEAD_DELAY,
     ],
-    classes: &[],
-    refused: &[],
-    classful: false,
+    ..Discipline::BASE
 };
 
 /// From creation to the first update.
@@ -343,10 +333,7 @@ impl<P: Packet> Configured<P> for Pie<P> {
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
-        while self.ring.len() > self.config.limit {
-            let Some(packet) = self.ring.pop() else { break };
-            self.tally.drop(now, packet, Why::Overlimit, cx);
-        }
+        self.ring.shorten(now, self.config.limit, Why::Overlimit, &mut self.tally, cx);
         Ok(())
     }
 
@@ -355,9 +342,7 @@ impl<P: Packet> Configured<P> for Pie<P> {
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        while let Some(packet) = self.ring.pop() {
-            self.tally.drop(now, packet, Why::Flushed, cx);
-        }
+        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
         self.controller.reset();
     }
 

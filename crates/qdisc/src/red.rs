@@ -131,12 +131,11 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "max_p", unit: Unit::Probability, doc: "probability of a signal at max" },
         table::HEAD_DELAY,
     ],
-    classes: &[],
     refused: &[(
         "nodrop",
         "packets that are not ECN-capable would pass unmarked until the limit; use pfifo for those",
     )],
-    classful: false,
+    ..Discipline::BASE
 };
 
 /// From one adaptation to the next.
@@ -255,9 +254,7 @@ impl<P: Packet> Red<P> {
     }
 
     fn drop_all<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        while let Some(packet) = self.ring.pop() {
-            self.tally.drop(now, packet, Why::Flushed, cx);
-        }
+        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
     }
 }
 

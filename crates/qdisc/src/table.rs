@@ -28,6 +28,21 @@ pub struct Discipline {
     pub classful: bool,
 }
 
+impl Discipline {
+    /// What a table says unless it says otherwise: nothing.
+    pub(crate) const BASE: Self = Self {
+        name: "",
+        summary: "",
+        source: "",
+        options: &[],
+        counters: &[],
+        gauges: &[],
+        classes: &[],
+        refused: &[],
+        classful: false,
+    };
+}
+
 /// One of the queues inside a discipline.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Class {
@@ -202,6 +217,44 @@ const LENGTH: &[ValueSpec] = &[ValueSpec {
     kind: Kind::Count { unit: "bytes", min: 0, max: u16::MAX as u64 },
     optional: false,
 }];
+/// How many packets a queue holds.
+pub(crate) const LIMIT: OptionSpec = OptionSpec {
+    name: "limit",
+    values: PACKETS,
+    doc: "packets held at most; one that arrives beyond is refused",
+    ..OptionSpec::BASE
+};
+/// Whether packets are marked.
+pub(crate) const ECN: OptionSpec = OptionSpec {
+    name: "ecn",
+    off: Some("noecn"),
+    doc: "mark ECN-capable packets instead of dropping them",
+    ..OptionSpec::BASE
+};
+/// CoDel's target.
+pub(crate) const TARGET: OptionSpec = OptionSpec {
+    name: "target",
+    values: TIME,
+    preset: Preset::Is("5ms"),
+    doc: "acceptable sojourn time",
+    ..OptionSpec::BASE
+};
+/// CoDel's interval.
+pub(crate) const INTERVAL: OptionSpec = OptionSpec {
+    name: "interval",
+    values: TIME_ABOVE_ZERO,
+    preset: Preset::Is("100ms"),
+    doc: "time above target before the first signal; about the longest usual RTT",
+    ..OptionSpec::BASE
+};
+/// A sojourn time at which everything is marked.
+pub(crate) const CE_THRESHOLD: OptionSpec = OptionSpec {
+    name: "ce_threshold",
+    values: TIME,
+    preset: Preset::Unset("no threshold"),
+    doc: "sojourn time above which every ECN-capable packet is marked",
+    ..OptionSpec::BASE
+};
 /// What a bucket adds to a packet's length (`tc_ratespec`).
 pub(crate) const OVERHEAD: OptionSpec = OptionSpec {
     name: "overhead",

@@ -84,6 +84,21 @@ impl<P: Packet> Ring<P> {
         Some(packet)
     }
 
+    /// Drops from the head until no more than `limit` packets are left.
+    pub(crate) fn shorten<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        limit: u32,
+        why: Why,
+        tally: &mut Tally,
+        cx: &mut Context<'_, T>,
+    ) {
+        while self.len() > limit {
+            let Some(packet) = self.pop() else { return };
+            tally.drop(now, packet, why, cx);
+        }
+    }
+
     #[inline]
     pub(crate) fn first(&self) -> Option<&P> {
         self.packets.front()

@@ -75,7 +75,6 @@ pub const INFO: Discipline = Discipline {
         table::OVERHEAD,
         table::MPU,
     ],
-    counters: &[],
     gauges: &[
         Gauge { name: "tokens", unit: Unit::Seconds, doc: "tokens of the rate now" },
         Gauge {
@@ -84,9 +83,7 @@ pub const INFO: Discipline = Discipline {
             doc: "tokens of the peak rate now; 0 without",
         },
     ],
-    classes: &[],
-    refused: &[],
-    classful: false,
+    ..Discipline::BASE
 };
 
 /// The words.
@@ -330,9 +327,7 @@ impl<P: Packet> Configured<P> for Tbf<P> {
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        while let Some(packet) = self.ring.pop() {
-            self.tally.drop(now, packet, Why::Flushed, cx);
-        }
+        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
         self.counted = now;
         self.shape.rate.tokens = self.shape.rate.full;
         if let Some(peak) = &mut self.shape.peak {

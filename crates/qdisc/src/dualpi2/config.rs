@@ -40,11 +40,9 @@ pub const INFO: Discipline = Discipline {
     source: "RFC 9332; Linux 7.3 and L4STeam/linux of 2020, net/sched/sch_dualpi2.c; iproute2 6, tc/q_dualpi2.c",
     options: &[
         OptionSpec {
-            name: "limit",
-            values: table::PACKETS,
             preset: Preset::Is("10000"),
             doc: "packets held at most in both queues; one that arrives beyond is refused",
-            ..OptionSpec::BASE
+            ..table::LIMIT
         },
         OptionSpec {
             name: "memlimit",
@@ -239,8 +237,7 @@ pub const INFO: Discipline = Discipline {
         Gauge { name: "backlog_l", unit: Unit::Count, doc: "packets in L" },
     ],
     classes: &CLASSES,
-    refused: &[],
-    classful: false,
+    ..Discipline::BASE
 };
 
 /// What L's own queue is marked by.
