@@ -1,4 +1,4 @@
-"""What needs a built kernel: two cells on both engines, and guests that end with whoever started them.
+"""What needs a built kernel: two cells and a call on both engines, and guests that end with whoever started them.
 
 `make test-linux` builds a kernel first if there is none.
 """
@@ -6,6 +6,8 @@
 import json
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import time
@@ -40,6 +42,37 @@ cc = "cubic"
 [[flow]]
 name = "second"
 cc = "reno"
+"""
+
+CALL = """\
+[experiment]
+name = "call"
+duration = "10s"
+stack = "linux-7.3"
+
+[[hop]]
+name = "bottleneck"
+rate = "20mbit"
+rtt = "40ms"
+qdisc = "codel"
+
+[[flow]]
+name = "bulk"
+cc = "cubic"
+
+[[flow]]
+name = "call"
+dscp = 46
+video = { profile = "call-down", rate = "1800kbit", ecn = "ect1" }
+
+[[flow]]
+name = "pulses"
+dscp = 10
+start = "2s"
+stop = "9s"
+direction = "up"
+udp = { rate = "1mbit", payload = 500 }
+on_off = { on = "500ms", off = "300ms", exponential = true }
 """
 
 
@@ -88,6 +121,37 @@ def test_two_cells_agree(tmp_path: Path) -> None:
     summary = {line["metric"]: line for line in json.loads(told)["summary"] if line["by"] == "all"}
     assert summary["sum"]["agree"] == summary["sum"]["cells"] == 2
     assert summary["queue_delay_mean"]["agree"] == 2
+
+
+def datagrams(capture: Path, dscp: int) -> list[tuple[int, int, int]]:
+    """When each UDP datagram with this DSCP passed, in nanoseconds, how long it was on the wire, and its TOS byte."""
+    data = capture.read_bytes()
+    found, at = [], 24
+    while at < len(data):
+        seconds, nanos, kept, length = struct.unpack_from("<IIII", data, at)
+        packet = data[at + 16 : at + 16 + kept]
+        if packet[23] == socket.IPPROTO_UDP and packet[15] >> 2 == dscp:
+            found.append((seconds * 10**9 + nanos, length, packet[15]))
+        at += 16 + kept
+    return found
+
+
+def test_both_engines_send_the_same_call(tmp_path: Path) -> None:
+    file = tmp_path / "call.toml"
+    file.write_text(CALL)
+    seen = {}
+    for engine in ["sim", "linux"]:
+        process = start("run", str(file), "--engine", engine, "-o", str(tmp_path / engine), "--pcap", "--seeds", "1")
+        _, said = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+        (client,) = (tmp_path / engine).rglob("client.pcap")
+        (server,) = (tmp_path / engine).rglob("server.pcap")
+        seen[engine] = [datagrams(client, 46), datagrams(server, 10)]
+    for ours, linux in zip(seen["sim"], seen["linux"], strict=True):
+        assert len(ours) == len(linux) > 500
+        assert [d[1:] for d in ours] == [d[1:] for d in linux]
+        # Hosts let a packet go up to 6 us late, on either engine, and a group of segments before it takes a few.
+        assert max(abs(a[0] - b[0]) for a, b in zip(ours, linux, strict=True)) < 10_000
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])

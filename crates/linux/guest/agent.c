@@ -85,11 +85,15 @@ struct flow {
 	enum life life;
 	const char *tx, *rx; /* namespaces */
 	const char *tx_address, *rx_address;
-	uint64_t start, stop, bytes, pace, interval, window, base, next, sent, received;
+	uint64_t start, stop, bytes, pace, interval, window, base, next, sent, received, received_bytes;
 	char cc[32];
 	int ecn, tos, payload;
 	int listener, receiver, sender;
+	FILE *list; /* of datagrams that have no rate: the one due next has been read */
 };
+
+/* A datagram of a list: when after the flow's start, and how many bytes. */
+struct listed { uint64_t at; uint32_t bytes; } __attribute__((packed));
 
 struct action { uint64_t at; char *argv[WORDS]; const char *ns; int number, done; };
 struct queue { const char *ns, *device; uint32_t handle; int index; int socket; };
@@ -461,8 +465,19 @@ static void happened(const char *what, uint64_t t, int i, const char *why) {
 	fprintf(samples, "%s %llu %d %s\n", what, (unsigned long long)t, i, why);
 }
 
+/* Reads the next datagram of a flow's list, if it has one; the last leaves it with nothing due. */
+static void next_of_list(struct flow *f) {
+	struct listed next;
+	f->next = NEVER;
+	if (fread(&next, sizeof next, 1, f->list) != 1) return;
+	f->next = f->base + next.at;
+	f->payload = (int)next.bytes;
+}
+
 static void start_flow(int i, uint64_t t) {
 	struct flow *f = &flows[i];
+	/* A list's times are those of the plan, to the nanosecond. */
+	uint64_t planned = f->start == NEVER ? t : f->start;
 	f->life = RUNNING;
 	f->start = NEVER;
 	happened("start", t, i, "-");
@@ -483,7 +498,8 @@ static void start_flow(int i, uint64_t t) {
 	if (bind(f->sender, (void *)&from, sizeof from)) fail("bind");
 	if (f->kind == UDP) {
 		if (connect(f->sender, (void *)&to, sizeof to)) fail("connect");
-		f->base = f->next = t;
+		f->base = f->list ? planned : t;
+		if (f->list) next_of_list(f); else f->next = t;
 		return;
 	}
 	char value[16];
@@ -508,7 +524,7 @@ static int numbers(int fd, struct tcp_numbers *n) {
 static void sample_flow(int i, uint64_t t) {
 	struct flow *f = &flows[i];
 	typedef unsigned long long u;
-	if (f->kind == UDP) fprintf(samples, "udp %llu %d %llu %llu\n", (u)t, i, (u)f->sent, (u)f->received);
+	if (f->kind == UDP) fprintf(samples, "udp %llu %d %llu %llu %llu\n", (u)t, i, (u)f->sent, (u)f->received, (u)f->received_bytes);
 	if (f->kind != TCP) return;
 	struct tcp_numbers n, r;
 	if (numbers(f->sender, &n)) return;
@@ -599,7 +615,8 @@ static void send_due(int i, uint64_t t) {
 		memcpy(packet + 4, &t, sizeof t);
 		send(f->sender, packet, (size_t)f->payload, MSG_DONTWAIT);
 		/* Exact in the long run: the n-th datagram is due n payloads of time after the first. */
-		f->next = f->base + (uint64_t)((unsigned __int128)(f->sent + 1) * (unsigned)f->payload * 8u * 1000000000u / f->pace);
+		if (f->list) next_of_list(f);
+		else f->next = f->base + (uint64_t)((unsigned __int128)(f->sent + 1) * (unsigned)f->payload * 8u * 1000000000u / f->pace);
 	}
 	f->sent++;
 }
@@ -630,6 +647,7 @@ static void receive(int i, uint64_t t) {
 		memcpy(&number, bulk, 4);
 		memcpy(&sent, bulk + 4, sizeof sent);
 		f->received++;
+		f->received_bytes += (uint64_t)n;
 		struct stamp s = {.at = t, .tap = 0xffff, .flow = (uint16_t)i, .protocol = IPPROTO_UDP};
 		s.seq = (uint32_t)(t - sent > UINT32_MAX ? UINT32_MAX : t - sent);
 		s.ack = ntohl(number);
@@ -701,7 +719,8 @@ static void read_plan(void) {
 			a->ns = word[3];
 			for (int i = 4; i < n; i++) a->argv[i - 4] = word[i];
 		} else if (!strcmp(word[0], "flow")) {
-			/* flow KIND TX RX TX_ADDRESS RX_ADDRESS START STOP TOS then KIND's own */
+			/* flow KIND TX RX TX_ADDRESS RX_ADDRESS START STOP TOS then KIND's own; of UDP
+			 * "constant PAYLOAD RATE" or "listed FILE" */
 			struct flow *f = &flows[n_flows++];
 			*f = (struct flow){.next = NEVER, .listener = -1, .receiver = -1, .sender = -1};
 			f->kind = !strcmp(word[1], "tcp") ? TCP : !strcmp(word[1], "udp") ? UDP : PING;
@@ -715,9 +734,17 @@ static void read_plan(void) {
 				f->bytes = number_of(word[11]);
 				f->pace = number_of(word[12]);
 				f->window = number_of(word[13]);
-			} else {
+			} else if (f->kind == PING) {
 				f->payload = (int)number_of(word[9]);
-				if (f->kind == UDP) f->pace = number_of(word[10]); else f->interval = number_of(word[10]);
+				f->interval = number_of(word[10]);
+			} else if (!strcmp(word[9], "listed")) {
+				char path[128];
+				snprintf(path, sizeof path, FOLDER "/%s", word[10]);
+				f->list = fopen(path, "re");
+				if (!f->list) fail("%s", path);
+			} else {
+				f->payload = (int)number_of(word[10]);
+				f->pace = number_of(word[11]);
 			}
 		} else fail("unknown word in the plan: %s", word[0]);
 	}

@@ -6,6 +6,7 @@
 //! stirs it into its randomness.
 
 use crate::cache::Kernel;
+use crate::datagrams::List;
 use crate::samples::Samples;
 use crate::tools::Agent;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
@@ -88,11 +89,12 @@ fn folder() -> Result<TempDir, std::io::Error> {
     tempfile::Builder::new().prefix(&format!("{PREFIX}{}-", std::process::id())).tempdir_in(parent)
 }
 
-/// Carries out a plan.
+/// Carries out a plan; `lists` are the files that it names.
 pub fn run(
     kernel: &Kernel,
     agent: &Agent,
     plan: &str,
+    lists: &[List],
     scenario: &Scenario,
     watch: &dyn Watch,
 ) -> Result<Outcome, RunError> {
@@ -100,6 +102,10 @@ pub fn run(
     let folder = folder().map_err(|e| failed("no folder for the guest", &e))?;
     let at = folder.path();
     fs::write(at.join("plan"), plan).map_err(|e| failed("cannot write the guest's plan", &e))?;
+    for list in lists {
+        fs::write(at.join(&list.name), list.bytes())
+            .map_err(|e| failed("cannot write a flow's datagrams", &e))?;
+    }
     let console =
         File::create(at.join("console")).map_err(|e| failed("cannot write the console", &e))?;
     let errors = console.try_clone().map_err(|e| failed("cannot write the console", &e))?;

@@ -1,7 +1,8 @@
 //! Linux itself as an engine: the kernel's own TCP and queue disciplines in a guest whose clock jumps from
 //! timer to timer. `docs/linux-engine.md` says how it works and what its limits are.
 //!
-//! A scenario becomes a plan ([`plan`]): namespaces, tc's words, flows. A guest ([`guest`]) carries it out; its
+//! A scenario becomes a plan ([`plan`]): namespaces, tc's words, flows, and the datagrams of flows that send by a
+//! generator ([`datagrams`]). A guest ([`guest`]) carries it out; its
 //! agent writes samples ([`samples`]) and the stamps of every packet on both sides of every queue ([`stamps`]);
 //! from these come the same tables as the simulator's ([`record`]).
 //!
@@ -11,6 +12,7 @@
 
 pub mod cache;
 mod captures;
+pub mod datagrams;
 pub mod guest;
 pub mod plan;
 mod record;
@@ -111,8 +113,9 @@ impl Engine for Linux {
                 "rewrite ect1_to_ect0",
                 "rewrite ce_to_ect",
                 "rewrite set_dscp",
+                "rewrite classify_by_length",
             ]),
-            traffic: set(&["tcp", "udp", "ping"]),
+            traffic: set(&["tcp", "udp", "ping", "voip", "video", "on_off"]),
             features: [
                 Feature::PerFlowDelay,
                 Feature::HostQdisc,
@@ -139,7 +142,8 @@ impl Engine for Linux {
         let kept = capture.as_ref().map_or_else(String::new, |wish| {
             plan::captures(scenario, &points, captures::snap(wish))
         });
-        let outcome = guest::run(kernel, &agent, &format!("{}{kept}", plan.text), scenario, watch)?;
+        let text = format!("{}{kept}", plan.text);
+        let outcome = guest::run(kernel, &agent, &text, &plan.lists, scenario, watch)?;
         if let Some(wish) = &capture {
             captures::write(wish, &points, scenario, outcome.stamps.folder())?;
         }

@@ -16,7 +16,7 @@
 //! packets passes.
 
 use crate::tools::Programs;
-use crate::{rewrite, schedule};
+use crate::{datagrams, rewrite, schedule};
 use sojourn_scenario::capture::Point;
 use sojourn_scenario::engine::Refusal;
 use sojourn_scenario::model::{
@@ -78,6 +78,8 @@ pub struct Plan {
     pub taps: Vec<Tap>,
     /// The queues, by their numbers.
     pub queues: Vec<QueuePlan>,
+    /// The datagrams of flows that have no constant rate, each a file beside the plan, which names it.
+    pub lists: Vec<datagrams::List>,
     /// What the engine cannot record of this run.
     pub unrecorded: Vec<Refusal>,
 }
@@ -200,9 +202,10 @@ impl Plan {
         for line in std::mem::take(&mut b.queue_lines) {
             b.order(line);
         }
-        b.flows();
+        let lists = b.flows();
         b.events();
         Self {
+            lists,
             text: b.text,
             taps: taps.into_iter().map(|(tap, _)| tap).collect(),
             queues: b.queues,
@@ -450,12 +453,16 @@ impl Builder<'_> {
         }
     }
 
-    fn flows(&mut self) {
+    fn flows(&mut self) -> Vec<datagrams::List> {
         let scenario = self.scenario;
+        let mut lists = Vec::new();
         for flow in &scenario.flows {
-            let line = flow_line(scenario, flow);
+            let list = datagrams::List::of(scenario, flow);
+            let line = flow_line(scenario, flow, list.as_ref());
             self.order(line);
+            lists.extend(list);
         }
+        lists
     }
 
     fn events(&mut self) {
@@ -594,7 +601,7 @@ fn ecn_number(mode: EcnMode) -> u8 {
     }
 }
 
-fn flow_line(scenario: &Scenario, flow: &Flow) -> String {
+fn flow_line(scenario: &Scenario, flow: &Flow, list: Option<&datagrams::List>) -> String {
     let (tx, rx, from, to) = match flow.direction {
         Direction::Down => (CLIENT, SERVER, CLIENT_ADDRESS, SERVER_ADDRESS),
         Direction::Up => (SERVER, CLIENT, SERVER_ADDRESS, CLIENT_ADDRESS),
@@ -608,6 +615,9 @@ fn flow_line(scenario: &Scenario, flow: &Flow) -> String {
         let tos = flow.dscp.tos(ecn);
         format!("flow {kind} {tx} {rx} {from} {to} {start} {stop} {tos}")
     };
+    if let (Some(ecn), Some(list)) = (flow.traffic.datagrams(), list) {
+        return format!("{} listed {}", head("udp", ecn), list.name);
+    }
     match &flow.traffic {
         Traffic::Tcp(tcp) => {
             let Tcp { cc, ecn, bytes, pacing_cap, receive_window, .. } = tcp;
@@ -624,7 +634,8 @@ fn flow_line(scenario: &Scenario, flow: &Flow) -> String {
             )
         }
         Traffic::Udp(udp) => {
-            format!("{} {} {}", head("udp", udp.ecn), udp.payload, udp.rate.bits_per_sec())
+            let rate = udp.rate.bits_per_sec();
+            format!("{} constant {} {rate}", head("udp", udp.ecn), udp.payload)
         }
         Traffic::Ping(ping) => {
             format!("{} {} {}", head("ping", ping.ecn), ping.size, ping.interval.as_nanos())

@@ -1,6 +1,7 @@
 //! From samples and stamps to the tables of a run, with where each column comes from.
 
-use crate::plan::{Edge, Plan, delay_before, queue_of};
+use crate::datagrams::List;
+use crate::plan::{Edge, Plan, delay_before, queue_of, start_offset};
 use crate::samples::{QueueSample, Sample, Samples, TcpSample};
 use crate::schedule;
 use crate::stamps::{Layout, Left, Role, Trace};
@@ -8,7 +9,7 @@ use crate::statistics;
 use hdrhistogram::Histogram;
 use sojourn_scenario::engine::RunError;
 use sojourn_scenario::metrics::edges;
-use sojourn_scenario::model::{Direction, Flow, Scenario, Side, Traffic};
+use sojourn_scenario::model::{Direction, Flow, Scenario, Side, Start, Traffic};
 use sojourn_scenario::results::{Provenance, Table, schema};
 use sojourn_units::{Span, Time};
 use std::collections::{BTreeMap, HashMap};
@@ -88,6 +89,7 @@ pub(crate) fn tables(
 /// A flow as the rows so far have it.
 #[derive(Clone, Copy, Default)]
 struct FlowBefore {
+    began: u64,
     at: u64,
     bytes: u64,
     ended: bool,
@@ -168,6 +170,7 @@ impl<'a> Writer<'a> {
             match sample {
                 Sample::Start { at, flow } => {
                     self.before[*flow].at = *at;
+                    self.before[*flow].began = *at;
                     let subject = format!("flow {}", scenario.flows[*flow].name);
                     self.happening(*at, "start", &subject, "");
                 }
@@ -192,8 +195,8 @@ impl<'a> Writer<'a> {
                 Sample::Probe { at, flow } => self.probes[*flow].push(*at),
                 Sample::Reply { at, flow, sent } => self.replies[*flow].push((*at, *sent)),
                 Sample::Tcp(s) => self.tcp_row(s),
-                Sample::Udp { at, flow, sent, received } => {
-                    self.udp_row(*at, *flow, *received);
+                Sample::Udp { at, flow, sent, received, bytes } => {
+                    self.udp_row(*at, *flow, *received, *bytes);
                     self.last_udp.insert(*flow, (*sent, *received));
                 }
                 Sample::Queue(s) => self.queue_row(s),
@@ -233,8 +236,12 @@ impl<'a> Writer<'a> {
     /// Counts of a flow at the end of the step that ends at `at`.
     fn counts(&self, flow: usize, at: u64) -> crate::stamps::FlowCounts {
         let steps = &self.trace.flows[flow].steps;
-        let index = (at.saturating_sub(1) / self.scenario.step.as_nanos()) as usize;
-        steps.get(index).or(steps.last()).copied().unwrap_or_default()
+        steps.get(self.step_at(at)).or(steps.last()).copied().unwrap_or_default()
+    }
+
+    /// The place of the recorder's step that ends at or after a time.
+    fn step_at(&self, at: u64) -> usize {
+        (at.saturating_sub(1) / self.scenario.step.as_nanos()) as usize
     }
 
     fn goodput(&mut self, at: u64, flow: usize, bytes: u64) -> Option<f64> {
@@ -285,17 +292,16 @@ impl<'a> Writer<'a> {
         self.last_tcp.insert(s.flow, s.clone());
     }
 
-    fn udp_row(&mut self, at: u64, flow: usize, received: u64) {
-        let spec = &self.scenario.flows[flow];
-        let Traffic::Udp(udp) = &spec.traffic else { return };
-        let Some(goodput) = self.goodput(at, flow, received * u64::from(udp.payload)) else {
-            return;
-        };
+    fn udp_row(&mut self, at: u64, flow: usize, received: u64, bytes: u64) {
+        let Some(goodput) = self.goodput(at, flow, bytes) else { return };
+        let name = &self.scenario.flows[flow].name;
+        let lost = &self.trace.flows[flow].lost;
+        let lost = lost.get(self.step_at(at)).or(lost.last()).copied().unwrap_or(0);
         let counts = self.counts(flow, at);
         let (t, nan) = (self.seconds(at), f64::NAN);
-        let row = self.flows.row().f64(t).text(&spec.name).f64(goodput);
+        let row = self.flows.row().f64(t).text(name).f64(goodput);
         let row = row.f64(nan).f64(nan).f64(nan).f64(nan);
-        let row = row.u64(0).u64(0).u64(0).u64(0).u64(0);
+        let row = row.u64(0).u64(0).u64(0).u64(0).u64(lost);
         row.u64(received).u64(counts.ce).u64(0).f64(nan).text(STATES[0]);
     }
 
@@ -303,8 +309,7 @@ impl<'a> Writer<'a> {
         let t = self.seconds(s.at);
         let name = &self.plan.queues[s.queue].path;
         let steps = &self.trace.queues[s.queue].steps;
-        let index = (s.at.saturating_sub(1) / self.scenario.step.as_nanos()) as usize;
-        let left = steps.get(index).copied().unwrap_or_else(|| Left {
+        let left = steps.get(self.step_at(s.at)).copied().unwrap_or_else(|| Left {
             marks: steps.last().map_or(0, |l| l.marks),
             ..Left::default()
         });
@@ -340,27 +345,67 @@ impl<'a> Writer<'a> {
     fn pings(&self) -> Table {
         let mut table = Table::new(&schema::PINGS, Provenance::Exact);
         for (i, flow) in self.scenario.flows.iter().enumerate() {
-            if !matches!(flow.traffic, Traffic::Ping(_)) {
-                continue;
-            }
-            let replies = &self.replies[i];
-            let answered: HashMap<u64, u64> =
-                replies.iter().map(|&(at, sent)| (sent, at)).collect();
-            let mut rows: Vec<(u64, u64, f64, &str)> = (0..)
-                .zip(&self.probes[i])
-                .map(|(number, &sent)| match answered.get(&sent) {
-                    Some(&at) => (at, number, at.saturating_sub(sent) as f64 / 1e9, ""),
-                    None => (sent, number, f64::NAN, "lost"),
-                })
-                .collect();
-            rows.sort_by_key(|r| r.0);
-            for (at, number, rtt, lost) in rows {
-                let t = self.seconds(at);
-                let row = table.row().f64(t).text(&flow.name).f64(rtt);
-                row.u64(number).f64(f64::NAN).f64(f64::NAN).text(lost);
+            match &flow.traffic {
+                Traffic::Ping(_) => self.probe_rows(i, flow, &mut table),
+                Traffic::Voip(_) => self.voice_rows(i, flow, &mut table),
+                _ => {}
             }
         }
         table
+    }
+
+    /// Requests and their replies.
+    fn probe_rows(&self, i: usize, flow: &Flow, table: &mut Table) {
+        let replies = &self.replies[i];
+        let answered: HashMap<u64, u64> = replies.iter().map(|&(at, sent)| (sent, at)).collect();
+        let mut rows: Vec<(u64, u64, f64, &str)> = (0..)
+            .zip(&self.probes[i])
+            .map(|(number, &sent)| match answered.get(&sent) {
+                Some(&at) => (at, number, at.saturating_sub(sent) as f64 / 1e9, ""),
+                None => (sent, number, f64::NAN, "lost"),
+            })
+            .collect();
+        rows.sort_by_key(|r| r.0);
+        for (at, number, rtt, lost) in rows {
+            let t = self.seconds(at);
+            let row = table.row().f64(t).text(&flow.name).f64(rtt);
+            row.u64(number).f64(f64::NAN).f64(f64::NAN).text(lost);
+        }
+    }
+
+    /// The packets of a voice call, when each came or, if it did not, was sent. One that the run's end may have cut off is
+    /// late and not lost: three times the longest delay seen is the patience, as on the simulator.
+    fn voice_rows(&self, i: usize, flow: &Flow, table: &mut Table) {
+        let trace = &self.trace.flows[i];
+        let (Some(list), Some(&(sent, _))) = (List::of(self.scenario, flow), self.last_udp.get(&i))
+        else {
+            return;
+        };
+        let began = match flow.start {
+            Start::At(at) => {
+                (self.scenario.clock(at) + start_offset(self.scenario, flow)).as_nanos()
+            }
+            Start::Event => self.before[i].began,
+        };
+        // Of copies the first counts.
+        let arrivals = trace.numbers.iter().copied().zip(trace.delays.iter().copied());
+        let came: HashMap<u32, (u64, u64)> = arrivals.rev().collect();
+        let longest = trace.delays.iter().map(|d| d.1).max().unwrap_or(0);
+        let patience = self.scenario.length().as_nanos().saturating_sub(3 * longest);
+        let row = |(number, &(after, _)): (u32, &(Span, u32))| {
+            if let Some(&(at, delay)) = came.get(&number) {
+                return (at, number, delay as f64 / 1e9, "");
+            }
+            let at = began + after.as_nanos();
+            (at, number, f64::NAN, if at > patience { "late" } else { "there" })
+        };
+        let mut rows: Vec<_> =
+            (0..).zip(list.datagrams.iter().take(sent as usize)).map(row).collect();
+        rows.sort_by_key(|r| r.0);
+        for (at, number, delay, lost) in rows {
+            let row = table.row().f64(self.seconds(at)).text(&flow.name).f64(f64::NAN);
+            row.u64(number.into()).f64(delay).f64(f64::NAN).text(lost);
+        }
     }
 
     fn histograms(&self) -> Table {
@@ -378,7 +423,9 @@ impl<'a> Writer<'a> {
         }
         for (i, flow) in self.scenario.flows.iter().enumerate() {
             match &flow.traffic {
-                Traffic::Udp(_) => add(&flow.name, "owd", &self.trace.flows[i].delays),
+                traffic if traffic.datagrams().is_some() => {
+                    add(&flow.name, "owd", &self.trace.flows[i].delays);
+                }
                 Traffic::Ping(_) => {
                     let rtts: Vec<(u64, u64)> =
                         self.replies[i].iter().map(|&(at, sent)| (at, at - sent.min(at))).collect();
@@ -425,10 +472,8 @@ impl<'a> Writer<'a> {
                     }
                 }
                 let trace = &self.trace.flows[i];
-                let owd = match &flow.traffic {
-                    Traffic::Udp(_) => &trace.delays,
-                    _ => &trace.ways,
-                };
+                let is_datagrams = flow.traffic.datagrams().is_some();
+                let owd = if is_datagrams { &trace.delays } else { &trace.ways };
                 // A bucket's width goes with its value: what never changes is left out of it.
                 let least = owd.iter().map(|t| t.1).min().unwrap_or(0);
                 add(["", "", "owd"], least, owd);

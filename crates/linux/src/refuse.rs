@@ -1,10 +1,12 @@
 //! What this engine cannot run, by name and with what would provide it.
 
+use crate::datagrams::{List, PAYLOADS};
 use crate::plan::{netem_of, queue_of};
 use crate::{Linux, schedule, tools};
 use sojourn_scenario::engine::{Engine as _, Refusal};
 use sojourn_scenario::model::{
-    Action, EcnMode, Element, Flow, Ip, Kind, Scenario, Shaper, Side, Traffic, When,
+    Action, EcnMode, Element, Flow, Ip, Kind, OnOff, Pulse, Scenario, Shaper, Side, Traffic, Video,
+    When,
 };
 
 struct Refusals(Vec<Refusal>);
@@ -211,14 +213,28 @@ fn of_flow(refusals: &mut Refusals, kernel: &crate::Kernel, scenario: &Scenario,
             "",
         );
     }
-    if let Traffic::Udp(udp) = &flow.traffic
-        && (udp.payload < 12 || udp.payload > 1472)
-    {
+    if let Traffic::Video(Video { adaptation: Some(_), .. }) = &flow.traffic {
         refusals.add(
-            &format!("datagrams of {} bytes", udp.payload),
+            "a video call that adapts its rate",
+            &place,
+            "what it sends is written down before the run",
+            "run it on the simulator, or without adaptation",
+        );
+    }
+    if let Traffic::OnOff(OnOff { over: Pulse::Tcp(_), .. }) = &flow.traffic {
+        refusals.add(
+            "on_off over tcp",
+            &place,
+            "the agent's connections always have data to send",
+            "run it on the simulator, or over udp",
+        );
+    }
+    if let Some(payload) = unfit_payload(scenario, flow) {
+        refusals.add(
+            &format!("datagrams of {payload} bytes"),
             &place,
             "they must have room for their send time and fit a packet",
-            "use 12 to 1472",
+            &format!("use {} to {}", PAYLOADS.start(), PAYLOADS.end()),
         );
     }
     let Some(tcp) = flow.traffic.tcp() else { return };
@@ -260,6 +276,22 @@ fn of_flow(refusals: &mut Refusals, kernel: &crate::Kernel, scenario: &Scenario,
         })
     {
         cannot("host qdisc of one flow", "flows of one direction share a host");
+    }
+}
+
+/// The first payload of a stream of datagrams that the agent cannot send.
+fn unfit_payload(scenario: &Scenario, flow: &Flow) -> Option<u32> {
+    let unfit = |payload: &u32| !PAYLOADS.contains(payload);
+    match &flow.traffic {
+        Traffic::Udp(udp) | Traffic::OnOff(OnOff { over: Pulse::Udp(udp), .. }) => {
+            Some(udp.payload).filter(unfit)
+        }
+        Traffic::Voip(voip) => Some(voip.payload).filter(unfit),
+        Traffic::Video(_) => {
+            let list = List::of(scenario, flow)?;
+            list.datagrams.into_iter().map(|(_, payload)| payload).find(unfit)
+        }
+        _ => None,
     }
 }
 

@@ -13,13 +13,33 @@ pub(crate) fn filters(scenario: &Scenario, rewrite: &Rewrite) -> Vec<String> {
     let mut filters = Vec::new();
     for select in selections(scenario, &rewrite.select) {
         for segment in segments(rewrite) {
-            let words: Vec<&str> =
-                [select.as_str(), segment, field].into_iter().filter(|w| !w.is_empty()).collect();
-            let words = if words.is_empty() { "match u32 0 0".to_owned() } else { words.join(" ") };
-            filters.push(format!("u32 {words} {actions}"));
+            for length in lengths(rewrite.rule) {
+                let words = [select.as_str(), segment, field, length.as_str()];
+                let words: Vec<&str> = words.into_iter().filter(|w| !w.is_empty()).collect();
+                let words =
+                    if words.is_empty() { "match u32 0 0".to_owned() } else { words.join(" ") };
+                filters.push(format!("u32 {words} {actions}"));
+            }
         }
     }
     filters
+}
+
+/// The lengths that a rule is for, by IP's total length. u32 knows no order, so what is longer than a bound is cut into
+/// blocks of a power of two, which a value and a mask tell; none overlaps another.
+fn lengths(rule: Rule) -> Vec<String> {
+    const IP_HEADER: u32 = 20;
+    const BEYOND: u32 = 1 << 16;
+    let Rule::ClassifyByLength { longer_than, .. } = rule else { return vec![String::new()] };
+    let mut from = longer_than.saturating_add(IP_HEADER + 1);
+    let mut blocks = Vec::new();
+    while from < BEYOND {
+        // The largest block that begins here: a bound of 16 bits is a multiple of it, too.
+        let size = 1 << from.trailing_zeros();
+        blocks.push(format!("match u16 {from:#06x} {:#06x} at 2", (BEYOND - size) & 0xffff));
+        from += size;
+    }
+    blocks
 }
 
 /// Which packets, by header: those with a DSCP, those of some flows.
@@ -82,11 +102,13 @@ fn actions(rule: Rule) -> String {
         Rule::BleachEcn { keep_dscp: false } | Rule::BleachCe => vec![tos(0, 0xff)],
         Rule::DscpToEct1 | Rule::Ect0ToEct1 => vec![tos(1, 0x03)],
         Rule::Ect1ToEct0 => vec![tos(2, 0x03)],
-        Rule::CeToEct { ecn } => vec![tos(ecn.bits(), 0x03)],
+        Rule::CeToEct { ecn } | Rule::ClassifyByLength { ecn, to: None, .. } => {
+            vec![tos(ecn.bits(), 0x03)]
+        }
         Rule::DscpToNotect => vec![no_echo],
         Rule::DscpToNotectEct1 => vec![no_echo, tos(1, 0x03)],
         Rule::SetDscp { to } => vec![tos(to.value() << 2, 0xfc)],
-        Rule::ClassifyByLength { .. } => vec![],
+        Rule::ClassifyByLength { ecn, to: Some(dscp), .. } => vec![tos(dscp.tos(ecn), 0xff)],
     };
     let sums = if matches!(rule, Rule::DscpToNotect | Rule::DscpToNotectEct1) {
         "ip4h tcp"
@@ -121,6 +143,41 @@ mod tests {
             syn: true,
         };
         assert!(selections_of(&all)[0].starts_with("u32 match u32 0 0 action pedit"));
+    }
+
+    /// The slip of the published classifier: UDP datagrams whose header and payload are longer than 1024 bytes, that is
+    /// IP packets from 1045 on. 0x0415 is odd, so the blocks begin with one of 1, 2, 8, 32 and so on.
+    #[test]
+    fn lengths_are_cut_into_blocks() {
+        let rule = |longer_than| Rule::ClassifyByLength { longer_than, ecn: Ecn::Ect1, to: None };
+        let blocks = lengths(rule(1024));
+        assert_eq!(blocks[0], "match u16 0x0415 0xffff at 2");
+        assert_eq!(blocks[1], "match u16 0x0416 0xfffe at 2");
+        assert_eq!(blocks[2], "match u16 0x0418 0xfff8 at 2");
+        assert_eq!(blocks.last().unwrap(), "match u16 0x8000 0x8000 at 2");
+        let hex = |word: &str| u32::from_str_radix(&word[2..], 16).unwrap();
+        let taken = |blocks: &[String], length: u32| {
+            let is_in = |b: &&String| {
+                let words: Vec<&str> = b.split(' ').collect();
+                length & hex(words[3]) == hex(words[2])
+            };
+            blocks.iter().filter(is_in).count()
+        };
+        for longer_than in [0, 1, 44, 1003, 1004, 1024, 1480, 65_514] {
+            let blocks = lengths(rule(longer_than));
+            assert!(blocks.len() <= 16);
+            for length in 0..=0xffff {
+                let meant = usize::from(length > longer_than + 20);
+                assert_eq!(taken(&blocks, length), meant, "{longer_than} {length}");
+            }
+        }
+        assert!(lengths(rule(65_515)).is_empty() && lengths(rule(u32::MAX)).is_empty());
+        let slip = Rewrite { rule: rule(1024), select: Selector::All, syn: true };
+        assert_eq!(
+            selections_of(&slip)[0],
+            "u32 match u16 0x0415 0xffff at 2 action pedit munge ip tos set 0x01 retain 0x03 \
+             pipe action csum ip4h continue"
+        );
     }
 
     fn selections_of(rewrite: &Rewrite) -> Vec<String> {

@@ -6,7 +6,7 @@
 //! tcp T FLOW RECEIVED DELIVERY_RATE PACING SRTT RTTVAR MIN_RTT CWND SSTHRESH UNACKED SACKED LOST RETRANS
 //!     TOTAL_RETRANS DELIVERED DELIVERED_CE STATE OPTIONS SEGMENTS BYTES_ACKED WINDOW REORDERING RWND_LIMITED
 //!     SNDBUF_LIMITED DSACKS CC_INFO
-//! udp T FLOW SENT RECEIVED
+//! udp T FLOW SENT RECEIVED RECEIVED_BYTES
 //! queue T QUEUE KIND PACKETS BACKLOG SENT_PACKETS SENT_BYTES DROPS OVERLIMITS OWN
 //! missed TAP COUNT          error TEXT                done T
 //! ```
@@ -67,6 +67,8 @@ pub enum Sample {
         sent: u64,
         /// Datagrams received.
         received: u64,
+        /// Bytes of payload received.
+        bytes: u64,
     },
     /// A queue's numbers.
     Queue(Box<QueueSample>),
@@ -201,6 +203,7 @@ impl Samples {
                     flow: l.index()?,
                     sent: l.number()?,
                     received: l.number()?,
+                    bytes: l.number()?,
                 },
                 "tcp" => Sample::Tcp(Box::new(tcp(&mut l)?)),
                 "queue" => Sample::Queue(Box::new(QueueSample {

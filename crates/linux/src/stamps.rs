@@ -9,12 +9,14 @@
 //! first; an RTT sample is taken of the oldest segment that an acknowledgement newly covers, and of none that was
 //! sent twice (Karn and Partridge 1987), as `tcp_clean_rtx_queue` does.
 
+use sojourn_scenario::workload::Missing;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
 /// Bytes of a stamp.
 pub const STAMP: usize = 28;
-/// The tap number of a datagram's arrival at its receiver, whose `seq` is its one-way delay in nanoseconds.
+/// The tap number of a datagram's arrival at its receiver, whose `seq` is its one-way delay in nanoseconds, and `ack` its
+/// number.
 pub const ARRIVAL: u16 = 0xffff;
 const TCP: u8 = 6;
 const FIN: u8 = 0x01;
@@ -148,6 +150,12 @@ pub struct FlowTrace {
     /// One-way delays of TCP's data from the sender to behind the last queue, where the constant part before the first
     /// is known; as above.
     pub ways: Vec<(u64, u64)>,
+    /// Datagrams that the receiver held for lost at the end of each step: those that had not come while 64 later ones
+    /// had, as the simulator reckons.
+    pub lost: Vec<u64>,
+    /// The number of each datagram of `delays`.
+    pub numbers: Vec<u32>,
+    missing: Missing,
     /// Data on its way: what tells the packet, and when it was sent.
     on_its_way: VecDeque<((u16, u32, u32), u64)>,
     segments: VecDeque<Segment>,
@@ -266,7 +274,7 @@ impl Trace {
             return;
         }
         if stamp.tap == ARRIVAL {
-            self.flows[flow].delays.push((stamp.at, u64::from(stamp.seq)));
+            self.flows[flow].datagram(stamp, self.step);
             return;
         }
         let tap = usize::from(stamp.tap);
@@ -362,6 +370,15 @@ fn before(a: u32, b: u32) -> bool {
 }
 
 impl FlowTrace {
+    /// A datagram has reached its receiver.
+    fn datagram(&mut self, stamp: &Stamp, step: u64) {
+        self.delays.push((stamp.at, u64::from(stamp.seq)));
+        self.numbers.push(stamp.ack);
+        self.missing.arrived(stamp.ack);
+        let lost = self.missing.lost();
+        *step_of(&mut self.lost, stamp.at, step, |before| before.copied().unwrap_or(0)) = lost;
+    }
+
     /// A segment was sent.
     fn data(&mut self, stamp: &Stamp, sent: u64) {
         if stamp.flags & RST != 0 {
@@ -453,6 +470,25 @@ mod tests {
 
     fn ack(at: u64, tap: u16, id: u16, ack: u32, flags: u8) -> Stamp {
         Stamp { at, seq: 1, ack, tap, flow: 0, id, length: 0, tos: 0, flags, protocol: 6, way: 1 }
+    }
+
+    /// Datagrams each 10 ms, 20 ms on their way; 3 of them never come. Number 3 is given up when 67 comes, at 690 ms: in
+    /// the step of 50 ms that ends at 700 ms, the fourteenth. 5 and 6 follow with 69 and 70, in the next.
+    #[test]
+    fn datagrams_that_do_not_come_are_lost() {
+        let layout = layout();
+        let mut trace = Trace::read(&[][..], &layout).unwrap();
+        let sent = 0..=80_u32;
+        for number in sent.filter(|n| ![3, 5, 6].contains(n)) {
+            let at = u64::from(number) * 10 * MS + 20 * MS;
+            let (seq, ack) = (20_000_000, number);
+            let arrival = Stamp { seq, ack, tap: ARRIVAL, protocol: 17, ..data(at, 0, 0, 0, 0) };
+            trace.take(&arrival, &layout);
+        }
+        let flow = &trace.flows[0];
+        assert_eq!(flow.lost[..13], [0; 13]);
+        assert_eq!(flow.lost[13..], [1, 3, 3, 3]);
+        assert_eq!((flow.numbers[3], flow.delays[3]), (4, (60 * MS, 20 * MS)));
     }
 
     #[test]

@@ -105,9 +105,9 @@ pub struct Agent {
 }
 
 /// A hash of a text (FNV-1a): enough to tell plans and sources apart.
-pub(crate) fn fnv1a(text: &str) -> u64 {
-    text.bytes()
-        .fold(0xcbf2_9ce4_8422_2325, |h, b| (h ^ u64::from(b)).wrapping_mul(0x0000_0100_0000_01b3))
+pub(crate) fn fnv1a(bytes: impl AsRef<[u8]>) -> u64 {
+    let add = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3);
+    bytes.as_ref().iter().fold(0xcbf2_9ce4_8422_2325, add)
 }
 
 /// The agent, compiled if it is not in the cache yet.

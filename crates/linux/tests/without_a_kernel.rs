@@ -165,6 +165,59 @@ fn flows_of_one_direction_have_the_same_initial_window() {
     assert!(!plan.contains("run server /sbin/ip route"));
 }
 
+/// Datagrams of a generator are in a file whose name says what is in it; a change of the seed changes both.
+#[test]
+fn a_call_is_written_down_before_the_run() {
+    let call = format!(
+        "{EXPERIMENT}\n[[flow]]\nname = \"call\"\nvideo = {{ profile = \"call-down\", rate = \"1800kbit\" }}\n\
+         [[flow]]\nname = \"rest\"\nudp = {{ rate = \"1mbit\", payload = 1000 }}\n"
+    );
+    let mut s = scenario(&call);
+    let plan = Plan::new(&s, &programs());
+    let [list] = &plan.lists[..] else { panic!("one list, of the call: {}", plan.lists.len()) };
+    assert!(plan.text.lines().any(|l| l.ends_with(&format!(" 0 listed {}", list.name))));
+    assert!(plan.text.lines().any(|l| l.ends_with(" 0 constant 1000 1000000")), "{}", plan.text);
+    let bytes: u64 = list.datagrams.iter().map(|d| u64::from(d.1)).sum();
+    // 15 s of lead and duration at 1.8 Mbit/s, the last 15 s of it without the start's 5: 10 s are 2.25 MB.
+    assert!((bytes as f64 / 2.25e6 - 1.0).abs() < 0.1, "{bytes}");
+    assert_eq!(list.bytes().len(), 12 * list.datagrams.len());
+    let (at, size) = list.datagrams[1];
+    assert_eq!(list.bytes()[12..20], at.as_nanos().to_ne_bytes());
+    assert_eq!(list.bytes()[20..24], size.to_ne_bytes());
+    s.seed += 1;
+    let other = Plan::new(&s, &programs());
+    assert!(other.lists[0].name != list.name && other.lists[0].datagrams != list.datagrams);
+}
+
+#[test]
+fn what_must_be_answered_for_cannot_be_written_down() {
+    let linux = Linux::with_kernels(vec![kernel("7.3.4")]);
+    let told = |flow: &str| {
+        let text = format!("{EXPERIMENT}\n[[flow]]\nname = \"more\"\n{flow}\n");
+        let refusals = linux.refuse(&scenario(&text));
+        refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    let adapts = "video = { adapt = true }";
+    assert!(
+        told(adapts).contains("flow more: a video call that adapts its rate"),
+        "{}",
+        told(adapts)
+    );
+    let over_tcp = "cc = \"cubic\"\non_off = { on = \"1s\", off = \"1s\" }";
+    assert!(told(over_tcp).contains("flow more: on_off over tcp"), "{}", told(over_tcp));
+    let small = "voip = { payload = 8 }";
+    assert!(told(small).contains("flow more: datagrams of 8 bytes"), "{}", told(small));
+    // Audio takes 48.8 kbit/s of this, so its frames are a few bytes.
+    let tiny = "video = { rate = \"49kbit\" }";
+    assert!(told(tiny).contains("flow more: datagrams of "), "{}", told(tiny));
+    for fine in ["on_off = { on = \"1s\", off = \"1s\" }\nudp = { rate = \"1mbit\" }", "voip = {}"]
+    {
+        assert!(!told(fine).contains("flow more"), "{}", told(fine));
+    }
+    let fine = "video = { profile = \"call-up\" }";
+    assert!(!told(fine).contains("flow more"), "{}", told(fine));
+}
+
 #[test]
 fn the_newest_kernel_of_a_series_stands_for_its_stack() {
     let linux = Linux::with_kernels(vec![kernel("7.3.10"), kernel("7.3.4"), kernel("5.10.1")]);

@@ -6,9 +6,12 @@
 //! depend on what becomes of the traffic.
 //!
 //! Most listen to nothing but the clock: constant rate, probes, voice, video, on and off, arrivals of short flows. The
-//! client of an adaptive stream ([`Player`]) acts on what it receives and is a machine of another kind.
+//! client of an adaptive stream ([`Player`]) acts on what it receives and is a machine of another kind, and so is a receiver
+//! that reckons by numbers what is lost ([`Missing`]).
 
 mod arrivals;
+mod datagrams;
+mod missing;
 mod on_off;
 mod periodic;
 mod player;
@@ -16,6 +19,8 @@ pub mod sample;
 mod video;
 
 pub use arrivals::Arrivals;
+pub use datagrams::{Datagrams, random_name};
+pub use missing::Missing;
 pub use on_off::{PulsedUdp, Pulses};
 pub use periodic::{ConstantRate, Periodic};
 pub use player::{Arrived, Player, Playing, Wish};

@@ -199,7 +199,7 @@ impl Recorder {
             }
             Ends::Stream(stream) => {
                 let counts = Counts {
-                    lost: stream.lost,
+                    lost: stream.lost(),
                     delivered: stream.received,
                     ce: stream.ce,
                     ..Counts::default()

@@ -124,6 +124,16 @@ impl Traffic {
         !matches!(self, Self::Ping(_) | Self::Irtt(_))
     }
 
+    /// The codepoint of its datagrams, of traffic that is a stream of them one way.
+    pub const fn datagrams(&self) -> Option<Ecn> {
+        match self {
+            Self::Udp(udp) | Self::OnOff(OnOff { over: Pulse::Udp(udp), .. }) => Some(udp.ecn),
+            Self::Voip(voip) => Some(voip.ecn),
+            Self::Video(video) => Some(video.ecn),
+            _ => None,
+        }
+    }
+
     /// The TCP settings, of traffic that runs over TCP.
     pub const fn tcp(&self) -> Option<&Tcp> {
         match self {

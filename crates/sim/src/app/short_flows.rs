@@ -7,7 +7,7 @@ use super::connection::{Connection, Template};
 use crate::packet::{Owner, Packet};
 use crate::stacks::Stack;
 use sojourn_scenario::model::ShortFlows as Settings;
-use sojourn_scenario::workload::{Act, Arrivals, Source};
+use sojourn_scenario::workload::{Act, Arrivals, Source, random_name};
 use sojourn_transport::OwnDevice;
 use sojourn_units::{Ecn, Random, Time};
 
@@ -86,7 +86,7 @@ impl ShortFlows {
             settings: settings.clone(),
             template: Template::new(&settings.tcp, stack, device, seed, name),
             arrivals: None,
-            random: Random::named(seed, &format!("flow/{name}/traffic")),
+            random: Random::named(seed, &random_name(name)),
             live: Vec::new(),
             completions: Vec::new(),
             completed: 0,
