@@ -84,8 +84,11 @@ impl Engine for Linux {
         env!("CARGO_PKG_VERSION")
     }
 
-    /// The kernel, and the plan with the programs that carry it out.
+    /// The kernel, and the plan with the programs that carry it out. What is refused has no plan.
     fn identity(&self, scenario: &Scenario) -> String {
+        if !self.refuse(scenario).is_empty() {
+            return String::new();
+        }
         let (Some(kernel), Ok(programs)) = (self.kernel(&scenario.stack), programs(scenario))
         else {
             return String::new();

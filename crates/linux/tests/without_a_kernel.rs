@@ -214,6 +214,14 @@ fn what_must_be_answered_for_cannot_be_written_down() {
     {
         assert!(!told(fine).contains("flow more"), "{}", told(fine));
     }
+    // An engine is asked for a run's identity before it is asked whether it refuses it.
+    for refused in
+        [over_tcp, "cc = \"cubic\"\nstreaming = {}", "irtt = {}", "short_flows = {}\ncc = \"reno\""]
+    {
+        assert!(!told(refused).is_empty(), "{refused}");
+        let text = format!("{EXPERIMENT}\n[[flow]]\nname = \"more\"\n{refused}\n");
+        assert_eq!(linux.identity(&scenario(&text)), "", "{refused}");
+    }
     let fine = "video = { profile = \"call-up\" }";
     assert!(!told(fine).contains("flow more"), "{}", told(fine));
 }
