@@ -8,7 +8,7 @@ use crate::stamps::{Layout, Left, Role, Trace};
 use crate::statistics;
 use hdrhistogram::Histogram;
 use sojourn_scenario::engine::RunError;
-use sojourn_scenario::metrics::edges;
+use sojourn_scenario::metrics::subjects;
 use sojourn_scenario::model::{Direction, Flow, Scenario, Side, Start, Traffic};
 use sojourn_scenario::results::{Provenance, Table, schema};
 use sojourn_units::{Span, Time};
@@ -442,10 +442,9 @@ impl<'a> Writer<'a> {
     fn delays(&self) -> Table {
         let mut table = Table::new(&schema::DELAYS, Provenance::Estimated);
         let lead = self.scenario.lead.as_nanos();
-        for (i, flow) in self.scenario.flows.iter().enumerate() {
-            let edges = edges(self.scenario, flow);
+        for subject in subjects(self.scenario) {
             let clock = |edge: i64| lead + edge.unsigned_abs();
-            for (n, ends) in edges.windows(2).enumerate() {
+            for (n, ends) in subject.edges.windows(2).enumerate() {
                 let (from, to) = (clock(ends[0]), clock(ends[1]));
                 // What happens at the origin belongs to the first interval, at any other edge to the one before it.
                 let inside = |at: u64| at <= to && (at > from || n == 0 && at == from);
@@ -455,7 +454,7 @@ impl<'a> Writer<'a> {
                     let times = times.iter().filter(|t| inside(t.0));
                     for (low, high, count) in buckets(times.map(|t| t.1.saturating_sub(fixed))) {
                         let row = table.row().f64(ends[0] as f64 / 1e9).f64(ends[1] as f64 / 1e9);
-                        let row = row.text(&flow.name).text(queue).text(class).text(quantity);
+                        let row = row.text(subject.name).text(queue).text(class).text(quantity);
                         let seconds = |nanos: u64| (nanos + fixed) as f64 / 1e9;
                         row.f64(seconds(low)).f64(seconds(high)).u64(count);
                     }
@@ -464,15 +463,21 @@ impl<'a> Writer<'a> {
                     let qdisc = self.scenario.queues().find(|(path, _)| *path == q.path);
                     let words = qdisc.map_or("", |(_, queue)| queue.qdisc.as_str());
                     let mut by_class: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
-                    for s in trace.sojourns.iter().filter(|s| usize::from(s.flow) == i) {
+                    let is_its =
+                        |flow: u16| subject.flows.binary_search(&usize::from(flow)).is_ok();
+                    for s in trace.sojourns.iter().filter(|s| is_its(s.flow)) {
                         by_class.entry(class_of(words, s.ecn)).or_default().push((s.at, s.nanos));
                     }
                     for (class, times) in by_class {
                         add([&q.path, class, "sojourn"], 0, &times);
                     }
                 }
-                let trace = &self.trace.flows[i];
-                let is_datagrams = flow.traffic.datagrams().is_some();
+                if subject.name.is_empty() {
+                    continue;
+                }
+                let flow = subject.flows[0];
+                let trace = &self.trace.flows[flow];
+                let is_datagrams = self.scenario.flows[flow].traffic.datagrams().is_some();
                 let owd = if is_datagrams { &trace.delays } else { &trace.ways };
                 // A bucket's width goes with its value: what never changes is left out of it.
                 let least = owd.iter().map(|t| t.1).min().unwrap_or(0);

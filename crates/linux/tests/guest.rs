@@ -39,6 +39,7 @@ fn flow(stack: &str, name: &str, traffic: Traffic) -> Flow {
         dscp: Dscp::BEST_EFFORT,
         start: Start::At(At::ORIGIN),
         stop: None,
+        delays: None,
         traffic,
     }
 }

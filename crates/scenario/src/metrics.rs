@@ -24,6 +24,7 @@ mod unit;
 mod validate;
 mod window;
 
+pub use delays::{FEW, Subject, subjects};
 pub use evaluate::{EvaluationError, Value, Verdict};
 pub use expression::{Expression, Names, reference};
 pub use quantity::{QUANTITIES, Quantity, Table as QuantityTable};
@@ -31,7 +32,7 @@ pub use series::Frame;
 pub use summary::{FlowSummary, QueueSummary, Summary, summary};
 pub use unit::Unit;
 pub use validate::{Agreement, GroupSummary, Noise, agreement, summarise};
-pub use window::{Bounds, WindowSpec, edges};
+pub use window::{Bounds, WindowSpec};
 
 #[cfg(test)]
 mod tests;

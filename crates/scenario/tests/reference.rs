@@ -31,6 +31,8 @@ fn the_language() {
         language::reference()
     );
     check("language.md", &text);
+    let few = metrics::FEW;
+    assert!(text.contains(&format!("in runs of up to {few} flows")), "the key `delays`");
 }
 
 #[test]
@@ -40,10 +42,13 @@ fn the_metrics() {
          implementation of each. Behind an expression stands where to measure: `over last 60s before 1s`, `over all`, `over NAME` for a \
          window, `during NAME` for a phase; the window `steady` unless it says, and the whole run for quantities of every packet. \
          Of these a run keeps what belongs to the windows that are known before it (`[[window]]`, `[[phase]]`, those of \
-         its checks, the default one); of another window they have no value. With `sojourn` a flow may stand alone or `at` \
+         its checks, the default one); of another window they have no value. Queues' are always there; single flows' are in \
+         runs of up to {few} flows, and in larger ones those of flows that say `delays = true` or whose delays a check asks for. \
+         With `sojourn` a flow may stand alone or `at` \
          a queue: `p99(sojourn.l, prague at bottleneck.down.qdisc) over steady`. A window that reaches beyond the run is \
          refused; of a phase counts what was before the run's end.\n\n{}",
-        metrics::reference()
+        metrics::reference(),
+        few = metrics::FEW,
     );
     check("metrics.md", &text);
 }
@@ -57,4 +62,8 @@ fn the_results() {
         tables.join("\n")
     );
     check("results.md", &text);
+    assert!(
+        text.contains(&format!("in runs of more than {} those that say", metrics::FEW)),
+        "delays"
+    );
 }

@@ -64,6 +64,7 @@ impl Dumbbell {
             dscp: Dscp::BEST_EFFORT,
             start: Start::At(At::ORIGIN),
             stop: None,
+            delays: None,
             traffic,
         }
     }

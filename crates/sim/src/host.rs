@@ -6,7 +6,7 @@ use crate::app::short_flows::ShortFlows;
 use crate::app::stream::Stream;
 use crate::app::streaming::Streaming;
 use crate::app::writer::Writer;
-use crate::delays::Distribution;
+use crate::distribution::Distribution;
 use crate::packet::{Body, Owner, Packet, Pool};
 use crate::stacks::Stack;
 use crate::topology::Station;

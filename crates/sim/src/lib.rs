@@ -7,6 +7,7 @@
 pub mod agenda;
 mod app;
 mod delays;
+mod distribution;
 pub mod dumbbell;
 mod host;
 mod packet;

@@ -2,7 +2,8 @@
 
 use crate::app::probe::Request;
 use crate::app::short_flows::Counts;
-use crate::delays::{Delays, Distribution};
+use crate::delays::Delays;
+use crate::distribution::Distribution;
 use crate::host::{Ends, FlowRun, Life};
 use crate::topology::{Role, Station, Topology};
 use sojourn_path::{Ledger, Sojourns};

@@ -126,6 +126,11 @@ pub(crate) static PING: Section = Section {
         key("hops", NAMES, "Which hops it passes; all unless given."),
         key("stack", Ty::Stack, "The stack of its hosts; the experiment's unless given."),
         key("ip", IP, "Its version of IP; the experiment's unless given."),
+        key(
+            "delays",
+            Ty::Bool,
+            "Whether the delays of its packets are told apart from other flows'; as for a flow unless given.",
+        ),
     ],
 };
 
@@ -408,6 +413,11 @@ pub(crate) static FLOW: Section = Section {
         default("dscp", Ty::Dscp, "0", "The DSCP of its packets, both ways."),
         key("start", Ty::Moment, "When it starts: 0 s, or 5 s with Flent's origin, unless given."),
         key("stop", Ty::Moment, "When it stops; the end of the run unless given."),
+        key(
+            "delays",
+            Ty::Bool,
+            "Whether the delays of its packets are told apart from other flows', for the metrics `sojourn` of a flow, `packet_owd` and `pdv` (table `delays`). Unless given: in runs of up to 64 flows, and in larger ones if a check asks for its delays.",
+        ),
         key(
             "bleach",
             Ty::Name,

@@ -1,13 +1,90 @@
-//! Delays of every packet in a window: the intervals of the table `delays` that the window is made of.
+//! Delays of every packet in a window: the intervals of the table `delays` that the window is made of; and of which flows
+//! there are such intervals.
+//!
+//! A thousand flows' distributions are more than all else that a run keeps, and of a thousand flows nobody asks for each.
+//! A queue's are there always: what of it is no single flow's has an empty name.
 //!
 //! An interval lies in the window or outside it. One that lies across an edge of the window means that the window was
 //! not known when the run was made, which is said and not guessed around.
 
+use super::Expression;
 use super::quantity::Table as Place;
 use super::series::{Frame, Of};
-use super::window::{Bounds, WindowSpec};
+use super::window::{Bounds, WindowSpec, edges};
 use crate::estimators::Bucket;
+use crate::model::{Flow, Scenario, Traffic};
 use crate::results::schema;
+use std::collections::BTreeSet;
+
+/// So many flows at most are told apart without being asked for.
+pub const FEW: usize = 64;
+
+/// What has delays of its own in the table `delays`: a flow, or together all flows that are not told apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Subject<'a> {
+    /// The flow's name; empty for those that are not told apart, of which there are no one-way delays.
+    pub name: &'a str,
+    /// Its flows' numbers in the scenario, ascending, at least one.
+    pub flows: Vec<usize>,
+    /// Its intervals' ends, see [`edges`].
+    pub edges: Vec<i64>,
+}
+
+/// Whose delays an engine keeps: those of each flow that is told apart, in the scenario's order, and those of all others
+/// together, if there are any.
+pub fn subjects(scenario: &Scenario) -> Vec<Subject<'_>> {
+    let apart = told_apart(scenario);
+    let (own, others): (Vec<usize>, Vec<usize>) = (0..apart.len()).partition(|&flow| apart[flow]);
+    let mut subjects: Vec<Subject<'_>> = own
+        .into_iter()
+        .map(|number| {
+            let flow = &scenario.flows[number];
+            Subject { name: &flow.name, flows: vec![number], edges: edges(scenario, flow.stop) }
+        })
+        .collect();
+    if !others.is_empty() {
+        subjects.push(Subject { name: "", flows: others, edges: edges(scenario, None) });
+    }
+    subjects
+}
+
+/// Of each flow, whether it is told apart: what the flow says; where it says nothing, of up to [`FEW`] flows all, of more
+/// those whose delays a check of the experiment asks for by the name of the flow or of its group.
+fn told_apart(scenario: &Scenario) -> Vec<bool> {
+    let mut asked = BTreeSet::new();
+    for check in &scenario.checks {
+        if let Ok(expression) = Expression::parse(&check.that) {
+            expression.calls(&mut |call| {
+                let of = call.of.as_ref();
+                if of.is_some_and(|of| of.histogram().is_some() && of.takes_window()) {
+                    asked.extend(call.names.first().map(|name| name.text.clone()));
+                }
+            });
+        }
+    }
+    let few = scenario.flows.len() <= FEW;
+    let is_asked = |flow: &Flow| {
+        asked.contains(&flow.name) || flow.group.as_ref().is_some_and(|group| asked.contains(group))
+    };
+    scenario.flows.iter().map(|f| f.delays.unwrap_or_else(|| few || is_asked(f))).collect()
+}
+
+/// That a flow's delays are not there, and what to write to have them.
+fn not_told_apart(flow: &Flow) -> String {
+    let place =
+        if matches!(flow.traffic, Traffic::Ping(_)) { "[[flow]] or [ping]" } else { "[[flow]]" };
+    let why = match flow.delays {
+        Some(_) => format!("its {place} says `delays = false`"),
+        None => format!(
+            "of more than {FEW} flows only those are that ask for it, or whose delays a check asks for"
+        ),
+    };
+    format!(
+        "the delays of {} were not told apart from other flows': {why}. Write `delays = true` in its {place} and run it \
+         again",
+        flow.name
+    )
+}
 
 /// Which of a flow's packets.
 #[derive(Clone, Copy)]
@@ -45,9 +122,26 @@ pub(super) fn distribution(
     }
     let scenario = &frame.run.scenario;
     let flows: Vec<&str> = match frame.members(subject).as_slice() {
-        [] if is_queue => scenario.flows.iter().map(|f| f.name.as_str()).collect(),
+        [] if is_queue => {
+            // And those that were not told apart.
+            scenario.flows.iter().map(|f| f.name.as_str()).chain([""]).collect()
+        }
         [] => return Err(format!("there is no flow or queue called \"{subject}\"")),
-        members => members.iter().map(|f| f.name.as_str()).collect(),
+        members => {
+            let apart = told_apart(scenario);
+            let is_apart = |flow: &Flow| {
+                !frame.delays.of(&flow.name).is_empty()
+                    || scenario
+                        .flows
+                        .iter()
+                        .zip(&apart)
+                        .any(|(f, apart)| *apart && f.name == flow.name)
+            };
+            if let Some(flow) = members.iter().find(|flow| !is_apart(flow)) {
+                return Err(not_told_apart(flow));
+            }
+            members.iter().map(|f| f.name.as_str()).collect()
+        }
     };
     let mut all = Vec::new();
     for flow in flows {
@@ -146,6 +240,7 @@ fn buckets(
             }
             // The run's own ends are edges of every window that goes beyond them.
             if from[row] < b.from - SAME || to[row] > b.to + SAME {
+                let flow = if flow.is_empty() { "flows together" } else { flow };
                 return Err(format!(
                     "the delays of {flow} are known from {} s to {} s together, of which this window has a part: it \
                      was not known when the run was made (name it in a [[window]] or a check of the experiment)",

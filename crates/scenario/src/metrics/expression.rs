@@ -183,12 +183,12 @@ impl Expression {
         }
     }
 
-    /// Shows every window that it names.
-    pub(super) fn windows(&self, show: &mut dyn FnMut(&WindowSpec)) {
+    /// Shows every metric in it.
+    pub(super) fn calls(&self, show: &mut dyn FnMut(&Call)) {
         for clause in &self.clauses {
-            windows(&clause.left, show);
+            calls(&clause.left, show);
             if let Some((_, right)) = &clause.right {
-                windows(right, show);
+                calls(right, show);
             }
         }
     }
@@ -212,20 +212,18 @@ impl fmt::Display for Expression {
     }
 }
 
-fn windows(term: &Term, show: &mut dyn FnMut(&WindowSpec)) {
+fn calls(term: &Term, show: &mut dyn FnMut(&Call)) {
     match &term.kind {
         TermKind::Number(_) => {}
-        TermKind::Negative(inner) => windows(inner, show),
+        TermKind::Negative(inner) => calls(inner, show),
         TermKind::Binary(_, a, b) => {
-            windows(a, show);
-            windows(b, show);
+            calls(a, show);
+            calls(b, show);
         }
         TermKind::Call(call) => {
-            if let Some(window) = &call.window {
-                show(&window.value);
-            }
+            show(call);
             for inner in &call.terms {
-                windows(inner, show);
+                calls(inner, show);
             }
         }
     }

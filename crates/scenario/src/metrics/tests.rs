@@ -564,7 +564,7 @@ fn the_summary_is_what_the_metrics_say() {
 fn windows_known_before_the_run_cut_it() {
     let mut s = plain();
     let seconds = |s: &Scenario, flow: usize| -> Vec<f64> {
-        edges(s, &s.flows[flow]).into_iter().map(|e| e as f64 / 1e9).collect()
+        subjects(s)[flow].edges.iter().map(|e| *e as f64 / 1e9).collect()
     };
     // The phase `early` to 5 s; the default window, a third of ten seconds up to 9 s.
     let default = 9.0 - 10.0 / 3.0;
@@ -583,4 +583,88 @@ fn windows_known_before_the_run_cut_it() {
     }];
     near(&seconds(&s, 0), &[0.0, 1.0, 5.0, 7.0, 9.0, 10.0]);
     near(&seconds(&s, 1), &[0.0, 1.0, 5.0, 7.0, 8.0, 9.0, 10.0]);
+}
+
+/// Of few flows all are told apart; of many those that ask, by their setting or in a check, by the flow's name or its
+/// group's. The others are together. One-way delays of no window are a histogram of their own; RTTs always are.
+#[test]
+fn flows_are_told_apart_if_they_are_few_or_asked_for() {
+    let mut s = plain();
+    let names = |s: &Scenario| -> Vec<String> {
+        subjects(s).iter().map(|subject| subject.name.to_owned()).collect()
+    };
+    let check = |that: &str| vec![Check { name: None, that: that.into() }];
+    assert_eq!(names(&s), ["a", "b", "ping"]);
+    s.flows[1].delays = Some(false);
+    assert_eq!(names(&s), ["a", "ping", ""]);
+    s.flows[1].delays = None;
+    let one = s.flows[0].clone();
+    s.flows.extend((3..FEW).map(|i| Flow { name: format!("f-{i}"), ..one.clone() }));
+    assert_eq!((s.flows.len(), names(&s).len()), (FEW, FEW));
+    s.flows.push(Flow { name: "last".into(), group: Some("late".into()), ..one });
+    assert_eq!(names(&s), [""]);
+    let [rest] = subjects(&s).try_into().unwrap();
+    assert!(rest.flows.iter().copied().eq(0..=FEW));
+    s.flows[3].delays = Some(true);
+    assert_eq!(names(&s), ["f-3", ""]);
+    for (that, told) in [
+        ("p99(sojourn, first.down.qdisc) < 1s and mean(packet_rtt, a) < 1s", &["f-3", ""][..]),
+        ("p99(pdv, a) < 1s and goodput(b) > 0", &["a", "f-3", ""]),
+        (
+            "1s > 2 * p99(sojourn.l, late at first.down.qdisc) during early",
+            &["b", "f-3", "last", ""],
+        ),
+        ("mean(packet_owd, ping) < 1s", &["ping", "f-3", ""]),
+    ] {
+        s.checks = check(that);
+        assert_eq!(names(&s), told, "{that}");
+    }
+}
+
+/// A queue's delays in a window are those of all its flows, told apart or not; of a flow that was not told apart it is
+/// said how to have them, and not that there was no packet.
+#[test]
+fn delays_that_were_not_told_apart_are_asked_for_by_name() {
+    let mut scenario = plain();
+    let one = scenario.flows[0].clone();
+    scenario.flows.extend((3..=FEW).map(|i| Flow { name: format!("f-{i}"), ..one.clone() }));
+    scenario.flows[3].delays = Some(false);
+    let mut run = run_of(scenario);
+    let mut delays = Table::new(&schema::DELAYS, Provenance::Exact);
+    for (flow, low, count) in [("a", 0.001, 30), ("", 0.005, 20)] {
+        let row = delays.row().f64(5.0).f64(10.0).text(flow).text(QUEUE).text("").text("sojourn");
+        row.f64(low).f64(low + 0.001).u64(count);
+    }
+    run.tables.retain(|t| t.schema().name != "delays");
+    run.tables.push(delays);
+    for (of, mean) in [(QUEUE.to_owned(), 0.0031), (format!("a at {QUEUE}"), 0.0015)] {
+        let mean_of = value(&run, &format!("mean(sojourn, {of}) from 5s to 10s"));
+        assert!((mean_of - mean).abs() < 1e-12, "{of}: {mean_of}");
+    }
+    let part = Expression::parse(&format!("p99(sojourn, {QUEUE}) from 6s to 9s")).unwrap();
+    let error = part.evaluate(&Frame::new(&run)).unwrap_err();
+    assert!(error.message.starts_with("the delays of a are known from 5 s to 10 s together"));
+    for (text, flow, why) in [
+        (
+            "p99(sojourn, late at first.down.qdisc)",
+            "b",
+            "of more than 64 flows only those are that ask for it, or whose delays a check asks for. Write `delays = \
+             true` in its [[flow]] and run it again",
+        ),
+        (
+            "mean(packet_owd, ping)",
+            "ping",
+            "of more than 64 flows only those are that ask for it, or whose delays a check asks for. Write `delays = \
+             true` in its [[flow]] or [ping] and run it again",
+        ),
+        (
+            "p99(pdv, f-3)",
+            "f-3",
+            "its [[flow]] says `delays = false`. Write `delays = true` in its [[flow]] and run it again",
+        ),
+    ] {
+        let error = Expression::parse(text).unwrap().evaluate(&Frame::new(&run)).unwrap_err();
+        let expected = format!("the delays of {flow} were not told apart from other flows': {why}");
+        assert_eq!(error.message, expected);
+    }
 }

@@ -1,7 +1,7 @@
 //! Where a metric looks.
 
 use super::Expression;
-use crate::model::{At, Flow, Phase, Scenario, When, Window, WindowBounds};
+use crate::model::{At, Phase, Scenario, When, Window, WindowBounds};
 use crate::results::{Run, schema};
 use sojourn_units::Span;
 
@@ -113,24 +113,25 @@ impl WindowSpec {
     }
 }
 
-/// The points of the run, in nanoseconds from the origin and ascending, between which an engine tells a flow's packets
-/// apart (the table `delays`), so that every window that is known before the run is a sum of intervals: those of
+/// The points of the run, in nanoseconds from the origin and ascending, between which an engine tells the packets of a
+/// flow with this stated stop apart (the table `delays`), so that every window that is known before the run is a sum of intervals: those of
 /// `[[window]]` and `[[phase]]`, the default one, and those that the experiment's checks name. The first is the origin,
 /// the last the end of the run. A window that ends so long before the last sample is placed by the flow's stated stop
 /// and by the end of the run; of a flow that ends by itself the last sample is not known beforehand. Neither is a phase
 /// that waits for something: an engine cuts there when it happens.
-pub fn edges(scenario: &Scenario, flow: &Flow) -> Vec<i64> {
+pub(super) fn edges(scenario: &Scenario, stop: Option<At>) -> Vec<i64> {
     let mut specs = vec![WindowSpec::Default];
     specs.extend(scenario.windows.iter().map(|w| WindowSpec::Named(w.name.clone())));
     specs.extend(scenario.phases.iter().map(|p| WindowSpec::Phase(p.name.clone())));
     for check in &scenario.checks {
         if let Ok(expression) = Expression::parse(&check.that) {
-            expression.windows(&mut |window| specs.push(window.clone()));
+            expression
+                .calls(&mut |call| specs.extend(call.window.as_ref().map(|w| w.value.clone())));
         }
     }
     let end = scenario.duration.as_nanos() as i64;
     let nanos = |seconds: f64| libm::round(seconds * 1e9) as i64;
-    let stop = flow.stop.map_or(end, |stop| stop.as_nanos().clamp(0, end));
+    let stop = stop.map_or(end, |stop| stop.as_nanos().clamp(0, end));
     let mut edges = vec![0, end];
     for last in [end, stop] {
         let planned = specs.iter().filter_map(|w| w.planned(scenario, last as f64 / 1e9));

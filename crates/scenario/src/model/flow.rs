@@ -28,6 +28,10 @@ pub struct Flow {
     /// When it stops, at the latest; the end of the run unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<At>,
+    /// Whether the delays of its packets are told apart from those of other flows; what
+    /// [`subjects`](crate::metrics::subjects) says unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delays: Option<bool>,
     /// What it sends.
     pub traffic: Traffic,
 }

@@ -61,6 +61,7 @@ fn flow(name: &str, direction: Direction, traffic: Traffic) -> Flow {
         dscp: Dscp::default(),
         start: Start::At(At::ORIGIN),
         stop: None,
+        delays: None,
         traffic,
     }
 }

@@ -298,7 +298,7 @@ pub static HISTOGRAMS: Schema = Schema {
 /// Distributions of every packet's delays between the edges of windows.
 pub static DELAYS: Schema = Schema {
     name: "delays",
-    doc: "Distributions of every packet's delays by flow, queue and class, in the intervals between the edges of the windows that are known before the run (windows, phases, those that checks name): a window's is the sum of its intervals'. The width of a bucket is at most 1 % of the time, of a one-way delay without the path's constant part.",
+    doc: "Distributions of every packet's delays by queue and class, and by flow of the flows that are told apart (in runs of more than 64 those that say `delays = true` or whose delays a check asks for), in the intervals between the edges of the windows that are known before the run (windows, phases, those that checks name): a window's is the sum of its intervals'. The width of a bucket is at most 1 % of the time, of a one-way delay without the path's constant part.",
     columns: &[
         number(
             "from_s",
@@ -306,7 +306,7 @@ pub static DELAYS: Schema = Schema {
             "the interval's beginning, from the origin; what happens just then does not belong to it, but at the origin",
         ),
         number("to_s", "s", "its end; what happens just then does"),
-        text("flow", "the flow's name"),
+        text("flow", "the flow's name; empty for the packets of all flows that are not told apart"),
         text("queue", "the queue's path; empty for owd"),
         text("class", "the class that the packets left it from; empty if it has none, and for owd"),
         text(

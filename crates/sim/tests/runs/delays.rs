@@ -1,16 +1,16 @@
 //! Delays by flow, class and window: the counters, the histograms and a capture of the same run say the same.
 
-use crate::bench::{QUEUE, count_at, counts, run, table};
+use crate::bench::{QUEUE, count_at, counts, fingerprint, run, table};
 use crate::capture::Scratch;
 use sojourn_scenario::capture::{EPOCH, SNAP_LEN};
-use sojourn_scenario::metrics::{Expression, Frame};
+use sojourn_scenario::metrics::{Expression, FEW, Frame};
 use sojourn_scenario::model::{
     At, Check, Edge, Phase, Reference, Scenario, When, Window, WindowBounds,
 };
 use sojourn_scenario::results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
-use sojourn_units::Span;
-use std::collections::{BTreeMap, HashMap};
+use sojourn_units::{Rate, Span};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// CUBIC and Prague through DualPI2, of which Prague stops early; a window of each kind and a phase that waits.
 fn scenario() -> Scenario {
@@ -195,5 +195,77 @@ fn means_agree_with_the_steps() {
         let steps = value(&run, &format!("mean(queue_delay, {QUEUE}) {window}"));
         let packets = value(&run, &format!("mean(sojourn, {QUEUE}) {window}"));
         assert!((packets / steps - 1.0).abs() < 0.01, "{window}: {packets}, {steps}");
+    }
+}
+
+/// Whether flows are told apart changes nothing of what is said of a queue, in any window, nor of a flow that still is.
+#[test]
+fn what_is_told_apart_changes_no_other_number() {
+    let s = scenario();
+    let every = run(&s);
+    let queue = ["sojourn", "sojourn.l", "sojourn.c"].map(|of| (of, QUEUE.to_owned()));
+    let first = [("sojourn", s.flows[0].name.clone()), ("pdv", s.flows[0].name.clone())];
+    let same = |other: &Run, of: &[(&str, String)]| {
+        for (quantity, subject) in of {
+            for metric in ["min", "mean", "p50", "p90", "p99", "p99.9", "max"] {
+                for window in ["over steady", "over early", "during waits", "from 2s to 3s", ""] {
+                    let text = format!("{metric}({quantity}, {subject}) {window}");
+                    assert_eq!(value(other, &text), value(&every, &text), "{text}");
+                }
+            }
+        }
+    };
+    for told in [[Some(true), Some(false)], [Some(false), Some(false)]] {
+        let mut other = s.clone();
+        for (flow, told) in other.flows.iter_mut().zip(told) {
+            flow.delays = told;
+        }
+        let some = run(&other);
+        same(&some, &queue);
+        if told[0] == Some(true) {
+            same(&some, &first);
+        }
+        let others = |run: &Run| {
+            let tables = run.tables.iter().filter(|t| t.schema().name != "delays");
+            fingerprint(&tables.cloned().collect::<Vec<_>>())
+        };
+        assert_eq!(others(&some), others(&every));
+        let of = Expression::parse(&format!("p99(pdv, {})", s.flows[1].name)).unwrap();
+        let error = of.evaluate(&Frame::new(&some)).unwrap_err();
+        assert!(error.message.contains("Write `delays = true`"), "{error}");
+    }
+}
+
+/// Of a thousand flows a run keeps no thousand distributions, unless it is asked to.
+#[test]
+fn many_flows_are_told_apart_where_it_is_asked() {
+    let mut s = Dumbbell {
+        ccs: vec!["cubic".to_owned(); FEW + 1],
+        rate: Rate::from_mbit(200),
+        duration: Span::from_secs(3),
+        ..Dumbbell::default()
+    }
+    .scenario();
+    let flows = |run: &Run| {
+        let t = table(run, "delays");
+        (0..t.len()).map(|row| t.text("flow").get(row).to_owned()).collect::<BTreeSet<_>>()
+    };
+    let silent = run(&s);
+    assert_eq!(flows(&silent), BTreeSet::from([String::new()]));
+    let name = s.flows[7].name.clone();
+    s.checks = vec![Check { name: None, that: format!("p99(pdv, {name}) < 1s") }];
+    let asked = run(&s);
+    assert_eq!(flows(&asked), BTreeSet::from([String::new(), name.clone()]));
+    assert!(value(&asked, &format!("p99(pdv, {name})")) > 0.0);
+    for flow in &mut s.flows {
+        flow.delays = Some(true);
+    }
+    let every = run(&s);
+    assert_eq!(flows(&every).len(), s.flows.len());
+    for window in ["", " over last 1s before 1s"] {
+        let p99 = |run: &Run| value(run, &format!("p99(sojourn, {QUEUE}){window}"));
+        assert_eq!(p99(&silent), p99(&every));
+        let pdv = |run: &Run| value(run, &format!("p99(pdv, {name}){window}"));
+        assert_eq!(pdv(&asked), pdv(&every));
     }
 }

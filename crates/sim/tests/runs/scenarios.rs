@@ -529,6 +529,7 @@ fn build(
                     Start::At(At::from_millis(f.start_ms as i64))
                 },
                 stop: f.stop_ms.map(|ms| At::from_millis(ms as i64)),
+                delays: None,
                 traffic: f.traffic.clone(),
             }
         })

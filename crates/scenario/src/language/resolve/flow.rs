@@ -219,6 +219,7 @@ impl Resolver<'_> {
                     dscp: table.dscp("dscp").unwrap_or(Dscp::BEST_EFFORT),
                     start,
                     stop,
+                    delays: table.bool("delays"),
                     traffic: traffic.clone(),
                 });
             }
@@ -248,6 +249,7 @@ impl Resolver<'_> {
             dscp: table.and_then(|t| t.dscp("dscp")).unwrap_or(Dscp::BEST_EFFORT),
             start: Start::At(At::from_nanos(-(self.lead.as_nanos() as i64))),
             stop: None,
+            delays: table.and_then(|t| t.bool("delays")),
             traffic: Traffic::Ping(Ping { interval, size, ecn }),
         }
     }
