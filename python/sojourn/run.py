@@ -1,5 +1,6 @@
 """One run's results, fresh from the engine or read back from a results folder."""
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -8,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import polars as pl
 
 from sojourn import _core, describe
-from sojourn.errors import StoreError
+from sojourn.errors import StoreError, UsageError
 from sojourn.store import Folder, Record, Stamp
 
 
@@ -108,9 +109,22 @@ class Run:
                 ``p99(queue_delay, bottleneck.down.qdisc) over last 60s``.
 
         Raises:
-            UsageError: if the expression is wrong or names what the run does not have.
+            UsageError: if the expression is wrong, names what the run does not have, or asks for delays that it did not
+                keep.
         """
-        return self.measure([expression])[0]
+        value = self.measure([expression])[0]
+        if math.isnan(value) and (missing := self.not_recorded(expression)):
+            raise missing
+        return value
+
+    def not_recorded(self, expression: str) -> UsageError | None:
+        """Return why a metric has no value that the run could have had, with what to write to have it.
+
+        Args:
+            expression: as in :meth:`metric`.
+        """
+        missing = self._source.results(self.tables).not_recorded(expression)
+        return missing and UsageError(missing[0], help=missing[1])
 
     def measure(self, expressions: Sequence[str], tables: Iterable[str] | None = None) -> list[float]:
         """Return the values of several metrics; quicker than one by one.

@@ -68,6 +68,8 @@ class Tabled:
     axes: Sequence[str]
     columns: Sequence[str]
     rows: Sequence[Row]
+    missing: Mapping[str, UsageError]
+    """By expression, what was not recorded, with what to write to have it."""
 
     @classmethod
     def of(cls, runs: Sequence[Run], asked: Sequence[Asked] = USUAL, by: str = "") -> "Tabled":
@@ -87,6 +89,7 @@ class Tabled:
             raise UsageError.unknown("axis that varies", by, list(axes))
         rows: dict[tuple[str, ...], Row] = {}
         columns: dict[str, str] = {}
+        missing: dict[str, UsageError] = {}
         names = [axis for axis in axes if axis != by]
         for cell in cells:
             wanted = [(one, of, expression) for one in asked for of, expression in one.of(cell)]
@@ -95,7 +98,9 @@ class Tabled:
             key = tuple(labels.get(axis, "") for axis in names)
             row = rows.setdefault(key, Row(dict(zip(names, key, strict=True)), {}))
             values = dict(row.values)
-            for (one, of, _), spread in zip(wanted, found, strict=True):
+            for (one, of, expression), spread in zip(wanted, found, strict=True):
+                if math.isnan(spread.mean) and (why := cell.runs[0].not_recorded(expression)):
+                    missing.setdefault(expression, why)
                 parts = (
                     labels[by] if by and (by in labels) else "",
                     _titled(one, of, alone=len(asked) == 1 and bool(by)),
@@ -105,7 +110,8 @@ class Tabled:
                 values[name] = spread.scaled(one.scale)
             rows[key] = Row(row.labels, values)
         order = ordered(columns.values())
-        return cls(names, sorted(columns, key=lambda name: order.index(columns[name])), list(rows.values()))
+        ranked = sorted(columns, key=lambda name: order.index(columns[name]))
+        return cls(names, ranked, list(rows.values()), missing)
 
     def markdown(self) -> str:
         """Return it as Markdown: the mean, and the range where the seeds differ."""

@@ -65,6 +65,27 @@ def test_stored_runs_are_the_same_as_fresh_ones(tmp_path: Path, experiment: sojo
             assert a.metric(metric) == c.metric(metric)
 
 
+def test_delays_that_were_not_kept_say_how_to_have_them(tmp_path: Path) -> None:
+    metric = "p99(pdv, cubic)"
+    (kept, *_) = sojourn.parse(TEXT, "api.toml").run()
+    assert kept.metric(metric) > 0.0
+    assert kept.not_recorded(metric) is None
+    (run, *_) = sojourn.parse(f"{TEXT}delays = false\n", "api.toml").run(tmp_path / "results")
+    with pytest.raises(UsageError, match="not told apart") as caught:
+        run.metric(metric)
+    assert caught.value.help == "write `delays = true` in its [[flow]] and run it again"
+    assert run.metric("p99(sojourn, bottleneck.down.qdisc) over last 2s before 1s") == kept.metric(
+        "p99(sojourn, bottleneck.down.qdisc) over last 2s before 1s"
+    )
+    # Of many asked for at once the others are not lost, and the command says what is missing.
+    command = [sys.executable, "-m", "sojourn", "table", str(tmp_path / "results"), metric, "mean(rtt, cubic)"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert said.returncode == 0
+    assert "| – | 0.0" in said.stdout
+    assert "not told apart" in said.stderr
+    assert "`delays = true`" in said.stderr
+
+
 def test_a_stored_table_of_another_shape_is_named_with_its_run(tmp_path: Path, experiment: sojourn.Experiment) -> None:
     (run, *_) = experiment.run(tmp_path / "results")
     (file,) = (tmp_path / "results" / "runs" / run.stamp.folder_name).glob("pings.parquet")

@@ -104,6 +104,14 @@ impl Run {
         expressions.iter().map(value).collect()
     }
 
+    /// Why a metric has no value that the run could have had, and what to write so that it is recorded; None if that is
+    /// not why, or it has one.
+    fn not_recorded(&self, expression: &str) -> Option<(String, String)> {
+        let expression = Expression::parse(expression).ok()?;
+        let error = expression.evaluate(&Frame::new(&self.results)).err()?;
+        error.help.map(|help| (error.message, help))
+    }
+
     /// The experiment's checks: name, what came out in words, and whether it holds; None where it has no value.
     fn checks(&self) -> Vec<(String, String, Option<bool>)> {
         let frame = Frame::new(&self.results);

@@ -46,12 +46,14 @@ def table(
     import sys
 
     from sojourn import figures
-    from sojourn.cli.screen import print_json
+    from sojourn.cli.screen import print_json, say
     from sojourn.run import results
     from sojourn.tabled import USUAL, Asked, Tabled
 
     asked = [Asked(text, text) for text in metrics or []] or USUAL
     made = Tabled.of(figures.select(results(folder), cell), asked, by)
+    for expression, missing in made.missing.items():
+        say(f"{expression}: {missing.message}\n  help: {missing.help}")
     match Form.JSON if as_json else form:
         case Form.MARKDOWN:
             sys.stdout.write(made.markdown())

@@ -8,6 +8,7 @@
 //! not known when the run was made, which is said and not guessed around.
 
 use super::Expression;
+use super::evaluate::Fault;
 use super::quantity::Table as Place;
 use super::series::{Frame, Of};
 use super::window::{Bounds, WindowSpec, edges};
@@ -70,19 +71,18 @@ fn told_apart(scenario: &Scenario) -> Vec<bool> {
 }
 
 /// That a flow's delays are not there, and what to write to have them.
-fn not_told_apart(flow: &Flow) -> String {
-    let place =
-        if matches!(flow.traffic, Traffic::Ping(_)) { "[[flow]] or [ping]" } else { "[[flow]]" };
+fn not_told_apart(flow: &Flow) -> Fault {
+    let is_ping = matches!(flow.traffic, Traffic::Ping(_));
+    let place = if is_ping { "[[flow]] or [ping]" } else { "[[flow]]" };
     let why = match flow.delays {
         Some(_) => format!("its {place} says `delays = false`"),
         None => format!(
             "of more than {FEW} flows only those are that ask for it, or whose delays a check asks for"
         ),
     };
-    format!(
-        "the delays of {} were not told apart from other flows': {why}. Write `delays = true` in its {place} and run it \
-         again",
-        flow.name
+    Fault::not_recorded(
+        format!("the delays of {} were not told apart from other flows': {why}", flow.name),
+        format!("write `delays = true` in its {place} and run it again"),
     )
 }
 
@@ -105,7 +105,7 @@ pub(super) fn distribution(
     of: &Of,
     names: &[&str],
     window: Option<&WindowSpec>,
-) -> Result<Vec<Bucket>, String> {
+) -> Result<Vec<Bucket>, Fault> {
     let Some(quantity) = of.histogram() else { return Ok(Vec::new()) };
     let (subject, at) = (names.first().copied().unwrap_or(""), names.get(1).copied());
     let is_queue = frame.run.scenario.queues().any(|(path, _)| path == subject);
@@ -118,7 +118,10 @@ pub(super) fn distribution(
         }
     }
     if frame.run.table(schema::DELAYS.name).is_none() {
-        return Err("this run has no delays by flow and window; run it again to have them".into());
+        return Err(Fault::not_recorded(
+            "this run has no delays by flow and window",
+            "run it again to have them",
+        ));
     }
     let scenario = &frame.run.scenario;
     let flows: Vec<&str> = match frame.members(subject).as_slice() {
@@ -126,7 +129,7 @@ pub(super) fn distribution(
             // And those that were not told apart.
             scenario.flows.iter().map(|f| f.name.as_str()).chain([""]).collect()
         }
-        [] => return Err(format!("there is no flow or queue called \"{subject}\"")),
+        [] => return Err(format!("there is no flow or queue called \"{subject}\"").into()),
         members => {
             let apart = told_apart(scenario);
             let is_apart = |flow: &Flow| {
@@ -180,7 +183,7 @@ pub(super) fn distribution(
 }
 
 /// The queue that a flow's data pass.
-fn sole_queue(frame: &Frame<'_>, flow: &str) -> Result<String, String> {
+fn sole_queue(frame: &Frame<'_>, flow: &str) -> Result<String, Fault> {
     let scenario = &frame.run.scenario;
     let queues: Vec<String> = scenario
         .flow(flow)
@@ -191,11 +194,12 @@ fn sole_queue(frame: &Frame<'_>, flow: &str) -> Result<String, String> {
         .collect();
     match queues.as_slice() {
         [queue] => Ok(queue.clone()),
-        [] => Err(format!("the data of {flow} pass no queue")),
+        [] => Err(format!("the data of {flow} pass no queue").into()),
         several => Err(format!(
             "say in which queue: {}",
             several.iter().map(|q| format!("{flow} at {q}")).collect::<Vec<_>>().join(", ")
-        )),
+        )
+        .into()),
     }
 }
 
@@ -205,7 +209,7 @@ fn buckets(
     flow: &str,
     which: Which<'_>,
     bounds: Option<Bounds>,
-) -> Result<Vec<Bucket>, String> {
+) -> Result<Vec<Bucket>, Fault> {
     let table = &frame.delays.table;
     let (from, to) = (table.f64("from_s"), table.f64("to_s"));
     let (low, high, count) = (table.f64("lo_s"), table.f64("hi_s"), table.u64("count"));
@@ -241,10 +245,13 @@ fn buckets(
             // The run's own ends are edges of every window that goes beyond them.
             if from[row] < b.from - SAME || to[row] > b.to + SAME {
                 let flow = if flow.is_empty() { "flows together" } else { flow };
-                return Err(format!(
-                    "the delays of {flow} are known from {} s to {} s together, of which this window has a part: it \
-                     was not known when the run was made (name it in a [[window]] or a check of the experiment)",
-                    from[row], to[row]
+                return Err(Fault::not_recorded(
+                    format!(
+                        "the delays of {flow} are known from {} s to {} s together, of which this window has a part: \
+                         it was not known when the run was made",
+                        from[row], to[row]
+                    ),
+                    "name it in a [[window]] or a check of the experiment and run it again",
                 ));
             }
         }

@@ -55,12 +55,34 @@ impl fmt::Display for Verdict {
 
 /// Why an expression has no value on a run.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{expression}: {message}")]
+#[error("{expression}: {message}{}", help.as_ref().map_or(String::new(), |help| format!(" ({help})")))]
 pub struct EvaluationError {
     /// The part of the expression.
     pub expression: String,
     /// Why.
     pub message: String,
+    /// Where the run did not record what it could have: what to write so that it does.
+    pub help: Option<String>,
+}
+
+/// Why a metric has no value on a run; see [`EvaluationError`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Fault {
+    pub(super) message: String,
+    pub(super) help: Option<String>,
+}
+
+impl<T: Into<String>> From<T> for Fault {
+    fn from(message: T) -> Self {
+        Self { message: message.into(), help: None }
+    }
+}
+
+impl Fault {
+    /// What is asked for was not recorded.
+    pub(super) fn not_recorded(message: impl Into<String>, help: impl Into<String>) -> Self {
+        Self { message: message.into(), help: Some(help.into()) }
+    }
 }
 
 impl Expression {
@@ -77,6 +99,7 @@ impl Expression {
         first.ok_or_else(|| EvaluationError {
             expression: self.text.clone(),
             message: "there is nothing in it".into(),
+            help: None,
         })
     }
 
@@ -99,10 +122,12 @@ impl Expression {
     }
 
     fn term(&self, frame: &Frame<'_>, term: &Term) -> Result<f64, EvaluationError> {
-        let fail = |message: String| EvaluationError {
+        let fault = |Fault { message, help }| EvaluationError {
             expression: self.text[term.at.clone()].to_owned(),
             message,
+            help,
         };
+        let fail = |message: String| fault(message.into());
         match &term.kind {
             TermKind::Number(number) => Ok(*number),
             TermKind::Negative(inner) => Ok(-self.term(frame, inner)?),
@@ -133,34 +158,34 @@ impl Expression {
                 Ok(harm)
             }
             TermKind::Call(call) => evaluate(frame, call)
-                .map_err(fail)?
+                .map_err(fault)?
                 .ok_or_else(|| fail("there is no sample in the window".into())),
         }
     }
 }
 
 /// The value of a metric; `None` where there is nothing to measure.
-fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, String> {
+fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
     let default = WindowSpec::Default;
     let window = call.window.as_ref().map_or(&default, |w| &w.value);
     let scenario = &frame.run.scenario;
     let stated = window.stated(&scenario.windows);
     if let Some(outside) = stated.and_then(|w| w.outside(scenario.lead, scenario.duration)) {
-        return Err(format!("{}; {}", outside.message, outside.help));
+        return Err(format!("{}; {}", outside.message, outside.help).into());
     }
     let rate_of = match &call.of {
         Some(Of::Quantity(q)) if q.name == "goodput" => RateOf::Goodput,
         _ => RateOf::DeliveryRate,
     };
-    let flows = |name: &str| -> Result<Vec<&Flow>, String> {
+    let flows = |name: &str| -> Result<Vec<&Flow>, Fault> {
         let members = frame.members(name);
         if members.is_empty() {
-            Err(format!("there is no flow called \"{name}\""))
+            Err(format!("there is no flow called \"{name}\"").into())
         } else {
             Ok(members)
         }
     };
-    let all = |names: &[super::expression::Name]| -> Result<Vec<&Flow>, String> {
+    let all = |names: &[super::expression::Name]| -> Result<Vec<&Flow>, Fault> {
         if names.is_empty() {
             return Ok(frame.load(rate_of == RateOf::DeliveryRate));
         }
@@ -175,20 +200,20 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, String> {
     };
     let first = || call.names.first().map_or("", |n| n.text.as_str());
     let of_one =
-        |metric: fn(&Frame<'_>, &str, &WindowSpec) -> Option<f64>| -> Result<Option<f64>, String> {
+        |metric: fn(&Frame<'_>, &str, &WindowSpec) -> Option<f64>| -> Result<Option<f64>, Fault> {
             match flows(first())?.as_slice() {
                 [flow] => Ok(metric(frame, &flow.name, window)),
-                _ => Err(format!("\"{}\" is a group: ask of one flow", first())),
+                _ => Err(format!("\"{}\" is a group: ask of one flow", first()).into()),
             }
         };
     let of_stream =
-        |metric: fn(&Frame<'_>, &str, Bounds) -> Option<f64>| -> Result<Option<f64>, String> {
+        |metric: fn(&Frame<'_>, &str, Bounds) -> Option<f64>| -> Result<Option<f64>, Fault> {
             match flows(first())?.as_slice() {
                 [flow] => {
                     let bounds = frame.bounds(window, &flow.name);
                     Ok(bounds.and_then(|bounds| metric(frame, &flow.name, bounds)))
                 }
-                _ => Err(format!("\"{}\" is a group: ask of one flow", first())),
+                _ => Err(format!("\"{}\" is a group: ask of one flow", first()).into()),
             }
         };
     let of_queue = |metric: fn(&Frame<'_>, &str, &WindowSpec) -> Option<f64>| {
@@ -205,7 +230,7 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, String> {
                 return Ok(None);
             };
             if b == 0.0 {
-                Err(format!("{} has no rate", call.names[1].text))
+                Err(format!("{} has no rate", call.names[1].text).into())
             } else {
                 Ok(Some(a / b))
             }

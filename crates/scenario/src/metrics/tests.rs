@@ -442,7 +442,7 @@ fn what_cannot_be_measured_is_an_error_not_a_number() {
             "p99(sojourn, a at first.down.qdisc) from 4s to 10s",
             "p99(sojourn, a at first.down.qdisc): the delays of a are known from 0 s to 5 s together, of which this \
              window has a part: it was not known when the run was made (name it in a [[window]] or a check of the \
-             experiment)",
+             experiment and run it again)",
         ),
         (
             "p99(sojourn, a)",
@@ -644,27 +644,17 @@ fn delays_that_were_not_told_apart_are_asked_for_by_name() {
     let part = Expression::parse(&format!("p99(sojourn, {QUEUE}) from 6s to 9s")).unwrap();
     let error = part.evaluate(&Frame::new(&run)).unwrap_err();
     assert!(error.message.starts_with("the delays of a are known from 5 s to 10 s together"));
-    for (text, flow, why) in [
-        (
-            "p99(sojourn, late at first.down.qdisc)",
-            "b",
-            "of more than 64 flows only those are that ask for it, or whose delays a check asks for. Write `delays = \
-             true` in its [[flow]] and run it again",
-        ),
-        (
-            "mean(packet_owd, ping)",
-            "ping",
-            "of more than 64 flows only those are that ask for it, or whose delays a check asks for. Write `delays = \
-             true` in its [[flow]] or [ping] and run it again",
-        ),
-        (
-            "p99(pdv, f-3)",
-            "f-3",
-            "its [[flow]] says `delays = false`. Write `delays = true` in its [[flow]] and run it again",
-        ),
+    let many =
+        "of more than 64 flows only those are that ask for it, or whose delays a check asks for";
+    for (text, flow, why, place) in [
+        ("p99(sojourn, late at first.down.qdisc)", "b", many, "[[flow]]"),
+        ("mean(packet_owd, ping)", "ping", many, "[[flow]] or [ping]"),
+        ("p99(pdv, f-3)", "f-3", "its [[flow]] says `delays = false`", "[[flow]]"),
     ] {
         let error = Expression::parse(text).unwrap().evaluate(&Frame::new(&run)).unwrap_err();
         let expected = format!("the delays of {flow} were not told apart from other flows': {why}");
         assert_eq!(error.message, expected);
+        let help = format!("write `delays = true` in its {place} and run it again");
+        assert_eq!(error.help, Some(help));
     }
 }

@@ -232,7 +232,7 @@ fn what_is_told_apart_changes_no_other_number() {
         assert_eq!(others(&some), others(&every));
         let of = Expression::parse(&format!("p99(pdv, {})", s.flows[1].name)).unwrap();
         let error = of.evaluate(&Frame::new(&some)).unwrap_err();
-        assert!(error.message.contains("Write `delays = true`"), "{error}");
+        assert!(error.help.is_some_and(|help| help.contains("`delays = true`")));
     }
 }
 
