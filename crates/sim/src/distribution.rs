@@ -38,23 +38,24 @@ impl Distribution {
     pub(crate) fn add(&mut self, span: Span) {
         let bucket = bucket_of(span.as_nanos());
         let page = self.place[bucket / PARTS % PAGES];
-        match self.pages.get_mut(usize::from(page)) {
-            Some(page) => {
-                let count = &mut page[bucket % PARTS];
-                *count = count.saturating_add(1);
-            }
-            None => *self.first_in(bucket) = 1,
-        }
+        let page = match self.pages.get_mut(usize::from(page)) {
+            Some(page) => page,
+            None => self.page(bucket),
+        };
+        let count = &mut page[bucket % PARTS];
+        *count = count.saturating_add(1);
     }
 
-    /// A bucket of a page that is not there yet.
+    /// A bucket's page, which comes into being.
     #[cold]
     #[inline(never)]
-    fn first_in(&mut self, bucket: usize) -> &mut u32 {
-        self.place[bucket / PARTS % PAGES] = self.pages.len() as u8;
-        self.pages.push([0; PARTS]);
-        let last = self.pages.len() - 1;
-        &mut self.pages[last][bucket % PARTS]
+    fn page(&mut self, bucket: usize) -> &mut [u32; PARTS] {
+        let place = &mut self.place[bucket / PARTS % PAGES];
+        if usize::from(*place) >= self.pages.len() {
+            *place = self.pages.len() as u8;
+            self.pages.push([0; PARTS]);
+        }
+        &mut self.pages[usize::from(*place)]
     }
 
     /// Pages in the order of their buckets: the first bucket, and counts.
@@ -67,13 +68,7 @@ impl Distribution {
     /// Adds the times of another.
     pub(crate) fn join(&mut self, other: &Self) {
         for (first, theirs) in other.in_order() {
-            let own = match self.pages.get_mut(usize::from(self.place[first / PARTS])) {
-                Some(own) => own,
-                None => {
-                    self.first_in(first);
-                    self.pages.last_mut().expect("one was added")
-                }
-            };
+            let own = self.page(first);
             for (own, theirs) in own.iter_mut().zip(theirs) {
                 *own = own.saturating_add(*theirs);
             }
