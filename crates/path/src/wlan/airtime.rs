@@ -1,6 +1,9 @@
 //! How long an exchange is on the air: an A-MPDU, SIFS, a compressed BlockAck.
 //!
-//! Source: IEEE 802.11-2016, clauses by constant. HT-mixed format with the two HT-LTFs of two streams, whatever the rate
+//! Source: IEEE 802.11-2016, clauses by constant. The standard was not at hand; numbers and clauses were held against those
+//! that ns-3 (`src/wifi/model`, `ht-phy.cc` and the frame exchange managers), Wireshark and MATLAB's WLAN toolbox cite. Not
+//! found cited: 9.2.3, 9.7.1 and Annex P for lengths of headers, 19.3.11 and 19.4.3 by number (their contents were), and the
+//! sub-clause that adds the signal extension to the ERP's OFDM. HT-mixed format with the two HT-LTFs of two streams, whatever the rate
 //! (one stream would be 4 µs shorter), long guard interval; data is protected by CCMP; BlockAcks go at 24 Mbit/s.
 
 use sojourn_units::{Rate, Span};
@@ -14,22 +17,25 @@ pub const SIFS: Span = Span::from_micros(10);
 pub const AIFS: Span = Span::from_micros(10 + 3 * 9);
 /// One exchange a turn: the TXOP limit of best effort is 0, as hostapd announces it and mac80211 has it unless told.
 ///
-/// CWmin and CWmax of best effort (Table 9-137; aCWmin and aCWmax).
+/// CWmin and CWmax of best effort (Table 9-137; aCWmin and aCWmax). hostapd has 63 for the access point's own frames unless
+/// told (`tx_queue_data2_cwmax`); here all stations have the table's.
 pub const CW_MIN: u32 = 15;
 /// See [`CW_MIN`].
 pub const CW_MAX: u32 = 1023;
 /// The longest A-MPDU of the HT PHY, bytes (9.7.1).
 pub const LONGEST_AMPDU: u32 = 65_535;
-/// Frames that one BlockAck covers, and the receiver's buffer (9.3.1.9.3: a 64-bit bitmap).
+/// Frames that one BlockAck covers, and the receiver's buffer (9.3.1.9.3: a 64-bit bitmap; 10.24.7.6.2).
 pub const WINDOW: usize = 64;
 
-/// Non-HT training and SIGNAL of 20 µs, HT-SIG 8, HT-STF 4, two HT-LTFs of 4 (19.3.6, Table 19-6).
+/// Failures in a row after which the window is the least again (10.22.2.2, `dot11ShortRetryLimit`).
+pub const RETRY_LIMIT: u32 = 7;
+/// Non-HT training and SIGNAL of 20 µs, HT-SIG 8, HT-STF 4, two HT-LTFs of 4 (19.3.9, 19.3.9.4.6).
 const PREAMBLE: Span = Span::from_micros(20 + 8 + 4 + 2 * 4);
 /// An OFDM symbol with the long guard interval (Table 19-6).
 const SYMBOL_US: u64 = 4;
 /// aSignalExtension at 2.4 GHz (Table 19-25; part of TXTIME in 19.4.3).
 const SIGNAL_EXTENSION: Span = Span::from_micros(6);
-/// SERVICE and tail bits of one encoder (19.3.11).
+/// SERVICE and tail bits of one encoder (19.3.11, equation 19-32).
 const SERVICE_AND_TAIL: u64 = 16 + 6;
 /// The MPDU of an Ethernet frame: its header is replaced by a QoS data header of 26 bytes and 8 of LLC/SNAP (9.2.3,
 /// Annex P); CCMP adds 16 (12.5.3.2), the FCS is 4.
@@ -50,7 +56,9 @@ pub fn ampdu(bytes: u32, rate: Rate) -> Span {
 }
 
 /// What follows the data: SIFS, and 32 bytes of BlockAck (9.3.1.9) in the ERP's OFDM at 24 Mbit/s, 96 bits a symbol:
-/// 20 + 4·⌈(22 + 256) / 96⌉ + 6 = 38 µs (18.3.2, 17.4.3). As long if it does not come: the sender waits for it.
+/// 20 + 4·⌈(22 + 256) / 96⌉ + 6 = 38 µs (17.4.3, and the ERP's signal extension). As long if it does not come: those who hear
+/// the data stand still for it by its Duration field; the sender itself gives up after SIFS, a slot and aRxPHYStartDelay, 39 µs
+/// (10.3.2.9).
 pub const REPLY: Span = Span::from_micros(10 + 38);
 
 #[cfg(test)]

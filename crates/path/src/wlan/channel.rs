@@ -3,7 +3,7 @@
 //!
 //! A station with frames counts a backoff down in idle slots, after AIFS of silence; it stands still while another
 //! sends; at zero it sends. Stations that reach zero in one slot collide. After each exchange a new backoff is drawn, from
-//! a window that doubles when there was no answer. A station that has had nothing for longer than its backoff, on an
+//! a window that doubles when there was no answer, up to the limit of retries. A station that has had nothing for longer than its backoff, on an
 //! idle channel, sends at once.
 //!
 //! Neighbours' transfers come as a Poisson process. Each is a station of its own, which contends until it has sent
@@ -12,7 +12,7 @@
 //! Invariant: whoever is to send asks at the time that it was told. Time is then passed in order, and what neighbours
 //! do between is worked out when somebody asks: [`Channel::turn`] first lets all of it happen that begins earlier.
 
-use super::airtime::{AIFS, CW_MAX, CW_MIN, REPLY, SLOT};
+use super::airtime::{AIFS, CW_MAX, CW_MIN, REPLY, RETRY_LIMIT, SLOT};
 use sojourn_scenario::model::Neighbours;
 use sojourn_scenario::workload::sample;
 use sojourn_units::{Random, Span, Time};
@@ -29,11 +29,13 @@ struct Contender {
     slots: u32,
     from: Time,
     window: u32,
+    /// Exchanges in a row without an answer.
+    failures: u32,
 }
 
 impl Contender {
     const fn new() -> Self {
-        Self { wants: false, slots: 0, from: Time::ZERO, window: CW_MIN }
+        Self { wants: false, slots: 0, from: Time::ZERO, window: CW_MIN, failures: 0 }
     }
 
     /// When it sends if nobody does before.
@@ -65,7 +67,13 @@ impl Contender {
 
     /// Its exchange has ended this way.
     fn sent(&mut self, answered: bool, random: &mut Random) {
-        self.window = if answered { CW_MIN } else { (2 * self.window + 1).min(CW_MAX) };
+        self.failures = if answered { 0 } else { self.failures + 1 };
+        // At the limit of retries the window is the least again (10.22.2.2).
+        self.failures %= RETRY_LIMIT;
+        self.window = match self.failures {
+            0 => CW_MIN,
+            _ => (2 * self.window + 1).min(CW_MAX),
+        };
         self.draw(random);
     }
 

@@ -115,13 +115,6 @@ fn who_begins_in_one_slot_collides() {
     // Who comes while it is taken draws, and waits at least AIFS.
     let Turn::Wait(at) = channel.turn(now + SIFS, 1) else { panic!() };
     assert!(at >= now + data * 2 + REPLY + AIFS);
-    // Windows end at 1023.
-    for _ in 0..10 {
-        channel.stations[0].sent(false, &mut Random::named(1, "c"));
-    }
-    assert_eq!(channel.stations[0].window, CW_MAX);
-    channel.stations[0].sent(true, &mut Random::named(1, "d"));
-    assert_eq!(channel.stations[0].window, CW_MIN);
 }
 
 /// A countdown stands still while others send: 8 slots, of which 3 have passed, are 5 after it.
@@ -158,4 +151,21 @@ fn neighbours_take_from_a_saturated_station() {
     let with = saturate(&mut beside, data, Time::from_secs(500)).0[0];
     let share = with as f64 / alone as f64;
     assert!((0.72..0.84).contains(&share), "{share}");
+}
+
+/// Without answers the windows are 31, 63, 127, 255, 511 and 1023; the seventh failure in a row reaches the limit of retries,
+/// and the window is 15 again (IEEE 802.11-2016, 10.22.2.2). An answer begins the count anew.
+#[test]
+fn the_window_doubles_up_to_the_limit_of_retries() {
+    let mut random = Random::named(5, "backoff");
+    let mut contender = Contender::new();
+    let mut sends = |answered| {
+        contender.sent(answered, &mut random);
+        assert!(contender.slots <= contender.window);
+        contender.window
+    };
+    let doubling = [31, 63, 127, 255, 511, 1023, 15, 31];
+    assert_eq!(doubling.map(|_| sends(false)), doubling);
+    assert_eq!(sends(true), 15);
+    assert_eq!(doubling.map(|_| sends(false)), doubling);
 }
