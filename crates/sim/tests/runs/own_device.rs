@@ -1,6 +1,6 @@
 //! TCP small queues in front of the sending host's own device, in whole runs.
 
-use crate::bench::{run, total};
+use crate::bench::{counts, run, total};
 use sojourn_scenario::language::{AnyWords, Experiment};
 use sojourn_scenario::metrics::{Expression, Frame};
 use sojourn_scenario::model::Scenario;
@@ -77,6 +77,29 @@ fn small_queues_are_those_of_linux() {
         assert!((mean("inflight") - in_flight).abs() < 0.02, "{cc} {}", mean("inflight"));
         assert!((1e3 * mean("srtt") - srtt_ms).abs() < 0.02, "{cc} {}", mean("srtt"));
     }
+}
+
+/// A WiFi station's share is a 2^7th of a second: at 26 Mbit/s, some 23 of payload, 120 % of it are 27 kB or 18 segments, so
+/// that twice 1280 + 18 · 1448 B may be there, 20 segments, when 18 more come. Were it another's device, 1000 packets would
+/// wait. The air is as full with a tenth of the frames lost: what is sent again is on the account until it is acknowledged.
+#[test]
+fn a_wifi_station_has_small_queues_of_eight_milliseconds() {
+    let held = |own| {
+        let device = format!(
+            "own_device = {own}\n\
+             [[hop.element]]\nname = \"air\"\nside = \"both\"\n\
+             wlan = {{ rates = [\"26mbit\"], frame_errors = 0.1, limit = 1000 }}"
+        );
+        let run = run(&experiment("", &device, "cc = \"cubic\""));
+        let packets = counts(&run, "queues", "packets", "device.down.air");
+        let late: Vec<u64> = packets.iter().filter(|p| p.0 > 5.0).map(|p| p.1).collect();
+        let mean = late.iter().sum::<u64>() as f64 / late.len() as f64;
+        (mean, value(&run, "goodput(a) from 5s to 20s"))
+    };
+    let ((own, goodput), (others, most)) = (held(true), held(false));
+    assert!((10.0..60.0).contains(&own), "{own}");
+    assert!(others > 200.0, "{others}");
+    assert!(goodput > 0.97 * most, "{goodput} of {most}");
 }
 
 /// The same of a connection that an application opens: a stream's server waits for its device.
