@@ -45,8 +45,9 @@ const LINUX_5_4: Switches =
     Switches { start_jitter: START_JITTER, host_jitter: HOST_JITTER, ..Switches::LINUX_5_4 };
 
 /// The L4S team's kernels negotiate AccECN for every TCP (`tcp_ecn` 3 on both hosts of the published runs). Flent starts
-/// their flows.
+/// their flows. Ticks are milliseconds (see `Profile::L4STEAM_2020_04`).
 const L4STEAM_2020_04: Switches = Switches {
+    hz: 1000,
     ecn: EcnRequest::AccEcn,
     prague: PragueVersion::April2020,
     netperf: true,
