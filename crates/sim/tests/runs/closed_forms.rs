@@ -117,11 +117,13 @@ fn pragues_window_at_a_fixed_marking_probability() {
 
 /// DualPI2 couples the probabilities so that the windows are alike (RFC 9332 §2.1): the rates are then as the inverse
 /// of the total round trips, base and queue. Roughly: the published ratios at 20 ms are 2.05 and 2.17 where the round
-/// trips' is 1.72 (`s1_50mbit.csv`, `ect1.csv`), as marks in C come in clusters; and one seed scatters.
+/// trips' is 1.72 (`s1_50mbit.csv`, `ect1.csv`), as marks in C come in clusters. One seed scatters, by 0.3 at 20 ms: the mean of
+/// four.
 #[test]
 fn rates_through_dualpi2_are_as_the_inverse_of_total_rtts() {
-    for rtt_ms in [10, 20] {
+    let ratios = |rtt_ms, seed| {
         let mut s = Dumbbell {
+            seed,
             ccs: vec!["prague".to_owned(), "cubic".to_owned()],
             stack: "l4steam-2020-08".to_owned(),
             rtt: Span::from_millis(rtt_ms),
@@ -138,6 +140,12 @@ fn rates_through_dualpi2_are_as_the_inverse_of_total_rtts() {
         let mean = |flow, column| mean_between(&series(&r, "flows", column, flow), 20.0, 120.0);
         let rates = mean("prague-1", "goodput_bps") / mean("cubic-2", "goodput_bps");
         let rtts = mean("cubic-2", "srtt_s") / mean("prague-1", "srtt_s");
+        (rates, rtts)
+    };
+    for rtt_ms in [10, 20] {
+        let (rates, rtts) = (1..=4)
+            .map(|seed| ratios(rtt_ms, seed))
+            .fold((0.0, 0.0), |sum, (rates, rtts)| (sum.0 + rates / 4.0, sum.1 + rtts / 4.0));
         near(&format!("{rtt_ms} ms"), rates, rtts, 0.35);
     }
 }

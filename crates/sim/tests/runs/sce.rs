@@ -249,10 +249,11 @@ fn who_echoes_sce() {
 }
 
 /// A middlebox that removes ECE and CWR from ACKs leaves ESCE, which it does not know: SCE goes on to hold the flow. One
-/// that removes them from the SYN leaves no ECN, and so no SCE.
+/// that removes them from the SYN leaves no ECN, and so no SCE. Long enough for SCE to take over from slow start's end,
+/// which marks hold up for some ten seconds.
 #[test]
 fn a_middlebox_that_removes_ece_leaves_esce() {
-    let mut s = bed(&["cubic-sce"], "sce-2020-03", "twin_codel_af sce-thresh 4", 50, 20, 15);
+    let mut s = bed(&["cubic-sce"], "sce-2020-03", "twin_codel_af sce-thresh 4", 50, 20, 40);
     s.hops[0].up.push(rewrite(Rule::DscpToNotect));
     let r = run(&s);
     let of = |name| total(&r, "cubic-sce-1", name);

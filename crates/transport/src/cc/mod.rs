@@ -125,6 +125,11 @@ pub trait CongestionControl {
         2
     }
 
+    /// Windows that the send buffer is for (`sndbuf_expand`).
+    fn send_buffer_windows(&self) -> u64 {
+        2
+    }
+
     /// An ACK has been worked through (`cong_control`); only for a control that owns its window.
     fn cong_control(&mut self, _tcb: &mut Tcb, _sample: &ControlSample) {}
 
@@ -212,6 +217,7 @@ macro_rules! controls {
         impl CongestionControl for Any {
             fn seed(&mut self, random: Random) { match self { $(Self::$variant(c) => c.seed(random)),* } }
             fn min_train(&self, tcb: &Tcb) -> u32 { match self { $(Self::$variant(c) => c.min_train(tcb)),* } }
+            fn send_buffer_windows(&self) -> u64 { match self { $(Self::$variant(c) => c.send_buffer_windows()),* } }
             #[inline]
             fn init(&mut self, tcb: &mut Tcb) { match self { $(Self::$variant(c) => c.init(tcb)),* } }
             #[inline]

@@ -74,6 +74,9 @@ impl Sender {
         }
         if f.una_advanced {
             self.board.acknowledge(ack.ack, prior_fack, &mut taking);
+            if let Some(buffer) = &mut self.send_buffer {
+                buffer.acknowledged(ack.ack);
+            }
         }
         if window_update {
             self.take_window(ack.window);
@@ -103,7 +106,7 @@ impl Sender {
                 self.alert(prior_una, ack.tsecr, &mut f);
             }
             self.after_probe(ack.ack, &f);
-            self.push(Repair::Nothing, out);
+            self.push(Repair::Nothing, f.una_advanced, out);
             return;
         }
         let rtt_us = self.sample_rtt(&news, ack.tsecr, &mut f);
@@ -135,7 +138,7 @@ impl Sender {
                 prior_in_flight,
                 ack_delayed: prior_packets == 1 && self.acked_a_lone_piece(&news),
                 next_departure: self.pace_until,
-                backlogged: !self.host_paces && before(self.tcb.nxt, self.data_end),
+                backlogged: !self.host_paces && self.is_ready(),
             };
             self.cc.cong_control(&mut self.tcb, &sample);
             if self.tcb.mss != self.counted_mss {
@@ -144,7 +147,7 @@ impl Sender {
         } else {
             self.control(delivered, newly_lost, &f);
         }
-        self.push(repair, out);
+        self.push(repair, f.una_advanced, out);
     }
 
     /// An ACK that another has overtaken: only its SACK blocks may still be news (`old_ack` in `tcp_ack`). If it is
@@ -175,15 +178,15 @@ impl Sender {
         self.note_dsack(&news);
         let una = self.tcb.una;
         let repair = self.alert(una, ack.tsecr, &mut f);
-        self.push(repair, out);
+        self.push(repair, false, out);
     }
 
     /// Repairs what is to be repaired, then sends new data.
-    fn push(&mut self, repair: Repair, out: &mut impl Output) {
+    fn push(&mut self, repair: Repair, una_advanced: bool, out: &mut impl Output) {
         self.pace_blocked = false;
         self.repair(repair, out);
         self.write(Push::Normal, out);
-        self.let_application_write(out);
+        self.check_space(una_advanced, out);
     }
 
     /// Counts what the ACK delivers and tells the control of the ACK, in the stack's order.

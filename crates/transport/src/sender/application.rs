@@ -1,6 +1,7 @@
 //! The application's side of a sender that does not have all its data from the beginning: what it writes, when it is
 //! what limits the flow, and the connection that its peer opened.
 
+use super::send_buffer::SendBuffer;
 use super::{Phase, Push, Sender};
 use crate::ecn::Agreed;
 use crate::segment::{Output, Seq, before};
@@ -48,6 +49,9 @@ impl Sender {
         self.endless = false;
         self.data_end = self.tcb.nxt;
         self.last_len = self.tcb.mss;
+        if let Some(buffer) = &mut self.send_buffer {
+            buffer.discard(self.tcb.nxt);
+        }
         bytes
     }
 
@@ -71,15 +75,18 @@ impl Sender {
             self.tcb.rtt.sample(now, rtt, rtt, 0, 0);
         }
         self.begin(self.initial_window);
+        self.expand_buffer();
     }
 
     /// Marks that the application leaves the network idle (`tcp_rate_check_app_limited`, called whenever it writes):
     /// less than a segment waits, the window has room, and nothing lost waits for repair. What is delivered until all
     /// that is out now has been says nothing of what the path could carry.
-    fn check_app_limited(&mut self) {
+    pub(super) fn check_app_limited(&mut self) {
+        let end = self.ready_end();
         let t = &mut self.tcb;
-        let waiting = self.data_end.wrapping_sub(t.nxt);
-        let below_a_segment = waiting == 0 || (waiting == 1 && self.last_len < t.mss);
+        let waiting = end.wrapping_sub(t.nxt);
+        let below_a_segment =
+            waiting == 0 || (waiting == 1 && end == self.data_end && self.last_len < t.mss);
         if below_a_segment && t.in_flight() < t.cwnd && t.lost_out <= t.retrans_out {
             t.app_limited = Some(t.delivered.wrapping_add(t.in_flight()));
         }
@@ -89,6 +96,9 @@ impl Sender {
         let mss = u64::from(self.tcb.mss);
         if before(self.tcb.nxt, self.data_end) {
             // The last segment still waits: fill it up.
+            if let Some(buffer) = &mut self.send_buffer {
+                buffer.reopen(self.data_end, self.last_len);
+            }
             let more = (mss - u64::from(self.last_len)).min(bytes);
             self.last_len += more as u32;
             bytes -= more;
@@ -102,8 +112,11 @@ impl Sender {
 
     fn send_supplied(&mut self, out: &mut impl Output) {
         if self.is_established() {
-            self.write(Push::Normal, out);
-            self.let_application_write(out);
+            if self.send_buffer.as_ref().is_none_or(SendBuffer::is_asleep) {
+                self.write(Push::Normal, out);
+            } else {
+                self.let_application_write(out);
+            }
         }
     }
 }

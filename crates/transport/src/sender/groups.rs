@@ -78,8 +78,26 @@ impl Sender {
         }
     }
 
+    /// The buffer that is sent from, where what the application has written is known.
+    pub(super) fn look_at_buffer(&mut self) {
+        if let Some(buffer) = &self.send_buffer {
+            self.buffer_left = (buffer.first().div_ceil(u64::from(self.tcb.mss)) as u32).max(1);
+        }
+    }
+
+    /// A group is cut from the buffer, which it is before it is known whether it may leave.
+    pub(super) fn cut_from_buffer(&mut self, group: u32) {
+        if let Some(buffer) = &mut self.send_buffer {
+            buffer.cut(u64::from(group) * u64::from(self.tcb.mss));
+        }
+    }
+
     /// Takes a group from the buffer, and a new buffer where that ends.
     pub(super) fn take_from_buffer(&mut self, group: u32) {
+        if let Some(buffer) = &mut self.send_buffer {
+            buffer.leave(self.tcb.nxt);
+            return;
+        }
         if self.buffer_left <= group {
             self.buffer_left += buffer_size(self.tcb.mss);
         }

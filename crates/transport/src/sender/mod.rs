@@ -15,6 +15,7 @@ mod application;
 mod groups;
 mod recovery;
 mod scoreboard;
+mod send_buffer;
 mod small_queue;
 mod timers;
 
@@ -30,6 +31,7 @@ use crate::stack::{Grouping, PrrBound, Switches};
 use crate::tcb::{CaState, INFINITE_SSTHRESH, Tcb};
 use groups::{Admitted, Next};
 use scoreboard::{Scoreboard, Undo};
+use send_buffer::SendBuffer;
 pub use small_queue::OwnDevice;
 use small_queue::SmallQueue;
 use sojourn_units::{CoarseClock, Ecn, Rate, Span, Time};
@@ -151,6 +153,7 @@ pub struct Sender {
     grouping: Grouping,
     small_queue: Option<SmallQueue>,
     small_queue_passes_single: bool,
+    send_buffer: Option<SendBuffer>,
     /// See [`Switches::notes_limit_unsent`].
     notes_limit_unsent: bool,
     /// Unsent segments of the buffer that is sent from, at least one.
@@ -216,6 +219,7 @@ impl Sender {
             rate: RateSample::default(),
             hz: switches.hz,
         };
+        let small_queue = SmallQueue::new(config.device, switches.small_queue_wakes);
         let marking = Marking::new(&cc.ecn(), config.codepoint);
         let clock = CoarseClock::new(switches.hz);
         Self {
@@ -259,8 +263,12 @@ impl Sender {
             window: 0,
             timer: None,
             grouping: switches.grouping,
-            small_queue: SmallQueue::new(config.device, switches.small_queue_wakes),
             small_queue_passes_single: switches.small_queue_passes_single,
+            send_buffer: small_queue
+                .as_ref()
+                .is_some_and(SmallQueue::is_unwoken)
+                .then(SendBuffer::default),
+            small_queue,
             notes_limit_unsent: switches.notes_limit_unsent,
             buffer_left: groups::buffer_size(mss),
             pace_until: Time::ZERO,
@@ -353,8 +361,11 @@ impl Sender {
         // from the second loss on, and not if it was the first SYN that was answered (`tcp_init_transfer`).
         let lost = self.syn_retries > 1 && answer.tsecr != self.syn_clock;
         self.begin(if lost { 1 } else { self.initial_window });
-        self.write(Push::Normal, out);
-        self.let_application_write(out);
+        if self.send_buffer.is_some() {
+            self.let_application_begin(out);
+        } else {
+            self.write(Push::Normal, out);
+        }
     }
 
     /// The connection is established and begins with this window.
@@ -377,6 +388,9 @@ impl Sender {
     /// The peer's window is counted from what is acknowledged: what is out takes its bytes of it.
     fn take_window(&mut self, window: u32) {
         self.window = window;
+        if let Some(buffer) = &mut self.send_buffer {
+            buffer.offered(window);
+        }
         let left = u64::from(window).saturating_sub(self.board.bytes());
         self.window_end = self.tcb.nxt.wrapping_add(left as u32 / self.tcb.mss);
     }
@@ -407,6 +421,9 @@ impl Sender {
             self.data_end = self.tcb.nxt.wrapping_add(segments as Seq);
             self.last_len = (bytes - (segments - 1) * u64::from(mss)) as u32;
         }
+        if let Some(buffer) = &mut self.send_buffer {
+            buffer.cut_anew(self.tcb.nxt, mss, self.data_end);
+        }
         self.take_window(self.window);
     }
 
@@ -415,20 +432,20 @@ impl Sender {
     fn write(&mut self, push: Push, out: &mut impl Output) -> u32 {
         let mut sent = 0;
         let mut limited_by_cwnd = false;
-        if self.tcb.packets_out == 0 && before(self.tcb.nxt, self.data_end) {
+        if self.tcb.packets_out == 0 && self.is_ready() {
             self.restart_after_idle();
         }
         let goal = self.group_goal();
-        while before(self.tcb.nxt, self.data_end) {
+        while self.is_ready() {
             if self.tcb.paced && self.tcb.now < self.pace_until {
                 self.pace_blocked = true;
                 break;
             }
             let room = self.tcb.cwnd.saturating_sub(self.tcb.in_flight());
-            if push == Push::Probe && sent > 0 {
+            if push != Push::Normal && sent > 0 {
                 break;
             }
-            if push == Push::Normal && room == 0 {
+            if push != Push::Probe && room == 0 {
                 limited_by_cwnd = true;
                 break;
             }
@@ -442,10 +459,12 @@ impl Sender {
                 room,
                 window: self.window_end.wrapping_sub(self.tcb.nxt),
                 quota: room.min(half).max(1).min(goal),
-                unsent: self.data_end.wrapping_sub(self.tcb.nxt),
+                unsent: self.ready_end().wrapping_sub(self.tcb.nxt),
             };
+            self.look_at_buffer();
             match self.next_group(goal, push == Push::Normal, admitted) {
                 Next::Send(group) => {
+                    self.cut_from_buffer(group);
                     if self.small_queue_holds(group, 1) {
                         break;
                     }
@@ -462,7 +481,7 @@ impl Sender {
             if self.tcb.in_reduction() {
                 self.prr_out += sent;
             }
-            if push == Push::Normal {
+            if push != Push::Probe {
                 self.schedule_probe(false);
             }
         }
@@ -630,6 +649,8 @@ impl Sender {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Push {
     Normal,
+    /// One group.
+    One,
     /// A tail-loss probe: one segment whatever the window says.
     Probe,
 }

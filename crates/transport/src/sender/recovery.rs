@@ -373,7 +373,7 @@ impl Sender {
                 }
             } else if f.una_advanced && !recovered {
                 self.high_seq = self.tcb.nxt;
-                if before(self.tcb.nxt, self.data_end) && before(self.tcb.nxt, self.window_end) {
+                if self.is_ready() && before(self.tcb.nxt, self.window_end) {
                     return Repair::New;
                 }
                 self.frto = false;

@@ -919,6 +919,7 @@ fn renos_sawtooth() {
 #[test]
 fn cubic_leaves_slow_start_by_the_train() {
     for stack in [LINUX_7_3, LINUX_5_10, LINUX_5_4] {
+        let stack = Switches { small_queue_wakes: true, ..stack };
         let mut t = Setup { cc: "cubic", stack, ..Setup::default() }.open();
         let mut left = None;
         let mut una = 0;
@@ -1138,14 +1139,20 @@ fn a_probe_sends_a_group_where_the_window_admits_one() {
 /// A window of three, all of it acknowledged: groups of one (half of the window), 1280 + 1448 B each on the account. The
 /// third finds 1 + 2 · 2728 B there, one more than two of its own size, and waits for the next ACK; the window is not
 /// used up and does not grow. From 5.12 on the socket is woken, and the third leaves.
+///
+/// The send buffer: 2 · 10 · 4352 = 87 040 B. The application has filled a buffer of 45 segments behind the first three, and
+/// as 69 504 + 4 · 1280 B are less than that, another: 93 segments. It sleeps until two thirds are left, 58 026 B: with 38
+/// segments, two of them sent, one cut off and the rest behind it, 55 024 + 4 · 1280 B are too many; with 36 it writes, and
+/// what was kept leaves.
 #[test]
 fn a_small_queue_that_is_not_woken_keeps_the_third_segment() {
     let mut woken = grouped(LINUX_5_10, 3);
     woken.sender.tcb.cwnd_limited = false;
     assert_eq!(woken.ack(40, "3"), "3-5");
     let mut t = grouped(LINUX_5_4, 3);
+    assert_eq!(t.sender.ready_end(), 93);
     t.sender.tcb.cwnd_limited = false;
-    for round in 0..8_u32 {
+    for round in 0..27_u32 {
         let una = 3 + 2 * round;
         assert_eq!(
             t.ack(40 + 20 * u64::from(round), &una.to_string()),
@@ -1154,11 +1161,44 @@ fn a_small_queue_that_is_not_woken_keeps_the_third_segment() {
         assert!(!t.sender.tcb.cwnd_limited);
         assert_eq!(t.cwnd(), 3);
     }
-    // The send buffer: 2 · 10 · 4352 = 87 040 B, 60 segments. With 41 of them left it is not two thirds full: 89 052 B
-    // with a half on top; with 39 it is. The application writes, and what was kept leaves.
-    assert_eq!(t.ack(200, "19"), "19-20");
-    assert_eq!(t.ack(220, "21"), "21-23");
+    assert_eq!(t.ack(580, "57"), "57-59");
     assert!(t.sender.tcb.cwnd_limited);
+}
+
+/// Of 20 the small queue lets four go, in groups of two whose segments count 2304 B each: 1 + 4608 B are below the 8352
+/// of two groups, 1 + 9216 are not. So the window is not full, and the application's limit, 87 040 B so far, becomes
+/// 2 · 20 · 4352. What is queued, 53 segments in eight buffers, is less than two thirds of that; the application is woken,
+/// and as a process it sends all the rest.
+#[test]
+fn the_send_buffer_grows_while_the_window_is_not_full() {
+    let mut t = grouped(LINUX_5_4, 10);
+    assert_eq!(t.sender.ready_end(), 55);
+    let mut held = t.sender.clone();
+    held.send_buffer.as_mut().unwrap().keep_awake();
+    let mut held = Script { sender: held, wire: Wire::default(), window: t.window };
+    for (script, sent) in [(&mut t, "10-21"), (&mut held, "10-13")] {
+        script.sender.tcb.cwnd = 20;
+        assert_eq!(script.ack(40, "2"), sent);
+    }
+}
+
+/// Six segments all acknowledged: the window is seven, and two groups of two leave.
+#[test]
+fn a_small_queue_counts_what_is_cut_from_groups() {
+    let mut t = grouped(LINUX_5_4, 6);
+    assert_eq!(t.ack(40, "6"), "6-9");
+    assert_eq!(t.cwnd(), 7);
+}
+
+/// 20 000 B are two writes: 13 full segments and one of 1176 B.
+#[test]
+fn a_send_buffer_takes_what_fills_no_segment() {
+    let mut t =
+        Setup { stack: LINUX_5_4, bytes: Some(20_000), groups: true, ..Setup::default() }.open();
+    assert_eq!(t.wire.take_line(), "0-9");
+    assert_eq!(t.ack(40, "10"), "10-13");
+    assert_eq!(t.ack(60, "14"), "");
+    assert!(t.sender.is_finished());
 }
 
 /// Four are two groups of two: the account is below twice the next group's.

@@ -155,8 +155,7 @@ impl Sender {
         }
         // One probe an episode; anything else is left to the RTO, which counts from when the head left.
         if self.tlp.is_none() {
-            let can_send_new =
-                before(self.tcb.nxt, self.data_end) && before(self.tcb.nxt, self.window_end);
+            let can_send_new = self.is_ready() && before(self.tcb.nxt, self.window_end);
             let sent = if can_send_new {
                 self.write(Push::Probe, out) > 0
             } else {

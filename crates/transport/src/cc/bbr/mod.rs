@@ -208,6 +208,10 @@ impl CongestionControl for Bbr {
         true
     }
 
+    fn send_buffer_windows(&self) -> u64 {
+        3
+    }
+
     fn min_train(&self, tcb: &Tcb) -> u32 {
         model::min_train(tcb)
     }

@@ -142,6 +142,7 @@ fn cubics_reductions_are_taken_back() {
 fn cubic_leaves_slow_start_by_the_delay() {
     for stack in [LINUX_7_3, LINUX_5_10, LINUX_5_4] {
         let late = if stack.hystart_rounds_by_sample { (9, 56) } else { (10, 58) };
+        let stack = Switches { small_queue_wakes: true, ..stack };
         for (ms, exit) in [(63, None), (70, Some(late))] {
             let mut t =
                 Setup { cc: "cubic", stack: stack.clone(), initial: 20, ..Setup::default() };
