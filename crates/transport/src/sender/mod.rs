@@ -5,10 +5,10 @@
 //! acknowledgement with RTT samples, tail-loss probe, state machine, timer, rate sample, congestion control,
 //! retransmissions, new data.
 //!
-//! Not modelled: socket memory on the sending side, small queues (TSQ) where nothing waits in the host, Nagle, window probes, urgent
-//! data, FIN, SACK reneging; nor that a window that was not used for a timeout shrinks
-//! (`tcp_cwnd_application_limited`): every ACK that lets the window grow starts that time anew, so it passes only where
-//! the restart after idleness, which is modelled, has struck already.
+//! Not modelled: socket memory on the sending side but where it matters (`send_buffer`), small queues (TSQ) where nothing
+//! waits in the host, Nagle, window probes, urgent data, FIN, SACK reneging; nor that a window that was not used for a
+//! timeout shrinks (`tcp_cwnd_application_limited`): every ACK that lets the window grow starts that time anew, so it
+//! passes only where the restart after idleness, which is modelled, has struck already.
 
 mod ack;
 mod application;

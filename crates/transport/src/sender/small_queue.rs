@@ -63,7 +63,8 @@ pub(super) const OVERHEAD: u64 = 1280;
 /// networks without meshes and tunnels, as x86's default configuration does; 304 with meshes, as distributions have them).
 /// It is inferred from slow start: with 4096 one group would leave for each ACK, and CUBIC's mean window in its second
 /// second at 80 ms would be 173 in `fq_codel flows 1 target 1ms interval 20ms` and 198 in `red limit 400000`, where
-/// `ect1_timeseries.csv` has 135 and 156; with 2048 it is 135 and 154.
+/// `ect1_timeseries.csv` has 135 and 156; with 2048 it is 135 and 154. Those kernels' tick of a millisecond is the default
+/// configuration's, too.
 const PER_PIECE: u64 = 2048 + 256;
 /// Buffers on the way: two.
 const BUFFERS: u64 = 2;
