@@ -99,18 +99,29 @@ impl Engine for Sim {
         let mut refusals = self.capabilities().refuse(scenario);
         // A host's own queue is no discipline on the path: what the simulator has of it is said below.
         refusals.retain(|r| !(r.place.starts_with("flow ") && r.feature.starts_with("qdisc ")));
+        let qdiscs = self.capabilities().qdiscs;
         for flow in &scenario.flows {
             let Some(tcp) = flow.traffic.tcp() else { continue };
             let place = || format!("flow {}", flow.name);
-            if let Some(host) = &tcp.host_qdisc
-                && host.trim() != "fq"
-            {
-                refusals.push(Refusal {
-                    feature: format!("host qdisc {host}"),
-                    place: place(),
-                    why: "the simulator does not have it yet".to_owned(),
-                    help: "use host_qdisc = \"fq\", or none".to_owned(),
-                });
+            if let Some(host) = topology::host_queue(flow) {
+                let name = host.split_whitespace().next().unwrap_or("");
+                let (why, help) = if name == "fq" {
+                    ("of fq the simulator has the pacing alone", "use host_qdisc = \"fq\"")
+                } else if !qdiscs.contains(name) {
+                    ("the simulator does not have it", "use another, or none")
+                } else if scenario.device_of(flow).is_some() {
+                    ("its hop's own_device is the host's device already", "leave one of them out")
+                } else {
+                    ("", "")
+                };
+                if !why.is_empty() {
+                    refusals.push(Refusal {
+                        feature: format!("host qdisc {host}"),
+                        place: place(),
+                        why: why.to_owned(),
+                        help: help.to_owned(),
+                    });
+                }
             }
             if tcp.rtt_scaling.is_some() {
                 let newest = topology::stack(&flow.stack).tcp.prague == PragueVersion::Newest;

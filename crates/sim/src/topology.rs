@@ -225,7 +225,10 @@ impl Topology {
             let of_flow = routes(true)?;
             let of_control =
                 if is_netperfs(flow, stack(&flow.stack)) { routes(false)? } else { of_flow };
-            let device = scenario.device_of(flow).and_then(|path| builder.own_device(&path));
+            let device = match host_queue(flow) {
+                Some(_) => Some(OwnDevice::WIRED),
+                None => scenario.device_of(flow).and_then(|path| builder.own_device(&path)),
+            };
             builder.topology.device_of.push(device);
             builder.topology.of_flow.push(of_flow);
             builder.topology.of_control.push(of_control);
@@ -354,11 +357,17 @@ impl Builder<'_> {
         let begins_with_a_delay = elements.first().is_some_and(|first| {
             matches!(first.e.kind, Kind::Netem(_)) && !is_switched(self.scenario, &first.path)
         });
-        if !begins_with_a_delay {
+        let sends = (host == "near") == (flow.direction == Direction::Down);
+        let queue = host_queue(flow).filter(|_| sends);
+        if !begins_with_a_delay || queue.is_some() {
             let role = Role::Nic { name: format!("host.{host}.{}", flow.stack) };
             let key = format!("nic/{host}/{}", flow.stack);
             let nic = self.netem(&key, OPEN, role, &flow.stack)?;
             path.to(nic, &mut self.topology);
+        }
+        if let Some(words) = queue {
+            let port = self.host_queue(words, host, flow)?;
+            path.to(port, &mut self.topology);
         }
         for place in elements {
             if let Some(step) = self.passage(&place) {
@@ -391,6 +400,26 @@ impl Builder<'_> {
             routes.len() - 1
         });
         Ok(index as u16)
+    }
+
+    /// The sending host's own queue: one for all flows of the host that have the same words, on a device that takes no time.
+    fn host_queue(&mut self, words: &str, host: &str, flow: &Flow) -> Result<u16, Unbuildable> {
+        let key = format!("nic/{host}/{}/{words}", flow.stack);
+        if let Some(&port) = self.known.get(&key) {
+            return Ok(port);
+        }
+        let mut random = Random::named(self.scenario.seed, &format!("path/{key}"));
+        let profile = &stack(&flow.stack).qdisc;
+        let discipline = Any::build(words, profile, &mut random).map_err(|error| {
+            let (element, words) = (format!("flow {}", flow.name), words.to_owned());
+            Unbuildable { element, words, error: Box::new(error) }
+        })?;
+        let role = Role::Nic { name: format!("host.{host}.{} ({words})", flow.stack) };
+        let mut port = Port::new(discipline, Device::Instant, random);
+        port.give_back();
+        let index = self.add(&key, port, role, words);
+        self.topology.stations[usize::from(index)].own = true;
+        Ok(index)
     }
 
     /// The queue of this path becomes a device of the host that sends.
@@ -597,6 +626,12 @@ fn near_end<'a>(scenario: &'a Scenario, side: Side, name: &str) -> Option<&'a Tu
         Kind::Encapsulate(tunnel) if e.name == name => Some(tunnel),
         _ => None,
     })
+}
+
+/// The words of the queue on the device of a flow's sender. `fq` is none here: what it does to a flow is to pace it.
+pub(crate) fn host_queue(flow: &Flow) -> Option<&str> {
+    let words = flow.traffic.tcp()?.host_qdisc.as_deref()?.trim();
+    (words != "fq").then_some(words)
 }
 
 fn actions<'a>(scenario: &'a Scenario, path: &str) -> impl Iterator<Item = &'a Action> {

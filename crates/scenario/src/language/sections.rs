@@ -452,7 +452,11 @@ pub(crate) static FLOW: Section = Section {
             Ty::Bool,
             "Whether groups of segments pass links and queues as one (segmentation offloads); no unless given. They leave together in any case.",
         ),
-        key("host_qdisc", Ty::Qdisc, "The sender's own queue; none unless given."),
+        key(
+            "host_qdisc",
+            Ty::Qdisc,
+            "The queue on the device of the sender's own host, one for all its flows with the same words: TCP's small queues see what waits in it. Of `fq` the simulator has the pacing alone. None unless given.",
+        ),
         key("unresponsive_to_ce", Ty::Bool, "Whether the sender ignores CE; no unless given."),
         key(
             "rtt_scaling",

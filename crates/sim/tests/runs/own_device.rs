@@ -64,18 +64,27 @@ fn a_senders_own_device_never_holds_more_than_seven_segments() {
 /// of the round trip is what waits in the device.
 #[test]
 fn small_queues_are_those_of_linux() {
-    let device = "own_device = true\n\
-         down = { shaper = \"own\", rate = \"10mbit\", \
-         qdisc = \"tbf rate 10mbit burst 1540 limit 10000000\" }\n\
-         up = { queue = false }";
+    let words = "tbf rate 10mbit burst 1540 limit 10000000";
+    let device = format!(
+        "own_device = true\n\
+         down = {{ shaper = \"own\", rate = \"10mbit\", qdisc = \"{words}\" }}\n\
+         up = {{ queue = false }}"
+    );
+    let open = "rate = \"1gbit\"\nqdisc = \"pfifo limit 10000\"";
     for (cc, cwnd, in_flight, srtt_ms) in
         [("cubic", 29.0, 21.52, 26.06), ("reno", 48.0, 22.85, 27.89), ("dctcp", 48.0, 22.85, 27.89)]
     {
-        let run = run(&experiment("", device, &format!("cc = \"{cc}\"")));
-        let mean = |what| value(&run, &format!("mean({what}, a) from 5s to 20s"));
-        assert_eq!(mean("cwnd"), cwnd, "{cc}");
-        assert!((mean("inflight") - in_flight).abs() < 0.02, "{cc} {}", mean("inflight"));
-        assert!((1e3 * mean("srtt") - srtt_ms).abs() < 0.02, "{cc} {}", mean("srtt"));
+        // The device as a hop of its own, and as the flow's `host_qdisc`.
+        for (device, flow) in [
+            (device.as_str(), format!("cc = \"{cc}\"")),
+            (open, format!("cc = \"{cc}\"\nhost_qdisc = \"{words}\"")),
+        ] {
+            let run = run(&experiment("", device, &flow));
+            let mean = |what| value(&run, &format!("mean({what}, a) from 5s to 20s"));
+            assert_eq!(mean("cwnd"), cwnd, "{cc}");
+            assert!((mean("inflight") - in_flight).abs() < 0.02, "{cc} {}", mean("inflight"));
+            assert!((1e3 * mean("srtt") - srtt_ms).abs() < 0.02, "{cc} {}", mean("srtt"));
+        }
     }
 }
 

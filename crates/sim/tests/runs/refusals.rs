@@ -49,7 +49,10 @@ fn with_element(kind: Kind) -> Scenario {
 fn what_is_there_is_not_refused() {
     assert!(Sim.refuse(&plain()).is_empty());
     // A host's own queue is none of the path's disciplines, and yet there is one.
-    assert!(Sim.refuse(&with_tcp(|t| t.host_qdisc = Some("fq".to_owned()))).is_empty());
+    for words in ["fq", "fq_codel", "tbf rate 10mbit burst 1540 limit 100000"] {
+        let scenario = with_tcp(|t| t.host_qdisc = Some(words.to_owned()));
+        assert!(Sim.refuse(&scenario).is_empty(), "{words}");
+    }
     assert!(Sim.refuse(&with_tcp(|t| t.ecn = EcnMode::AccEcn)).is_empty());
     assert!(Sim.refuse(&with_tcp(|t| t.ecn = EcnMode::Sce)).is_empty());
     assert!(Sim.refuse(&with_tcp(|t| t.unresponsive_to_ce = true)).is_empty());
@@ -61,7 +64,7 @@ fn settings_of_tcp_that_are_not_there() {
     let flow = "flow cubic-1";
     is_refused(&with_tcp(|t| t.rtt_scaling = Some(RttScaling::Rate)), flow, "rtt_scaling");
     is_refused(&with_tcp(|t| t.cc = "westwood".to_owned()), flow, "congestion control westwood");
-    for words in ["fq_codel", "fq maxrate 5mbit", "etf"] {
+    for words in ["fq maxrate 5mbit", "etf"] {
         let scenario = with_tcp(|t| t.host_qdisc = Some(words.to_owned()));
         is_refused(&scenario, flow, &format!("host qdisc {words}"));
     }
