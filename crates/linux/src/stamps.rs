@@ -1,9 +1,10 @@
 //! Packets as they were seen on both sides of every queue, and what that tells.
 //!
 //! The agent writes a stamp of 28 bytes for every packet at every tap. A packet that leaves a queue is found
-//! among those that entered it; what it overtook within its flow was dropped, for no discipline here changes the
-//! order within a flow. From the pairs come sojourn times, marks and drops; from data at the first queue and
-//! acknowledgements behind the last, the RTT samples that the sender's kernel took.
+//! among those that entered it; what it overtook of its flow that had come with the same ECN field was dropped, for no
+//! discipline here changes their order (DualPI2 has two queues, by that field). From the pairs come sojourn times, marks
+//! and drops; from data at the first queue and acknowledgements behind the last, the RTT samples that the sender's kernel
+//! took.
 //!
 //! Invariants: a packet's entry stands before its exit in the file, for the agent empties the taps of entries
 //! first; an RTT sample is taken of the oldest segment that an acknowledgement newly covers, and of none that was
@@ -75,15 +76,14 @@ impl Stamp {
         self.tos & 3
     }
 
-    fn key(&self) -> (u16, u32, u32) {
+    fn key(&self) -> Key {
         (self.id, self.seq, self.ack)
     }
 }
 
-/// A packet in a queue.
+/// A packet in a queue: when it came, and with which ECN field.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
-    key: (u16, u32, u32),
     at: u64,
     ecn: u8,
 }
@@ -116,10 +116,36 @@ pub struct Left {
     pub marks: u64,
 }
 
-/// One flow's packets in one queue, one way.
-#[derive(Debug, Default)]
-struct Lane {
-    waiting: VecDeque<Waiting>,
+/// What tells a packet from others of its flow and way.
+type Key = (u16, u32, u32);
+
+/// One flow's packets that are on their way through something, by the ECN field that they came with: of each the order is
+/// kept, of different ones DualPI2 does not keep it.
+#[derive(Debug)]
+struct InOrder<T> {
+    by_ecn: [VecDeque<(Key, T)>; 4],
+}
+
+impl<T> Default for InOrder<T> {
+    fn default() -> Self {
+        Self { by_ecn: std::array::from_fn(|_| VecDeque::new()) }
+    }
+}
+
+impl<T> InOrder<T> {
+    fn put(&mut self, stamp: &Stamp, value: T) {
+        self.by_ecn[usize::from(stamp.ecn())].push_back((stamp.key(), value));
+    }
+
+    /// Takes a packet, and those that it overtook, which were dropped: how many they are.
+    fn take(&mut self, stamp: &Stamp) -> Option<(T, u64)> {
+        let place =
+            |them: &VecDeque<(Key, T)>| them.iter().position(|(key, _)| *key == stamp.key());
+        let (them, place) =
+            self.by_ecn.iter_mut().find_map(|them| place(them).map(|at| (them, at)))?;
+        them.drain(..place);
+        them.pop_front().map(|(_, value)| (value, place as u64))
+    }
 }
 
 /// Counts of a flow.
@@ -156,8 +182,8 @@ pub struct FlowTrace {
     /// The number of each datagram of `delays`.
     pub numbers: Vec<u32>,
     missing: Missing,
-    /// Data on its way: what tells the packet, and when it was sent.
-    on_its_way: VecDeque<((u16, u32, u32), u64)>,
+    /// Data on its way, and when it was sent.
+    on_its_way: InOrder<u64>,
     segments: VecDeque<Segment>,
     highest: Option<u32>,
 }
@@ -182,7 +208,8 @@ pub struct QueueTrace {
     pub marked: u64,
     /// Packets marked although they were not ECN-capable.
     pub false_marks: u64,
-    lanes: Vec<[Lane; 2]>,
+    /// By flow and way.
+    lanes: Vec<[InOrder<Waiting>; 2]>,
 }
 
 /// What a tap's stamps mean to one flow.
@@ -242,7 +269,7 @@ fn step_of<T: Clone>(
 impl Trace {
     /// Reads a file of stamps.
     pub fn read(mut from: impl Read, layout: &Layout) -> io::Result<Self> {
-        let lanes = || (0..layout.flows).map(|_| <[Lane; 2]>::default()).collect();
+        let lanes = || (0..layout.flows).map(|_| <[InOrder<Waiting>; 2]>::default()).collect();
         let mut trace = Self {
             queues: (0..layout.queues)
                 .map(|_| QueueTrace { lanes: lanes(), ..QueueTrace::default() })
@@ -290,11 +317,8 @@ impl Trace {
     fn enter(&mut self, stamp: &Stamp, queue: usize, flow: usize, role: Role) {
         let q = &mut self.queues[queue];
         q.entered += 1;
-        q.lanes[flow][usize::from(stamp.way & 1)].waiting.push_back(Waiting {
-            key: stamp.key(),
-            at: stamp.at,
-            ecn: stamp.ecn(),
-        });
+        let waiting = Waiting { at: stamp.at, ecn: stamp.ecn() };
+        q.lanes[flow][usize::from(stamp.way & 1)].put(stamp, waiting);
         let f = &mut self.flows[flow];
         match (stamp.way, role.first) {
             (0, Some(delay)) => {
@@ -305,7 +329,7 @@ impl Trace {
                     let sent = stamp.at.saturating_sub(delay);
                     f.data(stamp, sent);
                     if stamp.length > 0 {
-                        f.on_its_way.push_back((stamp.key(), sent));
+                        f.on_its_way.put(stamp, sent);
                     }
                 }
             }
@@ -316,11 +340,9 @@ impl Trace {
 
     fn leave(&mut self, stamp: &Stamp, queue: usize, flow: usize, role: Role) {
         let (q, f) = (&mut self.queues[queue], &mut self.flows[flow]);
-        let lane = &mut q.lanes[flow][usize::from(stamp.way & 1)].waiting;
-        if let Some(place) = lane.iter().position(|w| w.key == stamp.key()) {
-            let entry = lane[place];
-            f.dropped += place as u64;
-            lane.drain(..=place);
+        let lane = &mut q.lanes[flow][usize::from(stamp.way & 1)];
+        if let Some((entry, overtaken)) = lane.take(stamp) {
+            f.dropped += overtaken;
             let stayed = stamp.at.saturating_sub(entry.at);
             q.sojourns.push(Stayed {
                 at: stamp.at,
@@ -346,10 +368,7 @@ impl Trace {
         if stamp.way == 0 && role.last {
             f.arrived += 1;
             f.now.ce += u64::from(stamp.ecn() == 3);
-            if let Some(place) = f.on_its_way.iter().position(|(key, _)| *key == stamp.key()) {
-                // What it overtook was dropped.
-                let (_, sent) = f.on_its_way[place];
-                f.on_its_way.drain(..=place);
+            if let Some((sent, _)) = f.on_its_way.take(stamp) {
                 f.ways.push((stamp.at, stamp.at.saturating_sub(sent)));
             }
         } else if stamp.way == 1 && role.back {
@@ -517,6 +536,31 @@ mod tests {
         assert_eq!((f.sent, f.arrived, f.dropped, f.steps[0].ce), (3, 2, 1, 1));
         // Sent 10 ms before they were seen at the queue.
         assert_eq!(f.ways, [(15 * MS, 15 * MS), (50 * MS, 48 * MS)]);
+    }
+
+    /// A flow in both queues of DualPI2: the packets with ECT(1) overtake the one without ECN, and it leaves later; the
+    /// second of them never does.
+    #[test]
+    fn what_came_with_another_ecn_field_is_not_overtaken() {
+        let layout = layout();
+        let mut trace = Trace::read(&[][..], &layout).unwrap();
+        for s in [
+            data(10 * MS, 0, 1, 0, 0),
+            data(11 * MS, 0, 2, 1000, 1),
+            data(12 * MS, 0, 3, 2000, 1),
+            data(13 * MS, 0, 4, 3000, 1),
+            data(14 * MS, 2, 2, 1000, 3),
+            data(15 * MS, 2, 4, 3000, 1),
+            data(30 * MS, 2, 1, 0, 0),
+        ] {
+            trace.take(&s, &layout);
+        }
+        let stayed = |at, nanos, ecn| Stayed { at: at * MS, nanos: nanos * MS, flow: 0, ecn };
+        let q = &trace.queues[0];
+        assert_eq!(q.sojourns, [stayed(14, 3, 1), stayed(15, 2, 1), stayed(30, 20, 0)]);
+        let f = &trace.flows[0];
+        assert_eq!((f.sent, f.arrived, f.dropped), (4, 3, 1));
+        assert_eq!(f.ways.iter().map(|w| w.1 / MS).collect::<Vec<_>>(), [13, 12, 30]);
     }
 
     #[test]

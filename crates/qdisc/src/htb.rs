@@ -7,7 +7,9 @@
 //!
 //! Invariants: tokens are time, in nanoseconds, never above the burst's and never below minus a minute; a
 //! packet that finds the bucket not in debt leaves at once, whatever its size; the child is asked for a packet
-//! only when one may leave, so the time spent waiting for tokens counts as the child's queueing delay.
+//! only when one may leave, so the time spent waiting for tokens counts as the child's queueing delay, and never while it
+//! is empty (`htb_dequeue`, `htb_dequeue_tree`: a class without packets is not active), so a child that begins anew
+//! when it is asked in vain, as dualpi2's scheduler does, does not under htb.
 //!
 //! Two consequences that surprise: with the default burst of 1600 bytes, two full packets leave back to back
 //! after a pause (1600 - 1514 is not below zero); and a packet may leave as soon as the debt is *zero*, so a
@@ -325,11 +327,11 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
 
     #[inline]
     fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
+        if self.child.backlog().packets == 0 {
+            return Dequeued::Empty;
+        }
         if now < self.ready {
-            return match self.child.backlog().packets {
-                0 => Dequeued::Empty,
-                _ => Dequeued::Wait(self.ready),
-            };
+            return Dequeued::Wait(self.ready);
         }
         let dequeued = self.child.dequeue(now, cx);
         if let Dequeued::Packet(packet) = &dequeued {

@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, ms, ns, pkt};
 use sojourn_qdisc::{Any, Context, Dequeued, Htb, Profile, Qdisc, Why};
-use sojourn_units::{Random, Rate, Time};
+use sojourn_units::{Ecn, Random, Rate, Time};
 
 fn fifty() -> Bench {
     Bench::new("htb rate 50mbit pfifo")
@@ -37,6 +37,22 @@ fn a_busy_class_sends_one_packet_per_packet_time() {
     // Tokens after the last packet: -242 240 ns = -3785 ticks. Each packet but the first left a debt.
     assert_eq!((b.stat("tokens"), b.stat("lended")), (-3785.0, 5.0));
     assert_eq!(b.stats().overlimits, 4);
+}
+
+/// dualpi2's credit begins anew when it is asked while both its queues are empty, -121 120. htb does not ask it then, out
+/// of debt or not: one of L that left while C waited has added 15 140, and that stays. Without htb it is asked.
+#[test]
+fn an_empty_child_is_not_asked() {
+    for (words, credit) in [("htb rate 50mbit dualpi2", -105_980.0), ("dualpi2", -121_120.0)] {
+        let mut b = Bench::new(words);
+        b.put(ms(0), pkt(1).ecn(Ecn::Ect1));
+        b.put(ms(0), pkt(2).ecn(Ecn::Ect0));
+        assert_eq!([b.get(ms(0)).id, b.get(ms(0)).id], [1, 2]);
+        for t in [0, 10] {
+            assert_eq!(b.take(ms(t)), Dequeued::Empty);
+            assert_eq!(b.gauge(ms(t), "credit"), credit, "{words}");
+        }
+    }
 }
 
 /// A rate set by an event leaves what was stated: a burst of 5000 bytes lets four packets go at once at either rate,
