@@ -39,6 +39,8 @@ pub(crate) struct Simulation<'a> {
     next_step: Time,
     next_watch: Time,
     told: Time,
+    /// Whether any port is a device of a sending host.
+    has_own_devices: bool,
     /// Flows that end by themselves and have not yet.
     unfinished: usize,
     slots: Slots,
@@ -124,6 +126,7 @@ impl<'a> Simulation<'a> {
             lead,
             agenda: Agenda::new(slots.count()),
             flow_agenda: Agenda::new(flows.len()),
+            has_own_devices: topology.stations.iter().any(|station| station.own),
             unfinished: flows.iter().filter(|f| f.finite).count(),
             flows,
             timeline,
@@ -232,13 +235,14 @@ impl<'a> Simulation<'a> {
                 }
             }
         }
-        if self.topology.stations[port].own {
+        if self.has_own_devices && self.topology.stations[port].own {
             self.give_back(port);
         }
     }
 
     /// What a device of a sending host is done with goes back to the sockets, which may send more.
     #[cold]
+    #[inline(never)]
     fn give_back(&mut self, port: usize) {
         let device = &mut self.topology.stations[port].port;
         // All of an exchange at once: the kernel's sockets go on when the interrupt is over.
