@@ -393,7 +393,7 @@ impl Traveller for Parcel {
         let Packet { flow, key, ref body, .. } = *self.0;
         match body {
             Body::Data(data) if !self.0.is_turned() => {
-                Some(Charge { flow, key, bytes: Sender::account_of(u32::from(data.len)) })
+                Some(Charge { flow, key, bytes: Sender::account_of(data) })
             }
             _ => None,
         }

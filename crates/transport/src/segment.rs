@@ -63,6 +63,8 @@ pub struct Data {
     pub push: bool,
     /// Whether it was sent before; not on the wire, for the records.
     pub retransmission: bool,
+    /// Whether it is cut from a group on the way to the device; not on the wire, for the sender's small queue.
+    pub piece: bool,
     /// Sender's clock in milliseconds (timestamp option).
     pub tsval: u32,
     /// Echo of the receiver's clock, in milliseconds.

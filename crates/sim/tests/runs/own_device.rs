@@ -39,9 +39,9 @@ fn of(run: &Run, device: &str) -> (f64, f64) {
     (longest, value(run, "goodput(a) from 5s to 20s") / (10e6 * 1448.0 / 1514.0))
 }
 
-/// A sender whose own device is the bottleneck keeps what its window has too much in its socket. On the account are 1280 +
-/// 1448 B a segment. Groups are of two, of three while slow start's pacing rate of 200 % gives that in a millisecond: below 2
-/// · (1280 + 3 · 1448) = 11 248 a group may leave, so four segments are there at most when three more come. The link is
+/// A sender whose own device is the bottleneck keeps what its window has too much in its socket. On the account are 2304 B a
+/// segment. Groups are of two, of three while slow start's pacing rate of 200 % gives that in a millisecond: below twice
+/// 1280 and 3 · 1448 B, 11 248, a group may leave, so four segments are there at most when three more come. The link is
 /// full, and the delay is nobody's; were it another's device, its queue would grow.
 #[test]
 fn a_senders_own_device_never_holds_more_than_seven_segments() {
@@ -88,9 +88,28 @@ fn small_queues_are_those_of_linux() {
     }
 }
 
-/// A WiFi station's share is a 2^7th of a second: at 26 Mbit/s, some 23 of payload, 120 % of it are 27 kB or 18 segments, so
-/// that twice 1280 + 18 · 1448 B may be there, 20 segments, when 18 more come. Were it another's device, 1000 packets would
-/// wait. The air is as full with a tenth of the frames lost: what is sent again is on the account until it is acknowledged.
+/// Two at 50 Mbit/s, where groups are of three and four, and one segment more or less that fits makes another slow start of
+/// the second flow, which begins at 2 s: 35.87 and 11.96 Mbit/s, 23.89 and 24.12 ms in Linux 7.3.4 with each of three seeds.
+#[test]
+fn two_flows_of_one_host_share_its_device_as_in_linux() {
+    let words = "tbf rate 50mbit burst 1540 limit 10000000";
+    let second = "[[flow]]\nname = \"b\"\nstart = \"2s\"\ncc = \"cubic\"";
+    let flow =
+        format!("cc = \"cubic\"\nhost_qdisc = \"{words}\"\n{second}\nhost_qdisc = \"{words}\"");
+    let open = "rate = \"1gbit\"\nqdisc = \"pfifo limit 10000\"";
+    let run = run(&experiment("stack = \"linux-7.3\"", open, &flow));
+    for (name, goodput, srtt_ms) in [("a", 35.87e6, 23.89), ("b", 11.96e6, 24.12)] {
+        let rate = value(&run, &format!("goodput({name}) from 8s to 20s"));
+        assert!((rate / goodput - 1.0).abs() < 0.01, "{name} {rate}");
+        let srtt = 1e3 * value(&run, &format!("mean(srtt, {name}) from 8s to 20s"));
+        assert!((srtt - srtt_ms).abs() < 0.05, "{name} {srtt}");
+    }
+}
+
+/// A WiFi station's share is a 2^7th of a second of what it would pace at, and groups are as large, 64 kB or 45 segments at
+/// most: below 2 · (1280 + 45 · 1448) B, 57 segments of 2304, a group may leave, so never more than 102 wait. Were it another's
+/// device, 1000 packets would. The air is as full with a tenth of the frames lost: what is sent again is on the account until
+/// it is acknowledged.
 #[test]
 fn a_wifi_station_has_small_queues_of_eight_milliseconds() {
     let held = |own| {
@@ -106,7 +125,7 @@ fn a_wifi_station_has_small_queues_of_eight_milliseconds() {
         (mean, value(&run, "goodput(a) from 5s to 20s"))
     };
     let ((own, goodput), (others, most)) = (held(true), held(false));
-    assert!((10.0..60.0).contains(&own), "{own}");
+    assert!((10.0..102.0).contains(&own), "{own}");
     assert!(others > 200.0, "{others}");
     assert!(goodput > 0.97 * most, "{goodput} of {most}");
 }

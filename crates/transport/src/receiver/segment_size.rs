@@ -62,7 +62,16 @@ mod tests {
     use super::*;
 
     fn data(len: u16, push: bool) -> Data {
-        Data { seq: 0, len, cwr: false, push, retransmission: false, tsval: 0, tsecr: 0 }
+        Data {
+            seq: 0,
+            len,
+            cwr: false,
+            push,
+            retransmission: false,
+            piece: false,
+            tsval: 0,
+            tsecr: 0,
+        }
     }
 
     /// 1448 at once, and ends what was written if it says PSH; a smaller one ends what was written; two alike are the size, but with PSH only from 524 bytes on

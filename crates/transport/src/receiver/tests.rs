@@ -43,6 +43,7 @@ fn data(seq: Seq, ms: u64) -> Data {
         cwr: false,
         push: false,
         retransmission: false,
+        piece: false,
         tsval: ms as u32,
         tsecr: 10,
     }

@@ -497,7 +497,7 @@ impl Sender {
         let (first, mut bytes) = (self.tcb.nxt, 0);
         for left in (0..group).rev() {
             let push = (left == 0 && group > 1) || self.tcb.nxt.wrapping_add(1) == self.data_end;
-            bytes += self.send_new(push, out);
+            bytes += self.send_new(push, group > 1, out);
         }
         self.take_from_buffer(group);
         self.fill_small_queue(Some(first), group, bytes);
@@ -506,7 +506,7 @@ impl Sender {
 
     /// A new segment leaves; returns its payload.
     #[inline]
-    fn send_new(&mut self, push: bool, out: &mut impl Output) -> u32 {
+    fn send_new(&mut self, push: bool, piece: bool, out: &mut impl Output) -> u32 {
         let seq = self.tcb.nxt;
         let idle = self.tcb.packets_out == 0;
         self.note_start();
@@ -517,6 +517,7 @@ impl Sender {
             cwr,
             push,
             retransmission: false,
+            piece,
             tsval: self.clock_ms(),
             tsecr: self.peer_clock,
         };
@@ -550,6 +551,7 @@ impl Sender {
             cwr: false,
             push: false,
             retransmission: true,
+            piece: false,
             tsval: self.clock_ms(),
             tsecr: self.peer_clock,
         };

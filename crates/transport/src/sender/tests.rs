@@ -1225,22 +1225,21 @@ fn a_small_queue_lets_four_retransmissions_go() {
     assert!(!t.sender.small_queue_holds(1, 1));
 }
 
-/// A sender in front of its own device: groups are cut into pieces of 1280 + 1448 B on the account, and it may have twice
-/// the next buffer there, 2 · (1280 + 2 · 1448) B = 8352. After two groups of two it has 10912 and stops, though the window
-/// is ten; the device sends one, 8184 are left, and two more leave. The window was not used up, so that an ACK of two does
+/// A sender in front of its own device: groups are cut into pieces of 2304 B on the account, and it may have twice the next
+/// buffer there, 2 · (1280 + 2 · 1448) B = 8352. After two groups of two it has 9216 and stops, though the window is ten; the
+/// device sends one, 6912 are left, and two more leave. The window was not used up, so that an ACK of two does
 /// not open it.
 #[test]
 fn a_device_of_its_own_lets_two_groups_wait() {
-    let piece = Sender::account_of(MSS);
-    assert_eq!(piece, 2728);
+    let piece = 2304;
     let device = Some(OwnDevice::WIRED);
     let mut t = Setup { stack: LINUX_5_10, groups: true, device, ..Setup::default() }.open();
     assert_eq!(t.wire.take_line(), "0-3");
     assert_eq!(t.sent_off(21, piece), "4-5");
-    // 13640 − 2 · 2728 is as much again as when it last stopped.
+    // 11520 − 2 · 2304 is as much again as when it last went on.
     assert_eq!(t.sent_off(22, 2 * piece), "6-7");
     assert!(!t.sender.tcb.cwnd_limited);
-    // The ACK finds 13640 on the account: what the window admits waits for the device.
+    // The ACK finds 11520 on the account: what the window admits waits for the device.
     assert_eq!(t.ack(40, "2"), "");
     assert_eq!(t.sent_off(41, 3 * piece), "8-9");
     // 8 of 12 are out: nothing more until the device has sent, and then no further than the window.
@@ -1251,7 +1250,7 @@ fn a_device_of_its_own_lets_two_groups_wait() {
 }
 
 /// In front of a WiFi device a share is a 2^7th of a second: 200 % of 10 · 1448 B in 20 ms are 11 312 B, and a group has as
-/// many as half of the window, five. Of these two fit: 13 640 B is less than 2 · (1280 + 5 · 1448).
+/// many as half of the window, five. Of these two fit: 11 520 B is less than 2 · (1280 + 5 · 1448).
 #[test]
 fn a_wifi_device_lets_more_wait() {
     let device = Some(OwnDevice::WIFI);
@@ -1260,14 +1259,15 @@ fn a_wifi_device_lets_more_wait() {
     assert_eq!(t.wire.take_line(), "0-9");
     let mut t =
         Setup { stack: LINUX_5_10, groups: true, device, initial: 40, ..Setup::default() }.open();
-    // 45 250 B a share, a group of 20 (half of the window): two of them are 109 120 B on the account.
+    // 45 250 B a share, a group of 20 (half of the window): after one of them 46 080 B are on the account, less than twice 1280 + 20 · 1448.
     assert_eq!((t.sender.group_goal(), t.wire.take_line().as_str()), (31, "0-39"));
     let mut t =
         Setup { stack: LINUX_5_10, groups: true, device, initial: 200, ..Setup::default() }.open();
     // 64 kB a group at most, 45 segments: 2 · (1280 + 45 · 1448) = 132 880 are less than the share, 226 250. After two
-    // groups 245 520 are there, after one 122 760.
-    assert_eq!(t.wire.take_line(), "0-89");
-    assert_eq!(t.sent_off(21, 8 * Sender::account_of(MSS)), "90-134");
+    // groups 207 360 are there, after three 311 040.
+    assert_eq!(t.wire.take_line(), "0-134");
+    assert_eq!(t.sent_off(21, 36 * 2304), "");
+    assert_eq!(t.sent_off(21, 2304), "135-179");
 }
 
 /// A lone buffer is let go from 6.7 on although the device has sent nothing; before, only nothing at all.
