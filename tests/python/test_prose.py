@@ -11,6 +11,7 @@ from conftest import Make
 from sojourn import experiment as experiments
 from sojourn import library, prose
 from sojourn.errors import ExperimentError
+from sojourn.prose import functions
 from sojourn.prose.functions import FUNCTIONS, reference
 from sojourn.store import Folder
 
@@ -105,6 +106,13 @@ def test_claims_without_runs_are_inconclusive(folder: Folder) -> None:
     text, _ = page(folder, '{{ verdict("OVER-1") }}\n\n{{ claims_table("FAST-") }}')
     assert "**inconclusive** (not run)" in text
     assert text.count("| FAST-") == 6
+
+
+def test_a_claims_table_names_those_who_do_as_ours(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "by others either" not in page(folder, '{{ claims_table("FAST-") }}')[0]
+    monkeypatch.setattr(functions, "not_elsewhere", lambda verdicts: [f"{verdicts[0].claim.id}: real Linux"])
+    text, _ = page(folder, '{{ claims_table("FAST-") }}')
+    assert text.endswith("\n\n- FAST-A: real Linux")
 
 
 def test_files_can_be_included(folder: Folder) -> None:

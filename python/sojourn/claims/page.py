@@ -74,13 +74,18 @@ def summary(verdicts: Sequence[ClaimVerdict]) -> Iterator[str]:
             yield f"{text}: {', '.join(own.claim.id for own in these)}"
             for command in dict.fromkeys(own.advice for own in these if own.advice):
                 yield f"  {command}"
-    for own in witnessed(verdicts):
-        yield f"{own.claim.id} is not reproduced by others either: {own.claim.witness}"
+    yield from not_elsewhere(verdicts)
 
 
 def witnessed(verdicts: Sequence[ClaimVerdict]) -> list[ClaimVerdict]:
     """Return what is not reproduced and was measured elsewhere not to be."""
     return [own for own in verdicts if own.verdict is Verdict.NOT_REPRODUCED and own.claim.witness]
+
+
+def not_elsewhere(verdicts: Sequence[ClaimVerdict]) -> Iterator[str]:
+    """Yield a line for each finding that others do not reproduce either."""
+    for own in witnessed(verdicts):
+        yield f"{own.claim.id} is not reproduced by others either: {own.claim.witness}"
 
 
 def regressions(verdicts: Sequence[ClaimVerdict], expected: Sequence[str]) -> list[str]:

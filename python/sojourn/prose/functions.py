@@ -11,7 +11,7 @@ from typing import Final
 
 from sojourn import describe
 from sojourn.claims import ClaimVerdict
-from sojourn.claims.page import ours
+from sojourn.claims.page import not_elsewhere, ours
 from sojourn.errors import UsageError
 from sojourn.figures.select import cells_of
 from sojourn.plots import topology as drawing
@@ -167,7 +167,8 @@ class Functions:
         for name, own in found.items():
             said = f"{own.verdict}{f': {own.cause}' if own.cause else ''}"
             lines.append(_row([name, own.claim.finding, own.claim.published, ours(own), said]))
-        return "\n".join(lines)
+        others = [f"- {line}" for line in not_elsewhere(list(found.values()))]
+        return "\n".join([*lines, "", *others] if others else lines)
 
     def risk_matrix(self, *risks: object) -> str:
         lines = [_row(["risk", "severity, measured", "likelihood, as the source states it"]), _row(["---"] * 3)]
@@ -272,7 +273,8 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     ),
     "claims_table": Function(
         "claims_table(which)",
-        'Claims with their verdicts: ids, or beginnings such as `"OVER-"`.',
+        'Claims with their verdicts: ids, or beginnings such as `"OVER-"`; below, which of those that are not '
+        "reproduced others do not reproduce either.",
         Functions.claims_table,
     ),
     "risk_matrix": Function(
