@@ -491,6 +491,15 @@ mod tests {
         Stamp { at, seq: 1, ack, tap, flow: 0, id, length: 0, tos: 0, flags, protocol: 6, way: 1 }
     }
 
+    /// What these stamps come to.
+    fn traced(layout: &Layout, stamps: &[Stamp]) -> Trace {
+        let mut trace = Trace::read(&[][..], layout).unwrap();
+        for stamp in stamps {
+            trace.take(stamp, layout);
+        }
+        trace
+    }
+
     /// Datagrams each 10 ms, 20 ms on their way; 3 of them never come. Number 3 is given up when 67 comes, at 690 ms: in
     /// the step of 50 ms that ends at 700 ms, the fourteenth. 5 and 6 follow with 69 and 70, in the next.
     #[test]
@@ -512,7 +521,6 @@ mod tests {
 
     #[test]
     fn what_is_overtaken_was_dropped() {
-        let (layout, mut trace) = (layout(), None);
         let stamps = [
             data(10 * MS, 0, 1, 0, 2),
             data(11 * MS, 0, 2, 1000, 2),
@@ -520,10 +528,7 @@ mod tests {
             data(15 * MS, 2, 1, 0, 3),
             data(50 * MS, 2, 3, 2000, 2),
         ];
-        let trace = trace.get_or_insert_with(|| Trace::read(&[][..], &layout).unwrap());
-        for s in &stamps {
-            trace.take(s, &layout);
-        }
+        let trace = traced(&layout(), &stamps);
         let q = &trace.queues[0];
         let stayed = |at, nanos| Stayed { at: at * MS, nanos: nanos * MS, flow: 0, ecn: 2 };
         assert_eq!(q.sojourns, [stayed(15, 5), stayed(50, 38)]);
@@ -542,9 +547,7 @@ mod tests {
     /// second of them never does.
     #[test]
     fn what_came_with_another_ecn_field_is_not_overtaken() {
-        let layout = layout();
-        let mut trace = Trace::read(&[][..], &layout).unwrap();
-        for s in [
+        let stamps = [
             data(10 * MS, 0, 1, 0, 0),
             data(11 * MS, 0, 2, 1000, 1),
             data(12 * MS, 0, 3, 2000, 1),
@@ -552,9 +555,8 @@ mod tests {
             data(14 * MS, 2, 2, 1000, 3),
             data(15 * MS, 2, 4, 3000, 1),
             data(30 * MS, 2, 1, 0, 0),
-        ] {
-            trace.take(&s, &layout);
-        }
+        ];
+        let trace = traced(&layout(), &stamps);
         let stayed = |at, nanos, ecn| Stayed { at: at * MS, nanos: nanos * MS, flow: 0, ecn };
         let q = &trace.queues[0];
         assert_eq!(q.sojourns, [stayed(14, 3, 1), stayed(15, 2, 1), stayed(30, 20, 0)]);
@@ -565,9 +567,7 @@ mod tests {
 
     #[test]
     fn rtt_is_taken_of_the_oldest_segment_sent_once() {
-        let layout = layout();
-        let mut trace = Trace::read(&[][..], &layout).unwrap();
-        for s in [
+        let stamps = [
             data(10 * MS, 0, 1, 0, 2),
             data(11 * MS, 0, 2, 1000, 2),
             data(12 * MS, 0, 3, 2000, 2),
@@ -576,9 +576,8 @@ mod tests {
             // The third is sent again: no sample.
             data(40 * MS, 0, 4, 2000, 2),
             ack(60 * MS, 3, 2, 3000, 0x10),
-        ] {
-            trace.take(&s, &layout);
-        }
+        ];
+        let trace = traced(&layout(), &stamps);
         // Sent 10 ms before it was seen at the queue.
         assert_eq!(trace.flows[0].delays, [(30 * MS, 30 * MS)]);
         let steps = &trace.flows[0].steps;

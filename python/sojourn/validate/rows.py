@@ -4,7 +4,9 @@ A :class:`Row` says what was run, as far as one run can be told from another by 
 :class:`Figure` s. Each figure brings the metric by which ours is found: the same estimator as the published one's.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 RATE = "delivery rate"
 GOODPUT = "goodput"
@@ -105,3 +107,27 @@ def goodput(flow: int, mbps: float, window: str) -> Figure:
 def srtt(flow: int, ms: float, window: str) -> Figure:
     """Return the figure of a mean of ``ss``'s smoothed RTT, ms."""
     return Figure(flow, "smoothed RTT, mean", "ms", ms, f"mean(srtt, {{flow}}) {window}", 1e3)
+
+
+_OF_A_DELAY: Final = {
+    "mean": "mean",
+    "50 %": "p50",
+    "90 %": "p90",
+    "95 %": "p95",
+    "99 %": "p99",
+    "99.9 %": "p99.9",
+    "max": "max",
+}
+"""What tables tell of a queue's delay, in their order, and the metrics' word for it."""
+
+
+def queue_delays(flow: int, published: Sequence[float | None], ask: Callable[[str], str], noise: float) -> list[Figure]:
+    """Return the figures of a flow's queue delay, ms: mean, 50, 90, 95, 99 and 99.9 %, maximum; none where None stands.
+
+    ``ask`` makes the metric from a statistic's word; ``noise`` is the values' own, ms.
+    """
+    return [
+        Figure(flow, f"queue delay, {name}", "ms", ms, ask(word), 1e3, noise=noise)
+        for (name, word), ms in zip(_OF_A_DELAY.items(), published, strict=True)
+        if ms is not None
+    ]

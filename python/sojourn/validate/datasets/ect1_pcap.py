@@ -13,23 +13,14 @@ from itertools import groupby
 from typing import Final
 
 from sojourn.validate.datasets import ect1
-from sojourn.validate.rows import Figure, Row, goodput
+from sojourn.validate.rows import Figure, Row, goodput, queue_delays
 from sojourn.validate.table import Entry
 
 NEEDED: Final = ("run", "flow", "pcap_truncated", "both_goodput_mbps", "both_ce_frac", "both_qd_mean_ms")
 _NORMAL_95: Final = 1.96
 _STAMPS_MS: Final = 0.001
 """Both captures have stamps of whole microseconds."""
-_DELAYS: Final = (
-    ("mean", "mean", "both_qd_mean_ms"),
-    ("50 %", "p50", "both_qd_p50_ms"),
-    ("90 %", "p90", "both_qd_p90_ms"),
-    ("95 %", "p95", "both_qd_p95_ms"),
-    ("99 %", "p99", "both_qd_p99_ms"),
-    ("99.9 %", "p99.9", "both_qd_p99.9_ms"),
-    ("max", "max", "both_qd_max_ms"),
-)
-"""Name, metric and the table's column."""
+_DELAYS: Final = [f"both_qd_{word}_ms" for word in ("mean", "p50", "p90", "p95", "p99", "p99.9", "max")]
 
 
 def rows(entries: Sequence[Entry]) -> list[Row]:
@@ -54,12 +45,10 @@ def _row(row: Row, flows: list[Entry]) -> Row:
         noise = _NORMAL_95 * math.sqrt(max(marks, 1.0)) * (share / marks if marks else 0.0)
         ask = f"ce_fraction({{flow}}) {over}"
         figures.append(Figure(i, "CE fraction", "%", 100 * share, ask, 100, noise=100 * noise))
-    for name, metric, column in _DELAYS:
+    for i, flow in enumerate(flows):
+        published = [flow.number(column) if flow.text(column) else None for column in _DELAYS]
         # The flow that starts first finds the path empty: its least delay is the run's.
-        ask = f"{metric}(packet_owd, {{flow}}) {over} - min(packet_owd, {{first}})"
-        figures += [
-            Figure(i, f"queue delay, {name}", "ms", flow.number(column), ask, 1e3, noise=_STAMPS_MS)
-            for i, flow in enumerate(flows)
-            if flow.text(column)
-        ]
+        figures += queue_delays(
+            i, published, lambda word: f"{word}(packet_owd, {{flow}}) {over} - min(packet_owd, {{first}})", _STAMPS_MS
+        )
     return replace(row, line=flows[0].line, figures=tuple(figures))

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
-from sojourn.validate.rows import Figure, Row, Sender, goodput, srtt
+from sojourn.validate.rows import Figure, Row, Sender, goodput, queue_delays, srtt
 from sojourn.validate.table import Entry
 
 NEEDED: Final = ("run", "link_mbit", "aqm", "cca", "goodput_20_40_mbps", "qd_mean_20_40_ms")
@@ -20,16 +20,7 @@ _WINDOW: Final = f"over last {_SECONDS}s before 0s"
 _NORMAL_95: Final = 1.96
 _UNIT_MS: Final = 0.0328
 """What the queue wrote its delays in."""
-_DELAYS: Final = (
-    ("mean", "mean", "qd_mean_20_40_ms"),
-    ("50 %", "p50", "qd_p50"),
-    ("90 %", "p90", "qd_p90"),
-    ("95 %", "p95", "qd_p95"),
-    ("99 %", "p99", "qd_p99"),
-    ("99.9 %", "p99.9", "qd_p999"),
-    ("max", "max", "qd_max"),
-)
-"""Name, metric and the table's column."""
+_DELAYS: Final = ("qd_mean_20_40_ms", "qd_p50", "qd_p90", "qd_p95", "qd_p99", "qd_p999", "qd_max")
 
 
 def rows(entries: Sequence[Entry]) -> list[Row]:
@@ -50,19 +41,8 @@ def _row(flows: list[Entry]) -> Row:
             srtt(i, flow.number("srtt_mean_20_40_ms"), _WINDOW),
         ]
         # From enqueue to dequeue, written by the queue into each packet: our sojourn time of the flow's packets.
-        figures += [
-            Figure(
-                i,
-                f"queue delay, {name}",
-                "ms",
-                flow.number(column),
-                f"{metric}(sojourn, {{flow}}) {_WINDOW}",
-                1e3,
-                noise=_UNIT_MS,
-            )
-            for name, metric, column in _DELAYS
-            if flow.text(column)
-        ]
+        published = [flow.number(column) if flow.text(column) else None for column in _DELAYS]
+        figures += queue_delays(i, published, lambda word: f"{word}(sojourn, {{flow}}) {_WINDOW}", _UNIT_MS)
     # That module takes any ECT for L; of the senders it matters to DCTCP alone.
     qdisc = f"{_QDISC[aqm]} any_ect" if "dctcp" in senders else _QDISC[aqm]
     return Row(
