@@ -12,13 +12,14 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-linux lint bench validation clean help
+.PHONY: demo test test-linux lint bench digest validation clean help
 
 help:
 	@echo "make demo   set up, build, run a fifth of the published experiments, print what they say of the claims"
 	@echo "make test   set up and run every check and test"
 	@echo "make test-linux  run what needs a kernel, and build one first if there is none (ten minutes)"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json"
+	@echo "make digest  digest every table of every suite, and name those that differ from the record"
 	@echo "make validation PUBLISHED=DIR  make the tables of docs/validation.md anew from the published ones in DIR"
 	@echo "make clean  remove what the others made"
 
@@ -55,6 +56,10 @@ lint: $(VENV)/.checked
 
 bench: tools
 	cargo run --release -p sojourn-sim --bin bench
+
+# Nothing changes by accident: a minute on two idle cores.
+digest: $(VENV)/.release
+	$(BIN)/python tools/digest.py $(ARGS)
 
 # --- setting up ---------------------------------------------------------------------------------------------------
 

@@ -71,6 +71,11 @@ impl Run {
         self.results.tables.iter().map(|t| t.schema().name).collect()
     }
 
+    /// Its tables by name, with the digest of the values in each.
+    fn digests(&self) -> Vec<(&'static str, String)> {
+        self.results.tables.iter().map(|t| (t.schema().name, t.digest())).collect()
+    }
+
     /// One of its tables.
     fn table(&self, name: &str) -> PyResult<Table> {
         Table::of_run(&self.results, name)

@@ -2,6 +2,7 @@
 
 use super::schema::{ColumnSchema, Schema, Type};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 
 /// Where a column's values come from.
@@ -75,6 +76,22 @@ impl Text {
     /// What the codes stand for.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Adds each name once, where it first occurs, and the rows by these places.
+    fn digest(&self, hash: &mut Sha256) {
+        let mut places: Vec<Option<u32>> = vec![None; self.names.len()];
+        let mut next = 0_u32;
+        for &code in &self.codes {
+            let place = *places[code as usize].get_or_insert_with(|| {
+                let name = &self.names[code as usize];
+                hash.update((name.len() as u64).to_le_bytes());
+                hash.update(name);
+                next += 1;
+                next - 1
+            });
+            hash.update(place.to_le_bytes());
+        }
     }
 
     /// The text of a row.
@@ -246,6 +263,21 @@ impl Table {
             .map(|((schema, column), &provenance)| (schema, column, provenance))
     }
 
+    /// One number for all values, bit for bit and row by row: SHA-256, in hexadecimal digits. Names of columns do not count, so
+    /// that a column may be called otherwise; names in rows count as text, not by the codes that stand for them.
+    pub fn digest(&self) -> String {
+        let mut hash = Sha256::new();
+        hash.update((self.len() as u64).to_le_bytes());
+        for column in &self.columns {
+            match column {
+                Column::F64(v) => v.iter().for_each(|x| hash.update(x.to_bits().to_le_bytes())),
+                Column::U64(v) => v.iter().for_each(|x| hash.update(x.to_le_bytes())),
+                Column::Text(t) => t.digest(&mut hash),
+            }
+        }
+        hash.finalize().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    }
+
     /// The columns themselves, for an export that takes them.
     pub fn into_columns(self) -> Vec<Column> {
         self.columns
@@ -395,6 +427,26 @@ mod tests {
         let columns = short.clone().into_columns();
         let again = Table::from_columns(&schema::COMPLETIONS, columns, Provenance::Exact).unwrap();
         assert_eq!(again.text("flow"), short.text("flow"));
+    }
+
+    #[test]
+    fn a_digest_is_of_the_values_alone() {
+        let table = |order: [&str; 2], t: f64| {
+            let mut short = Table::new(&schema::COMPLETIONS, Provenance::Exact);
+            for name in order {
+                short.intern("flow", name);
+            }
+            short.row().f64(t).text("b").u64(1).f64(0.1);
+            short.row().f64(0.4).text("a").u64(2).f64(0.2);
+            short
+        };
+        let one = table(["a", "b"], 0.2);
+        assert_eq!(one.digest().len(), 64);
+        assert_eq!(one.digest(), table(["b", "a"], 0.2).digest());
+        assert_ne!(one.digest(), table(["a", "b"], 0.2_f64.next_up()).digest());
+        let mut other = table(["a", "b"], 0.2);
+        other.row().f64(0.4).text("a").u64(2).f64(0.2);
+        assert_ne!(one.digest(), other.digest());
     }
 
     #[test]

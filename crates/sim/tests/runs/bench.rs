@@ -148,6 +148,14 @@ pub(crate) fn fingerprint(tables: &[Table]) -> u64 {
     hash
 }
 
+/// A run's tables by name, with the beginnings of their digests.
+pub(crate) fn digests(run: &Run) -> String {
+    let mut tables: Vec<(&str, String)> =
+        run.tables.iter().map(|t| (t.schema().name, t.digest())).collect();
+    tables.sort_unstable();
+    tables.iter().map(|(name, digest)| format!(" {name}={}", &digest[..8])).collect()
+}
+
 /// The queue of the first hop, `down` or `up`.
 pub(crate) fn queue_mut(scenario: &mut Scenario, side: Side) -> &mut Queue {
     let hop = &mut scenario.hops[0];

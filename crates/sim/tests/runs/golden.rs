@@ -1,7 +1,7 @@
 //! A grid of runs as a table that people read. The simulator is deterministic, so any difference is a change of
 //! behaviour, and a change of behaviour is a difference in the diff.
 
-use crate::bench::{QUEUE, buckets, mean_between, mean_of, quantile_of, series, total};
+use crate::bench::{QUEUE, buckets, digests, mean_between, mean_of, quantile_of, series, total};
 use sojourn_scenario::engine::run_many;
 use sojourn_scenario::model::{At, Scenario, Start};
 use sojourn_scenario::results::Run;
@@ -153,17 +153,20 @@ fn queue_row(cell: &Cell, run: &Run) -> Vec<String> {
     row
 }
 
-fn grid() -> String {
+/// The table, and a line of digests for each cell.
+fn grid() -> (String, String) {
     let cells = Cell::all();
     let scenarios: Vec<Scenario> = cells.iter().map(Cell::scenario).collect();
     let rows = Mutex::new(vec![None; cells.len()]);
     run_many(&Sim, &scenarios, 2, &(), &|i, run| {
         let run = run.expect("the simulator runs all of these");
-        let of_run = (flow_rows(&cells[i], &run), queue_row(&cells[i], &run));
+        let line = format!("{} |{}\n", cells[i].labels().join(", "), digests(&run));
+        let of_run = ((flow_rows(&cells[i], &run), queue_row(&cells[i], &run)), line);
         rows.lock().expect("nobody panics with it")[i] = Some(of_run);
     });
     let rows = rows.into_inner().expect("nobody panics with it");
-    let (flows, queues): (Vec<_>, Vec<_>) = rows.into_iter().flatten().unzip();
+    let (tables, lines): (Vec<_>, Vec<String>) = rows.into_iter().flatten().unzip();
+    let (flows, queues): (Vec<_>, Vec<_>) = tables.into_iter().unzip();
     let flow_head = [
         "base RTT",
         "qdisc",
@@ -187,7 +190,7 @@ fn grid() -> String {
         "marks",
         "drops",
     ];
-    format!(
+    let text = format!(
         "# qdisc × congestion control × RTT\n\n\
          One bottleneck of 50 mbit under HTB, ECN on, stack {stack}, seed 1, {all} s. Rates, RTTs and delays \
          leave the first {LEAD} s out; counts are of the whole run. Goodput is payload that came \
@@ -200,7 +203,8 @@ fn grid() -> String {
         markdown(&queue_head, &queues, 3),
         stack = sojourn_sim::stacks::DEFAULT,
         all = LEAD + DURATION,
-    )
+    );
+    (text, lines.concat())
 }
 
 /// Whether a table in `tests/golden` still says this; with `UPDATE_GOLDEN` it is written anew.
@@ -227,5 +231,7 @@ pub(crate) fn compare(file: &str, now: &str, command: &str) {
 
 #[test]
 fn the_grid_is_as_it_was() {
-    compare("grid.md", &grid(), COMMAND);
+    let (table, digests) = grid();
+    compare("grid.md", &table, COMMAND);
+    compare("grid.digests.txt", &digests, COMMAND);
 }

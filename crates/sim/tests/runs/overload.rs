@@ -1,6 +1,6 @@
 //! Every discipline under an unresponsive load: a table that people read, and that must not change unseen.
 
-use crate::bench::{QUEUE, buckets, mean_of, quantile_of, queue_mut, total};
+use crate::bench::{QUEUE, buckets, digests, mean_of, quantile_of, queue_mut, total};
 use crate::golden::{compare, markdown};
 use sojourn_scenario::engine::run_many;
 use sojourn_scenario::model::{Scenario, Shaper, Side, Traffic, Udp};
@@ -79,14 +79,14 @@ fn unresponsive_loads_are_as_they_were() {
     }
     let scenarios: Vec<Scenario> =
         cells.iter().map(|&(qdisc, load, ecn, _)| scenario(qdisc, load, ecn)).collect();
-    let rows = Mutex::new(vec![Vec::new(); cells.len()]);
+    let rows = Mutex::new(vec![(Vec::new(), String::new()); cells.len()]);
     run_many(&Sim, &scenarios, 2, &(), &|i, run| {
         let run = run.expect("the simulator runs all of these");
         let ((qdisc, _), load, _, name) = cells[i];
         let sojourns = buckets(&run, QUEUE, "sojourn");
         let ms = |seconds: f64| format!("{:.2}", seconds * 1e3);
         let whole = |name: &str| format!("{:.0}", total(&run, QUEUE, name));
-        rows.lock().expect("nobody panics with it")[i] = vec![
+        let row = vec![
             qdisc.to_owned(),
             format!("{load} %"),
             name.to_owned(),
@@ -96,8 +96,12 @@ fn unresponsive_loads_are_as_they_were() {
             whole("sce_marked"),
             whole("dropped"),
         ];
+        let line = format!("{qdisc}, {load} %, {name} |{}\n", digests(&run));
+        rows.lock().expect("nobody panics with it")[i] = (row, line);
     });
     let rows = rows.into_inner().expect("nobody panics with it");
+    let (rows, lines): (Vec<_>, Vec<String>) = rows.into_iter().unzip();
+    compare("overload.digests.txt", &lines.concat(), COMMAND);
     let head = ["qdisc", "load", "ECN", "delay mean ms", "delay p99 ms", "marks", "SCE", "drops"];
     compare(
         "overload.md",

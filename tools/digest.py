@@ -1,0 +1,88 @@
+"""Digests every table of every suite, one seed, and compares with the record.
+
+    make digest                       # exits with status 1 and names the tables that differ
+    make digest ARGS=--write          # writes the record anew, after a change of behaviour that was meant
+    make digest ARGS='--only l4s-tests/s1 --only parity'
+
+A table's digest is of its values alone, bit for bit: a change of code that keeps behaviour keeps every line. The record,
+`tests/golden/digests.txt`, has a line a run: its label, then each table with the first eight digits of its SHA-256.
+The golden cells have theirs beside their tables (`tests/golden/*.digests.txt`), which `cargo test -p sojourn-sim` compares.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from sojourn import _core, describe, experiment, library
+
+RECORD: Final = Path(__file__).parent.parent / "tests" / "golden" / "digests.txt"
+SHOWN: Final = 40
+
+
+def digests(only: list[str], threads: int) -> dict[str, str]:
+    """Return a line of digests for every cell of the suites, by its label."""
+    labels, scenarios = [], []
+    for suite, files in library.suites().items():
+        for name, file in files.items():
+            if only and not any(f"{suite}/{name}" == o or suite == o for o in only):
+                continue
+            for stamp in experiment.load(file, seeds=1, yes=True).stamps:
+                labels.append(f"{suite}/{name} {stamp.label.replace(' ', '_')}")
+                scenarios.append(describe.to_json(stamp.scenario))
+    lines: dict[str, str] = {}
+
+    def done(index: int, run: object) -> None:
+        if not isinstance(run, _core.Run):
+            lines[labels[index]] = f"failed: {run}"
+            return
+        lines[labels[index]] = " ".join(f"{table}={digest[:8]}" for table, digest in sorted(run.digests()))
+
+    # What an engine refuses whole (suites for Linux alone) has no digest.
+    wanted = [i for i, s in enumerate(scenarios) if not _core.refusals([s])]
+    labels, scenarios = [labels[i] for i in wanted], [scenarios[i] for i in wanted]
+    _core.run_many(scenarios, threads=threads, on_done=done)
+    return lines
+
+
+def differences(was: dict[str, str], now: dict[str, str]) -> list[str]:
+    """Return what differs, a line a run, with the tables that do."""
+    said = []
+    for label, line in now.items():
+        before = was.get(label)
+        if before is None:
+            said.append(f"{label}: not in the record")
+        elif before != line:
+            old = dict(word.partition("=")[::2] for word in before.split())
+            new = dict(word.partition("=")[::2] for word in line.split())
+            tables = [t for t in sorted({*old, *new}) if old.get(t) != new.get(t)]
+            said.append(f"{label}: {', '.join(tables)}")
+    return said
+
+
+def main() -> int:
+    """Compare, or write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", action="append", default=[], metavar="SUITE[/SCENARIO]", help="only these")
+    parser.add_argument("--write", action="store_true", help="write the record anew")
+    parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
+    options = parser.parse_args()
+    now = digests(options.only, options.threads)
+    was = dict(line.rsplit(" | ", 1) for line in RECORD.read_text().splitlines()) if RECORD.exists() else {}
+    if options.write:
+        RECORD.write_text("".join(f"{label} | {line}\n" for label, line in sorted({**was, **now}.items())))
+        sys.stdout.write(f"wrote {len(now)} runs to {RECORD}\n")
+        return 0
+    said = differences(was, now)
+    if not options.only:
+        said += [f"{label}: in the record, not run" for label in was if label not in now]
+    if said:
+        more = len(said) - SHOWN
+        sys.stdout.write("\n".join(said[:SHOWN]) + (f"\nand {more} more" if more > 0 else "") + "\n")
+    sys.stdout.write(f"{len(now)} runs, {len(said)} differ from the record\n")
+    return 1 if said else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
