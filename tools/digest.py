@@ -4,9 +4,10 @@
     make digest ARGS=--write          # writes the record anew, after a change of behaviour that was meant
     make digest ARGS='--only l4s-tests/s1 --only parity'
 
-A table's digest is of its values alone, bit for bit: a change of code that keeps behaviour keeps every line. The record,
-`tests/golden/digests.txt`, has a line a run: its label, then each table with the first eight digits of its SHA-256.
-The golden cells have theirs beside their tables (`tests/golden/*.digests.txt`), which `cargo test -p sojourn-sim` compares.
+A table's digest is of its values alone, bit for bit: a change of code that keeps behaviour keeps every line. The
+record, `tests/golden/digests.txt`, has a line a run: its label, then each table with the first eight digits of its
+SHA-256. The golden cells have theirs beside their tables (`tests/golden/*.digests.txt`), which
+`cargo test -p sojourn-sim` compares.
 """
 
 import argparse
@@ -26,7 +27,7 @@ def digests(only: list[str], threads: int) -> dict[str, str]:
     labels, scenarios = [], []
     for suite, files in library.suites().items():
         for name, file in files.items():
-            if only and not any(f"{suite}/{name}" == o or suite == o for o in only):
+            if only and not any(o in {f"{suite}/{name}", suite} for o in only):
                 continue
             for stamp in experiment.load(file, seeds=1, yes=True).stamps:
                 labels.append(f"{suite}/{name} {stamp.label.replace(' ', '_')}")
