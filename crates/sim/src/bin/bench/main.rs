@@ -1,10 +1,13 @@
 //! `make bench`: packets per CPU-second, simulated seconds per CPU-second and peak memory of eight scenarios, each
 //! in a process of its own, recording on. Prints a table and writes `target/bench.json`.
 //!
-//! CPU time and memory are the kernel's own accounts (`/proc/self/schedstat`, `VmHWM`), so that a busy machine
-//! spoils little; the median of the repeats is given.
+//! CPU time and memory are the kernel's own accounts (`/proc/self/schedstat`, `VmHWM`); the median of the repeats is given.
+//! A machine whose neighbours use its caches is slower for everybody, so each repeat also runs a bare loop of the same
+//! packets ([`bare`]) in turn: the ratio to it says what a change of the simulator did, whatever the machine does.
 
 #![allow(clippy::print_stdout, reason = "a program's output")]
+
+mod bare;
 
 use sojourn_scenario::engine::Engine;
 use sojourn_scenario::model::{EcnMode, Traffic};
@@ -67,6 +70,16 @@ fn data_packets(run: &Run) -> f64 {
         .sum()
 }
 
+/// Runs the bare loop of a scenario in this process and prints packets and CPU seconds.
+fn one_bare(name: &str) -> Option<ExitCode> {
+    let (Dumbbell { rate, rtt, ccs, duration, .. }, _) = scenario(name)?;
+    let before = cpu_nanos()?;
+    let (packets, delays) = bare::packets(rate, rtt, ccs.len(), duration);
+    let seconds = (cpu_nanos()? - before) as f64 / 1e9;
+    println!("{packets} {seconds} {delays}");
+    Some(ExitCode::SUCCESS)
+}
+
 /// Runs one scenario in this process and prints packets, CPU seconds and peak megabytes.
 fn one(name: &str) -> Option<ExitCode> {
     let (dumbbell, _) = scenario(name)?;
@@ -89,40 +102,65 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn measure(name: &str) -> Option<(f64, f64, f64)> {
+/// What a scenario came to: medians of the repeats.
+struct Measured {
+    packets: f64,
+    simulated: f64,
+    rss_mb: f64,
+    /// Packets per CPU-second of the bare loop.
+    bare: f64,
+    /// The median of the repeats' own ratios.
+    ratio: f64,
+}
+
+fn measure(name: &str) -> Option<Measured> {
     let (dumbbell, _) = scenario(name)?;
     let program = std::env::current_exe().ok()?;
-    let mut rows = Vec::new();
-    for _ in 0..REPEATS {
-        let out = Command::new(&program).arg(name).output().ok()?;
+    let numbers = |arguments: &[&str]| -> Option<Vec<f64>> {
+        let out = Command::new(&program).args(arguments).output().ok()?;
         let text = String::from_utf8(out.stdout).ok()?;
-        let n: Vec<f64> = text.split_whitespace().filter_map(|w| w.parse().ok()).collect();
+        Some(text.split_whitespace().filter_map(|w| w.parse().ok()).collect())
+    };
+    let (mut rows, mut bares) = (Vec::new(), Vec::new());
+    for _ in 0..REPEATS {
+        let n = numbers(&[name])?;
         rows.push((*n.first()?, *n.get(1)?, *n.get(2)?));
+        let n = numbers(&[name, "bare"])?;
+        bares.push(*n.first()? / *n.get(1)?);
     }
     let simulated = dumbbell.duration.as_secs_f64();
-    Some((
-        median(rows.iter().map(|r| r.0 / r.1).collect()),
-        median(rows.iter().map(|r| simulated / r.1).collect()),
-        median(rows.iter().map(|r| r.2).collect()),
-    ))
+    let ratios = rows.iter().zip(&bares).map(|(r, bare)| r.0 / r.1 / bare);
+    Some(Measured {
+        packets: median(rows.iter().map(|r| r.0 / r.1).collect()),
+        simulated: median(rows.iter().map(|r| simulated / r.1).collect()),
+        rss_mb: median(rows.iter().map(|r| r.2).collect()),
+        ratio: median(ratios.collect()),
+        bare: median(bares),
+    })
 }
 
 fn main() -> ExitCode {
-    if let Some(name) = std::env::args().nth(1) {
-        return one(&name).unwrap_or(ExitCode::FAILURE);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Some(name) = arguments.first() {
+        let is_bare = arguments.get(1).is_some_and(|word| word == "bare");
+        let one = if is_bare { one_bare } else { one };
+        return one(name).unwrap_or(ExitCode::FAILURE);
     }
-    println!("| scenario | | packets per CPU-second | simulated s per CPU-s | peak MB |");
-    println!("|---|---|---:|---:|---:|");
+    println!(
+        "| scenario | | packets per CPU-second | of the bare loop | simulated s per CPU-s | peak MB |"
+    );
+    println!("|---|---|---:|---:|---:|---:|");
     let mut json = Vec::new();
     for name in NAMES {
-        let (Some((packets, simulated, rss)), Some((_, what))) = (measure(name), scenario(name))
-        else {
+        let (Some(m), Some((_, what))) = (measure(name), scenario(name)) else {
             return ExitCode::FAILURE;
         };
-        println!("| {name} | {what} | {packets:.0} | {simulated:.1} | {rss:.1} |");
+        let Measured { packets, simulated, rss_mb, bare, ratio } = m;
+        println!("| {name} | {what} | {packets:.0} | {ratio:.2} | {simulated:.1} | {rss_mb:.1} |");
         json.push(format!(
             "{{\"scenario\": \"{name}\", \"packets_per_cpu_second\": {packets:.0}, \
-             \"simulated_seconds_per_cpu_second\": {simulated:.2}, \"peak_rss_mb\": {rss:.1}}}"
+             \"bare_packets_per_cpu_second\": {bare:.0}, \"ratio_to_bare\": {ratio:.3}, \
+             \"simulated_seconds_per_cpu_second\": {simulated:.2}, \"peak_rss_mb\": {rss_mb:.1}}}"
         ));
     }
     let text = format!("[\n  {}\n]\n", json.join(",\n  "));
