@@ -5,7 +5,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms whose code decides what comes out of a simulated run.
-const ROOMS: [&str; 6] = ["units", "scenario", "qdisc", "path", "transport", "sim"];
+const ROOMS: [&str; 11] = [
+    "units",
+    "model",
+    "language",
+    "workload",
+    "results",
+    "capture",
+    "engine",
+    "qdisc",
+    "path",
+    "transport",
+    "sim",
+];
 /// What decides how a run on Linux is carried out and read. The plan, which the rest of that room makes, is a part of
 /// the run's identity itself.
 const LINUX: [&str; 6] = [
@@ -24,7 +36,7 @@ fn main() {
 }
 
 /// Puts the digest of these files and folders into the environment of the build.
-fn tell(name: &str, parts: [PathBuf; 6]) {
+fn tell(name: &str, parts: impl IntoIterator<Item = PathBuf>) {
     let mut files = Vec::new();
     for part in parts {
         println!("cargo::rerun-if-changed={}", part.display());

@@ -3,9 +3,9 @@
 //! Packets are taken at the devices themselves, both ways, as tcpdump takes them: the client's, both of a hop's, the
 //! server's. Each of the agent's files is a row of (time, length, how much follows, the bytes), from the Ethernet header on.
 
-use sojourn_scenario::capture::{Capture, PcapFile, Point, stamp};
-use sojourn_scenario::engine::RunError;
-use sojourn_scenario::model::Scenario;
+use sojourn_capture::{Capture, PcapFile, Point, stamp};
+use sojourn_engine::RunError;
+use sojourn_model::Scenario;
 use sojourn_units::Time;
 use std::fs::File;
 use std::io::{self, BufReader, Read};

@@ -1,7 +1,7 @@
 //! The datagrams of a voice call, a video call or a source that is on and off by turns, written down before the run.
 //!
 //! They listen to nothing but the clock, so what they send is known beforehand: the generators that the simulator
-//! runs (`sojourn_scenario::workload`) are run here, from the same named streams of random numbers, and the agent
+//! runs (`sojourn_workload`) are run here, from the same named streams of random numbers, and the agent
 //! sends each datagram at its time. UDP at a constant rate needs no list; the agent reckons it by the same rule.
 //!
 //! A list is a file of 12 bytes a datagram in the machine's order: nanoseconds after the flow's start, 8 bytes, and
@@ -10,9 +10,9 @@
 
 use crate::plan::start_offset;
 use crate::tools::fnv1a;
-use sojourn_scenario::model::{Flow, Scenario, Start, Traffic};
-use sojourn_scenario::workload::{Act, Datagrams, Source as _, random_name};
+use sojourn_model::{Flow, Scenario, Start, Traffic};
 use sojourn_units::{Random, Span, Time};
+use sojourn_workload::{Act, Datagrams, Source as _, random_name};
 
 /// Payloads that the agent can send: a number and a time must fit in, and the datagram into a packet.
 pub(crate) const PAYLOADS: std::ops::RangeInclusive<u32> = 12..=1472;

@@ -26,10 +26,11 @@ pub mod tools;
 
 pub use cache::Kernel;
 
-use sojourn_scenario::capture::Point;
-use sojourn_scenario::engine::{Capabilities, Engine, Feature, Refusal, RunError, Watch};
-use sojourn_scenario::model::Scenario;
-use sojourn_scenario::results::{EngineId, Run};
+use sojourn_capture::Point;
+use sojourn_engine::{Capabilities, Engine, Feature, RunError, Watch};
+use sojourn_model::Refusal;
+use sojourn_model::Scenario;
+use sojourn_results::{EngineId, Run};
 
 /// Linux in virtual time.
 #[derive(Clone, Debug)]

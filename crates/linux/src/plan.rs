@@ -17,9 +17,9 @@
 
 use crate::tools::Programs;
 use crate::{datagrams, rewrite, schedule};
-use sojourn_scenario::capture::Point;
-use sojourn_scenario::engine::Refusal;
-use sojourn_scenario::model::{
+use sojourn_capture::Point;
+use sojourn_model::Refusal;
+use sojourn_model::{
     Action, Direction, EcnMode, Element, Flow, Kind, Netem, Queue, ReceiveWindow, Scenario, Shaper,
     Side, Start, Tcp, Traffic,
 };

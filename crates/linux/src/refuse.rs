@@ -3,8 +3,9 @@
 use crate::datagrams::{List, PAYLOADS};
 use crate::plan::{netem_of, queue_of};
 use crate::{Linux, schedule, tools};
-use sojourn_scenario::engine::{Engine as _, Refusal};
-use sojourn_scenario::model::{
+use sojourn_engine::Engine as _;
+use sojourn_model::Refusal;
+use sojourn_model::{
     Action, EcnMode, Element, Flow, Ip, Kind, OnOff, Pulse, Scenario, Shaper, Side, Traffic, Video,
     When,
 };
@@ -402,7 +403,7 @@ pub(crate) fn disciplines(scenario: &Scenario) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_scenario::language::{AnyWords, Experiment};
+    use sojourn_language::{AnyWords, Experiment};
 
     #[test]
     fn tc_is_asked_for_every_discipline_that_comes_up() {

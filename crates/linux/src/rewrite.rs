@@ -4,7 +4,7 @@
 //! next filter sees the packet as it is now. Headers have fixed places here: IPv4 without options, TCP behind it.
 
 use crate::plan::{RECEIVER_PORT, SENDER_PORT};
-use sojourn_scenario::model::{Rewrite, Rule, Scenario, Selector, Traffic};
+use sojourn_model::{Rewrite, Rule, Scenario, Selector, Traffic};
 
 /// The filters of a rewriter, as words behind `filter add dev … parent ffff: protocol ip prio …`.
 pub(crate) fn filters(scenario: &Scenario, rewrite: &Rewrite) -> Vec<String> {
@@ -183,8 +183,8 @@ mod tests {
     fn selections_of(rewrite: &Rewrite) -> Vec<String> {
         let text = "[experiment]\nname = \"t\"\nduration = \"1s\"\n[[hop]]\nname = \"h\"\nrate = \"1mbit\"\n\
                     rtt = \"1ms\"\nqdisc = \"pfifo\"\n[[flow]]\nname = \"f\"\ncc = \"cubic\"\n";
-        let experiment = sojourn_scenario::language::Experiment::parse("t.toml", text).unwrap();
-        let plan = experiment.plan(&sojourn_scenario::language::AnyWords, 10).unwrap();
+        let experiment = sojourn_language::Experiment::parse("t.toml", text).unwrap();
+        let plan = experiment.plan(&sojourn_language::AnyWords, 10).unwrap();
         filters(&plan.into_scenarios().remove(0), rewrite)
     }
 }

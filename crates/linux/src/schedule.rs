@@ -4,7 +4,7 @@
 //! when the step and the flow have one; "when the workload ends" has none before the run, and is refused.
 
 use crate::plan::start_offset;
-use sojourn_scenario::model::{Edge, Reference, Scenario, Start, When};
+use sojourn_model::{Edge, Reference, Scenario, Start, When};
 use sojourn_units::Time;
 
 /// References lead no deeper than this; those that do lead in a circle.

@@ -10,7 +10,7 @@
 //! first; an RTT sample is taken of the oldest segment that an acknowledgement newly covers, and of none that was
 //! sent twice (Karn and Partridge 1987), as `tcp_clean_rtx_queue` does.
 
-use sojourn_scenario::workload::Missing;
+use sojourn_workload::Missing;
 use std::collections::VecDeque;
 use std::io::{self, Read};
 

@@ -1,17 +1,17 @@
 //! Runs in a guest. Without a kernel in the cache they say so and pass; `make test-linux` builds one first.
 
+use sojourn_capture::{Capture, EPOCH, Point};
+use sojourn_engine::{Engine as _, RunError, Watch};
 use sojourn_linux::Linux;
-use sojourn_scenario::capture::{Capture, EPOCH, Point};
-use sojourn_scenario::engine::{Engine as _, RunError, Watch};
-use sojourn_scenario::metrics::{Expression, Frame};
-use sojourn_scenario::model::{
+use sojourn_model::{
     Action, At, Direction, EcnMode, Element, Event, Flow, Hop, Ip, Kind, Netem, OnOff, Origin,
     Ping, Profile, Pulse, Queue, Rewrite, Rule, Scenario, Selector, Shaper, Start, Tcp, Traffic,
     Udp, Video, Voip, When, Window, WindowBounds,
 };
-use sojourn_scenario::results::{Column, Run, Table};
-use sojourn_scenario::workload::{Act, Datagrams, Source as _, random_name};
+use sojourn_results::metrics::{Expression, Frame};
+use sojourn_results::{Column, Run, Table};
 use sojourn_units::{Dscp, Ecn, Random, Rate, Span, Time};
+use sojourn_workload::{Act, Datagrams, Source as _, random_name};
 use std::path::Path;
 
 fn engine() -> Option<(Linux, String)> {

@@ -1,11 +1,11 @@
 //! What needs no kernel: the guest's plan, and what is refused.
 
+use sojourn_engine::Engine as _;
+use sojourn_language::{AnyWords, Experiment};
 use sojourn_linux::plan::{Edge, Plan, constant_delay};
 use sojourn_linux::tools::Programs;
 use sojourn_linux::{Kernel, Linux};
-use sojourn_scenario::engine::Engine as _;
-use sojourn_scenario::language::{AnyWords, Experiment};
-use sojourn_scenario::model::Scenario;
+use sojourn_model::Scenario;
 use sojourn_units::Span;
 use std::path::PathBuf;
 

@@ -7,7 +7,7 @@
 //! nothing is rounded. Lengths are those that queues count.
 
 use crate::Traveller;
-use sojourn_scenario::model::{PoliceAction, Policer as Settings};
+use sojourn_model::{PoliceAction, Policer as Settings};
 use sojourn_units::{Ecn, Rate, Time};
 
 /// Billionths of a bit in a byte.

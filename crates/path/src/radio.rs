@@ -12,8 +12,8 @@
 //! depend on which frames there are, other than by a burst that is still on the air.
 
 use crate::Stay;
-use sojourn_scenario::model::Wifi;
-use sojourn_units::{Random, Rate, Serializer, Span, Time};
+use sojourn_model::Wifi;
+use sojourn_units::{Random, Rate, Serializer, Span, Time, sample};
 use std::collections::VecDeque;
 
 /// The link, and what is on it.
@@ -162,9 +162,9 @@ impl<P> Radio<P> {
 
 /// Uniform between two spans, both included.
 fn uniform(low: Span, high: Span, random: &mut Random) -> Span {
-    sojourn_scenario::workload::sample::uniform(low, high, random).max(Span::from_nanos(1))
+    sample::uniform(low, high, random).max(Span::from_nanos(1))
 }
 
 fn exponential(mean: Span, random: &mut Random) -> Span {
-    sojourn_scenario::workload::sample::exponential(mean, random).max(Span::from_nanos(1))
+    sample::exponential(mean, random).max(Span::from_nanos(1))
 }

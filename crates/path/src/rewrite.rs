@@ -24,7 +24,7 @@
 //! being agreed; without, they take away the feedback of a connection that has agreed.
 
 use crate::{Selection, Traveller};
-use sojourn_scenario::model::Rule;
+use sojourn_model::Rule;
 use sojourn_units::{Dscp, Ecn};
 
 /// A rule, and whom it is for.

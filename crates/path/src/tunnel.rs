@@ -13,8 +13,8 @@
 //! DSCP: ESP copies it (Linux's default), WireGuard and FOU leave it 0.
 
 use crate::{ReplayWindow, Selection, Traveller};
+use sojourn_model::TunnelKind;
 use sojourn_qdisc::Why;
-use sojourn_scenario::model::TunnelKind;
 use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn};
 
 /// The largest IP packet that goes in, beyond which WireGuard does not pad.

@@ -17,7 +17,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema as ArrowSchema};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyCapsuleMethods};
-use sojourn_scenario::results::{self, Column, Provenance, Run, Text, schema};
+use sojourn_results::{Column, Provenance, Run, Text, schema};
 use std::collections::HashMap;
 use std::ffi::CStr;
 use std::ptr::NonNull;
@@ -113,7 +113,7 @@ fn shared<T: ArrowNativeType>(values: &[T], run: &Arc<Run>) -> ScalarBuffer<T> {
 pub fn import(
     table: &Bound<'_, PyAny>,
     schema: &'static schema::Schema,
-) -> PyResult<results::Table> {
+) -> PyResult<sojourn_results::Table> {
     let capsule = table
         .call_method0("__arrow_c_stream__")
         .map_err(|_| {
@@ -147,7 +147,7 @@ pub fn import(
         }
     }
     let columns = columns.into_iter().map(Builder::finish).collect();
-    results::Table::from_columns(schema, columns, Provenance::Exact).map_err(value_error)
+    sojourn_results::Table::from_columns(schema, columns, Provenance::Exact).map_err(value_error)
 }
 
 /// A column that is being put together from batches.

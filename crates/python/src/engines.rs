@@ -2,7 +2,7 @@
 
 use crate::errors::usage_error;
 use pyo3::prelude::*;
-use sojourn_scenario::engine::Engine;
+use sojourn_engine::Engine;
 
 /// The engine of this name.
 pub fn engine(py: Python<'_>, name: &str) -> PyResult<Box<dyn Engine>> {

@@ -2,8 +2,9 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sojourn_scenario::engine::RunError;
-use sojourn_scenario::language::{Diagnostic, Diagnostics, WordError};
+use sojourn_engine::RunError;
+use sojourn_language::{Diagnostic, Diagnostics};
+use sojourn_model::WordError;
 
 mod python {
     pyo3::import_exception!(sojourn.errors, ExperimentError);

@@ -4,7 +4,7 @@ use crate::errors::experiment_error;
 use crate::run::to_json;
 use crate::vocabulary::Words;
 use pyo3::prelude::*;
-use sojourn_scenario::language::{self, MOST_RUNS, Trial};
+use sojourn_language::{MOST_RUNS, Trial};
 
 /// An experiment with its axes multiplied out.
 #[pyclass(frozen, get_all, module = "sojourn._core")]
@@ -32,7 +32,7 @@ pub fn load(
     yes: bool,
 ) -> PyResult<Experiment> {
     let read = || {
-        let mut experiment = language::Experiment::parse(name, text)?;
+        let mut experiment = sojourn_language::Experiment::parse(name, text)?;
         for setting in &settings {
             experiment.set(setting)?;
         }
@@ -69,5 +69,5 @@ pub fn trial(
 /// The JSON Schema of experiment files.
 #[pyfunction]
 pub fn json_schema() -> String {
-    format!("{:#}", language::json_schema())
+    format!("{:#}", sojourn_language::json_schema())
 }

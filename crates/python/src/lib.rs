@@ -32,15 +32,15 @@ mod _core {
 
     /// Bytes of a packet that a capture keeps unless asked otherwise.
     #[pymodule_export]
-    const SNAP_LEN: u32 = sojourn_scenario::capture::SNAP_LEN;
+    const SNAP_LEN: u32 = sojourn_capture::SNAP_LEN;
 
     /// The Unix time that captures and exported files give to a run's origin, s.
     #[pymodule_export]
-    const EPOCH: u64 = sojourn_scenario::capture::EPOCH;
+    const EPOCH: u64 = sojourn_capture::EPOCH;
 
     /// More runs than this need to be asked for.
     #[pymodule_export]
-    const MOST_RUNS: u64 = sojourn_scenario::language::MOST_RUNS;
+    const MOST_RUNS: u64 = sojourn_language::MOST_RUNS;
 }
 
 /// Sojourn's version: the package's, and a digest of the sources that decide what comes out of a run on this engine.

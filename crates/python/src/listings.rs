@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_qdisc::Profile;
 use sojourn_qdisc::table::{OptionSpec, Preset, Unit};
-use sojourn_scenario::results::schema;
+use sojourn_results::schema;
 use sojourn_sim::CONTROLS;
 use sojourn_sim::stacks::STACKS;
 

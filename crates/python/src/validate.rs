@@ -2,8 +2,8 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sojourn_scenario::estimators;
-use sojourn_scenario::metrics::{self, Agreement, Noise};
+use sojourn_results::estimators;
+use sojourn_results::metrics::{self, Agreement, Noise};
 
 /// A published value held against those of our seeds, as JSON: published, ours (the median), low and high (our
 /// central 95 %), noise, agrees, bias, relative_error.

@@ -1,7 +1,8 @@
 //! The words of experiments, as those know them who implement what they name.
 
+use sojourn_language::Vocabulary;
+use sojourn_model::WordError;
 use sojourn_qdisc::{Any, Packet, Profile, TcError};
-use sojourn_scenario::language::{Vocabulary, WordError};
 use sojourn_sim::CONTROLS;
 use sojourn_sim::stacks::{STACKS, Stack};
 use sojourn_units::{Dscp, Ecn, Random, Time};

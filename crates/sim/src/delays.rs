@@ -3,7 +3,7 @@
 //!
 //! Windows overlap and flows end at different times, so a packet could belong to any number of windows. Their edges,
 //! though, cut the run into intervals, and of these a packet belongs to one: it is counted once, and a window is the
-//! sum of its intervals (`sojourn_scenario::metrics::edges` gives the edges, the table `delays` holds the intervals).
+//! sum of its intervals (`sojourn_results::metrics::edges` gives the edges, the table `delays` holds the intervals).
 //! A queue's distribution is likewise the sum of its flows': those that are told apart, and the rest together.
 //!
 //! Invariants: an interval is `(from, to]`, as everywhere in the tables, but for the origin itself, which belongs to
@@ -16,11 +16,11 @@
 
 use crate::distribution::Distribution;
 use crate::topology::{Role, Topology};
+use sojourn_model::Scenario;
 use sojourn_path::Stay;
 use sojourn_qdisc::Class;
-use sojourn_scenario::metrics;
-use sojourn_scenario::model::Scenario;
-use sojourn_scenario::results::{Provenance, Table, schema};
+use sojourn_results::metrics;
+use sojourn_results::{Provenance, Table, schema};
 use sojourn_units::{Span, Time};
 
 /// Distributions by class, in the order in which a packet of each first left.

@@ -1,7 +1,7 @@
 //! The simplest scenario worth running: flows that share one bottleneck. For tests and benchmarks; experiments
-//! are written in the language of [`sojourn_scenario`].
+//! are written in the language of `sojourn_language`.
 
-use sojourn_scenario::model::{
+use sojourn_model::{
     At, Direction, EcnMode, Element, Flow, FlowDelay, Hop, Ip, Kind, Netem, Origin, Ping, Queue,
     Scenario, Shaper, Start, Tcp, Traffic,
 };

@@ -10,10 +10,9 @@ use crate::distribution::Distribution;
 use crate::packet::{Body, Owner, Packet, Pool};
 use crate::stacks::Stack;
 use crate::topology::Station;
-use sojourn_scenario::model::{
+use sojourn_model::{
     Direction, EcnMode, Flow, Ip, OnOff, Pulse, ReceiveWindow, RttScaling, Tcp, Traffic,
 };
-use sojourn_scenario::workload;
 use sojourn_transport::cc::CongestionControl;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, Output};
 use sojourn_transport::stack::{EcnRequest, Independence, Scaling, Switches};
@@ -174,7 +173,7 @@ impl FlowRun {
             ip: flow.ip,
         };
         let name = flow.name.as_str();
-        let own = || Random::named(seed, &workload::random_name(name));
+        let own = || Random::named(seed, &sojourn_workload::random_name(name));
         let mut writer = None;
         let ends = match &flow.traffic {
             Traffic::Tcp(tcp) | Traffic::OnOff(OnOff { over: Pulse::Tcp(tcp), .. }) => {

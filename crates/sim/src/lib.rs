@@ -19,9 +19,10 @@ mod timeline;
 mod topology;
 
 use run::Simulation;
-use sojourn_scenario::engine::{Capabilities, Engine, Feature, Refusal, RunError, Watch};
-use sojourn_scenario::model::Scenario;
-use sojourn_scenario::results::{EngineId, Run};
+use sojourn_engine::{Capabilities, Engine, Feature, RunError, Watch};
+use sojourn_model::Refusal;
+use sojourn_model::Scenario;
+use sojourn_results::{EngineId, Run};
 use sojourn_transport::cc;
 use sojourn_transport::stack::PragueVersion;
 

@@ -5,9 +5,9 @@
 //! processor cannot forward; a quarter of the whole run went on waiting for that, measured.
 
 use crate::tap::Tap;
+use sojourn_model::Ip;
 use sojourn_path::{Charge, Outer, Traveller};
 use sojourn_qdisc::Packet as QdiscPacket;
-use sojourn_scenario::model::Ip;
 use sojourn_transport::Sender;
 use sojourn_transport::ecn::Flags;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, SYN_LEN};

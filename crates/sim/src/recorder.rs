@@ -6,13 +6,13 @@ use crate::delays::Delays;
 use crate::distribution::Distribution;
 use crate::host::{Ends, FlowRun, Life};
 use crate::topology::{Role, Station, Topology};
+use sojourn_model::Scenario;
 use sojourn_path::{Ledger, Sojourns};
 use sojourn_qdisc::{Qdisc, Why};
-use sojourn_scenario::model::Scenario;
-use sojourn_scenario::results::{Provenance, Table, schema};
-use sojourn_scenario::workload::Playing;
+use sojourn_results::{Provenance, Table, schema};
 use sojourn_transport::{Receiver, Sender};
 use sojourn_units::{Span, Time};
+use sojourn_workload::Playing;
 
 /// Counts by reason when the last row was written.
 #[derive(Debug)]

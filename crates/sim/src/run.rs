@@ -9,13 +9,13 @@ use crate::recorder::Recorder;
 use crate::tap::Tap;
 use crate::timeline::{Item, Timeline};
 use crate::topology::{self, HOST, OPEN, Role, Step, Topology, Unbuildable, stack, with_delay};
+use sojourn_capture::Capture;
+use sojourn_engine::{RunError, Watch};
+use sojourn_model::{Action, Edge, Gauge, Reference, Scenario, Shaper};
 use sojourn_path::tunnel::strip;
 use sojourn_path::{Charge, Deed, Pulled, Traveller as _};
 use sojourn_qdisc::{Packet as _, Qdisc};
-use sojourn_scenario::capture::Capture;
-use sojourn_scenario::engine::{RunError, Watch};
-use sojourn_scenario::model::{Action, Edge, Gauge, Reference, Scenario, Shaper};
-use sojourn_scenario::results::Table;
+use sojourn_results::Table;
 use sojourn_units::{ETHERNET_HEADER, Random, Span, Time};
 
 /// How often events that wait for a controller's number are looked at.
@@ -862,7 +862,7 @@ impl<'a> Simulation<'a> {
         let stack = stack(self.scenario.hop(hop).map_or("", |h| h.stack.as_str()));
         let name = format!("path/{element}/{}", now.as_nanos());
         let random = Random::named(self.scenario.seed, &name);
-        let q = sojourn_scenario::model::Queue { shaper, qdisc: qdisc.to_owned() };
+        let q = sojourn_model::Queue { shaper, qdisc: qdisc.to_owned() };
         station.port.replace_all(now, topology::queue(&q, element, stack, random)?);
         Ok(())
     }

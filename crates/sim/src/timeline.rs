@@ -1,6 +1,6 @@
 //! What is to happen when: starts and stops of flows, edges of phases, events, and what waits for these.
 
-use sojourn_scenario::model::{Edge, Gauge, Order, Reference, Scenario, Start, When};
+use sojourn_model::{Edge, Gauge, Order, Reference, Scenario, Start, When};
 use sojourn_units::{Span, Time};
 use std::collections::BTreeMap;
 

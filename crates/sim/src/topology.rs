@@ -19,15 +19,15 @@
 use crate::host::is_netperfs;
 use crate::packet::Parcel;
 use crate::stacks::{DEFAULT, Stack};
+use sojourn_model::{
+    Action, Direction, Element, Flow, FlowDelay, Kind, Netem, Queue, Scenario, Selector, Shaper,
+    Side, Tunnel, TunnelKind, Wifi, Wlan,
+};
 use sojourn_path::wlan::{Air, Channel, Transmitter};
 use sojourn_path::{
     Deed, Device, Entrance, Exit, Passage, Policer, Port, Radio, Rewriter, Selection,
 };
 use sojourn_qdisc::{Any, TcError};
-use sojourn_scenario::model::{
-    Action, Direction, Element, Flow, FlowDelay, Kind, Netem, Queue, Scenario, Selector, Shaper,
-    Side, Tunnel, TunnelKind, Wifi, Wlan,
-};
 use sojourn_transport::OwnDevice;
 use sojourn_units::{Random, Span, parse_span};
 use std::collections::BTreeMap;

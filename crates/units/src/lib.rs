@@ -1,5 +1,6 @@
 //! The quantities every other room speaks in: time, spans, rates, sizes, ECN and DSCP, as integers in
-//! newtypes that parse and print the way `tc` does; and named random streams.
+//! newtypes that parse and print the way `tc` does; named random streams and draws from
+//! distributions.
 //!
 //! Invariants: simulated time is whole nanoseconds in a `u64` and never a float; rates are whole bits per
 //! second, and what a division leaves over is either carried ([`Serializer`]) or rounded in a stated
@@ -9,6 +10,7 @@ mod ecn;
 mod parse;
 pub mod random;
 mod rate;
+pub mod sample;
 mod text;
 mod time;
 mod wheel;

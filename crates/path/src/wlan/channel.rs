@@ -13,9 +13,8 @@
 //! do between is worked out when somebody asks: [`Channel::turn`] first lets all of it happen that begins earlier.
 
 use super::airtime::{AIFS, CW_MAX, CW_MIN, REPLY, RETRY_LIMIT, SLOT};
-use sojourn_scenario::model::Neighbours;
-use sojourn_scenario::workload::sample;
-use sojourn_units::{Random, Span, Time};
+use sojourn_model::Neighbours;
+use sojourn_units::{Random, Span, Time, sample};
 
 /// The channels of a run. A port knows the number of its own.
 pub type Air = Vec<Channel>;

@@ -17,9 +17,8 @@
 use super::airtime::{self, REPLY, WINDOW};
 use super::channel::{Channel, Turn};
 use crate::{Charge, Stay, Traveller};
-use sojourn_scenario::model::Wlan;
-use sojourn_scenario::workload::sample;
-use sojourn_units::{Random, Rate, Serializer, Span, Time};
+use sojourn_model::Wlan;
+use sojourn_units::{Random, Rate, Serializer, Span, Time, sample};
 use std::collections::VecDeque;
 
 /// Failed exchanges in a row after which the rate goes down (ARF).

@@ -9,7 +9,7 @@ use super::Wires;
 use crate::host::endpoint;
 use crate::packet::{Body, Owner, Packet};
 use crate::stacks::Stack;
-use sojourn_scenario::model::Tcp;
+use sojourn_model::Tcp;
 use sojourn_transport::segment::{Ack, Data, Handshake, Output};
 use sojourn_transport::{OwnDevice, Receiver, Sender};
 use sojourn_units::{Dscp, Ecn, Random, Time};

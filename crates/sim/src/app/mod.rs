@@ -1,7 +1,7 @@
 //! Applications at the two ends of a flow: what is written, asked for and answered beyond one endless TCP connection.
 //!
 //! One application a file. Each is told of the packets that reach either of its ends and of the times that it asked
-//! for, and sends through [`Wires`]. When what is sent is decided by the state machines of `sojourn_scenario::workload`,
+//! for, and sends through [`Wires`]. When what is sent is decided by the state machines of `sojourn_workload`,
 //! which the engines share; here is what happens to it.
 
 pub(crate) mod connection;

@@ -19,7 +19,7 @@ use super::Wires;
 use super::connection::{Connection, Template};
 use crate::packet::{Owner, Packet};
 use crate::stacks::Stack;
-use sojourn_scenario::model::{EcnMode, Tcp};
+use sojourn_model::{EcnMode, Tcp};
 use sojourn_units::{Dscp, Ecn, Random, Time};
 
 /// Bytes of a request, and of an answer.

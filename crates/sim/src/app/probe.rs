@@ -3,9 +3,9 @@
 
 use crate::host::Nic;
 use crate::packet::{Body, Packet};
-use sojourn_scenario::model::{Irtt, Ping};
-use sojourn_scenario::workload::{Act, Periodic, Source};
+use sojourn_model::{Irtt, Ping};
 use sojourn_units::{Ecn, Random, Span, Time};
+use sojourn_workload::{Act, Periodic, Source};
 
 /// IPv4 and UDP headers.
 pub(crate) const UDP_HEADERS: u32 = 28;

@@ -6,10 +6,10 @@ use super::Wires;
 use super::connection::{Connection, Template};
 use crate::packet::{Owner, Packet};
 use crate::stacks::Stack;
-use sojourn_scenario::model::ShortFlows as Settings;
-use sojourn_scenario::workload::{Act, Arrivals, Source, random_name};
+use sojourn_model::ShortFlows as Settings;
 use sojourn_transport::OwnDevice;
 use sojourn_units::{Ecn, Random, Time};
+use sojourn_workload::{Act, Arrivals, Source, random_name};
 
 /// One connection of the flow.
 #[derive(Clone, Copy, Debug)]

@@ -5,9 +5,9 @@
 use super::probe::UDP_HEADERS;
 use crate::host::Nic;
 use crate::packet::{Body, Packet};
-use sojourn_scenario::model::Traffic;
-use sojourn_scenario::workload::{Act, Datagrams, Missing, Source as _};
+use sojourn_model::Traffic;
 use sojourn_units::{Ecn, Random, Span, Time};
+use sojourn_workload::{Act, Datagrams, Missing, Source as _};
 
 /// Between reports.
 const REPORT_EVERY: Span = Span::from_secs(1);

@@ -9,10 +9,10 @@ use super::Wires;
 use super::connection::{Connection, Template};
 use crate::packet::{Owner, Packet};
 use crate::stacks::Stack;
-use sojourn_scenario::model::Streaming as Settings;
-use sojourn_scenario::workload::{Player, Wish};
+use sojourn_model::Streaming as Settings;
 use sojourn_transport::OwnDevice;
 use sojourn_units::{Ecn, Random, Time};
+use sojourn_workload::{Player, Wish};
 use std::collections::VecDeque;
 
 /// A stream: its client, its server and the connection.

@@ -4,11 +4,11 @@
 //! socket, and is caught up on. Without a rate it has data without end while it is on; what has not left when it goes
 //! off is not sent.
 
-use sojourn_scenario::model::{OnOff, Pulse, Tcp, Traffic, Udp};
-use sojourn_scenario::workload::{Act, ConstantRate, Pulses, Source};
+use sojourn_model::{OnOff, Pulse, Tcp, Traffic, Udp};
 use sojourn_transport::Sender;
 use sojourn_transport::segment::Output;
 use sojourn_units::{Ecn, Random, Rate, Time};
+use sojourn_workload::{Act, ConstantRate, Pulses, Source};
 
 /// The writer.
 #[derive(Debug)]

@@ -4,8 +4,8 @@
 use crate::host::mss;
 use crate::packet::{Body, Packet, Parcel};
 use crate::topology::stack;
+use sojourn_model::{Direction, Flow, ReceiveWindow, Scenario, Traffic};
 use sojourn_qdisc::Packet as _;
-use sojourn_scenario::model::{Direction, Flow, ReceiveWindow, Scenario, Traffic};
 use sojourn_transport::ecn::{Agreed, Flags, Request, accurate, conclude};
 use sojourn_transport::segment::{Seq, after, before};
 use sojourn_units::{Ecn, Random};

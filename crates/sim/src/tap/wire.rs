@@ -14,9 +14,9 @@ use etherparse::{
     IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, TcpHeader, TcpOptionElement,
     UdpHeader,
 };
+use sojourn_model::{Ip as Version, TunnelKind};
 use sojourn_path::{Outer, Traveller as _};
 use sojourn_qdisc::Packet as _;
-use sojourn_scenario::model::{Ip as Version, TunnelKind};
 use sojourn_transport::ecn::Flags;
 use sojourn_transport::segment::{Ack, Data, Handshake};
 use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn};

@@ -4,12 +4,12 @@
 use crate::bench::{
     JITTER, QUEUE, counts, mean_between, netem_mut, over_a_line, rows_of, run, series, table, total,
 };
-use sojourn_scenario::metrics::{Expression, Frame};
-use sojourn_scenario::model::{
+use sojourn_model::{
     Adaptation, Direction, EcnMode, Irtt, OnOff, Profile, Pulse, Scenario, ShortFlows, Side,
     Streaming, Traffic, Udp, Video, Voip,
 };
-use sojourn_scenario::results::Run;
+use sojourn_results::Run;
+use sojourn_results::metrics::{Expression, Frame};
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Ecn, Rate, Span};
 
@@ -43,10 +43,7 @@ fn kbit(n: u64) -> Rate {
 }
 
 fn short(bytes: u64, count: u64) -> Traffic {
-    let tcp = sojourn_scenario::model::Tcp {
-        ecn: EcnMode::Off,
-        ..path(Rate::from_mbit(1), 1).tcp("cubic")
-    };
+    let tcp = sojourn_model::Tcp { ecn: EcnMode::Off, ..path(Rate::from_mbit(1), 1).tcp("cubic") };
     Traffic::ShortFlows(ShortFlows {
         tcp,
         mean_interval: Span::from_millis(700),
@@ -91,7 +88,7 @@ fn short_flows_survive_losses() {
         let hop = &mut s.hops[0];
         let elements = if side == Side::Down { &mut hop.down } else { &mut hop.up };
         for e in elements {
-            if let sojourn_scenario::model::Kind::Netem(n) = &mut e.kind {
+            if let sojourn_model::Kind::Netem(n) = &mut e.kind {
                 n.chain = vec!["delay 10ms loss 3% limit 1000000".to_owned()];
             }
         }

@@ -2,8 +2,8 @@
 //! product in flight; its cycle has eight minimum RTTs; every ten seconds it shows the bottom of the queue.
 
 use crate::bench::{PAYLOAD, counts, mean_between, rows_of, run, series, table, total};
-use sojourn_scenario::model::Scenario;
-use sojourn_scenario::results::Run;
+use sojourn_model::Scenario;
+use sojourn_results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Rate, Span};
 

@@ -1,11 +1,11 @@
 //! To run a scenario and to read its tables.
 
-use sojourn_scenario::engine::{Engine, RunError};
-use sojourn_scenario::model::{
+use sojourn_engine::{Engine, RunError};
+use sojourn_model::{
     Action, At, Event, Kind, Neighbours, Netem, Ping, Queue, Scenario, Shaper, Side, Tcp, Traffic,
     Udp, When, Wlan,
 };
-use sojourn_scenario::results::{Column, Run, Table};
+use sojourn_results::{Column, Run, Table};
 use sojourn_sim::Sim;
 use sojourn_units::{Ecn, Rate, Span};
 

@@ -5,13 +5,13 @@ use etherparse::{
     Ipv6HeaderSlice, NetSlice, SlicedPacket, TcpOptionElement, TcpSlice, TransportSlice,
 };
 use pcap_file::pcap::PcapReader;
-use sojourn_scenario::capture::{Capture, CaptureError, EPOCH, Point, SNAP_LEN};
-use sojourn_scenario::engine::{Engine, RunError, Watch};
-use sojourn_scenario::model::{
+use sojourn_capture::{Capture, CaptureError, EPOCH, Point, SNAP_LEN};
+use sojourn_engine::{Engine, RunError, Watch};
+use sojourn_model::{
     Direction, EcnMode, Element, Flow, Ip, Kind, ReceiveWindow, Scenario, Selector, ShortFlows,
     Streaming, Traffic, Tunnel, TunnelKind, Udp,
 };
-use sojourn_scenario::results::Run;
+use sojourn_results::Run;
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Ecn, Rate, Span};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,10 +1,10 @@
 //! Disciplines with classes in whole runs: what leaves each class is told apart.
 
 use crate::bench::{QUEUE, buckets, quantile_of, queue_mut, run, total};
+use sojourn_model::{Flow, Scenario, Shaper, Side, Traffic, Udp};
 use sojourn_qdisc::disciplines;
-use sojourn_scenario::metrics::{Expression, Frame};
-use sojourn_scenario::model::{Flow, Scenario, Shaper, Side, Traffic, Udp};
-use sojourn_scenario::results::Run;
+use sojourn_results::Run;
+use sojourn_results::metrics::{Expression, Frame};
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Dscp, Ecn, Rate, Span};
 

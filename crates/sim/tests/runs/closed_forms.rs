@@ -13,7 +13,7 @@
 //!   round trip has one. What the implementations do beside is in each test.
 
 use crate::bench::{counts, mean_between, netem_mut, run, series, tcp_mut};
-use sojourn_scenario::model::{EcnMode, Scenario};
+use sojourn_model::{EcnMode, Scenario};
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Random, Rate, Span};
 

@@ -2,12 +2,10 @@
 
 use crate::bench::{QUEUE, count_at, counts, fingerprint, run, table};
 use crate::capture::Scratch;
-use sojourn_scenario::capture::{EPOCH, SNAP_LEN};
-use sojourn_scenario::metrics::{Expression, FEW, Frame};
-use sojourn_scenario::model::{
-    At, Check, Edge, Phase, Reference, Scenario, When, Window, WindowBounds,
-};
-use sojourn_scenario::results::Run;
+use sojourn_capture::{EPOCH, SNAP_LEN};
+use sojourn_model::{At, Check, Edge, Phase, Reference, Scenario, When, Window, WindowBounds};
+use sojourn_results::Run;
+use sojourn_results::metrics::{Expression, FEW, Frame};
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Rate, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -1,9 +1,9 @@
 //! A run is a function of its scenario and its seed: not of threads, processes, or who else was there.
 
 use crate::bench::{fingerprint, rows_of, run, table};
-use sojourn_scenario::engine::{Engine, run_many};
-use sojourn_scenario::model::{Scenario, Start};
-use sojourn_scenario::results::Table;
+use sojourn_engine::{Engine, run_many};
+use sojourn_model::{Scenario, Start};
+use sojourn_results::Table;
 use sojourn_sim::{Sim, disciplines, dumbbell::Dumbbell};
 use sojourn_units::{Rate, Span};
 use std::process::Command;
@@ -120,9 +120,7 @@ fn a_flow_more_leaves_the_draws_of_the_others_alone() {
             let (a, b) = (table(&before, name), table(&silent, name));
             let subject = a.schema().columns[1].name;
             for who in a.text(subject).names() {
-                for column in
-                    a.columns().filter(|c| c.0.ty == sojourn_scenario::results::schema::Type::U64)
-                {
+                for column in a.columns().filter(|c| c.0.ty == sojourn_results::schema::Type::U64) {
                     let of = |t: &Table| -> Vec<u64> {
                         rows_of(t, who).map(|i| t.u64(column.0.name)[i]).collect()
                     };

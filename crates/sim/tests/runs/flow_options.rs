@@ -5,10 +5,10 @@
 
 use crate::bench::{QUEUE, buckets, counts, mean_of, rows_of, run, table, total};
 use crate::capture::Scratch;
-use sojourn_scenario::language::{AnyWords, Experiment};
-use sojourn_scenario::metrics::{Expression, Frame};
-use sojourn_scenario::model::Scenario;
-use sojourn_scenario::results::Run;
+use sojourn_language::{AnyWords, Experiment};
+use sojourn_model::Scenario;
+use sojourn_results::Run;
+use sojourn_results::metrics::{Expression, Frame};
 
 /// One flow called `a` with these keys.
 fn experiment(bed: &str, hop: &str, flow: &str) -> Scenario {

@@ -2,9 +2,9 @@
 //! behaviour, and a change of behaviour is a difference in the diff.
 
 use crate::bench::{QUEUE, buckets, digests, mean_between, mean_of, quantile_of, series, total};
-use sojourn_scenario::engine::run_many;
-use sojourn_scenario::model::{At, Scenario, Start};
-use sojourn_scenario::results::Run;
+use sojourn_engine::run_many;
+use sojourn_model::{At, Scenario, Start};
+use sojourn_results::Run;
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::Span;
 use std::fmt::Write as _;

@@ -1,10 +1,10 @@
 //! Events: by time, after another happening, by a number that passes a value; and what `happenings` tells.
 
 use crate::bench::{QUEUE, count_at, counts, event, run, table, tcp_mut, total, try_run, udp};
-use sojourn_scenario::model::{
+use sojourn_model::{
     Action, At, Edge, Event, Gauge, Order, Phase, Reference, Scenario, Start, When,
 };
-use sojourn_scenario::results::Run;
+use sojourn_results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Rate, Span};
 

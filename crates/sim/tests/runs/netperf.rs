@@ -2,8 +2,8 @@
 
 use crate::bench::{event, ping, run, series, table, tcp_mut, total};
 use crate::capture::Scratch;
-use sojourn_scenario::model::{Action, At, Direction, FlowDelay, Kind, Scenario, Side, Start};
-use sojourn_scenario::results::Run;
+use sojourn_model::{Action, At, Direction, FlowDelay, Kind, Scenario, Side, Start};
+use sojourn_results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_sim::stacks::Stack;
 use sojourn_units::Span;

@@ -2,8 +2,8 @@
 
 use crate::bench::{QUEUE, buckets, digests, mean_of, quantile_of, queue_mut, total};
 use crate::golden::{compare, markdown};
-use sojourn_scenario::engine::run_many;
-use sojourn_scenario::model::{Scenario, Shaper, Side, Traffic, Udp};
+use sojourn_engine::run_many;
+use sojourn_model::{Scenario, Shaper, Side, Traffic, Udp};
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Ecn, Rate, Span};
 use std::sync::Mutex;

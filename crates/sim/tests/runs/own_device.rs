@@ -1,10 +1,10 @@
 //! TCP small queues in front of the sending host's own device, in whole runs.
 
 use crate::bench::{counts, run, total};
-use sojourn_scenario::language::{AnyWords, Experiment};
-use sojourn_scenario::metrics::{Expression, Frame};
-use sojourn_scenario::model::Scenario;
-use sojourn_scenario::results::Run;
+use sojourn_language::{AnyWords, Experiment};
+use sojourn_model::Scenario;
+use sojourn_results::Run;
+use sojourn_results::metrics::{Expression, Frame};
 
 /// A flow `a` for 20 s by this device and then 10 ms each way.
 fn experiment(experiment: &str, device: &str, flow: &str) -> Scenario {

@@ -6,11 +6,11 @@ use crate::bench::{
     NETEM, QUEUE, event, mean_between, netem_mut, ping, run, series, table, total, udp,
 };
 use crate::properties::ports;
-use sojourn_scenario::model::{
+use sojourn_model::{
     Action, Direction, Element, Kind, Neighbours, Netem, PoliceAction, Policer, Queue, Rewrite,
     Rule, Scenario, Selector, Shaper, Side, Traffic, Tunnel, TunnelKind, Udp, Wifi,
 };
-use sojourn_scenario::results::Run;
+use sojourn_results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Ecn, Rate, Span};
 
@@ -126,7 +126,7 @@ fn rtt_between(run: &Run, from: f64, to: f64) -> f64 {
     mean_between(&answered, from, to)
 }
 
-fn switch(name: &str, at: u64, element: &str, on: bool) -> sojourn_scenario::model::Event {
+fn switch(name: &str, at: u64, element: &str, on: bool) -> sojourn_model::Event {
     let element = element.to_owned();
     let action = if on { Action::Enable { element } } else { Action::Disable { element } };
     event(name, Span::from_secs(at), vec![action])

@@ -7,8 +7,8 @@ use crate::bench::{
     JITTER, NETEM, PAYLOAD, QUEUE, buckets, count_at, counts, event, mean_between, mean_of,
     over_a_line, ping, queue_mut, rows_of, run, series, table, total, udp,
 };
-use sojourn_scenario::model::{Action, Kind, Scenario, Shaper, Side, Traffic, Udp};
-use sojourn_scenario::results::Run;
+use sojourn_model::{Action, Kind, Scenario, Shaper, Side, Traffic, Udp};
+use sojourn_results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Ecn, Rate, Span};
 
@@ -346,7 +346,7 @@ fn what_was_dropped_is_sent_again() {
 #[test]
 fn acks_take_their_share_of_the_way_back() {
     let mut s = Dumbbell { duration: Span::from_secs(30), ..Dumbbell::default() }.scenario();
-    s.flows[1].direction = sojourn_scenario::model::Direction::Up;
+    s.flows[1].direction = sojourn_model::Direction::Up;
     queue_mut(&mut s, Side::Up).qdisc = "fq_codel".to_owned();
     let run = run(&s);
     for flow in ["cubic-1", "cubic-2"] {

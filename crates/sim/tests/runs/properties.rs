@@ -3,8 +3,8 @@
 use crate::bench::{counts, fingerprint, rows_of, run, table, total, try_total};
 use crate::scenarios::{Drawn, scenario};
 use proptest::prelude::*;
-use sojourn_scenario::model::{Action, EcnMode, Kind, Scenario, Shaper, Traffic};
-use sojourn_scenario::results::Run;
+use sojourn_model::{Action, EcnMode, Kind, Scenario, Shaper, Traffic};
+use sojourn_results::Run;
 use std::collections::BTreeSet;
 
 /// As many as a machine of CI does in some seconds; `PROPTEST_CASES=2000` looks harder.
@@ -261,9 +261,9 @@ proptest! {
         let mut joined = scenario.clone();
         let mut silent = joined.flows[0].clone();
         silent.name = "silent".to_owned();
-        silent.start = sojourn_scenario::model::Start::Event;
+        silent.start = sojourn_model::Start::Event;
         silent.stop = None;
-        silent.traffic = Traffic::Udp(sojourn_scenario::model::Udp {
+        silent.traffic = Traffic::Udp(sojourn_model::Udp {
             rate: sojourn_units::Rate::from_mbit(1),
             payload: 100,
             ecn: sojourn_units::Ecn::NotEct,

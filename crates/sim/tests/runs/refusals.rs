@@ -1,8 +1,8 @@
 //! What the simulator does not have is refused before the run, by name and place.
 
 use crate::bench::try_run;
-use sojourn_scenario::engine::{Engine, RunError};
-use sojourn_scenario::model::{
+use sojourn_engine::{Engine, RunError};
+use sojourn_model::{
     Action, EcnMode, Element, Kind, PoliceAction, Policer, Rewrite, RttScaling, Rule, Scenario,
     Selector, Tcp, Tunnel, TunnelKind, Wifi,
 };
@@ -115,7 +115,7 @@ fn no_element_is_refused() {
 #[test]
 fn disciplines_and_stacks_that_are_not_there() {
     let mut s = plain();
-    let queue = crate::bench::queue_mut(&mut s, sojourn_scenario::model::Side::Down);
+    let queue = crate::bench::queue_mut(&mut s, sojourn_model::Side::Down);
     queue.qdisc = "sfb limit 100".to_owned();
     is_refused(&s, "bottleneck.down.qdisc", "qdisc sfb");
 
@@ -137,7 +137,7 @@ fn everything_is_named_at_once() {
         t.cc = "westwood".to_owned();
         t.host_qdisc = Some("etf".to_owned());
     });
-    crate::bench::queue_mut(&mut s, sojourn_scenario::model::Side::Up).qdisc = "hhf".to_owned();
+    crate::bench::queue_mut(&mut s, sojourn_model::Side::Up).qdisc = "hhf".to_owned();
     assert_eq!(refusals(&s).len(), 3);
 }
 

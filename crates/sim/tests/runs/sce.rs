@@ -5,10 +5,10 @@
 use crate::bench::{
     QUEUE, buckets, count_at, counts, quantile_of, queue_mut, run, table, tcp_mut, total,
 };
-use sojourn_scenario::model::{
+use sojourn_model::{
     At, EcnMode, Element, Kind, Rewrite, Rule, Scenario, Selector, Shaper, Side, Start,
 };
-use sojourn_scenario::results::Run;
+use sojourn_results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Dscp, Rate, Span};
 

@@ -4,13 +4,13 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use sojourn_qdisc::disciplines;
-use sojourn_scenario::model::{
+use sojourn_model::{
     Action, Adaptation, At, Direction, EcnMode, Edge, Element, Event, Flow, FlowDelay, Gauge, Hop,
     Ip, Irtt, Kind, Netem, OnOff, Order, Origin, Ping, Profile, Pulse, Queue, ReceiveWindow,
     Reference, Scenario, Shaper, ShortFlows, Start, Streaming, Tcp, Traffic, Udp, Video, Voip,
     When,
 };
+use sojourn_qdisc::disciplines;
 use sojourn_sim::stacks::STACKS;
 use sojourn_units::{Dscp, Ecn, Rate, Span};
 

@@ -2,8 +2,8 @@
 //! `measurements.md` §2). The bounds are what single runs of the simulator scatter by and no more; nothing was tuned.
 
 use crate::bench::{QUEUE, buckets, count_at, counts, mean_of, quantile_of, run, tcp_mut, total};
-use sojourn_scenario::model::{EcnMode, Scenario};
-use sojourn_scenario::results::Run;
+use sojourn_model::{EcnMode, Scenario};
+use sojourn_results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Ecn, Span};
 

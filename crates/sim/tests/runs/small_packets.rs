@@ -4,8 +4,8 @@ use crate::bench::{QUEUE, buckets, count_at, counts, mean_between, mean_of, quan
 use crate::bench::{rows_of, series, table, tcp_mut, total};
 use crate::capture::{Scratch, read};
 use crate::golden::{compare, markdown};
-use sojourn_scenario::model::{EcnMode, Scenario};
-use sojourn_scenario::results::Run;
+use sojourn_model::{EcnMode, Scenario};
+use sojourn_results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Rate, Span};
 use std::fmt::Write as _;

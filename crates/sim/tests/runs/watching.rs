@@ -1,7 +1,7 @@
 //! Whoever watches a run hears of it and can stop it.
 
-use sojourn_scenario::engine::{Engine, RunError, Watch};
-use sojourn_scenario::model::Scenario;
+use sojourn_engine::{Engine, RunError, Watch};
+use sojourn_model::Scenario;
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::Span;
 use std::sync::Mutex;

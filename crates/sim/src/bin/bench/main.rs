@@ -9,9 +9,9 @@
 
 mod bare;
 
-use sojourn_scenario::engine::Engine;
-use sojourn_scenario::model::{EcnMode, Traffic};
-use sojourn_scenario::results::Run;
+use sojourn_engine::Engine;
+use sojourn_model::{EcnMode, Traffic};
+use sojourn_results::Run;
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Rate, Span};
 use std::process::{Command, ExitCode};

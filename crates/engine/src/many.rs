@@ -1,0 +1,126 @@
+//! Many independent runs on several threads.
+
+use super::{Engine, Feature, RunError, Watch};
+use sojourn_capture::Capture;
+use sojourn_model::{Refusal, Scenario};
+use sojourn_results::Run;
+use sojourn_units::Span;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Whoever watches many runs.
+pub trait WatchMany: Sync {
+    /// So much of the length of run number `run` is done.
+    fn progress(&self, _run: usize, _simulated: Span) {}
+
+    /// Whether to give up: runs under way end soon, those not yet begun do not begin.
+    fn cancelled(&self) -> bool {
+        false
+    }
+
+    /// Where the packets of run number `run` are to be written, if they are wanted.
+    fn capture(&self, _run: usize) -> Option<Capture> {
+        None
+    }
+}
+
+/// Nobody watches.
+impl WatchMany for () {}
+
+/// The view of one of the runs.
+struct One<'a> {
+    many: &'a dyn WatchMany,
+    run: usize,
+}
+
+impl Watch for One<'_> {
+    fn progress(&self, simulated: Span) {
+        self.many.progress(self.run, simulated);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.many.cancelled()
+    }
+
+    fn capture(&self) -> Option<Capture> {
+        self.many.capture(self.run)
+    }
+}
+
+/// Runs every scenario, each by itself, on up to `threads` threads (at least one), and hands each result to
+/// `on_done` with its scenario's number as soon as it is there: the order of the calls depends on the threads, the
+/// results do not. `on_done` is called once for each scenario, on the thread that ran it.
+///
+/// A scenario that does not hold together, is refused, is cancelled or makes the engine panic gives an error
+/// and leaves the others alone.
+pub fn run_many<E: Engine + ?Sized>(
+    engine: &E,
+    scenarios: &[Scenario],
+    threads: usize,
+    watch: &dyn WatchMany,
+    on_done: &(dyn Fn(usize, Result<Run, RunError>) + Sync),
+) {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        loop {
+            let run = next.fetch_add(1, Ordering::Relaxed);
+            let Some(scenario) = scenarios.get(run) else { return };
+            on_done(run, run_one(engine, scenario, &One { many: watch, run }));
+        }
+    };
+    let threads = threads.clamp(1, scenarios.len().max(1));
+    if threads == 1 {
+        return work();
+    }
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(work);
+        }
+    });
+}
+
+fn run_one<E: Engine + ?Sized>(
+    engine: &E,
+    scenario: &Scenario,
+    watch: &dyn Watch,
+) -> Result<Run, RunError> {
+    if watch.cancelled() {
+        return Err(RunError::Cancelled);
+    }
+    scenario.check()?;
+    let run = AssertUnwindSafe(|| {
+        let mut refusals = engine.refuse(scenario);
+        if watch.capture().is_some() {
+            refusals.extend(refuse_capture(engine));
+        }
+        if refusals.is_empty() {
+            engine.run(scenario, watch)
+        } else {
+            Err(RunError::Refused(refusals))
+        }
+    });
+    catch_unwind(run).unwrap_or_else(|panic| Err(RunError::Panicked(message(&*panic))))
+}
+
+/// What an engine that has no captures says when it is asked for some.
+pub fn refuse_capture<E: Engine + ?Sized>(engine: &E) -> Option<Refusal> {
+    let can = engine.capabilities().features.contains(&Feature::Capture);
+    (!can).then(|| Refusal {
+        feature: Feature::Capture.name().to_owned(),
+        place: "the command".to_owned(),
+        why: format!("the engine {} does not have it", engine.name()),
+        help: "leave --pcap out".to_owned(),
+    })
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    panic
+        .downcast_ref::<&str>()
+        .map(|s| (*s).to_owned())
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without a message".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

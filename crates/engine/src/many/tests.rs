@@ -1,0 +1,122 @@
+use super::*;
+use crate::Capabilities;
+use sojourn_model::example::scenario;
+use sojourn_results::{EngineId, Provenance, Table, schema};
+use sojourn_units::Random;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+/// Draws from the run's stream; refuses seed 3 and panics at seed 5.
+struct Dice;
+
+impl Engine for Dice {
+    fn name(&self) -> &'static str {
+        "dice"
+    }
+    fn version(&self) -> &'static str {
+        "1"
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
+    }
+    fn refuse(&self, scenario: &Scenario) -> Vec<Refusal> {
+        let refusal = || Refusal {
+            feature: "three".into(),
+            place: "seed".into(),
+            why: "no".into(),
+            help: "four".into(),
+        };
+        if scenario.seed == 3 { vec![refusal()] } else { vec![] }
+    }
+    fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
+        assert!(scenario.seed != 5, "five");
+        watch.progress(scenario.length());
+        let mut random = Random::named(scenario.seed, "dice");
+        let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
+        for _ in 0..100 {
+            let row = pings.row().f64(random.unit()).text("ping").f64(random.unit());
+            row.u64(0).f64(0.0).f64(0.0).text("");
+        }
+        let engine = EngineId {
+            name: self.name().into(),
+            version: self.version().into(),
+            detail: String::new(),
+        };
+        Ok(Run { scenario: scenario.clone(), engine, tables: vec![pings], unrecorded: vec![] })
+    }
+}
+
+fn scenarios() -> Vec<Scenario> {
+    (0..12).map(|seed| Scenario { seed, ..scenario() }).collect()
+}
+
+fn all(threads: usize) -> Vec<Result<Run, RunError>> {
+    let done = Mutex::new(vec![None; 12]);
+    run_many(&Dice, &scenarios(), threads, &(), &|i, result| {
+        let before = done.lock().unwrap()[i].replace(result);
+        assert!(before.is_none(), "run {i} was done twice");
+    });
+    done.into_inner().unwrap().into_iter().map(Option::unwrap).collect()
+}
+
+#[test]
+fn results_do_not_depend_on_the_threads() {
+    let one = all(1);
+    assert_eq!(one, all(2));
+    assert_eq!(one, all(7));
+    assert!(one[0].is_ok());
+    assert_ne!(one[0].as_ref().unwrap().tables, one[1].as_ref().unwrap().tables);
+}
+
+#[test]
+fn one_runs_trouble_is_its_own() {
+    let results = all(3);
+    assert_eq!(results[3].as_ref().unwrap_err().to_string(), "seed: three: no (four)");
+    assert_eq!(results[5].as_ref().unwrap_err(), &RunError::Panicked("five".into()),);
+    assert_eq!(results.iter().filter(|r| r.is_ok()).count(), 10);
+}
+
+#[test]
+fn a_cancelled_campaign_begins_nothing_more() {
+    struct Stop(AtomicBool);
+    impl WatchMany for Stop {
+        fn progress(&self, run: usize, _simulated: Span) {
+            if run == 2 {
+                self.0.store(true, Ordering::Relaxed);
+            }
+        }
+        fn cancelled(&self) -> bool {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+    let cancelled = AtomicUsize::new(0);
+    run_many(&Dice, &scenarios(), 1, &Stop(AtomicBool::new(false)), &|_, result| {
+        if result == Err(RunError::Cancelled) {
+            cancelled.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    assert_eq!(cancelled.into_inner(), 9);
+}
+
+#[test]
+fn what_an_engine_lacks_is_named_with_its_place() {
+    let mut able = Capabilities::default();
+    for name in ["netem", "queue", "rewrite", "rewrite ce_to_ect", "encapsulate"] {
+        able.elements.insert(name.into());
+    }
+    able.stacks.insert("linux-7.3".into());
+    able.qdiscs.insert("fq_codel".into());
+    able.traffic.insert("tcp".into());
+    let refusals: Vec<String> = able.refuse(&scenario()).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        refusals,
+        [
+            "first.down.wg: tunnel fou: this engine does not have it",
+            "second.down.wg: tunnel fou: this engine does not have it",
+            "flow a: congestion control cubic: this engine does not have it",
+            "flow b: traffic video: this engine does not have it",
+            "event step: events by another happening: this engine does not have it",
+            "event step: qdisc pie: this engine does not have it",
+        ]
+    );
+}

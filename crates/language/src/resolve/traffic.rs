@@ -1,0 +1,306 @@
+//! What a flow sends.
+
+use super::super::decode::Fields;
+use super::super::sections::{TCP_KEYS, TRAFFIC_KEYS};
+use super::super::source::DiagnosticKind;
+use super::Resolver;
+use sojourn_model::{
+    Adaptation, EcnMode, FrameSize, Irtt, OnOff, Ping, Profile, Pulse, ReceiveWindow, RttScaling,
+    ShortFlows, Streaming, Tcp, Traffic, Udp, Video, Voip,
+};
+use sojourn_units::{Ecn, Rate, Span};
+
+impl Resolver<'_> {
+    pub(super) fn traffic(&mut self, table: &Fields, stack: &str) -> Option<Traffic> {
+        let given: Vec<&str> =
+            TRAFFIC_KEYS.iter().copied().filter(|k| table.given(k).is_some()).collect();
+        let kind = match given.as_slice() {
+            [] => "tcp",
+            [one] => one,
+            // What an on/off source sends may be UDP.
+            ["udp", "on_off"] => "on_off",
+            [_, second, ..] => {
+                let place = table.place_of(second);
+                let message = format!("a flow is one thing, not {}", given.join(" and "));
+                self.says(&place, DiagnosticKind::Key, message);
+                return None;
+            }
+        };
+        let over_udp = given.contains(&"udp");
+        let is_tcp =
+            matches!(kind, "tcp" | "short_flows" | "streaming") || (kind == "on_off" && !over_udp);
+        if !is_tcp && let Some(key) = TCP_KEYS.iter().find(|k| table.given(k).is_some()) {
+            let place = table.place_of(key);
+            self.diagnostics.push(
+                place
+                    .says(DiagnosticKind::Key, format!("{key} is TCP's, and this flow is {kind}"))
+                    .help(if *key == "ecn" {
+                        format!("write {kind} = {{ ecn = … }}")
+                    } else {
+                        format!("leave {key} out")
+                    }),
+            );
+            return None;
+        }
+        if kind != "tcp" && is_tcp && table.given("bytes").is_some() {
+            let place = table.place_of("bytes");
+            self.says(&place, DiagnosticKind::Key, format!("a {kind} source has its own lengths"));
+        }
+        let ecn = |t: &Fields| t.ecn("ecn").unwrap_or(Ecn::NotEct);
+        match kind {
+            "udp" => Some(Traffic::Udp(udp(table.table("udp")?)?)),
+            "ping" => {
+                let t = table.table("ping")?;
+                let size = t.count("size")? as u32;
+                Some(Traffic::Ping(Ping { interval: t.span("interval")?, size, ecn: ecn(t) }))
+            }
+            "irtt" => {
+                let t = table.table("irtt")?;
+                let payload = t.count("payload")? as u32;
+                Some(Traffic::Irtt(Irtt { interval: t.span("interval")?, payload, ecn: ecn(t) }))
+            }
+            "voip" => {
+                let t = table.table("voip")?;
+                let payload = t.count("payload")? as u32;
+                Some(Traffic::Voip(Voip { interval: t.span("interval")?, payload, ecn: ecn(t) }))
+            }
+            "video" => self.video(table.table("video")?).map(Traffic::Video),
+            "short_flows" => {
+                let tcp = self.tcp(table, stack);
+                self.short_flows(tcp, table.table("short_flows")?).map(Traffic::ShortFlows)
+            }
+            "streaming" => {
+                let tcp = self.tcp(table, stack);
+                self.streaming(tcp, table.table("streaming")?).map(Traffic::Streaming)
+            }
+            "on_off" => {
+                let over = match table.table("udp") {
+                    Some(t) => Pulse::Udp(udp(t)?),
+                    None => Pulse::Tcp(self.tcp(table, stack)),
+                };
+                let t = table.table("on_off")?;
+                Some(Traffic::OnOff(OnOff {
+                    over,
+                    on: t.span("on")?,
+                    off: t.span("off")?,
+                    exponential: t.bool("exponential")?,
+                }))
+            }
+            _ => Some(Traffic::Tcp(self.tcp(table, stack))),
+        }
+    }
+
+    fn tcp(&mut self, table: &Fields, stack: &str) -> Tcp {
+        let cc = match table.item("cc") {
+            Some(item) => {
+                if let Err(error) = self.vocabulary.cc(item.text(), stack) {
+                    self.word_error(item, error);
+                }
+                item.text().to_owned()
+            }
+            None => "cubic".to_owned(),
+        };
+        let ecn = match table.text("ecn") {
+            Some("off") => EcnMode::Off,
+            Some("rfc3168") => EcnMode::Rfc3168,
+            Some("accecn") => EcnMode::AccEcn,
+            Some("sce") => EcnMode::Sce,
+            _ => EcnMode::Default,
+        };
+        if table.given("rtt_target").is_some() && table.given("rtt_scaling").is_none() {
+            let place = table.place_of("rtt_target");
+            self.says(&place, DiagnosticKind::Key, "rtt_target goes with rtt_scaling");
+        }
+        let host_qdisc = table.item("host_qdisc").map(|item| self.qdisc(item, stack));
+        Tcp {
+            cc,
+            ecn,
+            codepoint: table.ecn("codepoint"),
+            bytes: table.count("bytes"),
+            pacing_cap: table.rate("pacing_cap"),
+            app_rate: table.rate("app_rate"),
+            initial_window: table.count("initial_window").map(|n| n as u32),
+            receive_window: table
+                .count("receive_window")
+                .map_or(ReceiveWindow::Autotune, ReceiveWindow::Fixed),
+            offload: table.bool("offload").unwrap_or(false),
+            host_qdisc,
+            unresponsive_to_ce: table.bool("unresponsive_to_ce").unwrap_or(false),
+            rtt_scaling: table.text("rtt_scaling").map(|mode| match mode {
+                "rate" => RttScaling::Rate,
+                "scalable" => RttScaling::Scalable,
+                "additive" => RttScaling::Additive,
+                _ => RttScaling::None,
+            }),
+            rtt_target: table.span("rtt_target"),
+        }
+    }
+
+    fn video(&mut self, t: &Fields) -> Option<Video> {
+        let ecn = t.ecn("ecn")?;
+        let mut video = match t.text("profile")? {
+            "call-up" => Video::captured(Profile::CallUp, ecn),
+            "frames" => frames(ecn),
+            _ => Video::captured(Profile::CallDown, ecn),
+        };
+        if let Some(rate) = t.rate("rate") {
+            let audio = f64::from(video.audio_payload) * 8.0 / video.audio_interval.as_secs_f64();
+            let (wanted, now) = (
+                rate.bits_per_sec() as f64 - audio,
+                video.mean_rate().bits_per_sec() as f64 - audio,
+            );
+            if wanted <= 0.0 {
+                let place = t.place_of("rate");
+                self.says(
+                    &place,
+                    DiagnosticKind::Value,
+                    format!("{rate} is less than the audio alone"),
+                );
+                return None;
+            }
+            for size in &mut video.frame_sizes {
+                *size = scaled(*size, wanted / now);
+            }
+        }
+        if t.bool("adapt")? {
+            let (min, max) = (t.rate("min_rate")?, t.rate("max_rate")?);
+            if min > max {
+                let place = t.place_of("min_rate");
+                self.says(
+                    &place,
+                    DiagnosticKind::Value,
+                    format!("min_rate {min} is above max_rate {max}"),
+                );
+            }
+            video.adaptation =
+                Some(Adaptation { loss: 0.02, decrease: 0.85, increase: 1.05, min, max });
+        }
+        Some(video)
+    }
+
+    fn short_flows(&mut self, tcp: Tcp, t: &Fields) -> Option<ShortFlows> {
+        let (length_p5, length_p95) = (t.count("length_p5")?, t.count("length_p95")?);
+        if length_p5 > length_p95 {
+            let place = t.place_of("length_p5");
+            self.says(&place, DiagnosticKind::Value, "length_p5 is larger than length_p95");
+        }
+        Some(ShortFlows {
+            tcp,
+            mean_interval: t.span("mean_interval")?,
+            count: t.count("count"),
+            length_p5,
+            length_p95,
+            request: t.count("request")? as u32,
+        })
+    }
+
+    fn streaming(&mut self, tcp: Tcp, t: &Fields) -> Option<Streaming> {
+        let profile = profile(t.text("profile")?);
+        let ladder: Vec<Rate> = match t.given("ladder") {
+            Some(_) => {
+                t.list("ladder").iter().filter_map(super::super::decode::Item::rate).collect()
+            }
+            None => {
+                profile.ladder.iter().map(|&kbit| Rate::from_bits_per_sec(kbit * 1000)).collect()
+            }
+        };
+        if ladder.is_empty() || ladder.windows(2).any(|w| w[0] >= w[1]) {
+            let place = t.place_of("ladder");
+            self.says(&place, DiagnosticKind::Value, "the ladder of bitrates ascends");
+        }
+        let time = |key: &str, default: u64| t.span(key).unwrap_or(Span::from_secs(default));
+        let segment = time("segment", profile.segment);
+        let buffer = time("buffer", profile.buffer);
+        if buffer < segment {
+            let place = t.place_of("buffer");
+            self.says(
+                &place,
+                DiagnosticKind::Value,
+                format!("the buffer holds less than a segment of {segment}"),
+            );
+        }
+        Some(Streaming {
+            tcp,
+            ladder,
+            segment,
+            buffer,
+            start_at: time("start_at", profile.start_at),
+            resume_at: time("resume_at", profile.resume_at),
+            live_delay: t.span("live_delay").or(profile.live_delay.map(Span::from_secs)),
+            safety: t.number("safety")?,
+            half_lives: (Span::from_secs(3), Span::from_secs(8)),
+            size_sigma: t.number("size_sigma")?,
+            request: t.count("request")? as u32,
+        })
+    }
+}
+
+fn udp(t: &Fields) -> Option<Udp> {
+    Some(Udp { rate: t.rate("rate")?, payload: t.count("payload")? as u32, ecn: t.ecn("ecn")? })
+}
+
+/// Thirty log-normal frames a second with a key frame every 10 s, 2.3 Mbit/s in all (traffic.md §2).
+fn frames(ecn: Ecn) -> Video {
+    Video {
+        frame_intervals: vec![Span::from_nanos(33_333_333)],
+        frame_sizes: vec![FrameSize::LogNormal { mean: 9_380.0, sigma: 0.25 }],
+        packet_payload: 1_200,
+        burst_rate: Rate::from_mbit(1_000),
+        key_frame_every: Some(Span::from_secs(10)),
+        key_frame_factor: 4.0,
+        audio_interval: Span::from_millis(20),
+        audio_payload: 122,
+        ecn,
+        adaptation: None,
+    }
+}
+
+fn scaled(size: FrameSize, factor: f64) -> FrameSize {
+    let times = |n: u32| ((f64::from(n) * factor + 0.5) as u32).max(1);
+    match size {
+        FrameSize::Uniform { low, high } => {
+            FrameSize::Uniform { low: times(low), high: times(high) }
+        }
+        FrameSize::Measured(sizes) => FrameSize::Measured(sizes.map(times)),
+        FrameSize::LogNormal { mean, sigma } => FrameSize::LogNormal { mean: mean * factor, sigma },
+    }
+}
+
+/// A streaming service (traffic.md §6.2). Times in seconds, bitrates in kbit/s.
+struct Service {
+    ladder: &'static [u64],
+    segment: u64,
+    buffer: u64,
+    start_at: u64,
+    resume_at: u64,
+    live_delay: Option<u64>,
+}
+
+fn profile(name: &str) -> Service {
+    match name {
+        "live-hd" => Service {
+            ladder: &[600, 1_200, 2_500, 4_000, 6_000],
+            segment: 4,
+            buffer: 12,
+            start_at: 8,
+            resume_at: 4,
+            live_delay: Some(12),
+        },
+        "live-sd" => Service {
+            ladder: &[400, 800, 1_300, 2_000],
+            segment: 4,
+            buffer: 8,
+            start_at: 8,
+            resume_at: 4,
+            live_delay: Some(8),
+        },
+        _ => Service {
+            ladder: &[150, 300, 600, 1_200, 2_500, 5_000, 10_000, 18_000],
+            segment: 5,
+            buffer: 60,
+            start_at: 5,
+            resume_at: 5,
+            live_delay: None,
+        },
+    }
+}

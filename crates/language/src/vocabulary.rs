@@ -1,0 +1,38 @@
+//! Words that other crates know: disciplines, congestion controls, stacks. The language asks about them through
+//! this trait, so that a message can still point at the wrong word inside the string of the file.
+
+use sojourn_model::WordError;
+
+/// Whoever knows the words of an engine.
+pub trait Vocabulary {
+    /// A discipline and its options in tc's words, as `stack` has it.
+    fn qdisc(&self, words: &str, stack: &str) -> Result<(), WordError>;
+
+    /// The options of a netem in tc's words, without the word `netem`.
+    fn netem(&self, words: &str, stack: &str) -> Result<(), WordError>;
+
+    /// A congestion control.
+    fn cc(&self, name: &str, stack: &str) -> Result<(), WordError>;
+
+    /// A stack.
+    fn stack(&self, name: &str) -> Result<(), WordError>;
+}
+
+/// Takes every word for right: for reading experiments that another engine will judge.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AnyWords;
+
+impl Vocabulary for AnyWords {
+    fn qdisc(&self, _words: &str, _stack: &str) -> Result<(), WordError> {
+        Ok(())
+    }
+    fn netem(&self, _words: &str, _stack: &str) -> Result<(), WordError> {
+        Ok(())
+    }
+    fn cc(&self, _name: &str, _stack: &str) -> Result<(), WordError> {
+        Ok(())
+    }
+    fn stack(&self, _name: &str) -> Result<(), WordError> {
+        Ok(())
+    }
+}

@@ -1,0 +1,369 @@
+//! Flows: who sends, along which hops, when, and what.
+
+use super::{At, Video};
+use serde::{Deserialize, Serialize};
+use sojourn_units::{Dscp, Ecn, Rate, Span};
+
+/// One flow, or one generator of flows.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Flow {
+    /// Unique among the flows. Members of a counted group are called `group-1`, `group-2`, ….
+    pub name: String,
+    /// The group that metrics may name as one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
+    /// The stack of both of its hosts.
+    pub stack: String,
+    /// The version of IP of its packets.
+    #[serde(default, skip_serializing_if = "Ip::is_v4")]
+    pub ip: Ip,
+    /// Which way its data goes.
+    pub direction: Direction,
+    /// Indices of the hops it passes, in the order of the `down` direction whichever way its data goes.
+    pub hops: Vec<usize>,
+    /// The DSCP of its packets, both ways (as netperf's `-Y` sets it).
+    pub dscp: Dscp,
+    /// When it starts, before the stack's jitter is added.
+    pub start: Start,
+    /// When it stops, at the latest; the end of the run unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop: Option<At>,
+    /// Whether the delays of its packets are told apart from those of other flows; what
+    /// `sojourn_results::metrics::subjects` says unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delays: Option<bool>,
+    /// What it sends.
+    pub traffic: Traffic,
+}
+
+/// A version of IP. Lengths are stated for version 4 throughout: a header of version 6 adds [`Ip::more`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Ip {
+    /// RFC 791.
+    #[default]
+    V4,
+    /// RFC 8200.
+    V6,
+}
+
+impl Ip {
+    /// Bytes by which its header is longer than version 4's 20, without options.
+    pub const fn more(self) -> u32 {
+        match self {
+            Self::V4 => 0,
+            Self::V6 => 20,
+        }
+    }
+
+    #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+    const fn is_v4(&self) -> bool {
+        matches!(self, Self::V4)
+    }
+}
+
+/// Which way a flow's data goes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// Through the `down` side of its hops, its ACKs through `up` in reverse order of hops.
+    #[default]
+    Down,
+    /// The other way round.
+    Up,
+}
+
+/// When a flow starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// At a point in time.
+    At(At),
+    /// When an event's action starts it.
+    Event,
+}
+
+/// What a flow sends.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Traffic {
+    /// One TCP connection that always has data to send, or a stated number of bytes.
+    Tcp(Tcp),
+    /// Unresponsive UDP at a constant rate.
+    Udp(Udp),
+    /// ICMP echo.
+    Ping(Ping),
+    /// One-way and two-way delay probe in UDP, as irtt sends it.
+    Irtt(Irtt),
+    /// A voice call's stream.
+    Voip(Voip),
+    /// One direction of a video call.
+    Video(Video),
+    /// Many short TCP connections, started open-loop.
+    ShortFlows(ShortFlows),
+    /// Adaptive video streaming over one connection.
+    Streaming(Streaming),
+    /// A source that is on and off by turns.
+    OnOff(OnOff),
+}
+
+impl Traffic {
+    /// The word that files and messages use.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Tcp(_) => "tcp",
+            Self::Udp(_) => "udp",
+            Self::Ping(_) => "ping",
+            Self::Irtt(_) => "irtt",
+            Self::Voip(_) => "voip",
+            Self::Video(_) => "video",
+            Self::ShortFlows(_) => "short_flows",
+            Self::Streaming(_) => "streaming",
+            Self::OnOff(_) => "on_off",
+        }
+    }
+
+    /// Whether it carries data for its own sake: everything but the probes.
+    pub const fn is_load(&self) -> bool {
+        !matches!(self, Self::Ping(_) | Self::Irtt(_))
+    }
+
+    /// The codepoint of its datagrams, of traffic that is a stream of them one way.
+    pub const fn datagrams(&self) -> Option<Ecn> {
+        match self {
+            Self::Udp(udp) | Self::OnOff(OnOff { over: Pulse::Udp(udp), .. }) => Some(udp.ecn),
+            Self::Voip(voip) => Some(voip.ecn),
+            Self::Video(video) => Some(video.ecn),
+            _ => None,
+        }
+    }
+
+    /// The TCP settings, of traffic that runs over TCP.
+    pub const fn tcp(&self) -> Option<&Tcp> {
+        match self {
+            Self::Tcp(tcp)
+            | Self::ShortFlows(ShortFlows { tcp, .. })
+            | Self::Streaming(Streaming { tcp, .. })
+            | Self::OnOff(OnOff { over: Pulse::Tcp(tcp), .. }) => Some(tcp),
+            _ => None,
+        }
+    }
+}
+
+/// One TCP connection.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Tcp {
+    /// The congestion control, by Linux's name: `cubic`, `prague`.
+    pub cc: String,
+    /// What is negotiated about ECN.
+    pub ecn: EcnMode,
+    /// The codepoint of data packets where the congestion control's own choice is not wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub codepoint: Option<Ecn>,
+    /// How many bytes there are to send; without end unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// The socket's maximum pacing rate (`SO_MAX_PACING_RATE`): a flow with one is paced, whatever its
+    /// congestion control does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pacing_cap: Option<Rate>,
+    /// The rate at which the application writes; as fast as it may unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub app_rate: Option<Rate>,
+    /// The initial window in packets; the stack's unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<u32>,
+    /// The receive window.
+    pub receive_window: ReceiveWindow,
+    /// Whether groups of segments pass links and queues as one (segmentation offloads); they leave together in any
+    /// case.
+    pub offload: bool,
+    /// The sender's own queue in tc's words (`fq`); none unless given, as in the published rigs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_qdisc: Option<String>,
+    /// Whether the sender takes no notice of CE (its feedback is given, and ignored).
+    pub unresponsive_to_ce: bool,
+    /// How a Prague's growth goes with the RTT; as its version has it unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_scaling: Option<RttScaling>,
+    /// The target RTT of that; 25 ms unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rtt_target: Option<Span>,
+}
+
+impl Tcp {
+    /// A connection of this congestion control that has no other setting of its own.
+    pub fn plain(cc: impl Into<String>, ecn: EcnMode) -> Self {
+        Self {
+            cc: cc.into(),
+            ecn,
+            codepoint: None,
+            bytes: None,
+            pacing_cap: None,
+            app_rate: None,
+            initial_window: None,
+            receive_window: ReceiveWindow::default(),
+            offload: false,
+            host_qdisc: None,
+            unresponsive_to_ce: false,
+            rtt_scaling: None,
+            rtt_target: None,
+        }
+    }
+}
+
+/// How a Prague's growth goes with the RTT (its module parameter `prague_rtt_scaling`, 0 to 3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RttScaling {
+    /// Not at all: a packet a round trip.
+    None,
+    /// As fast as with the target RTT.
+    Rate,
+    /// So that there are marks often enough.
+    Scalable,
+    /// As with the target and the RTT added up.
+    Additive,
+}
+
+/// What a connection negotiates about ECN.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EcnMode {
+    /// What the stack and the congestion control do by default.
+    #[default]
+    Default,
+    /// No ECN.
+    Off,
+    /// RFC 3168: ECE and CWR. The receiver does not echo SCE, whatever its stack.
+    Rfc3168,
+    /// Accurate ECN (RFC 9768), its ACE field.
+    AccEcn,
+    /// RFC 3168, and the receiver echoes ECT(1) by ESCE (draft-grimes-tcpm-tcpsce). That is not negotiated: it is the
+    /// receiver's setting.
+    Sce,
+}
+
+/// The receive window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ReceiveWindow {
+    /// Grows as the stack's autotuning has it.
+    #[default]
+    Autotune,
+    /// So many bytes, from the first segment on.
+    Fixed(u64),
+}
+
+/// Unresponsive UDP at a constant rate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Udp {
+    /// Bits of UDP payload per second.
+    pub rate: Rate,
+    /// Bytes of payload a packet: 1472 fills a 1514-byte frame.
+    pub payload: u32,
+    /// The codepoint of every packet.
+    pub ecn: Ecn,
+}
+
+/// ICMP echo requests and their replies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Ping {
+    /// Between requests; 200 ms in Flent.
+    pub interval: Span,
+    /// Bytes of the IP packet; 84 by default.
+    pub size: u32,
+    /// The codepoint; Not-ECT by default.
+    pub ecn: Ecn,
+}
+
+/// irtt: a UDP packet each interval whatever comes back, answered at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Irtt {
+    /// Between packets.
+    pub interval: Span,
+    /// Bytes of UDP payload each way; 60 by default.
+    pub payload: u32,
+    /// The codepoint, both ways.
+    pub ecn: Ecn,
+}
+
+/// A voice call's stream, one way, as Flent's VoIP test sends it (G.711 in RTP).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Voip {
+    /// Between packets; 20 ms.
+    pub interval: Span,
+    /// Bytes of UDP payload; 172.
+    pub payload: u32,
+    /// The codepoint.
+    pub ecn: Ecn,
+}
+
+/// Short connections: exponential arrivals, log-normal lengths (the completion-time test, traffic.md §4).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ShortFlows {
+    /// How each connection behaves.
+    pub tcp: Tcp,
+    /// Mean time between arrivals. The first arrives when the flow starts.
+    pub mean_interval: Span,
+    /// How many there are; until the flow stops unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// The 5th percentile of the lengths in bytes.
+    pub length_p5: u64,
+    /// The 95th percentile of the lengths in bytes.
+    pub length_p95: u64,
+    /// Bytes of the request that the receiver of the data sends first, after the handshake.
+    pub request: u32,
+}
+
+/// An adaptive streaming client and its server (traffic.md §6.2).
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Streaming {
+    /// How its connection behaves.
+    pub tcp: Tcp,
+    /// The ladder of bitrates, ascending.
+    pub ladder: Vec<Rate>,
+    /// Playing time of a segment.
+    pub segment: Span,
+    /// The most that is buffered.
+    pub buffer: Span,
+    /// What must be buffered before playing begins.
+    pub start_at: Span,
+    /// What must be buffered before playing goes on after a stall.
+    pub resume_at: Span,
+    /// How far behind the source a live stream plays; not live unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_delay: Option<Span>,
+    /// The share of the estimated throughput that a level may take.
+    pub safety: f64,
+    /// The half-lives of the two throughput averages.
+    pub half_lives: (Span, Span),
+    /// The spread of segment sizes: the standard deviation of their logarithm.
+    pub size_sigma: f64,
+    /// Bytes of a segment's request.
+    pub request: u32,
+}
+
+/// A source that is on and off by turns.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct OnOff {
+    /// What it sends while it is on.
+    pub over: Pulse,
+    /// The (mean) length of an on period. The first begins when the flow starts.
+    pub on: Span,
+    /// The (mean) length of an off period.
+    pub off: Span,
+    /// Whether the lengths are drawn from exponential distributions with these means.
+    pub exponential: bool,
+}
+
+/// What an on/off source sends while it is on.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "over", rename_all = "lowercase")]
+pub enum Pulse {
+    /// Data on one TCP connection, as fast as its `app_rate` allows.
+    Tcp(Tcp),
+    /// UDP at a constant rate.
+    Udp(Udp),
+}

@@ -1,0 +1,16 @@
+//! What comes out of a run: columns, each with its unit and with where its values come from.
+//!
+//! One schema a table, stated once in [`schema`]: the recorder of every engine, the Arrow export, the metrics
+//! and the reference pages read the same constants. Text is kept as a dictionary; time is seconds from the
+//! run's origin as `f64`, for tables are read, never added up to a clock.
+//!
+//! What is read off the columns is here, too, each number defined once: [`estimators`] on plain numbers, [`metrics`] on tables.
+
+pub mod estimators;
+pub mod metrics;
+mod run;
+pub mod schema;
+mod table;
+
+pub use run::{EngineId, Run};
+pub use table::{Column, MisfitTable, Provenance, RowWriter, Table, Text};

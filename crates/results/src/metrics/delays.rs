@@ -1,0 +1,274 @@
+//! Delays of every packet in a window: the intervals of the table `delays` that the window is made of; and of which flows
+//! there are such intervals.
+//!
+//! A thousand flows' distributions are more than all else that a run keeps, and of a thousand flows nobody asks for each.
+//! A queue's are there always: what of it is no single flow's has an empty name.
+//!
+//! An interval lies in the window or outside it. One that lies across an edge of the window means that the window was
+//! not known when the run was made, which is said and not guessed around.
+
+use super::Expression;
+use super::evaluate::Fault;
+use super::quantity::Table as Place;
+use super::series::{Frame, Of};
+use super::window::{Bounds, WindowSpec, edges};
+use crate::estimators::Bucket;
+use crate::schema;
+use sojourn_model::{Flow, Scenario, Traffic};
+use std::collections::BTreeSet;
+
+/// So many flows at most are told apart without being asked for.
+pub const FEW: usize = 64;
+
+/// What has delays of its own in the table `delays`: a flow, or together all flows that are not told apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Subject<'a> {
+    /// The flow's name; empty for those that are not told apart, of which there are no one-way delays.
+    pub name: &'a str,
+    /// Its flows' numbers in the scenario, ascending, at least one.
+    pub flows: Vec<usize>,
+    /// Its intervals' ends, see [`edges`].
+    pub edges: Vec<i64>,
+}
+
+/// Whose delays an engine keeps: those of each flow that is told apart, in the scenario's order, and those of all others
+/// together, if there are any.
+pub fn subjects(scenario: &Scenario) -> Vec<Subject<'_>> {
+    let apart = told_apart(scenario);
+    let (own, others): (Vec<usize>, Vec<usize>) = (0..apart.len()).partition(|&flow| apart[flow]);
+    let mut subjects: Vec<Subject<'_>> = own
+        .into_iter()
+        .map(|number| {
+            let flow = &scenario.flows[number];
+            Subject { name: &flow.name, flows: vec![number], edges: edges(scenario, flow.stop) }
+        })
+        .collect();
+    if !others.is_empty() {
+        subjects.push(Subject { name: "", flows: others, edges: edges(scenario, None) });
+    }
+    subjects
+}
+
+/// Of each flow, whether it is told apart: what the flow says; where it says nothing, of up to [`FEW`] flows all, of more
+/// those whose delays a check of the experiment asks for by the name of the flow or of its group.
+fn told_apart(scenario: &Scenario) -> Vec<bool> {
+    let mut asked = BTreeSet::new();
+    for check in &scenario.checks {
+        if let Ok(expression) = Expression::parse(&check.that) {
+            expression.calls(&mut |call| {
+                let of = call.of.as_ref();
+                if of.is_some_and(|of| of.histogram().is_some() && of.takes_window()) {
+                    asked.extend(call.names.first().map(|name| name.text.clone()));
+                }
+            });
+        }
+    }
+    let few = scenario.flows.len() <= FEW;
+    let is_asked = |flow: &Flow| {
+        asked.contains(&flow.name) || flow.group.as_ref().is_some_and(|group| asked.contains(group))
+    };
+    scenario.flows.iter().map(|f| f.delays.unwrap_or_else(|| few || is_asked(f))).collect()
+}
+
+/// That a flow's delays are not there, and what to write to have them.
+fn not_told_apart(flow: &Flow) -> Fault {
+    let is_ping = matches!(flow.traffic, Traffic::Ping(_));
+    let place = if is_ping { "[[flow]] or [ping]" } else { "[[flow]]" };
+    let why = match flow.delays {
+        Some(_) => format!("its {place} says `delays = false`"),
+        None => format!(
+            "of more than {FEW} flows only those are that ask for it, or whose delays a check asks for"
+        ),
+    };
+    Fault::not_recorded(
+        format!("the delays of {} were not told apart from other flows': {why}", flow.name),
+        format!("write `delays = true` in its {place} and run it again"),
+    )
+}
+
+/// Which of a flow's packets.
+#[derive(Clone, Copy)]
+struct Which<'n> {
+    quantity: &'n str,
+    queue: &'n str,
+    /// One class, or all.
+    class: Option<&'n str>,
+}
+
+/// The distribution of a quantity of every packet: of a queue, of a flow or group, or of a flow or group at a queue,
+/// as `names` say; in a window, or from the origin on. No bucket where there was no packet.
+///
+/// # Errors
+/// When the run does not tell it.
+pub(super) fn distribution(
+    frame: &Frame<'_>,
+    of: &Of,
+    names: &[&str],
+    window: Option<&WindowSpec>,
+) -> Result<Vec<Bucket>, Fault> {
+    let Some(quantity) = of.histogram() else { return Ok(Vec::new()) };
+    let (subject, at) = (names.first().copied().unwrap_or(""), names.get(1).copied());
+    let is_queue = frame.run.scenario.queues().any(|(path, _)| path == subject);
+    // What a whole run has in a table of its own.
+    let varies = matches!(of, Of::Quantity(q) if q.table == Place::DelayVariation);
+    if window.is_none() && at.is_none() && !varies {
+        let whole = frame.buckets(subject, quantity);
+        if !whole.is_empty() || is_queue || quantity == "rtt" {
+            return Ok(whole);
+        }
+    }
+    if frame.run.table(schema::DELAYS.name).is_none() {
+        return Err(Fault::not_recorded(
+            "this run has no delays by flow and window",
+            "run it again to have them",
+        ));
+    }
+    let scenario = &frame.run.scenario;
+    let flows: Vec<&str> = match frame.members(subject).as_slice() {
+        [] if is_queue => {
+            // And those that were not told apart.
+            scenario.flows.iter().map(|f| f.name.as_str()).chain([""]).collect()
+        }
+        [] => return Err(format!("there is no flow or queue called \"{subject}\"").into()),
+        members => {
+            let apart = told_apart(scenario);
+            let is_apart = |flow: &Flow| {
+                !frame.delays.of(&flow.name).is_empty()
+                    || scenario
+                        .flows
+                        .iter()
+                        .zip(&apart)
+                        .any(|(f, apart)| *apart && f.name == flow.name)
+            };
+            if let Some(flow) = members.iter().find(|flow| !is_apart(flow)) {
+                return Err(not_told_apart(flow));
+            }
+            members.iter().map(|f| f.name.as_str()).collect()
+        }
+    };
+    let mut all = Vec::new();
+    for flow in flows {
+        let queue;
+        let which = if of.is_sojourn() {
+            queue = match at {
+                Some(queue) => queue.to_owned(),
+                None if is_queue => subject.to_owned(),
+                None => sole_queue(frame, flow)?,
+            };
+            let class = quantity.strip_prefix("sojourn.");
+            Which { quantity: "sojourn", queue: &queue, class }
+        } else {
+            Which { quantity, queue: "", class: None }
+        };
+        let bounds = match window {
+            // A queue's window ends where the queue's rows do.
+            Some(w) => {
+                let of = if is_queue { subject } else { flow };
+                Some(frame.bounds(w, of).ok_or("the run never came to this window")?)
+            }
+            None => None,
+        };
+        let mut found = buckets(frame, flow, which, bounds)?;
+        if varies {
+            let run = buckets(frame, flow, which, None)?;
+            let least = run.iter().map(|b| b.low).fold(f64::INFINITY, f64::min);
+            for bucket in &mut found {
+                bucket.low -= least;
+                bucket.high -= least;
+            }
+        }
+        all.append(&mut found);
+    }
+    Ok(joined(all))
+}
+
+/// The queue that a flow's data pass.
+fn sole_queue(frame: &Frame<'_>, flow: &str) -> Result<String, Fault> {
+    let scenario = &frame.run.scenario;
+    let queues: Vec<String> = scenario
+        .flow(flow)
+        .into_iter()
+        .flat_map(|f| scenario.data_path(f))
+        .map(|(hop, side, element)| format!("{hop}.{side}.{}", element.name))
+        .filter(|path| scenario.queues().any(|(queue, _)| queue == *path))
+        .collect();
+    match queues.as_slice() {
+        [queue] => Ok(queue.clone()),
+        [] => Err(format!("the data of {flow} pass no queue").into()),
+        several => Err(format!(
+            "say in which queue: {}",
+            several.iter().map(|q| format!("{flow} at {q}")).collect::<Vec<_>>().join(", ")
+        )
+        .into()),
+    }
+}
+
+/// The buckets of a flow's packets in a window, in the order of the table.
+fn buckets(
+    frame: &Frame<'_>,
+    flow: &str,
+    which: Which<'_>,
+    bounds: Option<Bounds>,
+) -> Result<Vec<Bucket>, Fault> {
+    let table = &frame.delays.table;
+    let (from, to) = (table.f64("from_s"), table.f64("to_s"));
+    let (low, high, count) = (table.f64("lo_s"), table.f64("hi_s"), table.u64("count"));
+    let code = |column, name| table.text(column).code(name);
+    let (Some(quantity), Some(queue)) =
+        (code("quantity", which.quantity), code("queue", which.queue))
+    else {
+        return Ok(Vec::new());
+    };
+    let class = match which.class {
+        Some(name) => match code("class", name) {
+            Some(class) => Some(class),
+            None => return Ok(Vec::new()),
+        },
+        None => None,
+    };
+    let (quantities, queues) = (table.text("quantity").codes(), table.text("queue").codes());
+    let classes = table.text("class").codes();
+    let mut found = Vec::new();
+    for &row in frame.delays.of(flow) {
+        let is_it = quantities[row] == quantity
+            && queues[row] == queue
+            && class.is_none_or(|class| classes[row] == class);
+        if !is_it {
+            continue;
+        }
+        if let Some(b) = bounds {
+            // Points of the run are whole nanoseconds.
+            const SAME: f64 = 0.5e-9;
+            if to[row] <= b.from + SAME || from[row] >= b.to - SAME {
+                continue;
+            }
+            // The run's own ends are edges of every window that goes beyond them.
+            if from[row] < b.from - SAME || to[row] > b.to + SAME {
+                let flow = if flow.is_empty() { "flows together" } else { flow };
+                return Err(Fault::not_recorded(
+                    format!(
+                        "the delays of {flow} are known from {} s to {} s together, of which this window has a part: \
+                         it was not known when the run was made",
+                        from[row], to[row]
+                    ),
+                    "name it in a [[window]] or a check of the experiment and run it again",
+                ));
+            }
+        }
+        found.push(Bucket { low: low[row], high: high[row], count: count[row] });
+    }
+    Ok(found)
+}
+
+/// Ascending, and each bucket once.
+fn joined(mut buckets: Vec<Bucket>) -> Vec<Bucket> {
+    buckets.sort_by(|a, b| a.low.total_cmp(&b.low).then(a.high.total_cmp(&b.high)));
+    buckets.dedup_by(|next, kept| {
+        let is_same = next.low == kept.low && next.high == kept.high;
+        if is_same {
+            kept.count += next.count;
+        }
+        is_same
+    });
+    buckets
+}

@@ -1,0 +1,360 @@
+//! Expressions over metrics:
+//!
+//! ```text
+//! ratio(delivery_rate, prague, rival) >= 10
+//! jain(delivery_rate) >= 0.95 over last 60s before 1s
+//! mean(rtt, cubic) < 30ms during competition and drops(bottleneck.down.qdisc) == 0 over all
+//! p99(queue_delay, bottleneck.down.qdisc) - 5ms < 2 * mean(queue_delay, bottleneck.down.qdisc)
+//! ```
+//!
+//! A window stands behind the call that it is for, or behind a comparison for every call in it that has none:
+//! `over last SPAN [before SPAN]`, `over all`, `over NAME` (a `[[window]]`), `during NAME` (a `[[phase]]`),
+//! `from TIME to TIME`. Names are letters, digits, `-`, `_` and `.`, so a minus between two of them needs its
+//! spaces. Units are checked when the expression is parsed.
+
+mod lexer;
+mod parser;
+
+use super::functions::{Function, Gives, Parameter, Which};
+use super::quantity::Quantity;
+use super::series::Of;
+use super::unit::Unit;
+use super::window::WindowSpec;
+use core::fmt;
+use core::ops::Range;
+use sojourn_model::{WordError, nearest};
+use sojourn_units::Span;
+
+/// A parsed expression.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Expression {
+    pub(super) text: String,
+    /// Joined by `and`.
+    pub(super) clauses: Vec<Clause>,
+}
+
+/// A value, or a comparison of two.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Clause {
+    pub(super) left: Term,
+    pub(super) right: Option<(Comparison, Term)>,
+    /// Where in the text.
+    pub(super) at: Range<usize>,
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Comparison {
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+    Equal,
+    NotEqual,
+}
+
+impl Comparison {
+    pub(super) fn holds(self, a: f64, b: f64) -> bool {
+        match self {
+            Self::Less => a < b,
+            Self::LessOrEqual => a <= b,
+            Self::Greater => a > b,
+            Self::GreaterOrEqual => a >= b,
+            Self::Equal => a == b,
+            Self::NotEqual => a != b,
+        }
+    }
+
+    pub(super) const fn symbol(self) -> &'static str {
+        match self {
+            Self::Less => "<",
+            Self::LessOrEqual => "<=",
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::Equal => "==",
+            Self::NotEqual => "!=",
+        }
+    }
+}
+
+/// Something with a value.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Term {
+    pub(super) kind: TermKind,
+    pub(super) unit: Unit,
+    pub(super) at: Range<usize>,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum TermKind {
+    Number(f64),
+    Call(Call),
+    Negative(Box<Term>),
+    Binary(Operator, Box<Term>, Box<Term>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Operator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+/// A metric with what it is given.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Call {
+    pub(super) function: &'static Function,
+    pub(super) of: Option<Of>,
+    pub(super) names: Vec<Name>,
+    pub(super) number: f64,
+    pub(super) why: Option<String>,
+    /// Values that it is given.
+    pub(super) terms: Vec<Term>,
+    pub(super) window: Option<Placed<WindowSpec>>,
+}
+
+/// A name with its place and what it names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Name {
+    pub(super) text: String,
+    pub(super) of: NameOf,
+    pub(super) at: Range<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum NameOf {
+    Flow,
+    Queue,
+    Element,
+    Either,
+}
+
+/// Something with its place in the text.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Placed<T> {
+    pub(super) value: T,
+    pub(super) at: Range<usize>,
+}
+
+/// The names that an expression may use.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Names<'a> {
+    /// Flows.
+    pub flows: Vec<&'a str>,
+    /// Groups of flows.
+    pub groups: Vec<&'a str>,
+    /// Queues, by their paths.
+    pub queues: Vec<&'a str>,
+    /// Every element, queues among them, by its path.
+    pub elements: Vec<&'a str>,
+    /// Phases.
+    pub phases: Vec<&'a str>,
+    /// Windows.
+    pub windows: Vec<&'a str>,
+    /// What of the run is before the origin, and what after it: no window reaches further.
+    pub lead: Span,
+    /// See `lead`.
+    pub duration: Span,
+}
+
+impl Expression {
+    /// Parses an expression; the error points at what is wrong.
+    pub fn parse(text: &str) -> Result<Self, WordError> {
+        parser::parse(text)
+    }
+
+    /// The text it was parsed from.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it compares something, and so holds or does not.
+    pub fn is_verdict(&self) -> bool {
+        self.clauses.iter().all(|c| c.right.is_some())
+    }
+
+    /// The unit of its value; plain for a verdict.
+    pub fn unit(&self) -> Unit {
+        match self.clauses.as_slice() {
+            [Clause { left, right: None, .. }] => left.unit,
+            _ => Unit::One,
+        }
+    }
+
+    /// Shows every metric in it.
+    pub(super) fn calls(&self, show: &mut dyn FnMut(&Call)) {
+        for clause in &self.clauses {
+            calls(&clause.left, show);
+            if let Some((_, right)) = &clause.right {
+                calls(right, show);
+            }
+        }
+    }
+
+    /// The names in it that an experiment does not have.
+    pub fn unknown_names(&self, known: &Names<'_>) -> Vec<WordError> {
+        let mut errors = Vec::new();
+        for clause in &self.clauses {
+            unknown(&clause.left, known, &mut errors);
+            if let Some((_, right)) = &clause.right {
+                unknown(right, known, &mut errors);
+            }
+        }
+        errors
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn calls(term: &Term, show: &mut dyn FnMut(&Call)) {
+    match &term.kind {
+        TermKind::Number(_) => {}
+        TermKind::Negative(inner) => calls(inner, show),
+        TermKind::Binary(_, a, b) => {
+            calls(a, show);
+            calls(b, show);
+        }
+        TermKind::Call(call) => {
+            show(call);
+            for inner in &call.terms {
+                calls(inner, show);
+            }
+        }
+    }
+}
+
+fn unknown(term: &Term, known: &Names<'_>, errors: &mut Vec<WordError>) {
+    match &term.kind {
+        TermKind::Number(_) => {}
+        TermKind::Negative(inner) => unknown(inner, known, errors),
+        TermKind::Binary(_, a, b) => {
+            unknown(a, known, errors);
+            unknown(b, known, errors);
+        }
+        TermKind::Call(call) => {
+            for inner in &call.terms {
+                unknown(inner, known, errors);
+            }
+            for name in &call.names {
+                let flows = known.flows.iter().chain(&known.groups).copied();
+                let (what, names): (_, Vec<&str>) = match name.of {
+                    NameOf::Flow => ("flow", flows.collect()),
+                    NameOf::Queue => ("queue", known.queues.clone()),
+                    NameOf::Element => ("element", known.elements.clone()),
+                    NameOf::Either => {
+                        ("flow or queue", flows.chain(known.queues.iter().copied()).collect())
+                    }
+                };
+                missing(what, &name.text, &names, &name.at, errors);
+            }
+            match &call.window {
+                Some(Placed { value: WindowSpec::Named(name), at }) => {
+                    missing("window", name, &known.windows, at, errors);
+                }
+                Some(Placed { value: WindowSpec::Phase(name), at }) => {
+                    missing("phase", name, &known.phases, at, errors);
+                }
+                Some(Placed { value, at }) => {
+                    let stated = value.stated(&[]);
+                    if let Some(o) = stated.and_then(|w| w.outside(known.lead, known.duration)) {
+                        let (message, help) = (o.message, o.help);
+                        errors.push(WordError { at: at.clone(), message, help });
+                    }
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+fn missing(what: &str, name: &str, names: &[&str], at: &Range<usize>, errors: &mut Vec<WordError>) {
+    if names.contains(&name) {
+        return;
+    }
+    let help = match nearest(name, names.iter().copied()) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None if names.is_empty() => format!("there is no {what}"),
+        None => format!("{what}s: {}", names.join(", ")),
+    };
+    let message = format!("there is no {what} called \"{name}\"");
+    errors.push(WordError { at: at.clone(), message, help });
+}
+
+impl Function {
+    /// How it is called: `ratio(RATE, FLOW, FLOW)`.
+    pub fn usage(&self) -> String {
+        let words: Vec<&str> = self
+            .parameters
+            .iter()
+            .map(|p| match p {
+                Parameter::Quantity => "QUANTITY",
+                Parameter::Rate => "RATE",
+                Parameter::Flow => "FLOW",
+                Parameter::Queue => "QUEUE",
+                Parameter::Element => "ELEMENT",
+                Parameter::Subject => "FLOW|QUEUE",
+                Parameter::Level => "LEVEL",
+                Parameter::Percent => "PERCENT",
+                Parameter::Flows => "[FLOW, ...]",
+                Parameter::Why => "[REASON]",
+                Parameter::Value => "VALUE",
+            })
+            .collect();
+        format!("{}({})", self.name, words.join(", "))
+    }
+
+    pub(super) fn unit(&self, of: Option<&Of>) -> Unit {
+        match (self.gives, of) {
+            (Gives::Unit(unit), _) => unit,
+            (Gives::Quantity, of) => of.map_or(Unit::One, Of::unit),
+        }
+    }
+
+    /// Whether it can be asked of a histogram.
+    pub(super) const fn takes_histograms(&self) -> bool {
+        matches!(
+            self.which,
+            Which::Mean | Which::Min | Which::Max | Which::Median | Which::Percentile
+        )
+    }
+}
+
+/// The reference of metrics and quantities in Markdown.
+pub fn reference() -> String {
+    use core::fmt::Write as _;
+    let mut text = String::from("| metric | gives | meaning |\n|---|---|---|\n");
+    for f in super::functions::FUNCTIONS {
+        let gives = match f.gives {
+            Gives::Unit(Unit::One) => "number",
+            Gives::Unit(unit) => unit.symbol(),
+            Gives::Quantity => "the quantity's unit",
+        };
+        let _ = writeln!(text, "| `{}` | {gives} | {} |", f.usage().replace('|', "\\|"), f.doc);
+    }
+    text.push_str("\n| quantity | unit | meaning |\n|---|---|---|\n");
+    for q in super::quantity::QUANTITIES {
+        let _ = writeln!(text, "| `{}` | {} | {} |", q.name, q.unit, q.doc);
+    }
+    text.push_str(
+        "| `sojourn.CLASS` | s | the same of the packets that left from one class of the queue: `sojourn.l` and \
+         `sojourn.c` of dualpi2, `sojourn.voice` of cake; `sojourn qdiscs NAME` names a discipline's classes |\n",
+    );
+    text.push_str("| `state.NAME` | | a controller's own number: `state.alpha`, `state.prob` |\n");
+    text
+}
+
+/// The quantity of this name, or a controller's own number.
+pub(super) fn of_name(name: &str) -> Option<Of> {
+    match name.strip_prefix("state.") {
+        Some(state) if !state.is_empty() => Some(Of::State(state.to_owned())),
+        _ => match name.strip_prefix("sojourn.") {
+            Some(class) if !class.is_empty() => Some(Of::ClassSojourn(name.to_owned())),
+            _ => Quantity::named(name).map(Of::Quantity),
+        },
+    }
+}

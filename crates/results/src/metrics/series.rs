@@ -1,0 +1,341 @@
+//! A run's tables, sorted by subject once, so that a metric of one flow reads that flow's rows only.
+
+use super::Unit;
+use super::quantity::{Quantity, Table as Place};
+use super::window::{Bounds, WindowSpec};
+use crate::estimators::Bucket;
+use crate::{Column, Run, Table, schema};
+use sojourn_model::{Flow, Traffic};
+use std::borrow::Cow;
+
+/// The rows of a table by the name in one of its columns.
+#[derive(Debug)]
+pub(super) struct Rows<'a> {
+    pub(super) table: Cow<'a, Table>,
+    by_name: Vec<(String, Vec<usize>)>,
+}
+
+impl<'a> Rows<'a> {
+    fn new(run: &'a Run, schema: &'static schema::Schema, column: &str) -> Self {
+        let table = run.table_or_empty(schema);
+        let text = table.text(column);
+        let mut by_code = vec![Vec::new(); text.names().len()];
+        for (row, &code) in text.codes().iter().enumerate() {
+            by_code[code as usize].push(row);
+        }
+        let by_name = text.names().iter().cloned().zip(by_code).collect();
+        Self { table, by_name }
+    }
+
+    /// The rows of a name, in the order of the table.
+    pub(super) fn of(&self, name: &str) -> &[usize] {
+        self.by_name.iter().find(|(n, _)| n == name).map_or(&[], |(_, rows)| rows)
+    }
+}
+
+/// A run, ready to be measured.
+#[derive(Debug)]
+pub struct Frame<'a> {
+    pub(super) run: &'a Run,
+    pub(super) flows: Rows<'a>,
+    pub(super) queues: Rows<'a>,
+    pub(super) signals: Rows<'a>,
+    pub(super) pings: Rows<'a>,
+    completions: Rows<'a>,
+    segments: Rows<'a>,
+    pub(super) playback: Rows<'a>,
+    flow_state: Rows<'a>,
+    queue_state: Rows<'a>,
+    histograms: Rows<'a>,
+    pub(super) delays: Rows<'a>,
+}
+
+/// Values with their times, and weights where they differ.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Series {
+    pub(super) times: Vec<f64>,
+    pub(super) values: Vec<f64>,
+    pub(super) weights: Option<Vec<f64>>,
+}
+
+/// What a series is of: a known quantity, or a controller's own number.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Of {
+    Quantity(&'static Quantity),
+    State(String),
+    /// The histogram of a class's sojourn times, by its quantity in `histograms`.
+    ClassSojourn(String),
+}
+
+impl Of {
+    /// The quantity of `histograms` that its values are in, if they are in a histogram and not in a series.
+    pub(super) fn histogram(&self) -> Option<&str> {
+        match self {
+            Self::Quantity(quantity) => match quantity.table {
+                Place::QueueHistogram(name) | Place::FlowHistogram(name) => Some(name),
+                Place::DelayVariation => Some("owd"),
+                _ => None,
+            },
+            Self::ClassSojourn(name) => Some(name),
+            Self::State(_) => None,
+        }
+    }
+
+    /// Whether it is of queues' packets, those of one flow perhaps.
+    pub(super) fn is_sojourn(&self) -> bool {
+        self.histogram().is_some_and(|name| name == "sojourn" || name.starts_with("sojourn."))
+    }
+
+    /// Whether it can be measured in a window.
+    pub(super) fn takes_window(&self) -> bool {
+        self.histogram() != Some("rtt")
+    }
+
+    /// Its name in expressions.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::Quantity(quantity) => quantity.name,
+            Self::State(name) | Self::ClassSojourn(name) => name,
+        }
+    }
+
+    /// Its unit, where it is known to have one.
+    pub(super) const fn unit(&self) -> Unit {
+        match self {
+            Self::Quantity(quantity) => quantity.unit,
+            Self::ClassSojourn(_) => Unit::Seconds,
+            Self::State(_) => Unit::One,
+        }
+    }
+}
+
+impl<'a> Frame<'a> {
+    /// Sorts the tables of a run.
+    pub fn new(run: &'a Run) -> Self {
+        Self {
+            run,
+            flows: Rows::new(run, &schema::FLOWS, "flow"),
+            queues: Rows::new(run, &schema::QUEUES, "queue"),
+            signals: Rows::new(run, &schema::QUEUE_SIGNALS, "queue"),
+            pings: Rows::new(run, &schema::PINGS, "flow"),
+            completions: Rows::new(run, &schema::COMPLETIONS, "flow"),
+            segments: Rows::new(run, &schema::SEGMENTS, "flow"),
+            playback: Rows::new(run, &schema::PLAYBACK, "flow"),
+            flow_state: Rows::new(run, &schema::FLOW_STATE, "flow"),
+            queue_state: Rows::new(run, &schema::QUEUE_STATE, "queue"),
+            histograms: Rows::new(run, &schema::HISTOGRAMS, "subject"),
+            delays: Rows::new(run, &schema::DELAYS, "flow"),
+        }
+    }
+
+    /// The run.
+    pub const fn run(&self) -> &'a Run {
+        self.run
+    }
+
+    /// The flows that a name stands for: the flow, or the members of the group.
+    pub(super) fn members(&self, name: &str) -> Vec<&'a Flow> {
+        let flows = &self.run.scenario.flows;
+        match flows.iter().find(|f| f.name == name) {
+            Some(flow) => vec![flow],
+            None => flows.iter().filter(|f| f.group.as_deref() == Some(name)).collect(),
+        }
+    }
+
+    /// The flows that carry data, for metrics over all of them; with `tcp_only` those that have delivery-rate
+    /// samples.
+    pub(super) fn load(&self, tcp_only: bool) -> Vec<&'a Flow> {
+        let has_rate = |f: &&Flow| !tcp_only || matches!(f.traffic, Traffic::Tcp(_));
+        self.run.scenario.flows.iter().filter(|f| f.traffic.is_load()).filter(has_rate).collect()
+    }
+
+    /// The time of the last row of a flow or queue; the end of the run if it has none.
+    pub(super) fn last(&self, subject: &str) -> f64 {
+        let last = |rows: &Rows<'_>| rows.of(subject).last().map(|&row| rows.table.f64("t_s")[row]);
+        last(&self.flows)
+            .or_else(|| last(&self.queues))
+            .or_else(|| last(&self.pings))
+            .unwrap_or_else(|| self.run.scenario.duration.as_secs_f64())
+    }
+
+    /// The window of a subject.
+    pub fn bounds(&self, window: &WindowSpec, subject: &str) -> Option<Bounds> {
+        window.bounds(self.run, self.last(subject))
+    }
+
+    /// The buckets of a histogram, ascending.
+    pub(super) fn buckets(&self, subject: &str, quantity: &str) -> Vec<Bucket> {
+        let table = &self.histograms.table;
+        let (low, high, count) = (table.f64("lo_s"), table.f64("hi_s"), table.u64("count"));
+        let mut buckets: Vec<Bucket> = self
+            .histograms
+            .of(subject)
+            .iter()
+            .filter(|&&row| table.text("quantity").get(row) == quantity)
+            .map(|&row| Bucket { low: low[row], high: high[row], count: count[row] })
+            .collect();
+        buckets.sort_by(|a, b| a.low.total_cmp(&b.low));
+        buckets
+    }
+
+    /// The values of a quantity of one flow or queue in a window, those that are not numbers left out.
+    pub(super) fn series(&self, of: &Of, subject: &str, bounds: Bounds) -> Series {
+        match of {
+            Of::Quantity(quantity) => match quantity.table {
+                Place::Flows("rtt_s") if !self.pings.of(subject).is_empty() => {
+                    take(&self.pings, subject, bounds, |t| numbers(t, "rtt_s"), None)
+                }
+                Place::Flows(column) => {
+                    let mut series =
+                        take(&self.flows, subject, bounds, |t| numbers(t, column), None);
+                    if column == "delivery_rate_bps" {
+                        series.leave_out(|x| x == 0.0);
+                    }
+                    series
+                }
+                Place::Queues(column @ "sojourn_mean_s") => {
+                    take(&self.queues, subject, bounds, |t| numbers(t, column), Some(left_in_step))
+                }
+                Place::Queues(column) => {
+                    take(&self.queues, subject, bounds, |t| numbers(t, column), None)
+                }
+                Place::Completions(column) => {
+                    take(&self.completions, subject, bounds, |t| numbers(t, column), None)
+                }
+                Place::Probes(column) => {
+                    take(&self.pings, subject, bounds, |t| numbers(t, column), None)
+                }
+                Place::Variation(column) => super::probes::variation(self, subject, column, bounds),
+                Place::Segments(column) => {
+                    take(&self.segments, subject, bounds, |t| numbers(t, column), None)
+                }
+                Place::QueueHistogram(_) | Place::FlowHistogram(_) | Place::DelayVariation => {
+                    Series::default()
+                }
+            },
+            Of::ClassSojourn(_) => Series::default(),
+            Of::State(name) => {
+                let of = |rows: &Rows<'_>| {
+                    let table = &rows.table;
+                    let mut series = Series::default();
+                    let (times, values) = (table.f64("t_s"), table.f64("value"));
+                    for &row in rows.of(subject) {
+                        if table.text("name").get(row) == name && bounds.holds(times[row]) {
+                            series.push(times[row], values[row]);
+                        }
+                    }
+                    series
+                };
+                let flow = of(&self.flow_state);
+                if flow.values.is_empty() { of(&self.queue_state) } else { flow }
+            }
+        }
+    }
+
+    /// Short flows of a generator that started in a window: completed, and not.
+    pub(super) fn short_flows(&self, flow: &str, bounds: Bounds) -> (usize, usize) {
+        let table = &self.completions.table;
+        let (times, durations) = (table.f64("t_s"), table.f64("duration_s"));
+        let started: Vec<usize> =
+            self.completions.of(flow).iter().copied().filter(|&r| bounds.holds(times[r])).collect();
+        let completed = started.iter().filter(|&&r| !durations[r].is_nan()).count();
+        (completed, started.len() - completed)
+    }
+
+    /// How much a cumulative count of the flows' or queues' table grew in a window. The count at a bound is that
+    /// of the last row not after it.
+    pub(super) fn growth(
+        rows: &Rows<'_>,
+        subject: &str,
+        column: &str,
+        bounds: Bounds,
+    ) -> Option<u64> {
+        let times = rows.table.f64("t_s");
+        let counts = rows.table.u64(column);
+        let at = |t: f64| {
+            let upto = Bounds { from: f64::NEG_INFINITY, to: t };
+            rows.of(subject)
+                .iter()
+                .rev()
+                .find(|&&row| upto.holds(times[row]))
+                .map(|&row| counts[row])
+        };
+        let end = at(bounds.to)?;
+        Some(end.saturating_sub(at(bounds.from).unwrap_or(0)))
+    }
+}
+
+/// The packets that left in the step of a row: what a step's mean is weighted by.
+fn left_in_step(rows: &Rows<'_>, subject: &str) -> Vec<f64> {
+    let sent = rows.table.u64("sent_packets");
+    let mut before = 0;
+    rows.of(subject)
+        .iter()
+        .map(|&row| {
+            let left = sent[row].saturating_sub(before);
+            before = sent[row];
+            left as f64
+        })
+        .collect()
+}
+
+fn numbers<'t>(table: &'t Table, column: &str) -> Cow<'t, [f64]> {
+    let found = table.columns().find(|(schema, _, _)| schema.name == column);
+    match found.map(|(_, column, _)| column) {
+        Some(Column::F64(values)) => Cow::Borrowed(values.as_slice()),
+        Some(Column::U64(values)) => Cow::Owned(values.iter().map(|&n| n as f64).collect()),
+        _ => Cow::Borrowed(&[]),
+    }
+}
+
+type Weigh = fn(&Rows<'_>, &str) -> Vec<f64>;
+
+fn take(
+    rows: &Rows<'_>,
+    subject: &str,
+    bounds: Bounds,
+    values: impl Fn(&Table) -> Cow<'_, [f64]>,
+    weigh: Option<Weigh>,
+) -> Series {
+    let values = values(&rows.table);
+    let times = rows.table.f64("t_s");
+    let weights = weigh.map(|weigh| weigh(rows, subject));
+    let mut series = Series { weights: weights.as_ref().map(|_| Vec::new()), ..Series::default() };
+    for (i, &row) in rows.of(subject).iter().enumerate() {
+        if bounds.holds(times[row]) && !values[row].is_nan() {
+            series.push(times[row], values[row]);
+            if let (Some(to), Some(from)) = (&mut series.weights, &weights) {
+                to.push(from[i]);
+            }
+        }
+    }
+    series
+}
+
+impl Series {
+    pub(super) fn push(&mut self, t: f64, value: f64) {
+        self.times.push(t);
+        self.values.push(value);
+    }
+
+    fn leave_out(&mut self, unwanted: impl Fn(f64) -> bool) {
+        let keep: Vec<bool> = self.values.iter().map(|&x| !unwanted(x)).collect();
+        let mut kept = keep.iter();
+        self.times.retain(|_| *kept.next().unwrap_or(&true));
+        let mut kept = keep.iter();
+        self.values.retain(|_| *kept.next().unwrap_or(&true));
+    }
+
+    /// Puts the values of another behind these.
+    pub(super) fn join(&mut self, other: Self) {
+        self.times.extend(other.times);
+        self.values.extend(other.values);
+        match (&mut self.weights, other.weights) {
+            (Some(mine), Some(theirs)) => mine.extend(theirs),
+            (mine @ None, Some(theirs)) if self.values.len() == theirs.len() => {
+                *mine = Some(theirs);
+            }
+            _ => {}
+        }
+    }
+}

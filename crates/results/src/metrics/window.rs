@@ -1,0 +1,161 @@
+//! Where a metric looks.
+
+use super::Expression;
+use crate::{Run, schema};
+use sojourn_model::{At, Phase, Scenario, When, Window, WindowBounds};
+use sojourn_units::Span;
+
+/// Which part of a run a metric is about, as an expression says it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum WindowSpec {
+    /// The window called `steady`, or the last third up to a second before the end.
+    #[default]
+    Default,
+    /// The whole run from the origin on.
+    Whole,
+    /// So long, ending some time before the last sample of each flow or queue.
+    Last {
+        /// Its length.
+        length: Span,
+        /// How long before the last sample it ends.
+        before_end: Span,
+    },
+    /// Between two points, in nanoseconds from the origin.
+    Between {
+        /// Its start.
+        from: At,
+        /// Its end.
+        to: At,
+    },
+    /// A window of the experiment, by name.
+    Named(String),
+    /// A phase of the experiment, by name.
+    Phase(String),
+}
+
+/// A window in seconds from the origin: rows with `from < t ≤ to`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Bounds {
+    /// Not included.
+    pub from: f64,
+    /// Included.
+    pub to: f64,
+}
+
+impl Bounds {
+    /// Whether a row with this time belongs to it. Times come from nanoseconds, so a nanosecond either way is
+    /// the same point.
+    pub fn holds(self, t: f64) -> bool {
+        const SAME: f64 = 0.5e-9;
+        t > self.from + SAME && t <= self.to + SAME
+    }
+
+    /// Its length in seconds.
+    pub fn length(self) -> f64 {
+        self.to - self.from
+    }
+}
+
+impl WindowSpec {
+    /// Where it lies, if that is stated.
+    pub fn stated(&self, windows: &[Window]) -> Option<WindowBounds> {
+        match self {
+            Self::Last { length, before_end } => {
+                Some(WindowBounds::Last { length: *length, before_end: *before_end })
+            }
+            Self::Between { from, to } => Some(WindowBounds::Between { from: *from, to: *to }),
+            Self::Named(name) => windows.iter().find(|w| w.name == *name).map(|w| w.bounds),
+            Self::Default => Self::Named("steady".to_owned()).stated(windows),
+            Self::Whole | Self::Phase(_) => None,
+        }
+    }
+
+    /// The window in a run whose last sample of the subject is at `last`; `None` if its name is unknown or the
+    /// run never came to it.
+    pub fn bounds(&self, run: &Run, last: f64) -> Option<Bounds> {
+        if let Self::Phase(name) = self {
+            let phase = run.scenario.phases.iter().find(|p| p.name == *name)?;
+            // What of it comes after the run has not been.
+            let end = run.scenario.duration.as_secs_f64();
+            let to = edge(run, phase, false)?.min(end);
+            return Some(Bounds { from: edge(run, phase, true)?, to });
+        }
+        self.planned(&run.scenario, last)
+    }
+
+    /// The window as the scenario alone tells it; `None` if its name is unknown, or it is a phase that waits for
+    /// something.
+    fn planned(&self, scenario: &Scenario, last: f64) -> Option<Bounds> {
+        let before = |end: f64, length: f64| Bounds { from: end - length, to: end };
+        let between = |from: At, to: At| Bounds { from: from.as_secs_f64(), to: to.as_secs_f64() };
+        match self.stated(&scenario.windows) {
+            Some(WindowBounds::Between { from, to }) => return Some(between(from, to)),
+            Some(WindowBounds::Last { length, before_end }) => {
+                return Some(before(last - before_end.as_secs_f64(), length.as_secs_f64()));
+            }
+            None => {}
+        }
+        match self {
+            Self::Whole => Some(Bounds { from: 0.0, to: scenario.duration.as_secs_f64() }),
+            Self::Phase(name) => {
+                let phase = scenario.phases.iter().find(|p| p.name == *name)?;
+                match (&phase.from, &phase.to) {
+                    (When::At(from), When::At(to)) => Some(between(*from, *to)),
+                    _ => None,
+                }
+            }
+            Self::Default => {
+                let third = scenario.duration.as_secs_f64() / 3.0;
+                Some(before(last - 1.0, third))
+            }
+            Self::Last { .. } | Self::Between { .. } | Self::Named(_) => None,
+        }
+    }
+}
+
+/// The points of the run, in nanoseconds from the origin and ascending, between which an engine tells the packets of a
+/// flow with this stated stop apart (the table `delays`), so that every window that is known before the run is a sum of intervals: those of
+/// `[[window]]` and `[[phase]]`, the default one, and those that the experiment's checks name. The first is the origin,
+/// the last the end of the run. A window that ends so long before the last sample is placed by the flow's stated stop
+/// and by the end of the run; of a flow that ends by itself the last sample is not known beforehand. Neither is a phase
+/// that waits for something: an engine cuts there when it happens.
+pub(super) fn edges(scenario: &Scenario, stop: Option<At>) -> Vec<i64> {
+    let mut specs = vec![WindowSpec::Default];
+    specs.extend(scenario.windows.iter().map(|w| WindowSpec::Named(w.name.clone())));
+    specs.extend(scenario.phases.iter().map(|p| WindowSpec::Phase(p.name.clone())));
+    for check in &scenario.checks {
+        if let Ok(expression) = Expression::parse(&check.that) {
+            expression
+                .calls(&mut |call| specs.extend(call.window.as_ref().map(|w| w.value.clone())));
+        }
+    }
+    let end = scenario.duration.as_nanos() as i64;
+    let nanos = |seconds: f64| libm::round(seconds * 1e9) as i64;
+    let stop = stop.map_or(end, |stop| stop.as_nanos().clamp(0, end));
+    let mut edges = vec![0, end];
+    for last in [end, stop] {
+        let planned = specs.iter().filter_map(|w| w.planned(scenario, last as f64 / 1e9));
+        edges.extend(planned.flat_map(|b| [nanos(b.from), nanos(b.to)]));
+    }
+    edges.retain(|edge| (0..=end).contains(edge));
+    edges.sort_unstable();
+    edges.dedup();
+    edges
+}
+
+/// When a phase started or ended: as the experiment states it, or as it happened.
+fn edge(run: &Run, phase: &Phase, start: bool) -> Option<f64> {
+    match if start { &phase.from } else { &phase.to } {
+        When::At(at) => Some(at.as_secs_f64()),
+        When::After { .. } | When::State { .. } => {
+            let happenings = run.table(schema::HAPPENINGS.name)?;
+            let subject = happenings.text("subject").code(&format!("phase {}", phase.name))?;
+            let what = happenings.text("what").code(if start { "start" } else { "end" })?;
+            let row = (0..happenings.len()).find(|&row| {
+                happenings.text("subject").codes()[row] == subject
+                    && happenings.text("what").codes()[row] == what
+            })?;
+            Some(happenings.f64("t_s")[row])
+        }
+    }
+}
