@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms whose code decides what comes out of a simulated run.
-const ROOMS: [&str; 11] = [
+const ROOMS: [&str; 12] = [
     "units",
     "model",
     "language",
@@ -16,6 +16,7 @@ const ROOMS: [&str; 11] = [
     "qdisc",
     "path",
     "transport",
+    "stacks",
     "sim",
 ];
 /// What decides how a run on Linux is carried out and read. The plan, which the rest of that room makes, is a part of

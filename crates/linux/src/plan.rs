@@ -23,14 +23,10 @@ use sojourn_model::{
     Action, Direction, EcnMode, Element, Flow, Kind, Netem, Queue, ReceiveWindow, Scenario, Shaper,
     Side, Start, Tcp, Traffic,
 };
+use sojourn_stacks::{HOST_JITTER, START_JITTER};
 use sojourn_units::{Ecn, Random, Rate, Span, parse_span};
 use std::fmt::Write as _;
 
-/// Flent's netperf starts this much after its nominal time, uniformly, as on the simulator's stacks.
-const START_JITTER: Span = Span::from_millis(25);
-/// Packets leave their host uniformly within this after what caused them, as on the simulator's stacks: departures
-/// of the published test beds scatter so. Without it flows fall into step with one another, and with the queue.
-const HOST_JITTER: Span = Span::from_micros(6);
 /// The first port of senders; flow `i` has the `i`th.
 pub const SENDER_PORT: usize = 40_001;
 /// The first port of receivers.

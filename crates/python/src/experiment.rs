@@ -2,9 +2,9 @@
 
 use crate::errors::experiment_error;
 use crate::run::to_json;
-use crate::vocabulary::Words;
 use pyo3::prelude::*;
 use sojourn_language::{MOST_RUNS, Trial};
+use sojourn_vocabulary::Words;
 
 /// An experiment with its axes multiplied out.
 #[pyclass(frozen, get_all, module = "sojourn._core")]

@@ -8,7 +8,6 @@ mod listings;
 mod run;
 mod units;
 mod validate;
-mod vocabulary;
 
 use pyo3::prelude::*;
 

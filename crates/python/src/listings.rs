@@ -6,7 +6,7 @@ use sojourn_qdisc::Profile;
 use sojourn_qdisc::table::{OptionSpec, Preset, Unit};
 use sojourn_results::schema;
 use sojourn_sim::CONTROLS;
-use sojourn_sim::stacks::STACKS;
+use sojourn_stacks::STACKS;
 
 /// Every queue discipline as JSON: name, summary, source, options with their defaults by stack, statistics and
 /// the controller's own numbers.

@@ -40,7 +40,7 @@ impl Default for Dumbbell {
             ecn: true,
             duration: Span::from_secs(60),
             seed: 1,
-            stack: crate::stacks::DEFAULT.to_owned(),
+            stack: sojourn_stacks::DEFAULT.to_owned(),
             ping: true,
         }
     }

@@ -8,11 +8,11 @@ use crate::app::streaming::Streaming;
 use crate::app::writer::Writer;
 use crate::distribution::Distribution;
 use crate::packet::{Body, Owner, Packet, Pool};
-use crate::stacks::Stack;
 use crate::topology::Station;
 use sojourn_model::{
     Direction, EcnMode, Flow, Ip, OnOff, Pulse, ReceiveWindow, RttScaling, Tcp, Traffic,
 };
+use sojourn_stacks::Stack;
 use sojourn_transport::cc::CongestionControl;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, Output};
 use sojourn_transport::stack::{EcnRequest, Independence, Scaling, Switches};

@@ -13,7 +13,6 @@ mod host;
 mod packet;
 mod recorder;
 mod run;
-pub mod stacks;
 mod tap;
 mod timeline;
 mod topology;
@@ -49,7 +48,7 @@ impl Engine for Sim {
         Capabilities {
             qdiscs: disciplines().iter().map(|d| d.name.to_owned()).collect(),
             ccs: CONTROLS.iter().map(|c| c.name.to_owned()).collect(),
-            stacks: stacks::STACKS.iter().map(|s| s.name.to_owned()).collect(),
+            stacks: sojourn_stacks::STACKS.iter().map(|s| s.name.to_owned()).collect(),
             elements: set(&[
                 "netem",
                 "queue",

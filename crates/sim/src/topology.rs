@@ -18,7 +18,6 @@
 
 use crate::host::is_netperfs;
 use crate::packet::Parcel;
-use crate::stacks::{DEFAULT, Stack};
 use sojourn_model::{
     Action, Direction, Element, Flow, FlowDelay, Kind, Netem, Queue, Scenario, Selector, Shaper,
     Side, Tunnel, TunnelKind, Wifi, Wlan,
@@ -28,6 +27,7 @@ use sojourn_path::{
     Deed, Device, Entrance, Exit, Passage, Policer, Port, Radio, Rewriter, Selection,
 };
 use sojourn_qdisc::{Any, TcError};
+use sojourn_stacks::{DEFAULT, Stack};
 use sojourn_transport::OwnDevice;
 use sojourn_units::{Random, Span, parse_span};
 use std::collections::BTreeMap;

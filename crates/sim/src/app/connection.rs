@@ -8,8 +8,8 @@
 use super::Wires;
 use crate::host::endpoint;
 use crate::packet::{Body, Owner, Packet};
-use crate::stacks::Stack;
 use sojourn_model::Tcp;
+use sojourn_stacks::Stack;
 use sojourn_transport::segment::{Ack, Data, Handshake, Output};
 use sojourn_transport::{OwnDevice, Receiver, Sender};
 use sojourn_units::{Dscp, Ecn, Random, Time};

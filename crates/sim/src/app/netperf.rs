@@ -18,8 +18,8 @@
 use super::Wires;
 use super::connection::{Connection, Template};
 use crate::packet::{Owner, Packet};
-use crate::stacks::Stack;
 use sojourn_model::{EcnMode, Tcp};
+use sojourn_stacks::Stack;
 use sojourn_units::{Dscp, Ecn, Random, Time};
 
 /// Bytes of a request, and of an answer.

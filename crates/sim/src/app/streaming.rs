@@ -8,8 +8,8 @@
 use super::Wires;
 use super::connection::{Connection, Template};
 use crate::packet::{Owner, Packet};
-use crate::stacks::Stack;
 use sojourn_model::Streaming as Settings;
+use sojourn_stacks::Stack;
 use sojourn_transport::OwnDevice;
 use sojourn_units::{Ecn, Random, Time};
 use sojourn_workload::{Player, Wish};

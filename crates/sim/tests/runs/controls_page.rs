@@ -1,7 +1,7 @@
 //! The tables of docs/congestion-controls.md are what the controls and stacks say of themselves.
 //! `UPDATE_DOCS=1 cargo test -p sojourn-sim --profile checked --test runs controls_page` writes them anew.
 
-use sojourn_sim::stacks::{DEFAULT, STACKS, Stack};
+use sojourn_stacks::{DEFAULT, STACKS, Stack};
 use sojourn_transport::cc::{Any, CONTROLS, CongestionControl};
 use sojourn_transport::ecn::Request;
 use std::fmt::Write as _;

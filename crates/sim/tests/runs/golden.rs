@@ -201,7 +201,7 @@ fn grid() -> (String, String) {
          ## Flows\n\n{}\n## The queue\n\n{}",
         markdown(&flow_head, &flows.concat(), 4),
         markdown(&queue_head, &queues, 3),
-        stack = sojourn_sim::stacks::DEFAULT,
+        stack = sojourn_stacks::DEFAULT,
         all = LEAD + DURATION,
     );
     (text, lines.concat())

@@ -5,7 +5,7 @@ use crate::capture::Scratch;
 use sojourn_model::{Action, At, Direction, FlowDelay, Kind, Scenario, Side, Start};
 use sojourn_results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
-use sojourn_sim::stacks::Stack;
+use sojourn_stacks::Stack;
 use sojourn_units::Span;
 
 const NETPERFS: &str = "sce-2020-03";

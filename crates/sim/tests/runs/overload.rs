@@ -117,7 +117,7 @@ fn unresponsive_loads_are_as_they_were() {
              128 steps of 1/256, one each 5 ms while the buffer is full or the sojourn time above 400 ms, and as it \
              does not come down before the queue is empty, how long that takes is luck.\n\n\
              Written by `{COMMAND}`.\n\n{table}",
-            stack = sojourn_sim::stacks::DEFAULT,
+            stack = sojourn_stacks::DEFAULT,
             table = markdown(&head, &rows, 3),
         ),
         COMMAND,

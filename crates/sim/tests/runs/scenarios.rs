@@ -11,7 +11,7 @@ use sojourn_model::{
     When,
 };
 use sojourn_qdisc::disciplines;
-use sojourn_sim::stacks::STACKS;
+use sojourn_stacks::STACKS;
 use sojourn_units::{Dscp, Ecn, Rate, Span};
 
 /// Words for a discipline with options that someone might write; with `changing`, none of those that only go

@@ -158,7 +158,7 @@ fn the_table_of_small_packets_is_as_it_was() {
          are 1.44 Mbit/s on the wire: where they are more than the link holds, DualPI2 drops, and who answers a loss keeps \
          the size it had.\n\n\
          Written by `{command}`.\n\n{}",
-        sojourn_sim::stacks::DEFAULT,
+        sojourn_stacks::DEFAULT,
         markdown(&head, &rows, 0),
     );
     compare("prague.md", &text, command);

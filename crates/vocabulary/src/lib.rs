@@ -1,13 +1,20 @@
-//! The words of experiments, as those know them who implement what they name.
+//! The words of experiments, checked by the crates that implement what they name: tc's by `sojourn-qdisc`, congestion
+//! controls by `sojourn-transport`, stacks by `sojourn-stacks`. Whoever reads an experiment takes them from here: the Python
+//! package, a Rust program, a page in a browser.
+//!
+//! It is a crate of its own because of what it must know. The engines need the stacks and no parser of experiments; the
+//! language needs no discipline, only the trait [`Vocabulary`]. In either place the words would draw an arrow between
+//! the two.
 
 use sojourn_language::Vocabulary;
 use sojourn_model::WordError;
 use sojourn_qdisc::{Any, Packet, Profile, TcError};
-use sojourn_sim::CONTROLS;
-use sojourn_sim::stacks::{STACKS, Stack};
+use sojourn_stacks::{STACKS, Stack};
+use sojourn_transport::cc::CONTROLS;
 use sojourn_units::{Dscp, Ecn, Random, Time};
 
 /// The words of every engine together; what one engine lacks it refuses itself, by name.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Words;
 
 impl Vocabulary for Words {
