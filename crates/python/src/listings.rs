@@ -92,8 +92,8 @@ pub fn stacks() -> String {
             "name": stack.name,
             "summary": stack.summary,
             "source": stack.source,
-            "switches": stack.table().iter().map(|(name, value, doc)| json!({
-                "name": name, "value": value, "doc": doc,
+            "switches": stack.table().iter().map(|row| json!({
+                "name": row.name, "value": row.value, "doc": row.doc,
             })).collect::<Vec<_>>(),
         })
     });

@@ -1,6 +1,10 @@
 //! Named stacks: tables of the switches in which one kernel, as one test bed had it configured, differs from
 //! another. To add a stack, add an entry to [`STACKS`].
 
+mod table;
+
+pub use table::Row;
+
 use sojourn_qdisc::Profile;
 use sojourn_transport::stack::{EcnRequest, PragueVersion, SceSenders, Switches};
 use sojourn_units::Span;
@@ -172,153 +176,5 @@ impl Stack {
     /// The stack of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         STACKS.iter().find(|s| s.name == name)
-    }
-
-    /// The switches as a table: name, value, meaning.
-    pub fn table(&self) -> Vec<(&'static str, String, &'static str)> {
-        let t = &self.tcp;
-        let q = &self.qdisc;
-        vec![
-            ("hystart", format!("{:?}", t.hystart), "which HyStart ends CUBIC's slow start"),
-            (
-                "hystart_rounds_by_sample",
-                t.hystart_rounds_by_sample.to_string(),
-                "HyStart's rounds are told apart at every RTT sample, not only when the window grows",
-            ),
-            ("prr", format!("{:?}", t.prr), "bound of proportional rate reduction"),
-            (
-                "grouping",
-                format!("{:?}", t.grouping),
-                "how segments leave together, and when TCP waits until more may",
-            ),
-            (
-                "acks_push",
-                t.acks_push.to_string(),
-                "a full segment with PSH is acknowledged at once",
-            ),
-            (
-                "small_queue_wakes",
-                t.small_queue_wakes.to_string(),
-                "a sender stopped by its small queue is woken when that drains, not by the next ACK",
-            ),
-            (
-                "small_queue_passes_single",
-                t.small_queue_passes_single.to_string(),
-                "a small queue never stops a sender that has a single buffer out",
-            ),
-            (
-                "notes_limit_unsent",
-                t.notes_limit_unsent.to_string(),
-                "an attempt that sends nothing takes note of being limited by the window",
-            ),
-            (
-                "remembers_cwnd_limited",
-                t.remembers_cwnd_limited.to_string(),
-                "having been limited by the window outlives the flight",
-            ),
-            ("ecn", format!("{:?}", t.ecn), "ECN that a flow asks for unless it says"),
-            (
-                "acks_ecn_change",
-                t.acks_ecn_change.to_string(),
-                "an AccECN receiver acknowledges a change of the codepoint at once",
-            ),
-            (
-                "ace_takes_least",
-                t.ace_takes_least.to_string(),
-                "an ACE field tells the least number of marks that it can, wrapped or not",
-            ),
-            ("prague", format!("{:?}", t.prague), "which TCP Prague"),
-            ("echoes_sce", t.echoes_sce.to_string(), "a receiver echoes ECT(1) as SCE"),
-            ("sce", format!("{:?}", t.sce), "whose SCE senders"),
-            (
-                "ack_event_counts_its_ack",
-                t.ack_event_counts_its_ack.to_string(),
-                "DCTCP's alpha sees the ACK that ends its window",
-            ),
-            (
-                "timer_slack",
-                t.timer_slack.map_or_else(|| "2 ticks".to_owned(), |s| s.to_string()),
-                "added to the timers of tail-loss probes and of RACK",
-            ),
-            (
-                "dsack_needs_reordering",
-                t.dsack_needs_reordering.to_string(),
-                "a duplicate widens RACK's window only where reordering was seen",
-            ),
-            (
-                "rate_sample_by_send_time",
-                t.rate_sample_by_send_time.to_string(),
-                "a rate sample is of the segment sent last, by its time of sending",
-            ),
-            (
-                "syn_linear_timeouts",
-                t.syn_linear_timeouts.to_string(),
-                "SYNs repeated at the first interval before it doubles",
-            ),
-            (
-                "sack_blocks_kept",
-                t.sack_blocks_kept.to_string(),
-                "SACK blocks that a held-back ACK may have before it is let go",
-            ),
-            ("hz", t.hz.to_string(), "ticks a second of TCP's coarse clock"),
-            ("initial_window", t.initial_window.to_string(), "segments"),
-            (
-                "receive_buffer",
-                format!("{} {}", t.receive_buffer.0, t.receive_buffer.1),
-                "bytes, default and largest",
-            ),
-            (
-                "window_share",
-                format!("{}/256", t.window_share),
-                "share of the receive buffer offered as window",
-            ),
-            (
-                "compressed_sack_percent",
-                t.compressed_sack_percent.to_string(),
-                "longest wait of a compressed SACK, percent of the RTT",
-            ),
-            (
-                "netperf",
-                t.netperf.to_string(),
-                "a bulk flow begins when its control connection has agreed on it, two round trips",
-            ),
-            (
-                "start_jitter",
-                t.start_jitter.to_string(),
-                "a flow starts uniformly within this after its nominal time",
-            ),
-            (
-                "host_jitter",
-                t.host_jitter.to_string(),
-                "a packet leaves its host uniformly within this after what caused it, in order",
-            ),
-            ("qdisc.hz", q.hz.to_string(), "ticks a second of the queues' clock"),
-            ("pie_estimator", format!("{:?}", q.pie_estimator), "how PIE learns the delay"),
-            (
-                "pie_probability_bits",
-                q.pie_probability_bits.to_string(),
-                "bits of PIE's probability",
-            ),
-            (
-                "fq_codel_drop_batch_slip",
-                q.fq_codel_drop_batch_slip.to_string(),
-                "fq_codel takes the lesser of 1 and drop_batch",
-            ),
-            (
-                "fq_codel_ce_threshold_selector",
-                q.fq_codel_ce_threshold_selector.to_string(),
-                "fq_codel has ce_threshold_selector",
-            ),
-            (
-                "dualpi2",
-                format!("{:?}", q.dualpi2),
-                "whose DualPI2: exemption from the step, memory limit",
-            ),
-            (
-                "sce_mirrors_at_rest",
-                q.sce_mirrors_at_rest.to_string(),
-                "queues with SCE put a quiet flow's first mark off",
-            ),
-        ]
     }
 }

@@ -143,7 +143,7 @@ pub struct Switches {
     pub host_jitter: Span,
 }
 
-/// Kernels of the main line; what a bed's hosts add is the bed's (`sim`'s table of stacks).
+/// Kernels of the main line; what a bed's hosts add is the bed's (`sojourn-stacks`).
 impl Switches {
     /// Linux 7.3, with ticks of 4 ms, ECN asked for, and hosts that take no time.
     pub const LINUX_7_3: Self = Self {
