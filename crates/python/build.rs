@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms whose code decides what comes out of a simulated run.
-const ROOMS: [&str; 12] = [
+/// The crates whose code decides what comes out of a simulated run.
+const CRATES: [&str; 12] = [
     "units",
     "model",
     "language",
@@ -19,7 +19,7 @@ const ROOMS: [&str; 12] = [
     "stacks",
     "sim",
 ];
-/// What decides how a run on Linux is carried out and read. The plan, which the rest of that room makes, is a part of
+/// What decides how a run on Linux is carried out and read. The plan, which the rest of that crate makes, is a part of
 /// the run's identity itself.
 const LINUX: [&str; 6] = [
     "linux/guest",
@@ -32,7 +32,7 @@ const LINUX: [&str; 6] = [
 
 fn main() {
     let crates = Path::new("..");
-    tell("SOJOURN_SOURCES", ROOMS.map(|room| crates.join(room).join("src")));
+    tell("SOJOURN_SOURCES", CRATES.map(|name| crates.join(name).join("src")));
     tell("SOJOURN_LINUX_SOURCES", LINUX.map(|part| crates.join(part)));
 }
 

@@ -193,3 +193,13 @@ def test_importing_the_package_is_quick() -> None:
     code = "import sys, sojourn.cli.app; print({'polars', 'matplotlib', 'jinja2'} & set(sys.modules))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert shown.stdout.strip() == "set()"
+
+
+def test_each_engine_has_a_version_of_its_own_and_no_other_has_one() -> None:
+    assert _core.engines() == ["sim", "linux"]
+    versions = [_core.version(name) for name in _core.engines()]
+    assert versions[0] == _core.version()
+    assert len({version.split("+")[1] for version in versions}) == 2
+    assert len({version.split("+")[0] for version in versions}) == 1
+    with pytest.raises(UsageError, match='there is no engine "ns3"'):
+        _core.version("ns3")

@@ -5,102 +5,11 @@
 //! any number of threads.
 
 mod capabilities;
+mod contract;
 mod many;
+mod registry;
 
 pub use capabilities::{Capabilities, Feature};
+pub use contract::{Engine, RunError, Watch};
 pub use many::{WatchMany, refuse_capture, run_many};
-
-use sojourn_capture::{Capture, CaptureError};
-use sojourn_model::{Inconsistent, Refusal, Scenario};
-use sojourn_results::Run;
-use sojourn_units::Span;
-use std::io::ErrorKind;
-
-/// Runs scenarios.
-pub trait Engine: Send + Sync {
-    /// `sim`, `linux`.
-    fn name(&self) -> &str;
-
-    /// Its version; results of different versions may differ.
-    fn version(&self) -> &str;
-
-    /// What else decides a run of this scenario: a kernel, a plan. Runs of which version and this are the same need
-    /// not be made again.
-    fn identity(&self, _scenario: &Scenario) -> String {
-        String::new()
-    }
-
-    /// What it can run.
-    fn capabilities(&self) -> Capabilities;
-
-    /// What it cannot run of this scenario; empty if it can run it all. The default holds the scenario against
-    /// [`Engine::capabilities`]; an engine with further limits adds its own.
-    fn refuse(&self, scenario: &Scenario) -> Vec<Refusal> {
-        self.capabilities().refuse(scenario)
-    }
-
-    /// Runs it. The scenario has been checked ([`Scenario::check`]) and not refused. Calls `watch` now and
-    /// then, at least each simulated second, and gives up soon after it says so.
-    fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError>;
-}
-
-/// Whoever wants to know how far a run is, may stop it, and may want its packets.
-pub trait Watch: Sync {
-    /// So much of the run's length is done.
-    fn progress(&self, _simulated: Span) {}
-
-    /// Whether the run should be given up.
-    fn cancelled(&self) -> bool {
-        false
-    }
-
-    /// Where the run's packets are to be written, if they are wanted.
-    fn capture(&self) -> Option<Capture> {
-        None
-    }
-}
-
-/// Nobody watches.
-impl Watch for () {}
-
-/// Why a run gave no result.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum RunError {
-    /// The engine cannot run it.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Refused(Vec<Refusal>),
-    /// The scenario does not hold together.
-    #[error(transparent)]
-    Inconsistent(#[from] Inconsistent),
-    /// It was given up on request.
-    #[error("cancelled")]
-    Cancelled,
-    /// The engine failed, in its own words.
-    #[error("{0}")]
-    Failed(String),
-    /// The machine did not let it go on: what happened, and what to do.
-    #[error("{why}")]
-    Hindered {
-        /// What happened.
-        why: String,
-        /// What to do.
-        help: String,
-    },
-    /// The program made a mistake; the others of a campaign go on.
-    #[error("a mistake in the program: {0}")]
-    Panicked(String),
-}
-
-impl From<CaptureError> for RunError {
-    fn from(e: CaptureError) -> Self {
-        let help = match e.why.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
-                "make room there, keep less of each packet (--snap-len 96), or capture fewer runs (--only, --seeds 1)"
-            }
-            _ => {
-                "captures go where results go: see that this folder is there and may be written to"
-            }
-        };
-        Self::Hindered { why: e.to_string(), help: help.to_owned() }
-    }
-}
+pub use registry::{Registry, UnknownEngine};

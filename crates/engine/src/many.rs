@@ -1,6 +1,7 @@
 //! Many independent runs on several threads.
 
-use super::{Engine, Feature, RunError, Watch};
+use super::capabilities::Feature;
+use super::contract::{Engine, RunError, Watch};
 use sojourn_capture::Capture;
 use sojourn_model::{Refusal, Scenario};
 use sojourn_results::Run;

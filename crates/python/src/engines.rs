@@ -2,16 +2,41 @@
 
 use crate::errors::usage_error;
 use pyo3::prelude::*;
-use sojourn_engine::Engine;
+use sojourn_engine::{Engine, Registry, UnknownEngine};
+
+/// The package's version and the digest of an engine's sources, which `build.rs` takes.
+macro_rules! version {
+    ($sources:literal) => {
+        concat!(env!("CARGO_PKG_VERSION"), "+", env!($sources))
+    };
+}
+
+/// Every engine of the package: a further one is a line here.
+fn registry() -> Registry {
+    let mut engines = Registry::new();
+    engines.add(sojourn_sim::NAME, version!("SOJOURN_SOURCES"), || sojourn_sim::Sim);
+    engines.add(sojourn_linux::NAME, version!("SOJOURN_LINUX_SOURCES"), sojourn_linux::Linux::new);
+    engines
+}
 
 /// The engine of this name.
 pub fn engine(py: Python<'_>, name: &str) -> PyResult<Box<dyn Engine>> {
-    match name {
-        "sim" => Ok(Box::new(sojourn_sim::Sim)),
-        "linux" => Ok(Box::new(sojourn_linux::Linux::new())),
-        _ => {
-            let help = Some("there are sim and linux");
-            Err(usage_error(py, &format!("there is no engine \"{name}\""), help))
-        }
-    }
+    registry().engine(name).map_err(|error| unknown(py, &error))
+}
+
+/// The names of the engines.
+#[pyfunction]
+pub fn engines() -> Vec<String> {
+    registry().names().map(str::to_owned).collect()
+}
+
+/// Sojourn's version: the package's, and a digest of the sources that decide what comes out of a run on this engine.
+#[pyfunction]
+#[pyo3(signature = (engine = "sim"))]
+pub fn version(py: Python<'_>, engine: &str) -> PyResult<String> {
+    registry().version(engine).map(str::to_owned).map_err(|error| unknown(py, &error))
+}
+
+fn unknown(py: Python<'_>, error: &UnknownEngine) -> PyErr {
+    usage_error(py, &error.to_string(), Some(&error.help))
 }

@@ -1,4 +1,4 @@
-//! The extension module `sojourn._core`: what Python sees of the Rust rooms. No logic lives here.
+//! The extension module `sojourn._core`: what Python sees of the Rust crates. No logic lives here.
 
 mod arrow;
 mod engines;
@@ -17,6 +17,8 @@ mod _core {
     #[pymodule_export]
     use super::arrow::Table;
     #[pymodule_export]
+    use super::engines::{engines, version};
+    #[pymodule_export]
     use super::experiment::{Experiment, json_schema, load, trial};
     #[pymodule_export]
     use super::listings::{ccs, columns, qdiscs, stacks};
@@ -26,8 +28,6 @@ mod _core {
     use super::units::{parse_rate, parse_span};
     #[pymodule_export]
     use super::validate::{agreement, harm, summarise};
-    #[pymodule_export]
-    use super::version;
 
     /// Bytes of a packet that a capture keeps unless asked otherwise.
     #[pymodule_export]
@@ -40,14 +40,4 @@ mod _core {
     /// More runs than this need to be asked for.
     #[pymodule_export]
     const MOST_RUNS: u64 = sojourn_language::MOST_RUNS;
-}
-
-/// Sojourn's version: the package's, and a digest of the sources that decide what comes out of a run on this engine.
-#[pyfunction]
-#[pyo3(signature = (engine = "sim"))]
-fn version(engine: &str) -> &'static str {
-    match engine {
-        "linux" => concat!(env!("CARGO_PKG_VERSION"), "+", env!("SOJOURN_LINUX_SOURCES")),
-        _ => concat!(env!("CARGO_PKG_VERSION"), "+", env!("SOJOURN_SOURCES")),
-    }
 }

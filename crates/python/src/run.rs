@@ -282,8 +282,8 @@ pub fn refusals(
 #[pyo3(signature = (scenario, *, engine="sim"))]
 pub fn identity(py: Python<'_>, scenario: &str, engine: &str) -> PyResult<String> {
     let own = engines::engine(py, engine)?.identity(&parse(scenario)?);
-    let version = crate::version(engine);
-    Ok(if own.is_empty() { version.to_owned() } else { format!("{version}, {own}") })
+    let version = engines::version(py, engine)?;
+    Ok(if own.is_empty() { version } else { format!("{version}, {own}") })
 }
 
 /// A scenario (JSON) as it is stored, if it holds together.

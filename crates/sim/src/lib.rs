@@ -32,7 +32,8 @@ pub use sojourn_qdisc::{Discipline, disciplines};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sim;
 
-const NAME: &str = "sim";
+/// The engine's name.
+pub const NAME: &str = "sim";
 
 impl Engine for Sim {
     fn name(&self) -> &'static str {
