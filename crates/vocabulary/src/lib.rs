@@ -101,3 +101,51 @@ impl Packet for Never {
         match *self {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_language::{Experiment, MOST_RUNS};
+
+    fn file(stack: &str, qdisc: &str, netem: &str, cc: &str) -> String {
+        format!(
+            "[experiment]\nname = \"words\"\nstack = \"{stack}\"\nduration = \"10s\"\n\n\
+             [[hop]]\nname = \"bottleneck\"\nrate = \"50mbit\"\nrtt = \"20ms\"\nqdisc = \"{qdisc}\"\nnetem = [\"{netem}\"]\n\n\
+             [[flow]]\nname = \"a\"\ncc = \"{cc}\"\n"
+        )
+    }
+
+    #[test]
+    fn a_rust_program_can_plan_an_experiment_with_checked_words() {
+        let plan = |text: String| {
+            Experiment::parse("words.toml", &text).and_then(|e| e.plan(&Words, MOST_RUNS))
+        };
+        let right = plan(file("linux-7.3", "fq_codel target 5ms", "delay 1ms", "prague"));
+        assert_eq!(right.map(|p| p.cells()), Ok(1));
+        for (wrong, message) in [
+            (file("linux-7.4", "pie", "delay 1ms", "cubic"), "there is no stack \"linux-7.4\""),
+            (file("linux-7.3", "pie", "delay 1ms", "cubik"), "did you mean \"cubic\"?"),
+            (file("linux-7.3", "pie ecnn", "delay 1ms", "cubic"), "ecnn"),
+            (file("linux-7.3", "pie", "dealy 1ms", "cubic"), "dealy"),
+        ] {
+            let text = plan(wrong.clone()).expect_err("it is wrong").to_string();
+            assert!(text.contains(message), "{wrong}\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_place_is_counted_from_the_words_that_were_given() {
+        let at = |error: Result<(), WordError>| error.map_err(|error| error.at);
+        assert_eq!(at(Words.netem("delay 1ms lost 1%", "linux-7.3")), Err(10..14));
+        assert_eq!(at(Words.qdisc("pie lost 1%", "linux-7.3")), Err(4..8));
+        assert_eq!(at(Words.cc("cubik", "linux-7.3")), Err(0..5));
+        assert_eq!(at(Words.stack("linux-5.4")), Ok(()));
+    }
+
+    #[test]
+    fn options_are_those_of_the_stack() {
+        let words = "fq_codel ce_threshold 1ms ce_threshold_selector 0x1/0x3";
+        assert_eq!(Words.qdisc(words, "linux-7.3"), Ok(()));
+        assert!(Words.qdisc(words, "linux-5.4").is_err());
+    }
+}
