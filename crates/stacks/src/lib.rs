@@ -1,28 +1,15 @@
 //! Named stacks: tables of the switches in which one kernel, as one test bed had it configured, differs from
 //! another. To add a stack, add an entry to [`STACKS`].
 
+mod stack;
 mod table;
 
+pub use stack::Stack;
 pub use table::Row;
 
 use sojourn_qdisc::Profile;
 use sojourn_transport::stack::{EcnRequest, PragueVersion, SceSenders, Switches};
 use sojourn_units::Span;
-
-/// A stack.
-#[derive(Debug)]
-pub struct Stack {
-    /// Its name.
-    pub name: &'static str,
-    /// What it is.
-    pub summary: &'static str,
-    /// Where its facts come from.
-    pub source: &'static str,
-    /// TCP's switches.
-    pub tcp: Switches,
-    /// The queue disciplines' switches.
-    pub qdisc: Profile,
-}
 
 /// The stack that is meant when none is named.
 pub const DEFAULT: &str = "linux-7.3";

@@ -3,7 +3,7 @@
 //! Invariant: every switch is in it. [`rows!`] takes a record apart with all its fields and without `..`, so that a new switch
 //! does not compile until it has a line here.
 
-use crate::Stack;
+use crate::stack::Stack;
 use core::fmt::{Debug, Display};
 use sojourn_qdisc::Profile;
 use sojourn_transport::stack::{Independence, Switches};
@@ -25,7 +25,7 @@ macro_rules! rows {
     (@name $field:ident) => { stringify!($field) };
     (@name $field:ident $name:literal) => { $name };
     ($record:expr => $Record:ident { $($field:ident $(as $name:literal)?: $show:expr, $doc:literal;)+ }) => {{
-        let $Record { $($field),+ } = $record;
+        let $Record { $($field),+ } = *$record;
         [$(Row { name: rows!(@name $field $($name)?), value: $show($field), doc: $doc }),+]
     }};
 }
@@ -80,27 +80,27 @@ impl Stack {
     }
 }
 
-fn plain(value: &impl Display) -> String {
+fn plain(value: impl Display + Copy) -> String {
     value.to_string()
 }
 
-fn debug(value: &impl Debug) -> String {
+fn debug(value: impl Debug + Copy) -> String {
     format!("{value:?}")
 }
 
-fn ticks_or_span(slack: &Option<Span>) -> String {
+fn ticks_or_span(slack: Option<Span>) -> String {
     slack.map_or_else(|| "2 ticks".to_owned(), |s| s.to_string())
 }
 
-fn pair(&(default, largest): &(u32, u32)) -> String {
+fn pair((default, largest): (u32, u32)) -> String {
     format!("{default} {largest}")
 }
 
-fn share(share: &u32) -> String {
+fn share(share: u32) -> String {
     format!("{share}/256")
 }
 
-fn independence(set: &Option<Independence>) -> String {
+fn independence(set: Option<Independence>) -> String {
     set.map_or_else(
         || "the version's own".to_owned(),
         |i| format!("{:?}, target {}", i.scaling, Span::from_micros(u64::from(i.target_us))),

@@ -1,0 +1,19 @@
+//! What a stack consists of.
+
+use sojourn_qdisc::Profile;
+use sojourn_transport::stack::Switches;
+
+/// A stack.
+#[derive(Debug)]
+pub struct Stack {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub summary: &'static str,
+    /// Where its facts come from.
+    pub source: &'static str,
+    /// TCP's switches.
+    pub tcp: Switches,
+    /// The queue disciplines' switches.
+    pub qdisc: Profile,
+}
