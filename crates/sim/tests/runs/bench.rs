@@ -153,7 +153,9 @@ pub(crate) fn digests(run: &Run) -> String {
     let mut tables: Vec<(&str, String)> =
         run.tables.iter().map(|t| (t.schema().name, t.digest())).collect();
     tables.sort_unstable();
-    tables.iter().map(|(name, digest)| format!(" {name}={}", &digest[..8])).collect()
+    tables
+        .iter()
+        .fold(String::new(), |all, (name, digest)| all + &format!(" {name}={}", &digest[..8]))
 }
 
 /// The queue of the first hop, `down` or `up`.
