@@ -3,7 +3,8 @@
 use super::*;
 use core::ops::Range;
 use proptest::prelude::*;
-use sojourn_model::{Start, When, WordError, nearest};
+use sojourn_model::{Scenario, Start, When, WordError, nearest};
+use sojourn_units::Span;
 use std::fmt::Write as _;
 
 /// Knows a few words, and points at those it does not know.

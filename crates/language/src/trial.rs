@@ -1,7 +1,7 @@
 //! One run from the command line, `sojourn try`: written out as an experiment file, so that it means exactly
 //! what the file would, and can be kept.
 
-use super::Experiment;
+use super::experiment::Experiment;
 use super::source::Diagnostics;
 use core::fmt::Write as _;
 

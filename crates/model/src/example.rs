@@ -1,7 +1,11 @@
 //! A scenario with something of everything, for the tests of every crate that reads one.
 
-use crate::*;
-use sojourn_units::{Dscp, Ecn, Rate};
+use crate::{
+    Action, At, Check, Direction, EcnMode, Edge, Element, Event, Flow, Hop, Ip, Kind, Netem,
+    Origin, Phase, Profile, Queue, Reference, Rewrite, Rule, Scenario, Selector, Shaper, Start,
+    Tcp, Traffic, Tunnel, TunnelKind, Video, When,
+};
+use sojourn_units::{Dscp, Ecn, Rate, Span};
 
 pub(crate) fn netem(delay: &str) -> Element {
     Element {

@@ -1,6 +1,6 @@
 use super::example::{netem, scenario};
 use super::*;
-use sojourn_units::{Ecn, Rate};
+use sojourn_units::{Ecn, Rate, Span, Time};
 
 #[test]
 fn a_scenario_survives_its_file() {

@@ -1,9 +1,9 @@
 //! Whether a scenario that was read back from a file holds together.
 
-use super::{
-    Action, Direction, Gauge, Kind, Queue, Reference, Scenario, Selector, Shaper, Side, Traffic,
-    When,
-};
+use super::element::{Kind, Queue, Selector, Shaper, Side};
+use super::event::{Action, Gauge, Reference, When};
+use super::flow::{Direction, Traffic};
+use super::scenario::Scenario;
 use std::collections::BTreeSet;
 
 /// What does not hold together in a scenario.

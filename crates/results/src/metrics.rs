@@ -13,6 +13,7 @@
 mod delays;
 mod evaluate;
 mod expression;
+mod fault;
 pub mod functions;
 mod oscillation;
 mod playback;

@@ -1,6 +1,6 @@
 //! Arrivals of short flows: exponential times between them, log-normal lengths (traffic.md §4.2).
 
-use super::{Act, Source};
+use super::source::{Act, Source};
 use sojourn_model::ShortFlows;
 use sojourn_units::{Random, Time, sample};
 

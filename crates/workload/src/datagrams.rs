@@ -3,7 +3,10 @@
 //!
 //! Invariant: a stream is the same whenever it starts; its times are those from the start on, shifted.
 
-use super::{Act, ConstantRate, Periodic, PulsedUdp, Source, VideoSource};
+use super::on_off::PulsedUdp;
+use super::periodic::{ConstantRate, Periodic};
+use super::source::{Act, Source};
+use super::video::VideoSource;
 use sojourn_model::{OnOff, Pulse, Traffic};
 use sojourn_units::{Random, Time};
 

@@ -1,6 +1,7 @@
 //! On and off by turns.
 
-use super::{Act, ConstantRate, Source};
+use super::periodic::ConstantRate;
+use super::source::{Act, Source};
 use sojourn_model::{OnOff, Udp};
 use sojourn_units::{Random, Span, Time, sample};
 

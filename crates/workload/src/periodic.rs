@@ -1,6 +1,6 @@
 //! Sources with a beat: probes and voice at an interval, UDP at a rate.
 
-use super::{Act, Source};
+use super::source::{Act, Source};
 use sojourn_model::{Irtt, Ping, Udp, Voip};
 use sojourn_units::{Random, Span, Time};
 

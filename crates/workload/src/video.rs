@@ -2,7 +2,7 @@
 //! its own beat. Frames are drawn when they are due, each in two draws at most, so that audio and adaptation do
 //! not shift the draws.
 
-use super::{Act, Source};
+use super::source::{Act, Source};
 use sojourn_model::{FrameSize, MEASURED_AT, Video};
 use sojourn_units::{Random, Rate, Span, Time, sample};
 

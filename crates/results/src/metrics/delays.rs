@@ -7,14 +7,14 @@
 //! An interval lies in the window or outside it. One that lies across an edge of the window means that the window was
 //! not known when the run was made, which is said and not guessed around.
 
-use super::Expression;
-use super::evaluate::Fault;
+use super::expression::Expression;
+use super::fault::Fault;
 use super::quantity::Table as Place;
 use super::series::{Frame, Of};
-use super::window::{Bounds, WindowSpec, edges};
+use super::window::{Bounds, WindowSpec};
 use crate::estimators::Bucket;
 use crate::schema;
-use sojourn_model::{Flow, Scenario, Traffic};
+use sojourn_model::{At, Flow, Scenario, Traffic};
 use std::collections::BTreeSet;
 
 /// So many flows at most are told apart without being asked for.
@@ -68,6 +68,36 @@ fn told_apart(scenario: &Scenario) -> Vec<bool> {
         asked.contains(&flow.name) || flow.group.as_ref().is_some_and(|group| asked.contains(group))
     };
     scenario.flows.iter().map(|f| f.delays.unwrap_or_else(|| few || is_asked(f))).collect()
+}
+
+/// The points of the run, in nanoseconds from the origin and ascending, between which an engine tells the packets of a
+/// flow with this stated stop apart (the table `delays`), so that every window that is known before the run is a sum of intervals: those of
+/// `[[window]]` and `[[phase]]`, the default one, and those that the experiment's checks name. The first is the origin,
+/// the last the end of the run. A window that ends so long before the last sample is placed by the flow's stated stop
+/// and by the end of the run; of a flow that ends by itself the last sample is not known beforehand. Neither is a phase
+/// that waits for something: an engine cuts there when it happens.
+fn edges(scenario: &Scenario, stop: Option<At>) -> Vec<i64> {
+    let mut specs = vec![WindowSpec::Default];
+    specs.extend(scenario.windows.iter().map(|w| WindowSpec::Named(w.name.clone())));
+    specs.extend(scenario.phases.iter().map(|p| WindowSpec::Phase(p.name.clone())));
+    for check in &scenario.checks {
+        if let Ok(expression) = Expression::parse(&check.that) {
+            expression
+                .calls(&mut |call| specs.extend(call.window.as_ref().map(|w| w.value.clone())));
+        }
+    }
+    let end = scenario.duration.as_nanos() as i64;
+    let nanos = |seconds: f64| libm::round(seconds * 1e9) as i64;
+    let stop = stop.map_or(end, |stop| stop.as_nanos().clamp(0, end));
+    let mut edges = vec![0, end];
+    for last in [end, stop] {
+        let planned = specs.iter().filter_map(|w| w.planned(scenario, last as f64 / 1e9));
+        edges.extend(planned.flat_map(|b| [nanos(b.from), nanos(b.to)]));
+    }
+    edges.retain(|edge| (0..=end).contains(edge));
+    edges.sort_unstable();
+    edges.dedup();
+    edges
 }
 
 /// That a flow's delays are not there, and what to write to have them.

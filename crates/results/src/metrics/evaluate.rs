@@ -1,6 +1,7 @@
 //! The value of an expression on a run.
 
 use super::expression::{Call, Clause, Expression, Operator, Term, TermKind};
+use super::fault::Fault;
 use super::functions::{self, RateOf, Sample, SignalKind, Which};
 use super::quantity::Table;
 use super::series::{Frame, Of, Series};
@@ -63,26 +64,6 @@ pub struct EvaluationError {
     pub message: String,
     /// Where the run did not record what it could have: what to write so that it does.
     pub help: Option<String>,
-}
-
-/// Why a metric has no value on a run; see [`EvaluationError`].
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Fault {
-    pub(super) message: String,
-    pub(super) help: Option<String>,
-}
-
-impl<T: Into<String>> From<T> for Fault {
-    fn from(message: T) -> Self {
-        Self { message: message.into(), help: None }
-    }
-}
-
-impl Fault {
-    /// What is asked for was not recorded.
-    pub(super) fn not_recorded(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), help: Some(help.into()) }
-    }
 }
 
 impl Expression {

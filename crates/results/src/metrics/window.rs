@@ -1,6 +1,5 @@
 //! Where a metric looks.
 
-use super::Expression;
 use crate::{Run, schema};
 use sojourn_model::{At, Phase, Scenario, When, Window, WindowBounds};
 use sojourn_units::Span;
@@ -85,7 +84,7 @@ impl WindowSpec {
 
     /// The window as the scenario alone tells it; `None` if its name is unknown, or it is a phase that waits for
     /// something.
-    fn planned(&self, scenario: &Scenario, last: f64) -> Option<Bounds> {
+    pub(super) fn planned(&self, scenario: &Scenario, last: f64) -> Option<Bounds> {
         let before = |end: f64, length: f64| Bounds { from: end - length, to: end };
         let between = |from: At, to: At| Bounds { from: from.as_secs_f64(), to: to.as_secs_f64() };
         match self.stated(&scenario.windows) {
@@ -111,36 +110,6 @@ impl WindowSpec {
             Self::Last { .. } | Self::Between { .. } | Self::Named(_) => None,
         }
     }
-}
-
-/// The points of the run, in nanoseconds from the origin and ascending, between which an engine tells the packets of a
-/// flow with this stated stop apart (the table `delays`), so that every window that is known before the run is a sum of intervals: those of
-/// `[[window]]` and `[[phase]]`, the default one, and those that the experiment's checks name. The first is the origin,
-/// the last the end of the run. A window that ends so long before the last sample is placed by the flow's stated stop
-/// and by the end of the run; of a flow that ends by itself the last sample is not known beforehand. Neither is a phase
-/// that waits for something: an engine cuts there when it happens.
-pub(super) fn edges(scenario: &Scenario, stop: Option<At>) -> Vec<i64> {
-    let mut specs = vec![WindowSpec::Default];
-    specs.extend(scenario.windows.iter().map(|w| WindowSpec::Named(w.name.clone())));
-    specs.extend(scenario.phases.iter().map(|p| WindowSpec::Phase(p.name.clone())));
-    for check in &scenario.checks {
-        if let Ok(expression) = Expression::parse(&check.that) {
-            expression
-                .calls(&mut |call| specs.extend(call.window.as_ref().map(|w| w.value.clone())));
-        }
-    }
-    let end = scenario.duration.as_nanos() as i64;
-    let nanos = |seconds: f64| libm::round(seconds * 1e9) as i64;
-    let stop = stop.map_or(end, |stop| stop.as_nanos().clamp(0, end));
-    let mut edges = vec![0, end];
-    for last in [end, stop] {
-        let planned = specs.iter().filter_map(|w| w.planned(scenario, last as f64 / 1e9));
-        edges.extend(planned.flat_map(|b| [nanos(b.from), nanos(b.to)]));
-    }
-    edges.retain(|edge| (0..=end).contains(edge));
-    edges.sort_unstable();
-    edges.dedup();
-    edges
 }
 
 /// When a phase started or ended: as the experiment states it, or as it happened.

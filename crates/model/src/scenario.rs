@@ -1,0 +1,166 @@
+//! The whole of a run, and the ways through it.
+
+use super::at::At;
+use super::element::{Element, Hop, Kind, Queue, Side};
+use super::event::Event;
+use super::flow::{Direction, Flow};
+use super::measure::{Check, Phase, Window};
+use serde::{Deserialize, Serialize};
+use sojourn_units::{Span, Time};
+
+/// One run.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Scenario {
+    /// The experiment's name: letters, digits, `-`, `_`, `.` and `/`.
+    pub experiment: String,
+    /// Where the experiment comes from, as its author states it; may be empty.
+    pub source: String,
+    /// Which combination of the axes this is: (axis, label), in the order of the file.
+    pub cell: Vec<(String, String)>,
+    /// The seed of every random stream of the run.
+    pub seed: u64,
+    /// What time 0 is.
+    pub origin: Origin,
+    /// How long is simulated after the origin.
+    pub duration: Span,
+    /// How long is simulated before the origin.
+    pub lead: Span,
+    /// The recorder's step.
+    pub step: Span,
+    /// The named table of switches that hosts and queues behave by unless they name their own.
+    pub stack: String,
+    /// The hops, in the order in which `down` traffic passes them.
+    pub hops: Vec<Hop>,
+    /// The flows, probes included.
+    pub flows: Vec<Flow>,
+    /// What changes during the run.
+    pub events: Vec<Event>,
+    /// Named intervals of the run.
+    pub phases: Vec<Phase>,
+    /// Named measuring windows.
+    pub windows: Vec<Window>,
+    /// What must hold of the results.
+    pub checks: Vec<Check>,
+}
+
+/// What time 0 of a run is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// The nominal start of the first flow.
+    FirstFlow,
+    /// Flent's `T0`: the first data point, normally the first ping's reply; flows start 5 s later.
+    Flent,
+    /// Where the experiment says, by an explicit lead.
+    Explicit,
+}
+
+impl Scenario {
+    /// The length of the whole run: lead and duration.
+    pub fn length(&self) -> Span {
+        self.lead + self.duration
+    }
+
+    /// The point of the run's own clock (0 at the beginning of the lead) that `at` is; the clock's zero for
+    /// points before it.
+    pub fn clock(&self, at: At) -> Time {
+        let nanos = i128::from(self.lead.as_nanos()) + i128::from(at.as_nanos());
+        Time::from_nanos(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
+    }
+
+    /// The seconds from the origin of a point of the run's own clock: what result tables hold.
+    pub fn seconds(&self, time: Time) -> f64 {
+        (i128::from(time.as_nanos()) - i128::from(self.lead.as_nanos())) as f64 / 1e9
+    }
+
+    /// The flow of this name.
+    pub fn flow(&self, name: &str) -> Option<&Flow> {
+        self.flows.iter().find(|f| f.name == name)
+    }
+
+    /// The hop of this name.
+    pub fn hop(&self, name: &str) -> Option<&Hop> {
+        self.hops.iter().find(|h| h.name == name)
+    }
+
+    /// The element at `hop.side.element`, as events and statistics name it.
+    pub fn element(&self, path: &str) -> Option<&Element> {
+        let (hop, rest) = path.split_once('.')?;
+        let (side, element) = rest.split_once('.')?;
+        let side = Side::from_name(side)?;
+        self.hop(hop)?.side(side).iter().find(|e| e.name == element)
+    }
+
+    /// The path of every element with a queue that is counted, in path order: `bottleneck.down.qdisc`.
+    pub fn queues(&self) -> impl Iterator<Item = (String, &Queue)> {
+        self.hops.iter().flat_map(|hop| {
+            [Side::Down, Side::Up].into_iter().flat_map(move |side| {
+                hop.side(side).iter().filter_map(move |e| match &e.kind {
+                    Kind::Queue(q) => Some((format!("{}.{side}.{}", hop.name, e.name), q)),
+                    _ => None,
+                })
+            })
+        })
+    }
+
+    /// The path of every element, in path order: `bottleneck.down.qdisc`, `bottleneck.up.netem`.
+    pub fn element_paths(&self) -> impl Iterator<Item = String> {
+        self.hops.iter().flat_map(|hop| {
+            [Side::Down, Side::Up].into_iter().flat_map(move |side| {
+                hop.side(side).iter().map(move |e| format!("{}.{side}.{}", hop.name, e.name))
+            })
+        })
+    }
+
+    /// The elements that a flow's data passes, in order: (hop's name, side, element).
+    pub fn data_path<'a>(
+        &'a self,
+        flow: &'a Flow,
+    ) -> Box<dyn Iterator<Item = (&'a str, Side, &'a Element)> + 'a> {
+        match flow.direction {
+            Direction::Down => Box::new(self.through(flow.hops.iter(), Side::Down)),
+            Direction::Up => Box::new(self.through(flow.hops.iter().rev(), Side::Up)),
+        }
+    }
+
+    /// The device of the host that sends a flow's data, where packets may wait in it: the queue or radio that they meet
+    /// first, if its hop says that it is one ([`Hop::own_device`]). Its path.
+    pub fn device_of(&self, flow: &Flow) -> Option<String> {
+        let holds = |kind: &Kind| kind.holds_a_queue() || matches!(kind, Kind::Netem(_));
+        let (hop, side, first) = self.data_path(flow).find(|place| holds(&place.2.kind))?;
+        let own = self.hop(hop).is_some_and(|h| h.own_device) && first.kind.holds_a_queue();
+        own.then(|| format!("{hop}.{side}.{}", first.name))
+    }
+
+    /// The elements that a flow's acknowledgements pass, in order.
+    pub fn ack_path<'a>(
+        &'a self,
+        flow: &'a Flow,
+    ) -> Box<dyn Iterator<Item = (&'a str, Side, &'a Element)> + 'a> {
+        match flow.direction {
+            Direction::Down => Box::new(self.through(flow.hops.iter().rev(), Side::Up)),
+            Direction::Up => Box::new(self.through(flow.hops.iter(), Side::Down)),
+        }
+    }
+
+    fn through<'a>(
+        &'a self,
+        hops: impl Iterator<Item = &'a usize> + 'a,
+        side: Side,
+    ) -> impl Iterator<Item = (&'a str, Side, &'a Element)> + 'a {
+        hops.flat_map(move |&h| {
+            let hop = &self.hops[h];
+            hop.side(side).iter().map(move |e| (hop.name.as_str(), side, e))
+        })
+    }
+
+    /// The run's name, unique in an experiment: `name[label,label]#seed`.
+    pub fn id(&self) -> String {
+        let labels: Vec<&str> = self.cell.iter().map(|(_, label)| label.as_str()).collect();
+        if labels.is_empty() {
+            format!("{}#{}", self.experiment, self.seed)
+        } else {
+            format!("{}[{}]#{}", self.experiment, labels.join(","), self.seed)
+        }
+    }
+}
