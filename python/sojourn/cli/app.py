@@ -13,9 +13,21 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def _engines() -> list[str]:
+    """Return the names that a shell completes."""
+    from sojourn import _core
+
+    return _core.engines()
+
+
 Engine = Annotated[
     str,
-    typer.Option(help="What runs it: [b]sim[/b], the simulator, or [b]linux[/b], the kernel itself.", metavar="NAME"),
+    typer.Option(
+        help="What runs it: [b]sim[/b], the simulator, or [b]linux[/b], the kernel itself.",
+        metavar="NAME",
+        autocompletion=_engines,
+    ),
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="Runs at a time; as many as there are cores unless given.")]
 Settings = Annotated[
