@@ -118,10 +118,10 @@ pub(crate) fn packets(rate: Rate, rtt: Span, flows: usize, duration: Span) -> (u
         pool: Vec::new(),
     };
     let (mut next, mut waiting) = (vec![0_u32; flows], vec![0_u32; flows]);
-    for flow in 0..flows {
+    for (flow, next) in (0..).zip(&mut next) {
         for _ in 0..window {
-            run.send(0, flow as u32, next[flow], DATA);
-            next[flow] += 1;
+            run.send(0, flow, *next, DATA);
+            *next += 1;
         }
     }
     let (mut carried, mut delays) = (0, 0);
