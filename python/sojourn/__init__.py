@@ -17,18 +17,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sojourn.experiment import Experiment, load, parse
-    from sojourn.run import Run, results
+    from sojourn.core.run import Run, results
+    from sojourn.experiments.experiment import Experiment, load, parse
 
 __all__ = ["Experiment", "Run", "load", "parse", "results"]
 
 # Polars and the rest take longer to import than a command line needs to print its help.
 _HOMES = {
-    "Experiment": "sojourn.experiment",
-    "Run": "sojourn.run",
-    "load": "sojourn.experiment",
-    "parse": "sojourn.experiment",
-    "results": "sojourn.run",
+    "Experiment": "sojourn.experiments.experiment",
+    "Run": "sojourn.core.run",
+    "load": "sojourn.experiments.experiment",
+    "parse": "sojourn.experiments.experiment",
+    "results": "sojourn.core.run",
 }
 
 

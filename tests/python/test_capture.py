@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from sojourn import _core
-from sojourn.experiment import Experiment, parse
-from sojourn.run import Run, results
+from sojourn.core.run import Run, results
+from sojourn.experiments.experiment import Experiment, parse
 
 TEXT = """\
 [experiment]

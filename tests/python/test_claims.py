@@ -12,14 +12,14 @@ from typing import Final
 
 import pytest
 
-from sojourn import claims
-from sojourn.claims import Bound, Cause, Claim, ClaimVerdict, Verdict, book, evaluate, page
-from sojourn.claims.book import read
-from sojourn.claims.formula import Formula
-from sojourn.claims.interval import CONFIDENCE, FEWEST, median_interval
+from sojourn.core.run import Run
 from sojourn.errors import StoreError, UsageError
-from sojourn.experiment import load
-from sojourn.run import Run
+from sojourn.evidence import claims
+from sojourn.evidence.claims import Bound, Cause, Claim, ClaimVerdict, Verdict, evaluate, page, registry
+from sojourn.evidence.claims.formula import Formula
+from sojourn.evidence.claims.interval import CONFIDENCE, FEWEST, median_interval
+from sojourn.evidence.claims.registry import read
+from sojourn.experiments.experiment import load
 
 OVER = ["OVER-" + str(n) for n in range(1, 12)]
 L4ST = ["L4ST-" + str(n) for n in range(1, 22)]
@@ -57,15 +57,15 @@ HEAD: Final = 'title = "a report"\n[[claim]]\nid = "X-1"\nfinding = "f"\npublish
 
 
 def test_every_claim_of_the_reports_is_there() -> None:
-    assert [claim.id for claim in book()] == [*OVER[:-2], "OVER-10", "OVER-11", *L4ST, *ECT1, *FAST]
-    for claim in book():
+    assert [claim.id for claim in registry()] == [*OVER[:-2], "OVER-10", "OVER-11", *L4ST, *ECT1, *FAST]
+    for claim in registry():
         assert claim.parts
         assert claim.published
         assert claim.where
 
 
 def test_the_baseline_names_claims() -> None:
-    assert set(claims.baseline()) <= {claim.id for claim in book()}
+    assert set(claims.baseline()) <= {claim.id for claim in registry()}
 
 
 @pytest.mark.parametrize(
@@ -384,14 +384,14 @@ def test_a_claim_of_the_baseline_that_is_lost_is_an_exit_status(
     from sojourn.cli import claims as command  # noqa: PLC0415 - replaced in parts
 
     claim = written(tmp_path, file, 'value = "goodput(one)"\nbound = "> 6mbit"')
-    monkeypatch.setattr("sojourn.claims.book", lambda: [claim])
-    monkeypatch.setattr("sojourn.claims.baseline", lambda: ["X-1"])
-    monkeypatch.setattr("sojourn.run.results", lambda _: runs)
+    monkeypatch.setattr("sojourn.evidence.claims.registry", lambda: [claim])
+    monkeypatch.setattr("sojourn.evidence.claims.baseline", lambda: ["X-1"])
+    monkeypatch.setattr("sojourn.core.run.results", lambda _: runs)
     with pytest.raises(SystemExit) as left:
         command.claims(tmp_path, markdown=tmp_path / "page.md")
     assert left.value.code == 1
     assert "**X-1**" in (tmp_path / "page.md").read_text()
-    monkeypatch.setattr("sojourn.claims.baseline", list)
+    monkeypatch.setattr("sojourn.evidence.claims.baseline", list)
     command.claims(tmp_path)
 
 
@@ -414,6 +414,6 @@ def test_mistakes_with_claims_are_named(tmp_path: Path, folder: Path) -> None:
         assert "Traceback" not in ran.stderr
 
 
-def test_an_unknown_claim_in_the_book_is_an_error(tmp_path: Path) -> None:
+def test_an_unknown_claim_in_the_registry_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         claims.read_baseline(tmp_path / "none.toml")

@@ -19,11 +19,11 @@ from polars.testing import assert_frame_equal
 import sojourn as package
 from conftest import Make
 from sojourn import _core
+from sojourn.core.run import Run, results
 from sojourn.errors import DataFileError
-from sojourn.experiment import parse
-from sojourn.flent import export, export_folder, import_files, read
-from sojourn.flent.export import packed, title
-from sojourn.run import Run, results
+from sojourn.experiments.experiment import parse
+from sojourn.interop.flent import export, export_folder, import_files, read
+from sojourn.interop.flent.export import packed, title
 
 LAYOUTS = {
     "tcp_nup": ["cubic down", "reno down"],
@@ -115,7 +115,7 @@ def test_any_numbers_come_back(make_run: Make, tmp_path: Path) -> None:
         cwnd=pl.Series([draw.randrange(2**40) for _ in range(before.flows.height)], dtype=pl.UInt64),
     )
     given = {name: before.table(name) for name in before.tables} | {"flows": flows}
-    changed = Run.fresh(before.stamp, _core.Run(json.dumps(scenario), "sim", "0", given))
+    changed = Run.fresh(before.key, _core.Run(json.dumps(scenario), "sim", "0", given))
     file = tmp_path / "any.flent.gz"
     file.write_bytes(packed(export(changed, file.name)))
     [done] = import_files([file], tmp_path / "b", command="a test")

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import load, parity
+from sojourn import load
 from sojourn.cli.parity import _place
-from sojourn.parity import METRICS, Comparison, Pair
-from sojourn.report.parity import write as write_page
-from sojourn.spread import Spread
-from sojourn.store import Folder
+from sojourn.core.spread import Spread
+from sojourn.core.store import Folder
+from sojourn.evidence import parity
+from sojourn.evidence.parity import METRICS, Comparison, Pair
+from sojourn.reporting.report.parity import write as write_page
 
 BY_KEY = {metric.key: metric for metric in METRICS}
 

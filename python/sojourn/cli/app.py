@@ -137,9 +137,9 @@ def try_(
     as_json: AsJson = False,
 ) -> None:
     """Try a queue with a few flows: one run, a table and a small plot, in about a second."""
-    from sojourn.cli.attempt import attempt
+    from sojourn.cli.quick_run import quick_run
 
-    attempt(
+    quick_run(
         flows,
         rate=rate,
         rtt=rtt,

@@ -17,8 +17,9 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     """
     from rich.text import Text
 
-    from sojourn import _core, listings
+    from sojourn import _core
     from sojourn.cli.screen import out, print_json
+    from sojourn.core import listings
     from sojourn.linux import iproute
     from sojourn.linux.kernels import kernels
     from sojourn.linux.needs import command, needs

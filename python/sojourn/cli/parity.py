@@ -12,9 +12,9 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sojourn.parity import Line, Pair
-    from sojourn.run import Run
-    from sojourn.store import Stamp
+    from sojourn.core.run import Run
+    from sojourn.core.store import RunKey
+    from sojourn.evidence.parity import Line, Pair
 
 
 def register(app: typer.Typer) -> None:
@@ -54,19 +54,20 @@ def parity(
 
     Leaves with 0 if shares, sums and mean queue delays agree in nine of ten cells, else with 1.
     """
-    from sojourn import campaign, parity
-    from sojourn.cli.run import _stamps
+    from sojourn import runner
+    from sojourn.cli.run import run_keys
     from sojourn.cli.screen import print_json, say
-    from sojourn.report import parity as pictures
-    from sojourn.store.atomic import write_file
+    from sojourn.core.store.atomic import write_file
+    from sojourn.evidence import parity
+    from sojourn.reporting.report import parity as pictures
 
     settings = settings or []
     both = {}
     for engine in ("sim", "linux"):
-        stamps = _stamps(what, engine=engine, seeds=seeds, settings=settings, yes=False)
-        campaign.refuse(stamps, engine=engine)
-        both[engine] = stamps
-    runs = {engine: _make(stamps, _place(output, engine), engine, threads) for engine, stamps in both.items()}
+        keys = run_keys(what, engine=engine, seeds=seeds, settings=settings, yes=False)
+        runner.refuse(keys, engine=engine)
+        both[engine] = keys
+    runs = {engine: _make(keys, _place(output, engine), engine, threads) for engine, keys in both.items()}
     both_cells = parity.both(runs["sim"], runs["linux"])
     pairs = parity.compare(both_cells)
     lines = parity.summary(pairs)
@@ -89,7 +90,7 @@ def _place(output: Path, engine: str) -> Path:
     A new simulator leaves the runs on Linux as they are, and these take the longest.
     """
     from sojourn import _core
-    from sojourn.store import Folder
+    from sojourn.core.store import Folder
 
     place, version = output / engine, _core.version(engine)
     if (place / "manifest.json").exists() and Folder.open(place).version != version:
@@ -97,20 +98,20 @@ def _place(output: Path, engine: str) -> Path:
     return place
 
 
-def _make(stamps: Sequence["Stamp"], output: Path, engine: str, threads: int | None) -> list["Run"]:
-    from sojourn import _core, campaign
-    from sojourn.cli.progress import Progress
+def _make(keys: Sequence["RunKey"], output: Path, engine: str, threads: int | None) -> list["Run"]:
+    from sojourn import _core, runner
     from sojourn.cli.screen import say
+    from sojourn.core.store import Folder
     from sojourn.errors import Interrupted
-    from sojourn.store import Folder
+    from sojourn.runner.progress import Progress
 
     command = shlex.join(["sojourn", *sys.argv[1:]])
     output.parent.mkdir(parents=True, exist_ok=True)
     with Folder.create(output, version=_core.version(engine), command=command) as folder:
-        plan = campaign.Plan.of(stamps, folder)
+        plan = runner.Plan.of(keys, folder)
         with Progress(len(plan.missing), plan.seconds) as progress:
             try:
-                runs = campaign.make_stored(
+                runs = runner.make_stored(
                     plan,
                     folder,
                     engine=engine,
@@ -133,7 +134,7 @@ def _show(pairs: Sequence["Pair"], lines: Sequence["Line"], *, cells: bool) -> N
     from rich.text import Text
 
     from sojourn.cli.screen import out
-    from sojourn.parity import ENOUGH, HEADLINES, difference, holds
+    from sojourn.evidence.parity import ENOUGH, HEADLINES, difference, holds
 
     console = out()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from sojourn.figures import Kind
+    from sojourn.plotting.figures import Kind
 
 
 def register(app: typer.Typer) -> None:
@@ -38,10 +38,10 @@ def plot(
 
     Without a kind all kinds are listed; a kind's options are shown by [b]sojourn plot DIR KIND help[/b].
     """
-    from sojourn import figures
     from sojourn.cli.screen import out, say
+    from sojourn.core.run import results
     from sojourn.errors import UsageError
-    from sojourn.run import results
+    from sojourn.plotting import figures
 
     if folder is not None and kind is None and str(folder) in figures.KINDS:
         _show(figures.KINDS[str(folder)])
@@ -71,8 +71,8 @@ def plot(
 
 
 def _list() -> None:
-    from sojourn import figures
     from sojourn.cli.lists import print_table
+    from sojourn.plotting import figures
 
     print_table(["kind", "what it shows"], [[kind.name, kind.what] for kind in figures.KINDS.values()])
 
