@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from sojourn import _core
-from sojourn.core.run import Run, results
+from sojourn.core.results import results
+from sojourn.core.run import Run
 from sojourn.experiments.experiment import Experiment, parse
 
 TEXT = """\

@@ -40,7 +40,7 @@ def claims(
     Leaves with 1 if a claim of the baseline is no longer reproduced; one that needs more runs is none.
     """
     from sojourn.cli.screen import err, out, print_json, say
-    from sojourn.core.run import results
+    from sojourn.core.results import results
     from sojourn.core.store.atomic import write_file
     from sojourn.errors import UsageError
     from sojourn.evidence import claims as published

@@ -53,7 +53,7 @@ def compare(
     Leaves with 1 if anything differs beyond the ranges. With one seed each, all that is not equal differs.
     """
     from sojourn.cli.screen import print_json
-    from sojourn.core.run import results
+    from sojourn.core.results import results
     from sojourn.core.summary_table import USUAL, Asked
     from sojourn.evidence.comparison import compare as held
     from sojourn.plotting import figures

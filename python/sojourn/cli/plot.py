@@ -2,17 +2,29 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from sojourn.plotting.figures import Kind
 
 
+class _Plot(TyperCommand):
+    """The command, whose help names the kinds that there are."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - of click's, or of what typer has of it
+        """Print the help."""
+        from sojourn.core.extensions import FIGURES
+
+        self.epilog = f"Kinds: {', '.join(FIGURES.names)}."
+        super().format_help(ctx, formatter)
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(plot)
+    app.command(cls=_Plot)(plot)
 
 
 def plot(
@@ -39,7 +51,7 @@ def plot(
     Without a kind all kinds are listed; a kind's options are shown by [b]sojourn plot DIR KIND help[/b].
     """
     from sojourn.cli.screen import out, say
-    from sojourn.core.run import results
+    from sojourn.core.results import results
     from sojourn.errors import UsageError
     from sojourn.plotting import figures
 

@@ -46,7 +46,7 @@ def table(
     import sys
 
     from sojourn.cli.screen import print_json, say
-    from sojourn.core.run import results
+    from sojourn.core.results import results
     from sojourn.core.summary_table import USUAL, Asked, SummaryTable
     from sojourn.plotting import figures
 

@@ -1,7 +1,6 @@
 """One run's results, fresh from the engine or read back from a results folder."""
 
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
@@ -10,7 +9,9 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.core import describe
-from sojourn.core.store import Folder, Record, RunKey
+from sojourn.core.drawing import Figures, draw, figures
+from sojourn.core.extensions import METRICS, Drawing
+from sojourn.core.store import Record, RunKey
 from sojourn.errors import StoreError, UsageError
 
 
@@ -107,7 +108,8 @@ class Run:
 
         Args:
             expression: a metric of the experiment language: ``ratio(delivery_rate, a, b)``,
-                ``p99(queue_delay, bottleneck.down.qdisc) over last 60s``.
+                ``p99(queue_delay, bottleneck.down.qdisc) over last 60s``; or the name of one that another distribution
+                adds (:data:`sojourn.core.extensions.METRICS`).
 
         Raises:
             UsageError: if the expression is wrong, names what the run does not have, or asks for delays that it did not
@@ -124,6 +126,8 @@ class Run:
         Args:
             expression: as in :meth:`metric`.
         """
+        if _added(expression):
+            return None
         missing = self._source.results(self.tables).not_recorded(expression)
         return missing and UsageError(missing[0], help=missing[1])
 
@@ -134,7 +138,9 @@ class Run:
             expressions: as in :meth:`metric`.
             tables: the tables that they need, for those who know; all unless given.
         """
-        return self._source.results(self.tables if tables is None else tables).measure(expressions)
+        ours = [expression for expression in expressions if not _added(expression)]
+        found = iter(self._source.results(self.tables if tables is None else tables).measure(ours) if ours else ())
+        return [float(METRICS[e](self)) if _added(e) else next(found) for e in expressions]
 
     def harm(self, alone: "Run", metric: str, better: Better = "more") -> float:
         """Return the harm (Ware et al., HotNets 2019) that this run's rivals do to a metric, 0 to 1.
@@ -184,18 +190,32 @@ class Run:
         """Counters at the end of the run."""
         return self.table("totals")
 
+    def plot(self, kind: str = "delivery", **options: object) -> Drawing:
+        """Draw a figure of this run; a notebook shows it, ``.write(folder, name)`` keeps it with its numbers.
+
+        Args:
+            kind: one of :data:`sojourn.figures.KINDS`; a run over time unless given.
+            options: those of the kind, as ``sojourn plot KIND`` lists them; numbers, booleans and lists are understood.
+
+        Raises:
+            UsageError: if there is no such kind or option, or the run lacks what is to be shown.
+        """
+        return draw([self], kind, options)
+
+    def figures(self) -> Figures:
+        """Draw every kind of figure that can be drawn of this run, with the kinds' defaults; takes some seconds."""
+        return figures([self])
+
     def __repr__(self) -> str:
-        """Return its label and what it has."""
-        return f"<Run {self.label} by {self.engine}: {', '.join(self.tables)}>"
+        """Return its label, its engine and its size."""
+        flows = len(describe.loads(self.scenario))
+        size = f"{flows} flow{'s'[: flows != 1]}, {describe.seconds(self.scenario):g} s"
+        return f"<Run {self.label} on {self.engine}: {size}>"
 
 
-def results(folder: str | os.PathLike[str]) -> list[Run]:
-    """Return every finished run of a results folder; tables are read when they are asked for.
-
-    Raises:
-        StoreError: if it is no results folder, or one of another format, or a file in it is damaged.
-    """
-    return [Run.stored(record) for record in Folder.open(folder).records()]
+def _added(expression: str) -> bool:
+    """Whether a metric is one that another distribution adds: a bare name, which the language has none of."""
+    return expression.isidentifier() and expression in METRICS
 
 
 class _Fresh:

@@ -1,6 +1,8 @@
 """The suites that come with Sojourn, and the experiment files that a command names."""
 
 import os
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -26,6 +28,15 @@ def suites() -> dict[str, dict[str, Path]]:
     for file in sorted(suites_folder().glob("*/*.toml")):
         found.setdefault(file.parent.name, {})[file.stem] = file
     return found
+
+
+def abouts() -> dict[str, str]:
+    """Return what every scenario of every suite is about, by its name."""
+    return {
+        f"{suite}/{name}": str(tomllib.loads(file.read_text(encoding="utf-8"))["experiment"].get("about", ""))
+        for suite, scenarios in suites().items()
+        for name, file in in_order(scenarios)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +83,6 @@ def _all_scenarios(found: dict[str, dict[str, Path]]) -> list[str]:
     return [f"{suite}/{name}" for suite, scenarios in found.items() for name in scenarios]
 
 
-def in_order(scenarios: dict[str, Path]) -> list[tuple[str, Path]]:
+def in_order(scenarios: Mapping[str, Path]) -> list[tuple[str, Path]]:
     """Return the scenarios with ``s2`` before ``s10``."""
     return sorted(scenarios.items(), key=lambda item: (len(item[0]), item[0]))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from sojourn import _core
-from sojourn.core.run import results
+from sojourn.core.results import results
 from sojourn.evidence.validation.noise import Noise
 from sojourn.evidence.validation.ours import Cell, Cells
 from sojourn.evidence.validation.rows import Figure, Row, Sender

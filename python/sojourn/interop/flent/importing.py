@@ -94,7 +94,8 @@ def _import(file: FlentFile, folder: Folder, known: dict[str, Record], command: 
     try:
         scenario = json.loads(_core.check(json.dumps(scenario)))
     except (ValueError, SojournError) as error:
-        raise DataFileError(file.path, f"the scenario in it does not hold together: {error}") from error
+        why = error.message if isinstance(error, SojournError) else error
+        raise DataFileError(file.path, f"the scenario in it does not hold together: {why}") from error
     tables, missing = _tables(file, flows, scenario)
     imported = {
         "file": file.path.name,

@@ -11,7 +11,8 @@ import polars as pl
 
 from sojourn.core import describe
 from sojourn.core.cells import Cell
-from sojourn.core.run import Run, results
+from sojourn.core.results import results
+from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
 from sojourn.errors import UsageError
 from sojourn.plotting.draw.palette import flow_colour
