@@ -16,9 +16,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-import sojourn as package
 from conftest import Make
 from sojourn import _core
+from sojourn.core import describe
 from sojourn.core.results import results
 from sojourn.core.run import Run
 from sojourn.errors import DataFileError

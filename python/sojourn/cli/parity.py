@@ -1,4 +1,4 @@
-"""``sojourn parity``: the same experiments on the simulator and on Linux, and where they differ."""
+"""``sojourn parity``: the same experiments on two engines, and where they differ."""
 
 import os
 import shlex
@@ -32,7 +32,7 @@ def parity(
             "-o",
             "--output",
             metavar="DIR",
-            help="Keeps both engines' runs: DIR/sim and DIR/linux, and beside them those of other versions.",
+            help="Keeps both engines' runs in folders of their names, and beside them those of other versions.",
         ),
     ],
     seeds: Annotated[
@@ -42,13 +42,16 @@ def parity(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting. May be repeated.")
     ] = None,
+    engines: Annotated[
+        str, typer.Option(metavar="A,B", help="Which two engines are compared; differences are A's less B's.")
+    ] = "sim,linux",
     cells: Annotated[bool, typer.Option(help="Print every cell that differs.")] = True,
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE.md", help="Write the tables there, as Markdown.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Run experiments on the simulator and on Linux, and show where they differ.
+    """Run experiments on two engines, the simulator and Linux unless others are named, and show where they differ.
 
     The page DIR/parity.html has both engines' runs of every cell on the same axes.
 
@@ -63,13 +66,14 @@ def parity(
 
     settings = settings or []
     both = {}
-    for engine in ("sim", "linux"):
+    pair = parity.Engines.parse(engines)
+    for engine in pair.names:
         keys = run_keys(what, engine=engine, seeds=seeds, settings=settings, yes=False)
         runner.refuse(keys, engine=engine)
         both[engine] = keys
     runs = {engine: _make(keys, _place(output, engine), engine, threads) for engine, keys in both.items()}
-    both_cells = parity.both(runs["sim"], runs["linux"])
-    pairs = parity.compare(both_cells)
+    both_cells = parity.both(runs[pair.first], runs[pair.second])
+    pairs = parity.compare(both_cells, pair)
     lines = parity.summary(pairs)
     if markdown is not None:
         write_file(markdown, parity.markdown(pairs, lines).encode())
@@ -165,10 +169,13 @@ def _differing(pairs: Sequence["Pair"]) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
+    from sojourn.evidence.parity import USUAL
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title="what differs", title_justify="left")
     for name in ("cell", "metric"):
         table.add_column(name)
-    for name in ("simulator", "range", "Linux", "range", "difference"):
+    first, second = (pairs[0].engines if pairs else USUAL).heads
+    for name in (first, "range", second, "range", "difference"):
         table.add_column(name, justify="right")
     for pair in pairs:
         for c in pair.comparisons:
@@ -179,10 +186,10 @@ def _differing(pairs: Sequence["Pair"]) -> "Table":
             table.add_row(
                 Text(pair.title),
                 Text(name),
-                f"{c.simulator.mean:.3f}",
-                f"{c.simulator.low:.3f}–{c.simulator.high:.3f}",
-                f"{c.linux.mean:.3f}",
-                f"{c.linux.low:.3f}–{c.linux.high:.3f}",
+                f"{c.first.mean:.3f}",
+                f"{c.first.low:.3f}–{c.first.high:.3f}",
+                f"{c.second.mean:.3f}",
+                f"{c.second.low:.3f}–{c.second.high:.3f}",
                 f"{c.difference:+.3f}{percent}",
             )
     return table

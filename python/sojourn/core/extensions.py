@@ -61,7 +61,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     @cached_property
     def _theirs(self) -> Mapping[str, EntryPoint]:
         found: dict[str, EntryPoint] = {}
-        for entry in sorted(entry_points(group=self.group), key=lambda entry: entry.name):
+        for entry in sorted(entry_points(group=self.group), key=lambda entry: (entry.name, _origin(entry))):
             other = "Sojourn itself" if entry.name in self._ours else _origin(found.get(entry.name))
             if other:
                 self._warn(entry, f"{other} has one of that name")
@@ -78,6 +78,13 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
     def names(self) -> list[str]:
         """Every name; nothing is imported for it, so some may turn out not to be usable."""
         return [*self._ours, *self._theirs]
+
+    def refresh(self) -> None:
+        """Look again: something was installed since, from a notebook for example."""
+        self._loaded.clear()
+        self._failed.clear()
+        for found in ("_ours", "_theirs"):
+            self.__dict__.pop(found, None)
 
     def find(self, name: str) -> Entry:
         """Return the entry of this name.

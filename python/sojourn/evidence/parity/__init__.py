@@ -1,5 +1,6 @@
 """Parity: the same runs on two engines, and where the engines differ (:mod:`~sojourn.evidence.parity.pairs`)."""
 
+from sojourn.evidence.parity.engines import USUAL, Engines
 from sojourn.evidence.parity.pairs import (
     ENOUGH,
     HEADLINES,
@@ -21,7 +22,9 @@ __all__ = [
     "ENOUGH",
     "HEADLINES",
     "METRICS",
+    "USUAL",
     "Comparison",
+    "Engines",
     "Line",
     "Metric",
     "Pair",

@@ -1,4 +1,4 @@
-"""Two engines held against one another, cell by cell and metric by metric.
+"""Two engines compared, cell by cell and metric by metric.
 
 Both engines run the same scenarios with the same seeds, hence the same start times; both answer the same
 metrics, computed by the same code. Each has a spread over its seeds. They agree where the spreads overlap, or
@@ -16,6 +16,7 @@ from sojourn.core import describe
 from sojourn.core.cells import Cell, group
 from sojourn.core.run import Run
 from sojourn.core.spread import Spread
+from sojourn.evidence.parity.engines import USUAL, Engines
 
 ENOUGH: Final = 0.9
 """The share of cells in which a headline metric must agree."""
@@ -33,7 +34,7 @@ class Metric:
     absolute: float = 0.0
     """Means agree that differ by no more than this, in the metric's unit."""
     relative: float = 0.0
-    """Means agree that differ by no more than this share of Linux's."""
+    """Means agree that differ by no more than this share of the second engine's."""
     several: bool = False
     """Whether it says something only of more flows than one."""
 
@@ -67,26 +68,26 @@ class Comparison:
     metric: Metric
     flow: str
     """Empty for what is of the cell."""
-    simulator: Spread
-    linux: Spread
+    first: Spread
+    second: Spread
 
     @property
     def difference(self) -> float:
-        """The simulator's mean less Linux's."""
-        return self.simulator.mean - self.linux.mean
+        """The first engine's mean less the second's."""
+        return self.first.mean - self.second.mean
 
     @property
     def relative(self) -> float:
-        """The difference as a share of Linux's mean."""
-        return self.difference / abs(self.linux.mean) if self.linux.mean else math.nan
+        """The difference as a share of the second engine's mean."""
+        return self.difference / abs(self.second.mean) if self.second.mean else math.nan
 
     @property
     def agrees(self) -> bool | None:
         """Whether the engines agree; None where neither has a value."""
-        if math.isnan(self.simulator.mean) and math.isnan(self.linux.mean):
+        if math.isnan(self.first.mean) and math.isnan(self.second.mean):
             return None
-        room = max(self.metric.absolute, self.metric.relative * abs(self.linux.mean))
-        return self.simulator.overlaps(self.linux) or abs(self.difference) <= room
+        room = max(self.metric.absolute, self.metric.relative * abs(self.second.mean))
+        return self.first.overlaps(self.second) or abs(self.difference) <= room
 
     @property
     def verdict(self) -> str:
@@ -95,7 +96,7 @@ class Comparison:
             return "none"
         if not self.agrees:
             return "differs"
-        return "same" if self.simulator.overlaps(self.linux) else "near"
+        return "same" if self.first.overlaps(self.second) else "near"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,7 @@ class Pair:
     """The congestion controls, ``cubic-reno``."""
     seeds: tuple[int, int]
     comparisons: Sequence[Comparison]
+    engines: Engines = USUAL
 
     @property
     def title(self) -> str:
@@ -117,19 +119,19 @@ class Pair:
         return ", ".join(label for _, label in self.labels) or self.experiment
 
 
-def both(simulator: Iterable[Run], linux: Iterable[Run]) -> list[tuple[Cell, Cell]]:
+def both(first: Iterable[Run], second: Iterable[Run]) -> list[tuple[Cell, Cell]]:
     """Return every cell that both engines ran."""
-    theirs = {(c.experiment, c.labels): c for c in group(linux)}
-    found = [(cell, theirs.get((cell.experiment, cell.labels))) for cell in group(simulator)]
+    theirs = {(c.experiment, c.labels): c for c in group(second)}
+    found = [(cell, theirs.get((cell.experiment, cell.labels))) for cell in group(first)]
     return [(cell, other) for cell, other in found if other is not None]
 
 
-def compare(cells: Iterable[tuple[Cell, Cell]]) -> list[Pair]:
-    """Hold the engines against one another in each of these cells."""
-    return [_pair(cell, other) for cell, other in cells]
+def compare(cells: Iterable[tuple[Cell, Cell]], engines: Engines = USUAL) -> list[Pair]:
+    """Compare two engines in each of these cells."""
+    return [_pair(cell, other, engines) for cell, other in cells]
 
 
-def _pair(cell: Cell, other: Cell) -> Pair:
+def _pair(cell: Cell, other: Cell, engines: Engines) -> Pair:
     scenario = cell.scenario
     bottleneck = describe.bottleneck(scenario)
     flows = [flow["name"] for flow in describe.loads(scenario)]
@@ -156,7 +158,7 @@ def _pair(cell: Cell, other: Cell) -> Pair:
     ]
     senders = "-".join(describe.sender(flow) for flow in describe.loads(scenario))
     words = bottleneck[1]["qdisc"] if bottleneck else "none"
-    return Pair(cell.experiment, cell.labels, words, senders, (len(cell.runs), len(other.runs)), comparisons)
+    return Pair(cell.experiment, cell.labels, words, senders, (len(cell.runs), len(other.runs)), comparisons, engines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,12 +228,12 @@ def as_json(pairs: Sequence[Pair], lines: Sequence[Line]) -> Mapping[str, Any]:
                 "cell": dict(pair.labels),
                 "qdisc": pair.queue,
                 "cc": pair.senders,
-                "seeds": {"sim": pair.seeds[0], "linux": pair.seeds[1]},
+                "seeds": dict(zip(pair.engines.names, pair.seeds, strict=True)),
                 "metric": c.metric.key,
                 "unit": c.metric.unit,
                 "flow": c.flow or None,
-                "sim": {"mean": c.simulator.mean, "low": c.simulator.low, "high": c.simulator.high},
-                "linux": {"mean": c.linux.mean, "low": c.linux.low, "high": c.linux.high},
+                pair.engines.first: {"mean": c.first.mean, "low": c.first.low, "high": c.first.high},
+                pair.engines.second: {"mean": c.second.mean, "low": c.second.low, "high": c.second.high},
                 "difference": c.difference,
                 "relative": c.relative,
                 "verdict": c.verdict,
@@ -251,12 +253,17 @@ def markdown(pairs: Sequence[Pair], lines: Sequence[Line]) -> str:
             text.append(
                 f"| {line.by} | {line.name} | {line.metric} | {line.agree} | {line.count} | {off[0]} | {off[1]} |"
             )
-    text += ["", "| cell | metric | simulator | range | Linux | range | verdict |", "|---|---|---:|---:|---:|---:|---|"]
+    first, second = (pairs[0].engines if pairs else USUAL).heads
+    text += [
+        "",
+        f"| cell | metric | {first} | range | {second} | range | verdict |",
+        "|---|---|---:|---:|---:|---:|---|",
+    ]
     for pair in pairs:
         for c in pair.comparisons:
             if c.metric.key in HEADLINES or c.verdict == "differs":
                 name = f"{c.metric.key} {c.flow}".strip() + (f", {c.metric.unit}" if c.metric.unit else "")
-                ours, theirs = c.simulator, c.linux
+                ours, theirs = c.first, c.second
                 text.append(
                     f"| {pair.title} | {name} | {ours.mean:.3f} | {ours.low:.3f}–{ours.high:.3f} "
                     f"| {theirs.mean:.3f} | {theirs.low:.3f}–{theirs.high:.3f} | {c.verdict} |"

@@ -51,6 +51,8 @@ class Overlay:
     """Drawn solid, and below."""
     second: Traces
     """Drawn dashed."""
+    names: tuple[str, str]
+    """What the two are called."""
 
 
 def draw(overlay: Overlay) -> str:
@@ -71,7 +73,7 @@ def draw(overlay: Overlay) -> str:
         for axes in rows:
             axes.set_ylim(0, nice_ceiling(max(axes.dataLim.y1, 1e-3)))
         rows[-1].set_xlim(0, overlay.seconds)
-        rows[-1].set_xlabel("time, s; the simulator solid, Linux dashed")
+        rows[-1].set_xlabel(f"time, s; {overlay.names[0]} solid, {overlay.names[1]} dashed")
         figure.align_ylabels(rows)
         return render(figure, f"{overlay.title}: rate, window, RTT and queue delay on both engines", overlay.key)
 

@@ -16,7 +16,7 @@ from sojourn.core.run import Run
 from sojourn.core.spread import Spread
 from sojourn.core.store.atomic import write_file
 from sojourn.evidence import parity
-from sojourn.evidence.parity import Comparison, Line, Pair
+from sojourn.evidence.parity import Comparison, Engines, Line, Pair
 from sojourn.plotting.draw import overlay
 from sojourn.plotting.draw.overlay import Overlay, Traces
 from sojourn.plotting.draw.palette import flow_colour
@@ -75,14 +75,15 @@ def write(path: Path, both: Sequence[tuple[Cell, Cell]], pairs: Sequence[Pair], 
 
     Args:
         path: the file.
-        both: each cell on the simulator and on Linux.
+        both: each cell on both engines.
         pairs: their comparisons, in the same order.
         processes: how many draw at a time.
 
     Raises:
         StoreError: if it cannot be written.
     """
-    overlays = [_overlay(ours, theirs) for ours, theirs in both]
+    engines = pairs[0].engines if pairs else parity.USUAL
+    overlays = [_overlay(ours, theirs, engines) for ours, theirs in both]
     if processes > 1 and len(overlays) >= _FEW:
         with ProcessPoolExecutor(processes) as pool:
             pictures = list(pool.map(overlay.draw, overlays))
@@ -94,24 +95,26 @@ def write(path: Path, both: Sequence[tuple[Cell, Cell]], pairs: Sequence[Pair], 
     ]
     lines = parity.summary(pairs)
     page = {
-        "title": "Parity: the simulator and Linux",
-        "what": f"{len(pairs)} cells; seeds: {_seeds(pairs)}; Linux {_kernels(both)}.",
+        "title": f"Parity: {' and '.join(engines.titles)}",
+        "what": f"{len(pairs)} cells; seeds: {_seeds(pairs)}; {engines.titles[1]} {_version(both)}.",
         "verdict": _verdict(lines),
         "reading": _READING,
         "drawn": _DRAWN,
         "lines": [_group(line) for line in lines if line.by == "all" or line.metric in parity.HEADLINES],
         "differing": [view for _, view in views if view.differs],
         "experiments": [(name, [view for _, view in own]) for name, own in groupby(views, key=lambda v: v[0])],
+        "engines": engines.heads,
         "made_by": f"Made by Sojourn {_core.version()}.",
     }
     write_file(path, environment().get_template("parity.html.j2").render(page=page).encode())
 
 
-def _overlay(ours: Cell, theirs: Cell) -> Overlay:
+def _overlay(ours: Cell, theirs: Cell, engines: Engines) -> Overlay:
     seconds = describe.seconds(ours.scenario)
     step = step_of(seconds)
     key = f"{ours.experiment} {ours.title}"
-    return Overlay(key, ours.title, seconds, _traces(ours.runs[0], step), _traces(theirs.runs[0], step))
+    lines = (_traces(ours.runs[0], step), _traces(theirs.runs[0], step))
+    return Overlay(key, ours.title, seconds, *lines, engines.titles)
 
 
 def _traces(run: Run, step: float) -> Traces:
@@ -137,7 +140,7 @@ def _row(c: Comparison) -> _Row:
     off = c.difference if c.metric.key == "share" else c.relative
     shown = parity.difference(c.metric.key, off)
     return _Row(
-        name, f"{c.simulator.mean:.3f}", _range(c.simulator), f"{c.linux.mean:.3f}", _range(c.linux), shown, c.verdict
+        name, f"{c.first.mean:.3f}", _range(c.first), f"{c.second.mean:.3f}", _range(c.second), shown, c.verdict
     )
 
 
@@ -161,11 +164,16 @@ def _seeds(pairs: Sequence[Pair]) -> str:
     return ", ".join(f"{ours}" if ours == theirs else f"{ours} and {theirs}" for ours, theirs in counts)
 
 
-def _kernels(both: Sequence[tuple[Cell, Cell]]) -> str:
+def _version(both: Sequence[tuple[Cell, Cell]]) -> str:
+    """Return which kernels the second engine ran, or which of its versions if it has none."""
     versions: Mapping[str, None] = {
         part.removeprefix("kernel ").strip(): None
         for _, cell in both
         for part in cell.runs[0].key.version.split(",")
         if "kernel" in part
     }
-    return ", ".join(versions) or "of the stack's series"
+    if versions:
+        return ", ".join(versions)
+    if any(cell.engine == "linux" for _, cell in both):
+        return "of the stack's series"
+    return ", ".join(dict.fromkeys(run.key.version for _, cell in both for run in cell.runs[:1]))

@@ -1,4 +1,9 @@
-"""The functions that a template may call: one table, from which the documentation comes."""
+"""The functions that a template may call: one table, from which the documentation comes.
+
+Other distributions add theirs as entry points of the group ``sojourn.report``
+(:mod:`sojourn.core.extensions`): functions that take the page (:class:`Functions`; :meth:`Functions.runs` is for
+them) and what the template gives, and return Markdown.
+"""
 
 # ruff: noqa: D102 - what a function does is said once, in FUNCTIONS
 
@@ -10,6 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from sojourn.core import describe
+from sojourn.core.extensions import REPORT
+from sojourn.core.results import Results as Runs
 from sojourn.core.select import cells_of
 from sojourn.core.spread import Spread
 from sojourn.core.store.atomic import write_file
@@ -49,7 +56,21 @@ class Functions:
 
     def table(self) -> Mapping[str, Callable[..., str]]:
         """Return the functions by name."""
-        return {name: self._bound(function) for name, function in FUNCTIONS.items()}
+        added = {name: self._bound(Function(name, "", made)) for name, made in REPORT.items() if name not in FUNCTIONS}
+        return {**added, **{name: self._bound(function) for name, function in FUNCTIONS.items()}}
+
+    def runs(self, experiment: str, cells: str = "") -> Runs:
+        """Return the runs of an experiment, or of some of its cells, for functions that others add.
+
+        Args:
+            experiment: its name, or several with ``+`` between them.
+            cells: which: ``queue=pie,rtt=20ms``.
+
+        Raises:
+            NotRun: if the folder has none of them; the page then says what makes them.
+            UsageError: if no cell of it fits, run or not.
+        """
+        return Runs(run for _, run in self._results.chosen(experiment, cells))
 
     def _bound(self, function: Function) -> Callable[..., str]:
         def call(*args: object, **kwargs: object) -> str:
