@@ -120,7 +120,7 @@ def against(
 
 
 def judge(row: Row, cell: Cell, noise: Noise) -> Judged:
-    """Hold a published row against our runs of it.
+    """Compare a published row with our runs of it.
 
     Args:
         row: what was published.

@@ -1,4 +1,4 @@
-"""What a published table says of a run, and what of it can be held against ours.
+"""What a published table says of a run, and what of it can be compared with ours.
 
 A :class:`Row` says what was run, as far as one run can be told from another by it, and which numbers came out: its
 :class:`Figure` s. Each figure brings the metric by which ours is found: the same estimator as the published one's.
@@ -92,8 +92,7 @@ class Row:
 def delivery_rate(flow: int, mbps: float, window: str) -> Figure:
     """Return the figure of a mean of ``ss``'s delivery-rate samples, Mbit/s.
 
-    Its own noise is 1 %: against the captures of the same runs it is 0.990 ± 0.012 of the goodput
-    (reference/measurements.md §1).
+    Its own noise is 1 %: against the captures of the same runs it is 0.990 ± 0.012 of the goodput.
     """
     ask = f"delivery_rate({{flow}}) {window}"
     return Figure(flow, RATE, "Mbit/s", mbps, ask, 1e-6, is_rate=True, noise=0.01 * mbps)

@@ -3,7 +3,7 @@
 The published reports are such templates: prose by a person, with a function call wherever a picture, a table or a link
 to data stands, evaluated against a results folder. A researcher changes the prose and renders it again; when the runs
 are made again, so are the figures. The originals' functions have their names here (``plot_inline``, ``plot_link``,
-``chart_inline``, ``chart_link``, ``batch_link``, ``gen_table``, ``include``; reference/fl_hooks.md, section 8), and
+``chart_inline``, ``chart_link``, ``batch_link``, ``gen_table``, ``include``), and
 others stand beside them: :mod:`sojourn.reporting.templates.functions` is their one table.
 
 Invariants: only what a page shows is drawn; a page never fails for a run that was not made (it says what would make

@@ -1,4 +1,4 @@
-"""``ect1.csv``: the L4S team's re-run of sce-l4s-ect1, one line a run and flow (reference/measurements.md §2).
+"""``ect1.csv``: the L4S team's re-run of sce-l4s-ect1, one line a run and flow.
 
 Measured over the window ``both``: from 10 s after the last flow's start to 2 s before the end. Scenarios 3 and 4, whose
 bottleneck changes, are compared phase by phase (``ect1_phases.csv``).

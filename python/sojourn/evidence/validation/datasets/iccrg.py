@@ -1,4 +1,4 @@
-"""``iccrg.csv``: the runs of the ICCRG presentation, a line a run and flow; seconds 20 to 40 (measurements.md §3).
+"""``iccrg.csv``: the runs of the ICCRG presentation, a line a run and flow; seconds 20 to 40.
 
 Left out: CUBIC at 500 Mbit/s and 80 ms, which its receive window limits.
 """

@@ -1,4 +1,4 @@
-"""``rtt_independence.csv``: RTT independence in steps of 100 s, one line a run and step (reference/measurements.md §3).
+"""``rtt_independence.csv``: RTT independence in steps of 100 s, one line a run and step.
 
 Each line is a part of its run, in which the base RTT is the one that it names; a run is known by what it begins with.
 """
