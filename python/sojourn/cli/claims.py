@@ -35,9 +35,9 @@ def claims(
     threads: Annotated[int | None, typer.Option(min=1, help="Runs that are read at a time.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Hold the runs of a folder against every published claim.
+    """Compare the runs of a folder with every published claim.
 
-    Leaves with 1 if a claim of the baseline is no longer reproduced; one that needs more runs is none.
+    Exits with status 1 if a claim of the baseline is no longer reproduced; one that needs more runs is none.
     """
     from sojourn.cli.screen import err, out, print_json, say
     from sojourn.core.results import results

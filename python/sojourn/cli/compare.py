@@ -50,7 +50,7 @@ def compare(
 ) -> None:
     """Compare two result sets cell by cell: means, ranges over the seeds, and which lie apart.
 
-    Leaves with 1 if anything differs beyond the ranges. With one seed each, all that is not equal differs.
+    Exits with status 1 if anything differs beyond the ranges. With one seed each, all that is not equal differs.
     """
     from sojourn.cli.screen import print_json
     from sojourn.core.results import results

@@ -55,7 +55,7 @@ def parity(
 
     The page DIR/parity.html has both engines' runs of every cell on the same axes.
 
-    Leaves with 0 if shares, sums and mean queue delays agree in nine of ten cells, else with 1.
+    Exits with status 0 if shares, sums and mean queue delays agree in nine of ten cells, else with 1.
     """
     from sojourn import runner
     from sojourn.cli.run import run_keys

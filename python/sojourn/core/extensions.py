@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import polars as pl
@@ -167,20 +168,11 @@ class Drawing(Protocol):
         """What is shown."""
         ...
 
+    def write(self, folder: Path, stem: str) -> tuple[Path, Path]:
+        """Write ``stem.svg`` and ``stem.csv``; return both paths."""
+        ...
+
     def _repr_html_(self) -> str: ...
-
-
-class Draws(Protocol):
-    """A kind of figure: what :class:`sojourn.plotting.kind.Kind` is to those who do not draw."""
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        ...
-
-    def draw(self, runs: Any, options: Mapping[str, str] | None = None) -> Drawing:  # noqa: ANN401 - runs draw themselves
-        """Draw a figure of runs."""
-        ...
 
 
 def _draws(made: object) -> str | None:

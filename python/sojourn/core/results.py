@@ -31,6 +31,19 @@ class Results(Sequence[Run]):
     A sequence of runs: ``results[0]``, ``len(results)``, ``for run in results``. What is of all of them together is a
     frame whose columns are the axes, ``cell``, ``seed`` and ``engine``, and then what was asked for; an axis that is
     called as one of those columns is ``axis.NAME``.
+
+    >>> import sojourn
+    >>> results = sojourn.Experiment.dumbbell(qdisc=["pfifo", "fq_codel"], flows=["cubic", "reno"], duration="2s").run()
+    >>> results
+    <Results: 2 runs in 2 cells on sim>
+    >>> results.frame("flows").columns[:6]
+    ['qdisc', 'cell', 'seed', 'engine', 't_s', 'flow']
+    >>> results.metric("utilisation({queue})").select("qdisc", "seed").rows()
+    [('fq_codel', 1), ('pfifo', 1)]
+    >>> results.select(qdisc="pfifo")[0]
+    <Run dumbbell[pfifo]#1 on sim: 2 flows, 2 s>
+    >>> results.plot("fairness", rate="goodput").data.columns
+    ['qdisc', 'flow', 'sender', 'base_rtt_ms', 'goodput_mbps', 'low', 'high', 'seeds']
     """
 
     def __init__(self, runs: Iterable[Run]) -> None:

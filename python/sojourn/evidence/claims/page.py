@@ -12,9 +12,9 @@ _HEAD: Final = """\
 # What the published reports claim, and what our runs say
 
 Written by `sojourn claims DIR --markdown docs/claims.md`; the claims, their bounds and the remarks are data in
-`python/sojourn/claims`. A bound tests the finding and is looser than the published figure. Ours is the median over the
-seeds with an interval that assumes no distribution (90 % or more), at the cell that decides: the one farthest out, or
-least within.
+`python/sojourn/evidence/claims`. A bound tests the finding and is looser than the published figure. Ours is the median
+over the seeds with an interval that assumes no distribution (90 % or more), at the cell that decides: the one farthest
+out, or least within.
 """
 
 

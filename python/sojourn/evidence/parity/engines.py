@@ -1,8 +1,12 @@
-"""Which two engines are compared, and what people call them: the one place of the package that has their names."""
+"""Which two engines are compared, and what people call them: the one place of the package that has their names.
+
+Which engines there are, the extension module says.
+"""
 
 from dataclasses import dataclass
 from typing import Final
 
+from sojourn import _core
 from sojourn.errors import UsageError
 
 _TITLES: Final = {"sim": "the simulator", "linux": "Linux"}
@@ -23,11 +27,15 @@ class Engines:
         Engines(first='sim', second='linux')
 
         Raises:
-            UsageError: if these are not two names.
+            UsageError: if these are not two engines.
         """
         names = [word.strip() for word in words.split(",")]
         if len(names) != 2 or not all(names) or names[0] == names[1]:  # noqa: PLR2004 - a pair
             raise UsageError(f'"{words}" is not two engines', help="write --engines sim,linux")
+        known = _core.engines()
+        for name in names:
+            if name not in known:
+                raise UsageError.unknown("engine", name, known)
         return cls(*names)
 
     @property

@@ -53,7 +53,7 @@ def export(run: Run, filename: str) -> dict[str, Any]:
     The run's origin is dated 2000-01-01, as in captures. Flent's ``T0`` lies 5 s before it, so that its plots and
     statistics, which leave out the 5 s before the streams and after them, take what is meant; an origin that is
     Flent's already is ``T0`` itself. Raw values are what the recorder has: a row a step of each flow, one a packet of
-    each probe. The series that Flent reckons itself (sums, averages) are left to it.
+    each probe. The series that Flent computes itself (sums, averages) are left to it.
     """
     scenario = run.scenario
     layout = Layout.of(scenario)

@@ -50,7 +50,7 @@ DELAY: Final = 5.0
 """Flent's tests begin and end with their probes alone, for so long, s. Its statistics leave both out."""
 
 COMPUTED: Final = ("avg", "sum", "fairness", "totals")
-"""How the names of series end that Flent reckons from others."""
+"""How the names of series end that Flent computes from others."""
 
 RRUL_STREAMS: Final = 4
 """Streams each way of Flent's test ``rrul_be``."""

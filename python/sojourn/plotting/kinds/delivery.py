@@ -77,7 +77,7 @@ KIND = Kind(
     "A run over time: delivery rate and RTT of each flow, queue delay below; all cells on the same scales.",
     (
         "Flent's tcp_delivery_with_rtt, in which every run of the L4S tests is shown: rates solid on the left axis, "
-        "RTTs dotted on the right. The queue's delay below is ours: a test bed does not see it."
+        "RTTs dotted on the right. The queue's delay below is ours: a testbed does not see it."
     ),
     _make,
     (ONLY,),
