@@ -16,7 +16,9 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from sojourn import _core, describe, experiment, library
+from sojourn import _core
+from sojourn.core import describe
+from sojourn.experiments import experiment, library
 
 RECORD: Final = Path(__file__).parent.parent / "tests" / "golden" / "digests.txt"
 SHOWN: Final = 40
@@ -29,9 +31,9 @@ def digests(only: list[str], threads: int) -> dict[str, str]:
         for name, file in files.items():
             if only and not any(o in {f"{suite}/{name}", suite} for o in only):
                 continue
-            for stamp in experiment.load(file, seeds=1, yes=True).stamps:
-                labels.append(f"{suite}/{name} {stamp.label.replace(' ', '_')}")
-                scenarios.append(describe.to_json(stamp.scenario))
+            for key in experiment.load(file, seeds=1, yes=True).run_keys:
+                labels.append(f"{suite}/{name} {key.label.replace(' ', '_')}")
+                scenarios.append(describe.to_json(key.scenario))
     lines: dict[str, str] = {}
 
     def done(index: int, run: object) -> None:

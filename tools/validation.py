@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sojourn import library
-from sojourn.validate import CLOSE, Judged, Noise, against, read_published, summarise
-from sojourn.validate.markdown import summary_table, values_table
+from sojourn.evidence.validation import CLOSE, Judged, Noise, against, read_published, summarise
+from sojourn.evidence.validation.markdown import summary_table, values_table
+from sojourn.experiments import library
 
 DOCS: Final = Path(__file__).parent.parent / "docs"
 BEGIN: Final = "<!-- made by tools/validation.py: -->"

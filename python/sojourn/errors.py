@@ -1,7 +1,8 @@
 """Everything that Sojourn refuses or fails at, as one tree of exceptions.
 
 The command line shows :meth:`SojournError.render` and leaves with :attr:`SojournError.status`; the extension
-module raises these same classes. ``str(error)`` is the message alone.
+module raises these same classes. ``str(error)`` is what the command line shows, place and help included;
+``error.message`` is the message alone.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,10 @@ class SojournError(Exception):
         super().__init__(message)
         self.message = message
         self.help = help
+
+    def __str__(self) -> str:
+        """Return what :meth:`render` does."""
+        return self.render()
 
     def render(self) -> str:
         """Return the message as the command line prints it, over several lines where there is a help."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from sojourn import campaign
-from sojourn.run import Run
-from sojourn.store import Stamp
+from sojourn import runner
+from sojourn.core.run import Run
+from sojourn.core.store import RunKey
 
 Scenario = dict[str, Any]
 
@@ -134,9 +134,9 @@ def tables(scenario: Scenario, rates_mbps: Sequence[float], *, step: float = 0.5
     }
 
 
-def a_stamp(scenario: Scenario | None = None) -> Stamp:
+def a_key(scenario: Scenario | None = None) -> RunKey:
     """Return what identifies a run of this scenario."""
-    return campaign.stamp(json.dumps(scenario or a_scenario()), engine="sim")
+    return runner.run_key(json.dumps(scenario or a_scenario()), engine="sim")
 
 
 def frames(run: Run) -> dict[str, pl.DataFrame]:

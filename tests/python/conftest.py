@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from by_hand import a_scenario, a_stamp, tables
+from by_hand import a_key, a_scenario, tables
 from sojourn import _core
-from sojourn.run import Run
+from sojourn.core.run import Run
 
 Make = Callable[..., Run]
 
@@ -19,8 +19,8 @@ def make_run() -> Make:
 
     def make(rates_mbps: Sequence[float] = (20.0, 27.0), **settings: Any) -> Run:
         scenario = a_scenario(**settings)
-        stamp = a_stamp(scenario)
+        key = a_key(scenario)
         results = _core.Run(json.dumps(scenario), "sim", "0", tables(scenario, rates_mbps))
-        return Run.fresh(stamp, results)
+        return Run.fresh(key, results)
 
     return make

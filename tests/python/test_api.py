@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 import sojourn
-from sojourn import _core, describe
+from sojourn import _core
+from sojourn.core import describe
 from sojourn.errors import ExperimentError, RunError, SojournError, StoreError, UsageError
 
 TEXT = """
@@ -34,7 +35,7 @@ def experiment() -> sojourn.Experiment:
 
 def test_an_experiment_is_what_its_text_says(experiment: sojourn.Experiment) -> None:
     assert experiment.name == "api"
-    assert [stamp.label for stamp in experiment.stamps] == ["api#3", "api#4"]
+    assert [key.label for key in experiment.run_keys] == ["api#3", "api#4"]
     assert experiment.seconds == 22.0
     assert experiment.cells == [""]
 
@@ -88,15 +89,15 @@ def test_delays_that_were_not_kept_say_how_to_have_them(tmp_path: Path) -> None:
 
 def test_a_stored_table_of_another_shape_is_named_with_its_run(tmp_path: Path, experiment: sojourn.Experiment) -> None:
     (run, *_) = experiment.run(tmp_path / "results")
-    (file,) = (tmp_path / "results" / "runs" / run.stamp.folder_name).glob("pings.parquet")
+    (file,) = (tmp_path / "results" / "runs" / run.key.folder_name).glob("pings.parquet")
     rewritten = run.pings.drop("rtt_s")
     rewritten.write_parquet(file)
     head = file.with_name("scenario.json")
     contents = json.loads(head.read_text())
     contents["tables"]["pings"]["bytes"] = file.stat().st_size
     head.write_text(json.dumps(contents))
-    (read, *_) = [r for r in sojourn.results(tmp_path / "results") if r.stamp == run.stamp]
-    with pytest.raises(StoreError, match=f"{run.stamp.folder_name}.*rtt_s"):
+    (read, *_) = [r for r in sojourn.results(tmp_path / "results") if r.key == run.key]
+    with pytest.raises(StoreError, match=f"{run.key.folder_name}.*rtt_s"):
         read.metric("mean(rtt, cubic)")
 
 
@@ -135,7 +136,7 @@ def test_an_error_in_a_callback_ends_the_runs_and_comes_out(experiment: sojourn.
     def fail(index: int, run: object) -> None:
         raise Stop
 
-    scenarios = [describe.to_json(s.scenario) for s in experiment.stamps]
+    scenarios = [describe.to_json(s.scenario) for s in experiment.run_keys]
     with pytest.raises(Stop):
         _core.run_many(scenarios, on_done=fail)
 
@@ -146,7 +147,7 @@ def test_a_scenario_that_makes_no_sense_is_refused() -> None:
 
 
 def test_a_table_of_another_shape_is_refused() -> None:
-    scenario = describe.to_json(sojourn.parse(TEXT, "api.toml").stamps[0].scenario)
+    scenario = describe.to_json(sojourn.parse(TEXT, "api.toml").run_keys[0].scenario)
     good = pl.DataFrame(
         {
             "t_s": [0.2],

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from sojourn import batch
-from sojourn.batch import expand, language, run, shell
-from sojourn.batch.placed import File, Placed
 from sojourn.errors import ExperimentError, UsageError
+from sojourn.interop import batch
+from sojourn.interop.batch import expand, language, run, shell
+from sojourn.interop.batch.placed import File, Placed
 
 RIG = Path(__file__).parent / "batch" / "rig.batch"
 
@@ -141,7 +141,7 @@ class TestRig:
     """Each construct of the rig's file; expectations worked out from the hooks' description."""
 
     def test_which_batches_run(self) -> None:
-        names = {e.name: len(e.stamps) for e in batch.load(RIG, batches=["new-*"]).experiments}
+        names = {e.name: len(e.run_keys) for e in batch.load(RIG, batches=["new-*"]).experiments}
         assert names == {
             "new-pair": 12,  # 3 queues x 2 rates x 2 repetitions
             "new-bleached": 2,

@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 
 from sojourn import _core
-from sojourn.experiment import Experiment, parse
-from sojourn.run import Run, results
+from sojourn.core.results import results
+from sojourn.core.run import Run
+from sojourn.experiments.experiment import Experiment, parse
 
 TEXT = """\
 [experiment]

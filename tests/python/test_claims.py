@@ -6,20 +6,20 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from sojourn import claims
-from sojourn.claims import Bound, Cause, Claim, ClaimVerdict, Verdict, book, evaluate, page
-from sojourn.claims.book import read
-from sojourn.claims.formula import Formula
-from sojourn.claims.interval import CONFIDENCE, FEWEST, median_interval
+from sojourn.core.run import Run
 from sojourn.errors import StoreError, UsageError
-from sojourn.experiment import load
-from sojourn.run import Run
+from sojourn.evidence import claims
+from sojourn.evidence.claims import Bound, Cause, Claim, ClaimVerdict, Verdict, evaluate, page, registry
+from sojourn.evidence.claims.formula import Formula
+from sojourn.evidence.claims.interval import CONFIDENCE, FEWEST, median_interval
+from sojourn.evidence.claims.registry import read
+from sojourn.experiments.experiment import load
 
 OVER = ["OVER-" + str(n) for n in range(1, 12)]
 L4ST = ["L4ST-" + str(n) for n in range(1, 22)]
@@ -57,15 +57,15 @@ HEAD: Final = 'title = "a report"\n[[claim]]\nid = "X-1"\nfinding = "f"\npublish
 
 
 def test_every_claim_of_the_reports_is_there() -> None:
-    assert [claim.id for claim in book()] == [*OVER[:-2], "OVER-10", "OVER-11", *L4ST, *ECT1, *FAST]
-    for claim in book():
+    assert [claim.id for claim in registry()] == [*OVER[:-2], "OVER-10", "OVER-11", *L4ST, *ECT1, *FAST]
+    for claim in registry():
         assert claim.parts
         assert claim.published
         assert claim.where
 
 
 def test_the_baseline_names_claims() -> None:
-    assert set(claims.baseline()) <= {claim.id for claim in book()}
+    assert set(claims.baseline()) <= {claim.id for claim in registry()}
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def runs(file: Path) -> list[Run]:
+def runs(file: Path) -> Sequence[Run]:
     return load(file, seeds=5).run(threads=1)
 
 
@@ -151,12 +151,12 @@ def written(tmp_path: Path, file: Path, part: str, witness: str = "") -> Claim:
     return claim
 
 
-def judged(tmp_path: Path, file: Path, runs: list[Run], part: str) -> ClaimVerdict:
+def judged(tmp_path: Path, file: Path, runs: Sequence[Run], part: str) -> ClaimVerdict:
     (verdict,) = evaluate([written(tmp_path, file, part)], runs, threads=1)
     return verdict
 
 
-def test_reproduced_where_every_cell_is_within(tmp_path: Path, file: Path, runs: list[Run]) -> None:
+def test_reproduced_where_every_cell_is_within(tmp_path: Path, file: Path, runs: Sequence[Run]) -> None:
     own = judged(tmp_path, file, runs, 'value = "goodput(one)"\nbound = "> 1mbit"')
     assert (own.verdict, own.cause) == (Verdict.REPRODUCED, Cause.NONE)
     (part,) = own.parts
@@ -168,7 +168,7 @@ def test_reproduced_where_every_cell_is_within(tmp_path: Path, file: Path, runs:
     assert own.advice == ""
 
 
-def test_not_reproduced_where_one_cell_is_outside(tmp_path: Path, file: Path, runs: list[Run]) -> None:
+def test_not_reproduced_where_one_cell_is_outside(tmp_path: Path, file: Path, runs: Sequence[Run]) -> None:
     own = judged(tmp_path, file, runs, 'value = "goodput(one)"\nbound = "> 6mbit"')
     assert own.verdict is Verdict.NOT_REPRODUCED
     assert [cell.verdict for cell in own.parts[0].cells] == [Verdict.REPRODUCED, Verdict.NOT_REPRODUCED] * 2
@@ -177,7 +177,7 @@ def test_not_reproduced_where_one_cell_is_outside(tmp_path: Path, file: Path, ru
     assert [cell.title for cell in chosen.parts[0].cells] == ["fifo", "fq"]
 
 
-def test_inconclusive_where_the_interval_spans_the_bound(tmp_path: Path, file: Path, runs: list[Run]) -> None:
+def test_inconclusive_where_the_interval_spans_the_bound(tmp_path: Path, file: Path, runs: Sequence[Run]) -> None:
     cells = 'cells = { queue = "fifo", rate = "10mbit" }\n'
     first = judged(tmp_path, file, runs, f'{cells}value = "mean(srtt, one)"\nbound = "> 0s"')
     (cell,) = first.parts[0].cells
@@ -189,7 +189,7 @@ def test_inconclusive_where_the_interval_spans_the_bound(tmp_path: Path, file: P
     assert "--only queue=fifo --only rate=10mbit" in own.advice
 
 
-def test_inconclusive_with_too_few_seeds(tmp_path: Path, file: Path, runs: list[Run]) -> None:
+def test_inconclusive_with_too_few_seeds(tmp_path: Path, file: Path, runs: Sequence[Run]) -> None:
     few = [run for run in runs if run.seed < 5]
     own = judged(tmp_path, file, few, 'value = "goodput(one)"\nbound = "> 1mbit"')
     assert (own.verdict, own.cause) == (Verdict.INCONCLUSIVE, Cause.FEW_SEEDS)
@@ -197,14 +197,14 @@ def test_inconclusive_with_too_few_seeds(tmp_path: Path, file: Path, runs: list[
     assert not math.isnan(own.parts[0].cells[0].ours)
 
 
-def test_inconclusive_where_a_cell_was_not_run(tmp_path: Path, file: Path, runs: list[Run]) -> None:
+def test_inconclusive_where_a_cell_was_not_run(tmp_path: Path, file: Path, runs: Sequence[Run]) -> None:
     part = [run for run in runs if dict(map(tuple, run.scenario["cell"]))["queue"] == "fq"]
     own = judged(tmp_path, file, part, 'value = "goodput(one)"\nbound = "> 1mbit"')
     assert (own.verdict, own.cause) == (Verdict.INCONCLUSIVE, Cause.NOT_RUN)
     assert own.advice == f"sojourn run {file} --only queue=fifo --seeds {FEWEST} -o DIR"
 
 
-def test_a_miss_is_a_miss_whatever_else_was_not_run(tmp_path: Path, file: Path, runs: list[Run]) -> None:
+def test_a_miss_is_a_miss_whatever_else_was_not_run(tmp_path: Path, file: Path, runs: Sequence[Run]) -> None:
     part = [run for run in runs if dict(map(tuple, run.scenario["cell"]))["queue"] == "fq"]
     own = judged(tmp_path, file, part, 'value = "goodput(one)"\nbound = "> 20mbit"')
     assert own.verdict is Verdict.NOT_REPRODUCED
@@ -217,7 +217,7 @@ def test_runs_of_a_changed_experiment_do_not_count(tmp_path: Path, file: Path) -
     assert not own.runs
 
 
-def test_cells_are_compared_seed_by_seed(tmp_path: Path, file: Path, runs: list[Run]) -> None:
+def test_cells_are_compared_seed_by_seed(tmp_path: Path, file: Path, runs: Sequence[Run]) -> None:
     part = """\
 value = "fast / slow"
 bound = "1.5 to 2.5"
@@ -237,14 +237,14 @@ measure.slow = { of = "goodput(one)", at = { rate = "5mbit" } }
     assert own.parts[0].cells[0].values == expected
 
 
-def test_a_formula_may_use_labels_that_are_quantities(tmp_path: Path, file: Path, runs: list[Run]) -> None:
+def test_a_formula_may_use_labels_that_are_quantities(tmp_path: Path, file: Path, runs: Sequence[Run]) -> None:
     part = 'value = "got / rate"\nbound = "0.7 to 1"\nmeasure.got = { of = "goodput(one)" }\n'
     own = judged(tmp_path, file, runs, part)
     assert own.verdict is Verdict.REPRODUCED
 
 
 def test_what_has_no_value_is_told_unless_the_claim_says_what_it_counts(
-    tmp_path: Path, file: Path, runs: list[Run]
+    tmp_path: Path, file: Path, runs: Sequence[Run]
 ) -> None:
     never = 'value = "first_above(goodput, one, 1000mbit)"\nbound = "> 1s"\n'
     own = judged(tmp_path, file, runs, never)
@@ -280,7 +280,7 @@ def test_a_mistake_in_a_claim_is_named(tmp_path: Path, file: Path, part: str, sa
     ],
 )
 def test_a_claim_on_what_there_is_not_is_named(
-    tmp_path: Path, file: Path, runs: list[Run], part: str, said: str, helped: str
+    tmp_path: Path, file: Path, runs: Sequence[Run], part: str, said: str, helped: str
 ) -> None:
     with pytest.raises(StoreError, match=said) as error:
         judged(tmp_path, file, runs, part)
@@ -290,7 +290,7 @@ def test_a_claim_on_what_there_is_not_is_named(
 # --- lines and pages ---------------------------------------------------------------------------------------------
 
 
-def test_the_page_says_why_where_ours_does_not_reproduce(tmp_path: Path, file: Path, runs: list[Run]) -> None:
+def test_the_page_says_why_where_ours_does_not_reproduce(tmp_path: Path, file: Path, runs: Sequence[Run]) -> None:
     claim = written(tmp_path, file, 'value = "goodput(one)"\nbound = "> 6mbit"')
     (own,) = evaluate([claim], runs, threads=1)
     text = page.markdown([own])
@@ -303,7 +303,7 @@ def test_the_page_says_why_where_ours_does_not_reproduce(tmp_path: Path, file: P
 
 
 def test_a_witness_is_told_of_what_is_not_reproduced_and_of_nothing_else(
-    tmp_path: Path, file: Path, runs: list[Run]
+    tmp_path: Path, file: Path, runs: Sequence[Run]
 ) -> None:
     missed = written(tmp_path, file, 'value = "goodput(one)"\nbound = "> 6mbit"', witness="real Linux")
     verdicts = evaluate([missed], runs, threads=1)
@@ -379,19 +379,19 @@ def test_claims_as_json(folder: Path) -> None:
 
 
 def test_a_claim_of_the_baseline_that_is_lost_is_an_exit_status(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: Path, runs: list[Run]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: Path, runs: Sequence[Run]
 ) -> None:
     from sojourn.cli import claims as command  # noqa: PLC0415 - replaced in parts
 
     claim = written(tmp_path, file, 'value = "goodput(one)"\nbound = "> 6mbit"')
-    monkeypatch.setattr("sojourn.claims.book", lambda: [claim])
-    monkeypatch.setattr("sojourn.claims.baseline", lambda: ["X-1"])
-    monkeypatch.setattr("sojourn.run.results", lambda _: runs)
+    monkeypatch.setattr("sojourn.evidence.claims.registry", lambda: [claim])
+    monkeypatch.setattr("sojourn.evidence.claims.baseline", lambda: ["X-1"])
+    monkeypatch.setattr("sojourn.core.results.results", lambda _: runs)
     with pytest.raises(SystemExit) as left:
         command.claims(tmp_path, markdown=tmp_path / "page.md")
     assert left.value.code == 1
     assert "**X-1**" in (tmp_path / "page.md").read_text()
-    monkeypatch.setattr("sojourn.claims.baseline", list)
+    monkeypatch.setattr("sojourn.evidence.claims.baseline", list)
     command.claims(tmp_path)
 
 
@@ -414,6 +414,6 @@ def test_mistakes_with_claims_are_named(tmp_path: Path, folder: Path) -> None:
         assert "Traceback" not in ran.stderr
 
 
-def test_an_unknown_claim_in_the_book_is_an_error(tmp_path: Path) -> None:
+def test_an_unknown_claim_in_the_registry_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         claims.read_baseline(tmp_path / "none.toml")

@@ -53,7 +53,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_campaign_from_the_file_to_the_report(tmp_path: Path, file: Path) -> None:
+def test_many_runs_from_the_file_to_the_report(tmp_path: Path, file: Path) -> None:
     results = tmp_path / "results"
     ran = sojourn("run", str(file), "-o", str(results))
     assert ran.returncode == 0, ran.stderr

@@ -14,7 +14,9 @@ def test_an_error_shows_its_place_and_what_would_be_right() -> None:
     assert error.render() == (
         'unknown key "rat"\n  --> a.toml:12:1\n    |\n 12 | rat = "50mbit"\n    | ^^^\n  help: did you mean "rate"?'
     )
-    assert str(error) == 'unknown key "rat"'
+    # In a notebook, too, whoever reads the mistake sees where it is.
+    assert str(error) == error.render()
+    assert error.message == 'unknown key "rat"'
 
 
 def test_the_mark_stands_under_its_place_behind_tabs_and_ends_with_the_line() -> None:

@@ -9,15 +9,16 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from by_hand import Scenario, a_scenario, a_stamp, tables
+from by_hand import Scenario, a_key, a_scenario, tables
 from conftest import Make
-from sojourn import _core, figures
+from sojourn import _core
+from sojourn.core.run import Run
+from sojourn.core.store import Folder
 from sojourn.errors import UsageError
-from sojourn.figures import KINDS, Drawn
-from sojourn.figures.reference import reference
-from sojourn.plots.svg import slim
-from sojourn.run import Run
-from sojourn.store import Folder
+from sojourn.plotting import figures
+from sojourn.plotting.draw.svg import slim
+from sojourn.plotting.figures import KINDS, Drawn
+from sojourn.plotting.reference import reference
 
 
 def checked(drawn: Drawn) -> pl.DataFrame:
@@ -72,7 +73,7 @@ def with_states() -> Run:
 
 def made(scenario: Scenario, results: Mapping[str, pl.DataFrame]) -> Run:
     """Return a run with these tables."""
-    return Run.fresh(a_stamp(scenario), _core.Run(json.dumps(scenario), "sim", "0", results))
+    return Run.fresh(a_key(scenario), _core.Run(json.dumps(scenario), "sim", "0", results))
 
 
 def test_fairness_has_the_mean_and_the_range_of_each_flow(two_queues: list[Run]) -> None:
@@ -251,7 +252,7 @@ def test_spikes_have_height_and_length_above_the_level(stepped: list[Run]) -> No
 def test_an_overlay_has_both_sets_named(two_queues: list[Run], tmp_path: Path) -> None:
     with Folder.create(tmp_path / "other", version="0", command="by hand") as folder:
         for run in two_queues[:2]:
-            folder.add(run.stamp, {n: run.table(n) for n in run.tables}, command="by hand")
+            folder.add(run.key, {n: run.table(n) for n in run.tables}, command="by hand")
     data = checked(KINDS["overlay"].draw(two_queues, {"with": str(tmp_path / "other"), "names": "ours,theirs"}))
     assert data["queue"].unique().to_list() == ["fq_codel"]
     assert data["set"].unique(maintain_order=True).to_list() == ["ours", "theirs"]

@@ -16,14 +16,15 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-import sojourn as package
 from conftest import Make
 from sojourn import _core
+from sojourn.core import describe
+from sojourn.core.results import results
+from sojourn.core.run import Run
 from sojourn.errors import DataFileError
-from sojourn.experiment import parse
-from sojourn.flent import export, export_folder, import_files, read
-from sojourn.flent.export import packed, title
-from sojourn.run import Run, results
+from sojourn.experiments.experiment import parse
+from sojourn.interop.flent import export, export_folder, import_files, read
+from sojourn.interop.flent.export import packed, title
 
 LAYOUTS = {
     "tcp_nup": ["cubic down", "reno down"],
@@ -115,7 +116,7 @@ def test_any_numbers_come_back(make_run: Make, tmp_path: Path) -> None:
         cwnd=pl.Series([draw.randrange(2**40) for _ in range(before.flows.height)], dtype=pl.UInt64),
     )
     given = {name: before.table(name) for name in before.tables} | {"flows": flows}
-    changed = Run.fresh(before.stamp, _core.Run(json.dumps(scenario), "sim", "0", given))
+    changed = Run.fresh(before.key, _core.Run(json.dumps(scenario), "sim", "0", given))
     file = tmp_path / "any.flent.gz"
     file.write_bytes(packed(export(changed, file.name)))
     [done] = import_files([file], tmp_path / "b", command="a test")
@@ -238,11 +239,11 @@ def test_other_peoples_runs(tmp_path: Path) -> None:
     assert first.flows["cwnd"].max() == 149
     assert first.pings["rtt_s"][0] == pytest.approx(0.020)
     assert first.flows.filter(pl.col("flow") == "upload-1")["t_s"][0] == pytest.approx(5.0)
-    [base] = {package.describe.base_rtt_ms(first.scenario, f) for f in first.scenario["flows"][:1]}
+    [base] = {describe.base_rtt_ms(first.scenario, f) for f in first.scenario["flows"][:1]}
     assert base == 80
-    queue = package.describe.bottleneck(first.scenario)
+    queue = describe.bottleneck(first.scenario)
     assert queue is not None
-    assert (queue[1]["qdisc"], package.describe.rate_mbit(queue[1])) == ("fq_codel", 50.0)
+    assert (queue[1]["qdisc"], describe.rate_mbit(queue[1])) == ("fq_codel", 50.0)
     assert "rtt_s" in done[0].record.head["imported"]["not_in_the_file"]
     again = import_files([one], tmp_path / "r", command="a test")
     assert not again[0].new
@@ -261,7 +262,7 @@ def test_a_file_that_says_little(tmp_path: Path) -> None:
     made = Run.stored(done.record)
     assert made.flows["goodput_bps"].to_list() == [3e6, 4e6]
     assert made.flows["delivery_rate_bps"].is_nan().all()
-    assert package.describe.bottleneck(made.scenario) is None
+    assert describe.bottleneck(made.scenario) is None
     assert made.scenario["flows"][0]["traffic"]["cc"] == "unknown"
 
 

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from sojourn import load, parity
+from sojourn import load, parse
 from sojourn.cli.parity import _place
-from sojourn.parity import METRICS, Comparison, Pair
-from sojourn.report.parity import write as write_page
-from sojourn.spread import Spread
-from sojourn.store import Folder
+from sojourn.core.spread import Spread
+from sojourn.core.store import Folder
+from sojourn.errors import UsageError
+from sojourn.evidence import parity
+from sojourn.evidence.parity import METRICS, Comparison, Pair
+from sojourn.reporting.report.parity import write as write_page
 
 BY_KEY = {metric.key: metric for metric in METRICS}
 
@@ -70,6 +72,42 @@ def test_json_names_units_and_engines() -> None:
     assert cell["seeds"] == {"sim": 2, "linux": 3}
     assert (cell["metric"], cell["unit"], cell["verdict"]) == ("sum", "Mbit/s", "differs")
     assert told["summary"][0]["metric"] == "sum"
+
+
+def test_any_two_engines_are_named_in_all_that_is_written() -> None:
+    engines = parity.Engines("sim", "live")
+    pair = Pair("t", (), "codel", "cubic", (2, 3), [comparison("sum", [47.0], [48.0])], engines)
+    (cell,) = parity.as_json([pair], [])["cells"]
+    assert cell["seeds"] == {"sim": 2, "live": 3}
+    assert (cell["sim"]["mean"], cell["live"]["mean"]) == (47.0, 48.0)
+    assert "| cell | metric | simulator | range | live | range | verdict |" in parity.markdown([pair], [])
+    assert parity.USUAL.titles == ("the simulator", "Linux")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("sim", '"sim" is not two engines'),
+        ("sim,sim", '"sim,sim" is not two engines'),
+        ("sim,", '"sim," is not two engines'),
+        ("sim,linus", 'there is no engine "linus"\n  help: did you mean "linux"?'),
+    ],
+)
+def test_two_engines_are_asked_for_by_their_names(words: str, said: str) -> None:
+    with pytest.raises(UsageError) as raised:
+        parity.Engines.parse(words)
+    assert str(raised.value).startswith(said)
+
+
+def test_the_page_names_the_engines_that_were_compared(tmp_path: Path) -> None:
+    runs = parse(SMALL, "small.toml").run()
+    both = parity.both(runs, runs)
+    write_page(tmp_path / "p.html", both, parity.compare(both, parity.Engines("sim", "live")))
+    text = (tmp_path / "p.html").read_text()
+    assert "Parity: the simulator and live" in text
+    assert "the simulator solid, live dashed" in text
+    assert "<th>simulator</th><th>range</th><th>live</th>" in text
+    assert "Linux" not in text
 
 
 SMALL = """

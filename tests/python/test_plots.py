@@ -5,12 +5,12 @@ import pytest
 
 from by_hand import a_scenario
 from conftest import Make
-from sojourn import cells
-from sojourn.plots import panel, topology
-from sojourn.plots.series import panel_of, step_of
-from sojourn.plots.svg import standalone
-from sojourn.plots.terminal import Line, chart, legend, side_by_side
-from sojourn.plots.ticks import nice_ceiling
+from sojourn.core import cells
+from sojourn.plotting.draw import panel, topology
+from sojourn.plotting.draw.series import panel_of, step_of
+from sojourn.plotting.draw.svg import standalone
+from sojourn.plotting.draw.terminal import Line, chart, legend, side_by_side
+from sojourn.plotting.draw.ticks import nice_ceiling
 
 
 @pytest.mark.parametrize(("value", "ceiling"), [(47.8, 50), (50, 50), (0.9, 1), (1e-7, 1e-7), (-1, 1), (8.1, 10)])

@@ -8,10 +8,10 @@ import pytest
 
 from by_hand import frames
 from conftest import Make
+from sojourn.core.run import Run
+from sojourn.core.store import Folder
 from sojourn.errors import StoreError
-from sojourn.report import build, write
-from sojourn.run import Run
-from sojourn.store import Folder
+from sojourn.reporting.report import build, write
 
 
 class Page(HTMLParser):
@@ -51,7 +51,7 @@ class Page(HTMLParser):
 def a_folder(path: Path, runs: Sequence[Run]) -> Folder:
     with Folder.create(path, version="1", command="sojourn run by-hand -o results") as folder:
         for run in runs:
-            folder.add(run.stamp, frames(run), command="sojourn run by-hand -o results")
+            folder.add(run.key, frames(run), command="sojourn run by-hand -o results")
     return Folder.open(path)
 
 

@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 
 import pytest
 
-from by_hand import a_scenario, a_stamp, frames
+from by_hand import a_key, a_scenario, frames
 from conftest import Make
+from sojourn.core.store import FORMAT, Folder
+from sojourn.core.store.atomic import TEMPORARY, write_file, write_folder
 from sojourn.errors import StoreError
-from sojourn.store import FORMAT, Folder
-from sojourn.store.atomic import TEMPORARY, write_file, write_folder
 
 
 def folder_at(path: Path) -> Folder:
@@ -23,11 +23,11 @@ def folder_at(path: Path) -> Folder:
 def test_a_run_comes_back_as_it_was_stored(tmp_path: Path, make_run: Make) -> None:
     run = make_run()
     with folder_at(tmp_path / "r") as folder:
-        assert run.stamp not in folder
-        folder.add(run.stamp, frames(run), command="sojourn run x")
-        assert run.stamp in folder
+        assert run.key not in folder
+        folder.add(run.key, frames(run), command="sojourn run x")
+        assert run.key in folder
     [record] = Folder.open(tmp_path / "r").records()
-    assert record.stamp == run.stamp
+    assert record.key == run.key
     assert record.head["command"] == "sojourn run x"
     assert record.tables == run.tables
     for name in run.tables:
@@ -36,16 +36,16 @@ def test_a_run_comes_back_as_it_was_stored(tmp_path: Path, make_run: Make) -> No
 
 
 def test_what_identifies_a_run(make_run: Make) -> None:
-    one = make_run().stamp
-    assert one.digest == make_run().stamp.digest
-    assert one.digest != make_run(seed=2).stamp.digest
-    assert one.digest != make_run(qdisc="pfifo limit 10").stamp.digest
+    one = make_run().key
+    assert one.digest == make_run().key.digest
+    assert one.digest != make_run(seed=2).key.digest
+    assert one.digest != make_run(qdisc="pfifo limit 10").key.digest
     assert one.folder_name == f"by-hand_1-{one.digest}"
 
 
 def test_a_label_becomes_a_safe_name() -> None:
     scenario = a_scenario(labels={"queue": "../fq codel(1q)", "rtt": "x" * 200})
-    name = a_stamp(scenario).folder_name
+    name = a_key(scenario).folder_name
     assert "/" not in name
     assert " " not in name
     assert len(name) < 120
@@ -94,7 +94,7 @@ def test_two_commands_do_not_write_into_one_folder(tmp_path: Path) -> None:
 def test_a_damaged_file_is_named(tmp_path: Path, make_run: Make, damage: str) -> None:
     run = make_run()
     with folder_at(tmp_path / "r") as folder:
-        record = folder.add(run.stamp, frames(run), command="")
+        record = folder.add(run.key, frames(run), command="")
     victim = record.path / ("scenario.json" if damage == "head" else "flows.parquet")
     content = victim.read_bytes()
     match damage:
@@ -121,13 +121,13 @@ def refuse(code: int) -> Any:
 def test_a_full_disk_keeps_what_is_finished(tmp_path: Path, make_run: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second = make_run(seed=1), make_run(seed=2)
     with folder_at(tmp_path / "r") as folder:
-        folder.add(first.stamp, frames(first), command="")
+        folder.add(first.key, frames(first), command="")
         monkeypatch.setattr("os.fsync", refuse(errno.ENOSPC))
         with pytest.raises(StoreError, match="the disk is full") as raised:
-            folder.add(second.stamp, frames(second), command="")
+            folder.add(second.key, frames(second), command="")
         assert "finished runs are kept" in (raised.value.help or "")
         monkeypatch.undo()
-        assert [r.stamp for r in folder.records()] == [first.stamp]
+        assert [r.key for r in folder.records()] == [first.key]
         assert not list((tmp_path / "r/runs").glob(f"{TEMPORARY}*"))
 
 

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 import pytest
 
-from sojourn import _core, campaign, library
-from sojourn.experiment import Experiment, load
+from sojourn import _core, runner
+from sojourn.experiments import library
+from sojourn.experiments.experiment import Experiment, load
 
 CELLS: Final = {
     "l4s-tests/s1": 192,
@@ -76,14 +77,14 @@ def test_each_says_what_it_is_and_where_it_is_from(experiments: dict[str, Experi
         assert experiment.name == name
         assert experiment.about
         assert experiment.source
-        for stamp in experiment.stamps:
-            measured = [*stamp.scenario["windows"], *stamp.scenario["phases"]]
-            assert measured, f"{stamp.label} says nowhere where to measure"
+        for key in experiment.run_keys:
+            measured = [*key.scenario["windows"], *key.scenario["phases"]]
+            assert measured, f"{key.label} says nowhere where to measure"
 
 
 def test_the_simulator_runs_them_all(experiments: dict[str, Experiment]) -> None:
     for experiment in experiments.values():
-        campaign.refuse(experiment.stamps, engine="sim")
+        runner.refuse(experiment.run_keys, engine="sim")
 
 
 @pytest.mark.parametrize(("name", "file"), PUBLISHED)
@@ -103,7 +104,7 @@ def test_all_stands_for_what_is_published() -> None:
 
 
 def test_overload_is_the_product_of_what_the_source_varies(experiments: dict[str, Experiment]) -> None:
-    cells = {tuple(label for _, label in s.scenario["cell"]) for s in experiments["overload/udp"].stamps}
+    cells = {tuple(label for _, label in s.scenario["cell"]) for s in experiments["overload/udp"].run_keys}
     for queue in ("pie", "pi2", "dualpi2", "codel"):
         for udp in ("not-ect", "ect0", "ect1"):
             for load_mbit in (50, 70, 100, 105, 110, 115, 120, 125, 130, 140, 200):
@@ -111,6 +112,6 @@ def test_overload_is_the_product_of_what_the_source_varies(experiments: dict[str
 
 
 def test_replay_windows_of_128_and_256_are_at_100_mbit_only(experiments: dict[str, Experiment]) -> None:
-    cells = [dict(map(tuple, s.scenario["cell"])) for s in experiments["l4s-tests/s9"].stamps]
+    cells = [dict(map(tuple, s.scenario["cell"])) for s in experiments["l4s-tests/s9"].run_keys]
     assert {c["window"] for c in cells if c["bandwidth"] == "100mbit"} == {"0", "32", "64", "128", "256"}
     assert {c["window"] for c in cells if c["bandwidth"] == "20mbit"} == {"0", "32", "64"}

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from conftest import Make
-from sojourn.comparison import compare
+from sojourn.core.run import Run
+from sojourn.core.store import Folder
+from sojourn.core.summary_table import Asked, SummaryTable
 from sojourn.errors import UsageError
-from sojourn.run import Run
-from sojourn.store import Folder
-from sojourn.tabled import Asked, Tabled
+from sojourn.evidence.comparison import compare
 
 RATE = Asked("rate", "delivery_rate({flow})", 1e-6)
 
@@ -28,7 +28,7 @@ def stored(path: Path, runs: Sequence[Run]) -> Path:
     """Store runs in a new folder."""
     with Folder.create(path, version="0", command="by hand") as folder:
         for run in runs:
-            folder.add(run.stamp, {name: run.table(name) for name in run.tables}, command="by hand")
+            folder.add(run.key, {name: run.table(name) for name in run.tables}, command="by hand")
     return path
 
 
@@ -44,7 +44,7 @@ def runs(make_run: Make) -> list[Run]:
 
 
 def test_a_table_has_means_and_ranges(runs: list[Run]) -> None:
-    text = Tabled.of(runs, [RATE]).markdown()
+    text = SummaryTable.of(runs, [RATE]).markdown()
     assert text.splitlines() == [
         "| queue | rtt | rate of flow-1 | rate of flow-2 |",
         "| --- | --- | ---: | ---: |",
@@ -56,7 +56,7 @@ def test_a_table_has_means_and_ranges(runs: list[Run]) -> None:
 
 
 def test_an_axis_across_the_top(runs: list[Run]) -> None:
-    text = Tabled.of(runs, [Asked("x", "delivery_rate(flow-1)", 1e-6)], by="rtt").markdown()
+    text = SummaryTable.of(runs, [Asked("x", "delivery_rate(flow-1)", 1e-6)], by="rtt").markdown()
     assert text.splitlines() == [
         "| queue | 20ms | 160ms |",
         "| --- | ---: | ---: |",
@@ -67,7 +67,7 @@ def test_an_axis_across_the_top(runs: list[Run]) -> None:
 
 def test_an_axis_that_is_not_there_is_named(runs: list[Run]) -> None:
     with pytest.raises(UsageError) as raised:
-        Tabled.of(runs, [RATE], by="queu")
+        SummaryTable.of(runs, [RATE], by="queu")
     assert 'did you mean "queue"?' in raised.value.render()
 
 

@@ -1,6 +1,9 @@
 """The command line."""
 
 import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
 
 
 def main() -> None:
@@ -8,6 +11,7 @@ def main() -> None:
     from sojourn.cli.app import app
     from sojourn.errors import SojournError
 
+    warnings.showwarning = _say(warnings.showwarning)
     try:
         app()
     except SojournError as error:
@@ -15,3 +19,17 @@ def main() -> None:
 
         show_error(error)
         sys.exit(error.status)
+
+
+def _say(otherwise: Callable[..., None]) -> Callable[..., None]:
+    """Return what shows warnings: those of extensions as a line, without a place in our code."""
+
+    def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:  # noqa: ANN401
+        if category.__module__ != "sojourn.core.extensions":
+            otherwise(message, category, *rest, **more)
+            return
+        from sojourn.cli.screen import say
+
+        say(f"warning: {message}")
+
+    return show

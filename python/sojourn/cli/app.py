@@ -149,9 +149,9 @@ def try_(
     as_json: AsJson = False,
 ) -> None:
     """Try a queue with a few flows: one run, a table and a small plot, in about a second."""
-    from sojourn.cli.attempt import attempt
+    from sojourn.cli.quick_run import quick_run
 
-    attempt(
+    quick_run(
         flows,
         rate=rate,
         rtt=rtt,
@@ -211,7 +211,7 @@ def validate(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hold a results folder against a table of published rows.
+    """Compare a results folder with a table of published rows.
 
     Understood: ect1.csv, ect1_pcap.csv and ect1_phases.csv (these two beside the first), iccrg.csv,
     rtt_independence.csv, disproof_summary.csv, and tables with the columns rate_mbit, qdisc, qdisc_tc (in tc's words),

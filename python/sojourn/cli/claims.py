@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from sojourn.claims import ClaimVerdict
+    from sojourn.evidence.claims import ClaimVerdict
 
 
 def register(app: typer.Typer) -> None:
@@ -35,22 +35,22 @@ def claims(
     threads: Annotated[int | None, typer.Option(min=1, help="Runs that are read at a time.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Hold the runs of a folder against every published claim.
+    """Compare the runs of a folder with every published claim.
 
-    Leaves with 1 if a claim of the baseline is no longer reproduced; one that needs more runs is none.
+    Exits with status 1 if a claim of the baseline is no longer reproduced; one that needs more runs is none.
     """
-    from sojourn import claims as book
-    from sojourn.claims import page
     from sojourn.cli.screen import err, out, print_json, say
+    from sojourn.core.results import results
+    from sojourn.core.store.atomic import write_file
     from sojourn.errors import UsageError
-    from sojourn.run import results
-    from sojourn.store.atomic import write_file
+    from sojourn.evidence import claims as published
+    from sojourn.evidence.claims import page
 
     wanted = _wanted(ids or [])
-    expected = book.baseline() if baseline is None else book.read_baseline(baseline)
+    expected = published.baseline() if baseline is None else published.read_baseline(baseline)
     runs = results(folder)
     with err().status("reading") as status:
-        verdicts = book.evaluate(
+        verdicts = published.evaluate(
             wanted,
             runs,
             engine=engine,
@@ -58,7 +58,7 @@ def claims(
             watcher=lambda done, of: status.update(f"{done} of {of} runs read"),
         )
     if run_only:
-        verdicts = [own for own in verdicts if own.cause is not book.Cause.NOT_RUN]
+        verdicts = [own for own in verdicts if own.cause is not published.Cause.NOT_RUN]
     if as_json:
         print_json([_json(verdict, folder) for verdict in verdicts])
     else:
@@ -77,10 +77,10 @@ def claims(
 
 
 def _wanted(ids: Sequence[str]) -> list[Any]:
-    from sojourn.claims import book
     from sojourn.errors import UsageError
+    from sojourn.evidence.claims import registry
 
-    everything = book()
+    everything = registry()
     known = [claim.id for claim in everything]
     for name in ids:
         if name not in known:
@@ -93,8 +93,8 @@ def _show(verdicts: Sequence["ClaimVerdict"], *, details: bool) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from sojourn.claims import Verdict, page
     from sojourn.cli.screen import out
+    from sojourn.evidence.claims import Verdict, page
 
     colours = {Verdict.REPRODUCED: "green", Verdict.NOT_REPRODUCED: "red", Verdict.INCONCLUSIVE: "yellow"}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
@@ -113,7 +113,7 @@ def _show(verdicts: Sequence["ClaimVerdict"], *, details: bool) -> None:
 
 
 def _json(own: "ClaimVerdict", folder: Path) -> dict[str, Any]:
-    from sojourn.claims import page
+    from sojourn.evidence.claims import page
 
     telling = own.telling
     cell = telling.telling
@@ -135,6 +135,6 @@ def _json(own: "ClaimVerdict", folder: Path) -> dict[str, Any]:
         "remark": own.claim.remark,
         "witness": own.claim.witness,
         "advice": own.advice,
-        "runs": [str(folder / "runs" / run.stamp.folder_name) for run in own.runs],
+        "runs": [str(folder / "runs" / run.key.folder_name) for run in own.runs],
         "parts": [page.part_json(part) for part in own.parts],
     }

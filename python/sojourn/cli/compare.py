@@ -12,8 +12,8 @@ Better = Literal["more", "less"]
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from sojourn.comparison import Comparison, Line
-    from sojourn.spread import Spread
+    from sojourn.core.spread import Spread
+    from sojourn.evidence.comparison import Comparison, Line
 
 
 def register(app: typer.Typer) -> None:
@@ -50,13 +50,13 @@ def compare(
 ) -> None:
     """Compare two result sets cell by cell: means, ranges over the seeds, and which lie apart.
 
-    Leaves with 1 if anything differs beyond the ranges. With one seed each, all that is not equal differs.
+    Exits with status 1 if anything differs beyond the ranges. With one seed each, all that is not equal differs.
     """
-    from sojourn import figures
     from sojourn.cli.screen import print_json
-    from sojourn.comparison import compare as held
-    from sojourn.run import results
-    from sojourn.tabled import USUAL, Asked
+    from sojourn.core.results import results
+    from sojourn.core.summary_table import USUAL, Asked
+    from sojourn.evidence.comparison import compare as held
+    from sojourn.plotting import figures
 
     asked = [Asked(text, text) for text in metrics or []] or USUAL
     one, other = (figures.select(results(folder), cell) for folder in (first, second))
@@ -71,7 +71,7 @@ def compare(
 def _print(found: "Comparison", lines: "Sequence[Line]", better: "Better | None") -> None:
     from sojourn.cli.lists import print_table
     from sojourn.cli.screen import out
-    from sojourn.tabled import said
+    from sojourn.core.summary_table import said
 
     if lines:
         rows = [

@@ -23,7 +23,7 @@ def flent(
 ) -> None:
     """Write each run as a data file of Flent's, with raw values and socket statistics."""
     from sojourn.cli.screen import out
-    from sojourn.flent import export_folder
+    from sojourn.interop.flent import export_folder
 
     to = folder / "flent" if output is None else output
     written = export_folder(folder, to)
@@ -41,7 +41,7 @@ def import_(
     import sys
 
     from sojourn.cli.screen import out, say
-    from sojourn.flent import import_files
+    from sojourn.interop.flent import import_files
 
     command = shlex.join(["sojourn", *sys.argv[1:]])
     done = import_files(files, output, command=command)

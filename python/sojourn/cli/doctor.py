@@ -13,12 +13,13 @@ def register(app: typer.Typer) -> None:
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Say what this machine can do for each engine, what is missing and the command that gets it.
 
-    Leaves with 0 if every engine can run, else with 1.
+    Exits with status 0 if every engine can run, else with 1.
     """
     from rich.text import Text
 
-    from sojourn import _core, listings
+    from sojourn import _core
     from sojourn.cli.screen import out, print_json
+    from sojourn.core import listings
     from sojourn.linux import iproute
     from sojourn.linux.kernels import kernels
     from sojourn.linux.needs import command, needs

@@ -24,8 +24,8 @@ def build(
     jobs: Annotated[int | None, typer.Option("-j", "--jobs", min=1, help="Compilers at a time.")] = None,
 ) -> None:
     """Build a kernel for the Linux engine, once; about ten minutes on two cores."""
-    from sojourn import listings
     from sojourn.cli.screen import out, say
+    from sojourn.core import listings
     from sojourn.errors import Interrupted, SojournError, UsageError
     from sojourn.linux import iproute
     from sojourn.linux.build import build as make

@@ -7,14 +7,15 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import library, listings
 from sojourn.cli.screen import out, print_json
-from sojourn.listings import Entry
+from sojourn.core import listings
+from sojourn.core.listings import Entry
+from sojourn.experiments.catalogue import catalogue
 
 
 def suites(*, as_json: bool) -> None:
     """List the suites: scenarios with source, runs, simulated time and how long they take here."""
-    entries = library.catalogue()
+    entries = catalogue()
     if as_json:
         print_json(entries)
         return

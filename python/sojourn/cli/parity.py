@@ -1,4 +1,4 @@
-"""``sojourn parity``: the same experiments on the simulator and on Linux, and where they differ."""
+"""``sojourn parity``: the same experiments on two engines, and where they differ."""
 
 import os
 import shlex
@@ -12,9 +12,9 @@ import typer
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from sojourn.parity import Line, Pair
-    from sojourn.run import Run
-    from sojourn.store import Stamp
+    from sojourn.core.run import Run
+    from sojourn.core.store import RunKey
+    from sojourn.evidence.parity import Line, Pair
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +32,7 @@ def parity(
             "-o",
             "--output",
             metavar="DIR",
-            help="Keeps both engines' runs: DIR/sim and DIR/linux, and beside them those of other versions.",
+            help="Keeps both engines' runs in folders of their names, and beside them those of other versions.",
         ),
     ],
     seeds: Annotated[
@@ -42,33 +42,38 @@ def parity(
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting. May be repeated.")
     ] = None,
+    engines: Annotated[
+        str, typer.Option(metavar="A,B", help="Which two engines are compared; differences are A's less B's.")
+    ] = "sim,linux",
     cells: Annotated[bool, typer.Option(help="Print every cell that differs.")] = True,
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE.md", help="Write the tables there, as Markdown.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Run experiments on the simulator and on Linux, and show where they differ.
+    """Run experiments on two engines, the simulator and Linux unless others are named, and show where they differ.
 
     The page DIR/parity.html has both engines' runs of every cell on the same axes.
 
-    Leaves with 0 if shares, sums and mean queue delays agree in nine of ten cells, else with 1.
+    Exits with status 0 if shares, sums and mean queue delays agree in nine of ten cells, else with 1.
     """
-    from sojourn import campaign, parity
-    from sojourn.cli.run import _stamps
+    from sojourn import runner
+    from sojourn.cli.run import run_keys
     from sojourn.cli.screen import print_json, say
-    from sojourn.report import parity as pictures
-    from sojourn.store.atomic import write_file
+    from sojourn.core.store.atomic import write_file
+    from sojourn.evidence import parity
+    from sojourn.reporting.report import parity as pictures
 
     settings = settings or []
     both = {}
-    for engine in ("sim", "linux"):
-        stamps = _stamps(what, engine=engine, seeds=seeds, settings=settings, yes=False)
-        campaign.refuse(stamps, engine=engine)
-        both[engine] = stamps
-    runs = {engine: _make(stamps, _place(output, engine), engine, threads) for engine, stamps in both.items()}
-    both_cells = parity.both(runs["sim"], runs["linux"])
-    pairs = parity.compare(both_cells)
+    pair = parity.Engines.parse(engines)
+    for engine in pair.names:
+        keys = run_keys(what, engine=engine, seeds=seeds, settings=settings, yes=False)
+        runner.refuse(keys, engine=engine)
+        both[engine] = keys
+    runs = {engine: _make(keys, _place(output, engine), engine, threads) for engine, keys in both.items()}
+    both_cells = parity.both(runs[pair.first], runs[pair.second])
+    pairs = parity.compare(both_cells, pair)
     lines = parity.summary(pairs)
     if markdown is not None:
         write_file(markdown, parity.markdown(pairs, lines).encode())
@@ -89,7 +94,7 @@ def _place(output: Path, engine: str) -> Path:
     A new simulator leaves the runs on Linux as they are, and these take the longest.
     """
     from sojourn import _core
-    from sojourn.store import Folder
+    from sojourn.core.store import Folder
 
     place, version = output / engine, _core.version(engine)
     if (place / "manifest.json").exists() and Folder.open(place).version != version:
@@ -97,20 +102,20 @@ def _place(output: Path, engine: str) -> Path:
     return place
 
 
-def _make(stamps: Sequence["Stamp"], output: Path, engine: str, threads: int | None) -> list["Run"]:
-    from sojourn import _core, campaign
-    from sojourn.cli.progress import Progress
+def _make(keys: Sequence["RunKey"], output: Path, engine: str, threads: int | None) -> list["Run"]:
+    from sojourn import _core, runner
     from sojourn.cli.screen import say
+    from sojourn.core.store import Folder
     from sojourn.errors import Interrupted
-    from sojourn.store import Folder
+    from sojourn.runner.progress import Progress
 
     command = shlex.join(["sojourn", *sys.argv[1:]])
     output.parent.mkdir(parents=True, exist_ok=True)
     with Folder.create(output, version=_core.version(engine), command=command) as folder:
-        plan = campaign.Plan.of(stamps, folder)
+        plan = runner.Plan.of(keys, folder)
         with Progress(len(plan.missing), plan.seconds) as progress:
             try:
-                runs = campaign.make_stored(
+                runs = runner.make_stored(
                     plan,
                     folder,
                     engine=engine,
@@ -133,7 +138,7 @@ def _show(pairs: Sequence["Pair"], lines: Sequence["Line"], *, cells: bool) -> N
     from rich.text import Text
 
     from sojourn.cli.screen import out
-    from sojourn.parity import ENOUGH, HEADLINES, difference, holds
+    from sojourn.evidence.parity import ENOUGH, HEADLINES, difference, holds
 
     console = out()
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
@@ -164,10 +169,13 @@ def _differing(pairs: Sequence["Pair"]) -> "Table":
     from rich.table import Table
     from rich.text import Text
 
+    from sojourn.evidence.parity import USUAL
+
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title="what differs", title_justify="left")
     for name in ("cell", "metric"):
         table.add_column(name)
-    for name in ("simulator", "range", "Linux", "range", "difference"):
+    first, second = (pairs[0].engines if pairs else USUAL).heads
+    for name in (first, "range", second, "range", "difference"):
         table.add_column(name, justify="right")
     for pair in pairs:
         for c in pair.comparisons:
@@ -178,10 +186,10 @@ def _differing(pairs: Sequence["Pair"]) -> "Table":
             table.add_row(
                 Text(pair.title),
                 Text(name),
-                f"{c.simulator.mean:.3f}",
-                f"{c.simulator.low:.3f}–{c.simulator.high:.3f}",
-                f"{c.linux.mean:.3f}",
-                f"{c.linux.low:.3f}–{c.linux.high:.3f}",
+                f"{c.first.mean:.3f}",
+                f"{c.first.low:.3f}–{c.first.high:.3f}",
+                f"{c.second.mean:.3f}",
+                f"{c.second.low:.3f}–{c.second.high:.3f}",
                 f"{c.difference:+.3f}{percent}",
             )
     return table

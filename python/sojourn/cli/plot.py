@@ -2,17 +2,29 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
-    from sojourn.figures import Kind
+    from sojourn.plotting.figures import Kind
+
+
+class _Plot(TyperCommand):
+    """The command, whose help names the kinds that there are."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - of click's, or of what typer has of it
+        """Print the help."""
+        from sojourn.core.extensions import FIGURES
+
+        self.epilog = f"Kinds: {', '.join(FIGURES.names)}."
+        super().format_help(ctx, formatter)
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command()(plot)
+    app.command(cls=_Plot)(plot)
 
 
 def plot(
@@ -38,10 +50,10 @@ def plot(
 
     Without a kind all kinds are listed; a kind's options are shown by [b]sojourn plot DIR KIND help[/b].
     """
-    from sojourn import figures
     from sojourn.cli.screen import out, say
+    from sojourn.core.results import results
     from sojourn.errors import UsageError
-    from sojourn.run import results
+    from sojourn.plotting import figures
 
     if folder is not None and kind is None and str(folder) in figures.KINDS:
         _show(figures.KINDS[str(folder)])
@@ -71,8 +83,8 @@ def plot(
 
 
 def _list() -> None:
-    from sojourn import figures
     from sojourn.cli.lists import print_table
+    from sojourn.plotting import figures
 
     print_table(["kind", "what it shows"], [[kind.name, kind.what] for kind in figures.KINDS.values()])
 

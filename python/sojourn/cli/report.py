@@ -3,11 +3,11 @@
 import os
 from pathlib import Path
 
-from sojourn import prose
 from sojourn.cli.screen import err, out
+from sojourn.core.store import Folder
 from sojourn.errors import UsageError
-from sojourn.report import build, write
-from sojourn.store import Folder
+from sojourn.reporting import templates
+from sojourn.reporting.report import build, write
 
 
 def report(path: Path, *, chosen: list[str], threads: int | None) -> None:
@@ -18,9 +18,9 @@ def report(path: Path, *, chosen: list[str], threads: int | None) -> None:
     """
     folder = Folder.open(path)
     processes = threads or os.cpu_count() or 1
-    found = {record.stamp.scenario["experiment"] for record in folder.records()}
-    suites = {name.partition("/")[0] for name in found} & prose.templates().keys()
-    pages = [_template(name) for name in chosen] if chosen else [prose.templates()[name] for name in sorted(suites)]
+    found = {record.key.scenario["experiment"] for record in folder.records()}
+    suites = {name.partition("/")[0] for name in found} & templates.published().keys()
+    pages = [_template(name) for name in chosen] if chosen else [templates.published()[name] for name in sorted(suites)]
     rest = set() if chosen else {name for name in found if name.partition("/")[0] not in suites}
     console = err()
     for template in pages:
@@ -28,7 +28,7 @@ def report(path: Path, *, chosen: list[str], threads: int | None) -> None:
             rest = found
             continue
         with console.status(f"reading for {template.name}") as status:
-            page = prose.render(
+            page = templates.render(
                 folder,
                 template,
                 processes=processes,
@@ -52,7 +52,7 @@ GENERIC = "runs"
 
 
 def _template(name: str) -> Path | None:
-    known = prose.templates()
+    known = templates.published()
     path = Path(name)
     if name == GENERIC:
         return None

@@ -6,14 +6,17 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from sojourn import _core, batch, campaign, cells, checks, library, selection
+from sojourn import _core, runner
 from sojourn.cli.capture import snap_length
-from sojourn.cli.progress import Progress
 from sojourn.cli.screen import out, say
 from sojourn.cli.tables import summary_table
+from sojourn.core import cells, checks, selection
+from sojourn.core.store import Folder, RunKey
 from sojourn.errors import Interrupted, UsageError
-from sojourn.experiment import Experiment, load
-from sojourn.store import Folder, Stamp
+from sojourn.experiments import library
+from sojourn.experiments.experiment import Experiment, load
+from sojourn.interop import batch
+from sojourn.runner.progress import Progress
 
 
 def run(
@@ -31,19 +34,19 @@ def run(
     yes: bool,
 ) -> None:
     """Run experiments into a results folder and show what came out."""
-    stamps = _stamps(what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes)
+    keys = run_keys(what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes)
     snap_len = snap_length(snap_len, pcap=pcap)
-    campaign.refuse(stamps, engine=engine, pcap=pcap)
+    runner.refuse(keys, engine=engine, pcap=pcap)
     command = shlex.join(["sojourn", *sys.argv[1:]])
     with Folder.create(output, version=_core.version(engine), command=command) as folder:
-        plan = campaign.Plan.of(stamps, folder, pcap=pcap)
+        plan = runner.Plan.of(keys, folder, pcap=pcap)
         if plan.there:
-            say(f"{len(plan.there)} of {len(stamps)} runs are in {output} already")
+            say(f"{len(plan.there)} of {len(keys)} runs are in {output} already")
         if plan.uncaptured:
             say(f"{len(plan.uncaptured)} of them are repeated for their packets")
         with Progress(len(plan.to_make), plan.seconds) as progress:
             try:
-                runs = campaign.make_stored(
+                runs = runner.make_stored(
                     plan,
                     folder,
                     engine=engine,
@@ -53,9 +56,9 @@ def run(
                     snap_len=snap_len,
                 )
             except KeyboardInterrupt:
-                kept = sum(stamp in folder for stamp in stamps)
+                kept = sum(key in folder for key in keys)
                 raise Interrupted(
-                    f"interrupted: {kept} of {len(stamps)} runs are finished and kept in {output}",
+                    f"interrupted: {kept} of {len(keys)} runs are finished and kept in {output}",
                     help=f"to go on from there: {command}",
                 ) from None
         if plan.to_make:
@@ -68,7 +71,7 @@ def run(
     )
 
 
-def _stamps(
+def run_keys(
     what: list[str],
     *,
     engine: str,
@@ -77,7 +80,7 @@ def _stamps(
     batches: list[str] | None = None,
     only: list[str] | None = None,
     yes: bool,
-) -> list[Stamp]:
+) -> list[RunKey]:
     """Read everything that was asked for; the same run asked for twice is run once."""
     experiments: dict[Path, Sequence[Experiment]] = {}
     for word in what:
@@ -90,14 +93,14 @@ def _stamps(
     if batches and not any(file.suffix == ".batch" for file in experiments):
         raise UsageError("-b chooses among the batches of a .batch file, and there is none")
     meant = selection.parse(only or [])
-    everything = [stamp for read in experiments.values() for one in read for stamp in one.stamps]
-    selection.check(meant, (stamp.scenario for stamp in everything))
-    stamps = {stamp.digest: stamp for stamp in everything if selection.takes(meant, stamp.scenario)}
-    if not stamps:
+    everything = [key for read in experiments.values() for one in read for key in one.run_keys]
+    selection.check(meant, (key.scenario for key in everything))
+    keys = {key.digest: key for key in everything if selection.takes(meant, key.scenario)}
+    if not keys:
         raise UsageError("no cell has all of these labels", help="`sojourn suites` names the suites; leave one out")
-    if len(stamps) > _core.MOST_RUNS and not yes:
-        raise UsageError(f"these are {len(stamps):,} runs", help="say --yes if they are meant")
-    return list(stamps.values())
+    if len(keys) > _core.MOST_RUNS and not yes:
+        raise UsageError(f"these are {len(keys):,} runs", help="say --yes if they are meant")
+    return list(keys.values())
 
 
 def _batch(

@@ -45,13 +45,13 @@ def table(
     """Print metrics of every cell of a results folder: the mean over the seeds with their range."""
     import sys
 
-    from sojourn import figures
     from sojourn.cli.screen import print_json, say
-    from sojourn.run import results
-    from sojourn.tabled import USUAL, Asked, Tabled
+    from sojourn.core.results import results
+    from sojourn.core.summary_table import USUAL, Asked, SummaryTable
+    from sojourn.plotting import figures
 
     asked = [Asked(text, text) for text in metrics or []] or USUAL
-    made = Tabled.of(figures.select(results(folder), cell), asked, by)
+    made = SummaryTable.of(figures.select(results(folder), cell), asked, by)
     for expression, missing in made.missing.items():
         say(f"{expression}: {missing.message}\n  help: {missing.help}")
     match Form.JSON if as_json else form:

@@ -7,10 +7,10 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from sojourn import describe
-from sojourn.cells import Cell
-from sojourn.run import Run
-from sojourn.summary import COLUMNS, FLOW_COLUMNS, QUEUE_COLUMNS, Column, number, numbers_of, values_of
+from sojourn.core import describe
+from sojourn.core.cells import Cell
+from sojourn.core.run import Run
+from sojourn.core.summary import COLUMNS, FLOW_COLUMNS, QUEUE_COLUMNS, Column, number, numbers_of, values_of
 
 
 def summary_table(found: Sequence[Cell]) -> Table:

@@ -11,10 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from sojourn.cli.screen import out, print_json
-from sojourn.store.atomic import write_file
-from sojourn.validate import ENOUGH_SEEDS, Judged, Noise, Row, Summary, read_published, summarise
-from sojourn.validate import against as against_runs
-from sojourn.validate import markdown as document
+from sojourn.core.store.atomic import write_file
+from sojourn.evidence.validation import ENOUGH_SEEDS, Judged, Noise, Row, Summary, read_published, summarise
+from sojourn.evidence.validation import against as against_runs
+from sojourn.evidence.validation import markdown as document
 
 
 def validate(

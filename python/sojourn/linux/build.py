@@ -17,10 +17,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from sojourn.core.store.atomic import write_file
 from sojourn.errors import RunError, UsageError
 from sojourn.linux.kernels import Kernel, cache, ccs_of, hash_of, kernels, order, qdiscs_of
 from sojourn.linux.needs import command, missing, program
-from sojourn.store.atomic import write_file
 
 HZ: Final = 250
 """What distributions set; TCP's and PIE's clocks tick in it."""

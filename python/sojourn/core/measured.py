@@ -1,0 +1,108 @@
+"""Metrics of cells as rows: mean over the seeds, least and greatest."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sojourn.core import describe
+from sojourn.core.cells import Cell
+from sojourn.core.run import Run
+from sojourn.core.spread import Spread
+
+_LINKS: Final = ("flows", "queues", "queue_signals", "histograms", "delays", "happenings")
+_OF_LINKS: Final = frozenset(
+    [
+        "delivery_rate",
+        "goodput",
+        "sum",
+        "ratio",
+        "share",
+        "jain",
+        "utilisation",
+        "mark_fraction",
+        "marks",
+        "drops",
+        "ce_fraction",
+        "retransmits",
+        "sojourn",
+        "pdv",
+        "packet_owd",
+        "queue_delay",
+        "queue_delay_max",
+        "srtt",
+        "cwnd",
+        "mean",
+        "median",
+        "percentile",
+        "p99",
+        "min",
+        "max",
+    ]
+)
+"""What these tables are enough for; the rest is given all but the controllers' own numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """A flow, or a group of flows that are one line of a file with a count."""
+
+    name: str
+    flows: int
+    sender: str
+    """Congestion control, or the kind of its traffic."""
+    rtt_ms: float
+    """Base RTT."""
+
+    @property
+    def title(self) -> str:
+        """What it is called in pictures: ``first (cubic)``, ``classic (5 × cubic)``."""
+        by = self.sender if self.flows == 1 else f"{self.flows} × {self.sender}"
+        return self.name if by in self.name else f"{self.name} ({by})"
+
+
+def parties(scenario: describe.Scenario) -> list[Party]:
+    """Return the flows that carry data, those of one group together, in order."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for flow in describe.loads(scenario):
+        found.setdefault(str(flow.get("group") or flow["name"]), []).append(flow)
+    return [
+        Party(name, len(flows), describe.sender(flows[0]), describe.base_rtt_ms(scenario, flows[0]))
+        for name, flows in found.items()
+    ]
+
+
+def spreads(cell: Cell, expressions: Sequence[str]) -> list[Spread]:
+    """Return the spread of each metric over a cell's seeds, in base units.
+
+    Raises:
+        UsageError: if an expression is wrong or names what a run does not have.
+    """
+    by_run = [measure(run, expressions) for run in cell.runs]
+    return [Spread.of([values[index] for values in by_run]) for index in range(len(expressions))]
+
+
+def measure(run: Run, expressions: Sequence[str]) -> list[float]:
+    """Return the values of metrics, reading no more tables than they need."""
+    if not expressions:
+        return []
+    asked = set(re.findall(r"([a-z_][a-z_0-9]*)(?:\.[a-z]+)?(?=\(|, )", " ".join(expressions)))
+    if asked <= _OF_LINKS:
+        return run.measure(expressions, [name for name in _LINKS if name in run.tables])
+    whole = any("state." in expression for expression in expressions)
+    return run.measure(expressions, [name for name in run.tables if whole or not name.endswith("_state")])
+
+
+def seeds_said(cells: Sequence[Cell]) -> str:
+    """Return how many seeds there are, in words."""
+    counts = {len(cell.runs) for cell in cells}
+    low, high = min(counts), max(counts)
+    if high == 1:
+        return "one seed"
+    return f"{high} seeds" if low == high else f"{low} to {high} seeds"
+
+
+def mean_said(cells: Sequence[Cell]) -> str:
+    """Return of what a value is the mean, in words."""
+    seeds = seeds_said(cells)
+    return seeds if seeds == "one seed" else f"mean of {seeds}"

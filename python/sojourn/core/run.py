@@ -1,0 +1,260 @@
+"""One run's results, fresh from the engine or read back from a results folder."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple, Protocol
+
+import polars as pl
+
+from sojourn import _core
+from sojourn.core import describe
+from sojourn.core.drawing import Figures, draw, figures
+from sojourn.core.extensions import METRICS, Drawing
+from sojourn.core.store import Record, RunKey
+from sojourn.errors import StoreError, UsageError
+
+
+class Check(NamedTuple):
+    """What came of a check in a run."""
+
+    name: str
+    said: str
+    """In words: ``23.50 >= 10: passed``."""
+    passed: bool | None
+    """None where the run gives it no value."""
+
+
+Better = Literal["more", "less"]
+"""Which of a metric's values is the better one."""
+
+
+def harm(alone: float, beside: float, better: Better = "more") -> float:
+    """Return the harm that rivals do to a value, as :meth:`Run.harm`.
+
+    >>> harm(10.0, 4.0), harm(176.0, 339.0, "less"), harm(1.0, 2.0)
+    (0.6, 0.4808259587020649, 0.0)
+    """
+    return _core.harm(alone, beside, better=better)
+
+
+class _Source(Protocol):
+    """Where a run's tables come from."""
+
+    @property
+    def names(self) -> list[str]: ...
+
+    def frame(self, name: str) -> pl.DataFrame: ...
+
+    def results(self, names: Iterable[str]) -> _core.Run: ...
+
+
+class Run:
+    """A run: what was run, and its tables as Polars frames.
+
+    Times are seconds from the run's origin; the unit of a column is in its name (``_s``, ``_bps``).
+    """
+
+    def __init__(self, key: RunKey, source: _Source) -> None:
+        self._key = key
+        self._source = source
+
+    @classmethod
+    def fresh(cls, key: RunKey, results: _core.Run) -> "Run":
+        """Return a run that an engine has just finished."""
+        return cls(key, _Fresh(results))
+
+    @classmethod
+    def stored(cls, record: Record) -> "Run":
+        """Return a run of a results folder; tables are read when they are asked for."""
+        return cls(record.key, _Stored(record))
+
+    @property
+    def label(self) -> str:
+        """How people call it: ``s1[fq_codel,20ms]#3``."""
+        return self._key.label
+
+    @property
+    def scenario(self) -> Mapping[str, Any]:
+        """The whole scenario, as it is stored."""
+        return self._key.scenario
+
+    @property
+    def seed(self) -> int:
+        """The seed of its random streams."""
+        return int(self.scenario["seed"])
+
+    @property
+    def engine(self) -> str:
+        """The engine that ran it."""
+        return self._key.engine
+
+    @property
+    def key(self) -> RunKey:
+        """What identifies it."""
+        return self._key
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of its tables."""
+        return self._source.names
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Return the table of this name; see :attr:`tables`."""
+        return self._source.frame(name)
+
+    def metric(self, expression: str) -> float:
+        """Return the value of a metric, in base units (s, bit/s, packets); NaN where the run has none.
+
+        Args:
+            expression: a metric of the experiment language: ``ratio(delivery_rate, a, b)``,
+                ``p99(queue_delay, bottleneck.down.qdisc) over last 60s``; or the name of one that another distribution
+                adds (:data:`sojourn.core.extensions.METRICS`).
+
+        Raises:
+            UsageError: if the expression is wrong, names what the run does not have, or asks for delays that it did not
+                keep.
+        """
+        value = self.measure([expression])[0]
+        if math.isnan(value) and (missing := self.not_recorded(expression)):
+            raise missing
+        return value
+
+    def not_recorded(self, expression: str) -> UsageError | None:
+        """Return why a metric has no value that the run could have had, with what to write to have it.
+
+        Args:
+            expression: as in :meth:`metric`.
+        """
+        if _added(expression):
+            return None
+        missing = self._source.results(self.tables).not_recorded(expression)
+        return missing and UsageError(missing[0], help=missing[1])
+
+    def measure(self, expressions: Sequence[str], tables: Iterable[str] | None = None) -> list[float]:
+        """Return the values of several metrics; quicker than one by one.
+
+        Args:
+            expressions: as in :meth:`metric`.
+            tables: the tables that they need, for those who know; all unless given.
+        """
+        ours = [expression for expression in expressions if not _added(expression)]
+        found = iter(self._source.results(self.tables if tables is None else tables).measure(ours) if ours else ())
+        return [float(METRICS[e](self)) if _added(e) else next(found) for e in expressions]
+
+    def harm(self, alone: "Run", metric: str, better: Better = "more") -> float:
+        """Return the harm (Ware et al., HotNets 2019) that this run's rivals do to a metric, 0 to 1.
+
+        With more better it is (alone - beside) / alone, with less better (beside - alone) / beside; 0 if nothing got
+        worse; NaN where a run has no value or there is nothing to measure by.
+
+        Args:
+            alone: the run without the rivals. Of two phases of one run: :func:`harm`.
+            metric: as in :meth:`metric`; of something that both runs have.
+            better: whether ``more`` or ``less`` of it is better.
+        """
+        return harm(alone.metric(metric), self.metric(metric), better)
+
+    def checks(self) -> list[Check]:
+        """Return what came of the experiment's checks in this run."""
+        asked = [check["that"] for check in self.scenario["checks"]]
+        if not asked:
+            return []
+        # The controllers' own numbers are by far the largest tables, and seldom asked for.
+        whole = any("state." in that for that in asked)
+        tables = [name for name in self.tables if whole or not name.endswith("_state")]
+        return [Check(*found) for found in self._source.results(tables).checks()]
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        """Flows at the recorder's steps: rates (bit/s), RTT (s), cwnd (packets), counters since the start."""
+        return self.table("flows")
+
+    @cached_property
+    def queues(self) -> pl.DataFrame:
+        """Queues at the recorder's steps: length, sojourn time (s), marks and drops since the start."""
+        return self.table("queues")
+
+    @cached_property
+    def pings(self) -> pl.DataFrame:
+        """One row a probe packet: its RTT (s), NaN if it was lost."""
+        return self.table("pings")
+
+    @cached_property
+    def happenings(self) -> pl.DataFrame:
+        """What happened and when: starts, ends, events."""
+        return self.table("happenings")
+
+    @cached_property
+    def totals(self) -> pl.DataFrame:
+        """Counters at the end of the run."""
+        return self.table("totals")
+
+    def plot(self, kind: str = "delivery", **options: object) -> Drawing:
+        """Draw a figure of this run; a notebook shows it, ``.write(folder, name)`` keeps it with its numbers.
+
+        Args:
+            kind: one of :data:`sojourn.figures.KINDS`; a run over time unless given.
+            options: those of the kind, as ``sojourn plot KIND`` lists them; numbers, booleans and lists are understood.
+
+        Raises:
+            UsageError: if there is no such kind or option, or the run lacks what is to be shown.
+        """
+        return draw([self], kind, options)
+
+    def figures(self) -> Figures:
+        """Draw every kind of figure that can be drawn of this run, with the kinds' defaults; takes some seconds."""
+        return figures([self])
+
+    def __repr__(self) -> str:
+        """Return its label, its engine and its size."""
+        flows = len(describe.loads(self.scenario))
+        size = f"{flows} flow{'s'[: flows != 1]}, {describe.seconds(self.scenario):g} s"
+        return f"<Run {self.label} on {self.engine}: {size}>"
+
+
+def _added(expression: str) -> bool:
+    """Whether a metric is one that another distribution adds: a bare name, which the language has none of."""
+    return expression.isidentifier() and expression in METRICS
+
+
+class _Fresh:
+    """Tables that the extension module holds; frames share their memory."""
+
+    def __init__(self, results: _core.Run) -> None:
+        self._results = results
+
+    @property
+    def names(self) -> list[str]:
+        return self._results.tables
+
+    def frame(self, name: str) -> pl.DataFrame:
+        return pl.DataFrame(self._results.table(name))
+
+    def results(self, names: Iterable[str]) -> _core.Run:
+        del names
+        return self._results
+
+
+class _Stored:
+    """Tables in a results folder."""
+
+    def __init__(self, record: Record) -> None:
+        self._record = record
+
+    @property
+    def names(self) -> list[str]:
+        return self._record.tables
+
+    def frame(self, name: str) -> pl.DataFrame:
+        return self._record.table(name)
+
+    def results(self, names: Iterable[str]) -> _core.Run:
+        key = self._record.key
+        tables = {name: self._record.table(name) for name in names if name in self._record.tables}
+        try:
+            return _core.Run(describe.to_json(key.scenario), key.engine, key.version, tables)
+        except ValueError as error:
+            raise StoreError(
+                f"{self._record.path}: {error}", help="it was written by another Sojourn; make the run again"
+            ) from error

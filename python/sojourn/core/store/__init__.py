@@ -1,0 +1,11 @@
+"""The results folder: one folder a run, whole or not there at all.
+
+``manifest.json`` says which format and version the folder has and which command made it; ``runs/NAME/`` has a
+run's ``scenario.json`` (everything needed to run it again) and one Parquet file a table.
+"""
+
+from sojourn.core.store.folder import FORMAT, Folder
+from sojourn.core.store.record import Record
+from sojourn.core.store.run_key import RunKey
+
+__all__ = ["FORMAT", "Folder", "Record", "RunKey"]

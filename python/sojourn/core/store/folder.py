@@ -1,0 +1,205 @@
+"""The results folder as a whole."""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import polars as pl
+
+from sojourn.core.store.atomic import TEMPORARY, remove_folder, write_file
+from sojourn.core.store.record import LAST_CAPTURE, Record, write_record
+from sojourn.core.store.run_key import RunKey
+from sojourn.errors import StoreError
+
+FORMAT = 1
+"""The version of the folder's layout that this Sojourn writes and reads."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A results folder, open for reading or for adding runs."""
+
+    path: Path
+    """Where it is."""
+    version: str
+    """The Sojourn that made it."""
+    command: str
+    """The command that made it."""
+    locks: list[int] = field(default_factory=list, repr=False, compare=False)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> Self:
+        """Open a folder that is there.
+
+        Raises:
+            StoreError: if it is no results folder, or one of another format.
+        """
+        path = Path(path)
+        file = path / "manifest.json"
+        if not path.is_dir():
+            raise StoreError(f"there is no folder {path}", help=f"make one with `sojourn run SUITE -o {path}`")
+        try:
+            manifest = json.loads(file.read_bytes())
+            found = manifest["format"]
+        except FileNotFoundError as error:
+            raise StoreError(
+                f"{path} is not a results folder: it has no manifest.json",
+                help="give the folder that `sojourn run ... -o DIR` wrote",
+            ) from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"{file} is damaged: {error}") from error
+        if found != FORMAT:
+            raise StoreError(
+                f"{path} has format {found}, and this Sojourn reads format {FORMAT}",
+                help=f"it was written by Sojourn {manifest.get('version', '?')}; use that one, "
+                "or run again into another folder",
+            )
+        return cls(path, str(manifest["version"]), str(manifest["command"]))
+
+    @classmethod
+    def create(cls, path: str | os.PathLike[str], *, version: str, command: str) -> Self:
+        """Open a folder for adding runs; make it if it is not there.
+
+        Raises:
+            StoreError: if the place is taken by something else, was written by another version, or cannot be
+                written.
+        """
+        path = Path(path)
+        if (path / "manifest.json").exists():
+            folder = cls.open(path)
+            if folder.version != version:
+                raise StoreError(
+                    f"{path} was written by Sojourn {folder.version}, and this is {version}: "
+                    "results of two versions do not go into one folder",
+                    help="name another folder with -o",
+                )
+            _lock(folder)
+            _sweep(folder)
+            return folder
+        try:
+            taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+            if not taken:
+                (path / "runs").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path} could not be made: {error.strerror}") from error
+        if taken:
+            raise StoreError(f"{path} is there already and is not a results folder", help="name another folder with -o")
+        manifest = {"format": FORMAT, "version": version, "command": command}
+        write_file(path / "manifest.json", (json.dumps(manifest, indent=1) + "\n").encode())
+        folder = cls(path, version, command)
+        _lock(folder)
+        return folder
+
+    def __contains__(self, key: RunKey) -> bool:
+        """Whether this very run is there."""
+        return (self.path / "runs" / key.folder_name / "scenario.json").exists()
+
+    def record(self, key: RunKey) -> Record:
+        """Return the stored run of this key."""
+        return Record(self.path / "runs" / key.folder_name)
+
+    def add(
+        self,
+        key: RunKey,
+        tables: Mapping[str, pl.DataFrame],
+        *,
+        command: str,
+        captures: Path | None = None,
+        texts: Mapping[str, str] | None = None,
+        imported: Mapping[str, Any] | None = None,
+    ) -> Record:
+        """Store a finished run; its captures are moved from the folder of :meth:`captures`.
+
+        Raises:
+            StoreError: if the disk is full or the place cannot be written.
+        """
+        files = [] if captures is None else sorted(captures.iterdir())
+        return Record(write_record(self.path / "runs", key, command, tables, files, texts, imported))
+
+    @contextmanager
+    def captures(self, key: RunKey) -> Iterator[Path]:
+        """Lend a folder for a run's captures while they grow; what is left in it afterwards is removed.
+
+        Raises:
+            StoreError: if it cannot be made.
+        """
+        path = self.path / "runs" / f"{TEMPORARY}{key.digest}-captures"
+        try:
+            path.mkdir(exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path} could not be made: {error.strerror}") from error
+        try:
+            yield path
+        finally:
+            remove_folder(path)
+
+    def add_captures(self, key: RunKey, captures: Path) -> None:
+        """Move captures to a run that is stored already.
+
+        Raises:
+            StoreError: if the place cannot be written.
+        """
+        record = self.record(key)
+        try:
+            for file in sorted(captures.iterdir(), key=lambda file: file.name == LAST_CAPTURE):
+                file.rename(record.path / file.name)
+        except OSError as error:
+            raise StoreError(f"the captures of {record.path} could not be kept: {error.strerror}") from error
+
+    def records(self) -> list[Record]:
+        """Every run in the folder, by name.
+
+        Raises:
+            StoreError: naming the file, if one is damaged.
+        """
+        records = [Record(path) for path in sorted(self._run_folders())]
+        for record in records:
+            _ = record.head
+        return records
+
+    def _run_folders(self) -> Iterator[Path]:
+        runs = self.path / "runs"
+        if not runs.is_dir():
+            return
+        for path in runs.iterdir():
+            if path.is_dir() and not path.name.startswith(TEMPORARY):
+                yield path
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let others write into the folder."""
+        while self.locks:
+            os.close(self.locks.pop())
+
+
+def _lock(folder: Folder) -> None:
+    """Keep other commands from writing here; the kernel lets go when this process ends, however it does."""
+    handle = os.open(folder.path / "manifest.json", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(handle)
+        raise StoreError(
+            f"another command is writing into {folder.path}",
+            help="wait for it, or name another folder with -o",
+        ) from error
+    folder.locks.append(handle)
+
+
+def _sweep(folder: Folder) -> None:
+    """Remove what a killed command left unfinished."""
+    for path in (folder.path / "runs").glob(f"{TEMPORARY}*"):
+        remove_folder(path)

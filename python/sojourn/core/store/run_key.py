@@ -1,0 +1,39 @@
+"""What identifies a run."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+_LONGEST_NAME: Final = 80
+
+
+@dataclass(frozen=True)
+class RunKey:
+    """What tells one run from another: the scenario with its seed, the engine and its version."""
+
+    scenario: Mapping[str, Any]
+    """The whole scenario, seed included, as the extension module writes it."""
+    label: str
+    """How people call it: experiment, cell and seed."""
+    engine: str
+    """The engine's name."""
+    version: str
+    """Sojourn's version, which identifies the code that decides a run on this engine, and on Linux the kernel and the
+    plan."""
+
+    @cached_property
+    def digest(self) -> str:
+        """A stable hash of scenario, seed, engine and version: 12 hexadecimal digits."""
+        key = {"scenario": self.scenario, "engine": self.engine, "version": self.version}
+        text = json.dumps(key, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+    @property
+    def folder_name(self) -> str:
+        """The run's folder: its label made safe for a file system, and the hash."""
+        readable = re.sub(r"[^A-Za-z0-9._=+-]+", "_", self.label).strip("_.")[:_LONGEST_NAME]
+        return f"{readable}-{self.digest}"

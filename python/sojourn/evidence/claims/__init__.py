@@ -1,0 +1,34 @@
+"""What the published reports claim, as data, and whether our runs bear it out.
+
+The findings of the five documents stand in the TOML files beside this module, one file a source: the runs that each
+needs, what is measured on them, the bound that tests the *finding*, and the published figure. A bound is looser than
+the figure; how well figures agree is :mod:`sojourn.evidence.validation`'s question.
+
+The trick is to be honest about chance. A cell is run with several seeds; :mod:`.interval` gives an
+interval for the median over the seeds that assumes no distribution. A claim is reproduced if that interval lies within
+the bound in every cell that it speaks of, not reproduced if it lies outside in one, and inconclusive otherwise: too
+few seeds, or an interval that spans the bound.
+
+:mod:`.registry` reads the files, :mod:`.evaluate` looks at a results folder.
+"""
+
+from sojourn.evidence.claims.bound import Bound
+from sojourn.evidence.claims.evaluate import evaluate
+from sojourn.evidence.claims.registry import Claim, Measure, Part, baseline, read_baseline, registry
+from sojourn.evidence.claims.verdicts import Cause, CellVerdict, ClaimVerdict, PartVerdict, Verdict
+
+__all__ = [
+    "Bound",
+    "Cause",
+    "CellVerdict",
+    "Claim",
+    "ClaimVerdict",
+    "Measure",
+    "Part",
+    "PartVerdict",
+    "Verdict",
+    "baseline",
+    "evaluate",
+    "read_baseline",
+    "registry",
+]

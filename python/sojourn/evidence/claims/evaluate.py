@@ -1,0 +1,277 @@
+"""Claims looked at in the runs of a results folder.
+
+A run counts if it is the suite's own: a scenario that was changed with ``--set``, or is of an older suite, is not the
+one that the claim speaks of. Where a part compares cells, their runs are paired by seed.
+"""
+
+import math
+import os
+import shlex
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+from sojourn import _core
+from sojourn.core import describe
+from sojourn.core.run import Run
+from sojourn.errors import SojournError, StoreError, UsageError
+from sojourn.evidence.claims.interval import FEWEST, median, median_interval
+from sojourn.evidence.claims.registry import Claim, Measure, Part
+from sojourn.evidence.claims.verdicts import Cause, CellVerdict, ClaimVerdict, PartVerdict, Verdict
+from sojourn.experiments import library
+from sojourn.experiments.experiment import load
+
+Labels = tuple[tuple[str, str], ...]
+_Place = tuple[str, Labels]
+"""(experiment, cell)"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Suite:
+    """The cells of a scenario as the package has it."""
+
+    name: str
+    """The experiment's own name: runs know it by that."""
+    cells: Mapping[Labels, describe.Scenario]
+
+    def chosen(self, measure: Measure) -> list[Labels]:
+        """Return the cells that a measure is of."""
+        axes: dict[str, dict[str, None]] = defaultdict(dict)
+        for cell in self.cells:
+            for axis, label in cell:
+                axes[axis][label] = None
+        for axis, labels in measure.at.items():
+            if axis not in axes:
+                raise UsageError.unknown(f"axis of {measure.experiment}", axis, list(axes))
+            for label in labels:
+                if label not in axes[axis]:
+                    raise UsageError.unknown(f"label of {measure.experiment}'s axis {axis}", label, list(axes[axis]))
+        return [c for c in self.cells if all(label in measure.at.get(axis, (label,)) for axis, label in c)]
+
+
+@cache
+def _suite(name: str) -> _Suite:
+    """Return a scenario of the package, one seed a cell."""
+    (named,) = library.resolve(name)
+    experiment = load(named.file, seeds=1)
+    return _Suite(experiment.name, {_labels(key.scenario): key.scenario for key in experiment.run_keys})
+
+
+def _labels(scenario: describe.Scenario) -> Labels:
+    return tuple((axis, label) for axis, label in scenario["cell"])
+
+
+def evaluate(
+    claims: Sequence[Claim],
+    runs: Iterable[Run],
+    *,
+    engine: str = "sim",
+    threads: int | None = None,
+    watcher: Callable[[int, int], None] | None = None,
+) -> list[ClaimVerdict]:
+    """Return the verdict on each claim.
+
+    Args:
+        claims: which.
+        runs: the runs of a results folder.
+        engine: whose runs count.
+        threads: how many runs are read at a time.
+        watcher: told how many runs have been read, of how many.
+
+    Raises:
+        StoreError: if a claim asks for what its experiment does not have.
+    """
+    found = _places(runs, engine)
+    needed = _needed(claims)
+    own: dict[_Place, dict[int, Run]] = {}
+    for place in needed:
+        suite = _suite(place[0])
+        theirs = suite.cells[place[1]]
+        runs_of = found.get((suite.name, place[1]), ())
+        own[place] = {run.seed: run for run in runs_of if _same(run.scenario, theirs)}
+    values = _values(needed, own, threads or os.cpu_count() or 1, watcher)
+    return [_claim(claim, own, values) for claim in claims]
+
+
+_Values = Mapping[tuple[_Place, int], Mapping[str, float]]
+
+
+def _places(runs: Iterable[Run], engine: str) -> dict[_Place, list[Run]]:
+    places: dict[_Place, list[Run]] = defaultdict(list)
+    for run in runs:
+        if run.engine == engine:
+            places[run.scenario["experiment"], _labels(run.scenario)].append(run)
+    return places
+
+
+def _needed(claims: Sequence[Claim]) -> dict[_Place, list[str]]:
+    """Return the metrics that are asked of each cell."""
+    needed: dict[_Place, dict[str, None]] = defaultdict(dict)
+    for claim in claims:
+        for part in claim.parts:
+            for measure in part.measures.values():
+                try:
+                    cells = _suite(measure.experiment).chosen(measure)
+                except UsageError as error:
+                    raise StoreError(f'claim {claim.id}, "{part.what}": {error.message}', help=error.help) from error
+                for cell in cells:
+                    needed[measure.experiment, cell][measure.metric] = None
+    return {place: list(metrics) for place, metrics in needed.items()}
+
+
+def _same(scenario: describe.Scenario, theirs: describe.Scenario) -> bool:
+    """Return whether two scenarios differ in nothing but their seed, and what is only said of them."""
+    aside = {"seed", "checks", "source"}
+    return {k: v for k, v in scenario.items() if k not in aside} == {k: v for k, v in theirs.items() if k not in aside}
+
+
+def _values(
+    needed: Mapping[_Place, Sequence[str]],
+    own: Mapping[_Place, Mapping[int, Run]],
+    threads: int,
+    watcher: Callable[[int, int], None] | None,
+) -> _Values:
+    asked = [(place, seed, run) for place, by_seed in own.items() for seed, run in by_seed.items()]
+
+    def measure(place: _Place, run: Run) -> dict[str, float]:
+        metrics = needed[place]
+        # The controllers' own numbers are by far the largest tables, and seldom asked for.
+        whole = any("state." in metric for metric in metrics)
+        tables = [name for name in run.tables if whole or not name.endswith("_state")]
+        try:
+            return dict(zip(metrics, run.measure(metrics, tables), strict=True))
+        except UsageError as error:
+            raise StoreError(f"a claim on {place[0]}: {error.message}", help=error.help) from error
+
+    values = {}
+    with ThreadPoolExecutor(threads) as pool:
+        jobs = [pool.submit(measure, place, run) for place, _, run in asked]
+        for done, ((place, seed, _), job) in enumerate(zip(asked, jobs, strict=True), start=1):
+            values[place, seed] = job.result()
+            if watcher is not None:
+                watcher(done, len(asked))
+    return values
+
+
+def _claim(claim: Claim, own: Mapping[_Place, Mapping[int, Run]], values: _Values) -> ClaimVerdict:
+    parts = [_part(part, own, values) for part in claim.parts]
+    places = dict.fromkeys(place for part in claim.parts for place in _cells_of(part))
+    runs = [run for place in places for run in own[place].values()]
+    verdict, cause = _joined([(part.verdict, part.cause) for part in parts])
+    return ClaimVerdict(claim, parts, verdict, cause, runs, _advice(places, own, cause))
+
+
+def _cells_of(part: Part) -> list[_Place]:
+    return [(m.experiment, cell) for m in part.measures.values() for cell in _suite(m.experiment).chosen(m)]
+
+
+def _joined(verdicts: Sequence[tuple[Verdict, Cause]]) -> tuple[Verdict, Cause]:
+    """Return the verdict on what must all hold."""
+    for wanted in (Verdict.NOT_REPRODUCED, Verdict.INCONCLUSIVE):
+        causes = [cause for verdict, cause in verdicts if verdict is wanted]
+        if causes:
+            return wanted, next((c for c in Cause if c in causes), Cause.NONE)
+    return Verdict.REPRODUCED, Cause.NONE
+
+
+def _part(part: Part, own: Mapping[_Place, Mapping[int, Run]], values: _Values) -> PartVerdict:
+    """Group the cells of a part's measures by what they share, and judge each group."""
+    fixed = frozenset[str]().union(*(measure.fixed for measure in part.measures.values()))
+    groups: dict[Labels, dict[str, _Place]] = defaultdict(dict)
+    for name, measure in part.measures.items():
+        for cell in _suite(measure.experiment).chosen(measure):
+            shared = tuple(pair for pair in cell if pair[0] not in fixed)
+            groups[shared][name] = (measure.experiment, cell)
+    whole = {shared: places for shared, places in groups.items() if places.keys() == part.measures.keys()}
+    if not whole:
+        raise StoreError(f'"{part.what}": the cells that it compares have no labels in common')
+    varied = {axis for axis in _axes(whole) if len({dict(shared).get(axis) for shared in whole}) > 1}
+    cells = [
+        _cell(part, tuple(p for p in shared if p[0] in varied), dict(shared), places, own, values)
+        for shared, places in whole.items()
+    ]
+    verdict, cause = _joined([(cell.verdict, cell.cause) for cell in cells])
+    return PartVerdict(part, cells, verdict, cause)
+
+
+def _axes(groups: Iterable[Labels]) -> set[str]:
+    return {axis for shared in groups for axis, _ in shared}
+
+
+def _cell(
+    part: Part,
+    labels: Labels,
+    shared: Mapping[str, str],
+    places: Mapping[str, _Place],
+    own: Mapping[_Place, Mapping[int, Run]],
+    values: _Values,
+) -> CellVerdict:
+    constants = {axis: _quantity(label) for axis, label in shared.items() if axis in part.formula.names}
+    seeds = sorted(set.intersection(*(set(own[place]) for place in places.values())))
+    found = []
+    for seed in seeds:
+        measured = {name: values[place, seed][part.measures[name].metric] for name, place in places.items()}
+        filled = {name: part.if_none if math.isnan(v) else v for name, v in measured.items()}
+        found.append(part.formula({**constants, **filled}))
+    verdict, cause, low, high = _judge(part, found)
+    known = [value for value in found if not math.isnan(value)]
+    return CellVerdict(labels, found, median(known) if known else math.nan, low, high, verdict, cause)
+
+
+def _judge(part: Part, found: Sequence[float]) -> tuple[Verdict, Cause, float, float]:
+    nothing = (math.nan, math.nan)
+    if not found:
+        return Verdict.INCONCLUSIVE, Cause.NOT_RUN, *nothing
+    if any(math.isnan(value) for value in found):
+        return Verdict.INCONCLUSIVE, Cause.NO_VALUE, *nothing
+    interval = median_interval(found)
+    if interval is None:
+        return Verdict.INCONCLUSIVE, Cause.FEW_SEEDS, *nothing
+    low, high = interval
+    if part.bound.holds(low) and part.bound.holds(high):
+        return Verdict.REPRODUCED, Cause.NONE, low, high
+    if part.bound.excludes(low, high):
+        return Verdict.NOT_REPRODUCED, Cause.NONE, low, high
+    return Verdict.INCONCLUSIVE, Cause.SPANS, low, high
+
+
+def _quantity(label: str) -> float:
+    """Return what a label stands for: ``32``, ``20mbit``, ``80ms``."""
+    for reader in (float, _core.parse_rate, _core.parse_span):
+        try:
+            return float(reader(label))
+        except (ValueError, SojournError):
+            continue
+    raise StoreError(f'the label "{label}" is not a number, a rate or a time')
+
+
+def _advice(places: Iterable[_Place], own: Mapping[_Place, Mapping[int, Run]], cause: Cause) -> str:
+    """Return the command that makes what is missing."""
+    fewest = {Cause.SPANS: max((len(runs) for runs in own.values()), default=0) * 2}.get(cause, FEWEST)
+    wanting: dict[str, list[Labels]] = defaultdict(list)
+    for name, cell in places:
+        if (cause in {Cause.NOT_RUN, Cause.FEW_SEEDS} and len(own[name, cell]) < FEWEST) or cause is Cause.SPANS:
+            wanting[name].append(cell)
+    commands = [f"sojourn run {name}{_only(name, cells)} --seeds {fewest} -o DIR" for name, cells in wanting.items()]
+    return "; ".join(commands)
+
+
+def _only(name: str, cells: Sequence[Labels]) -> str:
+    """Return the words that select these cells and no others; nothing where that would be as many words as cells."""
+    everything = list(_suite(name).cells)
+    axes = [axis for axis, _ in everything[0]] if everything else []
+    own = {axis: list(dict.fromkeys(dict(cell)[axis] for cell in cells)) for axis in axes}
+    selected = [c for c in everything if c in set(map(tuple, _product(own)))]
+    words = ""
+    for axis in axes:
+        if len(own[axis]) < len({dict(cell)[axis] for cell in everything}) and len(selected) < len(everything):
+            words += "".join(f" --only {shlex.quote(f'{axis}={label}')}" for label in own[axis])
+    return words
+
+
+def _product(own: Mapping[str, Sequence[str]]) -> Iterable[Labels]:
+    for labels in product(*own.values()):
+        yield tuple(zip(own, labels, strict=True))

@@ -1,0 +1,96 @@
+"""What came of a claim: cell by cell, part by part, and of the whole."""
+
+import enum
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sojourn.core.run import Run
+from sojourn.evidence.claims.bound import Bound
+from sojourn.evidence.claims.registry import Claim, Part
+
+
+class Verdict(enum.StrEnum):
+    """Whether ours bears a finding out."""
+
+    REPRODUCED = "reproduced"
+    NOT_REPRODUCED = "not reproduced"
+    INCONCLUSIVE = "inconclusive"
+
+
+class Cause(enum.StrEnum):
+    """Why a verdict is inconclusive."""
+
+    NONE = ""
+    NOT_RUN = "not run"
+    FEW_SEEDS = "few seeds"
+    NO_VALUE = "no value"
+    SPANS = "spans the bound"
+
+
+@dataclass(frozen=True, slots=True)
+class CellVerdict:
+    """One cell of a part."""
+
+    labels: tuple[tuple[str, str], ...]
+    """(axis, label), of the axes that are free."""
+    values: Sequence[float]
+    """One a seed."""
+    ours: float
+    """Their median; NaN if there is none."""
+    low: float
+    high: float
+    """The interval of the median; NaN where there are too few seeds."""
+    verdict: Verdict
+    cause: Cause
+
+    @property
+    def title(self) -> str:
+        """Its labels."""
+        return ", ".join(label for _, label in self.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class PartVerdict:
+    """One part of a claim."""
+
+    part: Part
+    cells: Sequence[CellVerdict]
+    verdict: Verdict
+    cause: Cause
+
+    @property
+    def telling(self) -> CellVerdict | None:
+        """The cell that decides: of those with the worst verdict the one that is farthest out, or least within."""
+        if not self.cells:
+            return None
+        return min(self.cells, key=lambda cell: _rank(cell.verdict, self.part.bound, cell))
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimVerdict:
+    """A claim."""
+
+    claim: Claim
+    parts: Sequence[PartVerdict]
+    verdict: Verdict
+    cause: Cause
+    runs: Sequence[Run]
+    """The runs that were looked at."""
+    advice: str
+    """The command that would make what is missing; empty if nothing is."""
+
+    @property
+    def telling(self) -> PartVerdict:
+        """The part that decides."""
+        return min(self.parts, key=lambda own: _rank(own.verdict, own.part.bound, own.telling))
+
+
+_WORST_FIRST: Final = (Verdict.NOT_REPRODUCED, Verdict.INCONCLUSIVE, Verdict.REPRODUCED)
+
+
+def _rank(verdict: Verdict, bound: Bound, cell: CellVerdict | None) -> tuple[int, float]:
+    """Return what sorts the worst first: the verdict, then how far within the bound; what has no value comes last."""
+    ours = math.nan if cell is None else cell.ours
+    return _WORST_FIRST.index(verdict), math.inf if math.isnan(ours) else bound.margin(ours)

@@ -1,0 +1,105 @@
+"""Two result sets compared: which metrics of which cells differ beyond the ranges of their seeds.
+
+A value differs where the range over one set's seeds has nothing in common with that of the other; a tolerance widens
+what is common. Two sets of the same thing with n and m seeds differ so by chance in 2 n! m! / (n + m)! of all values:
+in 1 of 126 with five seeds each, in 1 of 3 with two. With one seed each, whatever is not equal differs.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sojourn.core.cells import Cell
+from sojourn.core.measured import spreads
+from sojourn.core.run import Better, Run, harm
+from sojourn.core.select import cells_of
+from sojourn.core.spread import Spread
+from sojourn.core.summary_table import USUAL, Asked
+from sojourn.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A metric of a cell in both sets."""
+
+    cell: str
+    metric: str
+    of: str
+    """A flow; empty for what is of the queue or of all."""
+    first: Spread
+    second: Spread
+    differs: bool
+
+    @property
+    def change(self) -> float:
+        """The second mean less the first, over the first."""
+        return (self.second.mean - self.first.mean) / abs(self.first.mean) if self.first.mean else math.nan
+
+    def harm(self, better: Better) -> float:
+        """The harm that the second set's rivals do to it, by the means; the first set is without them."""
+        return harm(self.first.mean, self.second.mean, better)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What came of it."""
+
+    lines: Sequence[Line]
+    only_first: Sequence[str]
+    """Cells that the second set does not have."""
+    only_second: Sequence[str]
+
+    @property
+    def differing(self) -> list[Line]:
+        """The lines that differ."""
+        return [line for line in self.lines if line.differs]
+
+
+def compare(
+    first: Sequence[Run], second: Sequence[Run], asked: Sequence[Asked] = USUAL, tolerance: float = 0.0
+) -> Comparison:
+    """Compare the cells that both sets have.
+
+    Args:
+        first: one set.
+        second: the other.
+        asked: the metrics.
+        tolerance: by which part of the larger mean ranges may lie apart and still count as the same.
+
+    Raises:
+        UsageError: if no cell is in both.
+    """
+    one, two = ({_name(cell): cell for cell in cells_of(runs)} for runs in (first, second))
+    common = [name for name in one if name in two]
+    if not common:
+        raise UsageError(
+            "the two sets have no cell in common",
+            help=f"the first has {next(iter(one), 'no run')}, the second {next(iter(two), 'no run')}",
+        )
+    lines = []
+    for name in common:
+        wanted = [(a, of, expression) for a in asked for of, expression in a.of(one[name])]
+        found = [spreads(cells[name], [expression for _, _, expression in wanted]) for cells in (one, two)]
+        for (a, of, _), before, after in zip(wanted, *found, strict=True):
+            b, c = before.scaled(a.scale), after.scaled(a.scale)
+            lines.append(Line(name, a.title, of, b, c, differs(b, c, tolerance)))
+    return Comparison(lines, [name for name in one if name not in two], [name for name in two if name not in one])
+
+
+def differs(first: Spread, second: Spread, tolerance: float = 0.0) -> bool:
+    """Return whether two ranges have nothing in common; also where only one set has a value.
+
+    >>> a, b = Spread.of([1.0, 2.0]), Spread.of([2.1, 3.0])
+    >>> differs(a, b), differs(a, b, 0.1), differs(a, Spread.of([])), differs(Spread.of([]), Spread.of([]))
+    (True, False, True, False)
+    """
+    if not first.seeds or not second.seeds:
+        return bool(first.seeds) != bool(second.seeds)
+    room = tolerance * max(abs(first.mean), abs(second.mean))
+    return first.high + room < second.low or second.high + room < first.low
+
+
+def _name(cell: Cell) -> str:
+    """Return what a cell is called in both sets, whatever made it."""
+    labels = ", ".join(label for _, label in cell.labels)
+    return f"{cell.experiment}[{labels}]" if labels else cell.experiment

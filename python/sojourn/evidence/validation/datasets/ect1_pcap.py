@@ -1,0 +1,54 @@
+"""``ect1_pcap.csv``: goodput, marks and true queue delay in captures of the runs of ``ect1.csv``, which lies beside it.
+
+The queue delay is the table's own: each data packet's way from the client's capture to the server's, less the least of
+the run, of all its flows. It holds what a queue's own sojourn time does not: what is waited for at the line's end, the
+hosts, and the jitter of a second netem (scenarios 5 and 6). Left out: captures that ended before the run, for their
+window is another.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Final
+
+from sojourn.evidence.validation.datasets import ect1
+from sojourn.evidence.validation.rows import Figure, Row, goodput, queue_delays
+from sojourn.evidence.validation.table import Entry
+
+NEEDED: Final = ("run", "flow", "pcap_truncated", "both_goodput_mbps", "both_ce_frac", "both_qd_mean_ms")
+_NORMAL_95: Final = 1.96
+_STAMPS_MS: Final = 0.001
+"""Both captures have stamps of whole microseconds."""
+_DELAYS: Final = [f"both_qd_{word}_ms" for word in ("mean", "p50", "p90", "p95", "p99", "p99.9", "max")]
+
+
+def rows(entries: Sequence[Entry]) -> list[Row]:
+    """Return a row a run whose capture is whole."""
+    found: list[Row] = []
+    runs = ect1.described(entries[0].file) if entries else {}
+    for run, group in groupby(entries, key=lambda entry: entry.text("run")):
+        flows = list(group)
+        row = runs.get(run)
+        whole = not any(flow.text("pcap_truncated") == "True" for flow in flows)
+        if row is not None and whole and len(flows) == len(row.senders) and not ect1.changes(row):
+            found.append(_row(row, flows))
+    return found
+
+
+def _row(row: Row, flows: list[Entry]) -> Row:
+    over = ect1.window(row)
+    figures = [goodput(i, flow.number("both_goodput_mbps"), over) for i, flow in enumerate(flows)]
+    for i, flow in enumerate(flows):
+        marks, share = flow.number("both_n_ce"), flow.number("both_ce_frac")
+        # A count's own noise is its square root; none at all is as good as fewer than one.
+        noise = _NORMAL_95 * math.sqrt(max(marks, 1.0)) * (share / marks if marks else 0.0)
+        ask = f"ce_fraction({{flow}}) {over}"
+        figures.append(Figure(i, "CE fraction", "%", 100 * share, ask, 100, noise=100 * noise))
+    for i, flow in enumerate(flows):
+        published = [flow.number(column) if flow.text(column) else None for column in _DELAYS]
+        # The flow that starts first finds the path empty: its least delay is the run's.
+        figures += queue_delays(
+            i, published, lambda word: f"{word}(packet_owd, {{flow}}) {over} - min(packet_owd, {{first}})", _STAMPS_MS
+        )
+    return replace(row, line=flows[0].line, figures=tuple(figures))

@@ -1,0 +1,81 @@
+"""Verdicts as Markdown, for documents: a summary, then every published figure beside ours."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from sojourn.evidence.validation.judge import Judged, Summary, Value
+
+_RIGHT: Final = "---:"
+
+
+def summary_table(summaries: Sequence[Summary]) -> str:
+    """Return the groups' table."""
+    rows = [
+        (
+            s.quantity,
+            s.group if s.by == "all" else f"{s.by} {s.group}",
+            str(s.rows),
+            _percent(s.coverage),
+            _percent(s.median_bias, signed=True),
+            _percent(s.median_abs_error, digits=1),
+            _percent(s.p90_abs_error, digits=1),
+            _percent(s.sums_within_1_percent),
+        )
+        for s in summaries
+    ]
+    headings = ("quantity", "group", "rows", "coverage", "median bias", "median error", "90 % error", "sums within 1 %")
+    return _table(headings, ("---", "---", *[_RIGHT] * 6), rows)
+
+
+def values_table(judged: Sequence[Judged], linux: Mapping[int, Judged]) -> str:
+    """Return the table of every figure; ``linux`` has Linux's own of the same rows, by line, perhaps of none."""
+    rows = []
+    for j in judged:
+        other = linux.get(j.row.line)
+        for place, value in enumerate(j.values):
+            first = place == 0
+            own = other.values[place] if other else None
+            rows.append(
+                (
+                    f"{j.row.rate_mbit:g} Mbit/s, {j.row.queue}{_more(j)}" if first else "",
+                    str(value.sender),
+                    f"{value.figure.quantity}, {value.figure.unit}",
+                    _number(value.published),
+                    _number(value.ours),
+                    f"{_number(value.low)} – {_number(value.high)}",
+                    f"± {_number(value.noise)}",
+                    *([_linux(own)] if linux else []),
+                    "agrees" if value.agrees else "**differs**",
+                )
+            )
+    headings = ["published row", "sender", "quantity", "published", "ours", "our central 95 %", "widened by"]
+    headings += ["Linux", "verdict"] if linux else ["verdict"]
+    rules = ["---", "---", "---", _RIGHT, _RIGHT, "---", "---", *["---"] * (len(headings) - 7)]
+    return _table(headings, rules, rows)
+
+
+def _more(judged: Judged) -> str:
+    return "".join(f", {text}" for text in (*judged.row.besides, judged.row.part) if text)
+
+
+def _linux(value: Value | None) -> str:
+    if value is None:
+        return ""
+    return f"{_number(value.ours)} ({_number(value.low)} – {_number(value.high)})"
+
+
+def _number(value: float) -> str:
+    digits = 2 if abs(value) >= 1 or value == 0 else 4
+    return f"{value:.{digits}f}"
+
+
+def _percent(value: float, *, signed: bool = False, digits: int = 0) -> str:
+    if math.isnan(value):
+        return "–"
+    return f"{100 * value:+.1f} %" if signed else f"{100 * value:.{digits}f} %"
+
+
+def _table(headings: Sequence[str], rules: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = (headings, rules, *rows)
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -1,0 +1,1 @@
+"""Experiments: the suites, files and built ones, resolved into runs."""

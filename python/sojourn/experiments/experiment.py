@@ -1,0 +1,331 @@
+"""Experiments: what is to be run, resolved into one scenario a cell and seed."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from sojourn import _core, runner
+from sojourn.core import describe, html, selection
+from sojourn.core.results import Results
+from sojourn.core.store import Folder, RunKey
+from sojourn.errors import StoreError, UsageError
+from sojourn.experiments import document, library
+from sojourn.runner import Watcher
+from sojourn.runner.progress import Progress
+
+
+@dataclass(frozen=True, repr=False)
+class Experiment:
+    """What an experiment file says, every name resolved.
+
+    >>> text = '''
+    ... [experiment]
+    ... name = "one-flow"
+    ... duration = "10s"
+    ... [[hop]]
+    ... name = "bottleneck"
+    ... rate = "50mbit"
+    ... rtt = "20ms"
+    ... qdisc = "fq_codel"
+    ... [[flow]]
+    ... name = "cubic"
+    ... cc = "cubic"
+    ... '''
+    >>> experiment = parse(text, "example.toml")
+    >>> [key.label for key in experiment.run_keys]
+    ['one-flow#1']
+    """
+
+    name: str
+    about: str
+    source: str
+    engine: str
+    run_keys: Sequence[RunKey]
+    """Every run: cells in the order of the file, seeds ascending within each."""
+    text: str | None = None
+    """The file that says it; None if it was read from a resolved scenario."""
+    settings: Sequence[str] = ()
+    """What was set beside the file."""
+    seeds: int | None = None
+    """How many seeds were asked for beside the file."""
+
+    @classmethod
+    def build(cls, *, engine: str = "sim", **said: object) -> "Experiment":
+        """Return an experiment that a program describes, in the words of the experiment language.
+
+        >>> queues = {name: {"hop.bottleneck.qdisc": name} for name in ("pfifo", "fq_codel")}
+        >>> experiment = Experiment.build(
+        ...     name="two-queues",
+        ...     duration="10s",
+        ...     axis={"queue": queues},
+        ...     hop=[{"name": "bottleneck", "rate": "50mbit", "rtt": "20ms"}],
+        ...     flow=[{"name": "cubic", "cc": "cubic"}, {"name": "reno", "cc": "reno", "start": "2s"}],
+        ... )
+        >>> experiment
+        <Experiment two-queues: 2 cells, 2 runs on sim>
+
+        Args:
+            engine: what is to run it.
+            said: sections (``hop``, ``flow``, ``axis``, ``event``, …) as lists and mappings, and the settings of
+                ``[experiment]`` (``name``, ``duration``, ``seeds``, …); what is None is left out. :meth:`toml` has
+                the file that comes of it.
+
+        Raises:
+            ExperimentError: if something is not right, with its place in that file.
+            UsageError: if there is no such section or setting, or a value is nothing that TOML can say.
+        """
+        return parse(document.toml(**said), BUILT, engine=engine)
+
+    @classmethod
+    def dumbbell(
+        cls,
+        *,
+        rate: str | Sequence[str] | Mapping[str, str] = "50mbit",
+        rtt: str | Sequence[str] | Mapping[str, str] = "20ms",
+        qdisc: str | Sequence[str] | Mapping[str, str] = "fq_codel",
+        flows: str | Sequence[str | Mapping[str, object]] = ("cubic",),
+        duration: str = "30s",
+        name: str = "dumbbell",
+        engine: str = "sim",
+        **said: object,
+    ) -> "Experiment":
+        """Return flows over one bottleneck; what is a list, or a mapping of labels to values, is an axis.
+
+        >>> Experiment.dumbbell(qdisc=["pfifo", "fq_codel", "dualpi2"], flows=["cubic", "prague"], seeds=5)
+        <Experiment dumbbell: 3 cells, 15 runs on sim>
+
+        Args:
+            rate: of the bottleneck: ``50mbit``.
+            rtt: base RTT: ``20ms``.
+            qdisc: its queue, in tc's words: ``fq_codel flows 1``.
+            flows: congestion controls, or the settings of a ``[[flow]]``: ``{"cc": "reno", "start": "5s"}``.
+            duration: how long to run.
+            name: the experiment's.
+            engine: what is to run it.
+            said: more, as for :meth:`build`: ``stack="linux-5.4"``, ``seeds=10``, ``event=[...]``.
+
+        Raises:
+            ExperimentError, UsageError: as :meth:`build`.
+        """
+        text = document.dumbbell(rate=rate, rtt=rtt, qdisc=qdisc, flows=flows, duration=duration, name=name, said=said)
+        return parse(text, BUILT, engine=engine)
+
+    def toml(self) -> str:
+        """Return the experiment file. What was set beside it, and is not in it, is said in a comment at its beginning.
+
+        Raises:
+            UsageError: if there is none: the experiment was read from a resolved scenario or a batch file.
+        """
+        if self.text is None:
+            raise UsageError(f"{self.name} was not read from an experiment file, and there is none of it")
+        beside = [*self.settings, *([f"seeds={self.seeds}"] if self.seeds is not None else [])]
+        return "".join(f"# set beside this file: {line}\n" for line in beside) + self.text
+
+    def only(self, **labels: str | Sequence[str]) -> "Experiment":
+        """Return this experiment with some of its cells alone.
+
+        >>> Experiment.dumbbell(qdisc=["pfifo", "fq_codel"], rtt=["20ms", "80ms"]).only(qdisc="pfifo")
+        <Experiment dumbbell: 2 cells, 2 runs on sim>
+
+        Args:
+            labels: the label that is meant, or several, by axis; an axis that is not named is meant whole.
+
+        Raises:
+            UsageError: if there is no such axis or label, with the nearest.
+        """
+        meant = {axis: frozenset([own] if isinstance(own, str) else own) for axis, own in labels.items()}
+        selection.check(meant, (key.scenario for key in self.run_keys))
+        return replace(self, run_keys=[key for key in self.run_keys if selection.takes(meant, key.scenario)])
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        """The labels of each axis, in the order of the file."""
+        found: dict[str, dict[str, None]] = {}
+        for key in self.run_keys:
+            for axis, label in key.scenario["cell"]:
+                found.setdefault(axis, {})[label] = None
+        return {axis: list(labels) for axis, labels in found.items()}
+
+    @cached_property
+    def cells(self) -> list[str]:
+        """The cells, by their labels."""
+        return list(dict.fromkeys(describe.cell_label(key.scenario) for key in self.run_keys))
+
+    @property
+    def seconds(self) -> float:
+        """Simulated seconds of all runs together."""
+        return sum(describe.length(key.scenario) for key in self.run_keys)
+
+    def run(
+        self,
+        folder: str | os.PathLike[str] | None = None,
+        *,
+        threads: int | None = None,
+        watcher: Watcher | None = None,
+        pcap: int | None = None,
+        quiet: bool = False,
+    ) -> Results:
+        """Run it; the results do not depend on the machine or on the number of threads.
+
+        Args:
+            folder: a results folder to keep the runs in, made if need be; runs that it has are not made again.
+                Without one, results stay in memory.
+            threads: runs at a time; as many as there are cores unless given.
+            watcher: told how far it is, instead of a notebook or a terminal.
+            pcap: so many bytes of each packet to keep, in captures beside the tables (see docs/data.md); it needs a
+                folder.
+            quiet: whether to show nothing; otherwise what takes more than a second shows how far it is, in a notebook
+                or on a terminal.
+
+        Raises:
+            Refused: if the engine lacks something that the experiment needs; nothing was run then.
+            RunError: if a run failed; the others are kept.
+            StoreError: if the folder cannot be written or belongs to another version.
+        """
+        runner.refuse(self.run_keys, engine=self.engine, pcap=pcap is not None)
+        threads = threads or os.cpu_count() or 1
+        if folder is None:
+            if pcap is not None:
+                raise UsageError("packets are kept in a results folder", help="give one")
+            with _watched(watcher, len(self.run_keys), self.seconds, quiet=quiet) as watching:
+                return Results(runner.make_fresh(self.run_keys, engine=self.engine, threads=threads, watcher=watching))
+        with Folder.create(folder, version=_core.version(self.engine), command=f"Experiment {self.name}") as store:
+            plan = runner.Plan.of(self.run_keys, store, pcap=pcap is not None)
+            with _watched(watcher, len(plan.to_make), plan.seconds, quiet=quiet) as watching:
+                return Results(
+                    runner.make_stored(
+                        plan,
+                        store,
+                        engine=self.engine,
+                        threads=threads,
+                        command=store.command,
+                        watcher=watching,
+                        snap_len=pcap,
+                    )
+                )
+
+    def __repr__(self) -> str:
+        """Return its name and its size."""
+        return f"<Experiment {self.name}: {self._size}>"
+
+    def _repr_html_(self) -> str:
+        text = "; ".join(part for part in (self.about, self.source, self._size) if part)
+        return html.head(self.name, f"{text}; {self.seconds:g} simulated seconds") + html.axes(self.axes)
+
+    @property
+    def _size(self) -> str:
+        cells, runs = len(self.cells), len(self.run_keys)
+        return f"{cells} cell{'s'[: cells != 1]}, {runs} run{'s'[: runs != 1]} on {self.engine}"
+
+
+BUILT: Final = "<built>"
+"""What errors call the file of an experiment that a program describes."""
+
+_PATIENCE_S: Final = 1.0
+"""What takes no longer shows no progress."""
+
+
+@contextmanager
+def _watched(watcher: Watcher | None, runs: int, seconds: float, *, quiet: bool) -> Iterator[Watcher | None]:
+    """Lend whoever watches."""
+    if watcher is not None or quiet:
+        yield watcher
+        return
+    with Progress(runs, seconds, after=_PATIENCE_S, lines=False) as progress:
+        yield progress
+
+
+def load(
+    what: str | os.PathLike[str],
+    *,
+    settings: Sequence[str] = (),
+    seeds: int | None = None,
+    engine: str = "sim",
+    yes: bool = False,
+) -> Experiment:
+    """Read an experiment of a suite, an experiment file, or the ``scenario.json`` of a stored run.
+
+    >>> load("l4s-tests/s6", seeds=1)
+    <Experiment l4s-tests/s6: 24 cells, 24 runs on sim>
+
+    Args:
+        what: its name (:func:`suites` has them), or where the file is.
+        settings: changes as ``path=value``: ``hop.bottleneck.rate=10mbit``.
+        seeds: so many seeds (1, 2, …) for each cell, instead of the file's.
+        engine: what is to run it.
+        yes: whether more than 100 000 runs are meant.
+
+    Raises:
+        ExperimentError: if the file says something that is not right, with the place.
+        UsageError: if there is none of that name, with the nearest, or the file cannot be read.
+    """
+    path = _file(what)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no file {path}") from error
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is not a text in UTF-8") from error
+    if path.suffix == ".json":
+        return _stored(path, text, settings, seeds, engine)
+    return parse(text, str(path), settings=settings, seeds=seeds, engine=engine, yes=yes)
+
+
+def parse(
+    text: str,
+    name: str,
+    *,
+    settings: Sequence[str] = (),
+    seeds: int | None = None,
+    engine: str = "sim",
+    yes: bool = False,
+) -> Experiment:
+    """Read an experiment from a text; ``name`` is what errors call it. Otherwise as :func:`load`."""
+    loaded = _core.load(text, name, settings=list(settings), seeds=seeds, yes=yes)
+    keys = [runner.run_key(scenario, engine=engine) for scenario in loaded.scenarios]
+    return Experiment(loaded.name, loaded.about, loaded.source, engine, keys, text, tuple(settings), seeds)
+
+
+def suites() -> dict[str, str]:
+    """Return the experiments that come with Sojourn: what each is about, by the name that :func:`load` takes.
+
+    >>> suites()["l4s-tests/s7"]
+    'One CUBIC, Reno or Prague flow through fq_codel'
+    """
+    return library.abouts()
+
+
+def _file(what: str | os.PathLike[str]) -> Path:
+    """Return the file of an experiment that is asked for."""
+    if not isinstance(what, str):
+        return Path(what)
+    found = library.resolve(what)
+    if len(found) > 1:
+        names = [named.name for named in found]
+        raise UsageError(f"{what} is {len(found)} experiments", help=f"name one of them: {', '.join(names)}")
+    if found[0].file.suffix == ".batch":
+        raise UsageError(f"{what} is a batch file of Flent's", help="sojourn.interop.batch.load reads it")
+    return found[0].file
+
+
+def _stored(path: Path, text: str, settings: Sequence[str], seeds: int | None, engine: str) -> Experiment:
+    if settings:
+        raise UsageError(
+            f"{path} is a resolved scenario: its settings cannot be changed",
+            help="change them in the experiment file that it came from",
+        )
+    try:
+        scenario = json.loads(text)["scenario"]
+        own = runner.run_key(_core.check(json.dumps(scenario)), engine=engine).scenario
+    except (ValueError, KeyError, TypeError) as error:
+        raise StoreError(f"{path} is not a stored scenario: {error}") from error
+    numbers = range(1, seeds + 1) if seeds is not None else [own["seed"]]
+    keys = [runner.run_key(json.dumps({**own, "seed": seed}), engine=engine) for seed in numbers]
+    return Experiment(own["experiment"], "", own["source"], engine, keys)

@@ -1,0 +1,11 @@
+"""Flent's data files (``.flent.gz``, format version 4), out and in.
+
+Facts of the format are from Flent's own documentation and files (reference: fl_hooks.md §5, §6); Flent itself is not
+needed. :mod:`sojourn.interop.flent.series` says which number is which key, once for both directions.
+"""
+
+from sojourn.interop.flent.export import export, export_folder
+from sojourn.interop.flent.importing import import_files
+from sojourn.interop.flent.read import FlentFile, read
+
+__all__ = ["FlentFile", "export", "export_folder", "import_files", "read"]

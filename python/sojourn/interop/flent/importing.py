@@ -1,0 +1,320 @@
+"""Other people's runs into a results folder: plots, metrics, ``validate`` and reports then work on them.
+
+What such a file does not say is left open rather than made up: numbers that it lacks are NaN, counters that it lacks
+are 0 and named in the run's ``scenario.json``; a bottleneck and delays are stated where its title states them, as
+the published harness's titles do (``qdisc:fq_codel bandwidth:50Mbit rtt:20ms``).
+"""
+
+import copy
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from sojourn import _core
+from sojourn.core import describe
+from sojourn.core.store import Folder, Record, RunKey
+from sojourn.errors import DataFileError, SojournError
+from sojourn.interop.flent.read import FlentFile, read
+from sojourn.interop.flent.series import COMPUTED, FLOW_KEYS
+
+PROVENANCE: Final = "sampled, imported"
+"""What ``scenario.json`` says of an imported run's numbers."""
+
+ENGINE: Final = "flent"
+"""The engine that an imported run is said to be by."""
+
+_EMPTY_TABLES: Final = ("queues", "totals", "histograms")
+_UNKNOWN: Final = "unknown"
+
+_TEMPLATE: Final = """\
+[experiment]
+name = "imported"
+duration = "1s"
+ping = true
+[[hop]]
+name = "bottleneck"
+rate = "1mbit"
+rtt = "1ms"
+qdisc = "pfifo"
+[[flow]]
+name = "tcp"
+cc = "cubic"
+[[flow]]
+name = "udp"
+udp = { rate = "1mbit" }
+"""
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came of one file."""
+
+    file: Path
+    record: Record
+    new: bool
+    """Whether it was not in the folder before."""
+    left_out: Sequence[str]
+    """Its series for which there is no place."""
+
+
+def import_files(files: Sequence[Path], to: Path, *, command: str) -> list[Imported]:
+    """Read Flent's data files into a results folder, made if need be. A file that is there already is passed over.
+
+    All are read before anything is written.
+
+    Raises:
+        DataFileError: if a file is not one of Flent's, or is damaged.
+        StoreError: if the folder cannot be written.
+    """
+    read_files = [read(file) for file in files]
+    with Folder.create(to, version=_core.version(), command=command) as folder:
+        known = {_digest(record): record for record in folder.records()}
+        return [_import(file, folder, known, command) for file in read_files]
+
+
+def _digest(record: Record) -> str:
+    return str(record.head.get("imported", {}).get("sha256", ""))
+
+
+def _import(file: FlentFile, folder: Folder, known: dict[str, Record], command: str) -> Imported:
+    flows, left_out = _series(file)
+    if file.digest in known:
+        return Imported(file.path, known[file.digest], new=False, left_out=left_out)
+    scenario = _own_scenario(file) or _foreign_scenario(file, flows)
+    others = [record.head["scenario"] for record in known.values()]
+    taken = {s["seed"] for s in others if (s["experiment"], s["cell"]) == (scenario["experiment"], scenario["cell"])}
+    # Repetitions of one cell are told apart as runs with different seeds are.
+    scenario["seed"] = next(n for n in (scenario["seed"], *range(1, len(taken) + 2)) if n not in taken)
+    try:
+        scenario = json.loads(_core.check(json.dumps(scenario)))
+    except (ValueError, SojournError) as error:
+        why = error.message if isinstance(error, SojournError) else error
+        raise DataFileError(file.path, f"the scenario in it does not hold together: {why}") from error
+    tables, missing = _tables(file, flows, scenario)
+    imported = {
+        "file": file.path.name,
+        "sha256": file.digest,
+        "test": file.name,
+        "title": file.title,
+        "time": file.metadata.get("TIME"),
+        "host": file.metadata.get("LOCAL_HOST"),
+        "flent": file.metadata.get("FLENT_VERSION"),
+        "provenance": PROVENANCE,
+        "not_in_the_file": missing,
+    }
+    key = RunKey(scenario, describe.label(scenario), ENGINE, str(file.metadata.get("FLENT_VERSION") or _UNKNOWN))
+    record = folder.add(key, tables, command=command, imported=imported)
+    known[file.digest] = record
+    return Imported(file.path, record, new=True, left_out=left_out)
+
+
+def _series(file: FlentFile) -> tuple[dict[str, str], list[str]]:
+    """Return the flow of each series, in order, and the series that are none."""
+    meta = file.metadata.get("SERIES_META")
+    meta = meta if isinstance(meta, dict) else {}
+    flows: dict[str, str] = {}
+    left_out = []
+    for name in file.raw:
+        if name.lower().endswith(COMPUTED) or "::tcp_" in name or not file.raw[name]:
+            continue
+        if not name.startswith(("TCP ", "UDP ", "Ping (ms)")):
+            left_out.append(name)
+            continue
+        own = meta.get(name)
+        stated = own.get("SOJOURN_FLOW") if isinstance(own, dict) else None
+        flows[name] = stated if isinstance(stated, str) else _slug(name)
+    if not flows:
+        raise DataFileError(
+            file.path, "it has neither TCP or UDP streams nor pings", help=f"it is of the test {file.name}"
+        )
+    if len(set(flows.values())) < len(flows):
+        flows = {name: f"series-{i}" for i, name in enumerate(flows, 1)}
+    return flows, left_out
+
+
+def _slug(name: str) -> str:
+    words = name.removeprefix("TCP ").replace("(ms)", "")
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")
+
+
+def _own_scenario(file: FlentFile) -> dict[str, Any] | None:
+    """Return the scenario that an export of ours carries."""
+    own = file.metadata.get("SOJOURN")
+    if not isinstance(own, dict) or not isinstance(own.get("origin"), int | float):
+        return None
+    scenario = own.get("scenario")
+    if not isinstance(scenario, dict) or not scenario.keys() >= {"experiment", "cell", "seed"}:
+        return None
+    return dict(scenario)
+
+
+def _foreign_scenario(file: FlentFile, flows: Mapping[str, str]) -> dict[str, Any]:
+    scenario: dict[str, Any] = json.loads(_core.load(_TEMPLATE, "imported").scenarios[0])
+    words = dict(word.split(":", 1) for word in file.title.split() if ":" in word)
+    by_name = {flow["name"]: flow for flow in scenario["flows"]}
+    last = max(row["t"] for name in flows for row in file.raw[name])
+    delays = [span for key in ("rtt", "rtt1", "rtt2", "rtt3", "rtt4") if (span := _span(words.get(key))) is not None]
+    made: list[dict[str, Any]] = []
+    ccs = _ccs(file, [name for name in flows if name.startswith("TCP ")])
+    for name, flow in flows.items():
+        kind = "ping" if name.startswith("Ping") else name.split()[0].lower()
+        own = copy.deepcopy(by_name[kind])
+        own["name"] = flow
+        own["direction"] = "up" if "download" in name.lower() else "down"
+        own["start"] = {"at": f"{max(0, round(file.raw[name][0]['t'] * 1e6))}us"}
+        own.pop("group", None)
+        if kind == "tcp":
+            own["traffic"]["cc"] = ccs[name]
+        made.append(own)
+    hop = scenario["hops"][0]
+    for side in ("down", "up"):
+        hop[side] = [element for element in (_stated(e, words, delays, made) for e in hop[side]) if element is not None]
+    labels = [[key, value] for key, value in words.items()] or ([["title", file.title]] if file.title else [])
+    name = re.sub(r"[^A-Za-z0-9._/-]+", "-", str(file.metadata.get("BATCH_NAME") or file.name)).strip("-")
+    return scenario | {
+        "experiment": name or "imported",
+        "source": f"{file.path.name}, Flent's {file.name} of {file.metadata.get('TIME') or 'an unknown day'}",
+        "cell": labels,
+        "seed": 1,
+        "origin": "flent",
+        "duration": f"{math.ceil(max(last, 1e-3) * 1e3)}ms",
+        "lead": "0s",
+        "flows": made,
+    }
+
+
+def _stated(
+    element: dict[str, Any], words: Mapping[str, str], delays: Sequence[float], flows: Sequence[Mapping[str, Any]]
+) -> dict[str, Any] | None:
+    """Return an element of the template as the title states it; None if it does not."""
+    if element["kind"] == "queue":
+        rate = next((words[key] for key in ("bandwidth", "bandwidth1", "rate") if _rate(words.get(key))), None)
+        if rate is None:
+            return None
+        return element | {"rate": f"{_core.parse_rate(rate)}bit", "qdisc": words.get("qdisc") or _UNKNOWN}
+    if element["kind"] == "netem":
+        if not delays:
+            return None
+        tcp = [flow["name"] for flow in flows if "cc" in flow["traffic"]]
+        own = [{"flow": n, "delay": _half(d)} for n, d in zip(tcp, delays, strict=False)] if len(delays) > 1 else []
+        return element | {"chain": [f"delay {_half(delays[0])}"], "per_flow": own}
+    return element
+
+
+def _half(rtt: float) -> str:
+    return f"{round(rtt * 5e5)}us"
+
+
+def _rate(text: str | None) -> int | None:
+    try:
+        return _core.parse_rate(text) if text else None
+    except (ValueError, SojournError):
+        return None
+
+
+def _span(text: str | None) -> float | None:
+    try:
+        return _core.parse_span(text) if text else None
+    except (ValueError, SojournError):
+        return None
+
+
+def _ccs(file: FlentFile, series: Sequence[str]) -> dict[str, str]:
+    """Return the congestion control of each TCP series, as far as the file says."""
+    parameters = file.metadata.get("TEST_PARAMETERS")
+    parameters = parameters if isinstance(parameters, dict) else {}
+    one = parameters.get("tcp_cong_control") or parameters.get("cc_algo") or parameters.get("cc") or _UNKNOWN
+    each = parameters.get("cc_algos")
+    stated = [word.strip() for word in each.split(",")] if isinstance(each, str) else []
+    return {name: (stated[i] if i < len(stated) and stated[i] else str(one)) for i, name in enumerate(series)}
+
+
+def _tables(
+    file: FlentFile, flows: Mapping[str, str], scenario: Mapping[str, Any]
+) -> tuple[dict[str, pl.DataFrame], list[str]]:
+    """Return the run's tables, and the columns of flows that the file has nothing for."""
+    names = {flow["name"] for flow in scenario["flows"]}
+    own_times = file.metadata.get("SOJOURN")
+    # Times of an export of ours count from the run's origin again; those of others from Flent's T0.
+    shift = file.t0 - own_times["origin"] if isinstance(own_times, dict) and _own_scenario(file) else 0.0
+    strange = [flow for flow in flows.values() if flow not in names]
+    if strange:
+        raise DataFileError(file.path, f"its scenario has no flow {strange[0]!r}, which one of its series is of")
+    flow_rows: list[dict[str, Any]] = []
+    ping_rows: list[dict[str, Any]] = []
+    happened: list[dict[str, Any]] = []
+    found: set[str] = set()
+    for series, flow in flows.items():
+        rows = [{**row, "t": round(row["t"] + shift, 6)} for row in file.raw[series]]
+        if series.startswith("Ping"):
+            ping_rows.extend(_pings(rows, flow))
+        else:
+            flow_rows.extend(_flow(rows, flow, found))
+            happened.extend(
+                {"t_s": rows[i]["t"], "what": what, "subject": f"flow {flow}", "detail": ""}
+                for i, what in ((0, "start"), (-1, "end"))
+            )
+    tables = {
+        "flows": _frame("flows", sorted(flow_rows, key=lambda row: row["t_s"])),
+        "pings": _frame("pings", sorted(ping_rows, key=lambda row: row["t_s"])),
+        "happenings": _frame("happenings", sorted(happened, key=lambda row: row["t_s"])),
+    }
+    tables |= {name: _frame(name, []) for name in _EMPTY_TABLES}
+    return tables, [key.column for key in FLOW_KEYS if flow_rows and key.column not in found]
+
+
+def _flow(rows: Sequence[Mapping[str, Any]], flow: str, found: set[str]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each raw value. Counters that a row lacks stay at what they were; other numbers are NaN."""
+    counters: dict[str, Any] = {}
+    for row in rows:
+        own: dict[str, Any] = {"t_s": row["t"], "flow": flow}
+        for key in FLOW_KEYS:
+            value = row.get(key.name)
+            counts = _types("flows")[key.column] == "u64"
+            if value is None:
+                if counts and key.column in counters:
+                    own[key.column] = counters[key.column]
+                continue
+            found.add(key.column)
+            if counts:
+                counters[key.column] = own[key.column] = max(0, round(value))
+            else:
+                own[key.column] = value if isinstance(value, str) else value / key.factor
+        yield own
+
+
+def _pings(rows: Sequence[Mapping[str, Any]], flow: str) -> Iterator[dict[str, Any]]:
+    for i, row in enumerate(rows):
+        value = row.get("val")
+        own: dict[str, Any] = {"t_s": row["t"], "flow": flow, "lost": "" if value is not None else "lost"}
+        number = row.get("seq")
+        own["sequence"] = round(number) if isinstance(number, int | float) and number >= 0 else i
+        if value is not None:
+            own["rtt_s"] = value / 1e3
+        for column, key in (("owd_s", "owd_up"), ("owd_back_s", "owd_down")):
+            if isinstance(row.get(key), int | float):
+                own[column] = row[key] / 1e3
+        yield own
+
+
+def _types(table: str) -> dict[str, str]:
+    return _COLUMNS[table]
+
+
+_COLUMNS: Final[dict[str, dict[str, str]]] = {
+    table: dict(columns) for table, columns in json.loads(_core.columns()).items()
+}
+_POLARS: Final = {"f64": pl.Float64, "u64": pl.UInt64, "text": pl.String}
+_ABSENT: Final[dict[str, Any]] = {"f64": math.nan, "u64": 0, "text": ""}
+
+
+def _frame(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    types = _types(table)
+    columns = {name: [row.get(name, _ABSENT[kind]) for row in rows] for name, kind in types.items()}
+    return pl.DataFrame(columns, schema={name: _POLARS[kind] for name, kind in types.items()})

@@ -1,0 +1,182 @@
+"""Tables of runs made into the lines of a panel: means over steps that an eye can tell apart."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import polars as pl
+
+from sojourn.core import describe
+from sojourn.core.cells import Cell
+from sojourn.core.run import Run
+from sojourn.plotting.draw.panel import Band, FlowLines, Panel
+from sojourn.plotting.draw.ticks import nice_ceiling
+
+POINTS: Final = 360
+"""Points a line."""
+
+
+def step_of(seconds: float) -> float:
+    """Return the length of the steps that a run of this length is averaged over, s: a round number."""
+    return nice_ceiling(seconds / POINTS)
+
+
+def panel_of(cell: Cell) -> Panel:
+    """Return the panel of a cell: the first run's lines, and the range over all of its runs."""
+    runs, first = cell.runs, cell.scenario
+    seconds = describe.seconds(first)
+    step = step_of(seconds)
+    lines = flow_lines(runs, step)
+    key = f"{cell.experiment} {cell.title} {cell.engine}"
+    return Panel(key, cell.title, seconds, lines, queue_line(runs[0], step), events_of(runs[0]))
+
+
+def flow_lines(runs: Sequence[Run], step: float) -> list[FlowLines]:
+    """Return the lines of each flow of the first run, with the range over all of the runs."""
+    tables = [binned_flows(run, step) for run in runs]
+    return [
+        FlowLines(flow_name(flow), _band(tables, flow["name"], "rate"), _band(tables, flow["name"], "rtt"))
+        for flow in describe.loads(runs[0].scenario)
+    ]
+
+
+# TCP's own estimate where there is one, what arrived elsewhere.
+_RATE = (
+    pl.when(pl.col("delivery_rate_bps").is_nan()).then(pl.col("goodput_bps")).otherwise(pl.col("delivery_rate_bps"))
+    / 1e6
+)
+
+
+def flow_name(flow: Mapping[str, Any]) -> str:
+    """Return what a flow is called in pictures: its name, and its sender where the name does not say it."""
+    sender = describe.sender(flow)
+    name = str(flow["name"])
+    return name if sender in name else f"{name} ({sender})"
+
+
+def binned_flows(run: Run, step: float) -> pl.DataFrame:
+    """Return ``flow``, ``t`` (s, the middle of a step), ``rate`` (Mbit/s) and ``rtt`` (ms), means over steps."""
+    return binned(run, step, {"rate": _RATE, "rtt": pl.col("srtt_s").fill_nan(None) * 1e3})
+
+
+def binned(run: Run, step: float, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
+    """Return ``flow``, ``t`` (s, the middle of a step) and the means of these columns over steps."""
+    return (
+        run.flows.lazy()
+        .filter(pl.col("t_s") >= 0)
+        .select(pl.col("flow").cast(pl.String), _bin(step), **columns)
+        .group_by("flow", "bin")
+        .agg(pl.col(name).mean() for name in columns)
+        .select("flow", *columns, t=(pl.col("bin") + 0.5) * step)
+        .sort("flow", "t")
+        .collect()
+    )
+
+
+def column_bands(runs: Sequence[Run], table: str, column: str, step: float, scale: float = 1.0) -> dict[str, Band]:
+    """Return a column of a table over time by what its rows are of: a flow or a queue; empty where they are of nothing.
+
+    The line is the first run's, its range that over all runs.
+
+    Args:
+        runs: they differ by their seed.
+        table: with the column ``t_s``; rows are told apart by the columns ``flow``, ``queue`` and ``name``.
+        column: its numbers.
+        step: what is averaged over, s.
+        scale: what the numbers are multiplied by.
+    """
+    tables = []
+    for run in runs:
+        frame = run.table(table)
+        by = [pl.col(name).cast(pl.String) for name in ("flow", "queue", "name") if name in frame.columns]
+        tables.append(
+            frame.lazy()
+            .filter(pl.col("t_s") >= 0)
+            .select(
+                pl.concat_str(by, separator=" ").alias("flow") if by else pl.lit("").alias("flow"),
+                _bin(step),
+                value=pl.col(column).cast(pl.Float64).fill_nan(None) * scale,
+            )
+            .group_by("flow", "bin", maintain_order=True)
+            .agg(pl.col("value").mean())
+            .select("flow", "value", t=(pl.col("bin") + 0.5) * step)
+            .collect()
+        )
+    return {name: _band(tables, name, "value") for name in tables[0]["flow"].unique(maintain_order=True)}
+
+
+def _bin(step: float) -> pl.Expr:
+    """Return which step a row belongs to; ``t_s`` is the end of the recorder's step."""
+    return ((pl.col("t_s") / step - 1e-6).ceil() - 1).cast(pl.Int64).alias("bin")
+
+
+def _band(tables: Sequence[pl.DataFrame], flow: str, column: str) -> Band:
+    """Return the first table's line of a flow, with the range over all tables where there are several."""
+    own = tables[0].filter(pl.col("flow") == flow)
+    if len(tables) == 1:
+        return Band(own["t"].to_list(), _values(own[column]))
+    ends = (
+        pl.concat(tables)
+        .filter(pl.col("flow") == flow)
+        .group_by("t")
+        .agg(low=pl.col(column).min(), high=pl.col(column).max())
+    )
+    both = own.join(ends, on="t", how="left", maintain_order="left")
+    return Band(both["t"].to_list(), *(_values(both[c]) for c in (column, "low", "high")))
+
+
+def queue_line(run: Run, step: float) -> Band:
+    """Return the queue delay of the bottleneck, ms: mean, least and most in each step."""
+    found = describe.bottleneck(run.scenario)
+    if found is None:
+        return Band([], [])
+    table = (
+        run.queues.lazy()
+        .filter((pl.col("queue").cast(pl.String) == found[0]) & (pl.col("t_s") >= 0))
+        .select(
+            _bin(step),
+            mean=pl.col("sojourn_mean_s").fill_nan(None) * 1e3,
+            low=pl.col("sojourn_min_s").fill_nan(None) * 1e3,
+            high=pl.col("sojourn_max_s").fill_nan(None) * 1e3,
+        )
+        .group_by("bin")
+        .agg(pl.col("mean").mean(), pl.col("low").min(), pl.col("high").max())
+        .sort("bin")
+        .collect()
+    )
+    return Band(((table["bin"] + 0.5) * step).to_list(), *(_values(table[c]) for c in ("mean", "low", "high")))
+
+
+def state_band(run: Run, name: str, step: float) -> Band:
+    """Return a number of the bottleneck's controller: the mean in each step, with the least and the most of it."""
+    found = describe.bottleneck(run.scenario)
+    if found is None or "queue_state" not in run.tables:
+        return Band([], [])
+    table = (
+        run.table("queue_state")
+        .lazy()
+        .filter(
+            (pl.col("queue").cast(pl.String) == found[0])
+            & (pl.col("name").cast(pl.String) == name)
+            & (pl.col("t_s") >= 0)
+        )
+        .select(_bin(step), value=pl.col("value").fill_nan(None))
+        .group_by("bin")
+        .agg(mean=pl.col("value").mean(), low=pl.col("value").min(), high=pl.col("value").max())
+        .sort("bin")
+        .collect()
+    )
+    return Band(((table["bin"] + 0.5) * step).to_list(), *(_values(table[c]) for c in ("mean", "low", "high")))
+
+
+def events_of(run: Run) -> list[tuple[float, str]]:
+    """Return when something was changed, and what; the same change of several elements is said once."""
+    happened = run.happenings.filter(pl.col("what").cast(pl.String) == "event")
+    texts: dict[float, dict[str, None]] = {}
+    for t, subject, detail in happened.select("t_s", "subject", "detail").iter_rows():
+        change = str(detail).split(": ", 1)[-1] or str(subject).removeprefix("event ")
+        texts.setdefault(float(t), {})[change] = None
+    return [(t, ", ".join(changes)) for t, changes in texts.items()]
+
+
+def _values(column: pl.Series) -> list[float]:
+    return column.cast(pl.Float64).fill_null(float("nan")).to_list()

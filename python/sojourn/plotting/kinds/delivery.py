@@ -1,0 +1,85 @@
+"""Delivery rate and RTT of a run over time, its queue delay below: Flent's tcp_delivery_with_rtt.
+
+All cells that are given share their scales, so that the pictures of a scenario can be compared.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from sojourn.core import describe
+from sojourn.core.cells import Cell
+from sojourn.core.measured import seeds_said
+from sojourn.core.run import Run
+from sojourn.core.select import axes_of, cells_of, select
+from sojourn.plotting.draw import panel
+from sojourn.plotting.draw.palette import flow_colour
+from sojourn.plotting.draw.series import flow_name, panel_of, step_of
+from sojourn.plotting.draw.svg import Part, stacked
+from sojourn.plotting.kind import Drawn, Kind, Options
+from sojourn.plotting.kinds.bands import ONLY, band_table, few
+
+
+def _make(runs: Sequence[Run], options: Options) -> Drawn:
+    return together(runs, [select(runs, options["only"])])[0]
+
+
+def together(runs: Sequence[Run], pictures: Sequence[Sequence[Run]]) -> list[Drawn]:
+    """Draw several pictures on scales that all these runs have in common.
+
+    Raises:
+        UsageError: if one of them is of more cells than it can show.
+    """
+    every = {(cell.experiment, cell.labels, cell.engine): cell for cell in cells_of(runs)}
+    panels = {key: panel_of(cell) for key, cell in every.items()}
+    scales = panel.Scales.over(list(panels.values()))
+    return [_picture(few(cells_of(chosen)), every, panels, scales) for chosen in pictures]
+
+
+Key = tuple[str, tuple[tuple[str, str], ...], str]
+"""What tells a cell from others: experiment, labels, engine."""
+
+
+def _picture(
+    cells: Sequence[Cell], every: Mapping[Key, Cell], panels: Mapping[Key, panel.Panel], scales: panel.Scales
+) -> Drawn:
+    parts, frames = [], []
+    for cell in cells:
+        key = (cell.experiment, cell.labels, cell.engine)
+        colours = [(flow_name(flow), flow_colour(i)) for i, flow in enumerate(describe.loads(cell.scenario))]
+        parts.append(Part(panel.draw(panels[key], scales), _title(every[key], alone=len(cells) == 1), colours))
+        frames.append(band_table(_bands(panels[key]), axes_of(cell)))
+    step = step_of(describe.seconds(cells[0].scenario))
+    caption = (
+        f"Delivery rate (solid) and smoothed RTT (dotted) of each flow; below, the queue delay at the bottleneck with "
+        f"the least and the greatest in each step. Means over {step:g} s"
+    )
+    several = max(len(cell.runs) for cell in cells) > 1
+    caption += f" of the first of {seeds_said(cells)}; the bands span them." if several else "."
+    return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
+
+
+def _title(cell: Cell, *, alone: bool) -> str:
+    labels = cell.title if cell.labels else ""
+    return labels if labels and not alone else ": ".join(filter(None, (cell.experiment, labels)))
+
+
+def _bands(shown: panel.Panel) -> list[tuple[str, str, panel.Band]]:
+    return [
+        *((flow.name, "delivery rate, Mbit/s", flow.rate) for flow in shown.flows),
+        *((flow.name, "RTT, ms", flow.rtt) for flow in shown.flows),
+        ("", "queue delay, ms", shown.queue),
+    ]
+
+
+KIND = Kind(
+    "delivery",
+    "A run over time: delivery rate and RTT of each flow, queue delay below; all cells on the same scales.",
+    (
+        "Flent's tcp_delivery_with_rtt, in which every run of the L4S tests is shown: rates solid on the left axis, "
+        "RTTs dotted on the right. The queue's delay below is ours: a testbed does not see it."
+    ),
+    _make,
+    (ONLY,),
+)
+"""The kind."""

@@ -1,0 +1,113 @@
+"""Any column of a table over time: one line a flow or a queue, one picture a cell.
+
+For what no published figure shows: congestion windows, packets in flight, backlogs, counters.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from sojourn.core import describe
+from sojourn.core.cells import Cell
+from sojourn.core.run import Run
+from sojourn.core.select import axes_of, cells_of, select
+from sojourn.errors import UsageError
+from sojourn.plotting.draw.palette import flow_colour
+from sojourn.plotting.draw.panel import Axis, Band
+from sojourn.plotting.draw.series import column_bands, events_of, step_of
+from sojourn.plotting.draw.svg import Part, stacked
+from sojourn.plotting.draw.traces import Line, Strip, Traces, draw
+from sojourn.plotting.kind import Drawn, Kind, Option, Options
+from sojourn.plotting.kinds.bands import ONLY, band_table, few, top_of
+
+_UNITS: Final = {"bps": ("Mbit/s", 1e-6), "s": ("ms", 1e3)}
+"""By what a column's name ends with: what is written, and what its values are multiplied by."""
+
+
+def _make(runs: Sequence[Run], options: Options) -> Drawn:
+    cells = few(cells_of(select(runs, options["only"])))
+    every = cells_of(runs)
+    names = options.names("column")
+    for name in names:
+        _check(every[0].runs[0], options["table"], name)
+    if not names:
+        raise UsageError("lines needs a column to draw", help="column=cwnd, for example")
+    step = options.number("step") or max(step_of(describe.seconds(cell.scenario)) for cell in every)
+    bands = {_key(cell): {name: _bands(cell, options["table"], name, step) for name in names} for cell in every}
+    axes = {
+        name: Axis.over([[v for band in own[name].values() for v in top_of(band)] for own in bands.values()])
+        for name in names
+    }
+    parts, frames = [], []
+    for cell in cells:
+        own = bands[_key(cell)]
+        subjects = list(dict.fromkeys(subject for name in names for subject in own[name]))
+        strips = [
+            Strip(
+                _title(name).replace(", ", ",\n"),
+                [Line(band, flow_colour(subjects.index(subject))) for subject, band in own[name].items()],
+                axes[name],
+                height=1.4,
+            )
+            for name in names
+        ]
+        run = cell.runs[0]
+        key = f"{run.label} {cell.engine} {options['table']} {' '.join(names)}"
+        shown = Traces(key, strips, describe.seconds(cell.scenario), events_of(run))
+        title = cell.title if cell.labels else cell.experiment
+        keys = [(subject, flow_colour(index)) for index, subject in enumerate(subjects)]
+        parts.append(Part(draw(shown, f"{title}: {', '.join(names)} over time"), title, keys))
+        lines = [(subject, _title(name), band) for name in names for subject, band in own[name].items()]
+        frames.append(band_table(lines, axes_of(cell)))
+    several = max(len(cell.runs) for cell in cells) > 1
+    said = " of one run of each cell; the bands span its seeds." if several else "."
+    caption = f"{' and '.join(names)} of table {options['table']} over time: means over {step:g} s{said}"
+    return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
+
+
+def _key(cell: Cell) -> tuple[str, tuple[tuple[str, str], ...], str]:
+    return cell.experiment, cell.labels, cell.engine
+
+
+def _check(run: Run, table: str, column: str) -> None:
+    if table not in run.tables:
+        raise UsageError.unknown("table", table, run.tables)
+    frame = run.table(table)
+    if "t_s" not in frame.columns:
+        raise UsageError(f"the table {table} is not over time", help="flows and queues are, for example")
+    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric() and name != "t_s"]
+    if column not in numbers:
+        raise UsageError.unknown(f"column of numbers in {table}", column, numbers)
+
+
+def _bands(cell: Cell, table: str, column: str, step: float) -> dict[str, Band]:
+    _, scale = _unit(column)
+    return column_bands(cell.runs, table, column, step, scale)
+
+
+def _unit(column: str) -> tuple[str, float]:
+    return _UNITS.get(column.rpartition("_")[2], ("", 1.0))
+
+
+def _title(column: str) -> str:
+    unit, _ = _unit(column)
+    name = column.rpartition("_")[0] if unit else column
+    return f"{name.replace('_', ' ')}, {unit}" if unit else name.replace("_", " ")
+
+
+KIND = Kind(
+    "lines",
+    "Any columns of a table over time, one line a flow or a queue; all cells on the same scales.",
+    "No published figure: for what the others leave out, such as windows and packets in flight.",
+    _make,
+    (
+        Option(
+            "column", "what is drawn, with commas: cwnd, srtt_s (docs/results.md has them all)", "delivery_rate_bps"
+        ),
+        Option("table", "the table that has it, over time: flows, queues", "flows"),
+        Option("step", "what is averaged over, s; a 360th of the run if empty"),
+        ONLY,
+    ),
+)
+"""The kind."""

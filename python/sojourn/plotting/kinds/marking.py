@@ -1,0 +1,138 @@
+"""Rates, RTTs and marking probabilities over time below one another.
+
+The marking traces of the fast-lane disproof: what is marked natively in L, by coupling, and in C.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Final
+
+import polars as pl
+
+from sojourn.core import describe
+from sojourn.core.cells import Cell
+from sojourn.core.run import Run
+from sojourn.core.select import axes_of, cells_of, select
+from sojourn.errors import UsageError
+from sojourn.plotting.draw.palette import flow_colour
+from sojourn.plotting.draw.panel import Axis, Band, FlowLines
+from sojourn.plotting.draw.series import events_of, flow_lines, state_band
+from sojourn.plotting.draw.svg import Part, stacked
+from sojourn.plotting.draw.ticks import nice_ceiling
+from sojourn.plotting.draw.traces import Line, Strip, Traces, draw
+from sojourn.plotting.kind import Drawn, Kind, Option, Options
+from sojourn.plotting.kinds.bands import ONLY, band_table, few, top_of
+
+_NAMES: Final = {
+    "fraction_c": ("C", False),
+    "fraction_l": ("L coupled", False),
+    "fraction_native": ("L native", True),
+    "prob": ("probability", False),
+}
+"""What a controller's number is called, and whether its line is dashed."""
+
+_USUAL: Final = (("fraction_c", "fraction_l", "fraction_native"), ("prob",))
+"""The first of these that a queue has is shown unless others are named."""
+
+
+def _make(runs: Sequence[Run], options: Options) -> Drawn:
+    step = options.number("step") or 0.5
+    cells = few(cells_of(select(runs, options["only"])))
+    every = cells_of(runs)
+    lines = {_key(cell): flow_lines(cell.runs[:1], step) for cell in every}
+    marks = {_key(cell): _marks(cell, options.names("state"), step) for cell in every}
+    if not any(marks.values()):
+        raise UsageError(
+            "the queues of these runs say nothing of what they mark", help="state=NAME,... names numbers of theirs"
+        )
+    rate = Axis.over([[v for f in own for v in top_of(f.rate)] for own in lines.values()])
+    rtt = Axis.over([[v for f in own for v in top_of(f.rtt)] for own in lines.values()])
+    share = _axis([v for own in marks.values() for _, band in own for v in band.value if v == v])  # noqa: PLR0124
+    parts, frames = [], []
+    for cell in cells:
+        key = _key(cell)
+        title = next(c.title for c in every if _key(c) == key)
+        flows, probabilities = lines[key], marks[key]
+        strips = [
+            Strip("delivery rate,\nMbit/s", _flow_lines(flows, "rate"), rate, 1.2),
+            Strip("RTT, ms", _flow_lines(flows, "rtt"), rtt),
+            Strip("marked, %", _mark_lines(probabilities), share, 1.1),
+        ]
+        run = cell.runs[0]
+        shown = Traces(f"{run.label} {cell.engine}", strips, describe.seconds(cell.scenario), events_of(run))
+        keys = [(flow.name, flow_colour(index)) for index, flow in enumerate(flows)]
+        parts.append(Part(draw(shown, f"{cell.title}: rates, RTTs and marking over time"), title, keys))
+        bands = [
+            *((flow.name, "delivery rate, Mbit/s", flow.rate) for flow in flows),
+            *((flow.name, "RTT, ms", flow.rtt) for flow in flows),
+            *((name, "marked, %", band) for name, band in probabilities),
+        ]
+        frames.append(band_table(bands, axes_of(cell)))
+    caption = (
+        f"Delivery rate and smoothed RTT of each flow, and what part of the packets the queue marked, by reason; "
+        f"means over {step:g} s of one run of each cell. The axis of the marks holds 99 % of the points."
+    )
+    return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
+
+
+def _axis(values: Sequence[float]) -> Axis:
+    """Return a linear axis that holds 99 of 100 values: what a flow's start marks would hide all others."""
+    usual = sorted(values)[: math.ceil(len(values) * 0.99)]
+    return Axis(0, nice_ceiling(max(usual, default=1.0) * 1.25), logarithmic=False)
+
+
+def _key(cell: Cell) -> tuple[str, tuple[tuple[str, str], ...], str]:
+    return cell.experiment, cell.labels, cell.engine
+
+
+def _marks(cell: Cell, names: Sequence[str], step: float) -> list[tuple[str, Band]]:
+    """Return the controller's numbers in per cent: those that are named, else the usual ones."""
+    run = cell.runs[0]
+    found = describe.bottleneck(run.scenario)
+    there: list[str] = []
+    if found is not None and "queue_state" in run.tables:
+        table = run.table("queue_state")
+        there = (
+            table.filter(table["queue"].cast(pl.String) == found[0])["name"].cast(pl.String).unique().sort().to_list()
+        )
+    for name in names:
+        if name not in there:
+            raise UsageError.unknown(f"state of the queue of {run.label}", name, there)
+    chosen = names or next((usual for usual in _USUAL if set(usual) <= set(there)), ())
+    return [(name, _percent(state_band(run, name, step))) for name in chosen]
+
+
+def _percent(band: Band) -> Band:
+    return Band(band.t, *([100 * value for value in values] for values in (band.value, band.low, band.high)))
+
+
+def _flow_lines(flows: Sequence[FlowLines], what: str) -> list[Line]:
+    return [Line(getattr(flow, what), flow_colour(index)) for index, flow in enumerate(flows)]
+
+
+def _mark_lines(marks: Sequence[tuple[str, Band]]) -> list[Line]:
+    return [
+        Line(
+            Band(band.t, band.value),
+            flow_colour(index),
+            _NAMES.get(name, (name, False))[0],
+            dashed=_NAMES.get(name, (name, False))[1],
+        )
+        for index, (name, band) in enumerate(marks)
+    ]
+
+
+KIND = Kind(
+    "marking",
+    "Rates, RTTs and marking probabilities over time: native, coupled, and those of the classic queue.",
+    "Disproof of the fast lane, slides 3 to 6 with the marking traces inside them.",
+    _make,
+    (
+        Option(
+            "state", "which of the queue's numbers, with commas (sojourn qdiscs NAME names them); the usual if empty"
+        ),
+        Option("step", "what is averaged over, s", "0.5"),
+        ONLY,
+    ),
+)
+"""The kind."""

@@ -1,0 +1,60 @@
+"""The bottleneck's queue delay over time: the mean of each step, and the range within it.
+
+The queue delays over time of the overload results, which average over seconds.
+"""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from sojourn.core import describe
+from sojourn.core.run import Run
+from sojourn.core.select import axes_of, cells_of, select
+from sojourn.errors import UsageError
+from sojourn.plotting.draw.panel import Axis
+from sojourn.plotting.draw.series import events_of, queue_line
+from sojourn.plotting.draw.svg import Part, stacked
+from sojourn.plotting.draw.traces import Line, Strip, Traces, draw
+from sojourn.plotting.kind import Drawn, Kind, Option, Options
+from sojourn.plotting.kinds.bands import ONLY, band_table, few, top_of
+
+
+def _make(runs: Sequence[Run], options: Options) -> Drawn:
+    step = options.number("step") or 1.0
+    cells = few(cells_of(select(runs, options["only"])))
+    every = cells_of(runs)
+    bands = {(c.experiment, c.labels, c.engine): queue_line(c.runs[0], step) for c in every}
+    if not any(band.t for band in bands.values()):
+        raise UsageError("these runs have no delay of a queue", help="results of others have none")
+    axis = Axis.over([top_of(band) for band in bands.values()])
+    if options["common"] == "no":
+        axis = Axis(0, 0, logarithmic=False)
+    parts, frames = [], []
+    for cell in cells:
+        band = bands[cell.experiment, cell.labels, cell.engine]
+        own = axis if axis.high else Axis.over([top_of(band)])
+        title = next(c.title for c in every if (c.experiment, c.labels) == (cell.experiment, cell.labels))
+        strip = Strip("queue delay, ms", [Line(band, "#0072B2")], own, height=1.3)
+        run = cell.runs[0]
+        shown = Traces(f"{run.label} {cell.engine}", [strip], describe.seconds(cell.scenario), events_of(run))
+        parts.append(Part(draw(shown, f"{cell.title}: queue delay over time"), title))
+        frames.append(band_table([("", "queue delay, ms", band)], axes_of(cell)))
+    caption = (
+        f"Queue delay at the bottleneck: means over {step:g} s (line), and the least and the greatest of each packet "
+        "in them (lighter); of one run of each cell."
+    )
+    return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
+
+
+KIND = Kind(
+    "queue-delay",
+    "Queue delay over time: the mean of each second, and the range within it.",
+    "Overload results, figures 4 to 7: the mean of each second, in a lighter colour the range within it.",
+    _make,
+    (
+        Option("step", "what is averaged over, s; no less than the recorder's step", "1"),
+        Option("common", "whether the cells share a scale", "yes", ("yes", "no")),
+        ONLY,
+    ),
+)
+"""The kind."""

@@ -1,5 +1,0 @@
-"""Reports: a results folder as a page to read, and to keep."""
-
-from sojourn.report.build import build, write
-
-__all__ = ["build", "write"]

@@ -1,0 +1,1 @@
+"""Results as pages: a generic page of every run, the page of parity, and templates."""

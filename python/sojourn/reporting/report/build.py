@@ -1,0 +1,278 @@
+"""A results folder as a report: one HTML page that stands alone, and a Markdown page with its pictures beside."""
+
+import re
+import shlex
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from sojourn.core import cells as grouping
+from sojourn.core import describe
+from sojourn.core.cells import Cell, natural
+from sojourn.core.checks import Tally, tally
+from sojourn.core.run import Run
+from sojourn.core.store import Folder
+from sojourn.core.store.atomic import write_file
+from sojourn.core.summary import COLUMNS, Column, Value, values_of
+from sojourn.errors import StoreError
+from sojourn.plotting.draw import panel, topology
+from sojourn.plotting.draw.palette import flow_colour
+from sojourn.plotting.draw.series import flow_name, panel_of, step_of
+from sojourn.plotting.draw.svg import standalone
+
+if TYPE_CHECKING:
+    import jinja2
+
+_FEW: Final = 8
+"""Below this many panels a pool of processes costs more than it gains."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowKey:
+    """A flow in a panel's legend."""
+
+    name: str
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class CellView:
+    """A cell as the templates see it."""
+
+    title: str
+    anchor: str
+    values: Sequence[Value]
+    flows: Sequence[FlowKey]
+    panel: str
+    """SVG."""
+    file: str
+    """Of the picture, beside the Markdown page."""
+    again: str
+    """The command that makes these runs again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioView:
+    """A scenario as the templates see it."""
+
+    name: str
+    title: str
+    anchor: str
+    source: str
+    what: str
+    topology: str
+    """SVG."""
+    topology_file: str
+    topology_of: str
+    """The cell that it is drawn of; empty where there is only one."""
+    axes: str
+    drawn: str
+    """What the panels show."""
+    checks: Sequence[Tally]
+    cells: Sequence[CellView]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that the templates see."""
+
+    title: str
+    what: str
+    reading: str
+    columns: Sequence[Column]
+    scenarios: Sequence[ScenarioView]
+    commands: Sequence[str]
+    made_by: str
+
+
+def build(
+    folder: Folder,
+    *,
+    experiments: Collection[str] | None = None,
+    processes: int = 1,
+    drawn: Callable[[int, int], None] | None = None,
+) -> Report:
+    """Read the runs of a folder and draw them.
+
+    Args:
+        folder: the results.
+        experiments: of which; all unless given.
+        processes: how many draw at a time.
+        drawn: told how many panels are drawn, and of how many.
+
+    Raises:
+        StoreError: if the folder has no runs, or a file in it is damaged.
+    """
+    records = [r for r in folder.records() if experiments is None or r.key.scenario["experiment"] in experiments]
+    if not records:
+        raise StoreError(f"{folder.path} has no finished run", help="give the command that made it once more")
+    found = grouping.group(Run.stored(record) for record in records)
+    found.sort(key=lambda cell: (natural(cell.experiment), [natural(label) for _, label in cell.labels]))
+    scenarios = []
+    count = 0
+    for experiment, members in groupby(found, key=lambda cell: cell.experiment):
+        own = list(members)
+        watch = partial(_watch, drawn, count, len(found))
+        views = _draw(own, folder, processes, watch)
+        count += len(own)
+        scenarios.append(_scenario(experiment, own, views))
+    commands = list(dict.fromkeys(record.head["command"] for record in records))
+    seeds = {len(cell.runs) for cell in found}
+    return Report(
+        title=_title(folder, scenarios),
+        what=f"{_count(len(records), 'run')}, {_count(len(found), 'cell')} of {_count(len(scenarios), 'scenario')}, "
+        f"{_several(seeds)} each, run by {', '.join(sorted({c.engine for c in found}))}.",
+        reading=_READING,
+        columns=COLUMNS,
+        scenarios=scenarios,
+        commands=commands,
+        made_by=f"Made by Sojourn {folder.version}.",
+    )
+
+
+def write(folder: Folder, report: Report) -> tuple[Path, Path]:
+    """Write ``report.html`` and ``report.md`` into the folder; pictures go to ``report/``.
+
+    Returns:
+        The paths of the two pages.
+    """
+    pages = environment()
+    html, markdown = folder.path / "report.html", folder.path / "report.md"
+    pictures = folder.path / "report"
+    try:
+        pictures.mkdir(exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{pictures} could not be made: {error.strerror}") from error
+    for scenario in report.scenarios:
+        write_file(folder.path / scenario.topology_file, standalone(scenario.topology).encode())
+        for cell in scenario.cells:
+            keys = [(flow.name, flow.colour) for flow in cell.flows]
+            title = f"{scenario.name}: {cell.title}"
+            write_file(folder.path / cell.file, standalone(cell.panel, title, keys).encode())
+    for path, template in ((html, "report.html.j2"), (markdown, "report.md.j2")):
+        text = pages.get_template(template).render(report=report)
+        write_file(path, text.encode())
+    return html, markdown
+
+
+def environment() -> "jinja2.Environment":
+    """Return what renders the templates."""
+    import jinja2  # noqa: PLC0415 - only reports need it
+
+    pages = jinja2.Environment(
+        loader=jinja2.PackageLoader("sojourn.reporting.report"),
+        autoescape=jinja2.select_autoescape(("html.j2",)),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    pages.filters["cell"] = lambda text: str(text).replace("|", "\\|")
+    return pages
+
+
+def _watch(drawn: Callable[[int, int], None] | None, before: int, total: int, done: int) -> None:
+    if drawn is not None:
+        drawn(before + done, total)
+
+
+_READING: Final = (
+    "Each value is the mean over the measuring window of each run, and over the seeds; below it the least and the "
+    "greatest of the seeds. Rates are TCP's delivery rate as tcp_info tells it, delays are those of the bottleneck's "
+    "queue."
+)
+
+
+def _draw(own: Sequence[Cell], folder: Folder, processes: int, drawn: Callable[[int], None]) -> list[CellView]:
+    """Draw the cells of one scenario on the same scales."""
+    panels = [panel_of(cell) for cell in own]
+    scales = panel.Scales.over(panels)
+    if processes > 1 and len(panels) >= _FEW:
+        with ProcessPoolExecutor(processes) as pool:
+            pictures = _counted(pool.map(panel.draw, panels, [scales] * len(panels)), drawn)
+    else:
+        pictures = _counted((panel.draw(p, scales) for p in panels), drawn)
+    return [_cell(cell, picture, folder) for cell, picture in zip(own, pictures, strict=True)]
+
+
+def _counted(pictures: Iterable[str], drawn: Callable[[int], None]) -> list[str]:
+    done = []
+    for number, picture in enumerate(pictures, 1):
+        drawn(number)
+        done.append(picture)
+    return done
+
+
+def _cell(cell: Cell, picture: str, folder: Folder) -> CellView:
+    anchor = _anchor(f"{cell.experiment} {cell.title} {cell.engine}")
+    flows = [FlowKey(flow_name(flow), flow_colour(index)) for index, flow in enumerate(describe.loads(cell.scenario))]
+    stored = folder.path / "runs" / cell.runs[0].key.folder_name / "scenario.json"
+    seeds = [run.seed for run in cell.runs]
+    count = f" --seeds {len(seeds)}" if len(seeds) > 1 and seeds == list(range(1, len(seeds) + 1)) else ""
+    again = f"sojourn run {shlex.quote(str(stored))}{count} -o again"
+    return CellView(cell.title, anchor, values_of(cell), flows, picture, f"report/{anchor}.svg", again)
+
+
+def _scenario(experiment: str, own: Sequence[Cell], views: Sequence[CellView]) -> ScenarioView:
+    first = own[0].scenario
+    axes: dict[str, list[str]] = {axis: [] for axis, _ in own[0].labels}
+    for cell in own:
+        for axis, label in cell.labels:
+            if label not in axes.setdefault(axis, []):
+                axes[axis].append(label)
+    anchor = _anchor(experiment)
+    return ScenarioView(
+        name=experiment,
+        title=experiment,
+        anchor=anchor,
+        source=first["source"],
+        what=_what(first, axes),
+        topology=topology.draw(first),
+        topology_file=f"report/{anchor}-topology.svg",
+        topology_of=own[0].title if len(own) > 1 else "",
+        axes=", ".join(axis for axis, labels in axes.items() if len(labels) > 1),
+        drawn=_drawn(own),
+        checks=tally(run for cell in own for run in cell.runs),
+        cells=views,
+    )
+
+
+def _what(scenario: describe.Scenario, axes: dict[str, list[str]]) -> str:
+    text = f"{describe.seconds(scenario):g} s, stack {scenario['stack']}."
+    varied = [f"{axis} ({', '.join(labels)})" for axis, labels in axes.items() if len(labels) > 1]
+    return f"{text} One cell for each combination of {' and '.join(varied)}." if varied else text
+
+
+def _drawn(own: Sequence[Cell]) -> str:
+    step = step_of(describe.seconds(own[0].scenario))
+    seeds = {len(cell.runs) for cell in own}
+    text = (
+        f"Each point is the mean over {step:g} s. Lines: delivery rate (solid) and smoothed RTT (dotted); below, "
+        "the mean queue delay at the bottleneck with the least and the greatest in each step. The scales are the "
+        "same in all panels of the scenario, and logarithmic where the panels lie far apart."
+    )
+    if max(seeds) > 1:
+        text += f" The lines are those of the first seed; the bands span all {_several(seeds)}."
+    return text
+
+
+def _title(folder: Folder, scenarios: Sequence[ScenarioView]) -> str:
+    names = [s.name for s in scenarios]
+    suites = list(dict.fromkeys(name.split("/")[0] for name in names))
+    return f"{', '.join(suites) if len(names) > 1 else names[0]} — results in {folder.path.name}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _several(seeds: set[int]) -> str:
+    low, high = min(seeds), max(seeds)
+    return _count(high, "seed") if low == high else f"{low} to {high} seeds"
+
+
+def _anchor(text: str) -> str:
+    return re.sub(r"[^a-z0-9.=+]+", "-", text.lower()).strip("-.")

@@ -1,0 +1,179 @@
+"""Two engines side by side as one HTML page that stands alone: the tables, and both runs of every cell overlaid."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from sojourn import _core
+from sojourn.core import describe
+from sojourn.core.cells import Cell
+from sojourn.core.run import Run
+from sojourn.core.spread import Spread
+from sojourn.core.store.atomic import write_file
+from sojourn.evidence import parity
+from sojourn.evidence.parity import Comparison, Engines, Line, Pair
+from sojourn.plotting.draw import overlay
+from sojourn.plotting.draw.overlay import Overlay, Traces
+from sojourn.plotting.draw.palette import flow_colour
+from sojourn.plotting.draw.series import binned, flow_name, queue_line, step_of
+from sojourn.reporting.report.build import FlowKey, environment
+
+_FEW: Final = 8
+"""Below this many pictures a pool of processes costs more than it gains."""
+
+_COLUMNS: Final = {
+    "rate": pl.col("goodput_bps") / 1e6,
+    "cwnd": pl.col("cwnd").cast(pl.Float64),
+    "rtt": pl.col("srtt_s").fill_nan(None) * 1e3,
+}
+_READING: Final = (
+    "The engines agree in a metric where their ranges over the seeds overlap (same) or where the means are close "
+    "(near); otherwise it differs. A metric of each flow counts once a flow."
+)
+_DRAWN: Final = "The first seed of each cell on both engines, means over steps."
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    name: str
+    ours: str
+    our_range: str
+    theirs: str
+    their_range: str
+    difference: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class _CellView:
+    title: str
+    anchor: str
+    flows: Sequence[FlowKey]
+    picture: str
+    rows: Sequence[_Row]
+    differs: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    by: str
+    name: str
+    metric: str
+    agree: int
+    count: int
+    median: str
+    worst: str
+
+
+def write(path: Path, both: Sequence[tuple[Cell, Cell]], pairs: Sequence[Pair], *, processes: int = 1) -> None:
+    """Write the page.
+
+    Args:
+        path: the file.
+        both: each cell on both engines.
+        pairs: their comparisons, in the same order.
+        processes: how many draw at a time.
+
+    Raises:
+        StoreError: if it cannot be written.
+    """
+    engines = pairs[0].engines if pairs else parity.USUAL
+    overlays = [_overlay(ours, theirs, engines) for ours, theirs in both]
+    if processes > 1 and len(overlays) >= _FEW:
+        with ProcessPoolExecutor(processes) as pool:
+            pictures = list(pool.map(overlay.draw, overlays))
+    else:
+        pictures = [overlay.draw(each) for each in overlays]
+    views = [
+        (cell.experiment, _view(number, cell, pair, picture))
+        for number, ((cell, _), pair, picture) in enumerate(zip(both, pairs, pictures, strict=True))
+    ]
+    lines = parity.summary(pairs)
+    page = {
+        "title": f"Parity: {' and '.join(engines.titles)}",
+        "what": f"{len(pairs)} cells; seeds: {_seeds(pairs)}; {engines.titles[1]} {_version(both)}.",
+        "verdict": _verdict(lines),
+        "reading": _READING,
+        "drawn": _DRAWN,
+        "lines": [_group(line) for line in lines if line.by == "all" or line.metric in parity.HEADLINES],
+        "differing": [view for _, view in views if view.differs],
+        "experiments": [(name, [view for _, view in own]) for name, own in groupby(views, key=lambda v: v[0])],
+        "engines": engines.heads,
+        "made_by": f"Made by Sojourn {_core.version()}.",
+    }
+    write_file(path, environment().get_template("parity.html.j2").render(page=page).encode())
+
+
+def _overlay(ours: Cell, theirs: Cell, engines: Engines) -> Overlay:
+    seconds = describe.seconds(ours.scenario)
+    step = step_of(seconds)
+    key = f"{ours.experiment} {ours.title}"
+    lines = (_traces(ours.runs[0], step), _traces(theirs.runs[0], step))
+    return Overlay(key, ours.title, seconds, *lines, engines.titles)
+
+
+def _traces(run: Run, step: float) -> Traces:
+    table = binned(run, step, _COLUMNS)
+    flows = []
+    for flow in describe.loads(run.scenario):
+        own = table.filter(pl.col("flow") == flow["name"])
+        t = own["t"].to_list()
+        flows.append({name: overlay.Line(t, own[name].to_list()) for name in _COLUMNS})
+    queue = queue_line(run, step)
+    return Traces(flows, overlay.Line(queue.t, queue.value))
+
+
+def _view(number: int, cell: Cell, pair: Pair, picture: str) -> _CellView:
+    flows = [FlowKey(flow_name(flow), flow_colour(i)) for i, flow in enumerate(describe.loads(cell.scenario))]
+    rows = [_row(c) for c in pair.comparisons]
+    differs = [row.name for row in rows if row.verdict == "differs"]
+    return _CellView(pair.title, f"cell-{number}", flows, picture, rows, differs)
+
+
+def _row(c: Comparison) -> _Row:
+    name = f"{c.metric.key} {c.flow}".strip() + (f", {c.metric.unit}" if c.metric.unit else "")
+    off = c.difference if c.metric.key == "share" else c.relative
+    shown = parity.difference(c.metric.key, off)
+    return _Row(
+        name, f"{c.first.mean:.3f}", _range(c.first), f"{c.second.mean:.3f}", _range(c.second), shown, c.verdict
+    )
+
+
+def _range(spread: Spread) -> str:
+    return f"{spread.low:.3f} – {spread.high:.3f}"
+
+
+def _group(line: Line) -> _Group:
+    median, worst = (parity.difference(line.metric, value) for value in (line.median_difference, line.worst))
+    return _Group(line.by, line.name, line.metric, line.agree, line.count, median, worst)
+
+
+def _verdict(lines: Sequence[Line]) -> str:
+    told = [f"{x.metric} in {x.agree} of {x.count}" for x in lines if x.by == "all" and x.metric in parity.HEADLINES]
+    said = "agree" if parity.holds(lines) else "do not agree"
+    return f"The engines {said} ({parity.ENOUGH:.0%} of the cells is asked): {', '.join(told)}."
+
+
+def _seeds(pairs: Sequence[Pair]) -> str:
+    counts = sorted({pair.seeds for pair in pairs})
+    return ", ".join(f"{ours}" if ours == theirs else f"{ours} and {theirs}" for ours, theirs in counts)
+
+
+def _version(both: Sequence[tuple[Cell, Cell]]) -> str:
+    """Return which kernels the second engine ran, or which of its versions if it has none."""
+    versions: Mapping[str, None] = {
+        part.removeprefix("kernel ").strip(): None
+        for _, cell in both
+        for part in cell.runs[0].key.version.split(",")
+        if "kernel" in part
+    }
+    if versions:
+        return ", ".join(versions)
+    if any(cell.engine == "linux" for _, cell in both):
+        return "of the stack's series"
+    return ", ".join(dict.fromkeys(run.key.version for _, cell in both for run in cell.runs[:1]))

@@ -1,0 +1,175 @@
+"""A template rendered: the Markdown page, and the HTML page that stands alone."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import jinja2
+from markdown_it import MarkdownIt
+
+from sojourn.core.store import Folder
+from sojourn.core.store.atomic import write_file
+from sojourn.errors import ExperimentError, StoreError, UsageError
+from sojourn.plotting.draw.svg import bounded
+from sojourn.plotting.figures import Drawn
+from sojourn.reporting.templates.functions import Functions
+from sojourn.reporting.templates.results import Results
+
+_IMAGE: Final = re.compile(r'<p><img src="(?P<src>[^"]+)" alt="(?P<alt>[^"]*)"\s*/?></p>')
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What was written."""
+
+    html: Path
+    markdown: Path
+    pictures: int
+
+
+def published() -> Mapping[str, Path]:
+    """Return the templates of the package by name: one for each suite that is a published report."""
+    folder = Path(str(files("sojourn.reporting.templates"))) / "published"
+    return {
+        path.name.removesuffix(".md"): path for path in sorted(folder.glob("*.md")) if not path.name.startswith("_")
+    }
+
+
+def render(
+    folder: Folder,
+    template: Path,
+    *,
+    processes: int = 1,
+    watcher: Callable[[int, int], None] | None = None,
+) -> Page:
+    """Render a template against the runs of a folder; write ``NAME.md``, ``NAME.html`` and the pictures in ``NAME/``.
+
+    Args:
+        folder: the results.
+        template: the Markdown text with calls of the functions (:data:`.FUNCTIONS`).
+        processes: how many draw at a time.
+        watcher: told how many pictures are drawn, and of how many.
+
+    Raises:
+        ExperimentError: if the template is wrong, with its line.
+        UsageError: if it cannot be read.
+        StoreError: if the folder cannot be read or written.
+    """
+    name = template.name.removesuffix(".md")
+    results = Results(folder, name)
+    functions = Functions(results, template.parent)
+    pictures = folder.path / name
+    try:
+        pictures.mkdir(exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{pictures} could not be made: {error.strerror}") from error
+    text = _filled(template, functions)
+    drawn = results.draw(processes, watcher)
+    for stem, picture in drawn.items():
+        picture.write(pictures, stem)
+    html, markdown = folder.path / f"{name}.html", folder.path / f"{name}.md"
+    write_file(markdown, text.encode())
+    write_file(html, _page(text, functions, {f"{name}/{stem}.svg": made for stem, made in drawn.items()}).encode())
+    return Page(html, markdown, len(drawn) + len(functions.ready))
+
+
+def _filled(template: Path, functions: Functions) -> str:
+    try:
+        source = template.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{template} cannot be read: {error.strerror}") from error
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(template.parent),
+        autoescape=False,  # noqa: S701 - it is Markdown that is written; HTML comes of it by a renderer
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+    )
+    environment.globals.update(functions.table())
+    try:
+        return environment.from_string(source).render()
+    except jinja2.TemplateSyntaxError as error:
+        raise _wrong(template, source, error.lineno, error.message or "this is not understood") from error
+    except jinja2.UndefinedError as error:
+        raise _wrong(
+            template, source, _line(error), f"{error.message}; the functions are in docs/reports.md"
+        ) from error
+    except UsageError as error:
+        raise _wrong(template, source, _line(error), error.message, help=error.help) from error
+    except TypeError as error:
+        raise _wrong(template, source, _line(error), str(error).replace("Functions.", "")) from error
+
+
+def _line(error: BaseException) -> int | None:
+    """Return the line of the template that an error came from: Jinja's frames have it."""
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == "<template>":
+            found = trace.tb_lineno
+        trace = trace.tb_next
+    return found
+
+
+def _wrong(
+    template: Path,
+    source: str,
+    line: int | None,
+    message: str,
+    *,
+    help: str | None = None,  # noqa: A002 - the word shown
+) -> ExperimentError:
+    lines = source.splitlines()
+    shown = lines[line - 1] if line is not None and 0 < line <= len(lines) else None
+    return ExperimentError(message, file=str(template), line=line, source=shown, help=help)
+
+
+# --- HTML ---------------------------------------------------------------------------------------------------------
+
+
+def _page(text: str, functions: Functions, drawn: Mapping[str, Drawn]) -> str:
+    body, contents = _body(text)
+
+    def inline(match: re.Match[str]) -> str:
+        path = match["src"]
+        made = drawn.get(path)
+        svg = functions.ready.get(path) if made is None else made.svg
+        if svg is None:
+            return match[0]
+        data = "" if made is None else f' <a href="{path.removesuffix("svg")}csv">data</a>'
+        caption = match["alt"] if made is None else f"<b>{match['alt'].rstrip('.')}.</b> {made.caption}"
+        return f"<figure>{bounded(svg)}<figcaption>{caption}{data}</figcaption></figure>"
+
+    loader = jinja2.Environment(
+        loader=jinja2.PackageLoader("sojourn.reporting.templates", "published"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    head, closed, rest = _IMAGE.sub(inline, body).partition("</h1>")
+    return loader.get_template("_page.html.j2").render(
+        title=contents[0][2] if contents else "Report",
+        head=head + closed if closed else "",
+        rest=rest if closed else head,
+        contents=contents,
+    )
+
+
+def _body(text: str) -> tuple[str, list[tuple[int, str, str]]]:
+    """Return the text as HTML, and its headings as (level, anchor, text)."""
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = reader.parse(text)
+    contents: list[tuple[int, str, str]] = []
+    seen: dict[str, int] = {}
+    for token, following in pairwise(tokens):
+        if token.type == "heading_open":
+            anchor = re.sub(r"[^\w\- ]", "", following.content.lower()).replace(" ", "-")
+            seen[anchor] = seen.get(anchor, -1) + 1
+            anchor = f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor
+            token.attrSet("id", anchor)
+            contents.append((int(token.tag[1]), anchor, re.sub(r"[*`_]", "", following.content)))
+    return reader.renderer.render(tokens, reader.options, {}), contents

@@ -1,0 +1,193 @@
+"""A results folder as templates see it: runs by experiment, claims, and the pictures that a page asks for."""
+
+import multiprocessing
+import os
+import re
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from sojourn.core import describe
+from sojourn.core.run import Run
+from sojourn.core.select import select, terms_of
+from sojourn.core.store import Folder, Record
+from sojourn.errors import UsageError
+from sojourn.evidence import claims
+from sojourn.evidence.claims import ClaimVerdict
+from sojourn.experiments import library
+from sojourn.experiments.experiment import load
+from sojourn.plotting.figures import KINDS, Drawn, kind
+from sojourn.plotting.kinds import delivery
+
+PANEL: Final = delivery.KIND.name
+"""The kind of figure that ``plot_*`` draws."""
+
+_FEW: Final = 4
+"""Below this many pictures a pool of processes costs more than it gains."""
+
+
+class NotRun(Exception):  # noqa: N818 - not a mistake: the page says so and goes on
+    """Runs that a function needs and the folder does not have: what ``sojourn run`` is to be given for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture that a page shows or links to."""
+
+    stem: str
+    kind: str
+    experiment: str
+    records: Sequence[Path]
+    options: Mapping[str, str]
+
+
+@dataclass
+class Results:
+    """The runs of a folder, and the pictures that were asked for while a page was rendered."""
+
+    folder: Folder
+    beside: str
+    """The folder of pictures, relative to the page."""
+    pictures: dict[str, Picture] = field(default_factory=dict)
+
+    @cached_property
+    def runs(self) -> Mapping[str, Sequence[tuple[Record, Run]]]:
+        """Runs by experiment."""
+        found: dict[str, list[tuple[Record, Run]]] = {}
+        for record in self.folder.records():
+            run = Run.stored(record)
+            found.setdefault(run.scenario["experiment"], []).append((record, run))
+        return found
+
+    @property
+    def own(self) -> Mapping[str, Sequence[tuple[Record, Run]]]:
+        """The runs of the suite that the page is called after; all if there are none."""
+        found = {name: runs for name, runs in self.runs.items() if name.partition("/")[0] == self.beside}
+        return found or self.runs
+
+    @cached_property
+    def verdicts(self) -> Mapping[str, ClaimVerdict]:
+        """What came of every claim, by its id."""
+        every = [run for own in self.runs.values() for _, run in own]
+        found = claims.evaluate(claims.registry(), every, threads=os.cpu_count() or 1)
+        return {verdict.claim.id: verdict for verdict in found}
+
+    def chosen(self, experiment: str, pattern: str = "") -> list[tuple[Record, Run]]:
+        """Return the runs of an experiment, or of some of its cells.
+
+        Args:
+            experiment: its name, or several with ``+`` between them.
+            pattern: which cells: ``queue=pie,rtt=20ms``.
+
+        Raises:
+            NotRun: if the folder has none of this experiment, or none of the cells that fit.
+            UsageError: if no cell of it fits, run or not.
+        """
+        own: list[tuple[Record, Run]] = []
+        for name in (part.strip() for part in experiment.split("+")):
+            if name not in self.runs:
+                raise NotRun(name)
+            own += self.runs[name]
+        records = {id(run): record for record, run in own}
+        try:
+            return [(records[id(run)], run) for run in select([run for _, run in own], pattern)]
+        except UsageError:
+            missing = _missing(experiment, pattern)
+            if missing is None:
+                raise
+            raise NotRun(missing) from None
+
+    def picture(self, shown: str, experiment: str, pattern: str, options: Mapping[str, str]) -> str:
+        """Ask for a picture; return its path relative to the page.
+
+        Raises:
+            NotRun, UsageError: as :meth:`chosen`, or if there is no such kind of figure.
+        """
+        kind(shown)
+        own = self.chosen(experiment, pattern)
+        said = "-".join([experiment, pattern, shown, *(f"{k}={v}" for k, v in options.items())])
+        stem = re.sub(r"[^a-z0-9.=]+", "-", said.lower()).strip("-.")[:_LONGEST]
+        taken = self.pictures.get(stem)
+        asked = Picture(stem, shown, experiment, [record.path for record, _ in own], dict(options))
+        if taken is not None and taken != asked:
+            stem = f"{stem}-{len(self.pictures)}"
+            asked = replace(asked, stem=stem)
+        self.pictures[stem] = asked
+        return f"{self.beside}/{stem}.svg"
+
+    def draw(self, processes: int, watcher: Callable[[int, int], None] | None = None) -> dict[str, Drawn]:
+        """Draw every picture that was asked for; return them by stem.
+
+        Raises:
+            UsageError: if an option is wrong, or the runs lack what is to be shown.
+        """
+        # Runs over time share their scales with the others of their experiment, hence are drawn together.
+        groups: dict[str, list[Picture]] = {}
+        for picture in self.pictures.values():
+            groups.setdefault(picture.experiment if picture.kind == PANEL else picture.stem, []).append(picture)
+        asked = list(groups.values())
+        drawn: dict[str, Drawn] = {}
+
+        def keep(pictures: Iterable[list[Drawn]]) -> None:
+            for group, made in zip(asked, pictures, strict=True):
+                drawn.update(zip([picture.stem for picture in group], made, strict=True))
+                if watcher is not None:
+                    watcher(len(drawn), len(self.pictures))
+
+        if processes > 1 and len(self.pictures) >= _FEW:
+            # Not forked: children read tables, and Polars' threads do not survive a fork.
+            with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+                keep(pool.map(_draw, asked))
+        else:
+            keep(map(_draw, asked))
+        return drawn
+
+    def files(self, record: Record) -> Mapping[str, str]:
+        """Return what there is beside a run, by what it is, with its path relative to the page."""
+        base = os.path.relpath(record.path, self.folder.path)
+        found = {"data": base}
+        for path in sorted(record.path.iterdir()):
+            if path.suffix == ".pcap":
+                found[f"{path.stem} pcap"] = f"{base}/{path.name}"
+            elif path.suffix == ".txt":
+                found[path.stem] = f"{base}/{path.name}"
+        return found
+
+    def loads(self, run: Run) -> list[str]:
+        """Return the names of a run's flows that carry data for their own sake."""
+        return [flow["name"] for flow in describe.loads(run.scenario)]
+
+
+_LONGEST: Final = 120
+
+
+def _missing(experiment: str, pattern: str) -> str | None:
+    """Return what makes the cells of a suite that a pattern chooses; nothing if the suite has none such."""
+    names = [part.strip() for part in experiment.split("+")]
+    suites = library.suites()
+    if not all(name.partition("/")[2] in suites.get(name.partition("/")[0], {}) for name in names):
+        return None
+    keys = [key for name in names for key in load(library.resolve(name)[0].file, seeds=1).run_keys]
+    try:
+        found = select(keys, pattern)
+    except UsageError:
+        return None
+    labels = [dict(key.scenario["cell"]) for key in found]
+    only = dict.fromkeys(f"{axis}={own[axis]}" for axis in terms_of(pattern) for own in labels if axis in own)
+    return " ".join([*names, *(f"--only {shlex.quote(one)}" for one in only)])
+
+
+def _draw(group: Sequence[Picture]) -> list[Drawn]:
+    every = {path: Run.stored(Record(path)) for picture in group for path in picture.records}
+    own = [[every[path] for path in picture.records] for picture in group]
+    first = group[0]
+    try:
+        if first.kind == PANEL:
+            return delivery.together(list(every.values()), own)
+        return [KINDS[first.kind].draw(own[0], first.options)]
+    except UsageError as error:
+        raise UsageError(f"{first.stem}: {error.message}", help=error.help) from error

@@ -1,0 +1,224 @@
+"""Many runs: those that a results folder has are not made again, the others are stored as they finish."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+import polars as pl
+
+from sojourn import _core
+from sojourn.core import describe
+from sojourn.core.run import Run
+from sojourn.core.store import Folder, RunKey
+from sojourn.errors import Refused, RunError, SojournError
+from sojourn.runner.interrupt import deferred
+
+_REFUSALS_SHOWN: Final = 10
+
+
+class Watcher(Protocol):
+    """Whoever wants to know how far many runs are."""
+
+    def simulated(self, seconds: float) -> None:
+        """Take note of the simulated seconds of all runs together; called some ten times a second."""
+
+    def finished(self) -> None:
+        """Take note of a run that is done, and stored where there is a folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Runs to make, and those that are there already."""
+
+    missing: Sequence[RunKey]
+    there: Sequence[RunKey]
+    uncaptured: Sequence[RunKey] = ()
+    """Of those that are there, the ones whose packets are wanted and were not kept."""
+
+    @classmethod
+    def of(cls, keys: Sequence[RunKey], folder: Folder | None, *, pcap: bool = False) -> "Plan":
+        """Look which of the runs the folder has; with ``pcap``, also which it has captures of."""
+        if folder is None:
+            return cls(keys, [])
+        there = {s.digest for s in keys if s in folder}
+        found = [s for s in keys if s.digest in there]
+        uncaptured = [s for s in found if pcap and not folder.record(s).captures]
+        return cls([s for s in keys if s.digest not in there], found, uncaptured)
+
+    @property
+    def to_make(self) -> Sequence[RunKey]:
+        """The runs to make: a run is repeated for its packets."""
+        return [*self.missing, *self.uncaptured]
+
+    @property
+    def seconds(self) -> float:
+        """Simulated seconds of the runs to make together."""
+        return sum(describe.length(key.scenario) for key in self.to_make)
+
+
+def run_key(scenario_json: str, *, engine: str) -> RunKey:
+    """Return what identifies a run of this scenario."""
+    scenario = describe.from_json(scenario_json)
+    return RunKey(scenario, describe.label(scenario), engine, _core.identity(scenario_json, engine=engine))
+
+
+def refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool = False) -> None:
+    """Ask the engine whether it can run all of these, and capture their packets if that is wanted.
+
+    Raises:
+        Refused: naming everything that it lacks, and where.
+    """
+    lacking = _core.refusals([describe.to_json(s.scenario) for s in keys], engine=engine, pcap=pcap)
+    if lacking:
+        shown = "\n  ".join(lacking[:_REFUSALS_SHOWN])
+        more = len(lacking) - _REFUSALS_SHOWN
+        raise Refused(f"the engine {engine} cannot run this:\n  {shown}" + (f"\n  and {more} more" if more > 0 else ""))
+
+
+def make(
+    keys: Sequence[RunKey],
+    *,
+    engine: str,
+    threads: int,
+    keep: Callable[[RunKey, _core.Run], None],
+    watcher: Watcher | None = None,
+    captures: Sequence[Path] = (),
+    snap_len: int = _core.SNAP_LEN,
+) -> None:
+    """Run all of these, handing each result to ``keep`` as soon as it is there.
+
+    Args:
+        keys: the runs.
+        engine: what runs them.
+        threads: runs at a time.
+        keep: gets each result.
+        watcher: told how far it is.
+        captures: folders for the packets, one a run; none, and they are not kept.
+        snap_len: bytes that are kept of a packet.
+
+    Raises:
+        KeyboardInterrupt: on Ctrl-C, after the results that had finished were handed over.
+        RunError: if runs failed, after all others were made.
+        SojournError: if ``keep`` raises one.
+    """
+    failures: list[SojournError] = []
+    with deferred() as interrupt:
+
+        def done(index: int, results: _core.Run | SojournError) -> None:
+            if isinstance(results, SojournError):
+                failures.append(results)
+            else:
+                keep(keys[index], results)
+            if watcher is not None:
+                watcher.finished()
+
+        def progress(seconds: float) -> None:
+            if watcher is not None:
+                watcher.simulated(seconds)
+            interrupt.check()
+
+        _core.run_many(
+            [describe.to_json(s.scenario) for s in keys],
+            engine=engine,
+            threads=threads,
+            on_done=done,
+            on_progress=progress,
+            captures=[str(folder) for folder in captures],
+            snap_len=snap_len,
+        )
+    if failures:
+        others = len(failures) - 1
+        raise RunError(
+            failures[0].message + (f" (and {others} more run{'s' if others > 1 else ''})" if others else ""),
+            help=(
+                f"the other runs are kept; {failures[0].help}"
+                if failures[0].help
+                else "the other runs are kept; please report this with the run's scenario.json"
+            ),
+        )
+
+
+def make_stored(
+    plan: Plan,
+    folder: Folder,
+    *,
+    engine: str,
+    threads: int,
+    command: str,
+    watcher: Watcher | None = None,
+    snap_len: int | None = None,
+) -> list[Run]:
+    """Make what is missing and store it; return every run of the plan.
+
+    Args:
+        plan: the runs.
+        folder: where they are kept.
+        engine: what runs them.
+        threads: runs at a time.
+        command: the command that asked for them.
+        watcher: told how far it is.
+        snap_len: the bytes to keep of each packet; no packets are kept unless given.
+    """
+    with ExitStack() as stack:
+        places: dict[str, Path] = {}
+        if snap_len is not None:
+            places = {s.digest: stack.enter_context(folder.captures(s)) for s in plan.to_make}
+
+        def keep(made: RunKey, results: _core.Run) -> None:
+            captures = places.get(made.digest)
+            if made not in folder:
+                tables = {n: pl.DataFrame(results.table(n)) for n in results.tables}
+                texts = tc_logs(tables.pop("tc", None))
+                folder.add(made, tables, command=command, captures=captures, texts=texts)
+            elif captures is not None:
+                folder.add_captures(made, captures)
+
+        make(
+            plan.to_make,
+            engine=engine,
+            threads=threads,
+            keep=keep,
+            watcher=watcher,
+            captures=[places[s.digest] for s in plan.to_make] if places else [],
+            snap_len=_core.SNAP_LEN if snap_len is None else snap_len,
+        )
+    return [Run.stored(folder.record(s)) for s in (*plan.there, *plan.missing)]
+
+
+def tc_logs(table: pl.DataFrame | None) -> dict[str, str]:
+    """Return what tc says before and after a run as files, the way the published harness keeps it."""
+    if table is None:
+        return {}
+    texts: dict[str, list[str]] = {}
+    for _, when, subject, text in table.cast({pl.Categorical: pl.String}).iter_rows():
+        texts.setdefault(f"{when}.log", []).append(f"# {subject}\n{text}")
+    return {name: "\n".join(parts) for name, parts in texts.items()}
+
+
+def make_fresh(
+    keys: Sequence[RunKey],
+    *,
+    engine: str,
+    threads: int,
+    watcher: Watcher | None = None,
+    captures: Sequence[Path] = (),
+    snap_len: int = _core.SNAP_LEN,
+) -> list[Run]:
+    """Make runs and keep them in memory, their packets in ``captures``; return them in order."""
+    made: dict[str, Run] = {}
+
+    def keep(one: RunKey, results: _core.Run) -> None:
+        made[one.digest] = Run.fresh(one, results)
+
+    make(
+        keys,
+        engine=engine,
+        threads=threads,
+        keep=keep,
+        watcher=watcher,
+        captures=captures,
+        snap_len=snap_len,
+    )
+    return [made[s.digest] for s in keys]
