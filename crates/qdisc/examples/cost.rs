@@ -8,7 +8,7 @@
 #![expect(clippy::disallowed_methods, reason = "a measurement is what a clock is for")]
 #![expect(clippy::print_stdout, reason = "it prints its result")]
 
-use sojourn_qdisc::{Any, Context, Dequeued, Packet, Profile, Qdisc};
+use sojourn_qdisc::{Any, Context, Dequeued, Packet, Profile, Qdisc, Registry};
 use sojourn_units::{Dscp, Ecn, Random, Rate, Span, Time};
 use std::time::Instant;
 
@@ -94,8 +94,9 @@ fn cost(any: &mut Any<Pkt>, flows: u32, standing: u32) -> f64 {
 /// The same through a delay line and a shaper, as a hop has them.
 fn cost_of_a_hop(child: Any<Pkt>, flows: u32, standing: u32) -> f64 {
     let mut random = Random::named(1, "cost");
-    let mut netem =
-        Any::build("netem delay 10ms limit 100000", &Profile::LINUX_7_3, &mut random).unwrap();
+    let mut netem = Registry::built_in()
+        .build("netem delay 10ms limit 100000", &Profile::LINUX_7_3, &mut random)
+        .unwrap();
     let mut htb = Any::shaped(Rate::from_mbit(50), child);
     let mut cx = Context { random: &mut random, telemetry: &mut () };
     let step = Rate::from_mbit(50).time_for(1514);
@@ -120,7 +121,9 @@ fn main() {
     // `cost WORDS FLOWS` runs one of them in a hop and prints nothing, for a tool that counts instructions.
     let mut args = std::env::args().skip(1);
     if let (Some(words), Some(flows)) = (args.next(), args.next()) {
-        let any = Any::build(&words, &Profile::LINUX_7_3, &mut Random::named(1, "b")).unwrap();
+        let any = Registry::built_in()
+            .build(&words, &Profile::LINUX_7_3, &mut Random::named(1, "b"))
+            .unwrap();
         cost_of_a_hop(any, flows.parse().expect("a number of flows"), 20);
         return;
     }
@@ -138,18 +141,18 @@ fn main() {
         "cake sce",
     ] {
         for flows in [1, 10, 1000] {
-            let build =
-                || Any::build(words, &Profile::LINUX_7_3, &mut Random::named(1, "b")).unwrap();
+            let build = || {
+                Registry::built_in()
+                    .build(words, &Profile::LINUX_7_3, &mut Random::named(1, "b"))
+                    .unwrap()
+            };
             let alone = cost(&mut build(), flows, 20);
             let hop = cost_of_a_hop(build(), flows, 20);
             println!("{words:<28} {flows:>7} {alone:>7.1} {hop:>9.1}");
         }
     }
-    let mut netem = Any::build(
-        "netem delay 10ms limit 100000",
-        &Profile::LINUX_7_3,
-        &mut Random::named(1, "b"),
-    )
-    .unwrap();
+    let mut netem = Registry::built_in()
+        .build("netem delay 10ms limit 100000", &Profile::LINUX_7_3, &mut Random::named(1, "b"))
+        .unwrap();
     println!("{:<28} {:>7} {:>7.1}", "netem delay 10ms", 1, cost(&mut netem, 1, 20));
 }
