@@ -97,7 +97,7 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
     fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
         while let Some(mut packet) = self.ring.pop() {
             let mut why = None;
-            if self.ring.len() == 0 {
+            if self.ring.is_empty() {
                 self.law.queue_empty(now, &self.params);
             } else {
                 let delay = Weighted::plain(now.since(packet.stamp()).as_nanos());

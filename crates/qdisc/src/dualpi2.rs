@@ -144,7 +144,7 @@ impl<P: Packet> DualPi2<P> {
     /// Takes the packet whose turn it is.
     #[inline]
     fn take(&mut self, now: Time) -> Option<Taken<P>> {
-        let (in_c, in_l) = (self.c.len() > 0, self.l.len() > 0);
+        let (in_c, in_l) = (!self.c.is_empty(), !self.l.is_empty());
         let taken = if in_l && (!in_c || self.is_l_next(now)) {
             let packet = self.l.pop()?;
             let applies = self.applies.pop_front().unwrap_or(true);

@@ -490,7 +490,7 @@ impl<P: Packet> Netem<P> {
         let mut from = now;
         if let Some(pace) = rate {
             // Packets that are late come before the last of the ring, and only while there is one.
-            if self.ring.len() > 0 {
+            if !self.ring.is_empty() {
                 delay = (delay - i128::from(self.last.signed_since(now))).max(0);
                 from = self.last;
             }
@@ -561,7 +561,7 @@ impl<P: Packet> Netem<P> {
     fn hold(&mut self, now: Time, mut packet: P, random: &mut Random) {
         let at = self.departure(now, packet.wire_len(), random);
         packet.set_stamp(at);
-        if at >= self.last || self.ring.len() == 0 {
+        if at >= self.last || self.ring.is_empty() {
             self.last = at;
             self.ring.push(packet);
         } else {

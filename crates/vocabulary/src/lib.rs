@@ -134,9 +134,10 @@ mod tests {
     }
 
     #[test]
-    fn a_rust_program_can_plan_an_experiment_with_checked_Words::default() {
+    fn a_rust_program_can_plan_an_experiment_with_checked_words() {
         let plan = |text: String| {
-            Experiment::parse("words.toml", &text).and_then(|e| e.plan(&Words::default(), MOST_RUNS))
+            Experiment::parse("words.toml", &text)
+                .and_then(|e| e.plan(&Words::default(), MOST_RUNS))
         };
         let right = plan(file("linux-7.3", "fq_codel target 5ms", "delay 1ms", "prague"));
         assert_eq!(right.map(|p| p.cells()), Ok(1));
