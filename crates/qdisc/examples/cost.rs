@@ -81,7 +81,7 @@ fn registry() -> Registry<Pkt> {
         registry.add_entry(&BOXED_CODEL, |words, cx| Ok(Box::new(Codel::build(words, cx)?))),
         registry.add_entry(&BOXED_FQ_CODEL, |words, cx| Ok(Box::new(FqCodel::build(words, cx)?))),
     ];
-    added.into_iter().for_each(|added| added.expect("the names are free"));
+    assert!(added.iter().all(Result::is_ok), "the names are free");
     registry
 }
 
@@ -136,12 +136,18 @@ fn cost_of_a_hop(child: Any<Pkt>, flows: u32, standing: u32) -> f64 {
 }
 
 fn main() {
-    // `cost WORDS FLOWS` runs one of them in a hop and prints nothing, for a tool that counts instructions.
+    // `cost WORDS FLOWS` runs one of them in a hop, `cost WORDS FLOWS alone` by itself, and prints nothing, for a tool
+    // that counts instructions.
     let mut args = std::env::args().skip(1);
     if let (Some(words), Some(flows)) = (args.next(), args.next()) {
-        let any =
+        let mut any =
             registry().build(&words, &Profile::LINUX_7_3, &mut Random::named(1, "b")).unwrap();
-        cost_of_a_hop(any, flows.parse().expect("a number of flows"), 20);
+        let flows = flows.parse().expect("a number of flows");
+        if args.next().is_some_and(|how| how == "alone") {
+            cost(&mut any, flows, 20);
+        } else {
+            cost_of_a_hop(any, flows, 20);
+        }
         return;
     }
     println!("{:<28} {:>7} {:>7} {:>9}", "discipline", "flows", "ns/pkt", "in a hop");
