@@ -54,12 +54,23 @@ pub struct Charge {
     pub bytes: u64,
 }
 
+/// What was done for one reason.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Signals {
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets marked CE.
+    pub marks: u64,
+    /// Packets marked SCE, ECT(0) to ECT(1).
+    pub sce_marks: u64,
+}
+
 /// A port's counts since the beginning.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    drops: [u64; Why::ALL.len()],
-    marks: [u64; Why::ALL.len()],
-    sce_marks: [u64; Why::ALL.len()],
+    signals: [Signals; Why::BUILT_IN.len()],
+    /// Of reasons that disciplines from outside give, in the order in which they first came.
+    custom: Vec<(&'static str, Signals)>,
     drops_by_flow: Vec<u64>,
     copies_by_flow: Vec<u64>,
     marked_not_ect: u64,
@@ -76,34 +87,66 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// Every reason there is and what was done for it: those of [`Why::BUILT_IN`], in their order, then those of
+    /// disciplines from outside, in the order in which they first came. A reason keeps its place.
+    pub fn signals(&self) -> impl Iterator<Item = (Why, Signals)> + '_ {
+        let custom = self.custom.iter().map(|&(name, signals)| (Why::Custom(name), signals));
+        Why::BUILT_IN.iter().copied().zip(self.signals).chain(custom)
+    }
+
+    fn of(&self, why: Why) -> Signals {
+        match why.index() {
+            Some(index) => self.signals[index],
+            None => self.signals().find(|s| s.0 == why).map_or_else(Signals::default, |s| s.1),
+        }
+    }
+
+    #[inline]
+    fn of_mut(&mut self, why: Why) -> &mut Signals {
+        match why.index() {
+            Some(index) => &mut self.signals[index],
+            None => self.custom_mut(why.name()),
+        }
+    }
+
+    #[inline(never)]
+    fn custom_mut(&mut self, name: &'static str) -> &mut Signals {
+        let known = self.custom.iter().position(|c| c.0 == name);
+        let place = known.unwrap_or_else(|| {
+            self.custom.push((name, Signals::default()));
+            self.custom.len() - 1
+        });
+        &mut self.custom[place].1
+    }
+
     /// Drops for this reason.
     pub fn drops(&self, why: Why) -> u64 {
-        self.drops[why as usize]
+        self.of(why).drops
     }
 
     /// Marks for this reason.
     pub fn marks(&self, why: Why) -> u64 {
-        self.marks[why as usize]
+        self.of(why).marks
     }
 
     /// SCE marks, ECT(0) to ECT(1), for this reason.
     pub fn sce_marks(&self, why: Why) -> u64 {
-        self.sce_marks[why as usize]
+        self.of(why).sce_marks
     }
 
     /// Drops for any reason.
     pub fn all_drops(&self) -> u64 {
-        self.drops.iter().sum()
+        self.signals().map(|s| s.1.drops).sum()
     }
 
     /// Marks for any reason.
     pub fn all_marks(&self) -> u64 {
-        self.marks.iter().sum()
+        self.signals().map(|s| s.1.marks).sum()
     }
 
     /// SCE marks for any reason.
     pub fn all_sce_marks(&self) -> u64 {
-        self.sce_marks.iter().sum()
+        self.signals().map(|s| s.1.sce_marks).sum()
     }
 
     /// Drops of one flow's packets.
@@ -167,20 +210,20 @@ impl Ledger {
 impl<P: Traveller + Packet> Telemetry<P> for Ledger {
     fn dropped(&mut self, now: Time, packet: P, why: Why) {
         // Of what a wireless device gives up it has said so at the end of the last exchange.
-        if why != Why::Retries {
+        if !matches!(why, Why::Retries) {
             self.done_with(now, packet.charge());
         }
-        self.drops[why as usize] += 1;
+        self.of_mut(why).drops += 1;
         count(&mut self.drops_by_flow, packet.flow());
     }
 
     fn marked(&mut self, _now: Time, packet: &P, why: Why) {
-        self.marks[why as usize] += 1;
+        self.of_mut(why).marks += 1;
         self.marked_not_ect += u64::from(packet.ecn() != sojourn_units::Ecn::Ce);
     }
 
     fn sce_marked(&mut self, _now: Time, packet: &P, why: Why) {
-        self.sce_marks[why as usize] += 1;
+        self.of_mut(why).sce_marks += 1;
         self.marked_not_ect += u64::from(packet.ecn() != sojourn_units::Ecn::Ect1);
     }
 

@@ -18,7 +18,7 @@ mod testing;
 pub mod tunnel;
 pub mod wlan;
 
-pub use ledger::{Charge, Ledger, Sojourns};
+pub use ledger::{Charge, Ledger, Signals, Sojourns};
 pub use passage::{Deed, Passage};
 pub use policer::Policer;
 pub use port::{Device, Port, Pulled, Stay};

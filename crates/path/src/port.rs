@@ -7,7 +7,9 @@
 use crate::wlan::Air;
 use crate::wlan::transmitter::{Served, Transmitter};
 use crate::{Charge, Ledger, Radio, Sojourns, Traveller};
-use sojourn_qdisc::{Any, Backlog, Class, Context, Dequeued, Qdisc, TcError, Telemetry, Why};
+use sojourn_qdisc::{
+    Any, Backlog, Class, Context, Dequeued, Qdisc, Registry, TcError, Telemetry, Why,
+};
 use sojourn_units::{Random, Rate, Serializer, Span, Time};
 
 /// What takes packets from a discipline.
@@ -304,18 +306,21 @@ impl<P: Traveller> Port<P> {
             }
             Device::Instant => {}
         }
-        if let Any::Htb(htb) = &mut self.discipline {
-            htb.set_rate(now, rate);
-            return true;
-        }
-        false
+        self.discipline.set_rate(now, rate)
     }
 
-    /// `tc qdisc change` of the discipline, or of the one under the link's shaper.
+    /// `tc qdisc change` of the discipline, or of the one under the link's shaper. `registry` has the disciplines that
+    /// the words may name.
     ///
     /// # Errors
     /// What is wrong with the words; nothing has changed then.
-    pub fn change(&mut self, now: Time, words: &str) -> Result<(), TcError> {
+    pub fn change(
+        &mut self,
+        now: Time,
+        words: &str,
+        registry: &Registry<P>,
+    ) -> Result<(), TcError> {
+        let words = &mut registry.words(words);
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
         match self.discipline.child_mut() {
             Some(child) if self.shaped => child.change(now, words, &mut cx),
@@ -323,19 +328,27 @@ impl<P: Traveller> Port<P> {
         }
     }
 
-    /// `tc qdisc replace` of the discipline, or of the one under the link's shaper: what it held is dropped.
+    /// `tc qdisc replace` of the discipline, or of the one under the link's shaper: what it held is dropped. `registry` has
+    /// the disciplines that the words may name.
     ///
     /// # Errors
     /// What is wrong with the words; nothing has changed then.
-    pub fn replace(&mut self, now: Time, words: &str) -> Result<(), TcError> {
+    pub fn replace(
+        &mut self,
+        now: Time,
+        words: &str,
+        registry: &Registry<P>,
+    ) -> Result<(), TcError> {
         let profile = *self.discipline.profile();
-        let with = Any::build(words, &profile, &mut self.random)?;
+        let with = registry.build(words, &profile, &mut self.random)?;
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
-        match &mut self.discipline {
-            Any::Htb(htb) if self.shaped => htb.replace_child(now, with, &mut cx),
-            discipline => {
-                discipline.replace(now, with, &mut cx);
-            }
+        let with = if self.shaped {
+            self.discipline.replace_child(now, with, &mut cx)
+        } else {
+            Some(with)
+        };
+        if let Some(with) = with {
+            self.discipline.replace(now, with, &mut cx);
         }
         Ok(())
     }
@@ -403,7 +416,8 @@ mod tests {
 
     fn port(words: &str, rate: Rate) -> Port<Walker> {
         let mut random = Random::named(1, "port");
-        let discipline = Any::build(words, &Profile::LINUX_7_3, &mut random).expect("a discipline");
+        let built = Registry::built_in().build(words, &Profile::LINUX_7_3, &mut random);
+        let discipline = built.expect("a discipline");
         Port::new(discipline, Device::line(rate), random)
     }
 

@@ -14,7 +14,7 @@ macro_rules! version {
 /// Every engine of the package: a further one is a line here.
 fn registry() -> Registry {
     let mut engines = Registry::new();
-    engines.add(sojourn_sim::NAME, version!("SOJOURN_SOURCES"), || sojourn_sim::Sim);
+    engines.add(sojourn_sim::NAME, version!("SOJOURN_SOURCES"), sojourn_sim::Sim::new);
     engines.add(sojourn_linux::NAME, version!("SOJOURN_LINUX_SOURCES"), sojourn_linux::Linux::new);
     engines
 }

@@ -4,6 +4,7 @@ use crate::errors::experiment_error;
 use crate::run::to_json;
 use pyo3::prelude::*;
 use sojourn_language::{MOST_RUNS, Trial};
+use sojourn_sim::Sim;
 use sojourn_vocabulary::Words;
 
 /// An experiment with its axes multiplied out.
@@ -39,7 +40,8 @@ pub fn load(
         if let Some(seeds) = seeds {
             experiment.set_seeds(&(1..=seeds).collect::<Vec<_>>())?;
         }
-        let plan = experiment.plan(&Words, if yes { u64::MAX } else { MOST_RUNS })?;
+        let words = Words::new(Sim::new().qdiscs().clone());
+        let plan = experiment.plan(&words, if yes { u64::MAX } else { MOST_RUNS })?;
         let says = |key| experiment.says(key).unwrap_or_default().to_owned();
         Ok(Experiment {
             name: says("name"),

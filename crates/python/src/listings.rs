@@ -5,14 +5,15 @@ use serde_json::{Value, json};
 use sojourn_qdisc::Profile;
 use sojourn_qdisc::table::{OptionSpec, Preset, Unit};
 use sojourn_results::schema;
-use sojourn_sim::CONTROLS;
+use sojourn_sim::{CONTROLS, Sim};
 use sojourn_stacks::STACKS;
 
 /// Every queue discipline as JSON: name, summary, source, options with their defaults by stack, statistics and
 /// the controller's own numbers.
 #[pyfunction]
 pub fn qdiscs() -> String {
-    let listed = sojourn_qdisc::disciplines().iter().map(|discipline| {
+    let sim = Sim::new();
+    let listed = sim.qdiscs().disciplines().iter().map(|discipline| {
         json!({
             "name": discipline.name,
             "summary": discipline.summary,

@@ -8,7 +8,11 @@
 #![expect(clippy::disallowed_methods, reason = "a measurement is what a clock is for")]
 #![expect(clippy::print_stdout, reason = "it prints its result")]
 
-use sojourn_qdisc::{Any, Context, Dequeued, Packet, Profile, Qdisc};
+use sojourn_qdisc::codel::{self, Codel};
+use sojourn_qdisc::fq_codel::{self, FqCodel};
+use sojourn_qdisc::{
+    Any, Configured as _, Context, Dequeued, Discipline, Packet, Profile, Qdisc, Registry,
+};
 use sojourn_units::{Dscp, Ecn, Random, Rate, Span, Time};
 use std::time::Instant;
 
@@ -67,6 +71,20 @@ fn packet(flow: u32) -> Pkt {
     }
 }
 
+/// CoDel and fq_codel behind a pointer, as a discipline from outside is.
+const BOXED_CODEL: Discipline = Discipline { name: "boxed_codel", ..codel::INFO };
+const BOXED_FQ_CODEL: Discipline = Discipline { name: "boxed_fq_codel", ..fq_codel::INFO };
+
+fn registry() -> Registry<Pkt> {
+    let mut registry = Registry::built_in();
+    let added = [
+        registry.add_entry(&BOXED_CODEL, |words, cx| Ok(Box::new(Codel::build(words, cx)?))),
+        registry.add_entry(&BOXED_FQ_CODEL, |words, cx| Ok(Box::new(FqCodel::build(words, cx)?))),
+    ];
+    assert!(added.iter().all(Result::is_ok), "the names are free");
+    registry
+}
+
 /// How many packets each figure is of.
 fn packets() -> u32 {
     std::env::var("COST_PACKETS").map_or(5_000_000, |n| n.parse().expect("a number of packets"))
@@ -94,8 +112,9 @@ fn cost(any: &mut Any<Pkt>, flows: u32, standing: u32) -> f64 {
 /// The same through a delay line and a shaper, as a hop has them.
 fn cost_of_a_hop(child: Any<Pkt>, flows: u32, standing: u32) -> f64 {
     let mut random = Random::named(1, "cost");
-    let mut netem =
-        Any::build("netem delay 10ms limit 100000", &Profile::LINUX_7_3, &mut random).unwrap();
+    let mut netem = registry()
+        .build("netem delay 10ms limit 100000", &Profile::LINUX_7_3, &mut random)
+        .unwrap();
     let mut htb = Any::shaped(Rate::from_mbit(50), child);
     let mut cx = Context { random: &mut random, telemetry: &mut () };
     let step = Rate::from_mbit(50).time_for(1514);
@@ -117,19 +136,28 @@ fn cost_of_a_hop(child: Any<Pkt>, flows: u32, standing: u32) -> f64 {
 }
 
 fn main() {
-    // `cost WORDS FLOWS` runs one of them in a hop and prints nothing, for a tool that counts instructions.
+    // `cost WORDS FLOWS` runs one of them in a hop, `cost WORDS FLOWS alone` by itself, and prints nothing, for a tool
+    // that counts instructions.
     let mut args = std::env::args().skip(1);
     if let (Some(words), Some(flows)) = (args.next(), args.next()) {
-        let any = Any::build(&words, &Profile::LINUX_7_3, &mut Random::named(1, "b")).unwrap();
-        cost_of_a_hop(any, flows.parse().expect("a number of flows"), 20);
+        let mut any =
+            registry().build(&words, &Profile::LINUX_7_3, &mut Random::named(1, "b")).unwrap();
+        let flows = flows.parse().expect("a number of flows");
+        if args.next().is_some_and(|how| how == "alone") {
+            cost(&mut any, flows, 20);
+        } else {
+            cost_of_a_hop(any, flows, 20);
+        }
         return;
     }
     println!("{:<28} {:>7} {:>7} {:>9}", "discipline", "flows", "ns/pkt", "in a hop");
     for words in [
         "pfifo limit 100000",
         "codel limit 100000",
+        "boxed_codel limit 100000",
         "pie limit 100000",
         "fq_codel",
+        "boxed_fq_codel",
         "cobalt",
         "cnq_codel_af",
         "twin_codel_af",
@@ -138,18 +166,16 @@ fn main() {
         "cake sce",
     ] {
         for flows in [1, 10, 1000] {
-            let build =
-                || Any::build(words, &Profile::LINUX_7_3, &mut Random::named(1, "b")).unwrap();
+            let build = || {
+                registry().build(words, &Profile::LINUX_7_3, &mut Random::named(1, "b")).unwrap()
+            };
             let alone = cost(&mut build(), flows, 20);
             let hop = cost_of_a_hop(build(), flows, 20);
             println!("{words:<28} {flows:>7} {alone:>7.1} {hop:>9.1}");
         }
     }
-    let mut netem = Any::build(
-        "netem delay 10ms limit 100000",
-        &Profile::LINUX_7_3,
-        &mut Random::named(1, "b"),
-    )
-    .unwrap();
+    let mut netem = registry()
+        .build("netem delay 10ms limit 100000", &Profile::LINUX_7_3, &mut Random::named(1, "b"))
+        .unwrap();
     println!("{:<28} {:>7} {:>7.1}", "netem delay 10ms", 1, cost(&mut netem, 1, 20));
 }

@@ -1,15 +1,20 @@
 //! Whichever discipline tc's words ask for: an enum, so that a packet's way through a queue is a jump and not
-//! a call through a table of pointers.
+//! a call through a table of pointers. One variant is such a table: that of disciplines from outside.
 //!
-//! To add a discipline: one file with its table and its type, and one line in `disciplines!` below.
+//! To add a discipline to this crate: one file with its table and its type, and one line in `disciplines!` below. To
+//! add one without changing this crate: [`crate::Registry::add`].
 
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
+use crate::dynamic::DynQdisc;
 use crate::show::show;
-use crate::words::{TcError, Words, nearest};
+use crate::words::{TcError, Words};
 use crate::{
     Backlog, Context, Dequeued, Discipline, Htb, Packet, Profile, Qdisc, Stats, Telemetry,
 };
-use sojourn_units::{Random, Rate, Time};
+use sojourn_units::{Rate, Time};
+
+/// How one of this crate's is made from the words behind its name.
+type Build<P> = fn(&mut Words<'_>, &mut BuildContext<'_, P>) -> Result<Any<P>, TcError>;
 
 macro_rules! disciplines {
     ($($variant:ident($type:ty) $info:path;)*) => {
@@ -17,39 +22,51 @@ macro_rules! disciplines {
         #[derive(Clone, Debug)]
         #[non_exhaustive]
         #[expect(missing_docs, reason = "each variant is the discipline of its name")]
-        pub enum Any<P> { $(
-            $variant($type),
-        )* }
+        pub enum Any<P> {
+            $($variant($type),)*
+            /// One from outside.
+            Custom(Box<dyn DynQdisc<P>>),
+        }
 
-        /// Does the same with whichever discipline it is.
+        /// Does the same with whichever discipline it is. With a context, that of one from outside is `dyn`.
         macro_rules! each {
             ($any:expr, $qdisc:ident => $what:expr) => {
-                match $any { $(Any::$variant($qdisc) => $what,)* }
+                match $any {
+                    $(Any::$variant($qdisc) => $what,)*
+                    Any::Custom($qdisc) => $what,
+                }
+            };
+            ($any:expr, $qdisc:ident, $cx:ident => $what:expr) => {
+                match $any {
+                    $(Any::$variant($qdisc) => $what,)*
+                    Any::Custom($qdisc) => {
+                        let $cx = &mut $cx.as_dyn();
+                        $what
+                    }
+                }
             };
         }
 
-        /// Every discipline there is, in alphabetical order.
+        /// Every discipline of this crate, in alphabetical order. Whoever reads words asks a [`crate::Registry`], which
+        /// may have more.
         pub const fn disciplines() -> &'static [&'static Discipline] {
             &[$(&$info,)*]
         }
 
-        impl<P: Packet> Any<P> {
-            /// The discipline called `name` from the words behind it; `None` if there is no such.
-            fn named(
-                name: &str,
-                words: &mut Words<'_>,
-                profile: &Profile,
-                random: &mut Random,
-            ) -> Option<Result<Self, TcError>> {
-                $(if name == $info.name {
-                    return Some(Configured::build(words, profile, random).map(Self::$variant));
-                })*
-                None
-            }
+        /// How each of this crate's is built.
+        pub(crate) fn built_in<P: Packet>() -> impl Iterator<Item = (&'static Discipline, Build<P>)> {
+            let builds: Vec<Build<P>> =
+                vec![$(|words, cx| Configured::build(words, cx).map(Any::$variant),)*];
+            disciplines().iter().copied().zip(builds)
+        }
 
+        impl<P: Packet> Any<P> {
             /// Its table.
-            pub const fn info(&self) -> &'static Discipline {
-                match self { $(Self::$variant(_) => &$info,)* }
+            pub fn info(&self) -> &'static Discipline {
+                match self {
+                    $(Self::$variant(_) => &$info,)*
+                    Self::Custom(custom) => custom.info(),
+                }
             }
         }
     };
@@ -76,69 +93,18 @@ disciplines! {
 }
 
 impl<P: Packet> Any<P> {
-    /// The discipline that `words` describe, as the kernel of `profile` has it: `fq_codel flows 1 target 1ms`,
-    /// `htb rate 50mbit pie ecn`. Keys are drawn from `random`. It begins its work at time zero; one that is
-    /// built later goes in by [`Any::replace`] or is told by [`Any::start`].
-    ///
-    /// # Errors
-    /// Whatever is wrong with the words, with its place in them.
-    pub fn build(words: &str, profile: &Profile, random: &mut Random) -> Result<Self, TcError> {
-        let mut words = Words::new(words);
-        let any = Self::read(&mut words, profile, random)?;
-        debug_assert!(words.peek().is_none(), "a discipline reads its words to the end");
-        Ok(any)
-    }
-
     /// `child` under an htb class of `rate`: the bottleneck of the published test beds.
     pub fn shaped(rate: Rate, child: Self) -> Self {
         Self::Htb(Htb::over(rate, child))
     }
 
-    /// From the cursor: the discipline's name, its options, its child.
-    pub(crate) fn read(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        random: &mut Random,
-    ) -> Result<Self, TcError> {
-        let Some(name) = words.take() else {
-            let end = words.text().len();
-            let help = format!("write one of {}", names());
-            return Err(words.error(
-                end..end,
-                "no queue discipline is named".to_owned(),
-                Some(help),
-            ));
-        };
-        if !words.descend() {
-            let message = "disciplines are nested too deeply".to_owned();
-            return Err(words.error(name.at, message, None));
-        }
-        Self::named(name.text, words, profile, random).unwrap_or_else(|| {
-            let help = match nearest(name.text, disciplines().iter().map(|d| d.name)) {
-                Some(name) => format!("did you mean \"{name}\"?"),
-                None => format!("there are {}", names()),
-            };
-            let message = format!("unknown queue discipline \"{}\"", name.text);
-            Err(words.error(name.at, message, Some(help)))
-        })
-    }
-
     /// `tc qdisc change`: the same discipline with other options; those not written stay as they are or go back
     /// to the default, as tc has it for each. Queue and state are kept; packets above a lowered limit may be
-    /// dropped.
+    /// dropped. `words` come from [`crate::Registry::words`], so that a child's name is known.
     ///
     /// # Errors
     /// Whatever is wrong with the words, another discipline's name among it; nothing has changed then.
     pub fn change<T: Telemetry<P>>(
-        &mut self,
-        now: Time,
-        words: &str,
-        cx: &mut Context<'_, T>,
-    ) -> Result<(), TcError> {
-        self.change_from(now, &mut Words::new(words), cx)
-    }
-
-    pub(crate) fn change_from<T: Telemetry<P>>(
         &mut self,
         now: Time,
         words: &mut Words<'_>,
@@ -154,7 +120,7 @@ impl<P: Packet> Any<P> {
             let help = format!("write \"{own}\" and its options, or replace it");
             return Err(words.error(at, message, Some(help)));
         }
-        each!(self, qdisc => qdisc.change(now, words, cx))
+        each!(self, qdisc, cx => qdisc.change(now, words, cx))
     }
 
     /// `tc qdisc replace`: `with` takes the place of this one and begins its work at `now`; packets that are
@@ -177,7 +143,7 @@ impl<P: Packet> Any<P> {
 
     /// Drops everything that is held, as [`crate::Why::Flushed`].
     pub fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        each!(self, qdisc => qdisc.flush(now, cx));
+        each!(self, qdisc, cx => qdisc.flush(now, cx));
     }
 
     /// The kernel that it behaves as.
@@ -187,12 +153,29 @@ impl<P: Packet> Any<P> {
 
     /// The discipline that it hands packets to, if it is a shaper.
     pub fn child(&self) -> Option<&Self> {
-        each!(self, qdisc => Configured::child(qdisc))
+        each!(self, qdisc => qdisc.child())
     }
 
     /// As [`Any::child`], to be changed or replaced.
     pub fn child_mut(&mut self) -> Option<&mut Self> {
-        each!(self, qdisc => Configured::child_mut(qdisc))
+        each!(self, qdisc => qdisc.child_mut())
+    }
+
+    /// Puts `child` in the place of its child, whose packets are dropped as [`crate::Why::Flushed`]; the new one begins
+    /// its work at `now`. What has no child gives `child` back.
+    #[must_use = "a child that was not taken is still there"]
+    pub fn replace_child<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        child: Self,
+        cx: &mut Context<'_, T>,
+    ) -> Option<Self> {
+        each!(self, qdisc, cx => qdisc.replace_child(now, child, cx))
+    }
+
+    /// Sets the rate of its shaper; what is queued stays. False when it has none.
+    pub fn set_rate(&mut self, now: Time, rate: Rate) -> bool {
+        each!(self, qdisc => qdisc.set_rate(now, rate))
     }
 
     /// Its options as they are now, as `tc qdisc show` prints them.
@@ -210,19 +193,16 @@ impl<P: Packet> Any<P> {
     }
 }
 
-fn names() -> String {
-    disciplines().iter().map(|d| d.name).collect::<Vec<_>>().join(", ")
-}
-
+#[deny(clippy::missing_trait_methods, reason = "what is not forwarded would run the default")]
 impl<P: Packet> Qdisc<P> for Any<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
-        each!(self, qdisc => qdisc.enqueue(now, packet, cx));
+        each!(self, qdisc, cx => qdisc.enqueue(now, packet, cx));
     }
 
     #[inline]
     fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
-        each!(self, qdisc => qdisc.dequeue(now, cx))
+        each!(self, qdisc, cx => qdisc.dequeue(now, cx))
     }
 
     #[inline]
@@ -232,7 +212,7 @@ impl<P: Packet> Qdisc<P> for Any<P> {
 
     #[inline]
     fn on_timer<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        each!(self, qdisc => qdisc.on_timer(now, cx));
+        each!(self, qdisc, cx => qdisc.on_timer(now, cx));
     }
 
     #[inline]

@@ -24,7 +24,7 @@ mod tin;
 use self::ramp::SINGLE;
 use self::tin::{Isolation, Keys, Tin};
 use crate::cobalt_config::{SCE, SCE_THRESH_OFF};
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::settings::{Given, Settings};
 use crate::shaper::{self, Clock, Framing};
 use crate::show;
@@ -34,7 +34,7 @@ use crate::table::{
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{Dscp, Random, Rate, Span, Time, random::mix};
+use sojourn_units::{Dscp, Rate, Span, Time, random::mix};
 
 /// The statistics of all tins, behind those of the whole.
 macro_rules! counters {
@@ -527,11 +527,10 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
 }
 
 impl<P: Packet> Configured<P> for Cake<P> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let (profile, random) = (cx.quirks, &mut *cx.random);
         let config = Config::read(words, profile)?;
         let mut cake = Self {
             perturbation: random.next_u64(),

@@ -9,14 +9,14 @@
 
 use crate::cobalt_config::{Aqm, SCE, SCE_THRESH_4};
 use crate::cobalt_law::{Crossing, Twofold, TwofoldParams, Verdict, Weighted};
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::settings::{Given, Settings};
 use crate::shaper;
 use crate::table::{Discipline, Gauge, Shown, Unit, counter};
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{Random, Time};
+use sojourn_units::Time;
 
 /// The table of `cobalt`.
 pub const INFO: Discipline = Discipline {
@@ -97,7 +97,7 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
     fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
         while let Some(mut packet) = self.ring.pop() {
             let mut why = None;
-            if self.ring.len() == 0 {
+            if self.ring.is_empty() {
                 self.law.queue_empty(now, &self.params);
             } else {
                 let delay = Weighted::plain(now.since(packet.stamp()).as_nanos());
@@ -145,11 +145,10 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
 }
 
 impl<P: Packet> Configured<P> for Cobalt<P> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        _random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let profile = cx.quirks;
         let mut config = Config::read(words, profile)?;
         config.aqm.settle();
         Ok(Self {

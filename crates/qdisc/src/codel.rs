@@ -6,14 +6,14 @@
 //! Invariants: order of arrival; a packet that finds `limit` packets is refused.
 
 use crate::codel_law::{self, Counts, Dequeue, Params, State, seconds};
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::settings::{Given, Settings};
 use crate::show::time;
 use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{Random, Time};
+use sojourn_units::Time;
 
 /// The table of `codel`.
 pub const INFO: Discipline = Discipline {
@@ -156,11 +156,10 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
 }
 
 impl<P: Packet> Configured<P> for Codel<P> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        _random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let profile = cx.quirks;
         Ok(Self {
             config: Config::read(words, profile)?,
             profile: *profile,

@@ -27,14 +27,14 @@
 
 use crate::cobalt_config::{Aqm, Buckets, SCE, SCE_THRESH_4, SCE_THRESH_OFF};
 use crate::cobalt_law::{Twofold, TwofoldParams, Verdict, Weighted};
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::settings::{Given, Settings};
 use crate::shaper::{self, Clock, Framing};
 use crate::table::{self, Counter, Discipline, Gauge, Shown, Unit, counter};
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{Random, Rate, Time};
+use sojourn_units::{Rate, Time};
 use std::collections::VecDeque;
 
 const COUNTERS: &[Counter] = &[
@@ -493,11 +493,10 @@ impl<P: Packet, const CLASSES: usize> Qdisc<P> for CodelAf<P, CLASSES> {
 }
 
 impl<P: Packet, const CLASSES: usize> Configured<P> for CodelAf<P, CLASSES> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = Config::<CLASSES>::INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let (profile, random) = (cx.quirks, &mut *cx.random);
         let mut config = Config::<CLASSES>::read(words, profile)?;
         config.aqm.settle();
         Ok(Self {

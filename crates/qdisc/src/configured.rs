@@ -1,19 +1,25 @@
 //! What a discipline has besides [`Qdisc`]: words to be made from and changed with.
 
 use crate::words::{TcError, Words};
-use crate::{Any, Context, Packet, Profile, Qdisc, Telemetry};
-use sojourn_units::{Random, Time};
+use crate::{Any, Context, Discipline, Packet, Profile, Qdisc, Registry, Telemetry};
+use sojourn_units::{Random, Rate, Time};
 
-/// A discipline that tc's words configure. [`Any`] asks nothing more of its variants.
-pub(crate) trait Configured<P: Packet>: Qdisc<P> + Sized {
-    /// From the words behind its name, as the kernel of `profile` does.
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        random: &mut Random,
-    ) -> Result<Self, TcError>;
+/// A discipline that tc's words configure. [`Any`] asks nothing more of its variants, and [`Registry::add`] nothing
+/// more of a discipline from outside.
+pub trait Configured<P: Packet>: Qdisc<P> + Sized {
+    /// Its table: name, options, statistics.
+    const INFO: &'static Discipline;
 
-    /// `tc qdisc change`: takes the words over and keeps queue and state. An error changes nothing.
+    /// From the words behind its name, which it reads to the end.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the words, with its place in them.
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError>;
+
+    /// `tc qdisc change`: takes the words over and keeps queue and state.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the words; nothing has changed then.
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
@@ -41,5 +47,55 @@ pub(crate) trait Configured<P: Packet>: Qdisc<P> + Sized {
     /// As [`Configured::child`], to be changed or replaced.
     fn child_mut(&mut self) -> Option<&mut Any<P>> {
         None
+    }
+
+    /// Puts `child` in the place of the present one, whose packets are dropped as [`crate::Why::Flushed`]; the new
+    /// one begins its work at `now`. What has no child gives `child` back.
+    fn replace_child<T: Telemetry<P>>(
+        &mut self,
+        _now: Time,
+        child: Any<P>,
+        _cx: &mut Context<'_, T>,
+    ) -> Option<Any<P>> {
+        Some(child)
+    }
+
+    /// Sets the rate of its shaper; what is queued stays. False when it has none.
+    fn set_rate(&mut self, _now: Time, _rate: Rate) -> bool {
+        false
+    }
+}
+
+/// What a discipline is built with, besides its words.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct BuildContext<'a, P> {
+    /// The kernel that it is to behave as.
+    pub quirks: &'a Profile,
+    /// Its own random stream, which keys of hashes are drawn from.
+    pub random: &'a mut Random,
+    registry: &'a Registry<P>,
+}
+
+impl<'a, P: Packet> BuildContext<'a, P> {
+    pub(crate) const fn new(
+        registry: &'a Registry<P>,
+        quirks: &'a Profile,
+        random: &'a mut Random,
+    ) -> Self {
+        Self { quirks, random, registry }
+    }
+
+    /// The child of a classful discipline, from the words that follow its own options; without any, the `pfifo` that
+    /// the kernel gives a class without a discipline.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the child's words, with its place in them.
+    pub fn child(&mut self, words: &mut Words<'_>) -> Result<Any<P>, TcError> {
+        if words.peek().is_some() {
+            self.registry.read(words, self.quirks, self.random)
+        } else {
+            self.registry.build("pfifo", self.quirks, self.random)
+        }
     }
 }

@@ -39,12 +39,14 @@ mod config;
 pub use self::config::INFO;
 
 use self::config::{CLASSES, Config, Step};
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::pi2_law::{Fraction, Law, MTU, ONE, Verdict, roll_squared, share};
 use crate::settings::Settings;
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{
+    Backlog, Context, Dequeued, Discipline, Packet, Profile, Qdisc, Stats, Telemetry, Why,
+};
 use sojourn_units::{Ecn, Random, Span, Time};
 use std::collections::VecDeque;
 
@@ -142,7 +144,7 @@ impl<P: Packet> DualPi2<P> {
     /// Takes the packet whose turn it is.
     #[inline]
     fn take(&mut self, now: Time) -> Option<Taken<P>> {
-        let (in_c, in_l) = (self.c.len() > 0, self.l.len() > 0);
+        let (in_c, in_l) = (!self.c.is_empty(), !self.l.is_empty());
         let taken = if in_l && (!in_c || self.is_l_next(now)) {
             let packet = self.l.pop()?;
             let applies = self.applies.pop_front().unwrap_or(true);
@@ -358,11 +360,10 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
 }
 
 impl<P: Packet> Configured<P> for DualPi2<P> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        _random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let profile = cx.quirks;
         let (config, given) = Config::read_given(words, profile, false)?;
         let config = config.finish(&given, words)?;
         let mut new = Self {

@@ -6,13 +6,13 @@
 //! Invariant: order of arrival. A packet is refused by pfifo when the queue already holds `limit` packets, by
 //! bfifo when it would take the queue above `limit` bytes. Lowering the limit at run time drops nothing.
 
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::settings::{Given, Settings};
 use crate::table::{self, Discipline, OptionSpec, Preset};
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{Random, Time};
+use sojourn_units::Time;
 
 /// The table of `pfifo`.
 pub const PFIFO: Discipline = Discipline {
@@ -153,11 +153,10 @@ impl<P: Packet, L: Limit> Qdisc<P> for Fifo<P, L> {
 }
 
 impl<P: Packet, L: Limit> Configured<P> for Fifo<P, L> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        _random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = L::INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let profile = cx.quirks;
         let settings = Settings::read(words, profile)?;
         Ok(Self { settings, profile: *profile, ring: Ring::new(), tally: Tally::default() })
     }

@@ -16,7 +16,7 @@
 //! queue that is empty, so that credit is charged for those packets too; a socket's own pacing rate is the
 //! sender's business; flows idle for 3 s are forgotten when they come back, the kernel's gather in passing.
 
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::settings::{Given, Settings};
 use crate::show;
 use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
@@ -24,7 +24,7 @@ use crate::tally::{Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
 use core::hash::{BuildHasherDefault, Hasher};
-use sojourn_units::{Random, Rate, Span, Time, random::mix};
+use sojourn_units::{Rate, Span, Time, random::mix};
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 /// The table of `fq`.
@@ -459,11 +459,10 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
 }
 
 impl<P: Packet> Configured<P> for Fq<P> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        _random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let profile = cx.quirks;
         Ok(Self {
             config: Config::read(words, profile)?,
             profile: *profile,

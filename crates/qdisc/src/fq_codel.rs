@@ -17,7 +17,7 @@
 //! through the queues by index; nothing scans all queues except when over the limit.
 
 use crate::codel_law::{self, Counts, Dequeue, Params, State};
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::settings::{Given, Settings};
 use crate::show;
 use crate::table::{
@@ -26,7 +26,7 @@ use crate::table::{
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{Random, Span, Time, random::mix};
+use sojourn_units::{Span, Time, random::mix};
 use std::collections::VecDeque;
 
 /// The table of `fq_codel`.
@@ -444,11 +444,10 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
 }
 
 impl<P: Packet> Configured<P> for FqCodel<P> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let (profile, random) = (cx.quirks, &mut *cx.random);
         let config = Config::read(words, profile)?;
         let flows = (0..config.flows).map(|_| Flow {
             packets: VecDeque::new(),

@@ -15,14 +15,14 @@
 //! after a pause (1600 - 1514 is not below zero); and a packet may leave as soon as the debt is *zero*, so a
 //! busy class sends one packet per packet time exactly.
 
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::settings::{Given, Settings};
 use crate::show;
 use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Any, Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry};
-use sojourn_units::{Random, Rate, Span, Time};
+use sojourn_units::{Rate, Span, Time};
 
 /// The table of `htb`.
 pub const INFO: Discipline = Discipline {
@@ -260,43 +260,11 @@ impl<P: Packet> Htb<P> {
         self.rate.rate
     }
 
-    /// Another rate, as `tc class change … htb rate RATE` with the other words as they were: what was stated stays,
-    /// what was not follows the rate. Rate and bursts apply at once, tokens are kept. The
-    /// caller asks [`Qdisc::dequeue`] again to learn when the next packet may leave: it can only be the time
-    /// it already knew, since a debt is time and time is not converted.
-    pub fn set_rate(&mut self, _now: Time, rate: Rate) {
-        self.set(Config { rate, ..self.config.clone() });
-    }
-
     fn set(&mut self, config: Config) {
         let (rate, ceil) = config.buckets();
         self.rate.change(&rate);
         self.ceil.change(&ceil);
         self.config = config;
-    }
-
-    /// The discipline it draws packets from.
-    pub fn child(&self) -> &Any<P> {
-        &self.child
-    }
-
-    /// As [`Htb::child`], to be changed ([`Any::change`]).
-    pub fn child_mut(&mut self) -> &mut Any<P> {
-        &mut self.child
-    }
-
-    /// Puts `child` in the place of the present one, whose packets are dropped as
-    /// [`crate::Why::Flushed`]; tokens are kept. The new one begins its work at `now`.
-    pub fn replace_child<T: Telemetry<P>>(
-        &mut self,
-        now: Time,
-        mut child: Any<P>,
-        cx: &mut Context<'_, T>,
-    ) {
-        self.child.flush(now, cx);
-        self.dropped_before += self.child.stats().dropped;
-        child.start(now);
-        *self.child = child;
     }
 
     #[inline]
@@ -383,18 +351,12 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
 }
 
 impl<P: Packet> Configured<P> for Htb<P> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        random: &mut Random,
-    ) -> Result<Self, TcError> {
-        let config = Config::read(words, profile)?;
-        // A class without a child discipline gets a pfifo from the kernel.
-        let child = match words.peek() {
-            Some(_) => Any::read(words, profile, random)?,
-            None => Any::build("pfifo", profile, random)?,
-        };
-        Ok(Self::new(config, *profile, child))
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let config = Config::read(words, cx.quirks)?;
+        let child = cx.child(words)?;
+        Ok(Self::new(config, *cx.quirks, child))
     }
 
     fn change<T: Telemetry<P>>(
@@ -405,7 +367,7 @@ impl<P: Packet> Configured<P> for Htb<P> {
     ) -> Result<(), TcError> {
         let config = self.config.changed(words, &self.profile)?.0;
         if words.peek().is_some() {
-            self.child.change_from(now, words, cx)?;
+            self.child.change(now, words, cx)?;
         }
         self.set(config);
         Ok(())
@@ -443,5 +405,28 @@ impl<P: Packet> Configured<P> for Htb<P> {
 
     fn child_mut(&mut self) -> Option<&mut Any<P>> {
         Some(&mut self.child)
+    }
+
+    /// Tokens are kept.
+    fn replace_child<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        mut child: Any<P>,
+        cx: &mut Context<'_, T>,
+    ) -> Option<Any<P>> {
+        self.child.flush(now, cx);
+        self.dropped_before += self.child.stats().dropped;
+        child.start(now);
+        *self.child = child;
+        None
+    }
+
+    /// As `tc class change … htb rate RATE` with the other words as they were: what was stated stays, what was not
+    /// follows the rate. Rate and bursts apply at once, tokens are kept. The caller asks [`Qdisc::dequeue`] again to
+    /// learn when the next packet may leave: it can only be the time it already knew, since a debt is time and time
+    /// is not converted.
+    fn set_rate(&mut self, _now: Time, rate: Rate) -> bool {
+        self.set(Config { rate, ..self.config.clone() });
+        true
     }
 }

@@ -18,7 +18,7 @@
 
 use crate::cobalt_config::{Aqm, Buckets, SCE, SCE_THRESH_OFF};
 use crate::cobalt_law::{Crossing, Twofold, TwofoldParams, Verdict, Weighted};
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::scan_list::ScanList;
 use crate::settings::{Given, Settings};
 use crate::shaper::{self, Clock, Framing};
@@ -27,7 +27,7 @@ use crate::table::{self, Class, Discipline, Gauge, OptionSpec, Preset, Shown, Un
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{Random, Rate, Time};
+use sojourn_units::{Rate, Time};
 use std::collections::VecDeque;
 
 static SPARSE_AND_BULK: [Class; 2] = [
@@ -429,11 +429,10 @@ impl<P: Packet> Qdisc<P> for LfqCobalt<P> {
 }
 
 impl<P: Packet> Configured<P> for LfqCobalt<P> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let (profile, random) = (cx.quirks, &mut *cx.random);
         let mut config = Config::read(words, profile)?;
         config.aqm.settle();
         Ok(Self {

@@ -7,10 +7,13 @@
 //! - nothing here looks at a clock, draws from a generator of its own or knows what an event queue is: the
 //!   time, the random stream and the telemetry are arguments, and a discipline only *says* when it wants to be
 //!   asked again ([`Dequeued::Wait`], [`Qdisc::next_timer`]).
-
 //!
-//! [`Any`] is whichever discipline tc's words ask for ([`Any::build`]); [`disciplines`] lists them all with
+//! A [`Registry`] makes whichever discipline tc's words ask for ([`Registry::build`]) and lists them all with
 //! their options, defaults, statistics and sources ([`table`]), as the kernel of a [`Profile`] has them.
+//!
+//! One that is not here comes in from outside: a table ([`Discipline`]), its options as a type ([`Settings`]), what it
+//! does ([`Qdisc`]) and how it is configured ([`Configured`]), and a name for the registry ([`Family`]). From then on it is
+//! a discipline like the others.
 
 mod any;
 pub mod cake;
@@ -22,6 +25,7 @@ pub mod codel_af;
 mod codel_law;
 mod configured;
 pub mod dualpi2;
+mod dynamic;
 pub mod fifo;
 pub mod fq;
 pub mod fq_codel;
@@ -35,6 +39,7 @@ mod pi2_law;
 pub mod pie;
 pub mod profile;
 pub mod red;
+mod registry;
 mod scan_list;
 mod settings;
 mod shaper;
@@ -46,13 +51,18 @@ pub mod telemetry;
 pub mod words;
 
 pub use any::{Any, disciplines};
+pub use configured::{BuildContext, Configured};
+pub use dynamic::{DynContext, DynQdisc, OwnedPacket};
 pub use htb::Htb;
 pub use netem::Netem;
 pub use packet::Packet;
 pub use profile::Profile;
+pub use registry::{Family, Registry, RegistryError};
+pub use settings::{Given, Settings};
 pub use table::{Class, Discipline};
+pub use tally::{Ring, Tally, mark};
 pub use telemetry::{Context, Telemetry, Why};
-pub use words::TcError;
+pub use words::{TcError, Words};
 
 use sojourn_units::Time;
 
@@ -77,7 +87,8 @@ pub struct Backlog {
 }
 
 /// The life of every discipline. Methods are generic over the telemetry, so that a run pays for no more than
-/// it records; dispatch over disciplines is by the enum [`Any`], not by a table of pointers.
+/// it records; dispatch over the disciplines of this crate is by the enum [`Any`], not by
+/// a table of pointers; [`DynQdisc`] is the form behind a pointer.
 pub trait Qdisc<P: Packet> {
     /// Takes a packet at `now`. A packet that is refused goes to the telemetry, as may others already held.
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>);

@@ -34,7 +34,7 @@ mod slot;
 use self::distribution::Distribution;
 use self::loss::{Chain, Loss};
 use self::slot::{Slot, SlotConfig};
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::settings::{Given, Settings};
 use crate::show;
 use crate::table::{self, Discipline, Gauge, Kind, OptionSpec, Preset, Unit, ValueSpec};
@@ -490,7 +490,7 @@ impl<P: Packet> Netem<P> {
         let mut from = now;
         if let Some(pace) = rate {
             // Packets that are late come before the last of the ring, and only while there is one.
-            if self.ring.len() > 0 {
+            if !self.ring.is_empty() {
                 delay = (delay - i128::from(self.last.signed_since(now))).max(0);
                 from = self.last;
             }
@@ -561,7 +561,7 @@ impl<P: Packet> Netem<P> {
     fn hold(&mut self, now: Time, mut packet: P, random: &mut Random) {
         let at = self.departure(now, packet.wire_len(), random);
         packet.set_stamp(at);
-        if at >= self.last || self.ring.len() == 0 {
+        if at >= self.last || self.ring.is_empty() {
             self.last = at;
             self.ring.push(packet);
         } else {
@@ -665,11 +665,10 @@ impl<P: Packet> Qdisc<P> for Netem<P> {
 }
 
 impl<P: Packet> Configured<P> for Netem<P> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let (profile, random) = (cx.quirks, &mut *cx.random);
         let (config, given) = Config::read_given(words, profile, false)?;
         let config = config.completed(&given, words)?;
         let slot = config.slot.map(|slot| Box::new(Slot::new(Time::ZERO, slot, random)));

@@ -15,7 +15,7 @@
 //! Invariants: order of arrival; a Not-ECT packet is never marked; nothing is signalled with less than two full
 //! packets held.
 
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::pi2_law::{self, Fraction, Gain, Law, MTU, ONE, Params, Verdict, roll_squared};
 use crate::settings::{Given, Settings};
 use crate::show;
@@ -294,11 +294,10 @@ impl<P: Packet> Qdisc<P> for Pi2<P> {
 }
 
 impl<P: Packet> Configured<P> for Pi2<P> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        _random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let profile = cx.quirks;
         let config = Config::read(words, profile)?;
         Ok(Self {
             next_update: Time::ZERO + config.tupdate,

@@ -18,7 +18,7 @@
 mod controller;
 
 use self::controller::{Controller, RATE_SCALE, TICKS_PER_SEC, Ticks, seconds, ticks};
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::profile::PieEstimator;
 use crate::settings::{Given, Settings};
 use crate::show;
@@ -28,7 +28,7 @@ use crate::table::{
 use crate::tally::{Ring, Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{CoarseClock, Random, Span, Time};
+use sojourn_units::{CoarseClock, Span, Time};
 
 const GAIN: &[ValueSpec] = &[ValueSpec {
     name: "SIXTEENTHS",
@@ -306,11 +306,10 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
 }
 
 impl<P: Packet> Configured<P> for Pie<P> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        _random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let profile = cx.quirks;
         Ok(Self {
             config: Config::read(words, profile)?,
             profile: *profile,

@@ -26,7 +26,7 @@
 mod average;
 
 use self::average::{Average, Idling, Params, Signal, weight};
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::settings::{Given, Settings};
 use crate::show;
 use crate::table::{
@@ -35,7 +35,7 @@ use crate::table::{
 use crate::tally::{Ring, Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{CoarseClock, Random, Rate, Span, Time};
+use sojourn_units::{CoarseClock, Rate, Span, Time};
 
 /// The table of `red`.
 pub const INFO: Discipline = Discipline {
@@ -333,11 +333,10 @@ impl<P: Packet> Qdisc<P> for Red<P> {
 }
 
 impl<P: Packet> Configured<P> for Red<P> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        _random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let profile = cx.quirks;
         let config = Config::read(words, profile)?;
         let params = config.compute(words)?;
         Ok(Self {

@@ -6,9 +6,9 @@
 //! An option given twice is refused. tc's disciplines mostly let the last one win in silence (htb refuses its
 //! rate); in an experiment that is a mistake waiting to be published.
 
+use crate::Profile;
 use crate::table::{Discipline, Kind, OptionSpec, Preset};
 use crate::words::{TcError, Words, nearest};
-use crate::{Profile, disciplines};
 use core::ops::Range;
 use sojourn_units::{Rate, Span};
 
@@ -89,7 +89,7 @@ impl Kind {
 
 /// A value as read.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) enum Value {
+enum Value {
     Span(Span),
     Rate(Rate),
     Number(u64),
@@ -101,17 +101,17 @@ pub(crate) enum Value {
 
 /// One option as found in a text.
 #[derive(Clone, Debug)]
-pub(crate) struct Given {
+pub struct Given {
     /// The option's own name, whichever of its words was written.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// The word that was written: the name, or one of its others.
-    pub(crate) word: &'static str,
+    pub word: &'static str,
     /// False when its `off` word was written.
-    pub(crate) on: bool,
+    pub on: bool,
     values: Vec<Value>,
 }
 
-/// What a table promised and a discipline asked for do not agree: a mistake in this crate.
+/// What a table promised and a discipline asked for do not agree: a mistake of whoever wrote the two.
 const MISMATCH: &str = "the table and its reader agree on the kinds of values";
 
 impl Given {
@@ -120,47 +120,47 @@ impl Given {
     }
 
     /// The first time.
-    pub(crate) fn span(&self) -> Span {
+    pub fn span(&self) -> Span {
         self.nth_span(0).expect(MISMATCH)
     }
 
     /// The `nth` time, if it was given.
-    pub(crate) fn nth_span(&self, nth: usize) -> Option<Span> {
+    pub fn nth_span(&self, nth: usize) -> Option<Span> {
         self.find(|v| if let Value::Span(s) = v { Some(*s) } else { None }, nth)
     }
 
     /// The rate.
-    pub(crate) fn rate(&self) -> Rate {
+    pub fn rate(&self) -> Rate {
         self.find(|v| if let Value::Rate(r) = v { Some(*r) } else { None }, 0).expect(MISMATCH)
     }
 
     /// The number of packets, bytes, …; the tables keep all of them within 32 bits.
-    pub(crate) fn number(&self) -> u32 {
+    pub fn number(&self) -> u32 {
         self.nth_number(0).expect(MISMATCH)
     }
 
     /// The `nth` number, if it was given.
-    pub(crate) fn nth_number(&self, nth: usize) -> Option<u32> {
+    pub fn nth_number(&self, nth: usize) -> Option<u32> {
         self.find(|v| if let Value::Number(n) = v { Some(*n as u32) } else { None }, nth)
     }
 
     /// The number with decimals.
-    pub(crate) fn real(&self) -> f64 {
+    pub fn real(&self) -> f64 {
         self.find(|v| if let Value::Real(n) = v { Some(*n) } else { None }, 0).expect(MISMATCH)
     }
 
     /// The `nth` probability, if it was given.
-    pub(crate) fn probability(&self, nth: usize) -> Option<f64> {
+    pub fn probability(&self, nth: usize) -> Option<f64> {
         self.find(|v| if let Value::Probability(p) = v { Some(*p) } else { None }, nth)
     }
 
     /// Whether this word is among the values.
-    pub(crate) fn has(&self, keyword: &str) -> bool {
+    pub fn has(&self, keyword: &str) -> bool {
         self.values.iter().any(|v| matches!(v, Value::Keyword(word) if *word == keyword))
     }
 
     /// Value and mask.
-    pub(crate) fn masked(&self) -> (u8, u8) {
+    pub fn masked(&self) -> (u8, u8) {
         let pick = |v: &Value| {
             if let Value::Masked { value, mask } = v { Some((*value, *mask)) } else { None }
         };
@@ -169,7 +169,7 @@ impl Given {
 }
 
 /// A discipline's configuration, as its table describes it.
-pub(crate) trait Settings: Clone {
+pub trait Settings: Clone {
     /// The table.
     const INFO: &'static Discipline;
 
@@ -239,6 +239,35 @@ fn expected(option: &OptionSpec) -> String {
     option.values.first().map_or_else(String::new, |value| value.kind.expected())
 }
 
+/// What is wrong with a table, for any kernel.
+pub(crate) fn check(info: &'static Discipline) -> Result<(), String> {
+    let mut seen: Vec<&str> = Vec::new();
+    for word in info.options.iter().flat_map(OptionSpec::words) {
+        if word.is_empty() || word.contains(char::is_whitespace) {
+            return Err(format!("the option \"{word}\" is not one word"));
+        }
+        if seen.contains(&word) {
+            return Err(format!("two options are called \"{word}\""));
+        }
+        seen.push(word);
+    }
+    for (what, names) in [
+        ("counters", info.counters.iter().map(|c| c.name).collect::<Vec<_>>()),
+        ("gauges", info.gauges.iter().map(|g| g.name).collect()),
+        ("classes", info.classes.iter().map(|c| c.name).collect()),
+    ] {
+        if let Some((_, twice)) = (1..).zip(&names).find(|&(next, n)| names[next..].contains(n)) {
+            return Err(format!("two {what} are called \"{twice}\""));
+        }
+    }
+    for profile in Profile::ALL {
+        let presets = presets(info, profile);
+        parse(info, &mut Words::new(&presets), profile, false)
+            .map_err(|error| format!("a default cannot be read: {error}"))?;
+    }
+    Ok(())
+}
+
 /// The table's defaults as words.
 fn presets(info: &Discipline, profile: &Profile) -> String {
     let mut text = String::new();
@@ -263,7 +292,7 @@ fn parse(
 ) -> Result<Vec<Given>, TcError> {
     let mut found: Vec<(Given, Range<usize>)> = Vec::new();
     while let Some(word) = words.peek() {
-        if info.classful && disciplines().iter().any(|d| d.name == word.text) {
+        if info.classful && words.children().iter().any(|d| d.name == word.text) {
             break;
         }
         let option = find(info, profile, words)?;
@@ -334,7 +363,7 @@ fn find(
             let known =
                 || info.options.iter().filter(|o| o.is_known(profile)).flat_map(OptionSpec::words);
             let message = format!("{} has no option \"{}\"", info.name, word.text);
-            let children = if info.classful { disciplines() } else { &[] };
+            let children = if info.classful { words.children() } else { &[] };
             let meant = known().chain(children.iter().map(|d| d.name));
             let help = match nearest(word.text, meant) {
                 Some(name) => format!("did you mean \"{name}\"?"),

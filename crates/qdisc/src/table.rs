@@ -30,7 +30,7 @@ pub struct Discipline {
 
 impl Discipline {
     /// What a table says unless it says otherwise: nothing.
-    pub(crate) const BASE: Self = Self {
+    pub const BASE: Self = Self {
         name: "",
         summary: "",
         source: "",
@@ -194,19 +194,19 @@ pub enum Kind {
 /// The longest time that tc can hand over in its 32-bit microseconds.
 const LONGEST: u64 = u32::MAX as u64 * 1_000;
 /// One time.
-pub(crate) const TIME: &[ValueSpec] =
+pub const TIME: &[ValueSpec] =
     &[ValueSpec { name: "TIME", kind: Kind::Span { min: 0, max: LONGEST }, optional: false }];
 /// One time that must not be zero.
-pub(crate) const TIME_ABOVE_ZERO: &[ValueSpec] =
+pub const TIME_ABOVE_ZERO: &[ValueSpec] =
     &[ValueSpec { name: "TIME", kind: Kind::Span { min: 1_000, max: LONGEST }, optional: false }];
 /// One number of packets. tc takes 0 for "not given", so it is refused here.
-pub(crate) const PACKETS: &[ValueSpec] = &[ValueSpec {
+pub const PACKETS: &[ValueSpec] = &[ValueSpec {
     name: "PACKETS",
     kind: Kind::Count { unit: "packets", min: 1, max: u32::MAX as u64 },
     optional: false,
 }];
 /// One number of bytes.
-pub(crate) const BYTES: &[ValueSpec] = &[ValueSpec {
+pub const BYTES: &[ValueSpec] = &[ValueSpec {
     name: "BYTES",
     kind: Kind::Size { min: 1, max: u32::MAX as u64 },
     optional: false,
@@ -218,21 +218,21 @@ const LENGTH: &[ValueSpec] = &[ValueSpec {
     optional: false,
 }];
 /// How many packets a queue holds.
-pub(crate) const LIMIT: OptionSpec = OptionSpec {
+pub const LIMIT: OptionSpec = OptionSpec {
     name: "limit",
     values: PACKETS,
     doc: "packets held at most; one that arrives beyond is refused",
     ..OptionSpec::BASE
 };
 /// Whether packets are marked.
-pub(crate) const ECN: OptionSpec = OptionSpec {
+pub const ECN: OptionSpec = OptionSpec {
     name: "ecn",
     off: Some("noecn"),
     doc: "mark ECN-capable packets instead of dropping them",
     ..OptionSpec::BASE
 };
 /// CoDel's target.
-pub(crate) const TARGET: OptionSpec = OptionSpec {
+pub const TARGET: OptionSpec = OptionSpec {
     name: "target",
     values: TIME,
     preset: Preset::Is("5ms"),
@@ -240,7 +240,7 @@ pub(crate) const TARGET: OptionSpec = OptionSpec {
     ..OptionSpec::BASE
 };
 /// CoDel's interval.
-pub(crate) const INTERVAL: OptionSpec = OptionSpec {
+pub const INTERVAL: OptionSpec = OptionSpec {
     name: "interval",
     values: TIME_ABOVE_ZERO,
     preset: Preset::Is("100ms"),
@@ -248,7 +248,7 @@ pub(crate) const INTERVAL: OptionSpec = OptionSpec {
     ..OptionSpec::BASE
 };
 /// A sojourn time at which everything is marked.
-pub(crate) const CE_THRESHOLD: OptionSpec = OptionSpec {
+pub const CE_THRESHOLD: OptionSpec = OptionSpec {
     name: "ce_threshold",
     values: TIME,
     preset: Preset::Unset("no threshold"),
@@ -256,7 +256,7 @@ pub(crate) const CE_THRESHOLD: OptionSpec = OptionSpec {
     ..OptionSpec::BASE
 };
 /// What a bucket adds to a packet's length (`tc_ratespec`).
-pub(crate) const OVERHEAD: OptionSpec = OptionSpec {
+pub const OVERHEAD: OptionSpec = OptionSpec {
     name: "overhead",
     values: LENGTH,
     preset: Preset::Is("0"),
@@ -264,7 +264,7 @@ pub(crate) const OVERHEAD: OptionSpec = OptionSpec {
     ..OptionSpec::BASE
 };
 /// The least length that a bucket charges.
-pub(crate) const MPU: OptionSpec = OptionSpec {
+pub const MPU: OptionSpec = OptionSpec {
     name: "mpu",
     values: LENGTH,
     preset: Preset::Is("0"),
@@ -272,8 +272,7 @@ pub(crate) const MPU: OptionSpec = OptionSpec {
     ..OptionSpec::BASE
 };
 /// One rate.
-pub(crate) const RATE: &[ValueSpec] =
-    &[ValueSpec { name: "RATE", kind: Kind::Rate, optional: false }];
+pub const RATE: &[ValueSpec] = &[ValueSpec { name: "RATE", kind: Kind::Rate, optional: false }];
 
 impl Kind {
     /// What to write, with the range.
@@ -315,7 +314,7 @@ pub struct Counter {
 }
 
 /// A row of a table of counters.
-pub(crate) const fn counter(
+pub const fn counter(
     name: &'static str,
     unit: Unit,
     line: u8,
@@ -358,7 +357,7 @@ pub enum Shown {
 }
 
 /// The gauge of a queue's head.
-pub(crate) const HEAD_DELAY: Gauge = Gauge {
+pub const HEAD_DELAY: Gauge = Gauge {
     name: "head_delay",
     unit: Unit::Seconds,
     doc: "time that the packet at the head has waited; 0 without one",

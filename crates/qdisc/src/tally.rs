@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 /// The counters of tc's first line.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Tally {
+pub struct Tally {
     bytes: u64,
     packets: u64,
     dropped: u64,
@@ -15,14 +15,14 @@ pub(crate) struct Tally {
 impl Tally {
     /// A packet of `len` bytes leaves.
     #[inline]
-    pub(crate) const fn sent(&mut self, len: u32) {
+    pub const fn sent(&mut self, len: u32) {
         self.bytes += len as u64;
         self.packets += 1;
     }
 
     /// Counts a drop and hands the packet to the telemetry.
     #[inline]
-    pub(crate) fn drop<P, T: Telemetry<P>>(
+    pub fn drop<P, T: Telemetry<P>>(
         &mut self,
         now: Time,
         packet: P,
@@ -33,7 +33,9 @@ impl Tally {
         cx.telemetry.dropped(now, packet, why);
     }
 
-    pub(crate) fn stats(&self, backlog: Backlog, own: Vec<(&'static str, f64)>) -> Stats {
+    /// What [`crate::Qdisc::stats`] reports: these counters, what is held, and the discipline's own in its table's order.
+    /// No limit was hit; a discipline that counts that says so.
+    pub fn stats(&self, backlog: Backlog, own: Vec<(&'static str, f64)>) -> Stats {
         let Self { bytes, packets, dropped } = *self;
         Stats { bytes, packets, dropped, overlimits: 0, backlog, own }
     }
@@ -42,7 +44,7 @@ impl Tally {
 /// Marks `packet` if it is ECN-capable and says whether it now is CE, as `INET_ECN_set_ce` does. A packet that
 /// was CE already counts as marked to the caller, as in the kernel, but is no news to the telemetry.
 #[inline]
-pub(crate) fn mark<P: Packet, T: Telemetry<P>>(
+pub fn mark<P: Packet, T: Telemetry<P>>(
     now: Time,
     packet: &mut P,
     why: Why,
@@ -61,31 +63,40 @@ pub(crate) fn mark<P: Packet, T: Telemetry<P>>(
 
 /// Packets in order of arrival, and how many bytes they are.
 #[derive(Clone, Debug)]
-pub(crate) struct Ring<P> {
+pub struct Ring<P> {
     packets: VecDeque<P>,
     bytes: u64,
 }
 
+impl<P: Packet> Default for Ring<P> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl<P: Packet> Ring<P> {
-    pub(crate) const fn new() -> Self {
+    /// An empty queue.
+    pub const fn new() -> Self {
         Self { packets: VecDeque::new(), bytes: 0 }
     }
 
+    /// Takes a packet at the tail. It is not stamped: [`Packet::set_stamp`] is the discipline's to call.
     #[inline]
-    pub(crate) fn push(&mut self, packet: P) {
+    pub fn push(&mut self, packet: P) {
         self.bytes += u64::from(packet.wire_len());
         self.packets.push_back(packet);
     }
 
+    /// The packet at the head, which leaves.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<P> {
+    pub fn pop(&mut self) -> Option<P> {
         let packet = self.packets.pop_front()?;
         self.bytes -= u64::from(packet.wire_len());
         Some(packet)
     }
 
     /// Drops from the head until no more than `limit` packets are left.
-    pub(crate) fn shorten<T: Telemetry<P>>(
+    pub fn shorten<T: Telemetry<P>>(
         &mut self,
         now: Time,
         limit: u32,
@@ -99,28 +110,38 @@ impl<P: Packet> Ring<P> {
         }
     }
 
+    /// The packet at the head, which stays.
     #[inline]
-    pub(crate) fn first(&self) -> Option<&P> {
+    pub fn first(&self) -> Option<&P> {
         self.packets.front()
     }
 
     /// For how long the first packet has waited, from its stamp on; 0 without one.
-    pub(crate) fn head_delay(&self, now: Time) -> f64 {
+    pub fn head_delay(&self, now: Time) -> f64 {
         self.first().map_or(0.0, |packet| now.since(packet.stamp()).as_secs_f64())
     }
 
+    /// Whether nothing is held.
     #[inline]
-    pub(crate) fn len(&self) -> u32 {
+    pub fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Packets held.
+    #[inline]
+    pub fn len(&self) -> u32 {
         self.packets.len() as u32
     }
 
+    /// Bytes held, as [`Packet::wire_len`] counts them.
     #[inline]
-    pub(crate) const fn bytes(&self) -> u64 {
+    pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
+    /// Both.
     #[inline]
-    pub(crate) fn backlog(&self) -> Backlog {
+    pub fn backlog(&self) -> Backlog {
         Backlog { packets: self.len(), bytes: self.bytes }
     }
 }

@@ -12,7 +12,7 @@
 //!
 //! Where this differs from Linux: its queue is always the plain one; Linux takes other disciplines as a child.
 
-use crate::configured::Configured;
+use crate::configured::{BuildContext, Configured};
 use crate::htb::Divisor;
 use crate::settings::{Given, Settings};
 use crate::show;
@@ -20,7 +20,7 @@ use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Unit};
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
-use sojourn_units::{Random, Rate, Span, Time};
+use sojourn_units::{Rate, Span, Time};
 
 /// The table of `tbf`.
 pub const INFO: Discipline = Discipline {
@@ -282,11 +282,10 @@ impl<P: Packet> Qdisc<P> for Tbf<P> {
 }
 
 impl<P: Packet> Configured<P> for Tbf<P> {
-    fn build(
-        words: &mut Words<'_>,
-        profile: &Profile,
-        _random: &mut Random,
-    ) -> Result<Self, TcError> {
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        let profile = cx.quirks;
         let config = Config::read(words, profile)?;
         let shape = config.compute(words)?;
         Ok(Self {

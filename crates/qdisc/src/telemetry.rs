@@ -4,111 +4,92 @@ use crate::table::Class;
 use core::fmt;
 use sojourn_units::{Random, Time};
 
-/// The reason for a drop or a mark. Every decision has one.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum Why {
-    /// The queue was at its limit and the arriving packet was refused.
-    Tail,
-    /// The queue was over its limit and packets were taken from the head of the longest flow (fq_codel), or a
-    /// limit was lowered at run time and packets were taken from the head.
-    Overlimit,
-    /// The bytes held were over the memory limit.
-    Memory,
-    /// CoDel's control law.
-    ControlLaw,
-    /// CoDel's `ce_threshold`.
-    CeThreshold,
-    /// A random early decision (PIE, RED between its thresholds).
-    Early,
-    /// The packet is larger than the shaper's burst could ever let through.
-    TooLong,
-    /// The discipline was replaced and its queue flushed.
-    Flushed,
-    /// Random loss of the path (netem).
-    Loss,
-    /// BLUE's drop probability (COBALT), which answers to overload by flows that do not respond.
-    Blue,
-    /// A policer's bucket had no tokens left.
-    Policer,
-    /// The far end of a tunnel had seen the sequence number, or it was behind the replay window.
-    Replay,
-    /// The outer header was CE and the inner one Not-ECT when a tunnel ended (RFC 6040 §4.2).
-    TunnelEcn,
-    /// RED's average was at or above its upper threshold.
-    Hard,
-    /// DualPI2: the L queue was above its step threshold (native marking).
-    Step,
-    /// A ramp over the sojourn time: DualPI2's native marking (RFC 9332 appendix A), CAKE's SCE marking.
-    Ramp,
-    /// (Dual)PI2: the base probability, times the coupling factor, of scalable packets.
-    Coupled,
-    /// (Dual)PI2: the square of the base probability, of classic packets.
-    Classic,
-    /// (Dual)PI2: the same square above the threshold from which ECN-capable packets are dropped too.
-    Overload,
-    /// The flow held as many packets as a flow may (fq).
-    FlowLimit,
-    /// The packet is to leave too far in the future (fq).
-    Horizon,
-    /// The frame had been sent as often as it may (a wireless LAN).
-    Retries,
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $variant:ident $name:literal;)*) => {
+        /// The reason for a drop or a mark. Every decision has one.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Why {
+            $($(#[$doc])* $variant,)*
+            /// A reason of a discipline from outside, by the name that it has in result columns; one that is none of
+            /// [`Why::BUILT_IN`]'s.
+            Custom(&'static str),
+        }
+
+        /// The place of each reason in [`Why::BUILT_IN`].
+        #[derive(Clone, Copy)]
+        enum Place { $($variant,)* }
+
+        impl Why {
+            /// Every reason that the disciplines and elements of this project give, in the order of their
+            /// [`Why::index`].
+            pub const BUILT_IN: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// Its place in [`Why::BUILT_IN`]; none for a [`Why::Custom`] one.
+            #[inline]
+            pub const fn index(self) -> Option<usize> {
+                match self {
+                    $(Self::$variant => Some(Place::$variant as usize),)*
+                    Self::Custom(_) => None,
+                }
+            }
+
+            /// The name used in result columns.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)*
+                    Self::Custom(name) => name,
+                }
+            }
+        }
+    };
 }
 
-impl Why {
-    /// Every reason, in the order of their numbers.
-    pub const ALL: &'static [Self] = &[
-        Self::Tail,
-        Self::Overlimit,
-        Self::Memory,
-        Self::ControlLaw,
-        Self::CeThreshold,
-        Self::Early,
-        Self::TooLong,
-        Self::Flushed,
-        Self::Loss,
-        Self::Blue,
-        Self::Policer,
-        Self::Replay,
-        Self::TunnelEcn,
-        Self::Hard,
-        Self::Step,
-        Self::Ramp,
-        Self::Coupled,
-        Self::Classic,
-        Self::Overload,
-        Self::FlowLimit,
-        Self::Horizon,
-        Self::Retries,
-    ];
-
-    /// The name used in result columns.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Tail => "tail",
-            Self::Overlimit => "overlimit",
-            Self::Memory => "memory",
-            Self::ControlLaw => "control_law",
-            Self::CeThreshold => "ce_threshold",
-            Self::Early => "early",
-            Self::TooLong => "too_long",
-            Self::Flushed => "flushed",
-            Self::Loss => "loss",
-            Self::Blue => "blue",
-            Self::Policer => "policer",
-            Self::Replay => "replay",
-            Self::TunnelEcn => "tunnel_ecn",
-            Self::Hard => "hard",
-            Self::Step => "step",
-            Self::Ramp => "ramp",
-            Self::Coupled => "coupled",
-            Self::Classic => "classic",
-            Self::Overload => "overload",
-            Self::FlowLimit => "flow_limit",
-            Self::Horizon => "horizon",
-            Self::Retries => "retries",
-        }
-    }
+reasons! {
+    /// The queue was at its limit and the arriving packet was refused.
+    Tail "tail";
+    /// The queue was over its limit and packets were taken from the head of the longest flow (fq_codel), or a
+    /// limit was lowered at run time and packets were taken from the head.
+    Overlimit "overlimit";
+    /// The bytes held were over the memory limit.
+    Memory "memory";
+    /// CoDel's control law.
+    ControlLaw "control_law";
+    /// CoDel's `ce_threshold`.
+    CeThreshold "ce_threshold";
+    /// A random early decision (PIE, RED between its thresholds).
+    Early "early";
+    /// The packet is larger than the shaper's burst could ever let through.
+    TooLong "too_long";
+    /// The discipline was replaced and its queue flushed.
+    Flushed "flushed";
+    /// Random loss of the path (netem).
+    Loss "loss";
+    /// BLUE's drop probability (COBALT), which answers to overload by flows that do not respond.
+    Blue "blue";
+    /// A policer's bucket had no tokens left.
+    Policer "policer";
+    /// The far end of a tunnel had seen the sequence number, or it was behind the replay window.
+    Replay "replay";
+    /// The outer header was CE and the inner one Not-ECT when a tunnel ended (RFC 6040 §4.2).
+    TunnelEcn "tunnel_ecn";
+    /// RED's average was at or above its upper threshold.
+    Hard "hard";
+    /// DualPI2: the L queue was above its step threshold (native marking).
+    Step "step";
+    /// A ramp over the sojourn time: DualPI2's native marking (RFC 9332 appendix A), CAKE's SCE marking.
+    Ramp "ramp";
+    /// (Dual)PI2: the base probability, times the coupling factor, of scalable packets.
+    Coupled "coupled";
+    /// (Dual)PI2: the square of the base probability, of classic packets.
+    Classic "classic";
+    /// (Dual)PI2: the same square above the threshold from which ECN-capable packets are dropped too.
+    Overload "overload";
+    /// The flow held as many packets as a flow may (fq).
+    FlowLimit "flow_limit";
+    /// The packet is to leave too far in the future (fq).
+    Horizon "horizon";
+    /// The frame had been sent as often as it may (a wireless LAN).
+    Retries "retries";
 }
 
 impl fmt::Display for Why {
@@ -142,9 +123,34 @@ impl<P> Telemetry<P> for () {
     fn marked(&mut self, _now: Time, _packet: &P, _why: Why) {}
 }
 
+/// A reference listens as what it refers to does; so does one to `dyn Telemetry`, which is how a discipline behind
+/// [`crate::DynQdisc`] is handed whatever telemetry there is.
+#[deny(clippy::missing_trait_methods, reason = "what is not forwarded would be lost in silence")]
+impl<P, T: Telemetry<P> + ?Sized> Telemetry<P> for &mut T {
+    fn dropped(&mut self, now: Time, packet: P, why: Why) {
+        (**self).dropped(now, packet, why);
+    }
+
+    fn marked(&mut self, now: Time, packet: &P, why: Why) {
+        (**self).marked(now, packet, why);
+    }
+
+    fn sce_marked(&mut self, now: Time, packet: &P, why: Why) {
+        (**self).sce_marked(now, packet, why);
+    }
+
+    fn leaves(&mut self, class: &'static Class) {
+        (**self).leaves(class);
+    }
+
+    fn duplicated(&mut self, now: Time, packet: &P) {
+        (**self).duplicated(now, packet);
+    }
+}
+
 /// What every call of a discipline is given besides the time and the packet.
 #[derive(Debug)]
-pub struct Context<'a, T> {
+pub struct Context<'a, T: ?Sized> {
     /// The discipline's own random stream.
     pub random: &'a mut Random,
     /// Where decisions are told.

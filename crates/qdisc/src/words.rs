@@ -4,6 +4,7 @@
 //! over such a text. Reading stops at the first mistake, and the mistake is told with the place of the word in
 //! the text that the user wrote, so that whoever embeds the text can underline it.
 
+use crate::Discipline;
 use core::fmt;
 use core::ops::Range;
 use sojourn_units::{
@@ -55,15 +56,27 @@ pub struct Word<'a> {
 #[derive(Clone, Debug)]
 pub struct Words<'a> {
     text: &'a str,
+    /// What may stand where a child may follow.
+    children: &'a [&'static Discipline],
     /// Where the next word is looked for.
     from: usize,
     depth: u8,
 }
 
 impl<'a> Words<'a> {
-    /// Before the first word of `text`.
+    /// Before the first word of `text`, in which no child can follow; see [`crate::Registry::words`].
     pub const fn new(text: &'a str) -> Self {
-        Self { text, from: 0, depth: 0 }
+        Self::with_children(text, &[])
+    }
+
+    /// Before the first word of `text`, in which these may be children.
+    pub(crate) const fn with_children(text: &'a str, children: &'a [&'static Discipline]) -> Self {
+        Self { text, children, from: 0, depth: 0 }
+    }
+
+    /// The disciplines that may stand where a child may follow.
+    pub const fn children(&self) -> &'a [&'static Discipline] {
+        self.children
     }
 
     /// The whole text.

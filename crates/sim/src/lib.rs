@@ -21,16 +21,46 @@ use run::Simulation;
 use sojourn_engine::{Capabilities, Engine, Feature, RunError, Watch};
 use sojourn_model::Refusal;
 use sojourn_model::Scenario;
+use sojourn_qdisc::{Family, Registry, RegistryError};
 use sojourn_results::{EngineId, Run};
 use sojourn_transport::cc;
 use sojourn_transport::stack::PragueVersion;
 
 pub use cc::{CONTROLS, Info as ControlInfo};
+pub use packet::Parcel as PacketBox;
 pub use sojourn_qdisc::{Discipline, disciplines};
 
-/// The simulator.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Sim;
+/// The simulator, with the queue disciplines that it knows.
+#[derive(Clone, Debug, Default)]
+pub struct Sim {
+    qdiscs: Registry<PacketBox>,
+}
+
+impl Sim {
+    /// With the disciplines of [`sojourn_qdisc`].
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// And with this one, by the name in its table.
+    ///
+    /// # Errors
+    /// The name is taken or no word, or the table contradicts itself.
+    pub fn with_qdisc<F: Family>(mut self) -> Result<Self, RegistryError> {
+        self.qdiscs.add::<F>()?;
+        Ok(self)
+    }
+
+    /// With these disciplines and no others: for those of [`Registry::add_entry`].
+    pub const fn with_registry(qdiscs: Registry<PacketBox>) -> Self {
+        Self { qdiscs }
+    }
+
+    /// The disciplines that it knows. Whoever checks the words of an experiment before it runs asks this too.
+    pub const fn qdiscs(&self) -> &Registry<PacketBox> {
+        &self.qdiscs
+    }
+}
 
 /// The engine's name.
 pub const NAME: &str = "sim";
@@ -47,7 +77,7 @@ impl Engine for Sim {
     fn capabilities(&self) -> Capabilities {
         let set = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
         Capabilities {
-            qdiscs: disciplines().iter().map(|d| d.name.to_owned()).collect(),
+            qdiscs: self.qdiscs.disciplines().iter().map(|d| d.name.to_owned()).collect(),
             ccs: CONTROLS.iter().map(|c| c.name.to_owned()).collect(),
             stacks: sojourn_stacks::STACKS.iter().map(|s| s.name.to_owned()).collect(),
             elements: set(&[
@@ -144,7 +174,8 @@ impl Engine for Sim {
     }
 
     fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
-        let tables = Simulation::new(scenario, watch.capture().as_ref())?.run(watch)?;
+        let simulation = Simulation::new(scenario, &self.qdiscs, watch.capture().as_ref())?;
+        let tables = simulation.run(watch)?;
         let engine = EngineId {
             name: NAME.to_owned(),
             version: self.version().to_owned(),

@@ -16,9 +16,9 @@ use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn, Time};
 /// Bytes of an IPv4 header without options.
 const IP_HEADER: u32 = 20;
 
-/// A packet's handle: what queues and ports move.
+/// A packet's handle: what queues and ports move. Outside the simulator it is what [`sojourn_qdisc::Packet`] tells of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Parcel(Box<Packet>);
+pub struct Parcel(Box<Packet>);
 
 /// Boxes that are free to be used again, and the run's tap, which hosts ask for wherever they ask for a box.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl Owner {
 
 /// A packet on its way.
 #[derive(Clone, Debug)]
-pub(crate) struct Packet {
+pub struct Packet {
     /// The flow it belongs to.
     pub(crate) flow: u32,
     /// See [`Owner::key`].

@@ -7,8 +7,8 @@ use crate::distribution::Distribution;
 use crate::host::{Ends, FlowRun, Life};
 use crate::topology::{Role, Station, Topology};
 use sojourn_model::Scenario;
-use sojourn_path::{Ledger, Sojourns};
-use sojourn_qdisc::{Qdisc, Why};
+use sojourn_path::{Ledger, Signals, Sojourns};
+use sojourn_qdisc::Qdisc;
 use sojourn_results::{Provenance, Table, schema};
 use sojourn_transport::{Receiver, Sender};
 use sojourn_units::{Span, Time};
@@ -18,7 +18,7 @@ use sojourn_workload::Playing;
 #[derive(Debug)]
 struct SignalsBefore {
     name: u32,
-    counts: Vec<[u64; 3]>,
+    counts: Vec<Signals>,
 }
 
 /// Codes of the names of a queue's or a control's gauges, in the order in which it tells them, which is the same every
@@ -110,7 +110,7 @@ impl Recorder {
             .collect();
         let mut signals = |element: &str| SignalsBefore {
             name: queue_signals.intern("queue", element),
-            counts: vec![[0; 3]; Why::ALL.len()],
+            counts: Vec::new(),
         };
         let queue_before = stations
             .iter()
@@ -491,14 +491,18 @@ fn signal_rows(
     ledger: &Ledger,
     before: &mut SignalsBefore,
 ) {
-    for (&why, seen) in Why::ALL.iter().zip(&mut before.counts) {
-        let counts = [ledger.marks(why), ledger.drops(why), ledger.sce_marks(why)];
-        for ((kind, count), last) in kinds.into_iter().zip(counts).zip(*seen) {
+    for (place, (why, signals)) in ledger.signals().enumerate() {
+        if place == before.counts.len() {
+            before.counts.push(Signals::default());
+        }
+        let seen = &mut before.counts[place];
+        let counts = |of: &Signals| [of.marks, of.drops, of.sce_marks];
+        for ((kind, count), last) in kinds.into_iter().zip(counts(&signals)).zip(counts(seen)) {
             if count != last {
                 table.row().f64(t).code(before.name).text(why.name()).code(kind).u64(count);
             }
         }
-        *seen = counts;
+        *seen = signals;
     }
 }
 
@@ -551,9 +555,9 @@ fn totals(scenario: &Scenario, flows: &[FlowRun], topology: &Topology) -> Table 
     for (element, passage) in &topology.passages {
         let ledger = passage.ledger();
         ledger_rows(&mut table, element, ledger, 0);
-        for &why in Why::ALL.iter().filter(|&&why| ledger.drops(why) > 0) {
+        for (why, signals) in ledger.signals().filter(|s| s.1.drops > 0) {
             let name = format!("drops.{}", why.name());
-            table.row().text(element).text(&name).f64(ledger.drops(why) as f64);
+            table.row().text(element).text(&name).f64(signals.drops as f64);
         }
     }
     for (i, (spec, flow)) in scenario.flows.iter().zip(flows).enumerate() {

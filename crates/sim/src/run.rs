@@ -14,7 +14,7 @@ use sojourn_engine::{RunError, Watch};
 use sojourn_model::{Action, Edge, Gauge, Reference, Scenario, Shaper};
 use sojourn_path::tunnel::strip;
 use sojourn_path::{Charge, Deed, Pulled, Traveller as _};
-use sojourn_qdisc::{Packet as _, Qdisc};
+use sojourn_qdisc::{Packet as _, Qdisc, Registry};
 use sojourn_results::Table;
 use sojourn_units::{ETHERNET_HEADER, Random, Span, Time};
 
@@ -26,6 +26,7 @@ const TELL_EVERY: Span = Span::from_millis(500);
 /// A run under way.
 pub(crate) struct Simulation<'a> {
     scenario: &'a Scenario,
+    registry: &'a Registry<Parcel>,
     now: Time,
     end: Time,
     lead: Time,
@@ -93,8 +94,12 @@ fn wires<'a>(
 
 impl<'a> Simulation<'a> {
     /// A run at its beginning.
-    pub(crate) fn new(scenario: &'a Scenario, capture: Option<&Capture>) -> Result<Self, RunError> {
-        let topology = Topology::build(scenario)?;
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        registry: &'a Registry<Parcel>,
+        capture: Option<&Capture>,
+    ) -> Result<Self, RunError> {
+        let topology = Topology::build(scenario, registry)?;
         let tap = capture.map(|c| Tap::new(c, scenario, &topology)).transpose()?.map(Box::new);
         let flows: Vec<FlowRun> = scenario
             .flows
@@ -138,6 +143,7 @@ impl<'a> Simulation<'a> {
             pool: Pool::new(tap),
             topology,
             scenario,
+            registry,
         };
         sim.agenda.set(CALENDAR, sim.timeline.next());
         sim.agenda.set(slots.recorder, sim.next_step.min(sim.told + TELL_EVERY));
@@ -771,7 +777,8 @@ impl<'a> Simulation<'a> {
             }
             Action::ChangeQdisc { element, qdisc } => {
                 if let Some(port) = self.queue_port(element) {
-                    let changed = self.topology.stations[port].port.change(now, qdisc);
+                    let changed =
+                        self.topology.stations[port].port.change(now, qdisc, self.registry);
                     changed.map_err(|e| RunError::Failed(format!("{element}: {e}")))?;
                     self.after_change(port);
                 }
@@ -855,7 +862,7 @@ impl<'a> Simulation<'a> {
         let Some(shaper) = shaper else {
             return station
                 .port
-                .replace(now, qdisc)
+                .replace(now, qdisc, self.registry)
                 .map_err(|e| RunError::Failed(format!("{element}: {e}")));
         };
         let hop = element.split('.').next().unwrap_or("");
@@ -863,7 +870,7 @@ impl<'a> Simulation<'a> {
         let name = format!("path/{element}/{}", now.as_nanos());
         let random = Random::named(self.scenario.seed, &name);
         let q = sojourn_model::Queue { shaper, qdisc: qdisc.to_owned() };
-        station.port.replace_all(now, topology::queue(&q, element, stack, random)?);
+        station.port.replace_all(now, topology::queue(&q, element, stack, random, self.registry)?);
         Ok(())
     }
 
@@ -871,7 +878,7 @@ impl<'a> Simulation<'a> {
         let station = &mut self.topology.stations[port];
         station
             .port
-            .change(self.now, &format!("netem {words}"))
+            .change(self.now, &format!("netem {words}"), self.registry)
             .map_err(|e| RunError::Failed(format!("{element}: {e}")))?;
         // From now on packets may overtake those that have a longer delay.
         station.reorders = true;

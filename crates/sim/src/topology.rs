@@ -26,7 +26,7 @@ use sojourn_path::wlan::{Air, Channel, Transmitter};
 use sojourn_path::{
     Deed, Device, Entrance, Exit, Passage, Policer, Port, Radio, Rewriter, Selection,
 };
-use sojourn_qdisc::{Any, TcError};
+use sojourn_qdisc::{Registry, TcError};
 use sojourn_stacks::{DEFAULT, Stack};
 use sojourn_transport::OwnDevice;
 use sojourn_units::{Random, Span, parse_span};
@@ -176,6 +176,7 @@ pub(crate) fn queue(
     element: &str,
     stack: &Stack,
     mut random: Random,
+    registry: &Registry<Parcel>,
 ) -> Result<Port<Parcel>, Unbuildable> {
     let words = match q.shaper {
         Shaper::Htb { rate, ceil, burst } => {
@@ -189,7 +190,7 @@ pub(crate) fn queue(
         Shaper::Line { rate } => Device::line(rate),
         _ => Device::Instant,
     };
-    let discipline = Any::build(&words, &stack.qdisc, &mut random).map_err(|error| {
+    let discipline = registry.build(&words, &stack.qdisc, &mut random).map_err(|error| {
         Unbuildable { element: element.to_owned(), words: words.clone(), error: Box::new(error) }
     })?;
     let port = Port::new(discipline, device, random);
@@ -202,9 +203,13 @@ fn tc_rate(rate: sojourn_units::Rate) -> String {
 
 impl Topology {
     /// Ports and routes of a scenario.
-    pub(crate) fn build(scenario: &Scenario) -> Result<Self, Unbuildable> {
+    pub(crate) fn build(
+        scenario: &Scenario,
+        registry: &Registry<Parcel>,
+    ) -> Result<Self, Unbuildable> {
         let mut builder = Builder {
             scenario,
+            registry,
             topology: Self::default(),
             known: BTreeMap::default(),
             channels: BTreeMap::default(),
@@ -291,6 +296,7 @@ impl Topology {
 
 struct Builder<'a> {
     scenario: &'a Scenario,
+    registry: &'a Registry<Parcel>,
     topology: Topology,
     /// Ports by a key that says what they are, so that flows share them.
     known: BTreeMap<String, u16>,
@@ -410,7 +416,7 @@ impl Builder<'_> {
         }
         let mut random = Random::named(self.scenario.seed, &format!("path/{key}"));
         let profile = &stack(&flow.stack).qdisc;
-        let discipline = Any::build(words, profile, &mut random).map_err(|error| {
+        let discipline = self.registry.build(words, profile, &mut random).map_err(|error| {
             let (element, words) = (format!("flow {}", flow.name), words.to_owned());
             Unbuildable { element, words, error: Box::new(error) }
         })?;
@@ -540,7 +546,7 @@ impl Builder<'_> {
         let full = format!("netem {words}");
         let mut random = Random::named(self.scenario.seed, &format!("path/{key}"));
         let discipline =
-            Any::build(&full, &stack(stack_name).qdisc, &mut random).map_err(|error| {
+            self.registry.build(&full, &stack(stack_name).qdisc, &mut random).map_err(|error| {
                 Unbuildable { element: key.to_owned(), words: full.clone(), error: Box::new(error) }
             })?;
         Ok(self.add(key, Port::new(discipline, Device::Instant, random), role, words))
@@ -551,7 +557,7 @@ impl Builder<'_> {
             return Ok(port);
         }
         let random = Random::named(self.scenario.seed, &format!("path/{path}"));
-        let port = queue(q, path, stack(stack_name), random)?;
+        let port = queue(q, path, stack(stack_name), random, self.registry)?;
         let role = Role::Queue { element: path.to_owned() };
         Ok(self.add(path, port, role, &q.qdisc))
     }
@@ -597,11 +603,12 @@ impl Builder<'_> {
     ) -> Result<u16, Unbuildable> {
         let words = format!("pfifo limit {limit}");
         let mut random = Random::named(self.scenario.seed, &format!("path/{path}"));
-        let frames =
-            Any::build(&words, &stack(stack_name).qdisc, &mut random).map_err(|error| {
+        let frames = self.registry.build(&words, &stack(stack_name).qdisc, &mut random).map_err(
+            |error| {
                 let words = words.clone();
                 Unbuildable { element: path.to_owned(), words, error: Box::new(error) }
-            })?;
+            },
+        )?;
         let port = Port::new(frames, device, random);
         let role = Role::Queue { element: path.to_owned() };
         let index = self.add(path, port, role, &words);

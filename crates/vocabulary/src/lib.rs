@@ -8,23 +8,45 @@
 
 use sojourn_language::Vocabulary;
 use sojourn_model::WordError;
-use sojourn_qdisc::{Any, Packet, Profile, TcError};
+use sojourn_qdisc::{Packet, Profile, Registry, TcError};
 use sojourn_stacks::{STACKS, Stack};
 use sojourn_transport::cc::CONTROLS;
 use sojourn_units::{Dscp, Ecn, Random, Time};
 
-/// The words of every engine together; what one engine lacks it refuses itself, by name.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Words;
+/// The words of every engine together; what one engine lacks it refuses itself, by name. Queue disciplines are those of a
+/// registry: an engine's, so that those added to it are known, or, by default, those of `sojourn-qdisc`.
+#[derive(Clone, Debug)]
+pub struct Words<P = NoPacket> {
+    qdiscs: Registry<P>,
+}
 
-impl Vocabulary for Words {
+impl Default for Words {
+    /// With the queue disciplines of `sojourn-qdisc`.
+    fn default() -> Self {
+        Self::new(Registry::built_in())
+    }
+}
+
+impl<P: Packet> Words<P> {
+    /// With the queue disciplines of this registry.
+    pub const fn new(qdiscs: Registry<P>) -> Self {
+        Self { qdiscs }
+    }
+
+    fn read(&self, words: &str, stack: &str) -> Result<(), TcError> {
+        let profile = Stack::named(stack).map_or_else(Profile::default, |s| s.qdisc);
+        self.qdiscs.build(words, &profile, &mut Random::named(0, "words")).map(drop)
+    }
+}
+
+impl<P: Packet> Vocabulary for Words<P> {
     fn qdisc(&self, words: &str, stack: &str) -> Result<(), WordError> {
-        read(words, stack).map_err(|error| from_tc(error, 0))
+        self.read(words, stack).map_err(|error| from_tc(error, 0))
     }
 
     fn netem(&self, words: &str, stack: &str) -> Result<(), WordError> {
         const NAME: &str = "netem ";
-        read(&format!("{NAME}{words}"), stack).map_err(|error| from_tc(error, NAME.len()))
+        self.read(&format!("{NAME}{words}"), stack).map_err(|error| from_tc(error, NAME.len()))
     }
 
     fn cc(&self, name: &str, _stack: &str) -> Result<(), WordError> {
@@ -34,11 +56,6 @@ impl Vocabulary for Words {
     fn stack(&self, name: &str) -> Result<(), WordError> {
         known(name, "stack", STACKS.iter().map(|s| s.name))
     }
-}
-
-fn read(words: &str, stack: &str) -> Result<(), TcError> {
-    let profile = Stack::named(stack).map_or_else(Profile::default, |s| s.qdisc);
-    Any::<Never>::build(words, &profile, &mut Random::named(0, "words")).map(drop)
 }
 
 fn from_tc(error: TcError, shift: usize) -> WordError {
@@ -67,9 +84,10 @@ fn known<'a>(
 }
 
 /// No packet: words are read, nothing is queued.
-enum Never {}
+#[derive(Clone, Debug)]
+pub enum NoPacket {}
 
-impl Packet for Never {
+impl Packet for NoPacket {
     fn wire_len(&self) -> u32 {
         match *self {}
     }
@@ -118,7 +136,8 @@ mod tests {
     #[test]
     fn a_rust_program_can_plan_an_experiment_with_checked_words() {
         let plan = |text: String| {
-            Experiment::parse("words.toml", &text).and_then(|e| e.plan(&Words, MOST_RUNS))
+            Experiment::parse("words.toml", &text)
+                .and_then(|e| e.plan(&Words::default(), MOST_RUNS))
         };
         let right = plan(file("linux-7.3", "fq_codel target 5ms", "delay 1ms", "prague"));
         assert_eq!(right.map(|p| p.cells()), Ok(1));
@@ -136,16 +155,16 @@ mod tests {
     #[test]
     fn a_place_is_counted_from_the_words_that_were_given() {
         let at = |error: Result<(), WordError>| error.map_err(|error| error.at);
-        assert_eq!(at(Words.netem("delay 1ms lost 1%", "linux-7.3")), Err(10..14));
-        assert_eq!(at(Words.qdisc("pie lost 1%", "linux-7.3")), Err(4..8));
-        assert_eq!(at(Words.cc("cubik", "linux-7.3")), Err(0..5));
-        assert_eq!(at(Words.stack("linux-5.4")), Ok(()));
+        assert_eq!(at(Words::default().netem("delay 1ms lost 1%", "linux-7.3")), Err(10..14));
+        assert_eq!(at(Words::default().qdisc("pie lost 1%", "linux-7.3")), Err(4..8));
+        assert_eq!(at(Words::default().cc("cubik", "linux-7.3")), Err(0..5));
+        assert_eq!(at(Words::default().stack("linux-5.4")), Ok(()));
     }
 
     #[test]
     fn options_are_those_of_the_stack() {
         let words = "fq_codel ce_threshold 1ms ce_threshold_selector 0x1/0x3";
-        assert_eq!(Words.qdisc(words, "linux-7.3"), Ok(()));
-        assert!(Words.qdisc(words, "linux-5.4").is_err());
+        assert_eq!(Words::default().qdisc(words, "linux-7.3"), Ok(()));
+        assert!(Words::default().qdisc(words, "linux-5.4").is_err());
     }
 }

@@ -1,7 +1,8 @@
 //! A packet, a telemetry that remembers, and a discipline on a bench.
 
 use sojourn_qdisc::{
-    Any, Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why,
+    Any, Backlog, Context, Dequeued, Packet, Profile, Qdisc, Registry, Stats, TcError, Telemetry,
+    Why,
 };
 use sojourn_units::{Dscp, Ecn, Random, Time};
 
@@ -118,6 +119,22 @@ impl Log {
     }
 }
 
+/// The disciplines of this crate and those that the tests bring from outside.
+pub(crate) fn registry() -> Registry<Pkt> {
+    let mut registry = Registry::built_in();
+    crate::outside::add(&mut registry);
+    registry
+}
+
+/// What the words describe, with the disciplines of [`registry`].
+pub(crate) fn build(
+    words: &str,
+    profile: &Profile,
+    random: &mut Random,
+) -> Result<Any<Pkt>, TcError> {
+    registry().build(words, profile, random)
+}
+
 pub(crate) struct Bench {
     pub(crate) any: Any<Pkt>,
     pub(crate) random: Random,
@@ -132,7 +149,7 @@ impl Bench {
 
     pub(crate) fn on(words: &str, profile: &Profile) -> Self {
         let mut random = Random::named(1, "bench");
-        let any = Any::build(words, profile, &mut random).unwrap_or_else(|e| panic!("{e}"));
+        let any = build(words, profile, &mut random).unwrap_or_else(|e| panic!("{e}"));
         Self { any, random, log: Log::default() }
     }
 
@@ -166,7 +183,9 @@ impl Bench {
 
     pub(crate) fn change(&mut self, now: Time, words: &str) {
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.log };
-        self.any.change(now, words, &mut cx).unwrap_or_else(|e| panic!("{e}"));
+        let registry = registry();
+        let changed = self.any.change(now, &mut registry.words(words), &mut cx);
+        changed.unwrap_or_else(|e| panic!("{e}"));
     }
 
     pub(crate) fn flush(&mut self, now: Time) {

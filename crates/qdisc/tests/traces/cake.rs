@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, Log, Pkt, ms, ns, pkt};
 use proptest::prelude::*;
-use sojourn_qdisc::{Any, Dequeued, Profile, Why, disciplines};
+use sojourn_qdisc::{Dequeued, Profile, Registry, Why, disciplines};
 use sojourn_units::{Ecn, Random, Span, Time};
 use std::collections::BTreeMap;
 
@@ -214,7 +214,11 @@ fn wrong_words_are_pointed_at() {
             "\"overhead\": 300 is out of range; write a number of bytes from 0 to 256",
         ),
     ] {
-        let error = Any::<Pkt>::build(words, &Profile::LINUX_7_3, &mut Random::named(1, "words"));
+        let error = Registry::<Pkt>::built_in().build(
+            words,
+            &Profile::LINUX_7_3,
+            &mut Random::named(1, "words"),
+        );
         assert_eq!(error.unwrap_err().to_string(), message, "{words}");
     }
     let help = disciplines().iter().find(|d| d.name == "cake").unwrap().help();

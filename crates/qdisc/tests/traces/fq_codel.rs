@@ -1,5 +1,5 @@
 use crate::bench::{Bench, FULL, Pkt, ms, ns, pkt};
-use sojourn_qdisc::{Dequeued, Profile, Why};
+use sojourn_qdisc::{Dequeued, Profile, Registry, Why};
 use sojourn_units::Ecn;
 
 /// Ids in the order in which they leave at `now`, up to `n`.
@@ -220,7 +220,7 @@ fn hashing_spreads_flows_evenly_and_depends_on_the_stream() {
     let order = |seed| {
         let mut random = sojourn_units::Random::named(seed, "x");
         let any =
-            sojourn_qdisc::Any::<Pkt>::build("fq_codel flows 8", &Profile::LINUX_7_3, &mut random);
+            Registry::<Pkt>::built_in().build("fq_codel flows 8", &Profile::LINUX_7_3, &mut random);
         let mut b = Bench { any: any.unwrap(), ..Bench::new("pfifo") };
         (0..16).for_each(|f| b.put(ms(0), pkt(f).of(f)));
         drain(&mut b, 16)

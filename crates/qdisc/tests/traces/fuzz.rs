@@ -9,7 +9,9 @@
 use crate::bench::{Log, Pkt, pkt};
 use arbitrary::{Result, Unstructured};
 use sojourn_qdisc::table::{Kind, OptionSpec, Preset, Unit};
-use sojourn_qdisc::{Any, Context, Dequeued, Discipline, Profile, Qdisc, TcError, disciplines};
+use sojourn_qdisc::{
+    Any, Context, Dequeued, Discipline, Profile, Qdisc, Registry, TcError, disciplines,
+};
 use sojourn_units::{Dscp, Ecn, Random, Span, Time};
 use std::collections::HashMap;
 
@@ -121,14 +123,18 @@ fn try_grammar(u: &mut Unstructured<'_>) -> Result<()> {
     } else {
         text.push_str(&String::from_utf8_lossy(u.bytes(u.len())?));
     }
-    let build = |text: &str| Any::<Pkt>::build(text, profile, &mut Random::named(1, "fuzz"));
+    let build = |text: &str| {
+        Registry::<Pkt>::built_in().build(text, profile, &mut Random::named(1, "fuzz"))
+    };
     match build(&text) {
         Err(error) => points_into_the_text(&error),
         Ok(mut any) => {
             assert!(!any.describe().is_empty() && any.show().starts_with("qdisc "), "{text}");
             let mut random = Random::named(2, "fuzz");
             let mut cx = Context { random: &mut random, telemetry: &mut () };
-            if let Err(error) = any.change(Time::ZERO, &text, &mut cx) {
+            if let Err(error) =
+                any.change(Time::ZERO, &mut Registry::<Pkt>::built_in().words(&text), &mut cx)
+            {
                 points_into_the_text(&error);
             }
         }
@@ -365,7 +371,9 @@ fn step(u: &mut Unstructured<'_>, run: &mut Run, profile: &Profile) -> Result<()
         21 => {
             let text = words(u, run.any.info(), profile, 0)?;
             let before = run.any.describe();
-            match run.call(|any, now, cx| any.change(now, &text, cx)) {
+            match run.call(|any, now, cx| {
+                any.change(now, &mut Registry::<Pkt>::built_in().words(&text), cx)
+            }) {
                 // What was held under a higher limit may stay.
                 Ok(()) => {
                     let new = limit(&text, run.any.info(), profile);
@@ -381,7 +389,7 @@ fn step(u: &mut Unstructured<'_>, run: &mut Run, profile: &Profile) -> Result<()
         22 => {
             let info = *u.choose(disciplines())?;
             let text = words(u, info, profile, 0)?;
-            if let Ok(with) = Any::build(&text, profile, &mut run.random) {
+            if let Ok(with) = Registry::built_in().build(&text, profile, &mut run.random) {
                 let old = run.call(|any, now, cx| any.replace(now, with, cx));
                 assert_eq!(old.backlog().packets, 0, "{}", run.words);
                 assert_eq!(run.packets, 0, "{}", run.words);
@@ -410,7 +418,7 @@ fn try_operations(u: &mut Unstructured<'_>, done: &mut usize) -> Result<()> {
     let profile = u.choose(Profile::ALL)?;
     let info = *u.choose(disciplines())?;
     let text = words(u, info, profile, 0)?;
-    let any = match Any::build(&text, profile, &mut Random::named(1, "fuzz")) {
+    let any = match Registry::built_in().build(&text, profile, &mut Random::named(1, "fuzz")) {
         Ok(any) => any,
         Err(error) => {
             points_into_the_text(&error);

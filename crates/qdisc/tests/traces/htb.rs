@@ -2,7 +2,7 @@
 //! default burst is 1600 bytes: 256 000 ns, exactly 4000 ticks of 64 ns.
 
 use crate::bench::{Bench, ms, ns, pkt};
-use sojourn_qdisc::{Any, Context, Dequeued, Htb, Profile, Qdisc, Why};
+use sojourn_qdisc::{Configured as _, Context, Dequeued, Htb, Profile, Qdisc, Registry, Why};
 use sojourn_units::{Ecn, Random, Rate, Time};
 
 fn fifty() -> Bench {
@@ -63,8 +63,7 @@ fn another_rate_keeps_a_stated_burst() {
         [("htb rate 50mbit burst 5k cburst 5k pfifo", 4), ("htb rate 50mbit pfifo", 2)]
     {
         let mut b = Bench::new(words);
-        let Any::Htb(htb) = &mut b.any else { panic!("an htb") };
-        htb.set_rate(ms(0), Rate::from_mbit(10));
+        assert!(b.any.set_rate(ms(0), Rate::from_mbit(10)));
         // The tokens are those of the old bucket; they are full at the new rate after a second.
         b.put(ms(1000), pkt(0));
         b.get(ms(1000));
@@ -101,8 +100,7 @@ fn a_new_rate_applies_at_once_and_keeps_the_tokens() {
     (1..=5).for_each(|id| b.put(ns(0), pkt(id)));
     b.get(ns(0));
     b.get(ns(0));
-    let Any::Htb(htb) = &mut b.any else { panic!("it is htb") };
-    htb.set_rate(ns(100_000), Rate::from_mbit(10));
+    assert!(b.any.set_rate(ns(100_000), Rate::from_mbit(10)));
     assert_eq!(b.take(ns(100_000)), Dequeued::Wait(ns(228_480)));
     b.get(ns(228_480));
     assert_eq!(b.take(ns(228_480)), Dequeued::Wait(ns(228_480 + 1_211_200)));
@@ -183,11 +181,13 @@ fn no_debt_is_longer_than_a_minute() {
 fn a_child_can_be_replaced_and_its_drops_stay_counted() {
     let mut random = Random::named(1, "child");
     let mut log = crate::bench::Log::default();
-    let child = |words| Any::build(words, &Profile::LINUX_7_3, &mut Random::named(1, "c")).unwrap();
+    let child = |words| {
+        Registry::built_in().build(words, &Profile::LINUX_7_3, &mut Random::named(1, "c")).unwrap()
+    };
     let mut htb = Htb::over(Rate::from_mbit(50), child("pfifo limit 3"));
     let mut cx = Context { random: &mut random, telemetry: &mut log };
     (1..=4).for_each(|id| htb.enqueue(ns(0), pkt(id), &mut cx));
-    htb.replace_child(ms(700), child("pie"), &mut cx);
+    assert!(htb.replace_child(ms(700), child("pie"), &mut cx).is_none());
     assert_eq!(htb.stats().dropped, 4);
     // PIE's first update comes half a second after it was put in, at 304 ticks of 4 ms.
     assert_eq!(htb.next_timer(), Some(ms(1216)));

@@ -15,6 +15,7 @@ mod lfq_cobalt;
 mod naive;
 mod naive_pi2;
 mod netem;
+mod outside;
 mod pi2;
 mod pie;
 mod properties;

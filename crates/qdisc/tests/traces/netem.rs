@@ -1,5 +1,5 @@
 use crate::bench::{Bench, ms, ns, pkt};
-use sojourn_qdisc::{Dequeued, Why};
+use sojourn_qdisc::{Dequeued, Registry, Why};
 use sojourn_units::Ecn;
 
 #[test]
@@ -399,7 +399,7 @@ fn options_that_need_others() {
         ("netem delay 1ms distribution normal", "jitter"),
         ("netem delay 1ms 1ms distribution norml", "did you mean \"normal\"?"),
     ] {
-        let built = sojourn_qdisc::Any::<crate::bench::Pkt>::build(words, &profile, &mut random);
+        let built = Registry::<crate::bench::Pkt>::built_in().build(words, &profile, &mut random);
         let error = built.expect_err(words).to_string();
         assert!(error.contains(part), "{words}: {error}");
     }

@@ -154,6 +154,14 @@ fn words_of(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
     }
 }
 
+/// The same of disciplines from outside, alone and with others.
+const OUTSIDE: &[(&str, &[&str])] = &[
+    ("codel_copy ecn target 0 interval 2ms ce_threshold 1ms", &["codel_copy limit 3"]),
+    ("threshold limit 7", &["threshold limit 3", "threshold threshold 50us"]),
+    ("htb rate 1mbit threshold limit 9", &["htb rate 3mbit threshold limit 2", "htb rate 9mbit"]),
+    ("through htb rate 5mbit codel_copy limit 6", &["through htb rate 2mbit codel_copy limit 2"]),
+];
+
 /// Whether a flow's packets leave in the order in which they came.
 fn keeps_order(words: &str) -> bool {
     // A change from diffserv3 to besteffort moves a flow to another tin, past its packets.
@@ -319,7 +327,7 @@ fn check(words: &'static str, changes: &[&'static str], profile: &Profile, steps
                     // fq when a change has emptied the flow that it waited for.
                     let again = run.take();
                     assert!(
-                        words.starts_with("htb")
+                        words.contains("htb")
                             || words.starts_with("fq ")
                             || matches!(again, Dequeued::Packet(_)),
                         "{words}: {again:?}"
@@ -361,6 +369,9 @@ proptest! {
                     check(words, changes, profile, steps.clone());
                 }
             }
+        }
+        for (words, changes) in OUTSIDE {
+            check(words, changes, &Profile::LINUX_7_3, steps.clone());
         }
         // The one whose words differ by stack.
         check("dualpi2 limit 9 step_thresh 1p", &["dualpi2 limit 3"], &Profile::L4STEAM_2020_08, steps);

@@ -1,7 +1,7 @@
 //! RED by hand. With `ewma` 1 the average moves half of the way to what is held at each arrival.
 
 use crate::bench::{Bench, Pkt, ms, pkt};
-use sojourn_qdisc::{Context, Why};
+use sojourn_qdisc::{Context, Why, Words};
 use sojourn_units::{Ecn, Span, Time};
 
 /// What tc printed in the published runs: `ewma` is Wlog.
@@ -39,7 +39,7 @@ fn what_tc_cannot_compute_is_an_error() {
     let error = |words: &str| {
         let mut b = Bench::new("red limit 400000 avpkt 1000");
         let mut cx = Context { random: &mut b.random, telemetry: &mut b.log };
-        b.any.change(ms(0), words, &mut cx).unwrap_err().to_string()
+        b.any.change(ms(0), &mut Words::new(words), &mut cx).unwrap_err().to_string()
     };
     assert_eq!(
         error("red limit 400000 avpkt 1000 burst 10"),

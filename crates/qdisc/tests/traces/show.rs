@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, ms, pkt};
 use sojourn_qdisc::table::Preset;
-use sojourn_qdisc::{Any, Discipline, Profile, disciplines};
+use sojourn_qdisc::{Any, Discipline, Profile, Registry, disciplines};
 use sojourn_units::{Ecn, Rate};
 
 /// A queue that has seen a little of everything.
@@ -80,7 +80,9 @@ qdisc bfifo limit 151400b
 #[test]
 fn shaped_is_htb_in_words() {
     let mut random = sojourn_units::Random::named(1, "bench");
-    let child = Any::<crate::bench::Pkt>::build("pie", &Profile::LINUX_5_4, &mut random).unwrap();
+    let child = Registry::<crate::bench::Pkt>::built_in()
+        .build("pie", &Profile::LINUX_5_4, &mut random)
+        .unwrap();
     let shaped = Any::shaped(Rate::from_mbit(50), child);
     assert_eq!(shaped.show(), Bench::on("htb rate 50mbit pie", &Profile::LINUX_5_4).any.show());
     assert_eq!(shaped.profile(), &Profile::LINUX_5_4);

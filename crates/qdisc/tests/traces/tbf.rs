@@ -1,7 +1,7 @@
 //! The token bucket by hand: at 8 mbit a byte takes 1 µs.
 
 use crate::bench::{Bench, Pkt, ms, ns, pkt};
-use sojourn_qdisc::{Any, Dequeued, Profile, Why};
+use sojourn_qdisc::{Dequeued, Profile, Registry, Why};
 use sojourn_units::{Random, Time};
 
 fn kilo(id: u64) -> Pkt {
@@ -86,7 +86,11 @@ fn limits() {
 #[test]
 fn words_that_do_not_go_together() {
     let error = |words: &str| {
-        let any = Any::<Pkt>::build(words, &Profile::LINUX_7_3, &mut Random::named(1, "tbf"));
+        let any = Registry::<Pkt>::built_in().build(
+            words,
+            &Profile::LINUX_7_3,
+            &mut Random::named(1, "tbf"),
+        );
         any.unwrap_err().to_string()
     };
     assert_eq!(

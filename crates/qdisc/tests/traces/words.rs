@@ -3,11 +3,11 @@
 use crate::bench::{Bench, Pkt, ms};
 use proptest::prelude::*;
 use sojourn_qdisc::table::{Kind, OptionSpec, Preset, ValueSpec};
-use sojourn_qdisc::{Any, Context, Profile, TcError, disciplines};
+use sojourn_qdisc::{Any, Context, Profile, Registry, TcError, disciplines};
 use sojourn_units::Random;
 
 fn build(words: &str, profile: &Profile) -> Result<Any<Pkt>, TcError> {
-    Any::build(words, profile, &mut Random::named(1, "words"))
+    Registry::built_in().build(words, profile, &mut Random::named(1, "words"))
 }
 
 fn error(words: &str) -> TcError {
@@ -264,7 +264,10 @@ fn a_change_has_errors_of_its_own_and_changes_nothing() {
         ),
     ] {
         let mut cx = Context { random: &mut b.random, telemetry: &mut b.log };
-        let error = b.any.change(ms(1), words, &mut cx).unwrap_err();
+        let error = b
+            .any
+            .change(ms(1), &mut Registry::<Pkt>::built_in().words(words), &mut cx)
+            .unwrap_err();
         assert_eq!(error.to_string(), message, "{words}");
         assert_eq!(b.any.show(), before, "{words}");
     }

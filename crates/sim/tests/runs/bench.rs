@@ -36,8 +36,12 @@ pub(crate) const JITTER: f64 = 12e-6;
 /// Runs it as a campaign would: checked, not refused.
 pub(crate) fn try_run(scenario: &Scenario) -> Result<Run, RunError> {
     scenario.check()?;
-    let refusals = Sim.refuse(scenario);
-    if refusals.is_empty() { Sim.run(scenario, &()) } else { Err(RunError::Refused(refusals)) }
+    let refusals = Sim::new().refuse(scenario);
+    if refusals.is_empty() {
+        Sim::new().run(scenario, &())
+    } else {
+        Err(RunError::Refused(refusals))
+    }
 }
 
 /// As [`try_run`], of a scenario that can be run.

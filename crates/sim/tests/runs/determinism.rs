@@ -36,7 +36,7 @@ fn campaign(seed: u64) -> Vec<Scenario> {
 
 fn of_many(scenarios: &[Scenario], threads: usize) -> Vec<u64> {
     let prints = Mutex::new(vec![0; scenarios.len()]);
-    run_many(&Sim, scenarios, threads, &(), &|i, run| {
+    run_many(&Sim::new(), scenarios, threads, &(), &|i, run| {
         let tables = run.expect("the scenario can be run").tables;
         prints.lock().expect("nobody panics with it")[i] = fingerprint(&tables);
     });
@@ -136,7 +136,7 @@ fn an_engine_says_who_it_is() {
     let run = run(&campaign(1)[0]);
     assert_eq!(
         (run.engine.name.as_str(), run.engine.version.as_str()),
-        (Sim.name(), Sim.version())
+        (Sim::new().name(), Sim::new().version())
     );
     assert_eq!(run.scenario, campaign(1)[0], "a result holds the whole scenario");
 }

@@ -158,7 +158,7 @@ fn grid() -> (String, String) {
     let cells = Cell::all();
     let scenarios: Vec<Scenario> = cells.iter().map(Cell::scenario).collect();
     let rows = Mutex::new(vec![None; cells.len()]);
-    run_many(&Sim, &scenarios, 2, &(), &|i, run| {
+    run_many(&Sim::new(), &scenarios, 2, &(), &|i, run| {
         let run = run.expect("the simulator runs all of these");
         let line = format!("{} |{}\n", cells[i].labels().join(", "), digests(&run));
         let of_run = ((flow_rows(&cells[i], &run), queue_row(&cells[i], &run)), line);

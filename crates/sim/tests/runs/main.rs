@@ -14,6 +14,7 @@ mod flow_options;
 mod golden;
 mod happenings;
 mod netperf;
+mod outside;
 mod overload;
 mod own_device;
 mod path;

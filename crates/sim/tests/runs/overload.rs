@@ -80,7 +80,7 @@ fn unresponsive_loads_are_as_they_were() {
     let scenarios: Vec<Scenario> =
         cells.iter().map(|&(qdisc, load, ecn, _)| scenario(qdisc, load, ecn)).collect();
     let rows = Mutex::new(vec![(Vec::new(), String::new()); cells.len()]);
-    run_many(&Sim, &scenarios, 2, &(), &|i, run| {
+    run_many(&Sim::new(), &scenarios, 2, &(), &|i, run| {
         let run = run.expect("the simulator runs all of these");
         let ((qdisc, _), load, _, name) = cells[i];
         let sojourns = buckets(&run, QUEUE, "sojourn");

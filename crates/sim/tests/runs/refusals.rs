@@ -47,16 +47,16 @@ fn with_element(kind: Kind) -> Scenario {
 
 #[test]
 fn what_is_there_is_not_refused() {
-    assert!(Sim.refuse(&plain()).is_empty());
+    assert!(Sim::new().refuse(&plain()).is_empty());
     // A host's own queue is none of the path's disciplines, and yet there is one.
     for words in ["fq", "fq_codel", "tbf rate 10mbit burst 1540 limit 100000"] {
         let scenario = with_tcp(|t| t.host_qdisc = Some(words.to_owned()));
-        assert!(Sim.refuse(&scenario).is_empty(), "{words}");
+        assert!(Sim::new().refuse(&scenario).is_empty(), "{words}");
     }
-    assert!(Sim.refuse(&with_tcp(|t| t.ecn = EcnMode::AccEcn)).is_empty());
-    assert!(Sim.refuse(&with_tcp(|t| t.ecn = EcnMode::Sce)).is_empty());
-    assert!(Sim.refuse(&with_tcp(|t| t.unresponsive_to_ce = true)).is_empty());
-    assert!(Sim.refuse(&with_tcp(|t| t.codepoint = Some(Ecn::Ect1))).is_empty());
+    assert!(Sim::new().refuse(&with_tcp(|t| t.ecn = EcnMode::AccEcn)).is_empty());
+    assert!(Sim::new().refuse(&with_tcp(|t| t.ecn = EcnMode::Sce)).is_empty());
+    assert!(Sim::new().refuse(&with_tcp(|t| t.unresponsive_to_ce = true)).is_empty());
+    assert!(Sim::new().refuse(&with_tcp(|t| t.codepoint = Some(Ecn::Ect1))).is_empty());
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn no_element_is_refused() {
     kinds.push(Kind::Decapsulate { tunnel: "t".to_owned() });
     for kind in kinds {
         let name = kind.name();
-        assert!(Sim.refuse(&with_element(kind)).is_empty(), "{name}");
+        assert!(Sim::new().refuse(&with_element(kind)).is_empty(), "{name}");
     }
 }
 

@@ -91,7 +91,7 @@ fn one(name: &str) -> Option<ExitCode> {
         }
     }
     let before = cpu_nanos()?;
-    let run = Sim.run(&scenario, &()).ok()?;
+    let run = Sim::new().run(&scenario, &()).ok()?;
     let seconds = (cpu_nanos()? - before) as f64 / 1e9;
     println!("{} {seconds} {}", data_packets(&run), peak_rss_mb()?);
     Some(ExitCode::SUCCESS)

@@ -1,0 +1,201 @@
+//! `curvy`: one queue whose marking probability grows with the square of the sojourn time between two thresholds.
+//!
+//! Below `low` nothing is marked, from `high` on everything is; in between a packet that waited for d is marked with
+//! probability ((d - low) / (high - low))². The square makes short excursions cheap. Packets that are not ECN-capable
+//! are dropped with the same probability. Both decisions are made when a packet leaves, on its own sojourn time, so there
+//! is no estimator and no timer.
+//!
+//! Invariants: order of arrival; a Not-ECT packet is never marked; a packet that finds `limit` packets is refused.
+
+use sojourn_qdisc::table::{self, Gauge, OptionSpec, Preset, Shown, Unit, counter};
+use sojourn_qdisc::{
+    Backlog, BuildContext, Configured, Context, Dequeued, Discipline, Family, Given, OwnedPacket,
+    Packet, Profile, Qdisc, Ring, Settings, Stats, Tally, TcError, Telemetry, Why, Words, mark,
+};
+use sojourn_units::{Span, Time};
+
+/// What the recorder calls a mark or a drop by the curve, in `queue_signals`.
+const CURVE: Why = Why::Custom("curve");
+
+/// The name, the options and the statistics: parser, messages, `tc -s` text and result tables read this.
+pub const INFO: Discipline = Discipline {
+    name: "curvy",
+    summary: "one queue marked with the square of its sojourn time between two thresholds",
+    source: "examples/own-aqm",
+    options: &[
+        OptionSpec { preset: Preset::Is("1000"), ..table::LIMIT },
+        OptionSpec {
+            name: "low",
+            values: table::TIME,
+            preset: Preset::Is("1ms"),
+            doc: "sojourn time up to which nothing is marked",
+            ..OptionSpec::BASE
+        },
+        OptionSpec {
+            name: "high",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Is("10ms"),
+            doc: "sojourn time from which everything is marked; above low",
+            ..OptionSpec::BASE
+        },
+    ],
+    counters: &[
+        counter("marked", Unit::Count, 0, Shown::Always, "packets marked by the curve"),
+        counter("refused", Unit::Count, 0, Shown::Always, "packets refused at the limit"),
+    ],
+    gauges: &[
+        table::HEAD_DELAY,
+        Gauge {
+            name: "probability",
+            unit: Unit::Probability,
+            doc: "what the curve says of the head's sojourn time",
+        },
+    ],
+    ..Discipline::BASE
+};
+
+/// The options as a type.
+#[derive(Clone, Debug)]
+struct Config {
+    limit: u32,
+    low: Span,
+    high: Span,
+}
+
+impl Settings for Config {
+    const INFO: &'static Discipline = &INFO;
+    // What a change does not name stays as it is.
+    const CHANGE_STARTS_AFRESH: bool = false;
+
+    fn blank(_profile: &Profile) -> Self {
+        Self { limit: 0, low: Span::ZERO, high: Span::ZERO }
+    }
+
+    fn set(&mut self, given: &Given) {
+        match given.name {
+            "limit" => self.limit = given.number(),
+            "low" => self.low = given.span(),
+            "high" => self.high = given.span(),
+            name => unreachable!("{name} is in the table"),
+        }
+    }
+}
+
+impl Config {
+    /// What no single option can be wrong about.
+    fn checked(self, words: &Words<'_>) -> Result<Self, TcError> {
+        if self.low < self.high {
+            return Ok(self);
+        }
+        let end = words.text().len();
+        let message = format!("\"low\" ({}) is not below \"high\" ({})", self.low, self.high);
+        Err(words.error(end..end, message, Some("write a greater \"high\"".to_owned())))
+    }
+
+    fn probability(&self, waited: Span) -> f64 {
+        let above = waited.saturating_sub(self.low).as_secs_f64();
+        let share = (above / (self.high - self.low).as_secs_f64()).min(1.0);
+        share * share
+    }
+}
+
+/// One queue under the curve.
+#[derive(Clone, Debug)]
+pub struct Curvy<P> {
+    config: Config,
+    profile: Profile,
+    ring: Ring<P>,
+    tally: Tally,
+    marked: u64,
+    refused: u64,
+}
+
+/// Names it for a registry.
+#[derive(Clone, Copy, Debug)]
+pub struct CurvyFamily;
+
+impl Family for CurvyFamily {
+    type Of<P: OwnedPacket> = Curvy<P>;
+}
+
+impl<P: Packet> Qdisc<P> for Curvy<P> {
+    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
+        if self.ring.len() >= self.config.limit {
+            self.refused += 1;
+            self.tally.drop(now, packet, Why::Tail, cx);
+            return;
+        }
+        packet.set_stamp(now);
+        self.ring.push(packet);
+    }
+
+    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
+        while let Some(mut packet) = self.ring.pop() {
+            let probability = self.config.probability(now.since(packet.stamp()));
+            if probability > 0.0 && cx.random.unit() < probability {
+                if !mark(now, &mut packet, CURVE, cx) {
+                    self.tally.drop(now, packet, CURVE, cx);
+                    continue;
+                }
+                self.marked += 1;
+            }
+            self.tally.sent(packet.wire_len());
+            return Dequeued::Packet(packet);
+        }
+        Dequeued::Empty
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.ring.backlog()
+    }
+
+    fn stats(&self) -> Stats {
+        let own = vec![("marked", self.marked as f64), ("refused", self.refused as f64)];
+        self.tally.stats(self.ring.backlog(), own)
+    }
+
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        out("head_delay", self.ring.head_delay(now));
+        let waited = self.ring.first().map_or(Span::ZERO, |packet| now.since(packet.stamp()));
+        out("probability", self.config.probability(waited));
+    }
+}
+
+impl<P: Packet> Configured<P> for Curvy<P> {
+    const INFO: &'static Discipline = &INFO;
+
+    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+        Ok(Self {
+            config: Config::read(words, cx.quirks)?.checked(words)?,
+            profile: *cx.quirks,
+            ring: Ring::new(),
+            tally: Tally::default(),
+            marked: 0,
+            refused: 0,
+        })
+    }
+
+    fn change<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        words: &mut Words<'_>,
+        cx: &mut Context<'_, T>,
+    ) -> Result<(), TcError> {
+        self.config = self.config.changed(words, &self.profile)?.0.checked(words)?;
+        self.ring.shorten(now, self.config.limit, Why::Overlimit, &mut self.tally, cx);
+        Ok(())
+    }
+
+    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
+        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
+    }
+
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn describe(&self) -> String {
+        let Config { limit, low, high } = &self.config;
+        format!("limit {limit}p low {low} high {high}")
+    }
+}

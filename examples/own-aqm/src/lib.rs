@@ -1,0 +1,3 @@
+//! What is added to Sojourn by this example: a queue discipline.
+
+pub mod curvy;
