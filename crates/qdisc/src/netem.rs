@@ -34,184 +34,29 @@ mod slot;
 
 pub use self::parameters::Parameters;
 
-use self::distribution::Distribution;
 use self::loss::{Chain, Loss};
 use self::parameters::{DELAY, DUPLICATE, LOSS, Pace, REORDER};
 use self::slot::{Slot, SlotConfig};
 use crate::configured::{BuildContext, Configured};
 use crate::settings::Settings;
 use crate::show;
-use crate::table::{self, Discipline, Gauge, Kind, OptionSpec, Preset, Unit, ValueSpec};
+use crate::table::Discipline;
 use crate::tally::{Ring, Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{options_of, report};
 use core::cmp::{Ordering, Reverse};
 use sojourn_units::{Random, Span, Time};
 use std::collections::{BinaryHeap, VecDeque};
-
-/// The longest delay that is taken: an hour.
-const LONGEST: u64 = 3_600_000_000_000;
-
-const PERCENT_CORRELATION: &[ValueSpec] = &[
-    ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false },
-    ValueSpec { name: "CORRELATION", kind: Kind::Percent, optional: true },
-];
-const SMALL: Kind = Kind::Count { unit: "bytes", min: 0, max: u16::MAX as u64 };
-// The kernel keeps both in 31 bits.
-const MOST_PACKETS: &[ValueSpec] = &[ValueSpec {
-    name: "PACKETS",
-    kind: Kind::Count { unit: "packets", min: 0, max: i32::MAX as u64 },
-    optional: false,
-}];
-const MOST_BYTES: &[ValueSpec] = &[ValueSpec {
-    name: "BYTES",
-    kind: Kind::Size { min: 0, max: i32::MAX as u64 },
-    optional: false,
-}];
 
 /// The table of `netem`.
 pub const INFO: Discipline = Discipline {
     name: "netem",
     summary: "a delay line, with jitter, slots, loss, copies and reordering",
     source: "Linux 5.4 to 7.3, net/sched/sch_netem.c; iproute2 6, tc/q_netem.c",
-    options: &[
-        OptionSpec {
-            preset: Preset::Is("1000"),
-            doc: "packets held at most, those on their way included",
-            ..table::LIMIT
-        },
-        OptionSpec {
-            name: "delay",
-            aliases: &["latency"],
-            values: &[
-                ValueSpec {
-                    name: "TIME",
-                    kind: Kind::Span { min: 0, max: LONGEST },
-                    optional: false,
-                },
-                ValueSpec {
-                    name: "JITTER",
-                    // The kernel keeps it in 31 bits.
-                    kind: Kind::Span { min: 0, max: i32::MAX as u64 },
-                    optional: true,
-                },
-                ValueSpec { name: "CORRELATION", kind: Kind::Percent, optional: true },
-            ],
-            preset: Preset::Unset("none"),
-            doc: "delay of each packet; it varies uniformly by up to JITTER either way, or as distribution says",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "distribution",
-            values: &[ValueSpec {
-                name: "SHAPE",
-                kind: Kind::Word(Distribution::WORDS),
-                optional: false,
-            }],
-            preset: Preset::Is("uniform"),
-            doc: "shape of the jitter: normal (JITTER is its standard deviation), pareto (from 2/3 JITTER below the \
-                  delay to 4 above, most near the least), or 1/4 and 3/4 of them",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "rate",
-            values: &[
-                ValueSpec { name: "RATE", kind: Kind::Rate, optional: false },
-                ValueSpec { name: "PACKETOVERHEAD", kind: SMALL, optional: true },
-                ValueSpec { name: "CELLSIZE", kind: SMALL, optional: true },
-                ValueSpec { name: "CELLOVERHEAD", kind: SMALL, optional: true },
-            ],
-            preset: Preset::Unset("packets take no time"),
-            doc: "packets leave one after the other at this rate; bytes added to each, and the size of the cells that \
-                  it is cut into with bytes added to each of those",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "loss",
-            aliases: &["drop"],
-            values: &[
-                ValueSpec { name: "random", kind: Kind::Keyword("random"), optional: true },
-                ValueSpec { name: "gemodel", kind: Kind::Keyword("gemodel"), optional: true },
-                ValueSpec { name: "state", kind: Kind::Keyword("state"), optional: true },
-                ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false },
-                ValueSpec { name: "CORRELATION|R|P31", kind: Kind::Percent, optional: true },
-                ValueSpec { name: "1-H|P32", kind: Kind::Percent, optional: true },
-                ValueSpec { name: "1-K|P23", kind: Kind::Percent, optional: true },
-                ValueSpec { name: "P14", kind: Kind::Percent, optional: true },
-            ],
-            preset: Preset::Unset("none"),
-            doc: "probability that a packet is lost on arrival; after gemodel (Gilbert-Elliott) the probabilities \
-                  to turn bad, to turn good again (100% less the first unless given), of loss while bad (100%) and \
-                  of loss while good (0%); after state those of a chain of four states, from good to a burst of \
-                  losses (P13), back (P31, 100% less P13), from loss to a gap inside the burst (P32, 0%) and back \
-                  (P23, 100%), and of a lone loss while good (P14, 0%)",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "ecn",
-            preset: Preset::Unset("packets are lost"),
-            doc: "mark ECN-capable packets instead of losing them",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "duplicate",
-            values: PERCENT_CORRELATION,
-            preset: Preset::Unset("none"),
-            doc: "probability that a packet comes twice",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "reorder",
-            values: PERCENT_CORRELATION,
-            preset: Preset::Unset("none"),
-            doc: "probability that a packet is not delayed, and leaves ahead of those that are",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "gap",
-            values: table::PACKETS,
-            preset: Preset::Unset("1"),
-            doc: "with reorder: only each so many-th packet may be reordered",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "slot",
-            values: &[
-                ValueSpec {
-                    name: "MIN",
-                    kind: Kind::Span { min: 0, max: LONGEST },
-                    optional: false,
-                },
-                ValueSpec {
-                    name: "MAX",
-                    kind: Kind::Span { min: 0, max: LONGEST },
-                    optional: true,
-                },
-            ],
-            preset: Preset::Unset("packets leave when they are due"),
-            doc: "packets leave in bursts, when a slot opens: from MIN to MAX after the one before",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "packets",
-            values: MOST_PACKETS,
-            preset: Preset::Unset("all that are due"),
-            doc: "with slot: packets that leave in a slot at most",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "bytes",
-            values: MOST_BYTES,
-            preset: Preset::Unset("all that are due"),
-            doc: "with slot: bytes after which a slot closes",
-            ..OptionSpec::BASE
-        },
-    ],
-    gauges: &[Gauge {
-        name: "late",
-        unit: Unit::Count,
-        doc: "packets held that will leave before one that came earlier",
-    }],
+    options: options_of!(Parameters),
+    counters: COUNTERS,
+    gauges: GAUGES,
     refused: &[
         (
             "corrupt",
@@ -432,6 +277,15 @@ impl<P: Packet> Netem<P> {
     }
 }
 
+report! {
+    impl[P: Packet] Netem<P>, netem at now;
+    counters {}
+    gauges {
+        late: Count, "packets held that will leave before one that came earlier"
+            => netem.late.len();
+    }
+}
+
 impl<P: Packet> Qdisc<P> for Netem<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
@@ -481,11 +335,11 @@ impl<P: Packet> Qdisc<P> for Netem<P> {
     }
 
     fn stats(&self) -> Stats {
-        self.tally.stats(self.backlog(), Vec::new())
+        self.tally.stats(self.backlog(), self.counted())
     }
 
-    fn gauges(&self, _now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        out("late", self.late.len() as f64);
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        self.gauged(now, out);
     }
 }
 

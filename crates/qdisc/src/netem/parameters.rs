@@ -9,11 +9,32 @@ use super::INFO;
 use super::distribution::Distribution;
 use super::loss::Loss;
 use super::slot::SlotConfig;
-use crate::settings::{Given, Settings};
+use crate::settings::{Given, Setting, Settings};
+use crate::table::{self, Kind, OptionSpec, Preset, ValueSpec};
 use crate::words::{TcError, Words};
 use crate::{Discipline, Profile};
 use core::fmt;
 use sojourn_units::{Rate, Span};
+
+/// The longest delay that is taken: an hour.
+const LONGEST: u64 = 3_600_000_000_000;
+
+const PERCENT_CORRELATION: &[ValueSpec] = &[
+    ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false },
+    ValueSpec { name: "CORRELATION", kind: Kind::Percent, optional: true },
+];
+const SMALL: Kind = Kind::Count { unit: "bytes", min: 0, max: u16::MAX as u64 };
+// The kernel keeps both in 31 bits.
+const MOST_PACKETS: &[ValueSpec] = &[ValueSpec {
+    name: "PACKETS",
+    kind: Kind::Count { unit: "packets", min: 0, max: i32::MAX as u64 },
+    optional: false,
+}];
+const MOST_BYTES: &[ValueSpec] = &[ValueSpec {
+    name: "BYTES",
+    kind: Kind::Size { min: 0, max: i32::MAX as u64 },
+    optional: false,
+}];
 
 /// The places of the correlations.
 pub(super) const DELAY: usize = 0;
@@ -25,6 +46,14 @@ pub(super) const REORDER: usize = 3;
 fn percent(probability: Option<f64>) -> u32 {
     (probability.unwrap_or(0.0) * f64::from(u32::MAX)).round_ties_even() as u32
 }
+
+/// The `nth` probability of an option, none being 0.
+fn share(given: &Given, nth: usize) -> u32 {
+    percent(given.probability(nth))
+}
+
+/// What a slot is before anything is said of it.
+const NO_SLOT: SlotConfig = SlotConfig { min: Span::ZERO, max: Span::ZERO, packets: 0, bytes: 0 };
 
 /// `rate RATE PACKETOVERHEAD CELLSIZE CELLOVERHEAD`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -224,6 +253,164 @@ impl fmt::Display for Parameters {
 
 impl Settings for Parameters {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        OptionSpec {
+            preset: Preset::Is("1000"),
+            doc: "packets held at most, those on their way included",
+            ..table::LIMIT
+        }.sets(|config: &mut Self, given| config.limit = given.number()),
+        OptionSpec {
+            name: "delay",
+            aliases: &["latency"],
+            values: &[
+                ValueSpec {
+                    name: "TIME",
+                    kind: Kind::Span { min: 0, max: LONGEST },
+                    optional: false,
+                },
+                ValueSpec {
+                    name: "JITTER",
+                    // The kernel keeps it in 31 bits.
+                    kind: Kind::Span { min: 0, max: i32::MAX as u64 },
+                    optional: true,
+                },
+                ValueSpec { name: "CORRELATION", kind: Kind::Percent, optional: true },
+            ],
+            preset: Preset::Unset("none"),
+            doc: "delay of each packet; it varies uniformly by up to JITTER either way, or as distribution says",
+            ..OptionSpec::BASE
+        }.sets(|config: &mut Self, given| {
+            config.delay = given.span();
+            config.jitter = given.nth_span(1).map_or(0, |jitter| jitter.as_nanos() as u32);
+            config.correlations[DELAY] = share(given, 0);
+        }),
+        OptionSpec {
+            name: "distribution",
+            values: &[ValueSpec {
+                name: "SHAPE",
+                kind: Kind::Word(Distribution::WORDS),
+                optional: false,
+            }],
+            preset: Preset::Is("uniform"),
+            doc: "shape of the jitter: normal (JITTER is its standard deviation), pareto (from 2/3 JITTER below the \
+                  delay to 4 above, most near the least), or 1/4 and 3/4 of them",
+            ..OptionSpec::BASE
+        }.sets(|config: &mut Self, given| {
+            let word = Distribution::WORDS.iter().find(|word| given.has(word));
+            config.distribution = word.and_then(|word| Distribution::named(word));
+        }),
+        OptionSpec {
+            name: "rate",
+            values: &[
+                ValueSpec { name: "RATE", kind: Kind::Rate, optional: false },
+                ValueSpec { name: "PACKETOVERHEAD", kind: SMALL, optional: true },
+                ValueSpec { name: "CELLSIZE", kind: SMALL, optional: true },
+                ValueSpec { name: "CELLOVERHEAD", kind: SMALL, optional: true },
+            ],
+            preset: Preset::Unset("packets take no time"),
+            doc: "packets leave one after the other at this rate; bytes added to each, and the size of the cells that \
+                  it is cut into with bytes added to each of those",
+            ..OptionSpec::BASE
+        }.sets(|config: &mut Self, given| {
+            let number = |nth| given.nth_number(nth).unwrap_or(0);
+            config.rate = Some(Pace {
+                rate: given.rate(),
+                overhead: number(0),
+                cell: number(1),
+                cell_overhead: number(2),
+            });
+        }),
+        OptionSpec {
+            name: "loss",
+            aliases: &["drop"],
+            values: &[
+                ValueSpec { name: "random", kind: Kind::Keyword("random"), optional: true },
+                ValueSpec { name: "gemodel", kind: Kind::Keyword("gemodel"), optional: true },
+                ValueSpec { name: "state", kind: Kind::Keyword("state"), optional: true },
+                ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false },
+                ValueSpec { name: "CORRELATION|R|P31", kind: Kind::Percent, optional: true },
+                ValueSpec { name: "1-H|P32", kind: Kind::Percent, optional: true },
+                ValueSpec { name: "1-K|P23", kind: Kind::Percent, optional: true },
+                ValueSpec { name: "P14", kind: Kind::Percent, optional: true },
+            ],
+            preset: Preset::Unset("none"),
+            doc: "probability that a packet is lost on arrival; after gemodel (Gilbert-Elliott) the probabilities \
+                  to turn bad, to turn good again (100% less the first unless given), of loss while bad (100%) and \
+                  of loss while good (0%); after state those of a chain of four states, from good to a burst of \
+                  losses (P13), back (P31, 100% less P13), from loss to a gap inside the burst (P32, 0%) and back \
+                  (P23, 100%), and of a lone loss while good (P14, 0%)",
+            ..OptionSpec::BASE
+        }.sets(Self::set_loss),
+        OptionSpec {
+            name: "ecn",
+            preset: Preset::Unset("packets are lost"),
+            doc: "mark ECN-capable packets instead of losing them",
+            ..OptionSpec::BASE
+        }.sets(|config: &mut Self, given| config.ecn = given.on),
+        OptionSpec {
+            name: "duplicate",
+            values: PERCENT_CORRELATION,
+            preset: Preset::Unset("none"),
+            doc: "probability that a packet comes twice",
+            ..OptionSpec::BASE
+        }.sets(|config: &mut Self, given| {
+            config.duplicate = share(given, 0);
+            config.correlations[DUPLICATE] = share(given, 1);
+        }),
+        OptionSpec {
+            name: "reorder",
+            values: PERCENT_CORRELATION,
+            preset: Preset::Unset("none"),
+            doc: "probability that a packet is not delayed, and leaves ahead of those that are",
+            ..OptionSpec::BASE
+        }.sets(|config: &mut Self, given| {
+            config.reorder = share(given, 0);
+            config.correlations[REORDER] = share(given, 1);
+        }),
+        OptionSpec {
+            name: "gap",
+            values: table::PACKETS,
+            preset: Preset::Unset("1"),
+            doc: "with reorder: only each so many-th packet may be reordered",
+            ..OptionSpec::BASE
+        }.sets(|config: &mut Self, given| config.gap = given.number()),
+        OptionSpec {
+            name: "slot",
+            values: &[
+                ValueSpec {
+                    name: "MIN",
+                    kind: Kind::Span { min: 0, max: LONGEST },
+                    optional: false,
+                },
+                ValueSpec {
+                    name: "MAX",
+                    kind: Kind::Span { min: 0, max: LONGEST },
+                    optional: true,
+                },
+            ],
+            preset: Preset::Unset("packets leave when they are due"),
+            doc: "packets leave in bursts, when a slot opens: from MIN to MAX after the one before",
+            ..OptionSpec::BASE
+        }.sets(|config: &mut Self, given| {
+            let slot = config.slot.get_or_insert(NO_SLOT);
+            slot.min = given.span();
+            slot.max = given.nth_span(1).unwrap_or(slot.min).max(slot.min);
+        }),
+        OptionSpec {
+            name: "packets",
+            values: MOST_PACKETS,
+            preset: Preset::Unset("all that are due"),
+            doc: "with slot: packets that leave in a slot at most",
+            ..OptionSpec::BASE
+        }.sets(|config: &mut Self, given| config.slot.get_or_insert(NO_SLOT).packets = given.number()),
+        OptionSpec {
+            name: "bytes",
+            values: MOST_BYTES,
+            preset: Preset::Unset("all that are due"),
+            doc: "with slot: bytes after which a slot closes",
+            ..OptionSpec::BASE
+        }.sets(|config: &mut Self, given| config.slot.get_or_insert(NO_SLOT).bytes = given.number()),
+    ];
     // tc hands over most of it in one structure, given or not.
     const CHANGE_STARTS_AFRESH: bool = true;
 
@@ -244,50 +431,11 @@ impl Settings for Parameters {
             conflict: None,
         }
     }
-
-    fn set(&mut self, given: &Given) {
-        let share = |nth| percent(given.probability(nth));
-        let none = SlotConfig { min: Span::ZERO, max: Span::ZERO, packets: 0, bytes: 0 };
-        match given.name {
-            "limit" => self.limit = given.number(),
-            "delay" => {
-                self.delay = given.span();
-                self.jitter = given.nth_span(1).map_or(0, |jitter| jitter.as_nanos() as u32);
-                self.correlations[DELAY] = share(0);
-            }
-            "distribution" => {
-                let word = Distribution::WORDS.iter().find(|word| given.has(word));
-                self.distribution = word.and_then(|word| Distribution::named(word));
-            }
-            "rate" => {
-                let number = |nth| given.nth_number(nth).unwrap_or(0);
-                self.rate = Some(Pace {
-                    rate: given.rate(),
-                    overhead: number(0),
-                    cell: number(1),
-                    cell_overhead: number(2),
-                });
-            }
-            "loss" => self.set_loss(given),
-            "ecn" => self.ecn = given.on,
-            "duplicate" => (self.duplicate, self.correlations[DUPLICATE]) = (share(0), share(1)),
-            "reorder" => (self.reorder, self.correlations[REORDER]) = (share(0), share(1)),
-            "gap" => self.gap = given.number(),
-            "slot" => {
-                let slot = self.slot.get_or_insert(none);
-                slot.min = given.span();
-                slot.max = given.nth_span(1).unwrap_or(slot.min).max(slot.min);
-            }
-            "packets" => self.slot.get_or_insert(none).packets = given.number(),
-            "bytes" => self.slot.get_or_insert(none).bytes = given.number(),
-            name => unreachable!("{name} is in the table"),
-        }
-    }
 }
 
 impl Parameters {
     fn set_loss(&mut self, given: &Given) {
-        let share = |nth| percent(given.probability(nth));
+        let share = |nth| share(given, nth);
         if given.has("gemodel") {
             let p = share(0);
             self.loss = Loss::GilbertElliott {
