@@ -23,8 +23,10 @@ use sojourn_model::{
     Action, Direction, EcnMode, Element, Flow, Kind, Netem, Queue, ReceiveWindow, Scenario, Shaper,
     Side, Start, Tcp, Traffic,
 };
+use sojourn_qdisc::Profile;
+use sojourn_qdisc::netem::Parameters;
 use sojourn_stacks::{HOST_JITTER, START_JITTER};
-use sojourn_units::{Ecn, Random, Rate, Span, parse_span};
+use sojourn_units::{Ecn, Random, Rate, Span};
 use std::fmt::Write as _;
 
 /// The first port of senders; flow `i` has the `i`th.
@@ -91,39 +93,24 @@ fn tc_time(span: Span) -> String {
     if part == 0 { format!("{whole}us") } else { format!("{whole}.{part:03}us") }
 }
 
-/// A netem's constant delay; `None` if its words make packets wait unevenly.
-pub fn constant_delay(words: &str) -> Option<Span> {
-    let mut delay = Span::ZERO;
-    let mut rest = words.split_whitespace().peekable();
-    while let Some(word) = rest.next() {
-        match word {
-            "delay" => {
-                delay = parse_span(rest.next()?).ok()?;
-                if rest.peek().is_some_and(|w| w.starts_with(|c: char| c.is_ascii_digit())) {
-                    return None;
-                }
-            }
-            "limit" => {
-                rest.next();
-            }
-            _ => return None,
-        }
-    }
-    Some(delay)
+/// What a netem's words say, which were checked with the experiment. Every kernel reads them alike.
+fn netem(words: &str) -> Parameters {
+    Parameters::parse(words, &Profile::LINUX_7_3)
+        .unwrap_or_else(|error| panic!("netem {words} was not checked: {error}"))
 }
 
-/// The words of a netem in which its delay is another.
-fn with_delay(words: &str, delay: Span) -> String {
-    let mut out = vec!["delay".to_owned(), tc_time(delay)];
-    let mut rest = words.split_whitespace();
-    while let Some(word) = rest.next() {
-        if word == "delay" {
-            rest.next();
-        } else {
-            out.push(word.to_owned());
-        }
-    }
-    out.join(" ")
+/// The constant delay of a netem that does nothing else.
+fn constant_delay(words: &str) -> Option<Span> {
+    let netem = netem(words);
+    (!netem.varies()).then(|| netem.delay())
+}
+
+/// Netem's words for one that delays nothing and refuses nobody.
+const OPEN: &str = "limit 1000000";
+
+/// The words of a chain's first netem with the delay of one flow.
+fn with_delay(chain: &[String], delay: Span) -> String {
+    netem(chain.first().map_or(OPEN, String::as_str)).with_delay(delay).to_string()
 }
 
 /// The names of one side of a hop in its namespace.
@@ -390,11 +377,8 @@ impl Builder<'_> {
         let chain = netem.map_or_else(Vec::new, |n| n.chain.clone());
         let own_delays = netem.map_or(&[][..], |n| &n.per_flow);
         for own in own_delays {
-            let mut words = chain.clone();
-            match words.first_mut() {
-                Some(first) => *first = with_delay(first, own.delay),
-                None => words.push(with_delay("limit 1000000", own.delay)),
-            }
+            let mut words = vec![with_delay(&chain, own.delay)];
+            words.extend(chain.iter().skip(1).cloned());
             let flow = scenario.flows.iter().position(|f| f.name == own.flow);
             groups.push((flow, words));
         }
@@ -403,7 +387,7 @@ impl Builder<'_> {
             let ifb = format!("{letter}{number}");
             self.ip(&ns, &format!("link add {ifb} type ifb"));
             self.ip(&ns, &format!("link set {ifb} up"));
-            let none = vec!["limit 1000000".to_owned()];
+            let none = vec![OPEN.to_owned()];
             for (link, words) in if words.is_empty() { &none } else { words }.iter().enumerate() {
                 let at = if link == 0 { "root".to_owned() } else { format!("parent {link}:1") };
                 let handle = link + 1;
@@ -514,8 +498,7 @@ impl Builder<'_> {
                             .as_deref()
                             .and_then(|f| n.per_flow.iter().position(|d| d.flow == f));
                         let number = own.unwrap_or(n.per_flow.len());
-                        let first = n.chain.first().map_or("limit 1000000", String::as_str);
-                        let words = with_delay(first, *delay);
+                        let words = with_delay(&n.chain, *delay);
                         vec![format!(
                             "qdisc change dev {letter}{number} root handle 1: netem {words}"
                         )]
@@ -648,12 +631,12 @@ pub(crate) fn delay_before(
     hop: usize,
     side: Side,
 ) -> Option<Span> {
-    let Some((_, netem)) = netem_of(scenario.hops[hop].side(side)) else {
+    let Some((_, element)) = netem_of(scenario.hops[hop].side(side)) else {
         return Some(Span::ZERO);
     };
-    let own = netem.per_flow.iter().find(|d| d.flow == flow.name);
+    let own = element.per_flow.iter().find(|d| d.flow == flow.name);
     let mut sum = Span::ZERO;
-    for (link, words) in netem.chain.iter().enumerate() {
+    for (link, words) in element.chain.iter().enumerate() {
         let constant = constant_delay(words)?;
         sum += match own {
             Some(d) if link == 0 => d.delay,

@@ -2,11 +2,10 @@
 
 use sojourn_engine::Engine as _;
 use sojourn_language::{AnyWords, Experiment};
-use sojourn_linux::plan::{Edge, Plan, constant_delay};
+use sojourn_linux::plan::{Edge, Plan};
 use sojourn_linux::tools::Programs;
 use sojourn_linux::{Kernel, Linux};
-use sojourn_model::Scenario;
-use sojourn_units::Span;
+use sojourn_model::{Kind, Scenario};
 use std::path::PathBuf;
 
 const EXPERIMENT: &str = r#"
@@ -113,12 +112,26 @@ fn what_follows_something_of_a_known_time_happens_at_a_known_time() {
     assert!(refusals.iter().any(|r| r.feature.contains("not known before")), "{refusals:?}");
 }
 
+/// tc knows a netem's delay by two names.
 #[test]
-fn delays_that_vary_are_known_as_such() {
-    assert_eq!(constant_delay("delay 10ms limit 1000"), Some(Span::from_millis(10)));
-    assert_eq!(constant_delay("limit 1000"), Some(Span::ZERO));
-    assert_eq!(constant_delay("delay 10ms 2ms"), None);
-    assert_eq!(constant_delay("delay 10ms loss 1%"), None);
+fn a_delay_is_the_same_by_each_of_its_names() {
+    let plan = |words: &str| {
+        let mut scenario = scenario(EXPERIMENT);
+        for element in &mut scenario.hops[0].down {
+            if let Kind::Netem(netem) = &mut element.kind {
+                netem.chain = vec![words.to_owned()];
+            }
+        }
+        Plan::new(&scenario, &programs())
+    };
+    let (delay, latency) = (plan("delay 10ms"), plan("latency 10ms"));
+    assert!(delay.unrecorded.is_empty() && latency.unrecorded.is_empty(), "both are constant");
+    for uneven in ["delay 10ms 2ms", "latency 10ms loss 1%", "slot 1ms"] {
+        assert!(!plan(uneven).unrecorded.is_empty(), "{uneven}");
+    }
+    // The second flow has a delay of its own, which takes the place of this one.
+    let line = "root handle 1: netem delay 40000us limit 1000\n";
+    assert!(latency.text.contains(line), "{}", latency.text);
 }
 
 #[test]

@@ -25,7 +25,7 @@ mod _core {
     #[pymodule_export]
     use super::run::{Run, check, identity, refusals, run_many};
     #[pymodule_export]
-    use super::units::{parse_rate, parse_span};
+    use super::units::{Netem, netem, parse_rate, parse_span};
     #[pymodule_export]
     use super::validate::{agreement, harm, summarise};
 

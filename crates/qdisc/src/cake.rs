@@ -25,8 +25,9 @@ use self::ramp::SINGLE;
 use self::tin::{Isolation, Keys, Tin};
 use crate::cobalt_config::{SCE, SCE_THRESH_OFF};
 use crate::configured::{BuildContext, Configured};
-use crate::settings::{Given, Settings};
-use crate::shaper::{self, Clock, Framing};
+use crate::options_of;
+use crate::settings::{Setting, Settings};
+use crate::shaper::{self, Clock, Framed, Framing, HasRtt};
 use crate::show;
 use crate::table::{
     self, Class, Counter, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter,
@@ -100,72 +101,7 @@ pub const INFO: Discipline = Discipline {
     name: "cake",
     summary: "a shaper with fair queueing by flow and host, priority by DSCP, COBALT, and an SCE ramp",
     source: "Linux 5.4 to 7.3, net/sched/sch_cake.c; SCE: chromi/sce; iproute2 6, tc/q_cake.c",
-    options: &[
-        shaper::BANDWIDTH,
-        OptionSpec {
-            name: "diffserv3",
-            off: Some("besteffort"),
-            preset: Preset::Is("diffserv3"),
-            doc: "tins by DSCP: bulk (CS1, LE), voice (CS6, CS7, EF, VA, TOS4), best effort; or a single one",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "triple-isolate",
-            others: &[
-                "flowblind",
-                "srchost",
-                "dsthost",
-                "hosts",
-                "flows",
-                "dual-srchost",
-                "dual-dsthost",
-            ],
-            preset: Preset::Is("triple-isolate"),
-            doc: "what has a queue, and whose queues share a part: flows, and their source and destination host",
-            ..OptionSpec::BASE
-        },
-        shaper::RTT,
-        shaper::PATH,
-        shaper::OVERHEAD,
-        shaper::CELLS,
-        shaper::MPU,
-        OptionSpec {
-            name: "memlimit",
-            values: table::BYTES,
-            preset: Preset::Unset(
-                "rate times rtt times 4, at least 4 MiB; without a rate 10240 full packets",
-            ),
-            doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "wash",
-            off: Some("nowash"),
-            preset: Preset::Is("nowash"),
-            doc: "clear the DSCP of every packet, after its tin was chosen by it",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "nat",
-            off: Some("nonat"),
-            preset: Preset::Is("nonat"),
-            doc: "look addresses up before translation; there is none here, so it changes nothing",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "split-gso",
-            off: Some("no-split-gso"),
-            preset: Preset::Is("split-gso"),
-            doc: "split super-packets; there are none here, so it changes nothing",
-            ..OptionSpec::BASE
-        },
-        SCE_THRESH,
-        OptionSpec {
-            others: &["sce-single"],
-            doc: "the ramp of sce-thresh 1, which reaches 1 at the target; or one that begins there (sce-single)",
-            ..SCE
-        },
-    ],
+    options: options_of!(Config),
     counters: COUNTERS,
     gauges: gauges!["bulk" "best_effort" "voice"],
     classes: &CLASSES,
@@ -243,8 +179,89 @@ impl Config {
     }
 }
 
+impl Framed for Config {
+    fn framing(&mut self) -> &mut Framing {
+        &mut self.framing
+    }
+}
+
+impl HasRtt for Config {
+    fn set_rtt(&mut self, interval: Span, target: Span) {
+        (self.interval, self.target) = (interval.as_nanos(), target.as_nanos());
+    }
+}
+
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        shaper::BANDWIDTH.sets(|config, given| config.rate = if given.on { given.rate() } else { Rate::ZERO }),
+        OptionSpec {
+            name: "diffserv3",
+            off: Some("besteffort"),
+            preset: Preset::Is("diffserv3"),
+            doc: "tins by DSCP: bulk (CS1, LE), voice (CS6, CS7, EF, VA, TOS4), best effort; or a single one",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.diffserv = given.on),
+        OptionSpec {
+            name: "triple-isolate",
+            others: &[
+                "flowblind",
+                "srchost",
+                "dsthost",
+                "hosts",
+                "flows",
+                "dual-srchost",
+                "dual-dsthost",
+            ],
+            preset: Preset::Is("triple-isolate"),
+            doc: "what has a queue, and whose queues share a part: flows, and their source and destination host",
+            ..OptionSpec::BASE
+        }.sets(|config, given| {
+                let bits = Isolation::WORDS.iter().position(|word| *word == given.word);
+                config.isolation = Isolation(bits.unwrap_or(0) as u8);
+            }),
+        shaper::rtt(),
+        shaper::path(),
+        shaper::overhead(),
+        shaper::cells(),
+        shaper::mpu(),
+        OptionSpec {
+            name: "memlimit",
+            values: table::BYTES,
+            preset: Preset::Unset(
+                "rate times rtt times 4, at least 4 MiB; without a rate 10240 full packets",
+            ),
+            doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.memory_limit = Some(given.number())),
+        OptionSpec {
+            name: "wash",
+            off: Some("nowash"),
+            preset: Preset::Is("nowash"),
+            doc: "clear the DSCP of every packet, after its tin was chosen by it",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.wash = given.on),
+        OptionSpec {
+            name: "nat",
+            off: Some("nonat"),
+            preset: Preset::Is("nonat"),
+            doc: "look addresses up before translation; there is none here, so it changes nothing",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.nat = given.on),
+        OptionSpec {
+            name: "split-gso",
+            off: Some("no-split-gso"),
+            preset: Preset::Is("split-gso"),
+            doc: "split super-packets; there are none here, so it changes nothing",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.split_gso = given.on),
+        SCE_THRESH.sets(|config, given| config.sce = if given.on { given.number() } else { 0 }),
+        OptionSpec {
+            others: &["sce-single"],
+            doc: "the ramp of sce-thresh 1, which reaches 1 at the target; or one that begins there (sce-single)",
+            ..SCE
+        }.sets(|config, given| config.sce = if given.word == "sce-single" { SINGLE } else { 1 }),
+    ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(_profile: &Profile) -> Self {
@@ -260,31 +277,6 @@ impl Settings for Config {
             nat: false,
             split_gso: true,
             sce: 0,
-        }
-    }
-
-    fn set(&mut self, given: &Given) {
-        if let Some((interval, target)) = shaper::interval_and_target(given) {
-            (self.interval, self.target) = (interval.as_nanos(), target.as_nanos());
-            return;
-        }
-        match given.name {
-            "bandwidth" => self.rate = if given.on { given.rate() } else { Rate::ZERO },
-            "diffserv3" => self.diffserv = given.on,
-            "triple-isolate" => {
-                let bits = Isolation::WORDS.iter().position(|word| *word == given.word);
-                self.isolation = Isolation(bits.unwrap_or(0) as u8);
-            }
-            "wash" => self.wash = given.on,
-            "nat" => self.nat = given.on,
-            "split-gso" => self.split_gso = given.on,
-            "memlimit" => self.memory_limit = Some(given.number()),
-            "sce-thresh" => self.sce = if given.on { given.number() } else { 0 },
-            "sce" => self.sce = if given.word == "sce-single" { SINGLE } else { 1 },
-            name => {
-                let known = self.framing.set(given);
-                debug_assert!(known, "{name} is in the table");
-            }
         }
     }
 }

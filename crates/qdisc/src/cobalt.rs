@@ -7,15 +7,16 @@
 //! Invariants: order of arrival; a packet that leaves nothing behind is never dropped or marked. There is no limit:
 //! BLUE alone bounds the queue. SCE is on by default, so ECT(0) packets come out as ECT(1).
 
-use crate::cobalt_config::{Aqm, SCE, SCE_THRESH_4};
+use crate::cobalt_config::{Aqm, HasAqm, SCE_THRESH_4, sce, sce_thresh};
 use crate::cobalt_law::{Crossing, Twofold, TwofoldParams, Verdict, Weighted};
 use crate::configured::{BuildContext, Configured};
-use crate::settings::{Given, Settings};
+use crate::settings::{Setting, Settings};
 use crate::shaper;
-use crate::table::{Discipline, Gauge, Shown, Unit, counter};
+use crate::table::Discipline;
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{options_of, report};
 use sojourn_units::Time;
 
 /// The table of `cobalt`.
@@ -23,26 +24,9 @@ pub const INFO: Discipline = Discipline {
     name: "cobalt",
     summary: "one queue under COBALT's law, with SCE",
     source: "Linux 6 of chromi/sce, net/sched/sch_cobalt.c (2022)",
-    options: &[shaper::RTT, shaper::PATH, SCE_THRESH_4, SCE],
-    counters: &[
-        counter(
-            "ecn_mark",
-            Unit::Count,
-            0,
-            Shown::NonZero,
-            "signals by CE, on packets that were CE too",
-        ),
-        counter("sce_mark", Unit::Count, 0, Shown::NonZero, "packets marked SCE"),
-        counter("law_drop", Unit::Count, 0, Shown::NonZero, "packets dropped by the control law"),
-        counter("blue_drop", Unit::Count, 0, Shown::NonZero, "packets dropped by BLUE"),
-    ],
-    gauges: &[
-        Gauge { name: "delay", unit: Unit::Seconds, doc: "time that the first packet has waited" },
-        Gauge { name: "count", unit: Unit::Count, doc: "count of the CE schedule" },
-        Gauge { name: "dropping", unit: Unit::Flag, doc: "whether above the CE target" },
-        Gauge { name: "sce_count", unit: Unit::Count, doc: "count of the SCE schedule" },
-        Gauge { name: "p_drop", unit: Unit::Probability, doc: "BLUE's probability of dropping" },
-    ],
+    options: options_of!(Config),
+    counters: COUNTERS,
+    gauges: GAUGES,
     ..Discipline::BASE
 };
 
@@ -57,17 +41,20 @@ impl Config {
     }
 }
 
+impl HasAqm for Config {
+    fn aqm(&mut self) -> &mut Aqm {
+        &mut self.aqm
+    }
+}
+
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] =
+        &[shaper::rtt(), shaper::path(), sce_thresh(SCE_THRESH_4), sce()];
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(_profile: &Profile) -> Self {
         Self { aqm: Aqm::default() }
-    }
-
-    fn set(&mut self, given: &Given) {
-        let known = self.aqm.set(given);
-        debug_assert!(known, "{} is in the table", given.name);
     }
 }
 
@@ -84,6 +71,25 @@ pub struct Cobalt<P> {
     law_drop: u64,
     blue_drop: u64,
     tally: Tally,
+}
+
+report! {
+    impl[P: Packet] Cobalt<P>, cobalt at now;
+    counters {
+        ecn_mark: Count, line 0, NonZero, "signals by CE, on packets that were CE too"
+            => cobalt.ecn_mark;
+        sce_mark: Count, line 0, NonZero, "packets marked SCE" => cobalt.sce_mark;
+        law_drop: Count, line 0, NonZero, "packets dropped by the control law" => cobalt.law_drop;
+        blue_drop: Count, line 0, NonZero, "packets dropped by BLUE" => cobalt.blue_drop;
+    }
+    gauges {
+        delay: Seconds, "time that the first packet has waited"
+            => cobalt.ring.first().map_or(0.0, |p| now.since(p.stamp()).as_secs_f64());
+        count: Count, "count of the CE schedule" => cobalt.law.ce.count;
+        dropping: Flag, "whether above the CE target" => cobalt.law.ce.dropping;
+        sce_count: Count, "count of the SCE schedule" => cobalt.law.sce.count;
+        p_drop: Probability, "BLUE's probability of dropping" => cobalt.law.blue.probability();
+    }
 }
 
 impl<P: Packet> Qdisc<P> for Cobalt<P> {
@@ -126,21 +132,11 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
     }
 
     fn stats(&self) -> Stats {
-        let own = vec![
-            ("ecn_mark", self.ecn_mark as f64),
-            ("sce_mark", self.sce_mark as f64),
-            ("law_drop", self.law_drop as f64),
-            ("blue_drop", self.blue_drop as f64),
-        ];
-        self.tally.stats(self.ring.backlog(), own)
+        self.tally.stats(self.ring.backlog(), self.counted())
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        out("delay", self.ring.first().map_or(0.0, |p| now.since(p.stamp()).as_secs_f64()));
-        out("count", f64::from(self.law.ce.count));
-        out("dropping", f64::from(u8::from(self.law.ce.dropping)));
-        out("sce_count", f64::from(self.law.sce.count));
-        out("p_drop", self.law.blue.probability());
+        self.gauged(now, out);
     }
 }
 

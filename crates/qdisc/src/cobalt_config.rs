@@ -5,12 +5,13 @@
 
 use crate::Profile;
 use crate::cobalt_law::{Crossing, TwofoldParams};
-use crate::settings::Given;
-use crate::shaper::{describe_rtt, interval_and_target};
+use crate::settings::Setting;
+use crate::shaper::{HasRtt, describe_rtt};
 use crate::table::{Kind, OptionSpec, Preset, ValueSpec};
+use sojourn_units::Span;
 use sojourn_units::random::mix;
 
-const fn sce_thresh(preset: Preset) -> OptionSpec {
+const fn sce_thresh_from(preset: Preset) -> OptionSpec {
     OptionSpec {
         name: "sce-thresh",
         off: Some("no-sce"),
@@ -26,9 +27,9 @@ const fn sce_thresh(preset: Preset) -> OptionSpec {
 }
 
 /// `sce-thresh N | no-sce` where SCE is off by default.
-pub(crate) const SCE_THRESH_OFF: OptionSpec = sce_thresh(Preset::Unset("no-sce"));
+pub(crate) const SCE_THRESH_OFF: OptionSpec = sce_thresh_from(Preset::Unset("no-sce"));
 /// The same where it is on by default.
-pub(crate) const SCE_THRESH_4: OptionSpec = sce_thresh(Preset::Is("4"));
+pub(crate) const SCE_THRESH_4: OptionSpec = sce_thresh_from(Preset::Is("4"));
 /// `sce`.
 pub(crate) const SCE: OptionSpec = OptionSpec {
     name: "sce",
@@ -47,21 +48,32 @@ pub(crate) struct Aqm {
     asked: Option<u32>,
 }
 
-impl Aqm {
-    /// Takes one option over, and says whether it was one of the law's.
-    pub(crate) fn set(&mut self, given: &Given) -> bool {
-        if let Some((interval, target)) = interval_and_target(given) {
-            (self.interval, self.target) = (interval.as_nanos(), target.as_nanos());
-            return true;
-        }
-        match given.name {
-            "sce-thresh" => self.asked = Some(if given.on { given.number() } else { 0 }),
-            "sce" => self.asked = Some(1),
-            _ => return false,
-        }
-        true
-    }
+/// A configuration that has the law's options: [`crate::shaper::rtt`], [`crate::shaper::path`], [`sce_thresh`] and
+/// [`sce`].
+pub(crate) trait HasAqm: 'static {
+    fn aqm(&mut self) -> &mut Aqm;
+}
 
+impl<C: HasAqm> HasRtt for C {
+    fn set_rtt(&mut self, interval: Span, target: Span) {
+        let aqm = self.aqm();
+        (aqm.interval, aqm.target) = (interval.as_nanos(), target.as_nanos());
+    }
+}
+
+/// One of [`SCE_THRESH_OFF`] and [`SCE_THRESH_4`].
+pub(crate) const fn sce_thresh<C: HasAqm>(option: OptionSpec) -> Setting<C> {
+    option.sets(|config, given| {
+        config.aqm().asked = Some(if given.on { given.number() } else { 0 });
+    })
+}
+
+/// [`SCE`].
+pub(crate) const fn sce<C: HasAqm>() -> Setting<C> {
+    SCE.sets(|config, _| config.aqm().asked = Some(1))
+}
+
+impl Aqm {
     /// Every option is set: the interval is divided as it now is. A later change of `rtt` alone leaves the SCE
     /// interval (sce.md §3).
     pub(crate) fn settle(&mut self) {

@@ -7,12 +7,13 @@
 
 use crate::codel_law::{self, Counts, Dequeue, Params, State, seconds};
 use crate::configured::{BuildContext, Configured};
-use crate::settings::{Given, Settings};
+use crate::settings::{Setting, Settings};
 use crate::show::time;
-use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
+use crate::table::{self, Discipline, OptionSpec, Preset};
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{options_of, report};
 use sojourn_units::Time;
 
 /// The table of `codel`.
@@ -20,29 +21,9 @@ pub const INFO: Discipline = Discipline {
     name: "codel",
     summary: "one queue under CoDel's control law",
     source: "RFC 8289; Linux 5.4 to 7.3, net/sched/sch_codel.c, include/net/codel_impl.h",
-    options: &[
-        OptionSpec { preset: Preset::Is("1000"), ..table::LIMIT },
-        table::TARGET,
-        table::INTERVAL,
-        OptionSpec { preset: Preset::Is("noecn"), ..table::ECN },
-        table::CE_THRESHOLD,
-    ],
-    counters: &[
-        counter("count", Unit::Count, 0, Shown::Always, "signals in this dropping state"),
-        counter("lastcount", Unit::Count, 0, Shown::Always, "count when it began"),
-        counter("ldelay", Unit::Seconds, 0, Shown::Always, "the last packet's sojourn time"),
-        counter("dropping", Unit::Flag, 0, Shown::Flag, "whether in the dropping state"),
-        counter("maxpacket", Unit::Bytes, 1, Shown::Always, "largest packet seen"),
-        counter("ecn_mark", Unit::Count, 1, Shown::Always, "packets marked by the law"),
-        counter("drop_overlimit", Unit::Count, 1, Shown::Always, "packets refused at the limit"),
-        counter("ce_mark", Unit::Count, 1, Shown::NonZero, "packets marked by ce_threshold"),
-    ],
-    gauges: &[
-        Gauge { name: "count", unit: Unit::Count, doc: "signals in this dropping state" },
-        Gauge { name: "dropping", unit: Unit::Flag, doc: "whether in the dropping state" },
-        Gauge { name: "drop_next", unit: Unit::Seconds, doc: "time until the next signal" },
-        table::HEAD_DELAY,
-    ],
+    options: options_of!(Config),
+    counters: COUNTERS,
+    gauges: GAUGES,
     ..Discipline::BASE
 };
 
@@ -54,21 +35,19 @@ struct Config {
 
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        OptionSpec { preset: Preset::Is("1000"), ..table::LIMIT }
+            .sets(|config, given| config.limit = given.number()),
+        table::TARGET.sets(|config, given| config.law.set_target(given.span())),
+        table::INTERVAL.sets(|config, given| config.law.set_interval(given.span())),
+        OptionSpec { preset: Preset::Is("noecn"), ..table::ECN }
+            .sets(|config, given| config.law.ecn = given.on),
+        table::CE_THRESHOLD.sets(|config, given| config.law.set_ce_threshold(given.span())),
+    ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(_profile: &Profile) -> Self {
         Self { limit: 0, law: Params::BLANK }
-    }
-
-    fn set(&mut self, given: &Given) {
-        match given.name {
-            "limit" => self.limit = given.number(),
-            "target" => self.law.set_target(given.span()),
-            "interval" => self.law.set_interval(given.span()),
-            "ecn" => self.law.ecn = given.on,
-            "ce_threshold" => self.law.set_ce_threshold(given.span()),
-            name => unreachable!("{name} is in the table"),
-        }
     }
 }
 
@@ -94,6 +73,32 @@ pub struct Codel<P> {
     counts: Counts,
     drop_overlimit: u64,
     tally: Tally,
+}
+
+report! {
+    impl[P: Packet] Codel<P>, codel at now;
+    counters {
+        count: Count, line 0, Always, "signals in this dropping state" => codel.state.count;
+        lastcount: Count, line 0, Always, "count when it began" => codel.state.lastcount;
+        ldelay: Seconds, line 0, Always, "the last packet's sojourn time"
+            => seconds(codel.state.ldelay);
+        dropping: Flag, line 0, Flag, "whether in the dropping state" => codel.state.dropping;
+        maxpacket: Bytes, line 1, Always, "largest packet seen" => codel.counts.maxpacket;
+        ecn_mark: Count, line 1, Always, "packets marked by the law" => codel.counts.ecn_mark;
+        drop_overlimit: Count, line 1, Always, "packets refused at the limit"
+            => codel.drop_overlimit;
+        ce_mark: Count, line 1, NonZero, "packets marked by ce_threshold" => codel.counts.ce_mark;
+    }
+    gauges where {
+
+        let due = if codel.state.dropping { codel.state.until_next(now) } else { 0.0 };
+    } {
+        count: Count, "signals in this dropping state" => codel.state.count;
+        dropping: Flag, "whether in the dropping state" => codel.state.dropping;
+        drop_next: Seconds, "time until the next signal" => due;
+        head_delay: Seconds, "time that the packet at the head has waited; 0 without one"
+            => codel.ring.head_delay(now);
+    }
 }
 
 impl<P: Packet> Qdisc<P> for Codel<P> {
@@ -133,25 +138,11 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
     }
 
     fn stats(&self) -> Stats {
-        let own = vec![
-            ("count", f64::from(self.state.count)),
-            ("lastcount", f64::from(self.state.lastcount)),
-            ("ldelay", seconds(self.state.ldelay)),
-            ("dropping", f64::from(u8::from(self.state.dropping))),
-            ("maxpacket", f64::from(self.counts.maxpacket)),
-            ("ecn_mark", self.counts.ecn_mark as f64),
-            ("drop_overlimit", self.drop_overlimit as f64),
-            ("ce_mark", self.counts.ce_mark as f64),
-        ];
-        self.tally.stats(self.ring.backlog(), own)
+        self.tally.stats(self.ring.backlog(), self.counted())
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        out("count", f64::from(self.state.count));
-        out("dropping", f64::from(u8::from(self.state.dropping)));
-        let due = if self.state.dropping { self.state.until_next(now) } else { 0.0 };
-        out("drop_next", due);
-        out("head_delay", self.ring.head_delay(now));
+        self.gauged(now, out);
     }
 }
 

@@ -25,33 +25,18 @@
 //! out: a flow that begins in one class starves until the other is empty. Here a class with packets counts as one
 //! flow at least. Whether the SCE schedule is mirrored at rest is the kernel's (`Profile::sce_mirrors_at_rest`).
 
-use crate::cobalt_config::{Aqm, Buckets, SCE, SCE_THRESH_4, SCE_THRESH_OFF};
+use crate::cobalt_config::{Aqm, Buckets, HasAqm, SCE_THRESH_4, SCE_THRESH_OFF, sce, sce_thresh};
 use crate::cobalt_law::{Twofold, TwofoldParams, Verdict, Weighted};
 use crate::configured::{BuildContext, Configured};
-use crate::settings::{Given, Settings};
-use crate::shaper::{self, Clock, Framing};
-use crate::table::{self, Counter, Discipline, Gauge, Shown, Unit, counter};
+use crate::settings::{Setting, Settings};
+use crate::shaper::{self, Clock, Framed, Framing};
+use crate::table::{self, Discipline, Gauge, Unit};
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{options_of, report};
 use sojourn_units::{Rate, Time};
 use std::collections::VecDeque;
-
-const COUNTERS: &[Counter] = &[
-    counter("sparse_sent", Unit::Count, 0, Shown::NonZero, "packets sent from the sparse queues"),
-    counter("bulk_sent", Unit::Count, 0, Shown::NonZero, "packets sent from the bulk queues"),
-    counter("tight_sent", Unit::Count, 0, Shown::NonZero, "of all sent, those of the tight class"),
-    counter(
-        "ecn_mark",
-        Unit::Count,
-        1,
-        Shown::NonZero,
-        "signals by CE, on packets that were CE too",
-    ),
-    counter("sce_mark", Unit::Count, 1, Shown::NonZero, "packets marked SCE"),
-    counter("law_drop", Unit::Count, 1, Shown::NonZero, "packets dropped by the control law"),
-    counter("blue_drop", Unit::Count, 1, Shown::NonZero, "packets dropped by BLUE"),
-];
 
 macro_rules! gauges {
     ($($prefix:literal)*) => {
@@ -122,16 +107,7 @@ pub const CNQ: Discipline = Discipline {
     name: "cnq_codel_af",
     summary: "a sparse and a bulk queue with approximate fairness by COBALT, and a shaper",
     source: "draft-morton-tsvwg-codel-approx-fair-01; Linux 5.4 of chromi/sce, net/sched/sch_cnq_codel_af.c; iproute2-sce, tc/q_cnq_codel_af.c",
-    options: &[
-        shaper::BANDWIDTH,
-        shaper::RTT,
-        shaper::PATH,
-        shaper::OVERHEAD,
-        shaper::CELLS,
-        shaper::MPU,
-        SCE_THRESH_OFF,
-        SCE,
-    ],
+    options: options_of!(Config<1>),
     counters: COUNTERS,
     gauges: gauges![""],
     classes: &CNQ_CLASSES,
@@ -143,16 +119,7 @@ pub const TWIN: Discipline = Discipline {
     name: "twin_codel_af",
     summary: "two of cnq_codel_af behind one shaper, the second tighter by 5 and for DSCP 4, with SCE",
     source: "Linux 5.4 of chromi/sce, net/sched/sch_twin_codel_af.c; iproute2-sce, tc/q_twin_codel_af.c",
-    options: &[
-        shaper::BANDWIDTH,
-        shaper::RTT,
-        shaper::PATH,
-        shaper::OVERHEAD,
-        shaper::CELLS,
-        shaper::MPU,
-        SCE_THRESH_4,
-        SCE,
-    ],
+    options: options_of!(Config<2>),
     counters: COUNTERS,
     gauges: gauges!["" "tight_"],
     classes: &TWIN_CLASSES,
@@ -179,20 +146,36 @@ impl<const CLASSES: usize> Config<CLASSES> {
     }
 }
 
+impl<const CLASSES: usize> HasAqm for Config<CLASSES> {
+    fn aqm(&mut self) -> &mut Aqm {
+        &mut self.aqm
+    }
+}
+
+impl<const CLASSES: usize> Framed for Config<CLASSES> {
+    fn framing(&mut self) -> &mut Framing {
+        &mut self.framing
+    }
+}
+
 impl<const CLASSES: usize> Settings for Config<CLASSES> {
     const INFO: &'static Discipline = if CLASSES == 1 { &CNQ } else { &TWIN };
+    const OPTIONS: &'static [Setting<Self>] = &[
+        shaper::BANDWIDTH.sets(|config, given| {
+            config.rate = if given.on { given.rate() } else { Rate::ZERO };
+        }),
+        shaper::rtt(),
+        shaper::path(),
+        shaper::overhead(),
+        shaper::cells(),
+        shaper::mpu(),
+        sce_thresh(if CLASSES == 1 { SCE_THRESH_OFF } else { SCE_THRESH_4 }),
+        sce(),
+    ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(_profile: &Profile) -> Self {
         Self { rate: Rate::ZERO, framing: Framing::default(), aqm: Aqm::default() }
-    }
-
-    fn set(&mut self, given: &Given) {
-        if given.name == "bandwidth" {
-            self.rate = if given.on { given.rate() } else { Rate::ZERO };
-        } else if !self.aqm.set(given) && !self.framing.set(given) {
-            unreachable!("{} is in the table", given.name);
-        }
     }
 }
 
@@ -412,6 +395,24 @@ impl<P: Packet, const CLASSES: usize> CodelAf<P, CLASSES> {
     }
 }
 
+report! {
+    impl[P: Packet, const CLASSES: usize] CodelAf<P, CLASSES>, af;
+    counters {
+        sparse_sent: Count, line 0, NonZero, "packets sent from the sparse queues"
+            => af.counts.sparse_sent;
+        bulk_sent: Count, line 0, NonZero, "packets sent from the bulk queues"
+            => af.counts.bulk_sent;
+        tight_sent: Count, line 0, NonZero, "of all sent, those of the tight class"
+            => af.counts.tight_sent;
+        ecn_mark: Count, line 1, NonZero, "signals by CE, on packets that were CE too"
+            => af.counts.ecn_mark;
+        sce_mark: Count, line 1, NonZero, "packets marked SCE" => af.counts.sce_mark;
+        law_drop: Count, line 1, NonZero, "packets dropped by the control law"
+            => af.counts.law_drop;
+        blue_drop: Count, line 1, NonZero, "packets dropped by BLUE" => af.counts.blue_drop;
+    }
+}
+
 impl<P: Packet, const CLASSES: usize> Qdisc<P> for CodelAf<P, CLASSES> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, _cx: &mut Context<'_, T>) {
@@ -468,18 +469,8 @@ impl<P: Packet, const CLASSES: usize> Qdisc<P> for CodelAf<P, CLASSES> {
     }
 
     fn stats(&self) -> Stats {
-        let c = &self.counts;
-        let own = [
-            ("sparse_sent", c.sparse_sent),
-            ("bulk_sent", c.bulk_sent),
-            ("tight_sent", c.tight_sent),
-            ("ecn_mark", c.ecn_mark),
-            ("sce_mark", c.sce_mark),
-            ("law_drop", c.law_drop),
-            ("blue_drop", c.blue_drop),
-        ];
-        let own = own.map(|(name, count)| (name, count as f64)).to_vec();
-        Stats { overlimits: c.overlimits, ..self.tally.stats(self.backlog(), own) }
+        let overlimits = self.counts.overlimits;
+        Stats { overlimits, ..self.tally.stats(self.backlog(), self.counted()) }
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {

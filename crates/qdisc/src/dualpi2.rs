@@ -41,6 +41,7 @@ pub use self::config::INFO;
 use self::config::{CLASSES, Config, Step};
 use crate::configured::{BuildContext, Configured};
 use crate::pi2_law::{Fraction, Law, MTU, ONE, Verdict, roll_squared, share};
+use crate::report;
 use crate::settings::Settings;
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
@@ -227,6 +228,46 @@ impl<P: Packet> DualPi2<P> {
     }
 }
 
+report! {
+    impl[P: Packet] DualPi2<P>, dualpi2 at now;
+    counters {
+        prob: Probability, line 0, Always, "base probability p'" => dualpi2.law.base();
+        delay_c: Seconds, line 0, Always, "age of C's head at the last update" => dualpi2.delays.0;
+        delay_l: Seconds, line 0, Always, "age of L's head at the last update" => dualpi2.delays.1;
+        pkts_in_c: Count, line 1, Always, "packets taken into C" => dualpi2.counts.packets_in_c;
+        pkts_in_l: Count, line 1, Always, "packets taken into L" => dualpi2.counts.packets_in_l;
+        maxq: Count, line 1, Always, "most packets held when one arrived" => dualpi2.counts.maxq;
+        ecn_mark: Count, line 2, Always, "marks by probability or step; a packet may get two"
+            => dualpi2.counts.ecn_mark;
+        step_marks: Count, line 2, Always, "those of them by the step or the ramp"
+            => dualpi2.counts.step_marks;
+        credit: Bytes, line 3, Always, "scheduler's credit in per cent of bytes; above 0 it is C's turn"
+            => dualpi2.credit;
+        memory_used: Bytes, line 4, NonZero, "memory of the packets held" => dualpi2.memory;
+        max_memory_used: Bytes, line 4, NonZero, "most of it so far" => dualpi2.counts.max_memory;
+    }
+    gauges where {
+        let base = dualpi2.law.base();
+        let coupled = u64::from(dualpi2.law.prob) * u64::from(dualpi2.config.coupling);
+    } {
+        prob: Probability, "base probability p'" => base;
+        prob_l: Probability, "L's coupled probability, k p'"
+            => share(coupled.min(ONE.into()) as u32);
+        prob_c: Probability, "C's probability, p' squared" => base * base;
+        fraction_c: Probability, "share of C's packets that were signalled in the last 16 updates"
+            => dualpi2.fractions.classic.last();
+        fraction_l: Probability, "share of L's packets that were signalled by coupling in the last 16 updates"
+            => dualpi2.fractions.coupled.last();
+        fraction_native: Probability, "share of L's packets that were above the step (or drawn on the ramp) in the last 16 updates"
+            => dualpi2.fractions.native.last();
+        credit: Bytes, "scheduler's credit in per cent of bytes" => dualpi2.credit;
+        delay_c: Seconds, "age of C's head" => age(&dualpi2.c, now);
+        delay_l: Seconds, "age of L's head" => age(&dualpi2.l, now);
+        backlog_c: Count, "packets in C" => dualpi2.c.len();
+        backlog_l: Count, "packets in L" => dualpi2.l.len();
+    }
+}
+
 impl<P: Packet> Qdisc<P> for DualPi2<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
@@ -325,37 +366,14 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
     }
 
     fn stats(&self) -> Stats {
-        let Counts { packets_in_c, packets_in_l, maxq, ecn_mark, step_marks, .. } = self.counts;
-        let own = vec![
-            ("prob", self.law.base()),
-            ("delay_c", self.delays.0.as_secs_f64()),
-            ("delay_l", self.delays.1.as_secs_f64()),
-            ("pkts_in_c", packets_in_c as f64),
-            ("pkts_in_l", packets_in_l as f64),
-            ("maxq", f64::from(maxq)),
-            ("ecn_mark", ecn_mark as f64),
-            ("step_marks", step_marks as f64),
-            ("credit", self.credit as f64),
-            ("memory_used", self.memory as f64),
-            ("max_memory_used", self.counts.max_memory as f64),
-        ];
-        Stats { overlimits: self.counts.overlimits, ..self.tally.stats(self.held(), own) }
+        Stats {
+            overlimits: self.counts.overlimits,
+            ..self.tally.stats(self.held(), self.counted())
+        }
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        let base = self.law.base();
-        let coupled = u64::from(self.law.prob) * u64::from(self.config.coupling);
-        out("prob", base);
-        out("prob_l", share(coupled.min(ONE.into()) as u32));
-        out("prob_c", base * base);
-        out("fraction_c", self.fractions.classic.last());
-        out("fraction_l", self.fractions.coupled.last());
-        out("fraction_native", self.fractions.native.last());
-        out("credit", self.credit as f64);
-        out("delay_c", age(&self.c, now).as_secs_f64());
-        out("delay_l", age(&self.l, now).as_secs_f64());
-        out("backlog_c", f64::from(self.c.len()));
-        out("backlog_l", f64::from(self.l.len()));
+        self.gauged(now, out);
     }
 }
 

@@ -7,11 +7,12 @@
 //! bfifo when it would take the queue above `limit` bytes. Lowering the limit at run time drops nothing.
 
 use crate::configured::{BuildContext, Configured};
-use crate::settings::{Given, Settings};
+use crate::settings::{Setting, Settings};
 use crate::table::{self, Discipline, OptionSpec, Preset};
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{options_of, report};
 use sojourn_units::Time;
 
 /// The table of `pfifo`.
@@ -19,14 +20,9 @@ pub const PFIFO: Discipline = Discipline {
     name: "pfifo",
     summary: "first in, first out, limited in packets",
     source: "Linux 5.4 to 7.3, net/sched/sch_fifo.c",
-    options: &[OptionSpec {
-        name: "limit",
-        values: table::PACKETS,
-        preset: Preset::Is("1000"),
-        doc: "packets held at most; the default is a veth's txqueuelen",
-        ..OptionSpec::BASE
-    }],
-    gauges: &[table::HEAD_DELAY],
+    options: options_of!(Limited<InPackets>),
+    counters: COUNTERS,
+    gauges: GAUGES,
     ..Discipline::BASE
 };
 
@@ -35,21 +31,21 @@ pub const BFIFO: Discipline = Discipline {
     name: "bfifo",
     summary: "first in, first out, limited in bytes",
     source: "Linux 5.4 to 7.3, net/sched/sch_fifo.c",
-    options: &[OptionSpec {
-        name: "limit",
-        values: table::BYTES,
-        preset: Preset::Is("1514000"),
-        doc: "bytes held at most; the default is a veth's txqueuelen times 1514",
-        ..OptionSpec::BASE
-    }],
-    gauges: &[table::HEAD_DELAY],
+    options: options_of!(Limited<InBytes>),
+    counters: COUNTERS,
+    gauges: GAUGES,
     ..Discipline::BASE
 };
 
 /// What the limit counts.
-trait Limit: Clone {
+pub trait Limit: Clone + 'static {
+    /// The discipline's table.
     const INFO: &'static Discipline;
+    /// Its only option.
+    const LIMIT: OptionSpec;
+    /// What tc prints behind the limit.
     const UNIT: char;
+    /// Whether a packet of `len` bytes still fits beside what is `held`.
     fn fits(held: Backlog, len: u32, limit: u32) -> bool;
 }
 
@@ -63,6 +59,13 @@ pub struct InBytes;
 
 impl Limit for InPackets {
     const INFO: &'static Discipline = &PFIFO;
+    const LIMIT: OptionSpec = OptionSpec {
+        name: "limit",
+        values: table::PACKETS,
+        preset: Preset::Is("1000"),
+        doc: "packets held at most; the default is a veth's txqueuelen",
+        ..OptionSpec::BASE
+    };
     const UNIT: char = 'p';
     #[inline]
     fn fits(held: Backlog, _len: u32, limit: u32) -> bool {
@@ -72,6 +75,13 @@ impl Limit for InPackets {
 
 impl Limit for InBytes {
     const INFO: &'static Discipline = &BFIFO;
+    const LIMIT: OptionSpec = OptionSpec {
+        name: "limit",
+        values: table::BYTES,
+        preset: Preset::Is("1514000"),
+        doc: "bytes held at most; the default is a veth's txqueuelen times 1514",
+        ..OptionSpec::BASE
+    };
     const UNIT: char = 'b';
     #[inline]
     fn fits(held: Backlog, len: u32, limit: u32) -> bool {
@@ -87,18 +97,13 @@ struct Limited<L> {
 
 impl<L: Limit> Settings for Limited<L> {
     const INFO: &'static Discipline = L::INFO;
+    const OPTIONS: &'static [Setting<Self>] =
+        &[L::LIMIT.sets(|config, given| config.limit = given.number())];
     // tc hands over no options at all where none are written, and the kernel then takes the default.
     const CHANGE_STARTS_AFRESH: bool = true;
 
     fn blank(_profile: &Profile) -> Self {
         Self { limit: 0, unit: core::marker::PhantomData }
-    }
-
-    fn set(&mut self, given: &Given) {
-        match given.name {
-            "limit" => self.limit = given.number(),
-            name => unreachable!("{name} is in the table"),
-        }
     }
 }
 
@@ -115,6 +120,15 @@ pub struct Fifo<P, L> {
 pub type Pfifo<P> = Fifo<P, InPackets>;
 /// First in, first out, limited in bytes.
 pub type Bfifo<P> = Fifo<P, InBytes>;
+
+report! {
+    impl[P: Packet, L: Limit] Fifo<P, L>, fifo at now;
+    counters {}
+    gauges {
+        head_delay: Seconds, "time that the packet at the head has waited; 0 without one"
+            => fifo.ring.head_delay(now);
+    }
+}
 
 impl<P: Packet, L: Limit> Qdisc<P> for Fifo<P, L> {
     #[inline]
@@ -144,11 +158,11 @@ impl<P: Packet, L: Limit> Qdisc<P> for Fifo<P, L> {
     }
 
     fn stats(&self) -> Stats {
-        self.tally.stats(self.ring.backlog(), Vec::new())
+        self.tally.stats(self.ring.backlog(), self.counted())
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        out("head_delay", self.ring.head_delay(now));
+        self.gauged(now, out);
     }
 }
 

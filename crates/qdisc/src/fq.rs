@@ -17,12 +17,13 @@
 //! sender's business; flows idle for 3 s are forgotten when they come back, the kernel's gather in passing.
 
 use crate::configured::{BuildContext, Configured};
-use crate::settings::{Given, Settings};
+use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
+use crate::table::{self, Discipline, OptionSpec, Preset};
 use crate::tally::{Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{options_of, report};
 use core::hash::{BuildHasherDefault, Hasher};
 use sojourn_units::{Rate, Span, Time, random::mix};
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -32,100 +33,9 @@ pub const INFO: Discipline = Discipline {
     name: "fq",
     summary: "fair queueing by flow that sends no packet before its time",
     source: "Linux 7.3, net/sched/sch_fq.c; iproute2 6, tc/q_fq.c",
-    options: &[
-        OptionSpec { preset: Preset::Is("10000"), doc: "packets held at most", ..table::LIMIT },
-        OptionSpec {
-            name: "flow_limit",
-            values: table::PACKETS,
-            preset: Preset::Is("100"),
-            doc: "packets of one flow held at most",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "quantum",
-            values: table::BYTES,
-            preset: Preset::Is("3028"),
-            doc: "bytes a flow may send in a turn; the default is twice the device's 1514",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "initial_quantum",
-            values: table::BYTES,
-            preset: Preset::Is("15140"),
-            doc: "bytes a flow may send in its first turn; the default is ten times 1514",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "maxrate",
-            values: table::RATE,
-            preset: Preset::Unset("no limit"),
-            doc: "rate that no flow exceeds",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "low_rate_threshold",
-            values: table::RATE,
-            preset: Preset::Is("550kbit"),
-            doc: "up to this rate each packet is paced by itself, not by quanta",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "pacing",
-            off: Some("nopacing"),
-            preset: Preset::Is("pacing"),
-            doc: "space packets by maxrate; times that packets bring along hold in either case",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "refill_delay",
-            values: table::TIME,
-            preset: Preset::Is("40ms"),
-            doc: "idle time after which a flow has at least a quantum of credit again",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "ce_threshold",
-            values: table::TIME,
-            preset: Preset::Unset("no threshold"),
-            doc: "wait beyond its time above which every ECN-capable packet is marked",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "horizon",
-            values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("10s"),
-            doc: "how far in the future a packet's time may be",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "horizon_drop",
-            off: Some("horizon_cap"),
-            preset: Preset::Is("horizon_drop"),
-            doc: "drop packets beyond the horizon; else they leave at it",
-            ..OptionSpec::BASE
-        },
-    ],
-    counters: &[
-        counter("flows", Unit::Count, 0, Shown::Always, "flows known"),
-        counter("inactive", Unit::Count, 0, Shown::Always, "of them, those without packets"),
-        counter("throttled", Unit::Count, 0, Shown::Always, "of them, those whose head is not due"),
-        counter("throttlings", Unit::Count, 1, Shown::Always, "times a flow was set aside"),
-        counter("flows_plimit", Unit::Count, 1, Shown::NonZero, "packets dropped at flow_limit"),
-        counter("too_long_pkt", Unit::Count, 1, Shown::NonZero, "gaps cut to a second"),
-        counter("ce_mark", Unit::Count, 1, Shown::NonZero, "packets marked by ce_threshold"),
-        counter(
-            "horizon_drops",
-            Unit::Count,
-            1,
-            Shown::NonZero,
-            "packets dropped beyond the horizon",
-        ),
-        counter("horizon_caps", Unit::Count, 1, Shown::NonZero, "packets brought back to it"),
-    ],
-    gauges: &[
-        Gauge { name: "flows", unit: Unit::Count, doc: "flows with packets" },
-        Gauge { name: "throttled", unit: Unit::Count, doc: "flows whose head is not due" },
-    ],
+    options: options_of!(Config),
+    counters: COUNTERS,
+    gauges: GAUGES,
     ..Discipline::BASE
 };
 
@@ -151,6 +61,90 @@ struct Config {
 
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        OptionSpec { preset: Preset::Is("10000"), doc: "packets held at most", ..table::LIMIT }
+            .sets(|config, given| config.limit = given.number()),
+        OptionSpec {
+            name: "flow_limit",
+            values: table::PACKETS,
+            preset: Preset::Is("100"),
+            doc: "packets of one flow held at most",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.flow_limit = given.number()),
+        OptionSpec {
+            name: "quantum",
+            values: table::BYTES,
+            preset: Preset::Is("3028"),
+            doc: "bytes a flow may send in a turn; the default is twice the device's 1514",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.quantum = given.number().into()),
+        OptionSpec {
+            name: "initial_quantum",
+            values: table::BYTES,
+            preset: Preset::Is("15140"),
+            doc: "bytes a flow may send in its first turn; the default is ten times 1514",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.initial_quantum = given.number().into()),
+        OptionSpec {
+            name: "maxrate",
+            values: table::RATE,
+            preset: Preset::Unset("no limit"),
+            doc: "rate that no flow exceeds",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.maxrate = Some(given.rate())),
+        OptionSpec {
+            name: "low_rate_threshold",
+            values: table::RATE,
+            preset: Preset::Is("550kbit"),
+            doc: "up to this rate each packet is paced by itself, not by quanta",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.low_rate = given.rate()),
+        OptionSpec {
+            name: "pacing",
+            off: Some("nopacing"),
+            preset: Preset::Is("pacing"),
+            doc: "space packets by maxrate; times that packets bring along hold in either case",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.pacing = given.on),
+        OptionSpec {
+            name: "refill_delay",
+            values: table::TIME,
+            preset: Preset::Is("40ms"),
+            doc: "idle time after which a flow has at least a quantum of credit again",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.refill_delay = given.span()),
+        OptionSpec {
+            name: "ce_threshold",
+            values: table::TIME,
+            preset: Preset::Unset("no threshold"),
+            doc: "wait beyond its time above which every ECN-capable packet is marked",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.ce_threshold = Some(given.span())),
+        OptionSpec {
+            name: "horizon",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Is("10s"),
+            doc: "how far in the future a packet's time may be",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.horizon = given.span()),
+        OptionSpec {
+            name: "horizon_drop",
+            off: Some("horizon_cap"),
+            preset: Preset::Is("horizon_drop"),
+            doc: "drop packets beyond the horizon; else they leave at it",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.horizon_drop = given.on),
+    ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(_profile: &Profile) -> Self {
@@ -166,23 +160,6 @@ impl Settings for Config {
             ce_threshold: None,
             horizon: Span::ZERO,
             horizon_drop: false,
-        }
-    }
-
-    fn set(&mut self, given: &Given) {
-        match given.name {
-            "limit" => self.limit = given.number(),
-            "flow_limit" => self.flow_limit = given.number(),
-            "quantum" => self.quantum = given.number().into(),
-            "initial_quantum" => self.initial_quantum = given.number().into(),
-            "maxrate" => self.maxrate = Some(given.rate()),
-            "low_rate_threshold" => self.low_rate = given.rate(),
-            "pacing" => self.pacing = given.on,
-            "refill_delay" => self.refill_delay = given.span(),
-            "ce_threshold" => self.ce_threshold = Some(given.span()),
-            "horizon" => self.horizon = given.span(),
-            "horizon_drop" => self.horizon_drop = given.on,
-            name => unreachable!("{name} is in the table"),
         }
     }
 }
@@ -380,6 +357,30 @@ impl<P: Packet> Fq<P> {
     }
 }
 
+report! {
+    impl[P: Packet] Fq<P>, fq at now;
+    counters {
+        flows: Count, line 0, Always, "flows known" => fq.flows.len();
+        inactive: Count, line 0, Always, "of them, those without packets"
+            => (fq.flows.len() - fq.active()) as f64;
+        throttled: Count, line 0, Always, "of them, those whose head is not due"
+            => fq.throttled.len();
+        throttlings: Count, line 1, Always, "times a flow was set aside" => fq.counts.throttlings;
+        flows_plimit: Count, line 1, NonZero, "packets dropped at flow_limit"
+            => fq.counts.flow_limit;
+        too_long_pkt: Count, line 1, NonZero, "gaps cut to a second" => fq.counts.too_long;
+        ce_mark: Count, line 1, NonZero, "packets marked by ce_threshold" => fq.counts.ce_mark;
+        horizon_drops: Count, line 1, NonZero, "packets dropped beyond the horizon"
+            => fq.counts.horizon_drops;
+        horizon_caps: Count, line 1, NonZero, "packets brought back to it"
+            => fq.counts.horizon_caps;
+    }
+    gauges {
+        flows: Count, "flows with packets" => fq.active();
+        throttled: Count, "flows whose head is not due" => fq.throttled.len();
+    }
+}
+
 impl<P: Packet> Qdisc<P> for Fq<P> {
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
         if self.held.packets >= self.config.limit {
@@ -436,25 +437,11 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
     }
 
     fn stats(&self) -> Stats {
-        let Counts { throttlings, flow_limit, too_long, ce_mark, horizon_drops, horizon_caps } =
-            self.counts;
-        let own = vec![
-            ("flows", self.flows.len() as f64),
-            ("inactive", (self.flows.len() - self.active()) as f64),
-            ("throttled", self.throttled.len() as f64),
-            ("throttlings", throttlings as f64),
-            ("flows_plimit", flow_limit as f64),
-            ("too_long_pkt", too_long as f64),
-            ("ce_mark", ce_mark as f64),
-            ("horizon_drops", horizon_drops as f64),
-            ("horizon_caps", horizon_caps as f64),
-        ];
-        self.tally.stats(self.held, own)
+        self.tally.stats(self.held, self.counted())
     }
 
-    fn gauges(&self, _now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        out("flows", self.active() as f64);
-        out("throttled", self.throttled.len() as f64);
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        self.gauged(now, out);
     }
 }
 

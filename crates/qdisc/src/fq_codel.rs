@@ -18,14 +18,13 @@
 
 use crate::codel_law::{self, Counts, Dequeue, Params, State};
 use crate::configured::{BuildContext, Configured};
-use crate::settings::{Given, Settings};
+use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{
-    self, Discipline, Gauge, Kind, OptionSpec, Preset, Shown, Unit, ValueSpec, counter,
-};
+use crate::table::{self, Discipline, Kind, OptionSpec, Preset, ValueSpec};
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{options_of, report};
 use sojourn_units::{Span, Time, random::mix};
 use std::collections::VecDeque;
 
@@ -34,88 +33,9 @@ pub const INFO: Discipline = Discipline {
     name: "fq_codel",
     summary: "fair queueing by flow with CoDel on each queue",
     source: "RFC 8290; Linux 5.4 to 7.3, net/sched/sch_fq_codel.c",
-    options: &[
-        OptionSpec {
-            preset: Preset::Is("10240"),
-            doc: "packets held at most; beyond, the longest queue loses packets from its head",
-            ..table::LIMIT
-        },
-        OptionSpec {
-            name: "flows",
-            values: &[ValueSpec {
-                name: "QUEUES",
-                kind: Kind::Count { unit: "queues", min: 1, max: 65_536 },
-                optional: false,
-            }],
-            preset: Preset::Is("1024"),
-            doc: "queues that flows are hashed to",
-            fixed: true,
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "quantum",
-            values: &[ValueSpec {
-                name: "BYTES",
-                kind: Kind::Size { min: 1, max: 1 << 20 },
-                optional: false,
-            }],
-            preset: Preset::Is("1514"),
-            doc: "bytes a queue may send in a turn; less than 256 counts as 256",
-            ..OptionSpec::BASE
-        },
-        table::TARGET,
-        table::INTERVAL,
-        table::CE_THRESHOLD,
-        OptionSpec {
-            name: "ce_threshold_selector",
-            values: &[ValueSpec { name: "VALUE/MASK", kind: Kind::Masked, optional: false }],
-            preset: Preset::Unset("every packet"),
-            doc: "ce_threshold concerns only packets whose traffic-class byte, masked, is the value",
-            known: Some(|profile| profile.fq_codel_ce_threshold_selector),
-            ..OptionSpec::BASE
-        },
-        OptionSpec { preset: Preset::Is("ecn"), ..table::ECN },
-        OptionSpec {
-            name: "memory_limit",
-            values: table::BYTES,
-            preset: Preset::Is("32mb"),
-            doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "drop_batch",
-            values: table::PACKETS,
-            preset: Preset::Is("64"),
-            doc: "packets dropped at once when over the limit; in linux-5.4 any value set acts as 1",
-            ..OptionSpec::BASE
-        },
-    ],
-    counters: &[
-        counter("maxpacket", Unit::Bytes, 0, Shown::Always, "largest packet seen"),
-        counter("drop_overlimit", Unit::Count, 0, Shown::Always, "packets dropped over a limit"),
-        counter("new_flow_count", Unit::Count, 0, Shown::Always, "times a queue became new"),
-        counter("ecn_mark", Unit::Count, 0, Shown::Always, "packets marked by CoDel"),
-        counter("ce_mark", Unit::Count, 0, Shown::NonZero, "packets marked by ce_threshold"),
-        counter("memory_used", Unit::Bytes, 0, Shown::NonZero, "memory of the packets held"),
-        counter("drop_overmemory", Unit::Count, 0, Shown::NonZero, "of drop_overlimit, by memory"),
-        counter("new_flows_len", Unit::Count, 1, Shown::Always, "queues on the new list"),
-        counter("old_flows_len", Unit::Count, 1, Shown::Always, "queues on the old list"),
-    ],
-    gauges: &[
-        Gauge { name: "new_flows_len", unit: Unit::Count, doc: "queues on the new list" },
-        Gauge { name: "old_flows_len", unit: Unit::Count, doc: "queues on the old list" },
-        Gauge {
-            name: "dropping",
-            unit: Unit::Count,
-            doc: "listed queues whose CoDel is in its dropping state",
-        },
-        Gauge { name: "count", unit: Unit::Count, doc: "greatest CoDel count of those queues" },
-        Gauge {
-            name: "head_delay",
-            unit: Unit::Seconds,
-            doc: "longest wait of a packet at the head of its queue",
-        },
-    ],
+    options: options_of!(Config),
+    counters: COUNTERS,
+    gauges: GAUGES,
     ..Discipline::BASE
 };
 
@@ -133,6 +53,67 @@ struct Config {
 
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        OptionSpec {
+            preset: Preset::Is("10240"),
+            doc: "packets held at most; beyond, the longest queue loses packets from its head",
+            ..table::LIMIT
+        }.sets(|config, given| config.limit = given.number()),
+        OptionSpec {
+            name: "flows",
+            values: &[ValueSpec {
+                name: "QUEUES",
+                kind: Kind::Count { unit: "queues", min: 1, max: 65_536 },
+                optional: false,
+            }],
+            preset: Preset::Is("1024"),
+            doc: "queues that flows are hashed to",
+            fixed: true,
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.flows = given.number()),
+        OptionSpec {
+            name: "quantum",
+            values: &[ValueSpec {
+                name: "BYTES",
+                kind: Kind::Size { min: 1, max: 1 << 20 },
+                optional: false,
+            }],
+            preset: Preset::Is("1514"),
+            doc: "bytes a queue may send in a turn; less than 256 counts as 256",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.quantum = given.number().max(256) as i32),
+        table::TARGET.sets(|config, given| config.codel.set_target(given.span())),
+        table::INTERVAL.sets(|config, given| config.codel.set_interval(given.span())),
+        table::CE_THRESHOLD.sets(|config, given| config.codel.set_ce_threshold(given.span())),
+        OptionSpec {
+            name: "ce_threshold_selector",
+            values: &[ValueSpec { name: "VALUE/MASK", kind: Kind::Masked, optional: false }],
+            preset: Preset::Unset("every packet"),
+            doc: "ce_threshold concerns only packets whose traffic-class byte, masked, is the value",
+            known: Some(|profile| profile.fq_codel_ce_threshold_selector),
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.codel.selector = Some(given.masked())),
+        OptionSpec { preset: Preset::Is("ecn"), ..table::ECN }.sets(|config, given| config.codel.ecn = given.on),
+        OptionSpec {
+            name: "memory_limit",
+            values: table::BYTES,
+            preset: Preset::Is("32mb"),
+            doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.memory_limit = u64::from(given.number()).min(1 << 31)),
+        OptionSpec {
+            name: "drop_batch",
+            values: table::PACKETS,
+            preset: Preset::Is("64"),
+            doc: "packets dropped at once when over the limit; in linux-5.4 any value set acts as 1",
+            ..OptionSpec::BASE
+        }.sets(|config, given| {
+                // The default is never passed through the slip: only what is set by tc is.
+                let slips = config.drop_batch_slip && config.has_drop_batch;
+                config.drop_batch = if slips { given.number().min(1) } else { given.number() };
+                config.has_drop_batch = true;
+            }),
+    ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(profile: &Profile) -> Self {
@@ -145,27 +126,6 @@ impl Settings for Config {
             drop_batch_slip: profile.fq_codel_drop_batch_slip,
             has_drop_batch: false,
             codel: Params::BLANK,
-        }
-    }
-
-    fn set(&mut self, given: &Given) {
-        match given.name {
-            "limit" => self.limit = given.number(),
-            "flows" => self.flows = given.number(),
-            "quantum" => self.quantum = given.number().max(256) as i32,
-            "target" => self.codel.set_target(given.span()),
-            "interval" => self.codel.set_interval(given.span()),
-            "ce_threshold" => self.codel.set_ce_threshold(given.span()),
-            "ce_threshold_selector" => self.codel.selector = Some(given.masked()),
-            "ecn" => self.codel.ecn = given.on,
-            "memory_limit" => self.memory_limit = u64::from(given.number()).min(1 << 31),
-            "drop_batch" => {
-                // The default is never passed through the slip: only what is set by tc is.
-                let slips = self.drop_batch_slip && self.has_drop_batch;
-                self.drop_batch = if slips { given.number().min(1) } else { given.number() };
-                self.has_drop_batch = true;
-            }
-            name => unreachable!("{name} is in the table"),
         }
     }
 }
@@ -359,6 +319,48 @@ impl<P: Packet> FqCodel<P> {
     }
 }
 
+report! {
+    impl[P: Packet] FqCodel<P>, fq_codel at now;
+    counters {
+        maxpacket: Bytes, line 0, Always, "largest packet seen" => fq_codel.counts.maxpacket;
+        drop_overlimit: Count, line 0, Always, "packets dropped over a limit"
+            => fq_codel.drop_overlimit;
+        new_flow_count: Count, line 0, Always, "times a queue became new"
+            => fq_codel.new_flow_count;
+        ecn_mark: Count, line 0, Always, "packets marked by CoDel" => fq_codel.counts.ecn_mark;
+        ce_mark: Count, line 0, NonZero, "packets marked by ce_threshold"
+            => fq_codel.counts.ce_mark;
+        memory_used: Bytes, line 0, NonZero, "memory of the packets held" => fq_codel.held.memory;
+        drop_overmemory: Count, line 0, NonZero, "of drop_overlimit, by memory"
+            => fq_codel.drop_overmemory;
+        new_flows_len: Count, line 1, Always, "queues on the new list" => fq_codel.new.len;
+        old_flows_len: Count, line 1, Always, "queues on the old list" => fq_codel.old.len;
+    }
+    gauges where {
+        let (mut dropping, mut count, mut delay) = (0, 0, Span::ZERO);
+        for list in [&fq_codel.new, &fq_codel.old] {
+            let mut slot = list.head;
+            for _ in 0..list.len {
+                let flow = &fq_codel.flows[slot as usize];
+                if flow.codel.dropping {
+                    dropping += 1;
+                    count = count.max(flow.codel.count);
+                }
+                if let Some(head) = flow.packets.front() {
+                    delay = delay.max(now.since(head.stamp()));
+                }
+                slot = flow.next;
+            }
+        }
+    } {
+        new_flows_len: Count, "queues on the new list" => fq_codel.new.len;
+        old_flows_len: Count, "queues on the old list" => fq_codel.old.len;
+        dropping: Count, "listed queues whose CoDel is in its dropping state" => dropping;
+        count: Count, "greatest CoDel count of those queues" => count;
+        head_delay: Seconds, "longest wait of a packet at the head of its queue" => delay;
+    }
+}
+
 impl<P: Packet> Qdisc<P> for FqCodel<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
@@ -405,41 +407,11 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
     }
 
     fn stats(&self) -> Stats {
-        let own = vec![
-            ("maxpacket", f64::from(self.counts.maxpacket)),
-            ("drop_overlimit", self.drop_overlimit as f64),
-            ("new_flow_count", self.new_flow_count as f64),
-            ("ecn_mark", self.counts.ecn_mark as f64),
-            ("ce_mark", self.counts.ce_mark as f64),
-            ("memory_used", self.held.memory as f64),
-            ("drop_overmemory", self.drop_overmemory as f64),
-            ("new_flows_len", f64::from(self.new.len)),
-            ("old_flows_len", f64::from(self.old.len)),
-        ];
-        self.tally.stats(self.held.backlog, own)
+        self.tally.stats(self.held.backlog, self.counted())
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        let (mut dropping, mut count, mut delay) = (0, 0, Span::ZERO);
-        for list in [&self.new, &self.old] {
-            let mut slot = list.head;
-            for _ in 0..list.len {
-                let flow = &self.flows[slot as usize];
-                if flow.codel.dropping {
-                    dropping += 1;
-                    count = count.max(flow.codel.count);
-                }
-                if let Some(head) = flow.packets.front() {
-                    delay = delay.max(now.since(head.stamp()));
-                }
-                slot = flow.next;
-            }
-        }
-        out("new_flows_len", f64::from(self.new.len));
-        out("old_flows_len", f64::from(self.old.len));
-        out("dropping", f64::from(dropping));
-        out("count", f64::from(count));
-        out("head_delay", delay.as_secs_f64());
+        self.gauged(now, out);
     }
 }
 

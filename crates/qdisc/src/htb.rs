@@ -16,12 +16,13 @@
 //! busy class sends one packet per packet time exactly.
 
 use crate::configured::{BuildContext, Configured};
-use crate::settings::{Given, Settings};
+use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
+use crate::table::{self, Discipline, OptionSpec, Preset};
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Any, Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry};
+use crate::{options_of, report};
 use sojourn_units::{Rate, Span, Time};
 
 /// The table of `htb`.
@@ -29,58 +30,9 @@ pub const INFO: Discipline = Discipline {
     name: "htb",
     summary: "a token bucket (one class) over the discipline whose words follow",
     source: "Linux 5.4 to 7.3, net/sched/sch_htb.c; iproute2 6, tc/q_htb.c",
-    options: &[
-        OptionSpec {
-            name: "rate",
-            values: table::RATE,
-            preset: Preset::Required,
-            doc: "long-run rate, counting Ethernet headers",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "ceil",
-            values: table::RATE,
-            preset: Preset::Unset("the rate"),
-            doc: "rate that is never exceeded, when above the rate by borrowing (there is no parent here)",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "burst",
-            aliases: &["buffer", "maxburst"],
-            values: table::BYTES,
-            preset: Preset::Unset("the rate in bytes per nanosecond, and mtu: 1600"),
-            doc: "bytes that may leave at once after a pause",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "cburst",
-            aliases: &["cbuffer", "cmaxburst"],
-            values: table::BYTES,
-            preset: Preset::Unset("the ceil in bytes per nanosecond, and mtu: 1600"),
-            doc: "the same for ceil",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "mtu",
-            values: table::BYTES,
-            preset: Preset::Is("1600"),
-            doc: "packet size that the default bursts make room for",
-            ..OptionSpec::BASE
-        },
-        table::OVERHEAD,
-        table::MPU,
-    ],
-    counters: &[
-        counter("lended", Unit::Count, 0, Shown::Colon, "packets sent from its own tokens"),
-        counter("borrowed", Unit::Count, 0, Shown::Colon, "packets sent from a parent's: none"),
-        counter("giants", Unit::Count, 0, Shown::Colon, "no longer counted by the kernel"),
-        counter("tokens", Unit::Ticks, 1, Shown::Colon, "tokens of the rate after the last packet"),
-        counter("ctokens", Unit::Ticks, 1, Shown::Colon, "tokens of the ceil after it"),
-    ],
-    gauges: &[
-        Gauge { name: "tokens", unit: Unit::Seconds, doc: "tokens of the rate now" },
-        Gauge { name: "ctokens", unit: Unit::Seconds, doc: "tokens of the ceil now" },
-    ],
+    options: options_of!(Config),
+    counters: COUNTERS,
+    gauges: GAUGES,
     classful: true,
     ..Discipline::BASE
 };
@@ -192,24 +144,52 @@ impl Config {
 
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        OptionSpec {
+            name: "rate",
+            values: table::RATE,
+            preset: Preset::Required,
+            doc: "long-run rate, counting Ethernet headers",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.rate = given.rate()),
+        OptionSpec {
+            name: "ceil",
+            values: table::RATE,
+            preset: Preset::Unset("the rate"),
+            doc: "rate that is never exceeded, when above the rate by borrowing (there is no parent here)",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.ceil = Some(given.rate())),
+        OptionSpec {
+            name: "burst",
+            aliases: &["buffer", "maxburst"],
+            values: table::BYTES,
+            preset: Preset::Unset("the rate in bytes per nanosecond, and mtu: 1600"),
+            doc: "bytes that may leave at once after a pause",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.burst = Some(given.number())),
+        OptionSpec {
+            name: "cburst",
+            aliases: &["cbuffer", "cmaxburst"],
+            values: table::BYTES,
+            preset: Preset::Unset("the ceil in bytes per nanosecond, and mtu: 1600"),
+            doc: "the same for ceil",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.cburst = Some(given.number())),
+        OptionSpec {
+            name: "mtu",
+            values: table::BYTES,
+            preset: Preset::Is("1600"),
+            doc: "packet size that the default bursts make room for",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.mtu = given.number()),
+        table::OVERHEAD.sets(|config, given| config.overhead = given.number()),
+        table::MPU.sets(|config, given| config.mpu = given.number()),
+    ];
     // tc computes a whole class from the words of a change.
     const CHANGE_STARTS_AFRESH: bool = true;
 
     fn blank(_profile: &Profile) -> Self {
         Self::at(Rate::ZERO)
-    }
-
-    fn set(&mut self, given: &Given) {
-        match given.name {
-            "rate" => self.rate = given.rate(),
-            "ceil" => self.ceil = Some(given.rate()),
-            "burst" => self.burst = Some(given.number()),
-            "cburst" => self.cburst = Some(given.number()),
-            "mtu" => self.mtu = given.number(),
-            "overhead" => self.overhead = given.number(),
-            "mpu" => self.mpu = given.number(),
-            name => unreachable!("{name} is in the table"),
-        }
     }
 }
 
@@ -287,6 +267,30 @@ impl<P: Packet> Htb<P> {
     }
 }
 
+/// In the scheduler's ticks of 64 ns, as tc is told.
+fn ticks(tokens: i64) -> i64 {
+    (tokens >> 6).clamp(i32::MIN.into(), i32::MAX.into())
+}
+
+report! {
+    impl[P: Packet] Htb<P>, htb at now;
+    counters {
+        lended: Count, line 0, Colon, "packets sent from its own tokens" => htb.lended;
+        borrowed: Count, line 0, Colon, "packets sent from a parent's: none" => 0.0;
+        giants: Count, line 0, Colon, "no longer counted by the kernel" => 0.0;
+        tokens: Ticks, line 1, Colon, "tokens of the rate after the last packet"
+            => ticks(htb.rate.tokens);
+        ctokens: Ticks, line 1, Colon, "tokens of the ceil after it" => ticks(htb.ceil.tokens);
+    }
+    gauges where {
+        let elapsed = htb.elapsed(now);
+        let seconds = |bucket: &Bucket| (bucket.tokens + elapsed).min(bucket.full) as f64 / 1e9;
+    } {
+        tokens: Seconds, "tokens of the rate now" => seconds(&htb.rate);
+        ctokens: Seconds, "tokens of the ceil now" => seconds(&htb.ceil);
+    }
+}
+
 impl<P: Packet> Qdisc<P> for Htb<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
@@ -326,26 +330,15 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
     }
 
     fn stats(&self) -> Stats {
-        let ticks = |tokens: i64| (tokens >> 6).clamp(i32::MIN.into(), i32::MAX.into()) as f64;
-        let own = vec![
-            ("lended", self.lended as f64),
-            ("borrowed", 0.0),
-            ("giants", 0.0),
-            ("tokens", ticks(self.rate.tokens)),
-            ("ctokens", ticks(self.ceil.tokens)),
-        ];
         Stats {
             dropped: self.dropped_before + self.child.stats().dropped,
             overlimits: self.overlimits,
-            ..self.tally.stats(self.child.backlog(), own)
+            ..self.tally.stats(self.child.backlog(), self.counted())
         }
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        let elapsed = self.elapsed(now);
-        let seconds = |bucket: &Bucket| (bucket.tokens + elapsed).min(bucket.full) as f64 / 1e9;
-        out("tokens", seconds(&self.rate));
-        out("ctokens", seconds(&self.ceil));
+        self.gauged(now, out);
         self.child.gauges(now, out);
     }
 }

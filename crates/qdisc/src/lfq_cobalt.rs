@@ -16,17 +16,18 @@
 //! dropped from the bulk queue's head, then from the sparse queue's, until the new one fits, and a packet that
 //! alone does not fit is refused.
 
-use crate::cobalt_config::{Aqm, Buckets, SCE, SCE_THRESH_OFF};
+use crate::cobalt_config::{Aqm, Buckets, HasAqm, SCE_THRESH_OFF, sce, sce_thresh};
 use crate::cobalt_law::{Crossing, Twofold, TwofoldParams, Verdict, Weighted};
 use crate::configured::{BuildContext, Configured};
 use crate::scan_list::ScanList;
-use crate::settings::{Given, Settings};
-use crate::shaper::{self, Clock, Framing};
+use crate::settings::{Setting, Settings};
+use crate::shaper::{self, Clock, Framed, Framing};
 use crate::show;
-use crate::table::{self, Class, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter};
+use crate::table::{self, Class, Discipline, OptionSpec, Preset};
 use crate::tally::Tally;
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{options_of, report};
 use sojourn_units::{Rate, Time};
 use std::collections::VecDeque;
 
@@ -42,80 +43,9 @@ pub const INFO: Discipline = Discipline {
     name: "lfq_cobalt",
     summary: "lightweight fair queueing in two queues with COBALT for each flow, and a shaper",
     source: "draft-morton-tsvwg-lightweight-fair-queueing; Linux 5.4 of chromi/sce, net/sched/sch_lfq_cobalt.c; iproute2-sce, tc/q_lfq_cobalt.c",
-    options: &[
-        shaper::BANDWIDTH,
-        shaper::RTT,
-        shaper::PATH,
-        shaper::OVERHEAD,
-        shaper::CELLS,
-        shaper::MPU,
-        OptionSpec {
-            name: "memlimit",
-            values: table::BYTES,
-            preset: Preset::Unset("no limit"),
-            doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
-            ..OptionSpec::BASE
-        },
-        SCE_THRESH_OFF,
-        SCE,
-    ],
-    counters: &[
-        counter(
-            "sparse_sent",
-            Unit::Count,
-            0,
-            Shown::NonZero,
-            "packets sent from the sparse queue",
-        ),
-        counter("bulk_sent", Unit::Count, 0, Shown::NonZero, "packets sent from the bulk queue"),
-        counter("sweeps", Unit::Count, 0, Shown::NonZero, "times the scan began again"),
-        counter(
-            "ecn_mark",
-            Unit::Count,
-            1,
-            Shown::NonZero,
-            "signals by CE, on packets that were CE too",
-        ),
-        counter("sce_mark", Unit::Count, 1, Shown::NonZero, "packets marked SCE"),
-        counter("law_drop", Unit::Count, 1, Shown::NonZero, "packets dropped by the control law"),
-        counter("blue_drop", Unit::Count, 1, Shown::NonZero, "packets dropped by BLUE"),
-        counter("memory_drop", Unit::Count, 1, Shown::NonZero, "packets dropped for memlimit"),
-        counter("memory_used", Unit::Bytes, 1, Shown::NonZero, "memory of the packets held"),
-    ],
-    gauges: &[
-        Gauge {
-            name: "sparse_delay",
-            unit: Unit::Seconds,
-            doc: "time that the first packet of the sparse queue has waited",
-        },
-        Gauge {
-            name: "bulk_delay",
-            unit: Unit::Seconds,
-            doc: "time that the first packet of the bulk queue has waited",
-        },
-        Gauge { name: "sparse_backlog", unit: Unit::Count, doc: "packets in the sparse queue" },
-        Gauge { name: "bulk_backlog", unit: Unit::Count, doc: "packets in the bulk queue" },
-        Gauge {
-            name: "skipped",
-            unit: Unit::Count,
-            doc: "packets whose flow the scan passes over",
-        },
-        Gauge {
-            name: "count",
-            unit: Unit::Count,
-            doc: "greatest CE count of the flows in the bulk queue",
-        },
-        Gauge {
-            name: "sce_count",
-            unit: Unit::Count,
-            doc: "greatest SCE count of the flows in the bulk queue",
-        },
-        Gauge {
-            name: "p_drop",
-            unit: Unit::Probability,
-            doc: "greatest BLUE probability of the flows in the bulk queue",
-        },
-    ],
+    options: options_of!(Config),
+    counters: COUNTERS,
+    gauges: GAUGES,
     classes: &SPARSE_AND_BULK,
     ..Discipline::BASE
 };
@@ -148,8 +78,39 @@ impl Config {
     }
 }
 
+impl HasAqm for Config {
+    fn aqm(&mut self) -> &mut Aqm {
+        &mut self.aqm
+    }
+}
+
+impl Framed for Config {
+    fn framing(&mut self) -> &mut Framing {
+        &mut self.framing
+    }
+}
+
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        shaper::BANDWIDTH
+            .sets(|config, given| config.rate = if given.on { given.rate() } else { Rate::ZERO }),
+        shaper::rtt(),
+        shaper::path(),
+        shaper::overhead(),
+        shaper::cells(),
+        shaper::mpu(),
+        OptionSpec {
+            name: "memlimit",
+            values: table::BYTES,
+            preset: Preset::Unset("no limit"),
+            doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.memory_limit = Some(given.number())),
+        sce_thresh(SCE_THRESH_OFF),
+        sce(),
+    ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(_profile: &Profile) -> Self {
@@ -158,17 +119,6 @@ impl Settings for Config {
             framing: Framing::default(),
             aqm: Aqm::default(),
             memory_limit: None,
-        }
-    }
-
-    fn set(&mut self, given: &Given) {
-        match given.name {
-            "bandwidth" => self.rate = if given.on { given.rate() } else { Rate::ZERO },
-            "memlimit" => self.memory_limit = Some(given.number()),
-            name => {
-                let known = self.aqm.set(given) || self.framing.set(given);
-                debug_assert!(known, "{name} is in the table");
-            }
         }
     }
 }
@@ -334,6 +284,51 @@ impl<P: Packet> LfqCobalt<P> {
     }
 }
 
+report! {
+    impl[P: Packet] LfqCobalt<P>, lfq at now;
+    counters {
+        sparse_sent: Count, line 0, NonZero, "packets sent from the sparse queue"
+            => lfq.counts.sparse_sent;
+        bulk_sent: Count, line 0, NonZero, "packets sent from the bulk queue"
+            => lfq.counts.bulk_sent;
+        sweeps: Count, line 0, NonZero, "times the scan began again" => lfq.counts.sweeps;
+        ecn_mark: Count, line 1, NonZero, "signals by CE, on packets that were CE too"
+            => lfq.counts.ecn_mark;
+        sce_mark: Count, line 1, NonZero, "packets marked SCE" => lfq.counts.sce_mark;
+        law_drop: Count, line 1, NonZero, "packets dropped by the control law"
+            => lfq.counts.law_drop;
+        blue_drop: Count, line 1, NonZero, "packets dropped by BLUE" => lfq.counts.blue_drop;
+        memory_drop: Count, line 1, NonZero, "packets dropped for memlimit"
+            => lfq.counts.memory_drop;
+        memory_used: Bytes, line 1, NonZero, "memory of the packets held" => lfq.memory;
+    }
+    gauges where {
+        let waited = |first: Option<&(u32, P)>| {
+            first.map_or(0.0, |(_, packet)| now.since(packet.stamp()).as_secs_f64())
+        };
+        let (mut skipped, mut count, mut sce_count, mut p_drop) = (0, 0, 0, 0.0_f64);
+        for (slot, _) in lfq.bulk.iter() {
+            let flow = lfq.flows.at(*slot);
+            skipped += u32::from(flow.skip);
+            count = count.max(flow.law.ce.count);
+            sce_count = sce_count.max(flow.law.sce.count);
+            p_drop = p_drop.max(flow.law.blue.probability());
+        }
+    } {
+        sparse_delay: Seconds, "time that the first packet of the sparse queue has waited"
+            => waited(lfq.sparse.front());
+        bulk_delay: Seconds, "time that the first packet of the bulk queue has waited"
+            => waited(lfq.bulk.iter().next());
+        sparse_backlog: Count, "packets in the sparse queue" => lfq.sparse.len();
+        bulk_backlog: Count, "packets in the bulk queue"
+            => f64::from(lfq.held.packets) - lfq.sparse.len() as f64;
+        skipped: Count, "packets whose flow the scan passes over" => skipped;
+        count: Count, "greatest CE count of the flows in the bulk queue" => count;
+        sce_count: Count, "greatest SCE count of the flows in the bulk queue" => sce_count;
+        p_drop: Probability, "greatest BLUE probability of the flows in the bulk queue" => p_drop;
+    }
+}
+
 impl<P: Packet> Qdisc<P> for LfqCobalt<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
@@ -389,42 +384,11 @@ impl<P: Packet> Qdisc<P> for LfqCobalt<P> {
     }
 
     fn stats(&self) -> Stats {
-        let c = &self.counts;
-        let own = [
-            ("sparse_sent", c.sparse_sent),
-            ("bulk_sent", c.bulk_sent),
-            ("sweeps", c.sweeps),
-            ("ecn_mark", c.ecn_mark),
-            ("sce_mark", c.sce_mark),
-            ("law_drop", c.law_drop),
-            ("blue_drop", c.blue_drop),
-            ("memory_drop", c.memory_drop),
-            ("memory_used", self.memory),
-        ];
-        let own = own.map(|(name, count)| (name, count as f64)).to_vec();
-        Stats { overlimits: c.overlimits, ..self.tally.stats(self.held, own) }
+        Stats { overlimits: self.counts.overlimits, ..self.tally.stats(self.held, self.counted()) }
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        let waited = |first: Option<&(u32, P)>| {
-            first.map_or(0.0, |(_, packet)| now.since(packet.stamp()).as_secs_f64())
-        };
-        let (mut skipped, mut count, mut sce_count, mut p_drop) = (0, 0, 0, 0.0_f64);
-        for (slot, _) in self.bulk.iter() {
-            let flow = self.flows.at(*slot);
-            skipped += u32::from(flow.skip);
-            count = count.max(flow.law.ce.count);
-            sce_count = sce_count.max(flow.law.sce.count);
-            p_drop = p_drop.max(flow.law.blue.probability());
-        }
-        out("sparse_delay", waited(self.sparse.front()));
-        out("bulk_delay", waited(self.bulk.iter().next()));
-        out("sparse_backlog", self.sparse.len() as f64);
-        out("bulk_backlog", f64::from(self.held.packets) - self.sparse.len() as f64);
-        out("skipped", f64::from(skipped));
-        out("count", f64::from(count));
-        out("sce_count", f64::from(sce_count));
-        out("p_drop", p_drop);
+        self.gauged(now, out);
     }
 }
 

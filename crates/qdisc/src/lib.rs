@@ -11,8 +11,8 @@
 //! A [`Registry`] makes whichever discipline tc's words ask for ([`Registry::build`]) and lists them all with
 //! their options, defaults, statistics and sources ([`table`]), as the kernel of a [`Profile`] has them.
 //!
-//! One that is not here comes in from outside: a table ([`Discipline`]), its options as a type ([`Settings`]), what it
-//! does ([`Qdisc`]) and how it is configured ([`Configured`]), and a name for the registry ([`Family`]). From then on it is
+//! One that is not here comes in from outside: a table ([`Discipline`]), its options and what they set ([`Settings`]), what it
+//! reports ([`report!`]) and does ([`Qdisc`]) and how it is configured ([`Configured`]), and a name for the registry ([`Family`]). From then on it is
 //! a discipline like the others.
 
 mod any;
@@ -40,6 +40,7 @@ pub mod pie;
 pub mod profile;
 pub mod red;
 mod registry;
+pub mod report;
 mod scan_list;
 mod settings;
 mod shaper;
@@ -58,7 +59,8 @@ pub use netem::Netem;
 pub use packet::Packet;
 pub use profile::Profile;
 pub use registry::{Family, Registry, RegistryError};
-pub use settings::{Given, Settings};
+pub use report::Reported;
+pub use settings::{Given, Setting, Settings, options};
 pub use table::{Class, Discipline};
 pub use tally::{Ring, Tally, mark};
 pub use telemetry::{Context, Telemetry, Why};

@@ -29,185 +29,34 @@
 
 mod distribution;
 mod loss;
+mod parameters;
 mod slot;
 
-use self::distribution::Distribution;
+pub use self::parameters::Parameters;
+
 use self::loss::{Chain, Loss};
+use self::parameters::{DELAY, DUPLICATE, LOSS, Pace, REORDER};
 use self::slot::{Slot, SlotConfig};
 use crate::configured::{BuildContext, Configured};
-use crate::settings::{Given, Settings};
+use crate::settings::Settings;
 use crate::show;
-use crate::table::{self, Discipline, Gauge, Kind, OptionSpec, Preset, Unit, ValueSpec};
+use crate::table::Discipline;
 use crate::tally::{Ring, Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{options_of, report};
 use core::cmp::{Ordering, Reverse};
-use sojourn_units::{Random, Rate, Span, Time};
+use sojourn_units::{Random, Span, Time};
 use std::collections::{BinaryHeap, VecDeque};
-
-/// The longest delay that is taken: an hour.
-const LONGEST: u64 = 3_600_000_000_000;
-
-const PERCENT_CORRELATION: &[ValueSpec] = &[
-    ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false },
-    ValueSpec { name: "CORRELATION", kind: Kind::Percent, optional: true },
-];
-const SMALL: Kind = Kind::Count { unit: "bytes", min: 0, max: u16::MAX as u64 };
-// The kernel keeps both in 31 bits.
-const MOST_PACKETS: &[ValueSpec] = &[ValueSpec {
-    name: "PACKETS",
-    kind: Kind::Count { unit: "packets", min: 0, max: i32::MAX as u64 },
-    optional: false,
-}];
-const MOST_BYTES: &[ValueSpec] = &[ValueSpec {
-    name: "BYTES",
-    kind: Kind::Size { min: 0, max: i32::MAX as u64 },
-    optional: false,
-}];
 
 /// The table of `netem`.
 pub const INFO: Discipline = Discipline {
     name: "netem",
     summary: "a delay line, with jitter, slots, loss, copies and reordering",
     source: "Linux 5.4 to 7.3, net/sched/sch_netem.c; iproute2 6, tc/q_netem.c",
-    options: &[
-        OptionSpec {
-            preset: Preset::Is("1000"),
-            doc: "packets held at most, those on their way included",
-            ..table::LIMIT
-        },
-        OptionSpec {
-            name: "delay",
-            aliases: &["latency"],
-            values: &[
-                ValueSpec {
-                    name: "TIME",
-                    kind: Kind::Span { min: 0, max: LONGEST },
-                    optional: false,
-                },
-                ValueSpec {
-                    name: "JITTER",
-                    // The kernel keeps it in 31 bits.
-                    kind: Kind::Span { min: 0, max: i32::MAX as u64 },
-                    optional: true,
-                },
-                ValueSpec { name: "CORRELATION", kind: Kind::Percent, optional: true },
-            ],
-            preset: Preset::Unset("none"),
-            doc: "delay of each packet; it varies uniformly by up to JITTER either way, or as distribution says",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "distribution",
-            values: &[ValueSpec {
-                name: "SHAPE",
-                kind: Kind::Word(Distribution::WORDS),
-                optional: false,
-            }],
-            preset: Preset::Is("uniform"),
-            doc: "shape of the jitter: normal (JITTER is its standard deviation), pareto (from 2/3 JITTER below the \
-                  delay to 4 above, most near the least), or 1/4 and 3/4 of them",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "rate",
-            values: &[
-                ValueSpec { name: "RATE", kind: Kind::Rate, optional: false },
-                ValueSpec { name: "PACKETOVERHEAD", kind: SMALL, optional: true },
-                ValueSpec { name: "CELLSIZE", kind: SMALL, optional: true },
-                ValueSpec { name: "CELLOVERHEAD", kind: SMALL, optional: true },
-            ],
-            preset: Preset::Unset("packets take no time"),
-            doc: "packets leave one after the other at this rate; bytes added to each, and the size of the cells that \
-                  it is cut into with bytes added to each of those",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "loss",
-            aliases: &["drop"],
-            values: &[
-                ValueSpec { name: "random", kind: Kind::Keyword("random"), optional: true },
-                ValueSpec { name: "gemodel", kind: Kind::Keyword("gemodel"), optional: true },
-                ValueSpec { name: "state", kind: Kind::Keyword("state"), optional: true },
-                ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false },
-                ValueSpec { name: "CORRELATION|R|P31", kind: Kind::Percent, optional: true },
-                ValueSpec { name: "1-H|P32", kind: Kind::Percent, optional: true },
-                ValueSpec { name: "1-K|P23", kind: Kind::Percent, optional: true },
-                ValueSpec { name: "P14", kind: Kind::Percent, optional: true },
-            ],
-            preset: Preset::Unset("none"),
-            doc: "probability that a packet is lost on arrival; after gemodel (Gilbert-Elliott) the probabilities \
-                  to turn bad, to turn good again (100% less the first unless given), of loss while bad (100%) and \
-                  of loss while good (0%); after state those of a chain of four states, from good to a burst of \
-                  losses (P13), back (P31, 100% less P13), from loss to a gap inside the burst (P32, 0%) and back \
-                  (P23, 100%), and of a lone loss while good (P14, 0%)",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "ecn",
-            preset: Preset::Unset("packets are lost"),
-            doc: "mark ECN-capable packets instead of losing them",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "duplicate",
-            values: PERCENT_CORRELATION,
-            preset: Preset::Unset("none"),
-            doc: "probability that a packet comes twice",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "reorder",
-            values: PERCENT_CORRELATION,
-            preset: Preset::Unset("none"),
-            doc: "probability that a packet is not delayed, and leaves ahead of those that are",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "gap",
-            values: table::PACKETS,
-            preset: Preset::Unset("1"),
-            doc: "with reorder: only each so many-th packet may be reordered",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "slot",
-            values: &[
-                ValueSpec {
-                    name: "MIN",
-                    kind: Kind::Span { min: 0, max: LONGEST },
-                    optional: false,
-                },
-                ValueSpec {
-                    name: "MAX",
-                    kind: Kind::Span { min: 0, max: LONGEST },
-                    optional: true,
-                },
-            ],
-            preset: Preset::Unset("packets leave when they are due"),
-            doc: "packets leave in bursts, when a slot opens: from MIN to MAX after the one before",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "packets",
-            values: MOST_PACKETS,
-            preset: Preset::Unset("all that are due"),
-            doc: "with slot: packets that leave in a slot at most",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "bytes",
-            values: MOST_BYTES,
-            preset: Preset::Unset("all that are due"),
-            doc: "with slot: bytes after which a slot closes",
-            ..OptionSpec::BASE
-        },
-    ],
-    gauges: &[Gauge {
-        name: "late",
-        unit: Unit::Count,
-        doc: "packets held that will leave before one that came earlier",
-    }],
+    options: options_of!(Parameters),
+    counters: COUNTERS,
+    gauges: GAUGES,
     refused: &[
         (
             "corrupt",
@@ -239,187 +88,8 @@ impl Correlated {
     }
 }
 
-/// A probability as tc hands it over: in 32 bits, 100 % being all ones (`get_percent`).
-fn percent(probability: Option<f64>) -> u32 {
-    (probability.unwrap_or(0.0) * f64::from(u32::MAX)).round_ties_even() as u32
-}
-
-/// `rate RATE PACKETOVERHEAD CELLSIZE CELLOVERHEAD`.
-#[derive(Clone, Copy, Debug)]
-struct Pace {
-    rate: Rate,
-    overhead: u32,
-    /// 0: not cut into cells.
-    cell: u32,
-    cell_overhead: u32,
-}
-
-impl Pace {
-    /// The time of a packet (`packet_time_ns`), rounded down.
-    #[inline]
-    fn time(&self, len: u32) -> Span {
-        let mut len = u64::from(len) + u64::from(self.overhead);
-        if self.cell > 0 {
-            let cells = len.div_ceil(u64::from(self.cell));
-            len = cells * u64::from(self.cell + self.cell_overhead);
-        }
-        Span::from_nanos(len * 1_000_000_000 / self.rate.bytes_per_sec().max(1))
-    }
-}
-
-#[derive(Clone, Debug)]
-struct Config {
-    limit: u32,
-    delay: Span,
-    jitter: u32,
-    distribution: Option<Distribution>,
-    rate: Option<Pace>,
-    loss: Loss,
-    ecn: bool,
-    duplicate: u32,
-    reorder: u32,
-    /// 0 without reordering.
-    gap: u32,
-    slot: Option<SlotConfig>,
-    /// In the order of [`Draws`].
-    correlations: [u32; 4],
-    /// What is wrong with the options taken together, if anything.
-    conflict: Option<&'static str>,
-}
-
-impl Settings for Config {
-    const INFO: &'static Discipline = &INFO;
-    // tc hands over most of it in one structure, given or not.
-    const CHANGE_STARTS_AFRESH: bool = true;
-
-    fn blank(_profile: &Profile) -> Self {
-        Self {
-            limit: 0,
-            delay: Span::ZERO,
-            jitter: 0,
-            distribution: None,
-            rate: None,
-            loss: Loss::None,
-            ecn: false,
-            duplicate: 0,
-            reorder: 0,
-            gap: 0,
-            slot: None,
-            correlations: [0; 4],
-            conflict: None,
-        }
-    }
-
-    fn set(&mut self, given: &Given) {
-        let share = |nth| percent(given.probability(nth));
-        let none = SlotConfig { min: Span::ZERO, max: Span::ZERO, packets: 0, bytes: 0 };
-        match given.name {
-            "limit" => self.limit = given.number(),
-            "delay" => {
-                self.delay = given.span();
-                self.jitter = given.nth_span(1).map_or(0, |jitter| jitter.as_nanos() as u32);
-                self.correlations[DELAY] = share(0);
-            }
-            "distribution" => {
-                let word = Distribution::WORDS.iter().find(|word| given.has(word));
-                self.distribution = word.and_then(|word| Distribution::named(word));
-            }
-            "rate" => {
-                let number = |nth| given.nth_number(nth).unwrap_or(0);
-                self.rate = Some(Pace {
-                    rate: given.rate(),
-                    overhead: number(0),
-                    cell: number(1),
-                    cell_overhead: number(2),
-                });
-            }
-            "loss" => self.set_loss(given),
-            "ecn" => self.ecn = given.on,
-            "duplicate" => (self.duplicate, self.correlations[DUPLICATE]) = (share(0), share(1)),
-            "reorder" => (self.reorder, self.correlations[REORDER]) = (share(0), share(1)),
-            "gap" => self.gap = given.number(),
-            "slot" => {
-                let slot = self.slot.get_or_insert(none);
-                slot.min = given.span();
-                slot.max = given.nth_span(1).unwrap_or(slot.min).max(slot.min);
-            }
-            "packets" => self.slot.get_or_insert(none).packets = given.number(),
-            "bytes" => self.slot.get_or_insert(none).bytes = given.number(),
-            name => unreachable!("{name} is in the table"),
-        }
-    }
-}
-
-impl Config {
-    fn set_loss(&mut self, given: &Given) {
-        let share = |nth| percent(given.probability(nth));
-        if given.has("gemodel") {
-            let p = share(0);
-            self.loss = Loss::GilbertElliott {
-                p,
-                r: given.probability(1).map_or(u32::MAX - p, |r| percent(Some(r))),
-                h: given.probability(2).map_or(0, |lost| u32::MAX - percent(Some(lost))),
-                k1: share(3),
-            };
-        } else if given.has("state") {
-            let p13 = share(0);
-            let or = |nth, else_| given.probability(nth).map_or(else_, |p| percent(Some(p)));
-            let (p31, p32, p14) = (or(1, u32::MAX - p13), share(2), share(4));
-            self.loss = Loss::FourStates { p13, p31, p32, p23: or(3, u32::MAX), p14 };
-            if p13.checked_add(p14).is_none() || p31.checked_add(p32).is_none() {
-                self.conflict =
-                    Some("\"loss state\": P13 and P14, and P31 and P32, add up to 100% at most");
-            }
-        }
-        let models = ["random", "gemodel", "state"].iter().filter(|model| given.has(model)).count();
-        if models > 1 {
-            self.conflict = Some("\"loss\" is one of random, gemodel and state");
-        }
-        if given.probability(4).is_some() && !given.has("state") {
-            self.conflict = Some("only \"loss state\" has five probabilities");
-        }
-        if given.has("gemodel") || given.has("state") {
-            return;
-        }
-        self.loss = if share(0) == 0 { Loss::None } else { Loss::Random(share(0)) };
-        self.correlations[LOSS] = share(1);
-        if given.probability(2).is_some() {
-            self.conflict = Some("\"loss random\" has a probability and a correlation");
-        }
-    }
-
-    /// As tc does when it has read everything, from the options that were `given`.
-    fn completed(mut self, given: &[Given], words: &Words<'_>) -> Result<Self, TcError> {
-        let has = |name| given.iter().any(|g| g.name == name);
-        if !has("slot") && (has("packets") || has("bytes")) {
-            self.conflict = Some("\"packets\" and \"bytes\" are of \"slot\", which is not given");
-        }
-        if self.reorder != 0 {
-            self.gap = self.gap.max(1);
-            if self.delay.is_zero() {
-                self.conflict = Some("\"reorder\" needs a delay, which others do not get");
-            }
-        } else if self.gap > 0 {
-            self.conflict = Some("\"gap\" needs \"reorder\"");
-        }
-        if self.distribution.is_some() && has("distribution") && self.jitter == 0 {
-            self.conflict = Some("\"distribution\" is the shape of a jitter, which is not given");
-        }
-        if let Some(conflict) = self.conflict {
-            let end = words.text().len();
-            return Err(words.error(end..end, conflict.to_owned(), None));
-        }
-        self.slot = self.slot.filter(|s| !s.max.is_zero());
-        Ok(self)
-    }
-}
-
 /// The draws that may be correlated.
 type Draws = [Correlated; 4];
-const DELAY: usize = 0;
-const LOSS: usize = 1;
-const DUPLICATE: usize = 2;
-const REORDER: usize = 3;
 
 /// A packet that leaves before one that came earlier.
 #[derive(Clone, Debug)]
@@ -449,7 +119,7 @@ impl<P> Ord for Late<P> {
 /// A delay line.
 #[derive(Clone, Debug)]
 pub struct Netem<P> {
-    config: Config,
+    config: Parameters,
     profile: Profile,
     draws: Draws,
     /// Where the chain of the loss model is.
@@ -474,7 +144,7 @@ impl<P: Packet> Netem<P> {
     /// When a packet that arrives now leaves.
     #[inline]
     fn departure(&mut self, now: Time, len: u32, random: &mut Random) -> Time {
-        let Config { delay, jitter, rate, .. } = self.config;
+        let Parameters { delay, jitter, rate, .. } = self.config;
         if jitter == 0 && rate.is_none() {
             return now + delay;
         }
@@ -574,7 +244,7 @@ impl<P: Packet> Netem<P> {
     /// Whether the packet that comes is reordered.
     #[inline]
     fn goes_ahead(&mut self, random: &mut Random) -> bool {
-        let Config { gap, reorder, .. } = self.config;
+        let Parameters { gap, reorder, .. } = self.config;
         if gap == 0 {
             return false;
         }
@@ -607,10 +277,19 @@ impl<P: Packet> Netem<P> {
     }
 }
 
+report! {
+    impl[P: Packet] Netem<P>, netem at now;
+    counters {}
+    gauges {
+        late: Count, "packets held that will leave before one that came earlier"
+            => netem.late.len();
+    }
+}
+
 impl<P: Packet> Qdisc<P> for Netem<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
-        let Config { loss, duplicate, gap, limit, .. } = self.config;
+        let Parameters { loss, duplicate, gap, limit, .. } = self.config;
         if !matches!(loss, Loss::None) || duplicate != 0 || gap != 0 {
             return self.take(now, packet, true, cx);
         }
@@ -656,11 +335,11 @@ impl<P: Packet> Qdisc<P> for Netem<P> {
     }
 
     fn stats(&self) -> Stats {
-        self.tally.stats(self.backlog(), Vec::new())
+        self.tally.stats(self.backlog(), self.counted())
     }
 
-    fn gauges(&self, _now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        out("late", self.late.len() as f64);
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        self.gauged(now, out);
     }
 }
 
@@ -669,7 +348,7 @@ impl<P: Packet> Configured<P> for Netem<P> {
 
     fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let (profile, random) = (cx.quirks, &mut *cx.random);
-        let (config, given) = Config::read_given(words, profile, false)?;
+        let (config, given) = Parameters::read_given(words, profile, false)?;
         let config = config.completed(&given, words)?;
         let slot = config.slot.map(|slot| Box::new(Slot::new(Time::ZERO, slot, random)));
         let mut netem = Self {
@@ -745,10 +424,19 @@ impl<P: Packet> Configured<P> for Netem<P> {
     }
 
     fn describe(&self) -> String {
-        let Config {
-            limit, delay, jitter, distribution, rate, loss, ecn, duplicate, reorder, ..
+        let Parameters {
+            limit,
+            delay,
+            jitter,
+            distribution,
+            rate,
+            loss,
+            ecn,
+            duplicate,
+            reorder,
+            ..
         } = self.config;
-        let Config { gap, slot, .. } = self.config;
+        let Parameters { gap, slot, .. } = self.config;
         let mut text = format!("limit {limit}");
         let mut add = |more: String| text.push_str(&more);
         let with_correlation = |share, draws: usize| match self.draws[draws].rho {

@@ -17,14 +17,13 @@
 
 use crate::configured::{BuildContext, Configured};
 use crate::pi2_law::{self, Fraction, Gain, Law, MTU, ONE, Params, Verdict, roll_squared};
-use crate::settings::{Given, Settings};
+use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{
-    self, Discipline, Gauge, Kind, OptionSpec, Preset, Shown, Unit, ValueSpec, counter,
-};
+use crate::table::{self, Discipline, Kind, OptionSpec, Preset, ValueSpec};
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{options_of, report};
 use sojourn_units::{Ecn, Random, Span, Time};
 
 /// The table of `pi2`.
@@ -32,88 +31,9 @@ pub const INFO: Discipline = Discipline {
     name: "pi2",
     summary: "one queue whose marks or drops are the square of a proportional-integral controller's output",
     source: "De Schepper et al., CoNEXT 2016; RFC 9332 appendix A; as Linux 7.3, net/sched/sch_dualpi2.c, where that is silent",
-    options: &[
-        OptionSpec { preset: Preset::Is("10000"), ..table::LIMIT },
-        OptionSpec {
-            name: "target",
-            values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("15ms"),
-            doc: "delay that the controller aims at",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "tupdate",
-            values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("16ms"),
-            doc: "time between updates of the probability",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "alpha",
-            values: pi2_law::GAIN,
-            preset: Preset::Is("0.16015625"),
-            doc: "gain on the distance from target, in 256ths rounded down",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "beta",
-            values: pi2_law::GAIN,
-            preset: Preset::Is("3.19921875"),
-            doc: "gain on the change of the delay, in 256ths rounded down",
-            ..OptionSpec::BASE
-        },
-        OptionSpec { preset: Preset::Is("ecn"), ..table::ECN },
-        OptionSpec {
-            name: "ecn_drop",
-            values: &[ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false }],
-            preset: Preset::Is("25%"),
-            doc: "squared probability above which ECN-capable packets are dropped too",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "scalable",
-            off: Some("noscalable"),
-            preset: Preset::Is("noscalable"),
-            doc: "mark ECT(1) and CE with the unsquared probability times coupling_factor",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "coupling_factor",
-            values: &[ValueSpec {
-                name: "FACTOR",
-                kind: Kind::Count { unit: "times", min: 1, max: u8::MAX as u64 },
-                optional: false,
-            }],
-            preset: Preset::Is("2"),
-            doc: "k of scalable",
-            ..OptionSpec::BASE
-        },
-    ],
-    counters: &[
-        counter("prob", Unit::Probability, 0, Shown::Always, "base probability p'"),
-        counter("delay", Unit::Seconds, 0, Shown::Always, "age of the head at the last update"),
-        counter("pkts_in", Unit::Count, 1, Shown::Always, "packets taken"),
-        counter("overlimit", Unit::Count, 1, Shown::Always, "packets refused at the limit"),
-        counter(
-            "dropped",
-            Unit::Count,
-            1,
-            Shown::Always,
-            "packets dropped, by probability or at the limit",
-        ),
-        counter("maxq", Unit::Count, 1, Shown::Always, "most packets held when one arrived"),
-        counter("ecn_mark", Unit::Count, 1, Shown::Always, "packets marked"),
-    ],
-    gauges: &[
-        Gauge { name: "prob", unit: Unit::Probability, doc: "base probability p'" },
-        Gauge { name: "prob_c", unit: Unit::Probability, doc: "p' squared" },
-        Gauge {
-            name: "fraction",
-            unit: Unit::Probability,
-            doc: "share of packets that were signalled in the last 16 updates",
-        },
-        Gauge { name: "delay", unit: Unit::Seconds, doc: "age of the head" },
-    ],
+    options: options_of!(Config),
+    counters: COUNTERS,
+    gauges: GAUGES,
     ..Discipline::BASE
 };
 
@@ -131,6 +51,75 @@ struct Config {
 
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        OptionSpec { preset: Preset::Is("10000"), ..table::LIMIT }
+            .sets(|config, given| config.limit = given.number()),
+        OptionSpec {
+            name: "target",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Is("15ms"),
+            doc: "delay that the controller aims at",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.pi.target = given.micros()),
+        OptionSpec {
+            name: "tupdate",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Is("16ms"),
+            doc: "time between updates of the probability",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.tupdate = given.micros()),
+        OptionSpec {
+            name: "alpha",
+            values: pi2_law::GAIN,
+            preset: Preset::Is("0.16015625"),
+            doc: "gain on the distance from target, in 256ths rounded down",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.pi.alpha = Gain::from_parts(pi2_law::parts(given.real()))),
+        OptionSpec {
+            name: "beta",
+            values: pi2_law::GAIN,
+            preset: Preset::Is("3.19921875"),
+            doc: "gain on the change of the delay, in 256ths rounded down",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.pi.beta = Gain::from_parts(pi2_law::parts(given.real()))),
+        OptionSpec { preset: Preset::Is("ecn"), ..table::ECN }
+            .sets(|config, given| config.ecn = given.on),
+        OptionSpec {
+            name: "ecn_drop",
+            values: &[ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false }],
+            preset: Preset::Is("25%"),
+            doc: "squared probability above which ECN-capable packets are dropped too",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| {
+            let share = given.probability(0).unwrap_or(1.0);
+            config.ecn_drop = (share * f64::from(ONE)).round() as u64;
+        }),
+        OptionSpec {
+            name: "scalable",
+            off: Some("noscalable"),
+            preset: Preset::Is("noscalable"),
+            doc: "mark ECT(1) and CE with the unsquared probability times coupling_factor",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.scalable = given.on),
+        OptionSpec {
+            name: "coupling_factor",
+            values: &[ValueSpec {
+                name: "FACTOR",
+                kind: Kind::Count { unit: "times", min: 1, max: u8::MAX as u64 },
+                optional: false,
+            }],
+            preset: Preset::Is("2"),
+            doc: "k of scalable",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.coupling = given.number()),
+    ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(_profile: &Profile) -> Self {
@@ -142,25 +131,6 @@ impl Settings for Config {
             ecn_drop: 0,
             scalable: false,
             coupling: 0,
-        }
-    }
-
-    fn set(&mut self, given: &Given) {
-        let micros = || Span::from_micros(given.span().as_micros());
-        match given.name {
-            "limit" => self.limit = given.number(),
-            "target" => self.pi.target = micros(),
-            "tupdate" => self.tupdate = micros(),
-            "alpha" => self.pi.alpha = Gain::from_parts(pi2_law::parts(given.real())),
-            "beta" => self.pi.beta = Gain::from_parts(pi2_law::parts(given.real())),
-            "ecn" => self.ecn = given.on,
-            "ecn_drop" => {
-                let share = given.probability(0).unwrap_or(1.0);
-                self.ecn_drop = (share * f64::from(ONE)).round() as u64;
-            }
-            "scalable" => self.scalable = given.on,
-            "coupling_factor" => self.coupling = given.number(),
-            name => unreachable!("{name} is in the table"),
         }
     }
 }
@@ -212,6 +182,29 @@ impl<P: Packet> Pi2<P> {
         } else {
             Verdict::Drop(Why::Classic)
         }
+    }
+}
+
+report! {
+    impl[P: Packet] Pi2<P>, pi2 at now;
+    counters {
+        prob: Probability, line 0, Always, "base probability p'" => pi2.law.base();
+        delay: Seconds, line 0, Always, "age of the head at the last update" => pi2.delay;
+        pkts_in: Count, line 1, Always, "packets taken" => pi2.packets_in;
+        overlimit: Count, line 1, Always, "packets refused at the limit" => pi2.overlimit;
+        dropped: Count, line 1, Always, "packets dropped, by probability or at the limit"
+            => pi2.dropped;
+        maxq: Count, line 1, Always, "most packets held when one arrived" => pi2.maxq;
+        ecn_mark: Count, line 1, Always, "packets marked" => pi2.ecn_mark;
+    }
+    gauges where {
+        let base = pi2.law.base();
+    } {
+        prob: Probability, "base probability p'" => base;
+        prob_c: Probability, "p' squared" => base * base;
+        fraction: Probability, "share of packets that were signalled in the last 16 updates"
+            => pi2.fraction.last();
+        delay: Seconds, "age of the head" => pi2.age(now);
     }
 }
 
@@ -272,24 +265,14 @@ impl<P: Packet> Qdisc<P> for Pi2<P> {
     }
 
     fn stats(&self) -> Stats {
-        let own = vec![
-            ("prob", self.law.base()),
-            ("delay", self.delay.as_secs_f64()),
-            ("pkts_in", self.packets_in as f64),
-            ("overlimit", self.overlimit as f64),
-            ("dropped", self.dropped as f64),
-            ("maxq", f64::from(self.maxq)),
-            ("ecn_mark", self.ecn_mark as f64),
-        ];
-        Stats { overlimits: self.overlimit, ..self.tally.stats(self.ring.backlog(), own) }
+        Stats {
+            overlimits: self.overlimit,
+            ..self.tally.stats(self.ring.backlog(), self.counted())
+        }
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        let base = self.law.base();
-        out("prob", base);
-        out("prob_c", base * base);
-        out("fraction", self.fraction.last());
-        out("delay", self.age(now).as_secs_f64());
+        self.gauged(now, out);
     }
 }
 

@@ -20,14 +20,13 @@ mod controller;
 use self::controller::{Controller, RATE_SCALE, TICKS_PER_SEC, Ticks, seconds, ticks};
 use crate::configured::{BuildContext, Configured};
 use crate::profile::PieEstimator;
-use crate::settings::{Given, Settings};
+use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{
-    self, Discipline, Gauge, Kind, OptionSpec, Preset, Shown, Unit, ValueSpec, counter,
-};
+use crate::table::{self, Discipline, Kind, OptionSpec, Preset, ValueSpec};
 use crate::tally::{Ring, Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{options_of, report};
 use sojourn_units::{CoarseClock, Span, Time};
 
 const GAIN: &[ValueSpec] = &[ValueSpec {
@@ -41,89 +40,9 @@ pub const INFO: Discipline = Discipline {
     name: "pie",
     summary: "one queue whose early drops or marks a proportional-integral controller steers",
     source: "RFC 8033; Linux 5.4 to 7.3, net/sched/sch_pie.c, include/net/pie.h",
-    options: &[
-        OptionSpec { preset: Preset::Is("1000"), ..table::LIMIT },
-        OptionSpec {
-            name: "target",
-            values: table::TIME,
-            preset: Preset::Is("15ms"),
-            doc: "delay that the controller aims at",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "tupdate",
-            values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("15ms"),
-            doc: "time between updates of the probability, rounded up to whole timer ticks, and a tick more",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "alpha",
-            values: GAIN,
-            preset: Preset::Is("2"),
-            doc: "gain on the distance from target: 2 is 0.125 Hz",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "beta",
-            values: GAIN,
-            preset: Preset::Is("20"),
-            doc: "gain on the change of the delay: 20 is 1.25 Hz",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            preset: Preset::Is("noecn"),
-            doc: "mark ECN-capable packets instead of dropping them while the probability is at most 10 %",
-            ..table::ECN
-        },
-        OptionSpec {
-            name: "bytemode",
-            off: Some("nobytemode"),
-            preset: Preset::Is("nobytemode"),
-            doc: "scale the probability by a packet's length over the MTU",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "dq_rate_estimator",
-            off: Some("no_dq_rate_estimator"),
-            preset: Preset::Is("no_dq_rate_estimator"),
-            doc: "know the delay from the departure rate; linux-5.4 always does",
-            known: Some(|profile| matches!(profile.pie_estimator, PieEstimator::Timestamp)),
-            ..OptionSpec::BASE
-        },
-    ],
-    counters: &[
-        counter("prob", Unit::Probability, 0, Shown::Always, "drop probability"),
-        counter("delay", Unit::Seconds, 0, Shown::Always, "delay as last estimated"),
-        counter(
-            "avg_dq_rate",
-            Unit::BytesPerSecond,
-            0,
-            Shown::NonZero,
-            "departure rate, where it is estimated",
-        ),
-        counter("pkts_in", Unit::Count, 1, Shown::Always, "packets taken"),
-        counter("overlimit", Unit::Count, 1, Shown::Always, "packets refused at the limit"),
-        counter("dropped", Unit::Count, 1, Shown::Always, "packets dropped, early or at the limit"),
-        counter("maxq", Unit::Count, 1, Shown::Always, "most packets held when one arrived"),
-        counter("ecn_mark", Unit::Count, 1, Shown::Always, "packets marked"),
-    ],
-    gauges: &[
-        Gauge { name: "prob", unit: Unit::Probability, doc: "drop probability" },
-        Gauge { name: "delay", unit: Unit::Seconds, doc: "delay as last estimated" },
-        Gauge {
-            name: "avg_dq_rate",
-            unit: Unit::BytesPerSecond,
-            doc: "departure rate, where it is estimated; 0 before the first estimate",
-        },
-        Gauge {
-            name: "accu_prob",
-            unit: Unit::Count,
-            doc: "probabilities added up since the last decision, 0 to 8.5",
-        },
-        Gauge { name: "burst_time", unit: Unit::Seconds, doc: "burst allowance left" },
-        table::HEAD_DELAY,
-    ],
+    options: options_of!(Config),
+    counters: COUNTERS,
+    gauges: GAUGES,
     ..Discipline::BASE
 };
 
@@ -146,6 +65,62 @@ struct Config {
 
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        OptionSpec { preset: Preset::Is("1000"), ..table::LIMIT }.sets(|config, given| config.limit = given.number()),
+        OptionSpec {
+            name: "target",
+            values: table::TIME,
+            preset: Preset::Is("15ms"),
+            doc: "delay that the controller aims at",
+            ..OptionSpec::BASE
+        }.sets(|config, given| {
+                config.target = given.micros().as_nanos() >> 6;
+                config.target_shown = given.micros();
+            }),
+        OptionSpec {
+            name: "tupdate",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Is("15ms"),
+            doc: "time between updates of the probability, rounded up to whole timer ticks, and a tick more",
+            ..OptionSpec::BASE
+        }.sets(|config, given| {
+                config.tupdate = config.clock.tick() * config.clock.ticks(given.micros());
+            }),
+        OptionSpec {
+            name: "alpha",
+            values: GAIN,
+            preset: Preset::Is("2"),
+            doc: "gain on the distance from target: 2 is 0.125 Hz",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.alpha = given.number()),
+        OptionSpec {
+            name: "beta",
+            values: GAIN,
+            preset: Preset::Is("20"),
+            doc: "gain on the change of the delay: 20 is 1.25 Hz",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.beta = given.number()),
+        OptionSpec {
+            preset: Preset::Is("noecn"),
+            doc: "mark ECN-capable packets instead of dropping them while the probability is at most 10 %",
+            ..table::ECN
+        }.sets(|config, given| config.ecn = given.on),
+        OptionSpec {
+            name: "bytemode",
+            off: Some("nobytemode"),
+            preset: Preset::Is("nobytemode"),
+            doc: "scale the probability by a packet's length over the MTU",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.bytemode = given.on),
+        OptionSpec {
+            name: "dq_rate_estimator",
+            off: Some("no_dq_rate_estimator"),
+            preset: Preset::Is("no_dq_rate_estimator"),
+            doc: "know the delay from the departure rate; linux-5.4 always does",
+            known: Some(|profile| matches!(profile.pie_estimator, PieEstimator::Timestamp)),
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.by_rate = given.on),
+    ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(profile: &Profile) -> Self {
@@ -160,27 +135,6 @@ impl Settings for Config {
             bytemode: false,
             by_rate: matches!(profile.pie_estimator, PieEstimator::DepartureRate),
             clock: CoarseClock::new(profile.hz),
-        }
-    }
-
-    fn set(&mut self, given: &Given) {
-        // tc hands times over in whole microseconds.
-        let micros = || given.span().as_micros();
-        match given.name {
-            "limit" => self.limit = given.number(),
-            "target" => {
-                self.target = (micros() * 1_000) >> 6;
-                self.target_shown = Span::from_micros(micros());
-            }
-            "tupdate" => {
-                self.tupdate = self.clock.tick() * self.clock.ticks(Span::from_micros(micros()));
-            }
-            "alpha" => self.alpha = given.number(),
-            "beta" => self.beta = given.number(),
-            "ecn" => self.ecn = given.on,
-            "bytemode" => self.bytemode = given.on,
-            "dq_rate_estimator" => self.by_rate = given.on,
-            name => unreachable!("{name} is in the table"),
         }
     }
 }
@@ -219,6 +173,32 @@ impl<P: Packet> Pie<P> {
     fn departure_rate(&self) -> f64 {
         let rate = (u64::from(self.controller.avg_dq_rate) * TICKS_PER_SEC) >> RATE_SCALE;
         if self.config.by_rate { f64::from(rate as u32) } else { 0.0 }
+    }
+}
+
+report! {
+    impl[P: Packet] Pie<P>, pie at now;
+    counters {
+        prob: Probability, line 0, Always, "drop probability" => pie.probability();
+        delay: Seconds, line 0, Always, "delay as last estimated" => seconds(pie.controller.qdelay);
+        avg_dq_rate: BytesPerSecond, line 0, NonZero, "departure rate, where it is estimated"
+            => pie.departure_rate();
+        pkts_in: Count, line 1, Always, "packets taken" => pie.packets_in;
+        overlimit: Count, line 1, Always, "packets refused at the limit" => pie.overlimit;
+        dropped: Count, line 1, Always, "packets dropped, early or at the limit" => pie.dropped;
+        maxq: Count, line 1, Always, "most packets held when one arrived" => pie.maxq;
+        ecn_mark: Count, line 1, Always, "packets marked" => pie.ecn_mark;
+    }
+    gauges {
+        prob: Probability, "drop probability" => pie.probability();
+        delay: Seconds, "delay as last estimated" => seconds(pie.controller.qdelay);
+        avg_dq_rate: BytesPerSecond, "departure rate, where it is estimated; 0 before the first estimate"
+            => pie.departure_rate();
+        accu_prob: Count, "probabilities added up since the last decision, 0 to 8.5"
+            => pie.controller.accu_prob as f64 / pie.controller.one as f64;
+        burst_time: Seconds, "burst allowance left" => seconds(pie.controller.burst_time);
+        head_delay: Seconds, "time that the packet at the head has waited; 0 without one"
+            => pie.ring.head_delay(now);
     }
 }
 
@@ -282,26 +262,11 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
     }
 
     fn stats(&self) -> Stats {
-        let own = vec![
-            ("prob", self.probability()),
-            ("delay", seconds(self.controller.qdelay)),
-            ("avg_dq_rate", self.departure_rate()),
-            ("pkts_in", self.packets_in as f64),
-            ("overlimit", self.overlimit as f64),
-            ("dropped", self.dropped as f64),
-            ("maxq", f64::from(self.maxq)),
-            ("ecn_mark", self.ecn_mark as f64),
-        ];
-        self.tally.stats(self.ring.backlog(), own)
+        self.tally.stats(self.ring.backlog(), self.counted())
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        out("prob", self.probability());
-        out("delay", seconds(self.controller.qdelay));
-        out("avg_dq_rate", self.departure_rate());
-        out("accu_prob", self.controller.accu_prob as f64 / self.controller.one as f64);
-        out("burst_time", seconds(self.controller.burst_time));
-        out("head_delay", self.ring.head_delay(now));
+        self.gauged(now, out);
     }
 }
 

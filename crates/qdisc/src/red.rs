@@ -27,14 +27,13 @@ mod average;
 
 use self::average::{Average, Idling, Params, Signal, weight};
 use crate::configured::{BuildContext, Configured};
-use crate::settings::{Given, Settings};
+use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{
-    self, Discipline, Gauge, Kind, OptionSpec, Preset, Shown, Unit, ValueSpec, counter,
-};
+use crate::table::{self, Discipline, Kind, OptionSpec, Preset, ValueSpec};
 use crate::tally::{Ring, Tally, mark};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{options_of, report};
 use sojourn_units::{CoarseClock, Rate, Span, Time};
 
 /// The table of `red`.
@@ -42,95 +41,9 @@ pub const INFO: Discipline = Discipline {
     name: "red",
     summary: "one queue that signals at random, the more the longer it is on the average",
     source: "Floyd and Jacobson 1993; Linux 5.4 to 7.3, net/sched/sch_red.c; iproute2 6, tc/q_red.c, tc/tc_red.c",
-    options: &[
-        OptionSpec {
-            name: "limit",
-            values: table::BYTES,
-            preset: Preset::Required,
-            doc: "bytes held at most",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "min",
-            values: table::BYTES,
-            preset: Preset::Unset("a third of max"),
-            doc: "average from which packets are signalled",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "max",
-            values: table::BYTES,
-            preset: Preset::Unset("a quarter of limit; three times min, if that is given"),
-            doc: "average from which every packet is signalled",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "avpkt",
-            values: table::BYTES,
-            preset: Preset::Required,
-            doc: "usual size of a packet, for the weight of the average",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "burst",
-            values: &[ValueSpec {
-                name: "BURST",
-                kind: Kind::Count { unit: "packets", min: 1, max: 1 << 24 },
-                optional: false,
-            }],
-            preset: Preset::Unset("(2 min + max) / (3 avpkt)"),
-            doc: "packets that may arrive at once before the average, from zero, is at min",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "adaptive",
-            aliases: &["adaptative"],
-            preset: Preset::Unset("the probability stays"),
-            doc: "move the probability between 1 and 50 % so that the average stays in the middle",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "probability",
-            values: &[ValueSpec {
-                name: "PROBABILITY",
-                kind: Kind::Real { what: "a probability", min: 0.0, max: 1.0 },
-                optional: false,
-            }],
-            preset: Preset::Is("0.02"),
-            doc: "probability of a signal at max; where adaptive begins",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "bandwidth",
-            values: table::RATE,
-            preset: Preset::Is("10mbit"),
-            doc: "rate of the link, by which the average shrinks while the queue is idle",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "ecn",
-            preset: Preset::Unset("packets are dropped"),
-            doc: "mark ECN-capable packets instead of dropping them",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "harddrop",
-            preset: Preset::Unset("ecn marks there too"),
-            doc: "drop ECN-capable packets where the average is at max",
-            ..OptionSpec::BASE
-        },
-    ],
-    counters: &[
-        counter("marked", Unit::Count, 0, Shown::Always, "packets marked"),
-        counter("early", Unit::Count, 0, Shown::Always, "packets dropped by the average"),
-        counter("pdrop", Unit::Count, 0, Shown::Always, "packets dropped at the limit"),
-        counter("other", Unit::Count, 0, Shown::Always, "none any more"),
-    ],
-    gauges: &[
-        Gauge { name: "average", unit: Unit::Bytes, doc: "average queue length" },
-        Gauge { name: "max_p", unit: Unit::Probability, doc: "probability of a signal at max" },
-        table::HEAD_DELAY,
-    ],
+    options: options_of!(Config),
+    counters: COUNTERS,
+    gauges: GAUGES,
     refused: &[(
         "nodrop",
         "packets that are not ECN-capable would pass unmarked until the limit; use pfifo for those",
@@ -158,6 +71,94 @@ struct Config {
 
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        OptionSpec {
+            name: "limit",
+            values: table::BYTES,
+            preset: Preset::Required,
+            doc: "bytes held at most",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.limit = given.number()),
+        OptionSpec {
+            name: "min",
+            values: table::BYTES,
+            preset: Preset::Unset("a third of max"),
+            doc: "average from which packets are signalled",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.min = Some(given.number())),
+        OptionSpec {
+            name: "max",
+            values: table::BYTES,
+            preset: Preset::Unset("a quarter of limit; three times min, if that is given"),
+            doc: "average from which every packet is signalled",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.max = Some(given.number())),
+        OptionSpec {
+            name: "avpkt",
+            values: table::BYTES,
+            preset: Preset::Required,
+            doc: "usual size of a packet, for the weight of the average",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.avpkt = given.number()),
+        OptionSpec {
+            name: "burst",
+            values: &[ValueSpec {
+                name: "BURST",
+                kind: Kind::Count { unit: "packets", min: 1, max: 1 << 24 },
+                optional: false,
+            }],
+            preset: Preset::Unset("(2 min + max) / (3 avpkt)"),
+            doc: "packets that may arrive at once before the average, from zero, is at min",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.burst = Some(given.number())),
+        OptionSpec {
+            name: "adaptive",
+            aliases: &["adaptative"],
+            preset: Preset::Unset("the probability stays"),
+            doc: "move the probability between 1 and 50 % so that the average stays in the middle",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.adaptive = given.on),
+        OptionSpec {
+            name: "probability",
+            values: &[ValueSpec {
+                name: "PROBABILITY",
+                kind: Kind::Real { what: "a probability", min: 0.0, max: 1.0 },
+                optional: false,
+            }],
+            preset: Preset::Is("0.02"),
+            doc: "probability of a signal at max; where adaptive begins",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.probability = given.real()),
+        OptionSpec {
+            name: "bandwidth",
+            values: table::RATE,
+            preset: Preset::Is("10mbit"),
+            doc: "rate of the link, by which the average shrinks while the queue is idle",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.bandwidth = given.rate()),
+        OptionSpec {
+            name: "ecn",
+            preset: Preset::Unset("packets are dropped"),
+            doc: "mark ECN-capable packets instead of dropping them",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.ecn = given.on),
+        OptionSpec {
+            name: "harddrop",
+            preset: Preset::Unset("ecn marks there too"),
+            doc: "drop ECN-capable packets where the average is at max",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.harddrop = given.on),
+    ];
     // tc computes a whole configuration from the words of a change.
     const CHANGE_STARTS_AFRESH: bool = true;
 
@@ -173,22 +174,6 @@ impl Settings for Config {
             bandwidth: Rate::ZERO,
             ecn: false,
             harddrop: false,
-        }
-    }
-
-    fn set(&mut self, given: &Given) {
-        match given.name {
-            "limit" => self.limit = given.number(),
-            "min" => self.min = Some(given.number()),
-            "max" => self.max = Some(given.number()),
-            "avpkt" => self.avpkt = given.number(),
-            "burst" => self.burst = Some(given.number()),
-            "adaptive" => self.adaptive = given.on,
-            "probability" => self.probability = given.real(),
-            "bandwidth" => self.bandwidth = given.rate(),
-            "ecn" => self.ecn = given.on,
-            "harddrop" => self.harddrop = given.on,
-            name => unreachable!("{name} is in the table"),
         }
     }
 }
@@ -258,6 +243,23 @@ impl<P: Packet> Red<P> {
     }
 }
 
+report! {
+    impl[P: Packet] Red<P>, red at now;
+    counters {
+        marked: Count, line 0, Always, "packets marked" => red.marked;
+        early: Count, line 0, Always, "packets dropped by the average" => red.early;
+        pdrop: Count, line 0, Always, "packets dropped at the limit" => red.pdrop;
+        other: Count, line 0, Always, "none any more" => 0.0;
+    }
+    gauges {
+        average: Bytes, "average queue length" => red.average.bytes(&red.params);
+        max_p: Probability, "probability of a signal at max"
+            => f64::from(red.average.max_p) / 4_294_967_296.0;
+        head_delay: Seconds, "time that the packet at the head has waited; 0 without one"
+            => red.ring.head_delay(now);
+    }
+}
+
 impl<P: Packet> Qdisc<P> for Red<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
@@ -316,19 +318,14 @@ impl<P: Packet> Qdisc<P> for Red<P> {
     }
 
     fn stats(&self) -> Stats {
-        let own = vec![
-            ("marked", self.marked as f64),
-            ("early", self.early as f64),
-            ("pdrop", self.pdrop as f64),
-            ("other", 0.0),
-        ];
-        Stats { overlimits: self.overlimits, ..self.tally.stats(self.ring.backlog(), own) }
+        Stats {
+            overlimits: self.overlimits,
+            ..self.tally.stats(self.ring.backlog(), self.counted())
+        }
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        out("average", self.average.bytes(&self.params));
-        out("max_p", f64::from(self.average.max_p) / 4_294_967_296.0);
-        out("head_delay", self.ring.head_delay(now));
+        self.gauged(now, out);
     }
 }
 

@@ -1,7 +1,7 @@
 //! From tc's words to a discipline's configuration, driven by its table.
 //!
 //! Reading is in three steps, the same for every discipline: the defaults of the table, written as words, are
-//! parsed; the user's words are parsed; each option found is handed to [`Settings::set`] in that order.
+//! parsed; the user's words are parsed; each option found sets what its row in [`Settings::OPTIONS`] says, in that order.
 //!
 //! An option given twice is refused. tc's disciplines mostly let the last one win in silence (htb refuses its
 //! rate); in an experiment that is a mistake waiting to be published.
@@ -108,6 +108,8 @@ pub struct Given {
     pub word: &'static str,
     /// False when its `off` word was written.
     pub on: bool,
+    /// The option's place in the table.
+    place: usize,
     values: Vec<Value>,
 }
 
@@ -127,6 +129,11 @@ impl Given {
     /// The `nth` time, if it was given.
     pub fn nth_span(&self, nth: usize) -> Option<Span> {
         self.find(|v| if let Value::Span(s) = v { Some(*s) } else { None }, nth)
+    }
+
+    /// The first time in whole microseconds, as most of tc's options are handed over.
+    pub fn micros(&self) -> Span {
+        Span::from_micros(self.span().as_micros())
     }
 
     /// The rate.
@@ -168,10 +175,48 @@ impl Given {
     }
 }
 
-/// A discipline's configuration, as its table describes it.
-pub trait Settings: Clone {
-    /// The table.
+/// An option, and what of a configuration it sets.
+#[derive(Debug)]
+pub struct Setting<C> {
+    option: OptionSpec,
+    set: fn(&mut C, &Given),
+}
+
+impl OptionSpec {
+    /// The option of a configuration that it sets by `set`.
+    pub const fn sets<C>(self, set: fn(&mut C, &Given)) -> Setting<C> {
+        Setting { option: self, set }
+    }
+}
+
+/// The options alone, for [`Discipline::options`]; [`crate::options_of!`] fills in how many there are.
+pub const fn options<C, const N: usize>(settings: &[Setting<C>]) -> [OptionSpec; N] {
+    let mut options = [OptionSpec::BASE; N];
+    let mut place = 0;
+    while place < N {
+        options[place] = settings[place].option;
+        place += 1;
+    }
+    options
+}
+
+/// What a configuration's [`Settings::OPTIONS`] are in the table of its discipline: `options: options_of!(Config)`.
+#[macro_export]
+macro_rules! options_of {
+    ($config:ty) => {
+        &$crate::options::<$config, { <$config as $crate::Settings>::OPTIONS.len() }>(
+            <$config as $crate::Settings>::OPTIONS,
+        )
+    };
+}
+
+/// A discipline's configuration: its options, each with what it sets.
+pub trait Settings: Clone + 'static {
+    /// The table, whose options are [`options_of!`](crate::options_of) this.
     const INFO: &'static Discipline;
+
+    /// The options, in the order in which they are documented.
+    const OPTIONS: &'static [Setting<Self>];
 
     /// Whether `tc qdisc change` starts from the defaults again, as it does for those that hand over one
     /// structure, rather than from what holds.
@@ -180,8 +225,14 @@ pub trait Settings: Clone {
     /// Before any option is set.
     fn blank(profile: &Profile) -> Self;
 
-    /// Takes over one option.
-    fn set(&mut self, given: &Given);
+    /// Takes options over, in their order.
+    fn take(&mut self, given: &[Given]) {
+        for given in given {
+            let setting = &Self::OPTIONS[given.place];
+            assert_eq!(setting.option.name, given.name, "the table has these options");
+            (setting.set)(self, given);
+        }
+    }
 
     /// From the words behind the discipline's name.
     fn read(words: &mut Words<'_>, profile: &Profile) -> Result<Self, TcError> {
@@ -197,9 +248,7 @@ pub trait Settings: Clone {
         let mut settings = Self::blank(profile);
         let presets = presets(Self::INFO, profile);
         let defaults = parse(Self::INFO, &mut Words::new(&presets), profile, false);
-        for given in &defaults.expect("the defaults in the table can be read") {
-            settings.set(given);
-        }
+        settings.take(&defaults.expect("the defaults in the table can be read"));
         let given = parse(Self::INFO, words, profile, changing)?;
         for option in Self::INFO.options {
             if matches!(option.preset, Preset::Required)
@@ -211,9 +260,7 @@ pub trait Settings: Clone {
                 return Err(words.error(end..end, message, Some(help)));
             }
         }
-        for given in &given {
-            settings.set(given);
-        }
+        settings.take(&given);
         Ok((settings, given))
     }
 
@@ -228,9 +275,7 @@ pub trait Settings: Clone {
         }
         let mut settings = self.clone();
         let given = parse(Self::INFO, words, profile, true)?;
-        for given in &given {
-            settings.set(given);
-        }
+        settings.take(&given);
         Ok((settings, given))
     }
 }
@@ -295,7 +340,7 @@ fn parse(
         if info.classful && words.children().iter().any(|d| d.name == word.text) {
             break;
         }
-        let option = find(info, profile, words)?;
+        let (place, option) = find(info, profile, words)?;
         words.take();
         if let Some((_, first)) = found.iter().find(|(given, _)| given.name == option.name) {
             let (first, message) = (&words.text()[first.clone()], &word.text);
@@ -328,7 +373,7 @@ fn parse(
                 break;
             }
         }
-        found.push((Given { name: option.name, word: written, on, values }, word.at));
+        found.push((Given { name: option.name, word: written, on, place, values }, word.at));
     }
     Ok(found.into_iter().map(|(given, _)| given).collect())
 }
@@ -338,17 +383,18 @@ fn find(
     info: &'static Discipline,
     profile: &Profile,
     words: &Words<'_>,
-) -> Result<&'static OptionSpec, TcError> {
+) -> Result<(usize, &'static OptionSpec), TcError> {
     let word = words.peek().expect("the caller has seen a word");
-    let here = info.options.iter().find(|option| option.words().any(|name| name == word.text));
+    let mut options = info.options.iter().enumerate();
+    let here = options.find(|(_, option)| option.words().any(|name| name == word.text));
     match here {
-        Some(option) if option.is_known(profile) => Ok(option),
+        Some((place, option)) if option.is_known(profile) => Ok((place, option)),
         Some(_) => {
             let message =
                 format!("{} of {} has no option \"{}\"", info.name, profile.name, word.text);
             let others: Vec<&str> = Profile::ALL
                 .iter()
-                .filter(|profile| here.is_some_and(|option| option.is_known(profile)))
+                .filter(|profile| here.is_some_and(|(_, option)| option.is_known(profile)))
                 .map(|profile| profile.name)
                 .collect();
             let help = format!("that of {} has", others.join(", "));

@@ -10,7 +10,7 @@
 //! Invariants: the clock never goes back; over a busy period the bytes charged are those of the rate, to within
 //! the kernel's 34-bit fraction (a relative error below 2^-33).
 
-use crate::settings::Given;
+use crate::settings::Setting;
 use crate::show;
 use crate::table::{self, Kind, OptionSpec, Preset, ValueSpec};
 use sojourn_units::{ETHERNET_HEADER, Rate, Span, Time};
@@ -130,24 +130,6 @@ impl Framing {
         }
     }
 
-    /// Takes one of [`OVERHEAD`], [`MPU`], [`CELLS`] over, and says whether it was one.
-    pub(crate) fn set(&mut self, given: &Given) -> bool {
-        match given.name {
-            "overhead" if given.on => self.overhead = Some(given.number()),
-            "overhead" => *self = Self { overhead: None, cells: Cells::None, ..*self },
-            "mpu" => self.mpu = given.number(),
-            "noatm" => {
-                self.cells = match given.word {
-                    "atm" => Cells::Atm,
-                    "ptm" => Cells::Ptm,
-                    _ => Cells::None,
-                }
-            }
-            _ => return false,
-        }
-        true
-    }
-
     /// As tc prints it.
     pub(crate) fn describe(&self) -> String {
         let raw = if self.overhead.is_none() { "raw " } else { "" };
@@ -173,7 +155,7 @@ pub(crate) const BANDWIDTH: OptionSpec = OptionSpec {
 };
 
 /// `overhead BYTES | raw`.
-pub(crate) const OVERHEAD: OptionSpec = OptionSpec {
+const OVERHEAD: OptionSpec = OptionSpec {
     name: "overhead",
     off: Some("raw"),
     values: &[ValueSpec {
@@ -187,7 +169,7 @@ pub(crate) const OVERHEAD: OptionSpec = OptionSpec {
 };
 
 /// `mpu BYTES`.
-pub(crate) const MPU: OptionSpec = OptionSpec {
+const MPU: OptionSpec = OptionSpec {
     name: "mpu",
     values: &[ValueSpec {
         name: "BYTES",
@@ -200,7 +182,7 @@ pub(crate) const MPU: OptionSpec = OptionSpec {
 };
 
 /// `noatm | atm | ptm`.
-pub(crate) const CELLS: OptionSpec = OptionSpec {
+const CELLS: OptionSpec = OptionSpec {
     name: "noatm",
     others: &["atm", "ptm"],
     preset: Preset::Is("noatm"),
@@ -221,7 +203,7 @@ const PATHS: [(&str, Span); 8] = [
 ];
 
 /// `rtt TIME`.
-pub(crate) const RTT: OptionSpec = OptionSpec {
+const RTT: OptionSpec = OptionSpec {
     name: "rtt",
     values: table::TIME_ABOVE_ZERO,
     preset: Preset::Is("100ms"),
@@ -230,7 +212,7 @@ pub(crate) const RTT: OptionSpec = OptionSpec {
 };
 
 /// `internet | lan | …`.
-pub(crate) const PATH: OptionSpec = OptionSpec {
+const PATH: OptionSpec = OptionSpec {
     name: "internet",
     others: &["datacentre", "lan", "metro", "regional", "oceanic", "satellite", "interplanetary"],
     preset: Preset::Is("internet"),
@@ -238,15 +220,60 @@ pub(crate) const PATH: OptionSpec = OptionSpec {
     ..OptionSpec::BASE
 };
 
-/// Interval and target of one of [`RTT`] and [`PATH`], as tc hands them over: whole microseconds, at least one.
-pub(crate) fn interval_and_target(given: &Given) -> Option<(Span, Span)> {
-    let rtt = match given.name {
-        "rtt" => given.span(),
-        "internet" => PATHS.iter().find(|(name, _)| *name == given.word)?.1,
-        _ => return None,
-    };
-    let micros = rtt.as_micros();
-    Some((Span::from_micros(micros), Span::from_micros((micros / 20).max(1))))
+/// A configuration that has [`overhead`], [`cells`] and [`mpu`].
+pub(crate) trait Framed: 'static {
+    fn framing(&mut self) -> &mut Framing;
+}
+
+/// [`OVERHEAD`].
+pub(crate) const fn overhead<C: Framed>() -> Setting<C> {
+    OVERHEAD.sets(|config, given| {
+        let framing = config.framing();
+        framing.overhead = given.on.then(|| given.number());
+        if !given.on {
+            framing.cells = Cells::None;
+        }
+    })
+}
+
+/// [`CELLS`].
+pub(crate) const fn cells<C: Framed>() -> Setting<C> {
+    CELLS.sets(|config, given| {
+        config.framing().cells = match given.word {
+            "atm" => Cells::Atm,
+            "ptm" => Cells::Ptm,
+            _ => Cells::None,
+        };
+    })
+}
+
+/// [`MPU`].
+pub(crate) const fn mpu<C: Framed>() -> Setting<C> {
+    MPU.sets(|config, given| config.framing().mpu = given.number())
+}
+
+/// A configuration that has [`rtt`] and [`path`].
+pub(crate) trait HasRtt: 'static {
+    /// Interval and target, as tc hands them over: whole microseconds, at least one.
+    fn set_rtt(&mut self, interval: Span, target: Span);
+}
+
+/// [`RTT`].
+pub(crate) const fn rtt<C: HasRtt>() -> Setting<C> {
+    RTT.sets(|config, given| set_rtt(config, given.micros()))
+}
+
+/// [`PATH`].
+pub(crate) const fn path<C: HasRtt>() -> Setting<C> {
+    PATH.sets(|config, given| {
+        if let Some((_, rtt)) = PATHS.iter().find(|(name, _)| *name == given.word) {
+            set_rtt(config, *rtt);
+        }
+    })
+}
+
+fn set_rtt(config: &mut impl HasRtt, interval: Span) {
+    config.set_rtt(interval, Span::from_micros((interval.as_micros() / 20).max(1)));
 }
 
 /// A rate as tc prints it, or that there is none.

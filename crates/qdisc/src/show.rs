@@ -11,8 +11,8 @@ pub(crate) fn significant(value: f64, digits: i32) -> f64 {
     if value == 0.0 {
         return 0.0;
     }
-    let magnitude = value.abs().log10().floor() as i32;
-    let scale = 10_f64.powi((digits - 1 - magnitude).clamp(-300, 300));
+    let magnitude = libm::log10(value.abs()).floor() as i32;
+    let scale = libm::pow(10.0, f64::from((digits - 1 - magnitude).clamp(-300, 300)));
     (value * scale).round() / scale
 }
 

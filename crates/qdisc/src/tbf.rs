@@ -14,12 +14,13 @@
 
 use crate::configured::{BuildContext, Configured};
 use crate::htb::Divisor;
-use crate::settings::{Given, Settings};
+use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{self, Discipline, Gauge, OptionSpec, Preset, Unit};
+use crate::table::{self, Discipline, OptionSpec, Preset};
 use crate::tally::{Ring, Tally};
 use crate::words::{TcError, Words};
 use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::{options_of, report};
 use sojourn_units::{Rate, Span, Time};
 
 /// The table of `tbf`.
@@ -27,62 +28,9 @@ pub const INFO: Discipline = Discipline {
     name: "tbf",
     summary: "a token bucket over a queue limited in bytes",
     source: "Linux 5.4 to 7.3, net/sched/sch_tbf.c; iproute2 6, tc/q_tbf.c",
-    options: &[
-        OptionSpec {
-            name: "rate",
-            values: table::RATE,
-            preset: Preset::Required,
-            doc: "long-run rate, counting Ethernet headers",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "burst",
-            aliases: &["buffer", "maxburst"],
-            values: table::BYTES,
-            preset: Preset::Required,
-            doc: "bytes that may leave at once after a pause; longer packets are refused",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "limit",
-            values: table::BYTES,
-            preset: Preset::Unset("from latency; one of the two must be given"),
-            doc: "bytes held at most",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "latency",
-            values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Unset("limit is given"),
-            doc: "longest wait for tokens, which makes limit this at the rate, and burst",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "peakrate",
-            values: table::RATE,
-            preset: Preset::Unset("bursts leave at once"),
-            doc: "rate of bursts, above rate; mtu must be given with it",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "mtu",
-            aliases: &["minburst"],
-            values: table::BYTES,
-            preset: Preset::Unset("no peak rate"),
-            doc: "bytes that may leave at once at the peak rate",
-            ..OptionSpec::BASE
-        },
-        table::OVERHEAD,
-        table::MPU,
-    ],
-    gauges: &[
-        Gauge { name: "tokens", unit: Unit::Seconds, doc: "tokens of the rate now" },
-        Gauge {
-            name: "ptokens",
-            unit: Unit::Seconds,
-            doc: "tokens of the peak rate now; 0 without",
-        },
-    ],
+    options: options_of!(Config),
+    counters: COUNTERS,
+    gauges: GAUGES,
     ..Discipline::BASE
 };
 
@@ -101,6 +49,60 @@ struct Config {
 
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        OptionSpec {
+            name: "rate",
+            values: table::RATE,
+            preset: Preset::Required,
+            doc: "long-run rate, counting Ethernet headers",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.rate = given.rate()),
+        OptionSpec {
+            name: "burst",
+            aliases: &["buffer", "maxburst"],
+            values: table::BYTES,
+            preset: Preset::Required,
+            doc: "bytes that may leave at once after a pause; longer packets are refused",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.burst = given.number()),
+        OptionSpec {
+            name: "limit",
+            values: table::BYTES,
+            preset: Preset::Unset("from latency; one of the two must be given"),
+            doc: "bytes held at most",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.limit = Some(given.number())),
+        OptionSpec {
+            name: "latency",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Unset("limit is given"),
+            doc: "longest wait for tokens, which makes limit this at the rate, and burst",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.latency = Some(given.span())),
+        OptionSpec {
+            name: "peakrate",
+            values: table::RATE,
+            preset: Preset::Unset("bursts leave at once"),
+            doc: "rate of bursts, above rate; mtu must be given with it",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.peakrate = Some(given.rate())),
+        OptionSpec {
+            name: "mtu",
+            aliases: &["minburst"],
+            values: table::BYTES,
+            preset: Preset::Unset("no peak rate"),
+            doc: "bytes that may leave at once at the peak rate",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.mtu = Some(given.number())),
+        table::OVERHEAD.sets(|config, given| config.overhead = given.number()),
+        table::MPU.sets(|config, given| config.mpu = given.number()),
+    ];
     // tc computes a whole configuration from the words of a change.
     const CHANGE_STARTS_AFRESH: bool = true;
 
@@ -114,20 +116,6 @@ impl Settings for Config {
             mtu: None,
             overhead: 0,
             mpu: 0,
-        }
-    }
-
-    fn set(&mut self, given: &Given) {
-        match given.name {
-            "rate" => self.rate = given.rate(),
-            "burst" => self.burst = given.number(),
-            "limit" => self.limit = Some(given.number()),
-            "latency" => self.latency = Some(given.span()),
-            "peakrate" => self.peakrate = Some(given.rate()),
-            "mtu" => self.mtu = Some(given.number()),
-            "overhead" => self.overhead = given.number(),
-            "mpu" => self.mpu = given.number(),
-            name => unreachable!("{name} is in the table"),
         }
     }
 }
@@ -229,6 +217,19 @@ impl<P: Packet> Tbf<P> {
     }
 }
 
+report! {
+    impl[P: Packet] Tbf<P>, tbf at now;
+    counters {}
+    gauges where {
+        let elapsed = tbf.elapsed(now);
+        let seconds = |bucket: &Bucket| bucket.after(elapsed) as f64 / 1e9;
+    } {
+        tokens: Seconds, "tokens of the rate now" => seconds(&tbf.shape.rate);
+        ptokens: Seconds, "tokens of the peak rate now; 0 without"
+            => tbf.shape.peak.as_ref().map_or(0.0, seconds);
+    }
+}
+
 impl<P: Packet> Qdisc<P> for Tbf<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
@@ -270,14 +271,14 @@ impl<P: Packet> Qdisc<P> for Tbf<P> {
     }
 
     fn stats(&self) -> Stats {
-        Stats { overlimits: self.overlimits, ..self.tally.stats(self.ring.backlog(), Vec::new()) }
+        Stats {
+            overlimits: self.overlimits,
+            ..self.tally.stats(self.ring.backlog(), self.counted())
+        }
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        let elapsed = self.elapsed(now);
-        let seconds = |bucket: &Bucket| bucket.after(elapsed) as f64 / 1e9;
-        out("tokens", seconds(&self.shape.rate));
-        out("ptokens", self.shape.peak.as_ref().map_or(0.0, seconds));
+        self.gauged(now, out);
     }
 }
 

@@ -8,12 +8,13 @@ use crate::packet::{Body, Parcel, Pool};
 use crate::recorder::Recorder;
 use crate::tap::Tap;
 use crate::timeline::{Item, Timeline};
-use crate::topology::{self, HOST, OPEN, Role, Step, Topology, Unbuildable, stack, with_delay};
+use crate::topology::{self, HOST, OPEN, Role, Step, Topology, Unbuildable, stack};
 use sojourn_capture::Capture;
 use sojourn_engine::{RunError, Watch};
 use sojourn_model::{Action, Edge, Gauge, Reference, Scenario, Shaper};
 use sojourn_path::tunnel::strip;
 use sojourn_path::{Charge, Deed, Pulled, Traveller as _};
+use sojourn_qdisc::netem::Parameters;
 use sojourn_qdisc::{Packet as _, Qdisc, Registry};
 use sojourn_results::Table;
 use sojourn_units::{ETHERNET_HEADER, Random, Span, Time};
@@ -791,11 +792,11 @@ impl<'a> Simulation<'a> {
             }
             Action::Delay { element, flow, delay } => {
                 for port in self.topology.netems(element, flow.as_deref()) {
-                    let first =
-                        matches!(self.topology.stations[port].role, Role::Netem { link: 0, .. });
-                    if first {
-                        let words = with_delay(&self.topology.stations[port].words, *delay);
-                        self.change_netem(port, element, words)?;
+                    let station = &self.topology.stations[port];
+                    let first = matches!(station.role, Role::Netem { link: 0, .. });
+                    if let Some(netem) = station.netem.clone().filter(|_| first) {
+                        let words = netem.with_delay(*delay).to_string();
+                        self.change_netem(port, element, &words)?;
                     }
                 }
             }
@@ -805,7 +806,7 @@ impl<'a> Simulation<'a> {
                         continue;
                     };
                     let words = chain.get(link).map_or(OPEN, String::as_str);
-                    self.change_netem(port, element, words.to_owned())?;
+                    self.change_netem(port, element, words)?;
                 }
             }
             Action::StartFlow { flow } => {
@@ -858,6 +859,7 @@ impl<'a> Simulation<'a> {
         shaper: Option<Shaper>,
     ) -> Result<(), RunError> {
         let now = self.now;
+        let stack = self.stack_at(element);
         let station = &mut self.topology.stations[port];
         let Some(shaper) = shaper else {
             return station
@@ -865,8 +867,6 @@ impl<'a> Simulation<'a> {
                 .replace(now, qdisc, self.registry)
                 .map_err(|e| RunError::Failed(format!("{element}: {e}")));
         };
-        let hop = element.split('.').next().unwrap_or("");
-        let stack = stack(self.scenario.hop(hop).map_or("", |h| h.stack.as_str()));
         let name = format!("path/{element}/{}", now.as_nanos());
         let random = Random::named(self.scenario.seed, &name);
         let q = sojourn_model::Queue { shaper, qdisc: qdisc.to_owned() };
@@ -874,15 +874,22 @@ impl<'a> Simulation<'a> {
         Ok(())
     }
 
-    fn change_netem(&mut self, port: usize, element: &str, words: String) -> Result<(), RunError> {
+    /// The stack of the hop that an element is of.
+    fn stack_at(&self, element: &str) -> &'static sojourn_stacks::Stack {
+        let hop = element.split('.').next().unwrap_or("");
+        stack(self.scenario.hop(hop).map_or("", |h| h.stack.as_str()))
+    }
+
+    fn change_netem(&mut self, port: usize, element: &str, words: &str) -> Result<(), RunError> {
+        let stack = self.stack_at(element);
         let station = &mut self.topology.stations[port];
-        station
-            .port
-            .change(self.now, &format!("netem {words}"), self.registry)
-            .map_err(|e| RunError::Failed(format!("{element}: {e}")))?;
+        let failed = |e| RunError::Failed(format!("{element}: {e}"));
+        let netem = Parameters::parse(words, &stack.qdisc).map_err(failed)?;
+        let words = format!("netem {words}");
+        station.port.change(self.now, &words, self.registry).map_err(failed)?;
         // From now on packets may overtake those that have a longer delay.
         station.reorders = true;
-        station.words = words;
+        station.netem = Some(netem);
         self.drain(port);
         Ok(())
     }

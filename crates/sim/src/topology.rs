@@ -26,10 +26,10 @@ use sojourn_path::wlan::{Air, Channel, Transmitter};
 use sojourn_path::{
     Deed, Device, Entrance, Exit, Passage, Policer, Port, Radio, Rewriter, Selection,
 };
-use sojourn_qdisc::{Registry, TcError};
+use sojourn_qdisc::{Registry, TcError, netem};
 use sojourn_stacks::{DEFAULT, Stack};
 use sojourn_transport::OwnDevice;
-use sojourn_units::{Random, Span, parse_span};
+use sojourn_units::{Random, Span};
 use std::collections::BTreeMap;
 
 /// What a port is to the scenario.
@@ -67,8 +67,8 @@ pub(crate) struct Station {
     pub(crate) own: bool,
     /// Whether a packet that comes later may leave earlier, so that each arrival asks anew when to pull.
     pub(crate) reorders: bool,
-    /// Words of a netem without its name, for changes of its delay alone.
-    pub(crate) words: String,
+    /// What a netem is set to, for changes of its delay alone.
+    pub(crate) netem: Option<netem::Parameters>,
 }
 
 /// The place of no port: the host.
@@ -141,33 +141,6 @@ pub(crate) struct Unbuildable {
 /// The stack of this name, which has been checked.
 pub(crate) fn stack(name: &str) -> &'static Stack {
     Stack::named(name).or_else(|| Stack::named(DEFAULT)).expect("the default stack exists")
-}
-
-/// The words of a netem in which its delay is another.
-pub(crate) fn with_delay(words: &str, delay: Span) -> String {
-    let mut out = Vec::new();
-    let mut rest = words.split_whitespace();
-    let mut found = false;
-    while let Some(word) = rest.next() {
-        out.push(word.to_owned());
-        // tc knows it by both names.
-        if matches!(word, "delay" | "latency") {
-            rest.next();
-            out.push(delay.to_string());
-            found = true;
-        }
-    }
-    if !found {
-        out.splice(0..0, ["delay".to_owned(), delay.to_string()]);
-    }
-    out.join(" ")
-}
-
-/// The delay that a netem's words state.
-fn stated_delay(words: &str) -> Option<Span> {
-    let mut rest = words.split_whitespace();
-    rest.find(|word| matches!(*word, "delay" | "latency"))?;
-    rest.next().and_then(|delay| parse_span(delay).ok())
 }
 
 /// Builds a queue's port: shaper, discipline and device.
@@ -277,9 +250,9 @@ impl Topology {
         let delays = ports.filter(|&port| port != HOST).filter_map(|port| {
             let station = &self.stations[usize::from(port)];
             let Role::Netem { element, .. } = &station.role else { return None };
-            let varies =
-                delays_unevenly(&station.words) || actions(scenario, element).next().is_some();
-            if varies { None } else { stated_delay(&station.words) }
+            let netem = station.netem.as_ref()?;
+            let varies = netem.varies() || actions(scenario, element).next().is_some();
+            (!varies).then(|| netem.delay())
         });
         delays.fold(Span::ZERO, |sum, delay| sum + delay)
     }
@@ -368,7 +341,7 @@ impl Builder<'_> {
         if !begins_with_a_delay || queue.is_some() {
             let role = Role::Nic { name: format!("host.{host}.{}", flow.stack) };
             let key = format!("nic/{host}/{}", flow.stack);
-            let nic = self.netem(&key, OPEN, role, &flow.stack)?;
+            let nic = self.netem(&key, OPEN, None, role, &flow.stack)?;
             path.to(nic, &mut self.topology);
         }
         if let Some(words) = queue {
@@ -423,7 +396,7 @@ impl Builder<'_> {
         let role = Role::Nic { name: format!("host.{host}.{} ({words})", flow.stack) };
         let mut port = Port::new(discipline, Device::Instant, random);
         port.give_back();
-        let index = self.add(&key, port, role, words);
+        let index = self.add(&key, port, role, None);
         self.topology.stations[usize::from(index)].own = true;
         Ok(index)
     }
@@ -449,13 +422,11 @@ impl Builder<'_> {
         let mut ports = Vec::new();
         for link in 0..links(self.scenario, path, netem.chain.len()) {
             let words = netem.chain.get(link).map_or(OPEN, String::as_str);
-            let words = match own {
-                Some(d) if link == 0 => with_delay(words, d.delay),
-                _ => words.to_owned(),
-            };
+            let delay = own.filter(|_| link == 0).map(|d| d.delay);
             let flow = own.map(|d| d.flow.clone());
             let role = Role::Netem { element: path.to_owned(), link, flow };
-            ports.push(self.netem(&format!("{path}/{link}/{whose}"), &words, role, stack)?);
+            let key = format!("{path}/{link}/{whose}");
+            ports.push(self.netem(&key, words, delay, role, stack)?);
         }
         Ok(ports)
     }
@@ -533,23 +504,37 @@ impl Builder<'_> {
         self.scenario.hop(hop).map_or_else(|| DEFAULT.to_owned(), |h| h.stack.clone())
     }
 
+    /// The port of a netem of these words, with another delay if there is one.
     fn netem(
         &mut self,
         key: &str,
         words: &str,
+        delay: Option<Span>,
         role: Role,
         stack_name: &str,
     ) -> Result<u16, Unbuildable> {
         if let Some(&port) = self.known.get(key) {
             return Ok(port);
         }
-        let full = format!("netem {words}");
+        let profile = &stack(stack_name).qdisc;
+        let unbuildable = |words: &str, error| Unbuildable {
+            element: key.to_owned(),
+            words: format!("netem {words}"),
+            error: Box::new(error),
+        };
+        let mut netem =
+            netem::Parameters::parse(words, profile).map_err(|error| unbuildable(words, error))?;
+        if let Some(delay) = delay {
+            netem = netem.with_delay(delay);
+        }
+        let words = netem.to_string();
         let mut random = Random::named(self.scenario.seed, &format!("path/{key}"));
-        let discipline =
-            self.registry.build(&full, &stack(stack_name).qdisc, &mut random).map_err(|error| {
-                Unbuildable { element: key.to_owned(), words: full.clone(), error: Box::new(error) }
-            })?;
-        Ok(self.add(key, Port::new(discipline, Device::Instant, random), role, words))
+        let discipline = self
+            .registry
+            .build(&format!("netem {words}"), profile, &mut random)
+            .map_err(|error| unbuildable(&words, error))?;
+        let port = Port::new(discipline, Device::Instant, random);
+        Ok(self.add(key, port, role, Some(netem)))
     }
 
     fn queue(&mut self, path: &str, q: &Queue, stack_name: &str) -> Result<u16, Unbuildable> {
@@ -559,7 +544,7 @@ impl Builder<'_> {
         let random = Random::named(self.scenario.seed, &format!("path/{path}"));
         let port = queue(q, path, stack(stack_name), random, self.registry)?;
         let role = Role::Queue { element: path.to_owned() };
-        Ok(self.add(path, port, role, &q.qdisc))
+        Ok(self.add(path, port, role, None))
     }
 
     fn wifi(&mut self, path: &str, wifi: &Wifi, stack_name: &str) -> Result<u16, Unbuildable> {
@@ -611,17 +596,22 @@ impl Builder<'_> {
         )?;
         let port = Port::new(frames, device, random);
         let role = Role::Queue { element: path.to_owned() };
-        let index = self.add(path, port, role, &words);
+        let index = self.add(path, port, role, None);
         // What is on the air must not keep what comes from asking for the next chance.
         self.topology.stations[usize::from(index)].reorders = true;
         Ok(index)
     }
 
-    fn add(&mut self, key: &str, port: Port<Parcel>, role: Role, words: &str) -> u16 {
+    fn add(
+        &mut self,
+        key: &str,
+        port: Port<Parcel>,
+        role: Role,
+        netem: Option<netem::Parameters>,
+    ) -> u16 {
         let index = self.topology.stations.len() as u16;
-        let reorders = !matches!(role, Role::Queue { .. }) && delays_unevenly(words);
-        let words = words.to_owned();
-        self.topology.stations.push(Station { port, role, own: false, reorders, words });
+        let reorders = netem.as_ref().is_some_and(netem::Parameters::varies);
+        self.topology.stations.push(Station { port, role, own: false, reorders, netem });
         self.known.insert(key.to_owned(), index);
         index
     }
@@ -657,39 +647,4 @@ fn links(scenario: &Scenario, path: &str, at_first: usize) -> usize {
         if let Action::ChangeNetem { chain, .. } = a { Some(chain.len()) } else { None }
     });
     later.fold(at_first, usize::max)
-}
-
-/// Whether a netem's words give its packets different delays: a second time behind `delay`, or anything but
-/// `delay` and `limit`.
-pub(crate) fn delays_unevenly(words: &str) -> bool {
-    let mut rest = words.split_whitespace().peekable();
-    while let Some(word) = rest.next() {
-        match word {
-            "delay" | "latency" => {
-                rest.next();
-                if rest.peek().is_some_and(|w| w.starts_with(|c: char| c.is_ascii_digit())) {
-                    return true;
-                }
-            }
-            "limit" => {
-                rest.next();
-            }
-            _ => return true,
-        }
-    }
-    false
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_delay_is_replaced_and_all_else_kept() {
-        let ten = Span::from_millis(10);
-        assert_eq!(with_delay("delay 40ms 2ms limit 5", ten), "delay 10ms 2ms limit 5");
-        assert_eq!(with_delay("latency 40ms limit 5", ten), "latency 10ms limit 5");
-        assert_eq!(with_delay("limit 5", ten), "delay 10ms limit 5");
-        assert!(delays_unevenly("delay 4ms 2ms 10%") && !delays_unevenly("delay 4ms limit 7"));
-    }
 }

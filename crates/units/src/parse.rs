@@ -150,12 +150,12 @@ pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
             },
         };
         let (prefix, base) = match prefix.strip_suffix('i') {
-            Some(p) if !p.is_empty() => (p, 1024.0_f64),
+            Some(p) if !p.is_empty() => (p, 1024_u64),
             Some(_) => return None,
-            None => (prefix, 1000.0),
+            None => (prefix, 1000),
         };
         let power = ["", "k", "m", "g", "t"].iter().position(|p| *p == prefix)?;
-        Some(bits * base.powi(power as i32))
+        Some(bits * base.pow(power as u32) as f64)
     })
     .map(Rate::from_bits_per_sec)
 }

@@ -7,10 +7,11 @@
 //!
 //! Invariants: order of arrival; a Not-ECT packet is never marked; a packet that finds `limit` packets is refused.
 
-use sojourn_qdisc::table::{self, Gauge, OptionSpec, Preset, Shown, Unit, counter};
+use sojourn_qdisc::table::{self, OptionSpec, Preset};
 use sojourn_qdisc::{
-    Backlog, BuildContext, Configured, Context, Dequeued, Discipline, Family, Given, OwnedPacket,
-    Packet, Profile, Qdisc, Ring, Settings, Stats, Tally, TcError, Telemetry, Why, Words, mark,
+    Backlog, BuildContext, Configured, Context, Dequeued, Discipline, Family, OwnedPacket, Packet,
+    Profile, Qdisc, Ring, Setting, Settings, Stats, Tally, TcError, Telemetry, Why, Words, mark,
+    options_of, report,
 };
 use sojourn_units::{Span, Time};
 
@@ -22,35 +23,9 @@ pub const INFO: Discipline = Discipline {
     name: "curvy",
     summary: "one queue marked with the square of its sojourn time between two thresholds",
     source: "examples/own-aqm",
-    options: &[
-        OptionSpec { preset: Preset::Is("1000"), ..table::LIMIT },
-        OptionSpec {
-            name: "low",
-            values: table::TIME,
-            preset: Preset::Is("1ms"),
-            doc: "sojourn time up to which nothing is marked",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "high",
-            values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("10ms"),
-            doc: "sojourn time from which everything is marked; above low",
-            ..OptionSpec::BASE
-        },
-    ],
-    counters: &[
-        counter("marked", Unit::Count, 0, Shown::Always, "packets marked by the curve"),
-        counter("refused", Unit::Count, 0, Shown::Always, "packets refused at the limit"),
-    ],
-    gauges: &[
-        table::HEAD_DELAY,
-        Gauge {
-            name: "probability",
-            unit: Unit::Probability,
-            doc: "what the curve says of the head's sojourn time",
-        },
-    ],
+    options: options_of!(Config),
+    counters: COUNTERS,
+    gauges: GAUGES,
     ..Discipline::BASE
 };
 
@@ -64,20 +39,31 @@ struct Config {
 
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        OptionSpec { preset: Preset::Is("1000"), ..table::LIMIT }
+            .sets(|config, given| config.limit = given.number()),
+        OptionSpec {
+            name: "low",
+            values: table::TIME,
+            preset: Preset::Is("1ms"),
+            doc: "sojourn time up to which nothing is marked",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.low = given.span()),
+        OptionSpec {
+            name: "high",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Is("10ms"),
+            doc: "sojourn time from which everything is marked; above low",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.high = given.span()),
+    ];
     // What a change does not name stays as it is.
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(_profile: &Profile) -> Self {
         Self { limit: 0, low: Span::ZERO, high: Span::ZERO }
-    }
-
-    fn set(&mut self, given: &Given) {
-        match given.name {
-            "limit" => self.limit = given.number(),
-            "low" => self.low = given.span(),
-            "high" => self.high = given.span(),
-            name => unreachable!("{name} is in the table"),
-        }
     }
 }
 
@@ -118,6 +104,22 @@ impl Family for CurvyFamily {
     type Of<P: OwnedPacket> = Curvy<P>;
 }
 
+report! {
+    impl[P: Packet] Curvy<P>, curvy at now;
+    counters {
+        marked: Count, line 0, Always, "packets marked by the curve" => curvy.marked;
+        refused: Count, line 0, Always, "packets refused at the limit" => curvy.refused;
+    }
+    gauges where {
+        let waited = curvy.ring.first().map_or(Span::ZERO, |packet| now.since(packet.stamp()));
+    } {
+        head_delay: Seconds, "time that the packet at the head has waited; 0 without one"
+            => waited;
+        probability: Probability, "what the curve says of the head's sojourn time"
+            => curvy.config.probability(waited);
+    }
+}
+
 impl<P: Packet> Qdisc<P> for Curvy<P> {
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
         if self.ring.len() >= self.config.limit {
@@ -150,14 +152,11 @@ impl<P: Packet> Qdisc<P> for Curvy<P> {
     }
 
     fn stats(&self) -> Stats {
-        let own = vec![("marked", self.marked as f64), ("refused", self.refused as f64)];
-        self.tally.stats(self.ring.backlog(), own)
+        self.tally.stats(self.ring.backlog(), self.counted())
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        out("head_delay", self.ring.head_delay(now));
-        let waited = self.ring.first().map_or(Span::ZERO, |packet| now.since(packet.stamp()));
-        out("probability", self.config.probability(waited));
+        self.gauged(now, out);
     }
 }
 

@@ -66,7 +66,7 @@ def base_rtt_ms(scenario: Scenario, flow: Mapping[str, Any], *, jitter: bool = T
         for path, element in elements(scenario, side):
             if element["kind"] == "netem" and path.split(".")[0] in names:
                 own = [e["delay"] for e in element.get("per_flow", ()) if e["flow"] == flow["name"]]
-                first, *others = (_delay(words) for words in element["chain"])
+                first, *others = (_core.netem(words).delay_s for words in element["chain"])
                 total += (_core.parse_span(own[0]) if own else first) + sum(others if jitter else ())
     return round(total * 1e3, 6)
 
@@ -125,9 +125,3 @@ def label(scenario: Scenario) -> str:
     """Return what people call the run: ``s1[fq_codel,20ms]#3``."""
     cell = ",".join(label for _, label in scenario["cell"])
     return f"{scenario['experiment']}{f'[{cell}]' if cell else ''}#{scenario['seed']}"
-
-
-def _delay(words: str) -> float:
-    """Return the delay in a netem's words, s."""
-    tokens = words.split()
-    return _core.parse_span(tokens[tokens.index("delay") + 1]) if "delay" in tokens else 0.0

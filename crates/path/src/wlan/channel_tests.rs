@@ -51,11 +51,11 @@ fn one_station_has_the_channel() {
 /// p = 1 − (1−τ)^(n−1) is that of a collision, W = 16, m = 6. Returns the share of the time that holds answered
 /// data, and p.
 fn bianchi(n: u32, data: f64) -> (f64, f64) {
-    let (w, m) = (16.0, 6);
-    let collision = |tau: f64| 1.0 - (1.0 - tau).powi(n as i32 - 1);
+    let (w, m) = (16.0, 6.0);
+    let collision = |tau: f64| 1.0 - libm::pow(1.0 - tau, f64::from(n - 1));
     let sends = |p: f64| {
         let q = 1.0 - 2.0 * p;
-        2.0 * q / (q * (w + 1.0) + p * w * (1.0 - (2.0 * p).powi(m)))
+        2.0 * q / (q * (w + 1.0) + p * w * (1.0 - libm::pow(2.0 * p, m)))
     };
     let (mut low, mut high) = (0.0_f64, 1.0);
     for _ in 0..100 {
@@ -63,8 +63,8 @@ fn bianchi(n: u32, data: f64) -> (f64, f64) {
         if sends(collision(tau)) > tau { low = tau } else { high = tau }
     }
     let tau = low;
-    let any = 1.0 - (1.0 - tau).powi(n as i32);
-    let alone = f64::from(n) * tau * (1.0 - tau).powi(n as i32 - 1);
+    let any = 1.0 - libm::pow(1.0 - tau, f64::from(n));
+    let alone = f64::from(n) * tau * libm::pow(1.0 - tau, f64::from(n - 1));
     let busy = data + (REPLY + AIFS).as_nanos() as f64 / 1e3;
     let slot = SLOT.as_nanos() as f64 / 1e3;
     (alone * data / ((1.0 - any) * slot + any * busy), collision(tau))

@@ -1,13 +1,13 @@
 //! DualPI2's options: the table, and what tc and the kernel make of the words.
 
+use super::{COUNTERS, GAUGES};
 use crate::Profile;
+use crate::options_of;
 use crate::pi2_law::{self, Gain, MTU, Params};
 use crate::profile::DualPi2 as Version;
-use crate::settings::{Given, Settings};
+use crate::settings::{Given, Setting, Settings};
 use crate::show;
-use crate::table::{
-    self, Discipline, Gauge, Kind, OptionSpec, Preset, Shown, Unit, ValueSpec, counter,
-};
+use crate::table::{self, Discipline, Kind, OptionSpec, Preset, ValueSpec};
 use crate::words::{TcError, Words};
 use core::fmt::Write as _;
 use sojourn_units::Span;
@@ -38,204 +38,9 @@ pub const INFO: Discipline = Discipline {
     name: "dualpi2",
     summary: "two coupled queues, one for scalable traffic with marks from a shallow delay, one for the rest",
     source: "RFC 9332; Linux 7.3 and L4STeam/linux of 2020, net/sched/sch_dualpi2.c; iproute2 6, tc/q_dualpi2.c",
-    options: &[
-        OptionSpec {
-            preset: Preset::Is("10000"),
-            doc: "packets held at most in both queues; one that arrives beyond is refused",
-            ..table::LIMIT
-        },
-        OptionSpec {
-            name: "memlimit",
-            aliases: &["memory_limit"],
-            values: table::BYTES,
-            preset: Preset::Unset("3028 bytes for each packet of the limit"),
-            doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
-            known: Some(is_mainline),
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "coupling_factor",
-            values: COUPLING,
-            preset: Preset::Is("2"),
-            doc: "k: the base probability is multiplied by it for L",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "step_thresh",
-            values: &[ValueSpec {
-                name: "TIME|PACKETS",
-                kind: Kind::SpanOrPackets { min: 1_000, max: LONGEST },
-                optional: false,
-            }],
-            preset: Preset::Is("1ms"),
-            doc: "sojourn time, or packets left in L, above which all that leaves L is marked",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "min_qlen_step",
-            values: &[ValueSpec {
-                name: "PACKETS",
-                kind: Kind::Count { unit: "packets", min: 0, max: u32::MAX as u64 },
-                optional: false,
-            }],
-            preset: Preset::Is("0"),
-            doc: "packets in L that one must find on arrival for the step to concern it; 2 in l4steam-*",
-            known: Some(is_mainline),
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "drop_on_overload",
-            off: Some("overflow"),
-            preset: Preset::Is("drop_on_overload"),
-            doc: "when L's probability is beyond 100 %, drop in L as in C; else L is never dropped before the limit",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "drop_enqueue",
-            off: Some("drop_dequeue"),
-            preset: Preset::Is("drop_dequeue"),
-            doc: "decide by the probability on arrival; else on leaving",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "classic_protection",
-            aliases: &["c_protection"],
-            values: &[ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false }],
-            preset: Preset::Is("10%"),
-            doc: "C's share of the bytes while both queues hold packets, in whole per cent",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "any_ect",
-            off: Some("l4s_ect"),
-            preset: Preset::Is("l4s_ect"),
-            doc: "ECT(0) goes to L too; else only ECT(1) and CE",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "split_gso",
-            off: Some("no_split_gso"),
-            preset: Preset::Is("split_gso"),
-            doc: "split aggregated packets on arrival; accepted, packets here are never aggregated",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "max_rtt",
-            values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Unset("no auto-configuration"),
-            doc: "tc derives target, tupdate, alpha and beta from it, whatever else is said of them",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "typical_rtt",
-            values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Unset("a sixth of max_rtt, if that is given"),
-            doc: "the target in that derivation",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "target",
-            values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("15ms"),
-            doc: "delay that the controller aims at, of whichever queue's head is older",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "tupdate",
-            values: &[ValueSpec {
-                name: "TIME",
-                kind: Kind::Span { min: 1_000, max: LONGEST },
-                optional: false,
-            }],
-            preset: Preset::Is("16ms"),
-            doc: "time between updates of the probability",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "alpha",
-            values: pi2_law::GAIN,
-            preset: Preset::Is("0.16015625"),
-            doc: "gain on the distance from target, in 256ths rounded down (0.16 is 40 of them)",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "beta",
-            values: pi2_law::GAIN,
-            preset: Preset::Is("3.19921875"),
-            doc: "gain on the change of the delay, in 256ths rounded down",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "rfc_t_shift",
-            values: table::TIME,
-            preset: Preset::Unset("classic_protection schedules"),
-            doc: "not in Linux: RFC 9332's time-shifted FIFO; C goes first if its head waited this much longer",
-            ..OptionSpec::BASE
-        },
-        OptionSpec {
-            name: "rfc_ramp",
-            values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Unset("a step"),
-            doc: "not in Linux: RFC 9332's ramp; L's native probability grows to 1 over this from step_thresh on",
-            ..OptionSpec::BASE
-        },
-    ],
-    counters: &[
-        counter("prob", Unit::Probability, 0, Shown::Always, "base probability p'"),
-        counter("delay_c", Unit::Seconds, 0, Shown::Always, "age of C's head at the last update"),
-        counter("delay_l", Unit::Seconds, 0, Shown::Always, "age of L's head at the last update"),
-        counter("pkts_in_c", Unit::Count, 1, Shown::Always, "packets taken into C"),
-        counter("pkts_in_l", Unit::Count, 1, Shown::Always, "packets taken into L"),
-        counter("maxq", Unit::Count, 1, Shown::Always, "most packets held when one arrived"),
-        counter(
-            "ecn_mark",
-            Unit::Count,
-            2,
-            Shown::Always,
-            "marks by probability or step; a packet may get two",
-        ),
-        counter(
-            "step_marks",
-            Unit::Count,
-            2,
-            Shown::Always,
-            "those of them by the step or the ramp",
-        ),
-        counter(
-            "credit",
-            Unit::Bytes,
-            3,
-            Shown::Always,
-            "scheduler's credit in per cent of bytes; above 0 it is C's turn",
-        ),
-        counter("memory_used", Unit::Bytes, 4, Shown::NonZero, "memory of the packets held"),
-        counter("max_memory_used", Unit::Bytes, 4, Shown::NonZero, "most of it so far"),
-    ],
-    gauges: &[
-        Gauge { name: "prob", unit: Unit::Probability, doc: "base probability p'" },
-        Gauge { name: "prob_l", unit: Unit::Probability, doc: "L's coupled probability, k p'" },
-        Gauge { name: "prob_c", unit: Unit::Probability, doc: "C's probability, p' squared" },
-        Gauge {
-            name: "fraction_c",
-            unit: Unit::Probability,
-            doc: "share of C's packets that were signalled in the last 16 updates",
-        },
-        Gauge {
-            name: "fraction_l",
-            unit: Unit::Probability,
-            doc: "share of L's packets that were signalled by coupling in the last 16 updates",
-        },
-        Gauge {
-            name: "fraction_native",
-            unit: Unit::Probability,
-            doc: "share of L's packets that were above the step (or drawn on the ramp) in the last 16 updates",
-        },
-        Gauge { name: "credit", unit: Unit::Bytes, doc: "scheduler's credit in per cent of bytes" },
-        Gauge { name: "delay_c", unit: Unit::Seconds, doc: "age of C's head" },
-        Gauge { name: "delay_l", unit: Unit::Seconds, doc: "age of L's head" },
-        Gauge { name: "backlog_c", unit: Unit::Count, doc: "packets in C" },
-        Gauge { name: "backlog_l", unit: Unit::Count, doc: "packets in L" },
-    ],
+    options: options_of!(Config),
+    counters: COUNTERS,
+    gauges: GAUGES,
     classes: &CLASSES,
     ..Discipline::BASE
 };
@@ -274,6 +79,160 @@ pub(super) struct Config {
 
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        OptionSpec {
+            preset: Preset::Is("10000"),
+            doc: "packets held at most in both queues; one that arrives beyond is refused",
+            ..table::LIMIT
+        }.sets(|config, given| {
+                config.limit = given.number();
+                config.memlimit = None;
+            }),
+        OptionSpec {
+            name: "memlimit",
+            aliases: &["memory_limit"],
+            values: table::BYTES,
+            preset: Preset::Unset("3028 bytes for each packet of the limit"),
+            doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
+            known: Some(is_mainline),
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.memlimit = Some(given.number())),
+        OptionSpec {
+            name: "coupling_factor",
+            values: COUPLING,
+            preset: Preset::Is("2"),
+            doc: "k: the base probability is multiplied by it for L",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.coupling = given.number()),
+        OptionSpec {
+            name: "step_thresh",
+            values: &[ValueSpec {
+                name: "TIME|PACKETS",
+                kind: Kind::SpanOrPackets { min: 1_000, max: LONGEST },
+                optional: false,
+            }],
+            preset: Preset::Is("1ms"),
+            doc: "sojourn time, or packets left in L, above which all that leaves L is marked",
+            ..OptionSpec::BASE
+        }.sets(|config, given| {
+                config.step = match (given.nth_span(0), config.version) {
+                    (Some(_), _) => Step::Time(given.micros()),
+                    (None, Version::Mainline) => Step::Packets(given.number()),
+                    // 32 bits in the kernel, as here.
+                    (None, Version::L4sTeam) => Step::Packets(given.number().wrapping_mul(1_000)),
+                };
+            }),
+        OptionSpec {
+            name: "min_qlen_step",
+            values: &[ValueSpec {
+                name: "PACKETS",
+                kind: Kind::Count { unit: "packets", min: 0, max: u32::MAX as u64 },
+                optional: false,
+            }],
+            preset: Preset::Is("0"),
+            doc: "packets in L that one must find on arrival for the step to concern it; 2 in l4steam-*",
+            known: Some(is_mainline),
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.min_qlen_step = given.number()),
+        OptionSpec {
+            name: "drop_on_overload",
+            off: Some("overflow"),
+            preset: Preset::Is("drop_on_overload"),
+            doc: "when L's probability is beyond 100 %, drop in L as in C; else L is never dropped before the limit",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.drop_on_overload = given.on),
+        OptionSpec {
+            name: "drop_enqueue",
+            off: Some("drop_dequeue"),
+            preset: Preset::Is("drop_dequeue"),
+            doc: "decide by the probability on arrival; else on leaving",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.drop_enqueue = given.on),
+        OptionSpec {
+            name: "classic_protection",
+            aliases: &["c_protection"],
+            values: &[ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false }],
+            preset: Preset::Is("10%"),
+            doc: "C's share of the bytes while both queues hold packets, in whole per cent",
+            ..OptionSpec::BASE
+        }.sets(|config, given| {
+                config.wc = given.probability(0).map_or(0, |p| (p * 100.0).round_ties_even() as i64);
+            }),
+        OptionSpec {
+            name: "any_ect",
+            off: Some("l4s_ect"),
+            preset: Preset::Is("l4s_ect"),
+            doc: "ECT(0) goes to L too; else only ECT(1) and CE",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.any_ect = given.on),
+        OptionSpec {
+            name: "split_gso",
+            off: Some("no_split_gso"),
+            preset: Preset::Is("split_gso"),
+            doc: "split aggregated packets on arrival; accepted, packets here are never aggregated",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.split_gso = given.on),
+        OptionSpec {
+            name: "max_rtt",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Unset("no auto-configuration"),
+            doc: "tc derives target, tupdate, alpha and beta from it, whatever else is said of them",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.max_rtt = Some(given.micros())),
+        OptionSpec {
+            name: "typical_rtt",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Unset("a sixth of max_rtt, if that is given"),
+            doc: "the target in that derivation",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.typical_rtt = Some(given.micros())),
+        OptionSpec {
+            name: "target",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Is("15ms"),
+            doc: "delay that the controller aims at, of whichever queue's head is older",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.pi.target = given.micros()),
+        OptionSpec {
+            name: "tupdate",
+            values: &[ValueSpec {
+                name: "TIME",
+                kind: Kind::Span { min: 1_000, max: LONGEST },
+                optional: false,
+            }],
+            preset: Preset::Is("16ms"),
+            doc: "time between updates of the probability",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.tupdate = given.micros()),
+        OptionSpec {
+            name: "alpha",
+            values: pi2_law::GAIN,
+            preset: Preset::Is("0.16015625"),
+            doc: "gain on the distance from target, in 256ths rounded down (0.16 is 40 of them)",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.pi.alpha = Gain::from_parts(pi2_law::parts(given.real()))),
+        OptionSpec {
+            name: "beta",
+            values: pi2_law::GAIN,
+            preset: Preset::Is("3.19921875"),
+            doc: "gain on the change of the delay, in 256ths rounded down",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.pi.beta = Gain::from_parts(pi2_law::parts(given.real()))),
+        OptionSpec {
+            name: "rfc_t_shift",
+            values: table::TIME,
+            preset: Preset::Unset("classic_protection schedules"),
+            doc: "not in Linux: RFC 9332's time-shifted FIFO; C goes first if its head waited this much longer",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.t_shift = Some(given.span())),
+        OptionSpec {
+            name: "rfc_ramp",
+            values: table::TIME_ABOVE_ZERO,
+            preset: Preset::Unset("a step"),
+            doc: "not in Linux: RFC 9332's ramp; L's native probability grows to 1 over this from step_thresh on",
+            ..OptionSpec::BASE
+        }.sets(|config, given| config.ramp = Some(given.span())),
+    ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(profile: &Profile) -> Self {
@@ -299,50 +258,12 @@ impl Settings for Config {
             version: profile.dualpi2,
         }
     }
-
-    fn set(&mut self, given: &Given) {
-        // tc hands times over in whole microseconds.
-        let micros = || Span::from_micros(given.span().as_micros());
-        match given.name {
-            "limit" => {
-                self.limit = given.number();
-                self.memlimit = None;
-            }
-            "memlimit" => self.memlimit = Some(given.number()),
-            "coupling_factor" => self.coupling = given.number(),
-            "step_thresh" => {
-                self.step = match (given.nth_span(0), self.version) {
-                    (Some(_), _) => Step::Time(micros()),
-                    (None, Version::Mainline) => Step::Packets(given.number()),
-                    // 32 bits in the kernel, as here.
-                    (None, Version::L4sTeam) => Step::Packets(given.number().wrapping_mul(1_000)),
-                };
-            }
-            "min_qlen_step" => self.min_qlen_step = given.number(),
-            "drop_on_overload" => self.drop_on_overload = given.on,
-            "drop_enqueue" => self.drop_enqueue = given.on,
-            "classic_protection" => {
-                self.wc = given.probability(0).map_or(0, |p| (p * 100.0).round_ties_even() as i64);
-            }
-            "any_ect" => self.any_ect = given.on,
-            "split_gso" => self.split_gso = given.on,
-            "max_rtt" => self.max_rtt = Some(micros()),
-            "typical_rtt" => self.typical_rtt = Some(micros()),
-            "target" => self.pi.target = micros(),
-            "tupdate" => self.tupdate = micros(),
-            "alpha" => self.pi.alpha = Gain::from_parts(pi2_law::parts(given.real())),
-            "beta" => self.pi.beta = Gain::from_parts(pi2_law::parts(given.real())),
-            "rfc_t_shift" => self.t_shift = Some(given.span()),
-            "rfc_ramp" => self.ramp = Some(given.span()),
-            name => unreachable!("{name} is in the table"),
-        }
-    }
 }
 
 impl Config {
     /// What follows from several options together, in the order in which the kernel looks at them.
     pub(super) fn finish(mut self, given: &[Given], words: &Words<'_>) -> Result<Self, TcError> {
-        // A limit that was written before a memlimit has undone it in [`Settings::set`].
+        // A limit that was written before a memlimit has undone it already.
         if let Some(memlimit) = given.iter().find(|g| g.name == "memlimit") {
             self.memlimit = Some(memlimit.number());
         }

@@ -17,8 +17,8 @@ pub(super) fn weight(min: u32, burst: u32, avpkt: u32) -> Option<u32> {
     }
     (1..32)
         .find(|&log| {
-            let weight = 0.5_f64.powi(log);
-            room <= (1.0 - (1.0 - weight).powf(f64::from(burst))) / weight
+            let weight = libm::scalbn(1.0, -log);
+            room <= (1.0 - libm::pow(1.0 - weight, f64::from(burst))) / weight
         })
         .map(i32::cast_unsigned)
 }
@@ -38,7 +38,7 @@ impl Idling {
         // tc counts a packet's time in whole scheduler ticks of 64 ns, rounded up.
         let micros = 1e6 * f64::from(avpkt) / rate.bytes_per_sec().max(1) as f64;
         let ticks = (micros * 15.625).ceil();
-        let decay = -(1.0 - 0.5_f64.powi(weight_log.cast_signed())).ln() / ticks;
+        let decay = -libm::log(1.0 - libm::scalbn(1.0, -weight_log.cast_signed())) / ticks;
         let longest = 31.0 / decay;
         let cell_log = (0..32).find(|&log| longest / f64::from(1_u32 << log) < 512.0)?;
         let mut halvings = [0; CELLS];

@@ -1,6 +1,9 @@
 use crate::bench::{Bench, ms, ns, pkt};
-use sojourn_qdisc::{Dequeued, Registry, Why};
-use sojourn_units::Ecn;
+use proptest::prelude::*;
+use proptest::sample::select;
+use sojourn_qdisc::netem::Parameters;
+use sojourn_qdisc::{Dequeued, Profile, Registry, Why};
+use sojourn_units::{Ecn, Span};
 
 #[test]
 fn a_constant_delay_keeps_order_and_spacing() {
@@ -88,7 +91,7 @@ fn jitter_is_uniform_about_the_delay() {
     assert!(!ids.is_sorted(), "jitter reorders");
     assert!(delays[0] >= 5.0 && *delays.last().unwrap() < 15.0);
     let mean = delays.iter().sum::<f64>() / n as f64;
-    let deviation = (delays.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / n as f64).sqrt();
+    let deviation = (delays.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / n as f64).sqrt();
     assert!((mean - 10.0).abs() < 0.08, "{mean}");
     assert!((deviation - 2.887).abs() < 0.05, "{deviation}");
 }
@@ -108,7 +111,7 @@ fn correlated_jitter_is_as_uniform_as_any() {
         delays[packet.id as usize] = packet.stamp.as_nanos() as f64 / 1e6;
     }
     let mean = delays.iter().sum::<f64>() / n as f64;
-    let variance = delays.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / n as f64;
+    let variance = delays.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / n as f64;
     let lag = delays.windows(2).map(|w| (w[0] - mean) * (w[1] - mean)).sum::<f64>() / n as f64;
     assert!((mean - 10.0).abs() < 0.1, "{mean}");
     assert!((variance / (25.0 / 3.0) - 1.0).abs() < 0.03, "{variance}");
@@ -127,10 +130,10 @@ fn a_correlation_mixes_values() {
         delays[packet.id as usize] = packet.stamp.as_nanos() as f64 / 1e6;
     }
     let mean = delays.iter().sum::<f64>() / n as f64;
-    let variance = delays.iter().map(|d| (d - mean).powi(2)).sum::<f64>() / n as f64;
+    let variance = delays.iter().map(|d| (d - mean) * (d - mean)).sum::<f64>() / n as f64;
     let lag = delays.windows(2).map(|w| (w[0] - mean) * (w[1] - mean)).sum::<f64>() / n as f64;
     assert!((mean / 2147.0 - 1.0).abs() < 0.01, "{mean}");
-    assert!((variance / (2147_f64.powi(2) / 3.0) - 1.0 / 3.0).abs() < 0.02, "{variance}");
+    assert!((variance / (2147.0 * 2147.0 / 3.0) - 1.0 / 3.0).abs() < 0.02, "{variance}");
     assert!((lag / variance - 0.5).abs() < 0.03, "{lag}");
 }
 
@@ -292,7 +295,8 @@ fn bursts_and_gaps_of_the_published_slots() {
         let found = gaps.iter().sum::<f64>() / gaps.len() as f64;
         assert!((found / mean - 1.0).abs() < 0.02, "{found}");
         let spread = 2.0 * (mean - 0.8);
-        let variance = gaps.iter().map(|g| (g - found).powi(2)).sum::<f64>() / gaps.len() as f64;
+        let variance =
+            gaps.iter().map(|g| (g - found) * (g - found)).sum::<f64>() / gaps.len() as f64;
         assert!((variance.sqrt() / (spread / 12_f64.sqrt()) - 1.0).abs() < 0.02, "{variance}");
         let (low, high) = (0.8 - 1e-6, 0.8 + spread + 1e-6);
         assert!(gaps.iter().all(|g| (low..=high).contains(g)), "no gap is outside");
@@ -385,7 +389,7 @@ fn reordered_packets_go_ahead() {
 
 #[test]
 fn options_that_need_others() {
-    let profile = sojourn_qdisc::Profile::LINUX_7_3;
+    let profile = Profile::LINUX_7_3;
     let mut random = sojourn_units::Random::named(1, "");
     for (words, part) in [
         ("netem reorder 10%", "needs a delay"),
@@ -464,7 +468,7 @@ fn jitter_has_the_shape_that_is_asked_for() {
         let mut d = delays(&format!("netem delay 50ms 5ms distribution {name}"));
         d.sort_by(f64::total_cmp);
         let mean = d.iter().sum::<f64>() / d.len() as f64;
-        let sd = (d.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / d.len() as f64).sqrt();
+        let sd = (d.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / d.len() as f64).sqrt();
         (d[0], d[d.len() / 2], mean, sd)
     };
     let (_, median, mean, sd) = shape("normal");
@@ -493,5 +497,110 @@ fn four_states_lose_in_bursts_and_alone() {
     assert_eq!(
         Bench::new("netem loss state 5%").any.describe(),
         "limit 1000 loss state p13 5% p31 95% p32 0% p23 100% p14 0%"
+    );
+}
+
+/// Words of netem as somebody might write them, each option or none of it.
+fn parameters() -> impl Strategy<Value = String> {
+    let share = || (0_u64..=100_000).prop_map(|n| format!("{}%", n as f64 / 1e3));
+    let time = || (1_u64..3_000_000_000).prop_map(|n| format!("{n}ns"));
+    let maybe = |words: BoxedStrategy<String>| prop_oneof![Just(String::new()), words];
+    let with = |name: &'static str, values: BoxedStrategy<String>| {
+        maybe(values.prop_map(move |v| format!("{name} {v} ")).boxed())
+    };
+    let up_to_two =
+        || (share(), maybe(share().boxed())).prop_map(|(a, b)| format!("{a} {b}")).boxed();
+    let loss = prop_oneof![
+        up_to_two(),
+        (share(), share(), share(), share())
+            .prop_map(|(a, b, c, d)| format!("gemodel {a} {b} {c} {d}")),
+        (0_u32..50, 0_u32..50, 0_u32..50, 0_u32..50, 0_u32..50)
+            .prop_map(|(a, b, c, d, e)| format!("state {a}% {b}% {c}% {d}% {e}%")),
+    ];
+    let rate = (8_u64..400_000_000_000, 0..3_usize, 0_u32..100, 0_u32..100, 0_u32..100).prop_map(
+        |(rate, n, a, b, c)| {
+            format!("{rate}bit {}", [String::new(), format!("{a}"), format!("{a} {b} {c}")][n])
+        },
+    );
+    let slot = (
+        time(),
+        maybe(time().boxed()),
+        with("packets", (0_u32..99).prop_map(|n| n.to_string()).boxed()),
+    )
+        .prop_map(|(min, max, packets)| format!("{min} {max} {packets}"));
+    let shape = select(vec![
+        "",
+        "distribution normal ",
+        "distribution pareto ",
+        "distribution paretonormal ",
+    ]);
+    let delay = (time(), 1_u32..2_000_000_000, maybe(share().boxed()), shape)
+        .prop_map(|(delay, jitter, rho, shape)| format!("delay {delay} {jitter}ns {rho} {shape}"));
+    (
+        prop_oneof![Just(String::new()), with("latency", time().boxed()), delay],
+        with("rate", rate.boxed()),
+        with("loss", loss.boxed()),
+        select(vec!["", "ecn "]),
+        with("duplicate", up_to_two()),
+        maybe(
+            (1_u32..=100, 1_u32..50)
+                .prop_map(|(p, gap)| format!("reorder {p}% gap {gap} delay 3ms "))
+                .boxed(),
+        ),
+        with("slot", slot.boxed()),
+        with("limit", (1_u64..5_000_000_000).prop_map(|n| n.to_string()).boxed()),
+    )
+        .prop_map(|(a, b, c, d, e, f, g, h)| {
+            // A delay is given once.
+            let a = if f.is_empty() { a } else { String::new() };
+            format!("{a}{b}{c}{d}{e}{f}{g}{h}")
+        })
+}
+
+proptest! {
+    /// What is written reads the same, to the last bit, and tells the same of the delay.
+    #[test]
+    fn parameters_read_as_they_are_written(words in parameters()) {
+        // What is refused (a limit beyond 32 bits) is no netem.
+        let Ok(netem) = Parameters::parse(&words, &Profile::LINUX_7_3) else { return Ok(()) };
+        let written = netem.to_string();
+        prop_assert_eq!(&Parameters::parse(&written, &Profile::LINUX_7_3).unwrap(), &netem, "{}", written);
+        prop_assert_eq!(netem.to_string(), written);
+        let other = Span::from_nanos(12_345_678);
+        let changed = netem.clone().with_delay(other);
+        prop_assert_eq!(changed.delay(), other);
+        prop_assert_eq!(changed.varies(), netem.varies());
+        prop_assert_eq!(changed.with_delay(netem.delay()), netem);
+    }
+}
+
+/// A netem by itself, and what makes it more than a delay.
+#[test]
+fn parameters_say_what_is_delayed_how() {
+    let read = |words| Parameters::parse(words, &Profile::LINUX_7_3).unwrap();
+    for (words, delay, varies) in [
+        ("", 0, false),
+        ("delay 4ms limit 7", 4, false),
+        ("latency 4ms", 4, false),
+        ("limit 7 delay 4000", 4, false),
+        ("delay 4ms 2ms 10%", 4, true),
+        ("delay 4ms loss 1%", 4, true),
+        ("delay 4ms slot 1ms", 4, true),
+        ("delay 4ms rate 1mbit", 4, true),
+        ("delay 4ms duplicate 1%", 4, true),
+        ("delay 4ms reorder 1%", 4, true),
+    ] {
+        let netem = read(words);
+        assert_eq!((netem.delay(), netem.varies()), (Span::from_millis(delay), varies), "{words}");
+    }
+    let own = |words| read(words).with_delay(Span::from_millis(10)).to_string();
+    assert_eq!(own("delay 40ms 2ms limit 5"), "delay 10000us 2000us limit 5");
+    assert_eq!(own("latency 40ms limit 5"), "delay 10000us limit 5");
+    assert_eq!(own("limit 5"), "delay 10000us limit 5");
+    let error = Parameters::parse("delay 4ms lose 1%", &Profile::LINUX_7_3).unwrap_err();
+    assert_eq!(
+        (error.at.clone(), error.to_string().contains("\"loss\"")),
+        (10..14, true),
+        "{error}"
     );
 }

@@ -2,11 +2,11 @@
 
 use crate::bench::{Bench, Log, Pkt, build, ms, pkt, registry};
 use sojourn_qdisc::codel::{self, Codel};
-use sojourn_qdisc::table::{self, Counter, Gauge, OptionSpec, Preset, Shown, Unit, counter};
+use sojourn_qdisc::table::{self, Counter, OptionSpec, Preset};
 use sojourn_qdisc::{
     Any, Backlog, BuildContext, Configured, Context, Dequeued, Discipline, DynContext, DynQdisc,
-    Family, Given, OwnedPacket, Packet, Profile, Qdisc, Registry, RegistryError, Ring, Settings,
-    Stats, Tally, TcError, Telemetry, Why, Words, mark,
+    Family, OwnedPacket, Packet, Profile, Qdisc, Registry, RegistryError, Ring, Setting, Settings,
+    Stats, Tally, TcError, Telemetry, Why, Words, mark, options_of, report,
 };
 use sojourn_units::{Ecn, Random, Rate, Span, Time};
 
@@ -96,23 +96,11 @@ const THRESHOLD: Discipline = Discipline {
     name: "threshold",
     summary: "marks what has waited for longer than a threshold",
     source: "this test",
-    options: &[
-        OptionSpec { preset: Preset::Is("100"), ..table::LIMIT },
-        OptionSpec {
-            name: "threshold",
-            values: table::TIME,
-            preset: Preset::Is("1ms"),
-            doc: "sojourn time above which every ECN-capable packet is marked",
-            ..OptionSpec::BASE
-        },
-    ],
-    counters: MARKS,
-    gauges: &[Gauge { name: "ticks", unit: Unit::Count, doc: "ticks of its timer" }],
+    options: options_of!(Config),
+    counters: COUNTERS,
+    gauges: GAUGES,
     ..Discipline::BASE
 };
-
-const MARKS: &[Counter] =
-    &[counter("marks", Unit::Count, 0, Shown::Always, "packets marked at the threshold")];
 
 const TICK: Span = Span::from_millis(7);
 
@@ -124,17 +112,32 @@ struct Config {
 
 impl Settings for Config {
     const INFO: &'static Discipline = &THRESHOLD;
+    const OPTIONS: &'static [Setting<Self>] = &[
+        OptionSpec { preset: Preset::Is("100"), ..table::LIMIT }
+            .sets(|config, given| config.limit = given.number()),
+        OptionSpec {
+            name: "threshold",
+            values: table::TIME,
+            preset: Preset::Is("1ms"),
+            doc: "sojourn time above which every ECN-capable packet is marked",
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.threshold = given.span()),
+    ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(_profile: &Profile) -> Self {
         Self { limit: 0, threshold: Span::ZERO }
     }
+}
 
-    fn set(&mut self, given: &Given) {
-        match given.name {
-            "limit" => self.limit = given.number(),
-            _ => self.threshold = given.span(),
-        }
+report! {
+    impl[P: Packet] Threshold<P>, it at now;
+    counters {
+        marks: Count, line 0, Always, "packets marked at the threshold" => it.marks;
+    }
+    gauges {
+        ticks: Count, "ticks of its timer" => it.ticks;
     }
 }
 
@@ -175,11 +178,11 @@ impl<P: Packet> Qdisc<P> for Threshold<P> {
     }
 
     fn stats(&self) -> Stats {
-        self.tally.stats(self.ring.backlog(), vec![("marks", self.marks as f64)])
+        self.tally.stats(self.ring.backlog(), self.counted())
     }
 
-    fn gauges(&self, _now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        out("ticks", self.ticks as f64);
+    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
+        self.gauged(now, out);
     }
 }
 
@@ -357,7 +360,7 @@ fn a_name_is_added_once_and_not_one_of_the_built_in() {
 #[test]
 fn a_table_is_checked_when_it_is_added() {
     const LIMIT: OptionSpec = OptionSpec { preset: Preset::Is("many"), ..table::LIMIT };
-    const MARKS_TWICE: &[Counter] = &[MARKS[0], MARKS[0]];
+    const MARKS_TWICE: &[Counter] = &[COUNTERS[0], COUNTERS[0]];
     const TWICE: OptionSpec = OptionSpec { preset: Preset::Is("5"), ..table::LIMIT };
     let tables: [(Discipline, &str); 3] = [
         (

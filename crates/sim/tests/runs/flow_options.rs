@@ -249,9 +249,9 @@ fn rtt_scaling() {
     let expected: [(&str, Law); 5] = [
         ("", |_| 1.0),
         ("rtt_scaling = \"none\"", |_| 1.0),
-        ("rtt_scaling = \"rate\"\nrtt_target = \"15ms\"", |r| (r / 15.0).powi(2)),
-        ("rtt_scaling = \"scalable\"", |r| (2.048 + (r - 1.536)) * r / 16.384_f64.powi(2)),
-        ("rtt_scaling = \"additive\"\nrtt_target = \"15ms\"", |r| (r / (15.0 + r)).powi(2)),
+        ("rtt_scaling = \"rate\"\nrtt_target = \"15ms\"", |r| r * r / (15.0 * 15.0)),
+        ("rtt_scaling = \"scalable\"", |r| (2.048 + (r - 1.536)) * r / (16.384 * 16.384)),
+        ("rtt_scaling = \"additive\"\nrtt_target = \"15ms\"", |r| r / (15.0 + r) * r / (15.0 + r)),
     ];
     for (mode, law) in expected {
         let (ai, rtt) = growth(mode);

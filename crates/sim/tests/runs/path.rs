@@ -518,7 +518,8 @@ fn the_appendix_paths_have_their_jitter() {
         let mut steps: Vec<f64> = rtts.windows(2).map(|w| (w[1].1 - w[0].1).abs() * 1e3).collect();
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
         let centre = mean(&own);
-        let spread = mean(&own.iter().map(|x| (x - centre).powi(2)).collect::<Vec<_>>()).sqrt();
+        let spread =
+            mean(&own.iter().map(|x| (x - centre) * (x - centre)).collect::<Vec<_>>()).sqrt();
         let jitter = mean(&steps);
         own.sort_by(f64::total_cmp);
         steps.sort_by(f64::total_cmp);

@@ -85,7 +85,7 @@ fn approximate_fairness_is_fair() {
     let run = run(&root("cnq_codel_af bandwidth 50mbit", &["cubic", "cubic"], 60));
     let flow = |name| total(&run, name, "packets_arrived");
     let (a, b) = (flow("cubic-1"), flow("cubic-2"));
-    let jain = (a + b).powi(2) / (2.0 * (a * a + b * b));
+    let jain = (a + b) * (a + b) / (2.0 * (a * a + b * b));
     assert!(jain > 0.95, "{a} {b}");
     let sent = total(&run, QUEUE, "left");
     assert!(sent * 1514.0 * 8.0 > 0.9 * 50e6 * 60.0, "{sent}");

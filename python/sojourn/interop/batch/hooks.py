@@ -281,20 +281,17 @@ def _delays(setup: SetUp, where: _Where, chain: list[str], words: Words) -> None
         event = {"netem": [" ".join(link[1:]) for link in words_of]}
         _event(setup, where.after, "both" if len(sides) > 1 else sides.pop(), event)
         return
-    first = words_of[0][1:]
-    limit = 1000
-    if "limit" in first:
-        place = first.index("limit")
-        limit = int(first[place + 1])
-        first = first[:place] + first[place + 2 :]
+    try:
+        first = _core.netem(" ".join(words_of[0][1:]))
+    except ValueError as error:
+        raise words.error(f"netem: {error}", where.place) from None
     for way in where.ways:
         side = setup.side(way)
-        if first[:1] == ["delay"] and len(first) == len(("delay", "TIME")):
-            side["delay"] = first[1]
-            side["netem_limit"] = limit
+        rest = words_of
+        if not first.varies:
+            side["delay"] = first.delay
+            side["netem_limit"] = first.limit
             rest = words_of[1:]
-        else:
-            rest = words_of
         if rest:
             side["netem"] = [" ".join(link[1:]) for link in rest]
 

@@ -46,7 +46,7 @@ fn alpha_from_nought() {
         p.begin_round(&t);
     }
     let alpha = p.alpha16 as f64 / (ALPHA_ONE << GAIN_SHIFT) as f64;
-    assert!((alpha - (1.0 - (15.0_f64 / 16.0).powi(16))).abs() < 1e-5, "{alpha}");
+    assert!((alpha - (1.0 - libm::pow(15.0 / 16.0, 16.0))).abs() < 1e-5, "{alpha}");
     // Half of alpha of the window.
     let before = p.f_w;
     t.now += sojourn_units::Span::from_millis(30);

@@ -1,0 +1,144 @@
+//! What a discipline reports: its statistics in tc's order and its controller's state, each said once.
+//!
+//! [`report!`] takes one row for each: name, unit, what it is, and how it is read from the discipline. From these rows
+//! come the discipline's table *and* what it answers when it is asked, so that neither can name what the other does
+//! not have, and a unit cannot stand by another's value.
+
+use sojourn_units::Span;
+
+#[doc(hidden)]
+pub use sojourn_units::Time;
+
+/// A value that a statistic or a gauge may have, in the unit of its row.
+pub trait Reported {
+    /// As a number: seconds for a time, 1 or 0 for what is so or not.
+    fn reported(self) -> f64;
+}
+
+macro_rules! reported {
+    ($($type:ty)*) => {
+        $(impl Reported for $type {
+            #[allow(clippy::cast_lossless, reason = "the same for every width")]
+            fn reported(self) -> f64 {
+                self as f64
+            }
+        })*
+    };
+}
+
+reported!(f64 u32 i32 u64 i64 usize);
+
+impl Reported for bool {
+    fn reported(self) -> f64 {
+        f64::from(u8::from(self))
+    }
+}
+
+impl Reported for Span {
+    fn reported(self) -> f64 {
+        self.as_secs_f64()
+    }
+}
+
+/// The statistics and gauges of a discipline, one row each: `name: Unit, …, "what it is" => value;`.
+///
+/// It makes, beside the type, the tables `COUNTERS` and `GAUGES` for its [`crate::Discipline`], and the methods
+/// `counted(&self)`, for [`crate::Tally::stats`], and `gauged(&self, now, out)`, for [`crate::Qdisc::gauges`]. A row
+/// of `counters` also says on which line below `backlog` tc prints it, and when ([`crate::table::Shown`]). What
+/// several gauges need is computed once, in `where`. `gauges` may be left out.
+///
+/// ```
+/// use sojourn_qdisc::{Discipline, Packet, Ring, report};
+///
+/// pub struct Threshold<P> {
+///     ring: Ring<P>,
+///     marks: u64,
+/// }
+///
+/// report! {
+///     impl[P: Packet] Threshold<P>, it at now;
+///     counters {
+///         marks: Count, line 0, Always, "packets marked at the threshold" => it.marks;
+///     }
+///     gauges {
+///         head_delay: Seconds, "time that the packet at the head has waited" => it.ring.head_delay(now);
+///     }
+/// }
+///
+/// const INFO: Discipline =
+///     Discipline { name: "threshold", counters: COUNTERS, gauges: GAUGES, ..Discipline::BASE };
+/// # assert_eq!((INFO.counters[0].name, INFO.gauges[0].name), ("marks", "head_delay"));
+/// # fn asked<P: Packet>(of: &Threshold<P>) { of.counted(); of.gauged(sojourn_units::Time::ZERO, &mut |_, _| {}); }
+/// ```
+#[macro_export]
+macro_rules! report {
+    (
+        impl[$($generics:tt)*] $type:ty, $it:ident at $now:ident;
+        counters { $($counters:tt)* }
+        gauges $(where { $($common:tt)* })? { $($gauges:tt)* }
+    ) => {
+        $crate::report! {
+            impl[$($generics)*] $type, $it;
+            counters { $($counters)* }
+        }
+        $crate::report! {
+            @gauges [$($generics)*] $type, $it at $now, [$($($common)*)?], $($gauges)*
+        }
+    };
+    (
+        impl[$($generics:tt)*] $type:ty, $it:ident;
+        counters {
+            $($name:ident: $unit:ident, line $line:literal, $shown:ident, $doc:literal
+                => $value:expr;)*
+        }
+    ) => {
+        /// Its statistics, in tc's order.
+        const COUNTERS: &[$crate::table::Counter] = &[$(
+            $crate::table::Counter {
+                name: ::core::stringify!($name),
+                unit: $crate::table::Unit::$unit,
+                line: $line,
+                shown: $crate::table::Shown::$shown,
+                doc: $doc,
+            },
+        )*];
+
+        impl<$($generics)*> $type {
+            /// The values of [`COUNTERS`].
+            fn counted(&self) -> ::std::vec::Vec<(&'static str, f64)> {
+                let $it = self;
+                let _ = $it;
+                ::std::vec![$(
+                    (::core::stringify!($name), $crate::Reported::reported($value)),
+                )*]
+            }
+        }
+    };
+    (
+        @gauges [$($generics:tt)*] $type:ty, $it:ident at $now:ident, [$($common:tt)*],
+        $($name:ident: $unit:ident, $doc:literal => $value:expr;)*
+    ) => {
+        /// What there is of its state.
+        const GAUGES: &[$crate::table::Gauge] = &[$(
+            $crate::table::Gauge {
+                name: ::core::stringify!($name),
+                unit: $crate::table::Unit::$unit,
+                doc: $doc,
+            },
+        )*];
+
+        impl<$($generics)*> $type {
+            /// Tells the values of [`GAUGES`].
+            fn gauged(
+                &self,
+                $now: $crate::report::Time,
+                out: &mut dyn ::core::ops::FnMut(&'static str, f64),
+            ) {
+                let $it = self;
+                let _ = $now;
+                $($common)*
+                $(out(::core::stringify!($name), $crate::Reported::reported($value));)*
+            }
+        }
+    };
+}
