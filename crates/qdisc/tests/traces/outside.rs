@@ -413,9 +413,9 @@ fn errors_point_into_the_words_of_an_added_one() {
             "threshold has no option \"lmit\"; did you mean \"limit\"?",
         ),
         (
-            "through codel_copy ecnn",
-            "ecnn",
-            "codel_copy has no option \"ecnn\"; did you mean \"ecn\"?",
+            "through threshold limitt",
+            "limitt",
+            "threshold has no option \"limitt\"; did you mean \"limit\"?",
         ),
     ] {
         let error = error(words);
