@@ -17,6 +17,7 @@ __all__ = [
     "ccs",
     "check",
     "columns",
+    "engines",
     "harm",
     "identity",
     "json_schema",
