@@ -17,6 +17,7 @@ __all__ = [
     "ccs",
     "check",
     "columns",
+    "engines",
     "harm",
     "identity",
     "json_schema",
@@ -100,6 +101,7 @@ def stacks() -> str: ...
 def parse_rate(text: str) -> int: ...
 def parse_span(text: str) -> float: ...
 def engines() -> list[str]: ...
+
 @final
 class Netem:
     @property

@@ -43,7 +43,7 @@ class Results(Sequence[Run]):
     >>> results.select(qdisc="pfifo")[0]
     <Run dumbbell[pfifo]#1 on sim: 2 flows, 2 s>
     >>> results.plot("fairness", rate="goodput").data.columns
-    ['qdisc', 'flow', 'sender', 'base_rtt_ms', 'goodput_mbps', 'low', 'high', 'seeds']
+    ['scenario', 'engine', 'qdisc', 'flow', 'sender', 'base_rtt_ms', 'goodput_mbps', 'low', 'high', 'seeds']
     """
 
     def __init__(self, runs: Iterable[Run]) -> None:
