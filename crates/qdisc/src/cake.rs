@@ -118,6 +118,21 @@ pub const INFO: Discipline = Discipline {
         ),
         ("fwmark", "there are no firewall marks here"),
     ],
+    examples: &[
+        "cake",
+        "cake bandwidth 5mbit rtt 1ms memlimit 30000 sce",
+        "cake bandwidth 800kbit besteffort flows internet sce-thresh 8",
+        "cake bandwidth 20mbit dual-srchost rtt 100us overhead 18 mpu 64 ptm sce-single",
+        "cake besteffort flowblind rtt 2ms memlimit 9000",
+        "cake bandwidth 2mbit hosts rtt 50us atm memlimit 20000",
+    ],
+    changes: &[
+        "cake bandwidth 1mbit",
+        "cake unlimited",
+        "cake besteffort",
+        "cake rtt 30us sce",
+        "cake memlimit 5000",
+    ],
     ..Discipline::BASE
 };
 

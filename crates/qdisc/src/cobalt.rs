@@ -27,6 +27,8 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    examples: &["cobalt", "cobalt rtt 1ms", "cobalt rtt 100us no-sce", "cobalt rtt 1us sce"],
+    changes: &["cobalt lan", "cobalt rtt 3us sce-thresh 1024"],
     ..Discipline::BASE
 };
 

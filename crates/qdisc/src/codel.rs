@@ -24,6 +24,11 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    examples: &[
+        "codel limit 8 target 1ms interval 5ms",
+        "codel ecn target 0 interval 2ms ce_threshold 1ms",
+    ],
+    changes: &["codel limit 3", "codel noecn", "codel ecn target 3ms"],
     ..Discipline::BASE
 };
 

@@ -111,6 +111,13 @@ pub const CNQ: Discipline = Discipline {
     counters: COUNTERS,
     gauges: gauges![""],
     classes: &CNQ_CLASSES,
+    examples: &[
+        "cnq_codel_af",
+        "cnq_codel_af bandwidth 5mbit rtt 1ms",
+        "cnq_codel_af bandwidth 2mbit rtt 100us sce-thresh 4",
+        "cnq_codel_af bandwidth 800kbit datacentre overhead 18 sce",
+    ],
+    changes: &["cnq_codel_af bandwidth 100mbit", "cnq_codel_af rtt 20us", "cnq_codel_af no-sce"],
     ..Discipline::BASE
 };
 
@@ -123,6 +130,13 @@ pub const TWIN: Discipline = Discipline {
     counters: COUNTERS,
     gauges: gauges!["" "tight_"],
     classes: &TWIN_CLASSES,
+    examples: &[
+        "twin_codel_af",
+        "twin_codel_af bandwidth 5mbit rtt 1ms",
+        "twin_codel_af bandwidth 2mbit rtt 100us sce-thresh 8",
+        "twin_codel_af bandwidth 20mbit lan no-sce",
+    ],
+    changes: &["twin_codel_af bandwidth 1mbit", "twin_codel_af rtt 20us sce"],
     ..Discipline::BASE
 };
 

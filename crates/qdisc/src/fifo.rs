@@ -23,6 +23,8 @@ pub const PFIFO: Discipline = Discipline {
     options: options_of!(Limited<InPackets>),
     counters: COUNTERS,
     gauges: GAUGES,
+    examples: &["pfifo limit 4", "pfifo"],
+    changes: &["pfifo limit 2"],
     ..Discipline::BASE
 };
 
@@ -34,6 +36,8 @@ pub const BFIFO: Discipline = Discipline {
     options: options_of!(Limited<InBytes>),
     counters: COUNTERS,
     gauges: GAUGES,
+    examples: &["bfifo", "bfifo limit 4000"],
+    changes: &["bfifo limit 2000", "bfifo limit 9000"],
     ..Discipline::BASE
 };
 

@@ -36,6 +36,12 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    examples: &[
+        "fq limit 20 flow_limit 6 quantum 500 initial_quantum 900",
+        "fq maxrate 3mbit low_rate_threshold 1mbit ce_threshold 1ms refill_delay 1ms",
+        "fq maxrate 100kbit flow_limit 9 nopacing",
+    ],
+    changes: &["fq limit 3", "fq maxrate 9mbit", "fq quantum 9000 pacing"],
     ..Discipline::BASE
 };
 

@@ -36,6 +36,17 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    examples: &[
+        "fq_codel",
+        "fq_codel flows 1 limit 12 target 1ms interval 4ms",
+        "fq_codel flows 4 quantum 300 memory_limit 20000 drop_batch 3 target 100 interval 2ms",
+        "fq_codel noecn ce_threshold 2ms limit 5",
+    ],
+    changes: &[
+        "fq_codel limit 4",
+        "fq_codel memory_limit 9000",
+        "fq_codel quantum 5000 target 1us",
+    ],
     ..Discipline::BASE
 };
 

@@ -34,6 +34,14 @@ pub const INFO: Discipline = Discipline {
     counters: COUNTERS,
     gauges: GAUGES,
     classful: true,
+    examples: &[
+        "htb rate 10mbit pfifo limit 5",
+        "htb rate 1mbit fq_codel flows 2 limit 7",
+        "htb rate 5mbit ceil 8mbit burst 5k pie limit 9 target 1ms tupdate 2ms",
+        "htb rate 3mbit netem delay 3ms 2ms limit 6",
+        "htb rate 8bit pfifo limit 3",
+    ],
+    changes: &["htb rate 100mbit", "htb rate 20kbit burst 1b"],
     ..Discipline::BASE
 };
 

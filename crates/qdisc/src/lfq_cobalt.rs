@@ -47,6 +47,13 @@ pub const INFO: Discipline = Discipline {
     counters: COUNTERS,
     gauges: GAUGES,
     classes: &SPARSE_AND_BULK,
+    examples: &[
+        "lfq_cobalt",
+        "lfq_cobalt bandwidth 5mbit rtt 1ms sce-thresh 8",
+        "lfq_cobalt bandwidth 2mbit rtt 100us memlimit 9000",
+        "lfq_cobalt rtt 20us memlimit 20000 sce",
+    ],
+    changes: &["lfq_cobalt bandwidth 1mbit", "lfq_cobalt memlimit 4000", "lfq_cobalt rtt 2us"],
     ..Discipline::BASE
 };
 

@@ -64,6 +64,14 @@ pub const INFO: Discipline = Discipline {
         ),
         ("seed", "the run's seed is the experiment's; each netem has a stream of its own"),
     ],
+    examples: &[
+        "netem delay 3ms limit 6",
+        "netem delay 2ms 2ms 20% loss 10% limit 9",
+        "netem",
+        "netem delay 2ms 3ms distribution pareto rate 9mbit 10 48 5 limit 9",
+        "netem rate 900kbit loss state 20% 30% 10% 50% 10% limit 9",
+    ],
+    changes: &["netem delay 1ms", "netem delay 9ms 1ms limit 3", "netem loss 50% 30% ecn"],
     ..Discipline::BASE
 };
 

@@ -34,6 +34,12 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    examples: &[
+        "pi2 limit 9 target 1us tupdate 1ms alpha 900 beta 900",
+        "pi2 noecn target 2ms tupdate 2ms alpha 5000",
+        "pi2 scalable ecn_drop 50% target 1ms tupdate 1ms alpha 300",
+    ],
+    changes: &["pi2 limit 3", "pi2 ecn_drop 0", "pi2 target 1s"],
     ..Discipline::BASE
 };
 

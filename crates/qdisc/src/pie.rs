@@ -43,6 +43,12 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    examples: &[
+        "pie limit 9 target 1ms tupdate 1ms",
+        "pie ecn target 0 tupdate 2ms alpha 32 beta 32",
+        "pie bytemode target 500us tupdate 3ms ecn beta 0",
+    ],
+    changes: &["pie limit 2", "pie noecn target 5ms", "pie alpha 0"],
     ..Discipline::BASE
 };
 

@@ -48,6 +48,12 @@ pub const INFO: Discipline = Discipline {
         "nodrop",
         "packets that are not ECN-capable would pass unmarked until the limit; use pfifo for those",
     )],
+    examples: &[
+        "red limit 9000 avpkt 500 min 1000 max 4000 probability 0.5 adaptive",
+        "red limit 20000 avpkt 100 ecn burst 60 bandwidth 1mbit",
+        "red limit 20000 avpkt 1000 ecn harddrop adaptive",
+    ],
+    changes: &["red limit 3000 min 500 avpkt 300", "red limit 90000 avpkt 1000 adaptive ecn"],
     ..Discipline::BASE
 };
 

@@ -26,6 +26,11 @@ pub struct Discipline {
     pub refused: &'static [(&'static str, &'static str)],
     /// Whether a discipline for the child may follow the options.
     pub classful: bool,
+    /// Whole texts that somebody might build it from, its name first, at the edges of what its options do. The tests of
+    /// this crate and of the simulator try each of them: whoever adds a discipline adds nothing there.
+    pub examples: &'static [&'static str],
+    /// Texts that each of them may be changed by while it runs.
+    pub changes: &'static [&'static str],
 }
 
 impl Discipline {
@@ -40,6 +45,8 @@ impl Discipline {
         classes: &[],
         refused: &[],
         classful: false,
+        examples: &[],
+        changes: &[],
     };
 }
 

@@ -31,6 +31,11 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    examples: &[
+        "tbf rate 10mbit burst 4000 limit 9000",
+        "tbf rate 1mbit burst 5000 latency 50ms peakrate 3mbit mtu 3100 overhead 20 mpu 100",
+    ],
+    changes: &["tbf rate 100mbit burst 3000 limit 5000", "tbf rate 9mbit burst 1500 limit 50000"],
     ..Discipline::BASE
 };
 

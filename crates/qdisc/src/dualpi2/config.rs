@@ -42,6 +42,19 @@ pub const INFO: Discipline = Discipline {
     counters: COUNTERS,
     gauges: GAUGES,
     classes: &CLASSES,
+    examples: &[
+        "dualpi2 limit 9",
+        "dualpi2 target 100us tupdate 1ms alpha 2000 beta 9000 step_thresh 2ms",
+        "dualpi2 target 1us tupdate 2ms alpha 500 beta 0.5 overflow any_ect memlimit 30000 step_thresh 2p",
+        "dualpi2 drop_enqueue target 1us tupdate 3ms alpha 900 classic_protection 0 min_qlen_step 2",
+        "dualpi2 rfc_t_shift 1ms rfc_ramp 500us max_rtt 3ms classic_protection 100%",
+    ],
+    changes: &[
+        "dualpi2 limit 3",
+        "dualpi2 memlimit 9000",
+        "dualpi2 classic_protection 60%",
+        "dualpi2 target 1s",
+    ],
     ..Discipline::BASE
 };
 

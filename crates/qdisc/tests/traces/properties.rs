@@ -1,158 +1,11 @@
 //! What must hold of every discipline whatever is done to it. The list comes from `disciplines()`: one that is
-//! added without words to try it with fails here.
+//! added without examples in its table fails here.
 
 use crate::bench::{Bench, Pkt, pkt};
 use proptest::prelude::*;
 use sojourn_qdisc::{Dequeued, Profile, Qdisc, disciplines};
 use sojourn_units::{Dscp, Ecn, Span, Time};
 use std::collections::{HashMap, HashSet};
-
-/// Words to build each discipline with, and words to change it by.
-fn words_of(name: &str) -> (&'static [&'static str], &'static [&'static str]) {
-    match name {
-        "bfifo" => (&["bfifo", "bfifo limit 4000"], &["bfifo limit 2000", "bfifo limit 9000"]),
-        "cake" => (
-            &[
-                "cake",
-                "cake bandwidth 5mbit rtt 1ms memlimit 30000 sce",
-                "cake bandwidth 800kbit besteffort flows internet sce-thresh 8",
-                "cake bandwidth 20mbit dual-srchost rtt 100us overhead 18 mpu 64 ptm sce-single",
-                "cake besteffort flowblind rtt 2ms memlimit 9000",
-                "cake bandwidth 2mbit hosts rtt 50us atm memlimit 20000",
-            ],
-            &[
-                "cake bandwidth 1mbit",
-                "cake unlimited",
-                "cake besteffort",
-                "cake rtt 30us sce",
-                "cake memlimit 5000",
-            ],
-        ),
-        "cnq_codel_af" => (
-            &[
-                "cnq_codel_af",
-                "cnq_codel_af bandwidth 5mbit rtt 1ms",
-                "cnq_codel_af bandwidth 2mbit rtt 100us sce-thresh 4",
-                "cnq_codel_af bandwidth 800kbit datacentre overhead 18 sce",
-            ],
-            &["cnq_codel_af bandwidth 100mbit", "cnq_codel_af rtt 20us", "cnq_codel_af no-sce"],
-        ),
-        "cobalt" => (
-            &["cobalt", "cobalt rtt 1ms", "cobalt rtt 100us no-sce", "cobalt rtt 1us sce"],
-            &["cobalt lan", "cobalt rtt 3us sce-thresh 1024"],
-        ),
-        "codel" => (
-            &[
-                "codel limit 8 target 1ms interval 5ms",
-                "codel ecn target 0 interval 2ms ce_threshold 1ms",
-            ],
-            &["codel limit 3", "codel noecn", "codel ecn target 3ms"],
-        ),
-        "dualpi2" => (
-            &[
-                "dualpi2 limit 9",
-                "dualpi2 target 100us tupdate 1ms alpha 2000 beta 9000 step_thresh 2ms",
-                "dualpi2 target 1us tupdate 2ms alpha 500 beta 0.5 overflow any_ect memlimit 30000 step_thresh 2p",
-                "dualpi2 drop_enqueue target 1us tupdate 3ms alpha 900 classic_protection 0 min_qlen_step 2",
-                "dualpi2 rfc_t_shift 1ms rfc_ramp 500us max_rtt 3ms classic_protection 100%",
-            ],
-            &[
-                "dualpi2 limit 3",
-                "dualpi2 memlimit 9000",
-                "dualpi2 classic_protection 60%",
-                "dualpi2 target 1s",
-            ],
-        ),
-        "fq_codel" => (
-            &[
-                "fq_codel",
-                "fq_codel flows 1 limit 12 target 1ms interval 4ms",
-                "fq_codel flows 4 quantum 300 memory_limit 20000 drop_batch 3 target 100 interval 2ms",
-                "fq_codel noecn ce_threshold 2ms limit 5",
-            ],
-            &["fq_codel limit 4", "fq_codel memory_limit 9000", "fq_codel quantum 5000 target 1us"],
-        ),
-        "htb" => (
-            &[
-                "htb rate 10mbit pfifo limit 5",
-                "htb rate 1mbit fq_codel flows 2 limit 7",
-                "htb rate 5mbit ceil 8mbit burst 5k pie limit 9 target 1ms tupdate 2ms",
-                "htb rate 3mbit netem delay 3ms 2ms limit 6",
-                "htb rate 8bit pfifo limit 3",
-            ],
-            &["htb rate 100mbit", "htb rate 20kbit burst 1b"],
-        ),
-        "lfq_cobalt" => (
-            &[
-                "lfq_cobalt",
-                "lfq_cobalt bandwidth 5mbit rtt 1ms sce-thresh 8",
-                "lfq_cobalt bandwidth 2mbit rtt 100us memlimit 9000",
-                "lfq_cobalt rtt 20us memlimit 20000 sce",
-            ],
-            &["lfq_cobalt bandwidth 1mbit", "lfq_cobalt memlimit 4000", "lfq_cobalt rtt 2us"],
-        ),
-        "netem" => (
-            &[
-                "netem delay 3ms limit 6",
-                "netem delay 2ms 2ms 20% loss 10% limit 9",
-                "netem",
-                "netem delay 2ms 3ms distribution pareto rate 9mbit 10 48 5 limit 9",
-                "netem rate 900kbit loss state 20% 30% 10% 50% 10% limit 9",
-            ],
-            &["netem delay 1ms", "netem delay 9ms 1ms limit 3", "netem loss 50% 30% ecn"],
-        ),
-        "pfifo" => (&["pfifo limit 4", "pfifo"], &["pfifo limit 2"]),
-        "pi2" => (
-            &[
-                "pi2 limit 9 target 1us tupdate 1ms alpha 900 beta 900",
-                "pi2 noecn target 2ms tupdate 2ms alpha 5000",
-                "pi2 scalable ecn_drop 50% target 1ms tupdate 1ms alpha 300",
-            ],
-            &["pi2 limit 3", "pi2 ecn_drop 0", "pi2 target 1s"],
-        ),
-        "pie" => (
-            &[
-                "pie limit 9 target 1ms tupdate 1ms",
-                "pie ecn target 0 tupdate 2ms alpha 32 beta 32",
-                "pie bytemode target 500us tupdate 3ms ecn beta 0",
-            ],
-            &["pie limit 2", "pie noecn target 5ms", "pie alpha 0"],
-        ),
-        "twin_codel_af" => (
-            &[
-                "twin_codel_af",
-                "twin_codel_af bandwidth 5mbit rtt 1ms",
-                "twin_codel_af bandwidth 2mbit rtt 100us sce-thresh 8",
-                "twin_codel_af bandwidth 20mbit lan no-sce",
-            ],
-            &["twin_codel_af bandwidth 1mbit", "twin_codel_af rtt 20us sce"],
-        ),
-        "red" => (
-            &[
-                "red limit 9000 avpkt 500 min 1000 max 4000 probability 0.5 adaptive",
-                "red limit 20000 avpkt 100 ecn burst 60 bandwidth 1mbit",
-                "red limit 20000 avpkt 1000 ecn harddrop adaptive",
-            ],
-            &["red limit 3000 min 500 avpkt 300", "red limit 90000 avpkt 1000 adaptive ecn"],
-        ),
-        "tbf" => (
-            &[
-                "tbf rate 10mbit burst 4000 limit 9000",
-                "tbf rate 1mbit burst 5000 latency 50ms peakrate 3mbit mtu 3100 overhead 20 mpu 100",
-            ],
-            &["tbf rate 100mbit burst 3000 limit 5000", "tbf rate 9mbit burst 1500 limit 50000"],
-        ),
-        "fq" => (
-            &[
-                "fq limit 20 flow_limit 6 quantum 500 initial_quantum 900",
-                "fq maxrate 3mbit low_rate_threshold 1mbit ce_threshold 1ms refill_delay 1ms",
-                "fq maxrate 100kbit flow_limit 9 nopacing",
-            ],
-            &["fq limit 3", "fq maxrate 9mbit", "fq quantum 9000 pacing"],
-        ),
-        name => panic!("say here how to try {name}"),
-    }
-}
 
 /// The same of disciplines from outside, alone and with others.
 const OUTSIDE: &[(&str, &[&str])] = &[
@@ -363,10 +216,10 @@ proptest! {
     #[test]
     fn packets_are_conserved_and_sums_agree(steps in prop::collection::vec(step(), 1..120)) {
         for info in disciplines() {
-            let (builds, changes) = words_of(info.name);
-            for words in builds {
+            assert!(!info.examples.is_empty() && !info.changes.is_empty(), "{}", info.name);
+            for words in info.examples {
                 for profile in [&Profile::LINUX_7_3, &Profile::LINUX_5_4] {
-                    check(words, changes, profile, steps.clone());
+                    check(words, info.changes, profile, steps.clone());
                 }
             }
         }
@@ -381,7 +234,7 @@ proptest! {
 #[test]
 fn statistics_and_gauges_are_those_of_the_table() {
     for info in disciplines() {
-        let mut b = Bench::new(words_of(info.name).0[0]);
+        let mut b = Bench::new(info.examples[0]);
         b.put(Time::ZERO, pkt(1));
         let names: Vec<&str> = b.stats().own.iter().map(|(name, _)| *name).collect();
         let table: Vec<&str> = info.counters.iter().map(|counter| counter.name).collect();
@@ -400,7 +253,7 @@ fn statistics_and_gauges_are_those_of_the_table() {
 #[test]
 fn two_runs_are_alike() {
     for info in disciplines() {
-        for words in words_of(info.name).0 {
+        for words in info.examples {
             let run = || {
                 let mut b = Bench::new(words);
                 for id in 0..3000_u64 {

@@ -11,11 +11,12 @@ use sojourn_model::{
     When,
 };
 use sojourn_qdisc::disciplines;
+use sojourn_qdisc::table::OptionSpec;
 use sojourn_stacks::STACKS;
 use sojourn_units::{Dscp, Ecn, Rate, Span};
 
 /// Words for a discipline with options that someone might write; with `changing`, none of those that only go
-/// at creation. A discipline that is added to the list must be given words here.
+/// at creation. What is not drawn option by option here comes from the discipline's own table.
 fn words_of(name: &'static str, changing: bool) -> BoxedStrategy<String> {
     let us = |least: u64, most: u64| (least..most).prop_map(|n| format!("{n}us"));
     let put = |name: &'static str, values: BoxedStrategy<String>| {
@@ -75,97 +76,21 @@ fn words_of(name: &'static str, changing: bool) -> BoxedStrategy<String> {
         "htb" => (1_u64..200, words_of("codel", false))
             .prop_map(|(mbit, child)| format!("htb rate {mbit}mbit {child}"))
             .boxed(),
-        "cake" if changing => whole(&[
-            "cake bandwidth 1mbit",
-            "cake unlimited",
-            "cake besteffort",
-            "cake rtt 30us sce",
-            "cake memlimit 5000",
-        ]),
-        "cake" => whole(&[
-            "cake",
-            "cake bandwidth 800kbit besteffort flows internet sce-thresh 8",
-            "cake bandwidth 20mbit dual-srchost rtt 100us overhead 18 mpu 64 ptm sce-single",
-            "cake besteffort flowblind rtt 2ms memlimit 9000",
-            "cake bandwidth 2mbit hosts rtt 50us atm memlimit 20000",
-        ]),
-        "cnq_codel_af" if changing => whole(&[
-            "cnq_codel_af bandwidth 100mbit",
-            "cnq_codel_af rtt 20us",
-            "cnq_codel_af no-sce",
-        ]),
-        "cnq_codel_af" => whole(&[
-            "cnq_codel_af",
-            "cnq_codel_af bandwidth 5mbit rtt 1ms",
-            "cnq_codel_af bandwidth 2mbit rtt 100us sce-thresh 4",
-            "cnq_codel_af bandwidth 800kbit datacentre overhead 18 sce",
-        ]),
-        "cobalt" if changing => whole(&["cobalt lan", "cobalt rtt 3us sce-thresh 1024"]),
-        "cobalt" => {
-            whole(&["cobalt", "cobalt rtt 1ms", "cobalt rtt 100us no-sce", "cobalt rtt 1us sce"])
-        }
-        "dualpi2" if changing => {
-            whole(&["dualpi2 limit 3", "dualpi2 classic_protection 60%", "dualpi2 target 1s"])
-        }
-        "dualpi2" => whole(&[
-            "dualpi2 limit 9",
-            "dualpi2 target 100us tupdate 1ms alpha 2000 beta 9000 step_thresh 2ms",
-            "dualpi2 drop_enqueue target 1us tupdate 3ms alpha 900 classic_protection 0",
-            "dualpi2 rfc_t_shift 1ms rfc_ramp 500us max_rtt 3ms classic_protection 100%",
-        ]),
-        "lfq_cobalt" if changing => {
-            whole(&["lfq_cobalt bandwidth 1mbit", "lfq_cobalt memlimit 4000", "lfq_cobalt rtt 2us"])
-        }
-        "lfq_cobalt" => whole(&[
-            "lfq_cobalt",
-            "lfq_cobalt bandwidth 5mbit rtt 1ms sce-thresh 8",
-            "lfq_cobalt bandwidth 2mbit rtt 100us memlimit 9000",
-            "lfq_cobalt rtt 20us memlimit 20000 sce",
-        ]),
-        "pi2" if changing => whole(&["pi2 limit 3", "pi2 ecn_drop 0", "pi2 target 1s"]),
-        "pi2" => whole(&[
-            "pi2 limit 9 target 1us tupdate 1ms alpha 900 beta 900",
-            "pi2 noecn target 2ms tupdate 2ms alpha 5000",
-            "pi2 scalable ecn_drop 50% target 1ms tupdate 1ms alpha 300",
-        ]),
-        "twin_codel_af" if changing => {
-            whole(&["twin_codel_af bandwidth 1mbit", "twin_codel_af rtt 20us sce"])
-        }
-        "twin_codel_af" => whole(&[
-            "twin_codel_af",
-            "twin_codel_af bandwidth 5mbit rtt 1ms",
-            "twin_codel_af bandwidth 2mbit rtt 100us sce-thresh 8",
-            "twin_codel_af bandwidth 20mbit lan no-sce",
-        ]),
-        "red" if changing => {
-            whole(&["red limit 3000 min 500 avpkt 300", "red limit 90000 avpkt 1000 adaptive ecn"])
-        }
-        "red" => whole(&[
-            "red limit 9000 avpkt 500 min 1000 max 4000 probability 0.5 adaptive",
-            "red limit 20000 avpkt 100 ecn burst 60 bandwidth 1mbit",
-            "red limit 20000 avpkt 1000 ecn harddrop adaptive",
-        ]),
-        "tbf" if changing => whole(&[
-            "tbf rate 100mbit burst 3000 limit 5000",
-            "tbf rate 9mbit burst 1500 limit 50000",
-        ]),
-        "tbf" => whole(&[
-            "tbf rate 10mbit burst 4000 limit 9000",
-            "tbf rate 1mbit burst 5000 latency 50ms peakrate 3mbit mtu 3100 overhead 20 mpu 100",
-        ]),
-        "fq" if changing => whole(&["fq limit 3", "fq maxrate 9mbit", "fq quantum 9000 pacing"]),
-        "fq" => whole(&[
-            "fq limit 20 flow_limit 6 quantum 500 initial_quantum 900",
-            "fq maxrate 3mbit low_rate_threshold 1mbit ce_threshold 1ms refill_delay 1ms",
-            "fq maxrate 100kbit flow_limit 9 nopacing",
-        ]),
-        name => panic!("say here how to try {name}"),
+        _ => from_the_table(name, changing),
     }
 }
 
-/// One of these texts as it stands.
-fn whole(texts: &'static [&'static str]) -> BoxedStrategy<String> {
-    select(texts).prop_map(str::to_owned).boxed()
+/// One of the texts in a discipline's table, those apart that a stack does not have.
+fn from_the_table(name: &str, changing: bool) -> BoxedStrategy<String> {
+    let info = disciplines().iter().find(|d| d.name == name).expect("it is in the list");
+    let everywhere = |text: &&&str| {
+        let not_of_all = |o: &&OptionSpec| STACKS.iter().any(|stack| !o.is_known(&stack.qdisc));
+        let mut words = info.options.iter().filter(not_of_all).flat_map(OptionSpec::words);
+        !words.any(|word| text.split(' ').any(|w| w == word))
+    };
+    let texts = if changing { info.changes } else { info.examples };
+    let texts: Vec<String> = texts.iter().filter(everywhere).map(|&t| t.to_owned()).collect();
+    select(texts).boxed()
 }
 
 fn flows_option() -> BoxedStrategy<String> {
