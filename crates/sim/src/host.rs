@@ -15,7 +15,7 @@ use sojourn_model::{
 use sojourn_stacks::Stack;
 use sojourn_transport::cc::CongestionControl;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, Output};
-use sojourn_transport::stack::{EcnRequest, Independence, Scaling, Switches};
+use sojourn_transport::stack::{EcnRequest, Independence, Scaling, TcpQuirks};
 use sojourn_transport::{Config, OwnDevice, Receiver, Sender, WindowPolicy, cc};
 use sojourn_units::{Dscp, Ecn, Random, Span, Time, random};
 
@@ -317,14 +317,15 @@ pub(crate) fn endpoint(
             };
             let target = tcp.rtt_target.unwrap_or(RTT_TARGET);
             let target_us = (target.as_nanos() / 1_000) as u32;
-            own = Switches {
+            own = TcpQuirks {
                 rtt_independence: Some(Independence { scaling, target_us }),
                 ..stack.tcp.clone()
             };
             &own
         }
     };
-    let mut control = cc::Any::named(&tcp.cc, switches).expect("the control was checked");
+    let mut control =
+        cc::AnyCongestionControl::named(&tcp.cc, switches).expect("the control was checked");
     control.seed(random);
     let needs = control.ecn();
     let ecn = match tcp.ecn {

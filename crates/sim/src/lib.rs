@@ -155,7 +155,7 @@ impl Engine for Sim {
                 }
             }
             if tcp.rtt_scaling.is_some() {
-                let newest = topology::stack(&flow.stack).tcp.prague == PragueVersion::Newest;
+                let newest = topology::stack(&flow.stack).tcp.prague == PragueVersion::V0_7;
                 let why = match (tcp.cc.as_str(), newest) {
                     ("prague", false) => continue,
                     ("prague", true) => "the newest Prague always has it by rate, for 25 ms",

@@ -9,19 +9,19 @@ use crate::receiver::{Receiver, WindowPolicy};
 use crate::segment::{Ack, Data, HEADERS, Handshake, Output, Seq};
 use crate::sender::{Config, Sender};
 use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
-use crate::stack::{PragueVersion as Version, SceSenders, Switches};
+use crate::stack::{PragueVersion as Version, SceSenders, TcpQuirks};
 use proptest::prelude::*;
 use sojourn_units::{Ecn, Random, Rate, Serializer, Span, Time};
 use std::collections::BTreeMap;
 
 const MSS: u32 = 1448;
 
-fn april(prague: Version) -> Switches {
-    Switches { prague, ..LINUX_5_4 }
+fn april(prague: Version) -> TcpQuirks {
+    TcpQuirks { prague, ..LINUX_5_4 }
 }
 
-fn march(sce: SceSenders) -> Switches {
-    Switches { sce, echoes_sce: true, ..LINUX_5_4 }
+fn march(sce: SceSenders) -> TcpQuirks {
+    TcpQuirks { sce, echoes_sce: true, ..LINUX_5_4 }
 }
 
 fn cases(by_default: u32) -> ProptestConfig {
@@ -61,8 +61,8 @@ struct Case {
 }
 
 impl Case {
-    fn switches(&self) -> Switches {
-        Switches {
+    fn quirks(&self) -> TcpQuirks {
+        TcpQuirks {
             hz: self.hz,
             ..[
                 LINUX_7_3,
@@ -195,7 +195,7 @@ impl Output for Wires {
 
 /// Runs the flow to its end and returns the two, still consistent, and how many segments it took.
 fn run(case: &Case) -> (Sender, Receiver, u32) {
-    let switches = case.switches();
+    let quirks = case.quirks();
     let config = Config {
         mss: MSS,
         headers: HEADERS,
@@ -210,10 +210,10 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
         clock_offset_ms: 1000,
     };
     let policy = case.window.map_or(WindowPolicy::Autotuned, |n| WindowPolicy::Fixed(n * MSS));
-    let control = cc::Any::named(case.cc, &switches).expect("it exists");
+    let control = cc::AnyCongestionControl::named(case.cc, &quirks).expect("it exists");
     let needs = control.ecn();
-    let mut sender = Sender::new(&config, &switches, control);
-    let mut receiver = Receiver::new(MSS, policy, &switches, 5000).facing(&needs, case.ecn, None);
+    let mut sender = Sender::new(&config, &quirks, control);
+    let mut receiver = Receiver::new(MSS, policy, &quirks, 5000).facing(&needs, case.ecn, None);
     let mut wires = Wires {
         random: Random::named(case.seed, "link"),
         line: Serializer::new(Rate::from_mbit(case.link.mbit)),

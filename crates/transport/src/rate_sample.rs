@@ -6,7 +6,7 @@
 //! compressed.
 
 use crate::segment::{Seq, after};
-use crate::stack::Switches;
+use crate::stack::TcpQuirks;
 use crate::tcb::Tcb;
 use sojourn_units::Time;
 
@@ -85,8 +85,8 @@ pub fn micros_between(later: Time, earlier: Time) -> u32 {
 
 impl RateEstimator {
     /// The stack's.
-    pub fn new(switches: &Switches) -> Self {
-        Self { first_sent: Time::ZERO, by_send_time: switches.rate_sample_by_send_time }
+    pub fn new(quirks: &TcpQuirks) -> Self {
+        Self { first_sent: Time::ZERO, by_send_time: quirks.rate_sample_by_send_time }
     }
 
     /// A segment leaves now; a flight begins if nothing was out.

@@ -12,9 +12,9 @@ use sojourn_units::Time;
 
 /// `ssthresh` before anything has set it (`TCP_INFINITE_SSTHRESH`).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
-/// Largest train, and largest buffer that the application's data is put into, in bytes: 64 kB less the room for
+/// Largest burst, and largest buffer that the application's data is put into, in bytes: 64 kB less the room for
 /// headers (`sk_gso_max_size`; `MAX_TCP_HEADER` is 320 bytes where a cache line has 64).
-pub const LARGEST_TRAIN: u64 = 65_536 - 321;
+pub const LARGEST_BURST: u64 = 65_536 - 321;
 
 /// State of loss recovery and ECN response (`enum tcp_ca_state`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -30,19 +30,6 @@ pub enum CaState {
     Recovery,
     /// The retransmission timer fired.
     Loss,
-}
-
-impl CaState {
-    /// The kernel's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Disorder => "disorder",
-            Self::Cwr => "cwr",
-            Self::Recovery => "recovery",
-            Self::Loss => "loss",
-        }
-    }
 }
 
 /// The connection as a congestion control sees it.
@@ -100,9 +87,9 @@ pub struct Tcb {
     pub pacing_cap: Option<u64>,
     /// Whether the socket is really paced (a host `fq`, or a congestion control that asks for it).
     pub paced: bool,
-    /// A train is what the pacing rate gives in a 2^nth of a second (`sk_pacing_shift`).
+    /// A burst is what the pacing rate gives in a 2^nth of a second (`sk_pacing_shift`).
     pub pacing_shift: u32,
-    /// Most segments that may leave as one train, if the control limits it.
+    /// Most segments that may leave as one burst, if the control limits it.
     pub burst_limit: Option<u32>,
     /// State of recovery.
     pub ca_state: CaState,
@@ -164,11 +151,11 @@ impl Tcb {
         self.pacing_cap.map_or(self.pacing_rate, |cap| cap.min(self.pacing_rate))
     }
 
-    /// Segments that a train should have: what the pacing rate gives in about a millisecond (eight before a WiFi device)
+    /// Segments that a burst should have: what the pacing rate gives in about a millisecond (eight before a WiFi device)
     /// and `more` bytes, at least `least`, at most 64 kB (`tcp_tso_autosize`, `bbr_tso_segs_goal`).
-    pub fn train_goal(&self, more: u64, least: u32) -> u32 {
+    pub fn tso_segs(&self, more: u64, least: u32) -> u32 {
         let bytes =
-            ((self.effective_pacing_rate() >> self.pacing_shift) + more).min(LARGEST_TRAIN) as u32;
+            ((self.effective_pacing_rate() >> self.pacing_shift) + more).min(LARGEST_BURST) as u32;
         (bytes / self.mss).max(least)
     }
 

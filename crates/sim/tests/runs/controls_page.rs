@@ -2,7 +2,7 @@
 //! `UPDATE_DOCS=1 cargo test -p sojourn-sim --profile checked --test runs controls_page` writes them anew.
 
 use sojourn_stacks::{DEFAULT, STACKS, Stack};
-use sojourn_transport::cc::{Any, CONTROLS, CongestionControl};
+use sojourn_transport::cc::{AnyCongestionControl, CONTROLS, CongestionControl};
 use sojourn_transport::ecn::Request;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ fn controls() -> String {
     );
     let stack = Stack::named(DEFAULT).expect("it is there");
     for info in CONTROLS {
-        let needs = Any::named(info.name, &stack.tcp).expect("it is there").ecn();
+        let needs = AnyCongestionControl::named(info.name, &stack.tcp).expect("it is there").ecn();
         let asks = match needs.request {
             Request::Off => "as the stack",
             Request::Rfc3168 => "RFC 3168",
@@ -56,7 +56,7 @@ fn numbers() -> String {
 
 fn stacks() -> String {
     let mut text = String::from(
-        "| stack | ECN asked for | HyStart | PRR | groups wait | `prague` is | SCE senders | echoes SCE |\n\
+        "| stack | ECN asked for | HyStart | PRR | bursts | `prague` is | SCE senders | echoes SCE |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
     for Stack { name, tcp, .. } in STACKS {
@@ -66,7 +66,7 @@ fn stacks() -> String {
             tcp.ecn,
             tcp.hystart,
             tcp.prr,
-            tcp.grouping,
+            tcp.tso_bursts,
             tcp.prague,
             tcp.sce,
             if tcp.echoes_sce { "yes" } else { "no" }

@@ -10,7 +10,7 @@
 
 use super::hystart::{Exit, HyStart};
 use super::{AckSample, CongestionControl, Event, Info, MIN_CWND, additive_increase, slow_start};
-use crate::stack::{HyStartVariant, Switches};
+use crate::stack::{HyStartVariant, TcpQuirks};
 use crate::tcb::{CaState, Tcb};
 
 /// Multiplicative decrease, in 1/1024 (0.7002).
@@ -64,7 +64,7 @@ impl Cubic {
     };
 
     /// A new one, with the stack's HyStart.
-    pub fn new(switches: &Switches) -> Self {
+    pub fn new(quirks: &TcpQuirks) -> Self {
         Self {
             count: 0,
             last_max: 0,
@@ -77,8 +77,8 @@ impl Cubic {
             acked: 0,
             unit: 1,
             friendly_cwnd: 0,
-            whole_ms: switches.hystart == HyStartVariant::Milliseconds,
-            hystart: HyStart::new(switches),
+            whole_ms: quirks.hystart == HyStartVariant::Milliseconds,
+            hystart: HyStart::new(quirks),
         }
     }
 
@@ -437,8 +437,8 @@ mod tests {
         cubic.pkts_acked(&mut tcb, sample);
         assert_eq!(cubic.delay_min_us, 90_000);
         // In ticks of 4 ms, rounded up: 92.9 ms are 24, 92 ms 23.
-        for (switches, ticks) in [(&LINUX_7_3, 24), (&LINUX_5_4, 23)] {
-            let c = Cubic { delay_min_us: 92_900, ..Cubic::new(switches) };
+        for (quirks, ticks) in [(&LINUX_7_3, 24), (&LINUX_5_4, 23)] {
+            let c = Cubic { delay_min_us: 92_900, ..Cubic::new(quirks) };
             assert_eq!(c.ahead(250), ticks);
         }
     }

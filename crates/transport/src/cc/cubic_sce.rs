@@ -14,8 +14,8 @@
 use super::cubic::{CLOCK_BITS, CUBE_BITS, CUBE_SCALE, Cubic};
 use super::sce::{NEEDS, Scale, half};
 use super::{AckEvent, AckSample, CongestionControl, Event, Info, MIN_CWND};
-use crate::ecn::Needs;
-use crate::stack::{SceSenders, Switches};
+use crate::ecn::EcnRequirements;
+use crate::stack::{SceSenders, TcpQuirks};
 use crate::tcb::{CaState, Tcb};
 
 /// See the module.
@@ -51,13 +51,8 @@ impl CubicSce {
     };
 
     /// A new one, with the stack's HyStart and slips.
-    pub fn new(switches: &Switches) -> Self {
-        Self {
-            cubic: Cubic::new(switches),
-            scale: Scale { senders: switches.sce },
-            root: 1,
-            recent: 0,
-        }
+    pub fn new(quirks: &TcpQuirks) -> Self {
+        Self { cubic: Cubic::new(quirks), scale: Scale { senders: quirks.sce }, root: 1, recent: 0 }
     }
 
     /// Makes the curve flatter, for an ACK that counts for `acked` bytes.
@@ -121,7 +116,7 @@ fn height(offset: u64) -> u32 {
 }
 
 impl CongestionControl for CubicSce {
-    fn ecn(&self) -> Needs {
+    fn ecn(&self) -> EcnRequirements {
         NEEDS
     }
 

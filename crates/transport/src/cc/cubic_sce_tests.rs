@@ -1,10 +1,10 @@
 use super::*;
-use crate::cc::sce::tests::{ack, beyond_slow_start, switches};
+use crate::cc::sce::tests::{ack, beyond_slow_start, quirks};
 use crate::tcb::INFINITE_SSTHRESH;
 use sojourn_units::{Span, Time};
 
 fn new(sce: SceSenders, tcb: &mut Tcb) -> CubicSce {
-    let mut control = CubicSce::new(&switches(sce));
+    let mut control = CubicSce::new(&quirks(sce));
     control.init(tcb);
     control
 }
@@ -145,7 +145,7 @@ fn esce_in_a_reduction_lowers_its_goal() {
 #[test]
 fn without_esce_it_is_cubic() {
     let (mut c, mut t) = cut(SceSenders::Published);
-    let mut cubic = Cubic::new(&switches(SceSenders::Published));
+    let mut cubic = Cubic::new(&quirks(SceSenders::Published));
     let mut u = beyond_slow_start(100);
     u.hz = 1000;
     cubic.init(&mut u);

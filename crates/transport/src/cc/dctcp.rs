@@ -6,12 +6,12 @@
 //!
 //! The receiver's half, which echoes each packet's mark, is [`crate::ecn`]'s. Up to Linux 6.14 alpha does not yet see
 //! the ACK that ends its window: it counts for the next one. From 6.15 on it does
-//! ([`crate::stack::Switches::ack_event_counts_its_ack`]).
+//! ([`crate::stack::TcpQuirks::ack_event_counts_its_ack`]).
 
 use super::{AckEvent, CongestionControl, Event, Info, MIN_CWND, Reno};
-use crate::ecn::{Agreed, Needs, Request};
+use crate::ecn::{Agreed, EcnRequirements, Request};
 use crate::segment::{Seq, before};
-use crate::stack::Switches;
+use crate::stack::TcpQuirks;
 use crate::tcb::{CaState, Tcb};
 
 /// Alpha of one.
@@ -43,7 +43,7 @@ impl Dctcp {
     };
 
     /// A new one.
-    pub fn new(_switches: &Switches) -> Self {
+    pub fn new(_switches: &TcpQuirks) -> Self {
         Self {
             alpha: ONE,
             window_end: 0,
@@ -67,13 +67,13 @@ impl Dctcp {
 }
 
 impl CongestionControl for Dctcp {
-    fn ecn(&self) -> Needs {
-        Needs {
+    fn ecn(&self) -> EcnRequirements {
+        EcnRequirements {
             request: Request::Rfc3168,
             on_all: true,
             on_syn: true,
             exact_echo: true,
-            ..Needs::NONE
+            ..EcnRequirements::NONE
         }
     }
 

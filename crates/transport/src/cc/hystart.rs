@@ -6,7 +6,7 @@
 //! [`HyStartVariant`]). Not HyStart++ (RFC 9406), which Linux does not have.
 
 use crate::segment::{Seq, after};
-use crate::stack::{HyStartVariant, Switches};
+use crate::stack::{HyStartVariant, TcpQuirks};
 use crate::tcb::Tcb;
 use sojourn_units::Time;
 
@@ -47,10 +47,10 @@ pub struct HyStart {
 
 impl HyStart {
     /// A detector at rest.
-    pub fn new(switches: &Switches) -> Self {
+    pub fn new(quirks: &TcpQuirks) -> Self {
         Self {
-            variant: switches.hystart,
-            rounds_by_sample: switches.hystart_rounds_by_sample,
+            variant: quirks.hystart,
+            rounds_by_sample: quirks.hystart_rounds_by_sample,
             round_start: Time::ZERO,
             last_ack: Time::ZERO,
             round_end: 0,
@@ -174,10 +174,10 @@ mod tests {
     const DELAY_MIN: u32 = 40_000;
 
     /// A round that begins at 1 s with 20 segments out, and pacing so fast that the allowance for bursts is 100 µs.
-    fn begin(switches: &Switches) -> (HyStart, Tcb) {
+    fn begin(quirks: &TcpQuirks) -> (HyStart, Tcb) {
         let mut tcb = Tcb::example(20);
         tcb.pacing_rate = GSO_MAX_BYTES * 4 * 10_000;
-        let mut hystart = HyStart::new(switches);
+        let mut hystart = HyStart::new(quirks);
         hystart.restart(&tcb);
         (hystart, tcb)
     }
@@ -237,14 +237,14 @@ mod tests {
     /// The delay: eight samples, then the lowest of the round against 40 + max(4, 40/8) = 45 ms.
     #[test]
     fn delay_above_an_eighth_ends_slow_start() {
-        for (switches, us, exit) in [
+        for (quirks, us, exit) in [
             (&LINUX_7_3, 45_001, true),
             (&LINUX_7_3, 45_000, false),
             (&LINUX_5_4, 45_125, true),
             // 45.1 ms are 360 eighths, as are 45.
             (&LINUX_5_4, 45_100, false),
         ] {
-            let (mut h, mut tcb) = begin(switches);
+            let (mut h, mut tcb) = begin(quirks);
             // Too far apart for a train.
             tcb.now += Span::from_millis(5);
             for _ in 0..8 {
@@ -266,8 +266,8 @@ mod tests {
     /// From 5.6 on any sample of the round lowers its delay; before, the first eight decide.
     #[test]
     fn a_late_low_sample_counts_only_in_the_newer_form() {
-        for (switches, exit) in [(&LINUX_7_3, false), (&LINUX_5_4, true)] {
-            let (mut h, mut tcb) = begin(switches);
+        for (quirks, exit) in [(&LINUX_7_3, false), (&LINUX_5_4, true)] {
+            let (mut h, mut tcb) = begin(quirks);
             tcb.now += Span::from_millis(5);
             for _ in 0..8 {
                 assert!(!h.on_sample(&tcb, 50_000, DELAY_MIN));
@@ -292,8 +292,8 @@ mod tests {
     /// use its window stays in one round and looks like one long train (Linux commit 4e1fddc98d25).
     #[test]
     fn rounds_by_growth_or_by_sample() {
-        for (switches, new_round) in [(&LINUX_7_3, true), (&LINUX_5_10, false)] {
-            let (mut h, mut tcb) = begin(switches);
+        for (quirks, new_round) in [(&LINUX_7_3, true), (&LINUX_5_10, false)] {
+            let (mut h, mut tcb) = begin(quirks);
             let began = h.round_start;
             tcb.now += Span::from_millis(3);
             (tcb.una, tcb.nxt) = (21, 41);

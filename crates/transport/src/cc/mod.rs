@@ -25,9 +25,9 @@ pub use prague::Prague;
 pub use reno::Reno;
 pub use reno_sce::RenoSce;
 
-use crate::ecn::Needs;
+use crate::ecn::EcnRequirements;
 use crate::rate_sample::RateSample;
-use crate::stack::Switches;
+use crate::stack::TcpQuirks;
 use crate::tcb::{CaState, Tcb};
 use sojourn_units::{Random, Time};
 
@@ -110,18 +110,18 @@ pub trait CongestionControl {
     fn ssthresh(&mut self, tcb: &Tcb) -> u32;
 
     /// What it needs of ECN.
-    fn ecn(&self) -> Needs {
-        Needs::NONE
+    fn ecn(&self) -> EcnRequirements {
+        EcnRequirements::NONE
     }
 
     /// Whether [`CongestionControl::cong_control`] sets window and pacing rate in every state, instead of PRR, the
     /// end of a reduction, [`CongestionControl::cong_avoid`] and the default pacing.
-    fn owns_window(&self) -> bool {
+    fn has_cong_control(&self) -> bool {
         false
     }
 
-    /// Least segments of a train (`min_tso_segs`).
-    fn min_train(&self, _tcb: &Tcb) -> u32 {
+    /// Least segments of a burst (`min_tso_segs`).
+    fn min_tso_segs(&self, _tcb: &Tcb) -> u32 {
         2
     }
 
@@ -134,7 +134,7 @@ pub trait CongestionControl {
     fn cong_control(&mut self, _tcb: &mut Tcb, _sample: &ControlSample) {}
 
     /// An ACK has come (`in_ack_event`): `una` has moved and nothing else has been done yet, but that, as the stack has
-    /// it, its deliveries and marks have been counted ([`Switches::ack_event_counts_its_ack`]).
+    /// it, its deliveries and marks have been counted ([`TcpQuirks::ack_event_counts_its_ack`]).
     fn in_ack_event(&mut self, _tcb: &mut Tcb, _event: AckEvent) {}
 
     /// `acked` segments were delivered while nothing was wrong: grow.
@@ -201,22 +201,22 @@ macro_rules! controls {
         /// Any of the congestion controls; dispatch without a table of pointers.
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
-        pub enum Any { $(#[doc = concat!("See [`", stringify!($type), "`].")] $variant($type)),* }
+        pub enum AnyCongestionControl { $(#[doc = concat!("See [`", stringify!($type), "`].")] $variant($type)),* }
 
         /// Every control there is.
         pub const CONTROLS: &[&Info] = &[$(&<$type>::INFO),*];
 
-        impl Any {
+        impl AnyCongestionControl {
             /// The control of this name, as the stack has it.
-            pub fn named(name: &str, switches: &Switches) -> Option<Self> {
-                $(if name == <$type>::INFO.name { return Some(Self::$variant(<$type>::new(switches))); })*
+            pub fn named(name: &str, quirks: &TcpQuirks) -> Option<Self> {
+                $(if name == <$type>::INFO.name { return Some(Self::$variant(<$type>::new(quirks))); })*
                 None
             }
         }
 
-        impl CongestionControl for Any {
+        impl CongestionControl for AnyCongestionControl {
             fn seed(&mut self, random: Random) { match self { $(Self::$variant(c) => c.seed(random)),* } }
-            fn min_train(&self, tcb: &Tcb) -> u32 { match self { $(Self::$variant(c) => c.min_train(tcb)),* } }
+            fn min_tso_segs(&self, tcb: &Tcb) -> u32 { match self { $(Self::$variant(c) => c.min_tso_segs(tcb)),* } }
             fn send_buffer_windows(&self) -> u64 { match self { $(Self::$variant(c) => c.send_buffer_windows()),* } }
             #[inline]
             fn init(&mut self, tcb: &mut Tcb) { match self { $(Self::$variant(c) => c.init(tcb)),* } }
@@ -230,9 +230,9 @@ macro_rules! controls {
             fn pkts_acked(&mut self, tcb: &mut Tcb, sample: AckSample) {
                 match self { $(Self::$variant(c) => c.pkts_acked(tcb, sample)),* }
             }
-            fn ecn(&self) -> Needs { match self { $(Self::$variant(c) => c.ecn()),* } }
+            fn ecn(&self) -> EcnRequirements { match self { $(Self::$variant(c) => c.ecn()),* } }
             #[inline]
-            fn owns_window(&self) -> bool { match self { $(Self::$variant(c) => c.owns_window()),* } }
+            fn has_cong_control(&self) -> bool { match self { $(Self::$variant(c) => c.has_cong_control()),* } }
             #[inline]
             fn cong_control(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
                 match self { $(Self::$variant(c) => c.cong_control(tcb, sample)),* }

@@ -3,7 +3,7 @@
 //! limit on how many one ACK may count for.
 
 use super::{CongestionControl, Info, MIN_CWND, additive_increase, slow_start};
-use crate::stack::Switches;
+use crate::stack::TcpQuirks;
 use crate::tcb::Tcb;
 
 /// Reno.
@@ -20,7 +20,7 @@ impl Reno {
     };
 
     /// A new one.
-    pub fn new(_switches: &Switches) -> Self {
+    pub fn new(_switches: &TcpQuirks) -> Self {
         Self
     }
 }

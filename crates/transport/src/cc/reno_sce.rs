@@ -29,7 +29,7 @@ impl Response for Root {
 mod tests {
     use super::*;
     use crate::cc::CongestionControl;
-    use crate::cc::sce::tests::{ack, beyond_slow_start, switches};
+    use crate::cc::sce::tests::{ack, beyond_slow_start, quirks};
     use crate::stack::SceSenders;
 
     /// At 100 segments and a root of 10 each ACK of two with ESCE counts 2·10 of the 100 that are a segment: the fifth
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn a_window_of_esce_takes_its_root() {
         let mut t = beyond_slow_start(100);
-        let mut c = RenoSce::new(&switches(SceSenders::Corrected));
+        let mut c = RenoSce::new(&quirks(SceSenders::Corrected));
         c.init(&mut t);
         // As many windows without as it takes the root to get there.
         (t.cwnd, t.ssthresh) = (1, 1);
@@ -59,7 +59,7 @@ mod tests {
     fn it_stands_where_what_is_taken_is_what_is_given() {
         for sce in [SceSenders::Published, SceSenders::Corrected] {
             let mut t = beyond_slow_start(20);
-            let mut c = RenoSce::new(&switches(sce));
+            let mut c = RenoSce::new(&quirks(sce));
             c.init(&mut t);
             let (mut sum, mut n) = (0.0, 0.0);
             for i in 0..200_000_u32 {

@@ -20,7 +20,7 @@
 //! Slips 2 and 3 are read off the code; that 1 matters follows from it, and was not measured on a kernel.
 
 use super::{AckEvent, CongestionControl, Event, Info, MIN_CWND, slow_start};
-use crate::stack::{SceSenders, Switches};
+use crate::stack::{SceSenders, TcpQuirks};
 use crate::tcb::Tcb;
 use core::marker::PhantomData;
 
@@ -86,9 +86,9 @@ impl<R: Response> Linear<R> {
     pub const INFO: Info = R::INFO;
 
     /// A new one, with the stack's slips.
-    pub fn new(switches: &Switches) -> Self {
+    pub fn new(quirks: &TcpQuirks) -> Self {
         Self {
-            scale: Scale { senders: switches.sce },
+            scale: Scale { senders: quirks.sce },
             count: 0,
             loss_cwnd: 0,
             recent: 0,
@@ -136,7 +136,7 @@ impl<R: Response> Linear<R> {
 }
 
 impl<R: Response> CongestionControl for Linear<R> {
-    fn ecn(&self) -> crate::ecn::Needs {
+    fn ecn(&self) -> crate::ecn::EcnRequirements {
         NEEDS
     }
 
@@ -202,10 +202,10 @@ pub(super) fn half(cwnd: u32) -> u32 {
 }
 
 /// Ordinary ECN, and a far end that echoes SCE.
-pub(super) const NEEDS: crate::ecn::Needs = crate::ecn::Needs {
+pub(super) const NEEDS: crate::ecn::EcnRequirements = crate::ecn::EcnRequirements {
     request: crate::ecn::Request::Rfc3168,
     echo_sce: true,
-    ..crate::ecn::Needs::NONE
+    ..crate::ecn::EcnRequirements::NONE
 };
 
 #[cfg(test)]
@@ -216,8 +216,8 @@ pub(super) mod tests {
     use crate::stack::examples::LINUX_5_4;
     use crate::tcb::INFINITE_SSTHRESH;
 
-    pub(in crate::cc) fn switches(sce: SceSenders) -> Switches {
-        Switches { sce, echoes_sce: true, ..LINUX_5_4 }
+    pub(in crate::cc) fn quirks(sce: SceSenders) -> TcpQuirks {
+        TcpQuirks { sce, echoes_sce: true, ..LINUX_5_4 }
     }
 
     /// Beyond slow start, of `cwnd`.
@@ -233,7 +233,7 @@ pub(super) mod tests {
     }
 
     fn begun<R: Response>(sce: SceSenders, tcb: &mut Tcb) -> Linear<R> {
-        let mut control = Linear::<R>::new(&switches(sce));
+        let mut control = Linear::<R>::new(&quirks(sce));
         control.init(tcb);
         control
     }

@@ -1,10 +1,10 @@
 //! One ACK, in the kernel's order of work (`tcp_ack`).
 
-use super::recovery::Repair;
-use super::scoreboard::{News, REORDERING, Taking};
+use super::recovery::RetransmitMode;
+use super::scoreboard::{AckSummary, REORDERING, SackCtx};
 use super::{Push, Sender};
 use crate::cc::{AckEvent, AckSample, CongestionControl, ControlSample};
-use crate::ecn::{Clues, Reading};
+use crate::ecn::{AckInfo, EcnFeedback};
 use crate::rate_sample::{RateEstimator, RateSample, micros_between};
 use crate::segment::{Ack, Output, after, before};
 use crate::tcb::CaState;
@@ -58,8 +58,8 @@ impl Sender {
 
         let window_update = f.una_advanced || ack.window > self.window;
         let loss = self.tcb.ca_state == CaState::Loss;
-        let mut news = News::default();
-        let mut taking = Taking {
+        let mut news = AckSummary::default();
+        let mut taking = SackCtx {
             tcb: &mut self.tcb,
             estimator: &mut self.estimator,
             undo: &mut self.undo,
@@ -103,10 +103,10 @@ impl Sender {
         if prior_packets == 0 {
             // Nothing was out: of use only as news of the window, or that a reduction was for nothing.
             if news.dsack {
-                self.alert(prior_una, ack.tsecr, &mut f);
+                self.fast_retrans_alert(prior_una, ack.tsecr, &mut f);
             }
             self.after_probe(ack.ack, &f);
-            self.push(Repair::Nothing, f.una_advanced, out);
+            self.push(RetransmitMode::Nothing, f.una_advanced, out);
             return;
         }
         let rtt_us = self.sample_rtt(&news, ack.tsecr, &mut f);
@@ -119,14 +119,17 @@ impl Sender {
             || f.ece
             || news.dsack
             || self.tcb.ca_state != CaState::Open;
-        let repair =
-            if dubious { self.alert(prior_una, ack.tsecr, &mut f) } else { Repair::Nothing };
+        let repair = if dubious {
+            self.fast_retrans_alert(prior_una, ack.tsecr, &mut f)
+        } else {
+            RetransmitMode::Nothing
+        };
         if f.set_timer {
             self.set_timer_after_ack();
         }
         let rate = self.finish_rate(delivered, &news);
         let newly_lost = self.tcb.lost.wrapping_sub(prior_lost);
-        if self.cc.owns_window() {
+        if self.cc.has_cong_control() {
             let sample = ControlSample {
                 delivered,
                 ce: f.ce,
@@ -136,7 +139,7 @@ impl Sender {
                 rate,
                 prior_delivered: news.rate.prior_delivered(),
                 prior_in_flight,
-                ack_delayed: prior_packets == 1 && self.acked_a_lone_piece(&news),
+                ack_delayed: prior_packets == 1 && self.acked_a_lone_short_segment(&news),
                 next_departure: self.pace_until,
                 backlogged: !self.host_paces && self.is_ready(),
             };
@@ -157,8 +160,8 @@ impl Sender {
             return;
         }
         let loss = self.tcb.ca_state == CaState::Loss;
-        let mut news = News::default();
-        let mut taking = Taking {
+        let mut news = AckSummary::default();
+        let mut taking = SackCtx {
             tcb: &mut self.tcb,
             estimator: &mut self.estimator,
             undo: &mut self.undo,
@@ -177,12 +180,12 @@ impl Sender {
         self.tcb.delivered = self.tcb.delivered.wrapping_add(news.delivered());
         self.note_dsack(&news);
         let una = self.tcb.una;
-        let repair = self.alert(una, ack.tsecr, &mut f);
+        let repair = self.fast_retrans_alert(una, ack.tsecr, &mut f);
         self.push(repair, false, out);
     }
 
     /// Repairs what is to be repaired, then sends new data.
-    fn push(&mut self, repair: Repair, una_advanced: bool, out: &mut impl Output) {
+    fn push(&mut self, repair: RetransmitMode, una_advanced: bool, out: &mut impl Output) {
         self.pace_blocked = false;
         self.repair(repair, out);
         self.write(Push::Normal, out);
@@ -210,7 +213,7 @@ impl Sender {
     /// Whether the ACK echoes SCE, unless nobody listens.
     #[inline]
     fn read_sce(&mut self, ack: &Ack) -> bool {
-        let echoed = Reading::echoes_sce(self.tcb.ecn, ack.ecn);
+        let echoed = EcnFeedback::echoes_sce(self.tcb.ecn, ack.ecn);
         self.counters.esce_acks += u64::from(echoed);
         echoed && !self.ignores_ce
     }
@@ -218,8 +221,8 @@ impl Sender {
     /// What the ACK says of marks, unless nobody listens.
     #[inline]
     fn read_marks(&mut self, ack: &Ack, delivered: u32, is_news: bool, f: &mut Flags) {
-        let clues = Clues { delivered, counted: self.tcb.delivered_ce, is_news };
-        let Some(ce) = self.reading.read(self.tcb.ecn, ack.ecn, clues) else { return };
+        let clues = AckInfo { delivered, counted: self.tcb.delivered_ce, is_news };
+        let Some(ce) = self.feedback.read(self.tcb.ecn, ack.ecn, clues) else { return };
         self.counters.ece_acks += 1;
         self.tcb.delivered_ce = self.tcb.delivered_ce.wrapping_add(ce);
         if !self.ignores_ce {
@@ -230,7 +233,7 @@ impl Sender {
     /// RTT samples of the ACK (`tcp_ack_update_rtt`): the oldest segment's for the estimator, the newest's for the
     /// congestion control. A retransmission among what was acknowledged leaves only the timestamp's echo (Karn's
     /// rule; RFC 7323 §4), and that only if no SACK gives a better one.
-    fn sample_rtt(&mut self, news: &News, tsecr: u32, f: &mut Flags) -> Option<u32> {
+    fn sample_rtt(&mut self, news: &AckSummary, tsecr: u32, f: &mut Flags) -> Option<u32> {
         let now = self.tcb.now;
         let micros = |sent: Time| micros_between(now, sent);
         let by_ack = news.acked_sent.filter(|_| !news.retransmitted_acked);
@@ -255,7 +258,7 @@ impl Sender {
     }
 
     /// Whether the one segment acknowledged was below the segment size and left while nothing else was out.
-    fn acked_a_lone_piece(&self, news: &News) -> bool {
+    fn acked_a_lone_short_segment(&self, news: &AckSummary) -> bool {
         news.newly_acked == 1
             && !news.retransmitted_acked
             && news.rate.began_flight()
@@ -263,7 +266,7 @@ impl Sender {
     }
 
     #[inline(always)]
-    fn finish_rate(&mut self, delivered: u32, news: &News) -> Option<RateSample> {
+    fn finish_rate(&mut self, delivered: u32, news: &AckSummary) -> Option<RateSample> {
         let t = &mut self.tcb;
         if t.app_limited.is_some_and(|until| after(t.delivered, until)) {
             t.app_limited = None;

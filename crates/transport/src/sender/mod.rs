@@ -12,30 +12,30 @@
 
 mod ack;
 mod application;
-mod groups;
 mod recovery;
 mod scoreboard;
 mod send_buffer;
 mod small_queue;
 mod timers;
+mod tso;
 
 #[cfg(test)]
 mod tests;
 
 use crate::cc::{self, CongestionControl, Event};
-use crate::ecn::{self, Agreed, Marking, Reading};
+use crate::ecn::{self, Agreed, EcnFeedback, EctPolicy};
 use crate::rate_sample::{RateEstimator, RateSample};
 use crate::rtt::Rtt;
 use crate::segment::{Data, Handshake, Output, Seq, before, clock_ms};
-use crate::stack::{Grouping, PrrBound, Switches};
+use crate::stack::{PrrBound, TcpQuirks, TsoBursts};
 use crate::tcb::{CaState, INFINITE_SSTHRESH, Tcb};
-use groups::{Admitted, Next};
 use scoreboard::{Scoreboard, Undo};
 use send_buffer::SendBuffer;
 pub use small_queue::OwnDevice;
 use small_queue::SmallQueue;
 use sojourn_units::{CoarseClock, Ecn, Rate, Span, Time};
 use timers::Timer;
+use tso::{Admitted, Next};
 
 /// How a flow differs from its stack's default.
 #[derive(Clone, Debug)]
@@ -99,12 +99,12 @@ pub struct Counters {
 #[derive(Clone, Debug)]
 pub struct Sender {
     tcb: Tcb,
-    cc: cc::Any,
+    cc: cc::AnyCongestionControl,
     board: Scoreboard,
     estimator: RateEstimator,
     phase: Phase,
     prr_bound: PrrBound,
-    /// See [`Switches::timer_slack`].
+    /// See [`TcpQuirks::timer_slack`].
     timer_slack: Span,
     dsack_needs_reordering: bool,
     syn_linear_timeouts: u32,
@@ -112,8 +112,8 @@ pub struct Sender {
     remembers_cwnd_limited: bool,
     initial_window: u32,
     ecn_asked: ecn::Request,
-    marking: Marking,
-    reading: Reading,
+    ect: EctPolicy,
+    feedback: EcnFeedback,
     ignores_ce: bool,
     /// Whether the host's own queue does the pacing.
     host_paces: bool,
@@ -150,11 +150,11 @@ pub struct Sender {
     window_end: Seq,
     window: u32,
     timer: Option<Timer>,
-    grouping: Grouping,
+    tso_bursts: TsoBursts,
     small_queue: Option<SmallQueue>,
     small_queue_passes_single: bool,
     send_buffer: Option<SendBuffer>,
-    /// See [`Switches::notes_limit_unsent`].
+    /// See [`TcpQuirks::notes_limit_unsent`].
     notes_limit_unsent: bool,
     /// Unsent segments of the buffer that is sent from, at least one.
     buffer_left: u32,
@@ -176,7 +176,7 @@ pub struct Sender {
 
 impl Sender {
     /// A closed connection of this stack with this congestion control.
-    pub fn new(config: &Config, switches: &Switches, cc: cc::Any) -> Self {
+    pub fn new(config: &Config, quirks: &TcpQuirks, cc: cc::AnyCongestionControl) -> Self {
         let mss = config.mss;
         let (data_end, last_len) = match config.bytes {
             None => (Seq::MAX / 2, mss),
@@ -217,28 +217,28 @@ impl Sender {
             burst_limit: None,
             ca_state: CaState::Open,
             rate: RateSample::default(),
-            hz: switches.hz,
+            hz: quirks.hz,
         };
-        let small_queue = SmallQueue::new(config.device, switches.small_queue_wakes);
-        let marking = Marking::new(&cc.ecn(), config.codepoint);
-        let clock = CoarseClock::new(switches.hz);
+        let small_queue = SmallQueue::new(config.device, quirks.small_queue_wakes);
+        let ect = EctPolicy::new(&cc.ecn(), config.codepoint);
+        let clock = CoarseClock::new(quirks.hz);
         Self {
             tcb,
             cc,
             board: Scoreboard::new(),
-            estimator: RateEstimator::new(switches),
+            estimator: RateEstimator::new(quirks),
             phase: Phase::Closed,
-            prr_bound: switches.prr,
-            timer_slack: switches.timer_slack.unwrap_or(clock.tick() * 2),
-            dsack_needs_reordering: switches.dsack_needs_reordering,
-            syn_linear_timeouts: switches.syn_linear_timeouts,
-            ack_event_counts_its_ack: switches.ack_event_counts_its_ack,
+            prr_bound: quirks.prr,
+            timer_slack: quirks.timer_slack.unwrap_or(clock.tick() * 2),
+            dsack_needs_reordering: quirks.dsack_needs_reordering,
+            syn_linear_timeouts: quirks.syn_linear_timeouts,
+            ack_event_counts_its_ack: quirks.ack_event_counts_its_ack,
             clock,
-            remembers_cwnd_limited: switches.remembers_cwnd_limited,
-            initial_window: config.initial_window.unwrap_or(switches.initial_window),
+            remembers_cwnd_limited: quirks.remembers_cwnd_limited,
+            initial_window: config.initial_window.unwrap_or(quirks.initial_window),
             ecn_asked: config.ecn,
-            marking,
-            reading: Reading::new(switches.ace_takes_least),
+            ect,
+            feedback: EcnFeedback::new(quirks.ace_takes_least),
             ignores_ce: config.ignores_ce,
             host_paces: config.paced,
             high_seq: 0,
@@ -262,15 +262,15 @@ impl Sender {
             window_end: 0,
             window: 0,
             timer: None,
-            grouping: switches.grouping,
-            small_queue_passes_single: switches.small_queue_passes_single,
+            tso_bursts: quirks.tso_bursts,
+            small_queue_passes_single: quirks.small_queue_passes_single,
             send_buffer: small_queue
                 .as_ref()
                 .is_some_and(SmallQueue::is_unwoken)
                 .then(SendBuffer::default),
             small_queue,
-            notes_limit_unsent: switches.notes_limit_unsent,
-            buffer_left: groups::buffer_size(mss),
+            notes_limit_unsent: quirks.notes_limit_unsent,
+            buffer_left: tso::buffer_size(mss),
             pace_until: Time::ZERO,
             pace_blocked: false,
             last_sent: Time::ZERO,
@@ -332,7 +332,7 @@ impl Sender {
         self.syn_sent = self.tcb.now;
         let repeated = self.syn_retries > 0;
         let flags = ecn::ask(self.ecn_asked, repeated);
-        let field = if repeated { Ecn::NotEct } else { self.marking.syn(self.ecn_asked) };
+        let field = if repeated { Ecn::NotEct } else { self.ect.syn(self.ecn_asked) };
         let syn = Handshake { ecn: flags, tsval: self.clock_ms(), tsecr: 0, window: 65_535 };
         out.syn(syn, field);
         self.arm(timers::Kind::Syn, self.tcb.rtt.rto());
@@ -435,7 +435,7 @@ impl Sender {
         if self.tcb.packets_out == 0 && self.is_ready() {
             self.restart_after_idle();
         }
-        let goal = self.group_goal();
+        let goal = self.tso_segs_goal();
         while self.is_ready() {
             if self.tcb.paced && self.tcb.now < self.pace_until {
                 self.pace_blocked = true;
@@ -452,7 +452,7 @@ impl Sender {
             if !before(self.tcb.nxt, self.window_end) {
                 break;
             }
-            // At least two groups are kept in flight, so none is larger than half of the window. A probe is sent
+            // At least two bursts are kept in flight, so none is larger than half of the window. A probe is sent
             // whatever the window says.
             let half = (self.tcb.cwnd >> 1).max(1);
             let admitted = Admitted {
@@ -462,14 +462,14 @@ impl Sender {
                 unsent: self.ready_end().wrapping_sub(self.tcb.nxt),
             };
             self.look_at_buffer();
-            match self.next_group(goal, push == Push::Normal, admitted) {
-                Next::Send(group) => {
-                    self.cut_from_buffer(group);
-                    if self.small_queue_holds(group, 1) {
+            match self.next_burst(goal, push == Push::Normal, admitted) {
+                Next::Send(burst) => {
+                    self.cut_from_buffer(burst);
+                    if self.small_queue_holds(burst, 1) {
                         break;
                     }
-                    self.send_group(group, out);
-                    sent += group;
+                    self.send_burst(burst, out);
+                    sent += burst;
                 }
                 Next::Wait { limited_by_cwnd: limited } => {
                     limited_by_cwnd |= limited;
@@ -493,31 +493,31 @@ impl Sender {
     }
 
     /// New segments leave together.
-    fn send_group(&mut self, group: u32, out: &mut impl Output) {
+    fn send_burst(&mut self, burst: u32, out: &mut impl Output) {
         let (first, mut bytes) = (self.tcb.nxt, 0);
-        for left in (0..group).rev() {
-            let push = (left == 0 && group > 1) || self.tcb.nxt.wrapping_add(1) == self.data_end;
-            bytes += self.send_new(push, group > 1, out);
+        for left in (0..burst).rev() {
+            let push = (left == 0 && burst > 1) || self.tcb.nxt.wrapping_add(1) == self.data_end;
+            bytes += self.send_new(push, burst > 1, out);
         }
-        self.take_from_buffer(group);
-        self.fill_small_queue(Some(first), group, bytes);
+        self.take_from_buffer(burst);
+        self.fill_small_queue(Some(first), burst, bytes);
         self.pace(bytes);
     }
 
     /// A new segment leaves; returns its payload.
     #[inline]
-    fn send_new(&mut self, push: bool, piece: bool, out: &mut impl Output) -> u32 {
+    fn send_new(&mut self, push: bool, gso_segment: bool, out: &mut impl Output) -> u32 {
         let seq = self.tcb.nxt;
         let idle = self.tcb.packets_out == 0;
         self.note_start();
-        let cwr = self.reading.take_cwr();
+        let cwr = self.feedback.take_cwr();
         let data = Data {
             seq,
             len: self.next_len(),
             cwr,
             push,
             retransmission: false,
-            piece,
+            gso_segment,
             tsval: self.clock_ms(),
             tsecr: self.peer_clock,
         };
@@ -529,7 +529,7 @@ impl Sender {
         }
         self.counters.sent += 1;
         self.last_sent = self.tcb.now;
-        out.data(data, self.marking.data(self.tcb.ecn));
+        out.data(data, self.ect.data(self.tcb.ecn));
         u32::from(data.len)
     }
 
@@ -551,7 +551,7 @@ impl Sender {
             cwr: false,
             push: false,
             retransmission: true,
-            piece: false,
+            gso_segment: false,
             tsval: self.clock_ms(),
             tsecr: self.peer_clock,
         };
@@ -562,10 +562,10 @@ impl Sender {
         self.counters.retransmits += 1;
         self.last_sent = self.tcb.now;
         self.pace(u32::from(data.len));
-        out.data(data, self.marking.other(self.tcb.ecn));
+        out.data(data, self.ect.other(self.tcb.ecn));
     }
 
-    /// Notes when more may leave after a segment or train of this payload, if the flow is paced
+    /// Notes when more may leave after a segment or burst of this payload, if the flow is paced
     /// (`tcp_update_skb_after_send`). From the fifth kernel series on it is payload that is paced: headers come later.
     #[inline]
     fn pace(&mut self, bytes: u32) {
@@ -620,13 +620,12 @@ impl Sender {
     /// the initial window (RFC 2861; `tcp_slow_start_after_idle_check`, `tcp_cwnd_restart`). A control that owns its
     /// window knows better.
     fn restart_after_idle(&mut self) {
-        if self.cc.owns_window() {
+        if self.cc.has_cong_control() {
             return;
         }
         let idle = self.tcb.now.since(self.last_sent);
         let rto = self.tcb.rtt.rto();
-        // A control with a window of its own restarts in its own way.
-        if idle <= rto || self.cc.owns_window() {
+        if idle <= rto {
             return;
         }
         let floor = self.initial_window.min(self.tcb.cwnd);
@@ -651,7 +650,7 @@ impl Sender {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Push {
     Normal,
-    /// One group.
+    /// One burst.
     One,
     /// A tail-loss probe: one segment whatever the window says.
     Probe,

@@ -4,7 +4,7 @@
 //! Who may follow whom is a table, [`may_follow`], which every change of state is held against in tests.
 
 use super::ack::Flags;
-use super::scoreboard::News;
+use super::scoreboard::AckSummary;
 use super::{Push, Sender};
 use crate::cc::{CongestionControl, Event};
 use crate::segment::{Output, Seq, after, before};
@@ -17,7 +17,7 @@ const REO_WND_PERSIST: u32 = 16;
 
 /// What is to be sent once the window is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Repair {
+pub(super) enum RetransmitMode {
     Nothing,
     Lost,
     /// F-RTO: new data first, to see whether the timeout was spurious.
@@ -69,11 +69,11 @@ impl Sender {
         self.prr_delivered = 0;
         self.prr_out = 0;
         self.tcb.ssthresh = self.cc.ssthresh(&self.tcb);
-        self.reading.reduced(self.tcb.ecn);
+        self.feedback.reduced(self.tcb.ecn);
     }
 
     fn end_reduction(&mut self) {
-        if self.cc.owns_window() {
+        if self.cc.has_cong_control() {
             return;
         }
         let t = &mut self.tcb;
@@ -113,7 +113,7 @@ impl Sender {
     /// Proportional rate reduction: the window that lets this ACK send its share (`tcp_cwnd_reduction`).
     pub(super) fn reduce_cwnd(&mut self, delivered: u32, newly_lost: u32, f: &Flags) {
         let t = &mut self.tcb;
-        if delivered == 0 || t.prior_cwnd == 0 || self.cc.owns_window() {
+        if delivered == 0 || t.prior_cwnd == 0 || self.cc.has_cong_control() {
             return;
         }
         self.prr_delivered += delivered;
@@ -183,7 +183,7 @@ impl Sender {
     /// A duplicate may mean that RACK was too quick. Recent kernels say so only where reordering has been seen, and
     /// not of the tail-loss probe's, which is the timer's doing (`tcp_dsack_seen`).
     #[inline]
-    pub(super) fn note_dsack(&mut self, news: &News) {
+    pub(super) fn note_dsack(&mut self, news: &AckSummary) {
         if news.dsack
             && (!self.dsack_needs_reordering || (self.board.reorderings > 0 && !news.dsack_tlp))
         {
@@ -217,7 +217,7 @@ impl Sender {
             self.tcb.cwnd = self.cc.undo_cwnd(&self.tcb);
             if self.prior_ssthresh > self.tcb.ssthresh {
                 self.tcb.ssthresh = self.prior_ssthresh;
-                self.reading.restored();
+                self.feedback.restored();
             }
         }
         self.undo.marker = None;
@@ -286,7 +286,12 @@ impl Sender {
     }
 
     /// An ACK that is out of the ordinary, or any while not Open (`tcp_fastretrans_alert`).
-    pub(super) fn alert(&mut self, prior_una: Seq, tsecr: u32, f: &mut Flags) -> Repair {
+    pub(super) fn fast_retrans_alert(
+        &mut self,
+        prior_una: Seq,
+        tsecr: u32,
+        f: &mut Flags,
+    ) -> RetransmitMode {
         if f.ece {
             // What ECN asked for is never taken back.
             self.prior_ssthresh = 0;
@@ -313,7 +318,7 @@ impl Sender {
                     // The hole was filled by the original: more was reordered than thought.
                     self.board.note_reordering(prior_una, &self.tcb);
                     if self.tcb.retrans_out > 0 {
-                        return Repair::Nothing;
+                        return RetransmitMode::Nothing;
                     }
                     self.forget_retransmissions();
                     self.undo_reduction(true);
@@ -325,7 +330,7 @@ impl Sender {
                 self.identify_losses(f);
                 if self.tcb.ca_state != CaState::Recovery {
                     if self.tcb.lost_out == 0 {
-                        return Repair::Nothing;
+                        return RetransmitMode::Nothing;
                     }
                     self.enter_recovery(f.ece);
                 }
@@ -340,32 +345,32 @@ impl Sender {
             }
             _ => return self.otherwise(f),
         }
-        Repair::Lost
+        RetransmitMode::Lost
     }
 
     /// Open, Disorder or CWR, or Loss that may become Recovery.
-    fn otherwise(&mut self, f: &mut Flags) -> Repair {
+    fn otherwise(&mut self, f: &mut Flags) -> RetransmitMode {
         if self.tcb.ca_state <= CaState::Disorder {
             self.undo_by_dsack();
         }
         self.identify_losses(f);
         if self.tcb.lost_out == 0 {
             self.try_to_open(f.ece);
-            return Repair::Nothing;
+            return RetransmitMode::Nothing;
         }
         self.enter_recovery(f.ece);
-        Repair::Lost
+        RetransmitMode::Lost
     }
 
     /// An ACK in Loss (`tcp_process_loss`; F-RTO, RFC 5682 §3.1).
-    fn after_timeout(&mut self, tsecr: u32, f: &Flags) -> Repair {
+    fn after_timeout(&mut self, tsecr: u32, f: &Flags) -> RetransmitMode {
         let recovered = !before(self.tcb.una, self.high_seq);
         if f.una_advanced && self.undo_loss(false, tsecr) {
-            return Repair::Nothing;
+            return RetransmitMode::Nothing;
         }
         if self.frto {
             if f.original_delivered && self.undo_loss(true, tsecr) {
-                return Repair::Nothing;
+                return RetransmitMode::Nothing;
             }
             if after(self.tcb.nxt, self.high_seq) {
                 if f.data_sacked || f.is_duplicate {
@@ -374,16 +379,16 @@ impl Sender {
             } else if f.una_advanced && !recovered {
                 self.high_seq = self.tcb.nxt;
                 if self.is_ready() && before(self.tcb.nxt, self.window_end) {
-                    return Repair::New;
+                    return RetransmitMode::New;
                 }
                 self.frto = false;
             }
         }
         if recovered {
             self.undo_after_recovery(tsecr);
-            return Repair::Nothing;
+            return RetransmitMode::Nothing;
         }
-        Repair::Lost
+        RetransmitMode::Lost
     }
 
     /// An ACK at or above the probe's point (`tcp_process_tlp_ack`; RFC 8985 §7.4.2).
@@ -406,10 +411,10 @@ impl Sender {
     }
 
     /// Sends what `repair` asks for (`tcp_xmit_recovery`).
-    pub(super) fn repair(&mut self, repair: Repair, out: &mut impl Output) {
+    pub(super) fn repair(&mut self, repair: RetransmitMode, out: &mut impl Output) {
         match repair {
-            Repair::Nothing => {}
-            Repair::New => {
+            RetransmitMode::Nothing => {}
+            RetransmitMode::New => {
                 self.write(Push::Normal, out);
                 if after(self.tcb.nxt, self.high_seq) {
                     return;
@@ -417,7 +422,7 @@ impl Sender {
                 self.frto = false;
                 self.retransmit_lost(out);
             }
-            Repair::Lost => self.retransmit_lost(out),
+            RetransmitMode::Lost => self.retransmit_lost(out),
         }
     }
 

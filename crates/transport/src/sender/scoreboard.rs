@@ -89,7 +89,7 @@ fn sent_after(t1: Time, t2: Time, end1: Seq, end2: Seq) -> bool {
 
 /// What the scoreboard needs of the sender to take an ACK in, and what it finds out.
 #[derive(Debug)]
-pub(super) struct Taking<'a> {
+pub(super) struct SackCtx<'a> {
     pub(super) tcb: &'a mut Tcb,
     pub(super) estimator: &'a mut RateEstimator,
     pub(super) undo: &'a mut Undo,
@@ -100,12 +100,12 @@ pub(super) struct Taking<'a> {
     /// Echo of the ACK's timestamp, and what is added to the clock that it echoes.
     pub(super) tsecr: u32,
     pub(super) clock_offset_ms: u32,
-    pub(super) news: &'a mut News,
+    pub(super) news: &'a mut AckSummary,
 }
 
 /// What an ACK has told, gathered while the scoreboard takes it in.
 #[derive(Clone, Debug, Default)]
-pub(super) struct News {
+pub(super) struct AckSummary {
     /// Rate sample in the making.
     pub(super) rate: AckRate,
     /// Segments newly SACKed.
@@ -134,7 +134,7 @@ pub(super) struct News {
     reordered: Option<Seq>,
 }
 
-impl News {
+impl AckSummary {
     /// Segments that this ACK delivered (`tcp_newly_delivered`): a duplicate is a delivery too.
     pub(super) fn delivered(&self) -> u32 {
         self.newly_sacked + self.duplicates + self.newly_acked - self.acked_sacked
@@ -281,7 +281,7 @@ impl Scoreboard {
     }
 
     /// Takes in the SACK blocks of an ACK (`tcp_sacktag_write_queue`).
-    pub(super) fn take_sack(&mut self, ack: &Ack, recovering_loss: bool, t: &mut Taking<'_>) {
+    pub(super) fn take_sack(&mut self, ack: &Ack, recovering_loss: bool, t: &mut SackCtx<'_>) {
         let duplicate = ack.sacked().first().filter(|_| ack.dsack).copied();
         let duplicate = duplicate.filter(|d| self.note_duplicate(*d, t));
         // From `base` on, in order of where they start; which block is where cannot be predicted, so nothing branches.
@@ -319,7 +319,7 @@ impl Scoreboard {
     }
 
     /// Tags what a block covers and the blocks of the ACK before did not.
-    fn take_block(&mut self, block: Block, seen: &[Block; SACK_BLOCKS], t: &mut Taking<'_>) {
+    fn take_block(&mut self, block: Block, seen: &[Block; SACK_BLOCKS], t: &mut SackCtx<'_>) {
         let mut seq = block.start;
         while before(seq, block.end) {
             // All are looked at: which one it is cannot be predicted. They do not overlap.
@@ -337,7 +337,7 @@ impl Scoreboard {
     }
 
     /// `tcp_sacktag_one`.
-    fn tag_sacked(&mut self, seq: Seq, t: &mut Taking<'_>) {
+    fn tag_sacked(&mut self, seq: Seq, t: &mut SackCtx<'_>) {
         let highest = self.highest_sacked(t.tcb);
         let index = seq.wrapping_sub(self.base) as usize;
         let s = &mut self.segments[index];
@@ -382,7 +382,7 @@ impl Scoreboard {
     /// A duplicate was reported (RFC 2883; `tcp_check_dsack`, `tcp_dsack_seen`): a retransmission was not needed.
     /// False if it is not believed: more duplicates than retransmissions are the network's, not ours. (Linux 5.4
     /// still believes them all.)
-    fn note_duplicate(&mut self, block: Block, t: &mut Taking<'_>) -> bool {
+    fn note_duplicate(&mut self, block: Block, t: &mut SackCtx<'_>) -> bool {
         let count = block.end.wrapping_sub(block.start);
         t.news.dsack_tlp = count == 1 && t.tlp == Some(block.end);
         t.undo.duplicates += u64::from(count);
@@ -415,7 +415,7 @@ impl Scoreboard {
     }
 
     /// What a duplicate repeats is no longer on its way.
-    fn settle_duplicate(&mut self, block: Block, t: &mut Taking<'_>) {
+    fn settle_duplicate(&mut self, block: Block, t: &mut SackCtx<'_>) {
         for seq in self.known(block) {
             let s = self.get_mut(seq);
             if s.has(RETRANSMITTED) && s.has(SACKED) {
@@ -434,7 +434,7 @@ impl Scoreboard {
     }
 
     /// Takes off what an ACK acknowledges (`tcp_clean_rtx_queue`).
-    pub(super) fn acknowledge(&mut self, ack: Seq, prior_fack: Seq, t: &mut Taking<'_>) {
+    pub(super) fn acknowledge(&mut self, ack: Seq, prior_fack: Seq, t: &mut SackCtx<'_>) {
         let (mut lowest_original, min_rtt) = (None, t.tcb.rtt.min_us());
         while before(self.base, ack) {
             let Some(s) = self.segments.pop_front() else { break };
@@ -474,7 +474,7 @@ impl Scoreboard {
         seq: Seq,
         s: &Segment,
         lowest_original: &mut Option<Seq>,
-        t: &mut Taking<'_>,
+        t: &mut SackCtx<'_>,
     ) {
         if s.has(EVER_RETRANSMITTED) {
             if s.has(RETRANSMITTED) {

@@ -8,7 +8,7 @@
 //! is queued has reached the limit, the application sleeps until a third of the limit is free. So it comes in spells, of at
 //! least one whole buffer.
 //!
-//! Queued is what is not acknowledged yet, in payload and, for each buffer, 1280 bytes; a buffer that is sent in groups has
+//! Queued is what is not acknowledged yet, in payload and, for each buffer, 1280 bytes; a buffer that is sent in bursts has
 //! become as many. The limit is twice the window, counted with 4352 bytes a segment, as it was when the application
 //! last slept while the window was not full; it never shrinks (`tcp_sndbuf_expand`).
 //!
@@ -62,7 +62,7 @@ impl SendBuffer {
         self.unsent.front().copied().unwrap_or(0)
     }
 
-    /// The first buffer is cut, so that a group may leave (`tso_fragment`).
+    /// The first buffer is cut, so that a burst may leave (`tso_fragment`).
     pub(super) fn cut(&mut self, bytes: u64) {
         if let Some(first) = self.unsent.front_mut()
             && *first > bytes

@@ -5,7 +5,7 @@
 //! 40 ms. Unless a test says otherwise the stack is recent, the control Reno (half the window is easy to reckon
 //! with), the window ten segments and the tick a millisecond; timers fire a step behind (`CoarseClock`): of 1 ms up to 62 ms ahead, of 8
 //! up to 503, of 64 beyond. Segments leave one by one, at once, as they did up to
-//! Linux 4.16; what groups are and when they wait has tests of its own, at the end.
+//! Linux 4.16; what bursts are and when they wait has tests of its own, at the end.
 
 use super::*;
 use crate::ecn::{self, Agreed, Flags};
@@ -91,13 +91,13 @@ impl Wire {
 
 struct Setup {
     cc: &'static str,
-    stack: Switches,
+    stack: TcpQuirks,
     ecn: bool,
     bytes: Option<u64>,
     window: u32,
     initial: u32,
     paced: bool,
-    groups: bool,
+    bursts: bool,
     device: Option<OwnDevice>,
 }
 
@@ -111,7 +111,7 @@ impl Default for Setup {
             window: 10_000 * MSS,
             initial: 10,
             paced: false,
-            groups: false,
+            bursts: false,
             device: None,
         }
     }
@@ -142,9 +142,9 @@ impl Setup {
             bytes: self.bytes,
             clock_offset_ms: 0,
         };
-        let grouping = if self.groups { self.stack.grouping } else { Grouping::Singly };
-        let stack = Switches { grouping, ..self.stack.clone() };
-        Sender::new(&config, &stack, cc::Any::named(self.cc, &stack).unwrap())
+        let tso_bursts = if self.bursts { self.stack.tso_bursts } else { TsoBursts::Singly };
+        let stack = TcpQuirks { tso_bursts, ..self.stack.clone() };
+        Sender::new(&config, &stack, cc::AnyCongestionControl::named(self.cc, &stack).unwrap())
     }
 
     /// Opens the connection; the first window is on its way at 20 ms.
@@ -405,7 +405,7 @@ fn a_single_sack_waits_for_the_reordering_window() {
     assert_eq!((t.state(), t.cwnd()), (CaState::Recovery, 10));
 
     // Up to 6.6 the slack was two ticks: at 250 a second, 5 + 8 ms are four ticks, from 40 on.
-    let stack = Switches { hz: 250, ..LINUX_5_10 };
+    let stack = TcpQuirks { hz: 250, ..LINUX_5_10 };
     let mut t = Setup { stack, ..Setup::default() }.open();
     t.wire.take_line();
     t.ack(40, "0 s1");
@@ -919,7 +919,7 @@ fn renos_sawtooth() {
 #[test]
 fn cubic_leaves_slow_start_by_the_train() {
     for stack in [LINUX_7_3, LINUX_5_10, LINUX_5_4] {
-        let stack = Switches { small_queue_wakes: true, ..stack };
+        let stack = TcpQuirks { small_queue_wakes: true, ..stack };
         let mut t = Setup { cc: "cubic", stack, ..Setup::default() }.open();
         let mut left = None;
         let mut una = 0;
@@ -985,7 +985,7 @@ fn an_overtaken_ack_leaves_the_pace_alone() {
 /// behind (`CoarseClock`).
 #[test]
 fn timers_fire_on_ticks() {
-    let stack = Switches { hz: 250, ..LINUX_7_3 };
+    let stack = TcpQuirks { hz: 250, ..LINUX_7_3 };
     let mut t = Setup { stack, ..Setup::default() }.open();
     t.wire.take_line();
     // Sent at 20 ms, in tick 5; 42 ms are 11 ticks: 16, and so 17.
@@ -994,7 +994,7 @@ fn timers_fire_on_ticks() {
     assert_eq!(t.until(292), "292: r0");
     // 440 ms is 110, more than the finest 62: 183, and so the next of eight, 184.
     assert_eq!(t.until(736), "736: r0");
-    let mut t = Setup { stack: Switches { hz: 250, ..LINUX_5_4 }, ..Setup::default() }.open();
+    let mut t = Setup { stack: TcpQuirks { hz: 250, ..LINUX_5_4 }, ..Setup::default() }.open();
     t.wire.take_line();
     // Two ticks of slack: 40 + 8 = 48 ms are 12 ticks.
     assert_eq!(t.until(72), "72: 10");
@@ -1011,9 +1011,9 @@ fn the_table_of_states() {
     assert_eq!(all.map(row), ["xxxxx", "xxxxx", "xxxxx", "xxx.x", "x..xx"]);
 }
 
-/// A Reno past slow start whose segments leave in groups. Of 20 ms and a window of ten comes a goal of two.
-fn grouped(stack: Switches, initial: u32) -> Script {
-    let mut t = Setup { stack, initial, groups: true, ..Setup::default() }.open();
+/// A Reno past slow start whose segments leave in bursts. Of 20 ms and a window of ten comes a goal of two.
+fn in_bursts(stack: TcpQuirks, initial: u32) -> Script {
+    let mut t = Setup { stack, initial, bursts: true, ..Setup::default() }.open();
     assert_eq!(t.wire.take_line(), format!("0-{}", initial - 1));
     t.sender.tcb.ssthresh = initial;
     t
@@ -1026,7 +1026,7 @@ fn a_lone_segment_waits_for_the_next_ack() {
     for stack in [LINUX_7_3, LINUX_5_10, LINUX_5_4] {
         // Older kernels only take note of it once a flight.
         let notes = stack.remembers_cwnd_limited;
-        let mut t = grouped(stack, 10);
+        let mut t = in_bursts(stack, 10);
         assert_eq!(t.ack(40, "1"), "10");
         t.sender.tcb.cwnd_limited = false;
         assert_eq!(t.ack(40, "2"), "");
@@ -1044,10 +1044,10 @@ fn a_lone_segment_waits_for_the_next_ack() {
 /// and the oldest left 17 ms ago: that is more than half of the round trip, and more than a millisecond away.
 #[test]
 fn nobody_waits_for_an_ack_that_is_far() {
-    let woken = Switches { small_queue_wakes: true, ..LINUX_5_4 };
+    let woken = TcpQuirks { small_queue_wakes: true, ..LINUX_5_4 };
     for (stack, sent) in [(LINUX_7_3, "22"), (LINUX_5_10, ""), (woken, "")] {
-        let mut t = grouped(stack, 10);
-        // All is acknowledged: groups of two, and the odd one too, as all its ACKs are a round trip away.
+        let mut t = in_bursts(stack, 10);
+        // All is acknowledged: bursts of two, and the odd one too, as all its ACKs are a round trip away.
         assert_eq!(t.ack(40, "10"), "10-20");
         assert_eq!(t.cwnd(), 11);
         assert_eq!(t.ack(57, "11"), "21");
@@ -1059,7 +1059,7 @@ fn nobody_waits_for_an_ack_that_is_far() {
 #[test]
 fn a_third_of_the_window_is_sent() {
     for (initial, sent) in [(3, "4"), (4, "")] {
-        let mut t = grouped(LINUX_7_3, initial);
+        let mut t = in_bursts(LINUX_7_3, initial);
         assert_eq!(t.ack(40, "1"), initial.to_string());
         assert_eq!(t.ack(40, "2"), sent);
     }
@@ -1068,7 +1068,7 @@ fn a_third_of_the_window_is_sent() {
 /// Who repairs does not wait, and who has only seen disorder does.
 #[test]
 fn recovery_does_not_wait() {
-    let mut t = grouped(LINUX_7_3, 10);
+    let mut t = in_bursts(LINUX_7_3, 10);
     assert_eq!(t.ack(42, "0 s1"), "10");
     assert_eq!(t.ack(42, "0 s1-2"), "");
     // 11 − 3 − 1 = 7 in flight; ⌈5·1/10⌉ = 1.
@@ -1077,8 +1077,8 @@ fn recovery_does_not_wait() {
     assert_eq!(t.ack(42, "0 s1-5"), "11");
 }
 
-/// Fifty segments at once, in fours: 200 % of 50 · 1448 B in 20 ms give 7 kB in 1/1024 s. The last of each group has
-/// PSH. A buffer holds 45; older kernels end a group there, and its last segment leaves alone.
+/// Fifty segments at once, in fours: 200 % of 50 · 1448 B in 20 ms give 7 kB in 1/1024 s. The last of each burst has
+/// PSH. A buffer holds 45; older kernels end a burst there, and its last segment leaves alone.
 #[test]
 fn a_group_ends_with_its_buffer_in_older_kernels() {
     let fours = |from: u32, to: u32| (from..to).step_by(4).collect::<Vec<_>>();
@@ -1086,7 +1086,7 @@ fn a_group_ends_with_its_buffer_in_older_kernels() {
         (LINUX_5_10, [fours(3, 45), vec![48]].concat()),
         (LINUX_7_3, [fours(3, 48), vec![49]].concat()),
     ] {
-        let t = Setup { stack, initial: 50, groups: true, ..Setup::default() }.open();
+        let t = Setup { stack, initial: 50, bursts: true, ..Setup::default() }.open();
         let found: Vec<Seq> = t.wire.sent.iter().filter(|s| s.0.push).map(|s| s.0.seq).collect();
         assert_eq!((t.wire.sent.len(), found), (50, pushed));
     }
@@ -1096,7 +1096,7 @@ fn a_group_ends_with_its_buffer_in_older_kernels() {
 #[test]
 fn the_rest_of_a_buffer_leaves_at_once() {
     for stack in [LINUX_7_3, LINUX_5_10] {
-        let mut t = grouped(stack, 10);
+        let mut t = in_bursts(stack, 10);
         t.sender.buffer_left = 1;
         assert_eq!(t.ack(40, "1"), "10");
         t.sender.buffer_left = 1;
@@ -1107,9 +1107,9 @@ fn the_rest_of_a_buffer_leaves_at_once() {
 
 /// On a path of a millisecond newer kernels add 64 kB, halved once: 28 kB for the rate and 32 kB for the path.
 #[test]
-fn groups_are_larger_on_short_paths() {
+fn bursts_are_larger_on_short_paths() {
     for (stack, goal) in [(LINUX_7_3, 42), (LINUX_5_10, 19)] {
-        let setup = Setup { stack, groups: true, ..Setup::default() };
+        let setup = Setup { stack, bursts: true, ..Setup::default() };
         let mut sender = setup.sender();
         let mut wire = Wire::default();
         sender.open(at(0), &mut wire);
@@ -1118,25 +1118,25 @@ fn groups_are_larger_on_short_paths() {
             &Handshake { window: setup.window, ..Handshake::default() },
             &mut wire,
         );
-        assert_eq!(sender.group_goal(), goal);
+        assert_eq!(sender.tso_segs_goal(), goal);
         // No more than half of the window at a time.
         let pushed: Vec<Seq> = wire.sent.iter().filter(|s| s.0.push).map(|s| s.0.seq).collect();
         assert_eq!(pushed, [4, 9]);
     }
 }
 
-/// A probe of new data takes what the window admits of a group, and one segment if it admits none.
+/// A probe of new data takes what the window admits of a burst, and one segment if it admits none.
 #[test]
 fn a_probe_sends_a_group_where_the_window_admits_one() {
-    let mut t = grouped(LINUX_7_3, 10);
+    let mut t = in_bursts(LINUX_7_3, 10);
     t.sender.tcb.cwnd = 13;
     t.sender.tlp = None;
-    // 20 + 2 · 20 + 2 ms: room for three, of which a group has two.
+    // 20 + 2 · 20 + 2 ms: room for three, of which a burst has two.
     assert_eq!(t.until(63), "63: 10-11");
     assert_eq!(t.sender.tlp, Some((12, false)));
 }
 
-/// A window of three, all of it acknowledged: groups of one (half of the window), 1280 + 1448 B each on the account. The
+/// A window of three, all of it acknowledged: bursts of one (half of the window), 1280 + 1448 B each on the account. The
 /// third finds 1 + 2 · 2728 B there, one more than two of its own size, and waits for the next ACK; the window is not
 /// used up and does not grow. From 5.12 on the socket is woken, and the third leaves.
 ///
@@ -1146,10 +1146,10 @@ fn a_probe_sends_a_group_where_the_window_admits_one() {
 /// what was kept leaves.
 #[test]
 fn a_small_queue_that_is_not_woken_keeps_the_third_segment() {
-    let mut woken = grouped(LINUX_5_10, 3);
+    let mut woken = in_bursts(LINUX_5_10, 3);
     woken.sender.tcb.cwnd_limited = false;
     assert_eq!(woken.ack(40, "3"), "3-5");
-    let mut t = grouped(LINUX_5_4, 3);
+    let mut t = in_bursts(LINUX_5_4, 3);
     assert_eq!(t.sender.ready_end(), 93);
     t.sender.tcb.cwnd_limited = false;
     for round in 0..27_u32 {
@@ -1165,13 +1165,13 @@ fn a_small_queue_that_is_not_woken_keeps_the_third_segment() {
     assert!(t.sender.tcb.cwnd_limited);
 }
 
-/// Of 20 the small queue lets four go, in groups of two whose segments count 2304 B each: 1 + 4608 B are below the 8352
-/// of two groups, 1 + 9216 are not. So the window is not full, and the application's limit, 87 040 B so far, becomes
+/// Of 20 the small queue lets four go, in bursts of two whose segments count 2304 B each: 1 + 4608 B are below the 8352
+/// of two bursts, 1 + 9216 are not. So the window is not full, and the application's limit, 87 040 B so far, becomes
 /// 2 · 20 · 4352. What is queued, 53 segments in eight buffers, is less than two thirds of that; the application is woken,
 /// and as a process it sends all the rest.
 #[test]
 fn the_send_buffer_grows_while_the_window_is_not_full() {
-    let mut t = grouped(LINUX_5_4, 10);
+    let mut t = in_bursts(LINUX_5_4, 10);
     assert_eq!(t.sender.ready_end(), 55);
     let mut held = t.sender.clone();
     held.send_buffer.as_mut().unwrap().keep_awake();
@@ -1182,10 +1182,10 @@ fn the_send_buffer_grows_while_the_window_is_not_full() {
     }
 }
 
-/// Six segments all acknowledged: the window is seven, and two groups of two leave.
+/// Six segments all acknowledged: the window is seven, and two bursts of two leave.
 #[test]
 fn a_small_queue_counts_what_is_cut_from_groups() {
-    let mut t = grouped(LINUX_5_4, 6);
+    let mut t = in_bursts(LINUX_5_4, 6);
     assert_eq!(t.ack(40, "6"), "6-9");
     assert_eq!(t.cwnd(), 7);
 }
@@ -1194,17 +1194,17 @@ fn a_small_queue_counts_what_is_cut_from_groups() {
 #[test]
 fn a_send_buffer_takes_what_fills_no_segment() {
     let mut t =
-        Setup { stack: LINUX_5_4, bytes: Some(20_000), groups: true, ..Setup::default() }.open();
+        Setup { stack: LINUX_5_4, bytes: Some(20_000), bursts: true, ..Setup::default() }.open();
     assert_eq!(t.wire.take_line(), "0-9");
     assert_eq!(t.ack(40, "10"), "10-13");
     assert_eq!(t.ack(60, "14"), "");
     assert!(t.sender.is_finished());
 }
 
-/// Four are two groups of two: the account is below twice the next group's.
+/// Four are two bursts of two: the account is below twice the next burst's.
 #[test]
 fn a_small_queue_lets_two_groups_go() {
-    let mut t = grouped(LINUX_5_4, 4);
+    let mut t = in_bursts(LINUX_5_4, 4);
     t.sender.tcb.cwnd_limited = false;
     assert_eq!(t.ack(40, "4"), "4-7");
     assert!(t.sender.tcb.cwnd_limited);
@@ -1213,7 +1213,7 @@ fn a_small_queue_lets_two_groups_go() {
 /// What is sent again may have twice as much on its way: 1 + 4 · 2728 B are one more than twice two segments.
 #[test]
 fn a_small_queue_lets_four_retransmissions_go() {
-    let mut t = grouped(LINUX_5_4, 10);
+    let mut t = in_bursts(LINUX_5_4, 10);
     t.sender.tcb.now = at(40);
     for sent in 0..5 {
         assert_eq!(t.sender.small_queue_holds(1, 1), sent >= 2);
@@ -1225,15 +1225,15 @@ fn a_small_queue_lets_four_retransmissions_go() {
     assert!(!t.sender.small_queue_holds(1, 1));
 }
 
-/// A sender in front of its own device: groups are cut into pieces of 2304 B on the account, and it may have twice the next
-/// buffer there, 2 · (1280 + 2 · 1448) B = 8352. After two groups of two it has 9216 and stops, though the window is ten; the
+/// A sender in front of its own device: bursts are cut into pieces of 2304 B on the account, and it may have twice the next
+/// buffer there, 2 · (1280 + 2 · 1448) B = 8352. After two bursts of two it has 9216 and stops, though the window is ten; the
 /// device sends one, 6912 are left, and two more leave. The window was not used up, so that an ACK of two does
 /// not open it.
 #[test]
 fn a_device_of_its_own_lets_two_groups_wait() {
     let piece = 2304;
     let device = Some(OwnDevice::WIRED);
-    let mut t = Setup { stack: LINUX_5_10, groups: true, device, ..Setup::default() }.open();
+    let mut t = Setup { stack: LINUX_5_10, bursts: true, device, ..Setup::default() }.open();
     assert_eq!(t.wire.take_line(), "0-3");
     assert_eq!(t.sent_off(21, piece), "4-5");
     // 11520 − 2 · 2304 is as much again as when it last went on.
@@ -1249,22 +1249,22 @@ fn a_device_of_its_own_lets_two_groups_wait() {
     assert_eq!(t.sent_off(43, 4 * piece), "");
 }
 
-/// In front of a WiFi device a share is a 2^7th of a second: 200 % of 10 · 1448 B in 20 ms are 11 312 B, and a group has as
+/// In front of a WiFi device a share is a 2^7th of a second: 200 % of 10 · 1448 B in 20 ms are 11 312 B, and a burst has as
 /// many as half of the window, five. Of these two fit: 11 520 B is less than 2 · (1280 + 5 · 1448).
 #[test]
 fn a_wifi_device_lets_more_wait() {
     let device = Some(OwnDevice::WIFI);
-    let mut t = Setup { stack: LINUX_5_10, groups: true, device, ..Setup::default() }.open();
-    assert_eq!(t.sender.group_goal(), 7);
+    let mut t = Setup { stack: LINUX_5_10, bursts: true, device, ..Setup::default() }.open();
+    assert_eq!(t.sender.tso_segs_goal(), 7);
     assert_eq!(t.wire.take_line(), "0-9");
     let mut t =
-        Setup { stack: LINUX_5_10, groups: true, device, initial: 40, ..Setup::default() }.open();
-    // 45 250 B a share, a group of 20 (half of the window): after one of them 46 080 B are on the account, less than twice 1280 + 20 · 1448.
-    assert_eq!((t.sender.group_goal(), t.wire.take_line().as_str()), (31, "0-39"));
+        Setup { stack: LINUX_5_10, bursts: true, device, initial: 40, ..Setup::default() }.open();
+    // 45 250 B a share, a burst of 20 (half of the window): after one of them 46 080 B are on the account, less than twice 1280 + 20 · 1448.
+    assert_eq!((t.sender.tso_segs_goal(), t.wire.take_line().as_str()), (31, "0-39"));
     let mut t =
-        Setup { stack: LINUX_5_10, groups: true, device, initial: 200, ..Setup::default() }.open();
-    // 64 kB a group at most, 45 segments: 2 · (1280 + 45 · 1448) = 132 880 are less than the share, 226 250. After two
-    // groups 207 360 are there, after three 311 040.
+        Setup { stack: LINUX_5_10, bursts: true, device, initial: 200, ..Setup::default() }.open();
+    // 64 kB a burst at most, 45 segments: 2 · (1280 + 45 · 1448) = 132 880 are less than the share, 226 250. After two
+    // bursts 207 360 are there, after three 311 040.
     assert_eq!(t.wire.take_line(), "0-134");
     assert_eq!(t.sent_off(21, 36 * 2304), "");
     assert_eq!(t.sent_off(21, 2304), "135-179");
@@ -1277,7 +1277,7 @@ fn a_socket_with_a_single_buffer_out_is_not_stopped() {
         let open = || {
             let device = Some(OwnDevice::WIRED);
             let stack = stack.clone();
-            Setup { stack, groups: true, device, ..Setup::default() }.open()
+            Setup { stack, bursts: true, device, ..Setup::default() }.open()
         };
         let mut t = open();
         assert_eq!(t.wire.take_line(), "0-3");

@@ -217,7 +217,7 @@ impl Sender {
         self.set_state(CaState::Loss);
         self.high_seq = self.tcb.nxt;
         self.tlp = None;
-        self.reading.reduced(self.tcb.ecn);
+        self.feedback.reduced(self.tcb.ecn);
         self.frto = new_recovery || self.retransmits > 0;
         self.retransmits += 1;
         let head = self.tcb.una;

@@ -25,7 +25,7 @@ mod tests;
 
 use super::{CongestionControl, ControlSample, Event, Info};
 use crate::minmax::WindowedMax;
-use crate::stack::Switches;
+use crate::stack::TcpQuirks;
 use crate::tcb::{CaState, INFINITE_SSTHRESH, Tcb};
 use aggregation::Aggregation;
 use policer::Policer;
@@ -142,7 +142,7 @@ impl Bbr {
     };
 
     /// A new one.
-    pub fn new(_switches: &Switches) -> Self {
+    pub fn new(_switches: &TcpQuirks) -> Self {
         Self {
             random: Random::named(0, "bbr"),
             mode: Mode::Startup,
@@ -204,7 +204,7 @@ impl CongestionControl for Bbr {
         self.aggregation.begin_epoch(tcb.now);
     }
 
-    fn owns_window(&self) -> bool {
+    fn has_cong_control(&self) -> bool {
         true
     }
 
@@ -212,8 +212,8 @@ impl CongestionControl for Bbr {
         3
     }
 
-    fn min_train(&self, tcb: &Tcb) -> u32 {
-        model::min_train(tcb)
+    fn min_tso_segs(&self, tcb: &Tcb) -> u32 {
+        model::min_tso_segs(tcb)
     }
 
     fn cong_control(&mut self, tcb: &mut Tcb, sample: &ControlSample) {

@@ -11,17 +11,17 @@ const BW_ROUNDS: u32 = super::probe_bw::PHASES + 2;
 const PACING_MARGIN: u64 = 1;
 /// Window where there has never been an RTT sample (`TCP_INIT_CWND`).
 pub(super) const SAFE_CWND: u32 = 10;
-/// Most segments that a train is reckoned to have.
-const LONGEST_TRAIN: u32 = 127;
+/// Most segments that a burst is reckoned to have.
+const LONGEST_BURST: u32 = 127;
 
-/// Least segments of a train (`bbr_min_tso_segs`).
-pub(super) fn min_train(tcb: &Tcb) -> u32 {
+/// Least segments of a burst (`bbr_min_tso_segs`).
+pub(super) fn min_tso_segs(tcb: &Tcb) -> u32 {
     if tcb.effective_pacing_rate() < PAIRS_FROM { 1 } else { 2 }
 }
 
-/// Segments that a train has at the pacing rate (`bbr_tso_segs_goal`).
-fn train(tcb: &Tcb) -> u32 {
-    tcb.train_goal(0, min_train(tcb)).min(LONGEST_TRAIN)
+/// Segments that a burst has at the pacing rate (`bbr_tso_segs_goal`).
+fn burst(tcb: &Tcb) -> u32 {
+    tcb.tso_segs(0, min_tso_segs(tcb)).min(LONGEST_BURST)
 }
 
 /// `bw` times `gain` in bytes of payload per second, less the margin (`bbr_rate_bytes_per_sec`).
@@ -63,24 +63,24 @@ impl Bbr {
         (product >> GAIN_BITS).div_ceil(u128::from(BW_UNIT)) as u32
     }
 
-    /// Adds room for the trains that are being sent, received and acknowledged (`bbr_quantization_budget`).
-    pub(super) fn with_trains(&self, tcb: &Tcb, cwnd: u32) -> u32 {
-        let cwnd = (cwnd + 3 * train(tcb)).next_multiple_of(2);
+    /// Adds room for the bursts that are being sent, received and acknowledged (`bbr_quantization_budget`).
+    pub(super) fn with_bursts(&self, tcb: &Tcb, cwnd: u32) -> u32 {
+        let cwnd = (cwnd + 3 * burst(tcb)).next_multiple_of(2);
         // So that probing brings more in flight where the product is small.
         if self.mode == Mode::ProbeBw && self.phase == 0 { cwnd + 2 } else { cwnd }
     }
 
     /// Packets in flight at the highest rate times `gain` (`bbr_inflight`).
     pub(super) fn inflight(&self, tcb: &Tcb, gain: u32) -> u32 {
-        self.with_trains(tcb, self.bdp(self.max_bw.get(), gain))
+        self.with_bursts(tcb, self.bdp(self.max_bw.get(), gain))
     }
 
-    /// Packets that will be in the network when the next train leaves (`bbr_packets_in_net_at_edt`): pacing has
+    /// Packets that will be in the network when the next burst leaves (`bbr_packets_in_net_at_edt`): pacing has
     /// settled when that is, and until then some of those that are out will arrive.
     pub(super) fn in_network(&self, tcb: &Tcb, sample: &ControlSample, in_flight: u32) -> u32 {
         let wait_us = sample.next_departure.since(tcb.now).as_nanos() / 1_000;
         let arrive = (u64::from(self.bw()) * wait_us) >> BW_BITS;
-        let joining = if self.pacing_gain > UNIT { train(tcb) } else { 0 };
+        let joining = if self.pacing_gain > UNIT { burst(tcb) } else { 0 };
         u64::from(in_flight + joining).saturating_sub(arrive) as u32
     }
 

@@ -16,7 +16,7 @@ struct Bed {
     app_limited: bool,
     delayed: bool,
     lost: u32,
-    /// How long pacing holds the next train back.
+    /// How long pacing holds the next burst back.
     wait: Span,
 }
 
@@ -103,13 +103,13 @@ fn the_first_pace_is_the_window_over_the_rtt() {
     assert_eq!(b.tcb.pacing_rate, 2_068_934);
     assert!(b.tcb.paced && b.bbr.mode == Mode::Startup);
     // 2068934 / 1024 is 2020 bytes, less than two segments: two.
-    assert_eq!(b.bbr.with_trains(&b.tcb, 10), 16);
+    assert_eq!(b.bbr.with_bursts(&b.tcb, 10), 16);
     // Below 1.2 Mbit/s one by one.
     let mut b = Bed::new(10);
     b.tcb.pacing_rate = 149_999;
-    assert_eq!((b.bbr.min_train(&b.tcb), b.bbr.with_trains(&b.tcb, 10)), (1, 14));
+    assert_eq!((b.bbr.min_tso_segs(&b.tcb), b.bbr.with_bursts(&b.tcb, 10)), (1, 14));
     b.tcb.pacing_rate = 150_000;
-    assert_eq!(b.bbr.min_train(&b.tcb), 2);
+    assert_eq!(b.bbr.min_tso_segs(&b.tcb), 2);
 }
 
 /// The pipe is full after three rounds without a quarter more than the last growth: 49 is not 1.25 · 40; 50 is, and
@@ -133,7 +133,7 @@ fn startup_ends_after_three_rounds_without_growth() {
     b.round(60);
     assert!(b.bbr.full_pipe);
     assert_eq!((b.bbr.mode, b.bbr.pacing_gain, b.bbr.cwnd_gain), (Mode::Drain, 88, 739));
-    // 62 packets, and three trains of 8: 12.83 MB/s for a millisecond are 12.5 kB.
+    // 62 packets, and three bursts of 8: 12.83 MB/s for a millisecond are 12.5 kB.
     assert_eq!(b.tcb.ssthresh, 86);
 }
 
@@ -148,7 +148,7 @@ fn draining() -> Bed {
     b
 }
 
-/// Drain lasts until what is in flight is 62 packets and three trains of two (1.53 MB/s, a train a millisecond).
+/// Drain lasts until what is in flight is 62 packets and three bursts of two (1.53 MB/s, a burst a millisecond).
 #[test]
 fn drain_ends_at_the_product() {
     let mut b = draining();
@@ -160,7 +160,7 @@ fn drain_ends_at_the_product() {
     assert_eq!((b.bbr.mode, b.bbr.cwnd_gain), (Mode::ProbeBw, 512));
     assert_eq!(b.bbr.phase_began, b.tcb.now);
     assert_ne!(b.bbr.phase, 1);
-    // What will have arrived when the next train leaves does not count: 62 packets in 20 ms are 3 in a millisecond.
+    // What will have arrived when the next burst leaves does not count: 62 packets in 20 ms are 3 in a millisecond.
     let mut b = draining();
     b.wait = Span::from_millis(1);
     b.in_flight(71);
@@ -201,7 +201,7 @@ fn cycling(phase: u32) -> Bed {
     b
 }
 
-/// One phase: more than a minimum RTT at a gain of one; at 1.25 also until 1.25 products and trains are in flight, or
+/// One phase: more than a minimum RTT at a gain of one; at 1.25 also until 1.25 products and bursts are in flight, or
 /// something is lost; at 0.75 no longer than until it is down to the product.
 #[test]
 fn phases_end_by_time_and_by_what_is_in_flight() {
@@ -211,7 +211,7 @@ fn phases_end_by_time_and_by_what_is_in_flight() {
     assert_eq!(b.bbr.phase, 4);
     b.later(1).ack(2);
     assert_eq!((b.bbr.phase, b.bbr.pacing_gain), (5, 256));
-    // At 1.25 · 4.444 MB/s a train has 3. ⌈77.5⌉ + 9, rounded up, + 2: 90 are aimed at; the next train counts.
+    // At 1.25 · 4.444 MB/s a burst has 3. ⌈77.5⌉ + 9, rounded up, + 2: 90 are aimed at; the next burst counts.
     let mut b = cycling(0);
     assert_eq!(b.bbr.pacing_gain, 320);
     b.in_flight(86);
@@ -223,7 +223,7 @@ fn phases_end_by_time_and_by_what_is_in_flight() {
     let mut b = cycling(0);
     b.later(20_001).lose(1).ack(2);
     assert_eq!(b.bbr.phase, 1, "so much does not fit");
-    // At 0.75 a train has 2: 62 + 6.
+    // At 0.75 a burst has 2: 62 + 6.
     let mut b = cycling(1);
     b.in_flight(69);
     b.later(5_000).ack(2);
@@ -241,7 +241,7 @@ fn phases_end_by_time_and_by_what_is_in_flight() {
     assert_eq!((b.bbr.phase, b.bbr.pacing_gain), (0, 320));
 }
 
-/// The window goes to 2 · 62 packets, three trains and what heaps of ACKs need, and no further.
+/// The window goes to 2 · 62 packets, three bursts and what heaps of ACKs need, and no further.
 #[test]
 fn the_window_is_twice_the_product() {
     let mut b = cycling(4);
@@ -253,7 +253,7 @@ fn the_window_is_twice_the_product() {
     assert_eq!(b.tcb.cwnd, 110);
     b.tcb.cwnd = 500;
     b.later(1_000).ack(2);
-    // 124; ten packets acknowledged at once; trains of 4.444 MB/s · 1 ms, of 2: 140.
+    // 124; ten packets acknowledged at once; bursts of 4.444 MB/s · 1 ms, of 2: 140.
     assert_eq!(b.tcb.cwnd, 140);
 }
 

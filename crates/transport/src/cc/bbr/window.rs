@@ -1,4 +1,4 @@
-//! The window: twice what fills the path and room for trains and heaps, reached by slow start. Losses only take away
+//! The window: twice what fills the path and room for bursts and heaps, reached by slow start. Losses only take away
 //! what was lost; the first round of recovery sends a packet for a packet, and afterwards the window comes back.
 //! (`bbr_set_cwnd`.)
 
@@ -30,7 +30,7 @@ impl Bbr {
     /// Towards the target, at most as fast as slow start; down only once the pipe has been full.
     fn approach(&self, tcb: &Tcb, cwnd: u32, acked: u32) -> u32 {
         let target = self.bdp(self.bw(), self.cwnd_gain) + self.aggregation_cwnd();
-        let target = self.with_trains(tcb, target);
+        let target = self.with_bursts(tcb, target);
         let cwnd = if self.full_pipe {
             (cwnd + acked).min(target)
         } else if cwnd < target || tcb.delivered < SAFE_CWND {

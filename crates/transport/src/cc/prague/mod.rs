@@ -22,23 +22,23 @@
 //! over; a cut is alpha/2, once a round trip; a CE-marked packet earns no growth; it paces itself at 100 %, 200 % early
 //! in slow start; it sends ECT(1) on everything.
 //!
-//! Up to 2021 a flow may be given another RTT independence than its version's (`Switches::rtt_independence`).
+//! Up to 2021 a flow may be given another RTT independence than its version's (`TcpQuirks::rtt_independence`).
 //!
 //! Without ECN it is Reno ("prague-reno"). With a peer that has RFC 3168 only it stays Prague.
 
 mod classic;
-mod early;
 mod gain;
-mod newest;
+mod until_2021;
+mod v0_7;
 
 use super::{AckSample, CongestionControl, ControlSample, Event, Info, Reno};
-use crate::ecn::{Agreed, Needs, Request};
-use crate::stack::Switches;
+use crate::ecn::{Agreed, EcnRequirements, Request};
+use crate::stack::TcpQuirks;
 use crate::tcb::{CaState, Tcb};
-use early::Early;
 pub use gain::{Independence, Scaling};
-use newest::Newest;
 use sojourn_units::{Ecn, Time};
+use until_2021::Until2021;
+use v0_7::V0_7;
 
 /// One packet of window, and a gain or alpha of one: 2^20.
 const ONE: i64 = 1 << 20;
@@ -59,7 +59,7 @@ pub enum Version {
     /// Of 2021, module version 0.6: RTT independence after 500 rounds.
     Year2021,
     /// Module version 0.7, of 2024 and later.
-    Newest,
+    V0_7,
 }
 
 /// Prague.
@@ -67,9 +67,9 @@ pub enum Version {
 #[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
 pub enum Prague {
     /// Up to 2021.
-    Early(Early),
+    Until2021(Until2021),
     /// 0.7.
-    Newest(Newest),
+    V0_7(V0_7),
     /// No ECN was agreed.
     Reno,
 }
@@ -98,10 +98,10 @@ impl Prague {
     };
 
     /// The stack's.
-    pub fn new(switches: &Switches) -> Self {
-        match switches.prague {
-            Version::Newest => Self::Newest(Newest::new()),
-            early => Self::Early(Early::new(early, switches.rtt_independence)),
+    pub fn new(quirks: &TcpQuirks) -> Self {
+        match quirks.prague {
+            Version::V0_7 => Self::V0_7(V0_7::new()),
+            early => Self::Until2021(Until2021::new(early, quirks.rtt_independence)),
         }
     }
 }
@@ -117,7 +117,7 @@ fn pacing_rate(tcb: &Tcb, bytes: u64) -> Option<u64> {
     (bytes * 8_000_000).checked_div(u64::from(tcb.rtt.srtt8_us())).map(|rate| rate << twice)
 }
 
-/// Most segments of a train: what a 2^12th of a second holds, about 244 µs.
+/// Most segments of a burst: what a 2^12th of a second holds, about 244 µs.
 fn burst(rate: u64, mtu: u64, least: u32) -> u32 {
     (((rate / mtu) >> 12) as u32).max(least)
 }
@@ -128,13 +128,13 @@ fn micros_since(tcb: &Tcb, earlier: Time) -> u64 {
 }
 
 impl CongestionControl for Prague {
-    fn ecn(&self) -> Needs {
-        Needs {
+    fn ecn(&self) -> EcnRequirements {
+        EcnRequirements {
             request: Request::AccEcn,
             codepoint: Ecn::Ect1,
             on_all: true,
             on_syn: true,
-            ..Needs::NONE
+            ..EcnRequirements::NONE
         }
     }
 
@@ -143,29 +143,29 @@ impl CongestionControl for Prague {
             *self = Self::Reno;
         }
         match self {
-            Self::Early(p) => p.init(tcb),
-            Self::Newest(p) => p.init(tcb),
+            Self::Until2021(p) => p.init(tcb),
+            Self::V0_7(p) => p.init(tcb),
             Self::Reno => {}
         }
     }
 
-    fn owns_window(&self) -> bool {
+    fn has_cong_control(&self) -> bool {
         !matches!(self, Self::Reno)
     }
 
     fn cong_control(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
         match self {
-            Self::Early(p) => p.cong_control(tcb, sample),
-            Self::Newest(p) => p.cong_control(tcb, sample),
+            Self::Until2021(p) => p.cong_control(tcb, sample),
+            Self::V0_7(p) => p.cong_control(tcb, sample),
             Self::Reno => {}
         }
     }
 
     fn ssthresh(&mut self, tcb: &Tcb) -> u32 {
         match self {
-            Self::Early(p) => p.ssthresh(tcb),
+            Self::Until2021(p) => p.ssthresh(tcb),
             // Entering a reduction does not change it: the cut is spread over ACKs.
-            Self::Newest(_) => tcb.ssthresh,
+            Self::V0_7(_) => tcb.ssthresh,
             Self::Reno => Reno.ssthresh(tcb),
         }
     }
@@ -175,7 +175,7 @@ impl CongestionControl for Prague {
     }
 
     fn pkts_acked(&mut self, _tcb: &mut Tcb, sample: AckSample) {
-        if let (Self::Early(p), Some(rtt_us)) = (self, sample.rtt_us) {
+        if let (Self::Until2021(p), Some(rtt_us)) = (self, sample.rtt_us) {
             p.sample(rtt_us);
         }
     }
@@ -185,8 +185,8 @@ impl CongestionControl for Prague {
             return;
         }
         match self {
-            Self::Early(p) => p.set_state(tcb, state),
-            Self::Newest(p) => p.set_state(tcb, state),
+            Self::Until2021(p) => p.set_state(tcb, state),
+            Self::V0_7(p) => p.set_state(tcb, state),
             Self::Reno => {}
         }
     }
@@ -196,24 +196,24 @@ impl CongestionControl for Prague {
             return;
         }
         match self {
-            Self::Early(p) => p.enter_loss(tcb),
-            Self::Newest(p) => p.enter_loss(tcb),
+            Self::Until2021(p) => p.enter_loss(tcb),
+            Self::V0_7(p) => p.enter_loss(tcb),
             Self::Reno => {}
         }
     }
 
     fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
         match self {
-            Self::Early(p) => p.undo_cwnd(tcb),
-            Self::Newest(p) => p.undo_cwnd(tcb),
+            Self::Until2021(p) => p.undo_cwnd(tcb),
+            Self::V0_7(p) => p.undo_cwnd(tcb),
             Self::Reno => Reno.undo_cwnd(tcb),
         }
     }
 
     fn gauges(&self, tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
         match self {
-            Self::Early(p) => p.gauges(out),
-            Self::Newest(p) => p.gauges(tcb, out),
+            Self::Until2021(p) => p.gauges(out),
+            Self::V0_7(p) => p.gauges(tcb, out),
             Self::Reno => return,
         }
         out("mtu", mtu(tcb) as f64);

@@ -27,13 +27,13 @@ impl Script {
     }
 }
 
-fn opened(cc: &'static str, stack: Switches, initial: u32) -> Script {
+fn opened(cc: &'static str, stack: TcpQuirks, initial: u32) -> Script {
     let mut t = Setup { cc, stack, initial, ecn: true, ..Setup::default() }.open();
     t.wire.take_line();
     t
 }
 
-const TWO_STACKS: [Switches; 2] = [LINUX_7_3, LINUX_5_10];
+const TWO_STACKS: [TcpQuirks; 2] = [LINUX_7_3, LINUX_5_10];
 
 /// RFC 9438 §4.6 with 717/1024 for 0.7: 20 become ⌊14.004⌋ = 14, over a round trip by PRR: ⌈14 · delivered / 20⌉ − sent.
 /// Then an epoch begins: plateau 20, K = ∛(6 · 1024/410) = 2.4654 s, in 1/1024 of it 2524. An RTT of 20 ms ahead the
@@ -142,7 +142,7 @@ fn cubics_reductions_are_taken_back() {
 fn cubic_leaves_slow_start_by_the_delay() {
     for stack in [LINUX_7_3, LINUX_5_10, LINUX_5_4] {
         let late = if stack.hystart_rounds_by_sample { (9, 56) } else { (10, 58) };
-        let stack = Switches { small_queue_wakes: true, ..stack };
+        let stack = TcpQuirks { small_queue_wakes: true, ..stack };
         for (ms, exit) in [(63, None), (70, Some(late))] {
             let mut t =
                 Setup { cc: "cubic", stack: stack.clone(), initial: 20, ..Setup::default() };
@@ -259,7 +259,7 @@ fn dctcps_reductions_for_losses_are_taken_back() {
 /// flight and one.
 #[test]
 fn a_control_with_a_window_of_its_own_is_not_held_in_recovery() {
-    let stack = Switches { prague: PragueVersion::April2020, ..LINUX_5_4 };
+    let stack = TcpQuirks { prague: PragueVersion::April2020, ..LINUX_5_4 };
     let mut t = opened("prague", stack, 10);
     t.ack(40, "0 s1");
     t.ack(40, "0 s1-2");

@@ -2,8 +2,8 @@ use super::*;
 use crate::ecn::Agreed;
 use crate::tcb::CaState;
 
-fn established(cwnd: u32, rtt_us: u32) -> (Newest, Tcb) {
-    let (mut p, mut t) = (Newest::new(), Tcb::example(cwnd));
+fn established(cwnd: u32, rtt_us: u32) -> (V0_7, Tcb) {
+    let (mut p, mut t) = (V0_7::new(), Tcb::example(cwnd));
     t.ecn = Agreed::AccEcn;
     t.rtt.sample(t.now, rtt_us, rtt_us, 0, cwnd);
     p.init(&mut t);
@@ -11,7 +11,7 @@ fn established(cwnd: u32, rtt_us: u32) -> (Newest, Tcb) {
     (p, t)
 }
 
-fn ack(p: &mut Newest, t: &mut Tcb, delivered: u32, ce: u32) {
+fn ack(p: &mut V0_7, t: &mut Tcb, delivered: u32, ce: u32) {
     t.delivered += delivered;
     t.delivered_ce += ce;
     t.una += delivered;
@@ -90,7 +90,7 @@ fn an_undo_restores_window_and_rate() {
 }
 
 /// A flow whose rate is controlled, its rounds over and its RTT this.
-fn controlled(rate: u64, rtt_us: u32) -> (Newest, Tcb) {
+fn controlled(rate: u64, rtt_us: u32) -> (V0_7, Tcb) {
     let (mut p, mut t) = established(2, rtt_us);
     (p.saw_ce, p.rate_mode, p.round, p.rate) = (true, true, TRANSITION, rate);
     t.ssthresh = 2;
@@ -150,7 +150,7 @@ fn a_window_has_a_size_too() {
 /// Not in slow start, nor in its first rounds after it, nor while a loss is being answered, nor before a mark.
 #[test]
 fn the_size_stays_where_rtt_independence_does_not_act() {
-    type Change = fn(&mut Newest, &mut Tcb);
+    type Change = fn(&mut V0_7, &mut Tcb);
     let changes: [(Change, bool); 5] = [
         (|_, _| {}, true),
         (|_, t| t.ssthresh = 10, false),

@@ -2,14 +2,14 @@ use super::*;
 use crate::cc::CongestionControl;
 use crate::ecn::Agreed;
 use crate::stack::examples::LINUX_5_4;
-use crate::stack::{PragueVersion, Switches};
+use crate::stack::{PragueVersion, TcpQuirks};
 use crate::tcb::CaState;
 use crate::tcb::INFINITE_SSTHRESH;
 use sojourn_units::Span;
 
 /// Out of slow start, established, at `cwnd` and 20 ms.
-fn established(version: Version, cwnd: u32) -> (Early, Tcb) {
-    let (mut p, mut t) = (Early::new(version, None), Tcb::example(cwnd));
+fn established(version: Version, cwnd: u32) -> (Until2021, Tcb) {
+    let (mut p, mut t) = (Until2021::new(version, None), Tcb::example(cwnd));
     t.ecn = Agreed::AccEcn;
     t.rtt.sample(t.now, 20_000, 20_000, 0, cwnd);
     p.init(&mut t);
@@ -17,7 +17,7 @@ fn established(version: Version, cwnd: u32) -> (Early, Tcb) {
     (p, t)
 }
 
-fn ack(p: &mut Early, t: &mut Tcb, delivered: u32, ce: u32) {
+fn ack(p: &mut Until2021, t: &mut Tcb, delivered: u32, ce: u32) {
     t.delivered += delivered;
     t.delivered_ce += ce;
     t.una += delivered;
@@ -50,7 +50,7 @@ fn a_cut_is_spread_over_acks() {
 #[test]
 fn alpha_after_some_rounds() {
     let (mut p, mut t) = established(Version::August2020, 20);
-    let round = |p: &mut Early, t: &mut Tcb, ce: u32| {
+    let round = |p: &mut Until2021, t: &mut Tcb, ce: u32| {
         (t.una, t.delivered, t.delivered_ce) = (p.next_seq, t.delivered + 20, t.delivered_ce + ce);
         t.nxt = t.una + 20;
         p.saw_ce |= ce > 0;
@@ -227,7 +227,7 @@ fn the_threshold_by_version() {
 #[test]
 fn a_mode_may_be_asked_for() {
     let additive = Independence { scaling: Scaling::Additive, target_us: 15_000 };
-    let mut p = Early::new(Version::August2020, Some(additive));
+    let mut p = Until2021::new(Version::August2020, Some(additive));
     let (_, mut t) = established(Version::August2020, 20);
     p.init(&mut t);
     p.round = 99;
@@ -275,8 +275,8 @@ fn the_window_at_a_fixed_marking_probability() {
 
 /// Mean window over rounds of a link that only marks, each packet by itself; ACKs of two.
 fn toy_link(p: f64) -> f64 {
-    let stack = Switches { prague: PragueVersion::August2020, ..LINUX_5_4 };
-    let mut control = crate::cc::Any::named("prague", &stack).unwrap();
+    let stack = TcpQuirks { prague: PragueVersion::August2020, ..LINUX_5_4 };
+    let mut control = crate::cc::AnyCongestionControl::named("prague", &stack).unwrap();
     let mut t = Tcb::example(20);
     t.ecn = Agreed::AccEcn;
     t.rtt.sample(t.now, 20_000, 20_000, 0, 20);

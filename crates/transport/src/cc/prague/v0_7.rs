@@ -29,7 +29,7 @@ const MAX_SCALED_US: u32 = 100_000;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Newest {
+pub struct V0_7 {
     /// Smoothed share of marks, times 16, in 2^-24.
     alpha16: u64,
     /// Window in 2^-20 packets.
@@ -55,7 +55,7 @@ pub struct Newest {
     loss_rate: u64,
 }
 
-impl Newest {
+impl V0_7 {
     pub(super) fn new() -> Self {
         Self {
             alpha16: 0,
@@ -297,7 +297,7 @@ impl Newest {
     }
 }
 
-impl Answers for Newest {
+impl Answers for V0_7 {
     fn enter_cwr(&mut self, tcb: &Tcb) {
         if !self.target_passed(tcb, self.cwr_stamp) {
             return;
@@ -334,5 +334,5 @@ fn whole(packets: u32) -> i64 {
 }
 
 #[cfg(test)]
-#[path = "newest_tests.rs"]
+#[path = "v0_7_tests.rs"]
 mod tests;

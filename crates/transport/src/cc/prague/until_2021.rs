@@ -14,7 +14,7 @@ const ALPHA_SHIFT: u32 = 4;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Early {
+pub struct Until2021 {
     version: Version,
     independence: Independence,
     alpha16: i64,
@@ -35,7 +35,7 @@ pub struct Early {
     detector: Option<Detector>,
 }
 
-impl Early {
+impl Until2021 {
     /// With the version's own RTT independence (none until August 2020, then by rate), or this.
     pub(super) fn new(version: Version, independence: Option<Independence>) -> Self {
         let own = match version {
@@ -230,7 +230,7 @@ impl Early {
     }
 }
 
-impl Answers for Early {
+impl Answers for Until2021 {
     fn enter_cwr(&mut self, tcb: &Tcb) {
         if !self.target_passed(tcb, self.cwr_stamp) {
             return;
@@ -254,5 +254,5 @@ impl Answers for Early {
 }
 
 #[cfg(test)]
-#[path = "early_tests.rs"]
+#[path = "until_2021_tests.rs"]
 mod tests;
