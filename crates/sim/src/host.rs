@@ -180,7 +180,7 @@ impl FlowRun {
                 let control = Random::named(seed, &format!("flow/{name}/cc"));
                 let clocks = (random.next_u32(), random.next_u32());
                 let (sender, receiver) = endpoint(tcp, flow.ip, stack, device, control, clocks);
-                writer = Writer::of(&flow.traffic, sender.tcb().mss, own()).map(Box::new);
+                writer = Writer::of(&flow.traffic, sender.tcb().view.mss, own()).map(Box::new);
                 let sender = if writer.is_some() { sender.without_data() } else { sender };
                 Ends::Tcp(sender, receiver)
             }
@@ -253,7 +253,7 @@ impl FlowRun {
     #[inline]
     pub(crate) fn note_rtt(&mut self, counts: bool) {
         let Ends::Tcp(sender, _) = &self.ends else { return };
-        let rtt = &sender.tcb().rtt;
+        let rtt = &sender.tcb().view.rtt;
         if rtt.samples() != self.samples_seen {
             self.samples_seen = rtt.samples();
             if counts {

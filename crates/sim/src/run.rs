@@ -902,7 +902,7 @@ impl<'a> Simulation<'a> {
                 let i = scenario.flows.iter().position(|f| f.name == *flow)?;
                 let Ends::Tcp(sender, _) = &flows[i].ends else { return None };
                 if name == "cwnd" {
-                    return Some(f64::from(sender.tcb().cwnd));
+                    return Some(f64::from(sender.tcb().control.cwnd));
                 }
                 let mut found = None;
                 sender.gauges(&mut |n, v| {

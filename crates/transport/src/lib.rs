@@ -23,6 +23,7 @@ mod properties;
 #[doc = include_str!("../../../docs/adding-a-congestion-control.md")]
 struct AddingACongestionControl;
 
+pub use cc::CaState;
 pub use receiver::{Receiver, WindowPolicy};
 pub use sender::{Config, OwnDevice, Sender};
-pub use tcb::{CaState, Tcb};
+pub use tcb::Tcb;

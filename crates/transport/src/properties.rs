@@ -238,7 +238,7 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
         // A timer that is over already is served now.
         let now = next.max(wires.now);
         wires.now = now;
-        let before = (sender.tcb().una, sender.tcb().delivered);
+        let before = (sender.tcb().view.una, sender.tcb().view.delivered);
         let acks_lost = wires.link.ack_loss;
         if arrival == next {
             let (_, packet) = wires.arriving.pop_first().expect("it is the first");
@@ -268,8 +268,11 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
         }
         sender.check();
         let tcb = sender.tcb();
-        assert!(tcb.una >= before.0 && tcb.delivered >= before.1, "progress is not taken back");
-        assert!(tcb.una <= receiver.next(), "acknowledged before it came");
+        assert!(
+            tcb.view.una >= before.0 && tcb.view.delivered >= before.1,
+            "progress is not taken back"
+        );
+        assert!(tcb.view.una <= receiver.next(), "acknowledged before it came");
     }
     (sender, receiver, wires.ends.len() as u32)
 }
@@ -298,10 +301,10 @@ proptest! {
         prop_assert_eq!(receiver.next(), segments);
         prop_assert!(segments == case.segments() || case.cc == "prague" && segments > case.segments());
         let t = sender.tcb();
-        prop_assert_eq!((t.packets_out, t.sacked_out, t.lost_out, t.retrans_out), (0, 0, 0, 0));
+        prop_assert_eq!((t.view.packets_out, t.view.sacked_out, t.view.lost_out, t.view.retrans_out), (0, 0, 0, 0));
         prop_assert!(sender.next_timer().is_never());
         // Each segment was delivered once; more only as duplicates of what was sent again.
-        let again = u64::from(t.delivered) - u64::from(segments);
+        let again = u64::from(t.view.delivered) - u64::from(segments);
         prop_assert!(again <= sender.counters().retransmits);
     }
 
@@ -328,7 +331,7 @@ proptest! {
         let (sender, receiver, segments) =
             run(&Case { link, bytes, ecn, stack: 0, cc: "prague", ..case });
         prop_assert_eq!(receiver.delivered_bytes(), bytes);
-        prop_assert_eq!((receiver.next(), sender.tcb().una), (segments, segments));
+        prop_assert_eq!((receiver.next(), sender.tcb().view.una), (segments, segments));
     }
 
     /// Nothing but the case decides what happens.

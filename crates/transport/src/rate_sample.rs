@@ -5,9 +5,9 @@
 //! over the longer of the sending and the acknowledging interval is the rate: the longer, because either can be
 //! compressed.
 
+use crate::cc::View;
 use crate::segment::{Seq, after};
 use crate::stack::TcpQuirks;
-use crate::tcb::Tcb;
 use sojourn_units::Time;
 
 /// What a segment remembers from when it left.
@@ -44,7 +44,7 @@ impl RateSample {
     }
 }
 
-/// The sender's side of the estimate: where the last delivery stands. The rest of it is the [`Tcb`]'s.
+/// The sender's side of the estimate: where the last delivery stands. The rest of it is the [`View`]'s.
 #[derive(Clone, Debug, Default)]
 pub struct RateEstimator {
     /// Send time of the segment delivered last.
@@ -91,16 +91,16 @@ impl RateEstimator {
 
     /// A segment leaves now; a flight begins if nothing was out.
     #[inline]
-    pub fn on_sent(&mut self, tcb: &mut Tcb) -> SentState {
-        if tcb.packets_out == 0 {
-            self.first_sent = tcb.now;
-            tcb.delivered_at = tcb.now;
+    pub fn on_sent(&mut self, view: &mut View) -> SentState {
+        if view.packets_out == 0 {
+            self.first_sent = view.now;
+            view.delivered_at = view.now;
         }
         SentState {
             first_sent: self.first_sent,
-            delivered_at: tcb.delivered_at,
-            delivered: tcb.delivered,
-            app_limited: tcb.app_limited.is_some(),
+            delivered_at: view.delivered_at,
+            delivered: view.delivered,
+            app_limited: view.app_limited.is_some(),
         }
     }
 
@@ -128,17 +128,17 @@ impl RateEstimator {
     /// All segments of the ACK have been told; returns its sample, if it is one. Samples shorter than the minimum
     /// RTT are not believed: an ACK that the network delayed looks fast afterwards.
     #[inline]
-    pub fn finish(tcb: &mut Tcb, any_delivered: bool, ack: &AckRate) -> Option<RateSample> {
+    pub fn finish(view: &mut View, any_delivered: bool, ack: &AckRate) -> Option<RateSample> {
         if any_delivered {
-            tcb.delivered_at = tcb.now;
+            view.delivered_at = view.now;
         }
         let (prior_delivered, prior_at) = ack.prior?;
-        let interval_us = ack.send_interval_us.max(micros_between(tcb.now, prior_at));
-        if interval_us < tcb.rtt.min_us() || interval_us == 0 {
+        let interval_us = ack.send_interval_us.max(micros_between(view.now, prior_at));
+        if interval_us < view.rtt.min_us() || interval_us == 0 {
             return None;
         }
         Some(RateSample {
-            delivered: tcb.delivered.wrapping_sub(prior_delivered),
+            delivered: view.delivered.wrapping_sub(prior_delivered),
             interval_us,
             app_limited: ack.app_limited,
         })
@@ -149,12 +149,13 @@ impl RateEstimator {
 mod tests {
     use super::*;
     use crate::stack::examples::{LINUX_5_10, LINUX_7_3};
+    use crate::tcb::Tcb;
 
     /// A connection whose lowest RTT is 20 ms and that has nothing out.
     fn idle(at: Time) -> Tcb {
         let mut tcb = Tcb::example(10);
-        (tcb.now, tcb.packets_out) = (at, 0);
-        tcb.rtt.sample(at, 20_000, 20_000, 0, 0);
+        (tcb.view.now, tcb.view.packets_out) = (at, 0);
+        tcb.view.rtt.sample(at, 20_000, 20_000, 0, 0);
         tcb
     }
 
@@ -166,22 +167,22 @@ mod tests {
         let (mut est, mut tcb) = (RateEstimator::default(), idle(t0));
         let mut sent = Vec::new();
         for _ in 0..10 {
-            sent.push(est.on_sent(&mut tcb));
-            tcb.packets_out += 1;
+            sent.push(est.on_sent(&mut tcb.view));
+            tcb.view.packets_out += 1;
         }
         let mut ack = AckRate::default();
         est.on_delivered(0, t0, &sent[0], &mut ack);
         est.on_delivered(1, t0, &sent[1], &mut ack);
-        (tcb.now, tcb.delivered) = (Time::from_millis(120), 2);
-        let s = RateEstimator::finish(&mut tcb, true, &ack).unwrap();
+        (tcb.view.now, tcb.view.delivered) = (Time::from_millis(120), 2);
+        let s = RateEstimator::finish(&mut tcb.view, true, &ack).unwrap();
         assert_eq!((s.delivered, s.interval_us), (2, 20_000));
         // 2 · 1448 B in 20 ms
         assert_eq!(s.bytes_per_sec(1448), 144_800);
         let mut ack = AckRate::default();
         est.on_delivered(2, t0, &sent[2], &mut ack);
         est.on_delivered(3, t0, &sent[3], &mut ack);
-        (tcb.now, tcb.delivered) = (Time::from_micros(120_500), 4);
-        let s = RateEstimator::finish(&mut tcb, true, &ack).unwrap();
+        (tcb.view.now, tcb.view.delivered) = (Time::from_micros(120_500), 4);
+        let s = RateEstimator::finish(&mut tcb.view, true, &ack).unwrap();
         assert_eq!((s.delivered, s.interval_us), (4, 20_500));
     }
 
@@ -191,9 +192,9 @@ mod tests {
     fn which_segment_of_an_ack_counts() {
         for (stack, begins) in [(LINUX_7_3, 101), (LINUX_5_10, 100)] {
             let (mut est, mut tcb) = (RateEstimator::new(&stack), idle(Time::from_millis(100)));
-            let first = est.on_sent(&mut tcb);
-            (tcb.packets_out, tcb.now) = (1, Time::from_millis(101));
-            let second = est.on_sent(&mut tcb);
+            let first = est.on_sent(&mut tcb.view);
+            (tcb.view.packets_out, tcb.view.now) = (1, Time::from_millis(101));
+            let second = est.on_sent(&mut tcb.view);
             let mut ack = AckRate::default();
             est.on_delivered(0, Time::from_millis(100), &first, &mut ack);
             est.on_delivered(1, Time::from_millis(101), &second, &mut ack);
@@ -206,11 +207,11 @@ mod tests {
     fn a_sample_shorter_than_the_minimum_rtt_is_not_believed() {
         let t0 = Time::from_millis(1);
         let (mut est, mut tcb) = (RateEstimator::default(), idle(t0));
-        let sent = est.on_sent(&mut tcb);
+        let sent = est.on_sent(&mut tcb.view);
         let mut ack = AckRate::default();
         est.on_delivered(0, t0, &sent, &mut ack);
-        (tcb.now, tcb.delivered) = (Time::from_millis(6), 1);
-        assert_eq!(RateEstimator::finish(&mut tcb, true, &ack), None);
-        assert_eq!(tcb.delivered_at, tcb.now);
+        (tcb.view.now, tcb.view.delivered) = (Time::from_millis(6), 1);
+        assert_eq!(RateEstimator::finish(&mut tcb.view, true, &ack), None);
+        assert_eq!(tcb.view.delivered_at, tcb.view.now);
     }
 }

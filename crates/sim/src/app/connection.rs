@@ -161,7 +161,7 @@ impl Connection {
 
     /// A round-trip time of the answers' sender that was not seen yet, microseconds.
     pub(crate) fn new_rtt(&mut self) -> Option<u32> {
-        let rtt = &self.sends.tcb().rtt;
+        let rtt = &self.sends.tcb().view.rtt;
         if rtt.samples() == self.samples_seen {
             return None;
         }

@@ -43,11 +43,11 @@ impl Counts {
         self.sent += counters.sent;
         self.retransmits += counters.retransmits;
         self.timeouts += counters.timeouts;
-        self.lost += u64::from(tcb.lost);
-        self.delivered += u64::from(tcb.delivered);
+        self.lost += u64::from(tcb.view.lost);
+        self.delivered += u64::from(tcb.view.delivered);
         self.ce += connection.takes.ce_packets();
         self.ece += counters.ece_acks;
-        self.in_flight += u64::from(tcb.in_flight());
+        self.in_flight += u64::from(tcb.view.in_flight());
     }
 }
 

@@ -37,17 +37,17 @@ mod tests {
     fn esce_takes_half_of_what_it_acknowledges() {
         let mut t = beyond_slow_start(100);
         let mut c = DctcpSce::new(&quirks(SceSenders::Corrected));
-        c.init(&mut t);
-        c.in_ack_event(&mut t, ack(2, true));
-        c.in_ack_event(&mut t, ack(2, true));
-        assert_eq!(t.cwnd, 98);
+        c.init(&t.view, &mut t.control);
+        c.in_ack_event(&t.view, &mut t.control, ack(2, true));
+        c.in_ack_event(&t.view, &mut t.control, ack(2, true));
+        assert_eq!(t.control.cwnd, 98);
         let mut t = beyond_slow_start(100);
         let mut c = DctcpSce::new(&quirks(SceSenders::Published));
-        c.init(&mut t);
-        c.in_ack_event(&mut t, ack(2, true));
-        assert_eq!(t.cwnd, 98);
+        c.init(&t.view, &mut t.control);
+        c.in_ack_event(&t.view, &mut t.control, ack(2, true));
+        assert_eq!(t.control.cwnd, 98);
         let mut count = f64::NAN;
-        c.gauges(&t, &mut |name, value| {
+        c.gauges(&t.view, &t.control, &mut |name, value| {
             if name == "cwnd_cnt" {
                 count = value;
             }
@@ -61,12 +61,12 @@ mod tests {
     fn it_stands_where_what_is_taken_is_what_is_given() {
         let mut t = beyond_slow_start(20);
         let mut c = DctcpSce::new(&quirks(SceSenders::Corrected));
-        c.init(&mut t);
+        c.init(&t.view, &mut t.control);
         let (mut sum, mut n) = (0.0, 0.0);
         for i in 0..200_000_u32 {
-            c.in_ack_event(&mut t, ack(1, i % 20 == 0));
+            c.in_ack_event(&t.view, &mut t.control, ack(1, i % 20 == 0));
             if i > 100_000 {
-                (sum, n) = (sum + f64::from(t.cwnd), n + 1.0);
+                (sum, n) = (sum + f64::from(t.control.cwnd), n + 1.0);
             }
         }
         assert!((sum / n / 38.0 - 1.0).abs() < 0.1, "{}", sum / n);

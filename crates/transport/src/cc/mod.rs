@@ -5,6 +5,7 @@
 //! To add one: write its file, and one line in [`controls!`] below.
 
 mod bbr;
+mod control;
 mod cubic;
 mod cubic_sce;
 mod dctcp;
@@ -14,8 +15,11 @@ pub mod prague;
 mod reno;
 mod reno_sce;
 pub mod sce;
+mod state;
+mod view;
 
 pub use bbr::Bbr;
+pub use control::{Control, INFINITE_SSTHRESH, LARGEST_BURST};
 pub use cubic::Cubic;
 pub use cubic_sce::CubicSce;
 pub use dctcp::Dctcp;
@@ -24,11 +28,12 @@ pub use hystart::HyStart;
 pub use prague::Prague;
 pub use reno::Reno;
 pub use reno_sce::RenoSce;
+pub use state::CaState;
+pub use view::View;
 
 use crate::ecn::EcnRequirements;
 use crate::rate_sample::RateSample;
 use crate::stack::TcpQuirks;
-use crate::tcb::{CaState, Tcb};
 use sojourn_units::{Random, Time};
 
 /// Lowest window and threshold, in segments, that any control here sets.
@@ -104,10 +109,10 @@ pub trait CongestionControl {
     fn seed(&mut self, _random: Random) {}
 
     /// The connection is established.
-    fn init(&mut self, _tcb: &mut Tcb) {}
+    fn init(&mut self, _view: &View, _control: &mut Control) {}
 
     /// A reduction begins: the new threshold, at least [`MIN_CWND`].
-    fn ssthresh(&mut self, tcb: &Tcb) -> u32;
+    fn ssthresh(&mut self, view: &View, control: &Control) -> u32;
 
     /// What it needs of ECN.
     fn ecn(&self) -> EcnRequirements {
@@ -121,7 +126,7 @@ pub trait CongestionControl {
     }
 
     /// Least segments of a burst (`min_tso_segs`).
-    fn min_tso_segs(&self, _tcb: &Tcb) -> u32 {
+    fn min_tso_segs(&self, _view: &View, _control: &Control) -> u32 {
         2
     }
 
@@ -131,56 +136,31 @@ pub trait CongestionControl {
     }
 
     /// An ACK has been worked through (`cong_control`); only for a control that owns its window.
-    fn cong_control(&mut self, _tcb: &mut Tcb, _sample: &ControlSample) {}
+    fn cong_control(&mut self, _view: &View, _control: &mut Control, _sample: &ControlSample) {}
 
     /// An ACK has come (`in_ack_event`): `una` has moved and nothing else has been done yet, but that, as the stack has
     /// it, its deliveries and marks have been counted ([`TcpQuirks::ack_event_counts_its_ack`]).
-    fn in_ack_event(&mut self, _tcb: &mut Tcb, _event: AckEvent) {}
+    fn in_ack_event(&mut self, _view: &View, _control: &mut Control, _event: AckEvent) {}
 
     /// `acked` segments were delivered while nothing was wrong: grow.
-    fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32);
+    fn cong_avoid(&mut self, view: &View, control: &mut Control, acked: u32);
 
     /// An ACK acknowledged new data.
-    fn pkts_acked(&mut self, _tcb: &mut Tcb, _sample: AckSample) {}
+    fn pkts_acked(&mut self, _view: &View, _control: &mut Control, _sample: AckSample) {}
 
     /// The state of recovery is about to become `state`.
-    fn set_state(&mut self, _tcb: &mut Tcb, _state: CaState) {}
+    fn set_state(&mut self, _view: &View, _control: &mut Control, _state: CaState) {}
 
     /// Something happened.
-    fn event(&mut self, _tcb: &mut Tcb, _event: Event) {}
+    fn event(&mut self, _view: &View, _control: &mut Control, _event: Event) {}
 
     /// The last reduction was for nothing: the window to go back to.
-    fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
-        tcb.cwnd.max(tcb.prior_cwnd)
+    fn undo_cwnd(&mut self, view: &View, control: &Control) -> u32 {
+        control.cwnd.max(view.prior_cwnd)
     }
 
     /// The control's own numbers, for the recorder's step.
-    fn gauges(&self, _tcb: &Tcb, _out: &mut dyn FnMut(&'static str, f64)) {}
-}
-
-/// Slow start (`tcp_slow_start`): one segment for each acknowledged, up to the threshold; returns what is left.
-#[inline]
-pub fn slow_start(tcb: &mut Tcb, acked: u32) -> u32 {
-    let cwnd = (tcb.cwnd + acked).min(tcb.ssthresh);
-    let left = acked - (cwnd - tcb.cwnd);
-    tcb.cwnd = cwnd.min(tcb.cwnd_clamp);
-    left
-}
-
-/// Additive increase of one segment for every `w` acknowledged (`tcp_cong_avoid_ai`).
-#[inline]
-pub fn additive_increase(tcb: &mut Tcb, w: u32, acked: u32) {
-    if tcb.cwnd_count >= w {
-        tcb.cwnd_count = 0;
-        tcb.cwnd += 1;
-    }
-    tcb.cwnd_count += acked;
-    if tcb.cwnd_count >= w {
-        let whole = tcb.cwnd_count / w;
-        tcb.cwnd_count -= whole * w;
-        tcb.cwnd += whole;
-    }
-    tcb.cwnd = tcb.cwnd.min(tcb.cwnd_clamp);
+    fn gauges(&self, _view: &View, _control: &Control, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 
 /// A congestion control's description, for lists, help and docs.
@@ -216,40 +196,40 @@ macro_rules! controls {
 
         impl CongestionControl for AnyCongestionControl {
             fn seed(&mut self, random: Random) { match self { $(Self::$variant(c) => c.seed(random)),* } }
-            fn min_tso_segs(&self, tcb: &Tcb) -> u32 { match self { $(Self::$variant(c) => c.min_tso_segs(tcb)),* } }
+            fn min_tso_segs(&self, view: &View, control: &Control) -> u32 { match self { $(Self::$variant(c) => c.min_tso_segs(view, control)),* } }
             fn send_buffer_windows(&self) -> u64 { match self { $(Self::$variant(c) => c.send_buffer_windows()),* } }
             #[inline]
-            fn init(&mut self, tcb: &mut Tcb) { match self { $(Self::$variant(c) => c.init(tcb)),* } }
+            fn init(&mut self, view: &View, control: &mut Control) { match self { $(Self::$variant(c) => c.init(view, control)),* } }
             #[inline]
-            fn ssthresh(&mut self, tcb: &Tcb) -> u32 { match self { $(Self::$variant(c) => c.ssthresh(tcb)),* } }
+            fn ssthresh(&mut self, view: &View, control: &Control) -> u32 { match self { $(Self::$variant(c) => c.ssthresh(view, control)),* } }
             #[inline]
-            fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32) {
-                match self { $(Self::$variant(c) => c.cong_avoid(tcb, acked)),* }
+            fn cong_avoid(&mut self, view: &View, control: &mut Control, acked: u32) {
+                match self { $(Self::$variant(c) => c.cong_avoid(view, control, acked)),* }
             }
             #[inline]
-            fn pkts_acked(&mut self, tcb: &mut Tcb, sample: AckSample) {
-                match self { $(Self::$variant(c) => c.pkts_acked(tcb, sample)),* }
+            fn pkts_acked(&mut self, view: &View, control: &mut Control, sample: AckSample) {
+                match self { $(Self::$variant(c) => c.pkts_acked(view, control, sample)),* }
             }
             fn ecn(&self) -> EcnRequirements { match self { $(Self::$variant(c) => c.ecn()),* } }
             #[inline]
             fn has_cong_control(&self) -> bool { match self { $(Self::$variant(c) => c.has_cong_control()),* } }
             #[inline]
-            fn cong_control(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
-                match self { $(Self::$variant(c) => c.cong_control(tcb, sample)),* }
+            fn cong_control(&mut self, view: &View, control: &mut Control, sample: &ControlSample) {
+                match self { $(Self::$variant(c) => c.cong_control(view, control, sample)),* }
             }
             #[inline]
-            fn in_ack_event(&mut self, tcb: &mut Tcb, event: AckEvent) {
-                match self { $(Self::$variant(c) => c.in_ack_event(tcb, event)),* }
+            fn in_ack_event(&mut self, view: &View, control: &mut Control, event: AckEvent) {
+                match self { $(Self::$variant(c) => c.in_ack_event(view, control, event)),* }
             }
-            fn set_state(&mut self, tcb: &mut Tcb, state: CaState) {
-                match self { $(Self::$variant(c) => c.set_state(tcb, state)),* }
+            fn set_state(&mut self, view: &View, control: &mut Control, state: CaState) {
+                match self { $(Self::$variant(c) => c.set_state(view, control, state)),* }
             }
-            fn event(&mut self, tcb: &mut Tcb, event: Event) {
-                match self { $(Self::$variant(c) => c.event(tcb, event)),* }
+            fn event(&mut self, view: &View, control: &mut Control, event: Event) {
+                match self { $(Self::$variant(c) => c.event(view, control, event)),* }
             }
-            fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 { match self { $(Self::$variant(c) => c.undo_cwnd(tcb)),* } }
-            fn gauges(&self, tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
-                match self { $(Self::$variant(c) => c.gauges(tcb, out)),* }
+            fn undo_cwnd(&mut self, view: &View, control: &Control) -> u32 { match self { $(Self::$variant(c) => c.undo_cwnd(view, control)),* } }
+            fn gauges(&self, view: &View, control: &Control, out: &mut dyn FnMut(&'static str, f64)) {
+                match self { $(Self::$variant(c) => c.gauges(view, control, out)),* }
             }
         }
     };

@@ -3,11 +3,11 @@
 use super::recovery::RetransmitMode;
 use super::scoreboard::{AckSummary, REORDERING, SackCtx};
 use super::{Push, Sender};
+use crate::cc::CaState;
 use crate::cc::{AckEvent, AckSample, CongestionControl, ControlSample};
 use crate::ecn::{AckInfo, EcnFeedback};
 use crate::rate_sample::{RateEstimator, RateSample, micros_between};
 use crate::segment::{Ack, Output, after, before};
-use crate::tcb::CaState;
 use sojourn_units::Time;
 
 /// What the ACK turned out to be (`FLAG_*`).
@@ -34,11 +34,11 @@ pub(super) struct Flags {
 impl Sender {
     /// Takes an ACK and sends what it lets out.
     pub fn on_ack(&mut self, now: Time, ack: &Ack, out: &mut impl Output) {
-        if !self.is_established() || after(ack.ack, self.tcb.nxt) {
+        if !self.is_established() || after(ack.ack, self.tcb.view.nxt) {
             return;
         }
-        self.tcb.now = now;
-        let prior_una = self.tcb.una;
+        self.tcb.view.now = now;
+        let prior_una = self.tcb.view.una;
         if before(ack.ack, prior_una) {
             self.on_old_ack(ack, out);
             return;
@@ -51,16 +51,16 @@ impl Sender {
         if f.una_advanced {
             self.retransmits = 0;
         }
-        let prior_fack = self.board.highest_sacked(&self.tcb);
-        let prior_packets = self.tcb.packets_out;
-        let prior_lost = self.tcb.lost;
-        let prior_in_flight = self.tcb.in_flight();
+        let prior_fack = self.board.highest_sacked(&self.tcb.view);
+        let prior_packets = self.tcb.view.packets_out;
+        let prior_lost = self.tcb.view.lost;
+        let prior_in_flight = self.tcb.view.in_flight();
 
         let window_update = f.una_advanced || ack.window > self.window;
-        let loss = self.tcb.ca_state == CaState::Loss;
+        let loss = self.tcb.view.ca_state == CaState::Loss;
         let mut news = AckSummary::default();
         let mut taking = SackCtx {
-            tcb: &mut self.tcb,
+            view: &mut self.tcb.view,
             estimator: &mut self.estimator,
             undo: &mut self.undo,
             high_seq: self.high_seq,
@@ -83,7 +83,7 @@ impl Sender {
         }
         let delivered = news.delivered();
         let is_news = f.una_advanced || news.newly_sacked > 0 || clock_moved;
-        let counted_ce = self.tcb.delivered_ce;
+        let counted_ce = self.tcb.view.delivered_ce;
         self.read_marks(ack, delivered, is_news, &mut f);
         let event = AckEvent {
             acked: ack.ack.wrapping_sub(prior_una),
@@ -110,7 +110,11 @@ impl Sender {
             return;
         }
         let rtt_us = self.sample_rtt(&news, ack.tsecr, &mut f);
-        self.cc.pkts_acked(&mut self.tcb, AckSample { acked: news.newly_acked, rtt_us });
+        self.cc.pkts_acked(
+            &self.tcb.view,
+            &mut self.tcb.control,
+            AckSample { acked: news.newly_acked, rtt_us },
+        );
         self.update_reo_wnd(news.rate.prior_delivered());
         self.after_probe(ack.ack, &f);
 
@@ -118,7 +122,7 @@ impl Sender {
             || f.data_sacked
             || f.ece
             || news.dsack
-            || self.tcb.ca_state != CaState::Open;
+            || self.tcb.view.ca_state != CaState::Open;
         let repair = if dubious {
             self.fast_retrans_alert(prior_una, ack.tsecr, &mut f)
         } else {
@@ -128,7 +132,7 @@ impl Sender {
             self.set_timer_after_ack();
         }
         let rate = self.finish_rate(delivered, &news);
-        let newly_lost = self.tcb.lost.wrapping_sub(prior_lost);
+        let newly_lost = self.tcb.view.lost.wrapping_sub(prior_lost);
         if self.cc.has_cong_control() {
             let sample = ControlSample {
                 delivered,
@@ -143,13 +147,11 @@ impl Sender {
                 next_departure: self.pace_until,
                 backlogged: !self.host_paces && self.is_ready(),
             };
-            self.cc.cong_control(&mut self.tcb, &sample);
-            if self.tcb.mss != self.counted_mss {
-                self.cut_anew();
-            }
+            self.cc.cong_control(&self.tcb.view, &mut self.tcb.control, &sample);
         } else {
             self.control(delivered, newly_lost, &f);
         }
+        self.follow_control();
         self.push(repair, f.una_advanced, out);
     }
 
@@ -159,10 +161,10 @@ impl Sender {
         if ack.blocks == 0 || after(self.peer_clock, ack.tsval.wrapping_add(1)) {
             return;
         }
-        let loss = self.tcb.ca_state == CaState::Loss;
+        let loss = self.tcb.view.ca_state == CaState::Loss;
         let mut news = AckSummary::default();
         let mut taking = SackCtx {
-            tcb: &mut self.tcb,
+            view: &mut self.tcb.view,
             estimator: &mut self.estimator,
             undo: &mut self.undo,
             high_seq: self.high_seq,
@@ -177,9 +179,9 @@ impl Sender {
             original_delivered: news.original_delivered,
             ..Flags::default()
         };
-        self.tcb.delivered = self.tcb.delivered.wrapping_add(news.delivered());
+        self.tcb.view.delivered = self.tcb.view.delivered.wrapping_add(news.delivered());
         self.note_dsack(&news);
-        let una = self.tcb.una;
+        let una = self.tcb.view.una;
         let repair = self.fast_retrans_alert(una, ack.tsecr, &mut f);
         self.push(repair, false, out);
     }
@@ -195,25 +197,25 @@ impl Sender {
     /// Counts what the ACK delivers and tells the control of the ACK, in the stack's order.
     #[inline]
     fn count_delivered(&mut self, delivered: u32, sacked: u32, counted_ce: u32, event: AckEvent) {
-        let before = self.tcb.delivered;
+        let before = self.tcb.view.delivered;
         if self.ack_event_counts_its_ack {
-            self.tcb.delivered = before.wrapping_add(delivered);
-            self.cc.in_ack_event(&mut self.tcb, event);
+            self.tcb.view.delivered = before.wrapping_add(delivered);
+            self.cc.in_ack_event(&self.tcb.view, &mut self.tcb.control, event);
             return;
         }
         // Marks are counted with the segments that they are of; what is SACKed is counted already (from 5.9 on also
         // its marks, which makes no difference in the published beds).
-        let marked = core::mem::replace(&mut self.tcb.delivered_ce, counted_ce);
-        self.tcb.delivered = before.wrapping_add(sacked);
-        self.cc.in_ack_event(&mut self.tcb, event);
-        self.tcb.delivered = before.wrapping_add(delivered);
-        self.tcb.delivered_ce = marked;
+        let marked = core::mem::replace(&mut self.tcb.view.delivered_ce, counted_ce);
+        self.tcb.view.delivered = before.wrapping_add(sacked);
+        self.cc.in_ack_event(&self.tcb.view, &mut self.tcb.control, event);
+        self.tcb.view.delivered = before.wrapping_add(delivered);
+        self.tcb.view.delivered_ce = marked;
     }
 
     /// Whether the ACK echoes SCE, unless nobody listens.
     #[inline]
     fn read_sce(&mut self, ack: &Ack) -> bool {
-        let echoed = EcnFeedback::echoes_sce(self.tcb.ecn, ack.ecn);
+        let echoed = EcnFeedback::echoes_sce(self.tcb.view.ecn, ack.ecn);
         self.counters.esce_acks += u64::from(echoed);
         echoed && !self.ignores_ce
     }
@@ -221,10 +223,10 @@ impl Sender {
     /// What the ACK says of marks, unless nobody listens.
     #[inline]
     fn read_marks(&mut self, ack: &Ack, delivered: u32, is_news: bool, f: &mut Flags) {
-        let clues = AckInfo { delivered, counted: self.tcb.delivered_ce, is_news };
-        let Some(ce) = self.feedback.read(self.tcb.ecn, ack.ecn, clues) else { return };
+        let clues = AckInfo { delivered, counted: self.tcb.view.delivered_ce, is_news };
+        let Some(ce) = self.feedback.read(self.tcb.view.ecn, ack.ecn, clues) else { return };
         self.counters.ece_acks += 1;
-        self.tcb.delivered_ce = self.tcb.delivered_ce.wrapping_add(ce);
+        self.tcb.view.delivered_ce = self.tcb.view.delivered_ce.wrapping_add(ce);
         if !self.ignores_ce {
             (f.ece, f.ce) = (true, ce);
         }
@@ -234,7 +236,7 @@ impl Sender {
     /// congestion control. A retransmission among what was acknowledged leaves only the timestamp's echo (Karn's
     /// rule; RFC 7323 §4), and that only if no SACK gives a better one.
     fn sample_rtt(&mut self, news: &AckSummary, tsecr: u32, f: &mut Flags) -> Option<u32> {
-        let now = self.tcb.now;
+        let now = self.tcb.view.now;
         let micros = |sent: Time| micros_between(now, sent);
         let by_ack = news.acked_sent.filter(|_| !news.retransmitted_acked);
         let by_sack = news.sacked_sent;
@@ -245,8 +247,8 @@ impl Sender {
             latest = oldest;
         }
         if let (Some(oldest), Some(latest)) = (oldest, latest) {
-            let (una, nxt) = (self.tcb.una, self.tcb.nxt);
-            self.tcb.rtt.sample(now, oldest, latest, una, nxt);
+            let (una, nxt) = (self.tcb.view.una, self.tcb.view.nxt);
+            self.tcb.view.rtt.sample(now, oldest, latest, una, nxt);
         }
         if f.una_advanced {
             f.set_timer = true;
@@ -262,21 +264,21 @@ impl Sender {
         news.newly_acked == 1
             && !news.retransmitted_acked
             && news.rate.began_flight()
-            && u32::from(news.last_len) < self.tcb.mss
+            && u32::from(news.last_len) < self.tcb.view.mss
     }
 
     #[inline(always)]
     fn finish_rate(&mut self, delivered: u32, news: &AckSummary) -> Option<RateSample> {
         let t = &mut self.tcb;
-        if t.app_limited.is_some_and(|until| after(t.delivered, until)) {
-            t.app_limited = None;
+        if t.view.app_limited.is_some_and(|until| after(t.view.delivered, until)) {
+            t.view.app_limited = None;
         }
-        let sample = RateEstimator::finish(t, delivered > 0, &news.rate);
+        let sample = RateEstimator::finish(&mut t.view, delivered > 0, &news.rate);
         if let Some(s) = sample {
-            let faster = u64::from(s.delivered) * u64::from(t.rate.interval_us)
-                >= u64::from(t.rate.delivered) * u64::from(s.interval_us);
+            let faster = u64::from(s.delivered) * u64::from(t.view.rate.interval_us)
+                >= u64::from(t.view.rate.delivered) * u64::from(s.interval_us);
             if !s.app_limited || faster {
-                t.rate = s;
+                t.view.rate = s;
             }
         }
         sample
@@ -284,7 +286,7 @@ impl Sender {
 
     /// The congestion control's part (`tcp_cong_control`).
     fn control(&mut self, delivered: u32, newly_lost: u32, f: &Flags) {
-        if self.tcb.in_reduction() {
+        if self.tcb.view.in_reduction() {
             self.reduce_cwnd(delivered, newly_lost, f);
         } else {
             // Where reordering was seen, SACKed data counts as progress too.
@@ -294,9 +296,9 @@ impl Sender {
                 f.una_advanced
             };
             if may_raise && delivered > 0 {
-                self.cc.cong_avoid(&mut self.tcb, delivered);
+                self.cc.cong_avoid(&self.tcb.view, &mut self.tcb.control, delivered);
             }
         }
-        self.tcb.update_pacing_rate();
+        self.tcb.control.update_pacing_rate(&self.tcb.view);
     }
 }

@@ -17,7 +17,7 @@ impl Sender {
     pub fn without_data(mut self) -> Self {
         self.data_end = 0;
         self.endless = false;
-        self.last_len = self.tcb.mss;
+        self.last_len = self.tcb.view.mss;
         self
     }
 
@@ -27,7 +27,7 @@ impl Sender {
         if bytes == 0 {
             return;
         }
-        self.tcb.now = now;
+        self.tcb.view.now = now;
         self.check_app_limited();
         self.append(bytes);
         self.send_supplied(out);
@@ -35,11 +35,11 @@ impl Sender {
 
     /// The application has data without end from now on, until [`Sender::stop`].
     pub fn supply_endlessly(&mut self, now: Time, out: &mut impl Output) {
-        self.tcb.now = now;
+        self.tcb.view.now = now;
         self.check_app_limited();
         self.endless = true;
-        self.data_end = self.tcb.nxt.wrapping_add(ENDLESS);
-        self.last_len = self.tcb.mss;
+        self.data_end = self.tcb.view.nxt.wrapping_add(ENDLESS);
+        self.last_len = self.tcb.view.mss;
         self.send_supplied(out);
     }
 
@@ -47,10 +47,10 @@ impl Sender {
     pub fn discard_unsent(&mut self) -> u64 {
         let bytes = self.unsent_bytes();
         self.endless = false;
-        self.data_end = self.tcb.nxt;
-        self.last_len = self.tcb.mss;
+        self.data_end = self.tcb.view.nxt;
+        self.last_len = self.tcb.view.mss;
         if let Some(buffer) = &mut self.send_buffer {
-            buffer.discard(self.tcb.nxt);
+            buffer.discard(self.tcb.view.nxt);
         }
         bytes
     }
@@ -66,13 +66,13 @@ impl Sender {
         rtt_us: Option<u32>,
     ) {
         debug_assert_eq!(self.phase, Phase::Closed);
-        self.tcb.now = now;
+        self.tcb.view.now = now;
         self.phase = Phase::Established;
-        self.tcb.ecn = agreed;
+        self.tcb.view.ecn = agreed;
         self.peer_clock = peer_clock;
         self.take_window(window);
         if let Some(rtt) = rtt_us {
-            self.tcb.rtt.sample(now, rtt, rtt, 0, 0);
+            self.tcb.view.rtt.sample(now, rtt, rtt, 0, 0);
         }
         self.begin(self.initial_window);
         self.expand_buffer();
@@ -84,17 +84,20 @@ impl Sender {
     pub(super) fn check_app_limited(&mut self) {
         let end = self.ready_end();
         let t = &mut self.tcb;
-        let waiting = end.wrapping_sub(t.nxt);
+        let waiting = end.wrapping_sub(t.view.nxt);
         let below_a_segment =
-            waiting == 0 || (waiting == 1 && end == self.data_end && self.last_len < t.mss);
-        if below_a_segment && t.in_flight() < t.cwnd && t.lost_out <= t.retrans_out {
-            t.app_limited = Some(t.delivered.wrapping_add(t.in_flight()));
+            waiting == 0 || (waiting == 1 && end == self.data_end && self.last_len < t.view.mss);
+        if below_a_segment
+            && t.view.in_flight() < t.control.cwnd
+            && t.view.lost_out <= t.view.retrans_out
+        {
+            t.view.app_limited = Some(t.view.delivered.wrapping_add(t.view.in_flight()));
         }
     }
 
     fn append(&mut self, mut bytes: u64) {
-        let mss = u64::from(self.tcb.mss);
-        if before(self.tcb.nxt, self.data_end) {
+        let mss = u64::from(self.tcb.view.mss);
+        if before(self.tcb.view.nxt, self.data_end) {
             // The last segment still waits: fill it up.
             if let Some(buffer) = &mut self.send_buffer {
                 buffer.reopen(self.data_end, self.last_len);

@@ -23,12 +23,12 @@ mod tso;
 mod tests;
 
 use crate::cc::{self, CongestionControl, Event};
+use crate::cc::{Control, View};
 use crate::ecn::{self, Agreed, EcnFeedback, EctPolicy};
-use crate::rate_sample::{RateEstimator, RateSample};
-use crate::rtt::Rtt;
+use crate::rate_sample::RateEstimator;
 use crate::segment::{Data, Handshake, Output, Seq, before, clock_ms};
 use crate::stack::{PrrBound, TcpQuirks, TsoBursts};
-use crate::tcb::{CaState, INFINITE_SSTHRESH, Tcb};
+use crate::tcb::Tcb;
 use scoreboard::{Scoreboard, Undo};
 use send_buffer::SendBuffer;
 pub use small_queue::OwnDevice;
@@ -144,8 +144,6 @@ pub struct Sender {
     endless: bool,
     /// Payload of the last segment that is not sent yet; full if there is none.
     last_len: u32,
-    /// Payload of a full segment when the unsent ones were counted: the control may have changed it since.
-    counted_mss: u32,
     /// One past the last segment that the peer's window admits.
     window_end: Seq,
     window: u32,
@@ -186,39 +184,12 @@ impl Sender {
                 (segments.min(u64::from(Seq::MAX / 2)) as Seq, last as u32)
             }
         };
-        let tcb = Tcb {
-            now: Time::ZERO,
-            cwnd: 10,
-            cwnd_count: 0,
-            ssthresh: INFINITE_SSTHRESH,
-            cwnd_clamp: u32::MAX / 4,
-            prior_cwnd: 0,
-            mss,
-            headers: config.headers,
-            una: 0,
-            nxt: 0,
-            packets_out: 0,
-            sacked_out: 0,
-            lost_out: 0,
-            retrans_out: 0,
-            delivered: 0,
-            delivered_at: Time::ZERO,
-            delivered_ce: 0,
-            ecn: Agreed::Off,
-            lost: 0,
-            max_packets_out: 0,
-            cwnd_limited: false,
-            app_limited: None,
-            rtt: Rtt::default(),
-            pacing_rate: 0,
-            pacing_cap: config.pacing_cap.map(Rate::bytes_per_sec),
-            paced: config.paced || config.pacing_cap.is_some(),
-            pacing_shift: config.device.unwrap_or(OwnDevice::WIRED).pacing_shift,
-            burst_limit: None,
-            ca_state: CaState::Open,
-            rate: RateSample::default(),
-            hz: quirks.hz,
-        };
+        let mut view = View::new(mss, config.headers, quirks.hz);
+        view.pacing_cap = config.pacing_cap.map(Rate::bytes_per_sec);
+        view.pacing_shift = config.device.unwrap_or(OwnDevice::WIRED).pacing_shift;
+        let mut control = Control::new(10, mss);
+        control.paced = config.paced || config.pacing_cap.is_some();
+        let tcb = Tcb { view, control };
         let small_queue = SmallQueue::new(config.device, quirks.small_queue_wakes);
         let ect = EctPolicy::new(&cc.ecn(), config.codepoint);
         let clock = CoarseClock::new(quirks.hz);
@@ -258,7 +229,6 @@ impl Sender {
             data_end,
             endless: config.bytes.is_none(),
             last_len,
-            counted_mss: mss,
             window_end: 0,
             window: 0,
             timer: None,
@@ -300,23 +270,23 @@ impl Sender {
 
     /// What was agreed about ECN.
     pub fn ecn_agreed(&self) -> Agreed {
-        self.tcb.ecn
+        self.tcb.view.ecn
     }
 
     /// Whether all data has been sent and acknowledged.
     pub fn is_finished(&self) -> bool {
-        self.phase == Phase::Established && self.tcb.una == self.data_end
+        self.phase == Phase::Established && self.tcb.view.una == self.data_end
     }
 
     /// The control's own numbers.
     pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.cc.gauges(&self.tcb, out);
+        self.cc.gauges(&self.tcb.view, &self.tcb.control, out);
     }
 
     /// Opens the connection.
     pub fn open(&mut self, now: Time, out: &mut impl Output) {
         debug_assert_eq!(self.phase, Phase::Closed);
-        self.tcb.now = now;
+        self.tcb.view.now = now;
         self.phase = Phase::SynSent;
         self.syn_clock = self.clock_ms();
         self.send_syn(out);
@@ -324,18 +294,18 @@ impl Sender {
 
     /// The application has no more data than what has been sent.
     pub fn stop(&mut self, now: Time) {
-        self.tcb.now = now;
+        self.tcb.view.now = now;
         self.discard_unsent();
     }
 
     fn send_syn(&mut self, out: &mut impl Output) {
-        self.syn_sent = self.tcb.now;
+        self.syn_sent = self.tcb.view.now;
         let repeated = self.syn_retries > 0;
         let flags = ecn::ask(self.ecn_asked, repeated);
         let field = if repeated { Ecn::NotEct } else { self.ect.syn(self.ecn_asked) };
         let syn = Handshake { ecn: flags, tsval: self.clock_ms(), tsecr: 0, window: 65_535 };
         out.syn(syn, field);
-        self.arm(timers::Kind::Syn, self.tcb.rtt.rto());
+        self.arm(timers::Kind::Syn, self.tcb.view.rtt.rto());
     }
 
     /// The peer has answered. The ACK that completes the handshake travels with the first data.
@@ -343,11 +313,11 @@ impl Sender {
         if self.phase != Phase::SynSent {
             return;
         }
-        self.tcb.now = now;
+        self.tcb.view.now = now;
         self.timer = None;
         self.phase = Phase::Established;
         // An answer that agrees is to the first SYN, also when a repeated one without ECN had left already.
-        self.tcb.ecn = ecn::conclude(self.ecn_asked, answer.ecn);
+        self.tcb.view.ecn = ecn::conclude(self.ecn_asked, answer.ecn);
         self.peer_clock = answer.tsval;
         self.take_window(answer.window);
         let rtt = if self.syn_retries == 0 {
@@ -356,7 +326,7 @@ impl Sender {
             // Which SYN was answered is known from the echo alone (RFC 7323 §4).
             self.rtt_by_echo(answer.tsecr)
         };
-        self.tcb.rtt.sample(now, rtt, rtt, 0, 0);
+        self.tcb.view.rtt.sample(now, rtt, rtt, 0, 0);
         // RFC 5681 §3.1 and RFC 6298 §5.7 leave a window of one segment after a SYN was lost. Linux does so only
         // from the second loss on, and not if it was the first SYN that was answered (`tcp_init_transfer`).
         let lost = self.syn_retries > 1 && answer.tsecr != self.syn_clock;
@@ -370,14 +340,14 @@ impl Sender {
 
     /// The connection is established and begins with this window.
     fn begin(&mut self, cwnd: u32) {
-        self.tcb.cwnd = cwnd;
-        self.last_sent = self.tcb.now;
-        self.tcb.update_pacing_rate();
-        self.cc.init(&mut self.tcb);
+        self.tcb.control.cwnd = cwnd;
+        self.last_sent = self.tcb.view.now;
+        self.tcb.control.update_pacing_rate(&self.tcb.view);
+        self.cc.init(&self.tcb.view, &mut self.tcb.control);
     }
 
     fn clock_ms(&self) -> u32 {
-        clock_ms(self.tcb.now, self.clock_offset_ms)
+        clock_ms(self.tcb.view.now, self.clock_offset_ms)
     }
 
     /// The round trip that an echo of our clock tells, microseconds, at least a millisecond (`tcp_rtt_tsopt_us`).
@@ -392,37 +362,46 @@ impl Sender {
             buffer.offered(window);
         }
         let left = u64::from(window).saturating_sub(self.board.bytes());
-        self.window_end = self.tcb.nxt.wrapping_add(left as u32 / self.tcb.mss);
+        self.window_end = self.tcb.view.nxt.wrapping_add(left as u32 / self.tcb.view.mss);
     }
 
     /// Payload of the next new segment.
     fn next_len(&self) -> u16 {
-        let is_last = self.tcb.nxt.wrapping_add(1) == self.data_end;
-        (if is_last { self.last_len } else { self.tcb.mss }) as u16
+        let is_last = self.tcb.view.nxt.wrapping_add(1) == self.data_end;
+        (if is_last { self.last_len } else { self.tcb.view.mss }) as u16
     }
 
     /// Payload that waits to be sent.
     fn unsent_bytes(&self) -> u64 {
-        match self.data_end.wrapping_sub(self.tcb.nxt) {
+        match self.data_end.wrapping_sub(self.tcb.view.nxt) {
             0 => 0,
-            n => u64::from(n - 1) * u64::from(self.counted_mss) + u64::from(self.last_len),
+            n => u64::from(n - 1) * u64::from(self.tcb.view.mss) + u64::from(self.last_len),
+        }
+    }
+
+    /// Takes up what a control asks for beside windows and rates, at the end of an ACK's work.
+    #[inline]
+    fn follow_control(&mut self) {
+        self.tcb.note_app_limited();
+        if self.tcb.control.mss != self.tcb.view.mss {
+            self.cut_anew();
         }
     }
 
     /// The control has given segments another size (`tcp_sync_mss`): what has not left is cut anew.
     #[cold]
     fn cut_anew(&mut self) {
-        let (mss, bytes) = (self.tcb.mss, self.unsent_bytes());
-        self.buffer_left = (self.buffer_left * self.counted_mss / mss).max(1);
-        self.counted_mss = mss;
+        let (mss, counted, bytes) = (self.tcb.control.mss, self.tcb.view.mss, self.unsent_bytes());
+        self.buffer_left = (self.buffer_left * counted / mss).max(1);
+        self.tcb.view.mss = mss;
         self.last_len = mss;
         if !self.endless && bytes > 0 {
             let segments = bytes.div_ceil(u64::from(mss)).min(u64::from(Seq::MAX / 2));
-            self.data_end = self.tcb.nxt.wrapping_add(segments as Seq);
+            self.data_end = self.tcb.view.nxt.wrapping_add(segments as Seq);
             self.last_len = (bytes - (segments - 1) * u64::from(mss)) as u32;
         }
         if let Some(buffer) = &mut self.send_buffer {
-            buffer.cut_anew(self.tcb.nxt, mss, self.data_end);
+            buffer.cut_anew(self.tcb.view.nxt, mss, self.data_end);
         }
         self.take_window(self.window);
     }
@@ -432,16 +411,16 @@ impl Sender {
     fn write(&mut self, push: Push, out: &mut impl Output) -> u32 {
         let mut sent = 0;
         let mut limited_by_cwnd = false;
-        if self.tcb.packets_out == 0 && self.is_ready() {
+        if self.tcb.view.packets_out == 0 && self.is_ready() {
             self.restart_after_idle();
         }
         let goal = self.tso_segs_goal();
         while self.is_ready() {
-            if self.tcb.paced && self.tcb.now < self.pace_until {
+            if self.tcb.control.paced && self.tcb.view.now < self.pace_until {
                 self.pace_blocked = true;
                 break;
             }
-            let room = self.tcb.cwnd.saturating_sub(self.tcb.in_flight());
+            let room = self.tcb.control.cwnd.saturating_sub(self.tcb.view.in_flight());
             if push != Push::Normal && sent > 0 {
                 break;
             }
@@ -449,17 +428,17 @@ impl Sender {
                 limited_by_cwnd = true;
                 break;
             }
-            if !before(self.tcb.nxt, self.window_end) {
+            if !before(self.tcb.view.nxt, self.window_end) {
                 break;
             }
             // At least two bursts are kept in flight, so none is larger than half of the window. A probe is sent
             // whatever the window says.
-            let half = (self.tcb.cwnd >> 1).max(1);
+            let half = (self.tcb.control.cwnd >> 1).max(1);
             let admitted = Admitted {
                 room,
-                window: self.window_end.wrapping_sub(self.tcb.nxt),
+                window: self.window_end.wrapping_sub(self.tcb.view.nxt),
                 quota: room.min(half).max(1).min(goal),
-                unsent: self.ready_end().wrapping_sub(self.tcb.nxt),
+                unsent: self.ready_end().wrapping_sub(self.tcb.view.nxt),
             };
             self.look_at_buffer();
             match self.next_burst(goal, push == Push::Normal, admitted) {
@@ -478,14 +457,14 @@ impl Sender {
             }
         }
         if sent > 0 {
-            if self.tcb.in_reduction() {
+            if self.tcb.view.in_reduction() {
                 self.prr_out += sent;
             }
             if push != Push::Probe {
                 self.schedule_probe(false);
             }
         }
-        limited_by_cwnd |= self.tcb.in_flight() >= self.tcb.cwnd;
+        limited_by_cwnd |= self.tcb.view.in_flight() >= self.tcb.control.cwnd;
         if sent > 0 || (limited_by_cwnd && self.notes_limit_unsent) {
             self.validate_cwnd(limited_by_cwnd);
         }
@@ -494,9 +473,10 @@ impl Sender {
 
     /// New segments leave together.
     fn send_burst(&mut self, burst: u32, out: &mut impl Output) {
-        let (first, mut bytes) = (self.tcb.nxt, 0);
+        let (first, mut bytes) = (self.tcb.view.nxt, 0);
         for left in (0..burst).rev() {
-            let push = (left == 0 && burst > 1) || self.tcb.nxt.wrapping_add(1) == self.data_end;
+            let push =
+                (left == 0 && burst > 1) || self.tcb.view.nxt.wrapping_add(1) == self.data_end;
             bytes += self.send_new(push, burst > 1, out);
         }
         self.take_from_buffer(burst);
@@ -507,8 +487,8 @@ impl Sender {
     /// A new segment leaves; returns its payload.
     #[inline]
     fn send_new(&mut self, push: bool, gso_segment: bool, out: &mut impl Output) -> u32 {
-        let seq = self.tcb.nxt;
-        let idle = self.tcb.packets_out == 0;
+        let seq = self.tcb.view.nxt;
+        let idle = self.tcb.view.packets_out == 0;
         self.note_start();
         let cwr = self.feedback.take_cwr();
         let data = Data {
@@ -521,15 +501,15 @@ impl Sender {
             tsval: self.clock_ms(),
             tsecr: self.peer_clock,
         };
-        let state = self.estimator.on_sent(&mut self.tcb);
-        self.board.push(&mut self.tcb, state, data.len);
+        let state = self.estimator.on_sent(&mut self.tcb.view);
+        self.board.push(&mut self.tcb.view, state, data.len);
         let probing = matches!(self.timer, Some(Timer { kind: timers::Kind::Probe, .. }));
         if idle || probing {
             self.rearm_rto();
         }
         self.counters.sent += 1;
-        self.last_sent = self.tcb.now;
-        out.data(data, self.ect.data(self.tcb.ecn));
+        self.last_sent = self.tcb.view.now;
+        out.data(data, self.ect.data(self.tcb.view.ecn));
         u32::from(data.len)
     }
 
@@ -555,25 +535,25 @@ impl Sender {
             tsval: self.clock_ms(),
             tsecr: self.peer_clock,
         };
-        let state = self.estimator.on_sent(&mut self.tcb);
-        self.board.mark_resent(&mut self.tcb, seq, state, counted);
+        let state = self.estimator.on_sent(&mut self.tcb.view);
+        self.board.mark_resent(&mut self.tcb.view, seq, state, counted);
         self.undo.resent += 1;
         self.counters.sent += 1;
         self.counters.retransmits += 1;
-        self.last_sent = self.tcb.now;
+        self.last_sent = self.tcb.view.now;
         self.pace(u32::from(data.len));
-        out.data(data, self.ect.other(self.tcb.ecn));
+        out.data(data, self.ect.other(self.tcb.view.ecn));
     }
 
     /// Notes when more may leave after a segment or burst of this payload, if the flow is paced
     /// (`tcp_update_skb_after_send`). From the fifth kernel series on it is payload that is paced: headers come later.
     #[inline]
     fn pace(&mut self, bytes: u32) {
-        if !self.tcb.paced {
+        if !self.tcb.control.paced {
             return;
         }
         let might_have = self.pace_until;
-        self.pace_until = might_have.max(self.tcb.now);
+        self.pace_until = might_have.max(self.tcb.view.now);
         let rate = self.effective_pacing_rate();
         if rate == 0 || self.counters.sent < 10 {
             return;
@@ -586,33 +566,33 @@ impl Sender {
 
     /// The rate that payload is paced at, bytes per second.
     pub fn effective_pacing_rate(&self) -> u64 {
-        self.tcb.effective_pacing_rate()
+        self.tcb.control.effective_pacing_rate(&self.tcb.view)
     }
 
     /// Keeps the record of what limited the flight (`tcp_cwnd_validate`).
     fn validate_cwnd(&mut self, limited: bool) {
         let t = &mut self.tcb;
-        let new_flight = !before(t.una, self.usage_end);
-        let fuller = t.packets_out > t.max_packets_out;
+        let new_flight = !before(t.view.una, self.usage_end);
+        let fuller = t.view.packets_out > t.view.max_packets_out;
         let take = if self.remembers_cwnd_limited {
-            new_flight || limited || (!t.cwnd_limited && fuller)
+            new_flight || limited || (!t.view.cwnd_limited && fuller)
         } else {
             new_flight || fuller
         };
         if take {
-            t.max_packets_out = t.packets_out;
-            self.usage_end = t.nxt;
-            t.cwnd_limited = limited;
+            t.view.max_packets_out = t.view.packets_out;
+            self.usage_end = t.view.nxt;
+            t.view.cwnd_limited = limited;
         }
     }
 
     /// Tells the control when something leaves while nothing is in flight (`tcp_event_data_sent`).
     #[inline]
     fn note_start(&mut self) {
-        if self.tcb.in_flight() == 0 {
-            let since = self.tcb.jiffies_at(self.last_sent);
-            let idle_jiffies = self.tcb.jiffies().wrapping_sub(since);
-            self.cc.event(&mut self.tcb, Event::TxStart { idle_jiffies });
+        if self.tcb.view.in_flight() == 0 {
+            let since = self.tcb.view.jiffies_at(self.last_sent);
+            let idle_jiffies = self.tcb.view.jiffies().wrapping_sub(since);
+            self.cc.event(&self.tcb.view, &mut self.tcb.control, Event::TxStart { idle_jiffies });
         }
     }
 
@@ -623,26 +603,30 @@ impl Sender {
         if self.cc.has_cong_control() {
             return;
         }
-        let idle = self.tcb.now.since(self.last_sent);
-        let rto = self.tcb.rtt.rto();
+        let idle = self.tcb.view.now.since(self.last_sent);
+        let rto = self.tcb.view.rtt.rto();
         if idle <= rto {
             return;
         }
-        let floor = self.initial_window.min(self.tcb.cwnd);
-        self.tcb.ssthresh = self.current_ssthresh();
-        let mut cwnd = self.tcb.cwnd;
+        let floor = self.initial_window.min(self.tcb.control.cwnd);
+        self.tcb.control.ssthresh = self.current_ssthresh();
+        let mut cwnd = self.tcb.control.cwnd;
         let mut left = idle;
         while left > rto && cwnd > floor {
             left = left.saturating_sub(rto);
             cwnd >>= 1;
         }
-        self.tcb.cwnd = cwnd.max(floor);
+        self.tcb.control.cwnd = cwnd.max(floor);
     }
 
     /// The threshold that a window of now stands for (`tcp_current_ssthresh`).
     fn current_ssthresh(&self) -> u32 {
         let t = &self.tcb;
-        if t.in_reduction() { t.ssthresh } else { t.ssthresh.max((t.cwnd >> 1) + (t.cwnd >> 2)) }
+        if t.view.in_reduction() {
+            t.control.ssthresh
+        } else {
+            t.control.ssthresh.max((t.control.cwnd >> 1) + (t.control.cwnd >> 2))
+        }
     }
 }
 

@@ -6,10 +6,10 @@
 use super::ack::Flags;
 use super::scoreboard::AckSummary;
 use super::{Push, Sender};
+use crate::cc::{CaState, INFINITE_SSTHRESH};
 use crate::cc::{CongestionControl, Event};
 use crate::segment::{Output, Seq, after, before};
 use crate::stack::PrrBound;
-use crate::tcb::{CaState, INFINITE_SSTHRESH};
 use sojourn_units::Span;
 
 /// Recoveries after which a widened reordering window narrows again (`TCP_RACK_RECOVERY_THRESH`).
@@ -49,27 +49,31 @@ pub(super) const fn may_follow(from: CaState, to: CaState) -> bool {
 
 impl Sender {
     pub(super) fn set_state(&mut self, state: CaState) {
-        debug_assert!(may_follow(self.tcb.ca_state, state), "{:?} to {state:?}", self.tcb.ca_state);
-        self.cc.set_state(&mut self.tcb, state);
-        self.tcb.ca_state = state;
+        debug_assert!(
+            may_follow(self.tcb.view.ca_state, state),
+            "{:?} to {state:?}",
+            self.tcb.view.ca_state
+        );
+        self.cc.set_state(&self.tcb.view, &mut self.tcb.control, state);
+        self.tcb.view.ca_state = state;
     }
 
     pub(super) fn init_undo(&mut self) {
-        self.undo.marker = Some(self.tcb.una);
-        let out = self.tcb.retrans_out as i32;
+        self.undo.marker = Some(self.tcb.view.una);
+        let out = self.tcb.view.retrans_out as i32;
         self.undo.retransmissions = if out > 0 { out } else { -1 };
     }
 
     /// A reduction begins (`tcp_init_cwnd_reduction`).
     fn init_reduction(&mut self) {
-        self.high_seq = self.tcb.nxt;
+        self.high_seq = self.tcb.view.nxt;
         self.tlp = None;
-        self.tcb.cwnd_count = 0;
-        self.tcb.prior_cwnd = self.tcb.cwnd;
+        self.tcb.control.cwnd_count = 0;
+        self.tcb.view.prior_cwnd = self.tcb.control.cwnd;
         self.prr_delivered = 0;
         self.prr_out = 0;
-        self.tcb.ssthresh = self.cc.ssthresh(&self.tcb);
-        self.feedback.reduced(self.tcb.ecn);
+        self.tcb.control.ssthresh = self.cc.ssthresh(&self.tcb.view, &self.tcb.control);
+        self.feedback.reduced(self.tcb.view.ecn);
     }
 
     fn end_reduction(&mut self) {
@@ -77,17 +81,17 @@ impl Sender {
             return;
         }
         let t = &mut self.tcb;
-        if t.ssthresh < INFINITE_SSTHRESH
-            && (t.ca_state == CaState::Cwr || self.undo.marker.is_some())
+        if t.control.ssthresh < INFINITE_SSTHRESH
+            && (t.view.ca_state == CaState::Cwr || self.undo.marker.is_some())
         {
-            t.cwnd = t.ssthresh;
+            t.control.cwnd = t.control.ssthresh;
         }
-        self.cc.event(&mut self.tcb, Event::CompleteCwr);
+        self.cc.event(&self.tcb.view, &mut self.tcb.control, Event::CompleteCwr);
     }
 
     fn enter_cwr(&mut self) {
         self.prior_ssthresh = 0;
-        if self.tcb.ca_state < CaState::Cwr {
+        if self.tcb.view.ca_state < CaState::Cwr {
             self.undo.marker = None;
             self.init_reduction();
             self.set_state(CaState::Cwr);
@@ -100,7 +104,7 @@ impl Sender {
         self.forget_retransmissions();
         self.prior_ssthresh = 0;
         self.init_undo();
-        if !self.tcb.in_reduction() {
+        if !self.tcb.view.in_reduction() {
             if !ece {
                 self.prior_ssthresh = self.current_ssthresh();
             }
@@ -113,16 +117,16 @@ impl Sender {
     /// Proportional rate reduction: the window that lets this ACK send its share (`tcp_cwnd_reduction`).
     pub(super) fn reduce_cwnd(&mut self, delivered: u32, newly_lost: u32, f: &Flags) {
         let t = &mut self.tcb;
-        if delivered == 0 || t.prior_cwnd == 0 || self.cc.has_cong_control() {
+        if delivered == 0 || t.view.prior_cwnd == 0 || self.cc.has_cong_control() {
             return;
         }
         self.prr_delivered += delivered;
-        let (in_flight, out) = (i64::from(t.in_flight()), i64::from(self.prr_out));
-        let delta = i64::from(t.ssthresh) - in_flight;
+        let (in_flight, out) = (i64::from(t.view.in_flight()), i64::from(self.prr_out));
+        let delta = i64::from(t.control.ssthresh) - in_flight;
         let (prr_delivered, delivered) = (i64::from(self.prr_delivered), i64::from(delivered));
         let mut send = if delta < 0 {
-            let prior = i64::from(t.prior_cwnd);
-            (i64::from(t.ssthresh) * prr_delivered + prior - 1) / prior - out
+            let prior = i64::from(t.view.prior_cwnd);
+            (i64::from(t.control.ssthresh) * prr_delivered + prior - 1) / prior - out
         } else {
             match self.prr_bound {
                 PrrBound::Rfc6937 if f.retransmission_acked && !f.lost_retransmission => {
@@ -137,29 +141,29 @@ impl Sender {
         };
         // The first ACK of a reduction always lets one segment out.
         send = send.max(i64::from(self.prr_out == 0));
-        t.cwnd = (in_flight + send).max(0) as u32;
+        t.control.cwnd = (in_flight + send).max(0) as u32;
     }
 
     fn reo_wnd_us(&self) -> u32 {
         if self.board.reorderings == 0
-            && (self.tcb.ca_state >= CaState::Recovery
-                || self.tcb.sacked_out >= self.board.reordering)
+            && (self.tcb.view.ca_state >= CaState::Recovery
+                || self.tcb.view.sacked_out >= self.board.reordering)
         {
             return 0;
         }
-        let min_rtt = self.tcb.rtt.min_us();
-        ((min_rtt >> 2).saturating_mul(self.reo_wnd_steps)).min(self.tcb.rtt.srtt_us())
+        let min_rtt = self.tcb.view.rtt.min_us();
+        ((min_rtt >> 2).saturating_mul(self.reo_wnd_steps)).min(self.tcb.view.rtt.srtt_us())
     }
 
     /// Looks for losses and sets RACK's timer if a candidate remains; true when it did.
     pub(super) fn detect_loss(&mut self) -> bool {
         let reo_wnd = self.reo_wnd_us();
-        let left_us = self.board.detect_loss(&mut self.tcb, reo_wnd);
+        let left_us = self.board.detect_loss(&mut self.tcb.view, reo_wnd);
         if left_us == 0 {
             return false;
         }
         let wait = Span::from_micros(u64::from(left_us)) + self.timer_slack;
-        self.arm(super::timers::Kind::Reorder, wait.min(self.tcb.rtt.rto()));
+        self.arm(super::timers::Kind::Reorder, wait.min(self.tcb.view.rtt.rto()));
         true
     }
 
@@ -173,7 +177,7 @@ impl Sender {
         if self.dsack_seen {
             self.reo_wnd_steps = (self.reo_wnd_steps + 1).min(255);
             self.dsack_seen = false;
-            self.dsack_last_delivered = self.tcb.delivered;
+            self.dsack_last_delivered = self.tcb.view.delivered;
             self.reo_wnd_persist = REO_WND_PERSIST;
         } else if self.reo_wnd_persist == 0 {
             self.reo_wnd_steps = 1;
@@ -199,7 +203,7 @@ impl Sender {
 
     /// Starts the episode's clock anew unless a retransmission may still be about (`tcp_retrans_stamp_cleanup`).
     fn forget_retransmissions(&mut self) {
-        if !self.board.head_was_resent(&self.tcb) {
+        if !self.board.head_was_resent(&self.tcb.view) {
             self.retrans_stamp = None;
         }
     }
@@ -211,12 +215,12 @@ impl Sender {
 
     fn undo_reduction(&mut self, forget_losses: bool) {
         if forget_losses {
-            self.board.forget_losses(&mut self.tcb);
+            self.board.forget_losses(&mut self.tcb.view);
         }
         if self.prior_ssthresh > 0 {
-            self.tcb.cwnd = self.cc.undo_cwnd(&self.tcb);
-            if self.prior_ssthresh > self.tcb.ssthresh {
-                self.tcb.ssthresh = self.prior_ssthresh;
+            self.tcb.control.cwnd = self.cc.undo_cwnd(&self.tcb.view, &self.tcb.control);
+            if self.prior_ssthresh > self.tcb.control.ssthresh {
+                self.tcb.control.ssthresh = self.prior_ssthresh;
                 self.feedback.restored();
             }
         }
@@ -254,12 +258,12 @@ impl Sender {
     }
 
     fn keep_open(&mut self) {
-        let disorder =
-            self.tcb.sacked_out + self.tcb.lost_out > 0 || self.board.head_was_resent(&self.tcb);
+        let disorder = self.tcb.view.sacked_out + self.tcb.view.lost_out > 0
+            || self.board.head_was_resent(&self.tcb.view);
         let state = if disorder { CaState::Disorder } else { CaState::Open };
-        if self.tcb.ca_state != state {
+        if self.tcb.view.ca_state != state {
             self.set_state(state);
-            self.high_seq = self.tcb.nxt;
+            self.high_seq = self.tcb.view.nxt;
         }
     }
 
@@ -268,21 +272,21 @@ impl Sender {
         if ece {
             self.enter_cwr();
         }
-        if self.tcb.ca_state != CaState::Cwr {
+        if self.tcb.view.ca_state != CaState::Cwr {
             self.keep_open();
         }
     }
 
     fn identify_losses(&mut self, f: &mut Flags) {
-        if self.tcb.packets_out == 0 || !self.board.rack.advanced {
+        if self.tcb.view.packets_out == 0 || !self.board.rack.advanced {
             return;
         }
         self.board.rack.advanced = false;
-        let retrans_out = self.tcb.retrans_out;
+        let retrans_out = self.tcb.view.retrans_out;
         if self.detect_loss() {
             f.set_timer = false;
         }
-        f.lost_retransmission |= retrans_out > self.tcb.retrans_out;
+        f.lost_retransmission |= retrans_out > self.tcb.view.retrans_out;
     }
 
     /// An ACK that is out of the ordinary, or any while not Open (`tcp_fastretrans_alert`).
@@ -296,12 +300,12 @@ impl Sender {
             // What ECN asked for is never taken back.
             self.prior_ssthresh = 0;
         }
-        if self.tcb.ca_state == CaState::Open {
+        if self.tcb.view.ca_state == CaState::Open {
             self.retrans_stamp = None;
-        } else if !before(self.tcb.una, self.high_seq) {
-            match self.tcb.ca_state {
+        } else if !before(self.tcb.view.una, self.high_seq) {
+            match self.tcb.view.ca_state {
                 // CWR lasts until something above its point is acknowledged, so that the CWR flag has arrived.
-                CaState::Cwr if self.tcb.una != self.high_seq => {
+                CaState::Cwr if self.tcb.view.una != self.high_seq => {
                     self.end_reduction();
                     self.set_state(CaState::Open);
                 }
@@ -312,12 +316,12 @@ impl Sender {
                 _ => {}
             }
         }
-        match self.tcb.ca_state {
+        match self.tcb.view.ca_state {
             CaState::Recovery => {
                 if f.una_advanced && self.undo.marker.is_some() && self.original_arrived(tsecr) {
                     // The hole was filled by the original: more was reordered than thought.
-                    self.board.note_reordering(prior_una, &self.tcb);
-                    if self.tcb.retrans_out > 0 {
+                    self.board.note_reordering(prior_una, &self.tcb.view);
+                    if self.tcb.view.retrans_out > 0 {
                         return RetransmitMode::Nothing;
                     }
                     self.forget_retransmissions();
@@ -328,8 +332,8 @@ impl Sender {
                     self.try_to_open(f.ece);
                 }
                 self.identify_losses(f);
-                if self.tcb.ca_state != CaState::Recovery {
-                    if self.tcb.lost_out == 0 {
+                if self.tcb.view.ca_state != CaState::Recovery {
+                    if self.tcb.view.lost_out == 0 {
                         return RetransmitMode::Nothing;
                     }
                     self.enter_recovery(f.ece);
@@ -338,7 +342,7 @@ impl Sender {
             CaState::Loss => {
                 let repair = self.after_timeout(tsecr, f);
                 self.identify_losses(f);
-                if !(self.tcb.ca_state == CaState::Open || f.lost_retransmission) {
+                if !(self.tcb.view.ca_state == CaState::Open || f.lost_retransmission) {
                     return repair;
                 }
                 return self.otherwise(f);
@@ -350,11 +354,11 @@ impl Sender {
 
     /// Open, Disorder or CWR, or Loss that may become Recovery.
     fn otherwise(&mut self, f: &mut Flags) -> RetransmitMode {
-        if self.tcb.ca_state <= CaState::Disorder {
+        if self.tcb.view.ca_state <= CaState::Disorder {
             self.undo_by_dsack();
         }
         self.identify_losses(f);
-        if self.tcb.lost_out == 0 {
+        if self.tcb.view.lost_out == 0 {
             self.try_to_open(f.ece);
             return RetransmitMode::Nothing;
         }
@@ -364,7 +368,7 @@ impl Sender {
 
     /// An ACK in Loss (`tcp_process_loss`; F-RTO, RFC 5682 §3.1).
     fn after_timeout(&mut self, tsecr: u32, f: &Flags) -> RetransmitMode {
-        let recovered = !before(self.tcb.una, self.high_seq);
+        let recovered = !before(self.tcb.view.una, self.high_seq);
         if f.una_advanced && self.undo_loss(false, tsecr) {
             return RetransmitMode::Nothing;
         }
@@ -372,13 +376,13 @@ impl Sender {
             if f.original_delivered && self.undo_loss(true, tsecr) {
                 return RetransmitMode::Nothing;
             }
-            if after(self.tcb.nxt, self.high_seq) {
+            if after(self.tcb.view.nxt, self.high_seq) {
                 if f.data_sacked || f.is_duplicate {
                     self.frto = false;
                 }
             } else if f.una_advanced && !recovered {
-                self.high_seq = self.tcb.nxt;
-                if self.is_ready() && before(self.tcb.nxt, self.window_end) {
+                self.high_seq = self.tcb.view.nxt;
+                if self.is_ready() && before(self.tcb.view.nxt, self.window_end) {
                     return RetransmitMode::New;
                 }
                 self.frto = false;
@@ -416,7 +420,7 @@ impl Sender {
             RetransmitMode::Nothing => {}
             RetransmitMode::New => {
                 self.write(Push::Normal, out);
-                if after(self.tcb.nxt, self.high_seq) {
+                if after(self.tcb.view.nxt, self.high_seq) {
                     return;
                 }
                 self.frto = false;
@@ -429,25 +433,25 @@ impl Sender {
     /// Retransmits lost segments as far as the window allows (`tcp_xmit_retransmit_queue`).
     pub(super) fn retransmit_lost(&mut self, out: &mut impl Output) {
         let mut head_resent = false;
-        while self.tcb.in_flight() < self.tcb.cwnd {
-            if self.tcb.paced && self.tcb.now < self.pace_until {
-                if self.tcb.lost_out > self.tcb.retrans_out {
+        while self.tcb.view.in_flight() < self.tcb.control.cwnd {
+            if self.tcb.control.paced && self.tcb.view.now < self.pace_until {
+                if self.tcb.view.lost_out > self.tcb.view.retrans_out {
                     self.pace_blocked = true;
                 }
                 break;
             }
-            let Some(seq) = self.board.next_lost(&self.tcb) else { break };
+            let Some(seq) = self.board.next_lost(&self.tcb.view) else { break };
             if self.small_queue_holds(1, 2) {
                 break;
             }
             self.send_again(seq, out);
-            if self.tcb.in_reduction() {
+            if self.tcb.view.in_reduction() {
                 self.prr_out += 1;
             }
-            head_resent |= seq == self.tcb.una;
+            head_resent |= seq == self.tcb.view.una;
         }
         if head_resent && !self.awaits_reordering() {
-            self.arm(super::timers::Kind::Rto, self.tcb.rtt.rto());
+            self.arm(super::timers::Kind::Rto, self.tcb.view.rtt.rto());
         }
     }
 }

@@ -7,9 +7,9 @@
 //! The trick: segments never sent twice are in order of both number and time, so RACK needs no list sorted by
 //! time: a cursor walks the originals, and a short queue holds the retransmissions in the order they left.
 
+use crate::cc::View;
 use crate::rate_sample::{AckRate, RateEstimator, SentState, micros_between};
 use crate::segment::{Ack, Block, SACK_BLOCKS, Seq, after, before, clock_ms};
-use crate::tcb::Tcb;
 use sojourn_units::Time;
 use std::collections::VecDeque;
 
@@ -90,7 +90,7 @@ fn sent_after(t1: Time, t2: Time, end1: Seq, end2: Seq) -> bool {
 /// What the scoreboard needs of the sender to take an ACK in, and what it finds out.
 #[derive(Debug)]
 pub(super) struct SackCtx<'a> {
-    pub(super) tcb: &'a mut Tcb,
+    pub(super) view: &'a mut View,
     pub(super) estimator: &'a mut RateEstimator,
     pub(super) undo: &'a mut Undo,
     /// Recovery point.
@@ -145,7 +145,7 @@ impl AckSummary {
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
     segments: VecDeque<Segment>,
-    /// Number of the first in `segments`; equals `tcb.una`.
+    /// Number of the first in `segments`; equals `view.una`.
     base: Seq,
     /// Payload of them all.
     bytes: u64,
@@ -217,8 +217,8 @@ impl Scoreboard {
 
     /// One past the highest SACKed segment; `una` when none is (`tcp_highest_sack_seq`).
     #[inline]
-    pub(super) fn highest_sacked(&self, tcb: &Tcb) -> Seq {
-        if tcb.sacked_out == 0 { tcb.una } else { self.fack }
+    pub(super) fn highest_sacked(&self, view: &View) -> Seq {
+        if view.sacked_out == 0 { view.una } else { self.fack }
     }
 
     /// Payload of all that is sent and not cumulatively acknowledged.
@@ -233,11 +233,11 @@ impl Scoreboard {
 
     /// A new segment of so many bytes has left.
     #[inline]
-    pub(super) fn push(&mut self, tcb: &mut Tcb, state: SentState, len: u16) {
-        self.segments.push_back(Segment { sent: tcb.now, state, len, tags: 0 });
+    pub(super) fn push(&mut self, view: &mut View, state: SentState, len: u16) {
+        self.segments.push_back(Segment { sent: view.now, state, len, tags: 0 });
         self.bytes += u64::from(len);
-        tcb.packets_out += 1;
-        tcb.nxt = tcb.nxt.wrapping_add(1);
+        view.packets_out += 1;
+        view.nxt = view.nxt.wrapping_add(1);
     }
 
     /// When the oldest segment was (last) sent.
@@ -247,14 +247,20 @@ impl Scoreboard {
 
     /// A segment has been retransmitted now. A tail-loss probe is not `counted` among the retransmissions that are
     /// out: nothing is known to be lost yet (`tcp_send_loss_probe` calls `__tcp_retransmit_skb`).
-    pub(super) fn mark_resent(&mut self, tcb: &mut Tcb, seq: Seq, state: SentState, counted: bool) {
-        let now = tcb.now;
+    pub(super) fn mark_resent(
+        &mut self,
+        view: &mut View,
+        seq: Seq,
+        state: SentState,
+        counted: bool,
+    ) {
+        let now = view.now;
         let s = self.get_mut(seq);
         s.sent = now;
         s.state = state;
         if counted && !s.has(RETRANSMITTED) {
             s.tags |= RETRANSMITTED;
-            tcb.retrans_out += 1;
+            view.retrans_out += 1;
         }
         s.tags |= EVER_RETRANSMITTED;
         s.tags &= !(RATE_USED | JUDGED);
@@ -262,8 +268,8 @@ impl Scoreboard {
     }
 
     /// The lowest segment that is lost and not retransmitted.
-    pub(super) fn next_lost(&mut self, tcb: &Tcb) -> Option<Seq> {
-        if tcb.retrans_out >= tcb.lost_out {
+    pub(super) fn next_lost(&mut self, view: &View) -> Option<Seq> {
+        if view.retrans_out >= view.lost_out {
             return None;
         }
         if before(self.hint, self.base) {
@@ -314,7 +320,7 @@ impl Scoreboard {
         if let Some(low) = t.news.reordered
             && (!recovering_loss || t.undo.marker.is_some())
         {
-            self.note_reordering(low, t.tcb);
+            self.note_reordering(low, t.view);
         }
     }
 
@@ -338,19 +344,19 @@ impl Scoreboard {
 
     /// `tcp_sacktag_one`.
     fn tag_sacked(&mut self, seq: Seq, t: &mut SackCtx<'_>) {
-        let highest = self.highest_sacked(t.tcb);
+        let highest = self.highest_sacked(t.view);
         let index = seq.wrapping_sub(self.base) as usize;
         let s = &mut self.segments[index];
         if s.has(SACKED) {
             return;
         }
-        self.rack.advance(t.tcb.now, t.tcb.rtt.min_us(), seq, s.sent, s.has(EVER_RETRANSMITTED));
+        self.rack.advance(t.view.now, t.view.rtt.min_us(), seq, s.sent, s.has(EVER_RETRANSMITTED));
         if s.has(RETRANSMITTED) {
             // Only a segment still taken for lost was being repaired; else the repair is still on its way.
             if s.has(LOST) {
                 s.tags &= !(LOST | RETRANSMITTED);
-                t.tcb.lost_out -= 1;
-                t.tcb.retrans_out -= 1;
+                t.view.lost_out -= 1;
+                t.view.retrans_out -= 1;
             }
         } else {
             if !s.has(EVER_RETRANSMITTED) {
@@ -363,18 +369,18 @@ impl Scoreboard {
             }
             if s.has(LOST) {
                 s.tags &= !LOST;
-                t.tcb.lost_out -= 1;
+                t.view.lost_out -= 1;
             }
         }
         s.tags |= SACKED;
-        t.tcb.sacked_out += 1;
+        t.view.sacked_out += 1;
         t.news.newly_sacked += 1;
         if !s.has(RATE_USED) {
             t.estimator.on_delivered(seq, s.sent, &s.state, &mut t.news.rate);
             s.tags |= RATE_USED;
         }
         let next = seq.wrapping_add(1);
-        if t.tcb.sacked_out == 1 || after(next, self.fack) {
+        if t.view.sacked_out == 1 || after(next, self.fack) {
             self.fack = next;
         }
     }
@@ -420,7 +426,7 @@ impl Scoreboard {
             let s = self.get_mut(seq);
             if s.has(RETRANSMITTED) && s.has(SACKED) {
                 s.tags &= !RETRANSMITTED;
-                t.tcb.retrans_out -= 1;
+                t.view.retrans_out -= 1;
             }
         }
     }
@@ -435,7 +441,7 @@ impl Scoreboard {
 
     /// Takes off what an ACK acknowledges (`tcp_clean_rtx_queue`).
     pub(super) fn acknowledge(&mut self, ack: Seq, prior_fack: Seq, t: &mut SackCtx<'_>) {
-        let (mut lowest_original, min_rtt) = (None, t.tcb.rtt.min_us());
+        let (mut lowest_original, min_rtt) = (None, t.view.rtt.min_us());
         while before(self.base, ack) {
             let Some(s) = self.segments.pop_front() else { break };
             let seq = self.base;
@@ -445,27 +451,27 @@ impl Scoreboard {
                 t.news.acked_sent = Some((first, s.sent));
                 lowest_original.get_or_insert(seq);
                 t.news.original_delivered |= before(seq, t.high_seq);
-                self.rack.advance(t.tcb.now, min_rtt, seq, s.sent, false);
+                self.rack.advance(t.view.now, min_rtt, seq, s.sent, false);
             } else {
                 self.acknowledge_tagged(seq, &s, &mut lowest_original, t);
             }
             if !s.has(RATE_USED) {
                 t.estimator.on_delivered(seq, s.sent, &s.state, &mut t.news.rate);
             }
-            t.tcb.packets_out -= 1;
+            t.view.packets_out -= 1;
             t.news.newly_acked += 1;
             t.news.last_len = s.len;
             self.bytes -= u64::from(s.len);
             self.base = self.base.wrapping_add(1);
         }
-        t.tcb.una = self.base;
+        t.view.una = self.base;
         while self.resent.front().is_some_and(|(_, seq)| before(*seq, self.base)) {
             self.resent.pop_front();
         }
         if let Some(low) = lowest_original
             && before(low, prior_fack)
         {
-            self.note_reordering(low, t.tcb);
+            self.note_reordering(low, t.view);
         }
     }
 
@@ -478,7 +484,7 @@ impl Scoreboard {
     ) {
         if s.has(EVER_RETRANSMITTED) {
             if s.has(RETRANSMITTED) {
-                t.tcb.retrans_out -= 1;
+                t.view.retrans_out -= 1;
             }
             t.news.retransmitted_acked = true;
         } else if !s.has(SACKED) {
@@ -488,7 +494,7 @@ impl Scoreboard {
             t.news.original_delivered |= before(seq, t.high_seq);
         }
         if s.has(SACKED) {
-            t.tcb.sacked_out -= 1;
+            t.view.sacked_out -= 1;
             t.news.acked_sacked += 1;
         } else {
             let ever = s.has(EVER_RETRANSMITTED);
@@ -496,17 +502,17 @@ impl Scoreboard {
             // around the retransmission (`tcp_skb_spurious_retrans`).
             let spurious = ever && before(t.tsecr, clock_ms(s.sent, t.clock_offset_ms));
             if !spurious {
-                self.rack.advance(t.tcb.now, t.tcb.rtt.min_us(), seq, s.sent, ever);
+                self.rack.advance(t.view.now, t.view.rtt.min_us(), seq, s.sent, ever);
             }
         }
         if s.has(LOST) {
-            t.tcb.lost_out -= 1;
+            t.view.lost_out -= 1;
         }
     }
 
     /// An original numbered `low` came after the highest one that has (`tcp_check_sack_reordering`).
-    pub(super) fn note_reordering(&mut self, low: Seq, tcb: &Tcb) {
-        let fack = self.highest_sacked(tcb);
+    pub(super) fn note_reordering(&mut self, low: Seq, view: &View) {
+        let fack = self.highest_sacked(view);
         if !before(low, fack) {
             return;
         }
@@ -518,7 +524,7 @@ impl Scoreboard {
     }
 
     /// Takes a segment for lost (`tcp_mark_skb_lost`).
-    fn mark_lost(&mut self, tcb: &mut Tcb, seq: Seq) {
+    fn mark_lost(&mut self, view: &mut View, seq: Seq) {
         let s = self.get_mut(seq);
         if s.has(SACKED) {
             return;
@@ -526,13 +532,13 @@ impl Scoreboard {
         if s.has(LOST) {
             if s.has(RETRANSMITTED) {
                 s.tags &= !RETRANSMITTED;
-                tcb.retrans_out -= 1;
-                tcb.lost += 1;
+                view.retrans_out -= 1;
+                view.lost += 1;
             }
         } else {
             s.tags |= LOST;
-            tcb.lost_out += 1;
-            tcb.lost += 1;
+            view.lost_out += 1;
+            view.lost += 1;
         }
         if before(seq, self.hint) {
             self.hint = seq;
@@ -541,15 +547,15 @@ impl Scoreboard {
 
     /// RACK's verdict. It stands until the segment is sent again, also when the loss is forgotten in an undo: the
     /// kernel takes the segment off the list that RACK walks.
-    fn judge_lost(&mut self, tcb: &mut Tcb, seq: Seq) {
-        self.mark_lost(tcb, seq);
+    fn judge_lost(&mut self, view: &mut View, seq: Seq) {
+        self.mark_lost(view, seq);
         self.get_mut(seq).tags |= JUDGED;
     }
 
     /// RACK (RFC 8985 §6.2 step 5, `tcp_rack_detect_loss`): what was sent a round trip and `reo_wnd_us` before the
     /// newest delivery, and has not been delivered itself, is lost. Returns the longest time, in microseconds,
     /// that a candidate still has; zero when there is none.
-    pub(super) fn detect_loss(&mut self, tcb: &mut Tcb, reo_wnd_us: u32) -> u32 {
+    pub(super) fn detect_loss(&mut self, view: &mut View, reo_wnd_us: u32) -> u32 {
         let (sent, end) = (self.rack.sent, self.rack.end);
         let limit = i64::from(self.rack.rtt_us) + i64::from(reo_wnd_us);
         let remaining = |now: Time, s: &Segment| limit - i64::from(micros_between(now, s.sent));
@@ -566,9 +572,9 @@ impl Scoreboard {
                 if !sent_after(sent, s.sent, end, seq.wrapping_add(1)) {
                     break;
                 }
-                let left = remaining(tcb.now, &s);
+                let left = remaining(view.now, &s);
                 if left <= 0 {
-                    self.judge_lost(tcb, seq);
+                    self.judge_lost(view, seq);
                 } else {
                     longest = longest.max(left);
                     prefix = false;
@@ -598,9 +604,9 @@ impl Scoreboard {
             if !sent_after(sent, at, end, seq.wrapping_add(1)) {
                 break;
             }
-            let left = remaining(tcb.now, self.get(seq));
+            let left = remaining(view.now, self.get(seq));
             if left <= 0 {
-                self.judge_lost(tcb, seq);
+                self.judge_lost(view, seq);
             } else {
                 longest = longest.max(left);
             }
@@ -611,14 +617,14 @@ impl Scoreboard {
 
     /// The timer fired: all is lost but what RACK says was sent too recently (`tcp_timeout_mark_lost`). The head is
     /// lost in any case.
-    pub(super) fn mark_all_lost(&mut self, tcb: &mut Tcb) {
+    pub(super) fn mark_all_lost(&mut self, view: &mut View) {
         let limit = i64::from(self.rack.rtt_us);
         let mut seq = self.base;
         while before(seq, self.end()) {
             let s = self.get(seq);
-            let recent = limit > i64::from(micros_between(tcb.now, s.sent));
+            let recent = limit > i64::from(micros_between(view.now, s.sent));
             if seq == self.base || !recent {
-                self.mark_lost(tcb, seq);
+                self.mark_lost(view, seq);
             }
             seq = seq.wrapping_add(1);
         }
@@ -626,11 +632,11 @@ impl Scoreboard {
     }
 
     /// Nothing is taken for lost any more (`tcp_undo_cwnd_reduction` with `unmark_loss`).
-    pub(super) fn forget_losses(&mut self, tcb: &mut Tcb) {
+    pub(super) fn forget_losses(&mut self, view: &mut View) {
         for s in &mut self.segments {
             s.tags &= !LOST;
         }
-        tcb.lost_out = 0;
+        view.lost_out = 0;
         self.fresh = self.base;
         self.hint = self.base;
     }
@@ -641,8 +647,8 @@ impl Scoreboard {
     }
 
     /// Whether a retransmission is out, or the head has been retransmitted (`tcp_any_retrans_done`).
-    pub(super) fn head_was_resent(&self, tcb: &Tcb) -> bool {
-        tcb.retrans_out > 0 || self.segments.front().is_some_and(|s| s.has(EVER_RETRANSMITTED))
+    pub(super) fn head_was_resent(&self, view: &View) -> bool {
+        view.retrans_out > 0 || self.segments.front().is_some_and(|s| s.has(EVER_RETRANSMITTED))
     }
 
     /// What counting the tags gives. For the tests.

@@ -137,27 +137,31 @@ impl Sender {
     /// Whether segments are there to be sent.
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
-        before(self.tcb.nxt, self.ready_end())
+        before(self.tcb.view.nxt, self.ready_end())
     }
 
     /// What the application still has to write.
     fn unwritten(&self, buffer: &SendBuffer) -> u64 {
         match self.data_end.wrapping_sub(buffer.end) {
             0 => 0,
-            n => u64::from(n - 1) * u64::from(self.tcb.mss) + u64::from(self.last_len) - buffer.odd,
+            n => {
+                u64::from(n - 1) * u64::from(self.tcb.view.mss) + u64::from(self.last_len)
+                    - buffer.odd
+            }
         }
     }
 
     /// What is queued (`sk_wmem_queued`); a short last segment counts as a full one.
     fn queued(&self, buffer: &SendBuffer) -> u64 {
-        let whole = u64::from(buffer.end.wrapping_sub(self.tcb.una)) * u64::from(self.tcb.mss);
+        let whole =
+            u64::from(buffer.end.wrapping_sub(self.tcb.view.una)) * u64::from(self.tcb.view.mss);
         let buffers = (buffer.unsent.len() + buffer.sent.len()) as u64;
         whole + buffer.odd + buffers * OVERHEAD
     }
 
     /// Makes room for two windows, or as the control has it (`tcp_sndbuf_expand`).
     pub(super) fn expand_buffer(&mut self) {
-        let window = self.tcb.cwnd.max(LEAST_WINDOW).max(self.board.reordering + 1);
+        let window = self.tcb.control.cwnd.max(LEAST_WINDOW).max(self.board.reordering + 1);
         let windows = self.cc.send_buffer_windows();
         if let Some(buffer) = &mut self.send_buffer {
             let size = (windows * u64::from(window) * PER_SEGMENT).min(LARGEST);
@@ -179,7 +183,7 @@ impl Sender {
         if !una_advanced || !self.send_buffer.as_ref().is_some_and(|buffer| buffer.asleep) {
             return;
         }
-        if self.tcb.in_flight() < self.tcb.cwnd {
+        if self.tcb.view.in_flight() < self.tcb.control.cwnd {
             self.expand_buffer();
         }
         let writable = self.send_buffer.as_ref().is_some_and(|buffer| {
@@ -217,7 +221,7 @@ impl Sender {
 
     /// Takes the rest of a write into buffers; false if the application sleeps now.
     fn copy_write(&mut self, out: &mut impl Output) -> bool {
-        let mss = u64::from(self.tcb.mss);
+        let mss = u64::from(self.tcb.view.mss);
         while let Some(buffer) = self.send_buffer.as_ref().filter(|buffer| buffer.left > 0) {
             let half = u64::from(buffer.max_window / 2);
             let goal = (LARGEST_PIECE.min(half) / mss).max(1) * mss;

@@ -139,11 +139,12 @@ impl Sender {
     /// may have twice as much.
     pub(super) fn small_queue_holds(&mut self, burst: u32, factor: u64) -> bool {
         let passes_single = self.small_queue_passes_single;
-        let (now, una, nxt) = (self.tcb.now, self.tcb.una, self.tcb.nxt);
-        let next = OVERHEAD + u64::from(burst * self.tcb.mss);
-        let share = self.tcb.effective_pacing_rate() >> self.tcb.pacing_shift;
+        let (now, una, nxt) = (self.tcb.view.now, self.tcb.view.una, self.tcb.view.nxt);
+        let next = OVERHEAD + u64::from(burst * self.tcb.view.mss);
+        let share =
+            self.tcb.control.effective_pacing_rate(&self.tcb.view) >> self.tcb.view.pacing_shift;
         let mut limit = (BUFFERS * next).max(share);
-        if !self.tcb.paced {
+        if !self.tcb.control.paced {
             limit = limit.min(MOST);
         }
         let Some(queue) = &mut self.small_queue else { return false };
@@ -161,7 +162,7 @@ impl Sender {
 
     /// A burst of this payload leaves, of which the first segment is `first`; or one segment again.
     pub(super) fn fill_small_queue(&mut self, first: Option<Seq>, segments: u32, payload: u32) {
-        let now = self.tcb.now;
+        let now = self.tcb.view.now;
         let Some(queue) = &mut self.small_queue else { return };
         let mut account = if segments > 1 {
             u64::from(segments) * PER_GSO_SEGMENT
@@ -191,7 +192,7 @@ impl Sender {
         };
         *held = held.saturating_sub(bytes);
         if core::mem::take(stopped) {
-            self.tcb.now = now;
+            self.tcb.view.now = now;
             self.retransmit_lost(out);
             self.write(super::Push::Normal, out);
         }

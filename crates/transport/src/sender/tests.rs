@@ -8,6 +8,7 @@
 //! Linux 4.16; what bursts are and when they wait has tests of its own, at the end.
 
 use super::*;
+use crate::cc::{CaState, INFINITE_SSTHRESH};
 use crate::ecn::{self, Agreed, Flags};
 use crate::segment::{Ack, Block, HEADERS};
 use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
@@ -23,22 +24,35 @@ impl Sender {
         let t = &self.tcb;
         let counted = self.board.recount();
         assert_eq!(
-            (t.packets_out, t.sacked_out, t.lost_out, t.retrans_out),
+            (t.view.packets_out, t.view.sacked_out, t.view.lost_out, t.view.retrans_out),
             (counted.packets, counted.sacked, counted.lost, counted.retransmitted),
             "counts differ from the tags {}",
             self.board.picture()
         );
         assert_eq!(counted.sacked_and_lost, 0, "SACKed and lost: {}", self.board.picture());
-        assert!(t.sacked_out + t.lost_out <= t.packets_out + t.retrans_out, "in flight underflows");
-        assert_eq!(t.nxt.wrapping_sub(t.una), t.packets_out);
-        assert!(!before(self.window_end, t.nxt), "{} beyond the window {}", t.nxt, self.window_end);
-        assert!(!before(self.data_end, t.nxt), "{} beyond the data {}", t.nxt, self.data_end);
+        assert!(
+            t.view.sacked_out + t.view.lost_out <= t.view.packets_out + t.view.retrans_out,
+            "in flight underflows"
+        );
+        assert_eq!(t.view.nxt.wrapping_sub(t.view.una), t.view.packets_out);
+        assert!(
+            !before(self.window_end, t.view.nxt),
+            "{} beyond the window {}",
+            t.view.nxt,
+            self.window_end
+        );
+        assert!(
+            !before(self.data_end, t.view.nxt),
+            "{} beyond the data {}",
+            t.view.nxt,
+            self.data_end
+        );
         // PRR and the timeout go down to what is in flight and one; nothing else goes below two (`ssthresh`), but
         // what a lost SYN or a timeout has left may still be there.
-        assert!(t.cwnd >= 1 && t.cwnd < 1 << 24, "window {}", t.cwnd);
+        assert!(t.control.cwnd >= 1 && t.control.cwnd < 1 << 24, "window {}", t.control.cwnd);
         // Two for all but the senders of SCE, whose thresholds are half of windows of two.
-        assert!(t.ssthresh >= 1);
-        assert!(t.packets_out == 0 || self.timer.is_some(), "data out and no timer");
+        assert!(t.control.ssthresh >= 1);
+        assert!(t.view.packets_out == 0 || self.timer.is_some(), "data out and no timer");
     }
 }
 
@@ -237,19 +251,19 @@ impl Script {
     }
 
     fn state(&self) -> CaState {
-        self.sender.tcb.ca_state
+        self.sender.tcb.view.ca_state
     }
 
     fn cwnd(&self) -> u32 {
-        self.sender.tcb.cwnd
+        self.sender.tcb.control.cwnd
     }
 
     fn ssthresh(&self) -> u32 {
-        self.sender.tcb.ssthresh
+        self.sender.tcb.control.ssthresh
     }
 
     fn in_flight(&self) -> u32 {
-        self.sender.tcb.in_flight()
+        self.sender.tcb.view.in_flight()
     }
 }
 
@@ -264,19 +278,19 @@ fn slow_start_doubles_with_acks_of_two() {
     }
     assert_eq!(t.cwnd(), 20);
     // 200 % of 20 · 1448 B in 20 ms.
-    assert_eq!(t.sender.tcb.pacing_rate, 2 * 20 * 1448 * 50);
+    assert_eq!(t.sender.tcb.control.pacing_rate, 2 * 20 * 1448 * 50);
 }
 
 /// Below its threshold the window grows; what an ACK has over goes to additive increase (`tcp_reno_cong_avoid`).
 #[test]
 fn slow_start_hands_what_is_left_over_to_avoidance() {
     let mut t = reno();
-    t.sender.tcb.ssthresh = 11;
+    t.sender.tcb.control.ssthresh = 11;
     assert_eq!(t.ack(40, "3"), "10-13");
-    assert_eq!((t.cwnd(), t.sender.tcb.cwnd_count), (11, 2));
+    assert_eq!((t.cwnd(), t.sender.tcb.control.cwnd_count), (11, 2));
     // Nine more make eleven: one segment of growth.
     assert_eq!(t.ack(40, "12"), "14-23");
-    assert_eq!((t.cwnd(), t.sender.tcb.cwnd_count), (12, 0));
+    assert_eq!((t.cwnd(), t.sender.tcb.control.cwnd_count), (12, 0));
 }
 
 /// A window that is not used is not widened: only as much as the receiver admits is out (`tcp_is_cwnd_limited`).
@@ -388,7 +402,10 @@ fn a_lost_retransmission_is_repaired_again_after_a_round_trip() {
     assert_eq!(t.ack(61, "0 s1-11"), "15");
     // 12 was sent at 43, after the repair, and has arrived: the repair is lost.
     assert_eq!(t.ack(63, "0 s1-12"), "r0 16");
-    assert_eq!((t.sender.tcb.lost, t.sender.tcb.retrans_out, t.sender.tcb.lost_out), (2, 1, 1));
+    assert_eq!(
+        (t.sender.tcb.view.lost, t.sender.tcb.view.retrans_out, t.sender.tcb.view.lost_out),
+        (2, 1, 1)
+    );
     assert_eq!(t.state(), CaState::Recovery);
     assert_eq!(t.ssthresh(), 5, "one reduction for one recovery");
 }
@@ -447,7 +464,7 @@ fn a_probe_repairs_the_tail() {
     // srtt 20 ms: 40 + 2 · 20 + 2 ms of slack.
     assert_eq!(t.until(83), "83: r9");
     // A probe is no retransmission of a lost segment: nothing is out twice by the counts, nothing to undo, no clock.
-    assert_eq!((t.in_flight(), t.sender.tcb.retrans_out), (2, 0));
+    assert_eq!((t.in_flight(), t.sender.tcb.view.retrans_out), (2, 0));
     assert_eq!((t.sender.undo.retransmissions, t.sender.retrans_stamp), (-1, None));
     assert_eq!(t.sender.counters().probes, 1);
     // The probe's SACK: one round trip old, RACK waits min_rtt/4 for 8, which is long due.
@@ -514,12 +531,16 @@ fn timeouts_back_off_and_slow_start_follows() {
     assert_eq!(t.until(2000), "63: r9; 288: r0; 736: r0; 1664: r0");
     assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Loss, 1, 5));
     assert_eq!(t.sender.counters().timeouts, 3);
-    assert_eq!(t.sender.tcb.lost_out, 10);
+    assert_eq!(t.sender.tcb.view.lost_out, 10);
     // The ACK of a retransmission: Karn's rule leaves the timestamp's echo, 1664, which takes the backoff away.
     assert_eq!(t.ack(2010, "1 t1664"), "r1 r2");
     assert_eq!((t.state(), t.cwnd()), (CaState::Loss, 2));
-    assert!(t.sender.tcb.rtt.rto() < Span::from_millis(880), "{}", t.sender.tcb.rtt.rto());
-    assert_eq!(t.sender.tcb.rtt.latest_us(), 346_000);
+    assert!(
+        t.sender.tcb.view.rtt.rto() < Span::from_millis(880),
+        "{}",
+        t.sender.tcb.view.rtt.rto()
+    );
+    assert_eq!(t.sender.tcb.view.rtt.latest_us(), 346_000);
     assert_eq!(t.ack(2030, "3"), "r3 r4 r5 r6");
 }
 
@@ -538,7 +559,7 @@ fn frto_finds_a_spurious_timeout_by_new_data() {
     assert_eq!((t.state(), t.sender.counters().undos), (CaState::Open, 1));
     // max(2, the window before, 10), and growing in slow start again by the segment acknowledged.
     assert_eq!((t.cwnd(), t.in_flight(), t.ssthresh()), (11, 11, INFINITE_SSTHRESH));
-    assert_eq!((t.sender.tcb.lost_out, t.sender.tcb.retrans_out), (0, 0));
+    assert_eq!((t.sender.tcb.view.lost_out, t.sender.tcb.view.retrans_out), (0, 0));
 }
 
 /// F-RTO step 3a: a duplicate ACK after the new data means that the loss was real.
@@ -588,10 +609,10 @@ fn a_spurious_recovery_is_undone_by_the_duplicate() {
     // The original arrives late; its ACK echoes the repair's clock or later, so only the duplicate tells.
     t.ack(41, "4 t40");
     assert_eq!((t.state(), t.ssthresh()), (CaState::Recovery, 5));
-    let delivered = t.sender.tcb.delivered;
+    let delivered = t.sender.tcb.view.delivered;
     t.ack(60, "4 d0 t40");
     assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Open, 10, INFINITE_SSTHRESH));
-    assert_eq!(t.sender.tcb.delivered, delivered + 1, "the duplicate was delivered too");
+    assert_eq!(t.sender.tcb.view.delivered, delivered + 1, "the duplicate was delivered too");
     // Recent kernels widen RACK's window for it only where reordering has been seen.
     assert!(!t.sender.dsack_seen && t.sender.board.reorderings == 0);
 }
@@ -611,7 +632,7 @@ fn what_an_undo_forgave_is_not_found_lost_again() {
     assert_eq!((t.state(), t.sender.counters().undos), (CaState::Disorder, 1));
     // 10 was sent 20 ms after 1 and has arrived: RACK would find 1 lost, had it not judged it already.
     t.ack(60, "1 s2-10 t40");
-    assert_eq!((t.state(), t.sender.tcb.lost_out), (CaState::Disorder, 0));
+    assert_eq!((t.state(), t.sender.tcb.view.lost_out), (CaState::Disorder, 0));
 }
 
 /// Duplicates that are more than what was sent again are the network's: they undo nothing.
@@ -619,9 +640,12 @@ fn what_an_undo_forgave_is_not_found_lost_again() {
 fn duplicates_that_we_did_not_cause_are_not_believed() {
     let mut t = reno();
     t.ack(40, "4");
-    let (delivered, cwnd) = (t.sender.tcb.delivered, t.cwnd());
+    let (delivered, cwnd) = (t.sender.tcb.view.delivered, t.cwnd());
     t.ack(41, "4 d2");
-    assert_eq!((t.sender.tcb.delivered, t.cwnd(), t.state()), (delivered, cwnd, CaState::Open));
+    assert_eq!(
+        (t.sender.tcb.view.delivered, t.cwnd(), t.state()),
+        (delivered, cwnd, CaState::Open)
+    );
 }
 
 /// RFC 3168 §6.1.2: one reduction a window, the flag CWR on the next new segment, retransmissions not ECN-capable.
@@ -689,16 +713,16 @@ fn delivery_rate_is_what_arrived_in_a_round_trip() {
         t.ack(40, &(2 * i).to_string());
     }
     // The first window: 10 in the 20 ms from its sending on; the last ACK counts all ten.
-    let rate = t.sender.tcb.rate;
+    let rate = t.sender.tcb.view.rate;
     assert_eq!((rate.delivered, rate.interval_us), (10, 20_000));
     // Those of the second window come 1 ms apart: 10 was sent when 2 had been delivered, at 40 ms.
     for i in 0..10_u32 {
         t.ack(60 + u64::from(i), &(12 + 2 * i).to_string());
     }
     // The last, 29, left when 10 had been delivered; now 30 have, 29 ms later.
-    let rate = t.sender.tcb.rate;
+    let rate = t.sender.tcb.view.rate;
     assert_eq!((rate.delivered, rate.interval_us), (20, 29_000));
-    assert_eq!(t.sender.tcb.delivery_rate(), 20 * 1448 * 1_000_000 / 29_000);
+    assert_eq!(t.sender.tcb.view.delivery_rate(), 20 * 1448 * 1_000_000 / 29_000);
 }
 
 /// A pause longer than the timeout: the window halves for each timeout of it, not below ten (RFC 2861), and the
@@ -711,7 +735,7 @@ fn a_pause_shrinks_the_window() {
         t.ack(40, &(2 * i).to_string());
     }
     // All that is out is acknowledged, and the window shut.
-    let nxt = t.sender.tcb.nxt;
+    let nxt = t.sender.tcb.view.nxt;
     t.ack(60, &format!("{nxt} w0"));
     let cwnd = t.cwnd();
     // It opens 500 ms later: two timeouts of 220 ms have passed.
@@ -758,7 +782,7 @@ fn what_an_application_writes_leaves_in_pieces() {
     // The first is acknowledged; slow start lets two out: 1448 and what is left of 2000.
     t.ack(50, "1");
     t.wire.sent.clear();
-    assert_eq!(t.sender.tcb.nxt, 5);
+    assert_eq!(t.sender.tcb.view.nxt, 5);
     // The third segment is lost, and repeated at its own length when RACK's window is over.
     assert_eq!(t.ack(70, "2 s3-4"), "");
     while t.wire.sent.is_empty() {
@@ -783,27 +807,27 @@ fn an_idle_application_is_marked_and_the_mark_passes() {
     let piece = u64::from(MSS);
     // Nothing was out: the mark is at what is delivered, 0.
     t.sender.supply(at(30), piece, &mut t.wire);
-    assert_eq!(t.sender.tcb.app_limited, Some(0));
+    assert_eq!(t.sender.tcb.view.app_limited, Some(0));
     t.sender.supply(at(31), piece, &mut t.wire);
-    assert_eq!(t.sender.tcb.app_limited, Some(1));
+    assert_eq!(t.sender.tcb.view.app_limited, Some(1));
     assert_eq!(t.wire.take_line(), "0-1");
     // Two more fill the window; from then on it is the window that limits, and the mark stays where it was.
     t.sender.supply(at(32), 2 * piece, &mut t.wire);
-    assert_eq!(t.sender.tcb.app_limited, Some(2));
+    assert_eq!(t.sender.tcb.view.app_limited, Some(2));
     t.sender.supply(at(33), 10 * piece, &mut t.wire);
-    assert_eq!(t.sender.tcb.app_limited, Some(2));
+    assert_eq!(t.sender.tcb.view.app_limited, Some(2));
     assert_eq!(t.wire.take_line(), "2-3");
     // Samples of what left under the mark bear it; once more than two are delivered, nothing new does.
     t.ack(50, "2");
-    assert!(t.sender.tcb.rate.app_limited);
-    assert_eq!(t.sender.tcb.app_limited, Some(2));
+    assert!(t.sender.tcb.view.rate.app_limited);
+    assert_eq!(t.sender.tcb.view.app_limited, Some(2));
     t.ack(52, "4");
-    assert_eq!(t.sender.tcb.app_limited, None);
+    assert_eq!(t.sender.tcb.view.app_limited, None);
     // 4 to 7 left with the ACK at 50 ms, 8 to 11 with that at 52 ms.
     t.ack(70, "8");
-    assert!(t.sender.tcb.rate.app_limited);
+    assert!(t.sender.tcb.view.rate.app_limited);
     t.ack(72, "12");
-    assert!(!t.sender.tcb.rate.app_limited);
+    assert!(!t.sender.tcb.view.rate.app_limited);
 }
 
 /// `tcp_is_cwnd_limited`: a window that the application does not fill does not grow, but in slow start to twice
@@ -817,11 +841,11 @@ fn a_window_that_is_not_used_does_not_grow() {
         t.sender.supply(at(now), 4 * u64::from(MSS), &mut t.wire);
         t.ack(now + 20, &(4 * (round + 1)).to_string());
     }
-    assert_eq!(t.sender.tcb.cwnd, 10);
+    assert_eq!(t.sender.tcb.control.cwnd, 10);
     // With data without end it grows again.
     t.sender.supply_endlessly(at(450), &mut t.wire);
     t.ack(470, "90");
-    assert_eq!(t.sender.tcb.cwnd, 20);
+    assert_eq!(t.sender.tcb.control.cwnd, 20);
     t.sender.stop(at(471));
     t.sender.check();
 }
@@ -833,7 +857,7 @@ fn a_connection_that_the_peer_opens() {
     let mut t = Script { sender: setup.sender(), wire: Wire::default(), window: setup.window };
     t.sender.accepted(at(20), Agreed::Off, t.window, 7, Some(20_000));
     assert!(t.sender.is_established() && t.wire.syns.is_empty());
-    assert_eq!(t.sender.tcb.rtt.srtt_us(), 20_000);
+    assert_eq!(t.sender.tcb.view.rtt.srtt_us(), 20_000);
     t.sender.supply(at(20), 12 * u64::from(MSS), &mut t.wire);
     assert_eq!(t.wire.sent[0].0.tsecr, 7);
     assert_eq!(t.wire.take_line(), "0-9");
@@ -864,7 +888,7 @@ fn a_lost_syn_is_repeated_without_ecn() {
     script.sender.on_syn_ack(at(1044), &answer, &mut script.wire);
     assert_eq!(script.sender.ecn_agreed(), Agreed::Off);
     assert_eq!(script.wire.take_line(), "0-9");
-    assert_eq!(script.sender.tcb.rtt.latest_us(), 20_000);
+    assert_eq!(script.sender.tcb.view.rtt.latest_us(), 20_000);
 }
 
 /// From the second loss on the window is one segment (RFC 5681 §3.1). SYNs a second apart up to the fifth, then doubling, in recent
@@ -895,15 +919,15 @@ fn renos_sawtooth() {
     t.ack(40, "0 s1");
     t.ack(41, "0 s1-2");
     t.ack(42, "0 s1-9");
-    let nxt = t.sender.tcb.nxt;
+    let nxt = t.sender.tcb.view.nxt;
     // The ACK that ends the recovery delivers five, which count already: 5 + 5/5.
     t.ack(62, &nxt.to_string());
     assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Open, 6, 5));
     let mut windows = Vec::new();
     for round in 0..6 {
         // The whole flight is acknowledged, segment by segment.
-        let nxt = t.sender.tcb.nxt;
-        let mut una = t.sender.tcb.una;
+        let nxt = t.sender.tcb.view.nxt;
+        let mut una = t.sender.tcb.view.una;
         while una != nxt {
             una += 1;
             t.ack(80 + 20 * round, &una.to_string());
@@ -940,7 +964,7 @@ fn an_overtaken_ack_brings_its_sacks_unless_it_is_too_old() {
     let mut t = reno();
     t.ack(50, "4");
     t.ack(51, "2 s6");
-    assert_eq!(t.sender.tcb.sacked_out, 1);
+    assert_eq!(t.sender.tcb.view.sacked_out, 1);
     let ack = Ack {
         ack: 2,
         window: t.window,
@@ -950,7 +974,7 @@ fn an_overtaken_ack_brings_its_sacks_unless_it_is_too_old() {
         ..Ack::default()
     };
     t.sender.on_ack(at(51), &ack, &mut t.wire);
-    assert_eq!(t.sender.tcb.sacked_out, 1);
+    assert_eq!(t.sender.tcb.view.sacked_out, 1);
 }
 
 /// A paced sender at the end of its stream still wakes to repair.
@@ -961,7 +985,7 @@ fn pacing_puts_a_repair_off_and_does_not_lose_it() {
     t.wire.take_line();
     t.until(39);
     t.wire.take_line();
-    assert_eq!(t.sender.tcb.nxt, 30);
+    assert_eq!(t.sender.tcb.view.nxt, 30);
     t.sender.pace_until = at(45);
     assert_eq!(t.ack(40, "0 s1-3"), "");
     assert_eq!(t.state(), CaState::Recovery);
@@ -1015,7 +1039,7 @@ fn the_table_of_states() {
 fn in_bursts(stack: TcpQuirks, initial: u32) -> Script {
     let mut t = Setup { stack, initial, bursts: true, ..Setup::default() }.open();
     assert_eq!(t.wire.take_line(), format!("0-{}", initial - 1));
-    t.sender.tcb.ssthresh = initial;
+    t.sender.tcb.control.ssthresh = initial;
     t
 }
 
@@ -1028,9 +1052,9 @@ fn a_lone_segment_waits_for_the_next_ack() {
         let notes = stack.remembers_cwnd_limited;
         let mut t = in_bursts(stack, 10);
         assert_eq!(t.ack(40, "1"), "10");
-        t.sender.tcb.cwnd_limited = false;
+        t.sender.tcb.view.cwnd_limited = false;
         assert_eq!(t.ack(40, "2"), "");
-        assert_eq!(t.sender.tcb.cwnd_limited, notes);
+        assert_eq!(t.sender.tcb.view.cwnd_limited, notes);
         assert_eq!(t.ack(40, "3"), "11-12");
         // An ACK of two admits two: nothing to wait for.
         assert_eq!(t.ack(40, "5"), "13-14");
@@ -1129,7 +1153,7 @@ fn bursts_are_larger_on_short_paths() {
 #[test]
 fn a_probe_sends_a_group_where_the_window_admits_one() {
     let mut t = in_bursts(LINUX_7_3, 10);
-    t.sender.tcb.cwnd = 13;
+    t.sender.tcb.control.cwnd = 13;
     t.sender.tlp = None;
     // 20 + 2 · 20 + 2 ms: room for three, of which a burst has two.
     assert_eq!(t.until(63), "63: 10-11");
@@ -1147,22 +1171,22 @@ fn a_probe_sends_a_group_where_the_window_admits_one() {
 #[test]
 fn a_small_queue_that_is_not_woken_keeps_the_third_segment() {
     let mut woken = in_bursts(LINUX_5_10, 3);
-    woken.sender.tcb.cwnd_limited = false;
+    woken.sender.tcb.view.cwnd_limited = false;
     assert_eq!(woken.ack(40, "3"), "3-5");
     let mut t = in_bursts(LINUX_5_4, 3);
     assert_eq!(t.sender.ready_end(), 93);
-    t.sender.tcb.cwnd_limited = false;
+    t.sender.tcb.view.cwnd_limited = false;
     for round in 0..27_u32 {
         let una = 3 + 2 * round;
         assert_eq!(
             t.ack(40 + 20 * u64::from(round), &una.to_string()),
             format!("{una}-{}", una + 1)
         );
-        assert!(!t.sender.tcb.cwnd_limited);
+        assert!(!t.sender.tcb.view.cwnd_limited);
         assert_eq!(t.cwnd(), 3);
     }
     assert_eq!(t.ack(580, "57"), "57-59");
-    assert!(t.sender.tcb.cwnd_limited);
+    assert!(t.sender.tcb.view.cwnd_limited);
 }
 
 /// Of 20 the small queue lets four go, in bursts of two whose segments count 2304 B each: 1 + 4608 B are below the 8352
@@ -1177,7 +1201,7 @@ fn the_send_buffer_grows_while_the_window_is_not_full() {
     held.send_buffer.as_mut().unwrap().keep_awake();
     let mut held = Script { sender: held, wire: Wire::default(), window: t.window };
     for (script, sent) in [(&mut t, "10-21"), (&mut held, "10-13")] {
-        script.sender.tcb.cwnd = 20;
+        script.sender.tcb.control.cwnd = 20;
         assert_eq!(script.ack(40, "2"), sent);
     }
 }
@@ -1205,23 +1229,23 @@ fn a_send_buffer_takes_what_fills_no_segment() {
 #[test]
 fn a_small_queue_lets_two_groups_go() {
     let mut t = in_bursts(LINUX_5_4, 4);
-    t.sender.tcb.cwnd_limited = false;
+    t.sender.tcb.view.cwnd_limited = false;
     assert_eq!(t.ack(40, "4"), "4-7");
-    assert!(t.sender.tcb.cwnd_limited);
+    assert!(t.sender.tcb.view.cwnd_limited);
 }
 
 /// What is sent again may have twice as much on its way: 1 + 4 · 2728 B are one more than twice two segments.
 #[test]
 fn a_small_queue_lets_four_retransmissions_go() {
     let mut t = in_bursts(LINUX_5_4, 10);
-    t.sender.tcb.now = at(40);
+    t.sender.tcb.view.now = at(40);
     for sent in 0..5 {
         assert_eq!(t.sender.small_queue_holds(1, 1), sent >= 2);
         assert_eq!(t.sender.small_queue_holds(1, 2), sent >= 4);
         t.sender.fill_small_queue(None, 1, MSS);
     }
     // Microseconds later all has passed through the host.
-    t.sender.tcb.now = at(41);
+    t.sender.tcb.view.now = at(41);
     assert!(!t.sender.small_queue_holds(1, 1));
 }
 
@@ -1238,14 +1262,14 @@ fn a_device_of_its_own_lets_two_groups_wait() {
     assert_eq!(t.sent_off(21, piece), "4-5");
     // 11520 − 2 · 2304 is as much again as when it last went on.
     assert_eq!(t.sent_off(22, 2 * piece), "6-7");
-    assert!(!t.sender.tcb.cwnd_limited);
+    assert!(!t.sender.tcb.view.cwnd_limited);
     // The ACK finds 11520 on the account: what the window admits waits for the device.
     assert_eq!(t.ack(40, "2"), "");
     assert_eq!(t.sent_off(41, 3 * piece), "8-9");
     // 8 of 12 are out: nothing more until the device has sent, and then no further than the window.
-    assert_eq!((t.sender.tcb.in_flight(), t.cwnd()), (8, 12));
+    assert_eq!((t.sender.tcb.view.in_flight(), t.cwnd()), (8, 12));
     assert_eq!(t.sent_off(42, 4 * piece), "10-13");
-    assert!(t.sender.tcb.cwnd_limited);
+    assert!(t.sender.tcb.view.cwnd_limited);
     assert_eq!(t.sent_off(43, 4 * piece), "");
 }
 

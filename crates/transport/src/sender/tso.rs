@@ -11,8 +11,8 @@
 
 use super::Sender;
 use crate::cc::CongestionControl;
+use crate::cc::{CaState, LARGEST_BURST};
 use crate::stack::TsoBursts;
-use crate::tcb::{CaState, LARGEST_BURST};
 use sojourn_units::{Span, Time};
 
 /// Waits only if the last segment left within this.
@@ -62,11 +62,15 @@ impl Sender {
             TsoBursts::Singly => return 1,
             TsoBursts::HalfRtt => 0,
             TsoBursts::Millisecond => {
-                LARGEST_BURST.checked_shr(self.tcb.rtt.min_us() >> RTT_LOG).unwrap_or(0)
+                LARGEST_BURST.checked_shr(self.tcb.view.rtt.min_us() >> RTT_LOG).unwrap_or(0)
             }
         };
-        let goal = self.tcb.tso_segs(more, self.cc.min_tso_segs(&self.tcb));
-        self.tcb.burst_limit.map_or(goal, |limit| goal.min(limit.max(1)))
+        let goal = self.tcb.control.tso_segs(
+            &self.tcb.view,
+            more,
+            self.cc.min_tso_segs(&self.tcb.view, &self.tcb.control),
+        );
+        self.tcb.control.burst_limit.map_or(goal, |limit| goal.min(limit.max(1)))
     }
 
     /// What is left of the buffer that is sent from.
@@ -81,25 +85,26 @@ impl Sender {
     /// The buffer that is sent from, where what the application has written is known.
     pub(super) fn look_at_buffer(&mut self) {
         if let Some(buffer) = &self.send_buffer {
-            self.buffer_left = (buffer.first().div_ceil(u64::from(self.tcb.mss)) as u32).max(1);
+            self.buffer_left =
+                (buffer.first().div_ceil(u64::from(self.tcb.view.mss)) as u32).max(1);
         }
     }
 
     /// A burst is cut from the buffer, which it is before it is known whether it may leave.
     pub(super) fn cut_from_buffer(&mut self, burst: u32) {
         if let Some(buffer) = &mut self.send_buffer {
-            buffer.cut(u64::from(burst) * u64::from(self.tcb.mss));
+            buffer.cut(u64::from(burst) * u64::from(self.tcb.view.mss));
         }
     }
 
     /// Takes a burst from the buffer, and a new buffer where that ends.
     pub(super) fn take_from_buffer(&mut self, burst: u32) {
         if let Some(buffer) = &mut self.send_buffer {
-            buffer.leave(self.tcb.nxt);
+            buffer.leave(self.tcb.view.nxt);
             return;
         }
         if self.buffer_left <= burst {
-            self.buffer_left += buffer_size(self.tcb.mss);
+            self.buffer_left += buffer_size(self.tcb.view.mss);
         }
         self.buffer_left -= burst.min(self.buffer_left - 1);
     }
@@ -132,15 +137,16 @@ impl Sender {
     /// Whether it is better to wait for the next ACK than to send `limit` segments now.
     fn would_wait(&self, limit: u32, goal: u32) -> bool {
         let t = &self.tcb;
-        if t.ca_state >= CaState::Recovery || limit >= goal {
+        if t.view.ca_state >= CaState::Recovery || limit >= goal {
             return false;
         }
-        let written = if t.paced { self.last_sent.max(self.pace_until) } else { self.last_sent };
-        if t.now > written + RECENT {
+        let written =
+            if t.control.paced { self.last_sent.max(self.pace_until) } else { self.last_sent };
+        if t.view.now > written + RECENT {
             return false;
         }
-        let mss = u64::from(t.mss);
-        let in_use = u64::from(self.window).min(u64::from(t.cwnd) * mss);
+        let mss = u64::from(t.view.mss);
+        let in_use = u64::from(self.window).min(u64::from(t.control.cwnd) * mss);
         if u64::from(limit) * mss >= in_use / WINDOW_DIVISOR {
             return false;
         }
@@ -149,8 +155,8 @@ impl Sender {
 
     /// Whether the ACK of the oldest segment, which left then, is about to come.
     fn ack_is_near(&self, sent: Time) -> bool {
-        let srtt8 = u64::from(self.tcb.rtt.srtt8_us());
-        let now = self.tcb.now;
+        let srtt8 = u64::from(self.tcb.view.rtt.srtt8_us());
+        let now = self.tcb.view.now;
         match self.tso_bursts {
             TsoBursts::Singly => false,
             TsoBursts::HalfRtt => now >= sent + Span::from_micros(srtt8 >> 4),

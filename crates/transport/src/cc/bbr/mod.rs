@@ -24,9 +24,10 @@ mod window;
 mod tests;
 
 use super::{CongestionControl, ControlSample, Event, Info};
+use crate::cc::{CaState, INFINITE_SSTHRESH};
+use crate::cc::{Control, View};
 use crate::minmax::WindowedMax;
 use crate::stack::TcpQuirks;
-use crate::tcb::{CaState, INFINITE_SSTHRESH, Tcb};
 use aggregation::Aggregation;
 use policer::Policer;
 use sojourn_units::{Random, Time};
@@ -193,15 +194,15 @@ impl CongestionControl for Bbr {
         self.random = random;
     }
 
-    fn init(&mut self, tcb: &mut Tcb) {
-        tcb.ssthresh = INFINITE_SSTHRESH;
-        tcb.paced = true;
-        self.round_end = tcb.delivered;
-        self.min_rtt_us = tcb.rtt.min_us();
-        self.min_rtt_at = tcb.jiffies();
-        self.pace_by_window(tcb);
-        self.policer.reset(tcb);
-        self.aggregation.begin_epoch(tcb.now);
+    fn init(&mut self, view: &View, control: &mut Control) {
+        control.ssthresh = INFINITE_SSTHRESH;
+        control.paced = true;
+        self.round_end = view.delivered;
+        self.min_rtt_us = view.rtt.min_us();
+        self.min_rtt_at = view.jiffies();
+        self.pace_by_window(view, control);
+        self.policer.reset(view);
+        self.aggregation.begin_epoch(view.now);
     }
 
     fn has_cong_control(&self) -> bool {
@@ -212,64 +213,64 @@ impl CongestionControl for Bbr {
         3
     }
 
-    fn min_tso_segs(&self, tcb: &Tcb) -> u32 {
-        model::min_tso_segs(tcb)
+    fn min_tso_segs(&self, view: &View, control: &Control) -> u32 {
+        model::min_tso_segs(view, control)
     }
 
-    fn cong_control(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
-        self.update_rate(tcb, sample);
-        self.update_aggregation(tcb, sample);
-        self.update_phase(tcb, sample);
+    fn cong_control(&mut self, view: &View, control: &mut Control, sample: &ControlSample) {
+        self.update_rate(view, sample);
+        self.update_aggregation(view, control, sample);
+        self.update_phase(view, control, sample);
         self.check_full_pipe(sample);
-        self.check_drained(tcb, sample);
-        self.update_min_rtt(tcb, sample);
+        self.check_drained(view, control, sample);
+        self.update_min_rtt(view, control, sample);
         self.choose_gains();
-        self.pace(tcb, self.pacing_gain);
-        self.set_cwnd(tcb, sample);
+        self.pace(view, control, self.pacing_gain);
+        self.set_cwnd(view, control, sample);
     }
 
     /// The threshold plays no part, but this is when recovery begins: the window is noted for afterwards.
-    fn ssthresh(&mut self, tcb: &Tcb) -> u32 {
-        self.save_cwnd(tcb);
-        tcb.ssthresh
+    fn ssthresh(&mut self, _view: &View, control: &Control) -> u32 {
+        self.save_cwnd(control);
+        control.ssthresh
     }
 
-    fn cong_avoid(&mut self, _tcb: &mut Tcb, _acked: u32) {}
+    fn cong_avoid(&mut self, _view: &View, _control: &mut Control, _acked: u32) {}
 
-    fn set_state(&mut self, tcb: &mut Tcb, state: CaState) {
+    fn set_state(&mut self, view: &View, _control: &mut Control, state: CaState) {
         if state == CaState::Loss {
             self.prior_state = CaState::Loss;
             self.full_bw = 0;
             // A timeout counts as the end of a round.
             self.round_start = true;
-            self.sample_long_term(tcb, 1, false);
+            self.sample_long_term(view, 1, false);
         }
     }
 
-    fn event(&mut self, tcb: &mut Tcb, event: Event) {
-        if !matches!(event, Event::TxStart { .. }) || tcb.app_limited.is_none() {
+    fn event(&mut self, view: &View, control: &mut Control, event: Event) {
+        if !matches!(event, Event::TxStart { .. }) || view.app_limited.is_none() {
             return;
         }
         self.restarting = true;
-        self.aggregation.begin_epoch(tcb.now);
+        self.aggregation.begin_epoch(view.now);
         match self.mode {
             // No need to be faster: it is the application that is slow.
-            Mode::ProbeBw => self.pace(tcb, UNIT),
-            Mode::ProbeRtt => self.check_probe_rtt_done(tcb),
+            Mode::ProbeBw => self.pace(view, control, UNIT),
+            Mode::ProbeRtt => self.check_probe_rtt_done(view, control),
             Mode::Startup | Mode::Drain => {}
         }
     }
 
     /// What was lost was not: nor was the pipe full, nor is there a policer. The window comes back with the state.
-    fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
+    fn undo_cwnd(&mut self, view: &View, control: &Control) -> u32 {
         self.full_bw = 0;
         self.full_bw_rounds = 0;
-        self.policer.reset(tcb);
-        tcb.cwnd
+        self.policer.reset(view);
+        control.cwnd
     }
 
-    fn gauges(&self, tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
-        let bw = (u128::from(self.bw()) * u128::from(tcb.mss) * 1_000_000) >> BW_BITS;
+    fn gauges(&self, view: &View, _control: &Control, out: &mut dyn FnMut(&'static str, f64)) {
+        let bw = (u128::from(self.bw()) * u128::from(view.mss) * 1_000_000) >> BW_BITS;
         out("bw", bw as f64 * 8.0);
         out("mrtt", f64::from(self.min_rtt_us) / 1e6);
         out("pacing_gain", f64::from(self.pacing_gain) / f64::from(UNIT));

@@ -60,7 +60,7 @@ fn cubic_answers_to_a_mark() {
         }
         assert_eq!((t.own("w_max"), t.own("k")), (20.0, 0.0), "no epoch has begun");
         assert_eq!(t.ack(60, "22"), "34-35");
-        assert_eq!((t.snapshot(), t.sender.tcb.cwnd_count), ((CaState::Open, 14, 14), 2));
+        assert_eq!((t.snapshot(), t.sender.tcb.control.cwnd_count), ((CaState::Open, 14, 14), 2));
         assert_eq!((t.own("k"), t.own("w_est")), (2524.0 / 1024.0, 14.0));
         assert_eq!(t.sender.counters().ece_reductions, 1);
         // Six more ACKs of two: 14, and one segment more.
@@ -68,7 +68,7 @@ fn cubic_answers_to_a_mark() {
             assert_eq!(t.cwnd(), 14);
             t.ack(60, &una.to_string());
         }
-        assert_eq!((t.cwnd(), t.sender.tcb.cwnd_count), (15, 0));
+        assert_eq!((t.cwnd(), t.sender.tcb.control.cwnd_count), (15, 0));
         // The next mark is below the plateau, which gives way (§4.7): 15 · (1024 + 717)/2048 = 12; 15 · 717/1024 = 10.
         t.ack(80, "36 ece");
         assert_eq!((t.state(), t.ssthresh(), t.own("w_max")), (CaState::Cwr, 10, 12.0));
@@ -89,7 +89,7 @@ fn cubic_answers_to_a_loss() {
         assert_eq!(t.own("w_max"), 20.0);
         // The flag CWR tells of every reduction, whatever it is for.
         assert_eq!(t.ack(62, "22"), "22! 23-36");
-        assert_eq!((t.snapshot(), t.sender.tcb.cwnd_count), ((CaState::Open, 15, 14), 5));
+        assert_eq!((t.snapshot(), t.sender.tcb.control.cwnd_count), ((CaState::Open, 15, 14), 5));
         assert_eq!(t.own("k"), 2524.0 / 1024.0);
     }
 }
@@ -224,7 +224,7 @@ fn dctcp_answers_to_losses_and_timeouts_as_reno() {
     assert_eq!((t.snapshot(), t.alpha()), ((CaState::Recovery, 9, 5), 960));
     // Nine delivered: a window of five, and four over.
     assert_eq!(t.ack(62, "12"), "12! 13-17");
-    assert_eq!((t.snapshot(), t.sender.tcb.cwnd_count), ((CaState::Open, 6, 5), 4));
+    assert_eq!((t.snapshot(), t.sender.tcb.control.cwnd_count), ((CaState::Open, 6, 5), 4));
 
     let mut t = opened("dctcp", LINUX_7_3, 10);
     assert_eq!(t.until(300), "63: 10; 288: r0");
