@@ -3,7 +3,7 @@
 //!
 //! `PROPTEST_CASES` sets how many links are tried; the default is for every build. 300 000 of each were run once.
 
-use crate::cc::{self, CongestionControl};
+use crate::cc::{CongestionControl, Registry};
 use crate::ecn;
 use crate::receiver::{Receiver, WindowPolicy};
 use crate::segment::{Ack, Data, HEADERS, Handshake, Output, Seq};
@@ -210,9 +210,9 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
         clock_offset_ms: 1000,
     };
     let policy = case.window.map_or(WindowPolicy::Autotuned, |n| WindowPolicy::Fixed(n * MSS));
-    let control = cc::AnyCongestionControl::named(case.cc, &quirks).expect("it exists");
+    let control = Registry::built_in().build(case.cc, &quirks).expect("it exists");
     let needs = control.ecn();
-    let mut sender = Sender::new(&config, &quirks, control);
+    let mut sender = Sender::new(&config, quirks.clone(), control);
     let mut receiver = Receiver::new(MSS, policy, &quirks, 5000).facing(&needs, case.ecn, None);
     let mut wires = Wires {
         random: Random::named(case.seed, "link"),

@@ -4,9 +4,9 @@
 
 use super::Wires;
 use super::connection::{Connection, Template};
+use crate::host::HostStack;
 use crate::packet::{Owner, Packet};
 use sojourn_model::ShortFlows as Settings;
-use sojourn_stacks::Stack;
 use sojourn_transport::OwnDevice;
 use sojourn_units::{Ecn, Random, Time};
 use sojourn_workload::{Act, Arrivals, Source, random_name};
@@ -77,14 +77,14 @@ impl ShortFlows {
     /// A generator at rest.
     pub(crate) fn new(
         settings: &Settings,
-        stack: &'static Stack,
+        host: HostStack<'_>,
         device: Option<OwnDevice>,
         seed: u64,
         name: &str,
     ) -> Self {
         Self {
             settings: settings.clone(),
-            template: Template::new(&settings.tcp, stack, device, seed, name),
+            template: Template::new(&settings.tcp, host, device, seed, name),
             arrivals: None,
             random: Random::named(seed, &random_name(name)),
             live: Vec::new(),

@@ -8,8 +8,7 @@
 //!
 //! The kernel approximates the cube root by a table with a mean error of 0.2 %; here it is the exact integer root.
 
-use super::hystart::{Exit, HyStart};
-use super::{AckSample, CongestionControl, Event, Info, MIN_CWND};
+use super::{AckSample, CongestionControl, Event, Exit, HyStart, Info, MIN_CWND, SlowStart};
 use crate::cc::CaState;
 use crate::cc::{Control, View};
 use crate::stack::{HyStartVariant, TcpQuirks};
@@ -47,7 +46,7 @@ pub struct Cubic {
     pub(super) friendly_cwnd: u32,
     /// Whether the lowest RTT is known in whole milliseconds only, as up to Linux 5.5.
     whole_ms: bool,
-    hystart: HyStart,
+    slow_start: SlowStart,
 }
 
 impl Cubic {
@@ -79,7 +78,7 @@ impl Cubic {
             unit: 1,
             friendly_cwnd: 0,
             whole_ms: quirks.hystart == HyStartVariant::Milliseconds,
-            hystart: HyStart::new(quirks),
+            slow_start: SlowStart::HyStart(HyStart::new(quirks)),
         }
     }
 
@@ -94,7 +93,7 @@ impl Cubic {
         self.epoch = None;
         self.acked = 0;
         self.friendly_cwnd = 0;
-        self.hystart.restart(view);
+        self.slow_start.restart(view);
     }
 
     /// Grows (`cubictcp_cong_avoid`); true if it was beyond slow start.
@@ -105,8 +104,7 @@ impl Cubic {
         }
         let mut left = acked;
         if control.in_slow_start() {
-            self.hystart.on_growth(view);
-            left = control.slow_start(acked);
+            left = self.slow_start.grow(view, control, acked);
             if left == 0 {
                 return false;
             }
@@ -228,11 +226,7 @@ impl CongestionControl for Cubic {
         if self.delay_min_us == 0 || rtt_us < self.delay_min_us {
             self.delay_min_us = rtt_us;
         }
-        if control.in_slow_start()
-            && self.hystart.on_sample(view, control, rtt_us, self.delay_min_us)
-        {
-            control.ssthresh = control.cwnd;
-        }
+        self.slow_start.on_rtt(view, control, rtt_us, self.delay_min_us);
     }
 
     fn set_state(&mut self, view: &View, _control: &mut Control, state: CaState) {
@@ -254,7 +248,7 @@ impl CongestionControl for Cubic {
         out("w_est", f64::from(self.friendly_cwnd));
         out(
             "hystart",
-            match self.hystart.found() {
+            match self.slow_start.exit() {
                 None => 0.0,
                 Some(Exit::Train) => 1.0,
                 Some(Exit::Delay) => 2.0,

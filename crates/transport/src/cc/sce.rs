@@ -53,7 +53,7 @@ impl Scale {
 }
 
 /// How a sender that grows as Reno answers to SCE.
-pub trait Response: Clone + core::fmt::Debug {
+pub trait Response: Clone + core::fmt::Debug + Send + 'static {
     /// What the control is.
     const INFO: Info;
 
@@ -179,7 +179,7 @@ impl<R: Response> CongestionControl for Linear<R> {
             // threshold has gone down to it already: this comes on top.
             Event::CompleteCwr => self.cut(control, if self.recent > 0 { 3 } else { 2 }),
             Event::Loss => self.cut(control, 1),
-            Event::TxStart { .. } => {}
+            Event::TxStart { .. } | Event::TlpRecovery { .. } => {}
         }
     }
 

@@ -1,12 +1,14 @@
 //! One ACK, in the kernel's order of work (`tcp_ack`).
 
+use super::Sender;
+use super::output::Push;
+use super::rate::RateEstimator;
 use super::recovery::RetransmitMode;
 use super::scoreboard::{AckSummary, REORDERING, SackCtx};
-use super::{Push, Sender};
 use crate::cc::CaState;
 use crate::cc::{AckEvent, AckSample, CongestionControl, ControlSample};
 use crate::ecn::{AckInfo, EcnFeedback};
-use crate::rate_sample::{RateEstimator, RateSample, micros_between};
+use crate::rate_sample::{RateSample, micros_between};
 use crate::segment::{Ack, Output, after, before};
 use sojourn_units::Time;
 
@@ -43,28 +45,28 @@ impl Sender {
             self.on_old_ack(ack, out);
             return;
         }
-        let clock_moved = after(ack.tsval, self.peer_clock);
-        if !before(ack.tsval, self.peer_clock) {
-            self.peer_clock = ack.tsval;
+        let clock_moved = after(ack.tsval, self.peer.clock);
+        if !before(ack.tsval, self.peer.clock) {
+            self.peer.clock = ack.tsval;
         }
         let mut f = Flags { una_advanced: after(ack.ack, prior_una), ..Flags::default() };
         if f.una_advanced {
-            self.retransmits = 0;
+            self.recovery.timeouts = 0;
         }
         let prior_fack = self.board.highest_sacked(&self.tcb.view);
         let prior_packets = self.tcb.view.packets_out;
         let prior_lost = self.tcb.view.lost;
         let prior_in_flight = self.tcb.view.in_flight();
 
-        let window_update = f.una_advanced || ack.window > self.window;
+        let window_update = f.una_advanced || ack.window > self.peer.window;
         let loss = self.tcb.view.ca_state == CaState::Loss;
         let mut news = AckSummary::default();
         let mut taking = SackCtx {
             view: &mut self.tcb.view,
-            estimator: &mut self.estimator,
-            undo: &mut self.undo,
-            high_seq: self.high_seq,
-            tlp: self.tlp.map(|t| t.0),
+            estimator: &mut self.rate,
+            undo: &mut self.recovery.undo,
+            high_seq: self.recovery.high_seq,
+            tlp: self.recovery.tlp.map(|t| t.point),
             tsecr: ack.tsecr,
             clock_offset_ms: self.clock_offset_ms,
             news: &mut news,
@@ -74,7 +76,7 @@ impl Sender {
         }
         if f.una_advanced {
             self.board.acknowledge(ack.ack, prior_fack, &mut taking);
-            if let Some(buffer) = &mut self.send_buffer {
+            if let Some(buffer) = &mut self.data.send_buffer {
                 buffer.acknowledged(ack.ack);
             }
         }
@@ -94,7 +96,7 @@ impl Sender {
         self.count_delivered(delivered, news.newly_sacked, counted_ce, event);
         self.note_dsack(&news);
         f.data_sacked = news.newly_sacked > 0;
-        f.dsack_tlp = if self.dsack_needs_reordering { news.dsack_tlp } else { news.dsack };
+        f.dsack_tlp = if self.quirks.dsack_needs_reordering { news.dsack_tlp } else { news.dsack };
         f.original_delivered = news.original_delivered;
         f.retransmission_acked = news.retransmitted_acked;
         let not_duplicate = f.una_advanced || window_update;
@@ -116,7 +118,7 @@ impl Sender {
             AckSample { acked: news.newly_acked, rtt_us },
         );
         self.update_reo_wnd(news.rate.prior_delivered());
-        self.after_probe(ack.ack, &f);
+        let acks_probe = self.after_probe(ack.ack, &f);
 
         let dubious = !not_duplicate
             || f.data_sacked
@@ -133,7 +135,7 @@ impl Sender {
         }
         let rate = self.finish_rate(delivered, &news);
         let newly_lost = self.tcb.view.lost.wrapping_sub(prior_lost);
-        if self.cc.has_cong_control() {
+        if self.has_cong_control {
             let sample = ControlSample {
                 delivered,
                 ce: f.ce,
@@ -142,10 +144,12 @@ impl Sender {
                 rtt_us,
                 rate,
                 prior_delivered: news.rate.prior_delivered(),
+                sent: news.rate.prior_delivered().and_then(|_| self.board.newest_sent()),
                 prior_in_flight,
+                acks_probe,
                 ack_delayed: prior_packets == 1 && self.acked_a_lone_short_segment(&news),
-                next_departure: self.pace_until,
-                backlogged: !self.host_paces && self.is_ready(),
+                next_departure: self.pacing.until,
+                backlogged: !self.pacing.by_host && self.is_ready(),
             };
             self.cc.cong_control(&self.tcb.view, &mut self.tcb.control, &sample);
         } else {
@@ -158,17 +162,17 @@ impl Sender {
     /// An ACK that another has overtaken: only its SACK blocks may still be news (`old_ack` in `tcp_ack`). If it is
     /// more than a millisecond late, its timestamp gives it away and it is dropped (PAWS, RFC 7323 §5).
     fn on_old_ack(&mut self, ack: &Ack, out: &mut impl Output) {
-        if ack.blocks == 0 || after(self.peer_clock, ack.tsval.wrapping_add(1)) {
+        if ack.blocks == 0 || after(self.peer.clock, ack.tsval.wrapping_add(1)) {
             return;
         }
         let loss = self.tcb.view.ca_state == CaState::Loss;
         let mut news = AckSummary::default();
         let mut taking = SackCtx {
             view: &mut self.tcb.view,
-            estimator: &mut self.estimator,
-            undo: &mut self.undo,
-            high_seq: self.high_seq,
-            tlp: self.tlp.map(|t| t.0),
+            estimator: &mut self.rate,
+            undo: &mut self.recovery.undo,
+            high_seq: self.recovery.high_seq,
+            tlp: self.recovery.tlp.map(|t| t.point),
             tsecr: ack.tsecr,
             clock_offset_ms: self.clock_offset_ms,
             news: &mut news,
@@ -188,7 +192,7 @@ impl Sender {
 
     /// Repairs what is to be repaired, then sends new data.
     fn push(&mut self, repair: RetransmitMode, una_advanced: bool, out: &mut impl Output) {
-        self.pace_blocked = false;
+        self.pacing.blocked = false;
         self.repair(repair, out);
         self.write(Push::Normal, out);
         self.check_space(una_advanced, out);
@@ -198,7 +202,7 @@ impl Sender {
     #[inline]
     fn count_delivered(&mut self, delivered: u32, sacked: u32, counted_ce: u32, event: AckEvent) {
         let before = self.tcb.view.delivered;
-        if self.ack_event_counts_its_ack {
+        if self.quirks.ack_event_counts_its_ack {
             self.tcb.view.delivered = before.wrapping_add(delivered);
             self.cc.in_ack_event(&self.tcb.view, &mut self.tcb.control, event);
             return;
@@ -217,17 +221,17 @@ impl Sender {
     fn read_sce(&mut self, ack: &Ack) -> bool {
         let echoed = EcnFeedback::echoes_sce(self.tcb.view.ecn, ack.ecn);
         self.counters.esce_acks += u64::from(echoed);
-        echoed && !self.ignores_ce
+        echoed && !self.ecn.ignores_ce
     }
 
     /// What the ACK says of marks, unless nobody listens.
     #[inline]
     fn read_marks(&mut self, ack: &Ack, delivered: u32, is_news: bool, f: &mut Flags) {
         let clues = AckInfo { delivered, counted: self.tcb.view.delivered_ce, is_news };
-        let Some(ce) = self.feedback.read(self.tcb.view.ecn, ack.ecn, clues) else { return };
+        let Some(ce) = self.ecn.feedback.read(self.tcb.view.ecn, ack.ecn, clues) else { return };
         self.counters.ece_acks += 1;
         self.tcb.view.delivered_ce = self.tcb.view.delivered_ce.wrapping_add(ce);
-        if !self.ignores_ce {
+        if !self.ecn.ignores_ce {
             (f.ece, f.ce) = (true, ce);
         }
     }

@@ -7,11 +7,13 @@
 //! The trick: segments never sent twice are in order of both number and time, so RACK needs no list sorted by
 //! time: a cursor walks the originals, and a short queue holds the retransmissions in the order they left.
 
-use crate::cc::View;
-use crate::rate_sample::{AckRate, RateEstimator, SentState, micros_between};
+use super::rate::{AckRate, RateEstimator, SentState};
+use crate::cc::{LostSegment, SegmentState, View};
+use crate::rate_sample::micros_between;
 use crate::segment::{Ack, Block, SACK_BLOCKS, Seq, after, before, clock_ms};
 use sojourn_units::Time;
 use std::collections::VecDeque;
+use std::vec;
 
 /// Of spans of segments, start before end as one number: the one that is none, after all others.
 const EMPTY: u64 = u64::MAX;
@@ -27,11 +29,17 @@ const EVER_RETRANSMITTED: u8 = 8;
 const RATE_USED: u8 = 16;
 /// RACK has found its latest transmission lost, and does not look at it again until it is sent again.
 const JUDGED: u8 = 32;
+/// The application was pausing when it last left.
+const APP_LIMITED: u8 = 64;
 
+/// A segment that is sent and not cumulatively acknowledged: 32 bytes, two in a cache line.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     sent: Time,
-    state: SentState,
+    /// With `delivered_at` and `delivered`: [`SentState`].
+    first_sent: Time,
+    delivered_at: Time,
+    delivered: u32,
     /// Payload, bytes.
     len: u16,
     tags: u8,
@@ -39,8 +47,26 @@ struct Segment {
 
 impl Segment {
     #[inline]
+    fn new(sent: Time, state: SentState, len: u16) -> Self {
+        let SentState { first_sent, delivered_at, delivered, app_limited } = state;
+        let tags = if app_limited { APP_LIMITED } else { 0 };
+        Self { sent, first_sent, delivered_at, delivered, len, tags }
+    }
+
+    #[inline]
     fn has(&self, tags: u8) -> bool {
         self.tags & tags != 0
+    }
+
+    /// What the rate estimator had noted when it last left.
+    #[inline]
+    fn state(&self) -> SentState {
+        SentState {
+            first_sent: self.first_sent,
+            delivered_at: self.delivered_at,
+            delivered: self.delivered,
+            app_limited: self.has(APP_LIMITED),
+        }
     }
 }
 
@@ -159,12 +185,45 @@ pub(super) struct Scoreboard {
     fack: Seq,
     /// The SACK blocks of the last ACK: what they cover is known.
     seen: [Block; SACK_BLOCKS],
+    tracked: Option<Box<Tracked>>,
     pub(super) rack: Rack,
     /// Reordering degree in segments (`tp->reordering`).
     pub(super) reordering: u32,
     /// Times that reordering was seen.
     pub(super) reorderings: u32,
 }
+
+/// Of a segment that leaves now and is not counted yet.
+fn segment_state(view: &View) -> SegmentState {
+    SegmentState {
+        in_flight: view.in_flight() + 1,
+        lost: view.lost,
+        delivered_ce: view.delivered_ce,
+    }
+}
+
+/// What is kept beside the segments for a control that asks for it.
+#[derive(Clone, Debug, Default)]
+struct Tracked {
+    /// Of each segment in the queue, in its order.
+    sent: VecDeque<SegmentState>,
+    /// Of the newest segment that the last ACK with deliveries has delivered.
+    newest: SegmentState,
+    /// Segments taken for lost of which the control has not been told.
+    lost: Vec<LostSegment>,
+}
+
+impl Tracked {
+    /// Deliveries have been taken in while the queue began with `base`; the newest is known by now.
+    fn note_newest(&mut self, rate: &AckRate, base: Seq) {
+        if let Some(seq) = rate.newest() {
+            self.newest = self.sent[seq.wrapping_sub(base) as usize];
+        }
+    }
+}
+
+/// Segments that there is room for at first: an initial window of ten, rounded up.
+const FIRST_CAPACITY: usize = 16;
 
 /// Reordering assumed at first (`net.ipv4.tcp_reordering`), which is also the duplicate-ACK threshold.
 pub(super) const REORDERING: u32 = 3;
@@ -187,7 +246,7 @@ pub(super) struct Undo {
 impl Scoreboard {
     pub(super) fn new() -> Self {
         Self {
-            segments: VecDeque::with_capacity(64),
+            segments: VecDeque::with_capacity(FIRST_CAPACITY),
             base: 0,
             bytes: 0,
             resent: VecDeque::new(),
@@ -195,10 +254,34 @@ impl Scoreboard {
             hint: 0,
             fack: 0,
             seen: [Block::default(); SACK_BLOCKS],
+            tracked: None,
             rack: Rack::default(),
             reordering: REORDERING,
             reorderings: 0,
         }
+    }
+
+    /// Keeps a [`SegmentState`] with each segment from now on, and notes which are lost. Nothing has been sent.
+    pub(super) fn track(&mut self) {
+        debug_assert!(self.segments.is_empty());
+        self.tracked = Some(Box::default());
+    }
+
+    /// The segments taken for lost since this was last asked, if they are noted.
+    #[inline]
+    pub(super) fn newly_lost(&mut self) -> Option<vec::Drain<'_, LostSegment>> {
+        self.tracked.as_mut().map(|tracked| tracked.lost.drain(..))
+    }
+
+    /// What was kept with the segment that the ACK's rate sample is of. The ACK has delivered something.
+    #[inline]
+    pub(super) fn newest_sent(&self) -> Option<SegmentState> {
+        self.tracked.as_ref().map(|tracked| tracked.newest)
+    }
+
+    /// Whether the application was pausing when a segment last left.
+    pub(super) fn was_app_limited(&self, seq: Seq) -> bool {
+        self.get(seq).has(APP_LIMITED)
     }
 
     #[inline]
@@ -234,7 +317,10 @@ impl Scoreboard {
     /// A new segment of so many bytes has left.
     #[inline]
     pub(super) fn push(&mut self, view: &mut View, state: SentState, len: u16) {
-        self.segments.push_back(Segment { sent: view.now, state, len, tags: 0 });
+        self.segments.push_back(Segment::new(view.now, state, len));
+        if let Some(tracked) = &mut self.tracked {
+            tracked.sent.push_back(segment_state(view));
+        }
         self.bytes += u64::from(len);
         view.packets_out += 1;
         view.nxt = view.nxt.wrapping_add(1);
@@ -255,15 +341,17 @@ impl Scoreboard {
         counted: bool,
     ) {
         let now = view.now;
+        if let Some(tracked) = &mut self.tracked {
+            tracked.sent[seq.wrapping_sub(self.base) as usize] = segment_state(view);
+        }
         let s = self.get_mut(seq);
-        s.sent = now;
-        s.state = state;
+        let tags = s.tags & !(RATE_USED | JUDGED | APP_LIMITED);
+        *s = Segment::new(now, state, s.len);
+        s.tags |= tags | EVER_RETRANSMITTED;
         if counted && !s.has(RETRANSMITTED) {
             s.tags |= RETRANSMITTED;
             view.retrans_out += 1;
         }
-        s.tags |= EVER_RETRANSMITTED;
-        s.tags &= !(RATE_USED | JUDGED);
         self.resent.push_back((now, seq));
     }
 
@@ -315,6 +403,9 @@ impl Scoreboard {
         self.seen[..n].copy_from_slice(blocks);
         if let Some(d) = duplicate {
             self.settle_duplicate(d, t);
+        }
+        if let Some(tracked) = &mut self.tracked {
+            tracked.note_newest(&t.news.rate, self.base);
         }
         // In Loss, retransmissions are too many to tell reordering from them.
         if let Some(low) = t.news.reordered
@@ -376,7 +467,7 @@ impl Scoreboard {
         t.view.sacked_out += 1;
         t.news.newly_sacked += 1;
         if !s.has(RATE_USED) {
-            t.estimator.on_delivered(seq, s.sent, &s.state, &mut t.news.rate);
+            t.estimator.on_delivered(seq, s.sent, &s.state(), &mut t.news.rate);
             s.tags |= RATE_USED;
         }
         let next = seq.wrapping_add(1);
@@ -442,10 +533,11 @@ impl Scoreboard {
     /// Takes off what an ACK acknowledges (`tcp_clean_rtx_queue`).
     pub(super) fn acknowledge(&mut self, ack: Seq, prior_fack: Seq, t: &mut SackCtx<'_>) {
         let (mut lowest_original, min_rtt) = (None, t.view.rtt.min_us());
+        let (mut bytes, mut last_len) = (0, 0);
         while before(self.base, ack) {
             let Some(s) = self.segments.pop_front() else { break };
             let seq = self.base;
-            if s.tags == 0 {
+            if s.tags & !APP_LIMITED == 0 {
                 // The common way: sent once, neither SACKed nor lost.
                 let first = t.news.acked_sent.map_or(s.sent, |x| x.0);
                 t.news.acked_sent = Some((first, s.sent));
@@ -456,13 +548,20 @@ impl Scoreboard {
                 self.acknowledge_tagged(seq, &s, &mut lowest_original, t);
             }
             if !s.has(RATE_USED) {
-                t.estimator.on_delivered(seq, s.sent, &s.state, &mut t.news.rate);
+                t.estimator.on_delivered(seq, s.sent, &s.state(), &mut t.news.rate);
             }
-            t.view.packets_out -= 1;
-            t.news.newly_acked += 1;
-            t.news.last_len = s.len;
-            self.bytes -= u64::from(s.len);
+            bytes += u64::from(s.len);
+            last_len = s.len;
             self.base = self.base.wrapping_add(1);
+        }
+        let acked = self.base.wrapping_sub(t.view.una);
+        self.bytes -= bytes;
+        t.view.packets_out -= acked;
+        t.news.newly_acked += acked;
+        t.news.last_len = last_len;
+        if let Some(tracked) = &mut self.tracked {
+            tracked.note_newest(&t.news.rate, t.view.una);
+            tracked.sent.drain(..self.base.wrapping_sub(t.view.una) as usize);
         }
         t.view.una = self.base;
         while self.resent.front().is_some_and(|(_, seq)| before(*seq, self.base)) {
@@ -523,22 +622,39 @@ impl Scoreboard {
         self.reorderings += 1;
     }
 
+    /// A segment has just been counted as lost: notes it for the control, if that asked for it.
+    fn note_lost(&mut self, view: &View, seq: Seq) {
+        let index = seq.wrapping_sub(self.base) as usize;
+        let Some(tracked) = &mut self.tracked else { return };
+        tracked.lost.push(LostSegment {
+            seq,
+            sent: tracked.sent[index],
+            app_limited: self.segments[index].has(APP_LIMITED),
+            lost: view.lost,
+        });
+    }
+
     /// Takes a segment for lost (`tcp_mark_skb_lost`).
     fn mark_lost(&mut self, view: &mut View, seq: Seq) {
         let s = self.get_mut(seq);
         if s.has(SACKED) {
             return;
         }
-        if s.has(LOST) {
-            if s.has(RETRANSMITTED) {
+        let newly = if s.has(LOST) {
+            let again = s.has(RETRANSMITTED);
+            if again {
                 s.tags &= !RETRANSMITTED;
                 view.retrans_out -= 1;
-                view.lost += 1;
             }
+            again
         } else {
             s.tags |= LOST;
             view.lost_out += 1;
+            true
+        };
+        if newly {
             view.lost += 1;
+            self.note_lost(view, seq);
         }
         if before(seq, self.hint) {
             self.hint = seq;
@@ -649,6 +765,12 @@ impl Scoreboard {
     /// Whether a retransmission is out, or the head has been retransmitted (`tcp_any_retrans_done`).
     pub(super) fn head_was_resent(&self, view: &View) -> bool {
         view.retrans_out > 0 || self.segments.front().is_some_and(|s| s.has(EVER_RETRANSMITTED))
+    }
+
+    /// Bytes that the ring of segments takes.
+    #[cfg(test)]
+    pub(super) fn bytes_held(&self) -> usize {
+        self.segments.capacity() * size_of::<Segment>()
     }
 
     /// What counting the tags gives. For the tests.

@@ -34,6 +34,7 @@
 //! [`TcpQuirks::small_queue_wakes`]: crate::stack::TcpQuirks::small_queue_wakes
 
 use super::Sender;
+use super::output::Push;
 use crate::segment::{Data, Output, Seq, before};
 use sojourn_units::Time;
 
@@ -138,7 +139,7 @@ impl Sender {
     /// Whether the small queue keeps a burst of so many segments back. The limit is shifted for retransmissions, which
     /// may have twice as much.
     pub(super) fn small_queue_holds(&mut self, burst: u32, factor: u64) -> bool {
-        let passes_single = self.small_queue_passes_single;
+        let passes_single = self.quirks.small_queue_passes_single;
         let (now, una, nxt) = (self.tcb.view.now, self.tcb.view.una, self.tcb.view.nxt);
         let next = OVERHEAD + u64::from(burst * self.tcb.view.mss);
         let share =
@@ -147,7 +148,7 @@ impl Sender {
         if !self.tcb.control.paced {
             limit = limit.min(MOST);
         }
-        let Some(queue) = &mut self.small_queue else { return false };
+        let Some(queue) = &mut self.tsq else { return false };
         let full = 1 + queue.held > limit * factor;
         match &mut queue.kind {
             Kind::Device { stopped, burst } => {
@@ -163,7 +164,7 @@ impl Sender {
     /// A burst of this payload leaves, of which the first segment is `first`; or one segment again.
     pub(super) fn fill_small_queue(&mut self, first: Option<Seq>, segments: u32, payload: u32) {
         let now = self.tcb.view.now;
-        let Some(queue) = &mut self.small_queue else { return };
+        let Some(queue) = &mut self.tsq else { return };
         let mut account = if segments > 1 {
             u64::from(segments) * PER_GSO_SEGMENT
         } else {
@@ -186,15 +187,14 @@ impl Sender {
     /// The host's own device has sent, or dropped, what counted so much on the account ([`Sender::account_of`], summed);
     /// what it held back may leave now (`tcp_wfree`, `tcp_tsq_write`).
     pub fn on_sent_off(&mut self, now: Time, bytes: u64, out: &mut impl Output) {
-        let Some(SmallQueue { held, kind: Kind::Device { stopped, .. } }) = &mut self.small_queue
-        else {
+        let Some(SmallQueue { held, kind: Kind::Device { stopped, .. } }) = &mut self.tsq else {
             return;
         };
         *held = held.saturating_sub(bytes);
         if core::mem::take(stopped) {
             self.tcb.view.now = now;
             self.retransmit_lost(out);
-            self.write(super::Push::Normal, out);
+            self.write(Push::Normal, out);
         }
     }
 }

@@ -8,10 +8,12 @@
 //! Linux 4.16; what bursts are and when they wait has tests of its own, at the end.
 
 use super::*;
-use crate::cc::{CaState, INFINITE_SSTHRESH};
+use crate::cc::{CaState, INFINITE_SSTHRESH, Registry};
 use crate::ecn::{self, Agreed, Flags};
-use crate::segment::{Ack, Block, HEADERS};
+use crate::segment::{Ack, Block, Data, HEADERS, Handshake, Output, before};
 use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
+use crate::stack::{TcpQuirks, TsoBursts};
+use sojourn_units::Span;
 
 mod controls;
 
@@ -36,23 +38,23 @@ impl Sender {
         );
         assert_eq!(t.view.nxt.wrapping_sub(t.view.una), t.view.packets_out);
         assert!(
-            !before(self.window_end, t.view.nxt),
+            !before(self.peer.window_end, t.view.nxt),
             "{} beyond the window {}",
             t.view.nxt,
-            self.window_end
+            self.peer.window_end
         );
         assert!(
-            !before(self.data_end, t.view.nxt),
+            !before(self.data.end, t.view.nxt),
             "{} beyond the data {}",
             t.view.nxt,
-            self.data_end
+            self.data.end
         );
         // PRR and the timeout go down to what is in flight and one; nothing else goes below two (`ssthresh`), but
         // what a lost SYN or a timeout has left may still be there.
         assert!(t.control.cwnd >= 1 && t.control.cwnd < 1 << 24, "window {}", t.control.cwnd);
         // Two for all but the senders of SCE, whose thresholds are half of windows of two.
         assert!(t.control.ssthresh >= 1);
-        assert!(t.view.packets_out == 0 || self.timer.is_some(), "data out and no timer");
+        assert!(t.view.packets_out == 0 || self.timers.next.is_some(), "data out and no timer");
     }
 }
 
@@ -158,7 +160,8 @@ impl Setup {
         };
         let tso_bursts = if self.bursts { self.stack.tso_bursts } else { TsoBursts::Singly };
         let stack = TcpQuirks { tso_bursts, ..self.stack.clone() };
-        Sender::new(&config, &stack, cc::AnyCongestionControl::named(self.cc, &stack).unwrap())
+        let cc = Registry::built_in().build(self.cc, &stack).unwrap();
+        Sender::new(&config, stack, cc)
     }
 
     /// Opens the connection; the first window is on its way at 20 ms.
@@ -248,6 +251,11 @@ impl Script {
                 lines.push(format!("{}: {line}", next.as_nanos() as f64 / 1e6));
             }
         }
+    }
+
+    /// Where the tail-loss probe that is out ends, and whether it repeated old data.
+    fn tlp(&self) -> Option<(Seq, bool)> {
+        self.sender.recovery.tlp.map(|t| (t.point, t.repeated))
     }
 
     fn state(&self) -> CaState {
@@ -465,7 +473,10 @@ fn a_probe_repairs_the_tail() {
     assert_eq!(t.until(83), "83: r9");
     // A probe is no retransmission of a lost segment: nothing is out twice by the counts, nothing to undo, no clock.
     assert_eq!((t.in_flight(), t.sender.tcb.view.retrans_out), (2, 0));
-    assert_eq!((t.sender.undo.retransmissions, t.sender.retrans_stamp), (-1, None));
+    assert_eq!(
+        (t.sender.recovery.undo.retransmissions, t.sender.recovery.retrans_stamp),
+        (-1, None)
+    );
     assert_eq!(t.sender.counters().probes, 1);
     // The probe's SACK: one round trip old, RACK waits min_rtt/4 for 8, which is long due.
     assert_eq!(t.ack(103, "8 s9"), "r8");
@@ -486,13 +497,13 @@ fn a_loss_that_the_probe_repaired_is_paid_for() {
     // A lone segment's ACK may be delayed, so 200 ms more; the RTO of 220 ms comes no earlier.
     assert_eq!(t.until(250), "");
     assert_eq!(t.until(264), "264: r9");
-    assert_eq!(t.sender.tlp, Some((10, true)));
+    assert_eq!(t.tlp(), Some((10, true)));
     t.ack(284, &format!("10 w{}", 10 * MSS));
     let cwnd = t.cwnd();
     assert_eq!((t.state(), t.ssthresh()), (CaState::Open, INFINITE_SSTHRESH));
     t.ack(304, "11");
     assert_eq!((t.ssthresh(), t.cwnd()), (cwnd / 2, cwnd / 2));
-    assert_eq!(t.sender.tlp, None);
+    assert_eq!(t.tlp(), None);
 }
 
 /// The probe was for nothing: the original had only been late. Its duplicate is reported, so nothing is paid.
@@ -505,7 +516,7 @@ fn a_spurious_probe_costs_nothing() {
     let cwnd = t.cwnd();
     t.ack(266, "10 t20 w1448");
     t.ack(284, "10 d9 w14480");
-    assert_eq!(t.sender.tlp, None);
+    assert_eq!(t.tlp(), None);
     t.ack(304, "11");
     assert_eq!((t.state(), t.cwnd() >= cwnd), (CaState::Open, true));
 }
@@ -516,9 +527,9 @@ fn a_probe_is_new_data_where_there_is_some() {
     let mut t = reno();
     // All ACKs are lost: the probe is due 2 · 20 + 2 ms after the last segment left.
     assert_eq!(t.until(63), "63: 10");
-    assert_eq!((t.sender.tlp, t.in_flight(), t.cwnd()), (Some((11, false)), 11, 10));
+    assert_eq!((t.tlp(), t.in_flight(), t.cwnd()), (Some((11, false)), 11, 10));
     assert_eq!(t.ack(83, "11"), "11-31");
-    assert_eq!((t.sender.tlp, t.state(), t.cwnd()), (None, CaState::Open, 21));
+    assert_eq!((t.tlp(), t.state(), t.cwnd()), (None, CaState::Open, 21));
 }
 
 /// RFC 6298 §5.4-5.6: the head again, the window one, the timeout doubled. The probe comes first; the timeout counts
@@ -550,7 +561,7 @@ fn timeouts_back_off_and_slow_start_follows() {
 fn frto_finds_a_spurious_timeout_by_new_data() {
     let mut t = reno();
     assert_eq!(t.until(300), "63: 10; 288: r0");
-    assert_eq!((t.state(), t.cwnd(), t.sender.frto), (CaState::Loss, 1, true));
+    assert_eq!((t.state(), t.cwnd(), t.sender.recovery.frto), (CaState::Loss, 1, true));
     // The echo is of the repair (288), so it is no proof by itself. High time for step 2b: new data.
     assert_eq!(t.ack(308, "1 t288"), "11-12");
     assert_eq!((t.state(), t.cwnd()), (CaState::Loss, 2));
@@ -569,7 +580,7 @@ fn frto_gives_way_when_the_loss_was_real() {
     assert_eq!(t.until(300), "63: 10; 288: r0");
     assert_eq!(t.ack(308, "1 t288"), "11-12");
     assert_eq!(t.ack(328, "1 s11 t288"), "r1");
-    assert_eq!((t.state(), t.sender.frto), (CaState::Loss, false));
+    assert_eq!((t.state(), t.sender.recovery.frto), (CaState::Loss, false));
 }
 
 /// Eifel (RFC 3522): the first ACK after the timeout echoes a clock from before the repair, so the original has
@@ -614,7 +625,7 @@ fn a_spurious_recovery_is_undone_by_the_duplicate() {
     assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Open, 10, INFINITE_SSTHRESH));
     assert_eq!(t.sender.tcb.view.delivered, delivered + 1, "the duplicate was delivered too");
     // Recent kernels widen RACK's window for it only where reordering has been seen.
-    assert!(!t.sender.dsack_seen && t.sender.board.reorderings == 0);
+    assert!(!t.sender.recovery.reo_wnd.dsack_seen && t.sender.board.reorderings == 0);
 }
 
 /// RACK's verdict on a segment stands until it is sent again, so that an undo is not taken back by the next ACK.
@@ -986,7 +997,7 @@ fn pacing_puts_a_repair_off_and_does_not_lose_it() {
     t.until(39);
     t.wire.take_line();
     assert_eq!(t.sender.tcb.view.nxt, 30);
-    t.sender.pace_until = at(45);
+    t.sender.pacing.until = at(45);
     assert_eq!(t.ack(40, "0 s1-3"), "");
     assert_eq!(t.state(), CaState::Recovery);
     assert_eq!(t.sender.next_timer(), at(45));
@@ -998,7 +1009,7 @@ fn pacing_puts_a_repair_off_and_does_not_lose_it() {
 fn an_overtaken_ack_leaves_the_pace_alone() {
     let mut t = Setup { paced: true, ..Setup::default() }.open();
     t.wire.take_line();
-    t.sender.pace_until = at(60);
+    t.sender.pacing.until = at(60);
     assert_eq!(t.ack(40, "4"), "");
     assert_eq!(t.sender.next_timer(), at(60));
     t.ack(41, "2");
@@ -1121,9 +1132,9 @@ fn a_group_ends_with_its_buffer_in_older_kernels() {
 fn the_rest_of_a_buffer_leaves_at_once() {
     for stack in [LINUX_7_3, LINUX_5_10] {
         let mut t = in_bursts(stack, 10);
-        t.sender.buffer_left = 1;
+        t.sender.data.buffer_left = 1;
         assert_eq!(t.ack(40, "1"), "10");
-        t.sender.buffer_left = 1;
+        t.sender.data.buffer_left = 1;
         assert_eq!(t.ack(40, "2"), "11");
         assert_eq!(t.ack(40, "3"), "");
     }
@@ -1154,10 +1165,10 @@ fn bursts_are_larger_on_short_paths() {
 fn a_probe_sends_a_group_where_the_window_admits_one() {
     let mut t = in_bursts(LINUX_7_3, 10);
     t.sender.tcb.control.cwnd = 13;
-    t.sender.tlp = None;
+    t.sender.recovery.tlp = None;
     // 20 + 2 · 20 + 2 ms: room for three, of which a burst has two.
     assert_eq!(t.until(63), "63: 10-11");
-    assert_eq!(t.sender.tlp, Some((12, false)));
+    assert_eq!(t.tlp(), Some((12, false)));
 }
 
 /// A window of three, all of it acknowledged: bursts of one (half of the window), 1280 + 1448 B each on the account. The
@@ -1198,7 +1209,7 @@ fn the_send_buffer_grows_while_the_window_is_not_full() {
     let mut t = in_bursts(LINUX_5_4, 10);
     assert_eq!(t.sender.ready_end(), 55);
     let mut held = t.sender.clone();
-    held.send_buffer.as_mut().unwrap().keep_awake();
+    held.data.send_buffer.as_mut().unwrap().keep_awake();
     let mut held = Script { sender: held, wire: Wire::default(), window: t.window };
     for (script, sent) in [(&mut t, "10-21"), (&mut held, "10-13")] {
         script.sender.tcb.control.cwnd = 20;
@@ -1311,4 +1322,15 @@ fn a_socket_with_a_single_buffer_out_is_not_stopped() {
         t.wire.take_line();
         assert_eq!(t.ack(40, "4"), emptied);
     }
+}
+
+/// What a flow costs. A segment in flight is 32 bytes; a sender has room for 16 at first and grows by doubling.
+#[test]
+fn what_a_flow_costs() {
+    let t = reno();
+    assert_eq!(t.sender.board.bytes_held(), 16 * 32);
+    let t = Setup { initial: 300, ..Setup::default() }.open();
+    assert_eq!((t.in_flight(), t.sender.board.bytes_held()), (300, 512 * 32));
+    let size = size_of::<Sender>();
+    assert!(size <= 1024, "{size}");
 }

@@ -4,14 +4,17 @@
 //! They hang on the kernel's timer wheel ([`sojourn_units::CoarseClock`]). As most are set anew long before they fire, the reckoning is put
 //! off until the earliest time that this can be.
 
+use super::Sender;
 use super::ack::Flags;
+use super::output::Push;
+use super::recovery::Tlp;
 use super::scoreboard::REORDERING;
-use super::{Push, Sender};
 use crate::cc::CaState;
 use crate::cc::{CongestionControl, Event};
 use crate::rate_sample::micros_between;
 use crate::segment::{Output, after, before};
-use sojourn_units::{Span, Time};
+use crate::stack::TcpQuirks;
+use sojourn_units::{CoarseClock, Span, Time};
 
 /// What a timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,14 +39,31 @@ pub(super) struct Timer {
     at: Time,
 }
 
+/// The one timer that runs, and the clock that it hangs on.
+#[derive(Clone, Debug)]
+pub(super) struct Timers {
+    pub(super) next: Option<Timer>,
+    /// What is added to short timers ([`TcpQuirks::timer_slack`]).
+    pub(super) slack: Span,
+    clock: CoarseClock,
+}
+
+impl Timers {
+    pub(super) fn new(quirks: &TcpQuirks) -> Self {
+        let clock = CoarseClock::new(quirks.hz);
+        let slack = quirks.timer_slack.unwrap_or(clock.tick() * 2);
+        Self { next: None, slack, clock }
+    }
+}
+
 impl Sender {
     pub(super) fn arm(&mut self, kind: Kind, span: Span) {
         let set = self.tcb.view.now;
-        self.timer = Some(Timer { kind, set, span, at: set + span });
+        self.timers.next = Some(Timer { kind, set, span, at: set + span });
     }
 
     fn is_armed(&self, kind: Kind) -> bool {
-        self.timer.is_some_and(|t| t.kind == kind)
+        self.timers.next.is_some_and(|t| t.kind == kind)
     }
 
     /// Whether RACK waits for a candidate.
@@ -54,31 +74,31 @@ impl Sender {
     /// When [`Sender::on_timer`] wants to be called: never later than needed, perhaps earlier than there is work.
     #[inline]
     pub fn next_timer(&self) -> Time {
-        let timer = self.timer.map_or(Time::NEVER, |t| t.at);
-        if self.pace_blocked { timer.min(self.pace_until) } else { timer }
+        let timer = self.timers.next.map_or(Time::NEVER, |t| t.at);
+        if self.pacing.blocked { timer.min(self.pacing.until) } else { timer }
     }
 
     /// The time that [`Sender::next_timer`] named has come. Calls that come early only set the deadline right.
     pub fn on_timer(&mut self, now: Time, out: &mut impl Output) {
         self.tcb.view.now = now;
-        if self.pace_blocked && now >= self.pace_until {
-            self.pace_blocked = false;
+        if self.pacing.blocked && now >= self.pacing.until {
+            self.pacing.blocked = false;
             self.retransmit_lost(out);
             self.write(Push::Normal, out);
         }
-        let Some(timer) = self.timer else { return };
+        let Some(timer) = self.timers.next else { return };
         if now < timer.at {
             return;
         }
-        let due = self.clock.fires_after(timer.set, timer.span);
+        let due = self.timers.clock.fires_after(timer.set, timer.span);
         if now < due {
-            self.timer = Some(Timer { at: due, ..timer });
+            self.timers.next = Some(Timer { at: due, ..timer });
             return;
         }
         match timer.kind {
             Kind::Syn => self.repeat_syn(out),
             Kind::Rto => {
-                self.timer = None;
+                self.timers.next = None;
                 self.on_rto(out);
             }
             // These two know from the timer that they stand in for the retransmission timer.
@@ -90,8 +110,8 @@ impl Sender {
     /// RFC 6298 §5.5 doubles the timeout each time; from Linux 6.5 on only after four SYNs
     /// (`net.ipv4.tcp_syn_linear_timeouts`).
     fn repeat_syn(&mut self, out: &mut impl Output) {
-        self.syn_retries += 1;
-        if self.syn_retries > self.syn_linear_timeouts {
+        self.handshake.syn_retries += 1;
+        if self.handshake.syn_retries > self.quirks.syn_linear_timeouts {
             self.tcb.view.rtt.back_off();
         }
         self.send_syn(out);
@@ -109,10 +129,11 @@ impl Sender {
     /// counted from when the oldest segment left.
     pub(super) fn rearm_rto(&mut self) {
         if self.tcb.view.packets_out == 0 {
-            self.timer = None;
+            self.timers.next = None;
             return;
         }
-        let postponed = matches!(self.timer, Some(Timer { kind: Kind::Probe | Kind::Reorder, .. }));
+        let postponed =
+            matches!(self.timers.next, Some(Timer { kind: Kind::Probe | Kind::Reorder, .. }));
         let span = if postponed {
             self.rto_left().max(Span::from_micros(1))
         } else {
@@ -139,7 +160,7 @@ impl Sender {
         let mut span = if srtt8 > 0 {
             let alone = t.view.packets_out == 1;
             // A lone segment's ACK may be delayed.
-            let slack = if alone { Span::from_millis(200) } else { self.timer_slack };
+            let slack = if alone { Span::from_millis(200) } else { self.timers.slack };
             Span::from_micros(u64::from(srtt8 >> 2)) + slack
         } else {
             Span::from_secs(1)
@@ -154,24 +175,27 @@ impl Sender {
 
     fn send_probe(&mut self, out: &mut impl Output) {
         if self.tcb.view.packets_out == 0 {
-            self.timer = None;
+            self.timers.next = None;
             return;
         }
         // One probe an episode; anything else is left to the RTO, which counts from when the head left.
-        if self.tlp.is_none() {
-            let can_send_new = self.is_ready() && before(self.tcb.view.nxt, self.window_end);
+        if self.recovery.tlp.is_none() {
+            let can_send_new = self.is_ready() && before(self.tcb.view.nxt, self.peer.window_end);
+            let mut app_limited = false;
             let sent = if can_send_new {
                 self.write(Push::Probe, out) > 0
             } else {
                 let last = self.tcb.view.nxt.wrapping_sub(1);
+                app_limited = self.board.was_app_limited(last);
                 self.repeat(last, false, out);
                 true
             };
             if sent {
-                self.tlp = Some((self.tcb.view.nxt, !can_send_new));
+                let (point, repeated) = (self.tcb.view.nxt, !can_send_new);
+                self.recovery.tlp = Some(Tlp { point, repeated, app_limited });
                 self.counters.probes += 1;
                 // After a probe the RTO counts from now.
-                self.timer = None;
+                self.timers.next = None;
             }
         }
         self.rearm_rto();
@@ -203,11 +227,12 @@ impl Sender {
         let state = self.tcb.view.ca_state;
         let new_recovery = state < CaState::Recovery;
         self.board.mark_all_lost(&mut self.tcb.view);
+        self.tell_lost();
         let first_in_window = state <= CaState::Disorder
-            || !after(self.high_seq, self.tcb.view.una)
-            || (state == CaState::Loss && self.retransmits == 0);
+            || !after(self.recovery.high_seq, self.tcb.view.una)
+            || (state == CaState::Loss && self.recovery.timeouts == 0);
         if first_in_window {
-            self.prior_ssthresh = self.current_ssthresh();
+            self.recovery.prior_ssthresh = self.current_ssthresh();
             self.tcb.view.prior_cwnd = self.tcb.control.cwnd;
             self.tcb.control.ssthresh = self.cc.ssthresh(&self.tcb.view, &self.tcb.control);
             self.cc.event(&self.tcb.view, &mut self.tcb.control, Event::Loss);
@@ -219,11 +244,11 @@ impl Sender {
             self.board.forget_reordering();
         }
         self.set_state(CaState::Loss);
-        self.high_seq = self.tcb.view.nxt;
-        self.tlp = None;
-        self.feedback.reduced(self.tcb.view.ecn);
-        self.frto = new_recovery || self.retransmits > 0;
-        self.retransmits += 1;
+        self.recovery.high_seq = self.tcb.view.nxt;
+        self.recovery.tlp = None;
+        self.ecn.feedback.reduced(self.tcb.view.ecn);
+        self.recovery.frto = new_recovery || self.recovery.timeouts > 0;
+        self.recovery.timeouts += 1;
         let head = self.tcb.view.una;
         self.send_again(head, out);
         self.tcb.view.rtt.back_off();

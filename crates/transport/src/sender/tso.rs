@@ -58,7 +58,7 @@ impl Sender {
     /// Segments that a burst should have: about a millisecond at the pacing rate, at least two unless the control says
     /// otherwise, at most 64 kB (`tcp_tso_segs`). Linux 5.18 adds 64 kB, halved for every 512 µs of the lowest RTT.
     pub(super) fn tso_segs_goal(&self) -> u32 {
-        let more = match self.tso_bursts {
+        let more = match self.quirks.tso_bursts {
             TsoBursts::Singly => return 1,
             TsoBursts::HalfRtt => 0,
             TsoBursts::Millisecond => {
@@ -75,45 +75,45 @@ impl Sender {
 
     /// What is left of the buffer that is sent from.
     fn buffer(&self, quota: u32) -> u32 {
-        match self.tso_bursts {
+        match self.quirks.tso_bursts {
             // Newer kernels fill it up.
-            TsoBursts::Millisecond => self.buffer_left.max(quota),
-            _ => self.buffer_left,
+            TsoBursts::Millisecond => self.data.buffer_left.max(quota),
+            _ => self.data.buffer_left,
         }
     }
 
     /// The buffer that is sent from, where what the application has written is known.
     pub(super) fn look_at_buffer(&mut self) {
-        if let Some(buffer) = &self.send_buffer {
-            self.buffer_left =
+        if let Some(buffer) = &self.data.send_buffer {
+            self.data.buffer_left =
                 (buffer.first().div_ceil(u64::from(self.tcb.view.mss)) as u32).max(1);
         }
     }
 
     /// A burst is cut from the buffer, which it is before it is known whether it may leave.
     pub(super) fn cut_from_buffer(&mut self, burst: u32) {
-        if let Some(buffer) = &mut self.send_buffer {
+        if let Some(buffer) = &mut self.data.send_buffer {
             buffer.cut(u64::from(burst) * u64::from(self.tcb.view.mss));
         }
     }
 
     /// Takes a burst from the buffer, and a new buffer where that ends.
     pub(super) fn take_from_buffer(&mut self, burst: u32) {
-        if let Some(buffer) = &mut self.send_buffer {
+        if let Some(buffer) = &mut self.data.send_buffer {
             buffer.leave(self.tcb.view.nxt);
             return;
         }
-        if self.buffer_left <= burst {
-            self.buffer_left += buffer_size(self.tcb.view.mss);
+        if self.data.buffer_left <= burst {
+            self.data.buffer_left += buffer_size(self.tcb.view.mss);
         }
-        self.buffer_left -= burst.min(self.buffer_left - 1);
+        self.data.buffer_left -= burst.min(self.data.buffer_left - 1);
     }
 
     /// The next burst, or to wait.
     pub(super) fn next_burst(&self, goal: u32, may_wait: bool, admitted: Admitted) -> Next {
         let Admitted { room, window, quota, unsent } = admitted;
         let burst = quota.min(window).min(unsent);
-        if self.tso_bursts == TsoBursts::Singly {
+        if self.quirks.tso_bursts == TsoBursts::Singly {
             return Next::Send(burst);
         }
         let last = self.buffer(quota) >= unsent;
@@ -141,12 +141,12 @@ impl Sender {
             return false;
         }
         let written =
-            if t.control.paced { self.last_sent.max(self.pace_until) } else { self.last_sent };
+            if t.control.paced { self.last_sent.max(self.pacing.until) } else { self.last_sent };
         if t.view.now > written + RECENT {
             return false;
         }
         let mss = u64::from(t.view.mss);
-        let in_use = u64::from(self.window).min(u64::from(t.control.cwnd) * mss);
+        let in_use = u64::from(self.peer.window).min(u64::from(t.control.cwnd) * mss);
         if u64::from(limit) * mss >= in_use / WINDOW_DIVISOR {
             return false;
         }
@@ -157,7 +157,7 @@ impl Sender {
     fn ack_is_near(&self, sent: Time) -> bool {
         let srtt8 = u64::from(self.tcb.view.rtt.srtt8_us());
         let now = self.tcb.view.now;
-        match self.tso_bursts {
+        match self.quirks.tso_bursts {
             TsoBursts::Singly => false,
             TsoBursts::HalfRtt => now >= sent + Span::from_micros(srtt8 >> 4),
             TsoBursts::Millisecond => {

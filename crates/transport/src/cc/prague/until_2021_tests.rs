@@ -32,7 +32,7 @@ fn ack(p: &mut Until2021, t: &mut Tcb, delivered: u32, ce: u32) {
 #[test]
 fn a_cut_is_spread_over_acks() {
     let (mut p, mut t) = established(Version::August2020, 20);
-    p.set_state(&t.view, &mut t.control, CaState::Cwr);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.carry, -10 * ONE);
     let mut earned = 0;
     for i in 1..=8 {
@@ -96,7 +96,7 @@ fn growth_is_for_what_is_not_marked() {
 fn slow_start_ends_with_an_ack_of_marks_alone() {
     let (mut p, mut t) = established(Version::August2020, 20);
     t.control.ssthresh = INFINITE_SSTHRESH;
-    p.set_state(&t.view, &mut t.control, CaState::Cwr);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.carry, -10 * ONE);
     ack(&mut p, &mut t, 2, 1);
     assert_eq!((t.control.cwnd, t.control.ssthresh), (21, INFINITE_SSTHRESH));
@@ -115,13 +115,13 @@ fn the_loss_rule_by_version() {
     ] {
         let (mut p, mut t) = established(version, 20);
         t.control.ssthresh = INFINITE_SSTHRESH;
-        p.set_state(&t.view, &mut t.control, CaState::Recovery);
+        p.set_state(&t.view, &t.control, CaState::Recovery);
         assert_eq!((p.carry, p.loss_cwnd), (-10 * ONE, 20));
         for _ in 0..20 {
             ack(&mut p, &mut t, 2, 0);
         }
         assert_eq!(t.control.cwnd, if stops { 10 } else { 60 }, "{version:?}");
-        p.set_state(&t.view, &mut t.control, CaState::Open);
+        p.set_state(&t.view, &t.control, CaState::Open);
         assert!(!p.in_loss);
         assert_eq!(p.undo_cwnd(&t.control), if stops { 20 } else { 60 });
     }
@@ -132,10 +132,10 @@ fn the_loss_rule_by_version() {
 #[test]
 fn a_false_loss_takes_the_whole_window() {
     let (mut p, mut t) = established(Version::April2020Fixed, 200);
-    p.set_state(&t.view, &mut t.control, CaState::Recovery);
+    p.set_state(&t.view, &t.control, CaState::Recovery);
     assert_eq!(p.carry, -100 * ONE);
     t.control.cwnd = p.undo_cwnd(&t.control);
-    p.set_state(&t.view, &mut t.control, CaState::Open);
+    p.set_state(&t.view, &t.control, CaState::Open);
     assert_eq!((t.control.cwnd, p.carry, p.in_loss), (200, -200 * ONE, false));
     let mut acks = 0;
     while p.carry <= -ONE {
@@ -201,10 +201,10 @@ fn rtt_independence_of(version: Version) {
     assert!(p.independence_active(&t.control));
     assert_eq!(p.ai, ((97 * 97) << 20) / (195 * 195));
     t.view.now += Span::from_millis(24);
-    p.set_state(&t.view, &mut t.control, CaState::Cwr);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.carry, 0, "too soon");
     t.view.now += Span::from_millis(1);
-    p.set_state(&t.view, &mut t.control, CaState::Cwr);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.carry, -10 * ONE);
 }
 
@@ -238,10 +238,10 @@ fn a_mode_may_be_asked_for() {
     assert!(p.independence_active(&t.control));
     assert_eq!(p.ai, ((156 * 156) << 20) / (273 * 273));
     t.view.now += Span::from_millis(34);
-    p.set_state(&t.view, &mut t.control, CaState::Cwr);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.carry, 0, "too soon");
     t.view.now += Span::from_millis(1);
-    p.set_state(&t.view, &mut t.control, CaState::Cwr);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.carry, -10 * ONE);
 }
 
@@ -278,7 +278,7 @@ fn the_window_at_a_fixed_marking_probability() {
 /// Mean window over rounds of a link that only marks, each packet by itself; ACKs of two.
 fn toy_link(p: f64) -> f64 {
     let stack = TcpQuirks { prague: PragueVersion::August2020, ..LINUX_5_4 };
-    let mut control = crate::cc::AnyCongestionControl::named("prague", &stack).unwrap();
+    let mut control = crate::cc::AnyCongestionControl::from(crate::cc::Prague::new(&stack));
     let mut t = Tcb::example(20);
     t.view.ecn = Agreed::AccEcn;
     t.view.rtt.sample(t.view.now, 20_000, 20_000, 0, 20);

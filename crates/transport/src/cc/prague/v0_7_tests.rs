@@ -25,7 +25,7 @@ fn ack(p: &mut V0_7, t: &mut Tcb, delivered: u32, ce: u32) {
 #[test]
 fn the_first_mark_halves() {
     let (mut p, mut t) = established(20, 25_000);
-    p.set_state(&t.view, &mut t.control, CaState::Cwr);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.f_w, whole(20), "alpha is nought");
     ack(&mut p, &mut t, 2, 2);
     assert_eq!((p.f_w, t.control.cwnd, t.control.ssthresh), (whole(10), 19, 19));
@@ -51,7 +51,7 @@ fn alpha_from_nought() {
     // Half of alpha of the window.
     let before = p.f_w;
     t.view.now += sojourn_units::Span::from_millis(30);
-    p.set_state(&t.view, &mut t.control, CaState::Cwr);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert!((real(before - p.f_w) - 10.0 * alpha).abs() < 1e-3);
 }
 
@@ -71,7 +71,7 @@ fn small_windows_are_rates() {
     for _ in 0..400 {
         ack(&mut p, &mut t, 1, 1);
         t.view.now += sojourn_units::Span::from_millis(30);
-        p.set_state(&t.view, &mut t.control, CaState::Cwr);
+        p.set_state(&t.view, &t.control, CaState::Cwr);
     }
     assert!(p.rate_mode && t.control.cwnd == 2);
     assert_eq!(p.rate, MIN_RATE);
@@ -83,7 +83,7 @@ fn small_windows_are_rates() {
 fn an_undo_restores_window_and_rate() {
     let (mut p, mut t) = established(20, 25_000);
     let before = (p.f_w, p.rate);
-    p.set_state(&t.view, &mut t.control, CaState::Recovery);
+    p.set_state(&t.view, &t.control, CaState::Recovery);
     assert_eq!(p.f_w, whole(10));
     t.control.cwnd = 15;
     assert_eq!(p.undo_cwnd(&t.control), 20);
