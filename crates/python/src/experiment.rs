@@ -40,7 +40,8 @@ pub fn load(
         if let Some(seeds) = seeds {
             experiment.set_seeds(&(1..=seeds).collect::<Vec<_>>())?;
         }
-        let words = Words::new(Sim::new().qdiscs().clone());
+        let sim = Sim::new();
+        let words = Words::new(sim.qdiscs().clone()).with_controls(sim.controls().clone());
         let plan = experiment.plan(&words, if yes { u64::MAX } else { MOST_RUNS })?;
         let says = |key| experiment.says(key).unwrap_or_default().to_owned();
         Ok(Experiment {

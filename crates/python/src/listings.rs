@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sojourn_qdisc::Profile;
 use sojourn_qdisc::table::{OptionSpec, Preset, Unit};
 use sojourn_results::schema;
-use sojourn_sim::{CONTROLS, Sim};
+use sojourn_sim::Sim;
 use sojourn_stacks::STACKS;
 
 /// Every queue discipline as JSON: name, summary, source, options with their defaults by stack, statistics and
@@ -72,7 +72,8 @@ const fn unit(unit: Unit) -> &'static str {
 /// Every congestion control as JSON: name, summary, source and the numbers that it reports.
 #[pyfunction]
 pub fn ccs() -> String {
-    let listed = CONTROLS.iter().map(|control| {
+    let sim = Sim::new();
+    let listed = sim.controls().infos().map(|control| {
         json!({
             "name": control.name,
             "summary": control.summary,

@@ -13,11 +13,23 @@ use sojourn_model::{
     Direction, EcnMode, Flow, Ip, OnOff, Pulse, ReceiveWindow, RttScaling, Tcp, Traffic,
 };
 use sojourn_stacks::Stack;
-use sojourn_transport::cc::CongestionControl;
+use sojourn_transport::cc::{CongestionControl, Registry};
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, Output};
-use sojourn_transport::stack::{EcnRequest, Independence, Scaling, Switches};
-use sojourn_transport::{Config, OwnDevice, Receiver, Sender, WindowPolicy, cc};
+use sojourn_transport::stack::{EcnRequest, Independence, Scaling, TcpQuirks};
+use sojourn_transport::{Config, OwnDevice, Receiver, Sender, WindowPolicy};
 use sojourn_units::{Dscp, Ecn, Random, Span, Time, random};
+use std::sync::Arc;
+
+/// What a host makes its connections with: the stack, and the congestion controls that it knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostStack<'a> {
+    /// The stack.
+    pub(crate) stack: &'static Stack,
+    /// What its TCP differs in.
+    pub(crate) quirks: &'a Arc<TcpQuirks>,
+    /// The controls.
+    pub(crate) controls: &'a Registry,
+}
 
 /// IP bytes of a full packet.
 pub(crate) const MTU: u32 = 1500;
@@ -162,7 +174,7 @@ impl FlowRun {
         flow: &Flow,
         (routes, control_routes): ((u16, u16), (u16, u16)),
         device: Option<OwnDevice>,
-        stack: &'static Stack,
+        host: HostStack<'_>,
         seed: u64,
     ) -> Self {
         let mut random = Random::named(seed, &format!("flow/{}/host", flow.name));
@@ -179,8 +191,8 @@ impl FlowRun {
             Traffic::Tcp(tcp) | Traffic::OnOff(OnOff { over: Pulse::Tcp(tcp), .. }) => {
                 let control = Random::named(seed, &format!("flow/{name}/cc"));
                 let clocks = (random.next_u32(), random.next_u32());
-                let (sender, receiver) = endpoint(tcp, flow.ip, stack, device, control, clocks);
-                writer = Writer::of(&flow.traffic, sender.tcb().mss, own()).map(Box::new);
+                let (sender, receiver) = endpoint(tcp, flow.ip, host, device, control, clocks);
+                writer = Writer::of(&flow.traffic, sender.tcb().view.mss, own()).map(Box::new);
                 let sender = if writer.is_some() { sender.without_data() } else { sender };
                 Ends::Tcp(sender, receiver)
             }
@@ -190,21 +202,21 @@ impl FlowRun {
                 Ends::Stream(Box::new(Stream::new(&flow.traffic, own())))
             }
             Traffic::ShortFlows(settings) => {
-                Ends::Short(Box::new(ShortFlows::new(settings, stack, device, seed, name)))
+                Ends::Short(Box::new(ShortFlows::new(settings, host, device, seed, name)))
             }
             Traffic::Streaming(settings) => Ends::Streaming(Box::new(Streaming::new(
                 settings,
-                (stack, device),
+                (host, device),
                 seed,
                 name,
                 owner,
                 &mut random,
             ))),
         };
-        let control = is_netperfs(flow, stack).then(|| {
+        let control = is_netperfs(flow, host.stack).then(|| {
             let with_data = flow.direction == Direction::Down;
             let routes = control_routes;
-            Box::new(Control::new(stack, seed, name, owner, with_data, routes, &mut random))
+            Box::new(Control::new(host, seed, name, owner, with_data, routes, &mut random))
         });
         let finite = match &flow.traffic {
             Traffic::Tcp(tcp) => tcp.bytes.is_some(),
@@ -216,7 +228,7 @@ impl FlowRun {
             there: routes.0,
             back: routes.1,
             dscp: flow.dscp,
-            jitter: stack.tcp.host_jitter.as_nanos(),
+            jitter: host.stack.tcp.host_jitter.as_nanos(),
             random,
             sent: 0,
         };
@@ -253,7 +265,7 @@ impl FlowRun {
     #[inline]
     pub(crate) fn note_rtt(&mut self, counts: bool) {
         let Ends::Tcp(sender, _) = &self.ends else { return };
-        let rtt = &sender.tcb().rtt;
+        let rtt = &sender.tcb().view.rtt;
         if rtt.samples() != self.samples_seen {
             self.samples_seen = rtt.samples();
             if counts {
@@ -300,14 +312,13 @@ pub(crate) fn mss(ip: Ip) -> u32 {
 pub(crate) fn endpoint(
     tcp: &Tcp,
     ip: Ip,
-    stack: &Stack,
+    host: HostStack<'_>,
     device: Option<OwnDevice>,
     random: Random,
     clocks: (u32, u32),
 ) -> (Sender, Receiver) {
-    let own;
-    let switches = match tcp.rtt_scaling {
-        None => &stack.tcp,
+    let quirks = match tcp.rtt_scaling {
+        None => Arc::clone(host.quirks),
         Some(mode) => {
             let scaling = match mode {
                 RttScaling::None => Scaling::None,
@@ -317,19 +328,18 @@ pub(crate) fn endpoint(
             };
             let target = tcp.rtt_target.unwrap_or(RTT_TARGET);
             let target_us = (target.as_nanos() / 1_000) as u32;
-            own = Switches {
+            Arc::new(TcpQuirks {
                 rtt_independence: Some(Independence { scaling, target_us }),
-                ..stack.tcp.clone()
-            };
-            &own
+                ..TcpQuirks::clone(host.quirks)
+            })
         }
     };
-    let mut control = cc::Any::named(&tcp.cc, switches).expect("the control was checked");
+    let mut control = host.controls.build(&tcp.cc, &quirks).expect("the control was checked");
     control.seed(random);
     let needs = control.ecn();
     let ecn = match tcp.ecn {
         // A control that needs more than the stack asks for gets it (`tcp_ca_needs_ecn`).
-        EcnMode::Default => switches.ecn.max(needs.request),
+        EcnMode::Default => quirks.ecn.max(needs.request),
         EcnMode::Off => EcnRequest::Off,
         EcnMode::Rfc3168 | EcnMode::Sce => EcnRequest::Rfc3168,
         EcnMode::AccEcn => EcnRequest::AccEcn,
@@ -353,12 +363,12 @@ pub(crate) fn endpoint(
             WindowPolicy::Fixed(bytes.min(u64::from(u32::MAX / 2)) as u32)
         }
     };
-    let receiver = Receiver::new(config.mss, window, switches, clocks.1);
+    let receiver = Receiver::new(config.mss, window, &quirks, clocks.1);
     let receiver = receiver.facing(&needs, ecn, tcp.codepoint);
     let receiver = match tcp.ecn {
         EcnMode::Sce => receiver.echoing_sce(true),
         EcnMode::Rfc3168 => receiver.echoing_sce(false),
         EcnMode::Default | EcnMode::Off | EcnMode::AccEcn => receiver,
     };
-    (Sender::new(&config, switches, control), receiver)
+    (Sender::new(&config, quirks, control), receiver)
 }

@@ -23,21 +23,21 @@ use sojourn_model::Refusal;
 use sojourn_model::Scenario;
 use sojourn_qdisc::{Family, Registry, RegistryError};
 use sojourn_results::{EngineId, Run};
-use sojourn_transport::cc;
-use sojourn_transport::stack::PragueVersion;
+use sojourn_transport::cc::{AddError, AnyCongestionControl, Info, Registry as Controls};
+use sojourn_transport::stack::{PragueVersion, TcpQuirks};
 
-pub use cc::{CONTROLS, Info as ControlInfo};
 pub use packet::Parcel as PacketBox;
 pub use sojourn_qdisc::{Discipline, disciplines};
 
-/// The simulator, with the queue disciplines that it knows.
+/// The simulator, with the queue disciplines and congestion controls that it knows.
 #[derive(Clone, Debug, Default)]
 pub struct Sim {
     qdiscs: Registry<PacketBox>,
+    controls: Controls,
 }
 
 impl Sim {
-    /// With the disciplines of [`sojourn_qdisc`].
+    /// With the disciplines of [`sojourn_qdisc`] and the congestion controls of [`sojourn_transport`].
     pub fn new() -> Self {
         Self::default()
     }
@@ -52,8 +52,26 @@ impl Sim {
     }
 
     /// With these disciplines and no others: for those of [`Registry::add_entry`].
-    pub const fn with_registry(qdiscs: Registry<PacketBox>) -> Self {
-        Self { qdiscs }
+    pub fn with_registry(qdiscs: Registry<PacketBox>) -> Self {
+        Self { qdiscs, controls: Controls::default() }
+    }
+
+    /// And with this congestion control ([`Registry::add`](Controls::add)).
+    ///
+    /// # Errors
+    /// Its name is taken, or no word.
+    pub fn with_control(
+        mut self,
+        info: Info,
+        make: impl Fn(&TcpQuirks) -> AnyCongestionControl + Send + Sync + 'static,
+    ) -> Result<Self, AddError> {
+        self.controls.add(info, make)?;
+        Ok(self)
+    }
+
+    /// The congestion controls that it knows. Whoever checks the words of an experiment before it runs asks this, too.
+    pub const fn controls(&self) -> &Controls {
+        &self.controls
     }
 
     /// The disciplines that it knows. Whoever checks the words of an experiment before it runs asks this too.
@@ -78,7 +96,7 @@ impl Engine for Sim {
         let set = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
         Capabilities {
             qdiscs: self.qdiscs.disciplines().iter().map(|d| d.name.to_owned()).collect(),
-            ccs: CONTROLS.iter().map(|c| c.name.to_owned()).collect(),
+            ccs: self.controls.names().map(str::to_owned).collect(),
             stacks: sojourn_stacks::STACKS.iter().map(|s| s.name.to_owned()).collect(),
             elements: set(&[
                 "netem",
@@ -155,7 +173,7 @@ impl Engine for Sim {
                 }
             }
             if tcp.rtt_scaling.is_some() {
-                let newest = topology::stack(&flow.stack).tcp.prague == PragueVersion::Newest;
+                let newest = topology::stack(&flow.stack).tcp.prague == PragueVersion::V0_7;
                 let why = match (tcp.cc.as_str(), newest) {
                     ("prague", false) => continue,
                     ("prague", true) => "the newest Prague always has it by rate, for 25 ms",
@@ -174,7 +192,8 @@ impl Engine for Sim {
     }
 
     fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
-        let simulation = Simulation::new(scenario, &self.qdiscs, watch.capture().as_ref())?;
+        let simulation =
+            Simulation::new(scenario, (&self.qdiscs, &self.controls), watch.capture().as_ref())?;
         let tables = simulation.run(watch)?;
         let engine = EngineId {
             name: NAME.to_owned(),

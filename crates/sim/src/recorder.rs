@@ -223,28 +223,29 @@ impl Recorder {
         let FlowBefore { name, state_name, gauges, .. } = &mut self.flow_before[index];
         let (name, state_name) = (*name, *state_name);
         let (tcb, counters) = (sender.tcb(), sender.counters());
-        let sampled = tcb.rtt.samples() > 0;
+        let sampled = tcb.view.rtt.samples() > 0;
         let seconds = |us: u32| if sampled { f64::from(us) / 1e6 } else { f64::NAN };
-        let pacing = if tcb.paced { sender.effective_pacing_rate() as f64 * 8.0 } else { f64::NAN };
+        let pacing =
+            if tcb.control.paced { sender.effective_pacing_rate() as f64 * 8.0 } else { f64::NAN };
         self.flows
             .row()
             .f64(t)
             .code(name)
             .f64(goodput)
-            .f64(tcb.delivery_rate() as f64 * 8.0)
-            .f64(seconds(tcb.rtt.latest_us()))
-            .f64(seconds(tcb.rtt.srtt_us()))
-            .f64(seconds(tcb.rtt.mdev_us()))
-            .u64(u64::from(tcb.cwnd))
-            .u64(u64::from(tcb.ssthresh))
-            .u64(u64::from(tcb.in_flight()))
+            .f64(tcb.view.delivery_rate() as f64 * 8.0)
+            .f64(seconds(tcb.view.rtt.latest_us()))
+            .f64(seconds(tcb.view.rtt.srtt_us()))
+            .f64(seconds(tcb.view.rtt.mdev_us()))
+            .u64(u64::from(tcb.control.cwnd))
+            .u64(u64::from(tcb.control.ssthresh))
+            .u64(u64::from(tcb.view.in_flight()))
             .u64(counters.retransmits)
-            .u64(u64::from(tcb.lost))
-            .u64(u64::from(tcb.delivered))
+            .u64(u64::from(tcb.view.lost))
+            .u64(u64::from(tcb.view.delivered))
             .u64(receiver.ce_packets())
             .u64(counters.ece_acks)
             .f64(pacing)
-            .code(self.states[tcb.ca_state as usize]);
+            .code(self.states[tcb.view.ca_state as usize]);
         let table = &mut self.flow_state;
         let mut places = 0..;
         sender.gauges(&mut |gauge, value| {

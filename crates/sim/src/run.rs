@@ -3,7 +3,7 @@
 use crate::agenda::Agenda;
 use crate::app::Wires;
 use crate::app::probe::UDP_HEADERS;
-use crate::host::{Ends, FlowRun, Life, Nic, Outlet};
+use crate::host::{Ends, FlowRun, HostStack, Life, Nic, Outlet};
 use crate::packet::{Body, Parcel, Pool};
 use crate::recorder::Recorder;
 use crate::tap::Tap;
@@ -17,7 +17,11 @@ use sojourn_path::{Charge, Deed, Pulled, Traveller as _};
 use sojourn_qdisc::netem::Parameters;
 use sojourn_qdisc::{Packet as _, Qdisc, Registry};
 use sojourn_results::Table;
+use sojourn_transport::cc::Registry as Controls;
+use sojourn_transport::stack::TcpQuirks;
 use sojourn_units::{ETHERNET_HEADER, Random, Span, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// How often events that wait for a controller's number are looked at.
 const WATCH_EVERY: Span = Span::from_millis(1);
@@ -97,11 +101,13 @@ impl<'a> Simulation<'a> {
     /// A run at its beginning.
     pub(crate) fn new(
         scenario: &'a Scenario,
-        registry: &'a Registry<Parcel>,
+        (registry, controls): (&'a Registry<Parcel>, &Controls),
         capture: Option<&Capture>,
     ) -> Result<Self, RunError> {
         let topology = Topology::build(scenario, registry)?;
         let tap = capture.map(|c| Tap::new(c, scenario, &topology)).transpose()?.map(Box::new);
+        // One table a stack, for all its flows.
+        let mut quirks: BTreeMap<&str, Arc<TcpQuirks>> = BTreeMap::new();
         let flows: Vec<FlowRun> = scenario
             .flows
             .iter()
@@ -109,7 +115,11 @@ impl<'a> Simulation<'a> {
             .map(|(i, f)| {
                 let (routes, control) = (topology.of_flow[i], topology.of_control[i]);
                 let device = topology.device_of[i];
-                FlowRun::new(i, f, (routes, control), device, stack(&f.stack), scenario.seed)
+                let stack = stack(&f.stack);
+                let quirks =
+                    quirks.entry(stack.name).or_insert_with(|| Arc::new(stack.tcp.clone()));
+                let host = HostStack { stack, quirks, controls };
+                FlowRun::new(i, f, (routes, control), device, host, scenario.seed)
             })
             .collect();
         let timeline = Timeline::new(scenario, |i| {
@@ -902,7 +912,7 @@ impl<'a> Simulation<'a> {
                 let i = scenario.flows.iter().position(|f| f.name == *flow)?;
                 let Ends::Tcp(sender, _) = &flows[i].ends else { return None };
                 if name == "cwnd" {
-                    return Some(f64::from(sender.tcb().cwnd));
+                    return Some(f64::from(sender.tcb().control.cwnd));
                 }
                 let mut found = None;
                 sender.gauges(&mut |n, v| {

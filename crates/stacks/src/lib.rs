@@ -8,7 +8,7 @@ pub use stack::Stack;
 pub use table::Row;
 
 use sojourn_qdisc::Profile;
-use sojourn_transport::stack::{EcnRequest, PragueVersion, SceSenders, Switches};
+use sojourn_transport::stack::{EcnRequest, PragueVersion, SceSenders, TcpQuirks};
 use sojourn_units::Span;
 
 /// The stack that is meant when none is named.
@@ -30,16 +30,16 @@ const FLENT_JITTER: Span = Span::from_millis(5);
 pub const HOST_JITTER: Span = Span::from_micros(6);
 
 /// Kernels of the main line on hosts like those of the published beds.
-const LINUX_7_3: Switches =
-    Switches { start_jitter: START_JITTER, host_jitter: HOST_JITTER, ..Switches::LINUX_7_3 };
-const LINUX_5_10: Switches =
-    Switches { start_jitter: START_JITTER, host_jitter: HOST_JITTER, ..Switches::LINUX_5_10 };
-const LINUX_5_4: Switches =
-    Switches { start_jitter: START_JITTER, host_jitter: HOST_JITTER, ..Switches::LINUX_5_4 };
+const LINUX_7_3: TcpQuirks =
+    TcpQuirks { start_jitter: START_JITTER, host_jitter: HOST_JITTER, ..TcpQuirks::LINUX_7_3 };
+const LINUX_5_10: TcpQuirks =
+    TcpQuirks { start_jitter: START_JITTER, host_jitter: HOST_JITTER, ..TcpQuirks::LINUX_5_10 };
+const LINUX_5_4: TcpQuirks =
+    TcpQuirks { start_jitter: START_JITTER, host_jitter: HOST_JITTER, ..TcpQuirks::LINUX_5_4 };
 
 /// The L4S team's kernels negotiate AccECN for every TCP (`tcp_ecn` 3 on both hosts of the published runs). Flent starts
 /// their flows. Ticks are milliseconds (see `Profile::L4STEAM_2020_04`).
-const L4STEAM_2020_04: Switches = Switches {
+const L4STEAM_2020_04: TcpQuirks = TcpQuirks {
     hz: 1000,
     ecn: EcnRequest::AccEcn,
     prague: PragueVersion::April2020,
@@ -47,15 +47,16 @@ const L4STEAM_2020_04: Switches = Switches {
     start_jitter: FLENT_JITTER,
     ..LINUX_5_4
 };
-const L4STEAM_2020_04_FIXED: Switches =
-    Switches { prague: PragueVersion::April2020Fixed, ..L4STEAM_2020_04 };
-const L4STEAM_2020_08: Switches = Switches { prague: PragueVersion::August2020, ..L4STEAM_2020_04 };
+const L4STEAM_2020_04_FIXED: TcpQuirks =
+    TcpQuirks { prague: PragueVersion::April2020Fixed, ..L4STEAM_2020_04 };
+const L4STEAM_2020_08: TcpQuirks =
+    TcpQuirks { prague: PragueVersion::August2020, ..L4STEAM_2020_04 };
 /// RTT independence is on by default by November: Prague at 0.5 to 30 ms shares by it in the ICCRG's runs. Pairs of packets are
 /// not yet the least that leaves: with them one flow at 20 Mbit/s would leave the link idle for 0.3 % of the time at 5 and 20
 /// ms, where the published goodput is that of the full link. Their bed delays ACKs alone, and its router lets packets go
 /// properly. Its flows are iperf3's, whose control connection is not modelled: they have the path to themselves when they
 /// start.
-const L4STEAM_2020_11: Switches = Switches {
+const L4STEAM_2020_11: TcpQuirks = TcpQuirks {
     prague: PragueVersion::November2020,
     small_queue_wakes: true,
     netperf: false,
@@ -65,18 +66,18 @@ const L4STEAM_2020_11: Switches = Switches {
 /// On the same bed, with the Prague of August, whose classic-ECN detector is off. That it was off in these runs is inferred
 /// from them: the detector takes a base RTT that rises within 300 s from 5 to 10 ms for a queue, and with April's on the
 /// flow gets 12 Mbit/s of 95 beside another Prague from then on (43 published) and 11 at the same base RTT (47).
-const L4STEAM_2020_03: Switches = Switches {
+const L4STEAM_2020_03: TcpQuirks = TcpQuirks {
     prague: PragueVersion::August2020,
     small_queue_wakes: true,
     netperf: false,
     ..L4STEAM_2020_04
 };
-const L4STEAM_2021_06: Switches = Switches { ecn: EcnRequest::AccEcn, ..LINUX_5_10 };
+const L4STEAM_2021_06: TcpQuirks = TcpQuirks { ecn: EcnRequest::AccEcn, ..LINUX_5_10 };
 
 /// The SCE project's harness sets `tcp_ecn` 1 and `tcp_sce` 1 on both hosts, and runs Flent.
-const SCE_2020_03: Switches =
-    Switches { echoes_sce: true, netperf: true, start_jitter: FLENT_JITTER, ..LINUX_5_4 };
-const SCE_2020_03_FIXED: Switches = Switches { sce: SceSenders::Corrected, ..SCE_2020_03 };
+const SCE_2020_03: TcpQuirks =
+    TcpQuirks { echoes_sce: true, netperf: true, start_jitter: FLENT_JITTER, ..LINUX_5_4 };
+const SCE_2020_03_FIXED: TcpQuirks = TcpQuirks { sce: SceSenders::Corrected, ..SCE_2020_03 };
 
 /// Every stack.
 pub const STACKS: &[Stack] = &[

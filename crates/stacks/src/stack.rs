@@ -1,7 +1,7 @@
 //! What a stack consists of.
 
 use sojourn_qdisc::Profile;
-use sojourn_transport::stack::Switches;
+use sojourn_transport::stack::TcpQuirks;
 
 /// A stack.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub struct Stack {
     /// Where its facts come from.
     pub source: &'static str,
     /// TCP's switches.
-    pub tcp: Switches,
+    pub tcp: TcpQuirks,
     /// The queue disciplines' switches.
     pub qdisc: Profile,
 }

@@ -6,7 +6,7 @@
 use crate::stack::Stack;
 use core::fmt::{Debug, Display};
 use sojourn_qdisc::Profile;
-use sojourn_transport::stack::{Independence, Switches};
+use sojourn_transport::stack::{Independence, TcpQuirks};
 use sojourn_units::Span;
 
 /// One switch of a stack.
@@ -33,11 +33,11 @@ macro_rules! rows {
 impl Stack {
     /// The switches, TCP's first.
     pub fn table(&self) -> Vec<Row> {
-        let tcp = rows! { &self.tcp => Switches {
+        let tcp = rows! { &self.tcp => TcpQuirks {
         hystart: debug, "which HyStart ends CUBIC's slow start";
         hystart_rounds_by_sample: plain, "HyStart's rounds are told apart at every RTT sample, not only when the window grows";
         prr: debug, "bound of proportional rate reduction";
-        grouping: debug, "how segments leave together, and when TCP waits until more may";
+        tso_bursts: debug, "how segments leave together, and when TCP waits until more may";
         acks_push: plain, "a full segment with PSH is acknowledged at once";
         small_queue_wakes: plain, "a sender stopped by its small queue is woken when that drains, not by the next ACK";
         small_queue_passes_single: plain, "a small queue never stops a sender that has a single buffer out";

@@ -2,7 +2,7 @@
 //! they send and when they want to be woken. Nothing here knows whether its clock is simulated or real.
 //!
 //! Sources: RFC 9293, 5681, 6298, 6582, 6675, 6937, 8985, 3168, 8257, 9438, 9768, and `net/ipv4/` of Linux 5.4 to 7.3, whose
-//! order of work and rounding are followed. Where versions differ, a switch of [`stack::Switches`] says which.
+//! order of work and rounding are followed. Where versions differ, a switch of [`stack::TcpQuirks`] says which.
 
 pub mod cc;
 pub mod ecn;
@@ -23,6 +23,7 @@ mod properties;
 #[doc = include_str!("../../../docs/adding-a-congestion-control.md")]
 struct AddingACongestionControl;
 
+pub use cc::CaState;
 pub use receiver::{Receiver, WindowPolicy};
 pub use sender::{Config, OwnDevice, Sender};
-pub use tcb::{CaState, Tcb};
+pub use tcb::Tcb;

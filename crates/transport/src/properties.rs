@@ -3,25 +3,25 @@
 //!
 //! `PROPTEST_CASES` sets how many links are tried; the default is for every build. 300 000 of each were run once.
 
-use crate::cc::{self, CongestionControl};
+use crate::cc::{CongestionControl, Registry};
 use crate::ecn;
 use crate::receiver::{Receiver, WindowPolicy};
 use crate::segment::{Ack, Data, HEADERS, Handshake, Output, Seq};
 use crate::sender::{Config, Sender};
 use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
-use crate::stack::{PragueVersion as Version, SceSenders, Switches};
+use crate::stack::{PragueVersion as Version, SceSenders, TcpQuirks};
 use proptest::prelude::*;
 use sojourn_units::{Ecn, Random, Rate, Serializer, Span, Time};
 use std::collections::BTreeMap;
 
 const MSS: u32 = 1448;
 
-fn april(prague: Version) -> Switches {
-    Switches { prague, ..LINUX_5_4 }
+fn april(prague: Version) -> TcpQuirks {
+    TcpQuirks { prague, ..LINUX_5_4 }
 }
 
-fn march(sce: SceSenders) -> Switches {
-    Switches { sce, echoes_sce: true, ..LINUX_5_4 }
+fn march(sce: SceSenders) -> TcpQuirks {
+    TcpQuirks { sce, echoes_sce: true, ..LINUX_5_4 }
 }
 
 fn cases(by_default: u32) -> ProptestConfig {
@@ -61,8 +61,8 @@ struct Case {
 }
 
 impl Case {
-    fn switches(&self) -> Switches {
-        Switches {
+    fn quirks(&self) -> TcpQuirks {
+        TcpQuirks {
             hz: self.hz,
             ..[
                 LINUX_7_3,
@@ -195,7 +195,7 @@ impl Output for Wires {
 
 /// Runs the flow to its end and returns the two, still consistent, and how many segments it took.
 fn run(case: &Case) -> (Sender, Receiver, u32) {
-    let switches = case.switches();
+    let quirks = case.quirks();
     let config = Config {
         mss: MSS,
         headers: HEADERS,
@@ -210,10 +210,10 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
         clock_offset_ms: 1000,
     };
     let policy = case.window.map_or(WindowPolicy::Autotuned, |n| WindowPolicy::Fixed(n * MSS));
-    let control = cc::Any::named(case.cc, &switches).expect("it exists");
+    let control = Registry::built_in().build(case.cc, &quirks).expect("it exists");
     let needs = control.ecn();
-    let mut sender = Sender::new(&config, &switches, control);
-    let mut receiver = Receiver::new(MSS, policy, &switches, 5000).facing(&needs, case.ecn, None);
+    let mut sender = Sender::new(&config, quirks.clone(), control);
+    let mut receiver = Receiver::new(MSS, policy, &quirks, 5000).facing(&needs, case.ecn, None);
     let mut wires = Wires {
         random: Random::named(case.seed, "link"),
         line: Serializer::new(Rate::from_mbit(case.link.mbit)),
@@ -238,7 +238,7 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
         // A timer that is over already is served now.
         let now = next.max(wires.now);
         wires.now = now;
-        let before = (sender.tcb().una, sender.tcb().delivered);
+        let before = (sender.tcb().view.una, sender.tcb().view.delivered);
         let acks_lost = wires.link.ack_loss;
         if arrival == next {
             let (_, packet) = wires.arriving.pop_first().expect("it is the first");
@@ -268,8 +268,11 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
         }
         sender.check();
         let tcb = sender.tcb();
-        assert!(tcb.una >= before.0 && tcb.delivered >= before.1, "progress is not taken back");
-        assert!(tcb.una <= receiver.next(), "acknowledged before it came");
+        assert!(
+            tcb.view.una >= before.0 && tcb.view.delivered >= before.1,
+            "progress is not taken back"
+        );
+        assert!(tcb.view.una <= receiver.next(), "acknowledged before it came");
     }
     (sender, receiver, wires.ends.len() as u32)
 }
@@ -298,10 +301,10 @@ proptest! {
         prop_assert_eq!(receiver.next(), segments);
         prop_assert!(segments == case.segments() || case.cc == "prague" && segments > case.segments());
         let t = sender.tcb();
-        prop_assert_eq!((t.packets_out, t.sacked_out, t.lost_out, t.retrans_out), (0, 0, 0, 0));
+        prop_assert_eq!((t.view.packets_out, t.view.sacked_out, t.view.lost_out, t.view.retrans_out), (0, 0, 0, 0));
         prop_assert!(sender.next_timer().is_never());
         // Each segment was delivered once; more only as duplicates of what was sent again.
-        let again = u64::from(t.delivered) - u64::from(segments);
+        let again = u64::from(t.view.delivered) - u64::from(segments);
         prop_assert!(again <= sender.counters().retransmits);
     }
 
@@ -328,7 +331,7 @@ proptest! {
         let (sender, receiver, segments) =
             run(&Case { link, bytes, ecn, stack: 0, cc: "prague", ..case });
         prop_assert_eq!(receiver.delivered_bytes(), bytes);
-        prop_assert_eq!((receiver.next(), sender.tcb().una), (segments, segments));
+        prop_assert_eq!((receiver.next(), sender.tcb().view.una), (segments, segments));
     }
 
     /// Nothing but the case decides what happens.

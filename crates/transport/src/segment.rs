@@ -59,12 +59,12 @@ pub struct Data {
     /// Whether the sender has reduced its window (RFC 3168 §6.1.2).
     pub cwr: bool,
     /// Whether it is the last of those that left together, or of the stream (PSH). From Linux 5.4 on TCP sets it on
-    /// every group of two and more ("tcp: force a PSH flag on TSO packets").
+    /// every burst of two and more ("tcp: force a PSH flag on TSO packets").
     pub push: bool,
     /// Whether it was sent before; not on the wire, for the records.
     pub retransmission: bool,
-    /// Whether it is cut from a group on the way to the device; not on the wire, for the sender's small queue.
-    pub piece: bool,
+    /// Whether it is cut from a burst on the way to the device; not on the wire, for the sender's small queue.
+    pub gso_segment: bool,
     /// Sender's clock in milliseconds (timestamp option).
     pub tsval: u32,
     /// Echo of the receiver's clock, in milliseconds.

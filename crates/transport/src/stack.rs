@@ -1,4 +1,4 @@
-//! The switches in which the TCP of one named stack differs from another's.
+//! The quirks in which the TCP of one named stack differs from another's.
 //!
 //! A switch is here because two kernels differ in it, or because the host that ran a published test bed was
 //! configured so. Everything else is common to all stacks and written once in its own file.
@@ -26,17 +26,17 @@ pub enum PrrBound {
 }
 
 /// How segments leave together, and when TCP would rather wait until more may (`tcp_write_xmit`,
-/// `tcp_tso_should_defer` in `net/ipv4/tcp_output.c`). From Linux 4.17 on TCP builds groups whatever its device can do:
+/// `tcp_tso_should_defer` in `net/ipv4/tcp_output.c`). From Linux 4.17 on TCP builds bursts whatever its device can do:
 /// with offloads off they are cut apart on the way to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Grouping {
+pub enum TsoBursts {
     /// Up to Linux 4.16 on a device without segmentation: one by one, at once.
     Singly,
-    /// From Linux 4.17: waits if the next ACK is expected within half a round trip. A group ends where one of the
+    /// From Linux 4.17: waits if the next ACK is expected within half a round trip. A burst ends where one of the
     /// buffers ends that the application's data was put into, and the last of a buffer waits for nothing.
     HalfRtt,
     /// From Linux 6.18: waits if the next ACK is expected within half a round trip and within a millisecond ("tcp: fix
-    /// tcp_tso_should_defer() vs large RTT", October 2025). What else has changed since 5.15 goes with it: groups are
+    /// tcp_tso_should_defer() vs large RTT", October 2025). What else has changed since 5.15 goes with it: bursts are
     /// larger on paths below 16 ms (5.18), and reach into the next buffer (6.10).
     Millisecond,
 }
@@ -53,9 +53,9 @@ pub enum SceSenders {
     Corrected,
 }
 
-/// The switches of one stack's TCP.
+/// The quirks of one stack's TCP.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Switches {
+pub struct TcpQuirks {
     /// HyStart variant.
     pub hystart: HyStartVariant,
     /// Whether HyStart tells rounds apart at every RTT sample (from Linux 5.16), also when the window does not
@@ -63,8 +63,8 @@ pub struct Switches {
     pub hystart_rounds_by_sample: bool,
     /// PRR variant.
     pub prr: PrrBound,
-    /// How segments are grouped.
-    pub grouping: Grouping,
+    /// How segments leave in bursts.
+    pub tso_bursts: TsoBursts,
     /// Whether a receiver whose application has read everything acknowledges a segment with PSH at once, also a full
     /// one (from 6.6: "tcp: fix delayed ACKs for MSS boundary condition", `tcp_measure_rcv_mss`).
     pub acks_push: bool,
@@ -144,13 +144,13 @@ pub struct Switches {
 }
 
 /// Kernels of the main line; what a bed's hosts add is the bed's (`sojourn-stacks`).
-impl Switches {
+impl TcpQuirks {
     /// Linux 7.3, with ticks of 4 ms, ECN asked for, and hosts that take no time.
     pub const LINUX_7_3: Self = Self {
         hystart: HyStartVariant::Microseconds,
         hystart_rounds_by_sample: true,
         prr: PrrBound::Rfc6937bis,
-        grouping: Grouping::Millisecond,
+        tso_bursts: TsoBursts::Millisecond,
         acks_push: true,
         small_queue_wakes: true,
         small_queue_passes_single: true,
@@ -159,7 +159,7 @@ impl Switches {
         ecn: EcnRequest::Rfc3168,
         acks_ecn_change: true,
         ace_takes_least: false,
-        prague: PragueVersion::Newest,
+        prague: PragueVersion::V0_7,
         rtt_independence: None,
         echoes_sce: false,
         sce: SceSenders::Published,
@@ -183,7 +183,7 @@ impl Switches {
     pub const LINUX_5_10: Self = Self {
         hystart_rounds_by_sample: false,
         prr: PrrBound::Rfc6937,
-        grouping: Grouping::HalfRtt,
+        tso_bursts: TsoBursts::HalfRtt,
         acks_push: false,
         small_queue_passes_single: false,
         remembers_cwnd_limited: false,
@@ -216,9 +216,9 @@ impl Switches {
 /// even.
 #[cfg(test)]
 pub(crate) mod examples {
-    use super::Switches;
+    use super::TcpQuirks;
 
-    pub(crate) const LINUX_7_3: Switches = Switches { hz: 1000, ..Switches::LINUX_7_3 };
-    pub(crate) const LINUX_5_10: Switches = Switches { hz: 1000, ..Switches::LINUX_5_10 };
-    pub(crate) const LINUX_5_4: Switches = Switches { hz: 1000, ..Switches::LINUX_5_4 };
+    pub(crate) const LINUX_7_3: TcpQuirks = TcpQuirks { hz: 1000, ..TcpQuirks::LINUX_7_3 };
+    pub(crate) const LINUX_5_10: TcpQuirks = TcpQuirks { hz: 1000, ..TcpQuirks::LINUX_5_10 };
+    pub(crate) const LINUX_5_4: TcpQuirks = TcpQuirks { hz: 1000, ..TcpQuirks::LINUX_5_4 };
 }

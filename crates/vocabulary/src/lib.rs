@@ -10,7 +10,7 @@ use sojourn_language::Vocabulary;
 use sojourn_model::WordError;
 use sojourn_qdisc::{Packet, Profile, Registry, TcError};
 use sojourn_stacks::{STACKS, Stack};
-use sojourn_transport::cc::CONTROLS;
+use sojourn_transport::cc::Registry as Controls;
 use sojourn_units::{Dscp, Ecn, Random, Time};
 
 /// The words of every engine together; what one engine lacks it refuses itself, by name. Queue disciplines are those of a
@@ -18,6 +18,7 @@ use sojourn_units::{Dscp, Ecn, Random, Time};
 #[derive(Clone, Debug)]
 pub struct Words<P = NoPacket> {
     qdiscs: Registry<P>,
+    controls: Controls,
 }
 
 impl Default for Words {
@@ -28,9 +29,15 @@ impl Default for Words {
 }
 
 impl<P: Packet> Words<P> {
-    /// With the queue disciplines of this registry.
-    pub const fn new(qdiscs: Registry<P>) -> Self {
-        Self { qdiscs }
+    /// With the queue disciplines of this registry, and the congestion controls of `sojourn-transport`.
+    pub fn new(qdiscs: Registry<P>) -> Self {
+        Self { qdiscs, controls: Controls::built_in() }
+    }
+
+    /// With the congestion controls of this registry: an engine's, so that those added to it are known.
+    #[must_use]
+    pub fn with_controls(self, controls: Controls) -> Self {
+        Self { controls, ..self }
     }
 
     fn read(&self, words: &str, stack: &str) -> Result<(), TcError> {
@@ -50,7 +57,8 @@ impl<P: Packet> Vocabulary for Words<P> {
     }
 
     fn cc(&self, name: &str, _stack: &str) -> Result<(), WordError> {
-        known(name, "congestion control", CONTROLS.iter().map(|c| c.name))
+        let names: Vec<&str> = self.controls.names().collect();
+        known(name, "congestion control", names.into_iter())
     }
 
     fn stack(&self, name: &str) -> Result<(), WordError> {
@@ -124,6 +132,7 @@ impl Packet for NoPacket {
 mod tests {
     use super::*;
     use sojourn_language::{Experiment, MOST_RUNS};
+    use sojourn_transport::cc::{Info, Reno};
 
     fn file(stack: &str, qdisc: &str, netem: &str, cc: &str) -> String {
         format!(
@@ -159,6 +168,15 @@ mod tests {
         assert_eq!(at(Words::default().qdisc("pie lost 1%", "linux-7.3")), Err(4..8));
         assert_eq!(at(Words::default().cc("cubik", "linux-7.3")), Err(0..5));
         assert_eq!(at(Words::default().stack("linux-5.4")), Ok(()));
+    }
+
+    #[test]
+    fn a_control_that_was_added_may_be_named() {
+        let mut controls = Controls::built_in();
+        let info = Info { name: "cubik", ..Reno::INFO };
+        controls.add(info, |quirks| Reno::new(quirks).into()).unwrap();
+        assert_eq!(Words::default().with_controls(controls).cc("cubik", "linux-7.3"), Ok(()));
+        assert!(Words::default().cc("cubik", "linux-7.3").is_err());
     }
 
     #[test]

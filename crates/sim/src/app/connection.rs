@@ -6,19 +6,24 @@
 //! silent.
 
 use super::Wires;
-use crate::host::endpoint;
+use crate::host::{HostStack, endpoint};
 use crate::packet::{Body, Owner, Packet};
 use sojourn_model::Tcp;
 use sojourn_stacks::Stack;
+use sojourn_transport::cc::Registry;
 use sojourn_transport::segment::{Ack, Data, Handshake, Output};
+use sojourn_transport::stack::TcpQuirks;
 use sojourn_transport::{OwnDevice, Receiver, Sender};
 use sojourn_units::{Dscp, Ecn, Random, Time};
+use std::sync::Arc;
 
 /// What the connections of a flow have in common.
 #[derive(Debug)]
 pub(crate) struct Template {
     tcp: Tcp,
     stack: &'static Stack,
+    quirks: Arc<TcpQuirks>,
+    controls: Registry,
     device: Option<OwnDevice>,
     seed: u64,
     name: String,
@@ -28,14 +33,22 @@ impl Template {
     /// Connections of this flow, whose answers wait for this device of their host.
     pub(crate) fn new(
         tcp: &Tcp,
-        stack: &'static Stack,
+        host: HostStack<'_>,
         device: Option<OwnDevice>,
         seed: u64,
         name: &str,
     ) -> Self {
         // What is sent comes from the application.
         let tcp = Tcp { bytes: Some(0), app_rate: None, ..tcp.clone() };
-        Self { tcp, stack, device, seed, name: name.to_owned() }
+        Self {
+            tcp,
+            stack: host.stack,
+            quirks: Arc::clone(host.quirks),
+            controls: host.controls.clone(),
+            device,
+            seed,
+            name: name.to_owned(),
+        }
     }
 
     /// The connection of this number, closed.
@@ -44,7 +57,9 @@ impl Template {
         let make = |what: &str, device, sends: u32, receives: u32| {
             let name = format!("flow/{}/{number}/{what}/cc", self.name);
             let control = Random::named(self.seed, &name);
-            endpoint(&self.tcp, owner.ip, self.stack, device, control, (sends, receives))
+            let host =
+                HostStack { stack: self.stack, quirks: &self.quirks, controls: &self.controls };
+            endpoint(&self.tcp, owner.ip, host, device, control, (sends, receives))
         };
         let (asks, hears) = make("request", None, client, server);
         let (sends, takes) = make("answer", self.device, server, client);
@@ -161,7 +176,7 @@ impl Connection {
 
     /// A round-trip time of the answers' sender that was not seen yet, microseconds.
     pub(crate) fn new_rtt(&mut self) -> Option<u32> {
-        let rtt = &self.sends.tcb().rtt;
+        let rtt = &self.sends.tcb().view.rtt;
         if rtt.samples() == self.samples_seen {
             return None;
         }

@@ -17,9 +17,9 @@
 
 use super::Wires;
 use super::connection::{Connection, Template};
+use crate::host::HostStack;
 use crate::packet::{Owner, Packet};
 use sojourn_model::{EcnMode, Tcp};
-use sojourn_stacks::Stack;
 use sojourn_units::{Dscp, Ecn, Random, Time};
 
 /// Bytes of a request, and of an answer.
@@ -40,7 +40,7 @@ pub(crate) struct Control {
 impl Control {
     /// For a flow of this name, at rest; `with_data` says whether the sender of its data is netperf's client.
     pub(crate) fn new(
-        stack: &'static Stack,
+        host: HostStack<'_>,
         seed: u64,
         name: &str,
         owner: Owner,
@@ -49,7 +49,7 @@ impl Control {
         random: &mut Random,
     ) -> Self {
         let plain = Tcp::plain("cubic", EcnMode::Default);
-        let template = Template::new(&plain, stack, None, seed, &format!("{name}/control"));
+        let template = Template::new(&plain, host, None, seed, &format!("{name}/control"));
         let connection =
             template.connection(owner, NUMBER, random).aside(with_data, Dscp::default());
         Self { connection, routes, answered: false, due: Time::NEVER }

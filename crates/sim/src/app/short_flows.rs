@@ -4,9 +4,9 @@
 
 use super::Wires;
 use super::connection::{Connection, Template};
+use crate::host::HostStack;
 use crate::packet::{Owner, Packet};
 use sojourn_model::ShortFlows as Settings;
-use sojourn_stacks::Stack;
 use sojourn_transport::OwnDevice;
 use sojourn_units::{Ecn, Random, Time};
 use sojourn_workload::{Act, Arrivals, Source, random_name};
@@ -43,11 +43,11 @@ impl Counts {
         self.sent += counters.sent;
         self.retransmits += counters.retransmits;
         self.timeouts += counters.timeouts;
-        self.lost += u64::from(tcb.lost);
-        self.delivered += u64::from(tcb.delivered);
+        self.lost += u64::from(tcb.view.lost);
+        self.delivered += u64::from(tcb.view.delivered);
         self.ce += connection.takes.ce_packets();
         self.ece += counters.ece_acks;
-        self.in_flight += u64::from(tcb.in_flight());
+        self.in_flight += u64::from(tcb.view.in_flight());
     }
 }
 
@@ -77,14 +77,14 @@ impl ShortFlows {
     /// A generator at rest.
     pub(crate) fn new(
         settings: &Settings,
-        stack: &'static Stack,
+        host: HostStack<'_>,
         device: Option<OwnDevice>,
         seed: u64,
         name: &str,
     ) -> Self {
         Self {
             settings: settings.clone(),
-            template: Template::new(&settings.tcp, stack, device, seed, name),
+            template: Template::new(&settings.tcp, host, device, seed, name),
             arrivals: None,
             random: Random::named(seed, &random_name(name)),
             live: Vec::new(),

@@ -7,9 +7,9 @@
 
 use super::Wires;
 use super::connection::{Connection, Template};
+use crate::host::HostStack;
 use crate::packet::{Owner, Packet};
 use sojourn_model::Streaming as Settings;
-use sojourn_stacks::Stack;
 use sojourn_transport::OwnDevice;
 use sojourn_units::{Ecn, Random, Time};
 use sojourn_workload::{Player, Wish};
@@ -36,13 +36,13 @@ impl Streaming {
     /// A stream at rest.
     pub(crate) fn new(
         settings: &Settings,
-        (stack, device): (&'static Stack, Option<OwnDevice>),
+        (host, device): (HostStack<'_>, Option<OwnDevice>),
         seed: u64,
         name: &str,
         owner: Owner,
         random: &mut Random,
     ) -> Self {
-        let template = Template::new(&settings.tcp, stack, device, seed, name);
+        let template = Template::new(&settings.tcp, host, device, seed, name);
         Self {
             settings: settings.clone(),
             seed,

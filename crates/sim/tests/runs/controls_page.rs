@@ -2,7 +2,7 @@
 //! `UPDATE_DOCS=1 cargo test -p sojourn-sim --profile checked --test runs controls_page` writes them anew.
 
 use sojourn_stacks::{DEFAULT, STACKS, Stack};
-use sojourn_transport::cc::{Any, CONTROLS, CongestionControl};
+use sojourn_transport::cc::{CongestionControl, Registry};
 use sojourn_transport::ecn::Request;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -16,8 +16,8 @@ fn controls() -> String {
          |---|---|---|---|---|---|---|\n",
     );
     let stack = Stack::named(DEFAULT).expect("it is there");
-    for info in CONTROLS {
-        let needs = Any::named(info.name, &stack.tcp).expect("it is there").ecn();
+    for info in Registry::built_in().infos() {
+        let needs = Registry::built_in().build(info.name, &stack.tcp).expect("it is there").ecn();
         let asks = match needs.request {
             Request::Off => "as the stack",
             Request::Rfc3168 => "RFC 3168",
@@ -46,7 +46,7 @@ fn controls() -> String {
 
 fn numbers() -> String {
     let mut text = String::from("| control | number | unit | meaning |\n|---|---|---|---|\n");
-    for info in CONTROLS {
+    for info in Registry::built_in().infos() {
         for (name, unit, meaning) in info.gauges {
             writeln!(text, "| `{}` | `{name}` | {unit} | {meaning} |", info.name).expect("text");
         }
@@ -56,7 +56,7 @@ fn numbers() -> String {
 
 fn stacks() -> String {
     let mut text = String::from(
-        "| stack | ECN asked for | HyStart | PRR | groups wait | `prague` is | SCE senders | echoes SCE |\n\
+        "| stack | ECN asked for | HyStart | PRR | bursts | `prague` is | SCE senders | echoes SCE |\n\
          |---|---|---|---|---|---|---|---|\n",
     );
     for Stack { name, tcp, .. } in STACKS {
@@ -66,7 +66,7 @@ fn stacks() -> String {
             tcp.ecn,
             tcp.hystart,
             tcp.prr,
-            tcp.grouping,
+            tcp.tso_bursts,
             tcp.prague,
             tcp.sce,
             if tcp.echoes_sce { "yes" } else { "no" }
@@ -95,7 +95,7 @@ fn the_page_is_what_the_tables_say() {
          cargo test -p sojourn-sim --profile checked --test runs controls_page"
     );
     // What is written by hand speaks of every control.
-    for info in CONTROLS {
+    for info in Registry::built_in().infos() {
         assert!(tail.contains(&format!("| `{}` |", info.name)), "{} is not compared", info.name);
     }
 }

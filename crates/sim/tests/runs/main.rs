@@ -7,6 +7,7 @@ mod bench;
 mod capture;
 mod classes;
 mod closed_forms;
+mod controls;
 mod controls_page;
 mod delays;
 mod determinism;

@@ -8,10 +8,10 @@
 //!
 //! The kernel approximates the cube root by a table with a mean error of 0.2 %; here it is the exact integer root.
 
-use super::hystart::{Exit, HyStart};
-use super::{AckSample, CongestionControl, Event, Info, MIN_CWND, additive_increase, slow_start};
-use crate::stack::{HyStartVariant, Switches};
-use crate::tcb::{CaState, Tcb};
+use super::{AckSample, CongestionControl, Event, Exit, HyStart, Info, MIN_CWND, SlowStart};
+use crate::cc::CaState;
+use crate::cc::{Control, View};
+use crate::stack::{HyStartVariant, TcpQuirks};
 
 /// Multiplicative decrease, in 1/1024 (0.7002).
 const BETA: u32 = 717;
@@ -46,7 +46,7 @@ pub struct Cubic {
     pub(super) friendly_cwnd: u32,
     /// Whether the lowest RTT is known in whole milliseconds only, as up to Linux 5.5.
     whole_ms: bool,
-    hystart: HyStart,
+    slow_start: SlowStart,
 }
 
 impl Cubic {
@@ -64,7 +64,7 @@ impl Cubic {
     };
 
     /// A new one, with the stack's HyStart.
-    pub fn new(switches: &Switches) -> Self {
+    pub fn new(quirks: &TcpQuirks) -> Self {
         Self {
             count: 0,
             last_max: 0,
@@ -77,12 +77,12 @@ impl Cubic {
             acked: 0,
             unit: 1,
             friendly_cwnd: 0,
-            whole_ms: switches.hystart == HyStartVariant::Milliseconds,
-            hystart: HyStart::new(switches),
+            whole_ms: quirks.hystart == HyStartVariant::Milliseconds,
+            slow_start: SlowStart::HyStart(HyStart::new(quirks)),
         }
     }
 
-    fn reset(&mut self, tcb: &Tcb) {
+    fn reset(&mut self, view: &View) {
         self.count = 0;
         self.last_max = 0;
         self.last_cwnd = 0;
@@ -93,33 +93,32 @@ impl Cubic {
         self.epoch = None;
         self.acked = 0;
         self.friendly_cwnd = 0;
-        self.hystart.restart(tcb);
+        self.slow_start.restart(view);
     }
 
     /// Grows (`cubictcp_cong_avoid`); true if it was beyond slow start.
     #[inline]
-    pub(super) fn grow(&mut self, tcb: &mut Tcb, acked: u32) -> bool {
-        if !tcb.is_cwnd_limited() {
+    pub(super) fn grow(&mut self, view: &View, control: &mut Control, acked: u32) -> bool {
+        if !control.is_cwnd_limited(view) {
             return false;
         }
         let mut left = acked;
-        if tcb.in_slow_start() {
-            self.hystart.on_growth(tcb);
-            left = slow_start(tcb, acked);
+        if control.in_slow_start() {
+            left = self.slow_start.grow(view, control, acked);
             if left == 0 {
                 return false;
             }
         }
-        self.update(tcb, left);
-        additive_increase(tcb, self.count, left);
+        self.update(view, control, left);
+        control.additive_increase(self.count, left);
         true
     }
 
     /// Brings `count` up to date (`bictcp_update`).
-    fn update(&mut self, tcb: &Tcb, acked: u32) {
-        let (cwnd, now) = (tcb.cwnd, tcb.jiffies());
+    fn update(&mut self, view: &View, control: &Control, acked: u32) {
+        let (cwnd, now) = (control.cwnd, view.jiffies());
         self.acked += i64::from(acked) * self.unit;
-        if self.last_cwnd == cwnd && now.wrapping_sub(self.last_jiffies) <= tcb.hz / 32 {
+        if self.last_cwnd == cwnd && now.wrapping_sub(self.last_jiffies) <= view.hz / 32 {
             return;
         }
         if self.epoch.is_none() || now != self.last_jiffies {
@@ -130,7 +129,7 @@ impl Cubic {
                 now
             });
             self.epoch = Some(epoch);
-            self.count = self.cubic_count(tcb, now.wrapping_sub(epoch));
+            self.count = self.cubic_count(view, control, now.wrapping_sub(epoch));
         }
         self.count = self.count.min(self.friendly_count(cwnd)).max(2);
     }
@@ -149,9 +148,9 @@ impl Cubic {
     }
 
     /// ACKs per segment of growth that reach the cubic one minimum RTT from now, `since` ticks into the epoch.
-    fn cubic_count(&self, tcb: &Tcb, since: u32) -> u32 {
-        let cwnd = tcb.cwnd;
-        let t = (u64::from(since + self.ahead(tcb.hz)) << CLOCK_BITS) / u64::from(tcb.hz);
+    fn cubic_count(&self, view: &View, control: &Control, since: u32) -> u32 {
+        let cwnd = control.cwnd;
+        let t = (u64::from(since + self.ahead(view.hz)) << CLOCK_BITS) / u64::from(view.hz);
         let offset = t.abs_diff(u64::from(self.k));
         // Six minutes from the plateau the kernel's product overflows; here it stays at the top.
         let cube = (CUBE_SCALE * offset).saturating_mul(offset).saturating_mul(offset);
@@ -196,62 +195,60 @@ fn integer_cube_root(a: u64) -> u32 {
 }
 
 impl CongestionControl for Cubic {
-    fn init(&mut self, tcb: &mut Tcb) {
-        self.reset(tcb);
+    fn init(&mut self, view: &View, _control: &mut Control) {
+        self.reset(view);
     }
 
-    fn ssthresh(&mut self, tcb: &Tcb) -> u32 {
+    fn ssthresh(&mut self, _view: &View, control: &Control) -> u32 {
         self.epoch = None;
         // Fast convergence (RFC 9438 §4.7): a flow whose windows shrink gives way faster.
-        self.last_max = if tcb.cwnd < self.last_max {
-            tcb.cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE)
+        self.last_max = if control.cwnd < self.last_max {
+            control.cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE)
         } else {
-            tcb.cwnd
+            control.cwnd
         };
-        (tcb.cwnd * BETA / BETA_SCALE).max(MIN_CWND)
+        (control.cwnd * BETA / BETA_SCALE).max(MIN_CWND)
     }
 
     #[inline]
-    fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32) {
-        self.grow(tcb, acked);
+    fn cong_avoid(&mut self, view: &View, control: &mut Control, acked: u32) {
+        self.grow(view, control, acked);
     }
 
     #[inline]
-    fn pkts_acked(&mut self, tcb: &mut Tcb, sample: AckSample) {
+    fn pkts_acked(&mut self, view: &View, control: &mut Control, sample: AckSample) {
         let Some(rtt_us) = sample.rtt_us else { return };
         // Samples right after a recovery hold its queue.
-        if self.epoch.is_some_and(|e| tcb.jiffies().wrapping_sub(e) < tcb.hz) {
+        if self.epoch.is_some_and(|e| view.jiffies().wrapping_sub(e) < view.hz) {
             return;
         }
         let rtt_us = rtt_us.max(1);
         if self.delay_min_us == 0 || rtt_us < self.delay_min_us {
             self.delay_min_us = rtt_us;
         }
-        if tcb.in_slow_start() && self.hystart.on_sample(tcb, rtt_us, self.delay_min_us) {
-            tcb.ssthresh = tcb.cwnd;
-        }
+        self.slow_start.on_rtt(view, control, rtt_us, self.delay_min_us);
     }
 
-    fn set_state(&mut self, tcb: &mut Tcb, state: CaState) {
+    fn set_state(&mut self, view: &View, _control: &mut Control, state: CaState) {
         if state == CaState::Loss {
-            self.reset(tcb);
+            self.reset(view);
         }
     }
 
-    fn event(&mut self, tcb: &mut Tcb, event: Event) {
+    fn event(&mut self, view: &View, _control: &mut Control, event: Event) {
         if let (Event::TxStart { idle_jiffies }, Some(epoch)) = (event, self.epoch) {
-            let (now, shifted) = (tcb.jiffies(), epoch.wrapping_add(idle_jiffies));
+            let (now, shifted) = (view.jiffies(), epoch.wrapping_add(idle_jiffies));
             self.epoch = Some(if (shifted.wrapping_sub(now) as i32) > 0 { now } else { shifted });
         }
     }
 
-    fn gauges(&self, _tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
+    fn gauges(&self, _view: &View, _control: &Control, out: &mut dyn FnMut(&'static str, f64)) {
         out("w_max", f64::from(self.last_max));
         out("k", f64::from(self.k) / f64::from(1 << CLOCK_BITS));
         out("w_est", f64::from(self.friendly_cwnd));
         out(
             "hystart",
-            match self.hystart.found() {
+            match self.slow_start.exit() {
                 None => 0.0,
                 Some(Exit::Train) => 1.0,
                 Some(Exit::Delay) => 2.0,
@@ -264,6 +261,7 @@ impl CongestionControl for Cubic {
 mod tests {
     use super::*;
     use crate::stack::examples::{LINUX_5_4, LINUX_7_3};
+    use crate::tcb::Tcb;
     use sojourn_units::{Span, Time};
 
     /// C in segments per s³.
@@ -287,19 +285,23 @@ mod tests {
     /// A connection that has just been cut from `cwnd`, with samples of this RTT.
     fn cut(cwnd: u32, rtt_ms: u32) -> (Cubic, Tcb) {
         let (mut cubic, mut tcb) = (Cubic::new(&LINUX_7_3), Tcb::example(cwnd));
-        cubic.init(&mut tcb);
-        cubic.pkts_acked(&mut tcb, AckSample { acked: 1, rtt_us: Some(rtt_ms * 1_000) });
-        tcb.ssthresh = cubic.ssthresh(&tcb);
-        tcb.cwnd = tcb.ssthresh;
+        cubic.init(&tcb.view, &mut tcb.control);
+        cubic.pkts_acked(
+            &tcb.view,
+            &mut tcb.control,
+            AckSample { acked: 1, rtt_us: Some(rtt_ms * 1_000) },
+        );
+        tcb.control.ssthresh = cubic.ssthresh(&tcb.view, &tcb.control);
+        tcb.control.cwnd = tcb.control.ssthresh;
         (cubic, tcb)
     }
 
     /// A round trip of ACKs of two, evenly spaced.
     fn round(cubic: &mut Cubic, tcb: &mut Tcb, rtt: Span) {
-        let acks = u64::from(tcb.cwnd / 2);
+        let acks = u64::from(tcb.control.cwnd / 2);
         for _ in 0..acks {
-            tcb.now += rtt / acks;
-            cubic.cong_avoid(tcb, 2);
+            tcb.view.now += rtt / acks;
+            cubic.cong_avoid(&tcb.view, &mut tcb.control, 2);
         }
     }
 
@@ -308,20 +310,20 @@ mod tests {
     #[test]
     fn the_window_is_the_cubic_of_time() {
         let (mut cubic, mut tcb) = cut(1000, 100);
-        assert_eq!((tcb.cwnd, cubic.last_max), (700, 1000));
-        let start = tcb.now;
+        assert_eq!((tcb.control.cwnd, cubic.last_max), (700, 1000));
+        let start = tcb.view.now;
         round(&mut cubic, &mut tcb, Span::from_millis(100));
         let k = libm::cbrt(300.0 / C);
         assert!((f64::from(cubic.k) / 1024.0 - k).abs() < 0.002, "{} for {k}", cubic.k);
         let mut checked = 0;
-        while tcb.now.since(start) < Span::from_secs(15) {
+        while tcb.view.now.since(start) < Span::from_secs(15) {
             round(&mut cubic, &mut tcb, Span::from_millis(100));
-            let t = tcb.now.since(start).as_secs_f64();
+            let t = tcb.view.now.since(start).as_secs_f64();
             // What the ACKs of this round could reach is the target of a round ago.
             let expected = C * (t - k) * (t - k) * (t - k) + 1000.0;
-            let error = f64::from(tcb.cwnd) / expected - 1.0;
+            let error = f64::from(tcb.control.cwnd) / expected - 1.0;
             if t > 1.0 {
-                assert!(error.abs() < 0.005, "{} for {expected:.1} at {t:.1} s", tcb.cwnd);
+                assert!(error.abs() < 0.005, "{} for {expected:.1} at {t:.1} s", tcb.control.cwnd);
                 checked += 1;
             }
         }
@@ -332,14 +334,14 @@ mod tests {
     #[test]
     fn fast_convergence_gives_way() {
         let (mut cubic, mut tcb) = cut(1000, 100);
-        tcb.cwnd = 800;
-        assert_eq!(cubic.ssthresh(&tcb), 800 * 717 / 1024);
+        tcb.control.cwnd = 800;
+        assert_eq!(cubic.ssthresh(&tcb.view, &tcb.control), 800 * 717 / 1024);
         assert_eq!(cubic.last_max, 680);
         // Above the plateau there is nothing to give way to.
-        tcb.cwnd = 900;
-        assert_eq!((cubic.ssthresh(&tcb), cubic.last_max), (630, 900));
-        tcb.cwnd = 2;
-        assert_eq!(cubic.ssthresh(&tcb), 2, "never below two");
+        tcb.control.cwnd = 900;
+        assert_eq!((cubic.ssthresh(&tcb.view, &tcb.control), cubic.last_max), (630, 900));
+        tcb.control.cwnd = 2;
+        assert_eq!(cubic.ssthresh(&tcb.view, &tcb.control), 2, "never below two");
     }
 
     /// RFC 9438 §4.3: on a short path the Reno-friendly estimate leads. From 70 at 10 ms it grows by one for each
@@ -347,45 +349,45 @@ mod tests {
     #[test]
     fn on_short_paths_growth_is_renos() {
         let (mut cubic, mut tcb) = cut(100, 10);
-        assert_eq!(tcb.cwnd, 70);
+        assert_eq!(tcb.control.cwnd, 70);
         for _ in 0..20 {
             round(&mut cubic, &mut tcb, Span::from_millis(10));
         }
         // 20 windows / 1.875 = 10.7; the cubic is at 100 − C(4.2 − 0.2)³ = 74.
-        assert!((79..=81).contains(&tcb.cwnd), "{}", tcb.cwnd);
-        assert!(cubic.friendly_cwnd.abs_diff(tcb.cwnd) <= 1);
+        assert!((79..=81).contains(&tcb.control.cwnd), "{}", tcb.control.cwnd);
+        assert!(cubic.friendly_cwnd.abs_diff(tcb.control.cwnd) <= 1);
     }
 
     /// Growth is never more than half of slow start's: two ACKed segments for one.
     #[test]
     fn growth_is_at_most_half_of_slow_starts() {
         let (mut cubic, mut tcb) = cut(100, 100);
-        tcb.now += Span::from_millis(4);
-        cubic.cong_avoid(&mut tcb, 2);
+        tcb.view.now += Span::from_millis(4);
+        cubic.cong_avoid(&tcb.view, &mut tcb.control, 2);
         // A minute on, the cubic is far above.
-        tcb.now += Span::from_secs(60);
-        tcb.cwnd_count = 0;
-        let before = tcb.cwnd;
+        tcb.view.now += Span::from_secs(60);
+        tcb.control.cwnd_count = 0;
+        let before = tcb.control.cwnd;
         for _ in 0..100 {
-            cubic.cong_avoid(&mut tcb, 2);
+            cubic.cong_avoid(&tcb.view, &mut tcb.control, 2);
         }
-        assert_eq!((cubic.count, tcb.cwnd - before), (2, 100));
+        assert_eq!((cubic.count, tcb.control.cwnd - before), (2, 100));
     }
 
     /// The cubic is evaluated once a tick; what the target has gained meanwhile waits.
     #[test]
     fn the_clock_moves_in_ticks() {
         let (mut cubic, mut tcb) = cut(1000, 100);
-        tcb.now = Time::from_millis(1004);
-        cubic.cong_avoid(&mut tcb, 2);
+        tcb.view.now = Time::from_millis(1004);
+        cubic.cong_avoid(&tcb.view, &mut tcb.control, 2);
         let count = cubic.count;
-        tcb.now = Time::from_micros(1_007_999);
-        tcb.cwnd += 10;
-        cubic.cong_avoid(&mut tcb, 2);
+        tcb.view.now = Time::from_micros(1_007_999);
+        tcb.control.cwnd += 10;
+        cubic.cong_avoid(&tcb.view, &mut tcb.control, 2);
         assert_eq!(cubic.count, count);
-        tcb.now = Time::from_millis(1008);
-        tcb.cwnd += 10;
-        cubic.cong_avoid(&mut tcb, 2);
+        tcb.view.now = Time::from_millis(1008);
+        tcb.control.cwnd += 10;
+        cubic.cong_avoid(&tcb.view, &mut tcb.control, 2);
         assert_ne!(cubic.count, count);
     }
 
@@ -393,33 +395,33 @@ mod tests {
     #[test]
     fn before_the_first_loss_growth_is_five_percent() {
         let (mut cubic, mut tcb) = (Cubic::new(&LINUX_7_3), Tcb::example(100));
-        cubic.init(&mut tcb);
-        tcb.ssthresh = 100;
+        cubic.init(&tcb.view, &mut tcb.control);
+        tcb.control.ssthresh = 100;
         round(&mut cubic, &mut tcb, Span::from_millis(100));
-        assert_eq!((cubic.count, tcb.cwnd), (20, 105));
+        assert_eq!((cubic.count, tcb.control.cwnd), (20, 105));
     }
 
     /// Time in which nothing was sent does not count: the epoch is shifted by it, not beyond now.
     #[test]
     fn a_pause_does_not_count() {
         let (mut cubic, mut tcb) = cut(1000, 100);
-        cubic.cong_avoid(&mut tcb, 2);
+        cubic.cong_avoid(&tcb.view, &mut tcb.control, 2);
         let epoch = cubic.epoch.unwrap();
-        tcb.now += Span::from_secs(10);
-        cubic.event(&mut tcb, Event::TxStart { idle_jiffies: 2000 });
+        tcb.view.now += Span::from_secs(10);
+        cubic.event(&tcb.view, &mut tcb.control, Event::TxStart { idle_jiffies: 2000 });
         assert_eq!(cubic.epoch, Some(epoch + 2000));
-        cubic.event(&mut tcb, Event::TxStart { idle_jiffies: 2000 });
-        assert_eq!(cubic.epoch, Some(tcb.jiffies()));
+        cubic.event(&tcb.view, &mut tcb.control, Event::TxStart { idle_jiffies: 2000 });
+        assert_eq!(cubic.epoch, Some(tcb.view.jiffies()));
     }
 
     /// A timeout forgets everything; ECN-Echo and loss cut alike, which is not this file's to tell apart.
     #[test]
     fn a_timeout_forgets_everything() {
         let (mut cubic, mut tcb) = cut(1000, 100);
-        cubic.cong_avoid(&mut tcb, 2);
-        cubic.set_state(&mut tcb, CaState::Recovery);
+        cubic.cong_avoid(&tcb.view, &mut tcb.control, 2);
+        cubic.set_state(&tcb.view, &mut tcb.control, CaState::Recovery);
         assert_eq!(cubic.last_max, 1000);
-        cubic.set_state(&mut tcb, CaState::Loss);
+        cubic.set_state(&tcb.view, &mut tcb.control, CaState::Loss);
         assert_eq!((cubic.last_max, cubic.epoch, cubic.delay_min_us), (0, None, 0));
     }
 
@@ -428,17 +430,17 @@ mod tests {
     #[test]
     fn the_lowest_rtt() {
         let (mut cubic, mut tcb) = cut(1000, 100);
-        cubic.cong_avoid(&mut tcb, 2);
+        cubic.cong_avoid(&tcb.view, &mut tcb.control, 2);
         let sample = AckSample { acked: 1, rtt_us: Some(90_000) };
-        tcb.now += Span::from_millis(900);
-        cubic.pkts_acked(&mut tcb, sample);
+        tcb.view.now += Span::from_millis(900);
+        cubic.pkts_acked(&tcb.view, &mut tcb.control, sample);
         assert_eq!(cubic.delay_min_us, 100_000);
-        tcb.now += Span::from_millis(100);
-        cubic.pkts_acked(&mut tcb, sample);
+        tcb.view.now += Span::from_millis(100);
+        cubic.pkts_acked(&tcb.view, &mut tcb.control, sample);
         assert_eq!(cubic.delay_min_us, 90_000);
         // In ticks of 4 ms, rounded up: 92.9 ms are 24, 92 ms 23.
-        for (switches, ticks) in [(&LINUX_7_3, 24), (&LINUX_5_4, 23)] {
-            let c = Cubic { delay_min_us: 92_900, ..Cubic::new(switches) };
+        for (quirks, ticks) in [(&LINUX_7_3, 24), (&LINUX_5_4, 23)] {
+            let c = Cubic { delay_min_us: 92_900, ..Cubic::new(quirks) };
             assert_eq!(c.ahead(250), ticks);
         }
     }
@@ -449,17 +451,17 @@ mod tests {
         let (mut since, mut packets, mut rounds) = (0, 0.0, 0.0);
         let mut cuts = 0;
         while cuts < 60 {
-            tcb.now += Span::from_nanos(rtt_ms * 1_000_000 * 2 / u64::from(tcb.cwnd));
-            cubic.cong_avoid(&mut tcb, 2);
+            tcb.view.now += Span::from_nanos(rtt_ms * 1_000_000 * 2 / u64::from(tcb.control.cwnd));
+            cubic.cong_avoid(&tcb.view, &mut tcb.control, 2);
             if cuts >= 20 {
-                (packets, rounds) = (packets + 2.0, rounds + 2.0 / f64::from(tcb.cwnd));
+                (packets, rounds) = (packets + 2.0, rounds + 2.0 / f64::from(tcb.control.cwnd));
             }
             since += 2;
             if since >= every {
                 since = 0;
                 cuts += 1;
-                tcb.ssthresh = cubic.ssthresh(&tcb);
-                tcb.cwnd = tcb.ssthresh;
+                tcb.control.ssthresh = cubic.ssthresh(&tcb.view, &tcb.control);
+                tcb.control.cwnd = tcb.control.ssthresh;
             }
         }
         packets / rounds

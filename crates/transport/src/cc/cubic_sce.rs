@@ -14,9 +14,10 @@
 use super::cubic::{CLOCK_BITS, CUBE_BITS, CUBE_SCALE, Cubic};
 use super::sce::{NEEDS, Scale, half};
 use super::{AckEvent, AckSample, CongestionControl, Event, Info, MIN_CWND};
-use crate::ecn::Needs;
-use crate::stack::{SceSenders, Switches};
-use crate::tcb::{CaState, Tcb};
+use crate::cc::CaState;
+use crate::cc::{Control, View};
+use crate::ecn::EcnRequirements;
+use crate::stack::{SceSenders, TcpQuirks};
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -51,22 +52,17 @@ impl CubicSce {
     };
 
     /// A new one, with the stack's HyStart and slips.
-    pub fn new(switches: &Switches) -> Self {
-        Self {
-            cubic: Cubic::new(switches),
-            scale: Scale { senders: switches.sce },
-            root: 1,
-            recent: 0,
-        }
+    pub fn new(quirks: &TcpQuirks) -> Self {
+        Self { cubic: Cubic::new(quirks), scale: Scale { senders: quirks.sce }, root: 1, recent: 0 }
     }
 
     /// Makes the curve flatter, for an ACK that counts for `acked` bytes.
-    fn flatten(&mut self, tcb: &Tcb, acked: i64, epoch: u32) {
-        let now = tcb.jiffies();
-        let t = (u64::from(now.wrapping_sub(epoch)) << CLOCK_BITS) / u64::from(tcb.hz);
+    fn flatten(&mut self, view: &View, acked: i64, epoch: u32) {
+        let now = view.jiffies();
+        let t = (u64::from(now.wrapping_sub(epoch)) << CLOCK_BITS) / u64::from(view.hz);
         let (slips, k) = (self.scale.senders == SceSenders::Published, u64::from(self.cubic.k));
         let root = u64::from(self.root.max(1));
-        let part = if slips { acked } else { acked / i64::from(tcb.mss) };
+        let part = if slips { acked } else { acked / i64::from(view.mss) };
         let part = (part as u64).min(root);
         if t < k {
             let before = height(k - t);
@@ -81,7 +77,7 @@ impl CubicSce {
         } else {
             let past = t - k;
             let ahead = past * part / root;
-            let shift = ((k * u64::from(tcb.hz)) >> CLOCK_BITS) as u32;
+            let shift = ((k * u64::from(view.hz)) >> CLOCK_BITS) as u32;
             (self.cubic.epoch, self.cubic.k) = (Some(epoch.wrapping_add(shift)), ahead as u32);
             let rise = height(past).wrapping_sub(height(past - ahead));
             self.cubic.origin = self.cubic.origin.wrapping_add(rise);
@@ -89,14 +85,14 @@ impl CubicSce {
     }
 
     /// Takes off the window's root for a window of ESCE, from the plateau, too.
-    fn step_down(&mut self, tcb: &mut Tcb, acked: i64) {
-        let window = self.scale.unit(tcb) * i64::from(tcb.cwnd);
+    fn step_down(&mut self, view: &View, control: &mut Control, acked: i64) {
+        let window = self.scale.unit(view) * i64::from(control.cwnd);
         self.cubic.acked -= acked * i64::from(self.root);
         while self.cubic.acked <= -window {
             self.cubic.acked += window;
-            if tcb.cwnd > MIN_CWND {
-                tcb.cwnd -= 1;
-                if self.root * self.root >= tcb.cwnd {
+            if control.cwnd > MIN_CWND {
+                control.cwnd -= 1;
+                if self.root * self.root >= control.cwnd {
                     self.root -= 1;
                 }
             }
@@ -121,66 +117,66 @@ fn height(offset: u64) -> u32 {
 }
 
 impl CongestionControl for CubicSce {
-    fn ecn(&self) -> Needs {
+    fn ecn(&self) -> EcnRequirements {
         NEEDS
     }
 
-    fn init(&mut self, tcb: &mut Tcb) {
-        self.cubic.init(tcb);
-        self.cubic.unit = self.scale.unit(tcb);
+    fn init(&mut self, view: &View, control: &mut Control) {
+        self.cubic.init(view, control);
+        self.cubic.unit = self.scale.unit(view);
     }
 
-    fn ssthresh(&mut self, tcb: &Tcb) -> u32 {
-        let ssthresh = self.cubic.ssthresh(tcb);
-        if self.recent > 0 { (tcb.cwnd * 7 / 8).max(MIN_CWND) } else { ssthresh }
+    fn ssthresh(&mut self, view: &View, control: &Control) -> u32 {
+        let ssthresh = self.cubic.ssthresh(view, control);
+        if self.recent > 0 { (control.cwnd * 7 / 8).max(MIN_CWND) } else { ssthresh }
     }
 
-    fn in_ack_event(&mut self, tcb: &mut Tcb, event: AckEvent) {
-        let acked = self.scale.acked(tcb, event);
+    fn in_ack_event(&mut self, view: &View, control: &mut Control, event: AckEvent) {
+        let acked = self.scale.acked(view, event);
         if acked == 0 {
             return;
         }
         if event.esce {
             if let Some(epoch) = self.cubic.epoch {
-                self.flatten(tcb, acked, epoch);
-                self.recent = tcb.cwnd + 1;
-                self.step_down(tcb, acked);
+                self.flatten(view, acked, epoch);
+                self.recent = control.cwnd + 1;
+                self.step_down(view, control, acked);
             }
             // Out of slow start, if it was in it.
-            tcb.ssthresh = half(tcb.cwnd);
+            control.ssthresh = half(control.cwnd);
         }
         self.recent = self.recent.saturating_sub(1);
     }
 
-    fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32) {
+    fn cong_avoid(&mut self, view: &View, control: &mut Control, acked: u32) {
         let begins = self.cubic.epoch.is_none();
-        if !self.cubic.grow(tcb, acked) {
+        if !self.cubic.grow(view, control, acked) {
             return;
         }
         if begins {
             // Unlike CUBIC it does not count the ACK that begins the epoch.
             self.cubic.acked = 0;
         }
-        self.follow_root(tcb.cwnd);
+        self.follow_root(control.cwnd);
     }
 
-    fn pkts_acked(&mut self, tcb: &mut Tcb, sample: AckSample) {
-        self.cubic.pkts_acked(tcb, sample);
+    fn pkts_acked(&mut self, view: &View, control: &mut Control, sample: AckSample) {
+        self.cubic.pkts_acked(view, control, sample);
     }
 
-    fn set_state(&mut self, tcb: &mut Tcb, state: CaState) {
-        self.cubic.set_state(tcb, state);
+    fn set_state(&mut self, view: &View, control: &mut Control, state: CaState) {
+        self.cubic.set_state(view, control, state);
         if state == CaState::Loss {
             (self.root, self.recent) = (1, 0);
         }
     }
 
-    fn event(&mut self, tcb: &mut Tcb, event: Event) {
-        self.cubic.event(tcb, event);
+    fn event(&mut self, view: &View, control: &mut Control, event: Event) {
+        self.cubic.event(view, control, event);
     }
 
-    fn gauges(&self, tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
-        self.cubic.gauges(tcb, out);
+    fn gauges(&self, view: &View, control: &Control, out: &mut dyn FnMut(&'static str, f64)) {
+        self.cubic.gauges(view, control, out);
         out("origin", f64::from(self.cubic.origin));
         out("ack_cnt", self.cubic.acked as f64 / self.cubic.unit as f64);
         out("sqrt_cwnd", f64::from(self.root));

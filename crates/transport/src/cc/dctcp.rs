@@ -6,13 +6,14 @@
 //!
 //! The receiver's half, which echoes each packet's mark, is [`crate::ecn`]'s. Up to Linux 6.14 alpha does not yet see
 //! the ACK that ends its window: it counts for the next one. From 6.15 on it does
-//! ([`crate::stack::Switches::ack_event_counts_its_ack`]).
+//! ([`crate::stack::TcpQuirks::ack_event_counts_its_ack`]).
 
 use super::{AckEvent, CongestionControl, Event, Info, MIN_CWND, Reno};
-use crate::ecn::{Agreed, Needs, Request};
+use crate::cc::CaState;
+use crate::cc::{Control, View};
+use crate::ecn::{Agreed, EcnRequirements, Request};
 use crate::segment::{Seq, before};
-use crate::stack::Switches;
-use crate::tcb::{CaState, Tcb};
+use crate::stack::TcpQuirks;
 
 /// Alpha of one.
 const ONE: u32 = 1 << 10;
@@ -43,7 +44,7 @@ impl Dctcp {
     };
 
     /// A new one.
-    pub fn new(_switches: &Switches) -> Self {
+    pub fn new(_switches: &TcpQuirks) -> Self {
         Self {
             alpha: ONE,
             window_end: 0,
@@ -54,54 +55,54 @@ impl Dctcp {
         }
     }
 
-    fn begin_window(&mut self, tcb: &Tcb) {
-        self.window_end = tcb.nxt;
-        self.old_delivered = tcb.delivered;
-        self.old_delivered_ce = tcb.delivered_ce;
+    fn begin_window(&mut self, view: &View) {
+        self.window_end = view.nxt;
+        self.old_delivered = view.delivered;
+        self.old_delivered_ce = view.delivered_ce;
     }
 
-    fn react_to_loss(&mut self, tcb: &mut Tcb) {
-        self.loss_cwnd = tcb.cwnd;
-        tcb.ssthresh = (tcb.cwnd / 2).max(MIN_CWND);
+    fn react_to_loss(&mut self, control: &mut Control) {
+        self.loss_cwnd = control.cwnd;
+        control.ssthresh = (control.cwnd / 2).max(MIN_CWND);
     }
 }
 
 impl CongestionControl for Dctcp {
-    fn ecn(&self) -> Needs {
-        Needs {
+    fn ecn(&self) -> EcnRequirements {
+        EcnRequirements {
             request: Request::Rfc3168,
             on_all: true,
             on_syn: true,
             exact_echo: true,
-            ..Needs::NONE
+            ..EcnRequirements::NONE
         }
     }
 
-    fn init(&mut self, tcb: &mut Tcb) {
-        self.plain = tcb.ecn == Agreed::Off;
-        self.begin_window(tcb);
+    fn init(&mut self, view: &View, _control: &mut Control) {
+        self.plain = view.ecn == Agreed::Off;
+        self.begin_window(view);
     }
 
-    fn ssthresh(&mut self, tcb: &Tcb) -> u32 {
+    fn ssthresh(&mut self, view: &View, control: &Control) -> u32 {
         if self.plain {
-            return Reno.ssthresh(tcb);
+            return Reno.ssthresh(view, control);
         }
-        self.loss_cwnd = tcb.cwnd;
-        let cut = (u64::from(tcb.cwnd) * u64::from(self.alpha)) >> 11;
-        (tcb.cwnd - cut as u32).max(MIN_CWND)
+        self.loss_cwnd = control.cwnd;
+        let cut = (u64::from(control.cwnd) * u64::from(self.alpha)) >> 11;
+        (control.cwnd - cut as u32).max(MIN_CWND)
     }
 
     #[inline]
-    fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32) {
-        Reno.cong_avoid(tcb, acked);
+    fn cong_avoid(&mut self, view: &View, control: &mut Control, acked: u32) {
+        Reno.cong_avoid(view, control, acked);
     }
 
-    fn in_ack_event(&mut self, tcb: &mut Tcb, _event: AckEvent) {
-        if self.plain || before(tcb.una, self.window_end) {
+    fn in_ack_event(&mut self, view: &View, _control: &mut Control, _event: AckEvent) {
+        if self.plain || before(view.una, self.window_end) {
             return;
         }
-        let delivered = tcb.delivered.wrapping_sub(self.old_delivered);
-        let marked = tcb.delivered_ce.wrapping_sub(self.old_delivered_ce);
+        let delivered = view.delivered.wrapping_sub(self.old_delivered);
+        let marked = view.delivered_ce.wrapping_sub(self.old_delivered_ce);
         // Below 16/1024 a sixteenth is nothing: then it goes at once.
         let decay = match self.alpha >> SHIFT_G {
             0 => self.alpha,
@@ -110,26 +111,26 @@ impl CongestionControl for Dctcp {
         self.alpha -= decay;
         let share = (u64::from(marked) << (10 - SHIFT_G)) / u64::from(delivered.max(1));
         self.alpha = (self.alpha + share as u32).min(ONE);
-        self.begin_window(tcb);
+        self.begin_window(view);
     }
 
-    fn set_state(&mut self, tcb: &mut Tcb, state: CaState) {
-        if !self.plain && state == CaState::Recovery && tcb.ca_state != CaState::Recovery {
-            self.react_to_loss(tcb);
+    fn set_state(&mut self, view: &View, control: &mut Control, state: CaState) {
+        if !self.plain && state == CaState::Recovery && view.ca_state != CaState::Recovery {
+            self.react_to_loss(control);
         }
     }
 
-    fn event(&mut self, tcb: &mut Tcb, event: Event) {
+    fn event(&mut self, _view: &View, control: &mut Control, event: Event) {
         if !self.plain && event == Event::Loss {
-            self.react_to_loss(tcb);
+            self.react_to_loss(control);
         }
     }
 
-    fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
-        if self.plain { Reno.undo_cwnd(tcb) } else { tcb.cwnd.max(self.loss_cwnd) }
+    fn undo_cwnd(&mut self, view: &View, control: &Control) -> u32 {
+        if self.plain { Reno.undo_cwnd(view, control) } else { control.cwnd.max(self.loss_cwnd) }
     }
 
-    fn gauges(&self, _tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
+    fn gauges(&self, _view: &View, _control: &Control, out: &mut dyn FnMut(&'static str, f64)) {
         out("alpha", f64::from(self.alpha) / f64::from(ONE));
     }
 }
@@ -138,21 +139,22 @@ impl CongestionControl for Dctcp {
 mod tests {
     use super::*;
     use crate::stack::examples::LINUX_7_3;
+    use crate::tcb::Tcb;
 
     fn established(cwnd: u32) -> (Dctcp, Tcb) {
         let (mut dctcp, mut tcb) = (Dctcp::new(&LINUX_7_3), Tcb::example(cwnd));
-        tcb.ecn = Agreed::Rfc3168;
-        dctcp.init(&mut tcb);
+        tcb.view.ecn = Agreed::Rfc3168;
+        dctcp.init(&tcb.view, &mut tcb.control);
         (dctcp, tcb)
     }
 
     /// One window: so many delivered, so many marked.
     fn window(dctcp: &mut Dctcp, tcb: &mut Tcb, delivered: u32, marked: u32) -> u32 {
-        tcb.una = tcb.nxt;
-        tcb.nxt += delivered;
-        tcb.delivered += delivered;
-        tcb.delivered_ce += marked;
-        dctcp.in_ack_event(tcb, AckEvent::default());
+        tcb.view.una = tcb.view.nxt;
+        tcb.view.nxt += delivered;
+        tcb.view.delivered += delivered;
+        tcb.view.delivered_ce += marked;
+        dctcp.in_ack_event(&tcb.view, &mut tcb.control, AckEvent::default());
         dctcp.alpha
     }
 
@@ -166,9 +168,9 @@ mod tests {
         assert_eq!(window(&mut d, &mut t, 10, 5), 876);
         assert_eq!(window(&mut d, &mut t, 10, 10), 886);
         // In the middle of a window nothing is learnt.
-        t.una -= 1;
-        t.delivered_ce += 5;
-        d.in_ack_event(&mut t, AckEvent::default());
+        t.view.una -= 1;
+        t.view.delivered_ce += 5;
+        d.in_ack_event(&t.view, &mut t.control, AckEvent::default());
         assert_eq!(d.alpha, 886);
         for _ in 0..100 {
             window(&mut d, &mut t, 10, 0);
@@ -192,21 +194,21 @@ mod tests {
         let (mut d, mut t) = established(100);
         for (alpha, ssthresh) in [(1024, 50), (512, 75), (100, 96), (0, 100)] {
             d.alpha = alpha;
-            assert_eq!(d.ssthresh(&t), ssthresh);
+            assert_eq!(d.ssthresh(&t.view, &t.control), ssthresh);
         }
-        d.set_state(&mut t, CaState::Recovery);
-        assert_eq!(t.ssthresh, 50);
-        t.cwnd = 60;
-        assert_eq!(d.undo_cwnd(&t), 100);
-        t.cwnd = 2;
-        assert_eq!(d.ssthresh(&t), 2, "never below two");
+        d.set_state(&t.view, &mut t.control, CaState::Recovery);
+        assert_eq!(t.control.ssthresh, 50);
+        t.control.cwnd = 60;
+        assert_eq!(d.undo_cwnd(&t.view, &t.control), 100);
+        t.control.cwnd = 2;
+        assert_eq!(d.ssthresh(&t.view, &t.control), 2, "never below two");
     }
 
     #[test]
     fn without_ecn_it_is_reno() {
         let (mut d, mut t) = (Dctcp::new(&LINUX_7_3), Tcb::example(100));
-        d.init(&mut t);
+        d.init(&t.view, &mut t.control);
         d.alpha = 100;
-        assert_eq!(d.ssthresh(&t), 50);
+        assert_eq!(d.ssthresh(&t.view, &t.control), 50);
     }
 }

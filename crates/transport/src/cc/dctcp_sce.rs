@@ -29,25 +29,25 @@ impl Response for Half {
 mod tests {
     use super::*;
     use crate::cc::CongestionControl;
-    use crate::cc::sce::tests::{ack, beyond_slow_start, switches};
+    use crate::cc::sce::tests::{ack, beyond_slow_start, quirks};
     use crate::stack::SceSenders;
 
     /// An ACK of two with ESCE takes one segment. As published it takes 2.7: two, and 0.7 of 100 is carried.
     #[test]
     fn esce_takes_half_of_what_it_acknowledges() {
         let mut t = beyond_slow_start(100);
-        let mut c = DctcpSce::new(&switches(SceSenders::Corrected));
-        c.init(&mut t);
-        c.in_ack_event(&mut t, ack(2, true));
-        c.in_ack_event(&mut t, ack(2, true));
-        assert_eq!(t.cwnd, 98);
+        let mut c = DctcpSce::new(&quirks(SceSenders::Corrected));
+        c.init(&t.view, &mut t.control);
+        c.in_ack_event(&t.view, &mut t.control, ack(2, true));
+        c.in_ack_event(&t.view, &mut t.control, ack(2, true));
+        assert_eq!(t.control.cwnd, 98);
         let mut t = beyond_slow_start(100);
-        let mut c = DctcpSce::new(&switches(SceSenders::Published));
-        c.init(&mut t);
-        c.in_ack_event(&mut t, ack(2, true));
-        assert_eq!(t.cwnd, 98);
+        let mut c = DctcpSce::new(&quirks(SceSenders::Published));
+        c.init(&t.view, &mut t.control);
+        c.in_ack_event(&t.view, &mut t.control, ack(2, true));
+        assert_eq!(t.control.cwnd, 98);
         let mut count = f64::NAN;
-        c.gauges(&t, &mut |name, value| {
+        c.gauges(&t.view, &t.control, &mut |name, value| {
             if name == "cwnd_cnt" {
                 count = value;
             }
@@ -60,13 +60,13 @@ mod tests {
     #[test]
     fn it_stands_where_what_is_taken_is_what_is_given() {
         let mut t = beyond_slow_start(20);
-        let mut c = DctcpSce::new(&switches(SceSenders::Corrected));
-        c.init(&mut t);
+        let mut c = DctcpSce::new(&quirks(SceSenders::Corrected));
+        c.init(&t.view, &mut t.control);
         let (mut sum, mut n) = (0.0, 0.0);
         for i in 0..200_000_u32 {
-            c.in_ack_event(&mut t, ack(1, i % 20 == 0));
+            c.in_ack_event(&t.view, &mut t.control, ack(1, i % 20 == 0));
             if i > 100_000 {
-                (sum, n) = (sum + f64::from(t.cwnd), n + 1.0);
+                (sum, n) = (sum + f64::from(t.control.cwnd), n + 1.0);
             }
         }
         assert!((sum / n / 38.0 - 1.0).abs() < 0.1, "{}", sum / n);

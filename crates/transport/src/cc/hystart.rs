@@ -5,9 +5,9 @@
 //! Both variants are here because the published measurements span the change of Linux 5.6 (see
 //! [`HyStartVariant`]). Not HyStart++ (RFC 9406), which Linux does not have.
 
+use crate::cc::{Control, View};
 use crate::segment::{Seq, after};
-use crate::stack::{HyStartVariant, Switches};
-use crate::tcb::Tcb;
+use crate::stack::{HyStartVariant, TcpQuirks};
 use sojourn_units::Time;
 
 /// No exit below this window, in segments (`hystart_low_window`).
@@ -47,10 +47,10 @@ pub struct HyStart {
 
 impl HyStart {
     /// A detector at rest.
-    pub fn new(switches: &Switches) -> Self {
+    pub fn new(quirks: &TcpQuirks) -> Self {
         Self {
-            variant: switches.hystart,
-            rounds_by_sample: switches.hystart_rounds_by_sample,
+            variant: quirks.hystart,
+            rounds_by_sample: quirks.hystart_rounds_by_sample,
             round_start: Time::ZERO,
             last_ack: Time::ZERO,
             round_end: 0,
@@ -61,25 +61,25 @@ impl HyStart {
     }
 
     /// A connection begins, or begins again after a timeout: everything is forgotten.
-    pub fn restart(&mut self, tcb: &Tcb) {
+    pub fn restart(&mut self, view: &View) {
         self.found = None;
-        self.start_round(tcb);
+        self.start_round(view);
     }
 
     /// Begins a round that lasts until what has been sent so far is acknowledged.
-    fn start_round(&mut self, tcb: &Tcb) {
-        self.round_start = tcb.now;
-        self.last_ack = tcb.now;
-        self.round_end = tcb.nxt;
+    fn start_round(&mut self, view: &View) {
+        self.round_start = view.now;
+        self.last_ack = view.now;
+        self.round_end = view.nxt;
         self.samples = 0;
         self.round_min_us = u32::MAX;
     }
 
     /// Called before the window grows in slow start: whether a round has passed.
     #[inline]
-    pub fn on_growth(&mut self, tcb: &Tcb) {
-        if !self.rounds_by_sample && after(tcb.una, self.round_end) {
-            self.start_round(tcb);
+    pub fn on_growth(&mut self, view: &View) {
+        if !self.rounds_by_sample && after(view.una, self.round_end) {
+            self.start_round(view);
         }
     }
 
@@ -89,19 +89,25 @@ impl HyStart {
     }
 
     /// An RTT sample in slow start. True when slow start is to end now.
-    pub fn on_sample(&mut self, tcb: &Tcb, rtt_us: u32, delay_min_us: u32) -> bool {
+    pub fn on_sample(
+        &mut self,
+        view: &View,
+        control: &Control,
+        rtt_us: u32,
+        delay_min_us: u32,
+    ) -> bool {
         if self.found.is_some() {
             return false;
         }
-        if self.rounds_by_sample && after(tcb.una, self.round_end) {
-            self.start_round(tcb);
+        if self.rounds_by_sample && after(view.una, self.round_end) {
+            self.start_round(view);
         }
-        if tcb.cwnd < LOW_WINDOW {
+        if control.cwnd < LOW_WINDOW {
             return false;
         }
         self.found = match self.variant {
-            HyStartVariant::Milliseconds => self.milliseconds(tcb, rtt_us, delay_min_us),
-            HyStartVariant::Microseconds => self.microseconds(tcb, rtt_us, delay_min_us),
+            HyStartVariant::Milliseconds => self.milliseconds(view, rtt_us, delay_min_us),
+            HyStartVariant::Microseconds => self.microseconds(view, control, rtt_us, delay_min_us),
         };
         self.found.is_some()
     }
@@ -110,15 +116,21 @@ impl HyStart {
         (delay_min_us / 8).clamp(DELAY_MIN_US, DELAY_MAX_US)
     }
 
-    fn microseconds(&mut self, tcb: &Tcb, rtt_us: u32, delay_min_us: u32) -> Option<Exit> {
+    fn microseconds(
+        &mut self,
+        view: &View,
+        control: &Control,
+        rtt_us: u32,
+        delay_min_us: u32,
+    ) -> Option<Exit> {
         let mut exit = None;
-        if tcb.now.since(self.last_ack).as_micros() <= u64::from(TRAIN_GAP_US) {
-            self.last_ack = tcb.now;
-            let mut threshold = u64::from(delay_min_us) + Self::burst_allowance_us(tcb);
-            if !tcb.paced {
+        if view.now.since(self.last_ack).as_micros() <= u64::from(TRAIN_GAP_US) {
+            self.last_ack = view.now;
+            let mut threshold = u64::from(delay_min_us) + Self::burst_allowance_us(control);
+            if !control.paced {
                 threshold /= 2;
             }
-            if tcb.now.since(self.round_start).as_micros() > threshold {
+            if view.now.since(self.round_start).as_micros() > threshold {
                 exit = Some(Exit::Train);
             }
         }
@@ -132,21 +144,21 @@ impl HyStart {
     }
 
     /// The time that a few segmentation bursts take at the pacing rate (`hystart_ack_delay`), at most 1 ms.
-    fn burst_allowance_us(tcb: &Tcb) -> u64 {
-        if tcb.pacing_rate == 0 {
+    fn burst_allowance_us(control: &Control) -> u64 {
+        if control.pacing_rate == 0 {
             return 0;
         }
-        (GSO_MAX_BYTES * 4 * 1_000_000 / tcb.pacing_rate).min(1_000)
+        (GSO_MAX_BYTES * 4 * 1_000_000 / control.pacing_rate).min(1_000)
     }
 
     /// The older form: a clock of whole milliseconds, and a minimum delay in units of 1/8 ms.
-    fn milliseconds(&mut self, tcb: &Tcb, rtt_us: u32, delay_min_us: u32) -> Option<Exit> {
+    fn milliseconds(&mut self, view: &View, rtt_us: u32, delay_min_us: u32) -> Option<Exit> {
         let ms = |t: Time| t.as_nanos() / 1_000_000;
         let eighth_ms = |us: u32| us * 8 / 1_000;
-        let (now, delay_min8) = (ms(tcb.now), eighth_ms(delay_min_us));
+        let (now, delay_min8) = (ms(view.now), eighth_ms(delay_min_us));
         let mut exit = None;
         if now - ms(self.last_ack) <= u64::from(TRAIN_GAP_US / 1_000) {
-            self.last_ack = tcb.now;
+            self.last_ack = view.now;
             if now - ms(self.round_start) > u64::from(delay_min8 >> 4) {
                 exit = Some(Exit::Train);
             }
@@ -169,26 +181,27 @@ impl HyStart {
 mod tests {
     use super::*;
     use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
+    use crate::tcb::Tcb;
     use sojourn_units::Span;
 
     const DELAY_MIN: u32 = 40_000;
 
     /// A round that begins at 1 s with 20 segments out, and pacing so fast that the allowance for bursts is 100 µs.
-    fn begin(switches: &Switches) -> (HyStart, Tcb) {
+    fn begin(quirks: &TcpQuirks) -> (HyStart, Tcb) {
         let mut tcb = Tcb::example(20);
-        tcb.pacing_rate = GSO_MAX_BYTES * 4 * 10_000;
-        let mut hystart = HyStart::new(switches);
-        hystart.restart(&tcb);
+        tcb.control.pacing_rate = GSO_MAX_BYTES * 4 * 10_000;
+        let mut hystart = HyStart::new(quirks);
+        hystart.restart(&tcb.view);
         (hystart, tcb)
     }
 
     /// Feeds a sample each `gap_us` until slow start is left; microseconds from the round's beginning, and why.
     fn train(hystart: &mut HyStart, tcb: &mut Tcb, gap_us: u64, count: u32) -> Option<(u64, Exit)> {
-        let start = tcb.now;
+        let start = tcb.view.now;
         for _ in 0..count {
-            tcb.now += Span::from_micros(gap_us);
-            if hystart.on_sample(tcb, DELAY_MIN, DELAY_MIN) {
-                return Some((tcb.now.since(start).as_micros(), hystart.found().unwrap()));
+            tcb.view.now += Span::from_micros(gap_us);
+            if hystart.on_sample(&tcb.view, &tcb.control, DELAY_MIN, DELAY_MIN) {
+                return Some((tcb.view.now.since(start).as_micros(), hystart.found().unwrap()));
             }
         }
         None
@@ -201,11 +214,11 @@ mod tests {
         let (mut h, mut tcb) = begin(&LINUX_7_3);
         assert_eq!(train(&mut h, &mut tcb, 1_000, 100), Some((21_000, Exit::Train)));
         let (mut h, mut tcb) = begin(&LINUX_7_3);
-        tcb.paced = true;
+        tcb.control.paced = true;
         assert_eq!(train(&mut h, &mut tcb, 1_000, 100), Some((41_000, Exit::Train)));
         // The allowance is 1 ms at most: (40 + 1)/2 = 20.5.
         let (mut h, mut tcb) = begin(&LINUX_7_3);
-        tcb.pacing_rate = 1_000_000;
+        tcb.control.pacing_rate = 1_000_000;
         assert_eq!(train(&mut h, &mut tcb, 100, 1_000), Some((20_600, Exit::Train)));
     }
 
@@ -214,14 +227,14 @@ mod tests {
     fn a_gap_ends_the_train() {
         let (mut h, mut tcb) = begin(&LINUX_7_3);
         assert_eq!(train(&mut h, &mut tcb, 2_000, 5), None);
-        tcb.now += Span::from_micros(2_001);
+        tcb.view.now += Span::from_micros(2_001);
         assert_eq!(train(&mut h, &mut tcb, 1_000, 100), None);
         // The next round counts from its own beginning.
-        tcb.una = 21;
-        tcb.nxt = 40;
-        let start = tcb.now;
+        tcb.view.una = 21;
+        tcb.view.nxt = 40;
+        let start = tcb.view.now;
         assert!(train(&mut h, &mut tcb, 1_000, 100).is_some());
-        assert_eq!(tcb.now.since(start), Span::from_millis(22));
+        assert_eq!(tcb.view.now.since(start), Span::from_millis(22));
     }
 
     /// Up to 5.5: whole milliseconds, against half the lowest delay in units of 1/8 ms: 320 >> 4 = 20.
@@ -237,20 +250,20 @@ mod tests {
     /// The delay: eight samples, then the lowest of the round against 40 + max(4, 40/8) = 45 ms.
     #[test]
     fn delay_above_an_eighth_ends_slow_start() {
-        for (switches, us, exit) in [
+        for (quirks, us, exit) in [
             (&LINUX_7_3, 45_001, true),
             (&LINUX_7_3, 45_000, false),
             (&LINUX_5_4, 45_125, true),
             // 45.1 ms are 360 eighths, as are 45.
             (&LINUX_5_4, 45_100, false),
         ] {
-            let (mut h, mut tcb) = begin(switches);
+            let (mut h, mut tcb) = begin(quirks);
             // Too far apart for a train.
-            tcb.now += Span::from_millis(5);
+            tcb.view.now += Span::from_millis(5);
             for _ in 0..8 {
-                assert!(!h.on_sample(&tcb, us, DELAY_MIN));
+                assert!(!h.on_sample(&tcb.view, &tcb.control, us, DELAY_MIN));
             }
-            assert_eq!(h.on_sample(&tcb, us, DELAY_MIN), exit, "{us} µs");
+            assert_eq!(h.on_sample(&tcb.view, &tcb.control, us, DELAY_MIN), exit, "{us} µs");
             assert_eq!(h.found(), exit.then_some(Exit::Delay));
         }
     }
@@ -266,13 +279,13 @@ mod tests {
     /// From 5.6 on any sample of the round lowers its delay; before, the first eight decide.
     #[test]
     fn a_late_low_sample_counts_only_in_the_newer_form() {
-        for (switches, exit) in [(&LINUX_7_3, false), (&LINUX_5_4, true)] {
-            let (mut h, mut tcb) = begin(switches);
-            tcb.now += Span::from_millis(5);
+        for (quirks, exit) in [(&LINUX_7_3, false), (&LINUX_5_4, true)] {
+            let (mut h, mut tcb) = begin(quirks);
+            tcb.view.now += Span::from_millis(5);
             for _ in 0..8 {
-                assert!(!h.on_sample(&tcb, 50_000, DELAY_MIN));
+                assert!(!h.on_sample(&tcb.view, &tcb.control, 50_000, DELAY_MIN));
             }
-            assert_eq!(h.on_sample(&tcb, 41_000, DELAY_MIN), exit);
+            assert_eq!(h.on_sample(&tcb.view, &tcb.control, 41_000, DELAY_MIN), exit);
         }
     }
 
@@ -280,11 +293,11 @@ mod tests {
     #[test]
     fn small_windows_are_left_alone() {
         let (mut h, mut tcb) = begin(&LINUX_7_3);
-        tcb.cwnd = 15;
+        tcb.control.cwnd = 15;
         assert_eq!(train(&mut h, &mut tcb, 1_000, 100), None);
-        tcb.una = 21;
+        tcb.view.una = 21;
         let began = h.round_start;
-        assert!(!h.on_sample(&tcb, DELAY_MIN, DELAY_MIN));
+        assert!(!h.on_sample(&tcb.view, &tcb.control, DELAY_MIN, DELAY_MIN));
         assert_ne!(h.round_start, began);
     }
 
@@ -292,14 +305,14 @@ mod tests {
     /// use its window stays in one round and looks like one long train (Linux commit 4e1fddc98d25).
     #[test]
     fn rounds_by_growth_or_by_sample() {
-        for (switches, new_round) in [(&LINUX_7_3, true), (&LINUX_5_10, false)] {
-            let (mut h, mut tcb) = begin(switches);
+        for (quirks, new_round) in [(&LINUX_7_3, true), (&LINUX_5_10, false)] {
+            let (mut h, mut tcb) = begin(quirks);
             let began = h.round_start;
-            tcb.now += Span::from_millis(3);
-            (tcb.una, tcb.nxt) = (21, 41);
-            h.on_sample(&tcb, DELAY_MIN, DELAY_MIN);
+            tcb.view.now += Span::from_millis(3);
+            (tcb.view.una, tcb.view.nxt) = (21, 41);
+            h.on_sample(&tcb.view, &tcb.control, DELAY_MIN, DELAY_MIN);
             assert_eq!(h.round_start != began, new_round);
-            h.on_growth(&tcb);
+            h.on_growth(&tcb.view);
             assert_ne!(h.round_start, began);
         }
     }
@@ -310,7 +323,7 @@ mod tests {
         let (mut h, mut tcb) = begin(&LINUX_7_3);
         assert!(train(&mut h, &mut tcb, 1_000, 100).is_some());
         assert_eq!(train(&mut h, &mut tcb, 1_000, 100), None);
-        h.restart(&tcb);
+        h.restart(&tcb.view);
         assert_eq!(h.found(), None);
     }
 }

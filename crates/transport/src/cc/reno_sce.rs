@@ -29,7 +29,7 @@ impl Response for Root {
 mod tests {
     use super::*;
     use crate::cc::CongestionControl;
-    use crate::cc::sce::tests::{ack, beyond_slow_start, switches};
+    use crate::cc::sce::tests::{ack, beyond_slow_start, quirks};
     use crate::stack::SceSenders;
 
     /// At 100 segments and a root of 10 each ACK of two with ESCE counts 2·10 of the 100 that are a segment: the fifth
@@ -37,18 +37,18 @@ mod tests {
     #[test]
     fn a_window_of_esce_takes_its_root() {
         let mut t = beyond_slow_start(100);
-        let mut c = RenoSce::new(&switches(SceSenders::Corrected));
-        c.init(&mut t);
+        let mut c = RenoSce::new(&quirks(SceSenders::Corrected));
+        c.init(&t.view, &mut t.control);
         // As many windows without as it takes the root to get there.
-        (t.cwnd, t.ssthresh) = (1, 1);
-        while t.cwnd < 100 {
-            c.in_ack_event(&mut t, ack(1, false));
+        (t.control.cwnd, t.control.ssthresh) = (1, 1);
+        while t.control.cwnd < 100 {
+            c.in_ack_event(&t.view, &mut t.control, ack(1, false));
         }
-        t.ssthresh = 50;
+        t.control.ssthresh = 50;
         let mut cwnds = Vec::new();
         for _ in 0..15 {
-            c.in_ack_event(&mut t, ack(2, true));
-            cwnds.push(t.cwnd);
+            c.in_ack_event(&t.view, &mut t.control, ack(2, true));
+            cwnds.push(t.control.cwnd);
         }
         assert_eq!(cwnds, [100, 100, 100, 100, 99, 99, 99, 99, 99, 99, 98, 98, 98, 98, 98]);
     }
@@ -59,13 +59,13 @@ mod tests {
     fn it_stands_where_what_is_taken_is_what_is_given() {
         for sce in [SceSenders::Published, SceSenders::Corrected] {
             let mut t = beyond_slow_start(20);
-            let mut c = RenoSce::new(&switches(sce));
-            c.init(&mut t);
+            let mut c = RenoSce::new(&quirks(sce));
+            c.init(&t.view, &mut t.control);
             let (mut sum, mut n) = (0.0, 0.0);
             for i in 0..200_000_u32 {
-                c.in_ack_event(&mut t, ack(1, i % 21 < 2));
+                c.in_ack_event(&t.view, &mut t.control, ack(1, i % 21 < 2));
                 if i > 100_000 {
-                    (sum, n) = (sum + f64::from(t.cwnd), n + 1.0);
+                    (sum, n) = (sum + f64::from(t.control.cwnd), n + 1.0);
                 }
             }
             assert!((sum / n / 81.5 - 1.0).abs() < 0.03, "{sce:?}: {}", sum / n);

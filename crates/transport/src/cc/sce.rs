@@ -19,9 +19,9 @@
 //!
 //! Slips 2 and 3 are read off the code; that 1 matters follows from it, and was not measured on a kernel.
 
-use super::{AckEvent, CongestionControl, Event, Info, MIN_CWND, slow_start};
-use crate::stack::{SceSenders, Switches};
-use crate::tcb::Tcb;
+use super::{AckEvent, CongestionControl, Event, Info, MIN_CWND};
+use crate::cc::{Control, View};
+use crate::stack::{SceSenders, TcpQuirks};
 use core::marker::PhantomData;
 
 /// `rcv_mss` of an end that has received no data (`TCP_MSS_DEFAULT`).
@@ -35,25 +35,25 @@ pub(super) struct Scale {
 
 impl Scale {
     /// What a segment of window counts for, bytes.
-    pub(super) fn unit(self, tcb: &Tcb) -> i64 {
+    pub(super) fn unit(self, view: &View) -> i64 {
         i64::from(match self.senders {
             SceSenders::Published => UNMEASURED_MSS,
-            SceSenders::Corrected => tcb.mss,
+            SceSenders::Corrected => view.mss,
         })
     }
 
     /// What an ACK counts for, bytes: what it acknowledges, or one segment if it repeats another.
-    pub(super) fn acked(self, tcb: &Tcb, event: AckEvent) -> i64 {
+    pub(super) fn acked(self, view: &View, event: AckEvent) -> i64 {
         match event.acked {
             0 if event.window_update => 0,
-            0 => self.unit(tcb),
-            n => i64::from(n) * i64::from(tcb.mss),
+            0 => self.unit(view),
+            n => i64::from(n) * i64::from(view.mss),
         }
     }
 }
 
 /// How a sender that grows as Reno answers to SCE.
-pub trait Response: Clone + core::fmt::Debug {
+pub trait Response: Clone + core::fmt::Debug + Send + 'static {
     /// What the control is.
     const INFO: Info;
 
@@ -86,9 +86,9 @@ impl<R: Response> Linear<R> {
     pub const INFO: Info = R::INFO;
 
     /// A new one, with the stack's slips.
-    pub fn new(switches: &Switches) -> Self {
+    pub fn new(quirks: &TcpQuirks) -> Self {
         Self {
-            scale: Scale { senders: switches.sce },
+            scale: Scale { senders: quirks.sce },
             count: 0,
             loss_cwnd: 0,
             recent: 0,
@@ -97,26 +97,26 @@ impl<R: Response> Linear<R> {
         }
     }
 
-    fn threshold(&self, tcb: &Tcb) -> u32 {
-        tcb.ssthresh.max(self.loss_cwnd / 2).max(MIN_CWND)
+    fn threshold(&self, control: &Control) -> u32 {
+        control.ssthresh.max(self.loss_cwnd / 2).max(MIN_CWND)
     }
 
     /// What has been counted becomes segments of window.
-    fn apply(&mut self, tcb: &mut Tcb, window: i64) {
+    fn apply(&mut self, control: &mut Control, window: i64) {
         while self.count <= -window {
             self.count += window;
-            if tcb.cwnd > MIN_CWND {
-                tcb.cwnd -= 1;
-                if self.root * self.root >= tcb.cwnd {
+            if control.cwnd > MIN_CWND {
+                control.cwnd -= 1;
+                if self.root * self.root >= control.cwnd {
                     self.root -= 1;
                 }
             }
         }
         while self.count >= window {
             self.count -= window;
-            if tcb.cwnd < tcb.cwnd_clamp {
-                tcb.cwnd += 1;
-                if self.root * self.root < tcb.cwnd {
+            if control.cwnd < control.cwnd_clamp {
+                control.cwnd += 1;
+                if self.root * self.root < control.cwnd {
                     self.root += 1;
                 }
             }
@@ -124,71 +124,71 @@ impl<R: Response> Linear<R> {
     }
 
     /// Takes off a part of 2^-`shift` at once (`*_react_to_loss`).
-    fn cut(&mut self, tcb: &mut Tcb, shift: u32) {
-        self.loss_cwnd = tcb.cwnd;
+    fn cut(&mut self, control: &mut Control, shift: u32) {
+        self.loss_cwnd = control.cwnd;
         self.count = 0;
-        tcb.cwnd = tcb.cwnd.saturating_sub((tcb.cwnd >> shift).max(1)).max(MIN_CWND);
-        tcb.ssthresh = half(self.loss_cwnd);
-        while self.root * self.root >= tcb.cwnd {
+        control.cwnd = control.cwnd.saturating_sub((control.cwnd >> shift).max(1)).max(MIN_CWND);
+        control.ssthresh = half(self.loss_cwnd);
+        while self.root * self.root >= control.cwnd {
             self.root -= 1;
         }
     }
 }
 
 impl<R: Response> CongestionControl for Linear<R> {
-    fn ecn(&self) -> crate::ecn::Needs {
+    fn ecn(&self) -> crate::ecn::EcnRequirements {
         NEEDS
     }
 
-    fn ssthresh(&mut self, tcb: &Tcb) -> u32 {
-        self.threshold(tcb)
+    fn ssthresh(&mut self, _view: &View, control: &Control) -> u32 {
+        self.threshold(control)
     }
 
-    fn in_ack_event(&mut self, tcb: &mut Tcb, event: AckEvent) {
-        let acked = self.scale.acked(tcb, event);
+    fn in_ack_event(&mut self, view: &View, control: &mut Control, event: AckEvent) {
+        let acked = self.scale.acked(view, event);
         if acked == 0 {
             return;
         }
-        let window = self.scale.unit(tcb) * i64::from(tcb.cwnd);
+        let window = self.scale.unit(view) * i64::from(control.cwnd);
         if event.esce && !event.ece {
-            self.count -= R::taken(acked, tcb.cwnd, self.root);
-            self.loss_cwnd = tcb.cwnd;
+            self.count -= R::taken(acked, control.cwnd, self.root);
+            self.loss_cwnd = control.cwnd;
             // The higher of the two: while there is none, SCE does not end slow start.
-            tcb.ssthresh = self.threshold(tcb);
-            self.recent = tcb.cwnd + 1;
-        } else if !tcb.in_slow_start() && tcb.is_cwnd_limited() {
+            control.ssthresh = self.threshold(control);
+            self.recent = control.cwnd + 1;
+        } else if !control.in_slow_start() && control.is_cwnd_limited(view) {
             self.count += acked;
-            self.loss_cwnd = self.loss_cwnd.max(tcb.cwnd);
+            self.loss_cwnd = self.loss_cwnd.max(control.cwnd);
         }
-        self.apply(tcb, window);
+        self.apply(control, window);
         self.recent = self.recent.saturating_sub(1);
     }
 
     #[inline]
-    fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32) {
+    fn cong_avoid(&mut self, view: &View, control: &mut Control, acked: u32) {
         // Beyond slow start every ACK has counted already, whatever the state.
-        if tcb.is_cwnd_limited() && tcb.in_slow_start() {
-            let left = slow_start(tcb, acked);
-            self.count += i64::from(left) * self.scale.unit(tcb);
+        if control.is_cwnd_limited(view) && control.in_slow_start() {
+            let left = control.slow_start(acked);
+            self.count += i64::from(left) * self.scale.unit(view);
         }
     }
 
-    fn event(&mut self, tcb: &mut Tcb, event: Event) {
+    fn event(&mut self, _view: &View, control: &mut Control, event: Event) {
         match event {
             // A quarter (RFC 8511 would be a fifth), or an eighth where SCE has been at work. A reduction that had a
             // threshold has gone down to it already: this comes on top.
-            Event::CompleteCwr => self.cut(tcb, if self.recent > 0 { 3 } else { 2 }),
-            Event::Loss => self.cut(tcb, 1),
-            Event::TxStart { .. } => {}
+            Event::CompleteCwr => self.cut(control, if self.recent > 0 { 3 } else { 2 }),
+            Event::Loss => self.cut(control, 1),
+            Event::TxStart { .. } | Event::TlpRecovery { .. } => {}
         }
     }
 
-    fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
-        tcb.cwnd.max(self.loss_cwnd)
+    fn undo_cwnd(&mut self, _view: &View, control: &Control) -> u32 {
+        control.cwnd.max(self.loss_cwnd)
     }
 
-    fn gauges(&self, tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
-        let window = self.scale.unit(tcb) * i64::from(tcb.cwnd.max(1));
+    fn gauges(&self, view: &View, control: &Control, out: &mut dyn FnMut(&'static str, f64)) {
+        let window = self.scale.unit(view) * i64::from(control.cwnd.max(1));
         out("cwnd_cnt", self.count as f64 / window as f64);
         out("sqrt_cwnd", f64::from(self.root));
         out("recent_sce", f64::from(self.recent));
@@ -202,28 +202,29 @@ pub(super) fn half(cwnd: u32) -> u32 {
 }
 
 /// Ordinary ECN, and a far end that echoes SCE.
-pub(super) const NEEDS: crate::ecn::Needs = crate::ecn::Needs {
+pub(super) const NEEDS: crate::ecn::EcnRequirements = crate::ecn::EcnRequirements {
     request: crate::ecn::Request::Rfc3168,
     echo_sce: true,
-    ..crate::ecn::Needs::NONE
+    ..crate::ecn::EcnRequirements::NONE
 };
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use crate::cc::INFINITE_SSTHRESH;
     use crate::cc::{DctcpSce, RenoSce};
     use crate::ecn::Agreed;
     use crate::stack::examples::LINUX_5_4;
-    use crate::tcb::INFINITE_SSTHRESH;
+    use crate::tcb::Tcb;
 
-    pub(in crate::cc) fn switches(sce: SceSenders) -> Switches {
-        Switches { sce, echoes_sce: true, ..LINUX_5_4 }
+    pub(in crate::cc) fn quirks(sce: SceSenders) -> TcpQuirks {
+        TcpQuirks { sce, echoes_sce: true, ..LINUX_5_4 }
     }
 
     /// Beyond slow start, of `cwnd`.
     pub(in crate::cc) fn beyond_slow_start(cwnd: u32) -> Tcb {
         let mut tcb = Tcb::example(cwnd);
-        (tcb.ssthresh, tcb.ecn) = (cwnd, Agreed::Rfc3168);
+        (tcb.control.ssthresh, tcb.view.ecn) = (cwnd, Agreed::Rfc3168);
         tcb
     }
 
@@ -233,8 +234,8 @@ pub(super) mod tests {
     }
 
     fn begun<R: Response>(sce: SceSenders, tcb: &mut Tcb) -> Linear<R> {
-        let mut control = Linear::<R>::new(&switches(sce));
-        control.init(tcb);
+        let mut control = Linear::<R>::new(&quirks(sce));
+        control.init(&tcb.view, &mut tcb.control);
         control
     }
 
@@ -245,20 +246,20 @@ pub(super) mod tests {
         let mut t = beyond_slow_start(10);
         let mut c: RenoSce = begun(SceSenders::Corrected, &mut t);
         for _ in 0..4 {
-            c.in_ack_event(&mut t, ack(2, false));
-            assert_eq!(t.cwnd, 10);
+            c.in_ack_event(&t.view, &mut t.control, ack(2, false));
+            assert_eq!(t.control.cwnd, 10);
         }
-        c.in_ack_event(&mut t, ack(2, false));
-        assert_eq!((t.cwnd, c.count, c.root), (11, 0, 2));
+        c.in_ack_event(&t.view, &mut t.control, ack(2, false));
+        assert_eq!((t.control.cwnd, c.count, c.root), (11, 0, 2));
         let mut t = beyond_slow_start(10);
         let mut c: RenoSce = begun(SceSenders::Published, &mut t);
-        c.in_ack_event(&mut t, ack(2, false));
-        c.in_ack_event(&mut t, ack(2, false));
-        assert_eq!((t.cwnd, c.count), (11, 4 * 1448 - 10 * 536));
+        c.in_ack_event(&t.view, &mut t.control, ack(2, false));
+        c.in_ack_event(&t.view, &mut t.control, ack(2, false));
+        assert_eq!((t.control.cwnd, c.count), (11, 4 * 1448 - 10 * 536));
         // Growth that is not used is not earned, and slow start has its own.
-        t.cwnd_limited = false;
+        t.view.cwnd_limited = false;
         let before = c.count;
-        c.in_ack_event(&mut t, ack(2, false));
+        c.in_ack_event(&t.view, &mut t.control, ack(2, false));
         assert_eq!(c.count, before);
     }
 
@@ -268,9 +269,9 @@ pub(super) mod tests {
         let t = beyond_slow_start(10);
         for (sce, duplicate) in [(SceSenders::Published, 536), (SceSenders::Corrected, 1448)] {
             let scale = Scale { senders: sce };
-            assert_eq!(scale.acked(&t, AckEvent::default()), duplicate);
-            assert_eq!(scale.acked(&t, ack(0, true)), 0);
-            assert_eq!(scale.acked(&t, ack(3, false)), 3 * 1448);
+            assert_eq!(scale.acked(&t.view, AckEvent::default()), duplicate);
+            assert_eq!(scale.acked(&t.view, ack(0, true)), 0);
+            assert_eq!(scale.acked(&t.view, ack(3, false)), 3 * 1448);
         }
     }
 
@@ -279,7 +280,7 @@ pub(super) mod tests {
     fn ece_goes_before_esce() {
         let mut t = beyond_slow_start(10);
         let mut c: RenoSce = begun(SceSenders::Corrected, &mut t);
-        c.in_ack_event(&mut t, AckEvent { ece: true, ..ack(2, true) });
+        c.in_ack_event(&t.view, &mut t.control, AckEvent { ece: true, ..ack(2, true) });
         assert_eq!((c.count, c.recent), (2 * 1448, 0));
     }
 
@@ -290,10 +291,10 @@ pub(super) mod tests {
         for (sce, cwnd) in [(false, 75), (true, 88)] {
             let mut t = Tcb::example(100);
             let mut c: RenoSce = begun(SceSenders::Published, &mut t);
-            c.in_ack_event(&mut t, ack(2, sce));
-            assert_eq!((t.cwnd, t.ssthresh), (100, INFINITE_SSTHRESH));
-            c.event(&mut t, Event::CompleteCwr);
-            assert_eq!((t.cwnd, t.ssthresh), (cwnd, 50), "{sce}");
+            c.in_ack_event(&t.view, &mut t.control, ack(2, sce));
+            assert_eq!((t.control.cwnd, t.control.ssthresh), (100, INFINITE_SSTHRESH));
+            c.event(&t.view, &mut t.control, Event::CompleteCwr);
+            assert_eq!((t.control.cwnd, t.control.ssthresh), (cwnd, 50), "{sce}");
         }
     }
 
@@ -301,14 +302,14 @@ pub(super) mod tests {
     #[test]
     fn a_later_reduction_is_both() {
         let mut t = beyond_slow_start(100);
-        t.ssthresh = 50;
+        t.control.ssthresh = 50;
         let mut c: DctcpSce = begun(SceSenders::Published, &mut t);
-        c.in_ack_event(&mut t, ack(2, false));
-        t.ssthresh = c.ssthresh(&t);
-        assert_eq!(t.ssthresh, 50);
-        t.cwnd = t.ssthresh;
-        c.event(&mut t, Event::CompleteCwr);
-        assert_eq!((t.cwnd, t.ssthresh, c.count), (38, 25, 0));
+        c.in_ack_event(&t.view, &mut t.control, ack(2, false));
+        t.control.ssthresh = c.ssthresh(&t.view, &t.control);
+        assert_eq!(t.control.ssthresh, 50);
+        t.control.cwnd = t.control.ssthresh;
+        c.event(&t.view, &mut t.control, Event::CompleteCwr);
+        assert_eq!((t.control.cwnd, t.control.ssthresh, c.count), (38, 25, 0));
     }
 
     /// A timeout halves; what was before can be had back.
@@ -316,12 +317,15 @@ pub(super) mod tests {
     fn a_loss_halves() {
         let mut t = beyond_slow_start(100);
         let mut c: RenoSce = begun(SceSenders::Published, &mut t);
-        c.event(&mut t, Event::Loss);
-        assert_eq!((t.cwnd, t.ssthresh, c.undo_cwnd(&t)), (50, 50, 100));
+        c.event(&t.view, &mut t.control, Event::Loss);
+        assert_eq!(
+            (t.control.cwnd, t.control.ssthresh, c.undo_cwnd(&t.view, &t.control)),
+            (50, 50, 100)
+        );
         // Never below two.
-        t.cwnd = 2;
-        c.event(&mut t, Event::Loss);
-        assert_eq!(t.cwnd, 2);
+        t.control.cwnd = 2;
+        c.event(&t.view, &mut t.control, Event::Loss);
+        assert_eq!(t.control.cwnd, 2);
     }
 
     /// "Recently" is a window of ACKs.
@@ -329,11 +333,11 @@ pub(super) mod tests {
     fn sce_is_recent_for_a_window_of_acks() {
         let mut t = beyond_slow_start(10);
         let mut c: RenoSce = begun(SceSenders::Corrected, &mut t);
-        c.in_ack_event(&mut t, ack(1, true));
+        c.in_ack_event(&t.view, &mut t.control, ack(1, true));
         assert_eq!(c.recent, 10);
         for _ in 0..10 {
             assert!(c.recent > 0);
-            c.in_ack_event(&mut t, ack(1, false));
+            c.in_ack_event(&t.view, &mut t.control, ack(1, false));
         }
         assert_eq!(c.recent, 0);
     }

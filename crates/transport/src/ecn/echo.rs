@@ -5,7 +5,7 @@ use sojourn_units::Ecn;
 
 /// How a data packet's codepoint hurries ACKs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Urge {
+pub(crate) enum AckUrgency {
     /// It does not.
     Nothing,
     /// The next so many ACKs go at once.
@@ -20,16 +20,16 @@ pub(crate) struct Turn {
     /// The flags of an ACK for what came before, if one was waiting.
     pub(crate) before: Flags,
     /// And how the packet itself is acknowledged.
-    pub(crate) then: Urge,
+    pub(crate) then: AckUrgency,
 }
 
 /// What the receiver echoes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Echo {
     pub(crate) agreed: Agreed,
-    /// See [`super::Needs::exact_echo`].
+    /// See [`super::EcnRequirements::exact_echo`].
     pub(crate) exact: bool,
-    /// See [`super::Needs::echo_sce`].
+    /// See [`super::EcnRequirements::echo_sce`].
     pub(crate) sce: bool,
     /// The next ACK says ESCE.
     esce: bool,
@@ -67,13 +67,13 @@ impl Echo {
 
     /// A data packet has come, wanted or not. Only AccECN counts them all.
     #[inline]
-    pub(crate) fn count(&mut self, ecn: Ecn) -> Urge {
+    pub(crate) fn count(&mut self, ecn: Ecn) -> AckUrgency {
         if self.agreed != Agreed::AccEcn {
-            return Urge::Nothing;
+            return AckUrgency::Nothing;
         }
         self.received_ce = self.received_ce.wrapping_add(u32::from(ecn == Ecn::Ce));
         let changed = core::mem::replace(&mut self.last, ecn) != ecn;
-        if changed && self.ack_on_change { Urge::Now } else { Urge::Nothing }
+        if changed && self.ack_on_change { AckUrgency::Now } else { AckUrgency::Nothing }
     }
 
     /// The sender says that it has reduced its window; true if that is to be acknowledged at once, as it may have
@@ -98,11 +98,12 @@ impl Echo {
         // To a receiver of SCE an SCE packet is none of CE's business.
         let ce_turns = self.exact && !(self.sce && ecn == Ecn::Ect1) && self.turn_ce(ecn);
         match (ce_turns, sce_turns) {
-            (true, _) => {
-                Some(Turn { before: Flags { ece: ecn != Ecn::Ce, ..before }, then: Urge::Now })
-            }
+            (true, _) => Some(Turn {
+                before: Flags { ece: ecn != Ecn::Ce, ..before },
+                then: AckUrgency::Now,
+            }),
             // The packet itself goes by the rules of quick ACKs, of which it is given one.
-            (false, true) => Some(Turn { before, then: Urge::Quicken(1) }),
+            (false, true) => Some(Turn { before, then: AckUrgency::Quicken(1) }),
             (false, false) => None,
         }
     }
@@ -127,20 +128,20 @@ impl Echo {
 
     /// What a wanted data packet's codepoint asks of the next ACKs (`__tcp_ecn_check_ce`).
     #[inline]
-    pub(crate) fn take(&mut self, ecn: Ecn) -> Urge {
+    pub(crate) fn take(&mut self, ecn: Ecn) -> AckUrgency {
         if self.agreed != Agreed::Rfc3168 {
-            return Urge::Nothing;
+            return AckUrgency::Nothing;
         }
         let seen_ect = self.seen_ect;
         self.seen_ect |= ecn != Ecn::NotEct;
         if ecn == Ecn::NotEct {
             // Probably a retransmission: the sender's window may be small.
-            return if seen_ect { Urge::Quicken(2) } else { Urge::Nothing };
+            return if seen_ect { AckUrgency::Quicken(2) } else { AckUrgency::Nothing };
         }
         if ecn == Ecn::Ce && !self.demand_cwr {
             self.demand_cwr = true;
-            return Urge::Quicken(2);
+            return AckUrgency::Quicken(2);
         }
-        Urge::Nothing
+        AckUrgency::Nothing
     }
 }

@@ -15,15 +15,15 @@
 
 pub mod accurate;
 mod echo;
+mod feedback;
 mod handshake;
-mod reading;
 
 #[cfg(test)]
 mod tests;
 
-pub(crate) use echo::{Echo, Turn, Urge};
+pub(crate) use echo::{AckUrgency, Echo, Turn};
+pub(crate) use feedback::{AckInfo, EcnFeedback};
 pub use handshake::{Flags, accept, ask, conclude};
-pub(crate) use reading::{Clues, Reading};
 
 use sojourn_units::Ecn;
 
@@ -53,7 +53,7 @@ pub enum Agreed {
 
 /// What a congestion control needs of ECN (`TCP_CONG_NEEDS_ECN`, `_NEEDS_ACCECN`, `_WANTS_ECT_1`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Needs {
+pub struct EcnRequirements {
     /// The least that is asked for, whatever the stack's default is.
     pub request: Request,
     /// Codepoint of what it sends.
@@ -69,7 +69,7 @@ pub struct Needs {
     pub echo_sce: bool,
 }
 
-impl Needs {
+impl EcnRequirements {
     /// Of a control that does not care: ECT(0) on new data.
     pub const NONE: Self = Self {
         request: Request::Off,
@@ -95,15 +95,15 @@ impl Needs {
 /// RFC 3168 §6.1.4-5 for the first column; Linux's `tcp_ecn_send` for the others, which the captures of the
 /// published beds agree with (reference/measurements.md §1: pure ACKs as the data, Prague's SYN ECT(1), CUBIC's not).
 #[derive(Clone, Copy, Debug)]
-pub struct Marking {
+pub struct EctPolicy {
     codepoint: Ecn,
     on_all: bool,
     on_syn: bool,
 }
 
-impl Marking {
+impl EctPolicy {
     /// By what the control needs; `codepoint` replaces its choice.
-    pub fn new(needs: &Needs, codepoint: Option<Ecn>) -> Self {
+    pub fn new(needs: &EcnRequirements, codepoint: Option<Ecn>) -> Self {
         Self {
             codepoint: codepoint.unwrap_or(needs.codepoint),
             on_all: needs.on_all,

@@ -56,9 +56,11 @@ fn what_a_stripping_middlebox_does() {
 
 #[test]
 fn which_packets_are_capable() {
-    let plain = Marking::new(&Needs::NONE, None);
-    let l4s = Needs { codepoint: Ect1, on_all: true, on_syn: true, ..Needs::NONE };
-    let (l4s, gamed) = (Marking::new(&l4s, None), Marking::new(&Needs::NONE, Some(Ect1)));
+    let plain = EctPolicy::new(&EcnRequirements::NONE, None);
+    let l4s =
+        EcnRequirements { codepoint: Ect1, on_all: true, on_syn: true, ..EcnRequirements::NONE };
+    let (l4s, gamed) =
+        (EctPolicy::new(&l4s, None), EctPolicy::new(&EcnRequirements::NONE, Some(Ect1)));
     for (agreed, marking, data, other) in [
         (Agreed::Off, plain, NotEct, NotEct),
         (Agreed::Off, l4s, NotEct, NotEct),
@@ -132,11 +134,11 @@ fn the_exact_echo_turns_with_the_mark() {
     let mut echo = Echo::new(true, false);
     (echo.agreed, echo.exact) = (Agreed::Rfc3168, true);
     let mut turn = |ecn| (echo.turn(ecn, true), echo.flags().ece);
-    let now = |ace| Some(Turn { before: Flags::from_ace(ace), then: Urge::Now });
+    let now = |ace| Some(Turn { before: Flags::from_ace(ace), then: AckUrgency::Now });
     assert_eq!(turn(Ect0), (None, false));
     assert_eq!(turn(Ce), (now(0), true));
     assert_eq!(turn(Ce), (None, true));
-    assert_eq!(echo.take(Ce), Urge::Nothing);
+    assert_eq!(echo.take(Ce), AckUrgency::Nothing);
     // CWR ends the echo of RFC 3168, but a marked packet is a marked packet.
     assert!(echo.heard_cwr());
     let mut turn = |ecn| (echo.turn(ecn, true), echo.flags().ece);
@@ -150,7 +152,7 @@ fn the_exact_echo_turns_with_the_mark() {
 fn the_echo_of_sce_turns_with_the_codepoint() {
     let mut echo = Echo::new(true, true);
     echo.agreed = Agreed::Rfc3168;
-    let split = |ace| Some(Turn { before: Flags::from_ace(ace), then: Urge::Quicken(1) });
+    let split = |ace| Some(Turn { before: Flags::from_ace(ace), then: AckUrgency::Quicken(1) });
     // Nothing, SCE, SCE again: the first is split from what came before it.
     assert_eq!(echo.turn(Ect0, true), None);
     assert_eq!(echo.turn(Ect1, true), split(0b000));
@@ -165,7 +167,7 @@ fn the_echo_of_sce_turns_with_the_codepoint() {
     assert_eq!((echo.turn(Ect1, false), echo.flags().ace()), (None, 0b100));
     // CE is RFC 3168's, and ESCE stays beside it.
     assert_eq!(echo.turn(Ect1, false), None);
-    assert_eq!((echo.turn(Ce, true), echo.take(Ce)), (None, Urge::Quicken(2)));
+    assert_eq!((echo.turn(Ce, true), echo.take(Ce)), (None, AckUrgency::Quicken(2)));
     assert_eq!(echo.turn(NotEct, true), None);
     assert_eq!((echo.flags().ace(), echo.flags().ace()), (0b101, 0b001));
     // Still SCE's turn: CE was none.
@@ -183,7 +185,7 @@ fn sce_is_told_beside_rfc_3168_alone() {
         assert_eq!((echo.turn(Ect1, true), echo.flags()), (None, before), "{sce} {agreed:?}");
     }
     for (agreed, told) in [(Agreed::Off, false), (Agreed::Rfc3168, true), (Agreed::AccEcn, false)] {
-        assert_eq!(Reading::echoes_sce(agreed, Flags::from_ace(0b100)), told);
+        assert_eq!(EcnFeedback::echoes_sce(agreed, Flags::from_ace(0b100)), told);
     }
 }
 
@@ -195,7 +197,7 @@ fn the_accurate_echo_counts() {
         echo.agreed = Agreed::AccEcn;
         echo.count(Ect1);
         let urges: Vec<bool> =
-            [Ect1, Ce, Ce, Ect1, Ect1].iter().map(|&e| echo.count(e) == Urge::Now).collect();
+            [Ect1, Ce, Ce, Ect1, Ect1].iter().map(|&e| echo.count(e) == AckUrgency::Now).collect();
         assert_eq!(urges, [false, hurries, false, hurries, false]);
         assert_eq!(echo.flags().ace(), 7);
         assert!(!echo.heard_cwr());

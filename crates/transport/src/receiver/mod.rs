@@ -15,9 +15,9 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-use crate::ecn::{self, Echo, Flags, Marking, Needs, Turn, Urge};
+use crate::ecn::{self, AckUrgency, Echo, EcnRequirements, EctPolicy, Flags, Turn};
 use crate::segment::{Ack, Block, Data, Handshake, SACK_BLOCKS, Seq, before};
-use crate::stack::Switches;
+use crate::stack::TcpQuirks;
 use delayed_ack::DelayedAck;
 use reassembly::{Arrival, Reassembly};
 use segment_size::SegmentSize;
@@ -57,7 +57,7 @@ pub struct Receiver {
     unacknowledged: u32,
     segment_size: SegmentSize,
     echo: Echo,
-    marking: Marking,
+    ect: EctPolicy,
     has_accecn: bool,
     /// An ACK that has to leave before the one that is answered with.
     earlier: Option<Ack>,
@@ -66,7 +66,7 @@ pub struct Receiver {
     duplicates: u32,
     duplicates_at: Seq,
     compressed_sack_percent: u64,
-    /// See [`Switches::sack_blocks_kept`].
+    /// See [`TcpQuirks::sack_blocks_kept`].
     sack_blocks_kept: usize,
     mss: u32,
     /// What is echoed (`ts_recent`).
@@ -86,28 +86,28 @@ pub struct Receiver {
 
 impl Receiver {
     /// A listening receiver of this stack; `clock_offset_ms` is added to its timestamp clock.
-    pub fn new(mss: u32, policy: WindowPolicy, switches: &Switches, clock_offset_ms: u32) -> Self {
+    pub fn new(mss: u32, policy: WindowPolicy, quirks: &TcpQuirks, clock_offset_ms: u32) -> Self {
         Self {
             next: 0,
             reassembly: Reassembly::default(),
             recent: [Block::default(); SACK_BLOCKS + 1],
             recent_len: 0,
             duplicate: None,
-            delayed: DelayedAck::new(switches.hz),
-            window: Window::new(policy, mss, switches),
+            delayed: DelayedAck::new(quirks.hz),
+            window: Window::new(policy, mss, quirks),
             last_acked: 0,
             unacknowledged: 0,
-            segment_size: SegmentSize::new(mss, switches.acks_push),
-            echo: Echo::new(switches.acks_ecn_change, switches.echoes_sce),
-            marking: Marking::new(&Needs::NONE, None),
-            has_accecn: switches.ecn == ecn::Request::AccEcn,
+            segment_size: SegmentSize::new(mss, quirks.acks_push),
+            echo: Echo::new(quirks.acks_ecn_change, quirks.echoes_sce),
+            ect: EctPolicy::new(&EcnRequirements::NONE, None),
+            has_accecn: quirks.ecn == ecn::Request::AccEcn,
             earlier: None,
             compressed: 0,
             compress_at: Time::NEVER,
             duplicates: 0,
             duplicates_at: 0,
-            compressed_sack_percent: u64::from(switches.compressed_sack_percent),
-            sack_blocks_kept: switches.sack_blocks_kept,
+            compressed_sack_percent: u64::from(quirks.compressed_sack_percent),
+            sack_blocks_kept: quirks.sack_blocks_kept,
             mss,
             tsecr: 0,
             answer: Flags::default(),
@@ -123,8 +123,13 @@ impl Receiver {
     /// Makes it the peer of a sender with these needs and this request: the test beds gave both ends the same
     /// congestion control and the same settings.
     #[must_use]
-    pub fn facing(mut self, needs: &Needs, request: ecn::Request, codepoint: Option<Ecn>) -> Self {
-        self.marking = Marking::new(needs, codepoint);
+    pub fn facing(
+        mut self,
+        needs: &EcnRequirements,
+        request: ecn::Request,
+        codepoint: Option<Ecn>,
+    ) -> Self {
+        self.ect = EctPolicy::new(needs, codepoint);
         self.echo.exact = needs.exact_echo;
         self.echo.sce |= needs.echo_sce;
         self.has_accecn |= request == ecn::Request::AccEcn;
@@ -194,7 +199,7 @@ impl Receiver {
     /// The ECN field of its ACKs.
     #[inline]
     pub fn ack_field(&self) -> Ecn {
-        self.marking.other(self.echo.agreed)
+        self.ect.other(self.echo.agreed)
     }
 
     /// An ACK that has to leave before the one that [`Receiver::on_data`] has just returned.
@@ -242,7 +247,7 @@ impl Receiver {
             self.tsecr = data.tsval;
         }
         self.window.measure(now, data, clock);
-        if self.echo.count(ecn) == Urge::Now || (data.cwr && self.echo.heard_cwr()) {
+        if self.echo.count(ecn) == AckUrgency::Now || (data.cwr && self.echo.heard_cwr()) {
             self.delayed.acknowledge_now();
         }
         if data.seq == self.next && self.reassembly.is_empty() {
@@ -412,11 +417,11 @@ impl Receiver {
     }
 
     #[inline]
-    fn hurry(&mut self, urge: Urge) {
+    fn hurry(&mut self, urge: AckUrgency) {
         match urge {
-            Urge::Nothing => {}
-            Urge::Quicken(n) => self.delayed.quicken(n),
-            Urge::Now => self.delayed.acknowledge_now(),
+            AckUrgency::Nothing => {}
+            AckUrgency::Quicken(n) => self.delayed.quicken(n),
+            AckUrgency::Now => self.delayed.acknowledge_now(),
         }
     }
 

@@ -17,7 +17,7 @@ const WITH_OPTIONS: u32 = HEADERS - 20;
 #[derive(Clone, Debug)]
 pub(super) struct SegmentSize {
     size: u32,
-    /// See [`Switches::acks_push`](crate::stack::Switches::acks_push).
+    /// See [`TcpQuirks::acks_push`](crate::stack::TcpQuirks::acks_push).
     acks_push: bool,
     /// Payload of the last segment, if it was smaller.
     last_smaller: u32,
@@ -68,7 +68,7 @@ mod tests {
             cwr: false,
             push,
             retransmission: false,
-            piece: false,
+            gso_segment: false,
             tsval: 0,
             tsecr: 0,
         }

@@ -43,14 +43,14 @@ fn data(seq: Seq, ms: u64) -> Data {
         cwr: false,
         push: false,
         retransmission: false,
-        piece: false,
+        gso_segment: false,
         tsval: ms as u32,
         tsecr: 10,
     }
 }
 
 impl Script {
-    fn new(policy: WindowPolicy, stack: &Switches, ecn: bool) -> Self {
+    fn new(policy: WindowPolicy, stack: &TcpQuirks, ecn: bool) -> Self {
         let mut receiver = Receiver::new(MSS, policy, stack, 0);
         let syn = Handshake {
             ecn: Flags::from_ace(if ecn { 3 } else { 0 }),
@@ -64,7 +64,7 @@ impl Script {
     }
 
     /// A fixed window, and the quick ACKs of the beginning used up: segments 0-15 were acknowledged one by one.
-    fn settled(stack: &Switches, ecn: bool) -> Self {
+    fn settled(stack: &TcpQuirks, ecn: bool) -> Self {
         let mut script = Self::new(WindowPolicy::Fixed(1000 * MSS), stack, ecn);
         for seq in 0..16 {
             assert_eq!(script.at(30_000, seq), (seq + 1).to_string(), "quick ACKs at the start");
@@ -154,7 +154,7 @@ fn a_lone_segment_waits_40_ms() {
     assert_eq!(t.at(200_000, 17), "");
     assert_eq!(t.until(400_000), "241000: 18");
     // At 250 ticks a second: 50.7 is in the tick of 48 ms.
-    let mut t = Script::settled(&Switches { hz: 250, ..LINUX_7_3 }, false);
+    let mut t = Script::settled(&TcpQuirks { hz: 250, ..LINUX_7_3 }, false);
     assert_eq!(t.at(50_700, 16), "");
     assert_eq!(t.until(200_000), "92000: 17");
 }

@@ -4,7 +4,7 @@
 
 use super::WindowPolicy;
 use crate::segment::Data;
-use crate::stack::Switches;
+use crate::stack::TcpQuirks;
 use sojourn_units::{Span, Time};
 
 /// Memory that the kernel charges for a full-sized segment in a buffer of its own (`skb->truesize`).
@@ -39,9 +39,9 @@ pub(super) struct Window {
 }
 
 impl Window {
-    pub(super) fn new(policy: WindowPolicy, mss: u32, switches: &Switches) -> Self {
-        let (buffer, buffer_most) = switches.receive_buffer;
-        let share = switches.window_share;
+    pub(super) fn new(policy: WindowPolicy, mss: u32, quirks: &TcpQuirks) -> Self {
+        let (buffer, buffer_most) = quirks.receive_buffer;
+        let share = quirks.window_share;
         let clamp = from_space(buffer, share);
         let initial = clamp.min(UNSCALED_MOST) / mss * mss;
         Self {

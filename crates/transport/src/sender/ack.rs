@@ -1,13 +1,15 @@
 //! One ACK, in the kernel's order of work (`tcp_ack`).
 
-use super::recovery::Repair;
-use super::scoreboard::{News, REORDERING, Taking};
-use super::{Push, Sender};
+use super::Sender;
+use super::output::Push;
+use super::rate::RateEstimator;
+use super::recovery::RetransmitMode;
+use super::scoreboard::{AckSummary, REORDERING, SackCtx};
+use crate::cc::CaState;
 use crate::cc::{AckEvent, AckSample, CongestionControl, ControlSample};
-use crate::ecn::{Clues, Reading};
-use crate::rate_sample::{RateEstimator, RateSample, micros_between};
+use crate::ecn::{AckInfo, EcnFeedback};
+use crate::rate_sample::{RateSample, micros_between};
 use crate::segment::{Ack, Output, after, before};
-use crate::tcb::CaState;
 use sojourn_units::Time;
 
 /// What the ACK turned out to be (`FLAG_*`).
@@ -34,37 +36,37 @@ pub(super) struct Flags {
 impl Sender {
     /// Takes an ACK and sends what it lets out.
     pub fn on_ack(&mut self, now: Time, ack: &Ack, out: &mut impl Output) {
-        if !self.is_established() || after(ack.ack, self.tcb.nxt) {
+        if !self.is_established() || after(ack.ack, self.tcb.view.nxt) {
             return;
         }
-        self.tcb.now = now;
-        let prior_una = self.tcb.una;
+        self.tcb.view.now = now;
+        let prior_una = self.tcb.view.una;
         if before(ack.ack, prior_una) {
             self.on_old_ack(ack, out);
             return;
         }
-        let clock_moved = after(ack.tsval, self.peer_clock);
-        if !before(ack.tsval, self.peer_clock) {
-            self.peer_clock = ack.tsval;
+        let clock_moved = after(ack.tsval, self.peer.clock);
+        if !before(ack.tsval, self.peer.clock) {
+            self.peer.clock = ack.tsval;
         }
         let mut f = Flags { una_advanced: after(ack.ack, prior_una), ..Flags::default() };
         if f.una_advanced {
-            self.retransmits = 0;
+            self.recovery.timeouts = 0;
         }
-        let prior_fack = self.board.highest_sacked(&self.tcb);
-        let prior_packets = self.tcb.packets_out;
-        let prior_lost = self.tcb.lost;
-        let prior_in_flight = self.tcb.in_flight();
+        let prior_fack = self.board.highest_sacked(&self.tcb.view);
+        let prior_packets = self.tcb.view.packets_out;
+        let prior_lost = self.tcb.view.lost;
+        let prior_in_flight = self.tcb.view.in_flight();
 
-        let window_update = f.una_advanced || ack.window > self.window;
-        let loss = self.tcb.ca_state == CaState::Loss;
-        let mut news = News::default();
-        let mut taking = Taking {
-            tcb: &mut self.tcb,
-            estimator: &mut self.estimator,
-            undo: &mut self.undo,
-            high_seq: self.high_seq,
-            tlp: self.tlp.map(|t| t.0),
+        let window_update = f.una_advanced || ack.window > self.peer.window;
+        let loss = self.tcb.view.ca_state == CaState::Loss;
+        let mut news = AckSummary::default();
+        let mut taking = SackCtx {
+            view: &mut self.tcb.view,
+            estimator: &mut self.rate,
+            undo: &mut self.recovery.undo,
+            high_seq: self.recovery.high_seq,
+            tlp: self.recovery.tlp.map(|t| t.point),
             tsecr: ack.tsecr,
             clock_offset_ms: self.clock_offset_ms,
             news: &mut news,
@@ -74,7 +76,7 @@ impl Sender {
         }
         if f.una_advanced {
             self.board.acknowledge(ack.ack, prior_fack, &mut taking);
-            if let Some(buffer) = &mut self.send_buffer {
+            if let Some(buffer) = &mut self.data.send_buffer {
                 buffer.acknowledged(ack.ack);
             }
         }
@@ -83,7 +85,7 @@ impl Sender {
         }
         let delivered = news.delivered();
         let is_news = f.una_advanced || news.newly_sacked > 0 || clock_moved;
-        let counted_ce = self.tcb.delivered_ce;
+        let counted_ce = self.tcb.view.delivered_ce;
         self.read_marks(ack, delivered, is_news, &mut f);
         let event = AckEvent {
             acked: ack.ack.wrapping_sub(prior_una),
@@ -94,7 +96,7 @@ impl Sender {
         self.count_delivered(delivered, news.newly_sacked, counted_ce, event);
         self.note_dsack(&news);
         f.data_sacked = news.newly_sacked > 0;
-        f.dsack_tlp = if self.dsack_needs_reordering { news.dsack_tlp } else { news.dsack };
+        f.dsack_tlp = if self.quirks.dsack_needs_reordering { news.dsack_tlp } else { news.dsack };
         f.original_delivered = news.original_delivered;
         f.retransmission_acked = news.retransmitted_acked;
         let not_duplicate = f.una_advanced || window_update;
@@ -103,30 +105,37 @@ impl Sender {
         if prior_packets == 0 {
             // Nothing was out: of use only as news of the window, or that a reduction was for nothing.
             if news.dsack {
-                self.alert(prior_una, ack.tsecr, &mut f);
+                self.fast_retrans_alert(prior_una, ack.tsecr, &mut f);
             }
             self.after_probe(ack.ack, &f);
-            self.push(Repair::Nothing, f.una_advanced, out);
+            self.push(RetransmitMode::Nothing, f.una_advanced, out);
             return;
         }
         let rtt_us = self.sample_rtt(&news, ack.tsecr, &mut f);
-        self.cc.pkts_acked(&mut self.tcb, AckSample { acked: news.newly_acked, rtt_us });
+        self.cc.pkts_acked(
+            &self.tcb.view,
+            &mut self.tcb.control,
+            AckSample { acked: news.newly_acked, rtt_us },
+        );
         self.update_reo_wnd(news.rate.prior_delivered());
-        self.after_probe(ack.ack, &f);
+        let acks_probe = self.after_probe(ack.ack, &f);
 
         let dubious = !not_duplicate
             || f.data_sacked
             || f.ece
             || news.dsack
-            || self.tcb.ca_state != CaState::Open;
-        let repair =
-            if dubious { self.alert(prior_una, ack.tsecr, &mut f) } else { Repair::Nothing };
+            || self.tcb.view.ca_state != CaState::Open;
+        let repair = if dubious {
+            self.fast_retrans_alert(prior_una, ack.tsecr, &mut f)
+        } else {
+            RetransmitMode::Nothing
+        };
         if f.set_timer {
             self.set_timer_after_ack();
         }
         let rate = self.finish_rate(delivered, &news);
-        let newly_lost = self.tcb.lost.wrapping_sub(prior_lost);
-        if self.cc.owns_window() {
+        let newly_lost = self.tcb.view.lost.wrapping_sub(prior_lost);
+        if self.has_cong_control {
             let sample = ControlSample {
                 delivered,
                 ce: f.ce,
@@ -135,35 +144,35 @@ impl Sender {
                 rtt_us,
                 rate,
                 prior_delivered: news.rate.prior_delivered(),
+                sent: news.rate.prior_delivered().and_then(|_| self.board.newest_sent()),
                 prior_in_flight,
-                ack_delayed: prior_packets == 1 && self.acked_a_lone_piece(&news),
-                next_departure: self.pace_until,
-                backlogged: !self.host_paces && self.is_ready(),
+                acks_probe,
+                ack_delayed: prior_packets == 1 && self.acked_a_lone_short_segment(&news),
+                next_departure: self.pacing.until,
+                backlogged: !self.pacing.by_host && self.is_ready(),
             };
-            self.cc.cong_control(&mut self.tcb, &sample);
-            if self.tcb.mss != self.counted_mss {
-                self.cut_anew();
-            }
+            self.cc.cong_control(&self.tcb.view, &mut self.tcb.control, &sample);
         } else {
             self.control(delivered, newly_lost, &f);
         }
+        self.follow_control();
         self.push(repair, f.una_advanced, out);
     }
 
     /// An ACK that another has overtaken: only its SACK blocks may still be news (`old_ack` in `tcp_ack`). If it is
     /// more than a millisecond late, its timestamp gives it away and it is dropped (PAWS, RFC 7323 §5).
     fn on_old_ack(&mut self, ack: &Ack, out: &mut impl Output) {
-        if ack.blocks == 0 || after(self.peer_clock, ack.tsval.wrapping_add(1)) {
+        if ack.blocks == 0 || after(self.peer.clock, ack.tsval.wrapping_add(1)) {
             return;
         }
-        let loss = self.tcb.ca_state == CaState::Loss;
-        let mut news = News::default();
-        let mut taking = Taking {
-            tcb: &mut self.tcb,
-            estimator: &mut self.estimator,
-            undo: &mut self.undo,
-            high_seq: self.high_seq,
-            tlp: self.tlp.map(|t| t.0),
+        let loss = self.tcb.view.ca_state == CaState::Loss;
+        let mut news = AckSummary::default();
+        let mut taking = SackCtx {
+            view: &mut self.tcb.view,
+            estimator: &mut self.rate,
+            undo: &mut self.recovery.undo,
+            high_seq: self.recovery.high_seq,
+            tlp: self.recovery.tlp.map(|t| t.point),
             tsecr: ack.tsecr,
             clock_offset_ms: self.clock_offset_ms,
             news: &mut news,
@@ -174,16 +183,16 @@ impl Sender {
             original_delivered: news.original_delivered,
             ..Flags::default()
         };
-        self.tcb.delivered = self.tcb.delivered.wrapping_add(news.delivered());
+        self.tcb.view.delivered = self.tcb.view.delivered.wrapping_add(news.delivered());
         self.note_dsack(&news);
-        let una = self.tcb.una;
-        let repair = self.alert(una, ack.tsecr, &mut f);
+        let una = self.tcb.view.una;
+        let repair = self.fast_retrans_alert(una, ack.tsecr, &mut f);
         self.push(repair, false, out);
     }
 
     /// Repairs what is to be repaired, then sends new data.
-    fn push(&mut self, repair: Repair, una_advanced: bool, out: &mut impl Output) {
-        self.pace_blocked = false;
+    fn push(&mut self, repair: RetransmitMode, una_advanced: bool, out: &mut impl Output) {
+        self.pacing.blocked = false;
         self.repair(repair, out);
         self.write(Push::Normal, out);
         self.check_space(una_advanced, out);
@@ -192,37 +201,37 @@ impl Sender {
     /// Counts what the ACK delivers and tells the control of the ACK, in the stack's order.
     #[inline]
     fn count_delivered(&mut self, delivered: u32, sacked: u32, counted_ce: u32, event: AckEvent) {
-        let before = self.tcb.delivered;
-        if self.ack_event_counts_its_ack {
-            self.tcb.delivered = before.wrapping_add(delivered);
-            self.cc.in_ack_event(&mut self.tcb, event);
+        let before = self.tcb.view.delivered;
+        if self.quirks.ack_event_counts_its_ack {
+            self.tcb.view.delivered = before.wrapping_add(delivered);
+            self.cc.in_ack_event(&self.tcb.view, &mut self.tcb.control, event);
             return;
         }
         // Marks are counted with the segments that they are of; what is SACKed is counted already (from 5.9 on also
         // its marks, which makes no difference in the published beds).
-        let marked = core::mem::replace(&mut self.tcb.delivered_ce, counted_ce);
-        self.tcb.delivered = before.wrapping_add(sacked);
-        self.cc.in_ack_event(&mut self.tcb, event);
-        self.tcb.delivered = before.wrapping_add(delivered);
-        self.tcb.delivered_ce = marked;
+        let marked = core::mem::replace(&mut self.tcb.view.delivered_ce, counted_ce);
+        self.tcb.view.delivered = before.wrapping_add(sacked);
+        self.cc.in_ack_event(&self.tcb.view, &mut self.tcb.control, event);
+        self.tcb.view.delivered = before.wrapping_add(delivered);
+        self.tcb.view.delivered_ce = marked;
     }
 
     /// Whether the ACK echoes SCE, unless nobody listens.
     #[inline]
     fn read_sce(&mut self, ack: &Ack) -> bool {
-        let echoed = Reading::echoes_sce(self.tcb.ecn, ack.ecn);
+        let echoed = EcnFeedback::echoes_sce(self.tcb.view.ecn, ack.ecn);
         self.counters.esce_acks += u64::from(echoed);
-        echoed && !self.ignores_ce
+        echoed && !self.ecn.ignores_ce
     }
 
     /// What the ACK says of marks, unless nobody listens.
     #[inline]
     fn read_marks(&mut self, ack: &Ack, delivered: u32, is_news: bool, f: &mut Flags) {
-        let clues = Clues { delivered, counted: self.tcb.delivered_ce, is_news };
-        let Some(ce) = self.reading.read(self.tcb.ecn, ack.ecn, clues) else { return };
+        let clues = AckInfo { delivered, counted: self.tcb.view.delivered_ce, is_news };
+        let Some(ce) = self.ecn.feedback.read(self.tcb.view.ecn, ack.ecn, clues) else { return };
         self.counters.ece_acks += 1;
-        self.tcb.delivered_ce = self.tcb.delivered_ce.wrapping_add(ce);
-        if !self.ignores_ce {
+        self.tcb.view.delivered_ce = self.tcb.view.delivered_ce.wrapping_add(ce);
+        if !self.ecn.ignores_ce {
             (f.ece, f.ce) = (true, ce);
         }
     }
@@ -230,8 +239,8 @@ impl Sender {
     /// RTT samples of the ACK (`tcp_ack_update_rtt`): the oldest segment's for the estimator, the newest's for the
     /// congestion control. A retransmission among what was acknowledged leaves only the timestamp's echo (Karn's
     /// rule; RFC 7323 §4), and that only if no SACK gives a better one.
-    fn sample_rtt(&mut self, news: &News, tsecr: u32, f: &mut Flags) -> Option<u32> {
-        let now = self.tcb.now;
+    fn sample_rtt(&mut self, news: &AckSummary, tsecr: u32, f: &mut Flags) -> Option<u32> {
+        let now = self.tcb.view.now;
         let micros = |sent: Time| micros_between(now, sent);
         let by_ack = news.acked_sent.filter(|_| !news.retransmitted_acked);
         let by_sack = news.sacked_sent;
@@ -242,8 +251,8 @@ impl Sender {
             latest = oldest;
         }
         if let (Some(oldest), Some(latest)) = (oldest, latest) {
-            let (una, nxt) = (self.tcb.una, self.tcb.nxt);
-            self.tcb.rtt.sample(now, oldest, latest, una, nxt);
+            let (una, nxt) = (self.tcb.view.una, self.tcb.view.nxt);
+            self.tcb.view.rtt.sample(now, oldest, latest, una, nxt);
         }
         if f.una_advanced {
             f.set_timer = true;
@@ -255,25 +264,25 @@ impl Sender {
     }
 
     /// Whether the one segment acknowledged was below the segment size and left while nothing else was out.
-    fn acked_a_lone_piece(&self, news: &News) -> bool {
+    fn acked_a_lone_short_segment(&self, news: &AckSummary) -> bool {
         news.newly_acked == 1
             && !news.retransmitted_acked
             && news.rate.began_flight()
-            && u32::from(news.last_len) < self.tcb.mss
+            && u32::from(news.last_len) < self.tcb.view.mss
     }
 
     #[inline(always)]
-    fn finish_rate(&mut self, delivered: u32, news: &News) -> Option<RateSample> {
+    fn finish_rate(&mut self, delivered: u32, news: &AckSummary) -> Option<RateSample> {
         let t = &mut self.tcb;
-        if t.app_limited.is_some_and(|until| after(t.delivered, until)) {
-            t.app_limited = None;
+        if t.view.app_limited.is_some_and(|until| after(t.view.delivered, until)) {
+            t.view.app_limited = None;
         }
-        let sample = RateEstimator::finish(t, delivered > 0, &news.rate);
+        let sample = RateEstimator::finish(&mut t.view, delivered > 0, &news.rate);
         if let Some(s) = sample {
-            let faster = u64::from(s.delivered) * u64::from(t.rate.interval_us)
-                >= u64::from(t.rate.delivered) * u64::from(s.interval_us);
+            let faster = u64::from(s.delivered) * u64::from(t.view.rate.interval_us)
+                >= u64::from(t.view.rate.delivered) * u64::from(s.interval_us);
             if !s.app_limited || faster {
-                t.rate = s;
+                t.view.rate = s;
             }
         }
         sample
@@ -281,7 +290,7 @@ impl Sender {
 
     /// The congestion control's part (`tcp_cong_control`).
     fn control(&mut self, delivered: u32, newly_lost: u32, f: &Flags) {
-        if self.tcb.in_reduction() {
+        if self.tcb.view.in_reduction() {
             self.reduce_cwnd(delivered, newly_lost, f);
         } else {
             // Where reordering was seen, SACKed data counts as progress too.
@@ -291,9 +300,9 @@ impl Sender {
                 f.una_advanced
             };
             if may_raise && delivered > 0 {
-                self.cc.cong_avoid(&mut self.tcb, delivered);
+                self.cc.cong_avoid(&self.tcb.view, &mut self.tcb.control, delivered);
             }
         }
-        self.tcb.update_pacing_rate();
+        self.tcb.control.update_pacing_rate(&self.tcb.view);
     }
 }

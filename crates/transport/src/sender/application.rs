@@ -1,8 +1,11 @@
 //! The application's side of a sender that does not have all its data from the beginning: what it writes, when it is
 //! what limits the flow, and the connection that its peer opened.
 
+use super::Sender;
+use super::handshake::Phase;
+use super::output::Push;
 use super::send_buffer::SendBuffer;
-use super::{Phase, Push, Sender};
+use super::tso::buffer_size;
 use crate::ecn::Agreed;
 use crate::segment::{Output, Seq, before};
 use sojourn_units::Time;
@@ -10,14 +13,50 @@ use sojourn_units::Time;
 /// More than is ever sent in a run, segments.
 const ENDLESS: Seq = 1 << 29;
 
+/// The application's data that has not left.
+#[derive(Clone, Debug)]
+pub(super) struct AppData {
+    /// One past the last segment that may be sent.
+    pub(super) end: Seq,
+    /// Payload of the last segment that is not sent yet; full if there is none.
+    pub(super) last_len: u32,
+    /// Unsent segments of the buffer that is sent from, at least one.
+    pub(super) buffer_left: u32,
+    /// Whether there is no end of it.
+    endless: bool,
+    /// The socket's buffer, where it matters.
+    pub(super) send_buffer: Option<Box<SendBuffer>>,
+}
+
+impl AppData {
+    /// So many bytes, or without end, in segments of `mss`.
+    pub(super) fn new(bytes: Option<u64>, mss: u32, has_send_buffer: bool) -> Self {
+        let (end, last_len) = match bytes {
+            None => (Seq::MAX / 2, mss),
+            Some(bytes) => {
+                let segments = bytes.div_ceil(u64::from(mss));
+                let last = bytes - segments.saturating_sub(1) * u64::from(mss);
+                (segments.min(u64::from(Seq::MAX / 2)) as Seq, last as u32)
+            }
+        };
+        Self {
+            end,
+            last_len,
+            buffer_left: buffer_size(mss),
+            endless: bytes.is_none(),
+            send_buffer: has_send_buffer.then(Box::default),
+        }
+    }
+}
+
 impl Sender {
     /// A sender that has only what the application writes ([`Sender::supply`]); what its settings say of bytes does not
     /// count.
     #[must_use]
     pub fn without_data(mut self) -> Self {
-        self.data_end = 0;
-        self.endless = false;
-        self.last_len = self.tcb.mss;
+        self.data.end = 0;
+        self.data.endless = false;
+        self.data.last_len = self.tcb.view.mss;
         self
     }
 
@@ -27,7 +66,7 @@ impl Sender {
         if bytes == 0 {
             return;
         }
-        self.tcb.now = now;
+        self.tcb.view.now = now;
         self.check_app_limited();
         self.append(bytes);
         self.send_supplied(out);
@@ -35,22 +74,22 @@ impl Sender {
 
     /// The application has data without end from now on, until [`Sender::stop`].
     pub fn supply_endlessly(&mut self, now: Time, out: &mut impl Output) {
-        self.tcb.now = now;
+        self.tcb.view.now = now;
         self.check_app_limited();
-        self.endless = true;
-        self.data_end = self.tcb.nxt.wrapping_add(ENDLESS);
-        self.last_len = self.tcb.mss;
+        self.data.endless = true;
+        self.data.end = self.tcb.view.nxt.wrapping_add(ENDLESS);
+        self.data.last_len = self.tcb.view.mss;
         self.send_supplied(out);
     }
 
     /// Takes back what was written and has not left; returns how many bytes.
     pub fn discard_unsent(&mut self) -> u64 {
         let bytes = self.unsent_bytes();
-        self.endless = false;
-        self.data_end = self.tcb.nxt;
-        self.last_len = self.tcb.mss;
-        if let Some(buffer) = &mut self.send_buffer {
-            buffer.discard(self.tcb.nxt);
+        self.data.endless = false;
+        self.data.end = self.tcb.view.nxt;
+        self.data.last_len = self.tcb.view.mss;
+        if let Some(buffer) = &mut self.data.send_buffer {
+            buffer.discard(self.tcb.view.nxt);
         }
         bytes
     }
@@ -65,16 +104,16 @@ impl Sender {
         peer_clock: u32,
         rtt_us: Option<u32>,
     ) {
-        debug_assert_eq!(self.phase, Phase::Closed);
-        self.tcb.now = now;
-        self.phase = Phase::Established;
-        self.tcb.ecn = agreed;
-        self.peer_clock = peer_clock;
+        debug_assert_eq!(self.handshake.phase, Phase::Closed);
+        self.tcb.view.now = now;
+        self.handshake.phase = Phase::Established;
+        self.tcb.view.ecn = agreed;
+        self.peer.clock = peer_clock;
         self.take_window(window);
         if let Some(rtt) = rtt_us {
-            self.tcb.rtt.sample(now, rtt, rtt, 0, 0);
+            self.tcb.view.rtt.sample(now, rtt, rtt, 0, 0);
         }
-        self.begin(self.initial_window);
+        self.begin(self.handshake.initial_window);
         self.expand_buffer();
     }
 
@@ -84,39 +123,74 @@ impl Sender {
     pub(super) fn check_app_limited(&mut self) {
         let end = self.ready_end();
         let t = &mut self.tcb;
-        let waiting = end.wrapping_sub(t.nxt);
-        let below_a_segment =
-            waiting == 0 || (waiting == 1 && end == self.data_end && self.last_len < t.mss);
-        if below_a_segment && t.in_flight() < t.cwnd && t.lost_out <= t.retrans_out {
-            t.app_limited = Some(t.delivered.wrapping_add(t.in_flight()));
+        let waiting = end.wrapping_sub(t.view.nxt);
+        let below_a_segment = waiting == 0
+            || (waiting == 1 && end == self.data.end && self.data.last_len < t.view.mss);
+        if below_a_segment
+            && t.view.in_flight() < t.control.cwnd
+            && t.view.lost_out <= t.view.retrans_out
+        {
+            t.view.app_limited = Some(t.view.delivered.wrapping_add(t.view.in_flight()));
         }
     }
 
     fn append(&mut self, mut bytes: u64) {
-        let mss = u64::from(self.tcb.mss);
-        if before(self.tcb.nxt, self.data_end) {
+        let mss = u64::from(self.tcb.view.mss);
+        if before(self.tcb.view.nxt, self.data.end) {
             // The last segment still waits: fill it up.
-            if let Some(buffer) = &mut self.send_buffer {
-                buffer.reopen(self.data_end, self.last_len);
+            if let Some(buffer) = &mut self.data.send_buffer {
+                buffer.reopen(self.data.end, self.data.last_len);
             }
-            let more = (mss - u64::from(self.last_len)).min(bytes);
-            self.last_len += more as u32;
+            let more = (mss - u64::from(self.data.last_len)).min(bytes);
+            self.data.last_len += more as u32;
             bytes -= more;
         }
         if bytes > 0 {
             let segments = bytes.div_ceil(mss);
-            self.data_end = self.data_end.wrapping_add(segments.min(u64::from(ENDLESS)) as Seq);
-            self.last_len = (bytes - (segments - 1) * mss) as u32;
+            self.data.end = self.data.end.wrapping_add(segments.min(u64::from(ENDLESS)) as Seq);
+            self.data.last_len = (bytes - (segments - 1) * mss) as u32;
         }
     }
 
     fn send_supplied(&mut self, out: &mut impl Output) {
         if self.is_established() {
-            if self.send_buffer.as_ref().is_none_or(SendBuffer::is_asleep) {
+            if self.data.send_buffer.as_ref().is_none_or(|buffer| buffer.is_asleep()) {
                 self.write(Push::Normal, out);
             } else {
                 self.let_application_write(out);
             }
         }
+    }
+
+    /// Payload of the next new segment.
+    pub(super) fn next_len(&self) -> u16 {
+        let is_last = self.tcb.view.nxt.wrapping_add(1) == self.data.end;
+        (if is_last { self.data.last_len } else { self.tcb.view.mss }) as u16
+    }
+
+    /// Payload that waits to be sent.
+    pub(super) fn unsent_bytes(&self) -> u64 {
+        match self.data.end.wrapping_sub(self.tcb.view.nxt) {
+            0 => 0,
+            n => u64::from(n - 1) * u64::from(self.tcb.view.mss) + u64::from(self.data.last_len),
+        }
+    }
+
+    /// The control has given segments another size (`tcp_sync_mss`): what has not left is cut anew.
+    #[cold]
+    pub(super) fn cut_anew(&mut self) {
+        let (mss, counted, bytes) = (self.tcb.control.mss, self.tcb.view.mss, self.unsent_bytes());
+        self.data.buffer_left = (self.data.buffer_left * counted / mss).max(1);
+        self.tcb.view.mss = mss;
+        self.data.last_len = mss;
+        if !self.data.endless && bytes > 0 {
+            let segments = bytes.div_ceil(u64::from(mss)).min(u64::from(Seq::MAX / 2));
+            self.data.end = self.tcb.view.nxt.wrapping_add(segments as Seq);
+            self.data.last_len = (bytes - (segments - 1) * u64::from(mss)) as u32;
+        }
+        if let Some(buffer) = &mut self.data.send_buffer {
+            buffer.cut_anew(self.tcb.view.nxt, mss, self.data.end);
+        }
+        self.take_window(self.peer.window);
     }
 }

@@ -3,21 +3,106 @@
 //!
 //! Who may follow whom is a table, [`may_follow`], which every change of state is held against in tests.
 
+use super::Sender;
 use super::ack::Flags;
-use super::scoreboard::News;
-use super::{Push, Sender};
+use super::output::Push;
+use super::scoreboard::{AckSummary, Undo};
+use crate::cc::{CaState, INFINITE_SSTHRESH};
 use crate::cc::{CongestionControl, Event};
 use crate::segment::{Output, Seq, after, before};
 use crate::stack::PrrBound;
-use crate::tcb::{CaState, INFINITE_SSTHRESH};
+use crate::tcb::Tcb;
 use sojourn_units::Span;
 
 /// Recoveries after which a widened reordering window narrows again (`TCP_RACK_RECOVERY_THRESH`).
 const REO_WND_PERSIST: u32 = 16;
 
+/// What a sender knows of the reduction that is under way, and of the last one.
+#[derive(Clone, Debug)]
+pub(super) struct Recovery {
+    /// Recovery point: `nxt` when the reduction began (`high_seq`).
+    pub(super) high_seq: Seq,
+    pub(super) undo: Undo,
+    /// Threshold before the reduction, if it may be taken back (`prior_ssthresh`).
+    pub(super) prior_ssthresh: u32,
+    pub(super) prr: Prr,
+    /// Timestamp clock at the first retransmission of the episode (`retrans_stamp`).
+    pub(super) retrans_stamp: Option<u32>,
+    /// The tail-loss probe that is out.
+    pub(super) tlp: Option<Tlp>,
+    /// Timeouts since the last progress (`icsk_retransmits`).
+    pub(super) timeouts: u32,
+    /// F-RTO is deciding (RFC 5682).
+    pub(super) frto: bool,
+    pub(super) reo_wnd: ReorderingWindow,
+}
+
+impl Recovery {
+    pub(super) fn new() -> Self {
+        Self {
+            high_seq: 0,
+            undo: Undo { marker: None, retransmissions: -1, resent: 0, duplicates: 0 },
+            prior_ssthresh: 0,
+            prr: Prr::default(),
+            retrans_stamp: None,
+            tlp: None,
+            timeouts: 0,
+            frto: false,
+            reo_wnd: ReorderingWindow { steps: 1, ..ReorderingWindow::default() },
+        }
+    }
+}
+
+/// Proportional rate reduction's counts since the reduction began, segments.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Prr {
+    delivered: u32,
+    pub(super) out: u32,
+}
+
+/// A tail-loss probe (RFC 8985 §7).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Tlp {
+    /// `nxt` when it was sent (`tlp_high_seq`).
+    pub(super) point: Seq,
+    /// Whether it repeated old data.
+    pub(super) repeated: bool,
+    /// Whether the application was pausing when that had first left.
+    pub(super) app_limited: bool,
+}
+
+/// RACK's reordering window (RFC 8985 §6.2 step 4), in quarters of the lowest RTT.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReorderingWindow {
+    steps: u32,
+    /// Recoveries for which it stays as it is.
+    persist: u32,
+    /// Whether a duplicate has shown that it is too narrow.
+    pub(super) dsack_seen: bool,
+    /// `delivered` when it was last widened.
+    last_delivered: u32,
+}
+
+impl ReorderingWindow {
+    /// Widens by a step when a duplicate showed that it was too narrow, at most once a round trip.
+    fn update(&mut self, prior_delivered: u32, delivered: u32) {
+        if before(prior_delivered, self.last_delivered) {
+            self.dsack_seen = false;
+        }
+        if self.dsack_seen {
+            self.steps = (self.steps + 1).min(255);
+            self.dsack_seen = false;
+            self.last_delivered = delivered;
+            self.persist = REO_WND_PERSIST;
+        } else if self.persist == 0 {
+            self.steps = 1;
+        }
+    }
+}
+
 /// What is to be sent once the window is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Repair {
+pub(super) enum RetransmitMode {
     Nothing,
     Lost,
     /// F-RTO: new data first, to see whether the timeout was spurious.
@@ -49,46 +134,50 @@ pub(super) const fn may_follow(from: CaState, to: CaState) -> bool {
 
 impl Sender {
     pub(super) fn set_state(&mut self, state: CaState) {
-        debug_assert!(may_follow(self.tcb.ca_state, state), "{:?} to {state:?}", self.tcb.ca_state);
-        self.cc.set_state(&mut self.tcb, state);
-        self.tcb.ca_state = state;
+        debug_assert!(
+            may_follow(self.tcb.view.ca_state, state),
+            "{:?} to {state:?}",
+            self.tcb.view.ca_state
+        );
+        self.cc.set_state(&self.tcb.view, &mut self.tcb.control, state);
+        self.tcb.view.ca_state = state;
     }
 
     pub(super) fn init_undo(&mut self) {
-        self.undo.marker = Some(self.tcb.una);
-        let out = self.tcb.retrans_out as i32;
-        self.undo.retransmissions = if out > 0 { out } else { -1 };
+        self.recovery.undo.marker = Some(self.tcb.view.una);
+        let out = self.tcb.view.retrans_out as i32;
+        self.recovery.undo.retransmissions = if out > 0 { out } else { -1 };
     }
 
     /// A reduction begins (`tcp_init_cwnd_reduction`).
     fn init_reduction(&mut self) {
-        self.high_seq = self.tcb.nxt;
-        self.tlp = None;
-        self.tcb.cwnd_count = 0;
-        self.tcb.prior_cwnd = self.tcb.cwnd;
-        self.prr_delivered = 0;
-        self.prr_out = 0;
-        self.tcb.ssthresh = self.cc.ssthresh(&self.tcb);
-        self.reading.reduced(self.tcb.ecn);
+        self.recovery.high_seq = self.tcb.view.nxt;
+        self.recovery.tlp = None;
+        self.tcb.control.cwnd_count = 0;
+        self.tcb.view.prior_cwnd = self.tcb.control.cwnd;
+        self.recovery.prr.delivered = 0;
+        self.recovery.prr.out = 0;
+        self.tcb.control.ssthresh = self.cc.ssthresh(&self.tcb.view, &self.tcb.control);
+        self.ecn.feedback.reduced(self.tcb.view.ecn);
     }
 
     fn end_reduction(&mut self) {
-        if self.cc.owns_window() {
+        if self.has_cong_control {
             return;
         }
         let t = &mut self.tcb;
-        if t.ssthresh < INFINITE_SSTHRESH
-            && (t.ca_state == CaState::Cwr || self.undo.marker.is_some())
+        if t.control.ssthresh < INFINITE_SSTHRESH
+            && (t.view.ca_state == CaState::Cwr || self.recovery.undo.marker.is_some())
         {
-            t.cwnd = t.ssthresh;
+            t.control.cwnd = t.control.ssthresh;
         }
-        self.cc.event(&mut self.tcb, Event::CompleteCwr);
+        self.cc.event(&self.tcb.view, &mut self.tcb.control, Event::CompleteCwr);
     }
 
     fn enter_cwr(&mut self) {
-        self.prior_ssthresh = 0;
-        if self.tcb.ca_state < CaState::Cwr {
-            self.undo.marker = None;
+        self.recovery.prior_ssthresh = 0;
+        if self.tcb.view.ca_state < CaState::Cwr {
+            self.recovery.undo.marker = None;
             self.init_reduction();
             self.set_state(CaState::Cwr);
             self.counters.ece_reductions += 1;
@@ -98,11 +187,11 @@ impl Sender {
     pub(super) fn enter_recovery(&mut self, ece: bool) {
         // The clock of this episode starts with its own first retransmission.
         self.forget_retransmissions();
-        self.prior_ssthresh = 0;
+        self.recovery.prior_ssthresh = 0;
         self.init_undo();
-        if !self.tcb.in_reduction() {
+        if !self.tcb.view.in_reduction() {
             if !ece {
-                self.prior_ssthresh = self.current_ssthresh();
+                self.recovery.prior_ssthresh = self.current_ssthresh();
             }
             self.init_reduction();
         }
@@ -113,18 +202,19 @@ impl Sender {
     /// Proportional rate reduction: the window that lets this ACK send its share (`tcp_cwnd_reduction`).
     pub(super) fn reduce_cwnd(&mut self, delivered: u32, newly_lost: u32, f: &Flags) {
         let t = &mut self.tcb;
-        if delivered == 0 || t.prior_cwnd == 0 || self.cc.owns_window() {
+        if delivered == 0 || t.view.prior_cwnd == 0 || self.has_cong_control {
             return;
         }
-        self.prr_delivered += delivered;
-        let (in_flight, out) = (i64::from(t.in_flight()), i64::from(self.prr_out));
-        let delta = i64::from(t.ssthresh) - in_flight;
-        let (prr_delivered, delivered) = (i64::from(self.prr_delivered), i64::from(delivered));
+        self.recovery.prr.delivered += delivered;
+        let (in_flight, out) = (i64::from(t.view.in_flight()), i64::from(self.recovery.prr.out));
+        let delta = i64::from(t.control.ssthresh) - in_flight;
+        let (prr_delivered, delivered) =
+            (i64::from(self.recovery.prr.delivered), i64::from(delivered));
         let mut send = if delta < 0 {
-            let prior = i64::from(t.prior_cwnd);
-            (i64::from(t.ssthresh) * prr_delivered + prior - 1) / prior - out
+            let prior = i64::from(t.view.prior_cwnd);
+            (i64::from(t.control.ssthresh) * prr_delivered + prior - 1) / prior - out
         } else {
-            match self.prr_bound {
+            match self.quirks.prr {
                 PrrBound::Rfc6937 if f.retransmission_acked && !f.lost_retransmission => {
                     delta.min((prr_delivered - out).max(delivered) + 1)
                 }
@@ -136,91 +226,94 @@ impl Sender {
             }
         };
         // The first ACK of a reduction always lets one segment out.
-        send = send.max(i64::from(self.prr_out == 0));
-        t.cwnd = (in_flight + send).max(0) as u32;
+        send = send.max(i64::from(self.recovery.prr.out == 0));
+        t.control.cwnd = (in_flight + send).max(0) as u32;
     }
 
     fn reo_wnd_us(&self) -> u32 {
         if self.board.reorderings == 0
-            && (self.tcb.ca_state >= CaState::Recovery
-                || self.tcb.sacked_out >= self.board.reordering)
+            && (self.tcb.view.ca_state >= CaState::Recovery
+                || self.tcb.view.sacked_out >= self.board.reordering)
         {
             return 0;
         }
-        let min_rtt = self.tcb.rtt.min_us();
-        ((min_rtt >> 2).saturating_mul(self.reo_wnd_steps)).min(self.tcb.rtt.srtt_us())
+        let min_rtt = self.tcb.view.rtt.min_us();
+        ((min_rtt >> 2).saturating_mul(self.recovery.reo_wnd.steps))
+            .min(self.tcb.view.rtt.srtt_us())
     }
 
     /// Looks for losses and sets RACK's timer if a candidate remains; true when it did.
     pub(super) fn detect_loss(&mut self) -> bool {
         let reo_wnd = self.reo_wnd_us();
-        let left_us = self.board.detect_loss(&mut self.tcb, reo_wnd);
+        let left_us = self.board.detect_loss(&mut self.tcb.view, reo_wnd);
+        self.tell_lost();
         if left_us == 0 {
             return false;
         }
-        let wait = Span::from_micros(u64::from(left_us)) + self.timer_slack;
-        self.arm(super::timers::Kind::Reorder, wait.min(self.tcb.rtt.rto()));
+        let wait = Span::from_micros(u64::from(left_us)) + self.timers.slack;
+        self.arm(super::timers::Kind::Reorder, wait.min(self.tcb.view.rtt.rto()));
         true
     }
 
-    /// Widens the reordering window by a step when a duplicate showed that it was too narrow, at most once a round
-    /// trip (RFC 8985 §6.2 step 4).
+    /// An ACK's rate sample tells whether a round trip has passed since the reordering window was widened.
+    #[inline]
     pub(super) fn update_reo_wnd(&mut self, prior_delivered: Option<u32>) {
-        let Some(prior) = prior_delivered else { return };
-        if before(prior, self.dsack_last_delivered) {
-            self.dsack_seen = false;
+        if let Some(prior) = prior_delivered {
+            self.recovery.reo_wnd.update(prior, self.tcb.view.delivered);
         }
-        if self.dsack_seen {
-            self.reo_wnd_steps = (self.reo_wnd_steps + 1).min(255);
-            self.dsack_seen = false;
-            self.dsack_last_delivered = self.tcb.delivered;
-            self.reo_wnd_persist = REO_WND_PERSIST;
-        } else if self.reo_wnd_persist == 0 {
-            self.reo_wnd_steps = 1;
+    }
+
+    /// Tells the control of segments that have just been taken for lost, if it wants to know.
+    #[inline]
+    pub(super) fn tell_lost(&mut self) {
+        let Some(lost) = self.board.newly_lost() else { return };
+        for segment in lost {
+            self.cc.segment_lost(&self.tcb.view, &mut self.tcb.control, &segment);
         }
     }
 
     /// A duplicate may mean that RACK was too quick. Recent kernels say so only where reordering has been seen, and
     /// not of the tail-loss probe's, which is the timer's doing (`tcp_dsack_seen`).
     #[inline]
-    pub(super) fn note_dsack(&mut self, news: &News) {
+    pub(super) fn note_dsack(&mut self, news: &AckSummary) {
         if news.dsack
-            && (!self.dsack_needs_reordering || (self.board.reorderings > 0 && !news.dsack_tlp))
+            && (!self.quirks.dsack_needs_reordering
+                || (self.board.reorderings > 0 && !news.dsack_tlp))
         {
-            self.dsack_seen = true;
+            self.recovery.reo_wnd.dsack_seen = true;
         }
     }
 
     /// Whether what arrived was the original, by its timestamp (`tcp_packet_delayed`; Eifel, RFC 3522). It was if
     /// nothing has been retransmitted yet, which pacing can put off.
     fn original_arrived(&self, tsecr: u32) -> bool {
-        self.retrans_stamp.is_none_or(|stamp| before(tsecr, stamp))
+        self.recovery.retrans_stamp.is_none_or(|stamp| before(tsecr, stamp))
     }
 
     /// Starts the episode's clock anew unless a retransmission may still be about (`tcp_retrans_stamp_cleanup`).
     fn forget_retransmissions(&mut self) {
-        if !self.board.head_was_resent(&self.tcb) {
-            self.retrans_stamp = None;
+        if !self.board.head_was_resent(&self.tcb.view) {
+            self.recovery.retrans_stamp = None;
         }
     }
 
     fn may_undo(&self, tsecr: u32) -> bool {
-        self.undo.marker.is_some()
-            && (self.undo.retransmissions == 0 || self.original_arrived(tsecr))
+        self.recovery.undo.marker.is_some()
+            && (self.recovery.undo.retransmissions == 0 || self.original_arrived(tsecr))
     }
 
     fn undo_reduction(&mut self, forget_losses: bool) {
         if forget_losses {
-            self.board.forget_losses(&mut self.tcb);
+            self.board.forget_losses(&mut self.tcb.view);
         }
-        if self.prior_ssthresh > 0 {
-            self.tcb.cwnd = self.cc.undo_cwnd(&self.tcb);
-            if self.prior_ssthresh > self.tcb.ssthresh {
-                self.tcb.ssthresh = self.prior_ssthresh;
-                self.reading.restored();
+        if self.recovery.prior_ssthresh > 0 {
+            self.tcb.control.cwnd = self.cc.undo_cwnd(&self.tcb.view, &self.tcb.control);
+            if self.recovery.prior_ssthresh > self.tcb.control.ssthresh {
+                self.tcb.control.ssthresh = self.recovery.prior_ssthresh;
+                self.ecn.feedback.restored();
             }
         }
-        self.undo.marker = None;
+        self.recovery.undo.marker = None;
         self.board.rack.advanced = true;
         self.counters.undos += 1;
     }
@@ -229,14 +322,15 @@ impl Sender {
         if self.may_undo(tsecr) {
             self.undo_reduction(false);
         } else {
-            self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+            self.recovery.reo_wnd.persist = self.recovery.reo_wnd.persist.saturating_sub(1);
         }
         self.set_state(CaState::Open);
     }
 
     fn undo_by_dsack(&mut self) -> bool {
-        if self.undo.marker.is_some() && self.undo.retransmissions == 0 {
-            self.reo_wnd_persist = (self.reo_wnd_persist + 1).min(REO_WND_PERSIST);
+        if self.recovery.undo.marker.is_some() && self.recovery.undo.retransmissions == 0 {
+            self.recovery.reo_wnd.persist =
+                (self.recovery.reo_wnd.persist + 1).min(REO_WND_PERSIST);
             self.undo_reduction(false);
             return true;
         }
@@ -246,7 +340,7 @@ impl Sender {
     fn undo_loss(&mut self, by_frto: bool, tsecr: u32) -> bool {
         if by_frto || self.may_undo(tsecr) {
             self.undo_reduction(true);
-            self.retransmits = 0;
+            self.recovery.timeouts = 0;
             self.set_state(CaState::Open);
             return true;
         }
@@ -254,12 +348,12 @@ impl Sender {
     }
 
     fn keep_open(&mut self) {
-        let disorder =
-            self.tcb.sacked_out + self.tcb.lost_out > 0 || self.board.head_was_resent(&self.tcb);
+        let disorder = self.tcb.view.sacked_out + self.tcb.view.lost_out > 0
+            || self.board.head_was_resent(&self.tcb.view);
         let state = if disorder { CaState::Disorder } else { CaState::Open };
-        if self.tcb.ca_state != state {
+        if self.tcb.view.ca_state != state {
             self.set_state(state);
-            self.high_seq = self.tcb.nxt;
+            self.recovery.high_seq = self.tcb.view.nxt;
         }
     }
 
@@ -268,35 +362,40 @@ impl Sender {
         if ece {
             self.enter_cwr();
         }
-        if self.tcb.ca_state != CaState::Cwr {
+        if self.tcb.view.ca_state != CaState::Cwr {
             self.keep_open();
         }
     }
 
     fn identify_losses(&mut self, f: &mut Flags) {
-        if self.tcb.packets_out == 0 || !self.board.rack.advanced {
+        if self.tcb.view.packets_out == 0 || !self.board.rack.advanced {
             return;
         }
         self.board.rack.advanced = false;
-        let retrans_out = self.tcb.retrans_out;
+        let retrans_out = self.tcb.view.retrans_out;
         if self.detect_loss() {
             f.set_timer = false;
         }
-        f.lost_retransmission |= retrans_out > self.tcb.retrans_out;
+        f.lost_retransmission |= retrans_out > self.tcb.view.retrans_out;
     }
 
     /// An ACK that is out of the ordinary, or any while not Open (`tcp_fastretrans_alert`).
-    pub(super) fn alert(&mut self, prior_una: Seq, tsecr: u32, f: &mut Flags) -> Repair {
+    pub(super) fn fast_retrans_alert(
+        &mut self,
+        prior_una: Seq,
+        tsecr: u32,
+        f: &mut Flags,
+    ) -> RetransmitMode {
         if f.ece {
             // What ECN asked for is never taken back.
-            self.prior_ssthresh = 0;
+            self.recovery.prior_ssthresh = 0;
         }
-        if self.tcb.ca_state == CaState::Open {
-            self.retrans_stamp = None;
-        } else if !before(self.tcb.una, self.high_seq) {
-            match self.tcb.ca_state {
+        if self.tcb.view.ca_state == CaState::Open {
+            self.recovery.retrans_stamp = None;
+        } else if !before(self.tcb.view.una, self.recovery.high_seq) {
+            match self.tcb.view.ca_state {
                 // CWR lasts until something above its point is acknowledged, so that the CWR flag has arrived.
-                CaState::Cwr if self.tcb.una != self.high_seq => {
+                CaState::Cwr if self.tcb.view.una != self.recovery.high_seq => {
                     self.end_reduction();
                     self.set_state(CaState::Open);
                 }
@@ -307,13 +406,16 @@ impl Sender {
                 _ => {}
             }
         }
-        match self.tcb.ca_state {
+        match self.tcb.view.ca_state {
             CaState::Recovery => {
-                if f.una_advanced && self.undo.marker.is_some() && self.original_arrived(tsecr) {
+                if f.una_advanced
+                    && self.recovery.undo.marker.is_some()
+                    && self.original_arrived(tsecr)
+                {
                     // The hole was filled by the original: more was reordered than thought.
-                    self.board.note_reordering(prior_una, &self.tcb);
-                    if self.tcb.retrans_out > 0 {
-                        return Repair::Nothing;
+                    self.board.note_reordering(prior_una, &self.tcb.view);
+                    if self.tcb.view.retrans_out > 0 {
+                        return RetransmitMode::Nothing;
                     }
                     self.forget_retransmissions();
                     self.undo_reduction(true);
@@ -323,9 +425,9 @@ impl Sender {
                     self.try_to_open(f.ece);
                 }
                 self.identify_losses(f);
-                if self.tcb.ca_state != CaState::Recovery {
-                    if self.tcb.lost_out == 0 {
-                        return Repair::Nothing;
+                if self.tcb.view.ca_state != CaState::Recovery {
+                    if self.tcb.view.lost_out == 0 {
+                        return RetransmitMode::Nothing;
                     }
                     self.enter_recovery(f.ece);
                 }
@@ -333,116 +435,120 @@ impl Sender {
             CaState::Loss => {
                 let repair = self.after_timeout(tsecr, f);
                 self.identify_losses(f);
-                if !(self.tcb.ca_state == CaState::Open || f.lost_retransmission) {
+                if !(self.tcb.view.ca_state == CaState::Open || f.lost_retransmission) {
                     return repair;
                 }
                 return self.otherwise(f);
             }
             _ => return self.otherwise(f),
         }
-        Repair::Lost
+        RetransmitMode::Lost
     }
 
     /// Open, Disorder or CWR, or Loss that may become Recovery.
-    fn otherwise(&mut self, f: &mut Flags) -> Repair {
-        if self.tcb.ca_state <= CaState::Disorder {
+    fn otherwise(&mut self, f: &mut Flags) -> RetransmitMode {
+        if self.tcb.view.ca_state <= CaState::Disorder {
             self.undo_by_dsack();
         }
         self.identify_losses(f);
-        if self.tcb.lost_out == 0 {
+        if self.tcb.view.lost_out == 0 {
             self.try_to_open(f.ece);
-            return Repair::Nothing;
+            return RetransmitMode::Nothing;
         }
         self.enter_recovery(f.ece);
-        Repair::Lost
+        RetransmitMode::Lost
     }
 
     /// An ACK in Loss (`tcp_process_loss`; F-RTO, RFC 5682 §3.1).
-    fn after_timeout(&mut self, tsecr: u32, f: &Flags) -> Repair {
-        let recovered = !before(self.tcb.una, self.high_seq);
+    fn after_timeout(&mut self, tsecr: u32, f: &Flags) -> RetransmitMode {
+        let recovered = !before(self.tcb.view.una, self.recovery.high_seq);
         if f.una_advanced && self.undo_loss(false, tsecr) {
-            return Repair::Nothing;
+            return RetransmitMode::Nothing;
         }
-        if self.frto {
+        if self.recovery.frto {
             if f.original_delivered && self.undo_loss(true, tsecr) {
-                return Repair::Nothing;
+                return RetransmitMode::Nothing;
             }
-            if after(self.tcb.nxt, self.high_seq) {
+            if after(self.tcb.view.nxt, self.recovery.high_seq) {
                 if f.data_sacked || f.is_duplicate {
-                    self.frto = false;
+                    self.recovery.frto = false;
                 }
             } else if f.una_advanced && !recovered {
-                self.high_seq = self.tcb.nxt;
-                if self.is_ready() && before(self.tcb.nxt, self.window_end) {
-                    return Repair::New;
+                self.recovery.high_seq = self.tcb.view.nxt;
+                if self.is_ready() && before(self.tcb.view.nxt, self.peer.window_end) {
+                    return RetransmitMode::New;
                 }
-                self.frto = false;
+                self.recovery.frto = false;
             }
         }
         if recovered {
             self.undo_after_recovery(tsecr);
-            return Repair::Nothing;
+            return RetransmitMode::Nothing;
         }
-        Repair::Lost
+        RetransmitMode::Lost
     }
 
-    /// An ACK at or above the probe's point (`tcp_process_tlp_ack`; RFC 8985 §7.4.2).
-    pub(super) fn after_probe(&mut self, ack: Seq, f: &Flags) {
-        let Some((point, repeated)) = self.tlp else { return };
+    /// An ACK at or above the probe's point (`tcp_process_tlp_ack`; RFC 8985 §7.4.2); true if that had repeated
+    /// old data.
+    pub(super) fn after_probe(&mut self, ack: Seq, f: &Flags) -> bool {
+        let Some(Tlp { point, repeated, app_limited }) = self.recovery.tlp else { return false };
         if before(ack, point) {
-            return;
+            return false;
         }
         if !repeated || f.dsack_tlp {
-            self.tlp = None;
+            self.recovery.tlp = None;
         } else if after(ack, point) {
             // The probe repaired a loss: reduce for it.
             self.init_reduction();
             self.set_state(CaState::Cwr);
             self.end_reduction();
             self.keep_open();
+            let Tcb { view, control } = &mut self.tcb;
+            self.cc.event(view, control, Event::TlpRecovery { app_limited });
         } else if f.is_pure_duplicate {
-            self.tlp = None;
+            self.recovery.tlp = None;
         }
+        repeated
     }
 
     /// Sends what `repair` asks for (`tcp_xmit_recovery`).
-    pub(super) fn repair(&mut self, repair: Repair, out: &mut impl Output) {
+    pub(super) fn repair(&mut self, repair: RetransmitMode, out: &mut impl Output) {
         match repair {
-            Repair::Nothing => {}
-            Repair::New => {
+            RetransmitMode::Nothing => {}
+            RetransmitMode::New => {
                 self.write(Push::Normal, out);
-                if after(self.tcb.nxt, self.high_seq) {
+                if after(self.tcb.view.nxt, self.recovery.high_seq) {
                     return;
                 }
-                self.frto = false;
+                self.recovery.frto = false;
                 self.retransmit_lost(out);
             }
-            Repair::Lost => self.retransmit_lost(out),
+            RetransmitMode::Lost => self.retransmit_lost(out),
         }
     }
 
     /// Retransmits lost segments as far as the window allows (`tcp_xmit_retransmit_queue`).
     pub(super) fn retransmit_lost(&mut self, out: &mut impl Output) {
         let mut head_resent = false;
-        while self.tcb.in_flight() < self.tcb.cwnd {
-            if self.tcb.paced && self.tcb.now < self.pace_until {
-                if self.tcb.lost_out > self.tcb.retrans_out {
-                    self.pace_blocked = true;
+        while self.tcb.view.in_flight() < self.tcb.control.cwnd {
+            if self.tcb.control.paced && self.pacing.holds(self.tcb.view.now) {
+                if self.tcb.view.lost_out > self.tcb.view.retrans_out {
+                    self.pacing.blocked = true;
                 }
                 break;
             }
-            let Some(seq) = self.board.next_lost(&self.tcb) else { break };
+            let Some(seq) = self.board.next_lost(&self.tcb.view) else { break };
             if self.small_queue_holds(1, 2) {
                 break;
             }
             self.send_again(seq, out);
-            if self.tcb.in_reduction() {
-                self.prr_out += 1;
+            if self.tcb.view.in_reduction() {
+                self.recovery.prr.out += 1;
             }
-            head_resent |= seq == self.tcb.una;
+            head_resent |= seq == self.tcb.view.una;
         }
         if head_resent && !self.awaits_reordering() {
-            self.arm(super::timers::Kind::Rto, self.tcb.rtt.rto());
+            self.arm(super::timers::Kind::Rto, self.tcb.view.rtt.rto());
         }
     }
 }

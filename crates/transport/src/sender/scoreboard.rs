@@ -7,11 +7,13 @@
 //! The trick: segments never sent twice are in order of both number and time, so RACK needs no list sorted by
 //! time: a cursor walks the originals, and a short queue holds the retransmissions in the order they left.
 
-use crate::rate_sample::{AckRate, RateEstimator, SentState, micros_between};
+use super::rate::{AckRate, RateEstimator, SentState};
+use crate::cc::{LostSegment, SegmentState, View};
+use crate::rate_sample::micros_between;
 use crate::segment::{Ack, Block, SACK_BLOCKS, Seq, after, before, clock_ms};
-use crate::tcb::Tcb;
 use sojourn_units::Time;
 use std::collections::VecDeque;
+use std::vec;
 
 /// Of spans of segments, start before end as one number: the one that is none, after all others.
 const EMPTY: u64 = u64::MAX;
@@ -27,11 +29,17 @@ const EVER_RETRANSMITTED: u8 = 8;
 const RATE_USED: u8 = 16;
 /// RACK has found its latest transmission lost, and does not look at it again until it is sent again.
 const JUDGED: u8 = 32;
+/// The application was pausing when it last left.
+const APP_LIMITED: u8 = 64;
 
+/// A segment that is sent and not cumulatively acknowledged: 32 bytes, two in a cache line.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     sent: Time,
-    state: SentState,
+    /// With `delivered_at` and `delivered`: [`SentState`].
+    first_sent: Time,
+    delivered_at: Time,
+    delivered: u32,
     /// Payload, bytes.
     len: u16,
     tags: u8,
@@ -39,8 +47,26 @@ struct Segment {
 
 impl Segment {
     #[inline]
+    fn new(sent: Time, state: SentState, len: u16) -> Self {
+        let SentState { first_sent, delivered_at, delivered, app_limited } = state;
+        let tags = if app_limited { APP_LIMITED } else { 0 };
+        Self { sent, first_sent, delivered_at, delivered, len, tags }
+    }
+
+    #[inline]
     fn has(&self, tags: u8) -> bool {
         self.tags & tags != 0
+    }
+
+    /// What the rate estimator had noted when it last left.
+    #[inline]
+    fn state(&self) -> SentState {
+        SentState {
+            first_sent: self.first_sent,
+            delivered_at: self.delivered_at,
+            delivered: self.delivered,
+            app_limited: self.has(APP_LIMITED),
+        }
     }
 }
 
@@ -89,8 +115,8 @@ fn sent_after(t1: Time, t2: Time, end1: Seq, end2: Seq) -> bool {
 
 /// What the scoreboard needs of the sender to take an ACK in, and what it finds out.
 #[derive(Debug)]
-pub(super) struct Taking<'a> {
-    pub(super) tcb: &'a mut Tcb,
+pub(super) struct SackCtx<'a> {
+    pub(super) view: &'a mut View,
     pub(super) estimator: &'a mut RateEstimator,
     pub(super) undo: &'a mut Undo,
     /// Recovery point.
@@ -100,12 +126,12 @@ pub(super) struct Taking<'a> {
     /// Echo of the ACK's timestamp, and what is added to the clock that it echoes.
     pub(super) tsecr: u32,
     pub(super) clock_offset_ms: u32,
-    pub(super) news: &'a mut News,
+    pub(super) news: &'a mut AckSummary,
 }
 
 /// What an ACK has told, gathered while the scoreboard takes it in.
 #[derive(Clone, Debug, Default)]
-pub(super) struct News {
+pub(super) struct AckSummary {
     /// Rate sample in the making.
     pub(super) rate: AckRate,
     /// Segments newly SACKed.
@@ -134,7 +160,7 @@ pub(super) struct News {
     reordered: Option<Seq>,
 }
 
-impl News {
+impl AckSummary {
     /// Segments that this ACK delivered (`tcp_newly_delivered`): a duplicate is a delivery too.
     pub(super) fn delivered(&self) -> u32 {
         self.newly_sacked + self.duplicates + self.newly_acked - self.acked_sacked
@@ -145,7 +171,7 @@ impl News {
 #[derive(Clone, Debug)]
 pub(super) struct Scoreboard {
     segments: VecDeque<Segment>,
-    /// Number of the first in `segments`; equals `tcb.una`.
+    /// Number of the first in `segments`; equals `view.una`.
     base: Seq,
     /// Payload of them all.
     bytes: u64,
@@ -159,12 +185,45 @@ pub(super) struct Scoreboard {
     fack: Seq,
     /// The SACK blocks of the last ACK: what they cover is known.
     seen: [Block; SACK_BLOCKS],
+    tracked: Option<Box<Tracked>>,
     pub(super) rack: Rack,
     /// Reordering degree in segments (`tp->reordering`).
     pub(super) reordering: u32,
     /// Times that reordering was seen.
     pub(super) reorderings: u32,
 }
+
+/// Of a segment that leaves now and is not counted yet.
+fn segment_state(view: &View) -> SegmentState {
+    SegmentState {
+        in_flight: view.in_flight() + 1,
+        lost: view.lost,
+        delivered_ce: view.delivered_ce,
+    }
+}
+
+/// What is kept beside the segments for a control that asks for it.
+#[derive(Clone, Debug, Default)]
+struct Tracked {
+    /// Of each segment in the queue, in its order.
+    sent: VecDeque<SegmentState>,
+    /// Of the newest segment that the last ACK with deliveries has delivered.
+    newest: SegmentState,
+    /// Segments taken for lost of which the control has not been told.
+    lost: Vec<LostSegment>,
+}
+
+impl Tracked {
+    /// Deliveries have been taken in while the queue began with `base`; the newest is known by now.
+    fn note_newest(&mut self, rate: &AckRate, base: Seq) {
+        if let Some(seq) = rate.newest() {
+            self.newest = self.sent[seq.wrapping_sub(base) as usize];
+        }
+    }
+}
+
+/// Segments that there is room for at first: an initial window of ten, rounded up.
+const FIRST_CAPACITY: usize = 16;
 
 /// Reordering assumed at first (`net.ipv4.tcp_reordering`), which is also the duplicate-ACK threshold.
 pub(super) const REORDERING: u32 = 3;
@@ -187,7 +246,7 @@ pub(super) struct Undo {
 impl Scoreboard {
     pub(super) fn new() -> Self {
         Self {
-            segments: VecDeque::with_capacity(64),
+            segments: VecDeque::with_capacity(FIRST_CAPACITY),
             base: 0,
             bytes: 0,
             resent: VecDeque::new(),
@@ -195,10 +254,34 @@ impl Scoreboard {
             hint: 0,
             fack: 0,
             seen: [Block::default(); SACK_BLOCKS],
+            tracked: None,
             rack: Rack::default(),
             reordering: REORDERING,
             reorderings: 0,
         }
+    }
+
+    /// Keeps a [`SegmentState`] with each segment from now on, and notes which are lost. Nothing has been sent.
+    pub(super) fn track(&mut self) {
+        debug_assert!(self.segments.is_empty());
+        self.tracked = Some(Box::default());
+    }
+
+    /// The segments taken for lost since this was last asked, if they are noted.
+    #[inline]
+    pub(super) fn newly_lost(&mut self) -> Option<vec::Drain<'_, LostSegment>> {
+        self.tracked.as_mut().map(|tracked| tracked.lost.drain(..))
+    }
+
+    /// What was kept with the segment that the ACK's rate sample is of. The ACK has delivered something.
+    #[inline]
+    pub(super) fn newest_sent(&self) -> Option<SegmentState> {
+        self.tracked.as_ref().map(|tracked| tracked.newest)
+    }
+
+    /// Whether the application was pausing when a segment last left.
+    pub(super) fn was_app_limited(&self, seq: Seq) -> bool {
+        self.get(seq).has(APP_LIMITED)
     }
 
     #[inline]
@@ -217,8 +300,8 @@ impl Scoreboard {
 
     /// One past the highest SACKed segment; `una` when none is (`tcp_highest_sack_seq`).
     #[inline]
-    pub(super) fn highest_sacked(&self, tcb: &Tcb) -> Seq {
-        if tcb.sacked_out == 0 { tcb.una } else { self.fack }
+    pub(super) fn highest_sacked(&self, view: &View) -> Seq {
+        if view.sacked_out == 0 { view.una } else { self.fack }
     }
 
     /// Payload of all that is sent and not cumulatively acknowledged.
@@ -233,11 +316,14 @@ impl Scoreboard {
 
     /// A new segment of so many bytes has left.
     #[inline]
-    pub(super) fn push(&mut self, tcb: &mut Tcb, state: SentState, len: u16) {
-        self.segments.push_back(Segment { sent: tcb.now, state, len, tags: 0 });
+    pub(super) fn push(&mut self, view: &mut View, state: SentState, len: u16) {
+        self.segments.push_back(Segment::new(view.now, state, len));
+        if let Some(tracked) = &mut self.tracked {
+            tracked.sent.push_back(segment_state(view));
+        }
         self.bytes += u64::from(len);
-        tcb.packets_out += 1;
-        tcb.nxt = tcb.nxt.wrapping_add(1);
+        view.packets_out += 1;
+        view.nxt = view.nxt.wrapping_add(1);
     }
 
     /// When the oldest segment was (last) sent.
@@ -247,23 +333,31 @@ impl Scoreboard {
 
     /// A segment has been retransmitted now. A tail-loss probe is not `counted` among the retransmissions that are
     /// out: nothing is known to be lost yet (`tcp_send_loss_probe` calls `__tcp_retransmit_skb`).
-    pub(super) fn mark_resent(&mut self, tcb: &mut Tcb, seq: Seq, state: SentState, counted: bool) {
-        let now = tcb.now;
+    pub(super) fn mark_resent(
+        &mut self,
+        view: &mut View,
+        seq: Seq,
+        state: SentState,
+        counted: bool,
+    ) {
+        let now = view.now;
+        if let Some(tracked) = &mut self.tracked {
+            tracked.sent[seq.wrapping_sub(self.base) as usize] = segment_state(view);
+        }
         let s = self.get_mut(seq);
-        s.sent = now;
-        s.state = state;
+        let tags = s.tags & !(RATE_USED | JUDGED | APP_LIMITED);
+        *s = Segment::new(now, state, s.len);
+        s.tags |= tags | EVER_RETRANSMITTED;
         if counted && !s.has(RETRANSMITTED) {
             s.tags |= RETRANSMITTED;
-            tcb.retrans_out += 1;
+            view.retrans_out += 1;
         }
-        s.tags |= EVER_RETRANSMITTED;
-        s.tags &= !(RATE_USED | JUDGED);
         self.resent.push_back((now, seq));
     }
 
     /// The lowest segment that is lost and not retransmitted.
-    pub(super) fn next_lost(&mut self, tcb: &Tcb) -> Option<Seq> {
-        if tcb.retrans_out >= tcb.lost_out {
+    pub(super) fn next_lost(&mut self, view: &View) -> Option<Seq> {
+        if view.retrans_out >= view.lost_out {
             return None;
         }
         if before(self.hint, self.base) {
@@ -281,7 +375,7 @@ impl Scoreboard {
     }
 
     /// Takes in the SACK blocks of an ACK (`tcp_sacktag_write_queue`).
-    pub(super) fn take_sack(&mut self, ack: &Ack, recovering_loss: bool, t: &mut Taking<'_>) {
+    pub(super) fn take_sack(&mut self, ack: &Ack, recovering_loss: bool, t: &mut SackCtx<'_>) {
         let duplicate = ack.sacked().first().filter(|_| ack.dsack).copied();
         let duplicate = duplicate.filter(|d| self.note_duplicate(*d, t));
         // From `base` on, in order of where they start; which block is where cannot be predicted, so nothing branches.
@@ -310,16 +404,19 @@ impl Scoreboard {
         if let Some(d) = duplicate {
             self.settle_duplicate(d, t);
         }
+        if let Some(tracked) = &mut self.tracked {
+            tracked.note_newest(&t.news.rate, self.base);
+        }
         // In Loss, retransmissions are too many to tell reordering from them.
         if let Some(low) = t.news.reordered
             && (!recovering_loss || t.undo.marker.is_some())
         {
-            self.note_reordering(low, t.tcb);
+            self.note_reordering(low, t.view);
         }
     }
 
     /// Tags what a block covers and the blocks of the ACK before did not.
-    fn take_block(&mut self, block: Block, seen: &[Block; SACK_BLOCKS], t: &mut Taking<'_>) {
+    fn take_block(&mut self, block: Block, seen: &[Block; SACK_BLOCKS], t: &mut SackCtx<'_>) {
         let mut seq = block.start;
         while before(seq, block.end) {
             // All are looked at: which one it is cannot be predicted. They do not overlap.
@@ -337,20 +434,20 @@ impl Scoreboard {
     }
 
     /// `tcp_sacktag_one`.
-    fn tag_sacked(&mut self, seq: Seq, t: &mut Taking<'_>) {
-        let highest = self.highest_sacked(t.tcb);
+    fn tag_sacked(&mut self, seq: Seq, t: &mut SackCtx<'_>) {
+        let highest = self.highest_sacked(t.view);
         let index = seq.wrapping_sub(self.base) as usize;
         let s = &mut self.segments[index];
         if s.has(SACKED) {
             return;
         }
-        self.rack.advance(t.tcb.now, t.tcb.rtt.min_us(), seq, s.sent, s.has(EVER_RETRANSMITTED));
+        self.rack.advance(t.view.now, t.view.rtt.min_us(), seq, s.sent, s.has(EVER_RETRANSMITTED));
         if s.has(RETRANSMITTED) {
             // Only a segment still taken for lost was being repaired; else the repair is still on its way.
             if s.has(LOST) {
                 s.tags &= !(LOST | RETRANSMITTED);
-                t.tcb.lost_out -= 1;
-                t.tcb.retrans_out -= 1;
+                t.view.lost_out -= 1;
+                t.view.retrans_out -= 1;
             }
         } else {
             if !s.has(EVER_RETRANSMITTED) {
@@ -363,18 +460,18 @@ impl Scoreboard {
             }
             if s.has(LOST) {
                 s.tags &= !LOST;
-                t.tcb.lost_out -= 1;
+                t.view.lost_out -= 1;
             }
         }
         s.tags |= SACKED;
-        t.tcb.sacked_out += 1;
+        t.view.sacked_out += 1;
         t.news.newly_sacked += 1;
         if !s.has(RATE_USED) {
-            t.estimator.on_delivered(seq, s.sent, &s.state, &mut t.news.rate);
+            t.estimator.on_delivered(seq, s.sent, &s.state(), &mut t.news.rate);
             s.tags |= RATE_USED;
         }
         let next = seq.wrapping_add(1);
-        if t.tcb.sacked_out == 1 || after(next, self.fack) {
+        if t.view.sacked_out == 1 || after(next, self.fack) {
             self.fack = next;
         }
     }
@@ -382,7 +479,7 @@ impl Scoreboard {
     /// A duplicate was reported (RFC 2883; `tcp_check_dsack`, `tcp_dsack_seen`): a retransmission was not needed.
     /// False if it is not believed: more duplicates than retransmissions are the network's, not ours. (Linux 5.4
     /// still believes them all.)
-    fn note_duplicate(&mut self, block: Block, t: &mut Taking<'_>) -> bool {
+    fn note_duplicate(&mut self, block: Block, t: &mut SackCtx<'_>) -> bool {
         let count = block.end.wrapping_sub(block.start);
         t.news.dsack_tlp = count == 1 && t.tlp == Some(block.end);
         t.undo.duplicates += u64::from(count);
@@ -415,12 +512,12 @@ impl Scoreboard {
     }
 
     /// What a duplicate repeats is no longer on its way.
-    fn settle_duplicate(&mut self, block: Block, t: &mut Taking<'_>) {
+    fn settle_duplicate(&mut self, block: Block, t: &mut SackCtx<'_>) {
         for seq in self.known(block) {
             let s = self.get_mut(seq);
             if s.has(RETRANSMITTED) && s.has(SACKED) {
                 s.tags &= !RETRANSMITTED;
-                t.tcb.retrans_out -= 1;
+                t.view.retrans_out -= 1;
             }
         }
     }
@@ -434,38 +531,46 @@ impl Scoreboard {
     }
 
     /// Takes off what an ACK acknowledges (`tcp_clean_rtx_queue`).
-    pub(super) fn acknowledge(&mut self, ack: Seq, prior_fack: Seq, t: &mut Taking<'_>) {
-        let (mut lowest_original, min_rtt) = (None, t.tcb.rtt.min_us());
+    pub(super) fn acknowledge(&mut self, ack: Seq, prior_fack: Seq, t: &mut SackCtx<'_>) {
+        let (mut lowest_original, min_rtt) = (None, t.view.rtt.min_us());
+        let (mut bytes, mut last_len) = (0, 0);
         while before(self.base, ack) {
             let Some(s) = self.segments.pop_front() else { break };
             let seq = self.base;
-            if s.tags == 0 {
+            if s.tags & !APP_LIMITED == 0 {
                 // The common way: sent once, neither SACKed nor lost.
                 let first = t.news.acked_sent.map_or(s.sent, |x| x.0);
                 t.news.acked_sent = Some((first, s.sent));
                 lowest_original.get_or_insert(seq);
                 t.news.original_delivered |= before(seq, t.high_seq);
-                self.rack.advance(t.tcb.now, min_rtt, seq, s.sent, false);
+                self.rack.advance(t.view.now, min_rtt, seq, s.sent, false);
             } else {
                 self.acknowledge_tagged(seq, &s, &mut lowest_original, t);
             }
             if !s.has(RATE_USED) {
-                t.estimator.on_delivered(seq, s.sent, &s.state, &mut t.news.rate);
+                t.estimator.on_delivered(seq, s.sent, &s.state(), &mut t.news.rate);
             }
-            t.tcb.packets_out -= 1;
-            t.news.newly_acked += 1;
-            t.news.last_len = s.len;
-            self.bytes -= u64::from(s.len);
+            bytes += u64::from(s.len);
+            last_len = s.len;
             self.base = self.base.wrapping_add(1);
         }
-        t.tcb.una = self.base;
+        let acked = self.base.wrapping_sub(t.view.una);
+        self.bytes -= bytes;
+        t.view.packets_out -= acked;
+        t.news.newly_acked += acked;
+        t.news.last_len = last_len;
+        if let Some(tracked) = &mut self.tracked {
+            tracked.note_newest(&t.news.rate, t.view.una);
+            tracked.sent.drain(..self.base.wrapping_sub(t.view.una) as usize);
+        }
+        t.view.una = self.base;
         while self.resent.front().is_some_and(|(_, seq)| before(*seq, self.base)) {
             self.resent.pop_front();
         }
         if let Some(low) = lowest_original
             && before(low, prior_fack)
         {
-            self.note_reordering(low, t.tcb);
+            self.note_reordering(low, t.view);
         }
     }
 
@@ -474,11 +579,11 @@ impl Scoreboard {
         seq: Seq,
         s: &Segment,
         lowest_original: &mut Option<Seq>,
-        t: &mut Taking<'_>,
+        t: &mut SackCtx<'_>,
     ) {
         if s.has(EVER_RETRANSMITTED) {
             if s.has(RETRANSMITTED) {
-                t.tcb.retrans_out -= 1;
+                t.view.retrans_out -= 1;
             }
             t.news.retransmitted_acked = true;
         } else if !s.has(SACKED) {
@@ -488,7 +593,7 @@ impl Scoreboard {
             t.news.original_delivered |= before(seq, t.high_seq);
         }
         if s.has(SACKED) {
-            t.tcb.sacked_out -= 1;
+            t.view.sacked_out -= 1;
             t.news.acked_sacked += 1;
         } else {
             let ever = s.has(EVER_RETRANSMITTED);
@@ -496,17 +601,17 @@ impl Scoreboard {
             // around the retransmission (`tcp_skb_spurious_retrans`).
             let spurious = ever && before(t.tsecr, clock_ms(s.sent, t.clock_offset_ms));
             if !spurious {
-                self.rack.advance(t.tcb.now, t.tcb.rtt.min_us(), seq, s.sent, ever);
+                self.rack.advance(t.view.now, t.view.rtt.min_us(), seq, s.sent, ever);
             }
         }
         if s.has(LOST) {
-            t.tcb.lost_out -= 1;
+            t.view.lost_out -= 1;
         }
     }
 
     /// An original numbered `low` came after the highest one that has (`tcp_check_sack_reordering`).
-    pub(super) fn note_reordering(&mut self, low: Seq, tcb: &Tcb) {
-        let fack = self.highest_sacked(tcb);
+    pub(super) fn note_reordering(&mut self, low: Seq, view: &View) {
+        let fack = self.highest_sacked(view);
         if !before(low, fack) {
             return;
         }
@@ -517,22 +622,39 @@ impl Scoreboard {
         self.reorderings += 1;
     }
 
+    /// A segment has just been counted as lost: notes it for the control, if that asked for it.
+    fn note_lost(&mut self, view: &View, seq: Seq) {
+        let index = seq.wrapping_sub(self.base) as usize;
+        let Some(tracked) = &mut self.tracked else { return };
+        tracked.lost.push(LostSegment {
+            seq,
+            sent: tracked.sent[index],
+            app_limited: self.segments[index].has(APP_LIMITED),
+            lost: view.lost,
+        });
+    }
+
     /// Takes a segment for lost (`tcp_mark_skb_lost`).
-    fn mark_lost(&mut self, tcb: &mut Tcb, seq: Seq) {
+    fn mark_lost(&mut self, view: &mut View, seq: Seq) {
         let s = self.get_mut(seq);
         if s.has(SACKED) {
             return;
         }
-        if s.has(LOST) {
-            if s.has(RETRANSMITTED) {
+        let newly = if s.has(LOST) {
+            let again = s.has(RETRANSMITTED);
+            if again {
                 s.tags &= !RETRANSMITTED;
-                tcb.retrans_out -= 1;
-                tcb.lost += 1;
+                view.retrans_out -= 1;
             }
+            again
         } else {
             s.tags |= LOST;
-            tcb.lost_out += 1;
-            tcb.lost += 1;
+            view.lost_out += 1;
+            true
+        };
+        if newly {
+            view.lost += 1;
+            self.note_lost(view, seq);
         }
         if before(seq, self.hint) {
             self.hint = seq;
@@ -541,15 +663,15 @@ impl Scoreboard {
 
     /// RACK's verdict. It stands until the segment is sent again, also when the loss is forgotten in an undo: the
     /// kernel takes the segment off the list that RACK walks.
-    fn judge_lost(&mut self, tcb: &mut Tcb, seq: Seq) {
-        self.mark_lost(tcb, seq);
+    fn judge_lost(&mut self, view: &mut View, seq: Seq) {
+        self.mark_lost(view, seq);
         self.get_mut(seq).tags |= JUDGED;
     }
 
     /// RACK (RFC 8985 §6.2 step 5, `tcp_rack_detect_loss`): what was sent a round trip and `reo_wnd_us` before the
     /// newest delivery, and has not been delivered itself, is lost. Returns the longest time, in microseconds,
     /// that a candidate still has; zero when there is none.
-    pub(super) fn detect_loss(&mut self, tcb: &mut Tcb, reo_wnd_us: u32) -> u32 {
+    pub(super) fn detect_loss(&mut self, view: &mut View, reo_wnd_us: u32) -> u32 {
         let (sent, end) = (self.rack.sent, self.rack.end);
         let limit = i64::from(self.rack.rtt_us) + i64::from(reo_wnd_us);
         let remaining = |now: Time, s: &Segment| limit - i64::from(micros_between(now, s.sent));
@@ -566,9 +688,9 @@ impl Scoreboard {
                 if !sent_after(sent, s.sent, end, seq.wrapping_add(1)) {
                     break;
                 }
-                let left = remaining(tcb.now, &s);
+                let left = remaining(view.now, &s);
                 if left <= 0 {
-                    self.judge_lost(tcb, seq);
+                    self.judge_lost(view, seq);
                 } else {
                     longest = longest.max(left);
                     prefix = false;
@@ -598,9 +720,9 @@ impl Scoreboard {
             if !sent_after(sent, at, end, seq.wrapping_add(1)) {
                 break;
             }
-            let left = remaining(tcb.now, self.get(seq));
+            let left = remaining(view.now, self.get(seq));
             if left <= 0 {
-                self.judge_lost(tcb, seq);
+                self.judge_lost(view, seq);
             } else {
                 longest = longest.max(left);
             }
@@ -611,14 +733,14 @@ impl Scoreboard {
 
     /// The timer fired: all is lost but what RACK says was sent too recently (`tcp_timeout_mark_lost`). The head is
     /// lost in any case.
-    pub(super) fn mark_all_lost(&mut self, tcb: &mut Tcb) {
+    pub(super) fn mark_all_lost(&mut self, view: &mut View) {
         let limit = i64::from(self.rack.rtt_us);
         let mut seq = self.base;
         while before(seq, self.end()) {
             let s = self.get(seq);
-            let recent = limit > i64::from(micros_between(tcb.now, s.sent));
+            let recent = limit > i64::from(micros_between(view.now, s.sent));
             if seq == self.base || !recent {
-                self.mark_lost(tcb, seq);
+                self.mark_lost(view, seq);
             }
             seq = seq.wrapping_add(1);
         }
@@ -626,11 +748,11 @@ impl Scoreboard {
     }
 
     /// Nothing is taken for lost any more (`tcp_undo_cwnd_reduction` with `unmark_loss`).
-    pub(super) fn forget_losses(&mut self, tcb: &mut Tcb) {
+    pub(super) fn forget_losses(&mut self, view: &mut View) {
         for s in &mut self.segments {
             s.tags &= !LOST;
         }
-        tcb.lost_out = 0;
+        view.lost_out = 0;
         self.fresh = self.base;
         self.hint = self.base;
     }
@@ -641,8 +763,14 @@ impl Scoreboard {
     }
 
     /// Whether a retransmission is out, or the head has been retransmitted (`tcp_any_retrans_done`).
-    pub(super) fn head_was_resent(&self, tcb: &Tcb) -> bool {
-        tcb.retrans_out > 0 || self.segments.front().is_some_and(|s| s.has(EVER_RETRANSMITTED))
+    pub(super) fn head_was_resent(&self, view: &View) -> bool {
+        view.retrans_out > 0 || self.segments.front().is_some_and(|s| s.has(EVER_RETRANSMITTED))
+    }
+
+    /// Bytes that the ring of segments takes.
+    #[cfg(test)]
+    pub(super) fn bytes_held(&self) -> usize {
+        self.segments.capacity() * size_of::<Segment>()
     }
 
     /// What counting the tags gives. For the tests.

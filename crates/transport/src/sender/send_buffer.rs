@@ -8,7 +8,7 @@
 //! is queued has reached the limit, the application sleeps until a third of the limit is free. So it comes in spells, of at
 //! least one whole buffer.
 //!
-//! Queued is what is not acknowledged yet, in payload and, for each buffer, 1280 bytes; a buffer that is sent in groups has
+//! Queued is what is not acknowledged yet, in payload and, for each buffer, 1280 bytes; a buffer that is sent in bursts has
 //! become as many. The limit is twice the window, counted with 4352 bytes a segment, as it was when the application
 //! last slept while the window was not full; it never shrinks (`tcp_sndbuf_expand`).
 //!
@@ -16,8 +16,9 @@
 //! first such; what is sent again or SACKed is not cut or joined in the buffer; and the application runs at once when it is
 //! woken, after what the ACK itself lets out.
 
+use super::Sender;
+use super::output::Push;
 use super::small_queue::OVERHEAD;
-use super::{Push, Sender};
 use crate::cc::CongestionControl;
 use crate::segment::{Output, Seq, before};
 use std::collections::VecDeque;
@@ -62,7 +63,7 @@ impl SendBuffer {
         self.unsent.front().copied().unwrap_or(0)
     }
 
-    /// The first buffer is cut, so that a group may leave (`tso_fragment`).
+    /// The first buffer is cut, so that a burst may leave (`tso_fragment`).
     pub(super) fn cut(&mut self, bytes: u64) {
         if let Some(first) = self.unsent.front_mut()
             && *first > bytes
@@ -131,35 +132,39 @@ impl Sender {
     /// One past the last segment that is there to be sent.
     #[inline]
     pub(super) fn ready_end(&self) -> Seq {
-        self.send_buffer.as_ref().map_or(self.data_end, |buffer| buffer.end)
+        self.data.send_buffer.as_ref().map_or(self.data.end, |buffer| buffer.end)
     }
 
     /// Whether segments are there to be sent.
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
-        before(self.tcb.nxt, self.ready_end())
+        before(self.tcb.view.nxt, self.ready_end())
     }
 
     /// What the application still has to write.
     fn unwritten(&self, buffer: &SendBuffer) -> u64 {
-        match self.data_end.wrapping_sub(buffer.end) {
+        match self.data.end.wrapping_sub(buffer.end) {
             0 => 0,
-            n => u64::from(n - 1) * u64::from(self.tcb.mss) + u64::from(self.last_len) - buffer.odd,
+            n => {
+                u64::from(n - 1) * u64::from(self.tcb.view.mss) + u64::from(self.data.last_len)
+                    - buffer.odd
+            }
         }
     }
 
     /// What is queued (`sk_wmem_queued`); a short last segment counts as a full one.
     fn queued(&self, buffer: &SendBuffer) -> u64 {
-        let whole = u64::from(buffer.end.wrapping_sub(self.tcb.una)) * u64::from(self.tcb.mss);
+        let whole =
+            u64::from(buffer.end.wrapping_sub(self.tcb.view.una)) * u64::from(self.tcb.view.mss);
         let buffers = (buffer.unsent.len() + buffer.sent.len()) as u64;
         whole + buffer.odd + buffers * OVERHEAD
     }
 
     /// Makes room for two windows, or as the control has it (`tcp_sndbuf_expand`).
     pub(super) fn expand_buffer(&mut self) {
-        let window = self.tcb.cwnd.max(LEAST_WINDOW).max(self.board.reordering + 1);
+        let window = self.tcb.control.cwnd.max(LEAST_WINDOW).max(self.board.reordering + 1);
         let windows = self.cc.send_buffer_windows();
-        if let Some(buffer) = &mut self.send_buffer {
+        if let Some(buffer) = &mut self.data.send_buffer {
             let size = (windows * u64::from(window) * PER_SEGMENT).min(LARGEST);
             buffer.limit = buffer.limit.max(size);
         }
@@ -167,7 +172,7 @@ impl Sender {
 
     /// The connection is established: the application begins to write.
     pub(super) fn let_application_begin(&mut self, out: &mut impl Output) {
-        if self.send_buffer.is_some() {
+        if self.data.send_buffer.is_some() {
             self.expand_buffer();
             self.let_application_write(out);
         }
@@ -176,13 +181,13 @@ impl Sender {
     /// After an ACK: a sleeping application is woken if there is room (`tcp_check_space`).
     #[inline]
     pub(super) fn check_space(&mut self, una_advanced: bool, out: &mut impl Output) {
-        if !una_advanced || !self.send_buffer.as_ref().is_some_and(|buffer| buffer.asleep) {
+        if !una_advanced || !self.data.send_buffer.as_ref().is_some_and(|buffer| buffer.asleep) {
             return;
         }
-        if self.tcb.in_flight() < self.tcb.cwnd {
+        if self.tcb.view.in_flight() < self.tcb.control.cwnd {
             self.expand_buffer();
         }
-        let writable = self.send_buffer.as_ref().is_some_and(|buffer| {
+        let writable = self.data.send_buffer.as_ref().is_some_and(|buffer| {
             let queued = self.queued(buffer);
             queued + queued / 2 <= buffer.limit && queued < buffer.limit
         });
@@ -195,7 +200,7 @@ impl Sender {
     /// the host before it goes on.
     pub(super) fn let_application_write(&mut self, out: &mut impl Output) {
         loop {
-            let Some(buffer) = &self.send_buffer else { return };
+            let Some(buffer) = &self.data.send_buffer else { return };
             let next = if buffer.left == 0 { WRITE.min(self.unwritten(buffer)) } else { 0 };
             if buffer.left == 0 && next == 0 {
                 return;
@@ -203,7 +208,7 @@ impl Sender {
             if next > 0 {
                 self.check_app_limited();
             }
-            if let Some(buffer) = &mut self.send_buffer {
+            if let Some(buffer) = &mut self.data.send_buffer {
                 buffer.asleep = false;
                 buffer.copied &= next == 0;
                 buffer.left += next;
@@ -217,8 +222,8 @@ impl Sender {
 
     /// Takes the rest of a write into buffers; false if the application sleeps now.
     fn copy_write(&mut self, out: &mut impl Output) -> bool {
-        let mss = u64::from(self.tcb.mss);
-        while let Some(buffer) = self.send_buffer.as_ref().filter(|buffer| buffer.left > 0) {
+        let mss = u64::from(self.tcb.view.mss);
+        while let Some(buffer) = self.data.send_buffer.as_ref().filter(|buffer| buffer.left > 0) {
             let half = u64::from(buffer.max_window / 2);
             let goal = (LARGEST_PIECE.min(half) / mss).max(1) * mss;
             let room = buffer.unsent.back().map_or(0, |last| goal.saturating_sub(*last));
@@ -228,13 +233,13 @@ impl Sender {
                 if copied {
                     self.push_written(Push::Normal, out);
                 }
-                if let Some(buffer) = &mut self.send_buffer {
+                if let Some(buffer) = &mut self.data.send_buffer {
                     buffer.asleep = true;
                 }
                 return false;
             }
-            let (data_end, last_len) = (self.data_end, u64::from(self.last_len));
-            let Some(buffer) = &mut self.send_buffer else { return false };
+            let (data_end, last_len) = (self.data.end, u64::from(self.data.last_len));
+            let Some(buffer) = &mut self.data.send_buffer else { return false };
             if room == 0 {
                 buffer.unsent.push_back(0);
             }
@@ -259,11 +264,11 @@ impl Sender {
     }
 
     fn push_written(&mut self, push: Push, out: &mut impl Output) {
-        if let Some(queue) = &mut self.small_queue {
+        if let Some(queue) = &mut self.tsq {
             queue.set_in_process(true);
         }
         self.write(push, out);
-        if let Some(queue) = &mut self.small_queue {
+        if let Some(queue) = &mut self.tsq {
             queue.set_in_process(false);
         }
     }

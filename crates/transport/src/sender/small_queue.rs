@@ -12,28 +12,29 @@
 //! nobody's round-trip time. A socket with nothing out is never stopped, from Linux 6.7 on neither one with a single
 //! buffer out ("tcp: tsq: relax tcp_small_queue_check() when rtx queue contains a single skb", October 2023).
 //!
-//! **A netem on the sender's own machine before Linux 5.12** (see [`Switches::small_queue_wakes`]). It takes a packet over
+//! **A netem on the sender's own machine before Linux 5.12** (see [`TcpQuirks::small_queue_wakes`]). It takes a packet over
 //! within microseconds. It took it off the socket's account, but did not wake the socket. So one attempt to send by an
-//! ACK, whose packets stay with the host until the ACK's work is done, sends about two groups, and the rest of the window
+//! ACK, whose packets stay with the host until the ACK's work is done, sends about two bursts, and the rest of the window
 //! waits for the next attempt.
 //!
-//! Mostly an ACK admits no more than that. But of a window of three, two segments leave, one by one (a group is no larger
+//! Mostly an ACK admits no more than that. But of a window of three, two segments leave, one by one (a burst is no larger
 //! than half of the window): their account is just above what would let the third go. The window was not used up, so
 //! it does not grow. A flow that marks have brought down to two or three segments stays there.
 //!
-//! A lone segment counts with 1280 bytes and its payload. A group is cut into segments before it leaves, and there each
-//! of those counts with what the allocator gives to one: [`PER_PIECE`].
+//! A lone segment counts with 1280 bytes and its payload. A burst is cut into segments before it leaves, and there each
+//! of those counts with what the allocator gives to one: [`PER_GSO_SEGMENT`].
 //!
 //! The other attempts are the application's (see [`super::send_buffer`]). It runs as a process: the host passes each
 //! packet on before TCP makes the next, and nothing is held back.
 //!
 //! Left out: that a segment which the device still holds is not sent again (`skb_still_in_host_queue`), which the kernel
-//! sees of groups of one segment alone; and that a device which drops tells the sender (`NET_XMIT_DROP`).
+//! sees of bursts of one segment alone; and that a device which drops tells the sender (`NET_XMIT_DROP`).
 //!
 //! [`Config::device`]: super::Config::device
-//! [`Switches::small_queue_wakes`]: crate::stack::Switches::small_queue_wakes
+//! [`TcpQuirks::small_queue_wakes`]: crate::stack::TcpQuirks::small_queue_wakes
 
 use super::Sender;
+use super::output::Push;
 use crate::segment::{Data, Output, Seq, before};
 use sojourn_units::Time;
 
@@ -56,18 +57,18 @@ impl OwnDevice {
 /// What a packet costs beside its payload: head of 704 bytes, `sk_buff` of 256, `skb_shared_info` of 320
 /// (`MAX_TCP_HEADER` of 272 or more, to which the allocator gives 1024). Cut into segments, each has one.
 pub(super) const OVERHEAD: u64 = 1280;
-/// What a segment counts that was cut from a group, which copies it (`skb_segment`, scatter and gather off like all
+/// What a segment counts that was cut from a burst, which copies it (`skb_segment`, scatter and gather off like all
 /// offloads): 2048 bytes from the allocator, for payload, room for headers and `skb_shared_info`, and `sk_buff`.
 ///
 /// That it is not 4096 says that the kernel gives headers no more than 280 (`MAX_TCP_HEADER`: 272 where it knows wireless
 /// networks without meshes and tunnels, as x86's default configuration does; 304 with meshes, as distributions have them).
-/// It is inferred from slow start: with 4096 one group would leave for each ACK, and CUBIC's mean window in its second
+/// It is inferred from slow start: with 4096 one burst would leave for each ACK, and CUBIC's mean window in its second
 /// second at 80 ms would be 173 in `fq_codel flows 1 target 1ms interval 20ms` and 198 in `red limit 400000`, where
 /// `ect1_timeseries.csv` has 135 and 156; with 2048 it is 135 and 154. In Linux 7.3 (User-Mode Linux) it is the same: two
 /// CUBIC flows behind their host's queue of 50 Mbit/s at 20 ms have 35.9 and 12.0 Mbit/s there and with 2304 here, and 18.6
 /// and 29.3 with 2728. Those kernels' tick of a millisecond is the default
 /// configuration's, too.
-const PER_PIECE: u64 = 2048 + 256;
+const PER_GSO_SEGMENT: u64 = 2048 + 256;
 /// Buffers on the way: two.
 const BUFFERS: u64 = 2;
 /// Never more than this of what is not paced (`net.ipv4.tcp_limit_output_bytes`).
@@ -88,7 +89,7 @@ enum Kind {
         /// Whether the sender was stopped (`TSQ_THROTTLED`).
         stopped: bool,
         /// First segment of the buffer sent last.
-        group: Seq,
+        burst: Seq,
     },
     /// A netem, within microseconds and without telling.
     Unwoken(Unwoken),
@@ -108,7 +109,7 @@ impl SmallQueue {
     /// to keep.
     pub(super) fn new(device: Option<OwnDevice>, wakes: bool) -> Option<Self> {
         let kind = match device {
-            Some(_) => Kind::Device { stopped: false, group: 0 },
+            Some(_) => Kind::Device { stopped: false, burst: 0 },
             None if wakes => return None,
             None => Kind::Unwoken(Unwoken::default()),
         };
@@ -132,25 +133,26 @@ impl SmallQueue {
 impl Sender {
     /// What a segment counts on its socket's account when it leaves its host, bytes (`truesize`).
     pub fn account_of(data: &Data) -> u64 {
-        if data.piece { PER_PIECE } else { OVERHEAD + u64::from(data.len) }
+        if data.gso_segment { PER_GSO_SEGMENT } else { OVERHEAD + u64::from(data.len) }
     }
 
-    /// Whether the small queue keeps a group of so many segments back. The limit is shifted for retransmissions, which
+    /// Whether the small queue keeps a burst of so many segments back. The limit is shifted for retransmissions, which
     /// may have twice as much.
-    pub(super) fn small_queue_holds(&mut self, group: u32, factor: u64) -> bool {
-        let passes_single = self.small_queue_passes_single;
-        let (now, una, nxt) = (self.tcb.now, self.tcb.una, self.tcb.nxt);
-        let next = OVERHEAD + u64::from(group * self.tcb.mss);
-        let share = self.tcb.effective_pacing_rate() >> self.tcb.pacing_shift;
+    pub(super) fn small_queue_holds(&mut self, burst: u32, factor: u64) -> bool {
+        let passes_single = self.quirks.small_queue_passes_single;
+        let (now, una, nxt) = (self.tcb.view.now, self.tcb.view.una, self.tcb.view.nxt);
+        let next = OVERHEAD + u64::from(burst * self.tcb.view.mss);
+        let share =
+            self.tcb.control.effective_pacing_rate(&self.tcb.view) >> self.tcb.view.pacing_shift;
         let mut limit = (BUFFERS * next).max(share);
-        if !self.tcb.paced {
+        if !self.tcb.control.paced {
             limit = limit.min(MOST);
         }
-        let Some(queue) = &mut self.small_queue else { return false };
+        let Some(queue) = &mut self.tsq else { return false };
         let full = 1 + queue.held > limit * factor;
         match &mut queue.kind {
-            Kind::Device { stopped, group } => {
-                let single = passes_single && !before(una, *group);
+            Kind::Device { stopped, burst } => {
+                let single = passes_single && !before(una, *burst);
                 let holds = full && una != nxt && !single;
                 *stopped |= holds;
                 holds
@@ -159,17 +161,17 @@ impl Sender {
         }
     }
 
-    /// A group of this payload leaves, of which the first segment is `first`; or one segment again.
+    /// A burst of this payload leaves, of which the first segment is `first`; or one segment again.
     pub(super) fn fill_small_queue(&mut self, first: Option<Seq>, segments: u32, payload: u32) {
-        let now = self.tcb.now;
-        let Some(queue) = &mut self.small_queue else { return };
+        let now = self.tcb.view.now;
+        let Some(queue) = &mut self.tsq else { return };
         let mut account = if segments > 1 {
-            u64::from(segments) * PER_PIECE
+            u64::from(segments) * PER_GSO_SEGMENT
         } else {
             OVERHEAD + u64::from(payload)
         };
         match &mut queue.kind {
-            Kind::Device { group, .. } => *group = first.unwrap_or(*group),
+            Kind::Device { burst, .. } => *burst = first.unwrap_or(*burst),
             Kind::Unwoken(unwoken) => {
                 if unwoken.at != now {
                     (unwoken.at, queue.held) = (now, 0);
@@ -185,15 +187,14 @@ impl Sender {
     /// The host's own device has sent, or dropped, what counted so much on the account ([`Sender::account_of`], summed);
     /// what it held back may leave now (`tcp_wfree`, `tcp_tsq_write`).
     pub fn on_sent_off(&mut self, now: Time, bytes: u64, out: &mut impl Output) {
-        let Some(SmallQueue { held, kind: Kind::Device { stopped, .. } }) = &mut self.small_queue
-        else {
+        let Some(SmallQueue { held, kind: Kind::Device { stopped, .. } }) = &mut self.tsq else {
             return;
         };
         *held = held.saturating_sub(bytes);
         if core::mem::take(stopped) {
-            self.tcb.now = now;
+            self.tcb.view.now = now;
             self.retransmit_lost(out);
-            self.write(super::Push::Normal, out);
+            self.write(Push::Normal, out);
         }
     }
 }

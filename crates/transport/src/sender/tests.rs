@@ -5,12 +5,15 @@
 //! 40 ms. Unless a test says otherwise the stack is recent, the control Reno (half the window is easy to reckon
 //! with), the window ten segments and the tick a millisecond; timers fire a step behind (`CoarseClock`): of 1 ms up to 62 ms ahead, of 8
 //! up to 503, of 64 beyond. Segments leave one by one, at once, as they did up to
-//! Linux 4.16; what groups are and when they wait has tests of its own, at the end.
+//! Linux 4.16; what bursts are and when they wait has tests of its own, at the end.
 
 use super::*;
+use crate::cc::{CaState, INFINITE_SSTHRESH, Registry};
 use crate::ecn::{self, Agreed, Flags};
-use crate::segment::{Ack, Block, HEADERS};
+use crate::segment::{Ack, Block, Data, HEADERS, Handshake, Output, before};
 use crate::stack::examples::{LINUX_5_4, LINUX_5_10, LINUX_7_3};
+use crate::stack::{TcpQuirks, TsoBursts};
+use sojourn_units::Span;
 
 mod controls;
 
@@ -23,22 +26,35 @@ impl Sender {
         let t = &self.tcb;
         let counted = self.board.recount();
         assert_eq!(
-            (t.packets_out, t.sacked_out, t.lost_out, t.retrans_out),
+            (t.view.packets_out, t.view.sacked_out, t.view.lost_out, t.view.retrans_out),
             (counted.packets, counted.sacked, counted.lost, counted.retransmitted),
             "counts differ from the tags {}",
             self.board.picture()
         );
         assert_eq!(counted.sacked_and_lost, 0, "SACKed and lost: {}", self.board.picture());
-        assert!(t.sacked_out + t.lost_out <= t.packets_out + t.retrans_out, "in flight underflows");
-        assert_eq!(t.nxt.wrapping_sub(t.una), t.packets_out);
-        assert!(!before(self.window_end, t.nxt), "{} beyond the window {}", t.nxt, self.window_end);
-        assert!(!before(self.data_end, t.nxt), "{} beyond the data {}", t.nxt, self.data_end);
+        assert!(
+            t.view.sacked_out + t.view.lost_out <= t.view.packets_out + t.view.retrans_out,
+            "in flight underflows"
+        );
+        assert_eq!(t.view.nxt.wrapping_sub(t.view.una), t.view.packets_out);
+        assert!(
+            !before(self.peer.window_end, t.view.nxt),
+            "{} beyond the window {}",
+            t.view.nxt,
+            self.peer.window_end
+        );
+        assert!(
+            !before(self.data.end, t.view.nxt),
+            "{} beyond the data {}",
+            t.view.nxt,
+            self.data.end
+        );
         // PRR and the timeout go down to what is in flight and one; nothing else goes below two (`ssthresh`), but
         // what a lost SYN or a timeout has left may still be there.
-        assert!(t.cwnd >= 1 && t.cwnd < 1 << 24, "window {}", t.cwnd);
+        assert!(t.control.cwnd >= 1 && t.control.cwnd < 1 << 24, "window {}", t.control.cwnd);
         // Two for all but the senders of SCE, whose thresholds are half of windows of two.
-        assert!(t.ssthresh >= 1);
-        assert!(t.packets_out == 0 || self.timer.is_some(), "data out and no timer");
+        assert!(t.control.ssthresh >= 1);
+        assert!(t.view.packets_out == 0 || self.timers.next.is_some(), "data out and no timer");
     }
 }
 
@@ -91,13 +107,13 @@ impl Wire {
 
 struct Setup {
     cc: &'static str,
-    stack: Switches,
+    stack: TcpQuirks,
     ecn: bool,
     bytes: Option<u64>,
     window: u32,
     initial: u32,
     paced: bool,
-    groups: bool,
+    bursts: bool,
     device: Option<OwnDevice>,
 }
 
@@ -111,7 +127,7 @@ impl Default for Setup {
             window: 10_000 * MSS,
             initial: 10,
             paced: false,
-            groups: false,
+            bursts: false,
             device: None,
         }
     }
@@ -142,9 +158,10 @@ impl Setup {
             bytes: self.bytes,
             clock_offset_ms: 0,
         };
-        let grouping = if self.groups { self.stack.grouping } else { Grouping::Singly };
-        let stack = Switches { grouping, ..self.stack.clone() };
-        Sender::new(&config, &stack, cc::Any::named(self.cc, &stack).unwrap())
+        let tso_bursts = if self.bursts { self.stack.tso_bursts } else { TsoBursts::Singly };
+        let stack = TcpQuirks { tso_bursts, ..self.stack.clone() };
+        let cc = Registry::built_in().build(self.cc, &stack).unwrap();
+        Sender::new(&config, stack, cc)
     }
 
     /// Opens the connection; the first window is on its way at 20 ms.
@@ -236,20 +253,25 @@ impl Script {
         }
     }
 
+    /// Where the tail-loss probe that is out ends, and whether it repeated old data.
+    fn tlp(&self) -> Option<(Seq, bool)> {
+        self.sender.recovery.tlp.map(|t| (t.point, t.repeated))
+    }
+
     fn state(&self) -> CaState {
-        self.sender.tcb.ca_state
+        self.sender.tcb.view.ca_state
     }
 
     fn cwnd(&self) -> u32 {
-        self.sender.tcb.cwnd
+        self.sender.tcb.control.cwnd
     }
 
     fn ssthresh(&self) -> u32 {
-        self.sender.tcb.ssthresh
+        self.sender.tcb.control.ssthresh
     }
 
     fn in_flight(&self) -> u32 {
-        self.sender.tcb.in_flight()
+        self.sender.tcb.view.in_flight()
     }
 }
 
@@ -264,19 +286,19 @@ fn slow_start_doubles_with_acks_of_two() {
     }
     assert_eq!(t.cwnd(), 20);
     // 200 % of 20 · 1448 B in 20 ms.
-    assert_eq!(t.sender.tcb.pacing_rate, 2 * 20 * 1448 * 50);
+    assert_eq!(t.sender.tcb.control.pacing_rate, 2 * 20 * 1448 * 50);
 }
 
 /// Below its threshold the window grows; what an ACK has over goes to additive increase (`tcp_reno_cong_avoid`).
 #[test]
 fn slow_start_hands_what_is_left_over_to_avoidance() {
     let mut t = reno();
-    t.sender.tcb.ssthresh = 11;
+    t.sender.tcb.control.ssthresh = 11;
     assert_eq!(t.ack(40, "3"), "10-13");
-    assert_eq!((t.cwnd(), t.sender.tcb.cwnd_count), (11, 2));
+    assert_eq!((t.cwnd(), t.sender.tcb.control.cwnd_count), (11, 2));
     // Nine more make eleven: one segment of growth.
     assert_eq!(t.ack(40, "12"), "14-23");
-    assert_eq!((t.cwnd(), t.sender.tcb.cwnd_count), (12, 0));
+    assert_eq!((t.cwnd(), t.sender.tcb.control.cwnd_count), (12, 0));
 }
 
 /// A window that is not used is not widened: only as much as the receiver admits is out (`tcp_is_cwnd_limited`).
@@ -388,7 +410,10 @@ fn a_lost_retransmission_is_repaired_again_after_a_round_trip() {
     assert_eq!(t.ack(61, "0 s1-11"), "15");
     // 12 was sent at 43, after the repair, and has arrived: the repair is lost.
     assert_eq!(t.ack(63, "0 s1-12"), "r0 16");
-    assert_eq!((t.sender.tcb.lost, t.sender.tcb.retrans_out, t.sender.tcb.lost_out), (2, 1, 1));
+    assert_eq!(
+        (t.sender.tcb.view.lost, t.sender.tcb.view.retrans_out, t.sender.tcb.view.lost_out),
+        (2, 1, 1)
+    );
     assert_eq!(t.state(), CaState::Recovery);
     assert_eq!(t.ssthresh(), 5, "one reduction for one recovery");
 }
@@ -405,7 +430,7 @@ fn a_single_sack_waits_for_the_reordering_window() {
     assert_eq!((t.state(), t.cwnd()), (CaState::Recovery, 10));
 
     // Up to 6.6 the slack was two ticks: at 250 a second, 5 + 8 ms are four ticks, from 40 on.
-    let stack = Switches { hz: 250, ..LINUX_5_10 };
+    let stack = TcpQuirks { hz: 250, ..LINUX_5_10 };
     let mut t = Setup { stack, ..Setup::default() }.open();
     t.wire.take_line();
     t.ack(40, "0 s1");
@@ -447,8 +472,11 @@ fn a_probe_repairs_the_tail() {
     // srtt 20 ms: 40 + 2 · 20 + 2 ms of slack.
     assert_eq!(t.until(83), "83: r9");
     // A probe is no retransmission of a lost segment: nothing is out twice by the counts, nothing to undo, no clock.
-    assert_eq!((t.in_flight(), t.sender.tcb.retrans_out), (2, 0));
-    assert_eq!((t.sender.undo.retransmissions, t.sender.retrans_stamp), (-1, None));
+    assert_eq!((t.in_flight(), t.sender.tcb.view.retrans_out), (2, 0));
+    assert_eq!(
+        (t.sender.recovery.undo.retransmissions, t.sender.recovery.retrans_stamp),
+        (-1, None)
+    );
     assert_eq!(t.sender.counters().probes, 1);
     // The probe's SACK: one round trip old, RACK waits min_rtt/4 for 8, which is long due.
     assert_eq!(t.ack(103, "8 s9"), "r8");
@@ -469,13 +497,13 @@ fn a_loss_that_the_probe_repaired_is_paid_for() {
     // A lone segment's ACK may be delayed, so 200 ms more; the RTO of 220 ms comes no earlier.
     assert_eq!(t.until(250), "");
     assert_eq!(t.until(264), "264: r9");
-    assert_eq!(t.sender.tlp, Some((10, true)));
+    assert_eq!(t.tlp(), Some((10, true)));
     t.ack(284, &format!("10 w{}", 10 * MSS));
     let cwnd = t.cwnd();
     assert_eq!((t.state(), t.ssthresh()), (CaState::Open, INFINITE_SSTHRESH));
     t.ack(304, "11");
     assert_eq!((t.ssthresh(), t.cwnd()), (cwnd / 2, cwnd / 2));
-    assert_eq!(t.sender.tlp, None);
+    assert_eq!(t.tlp(), None);
 }
 
 /// The probe was for nothing: the original had only been late. Its duplicate is reported, so nothing is paid.
@@ -488,7 +516,7 @@ fn a_spurious_probe_costs_nothing() {
     let cwnd = t.cwnd();
     t.ack(266, "10 t20 w1448");
     t.ack(284, "10 d9 w14480");
-    assert_eq!(t.sender.tlp, None);
+    assert_eq!(t.tlp(), None);
     t.ack(304, "11");
     assert_eq!((t.state(), t.cwnd() >= cwnd), (CaState::Open, true));
 }
@@ -499,9 +527,9 @@ fn a_probe_is_new_data_where_there_is_some() {
     let mut t = reno();
     // All ACKs are lost: the probe is due 2 · 20 + 2 ms after the last segment left.
     assert_eq!(t.until(63), "63: 10");
-    assert_eq!((t.sender.tlp, t.in_flight(), t.cwnd()), (Some((11, false)), 11, 10));
+    assert_eq!((t.tlp(), t.in_flight(), t.cwnd()), (Some((11, false)), 11, 10));
     assert_eq!(t.ack(83, "11"), "11-31");
-    assert_eq!((t.sender.tlp, t.state(), t.cwnd()), (None, CaState::Open, 21));
+    assert_eq!((t.tlp(), t.state(), t.cwnd()), (None, CaState::Open, 21));
 }
 
 /// RFC 6298 §5.4-5.6: the head again, the window one, the timeout doubled. The probe comes first; the timeout counts
@@ -514,12 +542,16 @@ fn timeouts_back_off_and_slow_start_follows() {
     assert_eq!(t.until(2000), "63: r9; 288: r0; 736: r0; 1664: r0");
     assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Loss, 1, 5));
     assert_eq!(t.sender.counters().timeouts, 3);
-    assert_eq!(t.sender.tcb.lost_out, 10);
+    assert_eq!(t.sender.tcb.view.lost_out, 10);
     // The ACK of a retransmission: Karn's rule leaves the timestamp's echo, 1664, which takes the backoff away.
     assert_eq!(t.ack(2010, "1 t1664"), "r1 r2");
     assert_eq!((t.state(), t.cwnd()), (CaState::Loss, 2));
-    assert!(t.sender.tcb.rtt.rto() < Span::from_millis(880), "{}", t.sender.tcb.rtt.rto());
-    assert_eq!(t.sender.tcb.rtt.latest_us(), 346_000);
+    assert!(
+        t.sender.tcb.view.rtt.rto() < Span::from_millis(880),
+        "{}",
+        t.sender.tcb.view.rtt.rto()
+    );
+    assert_eq!(t.sender.tcb.view.rtt.latest_us(), 346_000);
     assert_eq!(t.ack(2030, "3"), "r3 r4 r5 r6");
 }
 
@@ -529,7 +561,7 @@ fn timeouts_back_off_and_slow_start_follows() {
 fn frto_finds_a_spurious_timeout_by_new_data() {
     let mut t = reno();
     assert_eq!(t.until(300), "63: 10; 288: r0");
-    assert_eq!((t.state(), t.cwnd(), t.sender.frto), (CaState::Loss, 1, true));
+    assert_eq!((t.state(), t.cwnd(), t.sender.recovery.frto), (CaState::Loss, 1, true));
     // The echo is of the repair (288), so it is no proof by itself. High time for step 2b: new data.
     assert_eq!(t.ack(308, "1 t288"), "11-12");
     assert_eq!((t.state(), t.cwnd()), (CaState::Loss, 2));
@@ -538,7 +570,7 @@ fn frto_finds_a_spurious_timeout_by_new_data() {
     assert_eq!((t.state(), t.sender.counters().undos), (CaState::Open, 1));
     // max(2, the window before, 10), and growing in slow start again by the segment acknowledged.
     assert_eq!((t.cwnd(), t.in_flight(), t.ssthresh()), (11, 11, INFINITE_SSTHRESH));
-    assert_eq!((t.sender.tcb.lost_out, t.sender.tcb.retrans_out), (0, 0));
+    assert_eq!((t.sender.tcb.view.lost_out, t.sender.tcb.view.retrans_out), (0, 0));
 }
 
 /// F-RTO step 3a: a duplicate ACK after the new data means that the loss was real.
@@ -548,7 +580,7 @@ fn frto_gives_way_when_the_loss_was_real() {
     assert_eq!(t.until(300), "63: 10; 288: r0");
     assert_eq!(t.ack(308, "1 t288"), "11-12");
     assert_eq!(t.ack(328, "1 s11 t288"), "r1");
-    assert_eq!((t.state(), t.sender.frto), (CaState::Loss, false));
+    assert_eq!((t.state(), t.sender.recovery.frto), (CaState::Loss, false));
 }
 
 /// Eifel (RFC 3522): the first ACK after the timeout echoes a clock from before the repair, so the original has
@@ -588,12 +620,12 @@ fn a_spurious_recovery_is_undone_by_the_duplicate() {
     // The original arrives late; its ACK echoes the repair's clock or later, so only the duplicate tells.
     t.ack(41, "4 t40");
     assert_eq!((t.state(), t.ssthresh()), (CaState::Recovery, 5));
-    let delivered = t.sender.tcb.delivered;
+    let delivered = t.sender.tcb.view.delivered;
     t.ack(60, "4 d0 t40");
     assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Open, 10, INFINITE_SSTHRESH));
-    assert_eq!(t.sender.tcb.delivered, delivered + 1, "the duplicate was delivered too");
+    assert_eq!(t.sender.tcb.view.delivered, delivered + 1, "the duplicate was delivered too");
     // Recent kernels widen RACK's window for it only where reordering has been seen.
-    assert!(!t.sender.dsack_seen && t.sender.board.reorderings == 0);
+    assert!(!t.sender.recovery.reo_wnd.dsack_seen && t.sender.board.reorderings == 0);
 }
 
 /// RACK's verdict on a segment stands until it is sent again, so that an undo is not taken back by the next ACK.
@@ -611,7 +643,7 @@ fn what_an_undo_forgave_is_not_found_lost_again() {
     assert_eq!((t.state(), t.sender.counters().undos), (CaState::Disorder, 1));
     // 10 was sent 20 ms after 1 and has arrived: RACK would find 1 lost, had it not judged it already.
     t.ack(60, "1 s2-10 t40");
-    assert_eq!((t.state(), t.sender.tcb.lost_out), (CaState::Disorder, 0));
+    assert_eq!((t.state(), t.sender.tcb.view.lost_out), (CaState::Disorder, 0));
 }
 
 /// Duplicates that are more than what was sent again are the network's: they undo nothing.
@@ -619,9 +651,12 @@ fn what_an_undo_forgave_is_not_found_lost_again() {
 fn duplicates_that_we_did_not_cause_are_not_believed() {
     let mut t = reno();
     t.ack(40, "4");
-    let (delivered, cwnd) = (t.sender.tcb.delivered, t.cwnd());
+    let (delivered, cwnd) = (t.sender.tcb.view.delivered, t.cwnd());
     t.ack(41, "4 d2");
-    assert_eq!((t.sender.tcb.delivered, t.cwnd(), t.state()), (delivered, cwnd, CaState::Open));
+    assert_eq!(
+        (t.sender.tcb.view.delivered, t.cwnd(), t.state()),
+        (delivered, cwnd, CaState::Open)
+    );
 }
 
 /// RFC 3168 §6.1.2: one reduction a window, the flag CWR on the next new segment, retransmissions not ECN-capable.
@@ -689,16 +724,16 @@ fn delivery_rate_is_what_arrived_in_a_round_trip() {
         t.ack(40, &(2 * i).to_string());
     }
     // The first window: 10 in the 20 ms from its sending on; the last ACK counts all ten.
-    let rate = t.sender.tcb.rate;
+    let rate = t.sender.tcb.view.rate;
     assert_eq!((rate.delivered, rate.interval_us), (10, 20_000));
     // Those of the second window come 1 ms apart: 10 was sent when 2 had been delivered, at 40 ms.
     for i in 0..10_u32 {
         t.ack(60 + u64::from(i), &(12 + 2 * i).to_string());
     }
     // The last, 29, left when 10 had been delivered; now 30 have, 29 ms later.
-    let rate = t.sender.tcb.rate;
+    let rate = t.sender.tcb.view.rate;
     assert_eq!((rate.delivered, rate.interval_us), (20, 29_000));
-    assert_eq!(t.sender.tcb.delivery_rate(), 20 * 1448 * 1_000_000 / 29_000);
+    assert_eq!(t.sender.tcb.view.delivery_rate(), 20 * 1448 * 1_000_000 / 29_000);
 }
 
 /// A pause longer than the timeout: the window halves for each timeout of it, not below ten (RFC 2861), and the
@@ -711,7 +746,7 @@ fn a_pause_shrinks_the_window() {
         t.ack(40, &(2 * i).to_string());
     }
     // All that is out is acknowledged, and the window shut.
-    let nxt = t.sender.tcb.nxt;
+    let nxt = t.sender.tcb.view.nxt;
     t.ack(60, &format!("{nxt} w0"));
     let cwnd = t.cwnd();
     // It opens 500 ms later: two timeouts of 220 ms have passed.
@@ -758,7 +793,7 @@ fn what_an_application_writes_leaves_in_pieces() {
     // The first is acknowledged; slow start lets two out: 1448 and what is left of 2000.
     t.ack(50, "1");
     t.wire.sent.clear();
-    assert_eq!(t.sender.tcb.nxt, 5);
+    assert_eq!(t.sender.tcb.view.nxt, 5);
     // The third segment is lost, and repeated at its own length when RACK's window is over.
     assert_eq!(t.ack(70, "2 s3-4"), "");
     while t.wire.sent.is_empty() {
@@ -783,27 +818,27 @@ fn an_idle_application_is_marked_and_the_mark_passes() {
     let piece = u64::from(MSS);
     // Nothing was out: the mark is at what is delivered, 0.
     t.sender.supply(at(30), piece, &mut t.wire);
-    assert_eq!(t.sender.tcb.app_limited, Some(0));
+    assert_eq!(t.sender.tcb.view.app_limited, Some(0));
     t.sender.supply(at(31), piece, &mut t.wire);
-    assert_eq!(t.sender.tcb.app_limited, Some(1));
+    assert_eq!(t.sender.tcb.view.app_limited, Some(1));
     assert_eq!(t.wire.take_line(), "0-1");
     // Two more fill the window; from then on it is the window that limits, and the mark stays where it was.
     t.sender.supply(at(32), 2 * piece, &mut t.wire);
-    assert_eq!(t.sender.tcb.app_limited, Some(2));
+    assert_eq!(t.sender.tcb.view.app_limited, Some(2));
     t.sender.supply(at(33), 10 * piece, &mut t.wire);
-    assert_eq!(t.sender.tcb.app_limited, Some(2));
+    assert_eq!(t.sender.tcb.view.app_limited, Some(2));
     assert_eq!(t.wire.take_line(), "2-3");
     // Samples of what left under the mark bear it; once more than two are delivered, nothing new does.
     t.ack(50, "2");
-    assert!(t.sender.tcb.rate.app_limited);
-    assert_eq!(t.sender.tcb.app_limited, Some(2));
+    assert!(t.sender.tcb.view.rate.app_limited);
+    assert_eq!(t.sender.tcb.view.app_limited, Some(2));
     t.ack(52, "4");
-    assert_eq!(t.sender.tcb.app_limited, None);
+    assert_eq!(t.sender.tcb.view.app_limited, None);
     // 4 to 7 left with the ACK at 50 ms, 8 to 11 with that at 52 ms.
     t.ack(70, "8");
-    assert!(t.sender.tcb.rate.app_limited);
+    assert!(t.sender.tcb.view.rate.app_limited);
     t.ack(72, "12");
-    assert!(!t.sender.tcb.rate.app_limited);
+    assert!(!t.sender.tcb.view.rate.app_limited);
 }
 
 /// `tcp_is_cwnd_limited`: a window that the application does not fill does not grow, but in slow start to twice
@@ -817,11 +852,11 @@ fn a_window_that_is_not_used_does_not_grow() {
         t.sender.supply(at(now), 4 * u64::from(MSS), &mut t.wire);
         t.ack(now + 20, &(4 * (round + 1)).to_string());
     }
-    assert_eq!(t.sender.tcb.cwnd, 10);
+    assert_eq!(t.sender.tcb.control.cwnd, 10);
     // With data without end it grows again.
     t.sender.supply_endlessly(at(450), &mut t.wire);
     t.ack(470, "90");
-    assert_eq!(t.sender.tcb.cwnd, 20);
+    assert_eq!(t.sender.tcb.control.cwnd, 20);
     t.sender.stop(at(471));
     t.sender.check();
 }
@@ -833,7 +868,7 @@ fn a_connection_that_the_peer_opens() {
     let mut t = Script { sender: setup.sender(), wire: Wire::default(), window: setup.window };
     t.sender.accepted(at(20), Agreed::Off, t.window, 7, Some(20_000));
     assert!(t.sender.is_established() && t.wire.syns.is_empty());
-    assert_eq!(t.sender.tcb.rtt.srtt_us(), 20_000);
+    assert_eq!(t.sender.tcb.view.rtt.srtt_us(), 20_000);
     t.sender.supply(at(20), 12 * u64::from(MSS), &mut t.wire);
     assert_eq!(t.wire.sent[0].0.tsecr, 7);
     assert_eq!(t.wire.take_line(), "0-9");
@@ -864,7 +899,7 @@ fn a_lost_syn_is_repeated_without_ecn() {
     script.sender.on_syn_ack(at(1044), &answer, &mut script.wire);
     assert_eq!(script.sender.ecn_agreed(), Agreed::Off);
     assert_eq!(script.wire.take_line(), "0-9");
-    assert_eq!(script.sender.tcb.rtt.latest_us(), 20_000);
+    assert_eq!(script.sender.tcb.view.rtt.latest_us(), 20_000);
 }
 
 /// From the second loss on the window is one segment (RFC 5681 §3.1). SYNs a second apart up to the fifth, then doubling, in recent
@@ -895,15 +930,15 @@ fn renos_sawtooth() {
     t.ack(40, "0 s1");
     t.ack(41, "0 s1-2");
     t.ack(42, "0 s1-9");
-    let nxt = t.sender.tcb.nxt;
+    let nxt = t.sender.tcb.view.nxt;
     // The ACK that ends the recovery delivers five, which count already: 5 + 5/5.
     t.ack(62, &nxt.to_string());
     assert_eq!((t.state(), t.cwnd(), t.ssthresh()), (CaState::Open, 6, 5));
     let mut windows = Vec::new();
     for round in 0..6 {
         // The whole flight is acknowledged, segment by segment.
-        let nxt = t.sender.tcb.nxt;
-        let mut una = t.sender.tcb.una;
+        let nxt = t.sender.tcb.view.nxt;
+        let mut una = t.sender.tcb.view.una;
         while una != nxt {
             una += 1;
             t.ack(80 + 20 * round, &una.to_string());
@@ -919,7 +954,7 @@ fn renos_sawtooth() {
 #[test]
 fn cubic_leaves_slow_start_by_the_train() {
     for stack in [LINUX_7_3, LINUX_5_10, LINUX_5_4] {
-        let stack = Switches { small_queue_wakes: true, ..stack };
+        let stack = TcpQuirks { small_queue_wakes: true, ..stack };
         let mut t = Setup { cc: "cubic", stack, ..Setup::default() }.open();
         let mut left = None;
         let mut una = 0;
@@ -940,7 +975,7 @@ fn an_overtaken_ack_brings_its_sacks_unless_it_is_too_old() {
     let mut t = reno();
     t.ack(50, "4");
     t.ack(51, "2 s6");
-    assert_eq!(t.sender.tcb.sacked_out, 1);
+    assert_eq!(t.sender.tcb.view.sacked_out, 1);
     let ack = Ack {
         ack: 2,
         window: t.window,
@@ -950,7 +985,7 @@ fn an_overtaken_ack_brings_its_sacks_unless_it_is_too_old() {
         ..Ack::default()
     };
     t.sender.on_ack(at(51), &ack, &mut t.wire);
-    assert_eq!(t.sender.tcb.sacked_out, 1);
+    assert_eq!(t.sender.tcb.view.sacked_out, 1);
 }
 
 /// A paced sender at the end of its stream still wakes to repair.
@@ -961,8 +996,8 @@ fn pacing_puts_a_repair_off_and_does_not_lose_it() {
     t.wire.take_line();
     t.until(39);
     t.wire.take_line();
-    assert_eq!(t.sender.tcb.nxt, 30);
-    t.sender.pace_until = at(45);
+    assert_eq!(t.sender.tcb.view.nxt, 30);
+    t.sender.pacing.until = at(45);
     assert_eq!(t.ack(40, "0 s1-3"), "");
     assert_eq!(t.state(), CaState::Recovery);
     assert_eq!(t.sender.next_timer(), at(45));
@@ -974,7 +1009,7 @@ fn pacing_puts_a_repair_off_and_does_not_lose_it() {
 fn an_overtaken_ack_leaves_the_pace_alone() {
     let mut t = Setup { paced: true, ..Setup::default() }.open();
     t.wire.take_line();
-    t.sender.pace_until = at(60);
+    t.sender.pacing.until = at(60);
     assert_eq!(t.ack(40, "4"), "");
     assert_eq!(t.sender.next_timer(), at(60));
     t.ack(41, "2");
@@ -985,7 +1020,7 @@ fn an_overtaken_ack_leaves_the_pace_alone() {
 /// behind (`CoarseClock`).
 #[test]
 fn timers_fire_on_ticks() {
-    let stack = Switches { hz: 250, ..LINUX_7_3 };
+    let stack = TcpQuirks { hz: 250, ..LINUX_7_3 };
     let mut t = Setup { stack, ..Setup::default() }.open();
     t.wire.take_line();
     // Sent at 20 ms, in tick 5; 42 ms are 11 ticks: 16, and so 17.
@@ -994,7 +1029,7 @@ fn timers_fire_on_ticks() {
     assert_eq!(t.until(292), "292: r0");
     // 440 ms is 110, more than the finest 62: 183, and so the next of eight, 184.
     assert_eq!(t.until(736), "736: r0");
-    let mut t = Setup { stack: Switches { hz: 250, ..LINUX_5_4 }, ..Setup::default() }.open();
+    let mut t = Setup { stack: TcpQuirks { hz: 250, ..LINUX_5_4 }, ..Setup::default() }.open();
     t.wire.take_line();
     // Two ticks of slack: 40 + 8 = 48 ms are 12 ticks.
     assert_eq!(t.until(72), "72: 10");
@@ -1011,11 +1046,11 @@ fn the_table_of_states() {
     assert_eq!(all.map(row), ["xxxxx", "xxxxx", "xxxxx", "xxx.x", "x..xx"]);
 }
 
-/// A Reno past slow start whose segments leave in groups. Of 20 ms and a window of ten comes a goal of two.
-fn grouped(stack: Switches, initial: u32) -> Script {
-    let mut t = Setup { stack, initial, groups: true, ..Setup::default() }.open();
+/// A Reno past slow start whose segments leave in bursts. Of 20 ms and a window of ten comes a goal of two.
+fn in_bursts(stack: TcpQuirks, initial: u32) -> Script {
+    let mut t = Setup { stack, initial, bursts: true, ..Setup::default() }.open();
     assert_eq!(t.wire.take_line(), format!("0-{}", initial - 1));
-    t.sender.tcb.ssthresh = initial;
+    t.sender.tcb.control.ssthresh = initial;
     t
 }
 
@@ -1026,11 +1061,11 @@ fn a_lone_segment_waits_for_the_next_ack() {
     for stack in [LINUX_7_3, LINUX_5_10, LINUX_5_4] {
         // Older kernels only take note of it once a flight.
         let notes = stack.remembers_cwnd_limited;
-        let mut t = grouped(stack, 10);
+        let mut t = in_bursts(stack, 10);
         assert_eq!(t.ack(40, "1"), "10");
-        t.sender.tcb.cwnd_limited = false;
+        t.sender.tcb.view.cwnd_limited = false;
         assert_eq!(t.ack(40, "2"), "");
-        assert_eq!(t.sender.tcb.cwnd_limited, notes);
+        assert_eq!(t.sender.tcb.view.cwnd_limited, notes);
         assert_eq!(t.ack(40, "3"), "11-12");
         // An ACK of two admits two: nothing to wait for.
         assert_eq!(t.ack(40, "5"), "13-14");
@@ -1044,10 +1079,10 @@ fn a_lone_segment_waits_for_the_next_ack() {
 /// and the oldest left 17 ms ago: that is more than half of the round trip, and more than a millisecond away.
 #[test]
 fn nobody_waits_for_an_ack_that_is_far() {
-    let woken = Switches { small_queue_wakes: true, ..LINUX_5_4 };
+    let woken = TcpQuirks { small_queue_wakes: true, ..LINUX_5_4 };
     for (stack, sent) in [(LINUX_7_3, "22"), (LINUX_5_10, ""), (woken, "")] {
-        let mut t = grouped(stack, 10);
-        // All is acknowledged: groups of two, and the odd one too, as all its ACKs are a round trip away.
+        let mut t = in_bursts(stack, 10);
+        // All is acknowledged: bursts of two, and the odd one too, as all its ACKs are a round trip away.
         assert_eq!(t.ack(40, "10"), "10-20");
         assert_eq!(t.cwnd(), 11);
         assert_eq!(t.ack(57, "11"), "21");
@@ -1059,7 +1094,7 @@ fn nobody_waits_for_an_ack_that_is_far() {
 #[test]
 fn a_third_of_the_window_is_sent() {
     for (initial, sent) in [(3, "4"), (4, "")] {
-        let mut t = grouped(LINUX_7_3, initial);
+        let mut t = in_bursts(LINUX_7_3, initial);
         assert_eq!(t.ack(40, "1"), initial.to_string());
         assert_eq!(t.ack(40, "2"), sent);
     }
@@ -1068,7 +1103,7 @@ fn a_third_of_the_window_is_sent() {
 /// Who repairs does not wait, and who has only seen disorder does.
 #[test]
 fn recovery_does_not_wait() {
-    let mut t = grouped(LINUX_7_3, 10);
+    let mut t = in_bursts(LINUX_7_3, 10);
     assert_eq!(t.ack(42, "0 s1"), "10");
     assert_eq!(t.ack(42, "0 s1-2"), "");
     // 11 − 3 − 1 = 7 in flight; ⌈5·1/10⌉ = 1.
@@ -1077,8 +1112,8 @@ fn recovery_does_not_wait() {
     assert_eq!(t.ack(42, "0 s1-5"), "11");
 }
 
-/// Fifty segments at once, in fours: 200 % of 50 · 1448 B in 20 ms give 7 kB in 1/1024 s. The last of each group has
-/// PSH. A buffer holds 45; older kernels end a group there, and its last segment leaves alone.
+/// Fifty segments at once, in fours: 200 % of 50 · 1448 B in 20 ms give 7 kB in 1/1024 s. The last of each burst has
+/// PSH. A buffer holds 45; older kernels end a burst there, and its last segment leaves alone.
 #[test]
 fn a_group_ends_with_its_buffer_in_older_kernels() {
     let fours = |from: u32, to: u32| (from..to).step_by(4).collect::<Vec<_>>();
@@ -1086,7 +1121,7 @@ fn a_group_ends_with_its_buffer_in_older_kernels() {
         (LINUX_5_10, [fours(3, 45), vec![48]].concat()),
         (LINUX_7_3, [fours(3, 48), vec![49]].concat()),
     ] {
-        let t = Setup { stack, initial: 50, groups: true, ..Setup::default() }.open();
+        let t = Setup { stack, initial: 50, bursts: true, ..Setup::default() }.open();
         let found: Vec<Seq> = t.wire.sent.iter().filter(|s| s.0.push).map(|s| s.0.seq).collect();
         assert_eq!((t.wire.sent.len(), found), (50, pushed));
     }
@@ -1096,10 +1131,10 @@ fn a_group_ends_with_its_buffer_in_older_kernels() {
 #[test]
 fn the_rest_of_a_buffer_leaves_at_once() {
     for stack in [LINUX_7_3, LINUX_5_10] {
-        let mut t = grouped(stack, 10);
-        t.sender.buffer_left = 1;
+        let mut t = in_bursts(stack, 10);
+        t.sender.data.buffer_left = 1;
         assert_eq!(t.ack(40, "1"), "10");
-        t.sender.buffer_left = 1;
+        t.sender.data.buffer_left = 1;
         assert_eq!(t.ack(40, "2"), "11");
         assert_eq!(t.ack(40, "3"), "");
     }
@@ -1107,9 +1142,9 @@ fn the_rest_of_a_buffer_leaves_at_once() {
 
 /// On a path of a millisecond newer kernels add 64 kB, halved once: 28 kB for the rate and 32 kB for the path.
 #[test]
-fn groups_are_larger_on_short_paths() {
+fn bursts_are_larger_on_short_paths() {
     for (stack, goal) in [(LINUX_7_3, 42), (LINUX_5_10, 19)] {
-        let setup = Setup { stack, groups: true, ..Setup::default() };
+        let setup = Setup { stack, bursts: true, ..Setup::default() };
         let mut sender = setup.sender();
         let mut wire = Wire::default();
         sender.open(at(0), &mut wire);
@@ -1118,25 +1153,25 @@ fn groups_are_larger_on_short_paths() {
             &Handshake { window: setup.window, ..Handshake::default() },
             &mut wire,
         );
-        assert_eq!(sender.group_goal(), goal);
+        assert_eq!(sender.tso_segs_goal(), goal);
         // No more than half of the window at a time.
         let pushed: Vec<Seq> = wire.sent.iter().filter(|s| s.0.push).map(|s| s.0.seq).collect();
         assert_eq!(pushed, [4, 9]);
     }
 }
 
-/// A probe of new data takes what the window admits of a group, and one segment if it admits none.
+/// A probe of new data takes what the window admits of a burst, and one segment if it admits none.
 #[test]
 fn a_probe_sends_a_group_where_the_window_admits_one() {
-    let mut t = grouped(LINUX_7_3, 10);
-    t.sender.tcb.cwnd = 13;
-    t.sender.tlp = None;
-    // 20 + 2 · 20 + 2 ms: room for three, of which a group has two.
+    let mut t = in_bursts(LINUX_7_3, 10);
+    t.sender.tcb.control.cwnd = 13;
+    t.sender.recovery.tlp = None;
+    // 20 + 2 · 20 + 2 ms: room for three, of which a burst has two.
     assert_eq!(t.until(63), "63: 10-11");
-    assert_eq!(t.sender.tlp, Some((12, false)));
+    assert_eq!(t.tlp(), Some((12, false)));
 }
 
-/// A window of three, all of it acknowledged: groups of one (half of the window), 1280 + 1448 B each on the account. The
+/// A window of three, all of it acknowledged: bursts of one (half of the window), 1280 + 1448 B each on the account. The
 /// third finds 1 + 2 · 2728 B there, one more than two of its own size, and waits for the next ACK; the window is not
 /// used up and does not grow. From 5.12 on the socket is woken, and the third leaves.
 ///
@@ -1146,46 +1181,46 @@ fn a_probe_sends_a_group_where_the_window_admits_one() {
 /// what was kept leaves.
 #[test]
 fn a_small_queue_that_is_not_woken_keeps_the_third_segment() {
-    let mut woken = grouped(LINUX_5_10, 3);
-    woken.sender.tcb.cwnd_limited = false;
+    let mut woken = in_bursts(LINUX_5_10, 3);
+    woken.sender.tcb.view.cwnd_limited = false;
     assert_eq!(woken.ack(40, "3"), "3-5");
-    let mut t = grouped(LINUX_5_4, 3);
+    let mut t = in_bursts(LINUX_5_4, 3);
     assert_eq!(t.sender.ready_end(), 93);
-    t.sender.tcb.cwnd_limited = false;
+    t.sender.tcb.view.cwnd_limited = false;
     for round in 0..27_u32 {
         let una = 3 + 2 * round;
         assert_eq!(
             t.ack(40 + 20 * u64::from(round), &una.to_string()),
             format!("{una}-{}", una + 1)
         );
-        assert!(!t.sender.tcb.cwnd_limited);
+        assert!(!t.sender.tcb.view.cwnd_limited);
         assert_eq!(t.cwnd(), 3);
     }
     assert_eq!(t.ack(580, "57"), "57-59");
-    assert!(t.sender.tcb.cwnd_limited);
+    assert!(t.sender.tcb.view.cwnd_limited);
 }
 
-/// Of 20 the small queue lets four go, in groups of two whose segments count 2304 B each: 1 + 4608 B are below the 8352
-/// of two groups, 1 + 9216 are not. So the window is not full, and the application's limit, 87 040 B so far, becomes
+/// Of 20 the small queue lets four go, in bursts of two whose segments count 2304 B each: 1 + 4608 B are below the 8352
+/// of two bursts, 1 + 9216 are not. So the window is not full, and the application's limit, 87 040 B so far, becomes
 /// 2 · 20 · 4352. What is queued, 53 segments in eight buffers, is less than two thirds of that; the application is woken,
 /// and as a process it sends all the rest.
 #[test]
 fn the_send_buffer_grows_while_the_window_is_not_full() {
-    let mut t = grouped(LINUX_5_4, 10);
+    let mut t = in_bursts(LINUX_5_4, 10);
     assert_eq!(t.sender.ready_end(), 55);
     let mut held = t.sender.clone();
-    held.send_buffer.as_mut().unwrap().keep_awake();
+    held.data.send_buffer.as_mut().unwrap().keep_awake();
     let mut held = Script { sender: held, wire: Wire::default(), window: t.window };
     for (script, sent) in [(&mut t, "10-21"), (&mut held, "10-13")] {
-        script.sender.tcb.cwnd = 20;
+        script.sender.tcb.control.cwnd = 20;
         assert_eq!(script.ack(40, "2"), sent);
     }
 }
 
-/// Six segments all acknowledged: the window is seven, and two groups of two leave.
+/// Six segments all acknowledged: the window is seven, and two bursts of two leave.
 #[test]
 fn a_small_queue_counts_what_is_cut_from_groups() {
-    let mut t = grouped(LINUX_5_4, 6);
+    let mut t = in_bursts(LINUX_5_4, 6);
     assert_eq!(t.ack(40, "6"), "6-9");
     assert_eq!(t.cwnd(), 7);
 }
@@ -1194,77 +1229,77 @@ fn a_small_queue_counts_what_is_cut_from_groups() {
 #[test]
 fn a_send_buffer_takes_what_fills_no_segment() {
     let mut t =
-        Setup { stack: LINUX_5_4, bytes: Some(20_000), groups: true, ..Setup::default() }.open();
+        Setup { stack: LINUX_5_4, bytes: Some(20_000), bursts: true, ..Setup::default() }.open();
     assert_eq!(t.wire.take_line(), "0-9");
     assert_eq!(t.ack(40, "10"), "10-13");
     assert_eq!(t.ack(60, "14"), "");
     assert!(t.sender.is_finished());
 }
 
-/// Four are two groups of two: the account is below twice the next group's.
+/// Four are two bursts of two: the account is below twice the next burst's.
 #[test]
 fn a_small_queue_lets_two_groups_go() {
-    let mut t = grouped(LINUX_5_4, 4);
-    t.sender.tcb.cwnd_limited = false;
+    let mut t = in_bursts(LINUX_5_4, 4);
+    t.sender.tcb.view.cwnd_limited = false;
     assert_eq!(t.ack(40, "4"), "4-7");
-    assert!(t.sender.tcb.cwnd_limited);
+    assert!(t.sender.tcb.view.cwnd_limited);
 }
 
 /// What is sent again may have twice as much on its way: 1 + 4 · 2728 B are one more than twice two segments.
 #[test]
 fn a_small_queue_lets_four_retransmissions_go() {
-    let mut t = grouped(LINUX_5_4, 10);
-    t.sender.tcb.now = at(40);
+    let mut t = in_bursts(LINUX_5_4, 10);
+    t.sender.tcb.view.now = at(40);
     for sent in 0..5 {
         assert_eq!(t.sender.small_queue_holds(1, 1), sent >= 2);
         assert_eq!(t.sender.small_queue_holds(1, 2), sent >= 4);
         t.sender.fill_small_queue(None, 1, MSS);
     }
     // Microseconds later all has passed through the host.
-    t.sender.tcb.now = at(41);
+    t.sender.tcb.view.now = at(41);
     assert!(!t.sender.small_queue_holds(1, 1));
 }
 
-/// A sender in front of its own device: groups are cut into pieces of 2304 B on the account, and it may have twice the next
-/// buffer there, 2 · (1280 + 2 · 1448) B = 8352. After two groups of two it has 9216 and stops, though the window is ten; the
+/// A sender in front of its own device: bursts are cut into pieces of 2304 B on the account, and it may have twice the next
+/// buffer there, 2 · (1280 + 2 · 1448) B = 8352. After two bursts of two it has 9216 and stops, though the window is ten; the
 /// device sends one, 6912 are left, and two more leave. The window was not used up, so that an ACK of two does
 /// not open it.
 #[test]
 fn a_device_of_its_own_lets_two_groups_wait() {
     let piece = 2304;
     let device = Some(OwnDevice::WIRED);
-    let mut t = Setup { stack: LINUX_5_10, groups: true, device, ..Setup::default() }.open();
+    let mut t = Setup { stack: LINUX_5_10, bursts: true, device, ..Setup::default() }.open();
     assert_eq!(t.wire.take_line(), "0-3");
     assert_eq!(t.sent_off(21, piece), "4-5");
     // 11520 − 2 · 2304 is as much again as when it last went on.
     assert_eq!(t.sent_off(22, 2 * piece), "6-7");
-    assert!(!t.sender.tcb.cwnd_limited);
+    assert!(!t.sender.tcb.view.cwnd_limited);
     // The ACK finds 11520 on the account: what the window admits waits for the device.
     assert_eq!(t.ack(40, "2"), "");
     assert_eq!(t.sent_off(41, 3 * piece), "8-9");
     // 8 of 12 are out: nothing more until the device has sent, and then no further than the window.
-    assert_eq!((t.sender.tcb.in_flight(), t.cwnd()), (8, 12));
+    assert_eq!((t.sender.tcb.view.in_flight(), t.cwnd()), (8, 12));
     assert_eq!(t.sent_off(42, 4 * piece), "10-13");
-    assert!(t.sender.tcb.cwnd_limited);
+    assert!(t.sender.tcb.view.cwnd_limited);
     assert_eq!(t.sent_off(43, 4 * piece), "");
 }
 
-/// In front of a WiFi device a share is a 2^7th of a second: 200 % of 10 · 1448 B in 20 ms are 11 312 B, and a group has as
+/// In front of a WiFi device a share is a 2^7th of a second: 200 % of 10 · 1448 B in 20 ms are 11 312 B, and a burst has as
 /// many as half of the window, five. Of these two fit: 11 520 B is less than 2 · (1280 + 5 · 1448).
 #[test]
 fn a_wifi_device_lets_more_wait() {
     let device = Some(OwnDevice::WIFI);
-    let mut t = Setup { stack: LINUX_5_10, groups: true, device, ..Setup::default() }.open();
-    assert_eq!(t.sender.group_goal(), 7);
+    let mut t = Setup { stack: LINUX_5_10, bursts: true, device, ..Setup::default() }.open();
+    assert_eq!(t.sender.tso_segs_goal(), 7);
     assert_eq!(t.wire.take_line(), "0-9");
     let mut t =
-        Setup { stack: LINUX_5_10, groups: true, device, initial: 40, ..Setup::default() }.open();
-    // 45 250 B a share, a group of 20 (half of the window): after one of them 46 080 B are on the account, less than twice 1280 + 20 · 1448.
-    assert_eq!((t.sender.group_goal(), t.wire.take_line().as_str()), (31, "0-39"));
+        Setup { stack: LINUX_5_10, bursts: true, device, initial: 40, ..Setup::default() }.open();
+    // 45 250 B a share, a burst of 20 (half of the window): after one of them 46 080 B are on the account, less than twice 1280 + 20 · 1448.
+    assert_eq!((t.sender.tso_segs_goal(), t.wire.take_line().as_str()), (31, "0-39"));
     let mut t =
-        Setup { stack: LINUX_5_10, groups: true, device, initial: 200, ..Setup::default() }.open();
-    // 64 kB a group at most, 45 segments: 2 · (1280 + 45 · 1448) = 132 880 are less than the share, 226 250. After two
-    // groups 207 360 are there, after three 311 040.
+        Setup { stack: LINUX_5_10, bursts: true, device, initial: 200, ..Setup::default() }.open();
+    // 64 kB a burst at most, 45 segments: 2 · (1280 + 45 · 1448) = 132 880 are less than the share, 226 250. After two
+    // bursts 207 360 are there, after three 311 040.
     assert_eq!(t.wire.take_line(), "0-134");
     assert_eq!(t.sent_off(21, 36 * 2304), "");
     assert_eq!(t.sent_off(21, 2304), "135-179");
@@ -1277,7 +1312,7 @@ fn a_socket_with_a_single_buffer_out_is_not_stopped() {
         let open = || {
             let device = Some(OwnDevice::WIRED);
             let stack = stack.clone();
-            Setup { stack, groups: true, device, ..Setup::default() }.open()
+            Setup { stack, bursts: true, device, ..Setup::default() }.open()
         };
         let mut t = open();
         assert_eq!(t.wire.take_line(), "0-3");
@@ -1287,4 +1322,15 @@ fn a_socket_with_a_single_buffer_out_is_not_stopped() {
         t.wire.take_line();
         assert_eq!(t.ack(40, "4"), emptied);
     }
+}
+
+/// What a flow costs. A segment in flight is 32 bytes; a sender has room for 16 at first and grows by doubling.
+#[test]
+fn what_a_flow_costs() {
+    let t = reno();
+    assert_eq!(t.sender.board.bytes_held(), 16 * 32);
+    let t = Setup { initial: 300, ..Setup::default() }.open();
+    assert_eq!((t.in_flight(), t.sender.board.bytes_held()), (300, 512 * 32));
+    let size = size_of::<Sender>();
+    assert!(size <= 1024, "{size}");
 }

@@ -3,7 +3,7 @@
 //!
 //! The kernel keeps logarithms as integers and a remainder; here they are floating, which over time is the same.
 
-use crate::tcb::Tcb;
+use crate::cc::View;
 
 /// Deviation that speaks neither way, microseconds.
 const DEVIATION_US: f64 = 750.0;
@@ -32,8 +32,8 @@ impl Detector {
         Self { srtt: 0.0, mdev: 1.0, shift: SLOWEST, score: 0.0 }
     }
 
-    pub(super) fn init(&mut self, tcb: &Tcb) {
-        self.srtt = f64::from(tcb.rtt.srtt_us());
+    pub(super) fn init(&mut self, view: &View) {
+        self.srtt = f64::from(view.rtt.srtt_us());
     }
 
     /// An RTT sample, microseconds.

@@ -22,23 +22,24 @@
 //! over; a cut is alpha/2, once a round trip; a CE-marked packet earns no growth; it paces itself at 100 %, 200 % early
 //! in slow start; it sends ECT(1) on everything.
 //!
-//! Up to 2021 a flow may be given another RTT independence than its version's (`Switches::rtt_independence`).
+//! Up to 2021 a flow may be given another RTT independence than its version's (`TcpQuirks::rtt_independence`).
 //!
 //! Without ECN it is Reno ("prague-reno"). With a peer that has RFC 3168 only it stays Prague.
 
 mod classic;
-mod early;
 mod gain;
-mod newest;
+mod until_2021;
+mod v0_7;
 
 use super::{AckSample, CongestionControl, ControlSample, Event, Info, Reno};
-use crate::ecn::{Agreed, Needs, Request};
-use crate::stack::Switches;
-use crate::tcb::{CaState, Tcb};
-use early::Early;
+use crate::cc::CaState;
+use crate::cc::{Control, View};
+use crate::ecn::{Agreed, EcnRequirements, Request};
+use crate::stack::TcpQuirks;
 pub use gain::{Independence, Scaling};
-use newest::Newest;
 use sojourn_units::{Ecn, Time};
+use until_2021::Until2021;
+use v0_7::V0_7;
 
 /// One packet of window, and a gain or alpha of one: 2^20.
 const ONE: i64 = 1 << 20;
@@ -59,7 +60,7 @@ pub enum Version {
     /// Of 2021, module version 0.6: RTT independence after 500 rounds.
     Year2021,
     /// Module version 0.7, of 2024 and later.
-    Newest,
+    V0_7,
 }
 
 /// Prague.
@@ -67,9 +68,9 @@ pub enum Version {
 #[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
 pub enum Prague {
     /// Up to 2021.
-    Early(Early),
+    Until2021(Until2021),
     /// 0.7.
-    Newest(Newest),
+    V0_7(V0_7),
     /// No ECN was agreed.
     Reno,
 }
@@ -98,142 +99,142 @@ impl Prague {
     };
 
     /// The stack's.
-    pub fn new(switches: &Switches) -> Self {
-        match switches.prague {
-            Version::Newest => Self::Newest(Newest::new()),
-            early => Self::Early(Early::new(early, switches.rtt_independence)),
+    pub fn new(quirks: &TcpQuirks) -> Self {
+        match quirks.prague {
+            Version::V0_7 => Self::V0_7(V0_7::new()),
+            early => Self::Until2021(Until2021::new(early, quirks.rtt_independence)),
         }
     }
 }
 
 /// Bytes of a full packet.
-fn mtu(tcb: &Tcb) -> u64 {
-    u64::from(tcb.mss + tcb.headers)
+fn mtu(view: &View, control: &Control) -> u64 {
+    u64::from(control.mss + view.headers)
 }
 
 /// `bytes` a round trip as bytes per second; twice that early in slow start.
-fn pacing_rate(tcb: &Tcb, bytes: u64) -> Option<u64> {
-    let twice = u32::from(tcb.cwnd < tcb.ssthresh / 2);
-    (bytes * 8_000_000).checked_div(u64::from(tcb.rtt.srtt8_us())).map(|rate| rate << twice)
+fn pacing_rate(view: &View, control: &Control, bytes: u64) -> Option<u64> {
+    let twice = u32::from(control.cwnd < control.ssthresh / 2);
+    (bytes * 8_000_000).checked_div(u64::from(view.rtt.srtt8_us())).map(|rate| rate << twice)
 }
 
-/// Most segments of a train: what a 2^12th of a second holds, about 244 µs.
+/// Most segments of a burst: what a 2^12th of a second holds, about 244 µs.
 fn burst(rate: u64, mtu: u64, least: u32) -> u32 {
     (((rate / mtu) >> 12) as u32).max(least)
 }
 
 /// Whole microseconds from `earlier` to now.
-fn micros_since(tcb: &Tcb, earlier: Time) -> u64 {
-    tcb.now.since(earlier).as_nanos() / 1_000
+fn micros_since(view: &View, earlier: Time) -> u64 {
+    view.now.since(earlier).as_nanos() / 1_000
 }
 
 impl CongestionControl for Prague {
-    fn ecn(&self) -> Needs {
-        Needs {
+    fn ecn(&self) -> EcnRequirements {
+        EcnRequirements {
             request: Request::AccEcn,
             codepoint: Ecn::Ect1,
             on_all: true,
             on_syn: true,
-            ..Needs::NONE
+            ..EcnRequirements::NONE
         }
     }
 
-    fn init(&mut self, tcb: &mut Tcb) {
-        if tcb.ecn == Agreed::Off {
+    fn init(&mut self, view: &View, control: &mut Control) {
+        if view.ecn == Agreed::Off {
             *self = Self::Reno;
         }
         match self {
-            Self::Early(p) => p.init(tcb),
-            Self::Newest(p) => p.init(tcb),
+            Self::Until2021(p) => p.init(view, control),
+            Self::V0_7(p) => p.init(view, control),
             Self::Reno => {}
         }
     }
 
-    fn owns_window(&self) -> bool {
+    fn has_cong_control(&self) -> bool {
         !matches!(self, Self::Reno)
     }
 
-    fn cong_control(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
+    fn cong_control(&mut self, view: &View, control: &mut Control, sample: &ControlSample) {
         match self {
-            Self::Early(p) => p.cong_control(tcb, sample),
-            Self::Newest(p) => p.cong_control(tcb, sample),
+            Self::Until2021(p) => p.cong_control(view, control, sample),
+            Self::V0_7(p) => p.cong_control(view, control, sample),
             Self::Reno => {}
         }
     }
 
-    fn ssthresh(&mut self, tcb: &Tcb) -> u32 {
+    fn ssthresh(&mut self, view: &View, control: &Control) -> u32 {
         match self {
-            Self::Early(p) => p.ssthresh(tcb),
+            Self::Until2021(p) => p.ssthresh(control),
             // Entering a reduction does not change it: the cut is spread over ACKs.
-            Self::Newest(_) => tcb.ssthresh,
-            Self::Reno => Reno.ssthresh(tcb),
+            Self::V0_7(_) => control.ssthresh,
+            Self::Reno => Reno.ssthresh(view, control),
         }
     }
 
-    fn cong_avoid(&mut self, tcb: &mut Tcb, acked: u32) {
-        Reno.cong_avoid(tcb, acked);
+    fn cong_avoid(&mut self, view: &View, control: &mut Control, acked: u32) {
+        Reno.cong_avoid(view, control, acked);
     }
 
-    fn pkts_acked(&mut self, _tcb: &mut Tcb, sample: AckSample) {
-        if let (Self::Early(p), Some(rtt_us)) = (self, sample.rtt_us) {
+    fn pkts_acked(&mut self, _view: &View, _control: &mut Control, sample: AckSample) {
+        if let (Self::Until2021(p), Some(rtt_us)) = (self, sample.rtt_us) {
             p.sample(rtt_us);
         }
     }
 
-    fn set_state(&mut self, tcb: &mut Tcb, state: CaState) {
-        if state == tcb.ca_state {
+    fn set_state(&mut self, view: &View, control: &mut Control, state: CaState) {
+        if state == view.ca_state {
             return;
         }
         match self {
-            Self::Early(p) => p.set_state(tcb, state),
-            Self::Newest(p) => p.set_state(tcb, state),
+            Self::Until2021(p) => p.set_state(view, control, state),
+            Self::V0_7(p) => p.set_state(view, control, state),
             Self::Reno => {}
         }
     }
 
-    fn event(&mut self, tcb: &mut Tcb, event: Event) {
+    fn event(&mut self, _view: &View, control: &mut Control, event: Event) {
         if event != Event::Loss {
             return;
         }
         match self {
-            Self::Early(p) => p.enter_loss(tcb),
-            Self::Newest(p) => p.enter_loss(tcb),
+            Self::Until2021(p) => p.enter_loss(control),
+            Self::V0_7(p) => p.enter_loss(control),
             Self::Reno => {}
         }
     }
 
-    fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
+    fn undo_cwnd(&mut self, view: &View, control: &Control) -> u32 {
         match self {
-            Self::Early(p) => p.undo_cwnd(tcb),
-            Self::Newest(p) => p.undo_cwnd(tcb),
-            Self::Reno => Reno.undo_cwnd(tcb),
+            Self::Until2021(p) => p.undo_cwnd(control),
+            Self::V0_7(p) => p.undo_cwnd(control),
+            Self::Reno => Reno.undo_cwnd(view, control),
         }
     }
 
-    fn gauges(&self, tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
+    fn gauges(&self, view: &View, control: &Control, out: &mut dyn FnMut(&'static str, f64)) {
         match self {
-            Self::Early(p) => p.gauges(out),
-            Self::Newest(p) => p.gauges(tcb, out),
+            Self::Until2021(p) => p.gauges(out),
+            Self::V0_7(p) => p.gauges(control, out),
             Self::Reno => return,
         }
-        out("mtu", mtu(tcb) as f64);
+        out("mtu", mtu(view, control) as f64);
     }
 }
 
 /// What every version answers alike, in its own way.
 trait Answers {
     /// Marks begin a reduction.
-    fn enter_cwr(&mut self, tcb: &Tcb);
+    fn enter_cwr(&mut self, view: &View, control: &Control);
     /// A loss begins one.
-    fn enter_loss(&mut self, tcb: &Tcb);
+    fn enter_loss(&mut self, control: &Control);
     /// The loss is repaired.
     fn leave_loss(&mut self);
 
     /// The state of recovery is about to become another (`prague_state`).
-    fn set_state(&mut self, tcb: &Tcb, state: CaState) {
+    fn set_state(&mut self, view: &View, control: &Control, state: CaState) {
         match state {
-            CaState::Cwr => self.enter_cwr(tcb),
-            CaState::Recovery => self.enter_loss(tcb),
+            CaState::Cwr => self.enter_cwr(view, control),
+            CaState::Recovery => self.enter_loss(control),
             CaState::Open => self.leave_loss(),
             CaState::Disorder | CaState::Loss => {}
         }

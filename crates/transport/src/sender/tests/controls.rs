@@ -27,13 +27,13 @@ impl Script {
     }
 }
 
-fn opened(cc: &'static str, stack: Switches, initial: u32) -> Script {
+fn opened(cc: &'static str, stack: TcpQuirks, initial: u32) -> Script {
     let mut t = Setup { cc, stack, initial, ecn: true, ..Setup::default() }.open();
     t.wire.take_line();
     t
 }
 
-const TWO_STACKS: [Switches; 2] = [LINUX_7_3, LINUX_5_10];
+const TWO_STACKS: [TcpQuirks; 2] = [LINUX_7_3, LINUX_5_10];
 
 /// RFC 9438 §4.6 with 717/1024 for 0.7: 20 become ⌊14.004⌋ = 14, over a round trip by PRR: ⌈14 · delivered / 20⌉ − sent.
 /// Then an epoch begins: plateau 20, K = ∛(6 · 1024/410) = 2.4654 s, in 1/1024 of it 2524. An RTT of 20 ms ahead the
@@ -60,7 +60,7 @@ fn cubic_answers_to_a_mark() {
         }
         assert_eq!((t.own("w_max"), t.own("k")), (20.0, 0.0), "no epoch has begun");
         assert_eq!(t.ack(60, "22"), "34-35");
-        assert_eq!((t.snapshot(), t.sender.tcb.cwnd_count), ((CaState::Open, 14, 14), 2));
+        assert_eq!((t.snapshot(), t.sender.tcb.control.cwnd_count), ((CaState::Open, 14, 14), 2));
         assert_eq!((t.own("k"), t.own("w_est")), (2524.0 / 1024.0, 14.0));
         assert_eq!(t.sender.counters().ece_reductions, 1);
         // Six more ACKs of two: 14, and one segment more.
@@ -68,7 +68,7 @@ fn cubic_answers_to_a_mark() {
             assert_eq!(t.cwnd(), 14);
             t.ack(60, &una.to_string());
         }
-        assert_eq!((t.cwnd(), t.sender.tcb.cwnd_count), (15, 0));
+        assert_eq!((t.cwnd(), t.sender.tcb.control.cwnd_count), (15, 0));
         // The next mark is below the plateau, which gives way (§4.7): 15 · (1024 + 717)/2048 = 12; 15 · 717/1024 = 10.
         t.ack(80, "36 ece");
         assert_eq!((t.state(), t.ssthresh(), t.own("w_max")), (CaState::Cwr, 10, 12.0));
@@ -89,7 +89,7 @@ fn cubic_answers_to_a_loss() {
         assert_eq!(t.own("w_max"), 20.0);
         // The flag CWR tells of every reduction, whatever it is for.
         assert_eq!(t.ack(62, "22"), "22! 23-36");
-        assert_eq!((t.snapshot(), t.sender.tcb.cwnd_count), ((CaState::Open, 15, 14), 5));
+        assert_eq!((t.snapshot(), t.sender.tcb.control.cwnd_count), ((CaState::Open, 15, 14), 5));
         assert_eq!(t.own("k"), 2524.0 / 1024.0);
     }
 }
@@ -142,7 +142,7 @@ fn cubics_reductions_are_taken_back() {
 fn cubic_leaves_slow_start_by_the_delay() {
     for stack in [LINUX_7_3, LINUX_5_10, LINUX_5_4] {
         let late = if stack.hystart_rounds_by_sample { (9, 56) } else { (10, 58) };
-        let stack = Switches { small_queue_wakes: true, ..stack };
+        let stack = TcpQuirks { small_queue_wakes: true, ..stack };
         for (ms, exit) in [(63, None), (70, Some(late))] {
             let mut t =
                 Setup { cc: "cubic", stack: stack.clone(), initial: 20, ..Setup::default() };
@@ -224,7 +224,7 @@ fn dctcp_answers_to_losses_and_timeouts_as_reno() {
     assert_eq!((t.snapshot(), t.alpha()), ((CaState::Recovery, 9, 5), 960));
     // Nine delivered: a window of five, and four over.
     assert_eq!(t.ack(62, "12"), "12! 13-17");
-    assert_eq!((t.snapshot(), t.sender.tcb.cwnd_count), ((CaState::Open, 6, 5), 4));
+    assert_eq!((t.snapshot(), t.sender.tcb.control.cwnd_count), ((CaState::Open, 6, 5), 4));
 
     let mut t = opened("dctcp", LINUX_7_3, 10);
     assert_eq!(t.until(300), "63: 10; 288: r0");
@@ -259,7 +259,7 @@ fn dctcps_reductions_for_losses_are_taken_back() {
 /// flight and one.
 #[test]
 fn a_control_with_a_window_of_its_own_is_not_held_in_recovery() {
-    let stack = Switches { prague: PragueVersion::April2020, ..LINUX_5_4 };
+    let stack = TcpQuirks { prague: PragueVersion::April2020, ..LINUX_5_4 };
     let mut t = opened("prague", stack, 10);
     t.ack(40, "0 s1");
     t.ack(40, "0 s1-2");

@@ -1,7 +1,8 @@
 //! The model: what rate the path has, and how many packets fill it.
 
 use super::{
-    BW_BITS, BW_UNIT, Bbr, ControlSample, GAIN_BITS, HIGH_GAIN, Mode, PAIRS_FROM, Tcb, UNIT,
+    BW_BITS, BW_UNIT, Bbr, Control, ControlSample, GAIN_BITS, HIGH_GAIN, Mode, PAIRS_FROM, UNIT,
+    View,
 };
 use crate::segment::before;
 
@@ -11,22 +12,22 @@ const BW_ROUNDS: u32 = super::probe_bw::PHASES + 2;
 const PACING_MARGIN: u64 = 1;
 /// Window where there has never been an RTT sample (`TCP_INIT_CWND`).
 pub(super) const SAFE_CWND: u32 = 10;
-/// Most segments that a train is reckoned to have.
-const LONGEST_TRAIN: u32 = 127;
+/// Most segments that a burst is reckoned to have.
+const LONGEST_BURST: u32 = 127;
 
-/// Least segments of a train (`bbr_min_tso_segs`).
-pub(super) fn min_train(tcb: &Tcb) -> u32 {
-    if tcb.effective_pacing_rate() < PAIRS_FROM { 1 } else { 2 }
+/// Least segments of a burst (`bbr_min_tso_segs`).
+pub(super) fn min_tso_segs(view: &View, control: &Control) -> u32 {
+    if control.effective_pacing_rate(view) < PAIRS_FROM { 1 } else { 2 }
 }
 
-/// Segments that a train has at the pacing rate (`bbr_tso_segs_goal`).
-fn train(tcb: &Tcb) -> u32 {
-    tcb.train_goal(0, min_train(tcb)).min(LONGEST_TRAIN)
+/// Segments that a burst has at the pacing rate (`bbr_tso_segs_goal`).
+fn burst(view: &View, control: &Control) -> u32 {
+    control.tso_segs(view, 0, min_tso_segs(view, control)).min(LONGEST_BURST)
 }
 
 /// `bw` times `gain` in bytes of payload per second, less the margin (`bbr_rate_bytes_per_sec`).
-pub(super) fn bytes_per_sec(tcb: &Tcb, bw: u64, gain: u32) -> u64 {
-    let rate = (bw * u64::from(tcb.mss) * u64::from(gain)) >> GAIN_BITS;
+pub(super) fn bytes_per_sec(view: &View, bw: u64, gain: u32) -> u64 {
+    let rate = (bw * u64::from(view.mss) * u64::from(gain)) >> GAIN_BITS;
     (rate * (1_000_000 / 100 * (100 - PACING_MARGIN))) >> BW_BITS
 }
 
@@ -37,16 +38,16 @@ impl Bbr {
     }
 
     /// Rounds and the filter of rates (`bbr_update_bw`).
-    pub(super) fn update_rate(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
+    pub(super) fn update_rate(&mut self, view: &View, sample: &ControlSample) {
         self.round_start = false;
         let (Some(rate), Some(prior)) = (sample.rate, sample.prior_delivered) else { return };
         if !before(prior, self.round_end) {
-            self.round_end = tcb.delivered;
+            self.round_end = view.delivered;
             self.rounds = self.rounds.wrapping_add(1);
             self.round_start = true;
             self.conserving = false;
         }
-        self.sample_long_term(tcb, sample.lost, rate.app_limited);
+        self.sample_long_term(view, sample.lost, rate.app_limited);
         let bw = (u64::from(rate.delivered) << BW_BITS) / u64::from(rate.interval_us);
         // An application that pauses says nothing of the path, unless it was faster nevertheless.
         if !rate.app_limited || bw >= u64::from(self.max_bw.get()) {
@@ -63,45 +64,51 @@ impl Bbr {
         (product >> GAIN_BITS).div_ceil(u128::from(BW_UNIT)) as u32
     }
 
-    /// Adds room for the trains that are being sent, received and acknowledged (`bbr_quantization_budget`).
-    pub(super) fn with_trains(&self, tcb: &Tcb, cwnd: u32) -> u32 {
-        let cwnd = (cwnd + 3 * train(tcb)).next_multiple_of(2);
+    /// Adds room for the bursts that are being sent, received and acknowledged (`bbr_quantization_budget`).
+    pub(super) fn with_bursts(&self, view: &View, control: &Control, cwnd: u32) -> u32 {
+        let cwnd = (cwnd + 3 * burst(view, control)).next_multiple_of(2);
         // So that probing brings more in flight where the product is small.
         if self.mode == Mode::ProbeBw && self.phase == 0 { cwnd + 2 } else { cwnd }
     }
 
     /// Packets in flight at the highest rate times `gain` (`bbr_inflight`).
-    pub(super) fn inflight(&self, tcb: &Tcb, gain: u32) -> u32 {
-        self.with_trains(tcb, self.bdp(self.max_bw.get(), gain))
+    pub(super) fn inflight(&self, view: &View, control: &Control, gain: u32) -> u32 {
+        self.with_bursts(view, control, self.bdp(self.max_bw.get(), gain))
     }
 
-    /// Packets that will be in the network when the next train leaves (`bbr_packets_in_net_at_edt`): pacing has
+    /// Packets that will be in the network when the next burst leaves (`bbr_packets_in_net_at_edt`): pacing has
     /// settled when that is, and until then some of those that are out will arrive.
-    pub(super) fn in_network(&self, tcb: &Tcb, sample: &ControlSample, in_flight: u32) -> u32 {
-        let wait_us = sample.next_departure.since(tcb.now).as_nanos() / 1_000;
+    pub(super) fn in_network(
+        &self,
+        view: &View,
+        control: &Control,
+        sample: &ControlSample,
+        in_flight: u32,
+    ) -> u32 {
+        let wait_us = sample.next_departure.since(view.now).as_nanos() / 1_000;
         let arrive = (u64::from(self.bw()) * wait_us) >> BW_BITS;
-        let joining = if self.pacing_gain > UNIT { train(tcb) } else { 0 };
+        let joining = if self.pacing_gain > UNIT { burst(view, control) } else { 0 };
         u64::from(in_flight + joining).saturating_sub(arrive) as u32
     }
 
     /// A first pacing rate, by the window and the smoothed RTT, or a millisecond before there is one
     /// (`bbr_init_pacing_rate_from_rtt`).
-    pub(super) fn pace_by_window(&mut self, tcb: &mut Tcb) {
-        let srtt_us = tcb.rtt.srtt_us();
-        self.has_seen_rtt |= tcb.rtt.srtt8_us() > 0;
+    pub(super) fn pace_by_window(&mut self, view: &View, control: &mut Control) {
+        let srtt_us = view.rtt.srtt_us();
+        self.has_seen_rtt |= view.rtt.srtt8_us() > 0;
         let rtt_us = if self.has_seen_rtt { srtt_us.max(1) } else { 1_000 };
-        let bw = (u64::from(tcb.cwnd) << BW_BITS) / u64::from(rtt_us);
-        tcb.pacing_rate = bytes_per_sec(tcb, bw, HIGH_GAIN);
+        let bw = (u64::from(control.cwnd) << BW_BITS) / u64::from(rtt_us);
+        control.pacing_rate = bytes_per_sec(view, bw, HIGH_GAIN);
     }
 
     /// Sets the pacing rate; until the pipe is full, only upwards (`bbr_set_pacing_rate`).
-    pub(super) fn pace(&mut self, tcb: &mut Tcb, gain: u32) {
-        let rate = bytes_per_sec(tcb, u64::from(self.bw()), gain);
-        if !self.has_seen_rtt && tcb.rtt.srtt8_us() > 0 {
-            self.pace_by_window(tcb);
+    pub(super) fn pace(&mut self, view: &View, control: &mut Control, gain: u32) {
+        let rate = bytes_per_sec(view, u64::from(self.bw()), gain);
+        if !self.has_seen_rtt && view.rtt.srtt8_us() > 0 {
+            self.pace_by_window(view, control);
         }
-        if self.full_pipe || rate > tcb.pacing_rate {
-            tcb.pacing_rate = rate;
+        if self.full_pipe || rate > control.pacing_rate {
+            control.pacing_rate = rate;
         }
     }
 }

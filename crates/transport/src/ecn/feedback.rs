@@ -5,7 +5,7 @@ use super::{Agreed, Flags};
 
 /// What the sender has read, and what it owes the peer.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct EcnFeedback {
     decoder: Decoder,
     /// The next new segment tells the peer that the window was reduced (RFC 3168 §6.1.2).
     cwr_pending: bool,
@@ -13,7 +13,7 @@ pub(crate) struct Reading {
 
 /// What an ACK is known to be before its marks are read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clues {
+pub(crate) struct AckInfo {
     /// Packets that it delivers.
     pub(crate) delivered: u32,
     /// Marked packets known so far.
@@ -22,7 +22,7 @@ pub(crate) struct Clues {
     pub(crate) is_news: bool,
 }
 
-impl Reading {
+impl EcnFeedback {
     /// Of a stack whose decoder takes the least number always, or only where that is safe.
     pub(crate) fn new(takes_least: bool) -> Self {
         Self { decoder: Decoder::new(takes_least), cwr_pending: false }
@@ -31,7 +31,7 @@ impl Reading {
     /// Newly marked packets; none when the ACK says that nothing was. RFC 3168's ECE stands for all that the ACK
     /// delivers, and may stand for none.
     #[inline]
-    pub(crate) fn read(&mut self, agreed: Agreed, flags: Flags, clues: Clues) -> Option<u32> {
+    pub(crate) fn read(&mut self, agreed: Agreed, flags: Flags, clues: AckInfo) -> Option<u32> {
         match agreed {
             Agreed::Off => None,
             Agreed::Rfc3168 => flags.ece.then_some(clues.delivered),

@@ -1,29 +1,30 @@
 use super::*;
+use crate::cc::CaState;
 use crate::cc::CongestionControl;
+use crate::cc::INFINITE_SSTHRESH;
 use crate::ecn::Agreed;
 use crate::stack::examples::LINUX_5_4;
-use crate::stack::{PragueVersion, Switches};
-use crate::tcb::CaState;
-use crate::tcb::INFINITE_SSTHRESH;
+use crate::stack::{PragueVersion, TcpQuirks};
+use crate::tcb::Tcb;
 use sojourn_units::Span;
 
 /// Out of slow start, established, at `cwnd` and 20 ms.
-fn established(version: Version, cwnd: u32) -> (Early, Tcb) {
-    let (mut p, mut t) = (Early::new(version, None), Tcb::example(cwnd));
-    t.ecn = Agreed::AccEcn;
-    t.rtt.sample(t.now, 20_000, 20_000, 0, cwnd);
-    p.init(&mut t);
-    t.ssthresh = cwnd;
+fn established(version: Version, cwnd: u32) -> (Until2021, Tcb) {
+    let (mut p, mut t) = (Until2021::new(version, None), Tcb::example(cwnd));
+    t.view.ecn = Agreed::AccEcn;
+    t.view.rtt.sample(t.view.now, 20_000, 20_000, 0, cwnd);
+    p.init(&t.view, &mut t.control);
+    t.control.ssthresh = cwnd;
     (p, t)
 }
 
-fn ack(p: &mut Early, t: &mut Tcb, delivered: u32, ce: u32) {
-    t.delivered += delivered;
-    t.delivered_ce += ce;
-    t.una += delivered;
-    t.nxt += delivered;
+fn ack(p: &mut Until2021, t: &mut Tcb, delivered: u32, ce: u32) {
+    t.view.delivered += delivered;
+    t.view.delivered_ce += ce;
+    t.view.una += delivered;
+    t.view.nxt += delivered;
     let sample = ControlSample { delivered, ce, ece: ce > 0, ..ControlSample::default() };
-    p.cong_control(t, &sample);
+    p.cong_control(&t.view, &mut t.control, &sample);
 }
 
 /// Alpha one: the cut is half of the window of 20, ten packets, one on each ACK; each ACK's unmarked two earn 2/W
@@ -31,17 +32,17 @@ fn ack(p: &mut Early, t: &mut Tcb, delivered: u32, ce: u32) {
 #[test]
 fn a_cut_is_spread_over_acks() {
     let (mut p, mut t) = established(Version::August2020, 20);
-    p.set_state(&t, CaState::Cwr);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.carry, -10 * ONE);
     let mut earned = 0;
     for i in 1..=8 {
-        earned += (2 * ONE + i64::from(t.cwnd) / 2) / i64::from(t.cwnd);
+        earned += (2 * ONE + i64::from(t.control.cwnd) / 2) / i64::from(t.control.cwnd);
         ack(&mut p, &mut t, 2, 0);
-        assert_eq!((t.cwnd, t.ssthresh), (20 - i, 20 - i));
+        assert_eq!((t.control.cwnd, t.control.ssthresh), (20 - i, 20 - i));
         assert_eq!(p.carry, (i64::from(i) - 10) * ONE + earned);
     }
     ack(&mut p, &mut t, 2, 0);
-    assert_eq!(t.cwnd, 12);
+    assert_eq!(t.control.cwnd, 12);
     assert!((real(p.carry) - (1.1557 - 2.0)).abs() < 0.001, "{}", real(p.carry));
 }
 
@@ -50,12 +51,13 @@ fn a_cut_is_spread_over_acks() {
 #[test]
 fn alpha_after_some_rounds() {
     let (mut p, mut t) = established(Version::August2020, 20);
-    let round = |p: &mut Early, t: &mut Tcb, ce: u32| {
-        (t.una, t.delivered, t.delivered_ce) = (p.next_seq, t.delivered + 20, t.delivered_ce + ce);
-        t.nxt = t.una + 20;
+    let round = |p: &mut Until2021, t: &mut Tcb, ce: u32| {
+        (t.view.una, t.view.delivered, t.view.delivered_ce) =
+            (p.next_seq, t.view.delivered + 20, t.view.delivered_ce + ce);
+        t.view.nxt = t.view.una + 20;
         p.saw_ce |= ce > 0;
-        p.update_alpha(t);
-        p.begin_round(t);
+        p.update_alpha(&t.view);
+        p.begin_round(&t.view, &t.control);
     };
     round(&mut p, &mut t, 0);
     assert_eq!(p.alpha(), ONE);
@@ -82,24 +84,24 @@ fn growth_is_for_what_is_not_marked() {
     for _ in 0..2 {
         ack(&mut p, &mut t, 2, 0);
     }
-    assert_eq!(t.cwnd, 21);
+    assert_eq!(t.control.cwnd, 21);
     // More marks than deliveries: nothing is earned, nothing taken but by CWR.
     let carry = p.carry;
     ack(&mut p, &mut t, 2, 5);
-    assert_eq!((t.cwnd, p.carry), (21, carry));
+    assert_eq!((t.control.cwnd, p.carry), (21, carry));
 }
 
 /// Slow start ends only where what is carried is looked at: at an ACK all of whose packets are marked.
 #[test]
 fn slow_start_ends_with_an_ack_of_marks_alone() {
     let (mut p, mut t) = established(Version::August2020, 20);
-    t.ssthresh = INFINITE_SSTHRESH;
-    p.set_state(&t, CaState::Cwr);
+    t.control.ssthresh = INFINITE_SSTHRESH;
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.carry, -10 * ONE);
     ack(&mut p, &mut t, 2, 1);
-    assert_eq!((t.cwnd, t.ssthresh), (21, INFINITE_SSTHRESH));
+    assert_eq!((t.control.cwnd, t.control.ssthresh), (21, INFINITE_SSTHRESH));
     ack(&mut p, &mut t, 2, 2);
-    assert_eq!((t.cwnd, t.ssthresh, p.carry), (20, 20, -9 * ONE));
+    assert_eq!((t.control.cwnd, t.control.ssthresh, p.carry), (20, 20, -9 * ONE));
 }
 
 /// A loss takes half; from the fix on nothing grows until the state is Open again. April's slow start goes on.
@@ -112,16 +114,16 @@ fn the_loss_rule_by_version() {
         (Version::Year2021, true),
     ] {
         let (mut p, mut t) = established(version, 20);
-        t.ssthresh = INFINITE_SSTHRESH;
-        p.set_state(&t, CaState::Recovery);
+        t.control.ssthresh = INFINITE_SSTHRESH;
+        p.set_state(&t.view, &t.control, CaState::Recovery);
         assert_eq!((p.carry, p.loss_cwnd), (-10 * ONE, 20));
         for _ in 0..20 {
             ack(&mut p, &mut t, 2, 0);
         }
-        assert_eq!(t.cwnd, if stops { 10 } else { 60 }, "{version:?}");
-        p.set_state(&t, CaState::Open);
+        assert_eq!(t.control.cwnd, if stops { 10 } else { 60 }, "{version:?}");
+        p.set_state(&t.view, &t.control, CaState::Open);
         assert!(!p.in_loss);
-        assert_eq!(p.undo_cwnd(&t), if stops { 20 } else { 60 });
+        assert_eq!(p.undo_cwnd(&t.control), if stops { 20 } else { 60 });
     }
 }
 
@@ -130,17 +132,17 @@ fn the_loss_rule_by_version() {
 #[test]
 fn a_false_loss_takes_the_whole_window() {
     let (mut p, mut t) = established(Version::April2020Fixed, 200);
-    p.set_state(&t, CaState::Recovery);
+    p.set_state(&t.view, &t.control, CaState::Recovery);
     assert_eq!(p.carry, -100 * ONE);
-    t.cwnd = p.undo_cwnd(&t);
-    p.set_state(&t, CaState::Open);
-    assert_eq!((t.cwnd, p.carry, p.in_loss), (200, -200 * ONE, false));
+    t.control.cwnd = p.undo_cwnd(&t.control);
+    p.set_state(&t.view, &t.control, CaState::Open);
+    assert_eq!((t.control.cwnd, p.carry, p.in_loss), (200, -200 * ONE, false));
     let mut acks = 0;
     while p.carry <= -ONE {
         ack(&mut p, &mut t, 2, 0);
         acks += 1;
     }
-    assert_eq!((t.cwnd, t.ssthresh, acks), (7, 7, 193));
+    assert_eq!((t.control.cwnd, t.control.ssthresh, acks), (7, 7, 193));
 }
 
 #[test]
@@ -150,23 +152,23 @@ fn never_below_two() {
     for _ in 0..10 {
         ack(&mut p, &mut t, 1, 1);
     }
-    assert_eq!((t.cwnd, t.ssthresh, p.carry), (2, 2, 0));
+    assert_eq!((t.control.cwnd, t.control.ssthresh, p.carry), (2, 2, 0));
 }
 
 /// 100 % of window over RTT on the wire, twice that while the window is below half the threshold: 1500 B · 20 / 20 ms.
 #[test]
 fn pacing_is_the_window_over_the_rtt() {
     let (mut p, mut t) = established(Version::August2020, 20);
-    t.packets_out = 10;
+    t.view.packets_out = 10;
     ack(&mut p, &mut t, 2, 2);
-    assert_eq!((t.pacing_rate, t.burst_limit), (1_500_000, Some(1)));
-    t.ssthresh = 1000;
+    assert_eq!((t.control.pacing_rate, t.control.burst_limit), (1_500_000, Some(1)));
+    t.control.ssthresh = 1000;
     ack(&mut p, &mut t, 2, 2);
-    assert_eq!(t.pacing_rate, 3_000_000);
+    assert_eq!(t.control.pacing_rate, 3_000_000);
     // 250 Mbit/s: 20833 packets a second, five of them in 2^-12 s.
-    t.cwnd = 417;
+    t.control.cwnd = 417;
     ack(&mut p, &mut t, 2, 2);
-    assert_eq!(t.burst_limit, Some(10));
+    assert_eq!(t.control.burst_limit, Some(10));
 }
 
 /// Single packets until November 2020, pairs in 2021: 20 packets of 1500 B in 20 ms are a quarter of one in 2^-12 s.
@@ -177,7 +179,7 @@ fn pairs_leave_from_2021_on() {
     {
         let (mut p, mut t) = established(version, 20);
         ack(&mut p, &mut t, 2, 2);
-        assert_eq!(t.burst_limit, Some(burst), "{version:?}");
+        assert_eq!(t.control.burst_limit, Some(burst), "{version:?}");
     }
 }
 
@@ -191,18 +193,18 @@ fn rtt_independence_after_its_transition() {
 
 fn rtt_independence_of(version: Version) {
     let (mut p, mut t) = established(version, 20);
-    t.rtt = crate::rtt::Rtt::default();
-    t.rtt.sample(t.now, 12_500, 12_500, 0, 0);
+    t.view.rtt = crate::rtt::Rtt::default();
+    t.view.rtt.sample(t.view.now, 12_500, 12_500, 0, 0);
     p.round = 499;
-    assert!(!p.independence_active(&t));
-    p.begin_round(&t);
-    assert!(p.independence_active(&t));
+    assert!(!p.independence_active(&t.control));
+    p.begin_round(&t.view, &t.control);
+    assert!(p.independence_active(&t.control));
     assert_eq!(p.ai, ((97 * 97) << 20) / (195 * 195));
-    t.now += Span::from_millis(24);
-    p.set_state(&t, CaState::Cwr);
+    t.view.now += Span::from_millis(24);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.carry, 0, "too soon");
-    t.now += Span::from_millis(1);
-    p.set_state(&t, CaState::Cwr);
+    t.view.now += Span::from_millis(1);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.carry, -10 * ONE);
 }
 
@@ -216,8 +218,8 @@ fn the_threshold_by_version() {
         (Version::August2020, 8, None),
     ] {
         let (mut p, mut t) = established(version, 36);
-        t.ssthresh = 8;
-        assert_eq!(p.ssthresh(&t), ssthresh, "{version:?}");
+        t.control.ssthresh = 8;
+        assert_eq!(p.ssthresh(&t.control), ssthresh, "{version:?}");
         assert_eq!(p.detector.as_ref().map(Detector::shift), shift, "{version:?}");
     }
 }
@@ -227,19 +229,19 @@ fn the_threshold_by_version() {
 #[test]
 fn a_mode_may_be_asked_for() {
     let additive = Independence { scaling: Scaling::Additive, target_us: 15_000 };
-    let mut p = Early::new(Version::August2020, Some(additive));
+    let mut p = Until2021::new(Version::August2020, Some(additive));
     let (_, mut t) = established(Version::August2020, 20);
-    p.init(&mut t);
+    p.init(&t.view, &mut t.control);
     p.round = 99;
-    assert!(!p.independence_active(&t));
-    p.begin_round(&t);
-    assert!(p.independence_active(&t));
+    assert!(!p.independence_active(&t.control));
+    p.begin_round(&t.view, &t.control);
+    assert!(p.independence_active(&t.control));
     assert_eq!(p.ai, ((156 * 156) << 20) / (273 * 273));
-    t.now += Span::from_millis(34);
-    p.set_state(&t, CaState::Cwr);
+    t.view.now += Span::from_millis(34);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.carry, 0, "too soon");
-    t.now += Span::from_millis(1);
-    p.set_state(&t, CaState::Cwr);
+    t.view.now += Span::from_millis(1);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.carry, -10 * ONE);
 }
 
@@ -256,7 +258,7 @@ fn the_fallback_cuts_more() {
         detector.judge(20_000);
     }
     assert!(detector.score() > 9.0);
-    p.set_state(&t, CaState::Cwr);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.carry, -10 * ONE);
 }
 
@@ -275,38 +277,38 @@ fn the_window_at_a_fixed_marking_probability() {
 
 /// Mean window over rounds of a link that only marks, each packet by itself; ACKs of two.
 fn toy_link(p: f64) -> f64 {
-    let stack = Switches { prague: PragueVersion::August2020, ..LINUX_5_4 };
-    let mut control = crate::cc::Any::named("prague", &stack).unwrap();
+    let stack = TcpQuirks { prague: PragueVersion::August2020, ..LINUX_5_4 };
+    let mut control = crate::cc::AnyCongestionControl::from(crate::cc::Prague::new(&stack));
     let mut t = Tcb::example(20);
-    t.ecn = Agreed::AccEcn;
-    t.rtt.sample(t.now, 20_000, 20_000, 0, 20);
-    control.init(&mut t);
-    t.ssthresh = 20;
+    t.view.ecn = Agreed::AccEcn;
+    t.view.rtt.sample(t.view.now, 20_000, 20_000, 0, 20);
+    control.init(&t.view, &mut t.control);
+    t.control.ssthresh = 20;
     let mut random = sojourn_units::Random::named(7, "marks");
     let (mut high, mut sum, mut n) = (0, 0.0, 0.0);
     for i in 0..400_000 {
         let ce = (0..2).map(|_| u32::from(random.below(1_000_000) < (p * 1e6) as u64)).sum::<u32>();
-        t.una += 2;
-        t.nxt = t.una + t.cwnd;
-        t.packets_out = t.cwnd;
-        t.max_packets_out = t.cwnd;
-        t.delivered += 2;
-        t.delivered_ce += ce;
-        if t.ca_state == CaState::Cwr && t.una > high {
-            control.set_state(&mut t, CaState::Open);
-            t.ca_state = CaState::Open;
+        t.view.una += 2;
+        t.view.nxt = t.view.una + t.control.cwnd;
+        t.view.packets_out = t.control.cwnd;
+        t.view.max_packets_out = t.control.cwnd;
+        t.view.delivered += 2;
+        t.view.delivered_ce += ce;
+        if t.view.ca_state == CaState::Cwr && t.view.una > high {
+            control.set_state(&t.view, &mut t.control, CaState::Open);
+            t.view.ca_state = CaState::Open;
         }
-        if ce > 0 && t.ca_state == CaState::Open {
-            high = t.nxt;
-            t.ssthresh = control.ssthresh(&t);
-            control.set_state(&mut t, CaState::Cwr);
-            t.ca_state = CaState::Cwr;
+        if ce > 0 && t.view.ca_state == CaState::Open {
+            high = t.view.nxt;
+            t.control.ssthresh = control.ssthresh(&t.view, &t.control);
+            control.set_state(&t.view, &mut t.control, CaState::Cwr);
+            t.view.ca_state = CaState::Cwr;
         }
         let sample = ControlSample { delivered: 2, ce, ece: ce > 0, ..ControlSample::default() };
-        control.cong_control(&mut t, &sample);
+        control.cong_control(&t.view, &mut t.control, &sample);
         if i > 50_000 {
             // By time: an ACK of a window of W stands for 2/W of a round.
-            (sum, n) = (sum + 1.0, n + 1.0 / f64::from(t.cwnd));
+            (sum, n) = (sum + 1.0, n + 1.0 / f64::from(t.control.cwnd));
         }
     }
     sum / n

@@ -3,7 +3,7 @@
 //! the same rate, that rate is taken for the path's for 48 rounds. (`bbr_lt_bw_sampling`, "long term".)
 
 use super::model::bytes_per_sec;
-use super::{BW_BITS, Bbr, GAIN_BITS, Mode, Tcb, UNIT};
+use super::{BW_BITS, Bbr, GAIN_BITS, Mode, UNIT, View};
 
 /// Least and most rounds in an interval.
 const LEAST_ROUNDS: u32 = 4;
@@ -30,8 +30,8 @@ pub(super) struct Policer {
     lost: u32,
 }
 
-fn delivered_ms(tcb: &Tcb) -> u32 {
-    (tcb.delivered_at.as_nanos() / 1_000_000) as u32
+fn delivered_ms(view: &View) -> u32 {
+    (view.delivered_at.as_nanos() / 1_000_000) as u32
 }
 
 impl Policer {
@@ -41,35 +41,35 @@ impl Policer {
     }
 
     /// Forgets all.
-    pub(super) fn reset(&mut self, tcb: &Tcb) {
+    pub(super) fn reset(&mut self, view: &View) {
         *self = Self::default();
-        self.begin_interval(tcb);
+        self.begin_interval(view);
     }
 
-    fn begin_interval(&mut self, tcb: &Tcb) {
-        self.began_ms = delivered_ms(tcb);
-        self.delivered = tcb.delivered;
-        self.lost = tcb.lost;
+    fn begin_interval(&mut self, view: &View) {
+        self.began_ms = delivered_ms(view);
+        self.delivered = view.delivered;
+        self.lost = view.lost;
         self.rounds = 0;
     }
 
-    fn is_alike(&self, tcb: &Tcb, bw: u32) -> bool {
+    fn is_alike(&self, view: &View, bw: u32) -> bool {
         let apart = u64::from(bw.abs_diff(self.bw));
         (apart << GAIN_BITS) <= ALIKE * u64::from(self.bw)
-            || bytes_per_sec(tcb, apart, UNIT) <= ALIKE_BYTES
+            || bytes_per_sec(view, apart, UNIT) <= ALIKE_BYTES
     }
 }
 
 impl Bbr {
     /// An ACK with a rate sample, or a timeout.
-    pub(super) fn sample_long_term(&mut self, tcb: &Tcb, lost: u32, app_limited: bool) {
+    pub(super) fn sample_long_term(&mut self, view: &View, lost: u32, app_limited: bool) {
         let p = &mut self.policer;
         if p.used {
             if self.mode == Mode::ProbeBw && self.round_start {
                 p.rounds += 1;
                 if p.rounds >= USED_ROUNDS {
-                    p.reset(tcb);
-                    self.begin_cycle(tcb);
+                    p.reset(view);
+                    self.begin_cycle(view);
                 }
             }
             return;
@@ -79,11 +79,11 @@ impl Bbr {
             if lost == 0 {
                 return;
             }
-            p.begin_interval(tcb);
+            p.begin_interval(view);
             p.sampling = true;
         }
         if app_limited {
-            p.reset(tcb);
+            p.reset(view);
             return;
         }
         p.rounds += u32::from(self.round_start);
@@ -91,32 +91,32 @@ impl Bbr {
             return;
         }
         if p.rounds > MOST_ROUNDS {
-            p.reset(tcb);
+            p.reset(view);
             return;
         }
         if lost > 0 {
-            self.end_interval(tcb);
+            self.end_interval(view);
         }
     }
 
     /// A loss may end the interval, when the bucket is empty again (`bbr_lt_bw_interval_done`).
-    fn end_interval(&mut self, tcb: &Tcb) {
+    fn end_interval(&mut self, view: &View) {
         let p = &mut self.policer;
-        let lost = u64::from(tcb.lost.wrapping_sub(p.lost));
-        let delivered = u64::from(tcb.delivered.wrapping_sub(p.delivered));
+        let lost = u64::from(view.lost.wrapping_sub(p.lost));
+        let delivered = u64::from(view.delivered.wrapping_sub(p.delivered));
         if delivered == 0 || (lost << GAIN_BITS) < LOSSY * delivered {
             return;
         }
-        let ms = delivered_ms(tcb).wrapping_sub(p.began_ms);
+        let ms = delivered_ms(view).wrapping_sub(p.began_ms);
         if (ms as i32) < 1 {
             return;
         }
         if ms >= u32::MAX / 1_000 {
-            p.reset(tcb);
+            p.reset(view);
             return;
         }
         let bw = ((delivered << BW_BITS) / (u64::from(ms) * 1_000)) as u32;
-        if p.bw > 0 && p.is_alike(tcb, bw) {
+        if p.bw > 0 && p.is_alike(view, bw) {
             p.bw = u32::midpoint(p.bw, bw);
             p.used = true;
             p.rounds = 0;
@@ -124,6 +124,6 @@ impl Bbr {
             return;
         }
         p.bw = bw;
-        p.begin_interval(tcb);
+        p.begin_interval(view);
     }
 }

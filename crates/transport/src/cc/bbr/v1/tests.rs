@@ -3,6 +3,7 @@
 use super::*;
 use crate::rate_sample::RateSample;
 use crate::stack::examples::LINUX_7_3;
+use crate::tcb::Tcb;
 use proptest::prelude::*;
 use sojourn_units::Span;
 
@@ -16,7 +17,7 @@ struct Bed {
     app_limited: bool,
     delayed: bool,
     lost: u32,
-    /// How long pacing holds the next train back.
+    /// How long pacing holds the next burst back.
     wait: Span,
 }
 
@@ -24,34 +25,34 @@ impl Bed {
     /// Established with this window; the handshake took 20 ms.
     fn new(cwnd: u32) -> Self {
         let (mut bbr, mut tcb) = (Bbr::new(&LINUX_7_3), Tcb::example(cwnd));
-        tcb.rtt.sample(tcb.now, RTT_US, RTT_US, 0, 0);
-        bbr.init(&mut tcb);
+        tcb.view.rtt.sample(tcb.view.now, RTT_US, RTT_US, 0, 0);
+        bbr.init(&tcb.view, &mut tcb.control);
         let wait = Span::ZERO;
         Self { bbr, tcb, rtt_us: RTT_US, app_limited: false, delayed: false, lost: 0, wait }
     }
 
     /// So many are in flight, before the next ACK and after it.
     fn in_flight(&mut self, packets: u32) {
-        self.tcb.packets_out = packets;
+        self.tcb.view.packets_out = packets;
     }
 
     fn later(&mut self, us: u64) -> &mut Self {
-        self.tcb.now += Span::from_micros(us);
+        self.tcb.view.now += Span::from_micros(us);
         self
     }
 
     /// The next ACK shows so many losses.
     fn lose(&mut self, packets: u32) -> &mut Self {
-        self.tcb.lost += packets;
+        self.tcb.view.lost += packets;
         self.lost = packets;
         self
     }
 
     /// An ACK of `delivered`, whose newest packet left when `prior` had been delivered, `rate` of them in 20 ms.
     fn tell(&mut self, delivered: u32, prior: u32, rate: Option<u32>) {
-        self.tcb.delivered += delivered;
+        self.tcb.view.delivered += delivered;
         if delivered > 0 {
-            self.tcb.delivered_at = self.tcb.now;
+            self.tcb.view.delivered_at = self.tcb.view.now;
         }
         let app_limited = self.app_limited;
         let sample = ControlSample {
@@ -60,12 +61,13 @@ impl Bed {
             rtt_us: (delivered > 0).then_some(self.rtt_us),
             rate: rate.map(|n| RateSample { delivered: n, interval_us: RTT_US, app_limited }),
             prior_delivered: (delivered > 0).then_some(prior),
-            prior_in_flight: self.tcb.packets_out,
+            prior_in_flight: self.tcb.view.packets_out,
             ack_delayed: self.delayed,
-            next_departure: self.tcb.now + self.wait,
+            next_departure: self.tcb.view.now + self.wait,
             ..ControlSample::default()
         };
-        self.bbr.cong_control(&mut self.tcb, &sample);
+        self.bbr.cong_control(&self.tcb.view, &mut self.tcb.control, &sample);
+        self.tcb.note_app_limited();
     }
 
     /// A round trip later, an ACK of `packets` that begins a round, at the rate of `packets` a round trip.
@@ -100,16 +102,22 @@ fn gains_are_the_kernels() {
 #[test]
 fn the_first_pace_is_the_window_over_the_rtt() {
     let b = Bed::new(10);
-    assert_eq!(b.tcb.pacing_rate, 2_068_934);
-    assert!(b.tcb.paced && b.bbr.mode == Mode::Startup);
+    assert_eq!(b.tcb.control.pacing_rate, 2_068_934);
+    assert!(b.tcb.control.paced && b.bbr.mode == Mode::Startup);
     // 2068934 / 1024 is 2020 bytes, less than two segments: two.
-    assert_eq!(b.bbr.with_trains(&b.tcb, 10), 16);
+    assert_eq!(b.bbr.with_bursts(&b.tcb.view, &b.tcb.control, 10), 16);
     // Below 1.2 Mbit/s one by one.
     let mut b = Bed::new(10);
-    b.tcb.pacing_rate = 149_999;
-    assert_eq!((b.bbr.min_train(&b.tcb), b.bbr.with_trains(&b.tcb, 10)), (1, 14));
-    b.tcb.pacing_rate = 150_000;
-    assert_eq!(b.bbr.min_train(&b.tcb), 2);
+    b.tcb.control.pacing_rate = 149_999;
+    assert_eq!(
+        (
+            b.bbr.min_tso_segs(&b.tcb.view, &b.tcb.control),
+            b.bbr.with_bursts(&b.tcb.view, &b.tcb.control, 10)
+        ),
+        (1, 14)
+    );
+    b.tcb.control.pacing_rate = 150_000;
+    assert_eq!(b.bbr.min_tso_segs(&b.tcb.view, &b.tcb.control), 2);
 }
 
 /// The pipe is full after three rounds without a quarter more than the last growth: 49 is not 1.25 · 40; 50 is, and
@@ -133,8 +141,8 @@ fn startup_ends_after_three_rounds_without_growth() {
     b.round(60);
     assert!(b.bbr.full_pipe);
     assert_eq!((b.bbr.mode, b.bbr.pacing_gain, b.bbr.cwnd_gain), (Mode::Drain, 88, 739));
-    // 62 packets, and three trains of 8: 12.83 MB/s for a millisecond are 12.5 kB.
-    assert_eq!(b.tcb.ssthresh, 86);
+    // 62 packets, and three bursts of 8: 12.83 MB/s for a millisecond are 12.5 kB.
+    assert_eq!(b.tcb.control.ssthresh, 86);
 }
 
 /// A bed whose pipe is full at 62 packets and that drains, 124 of them in flight.
@@ -148,7 +156,7 @@ fn draining() -> Bed {
     b
 }
 
-/// Drain lasts until what is in flight is 62 packets and three trains of two (1.53 MB/s, a train a millisecond).
+/// Drain lasts until what is in flight is 62 packets and three bursts of two (1.53 MB/s, a burst a millisecond).
 #[test]
 fn drain_ends_at_the_product() {
     let mut b = draining();
@@ -158,9 +166,9 @@ fn drain_ends_at_the_product() {
     b.in_flight(68);
     b.ack(2);
     assert_eq!((b.bbr.mode, b.bbr.cwnd_gain), (Mode::ProbeBw, 512));
-    assert_eq!(b.bbr.phase_began, b.tcb.now);
+    assert_eq!(b.bbr.phase_began, b.tcb.view.now);
     assert_ne!(b.bbr.phase, 1);
-    // What will have arrived when the next train leaves does not count: 62 packets in 20 ms are 3 in a millisecond.
+    // What will have arrived when the next burst leaves does not count: 62 packets in 20 ms are 3 in a millisecond.
     let mut b = draining();
     b.wait = Span::from_millis(1);
     b.in_flight(71);
@@ -195,13 +203,13 @@ fn cycling(phase: u32) -> Bed {
     b.ack(2);
     // What an earlier mode has queued is gone, and the pace is the phase's.
     b.bbr.phase = phase;
-    b.bbr.phase_began = b.tcb.delivered_at;
+    b.bbr.phase_began = b.tcb.view.delivered_at;
     b.bbr.choose_gains();
-    b.bbr.pace(&mut b.tcb, b.bbr.pacing_gain);
+    b.bbr.pace(&b.tcb.view, &mut b.tcb.control, b.bbr.pacing_gain);
     b
 }
 
-/// One phase: more than a minimum RTT at a gain of one; at 1.25 also until 1.25 products and trains are in flight, or
+/// One phase: more than a minimum RTT at a gain of one; at 1.25 also until 1.25 products and bursts are in flight, or
 /// something is lost; at 0.75 no longer than until it is down to the product.
 #[test]
 fn phases_end_by_time_and_by_what_is_in_flight() {
@@ -211,7 +219,7 @@ fn phases_end_by_time_and_by_what_is_in_flight() {
     assert_eq!(b.bbr.phase, 4);
     b.later(1).ack(2);
     assert_eq!((b.bbr.phase, b.bbr.pacing_gain), (5, 256));
-    // At 1.25 · 4.444 MB/s a train has 3. ⌈77.5⌉ + 9, rounded up, + 2: 90 are aimed at; the next train counts.
+    // At 1.25 · 4.444 MB/s a burst has 3. ⌈77.5⌉ + 9, rounded up, + 2: 90 are aimed at; the next burst counts.
     let mut b = cycling(0);
     assert_eq!(b.bbr.pacing_gain, 320);
     b.in_flight(86);
@@ -223,7 +231,7 @@ fn phases_end_by_time_and_by_what_is_in_flight() {
     let mut b = cycling(0);
     b.later(20_001).lose(1).ack(2);
     assert_eq!(b.bbr.phase, 1, "so much does not fit");
-    // At 0.75 a train has 2: 62 + 6.
+    // At 0.75 a burst has 2: 62 + 6.
     let mut b = cycling(1);
     b.in_flight(69);
     b.later(5_000).ack(2);
@@ -241,20 +249,20 @@ fn phases_end_by_time_and_by_what_is_in_flight() {
     assert_eq!((b.bbr.phase, b.bbr.pacing_gain), (0, 320));
 }
 
-/// The window goes to 2 · 62 packets, three trains and what heaps of ACKs need, and no further.
+/// The window goes to 2 · 62 packets, three bursts and what heaps of ACKs need, and no further.
 #[test]
 fn the_window_is_twice_the_product() {
     let mut b = cycling(4);
     b.bbr.aggregation = Aggregation::default();
-    b.tcb.cwnd = 100;
+    b.tcb.control.cwnd = 100;
     b.in_flight(100);
-    b.bbr.aggregation.begin_epoch(b.tcb.now);
+    b.bbr.aggregation.begin_epoch(b.tcb.view.now);
     b.ack(10);
-    assert_eq!(b.tcb.cwnd, 110);
-    b.tcb.cwnd = 500;
+    assert_eq!(b.tcb.control.cwnd, 110);
+    b.tcb.control.cwnd = 500;
     b.later(1_000).ack(2);
-    // 124; ten packets acknowledged at once; trains of 4.444 MB/s · 1 ms, of 2: 140.
-    assert_eq!(b.tcb.cwnd, 140);
+    // 124; ten packets acknowledged at once; bursts of 4.444 MB/s · 1 ms, of 2: 140.
+    assert_eq!(b.tcb.control.cwnd, 140);
 }
 
 /// Heaps: 30 packets at once every 10 ms where 3.1 a millisecond are expected. Each heap finds the last one's epoch
@@ -287,33 +295,33 @@ fn heaps_of_acknowledgements_widen_the_window() {
 #[test]
 fn probe_rtt_stays_low_for_200_ms_and_a_round() {
     let mut b = cycling(4);
-    b.tcb.cwnd = 130;
+    b.tcb.control.cwnd = 130;
     b.rtt_us = RTT_US + 5_000;
-    b.tcb.now = Time::from_millis(4 * u64::from(b.bbr.min_rtt_at) + 10_000);
+    b.tcb.view.now = Time::from_millis(4 * u64::from(b.bbr.min_rtt_at) + 10_000);
     b.in_flight(100);
     b.ack(2);
     assert_eq!((b.bbr.mode, b.bbr.min_rtt_us), (Mode::ProbeBw, RTT_US), "ten seconds are not more");
-    let cwnd = b.tcb.cwnd;
+    let cwnd = b.tcb.control.cwnd;
     b.later(4_000).ack(2);
     // A lower RTT has not come: the latest one counts from now on.
     assert_eq!((b.bbr.mode, b.bbr.min_rtt_us), (Mode::ProbeRtt, RTT_US + 5_000));
-    assert_eq!((b.tcb.cwnd, b.bbr.prior_cwnd, b.bbr.pacing_gain), (4, cwnd, 256));
+    assert_eq!((b.tcb.control.cwnd, b.bbr.prior_cwnd, b.bbr.pacing_gain), (4, cwnd, 256));
     // What is delivered now says nothing of the rate.
-    assert_eq!(b.tcb.app_limited, Some(b.tcb.delivered + 100));
+    assert_eq!(b.tcb.view.app_limited, Some(b.tcb.view.delivered + 100));
     b.in_flight(5);
     b.later(20_000).ack(2);
     assert_eq!(b.bbr.probe_rtt_until, None);
     b.in_flight(4);
     b.later(4_000).ack(2);
-    let began = b.tcb.jiffies();
+    let began = b.tcb.view.jiffies();
     assert_eq!(b.bbr.probe_rtt_until, Some(began + 50));
     b.rtt_us = RTT_US;
     b.later(180_000).round(4);
-    assert_eq!((b.bbr.mode, b.tcb.cwnd), (Mode::ProbeRtt, 4), "not after 200 ms");
+    assert_eq!((b.bbr.mode, b.tcb.control.cwnd), (Mode::ProbeRtt, 4), "not after 200 ms");
     b.later(4_000).ack(2);
     assert_eq!((b.bbr.mode, b.bbr.min_rtt_us), (Mode::ProbeBw, RTT_US));
     // The window before, and the two that were delivered.
-    assert_eq!((b.tcb.cwnd, b.bbr.min_rtt_at), (cwnd + 2, began + 51));
+    assert_eq!((b.tcb.control.cwnd, b.bbr.min_rtt_at), (cwnd + 2, began + 51));
     assert_ne!(b.bbr.phase, 1);
 }
 
@@ -337,11 +345,11 @@ fn probe_rtt_goes_back_to_startup() {
 #[test]
 fn a_pause_takes_the_place_of_probe_rtt() {
     let mut b = cycling(0);
-    b.tcb.app_limited = Some(b.tcb.delivered);
+    b.tcb.view.app_limited = Some(b.tcb.view.delivered);
     b.later(20_000_000);
-    b.bbr.event(&mut b.tcb, Event::TxStart { idle_jiffies: 5_000 });
+    b.bbr.event(&b.tcb.view, &mut b.tcb.control, Event::TxStart { idle_jiffies: 5_000 });
     // ⌊52009 · 1448 · 990000 / 2^24⌋.
-    assert_eq!((b.bbr.restarting, b.tcb.pacing_rate), (true, 4_443_880));
+    assert_eq!((b.bbr.restarting, b.tcb.control.pacing_rate), (true, 4_443_880));
     b.rtt_us = RTT_US + 3_000;
     b.ack(2);
     assert_eq!((b.bbr.mode, b.bbr.min_rtt_us), (Mode::ProbeBw, RTT_US + 3_000));
@@ -379,7 +387,7 @@ fn a_policer_is_found_in_two_intervals() {
     assert_eq!((b.bbr.policer.rate(), b.bbr.bw()), (Some(33_554), 33_554));
     assert_eq!((b.bbr.mode, b.bbr.pacing_gain), (Mode::ProbeBw, 256));
     // ⌊33554 · 1448 · 990000 / 2^24⌋.
-    assert_eq!(b.tcb.pacing_rate, 2_867_003);
+    assert_eq!(b.tcb.control.pacing_rate, 2_867_003);
     for round in 1..48 {
         b.round(40);
         assert!(b.bbr.policer.used, "{round}");
@@ -419,30 +427,30 @@ fn what_is_not_a_policer() {
 #[test]
 fn recovery_conserves_packets_and_gives_the_window_back() {
     let mut b = cycling(4);
-    b.tcb.cwnd = 120;
+    b.tcb.control.cwnd = 120;
     b.in_flight(90);
-    assert_eq!(b.bbr.ssthresh(&b.tcb), b.tcb.ssthresh);
-    b.tcb.ca_state = CaState::Recovery;
+    assert_eq!(b.bbr.ssthresh(&b.tcb.view, &b.tcb.control), b.tcb.control.ssthresh);
+    b.tcb.view.ca_state = CaState::Recovery;
     b.in_flight(87);
     b.lose(1).ack_within_round(2);
-    assert_eq!((b.tcb.cwnd, b.bbr.prior_cwnd, b.bbr.conserving), (89, 120, true));
+    assert_eq!((b.tcb.control.cwnd, b.bbr.prior_cwnd, b.bbr.conserving), (89, 120, true));
     b.in_flight(89 - 4);
     b.lose(3).ack_within_round(1);
     // 89 − 3 lost, but 85 + 1 for 1.
-    assert_eq!(b.tcb.cwnd, 86);
+    assert_eq!(b.tcb.control.cwnd, 86);
     b.in_flight(84);
     b.round(2);
-    assert_eq!((b.tcb.cwnd, b.bbr.conserving), (88, false));
-    b.tcb.ca_state = CaState::Open;
+    assert_eq!((b.tcb.control.cwnd, b.bbr.conserving), (88, false));
+    b.tcb.view.ca_state = CaState::Open;
     b.bbr.aggregation = Aggregation::default();
-    b.bbr.aggregation.begin_epoch(b.tcb.now);
+    b.bbr.aggregation.begin_epoch(b.tcb.view.now);
     b.ack_within_round(2);
-    assert_eq!(b.tcb.cwnd, 122);
+    assert_eq!(b.tcb.control.cwnd, 122);
     // ECN's reduction is none.
-    b.bbr.ssthresh(&b.tcb);
-    b.tcb.ca_state = CaState::Cwr;
+    b.bbr.ssthresh(&b.tcb.view, &b.tcb.control);
+    b.tcb.view.ca_state = CaState::Cwr;
     b.ack_within_round(2);
-    assert_eq!(b.tcb.cwnd, 124);
+    assert_eq!(b.tcb.control.cwnd, 124);
 }
 
 /// A timeout: the window begins at one and grows to the target; the rate and its history stay, but Startup looks for
@@ -450,25 +458,25 @@ fn recovery_conserves_packets_and_gives_the_window_back() {
 #[test]
 fn a_timeout_and_its_undo() {
     let mut b = cycling(4);
-    b.tcb.cwnd = 120;
+    b.tcb.control.cwnd = 120;
     let bw = b.bbr.bw();
-    b.bbr.ssthresh(&b.tcb);
-    b.bbr.event(&mut b.tcb, Event::Loss);
-    b.tcb.cwnd = 1;
-    b.bbr.set_state(&mut b.tcb, CaState::Loss);
-    b.tcb.ca_state = CaState::Loss;
+    b.bbr.ssthresh(&b.tcb.view, &b.tcb.control);
+    b.bbr.event(&b.tcb.view, &mut b.tcb.control, Event::Loss);
+    b.tcb.control.cwnd = 1;
+    b.bbr.set_state(&b.tcb.view, &mut b.tcb.control, CaState::Loss);
+    b.tcb.view.ca_state = CaState::Loss;
     assert_eq!((b.bbr.full_bw, b.bbr.round_start, b.bbr.policer.sampling), (0, true, true));
     b.in_flight(1);
     b.ack_within_round(1);
-    assert_eq!((b.tcb.cwnd, b.bbr.bw()), (4, bw));
+    assert_eq!((b.tcb.control.cwnd, b.bbr.bw()), (4, bw));
     b.ack_within_round(2);
-    assert_eq!(b.tcb.cwnd, 6);
-    assert_eq!(b.bbr.undo_cwnd(&b.tcb), 6);
+    assert_eq!(b.tcb.control.cwnd, 6);
+    assert_eq!(b.bbr.undo_cwnd(&b.tcb.view, &b.tcb.control), 6);
     assert!(!b.bbr.policer.sampling && b.bbr.full_pipe);
-    b.bbr.set_state(&mut b.tcb, CaState::Open);
-    b.tcb.ca_state = CaState::Open;
+    b.bbr.set_state(&b.tcb.view, &mut b.tcb.control, CaState::Open);
+    b.tcb.view.ca_state = CaState::Open;
     b.ack_within_round(1);
-    assert_eq!(b.tcb.cwnd, 121);
+    assert_eq!(b.tcb.control.cwnd, 121);
 }
 
 /// Which mode may follow which.
@@ -536,18 +544,18 @@ proptest! {
             let full = b.bbr.full_pipe;
             let Step::Ack { delivered, lost, later_us, in_flight, rtt_us, new_round, app_limited, wait_us } = step else {
                 match step {
-                    Step::To(to) if to != b.tcb.ca_state => {
+                    Step::To(to) if to != b.tcb.view.ca_state => {
                         if to != CaState::Open {
-                            let kept = b.bbr.ssthresh(&b.tcb);
-                            prop_assert_eq!(kept, b.tcb.ssthresh);
+                            let kept = b.bbr.ssthresh(&b.tcb.view, &b.tcb.control);
+                            prop_assert_eq!(kept, b.tcb.control.ssthresh);
                         }
-                        b.bbr.set_state(&mut b.tcb, to);
-                        b.tcb.ca_state = to;
+                        b.bbr.set_state(&b.tcb.view, &mut b.tcb.control, to);
+                        b.tcb.view.ca_state = to;
                     }
-                    Step::Undo => b.tcb.cwnd = b.bbr.undo_cwnd(&b.tcb),
+                    Step::Undo => b.tcb.control.cwnd = b.bbr.undo_cwnd(&b.tcb.view, &b.tcb.control),
                     Step::Restart => {
-                        b.tcb.app_limited = Some(b.tcb.delivered);
-                        b.bbr.event(&mut b.tcb, Event::TxStart { idle_jiffies: 1 });
+                        b.tcb.view.app_limited = Some(b.tcb.view.delivered);
+                        b.bbr.event(&b.tcb.view, &mut b.tcb.control, Event::TxStart { idle_jiffies: 1 });
                     }
                     _ => {}
                 }
@@ -556,16 +564,16 @@ proptest! {
             b.in_flight(in_flight);
             (b.rtt_us, b.app_limited, b.wait) = (rtt_us, app_limited, Span::from_micros(wait_us));
             b.later(later_us).lose(lost);
-            let before = b.tcb.cwnd;
+            let before = b.tcb.control.cwnd;
             if new_round { b.ack_ending_round(delivered) } else { b.ack_within_round(delivered) }
             let (bbr, tcb) = (&b.bbr, &b.tcb);
             prop_assert!(bbr.full_pipe || !full);
-            prop_assert!(bbr.phase < 8 && tcb.cwnd >= 1 && tcb.pacing_rate > 0);
-            prop_assert!(bbr.mode != Mode::ProbeRtt || tcb.cwnd <= LEAST_CWND);
-            prop_assert!(bbr.mode == Mode::ProbeRtt || delivered == 0 || bbr.conserving || tcb.cwnd >= LEAST_CWND);
+            prop_assert!(bbr.phase < 8 && tcb.control.cwnd >= 1 && tcb.control.pacing_rate > 0);
+            prop_assert!(bbr.mode != Mode::ProbeRtt || tcb.control.cwnd <= LEAST_CWND);
+            prop_assert!(bbr.mode == Mode::ProbeRtt || delivered == 0 || bbr.conserving || tcb.control.cwnd >= LEAST_CWND);
             // An ACK of P lets out 2P at most; the end of recovery or ProbeRtt gives back what was had.
             let given_back = before.max(bbr.prior_cwnd).max(in_flight).max(LEAST_CWND);
-            prop_assert!(tcb.cwnd <= given_back + delivered, "{} from {before}", tcb.cwnd);
+            prop_assert!(tcb.control.cwnd <= given_back + delivered, "{} from {before}", tcb.control.cwnd);
             prop_assert!(bbr.min_rtt_us <= RTT_US.max(200_000));
             let gains = match bbr.mode {
                 Mode::Startup => [739, 739],

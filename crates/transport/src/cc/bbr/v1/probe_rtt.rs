@@ -1,7 +1,7 @@
 //! ProbeRtt: when the lowest RTT is ten seconds old, the window goes down to four packets for 200 ms and a round, so
 //! that the queue shows its bottom. (`bbr_update_min_rtt`.)
 
-use super::{Bbr, ControlSample, LEAST_CWND, Mode, Tcb};
+use super::{Bbr, Control, ControlSample, LEAST_CWND, Mode, View};
 use crate::segment::after;
 
 /// How long a lowest RTT holds, seconds.
@@ -11,58 +11,63 @@ const STAY_MS: u32 = 200;
 
 impl Bbr {
     /// The filter of RTTs, and ProbeRtt from beginning to end.
-    pub(super) fn update_min_rtt(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
-        let expires = self.min_rtt_at.wrapping_add(MIN_RTT_S * tcb.hz);
-        let expired = after(tcb.jiffies(), expires);
+    pub(super) fn update_min_rtt(
+        &mut self,
+        view: &View,
+        control: &mut Control,
+        sample: &ControlSample,
+    ) {
+        let expires = self.min_rtt_at.wrapping_add(MIN_RTT_S * view.hz);
+        let expired = after(view.jiffies(), expires);
         if let Some(rtt_us) = sample.rtt_us
             && (rtt_us < self.min_rtt_us || (expired && !sample.ack_delayed))
         {
             self.min_rtt_us = rtt_us;
-            self.min_rtt_at = tcb.jiffies();
+            self.min_rtt_at = view.jiffies();
         }
         if expired && !self.restarting && self.mode != Mode::ProbeRtt {
             self.go(Mode::ProbeRtt);
-            self.save_cwnd(tcb);
+            self.save_cwnd(control);
             self.probe_rtt_until = None;
         }
         if self.mode == Mode::ProbeRtt {
-            self.stay_low(tcb);
+            self.stay_low(view, control);
         }
-        if sample.prior_delivered.is_some_and(|prior| tcb.delivered != prior) {
+        if sample.prior_delivered.is_some_and(|prior| view.delivered != prior) {
             self.restarting = false;
         }
     }
 
-    fn stay_low(&mut self, tcb: &mut Tcb) {
+    fn stay_low(&mut self, view: &View, control: &mut Control) {
         // The rates of these packets are not the path's.
-        tcb.app_limited = Some(tcb.delivered.wrapping_add(tcb.in_flight()));
+        control.app_limited = true;
         match self.probe_rtt_until {
-            None if tcb.in_flight() <= LEAST_CWND => {
-                let stay = (STAY_MS * tcb.hz).div_ceil(1_000);
-                self.probe_rtt_until = Some(tcb.jiffies().wrapping_add(stay));
+            None if view.in_flight() <= LEAST_CWND => {
+                let stay = (STAY_MS * view.hz).div_ceil(1_000);
+                self.probe_rtt_until = Some(view.jiffies().wrapping_add(stay));
                 self.probe_rtt_round_done = false;
-                self.round_end = tcb.delivered;
+                self.round_end = view.delivered;
             }
             None => {}
             Some(_) => {
                 self.probe_rtt_round_done |= self.round_start;
                 if self.probe_rtt_round_done {
-                    self.check_probe_rtt_done(tcb);
+                    self.check_probe_rtt_done(view, control);
                 }
             }
         }
     }
 
     /// Goes back to where it came from once the time is over (`bbr_check_probe_rtt_done`).
-    pub(super) fn check_probe_rtt_done(&mut self, tcb: &mut Tcb) {
-        let now = tcb.jiffies();
+    pub(super) fn check_probe_rtt_done(&mut self, view: &View, control: &mut Control) {
+        let now = view.jiffies();
         if !self.probe_rtt_until.is_some_and(|until| after(now, until)) {
             return;
         }
         self.min_rtt_at = now;
-        tcb.cwnd = tcb.cwnd.max(self.prior_cwnd);
+        control.cwnd = control.cwnd.max(self.prior_cwnd);
         if self.full_pipe {
-            self.begin_cycle(tcb);
+            self.begin_cycle(view);
         } else {
             self.go(Mode::Startup);
         }

@@ -1,18 +1,18 @@
 //! How many segments leave together, and when it is better to wait until more may (`tcp_write_xmit`,
 //! `tcp_tso_segs` and `tcp_tso_should_defer` in `net/ipv4/tcp_output.c`).
 //!
-//! Linux builds segments in groups, as if every device could cut a large one into pieces: at least two, or what its
+//! Linux builds segments in bursts (for TSO, which cuts them into GSO segments), as if every device could cut a large one into pieces: at least two, or what its
 //! pacing rate gives in a millisecond. A sender whose window admits less waits for the next ACK, if that is about to
 //! come. What this does to a flow is that lone segments are rare: ACKs of one segment let nothing out, and the window
 //! is used a segment later than it opens.
 //!
-//! The application's data lies in buffers of some 64 kB. Older kernels build a group from one buffer alone; newer
+//! The application's data lies in buffers of some 64 kB. Older kernels build a burst from one buffer alone; newer
 //! ones fill it up from the next. The rest of a buffer that fits the window is not waited with.
 
 use super::Sender;
 use crate::cc::CongestionControl;
-use crate::stack::Grouping;
-use crate::tcb::{CaState, LARGEST_TRAIN};
+use crate::cc::{CaState, LARGEST_BURST};
+use crate::stack::TsoBursts;
 use sojourn_units::{Span, Time};
 
 /// Waits only if the last segment left within this.
@@ -24,14 +24,14 @@ const WINDOW_DIVISOR: u64 = 3;
 /// The lowest RTT counts in these, in powers of two of a microsecond (`net.ipv4.tcp_tso_rtt_log`).
 const RTT_LOG: u32 = 9;
 
-/// What the windows admit of the next group.
+/// What the windows admit of the next burst.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Admitted {
     /// Segments that the congestion window admits.
     pub(super) room: u32,
     /// Segments that the peer's window admits.
     pub(super) window: u32,
-    /// Segments of the group at most.
+    /// Segments of the burst at most.
     pub(super) quota: u32,
     /// Segments that there are.
     pub(super) unsent: u32,
@@ -51,65 +51,70 @@ pub(super) enum Next {
 
 /// Segments that a full buffer holds.
 pub(super) fn buffer_size(mss: u32) -> u32 {
-    (LARGEST_TRAIN / u64::from(mss)).max(1) as u32
+    (LARGEST_BURST / u64::from(mss)).max(1) as u32
 }
 
 impl Sender {
-    /// Segments that a group should have: about a millisecond at the pacing rate, at least two unless the control says
+    /// Segments that a burst should have: about a millisecond at the pacing rate, at least two unless the control says
     /// otherwise, at most 64 kB (`tcp_tso_segs`). Linux 5.18 adds 64 kB, halved for every 512 µs of the lowest RTT.
-    pub(super) fn group_goal(&self) -> u32 {
-        let more = match self.grouping {
-            Grouping::Singly => return 1,
-            Grouping::HalfRtt => 0,
-            Grouping::Millisecond => {
-                LARGEST_TRAIN.checked_shr(self.tcb.rtt.min_us() >> RTT_LOG).unwrap_or(0)
+    pub(super) fn tso_segs_goal(&self) -> u32 {
+        let more = match self.quirks.tso_bursts {
+            TsoBursts::Singly => return 1,
+            TsoBursts::HalfRtt => 0,
+            TsoBursts::Millisecond => {
+                LARGEST_BURST.checked_shr(self.tcb.view.rtt.min_us() >> RTT_LOG).unwrap_or(0)
             }
         };
-        let goal = self.tcb.train_goal(more, self.cc.min_train(&self.tcb));
-        self.tcb.burst_limit.map_or(goal, |limit| goal.min(limit.max(1)))
+        let goal = self.tcb.control.tso_segs(
+            &self.tcb.view,
+            more,
+            self.cc.min_tso_segs(&self.tcb.view, &self.tcb.control),
+        );
+        self.tcb.control.burst_limit.map_or(goal, |limit| goal.min(limit.max(1)))
     }
 
     /// What is left of the buffer that is sent from.
     fn buffer(&self, quota: u32) -> u32 {
-        match self.grouping {
+        match self.quirks.tso_bursts {
             // Newer kernels fill it up.
-            Grouping::Millisecond => self.buffer_left.max(quota),
-            _ => self.buffer_left,
+            TsoBursts::Millisecond => self.data.buffer_left.max(quota),
+            _ => self.data.buffer_left,
         }
     }
 
     /// The buffer that is sent from, where what the application has written is known.
     pub(super) fn look_at_buffer(&mut self) {
-        if let Some(buffer) = &self.send_buffer {
-            self.buffer_left = (buffer.first().div_ceil(u64::from(self.tcb.mss)) as u32).max(1);
+        if let Some(buffer) = &self.data.send_buffer {
+            self.data.buffer_left =
+                (buffer.first().div_ceil(u64::from(self.tcb.view.mss)) as u32).max(1);
         }
     }
 
-    /// A group is cut from the buffer, which it is before it is known whether it may leave.
-    pub(super) fn cut_from_buffer(&mut self, group: u32) {
-        if let Some(buffer) = &mut self.send_buffer {
-            buffer.cut(u64::from(group) * u64::from(self.tcb.mss));
+    /// A burst is cut from the buffer, which it is before it is known whether it may leave.
+    pub(super) fn cut_from_buffer(&mut self, burst: u32) {
+        if let Some(buffer) = &mut self.data.send_buffer {
+            buffer.cut(u64::from(burst) * u64::from(self.tcb.view.mss));
         }
     }
 
-    /// Takes a group from the buffer, and a new buffer where that ends.
-    pub(super) fn take_from_buffer(&mut self, group: u32) {
-        if let Some(buffer) = &mut self.send_buffer {
-            buffer.leave(self.tcb.nxt);
+    /// Takes a burst from the buffer, and a new buffer where that ends.
+    pub(super) fn take_from_buffer(&mut self, burst: u32) {
+        if let Some(buffer) = &mut self.data.send_buffer {
+            buffer.leave(self.tcb.view.nxt);
             return;
         }
-        if self.buffer_left <= group {
-            self.buffer_left += buffer_size(self.tcb.mss);
+        if self.data.buffer_left <= burst {
+            self.data.buffer_left += buffer_size(self.tcb.view.mss);
         }
-        self.buffer_left -= group.min(self.buffer_left - 1);
+        self.data.buffer_left -= burst.min(self.data.buffer_left - 1);
     }
 
-    /// The next group, or to wait.
-    pub(super) fn next_group(&self, goal: u32, may_wait: bool, admitted: Admitted) -> Next {
+    /// The next burst, or to wait.
+    pub(super) fn next_burst(&self, goal: u32, may_wait: bool, admitted: Admitted) -> Next {
         let Admitted { room, window, quota, unsent } = admitted;
-        let group = quota.min(window).min(unsent);
-        if self.grouping == Grouping::Singly {
-            return Next::Send(group);
+        let burst = quota.min(window).min(unsent);
+        if self.quirks.tso_bursts == TsoBursts::Singly {
+            return Next::Send(burst);
         }
         let last = self.buffer(quota) >= unsent;
         let buffer = self.buffer(quota).min(unsent);
@@ -126,21 +131,22 @@ impl Sender {
                 return Next::Wait { limited_by_cwnd: false };
             }
         }
-        Next::Send(group.min(buffer))
+        Next::Send(burst.min(buffer))
     }
 
     /// Whether it is better to wait for the next ACK than to send `limit` segments now.
     fn would_wait(&self, limit: u32, goal: u32) -> bool {
         let t = &self.tcb;
-        if t.ca_state >= CaState::Recovery || limit >= goal {
+        if t.view.ca_state >= CaState::Recovery || limit >= goal {
             return false;
         }
-        let written = if t.paced { self.last_sent.max(self.pace_until) } else { self.last_sent };
-        if t.now > written + RECENT {
+        let written =
+            if t.control.paced { self.last_sent.max(self.pacing.until) } else { self.last_sent };
+        if t.view.now > written + RECENT {
             return false;
         }
-        let mss = u64::from(t.mss);
-        let in_use = u64::from(self.window).min(u64::from(t.cwnd) * mss);
+        let mss = u64::from(t.view.mss);
+        let in_use = u64::from(self.peer.window).min(u64::from(t.control.cwnd) * mss);
         if u64::from(limit) * mss >= in_use / WINDOW_DIVISOR {
             return false;
         }
@@ -149,12 +155,12 @@ impl Sender {
 
     /// Whether the ACK of the oldest segment, which left then, is about to come.
     fn ack_is_near(&self, sent: Time) -> bool {
-        let srtt8 = u64::from(self.tcb.rtt.srtt8_us());
-        let now = self.tcb.now;
-        match self.grouping {
-            Grouping::Singly => false,
-            Grouping::HalfRtt => now >= sent + Span::from_micros(srtt8 >> 4),
-            Grouping::Millisecond => {
+        let srtt8 = u64::from(self.tcb.view.rtt.srtt8_us());
+        let now = self.tcb.view.now;
+        match self.quirks.tso_bursts {
+            TsoBursts::Singly => false,
+            TsoBursts::HalfRtt => now >= sent + Span::from_micros(srtt8 >> 4),
+            TsoBursts::Millisecond => {
                 let srtt = Span::from_nanos(srtt8 * 125);
                 let soon = SOON.min(Span::from_nanos(srtt.as_nanos() / 2));
                 sent + srtt <= now + soon

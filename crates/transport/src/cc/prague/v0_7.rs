@@ -3,9 +3,9 @@
 //! 1 Mbit/s its packets get smaller, so that two still leave in 25 ms.
 
 use super::{Answers, ONE, ONE_BITS, burst, gain, micros_since, mtu, pacing_rate, real};
-use crate::cc::{ControlSample, MIN_CWND, slow_start};
+use crate::cc::{Control, View};
+use crate::cc::{ControlSample, MIN_CWND};
 use crate::segment::{Seq, before};
-use crate::tcb::Tcb;
 use core::cmp::Ordering;
 use sojourn_units::Time;
 
@@ -29,7 +29,7 @@ const MAX_SCALED_US: u32 = 100_000;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Newest {
+pub struct V0_7 {
     /// Smoothed share of marks, times 16, in 2^-24.
     alpha16: u64,
     /// Window in 2^-20 packets.
@@ -55,7 +55,7 @@ pub struct Newest {
     loss_rate: u64,
 }
 
-impl Newest {
+impl V0_7 {
     pub(super) fn new() -> Self {
         Self {
             alpha16: 0,
@@ -79,59 +79,64 @@ impl Newest {
         }
     }
 
-    pub(super) fn init(&mut self, tcb: &mut Tcb) {
-        (self.alpha_stamp, self.cwr_stamp) = (tcb.now, tcb.now);
-        self.f_w = whole(tcb.cwnd);
-        self.path_mtu = mtu(tcb);
-        self.hsrtt128 = u64::from(tcb.rtt.srtt_us()) << 7;
-        self.rate = self.rate_of_window(tcb);
-        self.begin_round(tcb);
-        tcb.paced = true;
-        tcb.burst_limit = Some(1);
+    pub(super) fn init(&mut self, view: &View, control: &mut Control) {
+        (self.alpha_stamp, self.cwr_stamp) = (view.now, view.now);
+        self.f_w = whole(control.cwnd);
+        self.path_mtu = mtu(view, control);
+        self.hsrtt128 = u64::from(view.rtt.srtt_us()) << 7;
+        self.rate = self.rate_of_window(view, control);
+        self.begin_round(view, control);
+        control.paced = true;
+        control.burst_limit = Some(1);
     }
 
     /// The RTT that rates are reckoned with: that of the target, or a longer one.
-    fn vrtt_us(tcb: &Tcb) -> u64 {
-        u64::from(tcb.rtt.srtt_us()).max(gain::TARGET_US)
+    fn vrtt_us(view: &View) -> u64 {
+        u64::from(view.rtt.srtt_us()).max(gain::TARGET_US)
     }
 
-    fn independence_active(&self, tcb: &Tcb) -> bool {
-        !tcb.in_slow_start() && self.round >= TRANSITION
+    fn independence_active(&self, control: &Control) -> bool {
+        !control.in_slow_start() && self.round >= TRANSITION
     }
 
-    fn target_passed(&self, tcb: &Tcb, stamp: Time) -> bool {
-        !self.independence_active(tcb) || micros_since(tcb, stamp) >= gain::TARGET_US
+    fn target_passed(&self, view: &View, control: &Control, stamp: Time) -> bool {
+        !self.independence_active(control) || micros_since(view, stamp) >= gain::TARGET_US
     }
 
-    fn set_gain(&mut self, tcb: &Tcb) {
-        let srtt = tcb.rtt.srtt_us();
+    fn set_gain(&mut self, view: &View) {
+        let srtt = view.rtt.srtt_us();
         let scaled = self.round >= TRANSITION && srtt > 0 && srtt <= MAX_SCALED_US;
         self.ai = if scaled { gain::by_rate(srtt, gain::TARGET_US, false) } else { ONE };
     }
 
-    fn rate_of_window(&self, tcb: &Tcb) -> u64 {
-        let bytes = (self.f_w as u64 * mtu(tcb)) >> ONE_BITS;
-        let rate = (bytes * 1_000_000).checked_div(u64::from(tcb.rtt.srtt_us()));
+    fn rate_of_window(&self, view: &View, control: &Control) -> u64 {
+        let bytes = (self.f_w as u64 * mtu(view, control)) >> ONE_BITS;
+        let rate = (bytes * 1_000_000).checked_div(u64::from(view.rtt.srtt_us()));
         rate.unwrap_or(self.rate).max(MIN_RATE)
     }
 
     /// The window that the rate fills, in 2^-20 packets.
-    fn window_of_rate(&self, tcb: &Tcb) -> i64 {
+    fn window_of_rate(&self, view: &View, control: &Control) -> i64 {
         let bytes = u128::from(self.rate) * u128::from(self.hsrtt128 >> 7) / 1_000_000;
-        ((bytes << ONE_BITS) / u128::from(mtu(tcb))) as i64
+        ((bytes << ONE_BITS) / u128::from(mtu(view, control))) as i64
     }
 
-    pub(super) fn cong_control(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
-        self.update_window(tcb, sample);
-        if !before(tcb.una, self.next_seq) && self.target_passed(tcb, self.alpha_stamp) {
-            self.update_alpha(tcb);
-            self.begin_round(tcb);
+    pub(super) fn cong_control(
+        &mut self,
+        view: &View,
+        control: &mut Control,
+        sample: &ControlSample,
+    ) {
+        self.update_window(view, control, sample);
+        if !before(view.una, self.next_seq) && self.target_passed(view, control, self.alpha_stamp) {
+            self.update_alpha(view, control);
+            self.begin_round(view, control);
         }
-        self.choose_mode(tcb);
-        self.pace(tcb);
+        self.choose_mode(view, control);
+        self.pace(view, control);
     }
 
-    fn update_window(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
+    fn update_window(&mut self, view: &View, control: &mut Control, sample: &ControlSample) {
         if sample.ce > 0 && !self.saw_ce {
             // Alpha knows nothing yet: the first mark halves the window at once.
             self.saw_ce = true;
@@ -139,155 +144,156 @@ impl Newest {
             self.rate -= self.rate / 2;
         }
         let mut unmarked = sample.delivered.saturating_sub(sample.ce);
-        if unmarked > 0 && !self.in_loss && tcb.is_cwnd_limited() {
-            if tcb.in_slow_start() {
-                unmarked = slow_start(tcb, unmarked);
+        if unmarked > 0 && !self.in_loss && control.is_cwnd_limited(view) {
+            if control.in_slow_start() {
+                unmarked = control.slow_start(unmarked);
                 if unmarked == 0 {
-                    self.f_w = whole(tcb.cwnd);
-                    self.rate = self.rate_of_window(tcb);
-                    self.set_gain(tcb);
+                    self.f_w = whole(control.cwnd);
+                    self.rate = self.rate_of_window(view, control);
+                    self.set_gain(view);
                     return;
                 }
             }
-            self.grow(tcb, unmarked);
+            self.grow(view, control, unmarked);
         }
-        self.follow(tcb);
+        self.follow(view, control);
     }
 
-    fn grow(&mut self, tcb: &Tcb, unmarked: u32) {
+    fn grow(&mut self, view: &View, control: &Control, unmarked: u32) {
         let n = i64::from(unmarked);
-        if self.rate_mode && self.independence_active(tcb) {
-            let (vrtt, mtu) = (Self::vrtt_us(tcb), mtu(tcb));
+        if self.rate_mode && self.independence_active(control) {
+            let (vrtt, mtu) = (Self::vrtt_us(view), mtu(view, control));
             let packets = (self.rate * vrtt).div_ceil(mtu * 1_000_000).max(1);
             self.rate += u64::from(unmarked) * 1500 * 1_000_000 / vrtt / packets;
-            self.f_w = (self.f_w + n).max(self.window_of_rate(tcb));
+            self.f_w = (self.f_w + n).max(self.window_of_rate(view, control));
             return;
         }
         let share =
             i128::from(n) * i128::from(self.ai) * i128::from(ONE) / i128::from(self.f_w.max(1));
-        let scaled = share * 1500 / i128::from(mtu(tcb));
+        let scaled = share * 1500 / i128::from(mtu(view, control));
         self.f_w += (scaled as i64).max(n);
-        self.rate = self.rate_of_window(tcb);
+        self.rate = self.rate_of_window(view, control);
     }
 
     /// The window that the fraction stands for, packets.
-    fn window(&self, tcb: &Tcb) -> u32 {
+    fn window(&self, control: &Control) -> u32 {
         let f_w = self.f_w.max(1);
-        (((f_w + ONE - 1) >> ONE_BITS) as u32).clamp(MIN_CWND, tcb.cwnd_clamp)
+        (((f_w + ONE - 1) >> ONE_BITS) as u32).clamp(MIN_CWND, control.cwnd_clamp)
     }
 
     /// The window follows by one packet.
-    fn follow(&mut self, tcb: &mut Tcb) {
-        match self.window(tcb).cmp(&tcb.cwnd) {
+    fn follow(&mut self, view: &View, control: &mut Control) {
+        match self.window(control).cmp(&control.cwnd) {
             Ordering::Less => {
-                tcb.cwnd -= 1;
-                tcb.ssthresh = tcb.cwnd;
+                control.cwnd -= 1;
+                control.ssthresh = control.cwnd;
             }
-            Ordering::Greater => tcb.cwnd += 1,
+            Ordering::Greater => control.cwnd += 1,
             Ordering::Equal => return,
         }
-        self.set_gain(tcb);
+        self.set_gain(view);
     }
 
-    fn update_alpha(&mut self, tcb: &mut Tcb) {
-        let srtt = u64::from(tcb.rtt.srtt_us());
+    fn update_alpha(&mut self, view: &View, control: &mut Control) {
+        let srtt = u64::from(view.rtt.srtt_us());
         self.hsrtt128 = self.hsrtt128 + srtt - (self.hsrtt128 >> 7);
         if !self.saw_ce {
             return;
         }
-        let delivered = tcb.delivered.wrapping_sub(self.old_delivered);
-        let marked = tcb.delivered_ce.wrapping_sub(self.old_delivered_ce);
+        let delivered = view.delivered.wrapping_sub(self.old_delivered);
+        let marked = view.delivered_ce.wrapping_sub(self.old_delivered_ce);
         let share = (u64::from(marked) << ALPHA_BITS) / u64::from(delivered.max(1));
         let alpha16 = self.alpha16 - (self.alpha16 >> GAIN_SHIFT) + share;
         self.alpha16 = alpha16.min(ALPHA_ONE << GAIN_SHIFT);
-        self.alpha_stamp = tcb.now;
-        if self.independence_active(tcb) && !self.in_loss {
-            self.resize(tcb);
+        self.alpha_stamp = view.now;
+        if self.independence_active(control) && !self.in_loss {
+            self.resize(view, control);
         }
     }
 
     /// IP bytes of a packet of which two are sent in the target RTT, or in the RTT if that is longer
     /// (`prague_pacing_rate_to_max_mtu`, `prague_valid_mtu`). By the rate, the module takes 2^20 µs for a second.
-    fn packet_size(&self, tcb: &Tcb) -> u64 {
+    fn packet_size(&self, view: &View, control: &Control) -> u64 {
         let bytes = if self.rate_mode {
-            (self.rate * Self::vrtt_us(tcb)) >> 20
+            (self.rate * Self::vrtt_us(view)) >> 20
         } else {
-            let srtt = u64::from(tcb.rtt.srtt_us()).max(1);
+            let srtt = u64::from(view.rtt.srtt_us()).max(1);
             let packets = u128::from(self.f_w.max(0) as u64);
-            let packets = packets * u128::from(Self::vrtt_us(tcb)) / u128::from(srtt);
-            ((packets * u128::from(mtu(tcb))) >> ONE_BITS) as u64
+            let packets = packets * u128::from(Self::vrtt_us(view)) / u128::from(srtt);
+            ((packets * u128::from(mtu(view, control))) >> ONE_BITS) as u64
         };
-        let least = MIN_MSS + u64::from(tcb.headers);
+        let least = MIN_MSS + u64::from(view.headers);
         bytes.div_ceil(LEAST_PACKETS).min(self.path_mtu).max(least)
     }
 
     /// New segments get the size that fits the rate; the window stays as many bytes.
-    fn resize(&mut self, tcb: &mut Tcb) {
-        let (before, after) = (mtu(tcb), self.packet_size(tcb));
+    fn resize(&mut self, view: &View, control: &mut Control) {
+        let (before, after) = (mtu(view, control), self.packet_size(view, control));
         if before == after {
             return;
         }
-        tcb.mss = after as u32 - tcb.headers;
+        control.mss = after as u32 - view.headers;
         self.f_w = (i128::from(self.f_w) * i128::from(before) / i128::from(after)) as i64;
-        let cwnd = self.window(tcb);
-        if cwnd != tcb.cwnd {
-            tcb.cwnd = cwnd;
-            let ssthresh = u64::from(tcb.ssthresh) * before / after;
+        let cwnd = self.window(control);
+        if cwnd != control.cwnd {
+            control.cwnd = cwnd;
+            let ssthresh = u64::from(control.ssthresh) * before / after;
             // The module's may be nought, which is no more slow start than one is.
-            tcb.ssthresh = ssthresh.clamp(1, u64::from(u32::MAX)) as u32;
-            self.set_gain(tcb);
+            control.ssthresh = ssthresh.clamp(1, u64::from(u32::MAX)) as u32;
+            self.set_gain(view);
         }
     }
 
-    fn begin_round(&mut self, tcb: &Tcb) {
-        self.next_seq = tcb.nxt;
-        self.old_delivered = tcb.delivered;
-        self.old_delivered_ce = tcb.delivered_ce;
-        if !tcb.in_slow_start() {
+    fn begin_round(&mut self, view: &View, control: &Control) {
+        self.next_seq = view.nxt;
+        self.old_delivered = view.delivered;
+        self.old_delivered_ce = view.delivered_ce;
+        if !control.in_slow_start() {
             self.round = self.round.checked_add(1).unwrap_or(TRANSITION);
         }
-        self.set_gain(tcb);
+        self.set_gain(view);
     }
 
-    fn choose_mode(&mut self, tcb: &Tcb) {
-        let rate_mode = self.saw_ce && u64::from(tcb.cwnd) * mtu(tcb) <= RATE_MODE_BYTES;
+    fn choose_mode(&mut self, view: &View, control: &Control) {
+        let rate_mode =
+            self.saw_ce && u64::from(control.cwnd) * mtu(view, control) <= RATE_MODE_BYTES;
         if rate_mode == self.rate_mode {
             return;
         }
         self.rate_mode = rate_mode;
         if rate_mode {
-            self.rate = self.rate_of_window(tcb);
+            self.rate = self.rate_of_window(view, control);
         } else {
-            self.f_w = self.window_of_rate(tcb).max(self.f_w);
+            self.f_w = self.window_of_rate(view, control).max(self.f_w);
         }
     }
 
-    fn pace(&self, tcb: &mut Tcb) {
-        let rate = if self.rate_mode && self.independence_active(tcb) {
+    fn pace(&self, view: &View, control: &mut Control) {
+        let rate = if self.rate_mode && self.independence_active(control) {
             // A little fast for half a round trip, a little slow for the other: the queue is sounded.
-            let early = micros_since(tcb, self.alpha_stamp) < Self::vrtt_us(tcb) / 2;
+            let early = micros_since(view, self.alpha_stamp) < Self::vrtt_us(view) / 2;
             let offset = self.rate * 4 / 128;
             Some(if early { self.rate + offset } else { self.rate - offset })
         } else {
-            let packets = u64::from(((self.f_w >> ONE_BITS) as u32).max(tcb.in_flight()));
-            pacing_rate(tcb, packets * mtu(tcb))
+            let packets = u64::from(((self.f_w >> ONE_BITS) as u32).max(view.in_flight()));
+            pacing_rate(view, control, packets * mtu(view, control))
         };
         if let Some(rate) = rate {
-            tcb.pacing_rate = rate.max(MIN_RATE);
-            tcb.burst_limit = Some(burst(tcb.pacing_rate, mtu(tcb), 2));
+            control.pacing_rate = rate.max(MIN_RATE);
+            control.burst_limit = Some(burst(control.pacing_rate, mtu(view, control), 2));
         }
     }
 
-    pub(super) fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
+    pub(super) fn undo_cwnd(&mut self, control: &Control) -> u32 {
         self.f_w = self.f_w.max(self.loss_f_w);
         self.rate = self.rate.max(self.loss_rate);
         self.in_loss = false;
-        self.loss_cwnd.max(tcb.cwnd)
+        self.loss_cwnd.max(control.cwnd)
     }
 
-    pub(super) fn gauges(&self, tcb: &Tcb, out: &mut dyn FnMut(&'static str, f64)) {
+    pub(super) fn gauges(&self, control: &Control, out: &mut dyn FnMut(&'static str, f64)) {
         out("alpha", self.alpha16 as f64 / (ALPHA_ONE << GAIN_SHIFT) as f64);
-        out("carry", real(self.f_w - whole(tcb.cwnd)));
+        out("carry", real(self.f_w - whole(control.cwnd)));
         out("ai", real(self.ai));
         out("round", f64::from(self.round));
         out("score", 0.0);
@@ -297,27 +303,27 @@ impl Newest {
     }
 }
 
-impl Answers for Newest {
-    fn enter_cwr(&mut self, tcb: &Tcb) {
-        if !self.target_passed(tcb, self.cwr_stamp) {
+impl Answers for V0_7 {
+    fn enter_cwr(&mut self, view: &View, control: &Control) {
+        if !self.target_passed(view, control, self.cwr_stamp) {
             return;
         }
-        self.cwr_stamp = tcb.now;
+        self.cwr_stamp = view.now;
         // Half of alpha, of what is sixteen times alpha.
         let bits = ALPHA_BITS + GAIN_SHIFT + 1;
-        if self.rate_mode && self.independence_active(tcb) {
+        if self.rate_mode && self.independence_active(control) {
             let cut = (u128::from(self.rate) * u128::from(self.alpha16)) >> bits;
             self.rate = self.rate.saturating_sub(cut as u64).max(MIN_RATE);
-            self.f_w = self.window_of_rate(tcb);
+            self.f_w = self.window_of_rate(view, control);
         } else {
             let cut = (i128::from(self.f_w) * i128::from(self.alpha16)) >> bits;
             self.f_w -= cut as i64;
-            self.rate = self.rate_of_window(tcb);
+            self.rate = self.rate_of_window(view, control);
         }
     }
 
-    fn enter_loss(&mut self, tcb: &Tcb) {
-        (self.loss_cwnd, self.loss_f_w, self.loss_rate) = (tcb.cwnd, self.f_w, self.rate);
+    fn enter_loss(&mut self, control: &Control) {
+        (self.loss_cwnd, self.loss_f_w, self.loss_rate) = (control.cwnd, self.f_w, self.rate);
         self.f_w -= self.f_w / 2;
         self.rate = (self.rate / 2).max(MIN_RATE);
         self.in_loss = true;
@@ -334,5 +340,5 @@ fn whole(packets: u32) -> i64 {
 }
 
 #[cfg(test)]
-#[path = "newest_tests.rs"]
+#[path = "v0_7_tests.rs"]
 mod tests;

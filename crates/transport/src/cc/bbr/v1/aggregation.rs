@@ -2,7 +2,7 @@
 //! between two heaps. So the window gets as much more as recent heaps had above what the rate made expect.
 //! (`bbr_update_ack_aggregation`; from Linux 5.1 on.)
 
-use super::{BW_BITS, Bbr, ControlSample, Tcb};
+use super::{BW_BITS, Bbr, Control, ControlSample, View};
 use crate::rate_sample::micros_between;
 use sojourn_units::Time;
 
@@ -34,7 +34,12 @@ impl Aggregation {
 
 impl Bbr {
     /// Takes in what an ACK with a rate sample has delivered.
-    pub(super) fn update_aggregation(&mut self, tcb: &Tcb, sample: &ControlSample) {
+    pub(super) fn update_aggregation(
+        &mut self,
+        view: &View,
+        control: &Control,
+        sample: &ControlSample,
+    ) {
         if sample.delivered == 0 || sample.rate.is_none() {
             return;
         }
@@ -48,14 +53,14 @@ impl Bbr {
                 a.extra[a.current] = 0;
             }
         }
-        let epoch_us = u64::from(micros_between(tcb.delivered_at, a.began));
+        let epoch_us = u64::from(micros_between(view.delivered_at, a.began));
         let mut expected = (bw * epoch_us) >> BW_BITS;
         if u64::from(a.acked) <= expected || a.acked + sample.delivered >= LONGEST {
-            a.begin_epoch(tcb.delivered_at);
+            a.begin_epoch(view.delivered_at);
             expected = 0;
         }
         a.acked = (a.acked + sample.delivered).min(LONGEST - 1);
-        let extra = (u64::from(a.acked) - expected).min(u64::from(tcb.cwnd)) as u32;
+        let extra = (u64::from(a.acked) - expected).min(u64::from(control.cwnd)) as u32;
         a.extra[a.current] = a.extra[a.current].max(extra);
     }
 

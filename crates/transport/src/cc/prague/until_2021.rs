@@ -4,9 +4,9 @@
 use super::classic::Detector;
 use super::gain::{Independence, Scaling, TARGET_US};
 use super::{Answers, ONE, ONE_BITS, Version, burst, micros_since, mtu, pacing_rate, real};
-use crate::cc::{ControlSample, MIN_CWND, slow_start};
+use crate::cc::{Control, View};
+use crate::cc::{ControlSample, MIN_CWND};
 use crate::segment::{Seq, before};
-use crate::tcb::Tcb;
 use sojourn_units::Time;
 
 /// Alpha is kept sixteen times itself, so that the average loses no remainder.
@@ -14,7 +14,7 @@ const ALPHA_SHIFT: u32 = 4;
 
 /// See the module.
 #[derive(Clone, Debug)]
-pub struct Early {
+pub struct Until2021 {
     version: Version,
     independence: Independence,
     alpha16: i64,
@@ -35,7 +35,7 @@ pub struct Early {
     detector: Option<Detector>,
 }
 
-impl Early {
+impl Until2021 {
     /// With the version's own RTT independence (none until August 2020, then by rate), or this.
     pub(super) fn new(version: Version, independence: Option<Independence>) -> Self {
         let own = match version {
@@ -64,15 +64,15 @@ impl Early {
         }
     }
 
-    pub(super) fn init(&mut self, tcb: &mut Tcb) {
-        (self.alpha_stamp, self.cwr_stamp) = (tcb.now, tcb.now);
-        self.saw_ce = tcb.delivered_ce > 0;
-        self.begin_round(tcb);
+    pub(super) fn init(&mut self, view: &View, control: &mut Control) {
+        (self.alpha_stamp, self.cwr_stamp) = (view.now, view.now);
+        self.saw_ce = view.delivered_ce > 0;
+        self.begin_round(view, control);
         if let Some(detector) = &mut self.detector {
-            detector.init(tcb);
+            detector.init(view);
         }
-        tcb.paced = true;
-        tcb.burst_limit = Some(1);
+        control.paced = true;
+        control.burst_limit = Some(1);
     }
 
     fn stops_growth_on_loss(&self) -> bool {
@@ -94,20 +94,20 @@ impl Early {
     }
 
     /// Whether RTT independence is in force.
-    fn independence_active(&self, tcb: &Tcb) -> bool {
-        self.independent() && !tcb.in_slow_start() && self.round >= self.transition()
+    fn independence_active(&self, control: &Control) -> bool {
+        self.independent() && !control.in_slow_start() && self.round >= self.transition()
     }
 
     /// Whether as long as a round trip of the target has passed since `stamp`, if that matters.
-    fn target_passed(&self, tcb: &Tcb, stamp: Time) -> bool {
-        !self.independence_active(tcb)
-            || micros_since(tcb, stamp) >= self.independence.target_us(tcb.rtt.srtt_us())
+    fn target_passed(&self, view: &View, control: &Control, stamp: Time) -> bool {
+        !self.independence_active(control)
+            || micros_since(view, stamp) >= self.independence.target_us(view.rtt.srtt_us())
     }
 
-    fn set_gain(&mut self, tcb: &Tcb) {
+    fn set_gain(&mut self, view: &View) {
         if self.independent() {
-            let scaled = self.round >= self.transition() && tcb.rtt.srtt_us() > 0;
-            self.ai = if scaled { self.independence.growth(tcb.rtt.srtt_us(), true) } else { ONE };
+            let scaled = self.round >= self.transition() && view.rtt.srtt_us() > 0;
+            self.ai = if scaled { self.independence.growth(view.rtt.srtt_us(), true) } else { ONE };
         }
     }
 
@@ -121,91 +121,96 @@ impl Early {
         }
     }
 
-    pub(super) fn cong_control(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
-        self.update_window(tcb, sample);
-        if !before(tcb.una, self.next_seq) && self.target_passed(tcb, self.alpha_stamp) {
-            self.update_alpha(tcb);
-            self.begin_round(tcb);
+    pub(super) fn cong_control(
+        &mut self,
+        view: &View,
+        control: &mut Control,
+        sample: &ControlSample,
+    ) {
+        self.update_window(view, control, sample);
+        if !before(view.una, self.next_seq) && self.target_passed(view, control, self.alpha_stamp) {
+            self.update_alpha(view);
+            self.begin_round(view, control);
         }
-        let packets = u64::from(tcb.cwnd.max(tcb.in_flight()));
-        if let Some(rate) = pacing_rate(tcb, packets * mtu(tcb)) {
-            tcb.pacing_rate = rate;
+        let packets = u64::from(control.cwnd.max(view.in_flight()));
+        if let Some(rate) = pacing_rate(view, control, packets * mtu(view, control)) {
+            control.pacing_rate = rate;
             // `tcp_min_tso_segs` counts from 2021 on.
             let least = if self.version == Version::Year2021 { 2 } else { 1 };
-            tcb.burst_limit = Some(burst(rate, mtu(tcb), least));
+            control.burst_limit = Some(burst(rate, mtu(view, control), least));
         }
     }
 
-    fn update_window(&mut self, tcb: &mut Tcb, sample: &ControlSample) {
+    fn update_window(&mut self, view: &View, control: &mut Control, sample: &ControlSample) {
         self.saw_ce |= sample.ce > 0;
         let mut unmarked = sample.delivered.saturating_sub(sample.ce);
         // While only the socket's own pacing holds data back, the window counts as used until August 2020.
-        let used = tcb.is_cwnd_limited() || (!self.is_late() && sample.backlogged);
+        let used = control.is_cwnd_limited(view) || (!self.is_late() && sample.backlogged);
         if unmarked > 0 && !self.in_loss && used {
-            if tcb.in_slow_start() {
-                unmarked = slow_start(tcb, unmarked);
+            if control.in_slow_start() {
+                unmarked = control.slow_start(unmarked);
                 if unmarked == 0 {
                     // What is carried is not looked at: marks among others do not end slow start.
-                    self.set_gain(tcb);
+                    self.set_gain(view);
                     return;
                 }
             }
-            let (n, cwnd) = (i64::from(unmarked), i64::from(tcb.cwnd));
+            let (n, cwnd) = (i64::from(unmarked), i64::from(control.cwnd));
             self.carry += ((n * self.ai + cwnd / 2) / cwnd).max(n);
         }
-        self.step(tcb);
+        self.step(view, control);
     }
 
     /// One packet of what is carried.
-    fn step(&mut self, tcb: &mut Tcb) {
+    fn step(&mut self, view: &View, control: &mut Control) {
         if self.carry <= -ONE {
             self.carry += ONE;
-            tcb.cwnd = tcb.cwnd.saturating_sub(1);
-            if tcb.cwnd < MIN_CWND {
-                tcb.cwnd = MIN_CWND;
+            control.cwnd = control.cwnd.saturating_sub(1);
+            if control.cwnd < MIN_CWND {
+                control.cwnd = MIN_CWND;
                 self.carry = 0;
             }
-            tcb.ssthresh = tcb.cwnd;
+            control.ssthresh = control.cwnd;
         } else if self.carry >= ONE {
             self.carry -= ONE;
-            tcb.cwnd = (tcb.cwnd + 1).min(tcb.cwnd_clamp);
+            control.cwnd = (control.cwnd + 1).min(control.cwnd_clamp);
         } else {
             return;
         }
-        self.set_gain(tcb);
+        self.set_gain(view);
     }
 
-    fn update_alpha(&mut self, tcb: &Tcb) {
+    fn update_alpha(&mut self, view: &View) {
         if !self.saw_ce {
             return;
         }
-        let delivered = tcb.delivered.wrapping_sub(self.old_delivered);
-        let marked = tcb.delivered_ce.wrapping_sub(self.old_delivered_ce);
+        let delivered = view.delivered.wrapping_sub(self.old_delivered);
+        let marked = view.delivered_ce.wrapping_sub(self.old_delivered_ce);
         let share = (i64::from(marked) << ONE_BITS) / i64::from(delivered.max(1));
         let alpha16 = self.alpha16 - (self.alpha16 >> ALPHA_SHIFT) + share;
         self.alpha16 = alpha16.min(ONE << ALPHA_SHIFT);
-        self.alpha_stamp = tcb.now;
+        self.alpha_stamp = view.now;
         if let Some(detector) = &mut self.detector {
-            detector.judge(tcb.rtt.min_us());
+            detector.judge(view.rtt.min_us());
         }
     }
 
-    fn begin_round(&mut self, tcb: &Tcb) {
-        self.next_seq = tcb.nxt;
-        self.old_delivered = tcb.delivered;
-        self.old_delivered_ce = tcb.delivered_ce;
-        if !tcb.in_slow_start() {
+    fn begin_round(&mut self, view: &View, control: &Control) {
+        self.next_seq = view.nxt;
+        self.old_delivered = view.delivered;
+        self.old_delivered_ce = view.delivered_ce;
+        if !control.in_slow_start() {
             self.round = self.round.checked_add(1).unwrap_or(self.transition());
         }
-        self.set_gain(tcb);
+        self.set_gain(view);
     }
 
     /// The hook that a reduction begins with (`prague_ssthresh`); the cut itself is carried. At e741f5ac it lifts the
     /// threshold to the window, and the detector's averages span that; the fix of the loss rule took this away, too
     /// (as at b256daed), so that they span the window that the last cut left.
-    pub(super) fn ssthresh(&mut self, tcb: &Tcb) -> u32 {
+    pub(super) fn ssthresh(&mut self, control: &Control) -> u32 {
         let lifted = self.version == Version::April2020;
-        let ssthresh = if lifted { tcb.cwnd.max(tcb.ssthresh) } else { tcb.ssthresh };
+        let ssthresh = if lifted { control.cwnd.max(control.ssthresh) } else { control.ssthresh };
         if let Some(detector) = &mut self.detector {
             detector.adapt(ssthresh);
         }
@@ -213,9 +218,9 @@ impl Early {
     }
 
     /// The kernel adds the difference once more instead of taking it back; so does this.
-    pub(super) fn undo_cwnd(&mut self, tcb: &Tcb) -> u32 {
+    pub(super) fn undo_cwnd(&mut self, control: &Control) -> u32 {
         self.carry += self.carry - self.loss_carry;
-        self.loss_cwnd.max(tcb.cwnd)
+        self.loss_cwnd.max(control.cwnd)
     }
 
     pub(super) fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
@@ -230,21 +235,21 @@ impl Early {
     }
 }
 
-impl Answers for Early {
-    fn enter_cwr(&mut self, tcb: &Tcb) {
-        if !self.target_passed(tcb, self.cwr_stamp) {
+impl Answers for Until2021 {
+    fn enter_cwr(&mut self, view: &View, control: &Control) {
+        if !self.target_passed(view, control, self.cwr_stamp) {
             return;
         }
-        self.cwr_stamp = tcb.now;
+        self.cwr_stamp = view.now;
         let floor = self.detector.as_ref().map_or(0, |d| (d.floor() * ONE as f64) as i64);
         let alpha = self.alpha().max(floor);
-        self.carry -= (alpha * i64::from(tcb.cwnd) + 1) >> 1;
+        self.carry -= (alpha * i64::from(control.cwnd) + 1) >> 1;
     }
 
-    fn enter_loss(&mut self, tcb: &Tcb) {
-        self.loss_cwnd = tcb.cwnd;
+    fn enter_loss(&mut self, control: &Control) {
+        self.loss_cwnd = control.cwnd;
         self.loss_carry = self.carry;
-        self.carry -= (i64::from(tcb.cwnd) << (ONE_BITS - 1)) + (self.carry >> 1);
+        self.carry -= (i64::from(control.cwnd) << (ONE_BITS - 1)) + (self.carry >> 1);
         self.in_loss = self.stops_growth_on_loss();
     }
 
@@ -254,5 +259,5 @@ impl Answers for Early {
 }
 
 #[cfg(test)]
-#[path = "early_tests.rs"]
+#[path = "until_2021_tests.rs"]
 mod tests;

@@ -1,37 +1,38 @@
 use super::*;
+use crate::cc::CaState;
 use crate::ecn::Agreed;
-use crate::tcb::CaState;
+use crate::tcb::Tcb;
 
-fn established(cwnd: u32, rtt_us: u32) -> (Newest, Tcb) {
-    let (mut p, mut t) = (Newest::new(), Tcb::example(cwnd));
-    t.ecn = Agreed::AccEcn;
-    t.rtt.sample(t.now, rtt_us, rtt_us, 0, cwnd);
-    p.init(&mut t);
-    t.ssthresh = cwnd;
+fn established(cwnd: u32, rtt_us: u32) -> (V0_7, Tcb) {
+    let (mut p, mut t) = (V0_7::new(), Tcb::example(cwnd));
+    t.view.ecn = Agreed::AccEcn;
+    t.view.rtt.sample(t.view.now, rtt_us, rtt_us, 0, cwnd);
+    p.init(&t.view, &mut t.control);
+    t.control.ssthresh = cwnd;
     (p, t)
 }
 
-fn ack(p: &mut Newest, t: &mut Tcb, delivered: u32, ce: u32) {
-    t.delivered += delivered;
-    t.delivered_ce += ce;
-    t.una += delivered;
-    t.nxt += delivered;
+fn ack(p: &mut V0_7, t: &mut Tcb, delivered: u32, ce: u32) {
+    t.view.delivered += delivered;
+    t.view.delivered_ce += ce;
+    t.view.una += delivered;
+    t.view.nxt += delivered;
     let sample = ControlSample { delivered, ce, ece: ce > 0, ..ControlSample::default() };
-    p.cong_control(t, &sample);
+    p.cong_control(&t.view, &mut t.control, &sample);
 }
 
 /// The first mark halves the window of its own, alpha being nought; `cwnd` follows by one packet an ACK.
 #[test]
 fn the_first_mark_halves() {
     let (mut p, mut t) = established(20, 25_000);
-    p.set_state(&t, CaState::Cwr);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert_eq!(p.f_w, whole(20), "alpha is nought");
     ack(&mut p, &mut t, 2, 2);
-    assert_eq!((p.f_w, t.cwnd, t.ssthresh), (whole(10), 19, 19));
+    assert_eq!((p.f_w, t.control.cwnd, t.control.ssthresh), (whole(10), 19, 19));
     for _ in 0..20 {
         ack(&mut p, &mut t, 2, 2);
     }
-    assert_eq!(t.cwnd, 10);
+    assert_eq!(t.control.cwnd, 10);
     assert_eq!(p.f_w, whole(10), "only once");
 }
 
@@ -41,16 +42,16 @@ fn alpha_from_nought() {
     let (mut p, mut t) = established(20, 25_000);
     p.saw_ce = true;
     for _ in 0..16 {
-        (t.delivered, t.delivered_ce) = (t.delivered + 20, t.delivered_ce + 20);
-        p.update_alpha(&mut t);
-        p.begin_round(&t);
+        (t.view.delivered, t.view.delivered_ce) = (t.view.delivered + 20, t.view.delivered_ce + 20);
+        p.update_alpha(&t.view, &mut t.control);
+        p.begin_round(&t.view, &t.control);
     }
     let alpha = p.alpha16 as f64 / (ALPHA_ONE << GAIN_SHIFT) as f64;
     assert!((alpha - (1.0 - libm::pow(15.0 / 16.0, 16.0))).abs() < 1e-5, "{alpha}");
     // Half of alpha of the window.
     let before = p.f_w;
-    t.now += sojourn_units::Span::from_millis(30);
-    p.set_state(&t, CaState::Cwr);
+    t.view.now += sojourn_units::Span::from_millis(30);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
     assert!((real(before - p.f_w) - 10.0 * alpha).abs() < 1e-3);
 }
 
@@ -58,9 +59,9 @@ fn alpha_from_nought() {
 #[test]
 fn slow_start_keeps_the_fraction() {
     let (mut p, mut t) = established(20, 25_000);
-    t.ssthresh = crate::tcb::INFINITE_SSTHRESH;
+    t.control.ssthresh = crate::cc::INFINITE_SSTHRESH;
     ack(&mut p, &mut t, 10, 0);
-    assert_eq!((t.cwnd, p.f_w), (30, whole(30)));
+    assert_eq!((t.control.cwnd, p.f_w), (30, whole(30)));
 }
 
 /// Below four packets the rate is controlled, and the pace goes below two packets a round trip, to 100 kbit/s.
@@ -69,31 +70,31 @@ fn small_windows_are_rates() {
     let (mut p, mut t) = established(4, 5_000);
     for _ in 0..400 {
         ack(&mut p, &mut t, 1, 1);
-        t.now += sojourn_units::Span::from_millis(30);
-        p.set_state(&t, CaState::Cwr);
+        t.view.now += sojourn_units::Span::from_millis(30);
+        p.set_state(&t.view, &t.control, CaState::Cwr);
     }
-    assert!(p.rate_mode && t.cwnd == 2);
+    assert!(p.rate_mode && t.control.cwnd == 2);
     assert_eq!(p.rate, MIN_RATE);
     // A 32nd faster in the first half of a round.
-    assert_eq!(t.pacing_rate, MIN_RATE + MIN_RATE / 32);
+    assert_eq!(t.control.pacing_rate, MIN_RATE + MIN_RATE / 32);
 }
 
 #[test]
 fn an_undo_restores_window_and_rate() {
     let (mut p, mut t) = established(20, 25_000);
     let before = (p.f_w, p.rate);
-    p.set_state(&t, CaState::Recovery);
+    p.set_state(&t.view, &t.control, CaState::Recovery);
     assert_eq!(p.f_w, whole(10));
-    t.cwnd = 15;
-    assert_eq!(p.undo_cwnd(&t), 20);
+    t.control.cwnd = 15;
+    assert_eq!(p.undo_cwnd(&t.control), 20);
     assert_eq!((p.f_w, p.rate, p.in_loss), (before.0, before.1, false));
 }
 
 /// A flow whose rate is controlled, its rounds over and its RTT this.
-fn controlled(rate: u64, rtt_us: u32) -> (Newest, Tcb) {
+fn controlled(rate: u64, rtt_us: u32) -> (V0_7, Tcb) {
     let (mut p, mut t) = established(2, rtt_us);
     (p.saw_ce, p.rate_mode, p.round, p.rate) = (true, true, TRANSITION, rate);
-    t.ssthresh = 2;
+    t.control.ssthresh = 2;
     (p, t)
 }
 
@@ -114,20 +115,24 @@ fn two_packets_fit_into_the_target() {
     ] {
         let (mut p, mut t) = controlled(rate, rtt_us);
         p.f_w = whole(2);
-        p.update_alpha(&mut t);
-        assert_eq!((mtu(&t), t.mss), (size, size as u32 - 52), "{rate} B/s at {rtt_us} µs");
+        p.update_alpha(&t.view, &mut t.control);
+        assert_eq!(
+            (mtu(&t.view, &t.control), t.control.mss),
+            (size, size as u32 - 52),
+            "{rate} B/s at {rtt_us} µs"
+        );
     }
     let (mut p, mut t) = controlled(60_000, 5_000);
     p.f_w = whole(2);
-    p.update_alpha(&mut t);
-    assert_eq!((p.f_w, t.cwnd, t.ssthresh), (whole(2) * 1500 / 715, 5, 4));
+    p.update_alpha(&t.view, &mut t.control);
+    assert_eq!((p.f_w, t.control.cwnd, t.control.ssthresh), (whole(2) * 1500 / 715, 5, 4));
     // And back: the same bytes, 5.0 packets of 715 bytes.
     p.rate = 1_000_000;
     p.f_w = whole(5);
-    p.update_alpha(&mut t);
-    assert_eq!((p.f_w, t.cwnd, t.mss), (whole(5) * 715 / 1500, 3, 1448));
+    p.update_alpha(&t.view, &mut t.control);
+    assert_eq!((p.f_w, t.control.cwnd, t.control.mss), (whole(5) * 715 / 1500, 3, 1448));
     // 3575 bytes are 2.4 full packets, three; four of 715 are one as a threshold.
-    assert_eq!(t.ssthresh, 1);
+    assert_eq!(t.control.ssthresh, 1);
 }
 
 /// Where a window is controlled its bytes count, scaled to the target: 3.5 packets of 1500 bytes in 50 ms are 5250
@@ -142,18 +147,18 @@ fn a_window_has_a_size_too() {
     ] {
         let (mut p, mut t) = controlled(60_000, rtt_us);
         (p.rate_mode, p.f_w) = (false, f_w);
-        p.update_alpha(&mut t);
-        assert_eq!(mtu(&t), size, "{} packets in {rtt_us} µs", real(f_w));
+        p.update_alpha(&t.view, &mut t.control);
+        assert_eq!(mtu(&t.view, &t.control), size, "{} packets in {rtt_us} µs", real(f_w));
     }
 }
 
 /// Not in slow start, nor in its first rounds after it, nor while a loss is being answered, nor before a mark.
 #[test]
 fn the_size_stays_where_rtt_independence_does_not_act() {
-    type Change = fn(&mut Newest, &mut Tcb);
+    type Change = fn(&mut V0_7, &mut Tcb);
     let changes: [(Change, bool); 5] = [
         (|_, _| {}, true),
-        (|_, t| t.ssthresh = 10, false),
+        (|_, t| t.control.ssthresh = 10, false),
         (|p, _| p.round = TRANSITION - 1, false),
         (|p, _| p.in_loss = true, false),
         (|p, _| p.saw_ce = false, false),
@@ -161,7 +166,7 @@ fn the_size_stays_where_rtt_independence_does_not_act() {
     for (i, (change, resizes)) in changes.into_iter().enumerate() {
         let (mut p, mut t) = controlled(60_000, 5_000);
         change(&mut p, &mut t);
-        p.update_alpha(&mut t);
-        assert_eq!(t.mss != 1448, resizes, "{i}");
+        p.update_alpha(&t.view, &mut t.control);
+        assert_eq!(t.control.mss != 1448, resizes, "{i}");
     }
 }

@@ -1,0 +1,142 @@
+//! Any congestion control in one type: those of this crate by a `match`, which the compiler sees through, others through
+//! a box.
+
+use super::registry::Entry;
+use super::{
+    AckEvent, AckSample, Bbr, CaState, CongestionControl, Control, ControlSample, Cubic, CubicSce,
+    Dctcp, DctcpSce, Event, LostSegment, Prague, Reno, RenoSce, View,
+};
+use crate::ecn::EcnRequirements;
+use sojourn_units::Random;
+
+/// `$d` is a dollar sign, for the macro within.
+macro_rules! controls {
+    (($d:tt) $($variant:ident($type:ty)),* $(,)?) => {
+        /// Any of the congestion controls.
+        #[derive(Clone, Debug)]
+        #[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
+        pub enum AnyCongestionControl {
+            $(#[doc = concat!("See [`", stringify!($type), "`].")] $variant($type),)*
+            /// One from outside.
+            Custom(Box<dyn CongestionControl>),
+        }
+
+        $(impl From<$type> for AnyCongestionControl {
+            fn from(control: $type) -> Self {
+                Self::$variant(control)
+            }
+        })*
+
+        /// The controls of this crate.
+        pub(super) fn built_in() -> Vec<Entry> {
+            vec![$(Entry::new(<$type>::INFO, |quirks| <$type>::new(quirks).into())),*]
+        }
+
+        /// Calls a hook of whichever it is.
+        macro_rules! each {
+            ($d any:expr, $d control:ident => $d call:expr) => {
+                match $d any {
+                    $(AnyCongestionControl::$variant($d control) => $d call,)*
+                    AnyCongestionControl::Custom($d control) => $d call,
+                }
+            };
+        }
+    };
+}
+
+controls! {
+    ($)
+    Cubic(Cubic),
+    Reno(Reno),
+    Dctcp(Dctcp),
+    Prague(Prague),
+    Bbr(Bbr),
+    CubicSce(CubicSce),
+    RenoSce(RenoSce),
+    DctcpSce(DctcpSce),
+}
+
+impl AnyCongestionControl {
+    /// A control from outside this crate.
+    pub fn custom(control: impl CongestionControl + 'static) -> Self {
+        Self::Custom(Box::new(control))
+    }
+}
+
+// A hook that is not handed on would silently be the default's.
+#[deny(clippy::missing_trait_methods)]
+impl CongestionControl for AnyCongestionControl {
+    fn seed(&mut self, random: Random) {
+        each!(self, c => c.seed(random));
+    }
+
+    fn init(&mut self, view: &View, control: &mut Control) {
+        each!(self, c => c.init(view, control));
+    }
+
+    fn ssthresh(&mut self, view: &View, control: &Control) -> u32 {
+        each!(self, c => c.ssthresh(view, control))
+    }
+
+    fn ecn(&self) -> EcnRequirements {
+        each!(self, c => c.ecn())
+    }
+
+    #[inline]
+    fn has_cong_control(&self) -> bool {
+        each!(self, c => c.has_cong_control())
+    }
+
+    fn wants_segment_state(&self) -> bool {
+        each!(self, c => c.wants_segment_state())
+    }
+
+    #[inline]
+    fn min_tso_segs(&self, view: &View, control: &Control) -> u32 {
+        each!(self, c => c.min_tso_segs(view, control))
+    }
+
+    fn send_buffer_windows(&self) -> u64 {
+        each!(self, c => c.send_buffer_windows())
+    }
+
+    #[inline]
+    fn cong_control(&mut self, view: &View, control: &mut Control, sample: &ControlSample) {
+        each!(self, c => c.cong_control(view, control, sample));
+    }
+
+    #[inline]
+    fn in_ack_event(&mut self, view: &View, control: &mut Control, event: AckEvent) {
+        each!(self, c => c.in_ack_event(view, control, event));
+    }
+
+    #[inline]
+    fn cong_avoid(&mut self, view: &View, control: &mut Control, acked: u32) {
+        each!(self, c => c.cong_avoid(view, control, acked));
+    }
+
+    #[inline]
+    fn pkts_acked(&mut self, view: &View, control: &mut Control, sample: AckSample) {
+        each!(self, c => c.pkts_acked(view, control, sample));
+    }
+
+    fn segment_lost(&mut self, view: &View, control: &mut Control, lost: &LostSegment) {
+        each!(self, c => c.segment_lost(view, control, lost));
+    }
+
+    fn set_state(&mut self, view: &View, control: &mut Control, state: CaState) {
+        each!(self, c => c.set_state(view, control, state));
+    }
+
+    fn event(&mut self, view: &View, control: &mut Control, event: Event) {
+        each!(self, c => c.event(view, control, event));
+    }
+
+    fn undo_cwnd(&mut self, view: &View, control: &Control) -> u32 {
+        each!(self, c => c.undo_cwnd(view, control))
+    }
+
+    fn gauges(&self, view: &View, control: &Control, out: &mut dyn FnMut(&'static str, f64)) {
+        each!(self, c => c.gauges(view, control, out));
+    }
+}

@@ -1,0 +1,193 @@
+//! Which congestion controls there are: those of this crate, and those that a user brings. A value, not a global: two
+//! engines in one process may know different ones.
+//!
+//! Invariant: no two entries have the same name.
+
+use super::{AnyCongestionControl, any};
+use crate::stack::TcpQuirks;
+use core::fmt;
+use std::sync::Arc;
+
+/// A congestion control's description, for lists, help and docs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// Its name, as Linux has it.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub summary: &'static str,
+    /// Where it is specified.
+    pub source: &'static str,
+    /// The numbers it reports at each step: name, unit, meaning.
+    pub gauges: &'static [(&'static str, &'static str, &'static str)],
+}
+
+type Factory = Arc<dyn Fn(&TcpQuirks) -> AnyCongestionControl + Send + Sync>;
+
+/// A control that is known by its name.
+#[derive(Clone)]
+pub(super) struct Entry {
+    info: Info,
+    make: Factory,
+}
+
+impl Entry {
+    pub(super) fn new(
+        info: Info,
+        make: impl Fn(&TcpQuirks) -> AnyCongestionControl + Send + Sync + 'static,
+    ) -> Self {
+        Self { info, make: Arc::new(make) }
+    }
+}
+
+/// The congestion controls that somebody knows. A copy shares its entries with the original until one is added.
+#[derive(Clone)]
+pub struct Registry {
+    entries: Arc<Vec<Entry>>,
+}
+
+impl Registry {
+    /// The controls of this crate.
+    pub fn built_in() -> Self {
+        Self { entries: Arc::new(any::built_in()) }
+    }
+
+    /// Adds one. `make` gives a new control, at rest, as a stack has it; it is called for each connection.
+    ///
+    /// ```
+    /// use sojourn_transport::cc::{AnyCongestionControl, Info, Registry, Reno};
+    ///
+    /// let mut controls = Registry::built_in();
+    /// let info = Info { name: "my-reno", ..Reno::INFO };
+    /// controls.add(info, |_quirks| AnyCongestionControl::custom(Reno)).unwrap();
+    /// assert!(controls.info("my-reno").is_ok());
+    /// assert_eq!(
+    ///     controls.add(info, |quirks| Reno::new(quirks).into()).unwrap_err().to_string(),
+    ///     "there is a congestion control \"my-reno\" already: give yours another name"
+    /// );
+    /// ```
+    ///
+    /// # Errors
+    /// The name is taken, or no name.
+    pub fn add(
+        &mut self,
+        info: Info,
+        make: impl Fn(&TcpQuirks) -> AnyCongestionControl + Send + Sync + 'static,
+    ) -> Result<(), AddError> {
+        let name = info.name;
+        if name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Err(AddError::NoName(name));
+        }
+        if self.find(name).is_some() {
+            return Err(AddError::Duplicate(name));
+        }
+        Arc::make_mut(&mut self.entries).push(Entry::new(info, make));
+        Ok(())
+    }
+
+    /// What the controls are, in the order in which they were added.
+    pub fn infos(&self) -> impl Iterator<Item = &Info> {
+        self.entries.iter().map(|e| &e.info)
+    }
+
+    /// Their names.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.infos().map(|info| info.name)
+    }
+
+    /// What the control of this name is.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn info(&self, name: &str) -> Result<&Info, UnknownControl> {
+        self.find(name).map(|e| &e.info).ok_or_else(|| self.unknown(name))
+    }
+
+    /// A new control of this name, at rest, as the stack has it.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn build(
+        &self,
+        name: &str,
+        quirks: &TcpQuirks,
+    ) -> Result<AnyCongestionControl, UnknownControl> {
+        self.find(name).map(|e| (e.make)(quirks)).ok_or_else(|| self.unknown(name))
+    }
+
+    fn find(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|e| e.info.name == name)
+    }
+
+    fn unknown(&self, name: &str) -> UnknownControl {
+        // A third of the letters may be wrong.
+        let allowed = (name.chars().count() / 3).max(1);
+        let nearest = self
+            .names()
+            .map(|n| (strsim::damerau_levenshtein(&name.to_lowercase(), n), n))
+            .filter(|&(distance, _)| distance <= allowed)
+            .min_by_key(|&(distance, _)| distance)
+            .map(|(_, n)| n);
+        UnknownControl { name: name.to_owned(), nearest, known: self.names().collect() }
+    }
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        Self::built_in()
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}
+
+/// Why a control cannot be added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AddError {
+    /// There is one of this name.
+    Duplicate(&'static str),
+    /// Nobody could name it: empty, or with a space.
+    NoName(&'static str),
+}
+
+impl fmt::Display for AddError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duplicate(name) => write!(
+                f,
+                "there is a congestion control \"{name}\" already: give yours another name"
+            ),
+            Self::NoName(name) => write!(
+                f,
+                "\"{name}\" is no name for a congestion control: use one word without spaces"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for AddError {}
+
+/// There is no control of that name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownControl {
+    /// What was asked for.
+    pub name: String,
+    /// What was probably meant.
+    pub nearest: Option<&'static str>,
+    /// What there is.
+    pub known: Vec<&'static str>,
+}
+
+impl fmt::Display for UnknownControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no congestion control \"{}\"; ", self.name)?;
+        match self.nearest {
+            Some(nearest) => write!(f, "did you mean \"{nearest}\"?"),
+            None => write!(f, "there are: {}", self.known.join(", ")),
+        }
+    }
+}
+
+impl std::error::Error for UnknownControl {}

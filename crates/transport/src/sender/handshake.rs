@@ -1,0 +1,111 @@
+//! From a closed connection to an established one (RFC 9293 §3.5; `tcp_connect`, `tcp_rcv_synsent_state_process`), and how
+//! the established one begins.
+
+use super::Sender;
+use super::output::Push;
+use super::timers::Kind;
+use crate::cc::CongestionControl;
+use crate::ecn;
+use crate::rate_sample::micros_between;
+use crate::segment::{Handshake, Output};
+use sojourn_units::{Ecn, Time};
+
+/// Life of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    Closed,
+    SynSent,
+    Established,
+}
+
+/// How far the handshake has come.
+#[derive(Clone, Debug)]
+pub(super) struct HandshakeState {
+    pub(super) phase: Phase,
+    syn_sent: Time,
+    /// The timestamp of the first SYN.
+    syn_clock: u32,
+    pub(super) syn_retries: u32,
+    /// Segments of the window that the connection begins with.
+    pub(super) initial_window: u32,
+}
+
+impl HandshakeState {
+    pub(super) fn new(initial_window: u32) -> Self {
+        Self {
+            phase: Phase::Closed,
+            syn_sent: Time::ZERO,
+            syn_clock: 0,
+            syn_retries: 0,
+            initial_window,
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_done(&self) -> bool {
+        self.phase == Phase::Established
+    }
+}
+
+impl Sender {
+    /// Opens the connection.
+    pub fn open(&mut self, now: Time, out: &mut impl Output) {
+        debug_assert_eq!(self.handshake.phase, Phase::Closed);
+        self.tcb.view.now = now;
+        self.handshake.phase = Phase::SynSent;
+        self.handshake.syn_clock = self.clock_ms();
+        self.send_syn(out);
+    }
+
+    pub(super) fn send_syn(&mut self, out: &mut impl Output) {
+        self.handshake.syn_sent = self.tcb.view.now;
+        let repeated = self.handshake.syn_retries > 0;
+        let flags = ecn::ask(self.ecn.asked, repeated);
+        let field = if repeated { Ecn::NotEct } else { self.ecn.ect.syn(self.ecn.asked) };
+        let syn = Handshake { ecn: flags, tsval: self.clock_ms(), tsecr: 0, window: 65_535 };
+        out.syn(syn, field);
+        self.arm(Kind::Syn, self.tcb.view.rtt.rto());
+    }
+
+    /// The peer has answered. The ACK that completes the handshake travels with the first data.
+    pub fn on_syn_ack(&mut self, now: Time, answer: &Handshake, out: &mut impl Output) {
+        if self.handshake.phase != Phase::SynSent {
+            return;
+        }
+        self.tcb.view.now = now;
+        self.timers.next = None;
+        self.handshake.phase = Phase::Established;
+        // An answer that agrees is to the first SYN, also when a repeated one without ECN had left already.
+        self.tcb.view.ecn = ecn::conclude(self.ecn.asked, answer.ecn);
+        self.peer.clock = answer.tsval;
+        self.take_window(answer.window);
+        let rtt = if self.handshake.syn_retries == 0 {
+            micros_between(now, self.handshake.syn_sent)
+        } else {
+            // Which SYN was answered is known from the echo alone (RFC 7323 §4).
+            self.rtt_by_echo(answer.tsecr)
+        };
+        self.tcb.view.rtt.sample(now, rtt, rtt, 0, 0);
+        // RFC 5681 §3.1 and RFC 6298 §5.7 leave a window of one segment after a SYN was lost. Linux does so only
+        // from the second loss on, and not if it was the first SYN that was answered (`tcp_init_transfer`).
+        let lost = self.handshake.syn_retries > 1 && answer.tsecr != self.handshake.syn_clock;
+        self.begin(if lost { 1 } else { self.handshake.initial_window });
+        if self.data.send_buffer.is_some() {
+            self.let_application_begin(out);
+        } else {
+            self.write(Push::Normal, out);
+        }
+    }
+
+    /// The connection is established and begins with this window.
+    pub(super) fn begin(&mut self, cwnd: u32) {
+        self.tcb.control.cwnd = cwnd;
+        self.last_sent = self.tcb.view.now;
+        self.tcb.control.update_pacing_rate(&self.tcb.view);
+        self.cc.init(&self.tcb.view, &mut self.tcb.control);
+        self.has_cong_control = self.cc.has_cong_control();
+        if self.cc.wants_segment_state() {
+            self.board.track();
+        }
+    }
+}
