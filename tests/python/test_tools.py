@@ -1,0 +1,61 @@
+"""The tools of the tree that other tests do not run."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+TOOLS = Path(__file__).parent.parent.parent / "tools"
+
+
+def tool(name: str) -> ModuleType:
+    """Return a script of `tools/` as a module."""
+    spec = importlib.util.spec_from_file_location(name, TOOLS / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def row(rate: float, peak: float) -> dict[str, float]:
+    return {"packets_per_cpu_second": rate, "simulated_seconds_per_cpu_second": 1.0, "peak_rss_mb": peak}
+
+
+def test_a_machine_of_half_the_speed_changes_no_ratio() -> None:
+    was = {"A": row(5e6, 6.0), "H": row(4e6, 6.0)}
+    now = {"A": row(2.5e6, 6.0), "H": row(2e6, 6.0)}
+    lines = tool("bench_record").comparison(was, now)
+    assert lines[3] == "| H | 0.800 | 0.800 | +0.0% | 6.0 | 6.0 | +0.0% |"
+
+
+def test_what_got_slower_or_larger_is_pointed_at() -> None:
+    was = {"A": row(5e6, 6.0), "F": row(4e6, 6.0), "H": row(4e6, 6.0)}
+    now = {"A": row(5e6, 6.0), "F": row(3.6e6, 6.0), "H": row(4e6, 12.0), "I": row(1e6, 1.0)}
+    lines = tool("bench_record").comparison(was, now)
+    assert "look" not in lines[2]
+    assert lines[3] == "| F | 0.800 | 0.720 | -10.0% | 6.0 | 6.0 | +0.0% **look** |"
+    assert lines[4].endswith("+100.0% **look** |")
+    assert lines[5].startswith("| I | not in the record")
+
+
+def test_the_bare_loop_is_the_reference_where_both_have_it() -> None:
+    bench = tool("bench_record")
+    assert bench.reference({"A": {}, "bare": {}}, {"A": {}, "bare": {}}) == "bare"
+    assert bench.reference({"A": {}}, {"A": {}, "bare": {}}) == "A"
+    with pytest.raises(SystemExit, match="neither of bare, A"):
+        bench.reference({}, {"A": {}})
+
+
+def test_the_record_is_what_the_benchmark_writes() -> None:
+    bench = tool("bench_record")
+    assert {"A", "H"} <= set(bench.read(bench.RECORD))
+
+
+def test_a_file_that_is_no_record_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text('{"A": 1}')
+    with pytest.raises(SystemExit, match=r"x\.json is not what the benchmark writes"):
+        tool("bench_record").read(tmp_path / "x.json")
+    with pytest.raises(SystemExit, match="make bench"):
+        tool("bench_record").read(tmp_path / "none.json")
