@@ -51,6 +51,11 @@ pub mod tbf;
 pub mod telemetry;
 pub mod words;
 
+/// The example of the README runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use any::{Any, disciplines};
 pub use configured::{BuildContext, Configured};
 pub use dynamic::{DynContext, DynQdisc, OwnedPacket};

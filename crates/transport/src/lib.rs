@@ -23,6 +23,11 @@ mod properties;
 #[doc = include_str!("../../../docs/adding-a-congestion-control.md")]
 struct AddingACongestionControl;
 
+/// The example of the README runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use cc::CaState;
 pub use receiver::{Receiver, WindowPolicy};
 pub use sender::{Config, OwnDevice, Sender};

@@ -15,6 +15,11 @@ mod text;
 mod time;
 mod wheel;
 
+/// The example of the README runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use ecn::{Dscp, Ecn};
 pub use parse::{ParseError, Quantity, parse_probability, parse_rate, parse_size, parse_span};
 pub use random::Random;
