@@ -8,17 +8,24 @@ RESULTS ?= results
 # The activated environment is maturin's business, whatever the shell has.
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The versions that the tests run with. `make PIP_CONSTRAINT= ...` takes the newest that pyproject.toml allows.
+export PIP_CONSTRAINT ?= $(CURDIR)/requirements-dev.lock
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-linux lint bench digest validation clean help
+.PHONY: demo test test-linux lint bench digest docs coverage deny msrv validation clean help
 
 help:
 	@echo "make demo   set up, build, run a fifth of the published experiments, print what they say of the claims"
 	@echo "make test   set up and run every check and test"
 	@echo "make test-linux  run what needs a kernel, and build one first if there is none (ten minutes)"
-	@echo "make bench  measure the simulator's speed; writes target/bench.json"
+	@echo "make lint   run the checks alone: formats, lints, types, spelling, the crates' pages"
+	@echo "make docs   build the site of the documentation in site/"
+	@echo "make bench  measure the simulator's speed; writes target/bench.json and compares with the record"
+	@echo "make coverage  report which lines of the Python package the tests run"
+	@echo "make deny   check licences, sources and advisories of the crates that are used (needs cargo-deny)"
+	@echo "make msrv   build with the oldest Rust that is supported, where it is installed"
 	@echo "make digest  digest every table of every suite, and name those that differ from the record"
 	@echo "make validation PUBLISHED=DIR  make the tables of docs/validation.md anew from the published ones in DIR"
 	@echo "make clean  remove what the others made"
@@ -49,13 +56,37 @@ test-linux: $(VENV)/.checked
 lint: $(VENV)/.checked
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --profile checked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet --profile checked
+	$(BIN)/typos
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest sojourn._core
 
-bench: tools
+bench: $(VENV)/.tools
 	cargo run --release -p sojourn-sim --bin bench
+	$(BIN)/python tools/bench_record.py $(RECORD)
+
+# Strict: a link to nothing, or a page that the navigation lacks, is an error.
+docs: $(VENV)/.checked
+	$(BIN)/python tools/reference_pages.py docs/reference
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The site is in site/: open site/index.html"
+
+coverage: $(VENV)/.checked
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -q
+	$(BIN)/coverage combine -q
+	$(BIN)/coverage report
+
+CHECKS ?= all
+deny: tools
+	@cargo deny --version >/dev/null 2>&1 || { \
+	  echo "cargo-deny is missing. Get it by: cargo install cargo-deny --locked"; exit 1; }
+	cargo deny check $(CHECKS)
+
+msrv: tools
+	tools/msrv.sh
 
 # Nothing changes by accident: a minute on two idle cores.
 digest: $(VENV)/.release
@@ -74,7 +105,7 @@ tools:
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
 	  echo "Python's venv module is missing. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
 
-$(VENV)/.tools: pyproject.toml | tools
+$(VENV)/.tools: pyproject.toml requirements-dev.lock | tools
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --upgrade pip
 	$(BIN)/python -m pip install --group dev
@@ -92,4 +123,4 @@ validation: $(VENV)/.release
 	$(BIN)/python tools/validation.py $(PUBLISHED) $(RESULTS)/validation $(if $(LINUX),--linux $(LINUX))
 
 clean:
-	rm -rf $(VENV) $(TARGET) $(RESULTS)
+	rm -rf $(VENV) $(TARGET) $(RESULTS) site docs/reference .coverage .coverage.*

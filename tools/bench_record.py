@@ -71,7 +71,9 @@ def comparison(was: Mapping[str, Row], now: Mapping[str, Row]) -> list[str]:
         held, holds = was[name]["peak_rss_mb"], now[name]["peak_rss_mb"]
         rate, memory = new / old - 1, holds / held - 1
         mark = " **look**" if rate < -NOTICED or memory > NOTICED else ""
-        lines.append(f"| {name} | {old:.3f} | {new:.3f} | {rate:+.1%} | {held:.1f} | {holds:.1f} | {memory:+.1%}{mark} |")
+        lines.append(
+            f"| {name} | {old:.3f} | {new:.3f} | {rate:+.1%} | {held:.1f} | {holds:.1f} | {memory:+.1%}{mark} |"
+        )
     return lines
 
 
