@@ -1,10 +1,13 @@
 """The tools of the tree that other tests do not run."""
 
 import importlib.util
+import json
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from sojourn import _core
 
 TOOLS = Path(__file__).parent.parent.parent / "tools"
 
@@ -59,3 +62,35 @@ def test_a_file_that_is_no_record_is_named(tmp_path: Path) -> None:
         tool("bench_record").read(tmp_path / "x.json")
     with pytest.raises(SystemExit, match="make bench"):
         tool("bench_record").read(tmp_path / "none.json")
+
+
+def test_the_reference_has_a_page_for_all_that_the_program_lists() -> None:
+    pages = tool("reference_pages").pages()
+    for folder, entries in (("disciplines", _core.qdiscs()), ("controls", _core.ccs()), ("stacks", _core.stacks())):
+        for entry in json.loads(entries):
+            page = pages[f"{folder}/{entry['name']}.md"]
+            for part in ("options", "counters", "gauges", "switches"):
+                for said in entry.get(part, []):
+                    assert f"`{said['name']}" in page, (entry["name"], said["name"])
+            assert f"[{entry['name']}]({entry['name']}.md)" in pages[f"{folder}/index.md"]
+
+
+def test_the_reference_has_every_key_and_every_command() -> None:
+    pages = tool("reference_pages").pages()
+    for key in ("experiment.duration", "hop[].down.rate", "flow[].cc", "hop[].element[].policer.burst", "check[].that"):
+        assert f"| `{key}` |" in pages["keys.md"], key
+    for command in ("sojourn run", "sojourn try", "sojourn export flent", "sojourn linux build"):
+        assert f"## {command}\n" in pages["commands.md"]
+    assert "`--seeds`" in pages["commands.md"]
+    assert "[b]" not in pages["commands.md"]
+    rows = [line for page in pages.values() for line in page.splitlines() if line.startswith("|")]
+    assert not [row for row in rows if row.replace(r"\|", "").count("|") < 3]
+
+
+def test_writing_the_reference_leaves_nothing_old(tmp_path: Path) -> None:
+    folder = tmp_path / "reference"
+    (folder / "disciplines").mkdir(parents=True)
+    (folder / "disciplines" / "gone.md").write_text("old")
+    reference = tool("reference_pages")
+    assert reference.write(folder) == len(list(folder.rglob("*.md")))
+    assert not (folder / "disciplines" / "gone.md").exists()

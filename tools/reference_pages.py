@@ -1,0 +1,214 @@
+"""Writes the reference that the program's own tables give: `python tools/reference_pages.py docs/reference`.
+
+A page for every queue discipline, congestion control and stack; one of all commands with their options; and one of
+every key that an experiment file may have, by its path. `make docs` writes them, and they are not kept: the tables are
+the truth, and a page that is kept goes stale. The pages for reading beside them (language.md, metrics.md, results.md,
+figures.md) come from the same tables and are kept, with tests that compare.
+"""
+
+import json
+import shutil
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import typer.main
+
+from sojourn import _core
+from sojourn.cli.app import app
+
+Entry = Mapping[str, Any]
+
+ARGUMENTS: Final = 2
+
+
+def cell(text: object) -> str:
+    """Return text as it may stand in a cell of a table."""
+    return str(text).replace("|", r"\|").replace("\n", " ")
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Return a Markdown table; nothing if it has no rows."""
+    lines = [f"| {' | '.join(cell(c) for c in row)} |" for row in rows]
+    if not lines:
+        return ""
+    return "\n".join([f"| {' | '.join(columns)} |", f"|{'---|' * len(columns)}", *lines]) + "\n\n"
+
+
+def sentence(text: str) -> str:
+    """Return a summary as a sentence."""
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def usage(option: Entry) -> str:
+    """Return how an option is written: ``limit PACKETS``; its other names in parentheses."""
+    words = [option["name"], *(f"[{v['name']}]" if v["optional"] else v["name"] for v in option["values"])]
+    others = [*option["aliases"], *([option["off"]] if option["off"] else [])]
+    return f"`{' '.join(words)}`" + (f" (or {', '.join(f'`{o}`' for o in others)})" if others else "")
+
+
+def default(option: Entry) -> str:
+    """Return the default; where stacks differ, each value with its stacks."""
+    if option["unset"] is not None:
+        return option["unset"] or "not set"
+    by_value: dict[str, list[str]] = {}
+    for stack, value in option["defaults"].items():
+        by_value.setdefault(value or "off", []).append(stack)
+    if len(by_value) == 1:
+        return f"`{next(iter(by_value))}`"
+    return "; ".join(f"`{value}` on {', '.join(stacks)}" for value, stacks in by_value.items())
+
+
+def numbers(title: str, said: str, entries: Sequence[Entry]) -> str:
+    """Return a section of counters or gauges; nothing if there are none."""
+    rows = table(["name", "unit", "meaning"], ((f"`{n['name']}`", n["unit"], n["doc"]) for n in entries))
+    return f"## {title}\n\n{said}\n\n{rows}" if rows else ""
+
+
+def discipline(entry: Entry) -> str:
+    """Return the page of a queue discipline."""
+    options = table(
+        ["option", "value", "default", "meaning"],
+        (
+            (
+                usage(o),
+                "; ".join(v["kind"] for v in o["values"]) or "a flag",
+                default(o),
+                o["doc"] + (" (only at creation)" if o["fixed"] else ""),
+            )
+            for o in entry["options"]
+        ),
+    )
+    return (
+        f"# {entry['name']}\n\n{sentence(entry['summary'])}\n\nSource: {entry['source']}.\n\n"
+        + (f"## Options\n\n{options}" if options else "It has no options.\n\n")
+        + numbers("Statistics", "As `tc -s` prints them; at the end of a run in the table `totals`.", entry["counters"])
+        + numbers("State", "Recorded in the table `queue_state`; in metrics `state.NAME`.", entry["gauges"])
+    )
+
+
+def control(entry: Entry) -> str:
+    """Return the page of a congestion control."""
+    return (
+        f"# {entry['name']}\n\n{sentence(entry['summary'])}\n\nSource: {entry['source']}.\n\n"
+        + numbers("State", "Recorded in the table `flow_state`; in metrics `state.NAME`.", entry["gauges"])
+        + "What it does beside the others is in [The congestion controls side by side](../../congestion-controls.md).\n"
+    )
+
+
+def stack(entry: Entry) -> str:
+    """Return the page of a stack."""
+    rows = ((f"`{s['name']}`", f"`{s['value']}`", s["doc"]) for s in entry["switches"])
+    return (
+        f"# {entry['name']}\n\n{sentence(entry['summary'])}\n\n"
+        + (f"Source: {entry['source']}.\n\n" if entry.get("source") else "")
+        + f"What a stack is: [explanation](../../stacks.md).\n\n{table(['switch', 'value', 'meaning'], rows)}"
+    )
+
+
+def keys(schema: Entry, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Yield path, value and meaning of every key that a schema allows."""
+    for name, own in schema.get("properties", {}).items():
+        here = f"{path}{name}"
+        inner = own.get("items", own)
+        if isinstance(inner, dict) and inner.get("properties"):
+            yield here + ("[]" if "items" in own else ""), "table" + "s" * ("items" in own), own.get("description", "")
+            yield from keys(inner, f"{here}{'[]' if 'items' in own else ''}.")
+        else:
+            yield here, value(own), own.get("description", "")
+
+
+def value(schema: Entry) -> str:
+    """Return in a few words what a schema allows."""
+    if "enum" in schema:
+        return " or ".join(f"`{v}`" for v in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    for several in ("anyOf", "oneOf"):
+        if several in schema:
+            return " or ".join(dict.fromkeys(value(s) for s in schema[several]))
+    kind = str(schema.get("type", "any"))
+    if kind == "array":
+        return f"list of {value(schema.get('items', {}))}"
+    limits = [f"{word} {schema[key]}" for key, word in (("minimum", "from"), ("maximum", "to")) if key in schema]
+    return " ".join([kind, *limits])
+
+
+def commands(command: Any, path: str) -> Iterator[str]:  # noqa: ANN401 - typer's own copy of click has no public types
+    """Yield a section for a command, and for those under it."""
+    if hasattr(command, "commands"):
+        for name, own in command.commands.items():
+            yield from commands(own, f"{path} {name}")
+        return
+    context = command.context_class(command, info_name=path)
+    text = "\n\n".join(" ".join(part.split()) for part in (command.help or "").split("\n\n") if part.strip())
+    signature = " ".join([path, *command.collect_usage_pieces(context)])
+    rows = [
+        (f"`{p.metavar or p.name.upper()}`" if p.param_type_name == "argument" else f"`{'`, `'.join(p.opts)}`", said(p))
+        for p in command.params
+        if p.name != "help"
+    ]
+    yield f"## {path}\n\n{plain(text)}\n\n```text\n{signature}\n```\n\n{table(['option', 'meaning'], rows)}"
+
+
+def said(parameter: Any) -> str:  # noqa: ANN401 - as above
+    """Return what a parameter means, with its default."""
+    text = plain(" ".join(str(getattr(parameter, "help", "") or "").split()))
+    shown = getattr(parameter, "show_default", None)
+    fallback = shown if isinstance(shown, str) else parameter.default
+    if fallback is None or isinstance(fallback, bool) or fallback == "" or callable(fallback):
+        return text
+    return f"{text} Default: `{fallback}`."
+
+
+def plain(text: str) -> str:
+    """Return help without the marks that a terminal understands."""
+    return text.replace("[b]", "`").replace("[/b]", "`")
+
+
+def contents(folder: str, title: str, said_first: str, entries: Sequence[Entry]) -> dict[str, str]:
+    """Return the page that lists the pages of a folder."""
+    rows = ((f"[{e['name']}]({e['name']}.md)", e["summary"]) for e in entries)
+    return {f"{folder}/index.md": f"# {title}\n\n{said_first}\n\n{table(['name', 'what it is'], rows)}"}
+
+
+def pages() -> dict[str, str]:
+    """Return every page by its path."""
+    qdiscs, ccs, stacks = (json.loads(text) for text in (_core.qdiscs(), _core.ccs(), _core.stacks()))
+    schema = json.loads(_core.json_schema())
+    found = {
+        **contents("disciplines", "Queue disciplines", "As `sojourn qdiscs [NAME]` prints them.", qdiscs),
+        **contents("controls", "Congestion controls", "As `sojourn ccs [NAME]` prints them.", ccs),
+        **contents("stacks", "Stacks", "As `sojourn stacks [NAME]` prints them.", stacks),
+        "keys.md": "# Every key of an experiment file\n\nBy path, from the JSON Schema that `sojourn schema` prints "
+        "for editors; `[]` stands for each of several tables. With defaults and ranges they are in "
+        "[The experiment language](../language.md).\n\n"
+        + table(["key", "value", "meaning"], ((f"`{path}`", kind, text) for path, kind, text in keys(schema))),
+        "commands.md": "# Every command\n\nAs `sojourn COMMAND --help` prints them.\n\n"
+        + "".join(commands(typer.main.get_command(app), "sojourn")),
+    }
+    for folder, entries, page in (
+        ("disciplines", qdiscs, discipline),
+        ("controls", ccs, control),
+        ("stacks", stacks, stack),
+    ):
+        found |= {f"{folder}/{entry['name']}.md": page(entry) for entry in entries}
+    return found
+
+
+def write(folder: Path) -> int:
+    """Write every page into a folder, which has nothing else then; return how many."""
+    shutil.rmtree(folder, ignore_errors=True)
+    found = pages()
+    for name, text in found.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return len(found)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != ARGUMENTS:
+        raise SystemExit("usage: python tools/reference_pages.py FOLDER")
+    sys.stdout.write(f"wrote {write(Path(sys.argv[1]))} pages to {sys.argv[1]}\n")
