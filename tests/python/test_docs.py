@@ -1,14 +1,15 @@
 """The pages keep their word: what they show runs.
 
-In README.md and `docs/`, blocks of `sh`, `python` and `toml` are run, a page at a time, in order, in a folder of its own:
+In README.md and `docs/`, blocks of `sh`, `python` and `toml` are run, a page at a time, in order, in a folder of its
+own:
 
 - `sh` by a shell that stops at the first command that fails;
 - `python` as a program;
 - `toml` is read and every cell of it planned.
 
 A comment directly above a block says what else is to be known of it: `<!-- file: NAME -->` writes the block there for
-those that follow, `<!-- uses: PAGE NAME -->` takes such a file from another page, and `<!-- not run: WHY -->` leaves the
-block out.
+those that follow, `<!-- uses: PAGE NAME -->` takes such a file from another page, and `<!-- not run: WHY -->` leaves
+the block out.
 """
 
 import os

@@ -45,10 +45,12 @@ def test_what_got_slower_or_larger_is_pointed_at() -> None:
 
 def test_the_bare_loop_is_the_reference_where_both_have_it() -> None:
     bench = tool("bench_record")
-    assert bench.reference({"A": {}, "bare": {}}, {"A": {}, "bare": {}}) == "bare"
-    assert bench.reference({"A": {}}, {"A": {}, "bare": {}}) == "A"
-    with pytest.raises(SystemExit, match="neither of bare, A"):
-        bench.reference({}, {"A": {}})
+    was = {"A": row(5e6, 6.0), "H": row(4e6, 6.0) | {"ratio_to_bare": 0.30}}
+    now = {"A": row(5e6, 6.0), "H": row(1e6, 6.0) | {"ratio_to_bare": 0.31}}
+    assert bench.ratios("H", was, now) == (0.30, 0.31)
+    assert bench.ratios("H", {**was, "H": row(4e6, 6.0)}, now) == (0.8, 0.2)
+    with pytest.raises(SystemExit, match="no ratio_to_bare, and there is no A in both"):
+        bench.ratios("H", {"H": row(1, 1)}, {"H": row(1, 1)})
 
 
 def test_the_record_is_what_the_benchmark_writes() -> None:
