@@ -4,7 +4,7 @@
     make bench RECORD=--write         # the measured numbers become the record, benches/record.json
 
 Packets per CPU-second are a machine's; how they compare with a bare loop of the same packets is mostly the program's.
-So each scenario is compared by its ratio to the bare loop, or, where a file is older than that, by its rate over A's. Peak
+So each scenario is compared by its ratio to the bare loop, or, where a file has none, by its rate over A's. Peak
 memory is compared as it is. Nothing here fails: a difference is for a person to judge, on an idle machine, and the
 layout of the compiled code alone moves a ratio by some 4 % either way (docs/performance.md).
 """
