@@ -1,5 +1,5 @@
 //! The experiment language: a TOML file says once what is common, what varies and what is measured; out come
-//! [`Scenario`]s with nothing left to resolve.
+//! [`Scenario`](sojourn_model::Scenario)s with nothing left to resolve.
 //!
 //! - Axes are named bundles of settings: `[axis.queue] "pie" = { hop.bottleneck.qdisc = "pie ecn" }`. A path leads
 //!   through tables and, in a list such as `[[hop]]`, to the item of that `name`. There is a run for every

@@ -37,15 +37,15 @@ fn the_language() {
 #[test]
 fn the_metrics() {
     let text = format!(
-        "# Metrics\n\nFor checks in an experiment file, for `Run.metric` in Python, and behind every table: there is one \
-         implementation of each. Behind an expression stands where to measure: `over last 60s before 1s`, `over all`, `over NAME` for a \
-         window, `during NAME` for a phase; the window `steady` unless it says, and the whole run for quantities of every packet. \
-         Of these a run keeps what belongs to the windows that are known before it (`[[window]]`, `[[phase]]`, those of \
-         its checks, the default one); of another window they have no value. Queues' are always there; single flows' are in \
-         runs of up to {few} flows, and in larger ones those of flows that say `delays = true` or whose delays a check asks for. \
-         With `sojourn` a flow may stand alone or `at` \
-         a queue: `p99(sojourn.l, prague at bottleneck.down.qdisc) over steady`. A window that reaches beyond the run is \
-         refused; of a phase counts what was before the run's end.\n\n{}",
+        "# Metrics\n\nA metric is asked for in an experiment's checks, by `sojourn table`, and by `Run.metric` in Python. There is one \
+         implementation of each.\n\nBehind an expression stands where to measure: `over last 60s before 1s`, `over all`, `over NAME` for a \
+         window, `during NAME` for a phase. Without that it is the window `steady`; for quantities of every packet it is the whole run. \
+         A window that reaches beyond the run is refused. Of a phase, what was before the run's end counts.\n\n\
+         Quantities of every packet are `sojourn`, `packet_owd` and `pdv`; `packet_rtt` is one of the whole run alone. Their \
+         distributions are kept for the windows that are known before the run: `[[window]]`, `[[phase]]`, those of the file's checks, and the default. In another window they have no \
+         value. Those of queues are always kept. Those of single flows are kept in runs of up to {few} flows; in larger runs, of flows \
+         that say `delays = true` or whose delays a check asks for. With `sojourn` a flow may stand alone or `at` \
+         a queue: `p99(sojourn.l, prague at bottleneck.down.qdisc) over steady`.\n\n{}",
         metrics::reference(),
         few = metrics::FEW,
     );

@@ -13,7 +13,7 @@ use sojourn_units::{Rate, Span};
 pub const SLOT: Span = Span::from_micros(9);
 /// aSIFSTime at 2.4 GHz (Table 19-25).
 pub const SIFS: Span = Span::from_micros(10);
-/// AIFS of best effort: SIFS and three slots (Table 9-137, AIFSN[AC_BE] = 3; 10.22.2.4).
+/// AIFS of best effort: SIFS and three slots (Table 9-137, `AIFSN[AC_BE]` = 3; 10.22.2.4).
 pub const AIFS: Span = Span::from_micros(10 + 3 * 9);
 /// One exchange a turn: the TXOP limit of best effort is 0, as hostapd announces it and mac80211 has it unless told.
 ///
