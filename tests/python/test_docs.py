@@ -5,7 +5,7 @@ own:
 
 - `sh` by a shell that stops at the first command that fails;
 - `python` as a program;
-- `toml` is read and every cell of it planned.
+- `toml` with an `[experiment]` is read and every cell of it planned; other TOML is read.
 
 A comment directly above a block says what else is to be known of it: `<!-- file: NAME -->` writes the block there for
 those that follow, `<!-- uses: PAGE NAME -->` takes such a file from another page, and `<!-- not run: WHY -->` leaves
@@ -16,6 +16,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -128,7 +129,7 @@ def test_what_a_page_shows_runs(page: str, tmp_path: Path) -> None:
             program = tmp_path / f"line-{block.line}.py"
             program.write_text(block.text)
             command([sys.executable, "-W", "error", program], tmp_path, place)
-        else:
+        elif "experiment" in tomllib.loads(block.text):
             try:
                 sojourn.parse(block.text, place)
             except SojournError as error:
