@@ -1,6 +1,7 @@
 //! Congestion controls that are added from outside.
 
 use sojourn_engine::Engine;
+use sojourn_model::Traffic;
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_transport::cc::{
     AnyCongestionControl, CongestionControl, Control, Info, MIN_CWND, Reno, View,
@@ -36,9 +37,14 @@ fn with_copied() -> Sim {
 
 /// Two flows, one of them CUBIC, for five seconds: windows, retransmissions and deliveries at each step.
 fn rows(cc: &str) -> Vec<u64> {
-    let ccs = vec![cc.to_owned(), "cubic".to_owned()];
+    let ccs = vec!["reno".to_owned(), "cubic".to_owned()];
     let dumbbell = Dumbbell { ccs, duration: Span::from_secs(5), ..Dumbbell::default() };
-    let run = with_copied().run(&dumbbell.scenario(), &()).expect("it runs");
+    let mut scenario = dumbbell.scenario();
+    // The flow keeps its name, after which its random streams are named.
+    if let Traffic::Tcp(tcp) = &mut scenario.flows[0].traffic {
+        cc.clone_into(&mut tcp.cc);
+    }
+    let run = with_copied().run(&scenario, &()).expect("it runs");
     let flows = run.table("flows").expect("it is recorded");
     [flows.u64("cwnd"), flows.u64("retransmits"), flows.u64("delivered")].concat()
 }
