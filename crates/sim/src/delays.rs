@@ -116,9 +116,9 @@ impl Delays {
             .collect();
         let mut queues = Vec::new();
         let queue_of = topology
-            .stations
+            .nodes
             .iter()
-            .map(|station| match &station.role {
+            .map(|node| match &node.role {
                 Role::Queue { element } => {
                     queues.push(OfQueue { element: element.clone(), whole: Vec::new() });
                     (queues.len() - 1) * subjects.len()
@@ -128,6 +128,12 @@ impl Delays {
             .collect();
         let stays = (0..queues.len() * subjects.len()).map(|_| Vec::new()).collect();
         Self { lead, table, subjects, subject_of, until: lead, queues, queue_of, stays }
+    }
+
+    /// The origin: what was before it counts nowhere.
+    #[inline]
+    pub(crate) fn lead(&self) -> Time {
+        self.lead
     }
 
     /// A packet of a flow has left a port.

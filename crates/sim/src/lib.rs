@@ -5,11 +5,13 @@
 //! else.
 
 pub mod agenda;
-mod app;
+pub mod app;
 mod delays;
 mod distribution;
 pub mod dumbbell;
+mod flow;
 mod host;
+mod network;
 mod packet;
 mod recorder;
 mod run;
@@ -26,7 +28,7 @@ use sojourn_results::{EngineId, Run};
 use sojourn_transport::cc::{AddError, AnyCongestionControl, Info, Registry as Controls};
 use sojourn_transport::stack::{PragueVersion, TcpQuirks};
 
-pub use packet::Parcel as PacketBox;
+pub use packet::PacketBox;
 pub use sojourn_qdisc::{Discipline, disciplines};
 
 /// The simulator, with the queue disciplines and congestion controls that it knows.
@@ -192,9 +194,8 @@ impl Engine for Sim {
     }
 
     fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
-        let simulation =
-            Simulation::new(scenario, (&self.qdiscs, &self.controls), watch.capture().as_ref())?;
-        let tables = simulation.run(watch)?;
+        let (known, capture) = ((self.qdiscs.clone(), &self.controls), watch.capture());
+        let tables = Simulation::build(scenario.clone(), known, capture.as_ref())?.run(watch)?;
         let engine = EngineId {
             name: NAME.to_owned(),
             version: self.version().to_owned(),

@@ -4,7 +4,6 @@
 //! were slower: each move is a few wide loads soon after some narrow stores (an ECN field, a time stamp), which the
 //! processor cannot forward; a quarter of the whole run went on waiting for that, measured.
 
-use crate::tap::Tap;
 use sojourn_model::Ip;
 use sojourn_path::{Charge, Outer, Traveller};
 use sojourn_qdisc::Packet as QdiscPacket;
@@ -16,29 +15,33 @@ use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn, Time};
 /// Bytes of an IPv4 header without options.
 const IP_HEADER: u32 = 20;
 
+/// IPv4 and UDP headers.
+pub(crate) const UDP_HEADERS: u32 = 28;
+
+/// IP bytes of a full packet.
+const MTU: u32 = 1500;
+
+/// TCP payload of a full segment.
+pub(crate) fn mss(ip: Ip) -> u32 {
+    MTU - HEADERS - ip.more()
+}
+
 /// A packet's handle: what queues and ports move. Outside the simulator it is what [`sojourn_qdisc::Packet`] tells of it.
 #[derive(Clone, Debug)]
-pub struct Parcel(Box<Packet>);
+pub struct PacketBox(Box<Packet>);
 
-/// Boxes that are free to be used again, and the run's tap, which hosts ask for wherever they ask for a box.
-#[derive(Debug)]
+/// Boxes that are free to be used again.
+#[derive(Default, Debug)]
 #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept")]
 pub(crate) struct Pool {
     free: Vec<Box<Packet>>,
-    /// Who wants to have the packets, if anybody does.
-    pub(crate) tap: Option<Box<Tap>>,
 }
 
 impl Pool {
-    /// Without a box yet.
-    pub(crate) fn new(tap: Option<Box<Tap>>) -> Self {
-        Self { free: Vec::new(), tap }
-    }
-
     /// Puts a packet into a box.
     #[inline]
-    pub(crate) fn pack(&mut self, packet: Packet) -> Parcel {
-        Parcel(match self.free.pop() {
+    pub(crate) fn pack(&mut self, packet: Packet) -> PacketBox {
+        PacketBox(match self.free.pop() {
             Some(mut used) => {
                 *used = packet;
                 used
@@ -49,12 +52,12 @@ impl Pool {
 
     /// Takes the box back.
     #[inline]
-    pub(crate) fn unpack(&mut self, parcel: Parcel) {
-        self.free.push(parcel.0);
+    pub(crate) fn unpack(&mut self, packet: PacketBox) {
+        self.free.push(packet.0);
     }
 }
 
-impl core::ops::Deref for Parcel {
+impl core::ops::Deref for PacketBox {
     type Target = Packet;
     #[inline]
     fn deref(&self) -> &Packet {
@@ -62,7 +65,7 @@ impl core::ops::Deref for Parcel {
     }
 }
 
-impl core::ops::DerefMut for Parcel {
+impl core::ops::DerefMut for PacketBox {
     #[inline]
     fn deref_mut(&mut self) -> &mut Packet {
         &mut self.0
@@ -110,7 +113,7 @@ pub struct Packet {
     pub(crate) key: u32,
     /// Which of the run's routes it takes.
     pub(crate) route: u16,
-    /// How many stations of the route it has entered.
+    /// How many ports of the route it has entered.
     pub(crate) leg: u8,
     ecn: Ecn,
     dscp: Dscp,
@@ -159,7 +162,8 @@ pub(crate) struct Layer<'a> {
 
 /// What a packet carries.
 #[derive(Clone, Debug)]
-pub(crate) enum Body {
+#[non_exhaustive]
+pub enum Body {
     /// First packet of a connection.
     Syn(Handshake),
     /// Its answer.
@@ -230,6 +234,18 @@ impl Packet {
         Self::new(owner, route, dscp, ecn, ip_len, body)
     }
 
+    /// A UDP datagram at its source.
+    pub(crate) fn udp(
+        owner: Owner,
+        route: u16,
+        dscp: Dscp,
+        ecn: Ecn,
+        payload: u32,
+        body: Body,
+    ) -> Self {
+        Self::new(owner, route, dscp, ecn, payload + UDP_HEADERS, body)
+    }
+
     /// Any packet at its source; `ip_len` is the length of the IP packet in bytes, were it of version 4.
     #[inline]
     pub(crate) fn new(
@@ -271,6 +287,23 @@ impl Packet {
         self
     }
 
+    /// What it carries.
+    #[inline]
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// Its ECN field, that of the outermost header.
+    #[inline]
+    pub fn ecn_field(&self) -> Ecn {
+        self.ecn
+    }
+
+    /// Bytes of UDP payload of a datagram that has come.
+    pub fn udp_payload(&self) -> u32 {
+        u32::from(self.wire_len) - ETHERNET_HEADER - UDP_HEADERS - self.ip().more()
+    }
+
     /// Whether it is of such a half.
     pub(crate) fn is_turned(&self) -> bool {
         self.way.has(Way::TURNED)
@@ -282,7 +315,7 @@ impl Packet {
     }
 
     /// Whether it goes from the receiver of the flow's data to the sender.
-    pub(crate) fn is_from_receiver(&self) -> bool {
+    pub fn is_from_receiver(&self) -> bool {
         use Body::{Ack, Echo, Report, SynAck};
         let answers =
             matches!(self.body, SynAck(_) | Ack(_) | Echo { reply: true, .. } | Report { .. });
@@ -304,7 +337,7 @@ impl Packet {
     }
 }
 
-impl QdiscPacket for Parcel {
+impl QdiscPacket for PacketBox {
     #[inline]
     fn wire_len(&self) -> u32 {
         u32::from(self.0.wire_len)
@@ -368,7 +401,7 @@ impl QdiscPacket for Parcel {
     }
 }
 
-impl Traveller for Parcel {
+impl Traveller for PacketBox {
     #[inline]
     fn entered(&self) -> Time {
         self.0.entered

@@ -16,11 +16,10 @@
 //! What an event may switch off is there from the beginning: a delay with a way round it, which the leg before
 //! it takes while it is off; packets that it holds still come out.
 
-use crate::host::is_netperfs;
-use crate::packet::Parcel;
+use crate::packet::PacketBox;
 use sojourn_model::{
     Action, Direction, Element, Flow, FlowDelay, Kind, Netem, Queue, Scenario, Selector, Shaper,
-    Side, Tunnel, TunnelKind, Wifi, Wlan,
+    Side, Traffic, Tunnel, TunnelKind, Wifi, Wlan,
 };
 use sojourn_path::wlan::{Air, Channel, Transmitter};
 use sojourn_path::{
@@ -58,9 +57,9 @@ pub(crate) enum Role {
 
 /// A port with its role.
 #[derive(Debug)]
-pub(crate) struct Station {
+pub(crate) struct Node {
     /// The port.
-    pub(crate) port: Port<Parcel>,
+    pub(crate) port: Port<PacketBox>,
     /// What it is.
     pub(crate) role: Role,
     /// Whether it is a device of the host that sends.
@@ -105,7 +104,7 @@ pub(crate) struct Switch {
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
     /// The ports.
-    pub(crate) stations: Vec<Station>,
+    pub(crate) nodes: Vec<Node>,
     /// The passages, with their elements' paths.
     pub(crate) passages: Vec<(String, Passage)>,
     /// Delays, queues and radio links that events switch.
@@ -138,6 +137,11 @@ pub(crate) struct Unbuildable {
     pub(crate) error: Box<TcError>,
 }
 
+/// Whether netperf makes the flow, so that there is a control connection beside it.
+pub(crate) fn is_netperfs(flow: &Flow, stack: &Stack) -> bool {
+    stack.tcp.netperf && matches!(flow.traffic, Traffic::Tcp(_))
+}
+
 /// The stack of this name, which has been checked.
 pub(crate) fn stack(name: &str) -> &'static Stack {
     Stack::named(name).or_else(|| Stack::named(DEFAULT)).expect("the default stack exists")
@@ -149,8 +153,8 @@ pub(crate) fn queue(
     element: &str,
     stack: &Stack,
     mut random: Random,
-    registry: &Registry<Parcel>,
-) -> Result<Port<Parcel>, Unbuildable> {
+    registry: &Registry<PacketBox>,
+) -> Result<Port<PacketBox>, Unbuildable> {
     let words = match q.shaper {
         Shaper::Htb { rate, ceil, burst } => {
             let ceil = ceil.map_or(String::new(), |c| format!(" ceil {}", tc_rate(c)));
@@ -178,7 +182,7 @@ impl Topology {
     /// Ports and routes of a scenario.
     pub(crate) fn build(
         scenario: &Scenario,
-        registry: &Registry<Parcel>,
+        registry: &Registry<PacketBox>,
     ) -> Result<Self, Unbuildable> {
         let mut builder = Builder {
             scenario,
@@ -213,10 +217,10 @@ impl Topology {
         }
         // Hosts hand packets in some microseconds ahead of their time. Where others pass through, those may
         // leave before them.
-        let Topology { stations, routes, .. } = &mut builder.topology;
+        let Topology { nodes, routes, .. } = &mut builder.topology;
         for entry in routes.iter().filter_map(|r| r.first()).map(|leg| leg.port) {
             let passed = routes.iter().any(|r| r.iter().skip(1).any(|leg| leg.port == entry));
-            stations[usize::from(entry)].reorders |= passed;
+            nodes[usize::from(entry)].reorders |= passed;
         }
         Ok(builder.topology)
     }
@@ -238,7 +242,7 @@ impl Topology {
 
     /// The port of a queue.
     pub(crate) fn queue(&self, element: &str) -> Option<usize> {
-        self.stations
+        self.nodes
             .iter()
             .position(|s| matches!(&s.role, Role::Queue { element: e } if e == element))
     }
@@ -248,9 +252,9 @@ impl Topology {
     pub(crate) fn fixed_delay(&self, scenario: &Scenario, route: u16) -> Span {
         let ports = self.routes[usize::from(route)].iter().map(|leg| leg.port);
         let delays = ports.filter(|&port| port != HOST).filter_map(|port| {
-            let station = &self.stations[usize::from(port)];
-            let Role::Netem { element, .. } = &station.role else { return None };
-            let netem = station.netem.as_ref()?;
+            let node = &self.nodes[usize::from(port)];
+            let Role::Netem { element, .. } = &node.role else { return None };
+            let netem = node.netem.as_ref()?;
             let varies = netem.varies() || actions(scenario, element).next().is_some();
             (!varies).then(|| netem.delay())
         });
@@ -259,17 +263,17 @@ impl Topology {
 
     /// Ports of a netem element: those of one flow, or those of all flows that have none of their own.
     pub(crate) fn netems(&self, element: &str, flow: Option<&str>) -> Vec<usize> {
-        let of = |s: &Station| match &s.role {
+        let of = |s: &Node| match &s.role {
             Role::Netem { element: e, flow: f, .. } => e == element && f.as_deref() == flow,
             _ => false,
         };
-        (0..self.stations.len()).filter(|&i| of(&self.stations[i])).collect()
+        (0..self.nodes.len()).filter(|&i| of(&self.nodes[i])).collect()
     }
 }
 
 struct Builder<'a> {
     scenario: &'a Scenario,
-    registry: &'a Registry<Parcel>,
+    registry: &'a Registry<PacketBox>,
     topology: Topology,
     /// Ports by a key that says what they are, so that flows share them.
     known: BTreeMap<String, u16>,
@@ -397,17 +401,17 @@ impl Builder<'_> {
         let mut port = Port::new(discipline, Device::Instant, random);
         port.give_back();
         let index = self.add(&key, port, role, None);
-        self.topology.stations[usize::from(index)].own = true;
+        self.topology.nodes[usize::from(index)].own = true;
         Ok(index)
     }
 
     /// The queue of this path becomes a device of the host that sends.
     fn own_device(&mut self, path: &str) -> Option<OwnDevice> {
         let index = self.topology.queue(path)?;
-        let station = &mut self.topology.stations[index];
-        station.own = true;
-        station.port.give_back();
-        Some(if station.port.is_wireless() { OwnDevice::WIFI } else { OwnDevice::WIRED })
+        let node = &mut self.topology.nodes[index];
+        node.own = true;
+        node.port.give_back();
+        Some(if node.port.is_wireless() { OwnDevice::WIFI } else { OwnDevice::WIRED })
     }
 
     /// The ports of a chain of netems.
@@ -553,7 +557,7 @@ impl Builder<'_> {
         }
         let stream = |what| Random::named(self.scenario.seed, &format!("path/{path}{what}"));
         let radio = Radio::new(wifi, stream("/opportunities"), stream("/rates"));
-        self.station(path, wifi.limit, Device::Radio(Box::new(radio)), stack_name)
+        self.wireless(path, wifi.limit, Device::Radio(Box::new(radio)), stack_name)
     }
 
     fn wlan(&mut self, place: &Place<'_>, wlan: &Wlan, stack: &str) -> Result<u16, Unbuildable> {
@@ -575,15 +579,15 @@ impl Builder<'_> {
         let (changes, losses) = (stream(path, "/quality"), stream(path, "/losses"));
         let transmitter = Transmitter::new(number, wlan, changes, losses);
         let device = Device::Wlan(channel, Box::new(transmitter));
-        self.station(path, wlan.limit, device, stack)
+        self.wireless(path, wlan.limit, device, stack)
     }
 
     /// A port with a FIFO in front of a device on the air.
-    fn station(
+    fn wireless(
         &mut self,
         path: &str,
         limit: u32,
-        device: Device<Parcel>,
+        device: Device<PacketBox>,
         stack_name: &str,
     ) -> Result<u16, Unbuildable> {
         let words = format!("pfifo limit {limit}");
@@ -598,20 +602,20 @@ impl Builder<'_> {
         let role = Role::Queue { element: path.to_owned() };
         let index = self.add(path, port, role, None);
         // What is on the air must not keep what comes from asking for the next chance.
-        self.topology.stations[usize::from(index)].reorders = true;
+        self.topology.nodes[usize::from(index)].reorders = true;
         Ok(index)
     }
 
     fn add(
         &mut self,
         key: &str,
-        port: Port<Parcel>,
+        port: Port<PacketBox>,
         role: Role,
         netem: Option<netem::Parameters>,
     ) -> u16 {
-        let index = self.topology.stations.len() as u16;
+        let index = self.topology.nodes.len() as u16;
         let reorders = netem.as_ref().is_some_and(netem::Parameters::varies);
-        self.topology.stations.push(Station { port, role, own: false, reorders, netem });
+        self.topology.nodes.push(Node { port, role, own: false, reorders, netem });
         self.known.insert(key.to_owned(), index);
         index
     }

@@ -1,0 +1,146 @@
+//! Packets on their way: out of a port, through what stands between ports, into the next or to a host.
+
+use super::Simulation;
+use crate::app::App as _;
+use crate::host::HostTx;
+use crate::network::Network;
+use crate::packet::PacketBox;
+use crate::topology::{HOST, Step, Topology};
+use sojourn_path::tunnel::strip;
+use sojourn_path::{Charge, Pulled, Traveller as _};
+
+impl Simulation {
+    /// Takes from a port what may leave now.
+    #[inline]
+    pub(super) fn drain(&mut self, port: usize) {
+        loop {
+            let Network { topology, agenda, slots, tap, delays, .. } = &mut self.network;
+            let Topology { nodes, air, .. } = topology;
+            match nodes[port].port.pull(self.now, air) {
+                Pulled::Packet(packet, stay) => {
+                    delays.left(self.now, port, packet.flow as usize, stay);
+                    if let Some(tap) = tap {
+                        tap.left(self.now, port, &packet);
+                    }
+                    self.forward(packet);
+                }
+                Pulled::Later(at) => {
+                    agenda.set(slots.ports + port, at);
+                    break;
+                }
+            }
+        }
+        if self.has_own_devices && self.network.topology.nodes[port].own {
+            self.tx_completions(port);
+        }
+    }
+
+    /// What a device of a sending host is done with goes off the sockets' accounts, and they may send more.
+    #[cold]
+    #[inline(never)]
+    fn tx_completions(&mut self, port: usize) {
+        let Network { topology, agenda, slots, .. } = &mut self.network;
+        let device = &mut topology.nodes[port].port;
+        // All of an exchange at once: the kernel's sockets go on when the interrupt is over.
+        let mut done: Vec<Charge> = Vec::new();
+        while let Some(charge) = device.take_return(self.now) {
+            match done.iter_mut().find(|d| (d.flow, d.key) == (charge.flow, charge.key)) {
+                Some(sum) => sum.bytes += charge.bytes,
+                None => done.push(charge),
+            }
+        }
+        let slot = slots.ports + port;
+        agenda.set(slot, agenda.time(slot).min(device.next_return()));
+        for charge in done {
+            let index = charge.flow as usize;
+            let flow = &mut self.flows[index];
+            let mut tx = HostTx::new(self.now, &mut flow.host, &mut self.network);
+            flow.app.tx_completion(&mut tx, &charge);
+            self.schedule_flow(index);
+        }
+    }
+
+    /// A packet has left a port: on to the next, or to its host.
+    #[inline]
+    fn forward(&mut self, mut packet: PacketBox) {
+        packet.leg += 1;
+        let routes = &self.network.topology.routes;
+        let leg = routes[usize::from(packet.route)][usize::from(packet.leg)];
+        if leg.way == 0 {
+            self.enqueue(leg.port, packet);
+        } else {
+            self.go_through(packet);
+        }
+    }
+
+    /// A packet has come to a port, or to its host.
+    #[inline]
+    fn enqueue(&mut self, port: u16, packet: PacketBox) {
+        if port == HOST {
+            return self.deliver_to_app(packet);
+        }
+        let port = usize::from(port);
+        let Network { topology, agenda, slots, tap, .. } = &mut self.network;
+        if let Some(tap) = tap {
+            tap.entered(self.now, port, &packet);
+        }
+        let node = &mut topology.nodes[port];
+        node.port.accept(self.now, packet);
+        let asleep = agenda.time(slots.ports + port).is_never();
+        // An own device may have dropped it.
+        if asleep || node.reorders || node.own {
+            self.drain(port);
+        }
+    }
+
+    /// What happens on a packet's leg, and on those behind it if there is a way round a port.
+    #[cold]
+    fn go_through(&mut self, mut packet: PacketBox) {
+        let Topology { routes, ways, passages, switches, .. } = &mut self.network.topology;
+        let route = &routes[usize::from(packet.route)];
+        let port = loop {
+            let leg = route[usize::from(packet.leg)];
+            let steps = match leg.way {
+                0 => &[][..],
+                way => &ways[usize::from(way) - 1],
+            };
+            let mut around = 0;
+            for step in steps {
+                match *step {
+                    Step::Pass(number) => {
+                        let passage = &mut passages[usize::from(number)].1;
+                        let Some(passed) = passage.pass(self.now, packet) else { return };
+                        packet = passed;
+                    }
+                    Step::Around(switch, _) if switches[usize::from(switch)].on => {}
+                    Step::Around(_, legs) => around = legs,
+                }
+            }
+            if around == 0 {
+                break leg.port;
+            }
+            packet.leg += around;
+        };
+        self.enqueue(port, packet);
+    }
+
+    /// A packet has reached its host.
+    #[inline]
+    fn deliver_to_app(&mut self, mut packet: PacketBox) {
+        let now = self.now;
+        if let Some(tap) = &mut self.network.tap {
+            tap.arrived(now, &packet);
+        }
+        // A host takes off what no far end took, without a check of its own.
+        while packet.outer().is_some() {
+            let _ = strip(&mut packet);
+        }
+        let index = packet.flow as usize;
+        let flow = &mut self.flows[index];
+        flow.host.arrived += 1;
+        let mut tx = HostTx::new(now, &mut flow.host, &mut self.network);
+        flow.app.on_packet(&mut tx, &packet);
+        self.network.pool.unpack(packet);
+        self.after_packet(index);
+    }
+}
