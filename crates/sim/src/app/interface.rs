@@ -41,7 +41,7 @@ pub trait App: core::fmt::Debug + Send {
         false
     }
 
-    /// Whether it has.
+    /// Whether it has. It is not stopped then: it has nothing more to send.
     fn is_finished(&self) -> bool {
         false
     }

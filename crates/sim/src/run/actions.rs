@@ -125,7 +125,7 @@ impl Simulation {
         Ok(())
     }
 
-    fn flow_index(&self, name: &str) -> Option<usize> {
+    pub(super) fn flow_index(&self, name: &str) -> Option<usize> {
         self.scenario.flows.iter().position(|f| f.name == name)
     }
 
