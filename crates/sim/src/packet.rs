@@ -118,7 +118,7 @@ pub struct Packet {
     ecn: Ecn,
     dscp: Dscp,
     way: Way,
-    wire_len: u16,
+    wire_len: u32,
     /// The IP identifier, where somebody sees it: 0 unless there is a tap.
     pub(crate) id: u16,
     /// The ACE flags of a data segment; likewise.
@@ -266,7 +266,7 @@ impl Packet {
             ecn,
             dscp,
             way: Way(way),
-            wire_len: wire_len.min(u32::from(u16::MAX)) as u16,
+            wire_len,
             id: 0,
             ace: 0,
             beside: 0,
@@ -301,7 +301,7 @@ impl Packet {
 
     /// Bytes of UDP payload of a datagram that has come.
     pub fn udp_payload(&self) -> u32 {
-        u32::from(self.wire_len) - ETHERNET_HEADER - UDP_HEADERS - self.ip().more()
+        self.wire_len - ETHERNET_HEADER - UDP_HEADERS - self.ip().more()
     }
 
     /// Whether it is of such a half.
@@ -324,7 +324,7 @@ impl Packet {
 
     /// Shows its headers, the outermost first, as long as `next` asks for what is inside.
     pub(crate) fn layers(&self, next: &mut dyn FnMut(Layer<'_>) -> bool) {
-        let (mut ecn, mut dscp, mut wire_len) = (self.ecn, self.dscp, u32::from(self.wire_len));
+        let (mut ecn, mut dscp, mut wire_len) = (self.ecn, self.dscp, self.wire_len);
         let mut outer = self.outer.as_deref();
         while let Some(covered) = outer {
             if !next(Layer { outer: Some(&covered.outer), ecn, dscp, wire_len }) {
@@ -340,7 +340,7 @@ impl Packet {
 impl QdiscPacket for PacketBox {
     #[inline]
     fn wire_len(&self) -> u32 {
-        u32::from(self.0.wire_len)
+        self.0.wire_len
     }
 
     #[inline]
@@ -383,7 +383,7 @@ impl QdiscPacket for PacketBox {
     }
 
     fn l4_len(&self) -> u32 {
-        u32::from(self.0.wire_len) - ETHERNET_HEADER - IP_HEADER - self.0.ip().more()
+        self.0.wire_len - ETHERNET_HEADER - IP_HEADER - self.0.ip().more()
     }
 
     fn duplicate(&self) -> Option<Self> {
@@ -454,7 +454,7 @@ impl Traveller for PacketBox {
         let (ecn, dscp, within) = (packet.ecn, packet.dscp, packet.outer.take());
         packet.outer = Some(Box::new(Covered { outer, ecn, dscp, within }));
         (packet.ecn, packet.dscp) = (outer.ecn, outer.dscp);
-        packet.wire_len += outer.growth as u16;
+        packet.wire_len += outer.growth;
     }
 
     fn pop_header(&mut self) -> bool {
@@ -462,7 +462,7 @@ impl Traveller for PacketBox {
         let Some(covered) = packet.outer.take() else { return false };
         let Covered { outer, ecn, dscp, within } = *covered;
         (packet.ecn, packet.dscp, packet.outer) = (ecn, dscp, within);
-        packet.wire_len -= outer.growth as u16;
+        packet.wire_len -= outer.growth;
         true
     }
 }

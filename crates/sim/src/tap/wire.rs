@@ -37,6 +37,11 @@ const FOU_PORT: u16 = 5_555;
 /// Security parameters index of the first tunnel.
 const FIRST_SPI: u32 = 0x1000;
 
+/// What a header says of this length: 0 where it does not fit, as of a jumbogram (RFC 2675 §3).
+fn length(bytes: usize) -> u16 {
+    u16::try_from(bytes).unwrap_or(0)
+}
+
 /// An IP header and what is behind it.
 struct Ip {
     ends: Addresses,
@@ -74,7 +79,7 @@ impl Ip {
                     // RFC 8200 §7: the DSCP and the ECN field, as in version 4.
                     traffic_class: self.dscp.value() << 2 | self.ecn.bits(),
                     flow_label: Ipv6FlowLabel::try_new(label & 0xf_ffff).unwrap_or_default(),
-                    payload_length: self.payload() as u16,
+                    payload_length: length(self.payload()),
                     next_header: protocol,
                     hop_limit: TTL,
                     source,
@@ -93,7 +98,7 @@ impl Ip {
         let mut header = Ipv4Header {
             dscp: IpDscp::try_new(self.dscp.value()).unwrap_or_default(),
             ecn: IpEcn::try_new(self.ecn.bits()).unwrap_or_default(),
-            total_len: self.len as u16,
+            total_len: length(self.len),
             identification: self.id,
             dont_fragment: true,
             time_to_live: TTL,
@@ -172,7 +177,7 @@ fn open(outer: &Outer, kind: TunnelKind, ip: &Ip, out: &mut Vec<u8>) {
     let udp = |source_port, destination_port| UdpHeader {
         source_port,
         destination_port,
-        length: ip.payload() as u16,
+        length: length(ip.payload()),
         checksum: 0,
     };
     match kind {
@@ -245,7 +250,7 @@ fn udp(c: &Conversation, from_receiver: bool, ip: &Ip, out: &mut Vec<u8>) {
     let mut udp = UdpHeader {
         source_port: from,
         destination_port: to,
-        length: (UDP_HEADER + payload.len()) as u16,
+        length: length(UDP_HEADER + payload.len()),
         checksum: 0,
     };
     let sum = match ip.ends {
