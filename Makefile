@@ -49,6 +49,7 @@ test-linux: $(VENV)/.checked
 lint: $(VENV)/.checked
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --profile checked -- -D warnings
+	$(BIN)/python tools/circles.py
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -1,16 +1,13 @@
 //! Events that wait for a number: a flow's window, a queue's backlog, what a discipline or a control says of itself.
 
-use super::Simulation;
+use super::{Simulation, WATCH_EVERY};
 use crate::app::{App as _, Record};
 use crate::flow::FlowRun;
 use crate::network::CALENDAR;
 use crate::topology::Topology;
 use sojourn_model::{Gauge, Scenario};
 use sojourn_qdisc::Qdisc as _;
-use sojourn_units::{Span, Time};
-
-/// How often they are looked at.
-pub(super) const WATCH_EVERY: Span = Span::from_millis(1);
+use sojourn_units::Time;
 
 impl Simulation {
     pub(super) fn watch_conditions(&mut self) {

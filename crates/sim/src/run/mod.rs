@@ -21,7 +21,6 @@ use crate::recorder::Recorder;
 use crate::tap::Tap;
 use crate::timeline::Timeline;
 use crate::topology::{Topology, Unbuildable, stack};
-use conditions::WATCH_EVERY;
 pub use snapshot::{FlowSnapshot, QueueSnapshot, Snapshot};
 use sojourn_capture::Capture;
 use sojourn_engine::{RunError, Watch};
@@ -34,6 +33,8 @@ use sojourn_units::{Random, Span, Time};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+/// How often events that wait for a number are looked at.
+const WATCH_EVERY: Span = Span::from_millis(1);
 /// How often progress is told, in simulated time.
 const TELL_EVERY: Span = Span::from_millis(500);
 /// After so many events at the latest somebody asks whether the run is still wanted: a tenth of a second or so of the

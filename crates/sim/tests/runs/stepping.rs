@@ -60,7 +60,9 @@ fn in_how_many_steps_makes_no_difference() {
 #[test]
 fn a_snapshot_agrees_with_the_tables() {
     let s = scenario(1);
-    let mut simulation = Simulation::new(s.clone()).expect("it can be built");
+    let mut simulation = Sim::new().begin(&s, None).expect("it can be built");
+    let unknown = Dumbbell { qdisc: "fq_codle".to_owned(), ..Dumbbell::default() }.scenario();
+    assert!(matches!(Sim::new().begin(&unknown, None), Err(RunError::Refused(_))));
     let before = simulation.snapshot();
     assert!(before.flows.iter().all(|f| f.state == FlowState::Waiting && f.packets_sent == 0));
     simulation.advance_to(Time::from_secs(1)).expect("it goes on");
@@ -161,7 +163,7 @@ fn an_application_from_outside_runs_in_place_of_a_flows_own() {
     let mut s = dumbbell.scenario();
     let udp = Udp { rate: Rate::from_bits_per_sec(100_000), payload: 1000, ecn: Ecn::NotEct };
     s.flows.push(dumbbell.flow("beat", Traffic::Udp(udp)));
-    let mut simulation = Simulation::new(s.clone()).expect("it can be built");
+    let mut simulation = Sim::new().begin(&s, None).expect("it can be built");
     let unknown = simulation.set_app("beet", Box::new(Metronome::default()));
     assert!(
         matches!(unknown, Err(RunError::Failed(e)) if e.contains("beet") && e.contains("beat"))
