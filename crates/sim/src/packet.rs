@@ -5,7 +5,7 @@
 //! processor cannot forward; a quarter of the whole run went on waiting for that, measured.
 
 use sojourn_model::Ip;
-use sojourn_path::{Charge, Outer, Traveller};
+use sojourn_path::{Outer, PathPacket, SkbCharge};
 use sojourn_qdisc::Packet as QdiscPacket;
 use sojourn_transport::Sender;
 use sojourn_transport::ecn::Flags;
@@ -114,10 +114,10 @@ pub struct Packet {
     /// Which of the run's routes it takes.
     pub(crate) route: u16,
     /// How many ports of the route it has entered.
-    pub(crate) leg: u8,
+    pub(crate) position: u8,
     ecn: Ecn,
     dscp: Dscp,
-    way: Way,
+    direction: Direction,
     wire_len: u32,
     /// The IP identifier, where somebody sees it: 0 unless there is a tap.
     pub(crate) id: u16,
@@ -197,11 +197,11 @@ pub enum Body {
     },
 }
 
-/// Which way a packet goes, as bits.
+/// Which way a packet goes, and its version of IP, as bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Way(u8);
+struct Direction(u8);
 
-impl Way {
+impl Direction {
     /// It is of a flow whose data goes up.
     const UP: u8 = 1;
     /// It goes against what its body says: the data of its half-connection go against the flow's.
@@ -257,15 +257,16 @@ impl Packet {
         body: Body,
     ) -> Self {
         let wire_len = ip_len + owner.ip.more() + ETHERNET_HEADER;
-        let way = if owner.up { Way::UP } else { 0 } | if owner.ip == Ip::V6 { Way::V6 } else { 0 };
+        let direction = if owner.up { Direction::UP } else { 0 }
+            | if owner.ip == Ip::V6 { Direction::V6 } else { 0 };
         Self {
             flow: owner.flow,
             key: owner.key,
             route,
-            leg: 0,
+            position: 0,
             ecn,
             dscp,
-            way: Way(way),
+            direction: Direction(direction),
             wire_len,
             id: 0,
             ace: 0,
@@ -283,7 +284,7 @@ impl Packet {
     /// or answers to what the sender asked.
     #[must_use]
     pub(crate) fn turned(mut self) -> Self {
-        self.way.0 |= Way::TURNED;
+        self.direction.0 |= Direction::TURNED;
         self
     }
 
@@ -306,12 +307,12 @@ impl Packet {
 
     /// Whether it is of such a half.
     pub(crate) fn is_turned(&self) -> bool {
-        self.way.has(Way::TURNED)
+        self.direction.has(Direction::TURNED)
     }
 
     /// Its version of IP, that of the innermost header.
     pub(crate) fn ip(&self) -> Ip {
-        if self.way.has(Way::V6) { Ip::V6 } else { Ip::V4 }
+        if self.direction.has(Direction::V6) { Ip::V6 } else { Ip::V4 }
     }
 
     /// Whether it goes from the receiver of the flow's data to the sender.
@@ -378,7 +379,7 @@ impl QdiscPacket for PacketBox {
             let near = 2 + 2 * u32::from(covered.outer.tunnel);
             return (near, near + 1);
         }
-        let goes_up = self.0.is_from_receiver() != self.0.way.has(Way::UP);
+        let goes_up = self.0.is_from_receiver() != self.0.direction.has(Direction::UP);
         if goes_up { (1, 0) } else { (0, 1) }
     }
 
@@ -401,7 +402,7 @@ impl QdiscPacket for PacketBox {
     }
 }
 
-impl Traveller for PacketBox {
+impl PathPacket for PacketBox {
     #[inline]
     fn entered(&self) -> Time {
         self.0.entered
@@ -422,11 +423,11 @@ impl Traveller for PacketBox {
     }
 
     /// Data have one, on the account of the flow's sender: requests go the other way, and are never held back.
-    fn charge(&self) -> Option<Charge> {
+    fn charge(&self) -> Option<SkbCharge> {
         let Packet { flow, key, ref body, .. } = *self.0;
         match body {
             Body::Data(data) if !self.0.is_turned() => {
-                Some(Charge { flow, key, bytes: Sender::account_of(data) })
+                Some(SkbCharge { flow, key, bytes: Sender::account_of(data) })
             }
             _ => None,
         }

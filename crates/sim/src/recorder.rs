@@ -6,7 +6,7 @@ use crate::distribution::Distribution;
 use crate::flow::{FlowRun, FlowState};
 use crate::topology::{Node, Role, Topology};
 use sojourn_model::Scenario;
-use sojourn_path::{Ledger, Signals, Sojourns};
+use sojourn_path::{PortStats, Signals, Sojourns};
 use sojourn_qdisc::Qdisc;
 use sojourn_results::{Provenance, Table, schema};
 use sojourn_units::Time;
@@ -73,7 +73,7 @@ pub(crate) struct Recorder {
     tc: Table,
     flow_before: Vec<FlowBefore>,
     queue_before: Vec<Option<QueueBefore>>,
-    passage_before: Vec<SignalsBefore>,
+    middlebox_before: Vec<SignalsBefore>,
     states: [u32; 5],
     kinds: [u32; 3],
 }
@@ -120,7 +120,7 @@ impl Recorder {
                 _ => None,
             })
             .collect();
-        let passage_before = topology.passages.iter().map(|p| signals(&p.0)).collect();
+        let middlebox_before = topology.middleboxes.iter().map(|p| signals(&p.0)).collect();
         Self {
             lead: Time::ZERO + scenario.lead,
             flows,
@@ -132,7 +132,7 @@ impl Recorder {
             tc: exact(&schema::TC),
             flow_before,
             queue_before,
-            passage_before,
+            middlebox_before,
             states,
             kinds,
         }
@@ -166,8 +166,9 @@ impl Recorder {
             }
         }
         let t = self.seconds(now);
-        for (before, (_, passage)) in self.passage_before.iter_mut().zip(&topology.passages) {
-            signal_rows(&mut self.queue_signals, t, self.kinds, passage.ledger(), before);
+        for (before, (_, middlebox)) in self.middlebox_before.iter_mut().zip(&topology.middleboxes)
+        {
+            signal_rows(&mut self.queue_signals, t, self.kinds, middlebox.stats(), before);
         }
     }
 
@@ -206,7 +207,7 @@ impl Recorder {
         let t = self.seconds(now);
         let Some(before) = &mut self.queue_before[index] else { return };
         let Sojourns { count, min, max, sum } = node.port.take_sojourns();
-        let (held, ledger) = (node.port.backlog(), node.port.ledger());
+        let (held, stats) = (node.port.backlog(), node.port.stats());
         let (min, mean, max) = if count == 0 {
             (f64::NAN, f64::NAN, f64::NAN)
         } else {
@@ -221,11 +222,11 @@ impl Recorder {
             .f64(min)
             .f64(mean)
             .f64(max)
-            .u64(ledger.left)
-            .u64(ledger.left_bytes)
-            .u64(ledger.all_marks())
-            .u64(ledger.all_drops());
-        signal_rows(&mut self.queue_signals, t, self.kinds, ledger, &mut before.signals);
+            .u64(stats.left)
+            .u64(stats.left_bytes)
+            .u64(stats.all_marks())
+            .u64(stats.all_drops());
+        signal_rows(&mut self.queue_signals, t, self.kinds, stats, &mut before.signals);
         let (table, name, codes) = (&mut self.queue_state, before.state_name, &mut before.gauges);
         let mut places = 0..;
         node.port.discipline().gauges(now, &mut |gauge, value| {
@@ -428,10 +429,10 @@ fn signal_rows(
     table: &mut Table,
     t: f64,
     kinds: [u32; 3],
-    ledger: &Ledger,
+    stats: &PortStats,
     before: &mut SignalsBefore,
 ) {
-    for (place, (why, signals)) in ledger.signals().enumerate() {
+    for (place, (why, signals)) in stats.signals().enumerate() {
         if place == before.counts.len() {
             before.counts.push(Signals::default());
         }
@@ -462,15 +463,15 @@ fn subject(role: &Role) -> String {
 /// Counters at the end: `tc -s`'s of queues, and what conservation is checked by.
 fn totals(topology: &Topology) -> Table {
     let mut table = Table::new(&schema::TOTALS, Provenance::Exact);
-    let ledger_rows = |table: &mut Table, subject: &str, ledger: &Ledger, held: u32| {
+    let stats_rows = |table: &mut Table, subject: &str, stats: &PortStats, held: u32| {
         for (name, value) in [
-            ("entered", ledger.entered),
-            ("left", ledger.left),
+            ("entered", stats.entered),
+            ("left", stats.left),
             ("held", u64::from(held)),
-            ("dropped", ledger.all_drops()),
-            ("marked", ledger.all_marks()),
-            ("sce_marked", ledger.all_sce_marks()),
-            ("false_marks", ledger.false_marks()),
+            ("dropped", stats.all_drops()),
+            ("marked", stats.all_marks()),
+            ("sce_marked", stats.all_sce_marks()),
+            ("false_marks", stats.false_marks()),
         ] {
             table.row().text(subject).text(name).f64(value as f64);
         }
@@ -478,7 +479,7 @@ fn totals(topology: &Topology) -> Table {
     for node in &topology.nodes {
         let subject = subject(&node.role);
         let held = node.port.backlog().packets;
-        ledger_rows(&mut table, &subject, node.port.ledger(), held);
+        stats_rows(&mut table, &subject, node.port.stats(), held);
         let mut add = |name: &str, value: f64| {
             table.row().text(&subject).text(name).f64(value);
         };
@@ -492,10 +493,10 @@ fn totals(topology: &Topology) -> Table {
             discipline = d.child();
         }
     }
-    for (element, passage) in &topology.passages {
-        let ledger = passage.ledger();
-        ledger_rows(&mut table, element, ledger, 0);
-        for (why, signals) in ledger.signals().filter(|s| s.1.drops > 0) {
+    for (element, middlebox) in &topology.middleboxes {
+        let stats = middlebox.stats();
+        stats_rows(&mut table, element, stats, 0);
+        for (why, signals) in stats.signals().filter(|s| s.1.drops > 0) {
             let name = format!("drops.{}", why.name());
             table.row().text(element).text(&name).f64(signals.drops as f64);
         }
@@ -511,10 +512,10 @@ fn flow_totals(
     topology: &Topology,
     report: &FlowReport,
 ) {
-    let ports = topology.nodes.iter().map(|node| node.port.ledger());
-    let ledgers = || ports.clone().chain(topology.passages.iter().map(|p| p.1.ledger()));
-    let dropped: u64 = ledgers().map(|l| l.drops_of(index)).sum();
-    let copied: u64 = ledgers().map(|l| l.copies_of(index)).sum();
+    let ports = topology.nodes.iter().map(|node| node.port.stats());
+    let all_stats = || ports.clone().chain(topology.middleboxes.iter().map(|p| p.1.stats()));
+    let dropped: u64 = all_stats().map(|l| l.drops_of(index)).sum();
+    let copied: u64 = all_stats().map(|l| l.copies_of(index)).sum();
     let mut add = |what: &str, value: f64| {
         table.row().text(name).text(what).f64(value);
     };

@@ -1,8 +1,8 @@
 //! From a scenario's hops to ports and routes.
 //!
 //! Every netem of a chain, every queue and every radio link becomes a port; what holds no packets (rewriters, ends
-//! of tunnels, policers) becomes a passage. A route is a list of legs: what happens to the packets of one flow, one
-//! way, on their way to a port, and the port; the last leg leads to the host. Flows with a delay of their own have
+//! of tunnels, policers) becomes a middlebox. A route is a list of entries: what happens to the packets of one
+//! flow, one way, before a port, and the port; the last entry leads to the host. Flows with a delay of their own have
 //! netems of their own. A route whose first element holds no packets begins with a port that only delays by the
 //! host's jitter, so that what a host sends never arrives within the call that sent it.
 //!
@@ -13,7 +13,7 @@
 //! the parent has one come or leave, a second port when one comes or is due. Only if `slot`'s least gap is shorter
 //! than its own netem's delay does it then draw its next slot more often; nobody's is.
 //!
-//! What an event may switch off is there from the beginning: a delay with a way round it, which the leg before
+//! What an event may switch off is there from the beginning: a delay with a bypass, which the entry before
 //! it takes while it is off; packets that it holds still come out.
 
 use crate::packet::PacketBox;
@@ -23,7 +23,7 @@ use sojourn_model::{
 };
 use sojourn_path::wlan::{Air, Channel, Transmitter};
 use sojourn_path::{
-    Deed, Device, Entrance, Exit, Passage, Policer, Port, Radio, Rewriter, Selection,
+    Device, Entrance, Exit, Middlebox, MiddleboxKind, Policer, Port, Radio, Rewriter, Selection,
 };
 use sojourn_qdisc::{Registry, TcError, netem};
 use sojourn_stacks::{DEFAULT, Stack};
@@ -64,7 +64,7 @@ pub(crate) struct Node {
     pub(crate) role: Role,
     /// Whether it is a device of the host that sends.
     pub(crate) own: bool,
-    /// Whether a packet that comes later may leave earlier, so that each arrival asks anew when to pull.
+    /// Whether a packet that comes later may leave earlier, so that each arrival asks anew when to poll.
     pub(crate) reorders: bool,
     /// What a netem is set to, for changes of its delay alone.
     pub(crate) netem: Option<netem::Parameters>,
@@ -75,20 +75,20 @@ pub(crate) const HOST: u16 = u16::MAX;
 
 /// From one port to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Leg {
+pub(crate) struct RouteEntry {
     /// The port that it leads to, or [`HOST`].
     pub(crate) port: u16,
-    /// What happens on the way: nothing at 0, else the place, less one, in [`Topology::ways`].
-    pub(crate) way: u16,
+    /// What happens on the way: nothing at 0, else the place, less one, in [`Topology::steps`].
+    pub(crate) steps: u16,
 }
 
 /// Something that happens on the way to a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    /// The passage of this number acts.
+    /// The middlebox of this number acts.
     Pass(u16),
-    /// While the switch of this number is off, so many legs are left out, beginning with this one.
-    Around(u16, u8),
+    /// While the switch of this number is off, so many entries are left out, beginning with this one.
+    Bypass(u16, u8),
 }
 
 /// A switch of an element that holds packets.
@@ -100,22 +100,22 @@ pub(crate) struct Switch {
     pub(crate) on: bool,
 }
 
-/// Ports, passages and the routes through them.
+/// Ports, middleboxes and the routes through them.
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
     /// The ports.
     pub(crate) nodes: Vec<Node>,
-    /// The passages, with their elements' paths.
-    pub(crate) passages: Vec<(String, Passage)>,
+    /// The middleboxes, with their elements' paths.
+    pub(crate) middleboxes: Vec<(String, Middlebox)>,
     /// Delays, queues and radio links that events switch.
     pub(crate) switches: Vec<Switch>,
     /// Kinds of the tunnels, by their numbers.
     pub(crate) tunnels: Vec<TunnelKind>,
-    /// What happens on legs.
-    pub(crate) ways: Vec<Vec<Step>>,
+    /// What happens before ports.
+    pub(crate) steps: Vec<Vec<Step>>,
     /// Legs of each route, in order; the first leads to a port, and nothing happens on it; the last leads to the
     /// host.
-    pub(crate) routes: Vec<Vec<Leg>>,
+    pub(crate) routes: Vec<Vec<RouteEntry>>,
     /// Wireless channels.
     pub(crate) air: Air,
     /// The device of each flow's sending host, where it is told apart from the path.
@@ -190,7 +190,7 @@ impl Topology {
             topology: Self::default(),
             known: BTreeMap::default(),
             channels: BTreeMap::default(),
-            known_passages: BTreeMap::default(),
+            known_middleboxes: BTreeMap::default(),
             tunnels: Vec::new(),
         };
         for flow in &scenario.flows {
@@ -218,26 +218,26 @@ impl Topology {
         // Hosts hand packets in some microseconds ahead of their time. Where others pass through, those may
         // leave before them.
         let Topology { nodes, routes, .. } = &mut builder.topology;
-        for entry in routes.iter().filter_map(|r| r.first()).map(|leg| leg.port) {
-            let passed = routes.iter().any(|r| r.iter().skip(1).any(|leg| leg.port == entry));
-            nodes[usize::from(entry)].reorders |= passed;
+        for first in routes.iter().filter_map(|r| r.first()).map(|e| e.port) {
+            let passed = routes.iter().any(|r| r.iter().skip(1).any(|e| e.port == first));
+            nodes[usize::from(first)].reorders |= passed;
         }
         Ok(builder.topology)
     }
 
     /// Lets an element act, or not. One that no flow passes has no switch.
     pub(crate) fn switch(&mut self, element: &str, on: bool) {
-        if let Some(passage) = self.passage(element) {
-            passage.enabled = on;
+        if let Some(middlebox) = self.middlebox(element) {
+            middlebox.enabled = on;
         }
         if let Some(switch) = self.switches.iter_mut().find(|s| s.element == element) {
             switch.on = on;
         }
     }
 
-    /// The passage of an element.
-    pub(crate) fn passage(&mut self, element: &str) -> Option<&mut Passage> {
-        self.passages.iter_mut().find(|p| p.0 == element).map(|p| &mut p.1)
+    /// The middlebox of an element.
+    pub(crate) fn middlebox(&mut self, element: &str) -> Option<&mut Middlebox> {
+        self.middleboxes.iter_mut().find(|p| p.0 == element).map(|p| &mut p.1)
     }
 
     /// The port of a queue.
@@ -250,7 +250,7 @@ impl Topology {
     /// The part of the delay on a route that never changes: that of its constant netems, as long as no event changes
     /// or switches them.
     pub(crate) fn fixed_delay(&self, scenario: &Scenario, route: u16) -> Span {
-        let ports = self.routes[usize::from(route)].iter().map(|leg| leg.port);
+        let ports = self.routes[usize::from(route)].iter().map(|entry| entry.port);
         let delays = ports.filter(|&port| port != HOST).filter_map(|port| {
             let node = &self.nodes[usize::from(port)];
             let Role::Netem { element, .. } = &node.role else { return None };
@@ -280,7 +280,7 @@ struct Builder<'a> {
     /// Wireless channels by hop and element: both sides' elements of one name share one.
     channels: BTreeMap<String, usize>,
     /// Passages by their elements' paths.
-    known_passages: BTreeMap<String, u16>,
+    known_middleboxes: BTreeMap<String, u16>,
     /// Tunnels by side and name; a tunnel's number is its place.
     tunnels: Vec<(Side, String)>,
 }
@@ -299,25 +299,25 @@ struct Place<'a> {
 /// A route under construction.
 #[derive(Default)]
 struct Path {
-    legs: Vec<Leg>,
+    entries: Vec<RouteEntry>,
     /// What happens before the next port.
     steps: Vec<Step>,
 }
 
 impl Path {
     fn to(&mut self, port: u16, topology: &mut Topology) {
-        let way = if self.steps.is_empty() {
+        let number = if self.steps.is_empty() {
             0
         } else {
             let steps = core::mem::take(&mut self.steps);
-            let ways = &mut topology.ways;
-            let place = ways.iter().position(|w| *w == steps).unwrap_or_else(|| {
-                ways.push(steps);
-                ways.len() - 1
+            let known = &mut topology.steps;
+            let place = known.iter().position(|k| *k == steps).unwrap_or_else(|| {
+                known.push(steps);
+                known.len() - 1
             });
             place as u16 + 1
         };
-        self.legs.push(Leg { port, way });
+        self.entries.push(RouteEntry { port, steps: number });
     }
 }
 
@@ -353,7 +353,7 @@ impl Builder<'_> {
             path.to(port, &mut self.topology);
         }
         for place in elements {
-            if let Some(step) = self.passage(&place) {
+            if let Some(step) = self.middlebox(&place) {
                 path.steps.push(step);
                 continue;
             }
@@ -370,16 +370,16 @@ impl Builder<'_> {
             };
             if is_switched(self.scenario, &place.path) {
                 let switch = self.switch(&place.path, place.e.enabled);
-                path.steps.push(Step::Around(switch, ports.len() as u8));
+                path.steps.push(Step::Bypass(switch, ports.len() as u8));
             }
             for port in ports {
                 path.to(port, &mut self.topology);
             }
         }
         path.to(HOST, &mut self.topology);
-        let (routes, legs) = (&mut self.topology.routes, path.legs);
-        let index = routes.iter().position(|r| *r == legs).unwrap_or_else(|| {
-            routes.push(legs);
+        let (routes, entries) = (&mut self.topology.routes, path.entries);
+        let index = routes.iter().position(|r| *r == entries).unwrap_or_else(|| {
+            routes.push(entries);
             routes.len() - 1
         });
         Ok(index as u16)
@@ -399,7 +399,7 @@ impl Builder<'_> {
         })?;
         let role = Role::Nic { name: format!("host.{host}.{} ({words})", flow.stack) };
         let mut port = Port::new(discipline, Device::Instant, random);
-        port.give_back();
+        port.report_completions();
         let index = self.add(&key, port, role, None);
         self.topology.nodes[usize::from(index)].own = true;
         Ok(index)
@@ -410,7 +410,7 @@ impl Builder<'_> {
         let index = self.topology.queue(path)?;
         let node = &mut self.topology.nodes[index];
         node.own = true;
-        node.port.give_back();
+        node.port.report_completions();
         Some(if node.port.is_wireless() { OwnDevice::WIFI } else { OwnDevice::WIRED })
     }
 
@@ -435,32 +435,32 @@ impl Builder<'_> {
         Ok(ports)
     }
 
-    /// The passage of an element that holds no packets.
-    fn passage(&mut self, place: &Place<'_>) -> Option<Step> {
-        if let Some(&number) = self.known_passages.get(&place.path) {
+    /// The middlebox of an element that holds no packets.
+    fn middlebox(&mut self, place: &Place<'_>) -> Option<Step> {
+        if let Some(&number) = self.known_middleboxes.get(&place.path) {
             return Some(Step::Pass(number));
         }
-        let deed = match &place.e.kind {
+        let kind = match &place.e.kind {
             Kind::Rewrite(r) => {
-                Deed::Rewrite(Rewriter::new(r.rule, self.selection(&r.select), r.syn))
+                MiddleboxKind::Rewrite(Rewriter::new(r.rule, self.selection(&r.select), r.syn))
             }
-            Kind::Policer(policer) => Deed::Police(Policer::new(policer)),
+            Kind::Policer(policer) => MiddleboxKind::Police(Policer::new(policer)),
             Kind::Encapsulate(tunnel) => {
                 let number = self.tunnel(place.side, &place.e.name, tunnel.kind);
                 let select = self.selection(&tunnel.select);
-                Deed::Enter(Entrance::new(number, tunnel.kind, select, tunnel.overhead))
+                MiddleboxKind::Enter(Entrance::new(number, tunnel.kind, select, tunnel.overhead))
             }
             Kind::Decapsulate { tunnel } => {
                 let near = near_end(self.scenario, place.side, tunnel)?;
                 let number = self.tunnel(place.side, tunnel, near.kind);
-                Deed::Leave(Exit::new(number, near.kind, near.replay_window))
+                MiddleboxKind::Leave(Exit::new(number, near.kind, near.replay_window))
             }
             Kind::Netem(_) | Kind::Queue(_) | Kind::Wifi(_) | Kind::Wlan(_) => return None,
         };
-        let passages = &mut self.topology.passages;
-        let number = passages.len() as u16;
-        passages.push((place.path.clone(), Passage::new(deed, place.e.enabled)));
-        self.known_passages.insert(place.path.clone(), number);
+        let middleboxes = &mut self.topology.middleboxes;
+        let number = middleboxes.len() as u16;
+        middleboxes.push((place.path.clone(), Middlebox::new(kind, place.e.enabled)));
+        self.known_middleboxes.insert(place.path.clone(), number);
         Some(Step::Pass(number))
     }
 

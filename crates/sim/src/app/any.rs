@@ -14,7 +14,7 @@ use super::stream::Stream;
 use super::streaming::Streaming;
 use crate::host::HostTx;
 use crate::packet::Packet;
-use sojourn_path::Charge;
+use sojourn_path::SkbCharge;
 use sojourn_units::Time;
 
 macro_rules! apps {
@@ -90,7 +90,7 @@ impl App for AnyApp {
         each!(self, app => app.next_timer())
     }
 
-    fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &Charge) {
+    fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &SkbCharge) {
         each!(self, app => app.tx_completion(tx, done));
     }
 

@@ -12,7 +12,7 @@ use crate::host::HostTx;
 use crate::packet::{Body, Packet};
 use crate::topology::is_netperfs;
 use sojourn_model::{Direction, OnOff, Pulse, Traffic};
-use sojourn_path::Charge;
+use sojourn_path::SkbCharge;
 use sojourn_units::{Random, Time};
 
 /// How far it is.
@@ -153,7 +153,7 @@ impl App for Bulk {
         self.control.as_ref().map_or(tcp, |control| tcp.min(control.next_timer()))
     }
 
-    fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &Charge) {
+    fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &SkbCharge) {
         if done.key == self.half.path.owner.key {
             self.half.tx_completion(tx, done.bytes);
         }

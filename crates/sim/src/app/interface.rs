@@ -7,7 +7,7 @@
 use super::report::{FlowReport, Record};
 use crate::host::HostTx;
 use crate::packet::Packet;
-use sojourn_path::Charge;
+use sojourn_path::SkbCharge;
 use sojourn_units::Time;
 
 /// What runs on the two hosts of a flow.
@@ -34,7 +34,7 @@ pub trait App: core::fmt::Debug + Send {
     fn next_timer(&self) -> Time;
 
     /// The device of the sending host is done with packets of this flow.
-    fn tx_completion(&mut self, _tx: &mut HostTx<'_>, _done: &Charge) {}
+    fn tx_completion(&mut self, _tx: &mut HostTx<'_>, _done: &SkbCharge) {}
 
     /// Whether it ends by itself.
     fn is_finite(&self) -> bool {

@@ -10,7 +10,7 @@ use super::setup::{FromFlow, Setup};
 use crate::host::HostTx;
 use crate::packet::{Body, Packet};
 use sojourn_model::{ShortFlows as Settings, Traffic};
-use sojourn_path::Charge;
+use sojourn_path::SkbCharge;
 use sojourn_units::{Random, Time};
 use sojourn_workload::{Act, Arrivals, Source};
 
@@ -153,7 +153,7 @@ impl App for ShortFlows {
         self.live.iter().fold(arrival, |at, live| at.min(live.due))
     }
 
-    fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &Charge) {
+    fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &SkbCharge) {
         let number = self.path.owner.number(done.key);
         if let Some(live) = self.live.iter_mut().find(|live| live.number == number) {
             live.connection.tx_completion(tx, done.bytes);

@@ -13,7 +13,7 @@ use super::setup::{FromFlow, Setup};
 use crate::host::HostTx;
 use crate::packet::{Body, Packet};
 use sojourn_model::{Streaming as Settings, Traffic};
-use sojourn_path::Charge;
+use sojourn_path::SkbCharge;
 use sojourn_units::Time;
 use sojourn_workload::{Player, Wish};
 use std::collections::VecDeque;
@@ -139,7 +139,7 @@ impl App for Streaming {
         player.min(self.connection.next_timer())
     }
 
-    fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &Charge) {
+    fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &SkbCharge) {
         self.connection.tx_completion(tx, done.bytes);
     }
 

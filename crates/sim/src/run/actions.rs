@@ -6,7 +6,7 @@ use crate::timeline::Item;
 use crate::topology::{self, OPEN, Role, stack};
 use sojourn_engine::RunError;
 use sojourn_model::{Action, Edge, Queue, Reference, Shaper};
-use sojourn_path::Deed;
+use sojourn_path::MiddleboxKind;
 use sojourn_qdisc::netem::Parameters;
 use sojourn_stacks::Stack;
 use sojourn_units::Random;
@@ -57,8 +57,8 @@ impl Simulation {
                         return Err(RunError::Failed(format!("{element} has no shaper to set")));
                     }
                     self.drain(port);
-                } else if let Some(passage) = self.network.topology.passage(element) {
-                    let Deed::Police(policer) = &mut passage.deed else {
+                } else if let Some(middlebox) = self.network.topology.middlebox(element) {
+                    let MiddleboxKind::Police(policer) = &mut middlebox.kind else {
                         return Err(RunError::Failed(format!("{element} has no rate to set")));
                     };
                     policer.set_rate(now, *rate);

@@ -7,7 +7,7 @@ use crate::network::Network;
 use crate::packet::PacketBox;
 use crate::topology::{HOST, Step, Topology};
 use sojourn_path::tunnel::strip;
-use sojourn_path::{Charge, Pulled, Traveller as _};
+use sojourn_path::{PathPacket as _, Poll, SkbCharge};
 
 impl Simulation {
     /// Takes from a port what may leave now.
@@ -16,15 +16,15 @@ impl Simulation {
         loop {
             let Network { topology, agenda, slots, tap, delays, .. } = &mut self.network;
             let Topology { nodes, air, .. } = topology;
-            match nodes[port].port.pull(self.now, air) {
-                Pulled::Packet(packet, stay) => {
-                    delays.left(self.now, port, packet.flow as usize, stay);
+            match nodes[port].port.poll_transmit(self.now, air) {
+                Poll::Packet(packet, sojourn) => {
+                    delays.left(self.now, port, packet.flow as usize, sojourn);
                     if let Some(tap) = tap {
                         tap.left(self.now, port, &packet);
                     }
                     self.forward(packet);
                 }
-                Pulled::Later(at) => {
+                Poll::Later(at) => {
                     agenda.set(slots.ports + port, at);
                     break;
                 }
@@ -42,15 +42,15 @@ impl Simulation {
         let Network { topology, agenda, slots, .. } = &mut self.network;
         let device = &mut topology.nodes[port].port;
         // All of an exchange at once: the kernel's sockets go on when the interrupt is over.
-        let mut done: Vec<Charge> = Vec::new();
-        while let Some(charge) = device.take_return(self.now) {
+        let mut done: Vec<SkbCharge> = Vec::new();
+        while let Some(charge) = device.take_completion(self.now) {
             match done.iter_mut().find(|d| (d.flow, d.key) == (charge.flow, charge.key)) {
                 Some(sum) => sum.bytes += charge.bytes,
                 None => done.push(charge),
             }
         }
         let slot = slots.ports + port;
-        agenda.set(slot, agenda.time(slot).min(device.next_return()));
+        agenda.set(slot, agenda.time(slot).min(device.next_completion()));
         for charge in done {
             let index = charge.flow as usize;
             let flow = &mut self.flows[index];
@@ -63,11 +63,11 @@ impl Simulation {
     /// A packet has left a port: on to the next, or to its host.
     #[inline]
     fn forward(&mut self, mut packet: PacketBox) {
-        packet.leg += 1;
+        packet.position += 1;
         let routes = &self.network.topology.routes;
-        let leg = routes[usize::from(packet.route)][usize::from(packet.leg)];
-        if leg.way == 0 {
-            self.enqueue(leg.port, packet);
+        let entry = routes[usize::from(packet.route)][usize::from(packet.position)];
+        if entry.steps == 0 {
+            self.enqueue(entry.port, packet);
         } else {
             self.go_through(packet);
         }
@@ -93,33 +93,34 @@ impl Simulation {
         }
     }
 
-    /// What happens on a packet's leg, and on those behind it if there is a way round a port.
+    /// What happens before a packet's next port, and before those behind it if there is a bypass.
     #[cold]
     fn go_through(&mut self, mut packet: PacketBox) {
-        let Topology { routes, ways, passages, switches, .. } = &mut self.network.topology;
+        let Topology { routes, steps: known, middleboxes, switches, .. } =
+            &mut self.network.topology;
         let route = &routes[usize::from(packet.route)];
         let port = loop {
-            let leg = route[usize::from(packet.leg)];
-            let steps = match leg.way {
+            let entry = route[usize::from(packet.position)];
+            let steps = match entry.steps {
                 0 => &[][..],
-                way => &ways[usize::from(way) - 1],
+                number => &known[usize::from(number) - 1],
             };
-            let mut around = 0;
+            let mut bypassed = 0;
             for step in steps {
                 match *step {
                     Step::Pass(number) => {
-                        let passage = &mut passages[usize::from(number)].1;
-                        let Some(passed) = passage.pass(self.now, packet) else { return };
+                        let middlebox = &mut middleboxes[usize::from(number)].1;
+                        let Some(passed) = middlebox.pass(self.now, packet) else { return };
                         packet = passed;
                     }
-                    Step::Around(switch, _) if switches[usize::from(switch)].on => {}
-                    Step::Around(_, legs) => around = legs,
+                    Step::Bypass(switch, _) if switches[usize::from(switch)].on => {}
+                    Step::Bypass(_, entries) => bypassed = entries,
                 }
             }
-            if around == 0 {
-                break leg.port;
+            if bypassed == 0 {
+                break entry.port;
             }
-            packet.leg += around;
+            packet.position += bypassed;
         };
         self.enqueue(port, packet);
     }

@@ -75,7 +75,7 @@ impl Simulation {
         });
         let queues = self.network.topology.nodes.iter().filter_map(|node| {
             let Role::Queue { element } = &node.role else { return None };
-            let (port, stats) = (&node.port, node.port.ledger());
+            let (port, stats) = (&node.port, node.port.stats());
             let mut gauges = Vec::new();
             port.discipline().gauges(self.now, &mut |name, value| gauges.push((name, value)));
             Some(QueueSnapshot {

@@ -15,7 +15,7 @@ use etherparse::{
     UdpHeader,
 };
 use sojourn_model::{Ip as Version, TunnelKind};
-use sojourn_path::{Outer, Traveller as _};
+use sojourn_path::{Outer, PathPacket as _};
 use sojourn_qdisc::Packet as _;
 use sojourn_transport::ecn::Flags;
 use sojourn_transport::segment::{Ack, Data, Handshake};

@@ -3,7 +3,7 @@
 use crate::bench::{fingerprint, netem_mut, run, total};
 use sojourn_engine::{Engine, RunError, Watch};
 use sojourn_model::{Scenario, Traffic, Udp};
-use sojourn_path::Charge;
+use sojourn_path::SkbCharge;
 use sojourn_results::{EngineId, Run};
 use sojourn_sim::app::{App, Body, FlowReport, HostTx, Packet, Record};
 use sojourn_sim::{FlowState, Sim, Simulation, dumbbell::Dumbbell};
@@ -131,7 +131,7 @@ impl App for Metronome {
         self.next.unwrap_or(Time::NEVER)
     }
 
-    fn tx_completion(&mut self, _tx: &mut HostTx<'_>, _done: &Charge) {}
+    fn tx_completion(&mut self, _tx: &mut HostTx<'_>, _done: &SkbCharge) {}
 
     fn is_finished(&self) -> bool {
         self.echoes.len() >= 50
