@@ -78,3 +78,18 @@ impl FlowRun {
         Self { host: hosts, state: FlowState::Waiting, is_finite: app.is_finite(), app }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet;
+    use core::mem::size_of;
+
+    /// Thousands of flows, and what is in flight of them, are to stay in the processor's caches. What a flow's windows and
+    /// distributions need comes beside, as they grow.
+    #[test]
+    fn what_a_flow_and_a_packet_take_is_bounded() {
+        let sizes = (size_of::<FlowRun>(), size_of::<Packet>());
+        assert!(sizes.0 <= 2_560 && sizes.1 <= 144, "{sizes:?}");
+    }
+}

@@ -279,7 +279,7 @@ struct Builder<'a> {
     known: BTreeMap<String, u16>,
     /// Wireless channels by hop and element: both sides' elements of one name share one.
     channels: BTreeMap<String, usize>,
-    /// Passages by their elements' paths.
+    /// Middleboxes by their elements' paths.
     known_middleboxes: BTreeMap<String, u16>,
     /// Tunnels by side and name; a tunnel's number is its place.
     tunnels: Vec<(Side, String)>,
