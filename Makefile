@@ -58,6 +58,7 @@ lint: $(VENV)/.checked
 	cargo clippy --workspace --all-targets --profile checked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet --profile checked
 	$(BIN)/typos
+	$(BIN)/python tools/circles.py
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

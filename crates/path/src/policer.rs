@@ -6,7 +6,7 @@
 //! The trick: tokens are counted in billionths of a bit, of which a nanosecond brings exactly `rate`, so that
 //! nothing is rounded. Lengths are those that queues count.
 
-use crate::Traveller;
+use crate::PathPacket;
 use sojourn_model::{PoliceAction, Policer as Settings};
 use sojourn_units::{Ecn, Rate, Time};
 
@@ -56,7 +56,7 @@ impl Policer {
     }
 
     /// Judges a packet that passes, and marks it where that is the verdict.
-    pub fn judge<P: Traveller>(&mut self, now: Time, packet: &mut P) -> Verdict {
+    pub fn judge<P: PathPacket>(&mut self, now: Time, packet: &mut P) -> Verdict {
         self.refill(now);
         let cost = u128::from(packet.wire_len()) * BYTE;
         if self.tokens >= cost {

@@ -2,15 +2,14 @@
 //!
 //! Four kinds of device: one that takes no time (a veth of the published test beds: whatever the discipline lets
 //! go has gone), a line that holds a packet for as long as its bits take, a radio link that sends bursts, and an end
-//! of a wireless LAN, whose channel is handed in when the port is pulled, since others send there too.
+//! of a wireless LAN, whose channel is handed in when the port is polled, since others send there too.
 
+use crate::packet::{PathPacket, SkbCharge, Sojourn};
 use crate::wlan::Air;
 use crate::wlan::transmitter::{Served, Transmitter};
-use crate::{Charge, Ledger, Radio, Sojourns, Traveller};
-use sojourn_qdisc::{
-    Any, Backlog, Class, Context, Dequeued, Qdisc, Registry, TcError, Telemetry, Why,
-};
-use sojourn_units::{Random, Rate, Serializer, Span, Time};
+use crate::{PortStats, Radio, Sojourns};
+use sojourn_qdisc::{Any, Backlog, Context, Dequeued, Qdisc, Registry, TcError, Telemetry, Why};
+use sojourn_units::{Random, Rate, Serializer, Time};
 
 /// What takes packets from a discipline.
 #[derive(Clone, Debug)]
@@ -22,7 +21,7 @@ pub enum Device<P> {
         /// The line.
         line: Serializer,
         /// When the last bit of the packet being sent will have left, how it waited, and the packet.
-        sending: Option<(Time, Stay, P)>,
+        sending: Option<(Time, Sojourn, P)>,
     },
     /// Sends bursts when it has a chance to.
     Radio(Box<Radio<P>>),
@@ -37,21 +36,12 @@ impl<P> Device<P> {
     }
 }
 
-/// A packet's time in a discipline.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stay {
-    /// From entering to leaving, shaper included.
-    pub waited: Span,
-    /// The class that it left from, if the discipline has any.
-    pub class: Option<&'static Class>,
-}
-
-/// What pulling at a port gives.
+/// What polling at a port gives.
 #[derive(Debug)]
-pub enum Pulled<P> {
-    /// A packet has left, after this stay in the discipline.
-    Packet(P, Stay),
-    /// Nothing more now; pull again at this time ([`Time::NEVER`]: after the next packet has come).
+pub enum Poll<P> {
+    /// A packet has left, after this sojourn in the discipline.
+    Packet(P, Sojourn),
+    /// Nothing more now; poll again at this time ([`Time::NEVER`]: after the next packet has come).
     Later(Time),
 }
 
@@ -63,13 +53,13 @@ pub struct Port<P> {
     shaped: bool,
     device: Device<P>,
     random: Random,
-    ledger: Ledger,
+    stats: PortStats,
     sojourns: Sojourns,
     /// Packets are not taken before this: what keeps hosts' jitter from changing the order.
     admitted: Time,
 }
 
-impl<P: Traveller> Port<P> {
+impl<P: PathPacket> Port<P> {
     /// A port at rest; `random` is the discipline's stream.
     pub fn new(discipline: Any<P>, device: Device<P>, random: Random) -> Self {
         Self {
@@ -77,7 +67,7 @@ impl<P: Traveller> Port<P> {
             shaped: false,
             device,
             random,
-            ledger: Ledger::default(),
+            stats: PortStats::default(),
             sojourns: Sojourns::default(),
             admitted: Time::ZERO,
         }
@@ -95,27 +85,27 @@ impl<P: Traveller> Port<P> {
     }
 
     /// From now on it is a device of the host that sends: what it is done with goes back to the sockets
-    /// ([`Port::take_return`]).
-    pub fn give_back(&mut self) {
-        self.ledger.give_back();
+    /// ([`Port::take_completion`]).
+    pub fn report_completions(&mut self) {
+        self.stats.report_completions();
     }
 
     /// What goes back to a socket by now: packets that left, were acknowledged on the air, or were dropped.
-    pub fn take_return(&mut self, now: Time) -> Option<Charge> {
-        self.ledger.take_return(now)
+    pub fn take_completion(&mut self, now: Time) -> Option<SkbCharge> {
+        self.stats.take_completion(now)
     }
 
     /// When something goes back next.
-    pub fn next_return(&self) -> Time {
-        self.ledger.next_return()
+    pub fn next_completion(&self) -> Time {
+        self.stats.next_completion()
     }
 
-    /// Takes a packet. It may be refused, which the ledger then knows.
+    /// Takes a packet. It may be refused, which the statistics then show.
     #[inline]
     pub fn accept(&mut self, now: Time, mut packet: P) {
         packet.set_entered(now);
-        self.ledger.entered += 1;
-        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        self.stats.entered += 1;
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
         self.discipline.enqueue(now, packet, &mut cx);
     }
 
@@ -129,121 +119,121 @@ impl<P: Traveller> Port<P> {
 
     /// Asks for the packet that leaves now; `air` has the run's wireless channels.
     #[inline]
-    pub fn pull(&mut self, now: Time, air: &mut Air) -> Pulled<P> {
+    pub fn poll_transmit(&mut self, now: Time, air: &mut Air) -> Poll<P> {
         match &mut self.device {
             Device::Instant => match self.dequeue(now) {
                 Dequeued::Packet(p) => {
-                    let stay = self.end_of_stay(now, &p);
+                    let sojourn = self.end_sojourn(now, &p);
                     self.note_left(now, &p);
-                    Pulled::Packet(p, stay)
+                    Poll::Packet(p, sojourn)
                 }
-                Dequeued::Wait(at) => Pulled::Later(at),
-                Dequeued::Empty => Pulled::Later(Time::NEVER),
+                Dequeued::Wait(at) => Poll::Later(at),
+                Dequeued::Empty => Poll::Later(Time::NEVER),
             },
             Device::Line { sending, .. } => {
                 if let Some((done, ..)) = sending {
                     if now < *done {
-                        return Pulled::Later(*done);
+                        return Poll::Later(*done);
                     }
-                    if let Some((_, stay, p)) = sending.take() {
+                    if let Some((_, sojourn, p)) = sending.take() {
                         self.note_left(now, &p);
-                        return Pulled::Packet(p, stay);
+                        return Poll::Packet(p, sojourn);
                     }
                 }
                 match self.dequeue(now) {
                     Dequeued::Packet(p) => {
-                        let stay = self.end_of_stay(now, &p);
+                        let sojourn = self.end_sojourn(now, &p);
                         let Device::Line { line, sending } = &mut self.device else {
                             unreachable!()
                         };
                         let done = line.finish(now, u64::from(p.wire_len()));
-                        *sending = Some((done, stay, p));
-                        Pulled::Later(done)
+                        *sending = Some((done, sojourn, p));
+                        Poll::Later(done)
                     }
-                    Dequeued::Wait(at) => Pulled::Later(at),
-                    Dequeued::Empty => Pulled::Later(Time::NEVER),
+                    Dequeued::Wait(at) => Poll::Later(at),
+                    Dequeued::Empty => Poll::Later(Time::NEVER),
                 }
             }
             // Together, so that there are few enough to be told apart by comparisons and not by a jump through a table.
-            Device::Radio(_) | Device::Wlan(..) => self.pull_wireless(now, air),
+            Device::Radio(_) | Device::Wlan(..) => self.poll_wireless(now, air),
         }
     }
 
     #[inline(never)]
-    fn pull_wireless(&mut self, now: Time, air: &mut Air) -> Pulled<P> {
+    fn poll_wireless(&mut self, now: Time, air: &mut Air) -> Poll<P> {
         match &self.device {
-            Device::Wlan(..) => self.pull_wlan(now, air),
-            _ => self.pull_radio(now),
+            Device::Wlan(..) => self.poll_wlan(now, air),
+            _ => self.poll_radio(now),
         }
     }
 
-    fn pull_wlan(&mut self, now: Time, air: &mut Air) -> Pulled<P> {
+    fn poll_wlan(&mut self, now: Time, air: &mut Air) -> Poll<P> {
         let Device::Wlan(channel, transmitter) = &mut self.device else { unreachable!() };
         loop {
             let queued = self.discipline.backlog().packets;
-            let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+            let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
             let next = || take(&mut self.discipline, now, &mut cx, &mut self.sojourns);
             let served = transmitter.serve(now, &mut air[*channel], queued, next);
             for (at, charge) in transmitter.take_settled() {
-                self.ledger.done_with(at, charge);
+                self.stats.done_with(at, charge);
             }
             match served {
-                Served::Packet(packet, stay) => {
+                Served::Packet(packet, sojourn) => {
                     self.count_left(&packet);
-                    return Pulled::Packet(packet, stay);
+                    return Poll::Packet(packet, sojourn);
                 }
-                Served::GivenUp(packet) => self.ledger.dropped(now, packet, Why::Retries),
-                Served::Later(at) => return Pulled::Later(at),
+                Served::GivenUp(packet) => self.stats.dropped(now, packet, Why::Retries),
+                Served::Later(at) => return Poll::Later(at),
             }
         }
     }
 
-    fn pull_radio(&mut self, now: Time) -> Pulled<P> {
+    fn poll_radio(&mut self, now: Time) -> Poll<P> {
         let Device::Radio(radio) = &mut self.device else { unreachable!() };
-        if let Some((packet, stay)) = radio.passed_on(now) {
+        if let Some((packet, sojourn)) = radio.passed_on(now) {
             // Without replies: done with it when it is passed on, behind the burst by the line's time.
             self.note_left(now, &packet);
-            return Pulled::Packet(packet, stay);
+            return Poll::Packet(packet, sojourn);
         }
         let mut wake = Time::NEVER;
         if radio.has_waiting() || self.discipline.backlog().packets > 0 {
-            let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+            let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
             let frame = || take(&mut self.discipline, now, &mut cx, &mut self.sojourns);
             let chance = radio.serve(now, frame, P::wire_len);
             if radio.has_waiting() || self.discipline.backlog().packets > 0 {
                 wake = chance;
             }
         }
-        Pulled::Later(wake.min(radio.next_arrival()))
+        Poll::Later(wake.min(radio.next_arrival()))
     }
 
     #[inline]
     fn dequeue(&mut self, now: Time) -> Dequeued<P> {
-        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
         self.discipline.dequeue(now, &mut cx)
     }
 
-    /// The stay of a packet that the discipline has just let go.
+    /// The sojourn of a packet that the discipline has just let go.
     #[inline]
-    fn end_of_stay(&mut self, now: Time, packet: &P) -> Stay {
+    fn end_sojourn(&mut self, now: Time, packet: &P) -> Sojourn {
         let waited = now.since(packet.entered());
         self.sojourns.add(waited);
-        Stay { waited, class: self.ledger.take_class() }
+        Sojourn { waited, class: self.stats.take_class() }
     }
 
     /// A packet has left, and the device is done with it.
     #[inline]
     fn note_left(&mut self, now: Time, packet: &P) {
-        if self.ledger.gives_back() {
-            self.ledger.done_with(now, packet.charge());
+        if self.stats.reports_completions() {
+            self.stats.done_with(now, packet.charge());
         }
         self.count_left(packet);
     }
 
     #[inline]
     fn count_left(&mut self, packet: &P) {
-        self.ledger.left += 1;
-        self.ledger.left_bytes += u64::from(packet.wire_len());
+        self.stats.left += 1;
+        self.stats.left_bytes += u64::from(packet.wire_len());
     }
 
     /// When the discipline's timer wants to be called, if it has one.
@@ -253,13 +243,13 @@ impl<P: Traveller> Port<P> {
 
     /// Calls the discipline's timer.
     pub fn on_timer(&mut self, now: Time) {
-        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
         self.discipline.on_timer(now, &mut cx);
     }
 
     /// Counts since the beginning.
-    pub fn ledger(&self) -> &Ledger {
-        &self.ledger
+    pub fn stats(&self) -> &PortStats {
+        &self.stats
     }
 
     /// Times spent in it since they were last taken.
@@ -321,7 +311,7 @@ impl<P: Traveller> Port<P> {
         registry: &Registry<P>,
     ) -> Result<(), TcError> {
         let words = &mut registry.words(words);
-        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
         match self.discipline.child_mut() {
             Some(child) if self.shaped => child.change(now, words, &mut cx),
             _ => self.discipline.change(now, words, &mut cx),
@@ -341,7 +331,7 @@ impl<P: Traveller> Port<P> {
     ) -> Result<(), TcError> {
         let profile = *self.discipline.profile();
         let with = registry.build(words, &profile, &mut self.random)?;
-        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
         let with = if self.shaped {
             self.discipline.replace_child(now, with, &mut cx)
         } else {
@@ -356,7 +346,7 @@ impl<P: Traveller> Port<P> {
     /// `tc qdisc del`: what is held is dropped. A packet on the line or on the air goes on. Nothing is to come before
     /// [`Port::restart`].
     pub fn clear(&mut self, now: Time) {
-        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
         self.discipline.flush(now, &mut cx);
     }
 
@@ -370,7 +360,7 @@ impl<P: Traveller> Port<P> {
     pub fn replace_all(&mut self, now: Time, with: Self) {
         let Self { discipline, shaped, device, .. } = with;
         self.shaped = shaped;
-        let mut cx = Context { random: &mut self.random, telemetry: &mut self.ledger };
+        let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
         self.discipline.replace(now, discipline, &mut cx);
         let before = core::mem::replace(&mut self.device, device);
         match (&mut self.device, before) {
@@ -378,16 +368,16 @@ impl<P: Traveller> Port<P> {
                 *sending = on_line;
             }
             (_, Device::Line { sending: Some((.., packet)), .. }) => {
-                self.ledger.dropped(now, packet, Why::Flushed);
+                self.stats.dropped(now, packet, Why::Flushed);
             }
             (_, Device::Radio(radio)) => {
                 for packet in radio.into_held() {
-                    self.ledger.dropped(now, packet, Why::Flushed);
+                    self.stats.dropped(now, packet, Why::Flushed);
                 }
             }
             (_, Device::Wlan(_, transmitter)) => {
                 for packet in transmitter.into_held() {
-                    self.ledger.dropped(now, packet, Why::Flushed);
+                    self.stats.dropped(now, packet, Why::Flushed);
                 }
             }
             _ => {}
@@ -396,16 +386,16 @@ impl<P: Traveller> Port<P> {
 }
 
 /// Takes the next packet of a discipline, for devices that are ready for one.
-fn take<P: Traveller>(
+fn take<P: PathPacket>(
     discipline: &mut Any<P>,
     now: Time,
-    cx: &mut Context<'_, Ledger>,
+    cx: &mut Context<'_, PortStats>,
     sojourns: &mut Sojourns,
-) -> Option<(P, Stay)> {
+) -> Option<(P, Sojourn)> {
     let Dequeued::Packet(packet) = discipline.dequeue(now, cx) else { return None };
-    let stay = Stay { waited: now.since(packet.entered()), class: cx.telemetry.take_class() };
-    sojourns.add(stay.waited);
-    Some((packet, stay))
+    let sojourn = Sojourn { waited: now.since(packet.entered()), class: cx.telemetry.take_class() };
+    sojourns.add(sojourn.waited);
+    Some((packet, sojourn))
 }
 
 #[cfg(test)]
@@ -429,26 +419,26 @@ mod tests {
         for own in [true, false] {
             let mut port = port("pfifo limit 1", Rate::from_bits_per_sec(12_112_000));
             if own {
-                port.give_back();
+                port.report_completions();
             }
             let mut air = Air::new();
             for flow in 0..4 {
                 port.accept(Time::ZERO, Walker { flow, ..Walker::default() });
-                let pulled = port.pull(Time::ZERO, &mut air);
-                assert!(matches!(pulled, Pulled::Later(at) if at == Time::from_millis(1)));
+                let polled = port.poll_transmit(Time::ZERO, &mut air);
+                assert!(matches!(polled, Poll::Later(at) if at == Time::from_millis(1)));
             }
             let mut back = |port: &mut Port<Walker>, ms| {
                 let now = Time::from_millis(ms);
-                while let Pulled::Packet(..) = port.pull(now, &mut air) {}
+                while let Poll::Packet(..) = port.poll_transmit(now, &mut air) {}
                 let mut flows = Vec::new();
-                while let Some(charge) = port.take_return(now) {
+                while let Some(charge) = port.take_completion(now) {
                     flows.push(charge.flow);
                 }
                 flows
             };
             let expected = if own { [vec![2, 3], vec![0], vec![1]] } else { Default::default() };
             assert_eq!([0, 1, 2].map(|ms| back(&mut port, ms)), expected);
-            assert!(port.next_return().is_never());
+            assert!(port.next_completion().is_never());
         }
     }
 }

@@ -11,7 +11,7 @@
 //! Invariant: chances and rates are drawn from a stream of their own in the order of time, so that they do not
 //! depend on which frames there are, other than by a burst that is still on the air.
 
-use crate::Stay;
+use crate::Sojourn;
 use sojourn_model::Wifi;
 use sojourn_units::{Random, Rate, Serializer, Span, Time, sample};
 use std::collections::VecDeque;
@@ -35,9 +35,9 @@ pub struct Radio<P> {
     chances: Random,
     changes: Random,
     /// A frame that was too long for the last burst.
-    waiting: Option<(P, Stay)>,
-    /// Frames on the air: when each has been passed on, and its stay in the queue before.
-    on_air: VecDeque<(Time, Stay, P)>,
+    waiting: Option<(P, Sojourn)>,
+    /// Frames on the air: when each has been passed on, and its sojourn in the queue before.
+    on_air: VecDeque<(Time, Sojourn, P)>,
 }
 
 impl<P> Radio<P> {
@@ -93,12 +93,12 @@ impl<P> Radio<P> {
         self.chance
     }
 
-    /// The frame that is passed on now, and its stay in the queue before.
-    pub fn passed_on(&mut self, now: Time) -> Option<(P, Stay)> {
+    /// The frame that is passed on now, and its sojourn in the queue before.
+    pub fn passed_on(&mut self, now: Time) -> Option<(P, Sojourn)> {
         if self.on_air.front()?.0 > now {
             return None;
         }
-        self.on_air.pop_front().map(|(_, stay, frame)| (frame, stay))
+        self.on_air.pop_front().map(|(_, sojourn, frame)| (frame, sojourn))
     }
 
     /// When the first of the frames on the air is passed on.
@@ -107,11 +107,11 @@ impl<P> Radio<P> {
     }
 
     /// Sends a burst if there is a chance now; `frame` gives the next frame that waits, with its length in bytes
-    /// and its stay. Says when there is the next chance.
+    /// and its sojourn. Says when there is the next chance.
     pub fn serve(
         &mut self,
         now: Time,
-        mut frame: impl FnMut() -> Option<(P, Stay)>,
+        mut frame: impl FnMut() -> Option<(P, Sojourn)>,
         bytes: impl Fn(&P) -> u32,
     ) -> Time {
         let chance = self.chance_from(now);
@@ -122,15 +122,15 @@ impl<P> Radio<P> {
         let (mut airtime, mut count) = (Span::ZERO, 0);
         let first = self.on_air.len();
         while count < self.frames {
-            let Some((next, stay)) = self.waiting.take().or_else(&mut frame) else { break };
+            let Some((next, sojourn)) = self.waiting.take().or_else(&mut frame) else { break };
             let more = rate.time_for(u64::from(bytes(&next)));
             if count > 0 && airtime + more > self.airtime {
-                self.waiting = Some((next, stay));
+                self.waiting = Some((next, sojourn));
                 break;
             }
             airtime += more;
             count += 1;
-            self.on_air.push_back((Time::NEVER, stay, next));
+            self.on_air.push_back((Time::NEVER, sojourn, next));
         }
         let over = now + airtime;
         let mut free = self.line_free.max(over);

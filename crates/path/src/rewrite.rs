@@ -23,7 +23,7 @@
 //! A SYN without ECE and CWR asks for nothing (RFC 3168 §6.1.1): with `syn`, the two `notect` rules keep ECN from
 //! being agreed; without, they take away the feedback of a connection that has agreed.
 
-use crate::{Selection, Traveller};
+use crate::{PathPacket, Selection};
 use sojourn_model::Rule;
 use sojourn_units::{Dscp, Ecn};
 
@@ -42,7 +42,7 @@ impl Rewriter {
     }
 
     /// Acts on a packet that passes, and says whether it was meant.
-    pub fn apply<P: Traveller>(&self, packet: &mut P) -> bool {
+    pub fn apply<P: PathPacket>(&self, packet: &mut P) -> bool {
         if !self.select.takes(packet) || (packet.is_syn() && !self.syn) {
             return false;
         }
@@ -85,7 +85,7 @@ impl Rewriter {
 }
 
 /// The traffic-class byte becomes `ecn` without a DSCP, if the rule is for this packet.
-fn whole_byte<P: Traveller>(packet: &mut P, meant: bool, ecn: Ecn) -> bool {
+fn whole_byte<P: PathPacket>(packet: &mut P, meant: bool, ecn: Ecn) -> bool {
     if meant {
         packet.set_ecn(ecn);
         packet.set_dscp(Dscp::BEST_EFFORT);

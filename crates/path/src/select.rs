@@ -1,6 +1,6 @@
 //! Which packets an element is for.
 
-use crate::Traveller;
+use crate::PathPacket;
 use sojourn_units::Dscp;
 
 /// A choice among packets.
@@ -16,7 +16,7 @@ pub enum Selection {
 
 impl Selection {
     /// Whether this packet is among them.
-    pub fn takes<P: Traveller>(&self, packet: &P) -> bool {
+    pub fn takes<P: PathPacket>(&self, packet: &P) -> bool {
         match self {
             Self::All => true,
             Self::Dscp(dscp) => packet.dscp() == *dscp,

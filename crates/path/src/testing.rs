@@ -1,6 +1,6 @@
 //! A packet for this crate's tests.
 
-use crate::{Charge, Outer, Traveller};
+use crate::{Outer, PathPacket, SkbCharge};
 use sojourn_qdisc::Packet;
 use sojourn_units::{Dscp, Ecn, Time};
 
@@ -78,7 +78,7 @@ impl Packet for Walker {
     }
 }
 
-impl Traveller for Walker {
+impl PathPacket for Walker {
     fn entered(&self) -> Time {
         self.entered
     }
@@ -95,9 +95,9 @@ impl Traveller for Walker {
         self.syn
     }
 
-    fn charge(&self) -> Option<Charge> {
+    fn charge(&self) -> Option<SkbCharge> {
         let bytes = u64::from(self.wire_len);
-        Some(Charge { flow: self.flow as u32, key: self.flow as u32, bytes })
+        Some(SkbCharge { flow: self.flow as u32, key: self.flow as u32, bytes })
     }
 
     fn strip_tcp_ecn(&mut self) {

@@ -12,30 +12,14 @@
 //! alone, which it sends as outer ECT(0) (RFC 3168 §9.1.1); at the far end the inner CE is CE either way.
 //! DSCP: ESP copies it (Linux's default), WireGuard and FOU leave it 0.
 
-use crate::{ReplayWindow, Selection, Traveller};
+use crate::packet::{Outer, PathPacket};
+use crate::{ReplayWindow, Selection};
 use sojourn_model::TunnelKind;
 use sojourn_qdisc::Why;
 use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn};
 
 /// The largest IP packet that goes in, beyond which WireGuard does not pad.
 const MTU: u32 = 1500;
-
-/// An outer header.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Outer {
-    /// The tunnel.
-    pub tunnel: u16,
-    /// The outer flow: what [`sojourn_qdisc::Packet::flow_key`] is between the ends.
-    pub key: u64,
-    /// The packet's number in the tunnel, from 0.
-    pub sequence: u64,
-    /// Bytes that the packet has grown by, padding included.
-    pub growth: u32,
-    /// Outer ECN field at the near end.
-    pub ecn: Ecn,
-    /// Outer DSCP.
-    pub dscp: Dscp,
-}
 
 /// What the inner ECN field becomes when the outer header comes off (RFC 6040 §4.2, figure 4); `None` if the
 /// packet must be dropped.
@@ -66,7 +50,7 @@ impl Entrance {
     }
 
     /// Puts the packet in, if it is meant.
-    pub fn enter<P: Traveller>(&mut self, packet: &mut P) {
+    pub fn enter<P: PathPacket>(&mut self, packet: &mut P) {
         if !self.select.takes(packet) {
             return;
         }
@@ -124,7 +108,7 @@ impl Exit {
     ///
     /// # Errors
     /// Why it must be dropped.
-    pub fn leave<P: Traveller>(&mut self, packet: &mut P) -> Result<(), Why> {
+    pub fn leave<P: PathPacket>(&mut self, packet: &mut P) -> Result<(), Why> {
         let Some(outer) = packet.outer() else { return Ok(()) };
         if outer.tunnel != self.tunnel {
             return Ok(());
@@ -140,7 +124,7 @@ impl Exit {
 ///
 /// # Errors
 /// Why the packet must be dropped.
-pub fn strip<P: Traveller>(packet: &mut P) -> Result<(), Why> {
+pub fn strip<P: PathPacket>(packet: &mut P) -> Result<(), Why> {
     let outer_ecn = packet.ecn();
     if packet.pop_header() {
         let ecn = decapsulated(packet.ecn(), outer_ecn).ok_or(Why::TunnelEcn)?;

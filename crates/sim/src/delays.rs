@@ -17,7 +17,7 @@
 use crate::distribution::Distribution;
 use crate::topology::{Role, Topology};
 use sojourn_model::Scenario;
-use sojourn_path::Stay;
+use sojourn_path::Sojourn;
 use sojourn_qdisc::Class;
 use sojourn_results::metrics;
 use sojourn_results::{Provenance, Table, schema};
@@ -28,21 +28,21 @@ type ByClass = Vec<(Option<&'static Class>, Distribution)>;
 
 /// The distribution of a class.
 #[inline]
-fn of_class<'a>(stays: &'a mut ByClass, class: Option<&'static Class>) -> &'a mut Distribution {
+fn of_class<'a>(sojourns: &'a mut ByClass, class: Option<&'static Class>) -> &'a mut Distribution {
     // Classes are statics: one of them is itself.
     let address =
         |class: Option<&'static Class>| class.map_or(core::ptr::null(), core::ptr::from_ref);
     let is = |known: Option<&'static Class>| address(known) == address(class);
-    let place = stays.iter().position(|(known, _)| is(*known)).unwrap_or_else(|| {
-        stays.push((class, Distribution::new()));
-        stays.len() - 1
+    let place = sojourns.iter().position(|(known, _)| is(*known)).unwrap_or_else(|| {
+        sojourns.push((class, Distribution::new()));
+        sojourns.len() - 1
     });
-    &mut stays[place].1
+    &mut sojourns[place].1
 }
 
 /// One-way delays of a flow's data.
 #[derive(Debug)]
-struct Ways {
+struct OneWay {
     /// The part of them that never changes.
     fixed: Span,
     /// They, less that.
@@ -54,7 +54,7 @@ struct Ways {
 struct Subject {
     name: u32,
     /// Nothing for several flows: their paths differ.
-    ways: Option<Ways>,
+    one_way: Option<OneWay>,
     /// Ends of its intervals in nanoseconds from the origin, ascending, the origin first.
     edges: Vec<i64>,
     /// The edge that ends its interval; at 0 the run has not come to the origin.
@@ -84,10 +84,10 @@ pub(crate) struct Delays {
     /// The first instant at which an interval is over.
     until: Time,
     queues: Vec<OfQueue>,
-    /// Where the distributions of each port's queue begin in `stays`.
+    /// Where the distributions of each port's queue begin in `sojourns`.
     queue_of: Vec<usize>,
     /// The current interval's, of each queue and in it of each subject.
-    stays: Vec<ByClass>,
+    sojourns: Vec<ByClass>,
 }
 
 impl Delays {
@@ -107,7 +107,8 @@ impl Delays {
                     |&flow: &usize| topology.fixed_delay(scenario, topology.of_flow[flow].0);
                 Subject {
                     name: table.intern("flow", subject.name),
-                    ways: own.map(|flow| Ways { fixed: fixed(flow), rest: Distribution::new() }),
+                    one_way: own
+                        .map(|flow| OneWay { fixed: fixed(flow), rest: Distribution::new() }),
                     edges: subject.edges,
                     next: 0,
                     until: lead,
@@ -116,9 +117,9 @@ impl Delays {
             .collect();
         let mut queues = Vec::new();
         let queue_of = topology
-            .stations
+            .nodes
             .iter()
-            .map(|station| match &station.role {
+            .map(|node| match &node.role {
                 Role::Queue { element } => {
                     queues.push(OfQueue { element: element.clone(), whole: Vec::new() });
                     (queues.len() - 1) * subjects.len()
@@ -126,13 +127,19 @@ impl Delays {
                 _ => NO_QUEUE,
             })
             .collect();
-        let stays = (0..queues.len() * subjects.len()).map(|_| Vec::new()).collect();
-        Self { lead, table, subjects, subject_of, until: lead, queues, queue_of, stays }
+        let sojourns = (0..queues.len() * subjects.len()).map(|_| Vec::new()).collect();
+        Self { lead, table, subjects, subject_of, until: lead, queues, queue_of, sojourns }
+    }
+
+    /// The origin: what was before it counts nowhere.
+    #[inline]
+    pub(crate) fn lead(&self) -> Time {
+        self.lead
     }
 
     /// A packet of a flow has left a port.
     #[inline]
-    pub(crate) fn left(&mut self, now: Time, port: usize, flow: usize, stay: Stay) {
+    pub(crate) fn left(&mut self, now: Time, port: usize, flow: usize, sojourn: Sojourn) {
         let queue = self.queue_of[port];
         if queue == NO_QUEUE {
             return;
@@ -141,7 +148,7 @@ impl Delays {
             self.pass_edges(now);
         }
         let subject = self.subject_of[flow] as usize;
-        of_class(&mut self.stays[queue + subject], stay.class).add(stay.waited);
+        of_class(&mut self.sojourns[queue + subject], sojourn.class).add(sojourn.waited);
     }
 
     /// A packet with data of a flow has come from its source to its destination.
@@ -151,8 +158,8 @@ impl Delays {
             self.pass_edges(now);
         }
         let subject = self.subject_of[flow] as usize;
-        if let Some(ways) = &mut self.subjects[subject].ways {
-            ways.rest.add(delay.saturating_sub(ways.fixed));
+        if let Some(one_way) = &mut self.subjects[subject].one_way {
+            one_way.rest.add(delay.saturating_sub(one_way.fixed));
         }
     }
 
@@ -197,7 +204,7 @@ impl Delays {
 
     /// Empties a subject's distributions into the table.
     fn close(&mut self, index: usize) {
-        let Self { table, subjects, queues, stays, .. } = self;
+        let Self { table, subjects, queues, sojourns, .. } = self;
         let of_queue = subjects.len();
         let subject = &mut subjects[index];
         let counts = subject.next > 0;
@@ -216,7 +223,7 @@ impl Delays {
                 }
             };
         for (number, queue) in queues.iter_mut().enumerate() {
-            for (class, distribution) in &mut stays[number * of_queue + index] {
+            for (class, distribution) in &mut sojourns[number * of_queue + index] {
                 if counts && !distribution.is_empty() {
                     let name = class.map_or("", |c| c.name);
                     write(&queue.element, name, "sojourn", Span::ZERO, distribution);
@@ -225,11 +232,11 @@ impl Delays {
                 distribution.clear();
             }
         }
-        if let Some(ways) = &mut subject.ways {
+        if let Some(one_way) = &mut subject.one_way {
             if counts {
-                write("", "", "owd", ways.fixed, &ways.rest);
+                write("", "", "owd", one_way.fixed, &one_way.rest);
             }
-            ways.rest.clear();
+            one_way.rest.clear();
         }
     }
 

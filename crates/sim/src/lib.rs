@@ -5,11 +5,13 @@
 //! else.
 
 pub mod agenda;
-mod app;
+pub mod app;
 mod delays;
 mod distribution;
 pub mod dumbbell;
+mod flow;
 mod host;
+mod network;
 mod packet;
 mod recorder;
 mod run;
@@ -17,7 +19,7 @@ mod tap;
 mod timeline;
 mod topology;
 
-use run::Simulation;
+use sojourn_capture::Capture;
 use sojourn_engine::{Capabilities, Engine, Feature, RunError, Watch};
 use sojourn_model::Refusal;
 use sojourn_model::Scenario;
@@ -26,7 +28,9 @@ use sojourn_results::{EngineId, Run};
 use sojourn_transport::cc::{AddError, AnyCongestionControl, Info, Registry as Controls};
 use sojourn_transport::stack::{PragueVersion, TcpQuirks};
 
-pub use packet::Parcel as PacketBox;
+pub use flow::FlowState;
+pub use packet::PacketBox;
+pub use run::{FlowSnapshot, QueueSnapshot, Simulation, Snapshot};
 pub use sojourn_qdisc::{Discipline, disciplines};
 
 /// The simulator, with the queue disciplines and congestion controls that it knows.
@@ -72,6 +76,25 @@ impl Sim {
     /// The congestion controls that it knows. Whoever checks the words of an experiment before it runs asks this, too.
     pub const fn controls(&self) -> &Controls {
         &self.controls
+    }
+
+    /// A run at its beginning, which is then advanced step by step; its packets are captured if somebody wants them.
+    ///
+    /// # Errors
+    /// What does not hold together in the scenario, what the simulator cannot run of it; a capture file that cannot be
+    /// made.
+    pub fn begin(
+        &self,
+        scenario: &Scenario,
+        capture: Option<&Capture>,
+    ) -> Result<Simulation, RunError> {
+        scenario.check()?;
+        let refusals = self.refuse(scenario);
+        if !refusals.is_empty() {
+            return Err(RunError::Refused(refusals));
+        }
+        let known = (self.qdiscs.clone(), &self.controls);
+        Simulation::build(scenario.clone(), known, capture)
     }
 
     /// The disciplines that it knows. Whoever checks the words of an experiment before it runs asks this too.
@@ -192,9 +215,8 @@ impl Engine for Sim {
     }
 
     fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
-        let simulation =
-            Simulation::new(scenario, (&self.qdiscs, &self.controls), watch.capture().as_ref())?;
-        let tables = simulation.run(watch)?;
+        let (known, capture) = ((self.qdiscs.clone(), &self.controls), watch.capture());
+        let tables = Simulation::build(scenario.clone(), known, capture.as_ref())?.run(watch)?;
         let engine = EngineId {
             name: NAME.to_owned(),
             version: self.version().to_owned(),

@@ -4,9 +4,8 @@
 //! were slower: each move is a few wide loads soon after some narrow stores (an ECN field, a time stamp), which the
 //! processor cannot forward; a quarter of the whole run went on waiting for that, measured.
 
-use crate::tap::Tap;
 use sojourn_model::Ip;
-use sojourn_path::{Charge, Outer, Traveller};
+use sojourn_path::{Outer, PathPacket, SkbCharge};
 use sojourn_qdisc::Packet as QdiscPacket;
 use sojourn_transport::Sender;
 use sojourn_transport::ecn::Flags;
@@ -16,29 +15,33 @@ use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn, Time};
 /// Bytes of an IPv4 header without options.
 const IP_HEADER: u32 = 20;
 
+/// IPv4 and UDP headers.
+pub(crate) const UDP_HEADERS: u32 = 28;
+
+/// IP bytes of a full packet.
+const MTU: u32 = 1500;
+
+/// TCP payload of a full segment.
+pub(crate) fn mss(ip: Ip) -> u32 {
+    MTU - HEADERS - ip.more()
+}
+
 /// A packet's handle: what queues and ports move. Outside the simulator it is what [`sojourn_qdisc::Packet`] tells of it.
 #[derive(Clone, Debug)]
-pub struct Parcel(Box<Packet>);
+pub struct PacketBox(Box<Packet>);
 
-/// Boxes that are free to be used again, and the run's tap, which hosts ask for wherever they ask for a box.
-#[derive(Debug)]
+/// Boxes that are free to be used again.
+#[derive(Default, Debug)]
 #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept")]
 pub(crate) struct Pool {
     free: Vec<Box<Packet>>,
-    /// Who wants to have the packets, if anybody does.
-    pub(crate) tap: Option<Box<Tap>>,
 }
 
 impl Pool {
-    /// Without a box yet.
-    pub(crate) fn new(tap: Option<Box<Tap>>) -> Self {
-        Self { free: Vec::new(), tap }
-    }
-
     /// Puts a packet into a box.
     #[inline]
-    pub(crate) fn pack(&mut self, packet: Packet) -> Parcel {
-        Parcel(match self.free.pop() {
+    pub(crate) fn pack(&mut self, packet: Packet) -> PacketBox {
+        PacketBox(match self.free.pop() {
             Some(mut used) => {
                 *used = packet;
                 used
@@ -49,12 +52,12 @@ impl Pool {
 
     /// Takes the box back.
     #[inline]
-    pub(crate) fn unpack(&mut self, parcel: Parcel) {
-        self.free.push(parcel.0);
+    pub(crate) fn unpack(&mut self, packet: PacketBox) {
+        self.free.push(packet.0);
     }
 }
 
-impl core::ops::Deref for Parcel {
+impl core::ops::Deref for PacketBox {
     type Target = Packet;
     #[inline]
     fn deref(&self) -> &Packet {
@@ -62,7 +65,7 @@ impl core::ops::Deref for Parcel {
     }
 }
 
-impl core::ops::DerefMut for Parcel {
+impl core::ops::DerefMut for PacketBox {
     #[inline]
     fn deref_mut(&mut self) -> &mut Packet {
         &mut self.0
@@ -110,12 +113,12 @@ pub struct Packet {
     pub(crate) key: u32,
     /// Which of the run's routes it takes.
     pub(crate) route: u16,
-    /// How many stations of the route it has entered.
-    pub(crate) leg: u8,
+    /// How many ports of the route it has entered.
+    pub(crate) position: u8,
     ecn: Ecn,
     dscp: Dscp,
-    way: Way,
-    wire_len: u16,
+    direction: Direction,
+    wire_len: u32,
     /// The IP identifier, where somebody sees it: 0 unless there is a tap.
     pub(crate) id: u16,
     /// The ACE flags of a data segment; likewise.
@@ -159,7 +162,8 @@ pub(crate) struct Layer<'a> {
 
 /// What a packet carries.
 #[derive(Clone, Debug)]
-pub(crate) enum Body {
+#[non_exhaustive]
+pub enum Body {
     /// First packet of a connection.
     Syn(Handshake),
     /// Its answer.
@@ -193,11 +197,11 @@ pub(crate) enum Body {
     },
 }
 
-/// Which way a packet goes, as bits.
+/// Which way a packet goes, and its version of IP, as bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Way(u8);
+struct Direction(u8);
 
-impl Way {
+impl Direction {
     /// It is of a flow whose data goes up.
     const UP: u8 = 1;
     /// It goes against what its body says: the data of its half-connection go against the flow's.
@@ -230,6 +234,18 @@ impl Packet {
         Self::new(owner, route, dscp, ecn, ip_len, body)
     }
 
+    /// A UDP datagram at its source.
+    pub(crate) fn udp(
+        owner: Owner,
+        route: u16,
+        dscp: Dscp,
+        ecn: Ecn,
+        payload: u32,
+        body: Body,
+    ) -> Self {
+        Self::new(owner, route, dscp, ecn, payload + UDP_HEADERS, body)
+    }
+
     /// Any packet at its source; `ip_len` is the length of the IP packet in bytes, were it of version 4.
     #[inline]
     pub(crate) fn new(
@@ -241,16 +257,17 @@ impl Packet {
         body: Body,
     ) -> Self {
         let wire_len = ip_len + owner.ip.more() + ETHERNET_HEADER;
-        let way = if owner.up { Way::UP } else { 0 } | if owner.ip == Ip::V6 { Way::V6 } else { 0 };
+        let direction = if owner.up { Direction::UP } else { 0 }
+            | if owner.ip == Ip::V6 { Direction::V6 } else { 0 };
         Self {
             flow: owner.flow,
             key: owner.key,
             route,
-            leg: 0,
+            position: 0,
             ecn,
             dscp,
-            way: Way(way),
-            wire_len: wire_len.min(u32::from(u16::MAX)) as u16,
+            direction: Direction(direction),
+            wire_len,
             id: 0,
             ace: 0,
             beside: 0,
@@ -267,22 +284,39 @@ impl Packet {
     /// or answers to what the sender asked.
     #[must_use]
     pub(crate) fn turned(mut self) -> Self {
-        self.way.0 |= Way::TURNED;
+        self.direction.0 |= Direction::TURNED;
         self
+    }
+
+    /// What it carries.
+    #[inline]
+    pub fn body(&self) -> &Body {
+        &self.body
+    }
+
+    /// Its ECN field, that of the outermost header.
+    #[inline]
+    pub fn ecn_field(&self) -> Ecn {
+        self.ecn
+    }
+
+    /// Bytes of UDP payload of a datagram that has come.
+    pub fn udp_payload(&self) -> u32 {
+        self.wire_len - ETHERNET_HEADER - UDP_HEADERS - self.ip().more()
     }
 
     /// Whether it is of such a half.
     pub(crate) fn is_turned(&self) -> bool {
-        self.way.has(Way::TURNED)
+        self.direction.has(Direction::TURNED)
     }
 
     /// Its version of IP, that of the innermost header.
     pub(crate) fn ip(&self) -> Ip {
-        if self.way.has(Way::V6) { Ip::V6 } else { Ip::V4 }
+        if self.direction.has(Direction::V6) { Ip::V6 } else { Ip::V4 }
     }
 
     /// Whether it goes from the receiver of the flow's data to the sender.
-    pub(crate) fn is_from_receiver(&self) -> bool {
+    pub fn is_from_receiver(&self) -> bool {
         use Body::{Ack, Echo, Report, SynAck};
         let answers =
             matches!(self.body, SynAck(_) | Ack(_) | Echo { reply: true, .. } | Report { .. });
@@ -291,7 +325,7 @@ impl Packet {
 
     /// Shows its headers, the outermost first, as long as `next` asks for what is inside.
     pub(crate) fn layers(&self, next: &mut dyn FnMut(Layer<'_>) -> bool) {
-        let (mut ecn, mut dscp, mut wire_len) = (self.ecn, self.dscp, u32::from(self.wire_len));
+        let (mut ecn, mut dscp, mut wire_len) = (self.ecn, self.dscp, self.wire_len);
         let mut outer = self.outer.as_deref();
         while let Some(covered) = outer {
             if !next(Layer { outer: Some(&covered.outer), ecn, dscp, wire_len }) {
@@ -304,10 +338,10 @@ impl Packet {
     }
 }
 
-impl QdiscPacket for Parcel {
+impl QdiscPacket for PacketBox {
     #[inline]
     fn wire_len(&self) -> u32 {
-        u32::from(self.0.wire_len)
+        self.0.wire_len
     }
 
     #[inline]
@@ -345,12 +379,12 @@ impl QdiscPacket for Parcel {
             let near = 2 + 2 * u32::from(covered.outer.tunnel);
             return (near, near + 1);
         }
-        let goes_up = self.0.is_from_receiver() != self.0.way.has(Way::UP);
+        let goes_up = self.0.is_from_receiver() != self.0.direction.has(Direction::UP);
         if goes_up { (1, 0) } else { (0, 1) }
     }
 
     fn l4_len(&self) -> u32 {
-        u32::from(self.0.wire_len) - ETHERNET_HEADER - IP_HEADER - self.0.ip().more()
+        self.0.wire_len - ETHERNET_HEADER - IP_HEADER - self.0.ip().more()
     }
 
     fn duplicate(&self) -> Option<Self> {
@@ -368,7 +402,7 @@ impl QdiscPacket for Parcel {
     }
 }
 
-impl Traveller for Parcel {
+impl PathPacket for PacketBox {
     #[inline]
     fn entered(&self) -> Time {
         self.0.entered
@@ -389,11 +423,11 @@ impl Traveller for Parcel {
     }
 
     /// Data have one, on the account of the flow's sender: requests go the other way, and are never held back.
-    fn charge(&self) -> Option<Charge> {
+    fn charge(&self) -> Option<SkbCharge> {
         let Packet { flow, key, ref body, .. } = *self.0;
         match body {
             Body::Data(data) if !self.0.is_turned() => {
-                Some(Charge { flow, key, bytes: Sender::account_of(data) })
+                Some(SkbCharge { flow, key, bytes: Sender::account_of(data) })
             }
             _ => None,
         }
@@ -421,7 +455,7 @@ impl Traveller for Parcel {
         let (ecn, dscp, within) = (packet.ecn, packet.dscp, packet.outer.take());
         packet.outer = Some(Box::new(Covered { outer, ecn, dscp, within }));
         (packet.ecn, packet.dscp) = (outer.ecn, outer.dscp);
-        packet.wire_len += outer.growth as u16;
+        packet.wire_len += outer.growth;
     }
 
     fn pop_header(&mut self) -> bool {
@@ -429,7 +463,7 @@ impl Traveller for Parcel {
         let Some(covered) = packet.outer.take() else { return false };
         let Covered { outer, ecn, dscp, within } = *covered;
         (packet.ecn, packet.dscp, packet.outer) = (ecn, dscp, within);
-        packet.wire_len -= outer.growth as u16;
+        packet.wire_len -= outer.growth;
         true
     }
 }

@@ -1,17 +1,15 @@
 //! The recorder: rows at every step, distributions over every packet, counters at the end.
 
-use crate::app::probe::Request;
-use crate::app::short_flows::Counts;
+use crate::app::{App as _, ConnectionRecord, Counts, FlowReport, Record};
 use crate::delays::Delays;
 use crate::distribution::Distribution;
-use crate::host::{Ends, FlowRun, Life};
-use crate::topology::{Role, Station, Topology};
+use crate::flow::{FlowRun, FlowState};
+use crate::topology::{Node, Role, Topology};
 use sojourn_model::Scenario;
-use sojourn_path::{Ledger, Signals, Sojourns};
+use sojourn_path::{PortStats, Signals, Sojourns};
 use sojourn_qdisc::Qdisc;
 use sojourn_results::{Provenance, Table, schema};
-use sojourn_transport::{Receiver, Sender};
-use sojourn_units::{Span, Time};
+use sojourn_units::Time;
 use sojourn_workload::Playing;
 
 /// Counts by reason when the last row was written.
@@ -75,9 +73,7 @@ pub(crate) struct Recorder {
     tc: Table,
     flow_before: Vec<FlowBefore>,
     queue_before: Vec<Option<QueueBefore>>,
-    passage_before: Vec<SignalsBefore>,
-    /// Delays of every packet.
-    pub(crate) delays: Delays,
+    middlebox_before: Vec<SignalsBefore>,
     states: [u32; 5],
     kinds: [u32; 3],
 }
@@ -85,7 +81,7 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// Tables for a scenario's flows and ports.
     pub(crate) fn new(scenario: &Scenario, topology: &Topology) -> Self {
-        let stations = &topology.stations;
+        let nodes = &topology.nodes;
         let exact = |s| Table::new(s, Provenance::Exact);
         let mut flows = exact(&schema::FLOWS);
         for column in ["rtt_s", "srtt_s", "rttvar_s", "delivery_rate_bps", "cwnd", "inflight"] {
@@ -112,7 +108,7 @@ impl Recorder {
             name: queue_signals.intern("queue", element),
             counts: Vec::new(),
         };
-        let queue_before = stations
+        let queue_before = nodes
             .iter()
             .map(|s| match &s.role {
                 Role::Queue { element } => Some(QueueBefore {
@@ -124,7 +120,7 @@ impl Recorder {
                 _ => None,
             })
             .collect();
-        let passage_before = topology.passages.iter().map(|p| signals(&p.0)).collect();
+        let middlebox_before = topology.middleboxes.iter().map(|p| signals(&p.0)).collect();
         Self {
             lead: Time::ZERO + scenario.lead,
             flows,
@@ -136,8 +132,7 @@ impl Recorder {
             tc: exact(&schema::TC),
             flow_before,
             queue_before,
-            passage_before,
-            delays: Delays::new(scenario, topology),
+            middlebox_before,
             states,
             kinds,
         }
@@ -161,18 +156,19 @@ impl Recorder {
     /// A step ends.
     pub(crate) fn step(&mut self, now: Time, flows: &[FlowRun], topology: &mut Topology) {
         for (i, flow) in flows.iter().enumerate() {
-            if flow.life == Life::Running {
+            if flow.state == FlowState::Running {
                 self.flow_row(now, i, flow);
             }
         }
-        for (i, station) in topology.stations.iter_mut().enumerate() {
-            if matches!(station.role, Role::Queue { .. }) {
-                self.queue_row(now, i, station);
+        for (i, node) in topology.nodes.iter_mut().enumerate() {
+            if matches!(node.role, Role::Queue { .. }) {
+                self.queue_row(now, i, node);
             }
         }
         let t = self.seconds(now);
-        for (before, (_, passage)) in self.passage_before.iter_mut().zip(&topology.passages) {
-            signal_rows(&mut self.queue_signals, t, self.kinds, passage.ledger(), before);
+        for (before, (_, middlebox)) in self.middlebox_before.iter_mut().zip(&topology.middleboxes)
+        {
+            signal_rows(&mut self.queue_signals, t, self.kinds, middlebox.stats(), before);
         }
     }
 
@@ -184,105 +180,34 @@ impl Recorder {
         if elapsed == 0.0 {
             return;
         }
-        let bytes = flow.delivered_bytes();
+        let bytes = flow.app.delivered_bytes();
         let goodput = (bytes - before.delivered) as f64 * 8.0 / elapsed;
         before.delivered = bytes;
         before.at = now;
-        let name = before.name;
-        match &flow.ends {
-            Ends::Tcp(sender, receiver) => {
-                self.tcp_row(t, index, goodput, (sender, receiver));
+        let (name, state_name, gauges) = (before.name, before.state_name, &mut before.gauges);
+        match flow.app.record() {
+            Record::Nothing => {}
+            Record::Counts(counts) => {
+                counts_row(&mut self.flows, (t, name, goodput), &counts, self.states[0]);
             }
-            Ends::Streaming(streaming) => {
-                let connection = &streaming.connection;
-                let ends = (&connection.sends, &connection.takes);
-                self.tcp_row(t, index, goodput, ends);
+            Record::Connection(record) => {
+                let state = self.states[record.state as usize];
+                connection_row(&mut self.flows, (t, name, goodput), &record, state);
             }
-            Ends::Stream(stream) => {
-                let counts = Counts {
-                    lost: stream.lost(),
-                    delivered: stream.received,
-                    ce: stream.ce,
-                    ..Counts::default()
-                };
-                self.counts_row(t, name, goodput, &counts);
-            }
-            Ends::Short(short) => self.counts_row(t, name, goodput, &short.counts()),
-            Ends::Probe(_) => {}
         }
-    }
-
-    /// The row of one connection.
-    fn tcp_row(
-        &mut self,
-        t: f64,
-        index: usize,
-        goodput: f64,
-        (sender, receiver): (&Sender, &Receiver),
-    ) {
-        let FlowBefore { name, state_name, gauges, .. } = &mut self.flow_before[index];
-        let (name, state_name) = (*name, *state_name);
-        let (tcb, counters) = (sender.tcb(), sender.counters());
-        let sampled = tcb.view.rtt.samples() > 0;
-        let seconds = |us: u32| if sampled { f64::from(us) / 1e6 } else { f64::NAN };
-        let pacing =
-            if tcb.control.paced { sender.effective_pacing_rate() as f64 * 8.0 } else { f64::NAN };
-        self.flows
-            .row()
-            .f64(t)
-            .code(name)
-            .f64(goodput)
-            .f64(tcb.view.delivery_rate() as f64 * 8.0)
-            .f64(seconds(tcb.view.rtt.latest_us()))
-            .f64(seconds(tcb.view.rtt.srtt_us()))
-            .f64(seconds(tcb.view.rtt.mdev_us()))
-            .u64(u64::from(tcb.control.cwnd))
-            .u64(u64::from(tcb.control.ssthresh))
-            .u64(u64::from(tcb.view.in_flight()))
-            .u64(counters.retransmits)
-            .u64(u64::from(tcb.view.lost))
-            .u64(u64::from(tcb.view.delivered))
-            .u64(receiver.ce_packets())
-            .u64(counters.ece_acks)
-            .f64(pacing)
-            .code(self.states[tcb.view.ca_state as usize]);
         let table = &mut self.flow_state;
         let mut places = 0..;
-        sender.gauges(&mut |gauge, value| {
+        flow.app.gauges(&mut |gauge, value| {
             let code = gauges.of(places.next().unwrap_or(0), gauge, table);
             table.row().f64(t).code(state_name).code(code).f64(value);
         });
     }
 
-    /// The row of a flow of which only counts are known: datagrams, or many connections.
-    fn counts_row(&mut self, t: f64, name: u32, goodput: f64, counts: &Counts) {
-        let nan = f64::NAN;
-        self.flows
-            .row()
-            .f64(t)
-            .code(name)
-            .f64(goodput)
-            .f64(nan)
-            .f64(nan)
-            .f64(nan)
-            .f64(nan)
-            .u64(0)
-            .u64(0)
-            .u64(counts.in_flight)
-            .u64(counts.retransmits)
-            .u64(counts.lost)
-            .u64(counts.delivered)
-            .u64(counts.ce)
-            .u64(counts.ece)
-            .f64(nan)
-            .code(self.states[0]);
-    }
-
-    fn queue_row(&mut self, now: Time, index: usize, station: &mut Station) {
+    fn queue_row(&mut self, now: Time, index: usize, node: &mut Node) {
         let t = self.seconds(now);
         let Some(before) = &mut self.queue_before[index] else { return };
-        let Sojourns { count, min, max, sum } = station.port.take_sojourns();
-        let (held, ledger) = (station.port.backlog(), station.port.ledger());
+        let Sojourns { count, min, max, sum } = node.port.take_sojourns();
+        let (held, stats) = (node.port.backlog(), node.port.stats());
         let (min, mean, max) = if count == 0 {
             (f64::NAN, f64::NAN, f64::NAN)
         } else {
@@ -297,14 +222,14 @@ impl Recorder {
             .f64(min)
             .f64(mean)
             .f64(max)
-            .u64(ledger.left)
-            .u64(ledger.left_bytes)
-            .u64(ledger.all_marks())
-            .u64(ledger.all_drops());
-        signal_rows(&mut self.queue_signals, t, self.kinds, ledger, &mut before.signals);
+            .u64(stats.left)
+            .u64(stats.left_bytes)
+            .u64(stats.all_marks())
+            .u64(stats.all_drops());
+        signal_rows(&mut self.queue_signals, t, self.kinds, stats, &mut before.signals);
         let (table, name, codes) = (&mut self.queue_state, before.state_name, &mut before.gauges);
         let mut places = 0..;
-        station.port.discipline().gauges(now, &mut |gauge, value| {
+        node.port.discipline().gauges(now, &mut |gauge, value| {
             let code = codes.of(places.next().unwrap_or(0), gauge, table);
             table.row().f64(t).code(name).code(code).f64(value);
         });
@@ -313,12 +238,19 @@ impl Recorder {
     /// What tc says of everything that holds packets, `setup` or `teardown`.
     pub(crate) fn tc(&mut self, now: Time, when: &str, topology: &Topology) {
         let t = self.seconds(now);
-        for station in &topology.stations {
-            if !matches!(station.role, Role::Nic { .. }) {
-                let text = station.port.discipline().show();
-                self.tc.row().f64(t).text(when).text(&subject(&station.role)).text(&text);
+        for node in &topology.nodes {
+            if !matches!(node.role, Role::Nic { .. }) {
+                let text = node.port.discipline().show();
+                self.tc.row().f64(t).text(when).text(&subject(&node.role)).text(&text);
             }
         }
+    }
+
+    /// The tables as far as they are written row by row.
+    pub(crate) fn tables(&self) -> [&Table; 7] {
+        let Self { flows, flow_state, queues, queue_signals, queue_state, happenings, tc, .. } =
+            self;
+        [flows, flow_state, queues, queue_signals, queue_state, happenings, tc]
     }
 
     /// The run is over: its tables.
@@ -327,14 +259,23 @@ impl Recorder {
         scenario: &Scenario,
         flows: &[FlowRun],
         topology: &Topology,
+        delays: Delays,
     ) -> Vec<Table> {
-        let pings = self.pings(scenario, flows);
-        let completions = self.completions(scenario, flows);
-        let [segments, playback] = self.streams(scenario, flows);
         let end = Time::ZERO + scenario.length();
-        let (delays, sojourns) = self.delays.finish(end);
-        let histograms = histograms(scenario, flows, &sojourns);
-        let totals = totals(scenario, flows, topology);
+        let (delays, sojourns) = delays.finish(end);
+        let mut of_flows = FlowTables::new(self.lead);
+        let mut histograms = Table::new(&schema::HISTOGRAMS, Provenance::Exact);
+        for (element, quantity, distribution) in &sojourns {
+            histogram(&mut histograms, element, quantity, distribution);
+        }
+        let mut totals = totals(topology);
+        for (i, (spec, flow)) in scenario.flows.iter().zip(flows).enumerate() {
+            let report = flow.app.report(end);
+            of_flows.add(&spec.name, &report);
+            histogram(&mut histograms, &spec.name, report.delays.name(), &flow.host.delays);
+            flow_totals(&mut totals, &spec.name, (i, flow), topology, &report);
+        }
+        let FlowTables { pings, completions, segments, playback, .. } = of_flows;
         vec![
             self.flows,
             self.flow_state,
@@ -352,136 +293,135 @@ impl Recorder {
             self.tc,
         ]
     }
+}
 
-    fn pings(&self, scenario: &Scenario, flows: &[FlowRun]) -> Table {
-        let mut table = Table::new(&schema::PINGS, Provenance::Exact);
-        let end = Time::ZERO + scenario.length();
-        let delay = |from: Time, to: Time| {
+/// The row of one connection, at this time, of this flow, with this goodput.
+fn connection_row(
+    table: &mut Table,
+    (t, name, goodput): (f64, u32, f64),
+    r: &ConnectionRecord,
+    state: u32,
+) {
+    table
+        .row()
+        .f64(t)
+        .code(name)
+        .f64(goodput)
+        .f64(r.delivery_rate_bps)
+        .f64(r.rtt_s)
+        .f64(r.srtt_s)
+        .f64(r.rttvar_s)
+        .u64(r.cwnd)
+        .u64(r.ssthresh)
+        .u64(r.in_flight)
+        .u64(r.retransmits)
+        .u64(r.lost)
+        .u64(r.delivered)
+        .u64(r.ce)
+        .u64(r.ece)
+        .f64(r.pacing_bps)
+        .code(state);
+}
+
+/// The row of a flow of which only counts are known.
+fn counts_row(table: &mut Table, (t, name, goodput): (f64, u32, f64), counts: &Counts, state: u32) {
+    let nan = f64::NAN;
+    table
+        .row()
+        .f64(t)
+        .code(name)
+        .f64(goodput)
+        .f64(nan)
+        .f64(nan)
+        .f64(nan)
+        .f64(nan)
+        .u64(0)
+        .u64(0)
+        .u64(counts.in_flight)
+        .u64(counts.retransmits)
+        .u64(counts.lost)
+        .u64(counts.delivered)
+        .u64(counts.ce)
+        .u64(counts.ece)
+        .f64(nan)
+        .code(state);
+}
+
+/// Tables of what flows report at the end.
+struct FlowTables {
+    lead: Time,
+    pings: Table,
+    completions: Table,
+    segments: Table,
+    playback: Table,
+}
+
+impl FlowTables {
+    fn new(lead: Time) -> Self {
+        let exact = |s| Table::new(s, Provenance::Exact);
+        Self {
+            lead,
+            pings: exact(&schema::PINGS),
+            completions: exact(&schema::COMPLETIONS),
+            segments: exact(&schema::SEGMENTS),
+            playback: exact(&schema::PLAYBACK),
+        }
+    }
+
+    fn add(&mut self, flow: &str, report: &FlowReport) {
+        let seconds = |at: Time| at.signed_since(self.lead) as f64 / 1e9;
+        let between = |from: Time, to: Time| {
             if from.is_never() || to.is_never() { f64::NAN } else { (to - from).as_secs_f64() }
         };
-        for (spec, flow) in scenario.flows.iter().zip(flows) {
-            let name = table.intern("flow", &spec.name);
-            // When, number, sent, there, back, what is known to be lost.
-            let mut rows: Vec<(Time, u64, Request, &str)> = match &flow.ends {
-                Ends::Probe(probe) => {
-                    let patience = probe.patience(end);
-                    let row = |(number, r): (u64, &Request)| {
-                        if !r.back.is_never() {
-                            return (r.back, number, *r, "");
-                        }
-                        let late = r.sent > patience;
-                        let way = if r.there.is_never() { "there" } else { "back" };
-                        (r.sent, number, *r, if late { "late" } else { way })
-                    };
-                    (0..).zip(&probe.requests).map(row).collect()
-                }
-                Ends::Stream(stream) => {
-                    let packets = stream.packets.iter().flatten();
-                    let longest = packets
-                        .clone()
-                        .filter(|p| !p.1.is_never())
-                        .map(|p| p.1 - p.0)
-                        .max()
-                        .unwrap_or(Span::ZERO);
-                    let patience = end.saturating_sub(longest * 3);
-                    let row = |(number, &(sent, there)): (u64, &(Time, Time))| {
-                        let request = Request { sent, there, back: Time::NEVER };
-                        if !there.is_never() {
-                            return (there, number, request, "");
-                        }
-                        (sent, number, request, if sent > patience { "late" } else { "there" })
-                    };
-                    (0..).zip(packets).map(row).collect()
-                }
-                Ends::Tcp(..) | Ends::Short(_) | Ends::Streaming(_) => continue,
+        let name = self.pings.intern("flow", flow);
+        for p in &report.pings {
+            self.pings
+                .row()
+                .f64(seconds(p.at))
+                .code(name)
+                .f64(between(p.sent, p.back))
+                .u64(p.number)
+                .f64(between(p.sent, p.there))
+                .f64(between(p.there, p.back))
+                .text(p.lost);
+        }
+        for c in &report.completions {
+            let row = self.completions.row().f64(seconds(c.started)).text(flow);
+            row.u64(c.bytes).f64(between(c.started, c.ended));
+        }
+        for a in &report.segments {
+            let download = (a.at - a.asked).as_secs_f64();
+            self.segments
+                .row()
+                .f64(seconds(a.at))
+                .text(flow)
+                .f64(a.bitrate.bits_per_sec() as f64)
+                .f64(8.0 * a.bytes as f64 / download)
+                .f64(a.buffer.as_secs_f64())
+                .f64(a.stalled.as_secs_f64())
+                .u64(a.number)
+                .f64(seconds(a.asked))
+                .u64(a.bytes);
+        }
+        for &(at, playing) in &report.playback {
+            let bitrate = match playing {
+                Playing::Level(rate) => rate.bits_per_sec() as f64,
+                Playing::Starting | Playing::Stalled | Playing::Ended => f64::NAN,
             };
-            rows.sort_by_key(|r| r.0);
-            for (at, number, r, lost) in rows {
-                table
-                    .row()
-                    .f64(self.seconds(at))
-                    .code(name)
-                    .f64(delay(r.sent, r.back))
-                    .u64(number)
-                    .f64(delay(r.sent, r.there))
-                    .f64(delay(r.there, r.back))
-                    .text(lost);
-            }
+            let row = self.playback.row().f64(seconds(at)).text(flow);
+            row.text(playing.name()).f64(bitrate);
         }
-        table
-    }
-
-    fn completions(&self, scenario: &Scenario, flows: &[FlowRun]) -> Table {
-        let mut table = Table::new(&schema::COMPLETIONS, Provenance::Exact);
-        for (spec, flow) in scenario.flows.iter().zip(flows) {
-            let Ends::Short(short) = &flow.ends else { continue };
-            for c in &short.completions {
-                let duration =
-                    if c.ended.is_never() { f64::NAN } else { (c.ended - c.started).as_secs_f64() };
-                let row = table.row().f64(self.seconds(c.started)).text(&spec.name);
-                row.u64(c.bytes).f64(duration);
-            }
-        }
-        table
-    }
-
-    /// What adaptive streams downloaded, and what they played.
-    fn streams(&self, scenario: &Scenario, flows: &[FlowRun]) -> [Table; 2] {
-        let mut segments = Table::new(&schema::SEGMENTS, Provenance::Exact);
-        let mut playback = Table::new(&schema::PLAYBACK, Provenance::Exact);
-        for (spec, flow) in scenario.flows.iter().zip(flows) {
-            let Ends::Streaming(streaming) = &flow.ends else { continue };
-            let Some(player) = &streaming.player else { continue };
-            for a in player.arrived() {
-                let seconds = (a.at - a.asked).as_secs_f64();
-                segments
-                    .row()
-                    .f64(self.seconds(a.at))
-                    .text(&spec.name)
-                    .f64(a.bitrate.bits_per_sec() as f64)
-                    .f64(8.0 * a.bytes as f64 / seconds)
-                    .f64(a.buffer.as_secs_f64())
-                    .f64(a.stalled.as_secs_f64())
-                    .u64(a.number)
-                    .f64(self.seconds(a.asked))
-                    .u64(a.bytes);
-            }
-            for &(at, playing) in player.changes() {
-                let bitrate = match playing {
-                    Playing::Level(rate) => rate.bits_per_sec() as f64,
-                    Playing::Starting | Playing::Stalled | Playing::Ended => f64::NAN,
-                };
-                let row = playback.row().f64(self.seconds(at)).text(&spec.name);
-                row.text(playing.name()).f64(bitrate);
-            }
-        }
-        [segments, playback]
     }
 }
 
-/// Distributions over the whole run: queues' sojourn times, then what each flow measures itself.
-fn histograms(
-    scenario: &Scenario,
-    flows: &[FlowRun],
-    sojourns: &[(String, String, Distribution)],
-) -> Table {
-    let mut table = Table::new(&schema::HISTOGRAMS, Provenance::Exact);
-    let mut add = |subject: &str, quantity: &str, d: &Distribution| {
-        let (subject, quantity) =
-            (table.intern("subject", subject), table.intern("quantity", quantity));
-        for (lo, hi, count) in d.buckets() {
-            let row = table.row().code(subject).code(quantity);
-            row.f64(lo as f64 / 1e9).f64(hi as f64 / 1e9).u64(count);
-        }
-    };
-    for (element, quantity, distribution) in sojourns {
-        add(element, quantity, distribution);
+/// A distribution over the whole run: of a queue's sojourn times, or of what a flow measures itself.
+fn histogram(table: &mut Table, subject: &str, quantity: &str, d: &Distribution) {
+    let (subject, quantity) =
+        (table.intern("subject", subject), table.intern("quantity", quantity));
+    for (lo, hi, count) in d.buckets() {
+        let row = table.row().code(subject).code(quantity);
+        row.f64(lo as f64 / 1e9).f64(hi as f64 / 1e9).u64(count);
     }
-    for (spec, flow) in scenario.flows.iter().zip(flows) {
-        let quantity = if matches!(flow.ends, Ends::Stream(_)) { "owd" } else { "rtt" };
-        add(&spec.name, quantity, &flow.delays);
-    }
-    table
 }
 
 /// Rows of the counts by reason that have changed.
@@ -489,10 +429,10 @@ fn signal_rows(
     table: &mut Table,
     t: f64,
     kinds: [u32; 3],
-    ledger: &Ledger,
+    stats: &PortStats,
     before: &mut SignalsBefore,
 ) {
-    for (place, (why, signals)) in ledger.signals().enumerate() {
+    for (place, (why, signals)) in stats.signals().enumerate() {
         if place == before.counts.len() {
             before.counts.push(Signals::default());
         }
@@ -521,29 +461,29 @@ fn subject(role: &Role) -> String {
 }
 
 /// Counters at the end: `tc -s`'s of queues, and what conservation is checked by.
-fn totals(scenario: &Scenario, flows: &[FlowRun], topology: &Topology) -> Table {
+fn totals(topology: &Topology) -> Table {
     let mut table = Table::new(&schema::TOTALS, Provenance::Exact);
-    let ledger_rows = |table: &mut Table, subject: &str, ledger: &Ledger, held: u32| {
+    let stats_rows = |table: &mut Table, subject: &str, stats: &PortStats, held: u32| {
         for (name, value) in [
-            ("entered", ledger.entered),
-            ("left", ledger.left),
+            ("entered", stats.entered),
+            ("left", stats.left),
             ("held", u64::from(held)),
-            ("dropped", ledger.all_drops()),
-            ("marked", ledger.all_marks()),
-            ("sce_marked", ledger.all_sce_marks()),
-            ("false_marks", ledger.false_marks()),
+            ("dropped", stats.all_drops()),
+            ("marked", stats.all_marks()),
+            ("sce_marked", stats.all_sce_marks()),
+            ("false_marks", stats.false_marks()),
         ] {
             table.row().text(subject).text(name).f64(value as f64);
         }
     };
-    for station in &topology.stations {
-        let subject = subject(&station.role);
-        let held = station.port.backlog().packets;
-        ledger_rows(&mut table, &subject, station.port.ledger(), held);
+    for node in &topology.nodes {
+        let subject = subject(&node.role);
+        let held = node.port.backlog().packets;
+        stats_rows(&mut table, &subject, node.port.stats(), held);
         let mut add = |name: &str, value: f64| {
             table.row().text(&subject).text(name).f64(value);
         };
-        let mut discipline = Some(station.port.discipline());
+        let mut discipline = Some(node.port.discipline());
         while let Some(d) = discipline {
             let stats = d.stats();
             add(&format!("{}.overlimits", d.info().name), stats.overlimits as f64);
@@ -553,73 +493,39 @@ fn totals(scenario: &Scenario, flows: &[FlowRun], topology: &Topology) -> Table 
             discipline = d.child();
         }
     }
-    for (element, passage) in &topology.passages {
-        let ledger = passage.ledger();
-        ledger_rows(&mut table, element, ledger, 0);
-        for (why, signals) in ledger.signals().filter(|s| s.1.drops > 0) {
+    for (element, middlebox) in &topology.middleboxes {
+        let stats = middlebox.stats();
+        stats_rows(&mut table, element, stats, 0);
+        for (why, signals) in stats.signals().filter(|s| s.1.drops > 0) {
             let name = format!("drops.{}", why.name());
             table.row().text(element).text(&name).f64(signals.drops as f64);
         }
     }
-    for (i, (spec, flow)) in scenario.flows.iter().zip(flows).enumerate() {
-        let ports = topology.stations.iter().map(|s| s.port.ledger());
-        let ledgers = || ports.clone().chain(topology.passages.iter().map(|p| p.1.ledger()));
-        let dropped: u64 = ledgers().map(|l| l.drops_of(i)).sum();
-        let copied: u64 = ledgers().map(|l| l.copies_of(i)).sum();
-        let mut add = |name: &str, value: f64| {
-            table.row().text(&spec.name).text(name).f64(value);
-        };
-        add("packets_sent", flow.nic.sent as f64);
-        add("packets_arrived", flow.arrived as f64);
-        add("packets_dropped", dropped as f64);
-        if copied > 0 {
-            add("packets_copied", copied as f64);
-        }
-        match &flow.ends {
-            Ends::Tcp(sender, receiver) => {
-                let c = sender.counters();
-                add("segments_sent", c.sent as f64);
-                add("retransmits", c.retransmits as f64);
-                add("timeouts", c.timeouts as f64);
-                add("probes", c.probes as f64);
-                add("ece_acks", c.ece_acks as f64);
-                add("esce_acks", c.esce_acks as f64);
-                add("ece_reductions", c.ece_reductions as f64);
-                add("recoveries", c.recoveries as f64);
-                add("undos", c.undos as f64);
-                add("ecn_agreed", f64::from(sender.ecn_agreed() as u8));
-                add("ce_packets", receiver.ce_packets() as f64);
-                add("delivered_bytes", receiver.delivered_bytes() as f64);
-            }
-            Ends::Stream(s) => {
-                add("datagrams_sent", f64::from(s.sent));
-                add("datagrams_received", s.received as f64);
-                add("ce_packets", s.ce as f64);
-            }
-            Ends::Probe(p) => {
-                add("requests", p.requests.len() as f64);
-                add("replies", p.replies as f64);
-            }
-            Ends::Short(short) => {
-                let c = short.counts();
-                let completed = short.completions.iter().filter(|c| !c.ended.is_never()).count();
-                add("connections", short.completions.len() as f64);
-                add("completed", completed as f64);
-                add("segments_sent", c.sent as f64);
-                add("retransmits", c.retransmits as f64);
-                add("timeouts", c.timeouts as f64);
-                add("ce_packets", c.ce as f64);
-                add("delivered_bytes", c.bytes as f64);
-            }
-            Ends::Streaming(streaming) => {
-                let (sender, c) = (&streaming.connection.sends, &streaming.connection);
-                add("segments_sent", sender.counters().sent as f64);
-                add("retransmits", sender.counters().retransmits as f64);
-                add("timeouts", sender.counters().timeouts as f64);
-                add("ce_packets", c.takes.ce_packets() as f64);
-                add("delivered_bytes", c.taken() as f64);
-            }
-        }
-    }
     table
+}
+
+/// Counters of a flow at the end.
+fn flow_totals(
+    table: &mut Table,
+    name: &str,
+    (index, flow): (usize, &FlowRun),
+    topology: &Topology,
+    report: &FlowReport,
+) {
+    let ports = topology.nodes.iter().map(|node| node.port.stats());
+    let all_stats = || ports.clone().chain(topology.middleboxes.iter().map(|p| p.1.stats()));
+    let dropped: u64 = all_stats().map(|l| l.drops_of(index)).sum();
+    let copied: u64 = all_stats().map(|l| l.copies_of(index)).sum();
+    let mut add = |what: &str, value: f64| {
+        table.row().text(name).text(what).f64(value);
+    };
+    add("packets_sent", flow.host.sent as f64);
+    add("packets_arrived", flow.host.arrived as f64);
+    add("packets_dropped", dropped as f64);
+    if copied > 0 {
+        add("packets_copied", copied as f64);
+    }
+    for &(what, value) in &report.totals {
+        add(what, value);
+    }
 }

@@ -14,7 +14,7 @@
 mod conversation;
 mod wire;
 
-use crate::packet::{Owner, Parcel};
+use crate::packet::{Owner, PacketBox};
 use crate::topology::{Role, Topology};
 use conversation::Conversation;
 use sojourn_capture::{Capture, CaptureError, PcapFile, Point, stamp};
@@ -58,7 +58,7 @@ impl Tap {
         let files =
             points.iter().map(|p| PcapFile::create(capture, p)).collect::<Result<_, _>>()?;
         let place = |point: Point| points.iter().position(|p| *p == point);
-        let count = topology.stations.len();
+        let count = topology.nodes.len();
         let (mut entering, mut leaving) = (vec![None; count], vec![None; count]);
         for hop in &scenario.hops {
             let (left, right) =
@@ -90,7 +90,7 @@ impl Tap {
 
     /// A host sends a packet.
     #[cold]
-    pub(crate) fn sent(&mut self, now: Time, packet: &mut Parcel) {
+    pub(crate) fn sent(&mut self, now: Time, packet: &mut PacketBox) {
         let (earlier, scenario) = (self.conversations.len(), &self.scenario);
         let index = packet.flow as usize;
         let flow = &scenario.flows[index];
@@ -116,7 +116,7 @@ impl Tap {
 
     /// A packet has come to its host; tunnels' headers are still on it.
     #[cold]
-    pub(crate) fn arrived(&mut self, now: Time, packet: &Parcel) {
+    pub(crate) fn arrived(&mut self, now: Time, packet: &PacketBox) {
         let Some(conversation) = self.conversations.get_mut(&(packet.flow, packet.key)) else {
             return;
         };
@@ -131,7 +131,7 @@ impl Tap {
 
     /// A packet comes to a port.
     #[cold]
-    pub(crate) fn entered(&mut self, now: Time, port: usize, packet: &Parcel) {
+    pub(crate) fn entered(&mut self, now: Time, port: usize, packet: &PacketBox) {
         if let Some(file) = self.entering[port] {
             self.write(file, now, packet);
         }
@@ -139,13 +139,13 @@ impl Tap {
 
     /// A packet has left a port.
     #[cold]
-    pub(crate) fn left(&mut self, now: Time, port: usize, packet: &Parcel) {
+    pub(crate) fn left(&mut self, now: Time, port: usize, packet: &PacketBox) {
         if let Some(file) = self.leaving[port] {
             self.write(file, now, packet);
         }
     }
 
-    fn write(&mut self, file: usize, now: Time, packet: &Parcel) {
+    fn write(&mut self, file: usize, now: Time, packet: &PacketBox) {
         if self.failure.is_some() {
             return;
         }
@@ -174,7 +174,7 @@ fn queues(hop: &Hop, side: Side, topology: &Topology) -> Vec<usize> {
     let ports = queues.filter_map(|e| {
         let path = format!("{}.{side}.{}", hop.name, e.name);
         let is = |role: &Role| matches!(role, Role::Queue { element } if *element == path);
-        topology.stations.iter().position(|s| is(&s.role))
+        topology.nodes.iter().position(|s| is(&s.role))
     });
     ports.collect()
 }

@@ -1,8 +1,8 @@
 //! From a scenario's hops to ports and routes.
 //!
 //! Every netem of a chain, every queue and every radio link becomes a port; what holds no packets (rewriters, ends
-//! of tunnels, policers) becomes a passage. A route is a list of legs: what happens to the packets of one flow, one
-//! way, on their way to a port, and the port; the last leg leads to the host. Flows with a delay of their own have
+//! of tunnels, policers) becomes a middlebox. A route is a list of entries: what happens to the packets of one
+//! flow, one way, before a port, and the port; the last entry leads to the host. Flows with a delay of their own have
 //! netems of their own. A route whose first element holds no packets begins with a port that only delays by the
 //! host's jitter, so that what a host sends never arrives within the call that sent it.
 //!
@@ -13,18 +13,17 @@
 //! the parent has one come or leave, a second port when one comes or is due. Only if `slot`'s least gap is shorter
 //! than its own netem's delay does it then draw its next slot more often; nobody's is.
 //!
-//! What an event may switch off is there from the beginning: a delay with a way round it, which the leg before
+//! What an event may switch off is there from the beginning: a delay with a bypass, which the entry before
 //! it takes while it is off; packets that it holds still come out.
 
-use crate::host::is_netperfs;
-use crate::packet::Parcel;
+use crate::packet::PacketBox;
 use sojourn_model::{
     Action, Direction, Element, Flow, FlowDelay, Kind, Netem, Queue, Scenario, Selector, Shaper,
-    Side, Tunnel, TunnelKind, Wifi, Wlan,
+    Side, Traffic, Tunnel, TunnelKind, Wifi, Wlan,
 };
 use sojourn_path::wlan::{Air, Channel, Transmitter};
 use sojourn_path::{
-    Deed, Device, Entrance, Exit, Passage, Policer, Port, Radio, Rewriter, Selection,
+    Device, Entrance, Exit, Middlebox, MiddleboxKind, Policer, Port, Radio, Rewriter, Selection,
 };
 use sojourn_qdisc::{Registry, TcError, netem};
 use sojourn_stacks::{DEFAULT, Stack};
@@ -58,14 +57,14 @@ pub(crate) enum Role {
 
 /// A port with its role.
 #[derive(Debug)]
-pub(crate) struct Station {
+pub(crate) struct Node {
     /// The port.
-    pub(crate) port: Port<Parcel>,
+    pub(crate) port: Port<PacketBox>,
     /// What it is.
     pub(crate) role: Role,
     /// Whether it is a device of the host that sends.
     pub(crate) own: bool,
-    /// Whether a packet that comes later may leave earlier, so that each arrival asks anew when to pull.
+    /// Whether a packet that comes later may leave earlier, so that each arrival asks anew when to poll.
     pub(crate) reorders: bool,
     /// What a netem is set to, for changes of its delay alone.
     pub(crate) netem: Option<netem::Parameters>,
@@ -76,20 +75,20 @@ pub(crate) const HOST: u16 = u16::MAX;
 
 /// From one port to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Leg {
+pub(crate) struct RouteEntry {
     /// The port that it leads to, or [`HOST`].
     pub(crate) port: u16,
-    /// What happens on the way: nothing at 0, else the place, less one, in [`Topology::ways`].
-    pub(crate) way: u16,
+    /// What happens on the way: nothing at 0, else the place, less one, in [`Topology::steps`].
+    pub(crate) steps: u16,
 }
 
 /// Something that happens on the way to a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    /// The passage of this number acts.
+    /// The middlebox of this number acts.
     Pass(u16),
-    /// While the switch of this number is off, so many legs are left out, beginning with this one.
-    Around(u16, u8),
+    /// While the switch of this number is off, so many entries are left out, beginning with this one.
+    Bypass(u16, u8),
 }
 
 /// A switch of an element that holds packets.
@@ -101,22 +100,22 @@ pub(crate) struct Switch {
     pub(crate) on: bool,
 }
 
-/// Ports, passages and the routes through them.
+/// Ports, middleboxes and the routes through them.
 #[derive(Debug, Default)]
 pub(crate) struct Topology {
     /// The ports.
-    pub(crate) stations: Vec<Station>,
-    /// The passages, with their elements' paths.
-    pub(crate) passages: Vec<(String, Passage)>,
+    pub(crate) nodes: Vec<Node>,
+    /// The middleboxes, with their elements' paths.
+    pub(crate) middleboxes: Vec<(String, Middlebox)>,
     /// Delays, queues and radio links that events switch.
     pub(crate) switches: Vec<Switch>,
     /// Kinds of the tunnels, by their numbers.
     pub(crate) tunnels: Vec<TunnelKind>,
-    /// What happens on legs.
-    pub(crate) ways: Vec<Vec<Step>>,
+    /// What happens before ports.
+    pub(crate) steps: Vec<Vec<Step>>,
     /// Legs of each route, in order; the first leads to a port, and nothing happens on it; the last leads to the
     /// host.
-    pub(crate) routes: Vec<Vec<Leg>>,
+    pub(crate) routes: Vec<Vec<RouteEntry>>,
     /// Wireless channels.
     pub(crate) air: Air,
     /// The device of each flow's sending host, where it is told apart from the path.
@@ -138,6 +137,11 @@ pub(crate) struct Unbuildable {
     pub(crate) error: Box<TcError>,
 }
 
+/// Whether netperf makes the flow, so that there is a control connection beside it.
+pub(crate) fn is_netperfs(flow: &Flow, stack: &Stack) -> bool {
+    stack.tcp.netperf && matches!(flow.traffic, Traffic::Tcp(_))
+}
+
 /// The stack of this name, which has been checked.
 pub(crate) fn stack(name: &str) -> &'static Stack {
     Stack::named(name).or_else(|| Stack::named(DEFAULT)).expect("the default stack exists")
@@ -149,8 +153,8 @@ pub(crate) fn queue(
     element: &str,
     stack: &Stack,
     mut random: Random,
-    registry: &Registry<Parcel>,
-) -> Result<Port<Parcel>, Unbuildable> {
+    registry: &Registry<PacketBox>,
+) -> Result<Port<PacketBox>, Unbuildable> {
     let words = match q.shaper {
         Shaper::Htb { rate, ceil, burst } => {
             let ceil = ceil.map_or(String::new(), |c| format!(" ceil {}", tc_rate(c)));
@@ -178,7 +182,7 @@ impl Topology {
     /// Ports and routes of a scenario.
     pub(crate) fn build(
         scenario: &Scenario,
-        registry: &Registry<Parcel>,
+        registry: &Registry<PacketBox>,
     ) -> Result<Self, Unbuildable> {
         let mut builder = Builder {
             scenario,
@@ -186,7 +190,7 @@ impl Topology {
             topology: Self::default(),
             known: BTreeMap::default(),
             channels: BTreeMap::default(),
-            known_passages: BTreeMap::default(),
+            known_middleboxes: BTreeMap::default(),
             tunnels: Vec::new(),
         };
         for flow in &scenario.flows {
@@ -213,32 +217,32 @@ impl Topology {
         }
         // Hosts hand packets in some microseconds ahead of their time. Where others pass through, those may
         // leave before them.
-        let Topology { stations, routes, .. } = &mut builder.topology;
-        for entry in routes.iter().filter_map(|r| r.first()).map(|leg| leg.port) {
-            let passed = routes.iter().any(|r| r.iter().skip(1).any(|leg| leg.port == entry));
-            stations[usize::from(entry)].reorders |= passed;
+        let Topology { nodes, routes, .. } = &mut builder.topology;
+        for first in routes.iter().filter_map(|r| r.first()).map(|e| e.port) {
+            let passed = routes.iter().any(|r| r.iter().skip(1).any(|e| e.port == first));
+            nodes[usize::from(first)].reorders |= passed;
         }
         Ok(builder.topology)
     }
 
     /// Lets an element act, or not. One that no flow passes has no switch.
     pub(crate) fn switch(&mut self, element: &str, on: bool) {
-        if let Some(passage) = self.passage(element) {
-            passage.enabled = on;
+        if let Some(middlebox) = self.middlebox(element) {
+            middlebox.enabled = on;
         }
         if let Some(switch) = self.switches.iter_mut().find(|s| s.element == element) {
             switch.on = on;
         }
     }
 
-    /// The passage of an element.
-    pub(crate) fn passage(&mut self, element: &str) -> Option<&mut Passage> {
-        self.passages.iter_mut().find(|p| p.0 == element).map(|p| &mut p.1)
+    /// The middlebox of an element.
+    pub(crate) fn middlebox(&mut self, element: &str) -> Option<&mut Middlebox> {
+        self.middleboxes.iter_mut().find(|p| p.0 == element).map(|p| &mut p.1)
     }
 
     /// The port of a queue.
     pub(crate) fn queue(&self, element: &str) -> Option<usize> {
-        self.stations
+        self.nodes
             .iter()
             .position(|s| matches!(&s.role, Role::Queue { element: e } if e == element))
     }
@@ -246,11 +250,11 @@ impl Topology {
     /// The part of the delay on a route that never changes: that of its constant netems, as long as no event changes
     /// or switches them.
     pub(crate) fn fixed_delay(&self, scenario: &Scenario, route: u16) -> Span {
-        let ports = self.routes[usize::from(route)].iter().map(|leg| leg.port);
+        let ports = self.routes[usize::from(route)].iter().map(|entry| entry.port);
         let delays = ports.filter(|&port| port != HOST).filter_map(|port| {
-            let station = &self.stations[usize::from(port)];
-            let Role::Netem { element, .. } = &station.role else { return None };
-            let netem = station.netem.as_ref()?;
+            let node = &self.nodes[usize::from(port)];
+            let Role::Netem { element, .. } = &node.role else { return None };
+            let netem = node.netem.as_ref()?;
             let varies = netem.varies() || actions(scenario, element).next().is_some();
             (!varies).then(|| netem.delay())
         });
@@ -259,24 +263,24 @@ impl Topology {
 
     /// Ports of a netem element: those of one flow, or those of all flows that have none of their own.
     pub(crate) fn netems(&self, element: &str, flow: Option<&str>) -> Vec<usize> {
-        let of = |s: &Station| match &s.role {
+        let of = |s: &Node| match &s.role {
             Role::Netem { element: e, flow: f, .. } => e == element && f.as_deref() == flow,
             _ => false,
         };
-        (0..self.stations.len()).filter(|&i| of(&self.stations[i])).collect()
+        (0..self.nodes.len()).filter(|&i| of(&self.nodes[i])).collect()
     }
 }
 
 struct Builder<'a> {
     scenario: &'a Scenario,
-    registry: &'a Registry<Parcel>,
+    registry: &'a Registry<PacketBox>,
     topology: Topology,
     /// Ports by a key that says what they are, so that flows share them.
     known: BTreeMap<String, u16>,
     /// Wireless channels by hop and element: both sides' elements of one name share one.
     channels: BTreeMap<String, usize>,
-    /// Passages by their elements' paths.
-    known_passages: BTreeMap<String, u16>,
+    /// Middleboxes by their elements' paths.
+    known_middleboxes: BTreeMap<String, u16>,
     /// Tunnels by side and name; a tunnel's number is its place.
     tunnels: Vec<(Side, String)>,
 }
@@ -295,25 +299,25 @@ struct Place<'a> {
 /// A route under construction.
 #[derive(Default)]
 struct Path {
-    legs: Vec<Leg>,
+    entries: Vec<RouteEntry>,
     /// What happens before the next port.
     steps: Vec<Step>,
 }
 
 impl Path {
     fn to(&mut self, port: u16, topology: &mut Topology) {
-        let way = if self.steps.is_empty() {
+        let number = if self.steps.is_empty() {
             0
         } else {
             let steps = core::mem::take(&mut self.steps);
-            let ways = &mut topology.ways;
-            let place = ways.iter().position(|w| *w == steps).unwrap_or_else(|| {
-                ways.push(steps);
-                ways.len() - 1
+            let known = &mut topology.steps;
+            let place = known.iter().position(|k| *k == steps).unwrap_or_else(|| {
+                known.push(steps);
+                known.len() - 1
             });
             place as u16 + 1
         };
-        self.legs.push(Leg { port, way });
+        self.entries.push(RouteEntry { port, steps: number });
     }
 }
 
@@ -349,7 +353,7 @@ impl Builder<'_> {
             path.to(port, &mut self.topology);
         }
         for place in elements {
-            if let Some(step) = self.passage(&place) {
+            if let Some(step) = self.middlebox(&place) {
                 path.steps.push(step);
                 continue;
             }
@@ -366,16 +370,16 @@ impl Builder<'_> {
             };
             if is_switched(self.scenario, &place.path) {
                 let switch = self.switch(&place.path, place.e.enabled);
-                path.steps.push(Step::Around(switch, ports.len() as u8));
+                path.steps.push(Step::Bypass(switch, ports.len() as u8));
             }
             for port in ports {
                 path.to(port, &mut self.topology);
             }
         }
         path.to(HOST, &mut self.topology);
-        let (routes, legs) = (&mut self.topology.routes, path.legs);
-        let index = routes.iter().position(|r| *r == legs).unwrap_or_else(|| {
-            routes.push(legs);
+        let (routes, entries) = (&mut self.topology.routes, path.entries);
+        let index = routes.iter().position(|r| *r == entries).unwrap_or_else(|| {
+            routes.push(entries);
             routes.len() - 1
         });
         Ok(index as u16)
@@ -395,19 +399,19 @@ impl Builder<'_> {
         })?;
         let role = Role::Nic { name: format!("host.{host}.{} ({words})", flow.stack) };
         let mut port = Port::new(discipline, Device::Instant, random);
-        port.give_back();
+        port.report_completions();
         let index = self.add(&key, port, role, None);
-        self.topology.stations[usize::from(index)].own = true;
+        self.topology.nodes[usize::from(index)].own = true;
         Ok(index)
     }
 
     /// The queue of this path becomes a device of the host that sends.
     fn own_device(&mut self, path: &str) -> Option<OwnDevice> {
         let index = self.topology.queue(path)?;
-        let station = &mut self.topology.stations[index];
-        station.own = true;
-        station.port.give_back();
-        Some(if station.port.is_wireless() { OwnDevice::WIFI } else { OwnDevice::WIRED })
+        let node = &mut self.topology.nodes[index];
+        node.own = true;
+        node.port.report_completions();
+        Some(if node.port.is_wireless() { OwnDevice::WIFI } else { OwnDevice::WIRED })
     }
 
     /// The ports of a chain of netems.
@@ -431,32 +435,32 @@ impl Builder<'_> {
         Ok(ports)
     }
 
-    /// The passage of an element that holds no packets.
-    fn passage(&mut self, place: &Place<'_>) -> Option<Step> {
-        if let Some(&number) = self.known_passages.get(&place.path) {
+    /// The middlebox of an element that holds no packets.
+    fn middlebox(&mut self, place: &Place<'_>) -> Option<Step> {
+        if let Some(&number) = self.known_middleboxes.get(&place.path) {
             return Some(Step::Pass(number));
         }
-        let deed = match &place.e.kind {
+        let kind = match &place.e.kind {
             Kind::Rewrite(r) => {
-                Deed::Rewrite(Rewriter::new(r.rule, self.selection(&r.select), r.syn))
+                MiddleboxKind::Rewrite(Rewriter::new(r.rule, self.selection(&r.select), r.syn))
             }
-            Kind::Policer(policer) => Deed::Police(Policer::new(policer)),
+            Kind::Policer(policer) => MiddleboxKind::Police(Policer::new(policer)),
             Kind::Encapsulate(tunnel) => {
                 let number = self.tunnel(place.side, &place.e.name, tunnel.kind);
                 let select = self.selection(&tunnel.select);
-                Deed::Enter(Entrance::new(number, tunnel.kind, select, tunnel.overhead))
+                MiddleboxKind::Enter(Entrance::new(number, tunnel.kind, select, tunnel.overhead))
             }
             Kind::Decapsulate { tunnel } => {
                 let near = near_end(self.scenario, place.side, tunnel)?;
                 let number = self.tunnel(place.side, tunnel, near.kind);
-                Deed::Leave(Exit::new(number, near.kind, near.replay_window))
+                MiddleboxKind::Leave(Exit::new(number, near.kind, near.replay_window))
             }
             Kind::Netem(_) | Kind::Queue(_) | Kind::Wifi(_) | Kind::Wlan(_) => return None,
         };
-        let passages = &mut self.topology.passages;
-        let number = passages.len() as u16;
-        passages.push((place.path.clone(), Passage::new(deed, place.e.enabled)));
-        self.known_passages.insert(place.path.clone(), number);
+        let middleboxes = &mut self.topology.middleboxes;
+        let number = middleboxes.len() as u16;
+        middleboxes.push((place.path.clone(), Middlebox::new(kind, place.e.enabled)));
+        self.known_middleboxes.insert(place.path.clone(), number);
         Some(Step::Pass(number))
     }
 
@@ -553,7 +557,7 @@ impl Builder<'_> {
         }
         let stream = |what| Random::named(self.scenario.seed, &format!("path/{path}{what}"));
         let radio = Radio::new(wifi, stream("/opportunities"), stream("/rates"));
-        self.station(path, wifi.limit, Device::Radio(Box::new(radio)), stack_name)
+        self.wireless(path, wifi.limit, Device::Radio(Box::new(radio)), stack_name)
     }
 
     fn wlan(&mut self, place: &Place<'_>, wlan: &Wlan, stack: &str) -> Result<u16, Unbuildable> {
@@ -575,15 +579,15 @@ impl Builder<'_> {
         let (changes, losses) = (stream(path, "/quality"), stream(path, "/losses"));
         let transmitter = Transmitter::new(number, wlan, changes, losses);
         let device = Device::Wlan(channel, Box::new(transmitter));
-        self.station(path, wlan.limit, device, stack)
+        self.wireless(path, wlan.limit, device, stack)
     }
 
     /// A port with a FIFO in front of a device on the air.
-    fn station(
+    fn wireless(
         &mut self,
         path: &str,
         limit: u32,
-        device: Device<Parcel>,
+        device: Device<PacketBox>,
         stack_name: &str,
     ) -> Result<u16, Unbuildable> {
         let words = format!("pfifo limit {limit}");
@@ -598,20 +602,20 @@ impl Builder<'_> {
         let role = Role::Queue { element: path.to_owned() };
         let index = self.add(path, port, role, None);
         // What is on the air must not keep what comes from asking for the next chance.
-        self.topology.stations[usize::from(index)].reorders = true;
+        self.topology.nodes[usize::from(index)].reorders = true;
         Ok(index)
     }
 
     fn add(
         &mut self,
         key: &str,
-        port: Port<Parcel>,
+        port: Port<PacketBox>,
         role: Role,
         netem: Option<netem::Parameters>,
     ) -> u16 {
-        let index = self.topology.stations.len() as u16;
+        let index = self.topology.nodes.len() as u16;
         let reorders = netem.as_ref().is_some_and(netem::Parameters::varies);
-        self.topology.stations.push(Station { port, role, own: false, reorders, netem });
+        self.topology.nodes.push(Node { port, role, own: false, reorders, netem });
         self.known.insert(key.to_owned(), index);
         index
     }

@@ -19,6 +19,8 @@ pub struct VideoSource {
     next_audio: Option<Time>,
     /// What is left of the frame being sent: bytes, packets, when the next one leaves.
     burst: Option<(u64, u64, Time)>,
+    /// When the last packet of the last frame has left.
+    free: Time,
     sent: u64,
     scale: f64,
 }
@@ -42,6 +44,7 @@ impl VideoSource {
             next_key: start,
             next_audio,
             burst: None,
+            free: start,
             sent: 0,
             scale: 1.0,
         }
@@ -58,12 +61,13 @@ impl VideoSource {
     }
 
     fn due(&self) -> Due {
-        let frame = Due::Frame(self.next_frame);
-        let (mut first, mut due) = (self.next_frame, frame);
-        if let Some((_, _, at)) = self.burst {
-            // A frame waits until the one before it has left.
-            (first, due) = (at, Due::Burst(at));
-        }
+        // A frame waits until the one before it has left.
+        let (first, due) = if let Some((_, _, at)) = self.burst {
+            (at, Due::Burst(at))
+        } else {
+            let at = self.next_frame.max(self.free);
+            (at, Due::Frame(at))
+        };
         match self.next_audio {
             Some(at) if at <= first => Due::Audio(at),
             _ => due,
@@ -95,7 +99,7 @@ impl VideoSource {
         let interval = intervals[(self.frames % intervals.len() as u64) as usize];
         let bytes = (drawn * self.key_factor(at, intervals) * self.scale).max(1.0) as u64;
         let packets = bytes.div_ceil(u64::from(self.video.packet_payload.max(1)));
-        self.burst = Some((bytes, packets, at));
+        self.burst = Some((bytes, packets, at.max(self.free)));
         self.frames += 1;
         self.next_frame = at.saturating_add(interval);
         if let Some(every) = self.video.key_frame_every
@@ -121,8 +125,8 @@ impl VideoSource {
     /// Sends one packet of the frame.
     fn packet(&mut self, (bytes, packets, at): (u64, u64, Time)) -> u32 {
         let size = bytes.div_ceil(packets);
-        let after = at.saturating_add(self.video.burst_rate.time_for(size + u64::from(HEADERS)));
-        self.burst = (packets > 1).then_some((bytes - size, packets - 1, after));
+        self.free = at.saturating_add(self.video.burst_rate.time_for(size + u64::from(HEADERS)));
+        self.burst = (packets > 1).then_some((bytes - size, packets - 1, self.free));
         size as u32
     }
 }
@@ -185,6 +189,24 @@ mod tests {
         let per_second = video.len() as f64 / 60.0;
         assert!((170.0..=210.0).contains(&per_second), "{per_second}");
         assert!(video.iter().all(|p| p.1 <= 1200));
+    }
+
+    /// At a burst rate little above the mean nearly every frame comes due while the one before it leaves. It waits, and no
+    /// packet leaves before the one ahead of it has: at the burst rate, its size takes so long.
+    #[test]
+    fn a_frame_waits_until_the_one_before_it_has_left() {
+        let captured = Video::captured(Profile::CallDown, Ecn::NotEct);
+        let burst_rate = Rate::from_bits_per_sec(captured.mean_rate().bits_per_sec() * 3 / 2);
+        let video = Video { burst_rate, audio_payload: 0, ..captured };
+        let mut source = VideoSource::new(Time::ZERO, video);
+        let packets = packets(&mut source, Time::from_secs(20));
+        let mut late = 0;
+        for pair in packets.windows(2) {
+            let takes = burst_rate.time_for(u64::from(pair[0].1 + HEADERS));
+            assert!(pair[0].0 + takes <= pair[1].0, "{pair:?}");
+            late += u32::from(pair[0].0 + takes == pair[1].0);
+        }
+        assert!(late as usize > packets.len() / 2, "{late} of {}", packets.len());
     }
 
     /// Bursts as the captures were cut into them: video packets with less than 4 ms between them. Packets and bytes on

@@ -16,7 +16,7 @@
 
 use super::airtime::{self, REPLY, WINDOW};
 use super::channel::{Channel, Turn};
-use crate::{Charge, Stay, Traveller};
+use crate::{PathPacket, SkbCharge, Sojourn};
 use sojourn_model::Wlan;
 use sojourn_units::{Random, Rate, Serializer, Span, Time, sample};
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ const UP_AFTER: u32 = 10;
 #[derive(Clone, Debug)]
 struct Frame<P> {
     packet: P,
-    stay: Stay,
+    sojourn: Sojourn,
     tries: u32,
     fate: Fate,
 }
@@ -80,7 +80,7 @@ impl Fallback {
 #[derive(Debug)]
 pub enum Served<P> {
     /// This frame is passed on now.
-    Packet(P, Stay),
+    Packet(P, Sojourn),
     /// This one is given up.
     GivenUp(P),
     /// Nothing before this time.
@@ -97,18 +97,18 @@ pub struct Transmitter<P> {
     fallback: Fallback,
     frames: VecDeque<Frame<P>>,
     /// In order: when each has been passed on, or given up.
-    done: VecDeque<(Time, Fate, Stay, P)>,
+    done: VecDeque<(Time, Fate, Sojourn, P)>,
     line: Serializer,
     line_free: Time,
     /// What exchanges have settled since somebody asked, and when their replies came.
-    settled: Vec<(Time, Option<Charge>)>,
+    settled: Vec<(Time, Option<SkbCharge>)>,
     /// When its turn may be.
     turn: Time,
     changes: Random,
     losses: Random,
 }
 
-impl<P: Traveller> Transmitter<P> {
+impl<P: PathPacket> Transmitter<P> {
     /// Station `station` of its channel, with nothing to send; streams for the channel's quality and for losses.
     pub fn new(station: usize, settings: &Wlan, mut changes: Random, losses: Random) -> Self {
         let steps = settings.rates.len();
@@ -148,19 +148,19 @@ impl<P: Traveller> Transmitter<P> {
         self.quality
     }
 
-    /// Does what is to be done at `now`. `queued` packets wait, `next` gives the next of them and its stay.
+    /// Does what is to be done at `now`. `queued` packets wait, `next` gives the next of them and its sojourn.
     pub fn serve(
         &mut self,
         now: Time,
         channel: &mut Channel,
         queued: u32,
-        next: impl FnMut() -> Option<(P, Stay)>,
+        next: impl FnMut() -> Option<(P, Sojourn)>,
     ) -> Served<P> {
         if self.done.front().is_some_and(|d| d.0 <= now)
-            && let Some((_, fate, stay, packet)) = self.done.pop_front()
+            && let Some((_, fate, sojourn, packet)) = self.done.pop_front()
         {
             return match fate {
-                Fate::Received => Served::Packet(packet, stay),
+                Fate::Received => Served::Packet(packet, sojourn),
                 Fate::Open | Fate::GivenUp => Served::GivenUp(packet),
             };
         }
@@ -192,7 +192,7 @@ impl<P: Traveller> Transmitter<P> {
         channel: &mut Channel,
         collides: bool,
         mut queued: u32,
-        mut next: impl FnMut() -> Option<(P, Stay)>,
+        mut next: impl FnMut() -> Option<(P, Sojourn)>,
     ) -> Time {
         let quality = self.quality(now);
         let steps = self.settings.rates.len();
@@ -216,11 +216,11 @@ impl<P: Traveller> Transmitter<P> {
         // A new frame is taken out of the queue only if one as long as any would fit.
         let any = airtime::subframe(1514);
         while self.frames.len() < WINDOW && (count == 0 || room(count, total + any)) {
-            let Some((packet, stay)) = next() else { break };
+            let Some((packet, sojourn)) = next() else { break };
             queued = queued.saturating_sub(1);
             (count, total) = (count + 1, total + airtime::subframe(packet.wire_len()));
             sent.push(self.frames.len());
-            self.frames.push_back(Frame { packet, stay, tries: 0, fate: Fate::Open });
+            self.frames.push_back(Frame { packet, sojourn, tries: 0, fate: Fate::Open });
         }
         let error = match place.saturating_sub(quality) {
             0 => self.settings.frame_errors,
@@ -252,21 +252,21 @@ impl<P: Traveller> Transmitter<P> {
 
     /// Frames that the sender is done with since this was last asked: acknowledged, or given up. When the reply came that
     /// said so, and what each counts on its socket's account.
-    pub fn take_settled(&mut self) -> impl Iterator<Item = (Time, Option<Charge>)> {
+    pub fn take_settled(&mut self) -> impl Iterator<Item = (Time, Option<SkbCharge>)> {
         self.settled.drain(..)
     }
 
     /// What is in order at `end` is passed on, or given up.
     fn release(&mut self, end: Time) {
         while self.frames.front().is_some_and(|f| f.fate != Fate::Open)
-            && let Some(Frame { packet, stay, fate, .. }) = self.frames.pop_front()
+            && let Some(Frame { packet, sojourn, fate, .. }) = self.frames.pop_front()
         {
             let mut at = self.line_free.max(end);
             if fate == Fate::Received {
                 at = self.line.finish(at, u64::from(packet.wire_len()));
             }
             self.line_free = at;
-            self.done.push_back((at, fate, stay, packet));
+            self.done.push_back((at, fate, sojourn, packet));
         }
     }
 

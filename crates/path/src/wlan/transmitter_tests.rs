@@ -64,7 +64,7 @@ fn run(
                     let mut n = count.borrow_mut();
                     (**n < load).then(|| {
                         **n += 1;
-                        (frame(**n - 1), Stay { waited: Span::ZERO, class: None })
+                        (frame(**n - 1), Sojourn { waited: Span::ZERO, class: None })
                     })
                 };
                 match end.serve(now, channel, queued, next) {
@@ -142,7 +142,7 @@ fn frames_wait_for_the_one_before() {
     let mut end = transmitter(0, &settings(&[26], 0.0, 7));
     let frame = |n, fate| Frame {
         packet: frame(n),
-        stay: Stay { waited: Span::ZERO, class: None },
+        sojourn: Sojourn { waited: Span::ZERO, class: None },
         tries: 1,
         fate,
     };
@@ -163,8 +163,8 @@ fn frames_wait_for_the_one_before() {
 fn the_sender_is_done_with_frames_when_the_reply_is_there() {
     for (errors, retries, done) in [(0.0, 7, 2), (1.0, 0, 2), (1.0, 7, 0)] {
         let mut end = transmitter(0, &settings(&[26], errors, retries));
-        let stay = Stay { waited: Span::ZERO, class: None };
-        let mut frames = (0..2).map(|n| (frame(n), stay));
+        let sojourn = Sojourn { waited: Span::ZERO, class: None };
+        let mut frames = (0..2).map(|n| (frame(n), sojourn));
         end.serve(Time::ZERO, &mut channel(1), 2, || frames.next());
         let settled: Vec<_> = end.take_settled().collect();
         assert_eq!(settled.len(), done, "{errors} {retries}");

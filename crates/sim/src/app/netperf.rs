@@ -15,12 +15,13 @@
 //!
 //! Left out: the results, which are asked for when the test is over. Captures do not show it.
 
-use super::Wires;
 use super::connection::{Connection, Template};
-use crate::host::HostStack;
+use super::half::HalfPath;
+use super::setup::HostStack;
+use crate::host::HostTx;
 use crate::packet::{Owner, Packet};
 use sojourn_model::{EcnMode, Tcp};
-use sojourn_units::{Dscp, Ecn, Random, Time};
+use sojourn_units::{Dscp, Random, Time};
 
 /// Bytes of a request, and of an answer.
 const MESSAGE: u64 = 8 + 162 * 4;
@@ -31,14 +32,12 @@ const NUMBER: u32 = 1;
 #[derive(Debug)]
 pub(crate) struct Control {
     connection: Connection,
-    /// Its packets' routes, the way of the flow's data and back.
-    pub(crate) routes: (u16, u16),
     answered: bool,
     due: Time,
 }
 
 impl Control {
-    /// For a flow of this name, at rest; `with_data` says whether the sender of its data is netperf's client.
+    /// For a flow of this name, at rest, by these routes, the way of the flow's data and back; `with_data` says whether the sender of its data is netperf's client.
     pub(crate) fn new(
         host: HostStack<'_>,
         seed: u64,
@@ -50,26 +49,26 @@ impl Control {
     ) -> Self {
         let plain = Tcp::plain("cubic", EcnMode::Default);
         let template = Template::new(&plain, host, None, seed, &format!("{name}/control"));
-        let connection =
-            template.connection(owner, NUMBER, random).aside(with_data, Dscp::default());
-        Self { connection, routes, answered: false, due: Time::NEVER }
+        let path = HalfPath { owner, routes, dscp: Dscp::default(), turned: false };
+        let connection = template.connection(path, with_data, NUMBER, random);
+        Self { connection, answered: false, due: Time::NEVER }
     }
 
     /// The client connects, and has its request ready.
-    pub(crate) fn open(&mut self, wires: &mut Wires<'_>) {
-        self.connection.open(wires);
-        self.connection.ask(wires, MESSAGE);
-        self.due = self.connection.next();
+    pub(crate) fn open(&mut self, tx: &mut HostTx<'_>) {
+        self.connection.open(tx);
+        self.connection.ask(tx, MESSAGE);
+        self.due = self.connection.next_timer();
     }
 
     /// A packet has reached either end.
-    pub(crate) fn on_packet(&mut self, wires: &mut Wires<'_>, packet: &Packet, ecn: Ecn) {
-        self.connection.on_packet(wires, packet, ecn);
+    pub(crate) fn on_packet(&mut self, tx: &mut HostTx<'_>, packet: &Packet) {
+        self.connection.on_packet(tx, packet);
         if !self.answered && self.connection.heard() >= MESSAGE {
             self.answered = true;
-            self.connection.answer(wires, MESSAGE);
+            self.connection.answer(tx, MESSAGE);
         }
-        self.due = self.connection.next();
+        self.due = self.connection.next_timer();
     }
 
     /// Whether the client has its answer: the test may begin.
@@ -83,13 +82,13 @@ impl Control {
     }
 
     /// When there is something to do.
-    pub(crate) fn next(&self) -> Time {
+    pub(crate) fn next_timer(&self) -> Time {
         self.due
     }
 
     /// Does what is due.
-    pub(crate) fn on_timer(&mut self, wires: &mut Wires<'_>) {
-        self.connection.on_timer(wires);
-        self.due = self.connection.next();
+    pub(crate) fn on_timer(&mut self, tx: &mut HostTx<'_>) {
+        self.connection.on_timer(tx);
+        self.due = self.connection.next_timer();
     }
 }

@@ -1,26 +1,27 @@
 //! Probes: ICMP echo as `ping` sends it, and irtt's packets. Both ask at fixed intervals whatever comes back, and are
 //! answered at once by a packet of the same size.
 
-use crate::host::Nic;
-use crate::packet::{Body, Packet};
-use sojourn_model::{Irtt, Ping};
+use super::interface::App;
+use super::report::{FlowReport, PingRow, Record};
+use super::setup::{FromFlow, Setup};
+use crate::host::HostTx;
+use crate::packet::{Body, Packet, UDP_HEADERS};
+use sojourn_model::Traffic;
 use sojourn_units::{Ecn, Random, Span, Time};
 use sojourn_workload::{Act, Periodic, Source};
 
-/// IPv4 and UDP headers.
-pub(crate) const UDP_HEADERS: u32 = 28;
 /// What an irtt client waits at the end for replies: three times the largest round trip, or this if none came.
 const WAIT: Span = Span::from_secs(4);
 
 /// What became of a request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
+struct Request {
     /// When it was sent.
-    pub(crate) sent: Time,
+    sent: Time,
     /// When it reached the peer; never if it did not.
-    pub(crate) there: Time,
+    there: Time,
     /// When the reply came; never if none did.
-    pub(crate) back: Time,
+    back: Time,
 }
 
 /// A probe that asks at fixed intervals.
@@ -32,74 +33,109 @@ pub(crate) struct Probe {
     ip_len: u32,
     ecn: Ecn,
     /// Every request.
-    pub(crate) requests: Vec<Request>,
+    requests: Vec<Request>,
     /// Replies that came, copies included.
-    pub(crate) replies: u64,
+    replies: u64,
+}
+
+impl FromFlow for Probe {
+    fn of(setup: &mut Setup<'_>) -> Option<Self> {
+        let (interval, ip_len, ecn) = match &setup.flow.traffic {
+            Traffic::Ping(ping) => (ping.interval, ping.size, ping.ecn),
+            Traffic::Irtt(irtt) => (irtt.interval, irtt.payload + UDP_HEADERS, irtt.ecn),
+            _ => return None,
+        };
+        Some(Self { clock: None, interval, ip_len, ecn, requests: Vec::new(), replies: 0 })
+    }
 }
 
 impl Probe {
-    /// A ping at rest.
-    pub(crate) fn ping(ping: &Ping) -> Self {
-        Self::new(ping.interval, ping.size, ping.ecn)
-    }
-
-    /// An irtt client at rest.
-    pub(crate) fn irtt(irtt: &Irtt) -> Self {
-        Self::new(irtt.interval, irtt.payload + UDP_HEADERS, irtt.ecn)
-    }
-
-    fn new(interval: Span, ip_len: u32, ecn: Ecn) -> Self {
-        Self { clock: None, interval, ip_len, ecn, requests: Vec::new(), replies: 0 }
-    }
-
-    /// Begins to ask.
-    pub(crate) fn start(&mut self, now: Time) {
-        self.clock = Some(Periodic::new(now, self.interval, self.ip_len));
-    }
-
-    /// Asks no more.
-    pub(crate) fn stop(&mut self) {
-        self.clock = None;
-    }
-
-    /// When the next request is due.
-    pub(crate) fn next(&self) -> Time {
-        self.clock.as_ref().and_then(Source::next).unwrap_or(Time::NEVER)
-    }
-
-    /// The request that is due.
-    pub(crate) fn request(&mut self, now: Time, nic: &Nic) -> Option<Packet> {
+    /// Sends the request that is due.
+    fn ask(&mut self, tx: &mut HostTx<'_>) {
         // Its beat takes no draws.
         let mut random = Random::named(0, "");
-        let act = self.clock.as_mut()?.act(&mut random);
-        let Act::Datagram { bytes, .. } = act else { return None };
-        let number = self.requests.len() as u32;
-        self.requests.push(Request { sent: now, there: Time::NEVER, back: Time::NEVER });
-        let body = Body::Echo { number, sent: now, reply: false };
-        Some(Packet::new(nic.owner, nic.there, nic.dscp, self.ecn, bytes, body))
+        let Some(clock) = &mut self.clock else { return };
+        let Act::Datagram { bytes, .. } = clock.act(&mut random) else { return };
+        let (number, sent) = (self.requests.len() as u32, tx.now());
+        self.requests.push(Request { sent, there: Time::NEVER, back: Time::NEVER });
+        let body = Body::Echo { number, sent, reply: false };
+        let host = &*tx.host;
+        tx.send(Packet::new(host.owner, host.there, host.dscp, self.ecn, bytes, body));
     }
 
-    /// The far end's reply to a request that has come.
-    pub(crate) fn reply(&mut self, now: Time, number: u32, sent: Time, nic: &Nic) -> Packet {
+    /// A request has reached the far end, which replies.
+    fn reply(&mut self, tx: &mut HostTx<'_>, number: u32, sent: Time) {
         if let Some(request) = self.requests.get_mut(number as usize) {
-            request.there = request.there.min(now);
+            request.there = request.there.min(tx.now());
         }
         let body = Body::Echo { number, sent, reply: true };
-        Packet::new(nic.owner, nic.back, nic.dscp, self.ecn, self.ip_len, body)
-    }
-
-    /// A reply has come back.
-    pub(crate) fn on_reply(&mut self, now: Time, number: u32) {
-        self.replies += 1;
-        if let Some(request) = self.requests.get_mut(number as usize) {
-            request.back = request.back.min(now);
-        }
+        let host = &*tx.host;
+        tx.send(Packet::new(host.owner, host.back, host.dscp, self.ecn, self.ip_len, body));
     }
 
     /// Requests sent later than this and not answered may still be.
-    pub(crate) fn patience(&self, end: Time) -> Time {
+    fn patience(&self, end: Time) -> Time {
         let answered = self.requests.iter().filter(|r| !r.back.is_never());
         let longest = answered.map(|r| r.back.since(r.sent)).max();
         end.saturating_sub(longest.map_or(WAIT, |rtt| rtt * 3))
+    }
+}
+
+impl App for Probe {
+    fn start(&mut self, tx: &mut HostTx<'_>) {
+        self.clock = Some(Periodic::new(tx.now(), self.interval, self.ip_len));
+    }
+
+    fn stop(&mut self, _now: Time) {
+        self.clock = None;
+    }
+
+    fn on_packet(&mut self, tx: &mut HostTx<'_>, packet: &Packet) {
+        let Body::Echo { number, sent, reply } = packet.body else { return };
+        if !reply {
+            return self.reply(tx, number, sent);
+        }
+        self.replies += 1;
+        if let Some(request) = self.requests.get_mut(number as usize) {
+            request.back = request.back.min(tx.now());
+        }
+        tx.note_delay(tx.now() - sent);
+    }
+
+    fn on_timer(&mut self, tx: &mut HostTx<'_>) {
+        if self.next_timer() <= tx.now() {
+            self.ask(tx);
+        }
+    }
+
+    fn next_timer(&self) -> Time {
+        self.clock.as_ref().and_then(Source::next).unwrap_or(Time::NEVER)
+    }
+
+    fn delivered_bytes(&self) -> u64 {
+        0
+    }
+
+    fn record(&self) -> Record {
+        Record::Nothing
+    }
+
+    fn report(&self, end: Time) -> FlowReport {
+        let patience = self.patience(end);
+        let row = |(number, &Request { sent, there, back }): (u64, &Request)| {
+            let lost = match (back.is_never(), there.is_never()) {
+                (false, _) => "",
+                (true, _) if sent > patience => "late",
+                (true, true) => "there",
+                (true, false) => "back",
+            };
+            let at = if back.is_never() { sent } else { back };
+            PingRow { at, number, sent, there, back, lost }
+        };
+        let mut pings: Vec<PingRow> = (0..).zip(&self.requests).map(row).collect();
+        pings.sort_by_key(|row| row.at);
+        let totals =
+            vec![("requests", self.requests.len() as f64), ("replies", self.replies as f64)];
+        FlowReport { pings, totals, ..FlowReport::default() }
     }
 }

@@ -2,9 +2,11 @@
 //! what comes, and tells a video call that adapts what is missing, once a second (an RTCP receiver report, RFC 3550
 //! §6.4.2, which travels back as a packet).
 
-use super::probe::UDP_HEADERS;
-use crate::host::Nic;
-use crate::packet::{Body, Packet};
+use super::interface::App;
+use super::report::{Counts, DelayKind, FlowReport, PingRow, Record};
+use super::setup::{FromFlow, Setup};
+use crate::host::HostTx;
+use crate::packet::{Body, Packet, UDP_HEADERS};
 use sojourn_model::Traffic;
 use sojourn_units::{Ecn, Random, Span, Time};
 use sojourn_workload::{Act, Datagrams, Missing, Source as _};
@@ -22,33 +24,31 @@ pub(crate) struct Stream {
     generator: Option<Datagrams>,
     random: Random,
     /// Datagrams sent.
-    pub(crate) sent: u32,
+    sent: u32,
     /// Datagrams received, copies included.
-    pub(crate) received: u64,
+    received: u64,
     /// Payload bytes received.
-    pub(crate) received_bytes: u64,
+    received_bytes: u64,
     /// Of the datagrams received, marked CE.
-    pub(crate) ce: u64,
+    ce: u64,
     missing: Missing,
     /// Of each packet when it was sent and when it came, of a voice call.
-    pub(crate) packets: Option<Vec<(Time, Time)>>,
+    packets: Option<Vec<(Time, Time)>>,
     next_report: Time,
     reported: (u32, u64),
 }
 
-impl Stream {
-    /// A stream at rest.
-    pub(crate) fn new(traffic: &Traffic, random: Random) -> Self {
-        let Some(ecn) = traffic.datagrams() else {
-            unreachable!("{} is no stream of datagrams", traffic.name())
-        };
+impl FromFlow for Stream {
+    fn of(setup: &mut Setup<'_>) -> Option<Self> {
+        let traffic = &setup.flow.traffic;
+        let ecn = traffic.datagrams()?;
         let listed = matches!(traffic, Traffic::Voip(_));
         let adapts = matches!(traffic, Traffic::Video(video) if video.adaptation.is_some());
-        Self {
+        Some(Self {
             traffic: traffic.clone(),
             ecn,
             generator: None,
-            random,
+            random: setup.own_random(),
             sent: 0,
             received: 0,
             received_bytes: 0,
@@ -57,53 +57,30 @@ impl Stream {
             packets: listed.then(Vec::new),
             next_report: if adapts { Time::ZERO } else { Time::NEVER },
             reported: (0, 0),
-        }
+        })
     }
+}
 
-    /// Begins to send.
-    pub(crate) fn start(&mut self, now: Time) {
-        self.generator = Datagrams::of(&self.traffic, now);
-        if !self.next_report.is_never() {
-            self.next_report = now + REPORT_EVERY;
-        }
-    }
-
-    /// Sends no more.
-    pub(crate) fn stop(&mut self) {
-        self.generator = None;
-        self.next_report = Time::NEVER;
-    }
-
-    /// When there is something to do.
-    #[inline]
-    pub(crate) fn next(&self) -> Time {
-        match &self.generator {
-            Some(generator) => generator.next().unwrap_or(Time::NEVER).min(self.next_report),
-            None => Time::NEVER,
-        }
-    }
-
-    /// The packet that is due, if one is: a datagram, or a report.
-    pub(crate) fn packet(&mut self, now: Time, nic: &Nic) -> Option<Packet> {
-        if self.next_report <= now {
-            return Some(self.report(nic));
-        }
-        let generator = self.generator.as_mut()?;
-        let Act::Datagram { bytes, .. } = generator.act(&mut self.random) else { return None };
-        let number = self.sent;
+impl Stream {
+    /// Sends the datagram that is due.
+    fn send(&mut self, tx: &mut HostTx<'_>) {
+        let Some(generator) = &mut self.generator else { return };
+        let Act::Datagram { bytes, .. } = generator.act(&mut self.random) else { return };
+        let (number, now) = (self.sent, tx.now());
         self.sent += 1;
         if let Some(packets) = &mut self.packets {
             packets.push((now, Time::NEVER));
         }
         let body = Body::Datagram { number, sent: now };
-        Some(Packet::new(nic.owner, nic.there, nic.dscp, self.ecn, bytes + UDP_HEADERS, body))
+        let host = &*tx.host;
+        tx.send(Packet::udp(host.owner, host.there, host.dscp, self.ecn, bytes, body));
     }
 
     /// A datagram has come to the receiver.
-    pub(crate) fn on_datagram(&mut self, now: Time, number: u32, payload: u32, ecn: Ecn) {
+    fn on_datagram(&mut self, now: Time, number: u32, packet: &Packet) {
         self.received += 1;
-        self.received_bytes += u64::from(payload);
-        self.ce += u64::from(ecn == Ecn::Ce);
+        self.received_bytes += u64::from(packet.udp_payload());
+        self.ce += u64::from(packet.ecn_field() == Ecn::Ce);
         self.missing.arrived(number);
         if let Some(packet) = self.packets.as_mut().and_then(|p| p.get_mut(number as usize)) {
             packet.1 = packet.1.min(now);
@@ -111,26 +88,111 @@ impl Stream {
     }
 
     /// Datagrams that have not come while so many later ones have.
-    pub(crate) const fn lost(&self) -> u64 {
+    const fn lost(&self) -> u64 {
         self.missing.lost()
     }
 
     /// What the receiver tells the sender.
-    fn report(&mut self, nic: &Nic) -> Packet {
+    fn report_loss(&mut self, tx: &mut HostTx<'_>) {
         self.next_report += REPORT_EVERY;
         let (settled, missing) = (self.missing.settled(), self.lost());
         let (before, lost) = self.reported;
         self.reported = (settled, missing);
         let body = Body::Report { expected: settled - before, missing: (missing - lost) as u32 };
-        Packet::new(nic.owner, nic.back, nic.dscp, self.ecn, REPORT_LEN, body)
+        let host = &*tx.host;
+        tx.send(Packet::new(host.owner, host.back, host.dscp, self.ecn, REPORT_LEN, body));
     }
 
     /// A report has come to the sender.
-    pub(crate) fn on_report(&mut self, expected: u32, missing: u32) {
+    fn on_report(&mut self, expected: u32, missing: u32) {
         if let Some(Datagrams::Video(video)) = &mut self.generator
             && expected > 0
         {
             video.on_loss(f64::from(missing) / f64::from(expected));
         }
+    }
+
+    /// Each packet of a voice call.
+    fn listed(&self, end: Time) -> Vec<PingRow> {
+        let packets = self.packets.iter().flatten();
+        let came = packets.clone().filter(|p| !p.1.is_never());
+        let longest = came.map(|p| p.1 - p.0).max().unwrap_or(Span::ZERO);
+        let patience = end.saturating_sub(longest * 3);
+        let row = |(number, &(sent, there)): (u64, &(Time, Time))| {
+            let (at, lost) = match there.is_never() {
+                false => (there, ""),
+                true if sent > patience => (sent, "late"),
+                true => (sent, "there"),
+            };
+            PingRow { at, number, sent, there, back: Time::NEVER, lost }
+        };
+        let mut rows: Vec<PingRow> = (0..).zip(packets).map(row).collect();
+        rows.sort_by_key(|row| row.at);
+        rows
+    }
+}
+
+impl App for Stream {
+    fn start(&mut self, tx: &mut HostTx<'_>) {
+        self.generator = Datagrams::of(&self.traffic, tx.now());
+        if !self.next_report.is_never() {
+            self.next_report = tx.now() + REPORT_EVERY;
+        }
+    }
+
+    fn stop(&mut self, _now: Time) {
+        self.generator = None;
+        self.next_report = Time::NEVER;
+    }
+
+    fn on_packet(&mut self, tx: &mut HostTx<'_>, packet: &Packet) {
+        match packet.body {
+            Body::Datagram { number, .. } => {
+                tx.note_delivery(packet);
+                tx.note_delay(tx.now() - packet.sent);
+                self.on_datagram(tx.now(), number, packet);
+            }
+            Body::Report { expected, missing } => self.on_report(expected, missing),
+            _ => {}
+        }
+    }
+
+    fn on_timer(&mut self, tx: &mut HostTx<'_>) {
+        if self.next_report <= tx.now() {
+            self.report_loss(tx);
+        } else if self.next_timer() <= tx.now() {
+            self.send(tx);
+        }
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Time {
+        match &self.generator {
+            Some(generator) => generator.next().unwrap_or(Time::NEVER).min(self.next_report),
+            None => Time::NEVER,
+        }
+    }
+
+    fn delivered_bytes(&self) -> u64 {
+        self.received_bytes
+    }
+
+    fn record(&self) -> Record {
+        Record::Counts(Counts {
+            lost: self.lost(),
+            delivered: self.received,
+            ce: self.ce,
+            ..Counts::default()
+        })
+    }
+
+    fn report(&self, end: Time) -> FlowReport {
+        let totals = vec![
+            ("datagrams_sent", f64::from(self.sent)),
+            ("datagrams_received", self.received as f64),
+            ("ce_packets", self.ce as f64),
+        ];
+        let delays = DelayKind::OneWay;
+        FlowReport { delays, pings: self.listed(end), totals, ..FlowReport::default() }
     }
 }

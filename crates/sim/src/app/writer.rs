@@ -4,9 +4,9 @@
 //! socket, and is caught up on. Without a rate it has data without end while it is on; what has not left when it goes
 //! off is not sent.
 
+use super::half::TcpHalf;
+use crate::host::HostTx;
 use sojourn_model::{OnOff, Pulse, Tcp, Traffic, Udp};
-use sojourn_transport::Sender;
-use sojourn_transport::segment::Output;
 use sojourn_units::{Ecn, Random, Rate, Time};
 use sojourn_workload::{Act, ConstantRate, Pulses, Source};
 
@@ -84,7 +84,8 @@ impl Writer {
     }
 
     /// Does what is due.
-    pub(crate) fn act(&mut self, now: Time, sender: &mut Sender, out: &mut impl Output) {
+    pub(crate) fn act(&mut self, tx: &mut HostTx<'_>, half: &mut TcpHalf) {
+        let now = tx.now();
         if let Some(pulses) = &mut self.pulses
             && pulses.next().is_some_and(|at| at <= now)
         {
@@ -92,10 +93,10 @@ impl Writer {
             if on && self.rate.is_some() {
                 self.clock = self.clock_from(now);
             } else if on {
-                sender.supply_endlessly(now, out);
+                half.supply_endlessly(tx);
             } else {
                 self.clock = None;
-                sender.stop(now);
+                half.sender.stop(now);
             }
             return;
         }
@@ -107,7 +108,7 @@ impl Writer {
             if self.left != u64::MAX {
                 self.left -= bytes;
             }
-            sender.supply(now, bytes, out);
+            half.supply(tx, bytes);
             if self.left == 0 {
                 self.clock = None;
             }

@@ -1,8 +1,8 @@
 //! What the two hosts of a connection, of a stream of datagrams or of a probe keep for the wire: addresses, ports, initial
 //! sequence numbers, IP identifiers, what their handshake agreed on, and how far each has told the other that it is.
 
-use crate::host::mss;
-use crate::packet::{Body, Packet, Parcel};
+use crate::packet::mss;
+use crate::packet::{Body, Packet, PacketBox};
 use crate::topology::stack;
 use sojourn_model::{Direction, Flow, ReceiveWindow, Scenario, Traffic};
 use sojourn_qdisc::Packet as _;
@@ -221,7 +221,7 @@ impl Conversation {
     }
 
     /// A packet has come to its host.
-    pub(super) fn arrive(&mut self, packet: &Parcel) {
+    pub(super) fn arrive(&mut self, packet: &PacketBox) {
         let end = &mut self.ends[1 - usize::from(packet.is_from_receiver())];
         let is_marked = packet.ecn() == Ecn::Ce;
         match &packet.body {

@@ -8,14 +8,14 @@
 //! one that queues reckoned with.
 
 use super::conversation::Conversation;
-use crate::packet::{Body, Layer, Parcel};
+use crate::packet::{Body, Layer, PacketBox};
 use etherparse::{
     EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, Icmpv6Header, Icmpv6Type,
     IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, TcpHeader, TcpOptionElement,
     UdpHeader,
 };
 use sojourn_model::{Ip as Version, TunnelKind};
-use sojourn_path::{Outer, Traveller as _};
+use sojourn_path::{Outer, PathPacket as _};
 use sojourn_qdisc::Packet as _;
 use sojourn_transport::ecn::Flags;
 use sojourn_transport::segment::{Ack, Data, Handshake};
@@ -37,9 +37,14 @@ const FOU_PORT: u16 = 5_555;
 /// Security parameters index of the first tunnel.
 const FIRST_SPI: u32 = 0x1000;
 
+/// What a header says of this length: 0 where it does not fit, as of a jumbogram (RFC 2675 §3).
+fn length(bytes: usize) -> u16 {
+    u16::try_from(bytes).unwrap_or(0)
+}
+
 /// An IP header and what is behind it.
 struct Ip {
-    ends: Ends,
+    ends: Addresses,
     ecn: Ecn,
     dscp: Dscp,
     /// Of the whole IP packet.
@@ -49,7 +54,7 @@ struct Ip {
 
 /// Source and destination.
 #[derive(Clone, Copy)]
-enum Ends {
+enum Addresses {
     V4([[u8; 4]; 2]),
     /// With the flow label.
     V6([[u8; 16]; 2], u32),
@@ -59,8 +64,8 @@ impl Ip {
     /// What is left for the IP packet's payload.
     fn payload(&self) -> usize {
         let header = match self.ends {
-            Ends::V4(_) => IP_HEADER,
-            Ends::V6(..) => Ipv6Header::LEN,
+            Addresses::V4(_) => IP_HEADER,
+            Addresses::V6(..) => Ipv6Header::LEN,
         };
         self.len.saturating_sub(header)
     }
@@ -68,13 +73,13 @@ impl Ip {
     /// The header's bytes.
     fn header(&self, protocol: IpNumber, out: &mut Vec<u8>) {
         match self.ends {
-            Ends::V4(_) => out.extend_from_slice(&self.v4(protocol).to_bytes()),
-            Ends::V6([source, destination], label) => {
+            Addresses::V4(_) => out.extend_from_slice(&self.v4(protocol).to_bytes()),
+            Addresses::V6([source, destination], label) => {
                 let header = Ipv6Header {
                     // RFC 8200 §7: the DSCP and the ECN field, as in version 4.
                     traffic_class: self.dscp.value() << 2 | self.ecn.bits(),
                     flow_label: Ipv6FlowLabel::try_new(label & 0xf_ffff).unwrap_or_default(),
-                    payload_length: self.payload() as u16,
+                    payload_length: length(self.payload()),
                     next_header: protocol,
                     hop_limit: TTL,
                     source,
@@ -87,13 +92,13 @@ impl Ip {
 
     fn v4(&self, protocol: IpNumber) -> Ipv4Header {
         let [source, destination] = match self.ends {
-            Ends::V4(ends) => ends,
-            Ends::V6(..) => Default::default(),
+            Addresses::V4(ends) => ends,
+            Addresses::V6(..) => Default::default(),
         };
         let mut header = Ipv4Header {
             dscp: IpDscp::try_new(self.dscp.value()).unwrap_or_default(),
             ecn: IpEcn::try_new(self.ecn.bits()).unwrap_or_default(),
-            total_len: self.len as u16,
+            total_len: length(self.len),
             identification: self.id,
             dont_fragment: true,
             time_to_live: TTL,
@@ -109,7 +114,7 @@ impl Ip {
 
 /// Writes the first `most` bytes of a packet's frame, or all if there are fewer, and returns how long it is.
 pub(super) fn frame(
-    packet: &Parcel,
+    packet: &PacketBox,
     conversation: &Conversation,
     tunnels: &[TunnelKind],
     most: usize,
@@ -129,11 +134,11 @@ pub(super) fn frame(
         let Some(outer) = outer else {
             let from_receiver = packet.is_from_receiver();
             let ends = match packet.ip() {
-                Version::V4 => Ends::V4(conversation.addresses(from_receiver)),
+                Version::V4 => Addresses::V4(conversation.addresses(from_receiver)),
                 // Linux labels every flow (`net.ipv6.auto_flowlabels` 1), each direction by itself.
                 Version::V6 => {
                     let label = packet.key.rotate_left(u32::from(from_receiver));
-                    Ends::V6(conversation.addresses_v6(from_receiver), label)
+                    Addresses::V6(conversation.addresses_v6(from_receiver), label)
                 }
             };
             let ip = Ip { ends, ecn, dscp, len, id: packet.id };
@@ -159,7 +164,7 @@ const fn mac(client: bool) -> [u8; 6] {
 fn outer_ip(outer: &Outer, from_client: bool, ecn: Ecn, dscp: Dscp, len: usize) -> Ip {
     let end = |client| [10, 8, outer.tunnel as u8, if client { 1 } else { 2 }];
     Ip {
-        ends: Ends::V4([end(from_client), end(!from_client)]),
+        ends: Addresses::V4([end(from_client), end(!from_client)]),
         ecn,
         dscp,
         len,
@@ -172,7 +177,7 @@ fn open(outer: &Outer, kind: TunnelKind, ip: &Ip, out: &mut Vec<u8>) {
     let udp = |source_port, destination_port| UdpHeader {
         source_port,
         destination_port,
-        length: ip.payload() as u16,
+        length: length(ip.payload()),
         checksum: 0,
     };
     match kind {
@@ -209,7 +214,7 @@ fn open(outer: &Outer, kind: TunnelKind, ip: &Ip, out: &mut Vec<u8>) {
 }
 
 /// The packet that the hosts know of.
-fn innermost(packet: &Parcel, c: &Conversation, ip: &Ip, out: &mut Vec<u8>) {
+fn innermost(packet: &PacketBox, c: &Conversation, ip: &Ip, out: &mut Vec<u8>) {
     let flags = Flags::from_ace(packet.ace);
     let from_receiver = packet.is_from_receiver();
     match &packet.body {
@@ -221,7 +226,7 @@ fn innermost(packet: &Parcel, c: &Conversation, ip: &Ip, out: &mut Vec<u8>) {
         &Body::Echo { number, reply, .. } => {
             let echo = IcmpEchoHeader { id: c.echo_id, seq: number as u16 };
             let payload = &ZEROS[..ip.payload().saturating_sub(ICMP_HEADER)];
-            if let Ends::V6([source, destination], _) = ip.ends {
+            if let Addresses::V6([source, destination], _) = ip.ends {
                 use Icmpv6Type::{EchoReply, EchoRequest};
                 let kind = if reply { EchoReply(echo) } else { EchoRequest(echo) };
                 let icmp = Icmpv6Header::with_checksum(kind, source, destination, payload);
@@ -245,12 +250,14 @@ fn udp(c: &Conversation, from_receiver: bool, ip: &Ip, out: &mut Vec<u8>) {
     let mut udp = UdpHeader {
         source_port: from,
         destination_port: to,
-        length: (UDP_HEADER + payload.len()) as u16,
+        length: length(UDP_HEADER + payload.len()),
         checksum: 0,
     };
     let sum = match ip.ends {
-        Ends::V4([source, destination]) => udp.calc_checksum_ipv4_raw(source, destination, payload),
-        Ends::V6([source, destination], _) => {
+        Addresses::V4([source, destination]) => {
+            udp.calc_checksum_ipv4_raw(source, destination, payload)
+        }
+        Addresses::V6([source, destination], _) => {
             udp.calc_checksum_ipv6_raw(source, destination, payload)
         }
     };
@@ -264,10 +271,10 @@ fn tcp(header: &TcpHeader, ip: &Ip, out: &mut Vec<u8>) {
     let mut header = header.clone();
     let payload = &ZEROS[..ip.payload().saturating_sub(header.header_len())];
     let sum = match ip.ends {
-        Ends::V4([source, destination]) => {
+        Addresses::V4([source, destination]) => {
             header.calc_checksum_ipv4_raw(source, destination, payload)
         }
-        Ends::V6([source, destination], _) => {
+        Addresses::V6([source, destination], _) => {
             header.calc_checksum_ipv6_raw(source, destination, payload)
         }
     };
@@ -299,7 +306,7 @@ fn opening(c: &Conversation, shake: &Handshake, from_receiver: bool, is_answer: 
     )
 }
 
-fn data(c: &Conversation, data: &Data, packet: &Parcel, flags: Flags) -> TcpHeader {
+fn data(c: &Conversation, data: &Data, packet: &PacketBox, flags: Flags) -> TcpHeader {
     let from_receiver = packet.is_from_receiver();
     let mut header = empty(c, from_receiver, flags);
     header.sequence_number = c.byte(from_receiver, data.seq);
@@ -317,7 +324,7 @@ fn data(c: &Conversation, data: &Data, packet: &Parcel, flags: Flags) -> TcpHead
     )
 }
 
-fn acknowledgement(c: &Conversation, ack: &Ack, packet: &Parcel) -> TcpHeader {
+fn acknowledgement(c: &Conversation, ack: &Ack, packet: &PacketBox) -> TcpHeader {
     use TcpOptionElement as Option;
     let from_receiver = packet.is_from_receiver();
     let mut header = empty(c, from_receiver, ack.ecn);

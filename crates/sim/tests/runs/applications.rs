@@ -192,6 +192,17 @@ fn a_call_queues_its_own_bursts() {
     }
 }
 
+/// Bursts that last longer than a frame follow one another, and time does not run back for them.
+#[test]
+fn a_call_whose_bursts_meet_sends_them_in_turn() {
+    let captured = Video::captured(Profile::CallDown, Ecn::NotEct);
+    let mean = captured.mean_rate().as_mbit();
+    let video = Video { burst_rate: Rate::from_mbit(3), ..captured };
+    let run = run(&alone(Rate::from_mbit(50), 20, Traffic::Video(video)));
+    let goodput = value(&run, "goodput(app) over all") / 1e6;
+    assert!((goodput / mean - 1.0).abs() < 0.05, "{goodput} of {mean}");
+}
+
 /// Adaptation goes down where there is loss and comes up again where there is none; its reports travel.
 #[test]
 fn a_call_that_adapts_fits_the_path() {

@@ -26,5 +26,6 @@ mod sce;
 mod scenarios;
 mod senders;
 mod small_packets;
+mod stepping;
 mod tc;
 mod watching;

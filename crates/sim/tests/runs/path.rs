@@ -3,7 +3,7 @@
 
 use crate::bench::try_total;
 use crate::bench::{
-    NETEM, QUEUE, event, mean_between, netem_mut, ping, run, series, table, total, udp,
+    NETEM, QUEUE, counts, event, mean_between, netem_mut, ping, run, series, table, total, udp,
 };
 use crate::properties::ports;
 use sojourn_model::{
@@ -252,6 +252,27 @@ fn a_tunnel_costs_its_overhead() {
     let expected = 50e6 * 1472.0 / 1574.0;
     assert!((goodput / expected - 1.0).abs() < 0.002, "{goodput}");
     assert_eq!(try_total(&run, "bottleneck.down.t-exit", "drops.replay"), None);
+}
+
+/// The largest datagram of UDP, and what a tunnel adds to it: more bytes than 16 bits count. None is lost on the way,
+/// bytes as little as packets.
+#[test]
+fn a_large_datagram_in_a_tunnel_counts_with_all_its_bytes() {
+    for payload in [65_447, 65_507] {
+        let mut s = base(&["cubic"], 3);
+        let ecn = Ecn::NotEct;
+        s.flows.truncate(1);
+        s.flows[0].traffic = Traffic::Udp(Udp { rate: Rate::from_mbit(20), payload, ecn });
+        tunnelled(&mut s, WIREGUARD, 60, 8192);
+        let run = checked(&s);
+        let of_queue = |column| counts(&run, "queues", column, QUEUE).last().expect("rows").1;
+        let (packets, bytes) = (of_queue("sent_packets"), of_queue("sent_bytes"));
+        // No padding: it ends at the tunnel's own MTU.
+        let each = u64::from(payload) + 28 + 60 + 14;
+        assert!(packets > 100 && bytes == packets * each, "{bytes} in {packets}");
+        let goodput = mean_between(&series(&run, "flows", "goodput_bps", "cubic-1"), 1.0, 3.0);
+        assert!((goodput / 20e6 - 1.0).abs() < 0.02, "{goodput}");
+    }
 }
 
 /// In one tunnel a fair queue cannot tell the ping from the load: it waits with it. A source port for each flow

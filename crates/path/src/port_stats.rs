@@ -3,7 +3,7 @@
 //!
 //! Invariant: `entered = left + dropped + held` at all times, where the port's discipline knows what is held.
 
-use crate::Traveller;
+use crate::packet::{PathPacket, SkbCharge};
 use sojourn_qdisc::{Class, Packet, Telemetry, Why};
 use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
@@ -43,17 +43,6 @@ impl Sojourns {
     }
 }
 
-/// What is taken off a socket's account when its host's own device is done with a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Charge {
-    /// The number of its flow.
-    pub flow: u32,
-    /// Which of the flow's connections.
-    pub key: u32,
-    /// Bytes on the account.
-    pub bytes: u64,
-}
-
 /// What was done for one reason.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Signals {
@@ -67,7 +56,7 @@ pub struct Signals {
 
 /// A port's counts since the beginning.
 #[derive(Clone, Debug, Default)]
-pub struct Ledger {
+pub struct PortStats {
     signals: [Signals; Why::BUILT_IN.len()],
     /// Of reasons that disciplines from outside give, in the order in which they first came.
     custom: Vec<(&'static str, Signals)>,
@@ -77,7 +66,7 @@ pub struct Ledger {
     /// The class of the packet that left last, until somebody asks.
     class: Option<&'static Class>,
     /// What goes back to sockets, and when, if the port is their host's own device; in order of time.
-    returns: Option<VecDeque<(Time, Charge)>>,
+    completions: Option<VecDeque<(Time, SkbCharge)>>,
     /// Packets taken, copies made here included.
     pub entered: u64,
     /// Packets that left.
@@ -86,7 +75,7 @@ pub struct Ledger {
     pub left_bytes: u64,
 }
 
-impl Ledger {
+impl PortStats {
     /// Every reason there is and what was done for it: those of [`Why::BUILT_IN`], in their order, then those of
     /// disciplines from outside, in the order in which they first came. A reason keeps its place.
     pub fn signals(&self) -> impl Iterator<Item = (Why, Signals)> + '_ {
@@ -160,37 +149,37 @@ impl Ledger {
     }
 
     /// From now on what the port is done with goes back to sockets.
-    pub(crate) fn give_back(&mut self) {
-        self.returns.get_or_insert_default();
+    pub(crate) fn report_completions(&mut self) {
+        self.completions.get_or_insert_default();
     }
 
     /// Whether it does.
-    pub(crate) const fn gives_back(&self) -> bool {
-        self.returns.is_some()
+    pub(crate) const fn reports_completions(&self) -> bool {
+        self.completions.is_some()
     }
 
     /// The port is, or will be, done at `at` with a packet that this is the charge of.
-    pub(crate) fn done_with(&mut self, at: Time, charge: Option<Charge>) {
-        if let Some(returns) = &mut self.returns
+    pub(crate) fn done_with(&mut self, at: Time, charge: Option<SkbCharge>) {
+        if let Some(completions) = &mut self.completions
             && let Some(charge) = charge
         {
-            let place = returns.partition_point(|r| r.0 <= at);
-            returns.insert(place, (at, charge));
+            let place = completions.partition_point(|r| r.0 <= at);
+            completions.insert(place, (at, charge));
         }
     }
 
     /// What goes back to a socket by now.
-    pub(crate) fn take_return(&mut self, now: Time) -> Option<Charge> {
-        let returns = self.returns.as_mut()?;
-        if returns.front()?.0 > now {
+    pub(crate) fn take_completion(&mut self, now: Time) -> Option<SkbCharge> {
+        let completions = self.completions.as_mut()?;
+        if completions.front()?.0 > now {
             return None;
         }
-        returns.pop_front().map(|r| r.1)
+        completions.pop_front().map(|r| r.1)
     }
 
     /// When something goes back next.
-    pub(crate) fn next_return(&self) -> Time {
-        let next = self.returns.as_ref().and_then(VecDeque::front);
+    pub(crate) fn next_completion(&self) -> Time {
+        let next = self.completions.as_ref().and_then(VecDeque::front);
         next.map_or(Time::NEVER, |r| r.0)
     }
 
@@ -207,7 +196,7 @@ impl Ledger {
     }
 }
 
-impl<P: Traveller + Packet> Telemetry<P> for Ledger {
+impl<P: PathPacket + Packet> Telemetry<P> for PortStats {
     fn dropped(&mut self, now: Time, packet: P, why: Why) {
         // Of what a wireless device gives up it has said so at the end of the last exchange.
         if !matches!(why, Why::Retries) {

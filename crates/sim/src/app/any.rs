@@ -1,0 +1,120 @@
+//! Whichever application a flow has: an enum, so that a packet's way to it is a jump and not a call through a table of
+//! pointers. One from outside is behind a pointer.
+//!
+//! To add an application: one file with its type, which says what traffic it is for ([`FromFlow`]), and one line in
+//! `apps!` below.
+
+use super::bulk::Bulk;
+use super::interface::App;
+use super::probe::Probe;
+use super::report::{FlowReport, Record};
+use super::setup::{FromFlow, Setup};
+use super::short_flows::ShortFlows;
+use super::stream::Stream;
+use super::streaming::Streaming;
+use crate::host::HostTx;
+use crate::packet::Packet;
+use sojourn_path::SkbCharge;
+use sojourn_units::Time;
+
+macro_rules! apps {
+    ($($variant:ident($type:ty);)*) => {
+        /// An application of any kind.
+        #[derive(Debug)]
+        #[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
+        pub(crate) enum AnyApp {
+            $($variant($type),)*
+            /// One that the simulator does not know.
+            Custom(Box<dyn App>),
+        }
+
+        /// Does the same with whichever application it is.
+        macro_rules! each {
+            ($any:expr, $app:ident => $what:expr) => {
+                match $any {
+                    $(AnyApp::$variant($app) => $what,)*
+                    AnyApp::Custom($app) => $what,
+                }
+            };
+        }
+
+        impl AnyApp {
+            /// The application of a flow, at rest.
+            pub(crate) fn of(setup: &mut Setup<'_>) -> Self {
+                $(if let Some(app) = <$type>::of(setup) {
+                    return Self::$variant(app);
+                })*
+                unreachable!("no application is for {}", setup.flow.traffic.name())
+            }
+        }
+    };
+}
+
+apps! {
+    Bulk(Bulk);
+    Probe(Probe);
+    Stream(Box<Stream>);
+    ShortFlows(Box<ShortFlows>);
+    Streaming(Box<Streaming>);
+}
+
+#[deny(
+    clippy::missing_trait_methods,
+    reason = "a method that is not handed on would be the default"
+)]
+impl App for AnyApp {
+    fn start(&mut self, tx: &mut HostTx<'_>) {
+        each!(self, app => app.start(tx));
+    }
+
+    fn has_begun(&self) -> bool {
+        each!(self, app => app.has_begun())
+    }
+
+    fn stop(&mut self, now: Time) {
+        each!(self, app => app.stop(now));
+    }
+
+    #[inline]
+    fn on_packet(&mut self, tx: &mut HostTx<'_>, packet: &Packet) {
+        each!(self, app => app.on_packet(tx, packet));
+    }
+
+    #[inline]
+    fn on_timer(&mut self, tx: &mut HostTx<'_>) {
+        each!(self, app => app.on_timer(tx));
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Time {
+        each!(self, app => app.next_timer())
+    }
+
+    fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &SkbCharge) {
+        each!(self, app => app.tx_completion(tx, done));
+    }
+
+    fn is_finite(&self) -> bool {
+        each!(self, app => app.is_finite())
+    }
+
+    fn is_finished(&self) -> bool {
+        each!(self, app => app.is_finished())
+    }
+
+    fn delivered_bytes(&self) -> u64 {
+        each!(self, app => app.delivered_bytes())
+    }
+
+    fn record(&self) -> Record {
+        each!(self, app => app.record())
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        each!(self, app => app.gauges(out));
+    }
+
+    fn report(&self, end: Time) -> FlowReport {
+        each!(self, app => app.report(end))
+    }
+}

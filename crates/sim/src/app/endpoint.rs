@@ -1,0 +1,80 @@
+//! A TCP sender and the receiver that faces it, as a flow's settings and its stack have them.
+
+use super::setup::HostStack;
+use crate::packet::mss;
+use sojourn_model::{EcnMode, Ip, ReceiveWindow, RttScaling, Tcp};
+use sojourn_transport::cc::CongestionControl;
+use sojourn_transport::segment::HEADERS;
+use sojourn_transport::stack::{EcnRequest, Independence, Scaling, TcpQuirks};
+use sojourn_transport::{Config, OwnDevice, Receiver, Sender, WindowPolicy};
+use sojourn_units::{Random, Span};
+use std::sync::Arc;
+
+/// Prague's target RTT unless a flow says another (`prague_rtt_target` from 2021 on).
+const RTT_TARGET: Span = Span::from_millis(25);
+
+/// A sender and the receiver that faces it, with the readings of their hosts' timestamp clocks at the beginning.
+/// `device` is what the sender's packets wait for on its own host, `random` what the congestion control draws from.
+pub(crate) fn endpoint(
+    tcp: &Tcp,
+    ip: Ip,
+    host: HostStack<'_>,
+    device: Option<OwnDevice>,
+    random: Random,
+    clocks: (u32, u32),
+) -> (Sender, Receiver) {
+    let quirks = match tcp.rtt_scaling {
+        None => Arc::clone(host.quirks),
+        Some(mode) => {
+            let scaling = match mode {
+                RttScaling::None => Scaling::None,
+                RttScaling::Rate => Scaling::Rate,
+                RttScaling::Scalable => Scaling::Scalable,
+                RttScaling::Additive => Scaling::Additive,
+            };
+            let target = tcp.rtt_target.unwrap_or(RTT_TARGET);
+            let target_us = (target.as_nanos() / 1_000) as u32;
+            Arc::new(TcpQuirks {
+                rtt_independence: Some(Independence { scaling, target_us }),
+                ..TcpQuirks::clone(host.quirks)
+            })
+        }
+    };
+    let mut control = host.controls.build(&tcp.cc, &quirks).expect("the control was checked");
+    control.seed(random);
+    let needs = control.ecn();
+    let ecn = match tcp.ecn {
+        // A control that needs more than the stack asks for gets it (`tcp_ca_needs_ecn`).
+        EcnMode::Default => quirks.ecn.max(needs.request),
+        EcnMode::Off => EcnRequest::Off,
+        EcnMode::Rfc3168 | EcnMode::Sce => EcnRequest::Rfc3168,
+        EcnMode::AccEcn => EcnRequest::AccEcn,
+    };
+    let config = Config {
+        mss: mss(ip),
+        headers: HEADERS + ip.more(),
+        ecn,
+        codepoint: tcp.codepoint,
+        ignores_ce: tcp.unresponsive_to_ce,
+        pacing_cap: tcp.pacing_cap,
+        paced: tcp.host_qdisc.as_deref().is_some_and(|q| q.split_whitespace().next() == Some("fq")),
+        device,
+        initial_window: tcp.initial_window,
+        bytes: tcp.bytes,
+        clock_offset_ms: clocks.0,
+    };
+    let window = match tcp.receive_window {
+        ReceiveWindow::Autotune => WindowPolicy::Autotuned,
+        ReceiveWindow::Fixed(bytes) => {
+            WindowPolicy::Fixed(bytes.min(u64::from(u32::MAX / 2)) as u32)
+        }
+    };
+    let receiver = Receiver::new(config.mss, window, &quirks, clocks.1);
+    let receiver = receiver.facing(&needs, ecn, tcp.codepoint);
+    let receiver = match tcp.ecn {
+        EcnMode::Sce => receiver.echoing_sce(true),
+        EcnMode::Rfc3168 => receiver.echoing_sce(false),
+        EcnMode::Default | EcnMode::Off | EcnMode::AccEcn => receiver,
+    };
+    (Sender::new(&config, quirks, control), receiver)
+}

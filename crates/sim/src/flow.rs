@@ -1,0 +1,95 @@
+//! A flow while it runs: its hosts and the application on them.
+
+use crate::app::App as _;
+use crate::app::any::AnyApp;
+use crate::app::setup::{HostStack, Setup};
+use crate::distribution::Distribution;
+use crate::host::Host;
+use crate::packet::Owner;
+use sojourn_model::{Direction, Flow};
+use sojourn_transport::OwnDevice;
+use sojourn_units::{Random, random};
+
+/// How far a flow is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlowState {
+    /// Not yet started.
+    Waiting,
+    /// The two ends of its application agree on what is to come.
+    Agreeing,
+    /// Sending.
+    Running,
+    /// Stopped or finished.
+    Ended,
+}
+
+/// The flow.
+#[derive(Debug)]
+pub(crate) struct FlowRun {
+    /// Its hosts.
+    pub(crate) host: Host,
+    /// How far it is.
+    pub(crate) state: FlowState,
+    /// Whether it ends by itself.
+    pub(crate) is_finite: bool,
+    /// What runs on its hosts.
+    pub(crate) app: AnyApp,
+}
+
+impl FlowRun {
+    /// A flow of a checked scenario, at rest: its routes and those of its program's control connection, and the device
+    /// that its sender's packets wait for.
+    pub(crate) fn new(
+        index: usize,
+        flow: &Flow,
+        (routes, control_routes): ((u16, u16), (u16, u16)),
+        device: Option<OwnDevice>,
+        host: HostStack<'_>,
+        seed: u64,
+    ) -> Self {
+        let mut random = Random::named(seed, &format!("flow/{}/host", flow.name));
+        let owner = Owner {
+            flow: index as u32,
+            key: random::key(&flow.name) as u32,
+            up: flow.direction == Direction::Up,
+            ip: flow.ip,
+        };
+        let app = AnyApp::of(&mut Setup {
+            flow,
+            owner,
+            host,
+            device,
+            routes,
+            control_routes,
+            seed,
+            random: &mut random,
+        });
+        let hosts = Host {
+            owner,
+            there: routes.0,
+            back: routes.1,
+            dscp: flow.dscp,
+            jitter: host.stack.tcp.host_jitter.as_nanos(),
+            random,
+            sent: 0,
+            arrived: 0,
+            delays: Distribution::new(),
+        };
+        Self { host: hosts, state: FlowState::Waiting, is_finite: app.is_finite(), app }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::Packet;
+    use core::mem::size_of;
+
+    /// Thousands of flows, and what is in flight of them, are to stay in the processor's caches. What a flow's windows and
+    /// distributions need comes beside, as they grow.
+    #[test]
+    fn what_a_flow_and_a_packet_take_is_bounded() {
+        let sizes = (size_of::<FlowRun>(), size_of::<Packet>());
+        assert!(sizes.0 <= 2_560 && sizes.1 <= 144, "{sizes:?}");
+    }
+}

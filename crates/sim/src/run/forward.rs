@@ -1,0 +1,147 @@
+//! Packets on their way: out of a port, through what stands between ports, into the next or to a host.
+
+use super::Simulation;
+use crate::app::App as _;
+use crate::host::HostTx;
+use crate::network::Network;
+use crate::packet::PacketBox;
+use crate::topology::{HOST, Step, Topology};
+use sojourn_path::tunnel::strip;
+use sojourn_path::{PathPacket as _, Poll, SkbCharge};
+
+impl Simulation {
+    /// Takes from a port what may leave now.
+    #[inline]
+    pub(super) fn drain(&mut self, port: usize) {
+        loop {
+            let Network { topology, agenda, slots, tap, delays, .. } = &mut self.network;
+            let Topology { nodes, air, .. } = topology;
+            match nodes[port].port.poll_transmit(self.now, air) {
+                Poll::Packet(packet, sojourn) => {
+                    delays.left(self.now, port, packet.flow as usize, sojourn);
+                    if let Some(tap) = tap {
+                        tap.left(self.now, port, &packet);
+                    }
+                    self.forward(packet);
+                }
+                Poll::Later(at) => {
+                    agenda.set(slots.ports + port, at);
+                    break;
+                }
+            }
+        }
+        if self.has_own_devices && self.network.topology.nodes[port].own {
+            self.tx_completions(port);
+        }
+    }
+
+    /// What a device of a sending host is done with goes off the sockets' accounts, and they may send more.
+    #[cold]
+    #[inline(never)]
+    fn tx_completions(&mut self, port: usize) {
+        let Network { topology, agenda, slots, .. } = &mut self.network;
+        let device = &mut topology.nodes[port].port;
+        // All of an exchange at once: the kernel's sockets go on when the interrupt is over.
+        let mut done: Vec<SkbCharge> = Vec::new();
+        while let Some(charge) = device.take_completion(self.now) {
+            match done.iter_mut().find(|d| (d.flow, d.key) == (charge.flow, charge.key)) {
+                Some(sum) => sum.bytes += charge.bytes,
+                None => done.push(charge),
+            }
+        }
+        let slot = slots.ports + port;
+        agenda.set(slot, agenda.time(slot).min(device.next_completion()));
+        for charge in done {
+            let index = charge.flow as usize;
+            let flow = &mut self.flows[index];
+            let mut tx = HostTx::new(self.now, &mut flow.host, &mut self.network);
+            flow.app.tx_completion(&mut tx, &charge);
+            self.schedule_flow(index);
+        }
+    }
+
+    /// A packet has left a port: on to the next, or to its host.
+    #[inline]
+    fn forward(&mut self, mut packet: PacketBox) {
+        packet.position += 1;
+        let routes = &self.network.topology.routes;
+        let entry = routes[usize::from(packet.route)][usize::from(packet.position)];
+        if entry.steps == 0 {
+            self.enqueue(entry.port, packet);
+        } else {
+            self.go_through(packet);
+        }
+    }
+
+    /// A packet has come to a port, or to its host.
+    #[inline]
+    fn enqueue(&mut self, port: u16, packet: PacketBox) {
+        if port == HOST {
+            return self.deliver_to_app(packet);
+        }
+        let port = usize::from(port);
+        let Network { topology, agenda, slots, tap, .. } = &mut self.network;
+        if let Some(tap) = tap {
+            tap.entered(self.now, port, &packet);
+        }
+        let node = &mut topology.nodes[port];
+        node.port.accept(self.now, packet);
+        let asleep = agenda.time(slots.ports + port).is_never();
+        // An own device may have dropped it.
+        if asleep || node.reorders || node.own {
+            self.drain(port);
+        }
+    }
+
+    /// What happens before a packet's next port, and before those behind it if there is a bypass.
+    #[cold]
+    fn go_through(&mut self, mut packet: PacketBox) {
+        let Topology { routes, steps: known, middleboxes, switches, .. } =
+            &mut self.network.topology;
+        let route = &routes[usize::from(packet.route)];
+        let port = loop {
+            let entry = route[usize::from(packet.position)];
+            let steps = match entry.steps {
+                0 => &[][..],
+                number => &known[usize::from(number) - 1],
+            };
+            let mut bypassed = 0;
+            for step in steps {
+                match *step {
+                    Step::Pass(number) => {
+                        let middlebox = &mut middleboxes[usize::from(number)].1;
+                        let Some(passed) = middlebox.pass(self.now, packet) else { return };
+                        packet = passed;
+                    }
+                    Step::Bypass(switch, _) if switches[usize::from(switch)].on => {}
+                    Step::Bypass(_, entries) => bypassed = entries,
+                }
+            }
+            if bypassed == 0 {
+                break entry.port;
+            }
+            packet.position += bypassed;
+        };
+        self.enqueue(port, packet);
+    }
+
+    /// A packet has reached its host.
+    #[inline]
+    fn deliver_to_app(&mut self, mut packet: PacketBox) {
+        let now = self.now;
+        if let Some(tap) = &mut self.network.tap {
+            tap.arrived(now, &packet);
+        }
+        // A host takes off what no far end took, without a check of its own.
+        while packet.outer().is_some() {
+            let _ = strip(&mut packet);
+        }
+        let index = packet.flow as usize;
+        let flow = &mut self.flows[index];
+        flow.host.arrived += 1;
+        let mut tx = HostTx::new(now, &mut flow.host, &mut self.network);
+        flow.app.on_packet(&mut tx, &packet);
+        self.network.pool.unpack(packet);
+        self.after_packet(index);
+    }
+}

@@ -1,0 +1,295 @@
+//! A run, step by step: wake what is next, let it act, ask it when it wants to be woken again.
+//!
+//! Invariant: in how many steps a run is advanced makes no difference to it. Nothing is drawn, recorded or changed between
+//! two events.
+
+mod actions;
+mod conditions;
+mod flows;
+mod forward;
+mod snapshot;
+
+use crate::agenda::Agenda;
+use crate::app::App;
+use crate::app::any::AnyApp;
+use crate::app::setup::HostStack;
+use crate::delays::Delays;
+use crate::flow::{FlowRun, FlowState};
+use crate::network::{CALENDAR, Network};
+use crate::packet::PacketBox;
+use crate::recorder::Recorder;
+use crate::tap::Tap;
+use crate::timeline::Timeline;
+use crate::topology::{Topology, Unbuildable, stack};
+pub use snapshot::{FlowSnapshot, QueueSnapshot, Snapshot};
+use sojourn_capture::Capture;
+use sojourn_engine::{RunError, Watch};
+use sojourn_model::Scenario;
+use sojourn_qdisc::Registry;
+use sojourn_results::Table;
+use sojourn_transport::cc::Registry as Controls;
+use sojourn_transport::stack::TcpQuirks;
+use sojourn_units::{Random, Span, Time};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// How often events that wait for a number are looked at.
+const WATCH_EVERY: Span = Span::from_millis(1);
+/// How often progress is told, in simulated time.
+const TELL_EVERY: Span = Span::from_millis(500);
+/// After so many events at the latest somebody asks whether the run is still wanted: a tenth of a second or so of the
+/// machine's time, however little of the simulated.
+const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
+
+/// A run under way.
+///
+/// ```
+/// use sojourn_sim::{Simulation, dumbbell::Dumbbell};
+/// use sojourn_units::{Span, Time};
+///
+/// let scenario = Dumbbell { duration: Span::from_secs(2), ..Dumbbell::default() }.scenario();
+/// let mut simulation = Simulation::new(scenario)?;
+/// simulation.advance_to(Time::from_secs(1))?;
+/// let snapshot = simulation.snapshot();
+/// assert!(snapshot.flows[0].delivered_bytes > 0);
+/// let tables = simulation.finish()?;
+/// assert_eq!(tables[0].schema().name, "flows");
+/// # Ok::<(), sojourn_engine::RunError>(())
+/// ```
+#[derive(Debug)]
+pub struct Simulation {
+    scenario: Arc<Scenario>,
+    registry: Registry<PacketBox>,
+    now: Time,
+    end: Time,
+    network: Network,
+    flows: Vec<FlowRun>,
+    /// The flows' own agenda; its next time is one slot of the other.
+    flow_agenda: Agenda,
+    timeline: Timeline,
+    recorder: Recorder,
+    next_step: Time,
+    /// Whether any port is a device of a sending host.
+    has_own_devices: bool,
+    /// Flows that end by themselves and have not yet.
+    unfinished: usize,
+}
+
+impl From<Unbuildable> for RunError {
+    fn from(u: Unbuildable) -> Self {
+        Self::Failed(format!("{}: \"{}\": {}", u.element, u.words, u.error))
+    }
+}
+
+impl Simulation {
+    /// A run at its beginning, with what the simulator knows itself and without captures; with more it is
+    /// [`crate::Sim::begin`]. The simulator must be able to run the scenario
+    /// ([`Engine::refuse`](sojourn_engine::Engine::refuse) of [`crate::Sim`] says what it cannot).
+    ///
+    /// # Errors
+    /// What does not hold together in the scenario, or cannot be built.
+    pub fn new(scenario: impl Into<Arc<Scenario>>) -> Result<Self, RunError> {
+        let scenario = scenario.into();
+        scenario.check()?;
+        Self::build(scenario, (Registry::default(), &Controls::default()), None)
+    }
+
+    /// A run at its beginning, of a checked scenario.
+    pub(crate) fn build(
+        scenario: impl Into<Arc<Scenario>>,
+        (registry, controls): (Registry<PacketBox>, &Controls),
+        capture: Option<&Capture>,
+    ) -> Result<Self, RunError> {
+        let scenario = scenario.into();
+        let topology = Topology::build(&scenario, &registry)?;
+        let tap = capture.map(|c| Tap::new(c, &scenario, &topology)).transpose()?.map(Box::new);
+        // One table a stack, for all its flows.
+        let mut quirks: BTreeMap<&str, Arc<TcpQuirks>> = BTreeMap::new();
+        let flows: Vec<FlowRun> = scenario
+            .flows
+            .iter()
+            .enumerate()
+            .map(|(i, f)| {
+                let (routes, control) = (topology.of_flow[i], topology.of_control[i]);
+                let device = topology.device_of[i];
+                let stack = stack(&f.stack);
+                let quirks =
+                    quirks.entry(stack.name).or_insert_with(|| Arc::new(stack.tcp.clone()));
+                let host = HostStack { stack, quirks, controls };
+                FlowRun::new(i, f, (routes, control), device, host, scenario.seed)
+            })
+            .collect();
+        let timeline = Timeline::new(&scenario, |i| {
+            let flow = &scenario.flows[i];
+            if flow.traffic.is_load() {
+                let jitter = stack(&flow.stack).tcp.start_jitter.as_nanos();
+                let name = format!("flow/{}/start", flow.name);
+                Span::from_nanos(Random::named(scenario.seed, &name).below(jitter))
+            } else {
+                Span::ZERO
+            }
+        });
+        let mut recorder = Recorder::new(&scenario, &topology);
+        recorder.tc(Time::ZERO, "setup", &topology);
+        let has_own_devices = topology.nodes.iter().any(|node| node.own);
+        let delays = Delays::new(&scenario, &topology);
+        let mut sim = Self {
+            now: Time::ZERO,
+            end: Time::ZERO + scenario.length(),
+            network: Network::new(topology, tap, delays),
+            flow_agenda: Agenda::new(flows.len()),
+            has_own_devices,
+            unfinished: flows.iter().filter(|f| f.is_finite).count(),
+            flows,
+            timeline,
+            recorder,
+            next_step: Time::ZERO + scenario.step,
+            scenario,
+            registry,
+        };
+        let network = &mut sim.network;
+        network.agenda.set(CALENDAR, sim.timeline.next());
+        network.agenda.set(network.slots.recorder, sim.next_step);
+        for port in 0..network.topology.nodes.len() {
+            network.schedule_queue_timer(port);
+        }
+        if !sim.timeline.conditions.is_empty() {
+            network.agenda.set(network.slots.conditions, Time::ZERO + WATCH_EVERY);
+        }
+        Ok(sim)
+    }
+
+    /// Puts another application on the hosts of a flow, in place of the one that its traffic asks for. What the flow
+    /// says of its start, its end and its path stays.
+    ///
+    /// # Errors
+    /// There is no such flow, or it has started.
+    pub fn set_app(&mut self, flow: &str, app: Box<dyn App>) -> Result<(), RunError> {
+        let Some(index) = self.flow_index(flow) else {
+            let names: Vec<&str> = self.scenario.flows.iter().map(|f| f.name.as_str()).collect();
+            let names = names.join(", ");
+            return Err(RunError::Failed(format!("no flow \"{flow}\": there are {names}")));
+        };
+        let run = &mut self.flows[index];
+        if run.state != FlowState::Waiting {
+            return Err(RunError::Failed(format!("flow \"{flow}\" has started already")));
+        }
+        self.unfinished -= usize::from(run.is_finite);
+        run.is_finite = app.is_finite();
+        self.unfinished += usize::from(run.is_finite);
+        run.app = AnyApp::Custom(app);
+        Ok(())
+    }
+
+    /// Now, from the run's own zero on.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// When the run is over.
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// Lets everything happen up to and at `until`, or up to the end if that is earlier.
+    ///
+    /// # Errors
+    /// An event's action that fails, or a capture that cannot be written.
+    pub fn advance_to(&mut self, until: Time) -> Result<(), RunError> {
+        while !self.advance(until, u64::MAX)? {}
+        Ok(())
+    }
+
+    /// As [`Simulation::advance_to`], but no more than so many events; returns whether everything up to `until` has
+    /// happened.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn advance(&mut self, until: Time, events: u64) -> Result<bool, RunError> {
+        // What happens exactly at the end still belongs to the run.
+        let until = until.min(self.end);
+        for _ in 0..events {
+            let (at, slot) = self.network.agenda.next();
+            if at > until {
+                self.now = self.now.max(until);
+                return self.check_capture().map(|()| true);
+            }
+            assert!(at >= self.now, "time runs back from {:?} to {at:?}", self.now);
+            self.now = at;
+            self.wake(slot)?;
+        }
+        self.check_capture().map(|()| false)
+    }
+
+    #[inline]
+    fn wake(&mut self, slot: usize) -> Result<(), RunError> {
+        let s = self.network.slots;
+        if slot >= s.ports && slot < s.timers {
+            self.drain(slot - s.ports);
+        } else if slot == s.flows {
+            self.wake_flow();
+        } else if slot < s.flows && slot >= s.timers {
+            let port = slot - s.timers;
+            self.network.topology.nodes[port].port.on_timer(self.now);
+            self.network.schedule_queue_timer(port);
+        } else if slot == s.recorder {
+            self.recorder.step(self.now, &self.flows, &mut self.network.topology);
+            self.next_step = self.now + self.scenario.step;
+            self.network.agenda.set(slot, self.next_step);
+        } else if slot == CALENDAR {
+            self.calendar()?;
+        } else {
+            self.watch_conditions();
+        }
+        Ok(())
+    }
+
+    fn check_capture(&mut self) -> Result<(), RunError> {
+        if let Some(tap) = &mut self.network.tap {
+            tap.check()?;
+        }
+        Ok(())
+    }
+
+    /// Runs to the end and returns the tables, unless `watch` gives it up.
+    ///
+    /// # Errors
+    /// As [`Simulation::advance_to`], and [`RunError::Cancelled`].
+    pub fn run(mut self, watch: &dyn Watch) -> Result<Vec<Table>, RunError> {
+        let mut told = self.now;
+        while self.now < self.end {
+            let there = self.advance(told + TELL_EVERY, EVENTS_BETWEEN_LOOKS)?;
+            if there {
+                told = self.now;
+            }
+            watch.progress(self.now.since(Time::ZERO));
+            if watch.cancelled() {
+                return Err(RunError::Cancelled);
+            }
+        }
+        self.finish()
+    }
+
+    /// Runs to the end and returns the tables.
+    ///
+    /// # Errors
+    /// As [`Simulation::advance_to`].
+    pub fn finish(mut self) -> Result<Vec<Table>, RunError> {
+        self.advance_to(self.end)?;
+        // A length that is no multiple of the step ends with a shorter one.
+        if self.next_step < self.end + self.scenario.step {
+            self.recorder.step(self.end, &self.flows, &mut self.network.topology);
+        }
+        for i in 0..self.flows.len() {
+            if self.flows[i].state == FlowState::Running {
+                self.note_end(i, "end of the run");
+            }
+        }
+        self.recorder.tc(self.end, "teardown", &self.network.topology);
+        let Network { topology, tap, delays, .. } = self.network;
+        if let Some(tap) = tap {
+            tap.finish()?;
+        }
+        Ok(self.recorder.finish(&self.scenario, &self.flows, &topology, delays))
+    }
+}
