@@ -14,7 +14,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-linux lint bench digest docs coverage deny msrv validation clean help
+.PHONY: demo test test-linux lint bench digest dist docs coverage deny msrv validation clean help
 
 help:
 	@echo "make demo   set up, build, run a fifth of the published experiments, print what they say of the claims"
@@ -23,6 +23,7 @@ help:
 	@echo "make lint   run the checks alone: formats, lints, types, spelling, the crates' pages"
 	@echo "make docs   build the site of the documentation in site/"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json and compares with the record"
+	@echo "make dist   build a wheel and an sdist into dist/, and try the wheel in an empty environment"
 	@echo "make coverage  report which lines of the Python package the tests run"
 	@echo "make deny   check licences, sources and advisories of the crates that are used (needs cargo-deny)"
 	@echo "make msrv   build with the oldest Rust that is supported, where it is installed"
@@ -40,7 +41,7 @@ demo: $(VENV)/.release
 	  $(BIN)/sojourn run l4s-tests/s2 --only path=clean --only queue=fq_codel --only rtt=80ms --seeds 5 -o $$dir >/dev/null && \
 	  $(BIN)/sojourn run overload --only load=100mbit --only load=200mbit --seeds 5 -o $$dir >/dev/null && \
 	  $(BIN)/sojourn claims $$dir --run && \
-	  echo && echo "For pictures: $(BIN)/sojourn report $$dir"
+	  echo && $(BIN)/sojourn report $$dir
 
 test: lint
 	cargo test --workspace --profile checked
@@ -73,6 +74,11 @@ docs: $(VENV)/.checked
 	$(BIN)/python tools/reference_pages.py docs/reference
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "The site is in site/: open site/index.html"
+
+dist: $(VENV)/.tools
+	rm -rf dist
+	$(BIN)/maturin build --quiet --release --strip --sdist --out dist
+	PYTHON=$(PYTHON) tools/wheel_check.sh dist/*.whl
 
 coverage: $(VENV)/.checked
 	$(BIN)/coverage erase
@@ -124,4 +130,4 @@ validation: $(VENV)/.release
 	$(BIN)/python tools/validation.py $(PUBLISHED) $(RESULTS)/validation $(if $(LINUX),--linux $(LINUX))
 
 clean:
-	rm -rf $(VENV) $(TARGET) $(RESULTS) site docs/reference .coverage .coverage.*
+	rm -rf $(VENV) $(TARGET) $(RESULTS) dist site docs/reference .coverage .coverage.*

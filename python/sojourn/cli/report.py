@@ -34,7 +34,7 @@ def report(path: Path, *, chosen: list[str], threads: int | None) -> None:
                 processes=processes,
                 watcher=lambda done, of: status.update(f"{done} of {of} pictures drawn"),
             )
-        out().print(f"{page.html}\n{page.markdown}", soft_wrap=True)
+        out().print(f"{page.markdown}\n{page.html}", soft_wrap=True)
     if rest or not pages:
         with console.status("reading") as status:
             made = build(
@@ -44,7 +44,7 @@ def report(path: Path, *, chosen: list[str], threads: int | None) -> None:
                 drawn=lambda done, of: status.update(f"{done} of {of} panels drawn"),
             )
             html, markdown = write(folder, made)
-        out().print(f"{html}\n{markdown}", soft_wrap=True)
+        out().print(f"{markdown}\n{html}", soft_wrap=True)
 
 
 GENERIC = "runs"
