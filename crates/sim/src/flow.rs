@@ -90,6 +90,6 @@ mod tests {
     #[test]
     fn what_a_flow_and_a_packet_take_is_bounded() {
         let sizes = (size_of::<FlowRun>(), size_of::<Packet>());
-        assert!(sizes.0 <= 2_560 && sizes.1 <= 144, "{sizes:?}");
+        assert!(sizes.0 <= 2_048 && sizes.1 <= 128, "{sizes:?}");
     }
 }
