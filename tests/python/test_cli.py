@@ -79,7 +79,7 @@ def test_many_runs_from_the_file_to_the_report(tmp_path: Path, file: Path) -> No
 
     report = sojourn("report", str(results))
     assert report.returncode == 0, report.stderr
-    assert report.stdout.split() == [str(results / "report.html"), str(results / "report.md")]
+    assert report.stdout.split() == [str(results / "report.md"), str(results / "report.html")]
 
 
 def test_a_stored_run_can_be_run_again_bit_by_bit(tmp_path: Path, file: Path) -> None:
