@@ -1,6 +1,6 @@
 //! What a discipline reports: its statistics in tc's order and its controller's state, each said once.
 //!
-//! [`report!`] takes one row for each: name, unit, what it is, and how it is read from the discipline. From these rows
+//! [`crate::report!`] takes one row for each: name, unit, what it is, and how it is read from the discipline. From these rows
 //! come the discipline's table *and* what it answers when it is asked, so that neither can name what the other does
 //! not have, and a unit cannot stand by another's value.
 
