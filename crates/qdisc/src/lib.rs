@@ -65,7 +65,7 @@ pub use packet::Packet;
 pub use profile::Profile;
 pub use registry::{Family, Registry, RegistryError};
 pub use report::Reported;
-pub use settings::{Given, Setting, Settings, options};
+pub use settings::{Given, Setting, Settings, defaults, options, read_change, read_options};
 pub use table::{Class, Discipline};
 pub use tally::{Ring, Tally, mark};
 pub use telemetry::{Context, Telemetry, Why};

@@ -109,7 +109,7 @@ pub struct Given {
     /// False when its `off` word was written.
     pub on: bool,
     /// The option's place in the table.
-    place: usize,
+    pub place: usize,
     values: Vec<Value>,
 }
 
@@ -246,20 +246,8 @@ pub trait Settings: Clone + 'static {
         changing: bool,
     ) -> Result<(Self, Vec<Given>), TcError> {
         let mut settings = Self::blank(profile);
-        let presets = presets(Self::INFO, profile);
-        let defaults = parse(Self::INFO, &mut Words::new(&presets), profile, false);
-        settings.take(&defaults.expect("the defaults in the table can be read"));
-        let given = parse(Self::INFO, words, profile, changing)?;
-        for option in Self::INFO.options {
-            if matches!(option.preset, Preset::Required)
-                && !given.iter().any(|g| g.name == option.name)
-            {
-                let end = words.text().len();
-                let message = format!("{} needs \"{}\"", Self::INFO.name, option.name);
-                let help = format!("write \"{}\" and {}", option.name, expected(option));
-                return Err(words.error(end..end, message, Some(help)));
-            }
-        }
+        settings.take(&defaults(Self::INFO, profile));
+        let given = read(Self::INFO, words, profile, changing)?;
         settings.take(&given);
         Ok((settings, given))
     }
@@ -274,10 +262,62 @@ pub trait Settings: Clone + 'static {
             return Self::read_given(words, profile, true);
         }
         let mut settings = self.clone();
-        let given = parse(Self::INFO, words, profile, true)?;
+        let given = read_change(Self::INFO, words, profile)?;
         settings.take(&given);
         Ok((settings, given))
     }
+}
+
+/// What a table's defaults set, as if they had been written. The table has been checked.
+pub fn defaults(info: &'static Discipline, profile: &Profile) -> Vec<Given> {
+    let presets = presets(info, profile);
+    let defaults = parse(info, &mut Words::new(&presets), profile, false);
+    defaults.expect("the defaults in the table can be read")
+}
+
+/// Reads a discipline's options, from the words behind its name to their end. `changing` says that the discipline is there
+/// already and these are its defaults put anew.
+fn read(
+    info: &'static Discipline,
+    words: &mut Words<'_>,
+    profile: &Profile,
+    changing: bool,
+) -> Result<Vec<Given>, TcError> {
+    let given = parse(info, words, profile, changing)?;
+    for option in info.options {
+        if matches!(option.preset, Preset::Required) && !given.iter().any(|g| g.name == option.name)
+        {
+            let end = words.text().len();
+            let message = format!("{} needs \"{}\"", info.name, option.name);
+            let help = format!("write \"{}\" and {}", option.name, expected(option));
+            return Err(words.error(end..end, message, Some(help)));
+        }
+    }
+    Ok(given)
+}
+
+/// What the words behind a discipline's name set: [`Settings::read`] for a table that is known at run time only.
+///
+/// # Errors
+/// Whatever is wrong with the words, with its place in them.
+pub fn read_options(
+    info: &'static Discipline,
+    words: &mut Words<'_>,
+    profile: &Profile,
+) -> Result<Vec<Given>, TcError> {
+    read(info, words, profile, false)
+}
+
+/// The same for `tc qdisc change`, where what is not written stays as it is.
+///
+/// # Errors
+/// As of [`read_options`], and for an option that can only be given at creation.
+pub fn read_change(
+    info: &'static Discipline,
+    words: &mut Words<'_>,
+    profile: &Profile,
+) -> Result<Vec<Given>, TcError> {
+    parse(info, words, profile, true)
 }
 
 fn expected(option: &OptionSpec) -> String {

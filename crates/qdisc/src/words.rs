@@ -84,6 +84,11 @@ impl<'a> Words<'a> {
         self.text
     }
 
+    /// How far has been read, in bytes of the text.
+    pub const fn position(&self) -> usize {
+        self.from
+    }
+
     /// The next word, which stays where it is.
     pub fn peek(&self) -> Option<Word<'a>> {
         let rest = &self.text[self.from..];

@@ -1,0 +1,29 @@
+//! What a plugin in Rust is written with: an active queue management of one's own, as a shared library that Sojourn loads.
+//!
+//! The boundary is C's ([`abi`]), so that a plugin need not be of the same compiler, nor in Rust at all; a plugin in C
+//! includes `include/sojourn.h`. In Rust one implements [`Aqm`] and names it in [`sojourn_plugin!`], and writes no `unsafe`.
+//!
+//! Invariants: a panic never crosses the boundary: it ends the run it came up in, with its message; a plugin keeps no
+//! packet, only what it was told of one ([`Packet`]): the host holds the packets and hands out handles.
+
+pub mod abi;
+mod aqm;
+pub mod boundary;
+mod host;
+mod tables;
+
+pub use abi::{Counter, Gauge, OptionSpec, Packet, Value};
+pub use aqm::{Aqm, AqmInfo, Dequeued};
+pub use host::{Host, Reason};
+pub use tables::{Name, Shown, Unit};
+
+/// Exports a library's disciplines: `sojourn_plugin! { aqms: [Mine, Another] }`.
+#[macro_export]
+macro_rules! sojourn_plugin {
+    (aqms: [$($aqm:ty),* $(,)?] $(,)?) => {
+        #[unsafe(no_mangle)]
+        #[allow(non_upper_case_globals, missing_docs)]
+        pub static sojourn_plugin: $crate::abi::Plugin =
+            $crate::boundary::plugin(const { &[$(const { &$crate::boundary::aqm::<$aqm>() }),*] });
+    };
+}
