@@ -69,7 +69,7 @@ pub enum RunError {
     /// The engine failed, in its own words.
     #[error("{0}")]
     Failed(String),
-    /// The machine did not let it go on: what happened, and what to do.
+    /// The machine or a part from outside did not let it go on: what happened, and what to do.
     #[error("{why}")]
     Hindered {
         /// What happened.
@@ -80,6 +80,29 @@ pub enum RunError {
     /// The program made a mistake; the others of a campaign go on.
     #[error("a mistake in the program: {0}")]
     Panicked(String),
+}
+
+/// What a part from outside (a plugin) ends its run with when it has no other way to say so: it unwinds with this
+/// ([`Fault::raise`]), and [`run_many`](crate::run_many) makes an error of it. The other runs go on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// What happened.
+    pub why: String,
+    /// What to do.
+    pub help: String,
+}
+
+impl Fault {
+    /// Ends the run that this thread is at. No panic is reported.
+    pub fn raise(self) -> ! {
+        std::panic::resume_unwind(Box::new(self))
+    }
+}
+
+impl From<Fault> for RunError {
+    fn from(Fault { why, help }: Fault) -> Self {
+        Self::Hindered { why, help }
+    }
 }
 
 impl From<CaptureError> for RunError {

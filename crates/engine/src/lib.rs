@@ -10,6 +10,6 @@ mod many;
 mod registry;
 
 pub use capabilities::{Capabilities, Feature};
-pub use contract::{Engine, RunError, Watch};
+pub use contract::{Engine, Fault, RunError, Watch};
 pub use many::{WatchMany, refuse_capture, run_many};
 pub use registry::{Registry, UnknownEngine};

@@ -1,7 +1,7 @@
 //! Many independent runs on several threads.
 
 use super::capabilities::Feature;
-use super::contract::{Engine, RunError, Watch};
+use super::contract::{Engine, Fault, RunError, Watch};
 use sojourn_capture::Capture;
 use sojourn_model::{Refusal, Scenario};
 use sojourn_results::Run;
@@ -101,7 +101,12 @@ fn run_one<E: Engine + ?Sized>(
             Err(RunError::Refused(refusals))
         }
     });
-    catch_unwind(run).unwrap_or_else(|panic| Err(RunError::Panicked(message(&*panic))))
+    catch_unwind(run).unwrap_or_else(|panic| {
+        Err(match panic.downcast::<Fault>() {
+            Ok(fault) => (*fault).into(),
+            Err(panic) => RunError::Panicked(message(&*panic)),
+        })
+    })
 }
 
 /// What an engine that has no captures says when it is asked for some.

@@ -83,6 +83,7 @@ fn scenario(stack: &str, qdisc: &str, rate: u64, rtt: Span, secs: u64, ccs: &[&s
         phases: vec![],
         windows: vec![],
         checks: vec![],
+        plugins: vec![],
     }
 }
 

@@ -109,5 +109,6 @@ pub fn scenario() -> Scenario {
         }],
         windows: vec![],
         checks: vec![Check { name: None, that: "goodput(a) > 1mbit".into() }],
+        plugins: vec![],
     }
 }

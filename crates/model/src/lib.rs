@@ -35,7 +35,7 @@ pub use flow::{
 };
 pub use measure::{Check, Outside, Phase, Window, WindowBounds};
 pub use refusal::Refusal;
-pub use scenario::{Origin, Scenario};
+pub use scenario::{Origin, Plugin, Scenario};
 pub use verify::Inconsistent;
 pub use video::{Adaptation, FrameSize, MEASURED_AT, Profile, Video};
 pub use words::{WordError, nearest};

@@ -41,6 +41,18 @@ pub struct Scenario {
     pub windows: Vec<Window>,
     /// What must hold of the results.
     pub checks: Vec<Check>,
+    /// The plugins whose words it may use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<Plugin>,
+}
+
+/// A shared library with disciplines or controls of somebody's own.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Plugin {
+    /// Where its file is, from the root.
+    pub path: String,
+    /// SHA-256 of the file, in hexadecimal digits: what tells one build from another.
+    pub digest: String,
 }
 
 /// What time 0 of a run is.

@@ -124,6 +124,8 @@ pub struct OptionSpec {
     pub name: *const c_char,
     /// `SOJOURN_TIME` and so on.
     pub kind: u32,
+    /// Whether it has to be given.
+    pub is_required: bool,
     /// Whether it can only be given when the queue is made.
     pub is_fixed: bool,
     /// Its default, as the user would write it, for a switch the word itself; null if it has none.
@@ -267,6 +269,9 @@ macro_rules! tables {
         // SAFETY: a table is never written once it is there, and neither is what it points to.
         #[allow(unsafe_code)]
         unsafe impl Sync for $table {}
+        // SAFETY: as above.
+        #[allow(unsafe_code)]
+        unsafe impl Send for $table {}
     )*};
 }
 

@@ -54,6 +54,7 @@ impl OptionSpec {
         Self {
             name: name.as_ptr(),
             kind,
+            is_required: false,
             is_fixed: false,
             preset: core::ptr::null(),
             min: 0.0,
@@ -109,6 +110,13 @@ impl OptionSpec {
     pub const fn within(mut self, min: f64, max: f64) -> Self {
         self.min = min;
         self.max = max;
+        self
+    }
+
+    /// To be given by the user.
+    #[must_use]
+    pub const fn required(mut self) -> Self {
+        self.is_required = true;
         self
     }
 

@@ -112,6 +112,7 @@ impl Dumbbell {
             phases: Vec::new(),
             windows: Vec::new(),
             checks: Vec::new(),
+            plugins: Vec::new(),
         }
     }
 }

@@ -6,7 +6,7 @@ use sojourn_units::Random;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-/// Draws from the run's stream; refuses seed 3 and panics at seed 5.
+/// Draws from the run's stream; refuses seed 3, panics at seed 5 and has a fault at seed 7.
 struct Dice;
 
 impl Engine for Dice {
@@ -30,6 +30,9 @@ impl Engine for Dice {
     }
     fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
         assert!(scenario.seed != 5, "five");
+        if scenario.seed == 7 {
+            Fault { why: "seven".into(), help: "eight".into() }.raise();
+        }
         watch.progress(scenario.length());
         let mut random = Random::named(scenario.seed, "dice");
         let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
@@ -73,7 +76,9 @@ fn one_runs_trouble_is_its_own() {
     let results = all(3);
     assert_eq!(results[3].as_ref().unwrap_err().to_string(), "seed: three: no (four)");
     assert_eq!(results[5].as_ref().unwrap_err(), &RunError::Panicked("five".into()),);
-    assert_eq!(results.iter().filter(|r| r.is_ok()).count(), 10);
+    let fault = RunError::Hindered { why: "seven".into(), help: "eight".into() };
+    assert_eq!(results[7], Err(fault));
+    assert_eq!(results.iter().filter(|r| r.is_ok()).count(), 9);
 }
 
 #[test]

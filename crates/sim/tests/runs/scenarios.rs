@@ -578,5 +578,6 @@ fn build(
         phases: Vec::new(),
         windows: Vec::new(),
         checks: Vec::new(),
+        plugins: Vec::new(),
     }
 }

@@ -1,0 +1,101 @@
+//! From a path to a library whose tables are known to be ours.
+
+use crate::tables::{self, AqmEntry};
+use core::fmt;
+use libloading::Library;
+use sha2::{Digest as _, Sha256};
+use sojourn_plugin::abi;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The symbol that a plugin exports.
+const SYMBOL: &[u8] = b"sojourn_plugin\0";
+
+/// Why a plugin was not loaded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LoadError {
+    /// The plugin's file, as it was named.
+    pub file: String,
+    /// What was found.
+    pub message: String,
+    /// What would be right.
+    pub help: String,
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; {}", self.file, self.message, self.help)
+    }
+}
+
+impl core::error::Error for LoadError {}
+
+/// What is wrong with a library, and what would be right; the file is known to the caller.
+pub(crate) type Wrong = (String, String);
+
+/// A plugin as it was loaded.
+#[derive(Debug)]
+pub(crate) struct Plugin {
+    /// Where it is, from the root.
+    pub(crate) path: PathBuf,
+    /// SHA-256 of the file, in hexadecimal digits.
+    pub(crate) digest: String,
+    /// Its disciplines.
+    pub(crate) aqms: Vec<Arc<AqmEntry>>,
+}
+
+impl Plugin {
+    pub(crate) fn load(path: &Path) -> Result<Self, LoadError> {
+        let file = path.display().to_string();
+        load(path).map_err(|(message, help)| LoadError { file, message, help })
+    }
+
+    /// How messages name it.
+    pub(crate) fn file(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+fn load(path: &Path) -> Result<Plugin, Wrong> {
+    let wrong = |message: String, help: &str| (message, help.to_owned());
+    // From the root: a bare name would be looked for among the system's libraries.
+    let found = path.canonicalize().and_then(|path| Ok((std::fs::read(&path)?, path)));
+    let (content, path) = found.map_err(|error| match error.kind() {
+        ErrorKind::NotFound => wrong(
+            "there is no such file".to_owned(),
+            "a path in an experiment is seen from the experiment's file, one in a command from the present folder",
+        ),
+        _ => wrong(format!("it cannot be read: {error}"), "check that it is a file, and its permissions"),
+    })?;
+    let digest = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
+    // SAFETY: this runs the library's own initialisers, which nobody can vouch for. The user has named this file, and
+    // documentation and command line say that it runs with the user's rights.
+    #[allow(unsafe_code)]
+    let library = unsafe { Library::new(&path) }.map_err(|error| {
+        wrong(
+            format!("it cannot be loaded: {}", innermost(&error)),
+            "a plugin is a shared library, built for this machine, with everything that it needs",
+        )
+    })?;
+    // SAFETY: only the symbol's address is taken.
+    #[allow(unsafe_code)]
+    let table = unsafe { library.get::<*const abi::Plugin>(SYMBOL) }.map(|symbol| *symbol);
+    let table = table.ok().filter(|table| !table.is_null()).ok_or_else(|| {
+        wrong(
+            "it is a shared library but no plugin: it does not export \"sojourn_plugin\"".to_owned(),
+            "write `sojourn_plugin! { … }` in Rust, or export `const SojournPlugin sojourn_plugin` in C",
+        )
+    })?;
+    let aqms = tables::read(table, &Arc::new(library), &path)?;
+    Ok(Plugin { path, digest, aqms })
+}
+
+/// What the operating system's loader says.
+fn innermost(error: &libloading::Error) -> String {
+    let mut error: &dyn core::error::Error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}

@@ -1,0 +1,102 @@
+//! The plugins of a program: loaded once, handed to whoever reads words or runs.
+
+use crate::library::{LoadError, Plugin};
+use crate::qdisc;
+use sojourn_model::Scenario;
+use sojourn_qdisc::{BuildContext, Discipline, OwnedPacket, Registry, Words};
+use std::path::Path;
+use std::sync::Arc;
+
+/// What has been loaded; a plain value. The libraries stay loaded as long as it, a registry with their disciplines or one
+/// of these lives.
+#[derive(Clone, Debug, Default)]
+pub struct Plugins {
+    loaded: Vec<Arc<Plugin>>,
+}
+
+impl Plugins {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Loads a plugin: native code, which runs with the user's rights from then on. What has been loaded is not loaded again.
+    ///
+    /// # Errors
+    /// The file is none, no plugin, or one of another version, or its tables contradict themselves; nothing has been
+    /// added then.
+    pub fn load(&mut self, path: &Path) -> Result<(), LoadError> {
+        let plugin = Plugin::load(path)?;
+        if !self.loaded.iter().any(|known| known.path == plugin.path) {
+            self.loaded.push(Arc::new(plugin));
+        }
+        Ok(())
+    }
+
+    /// Those that these scenarios name.
+    ///
+    /// # Errors
+    /// As of [`Plugins::load`]; the file is another than that of the scenario; or two scenarios name different builds of
+    /// one file.
+    pub fn of<'a>(scenarios: impl IntoIterator<Item = &'a Scenario>) -> Result<Self, LoadError> {
+        let mut plugins = Self::new();
+        let mut named: Vec<_> = Vec::new();
+        for plugin in scenarios.into_iter().flat_map(|scenario| &scenario.plugins) {
+            if named.contains(&plugin) {
+                continue;
+            }
+            named.push(plugin);
+            let path = Path::new(&plugin.path);
+            plugins.load(path)?;
+            let is_there = |known: &Arc<Plugin>| known.digest == plugin.digest;
+            if !plugins.loaded.iter().any(is_there) {
+                return Err(LoadError {
+                    file: plugin.path.clone(),
+                    message: format!(
+                        "it is another build than that of the run, whose digest begins with {}",
+                        plugin.digest.get(..12).unwrap_or(&plugin.digest)
+                    ),
+                    help: "put that build there again, or run the experiment's file".to_owned(),
+                });
+            }
+        }
+        Ok(plugins)
+    }
+
+    /// What a scenario says of them.
+    pub fn named(&self) -> Vec<sojourn_model::Plugin> {
+        let named = |plugin: &Arc<Plugin>| sojourn_model::Plugin {
+            path: plugin.file(),
+            digest: plugin.digest.clone(),
+        };
+        self.loaded.iter().map(named).collect()
+    }
+
+    /// Their disciplines.
+    pub fn disciplines(&self) -> impl Iterator<Item = &'static Discipline> {
+        self.loaded.iter().flat_map(|plugin| plugin.aqms.iter().map(|aqm| aqm.info))
+    }
+
+    /// Adds their disciplines.
+    ///
+    /// # Errors
+    /// A name is taken or no word, or a table contradicts itself.
+    pub fn add_qdiscs<P: OwnedPacket>(&self, registry: &mut Registry<P>) -> Result<(), LoadError> {
+        for plugin in &self.loaded {
+            for aqm in &plugin.aqms {
+                let entry = Arc::clone(aqm);
+                let build = move |words: &mut Words<'_>, cx: &mut BuildContext<'_, P>| {
+                    qdisc::build(&entry, words, cx)
+                };
+                registry.add_entry(aqm.info, build).map_err(|error| {
+                    let error = error.to_string();
+                    let (message, help) = error
+                        .split_once("; ")
+                        .unwrap_or((&error, "mend its table and build it again"));
+                    LoadError { file: plugin.file(), message: message.into(), help: help.into() }
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
