@@ -113,6 +113,45 @@ impl Experiment {
         }
     }
 
+    /// Hands over each of the plugins that the file and its settings name, as it is written there: to be loaded before
+    /// [`Experiment::plan`] is given a vocabulary with their words. What `load` says of one, a message and what would be right,
+    /// is pointed at in the file.
+    pub fn plugins(
+        &self,
+        mut load: impl FnMut(&str) -> Result<(), (String, String)>,
+    ) -> Result<(), Diagnostics> {
+        let named = |table: &Table| -> Option<Node> {
+            let Value::Table(experiment) = &table.get("experiment")?.node.value else {
+                return None;
+            };
+            Some(experiment.get("plugins")?.node.clone())
+        };
+        let mut diagnostics = Diagnostics::default();
+        for label in self.axes.iter().flat_map(|axis| &axis.labels) {
+            if let Some(plugins) = named(&label.bundle) {
+                let message = "plugins are the same for every combination";
+                let says = plugins.place.says(DiagnosticKind::Matrix, message);
+                diagnostics.push(says.help("name them under [experiment]"));
+            }
+        }
+        // A later setting stands for an earlier one, as everywhere.
+        let settings = self.overrides.iter().rev().find_map(named);
+        let nodes = match settings.or_else(|| named(&self.table)) {
+            None => Vec::new(),
+            Some(Node { value: Value::List(items), .. }) => items,
+            Some(node) => vec![node],
+        };
+        for node in nodes {
+            // What is no text is told when the file is resolved.
+            let Some(path) = node.text() else { continue };
+            if let Err((message, help)) = load(path) {
+                let message = format!("the plugin {path}: {message}");
+                diagnostics.push(node.place.says(DiagnosticKind::Value, message).help(help));
+            }
+        }
+        diagnostics.into_result(())
+    }
+
     /// The axes and their labels, in the order of the file.
     pub fn axes(&self) -> Vec<(&str, Vec<&str>)> {
         self.axes

@@ -97,6 +97,7 @@ impl<'a> Resolver<'a> {
             phases,
             windows,
             checks,
+            plugins: self.vocabulary.plugins().to_vec(),
         };
         self.own_devices(root, &scenario);
         if !self.diagnostics.is_empty() {

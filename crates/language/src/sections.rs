@@ -84,6 +84,12 @@ pub(crate) static EXPERIMENT: Section = Section {
         ),
         default("source", Ty::Text, "", "Where it comes from."),
         default("about", Ty::Text, "", "What it is about, for lists of suites."),
+        key(
+            "plugins",
+            Ty::List(&Ty::Text),
+            "Shared libraries with queue disciplines or congestion controls of one's own, seen from this file: `./libmine.so`. \
+             They are native code, which runs with your rights.",
+        ),
         default("stack", Ty::Stack, "linux-7.3", "The stack of hosts and hops that name none."),
         default("ip", IP, "4", "The version of IP of flows that name none: 4 or 6."),
         required("duration", LENGTH, "How long is run after time 0."),

@@ -1,7 +1,7 @@
 //! Words that other crates know: disciplines, congestion controls, stacks. The language asks about them through
 //! this trait, so that a message can still point at the wrong word inside the string of the file.
 
-use sojourn_model::WordError;
+use sojourn_model::{Plugin, WordError};
 
 /// Whoever knows the words of an engine.
 pub trait Vocabulary {
@@ -16,6 +16,11 @@ pub trait Vocabulary {
 
     /// A stack.
     fn stack(&self, name: &str) -> Result<(), WordError>;
+
+    /// The plugins whose words are among these.
+    fn plugins(&self) -> &[Plugin] {
+        &[]
+    }
 }
 
 /// Takes every word for right: for reading experiments that another engine will judge.

@@ -27,6 +27,7 @@ use sojourn_qdisc::{Family, Registry, RegistryError};
 use sojourn_results::{EngineId, Run};
 use sojourn_transport::cc::{AddError, AnyCongestionControl, Info, Registry as Controls};
 use sojourn_transport::stack::{PragueVersion, TcpQuirks};
+use std::path::Path;
 
 pub use flow::FlowState;
 pub use packet::PacketBox;
@@ -58,6 +59,12 @@ impl Sim {
     /// With these disciplines and no others: for those of [`Registry::add_entry`].
     pub fn with_registry(qdiscs: Registry<PacketBox>) -> Self {
         Self { qdiscs, controls: Controls::default() }
+    }
+
+    /// With these congestion controls and no others.
+    #[must_use]
+    pub fn with_controls(self, controls: Controls) -> Self {
+        Self { controls, ..self }
     }
 
     /// And with this congestion control ([`Registry::add`](Controls::add)).
@@ -113,6 +120,14 @@ impl Engine for Sim {
 
     fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
+    }
+
+    fn identity(&self, scenario: &Scenario) -> String {
+        let named = scenario.plugins.iter().map(|plugin| {
+            let file = Path::new(&plugin.path).file_name().unwrap_or_default().display();
+            format!("plugin {file} {}", plugin.digest)
+        });
+        named.collect::<Vec<_>>().join(", ")
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -7,7 +7,7 @@
 //! the two.
 
 use sojourn_language::Vocabulary;
-use sojourn_model::WordError;
+use sojourn_model::{Plugin, WordError};
 use sojourn_qdisc::{Packet, Profile, Registry, TcError};
 use sojourn_stacks::{STACKS, Stack};
 use sojourn_transport::cc::Registry as Controls;
@@ -19,6 +19,7 @@ use sojourn_units::{Dscp, Ecn, Random, Time};
 pub struct Words<P = NoPacket> {
     qdiscs: Registry<P>,
     controls: Controls,
+    plugins: Vec<Plugin>,
 }
 
 impl Default for Words {
@@ -31,13 +32,19 @@ impl Default for Words {
 impl<P: Packet> Words<P> {
     /// With the queue disciplines of this registry, and the congestion controls of `sojourn-transport`.
     pub fn new(qdiscs: Registry<P>) -> Self {
-        Self { qdiscs, controls: Controls::built_in() }
+        Self { qdiscs, controls: Controls::built_in(), plugins: Vec::new() }
     }
 
     /// With the congestion controls of this registry: an engine's, so that those added to it are known.
     #[must_use]
     pub fn with_controls(self, controls: Controls) -> Self {
         Self { controls, ..self }
+    }
+
+    /// Some of them come from these plugins, which scenarios then name.
+    #[must_use]
+    pub fn with_plugins(self, plugins: Vec<Plugin>) -> Self {
+        Self { plugins, ..self }
     }
 
     fn read(&self, words: &str, stack: &str) -> Result<(), TcError> {
@@ -63,6 +70,10 @@ impl<P: Packet> Vocabulary for Words<P> {
 
     fn stack(&self, name: &str) -> Result<(), WordError> {
         known(name, "stack", STACKS.iter().map(|s| s.name))
+    }
+
+    fn plugins(&self) -> &[Plugin] {
+        &self.plugins
     }
 }
 
