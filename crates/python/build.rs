@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates whose code decides what comes out of a simulated run.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 14] = [
     "units",
     "model",
     "language",
@@ -18,6 +18,8 @@ const CRATES: [&str; 12] = [
     "transport",
     "stacks",
     "sim",
+    "plugin",
+    "plugin-host",
 ];
 /// What decides how a run on Linux is carried out and read. The plan, which the rest of that crate makes, is a part of
 /// the run's identity itself.

@@ -1,7 +1,7 @@
 //! From a path to a library whose tables are known to be ours.
 
 use crate::tables::{self, AqmEntry};
-use core::fmt;
+use core::fmt::{self, Write as _};
 use libloading::Library;
 use sha2::{Digest as _, Sha256};
 use sojourn_plugin::abi;
@@ -68,7 +68,7 @@ fn load(path: &Path) -> Result<Plugin, Wrong> {
         ),
         _ => wrong(format!("it cannot be read: {error}"), "check that it is a file, and its permissions"),
     })?;
-    let digest = Sha256::digest(&content).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hexadecimal(&Sha256::digest(&content));
     // SAFETY: this runs the library's own initialisers, which nobody can vouch for. The user has named this file, and
     // documentation and command line say that it runs with the user's rights.
     #[allow(unsafe_code)]
@@ -89,6 +89,13 @@ fn load(path: &Path) -> Result<Plugin, Wrong> {
     })?;
     let aqms = tables::read(table, &Arc::new(library), &path)?;
     Ok(Plugin { path, digest, aqms })
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("a string takes everything");
+        text
+    })
 }
 
 /// What the operating system's loader says.

@@ -110,7 +110,7 @@ fn entry(aqm: *const abi::Aqm, library: &Arc<Library>, path: &Path) -> Result<Aq
     let table = unsafe { aqm.read_unaligned() };
     let name = text(table.name, "the name of a queue discipline")?;
     let of = |what: &str| format!("\"{name}\": {what}");
-    // SAFETY, here and for the other arrays: the plugin says that there are as many.
+    // SAFETY: the plugin says that there are as many, of these and of the others.
     let options = unsafe { array(table.options, table.option_count, &of("options"))? };
     // SAFETY: as above.
     let counters = unsafe { array(table.counters, table.counter_count, &of("counters"))? };

@@ -3,6 +3,7 @@
 use crate::errors::usage_error;
 use pyo3::prelude::*;
 use sojourn_engine::{Engine, Registry, UnknownEngine};
+use sojourn_sim::Sim;
 
 /// The package's version and the digest of an engine's sources, which `build.rs` takes.
 macro_rules! version {
@@ -11,30 +12,35 @@ macro_rules! version {
     };
 }
 
-/// Every engine of the package: a further one is a line here.
-fn registry() -> Registry {
+/// Every engine of the package: a further one is a line here. The simulator is this one, with what was added to it.
+fn registry(sim: Sim) -> Registry {
     let mut engines = Registry::new();
-    engines.add(sojourn_sim::NAME, version!("SOJOURN_SOURCES"), sojourn_sim::Sim::new);
+    engines.add(sojourn_sim::NAME, version!("SOJOURN_SOURCES"), move || sim.clone());
     engines.add(sojourn_linux::NAME, version!("SOJOURN_LINUX_SOURCES"), sojourn_linux::Linux::new);
     engines
 }
 
 /// The engine of this name.
 pub fn engine(py: Python<'_>, name: &str) -> PyResult<Box<dyn Engine>> {
-    registry().engine(name).map_err(|error| unknown(py, &error))
+    engine_with(py, name, Sim::new())
+}
+
+/// The engine of this name; if it is the simulator, this one.
+pub fn engine_with(py: Python<'_>, name: &str, sim: Sim) -> PyResult<Box<dyn Engine>> {
+    registry(sim).engine(name).map_err(|error| unknown(py, &error))
 }
 
 /// The names of the engines.
 #[pyfunction]
 pub fn engines() -> Vec<String> {
-    registry().names().map(str::to_owned).collect()
+    registry(Sim::new()).names().map(str::to_owned).collect()
 }
 
 /// Sojourn's version: the package's, and a digest of the sources that decide what comes out of a run on this engine.
 #[pyfunction]
 #[pyo3(signature = (engine = "sim"))]
 pub fn version(py: Python<'_>, engine: &str) -> PyResult<String> {
-    registry().version(engine).map(str::to_owned).map_err(|error| unknown(py, &error))
+    registry(Sim::new()).version(engine).map(str::to_owned).map_err(|error| unknown(py, &error))
 }
 
 fn unknown(py: Python<'_>, error: &UnknownEngine) -> PyErr {

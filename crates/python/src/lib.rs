@@ -5,6 +5,7 @@ mod engines;
 mod errors;
 mod experiment;
 mod listings;
+mod plugins;
 mod run;
 mod units;
 mod validate;

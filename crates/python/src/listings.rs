@@ -1,18 +1,21 @@
 //! What there is: disciplines and congestion controls, from the tables that the parsers and the engine read.
 
+use crate::plugins::sim_with;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_qdisc::Profile;
 use sojourn_qdisc::table::{OptionSpec, Preset, Unit};
 use sojourn_results::schema;
-use sojourn_sim::Sim;
 use sojourn_stacks::STACKS;
+use std::path::PathBuf;
 
 /// Every queue discipline as JSON: name, summary, source, options with their defaults by stack, statistics and
 /// the controller's own numbers.
+/// With those of the plugins at these paths.
 #[pyfunction]
-pub fn qdiscs() -> String {
-    let sim = Sim::new();
+#[pyo3(signature = (*, plugins=Vec::new()))]
+pub fn qdiscs(py: Python<'_>, plugins: Vec<PathBuf>) -> PyResult<String> {
+    let sim = sim_with(py, &plugins)?;
     let listed = sim.qdiscs().disciplines().iter().map(|discipline| {
         json!({
             "name": discipline.name,
@@ -28,7 +31,7 @@ pub fn qdiscs() -> String {
             })).collect::<Vec<_>>(),
         })
     });
-    listed.collect::<Value>().to_string()
+    Ok(listed.collect::<Value>().to_string())
 }
 
 fn option(option: &OptionSpec) -> Value {
@@ -70,9 +73,11 @@ const fn unit(unit: Unit) -> &'static str {
 }
 
 /// Every congestion control as JSON: name, summary, source and the numbers that it reports.
+/// With those of the plugins at these paths.
 #[pyfunction]
-pub fn ccs() -> String {
-    let sim = Sim::new();
+#[pyo3(signature = (*, plugins=Vec::new()))]
+pub fn ccs(py: Python<'_>, plugins: Vec<PathBuf>) -> PyResult<String> {
+    let sim = sim_with(py, &plugins)?;
     let listed = sim.controls().infos().map(|control| {
         json!({
             "name": control.name,
@@ -83,7 +88,7 @@ pub fn ccs() -> String {
             })).collect::<Vec<_>>(),
         })
     });
-    listed.collect::<Value>().to_string()
+    Ok(listed.collect::<Value>().to_string())
 }
 
 /// Every stack as JSON: name, summary, source and its switches.

@@ -3,6 +3,7 @@
 use crate::arrow::{Table, import};
 use crate::engines;
 use crate::errors::{run_error, word_error};
+use crate::plugins::sim_of;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -180,7 +181,7 @@ impl Shared {
     }
 }
 
-/// Runs every scenario (JSON) on up to `threads` threads, the GIL released.
+/// Runs every scenario (JSON) on up to `threads` threads, the GIL released, with the plugins that they name.
 ///
 /// `on_done(index, run)` gets each result, or the error of a run that failed, as soon as it is there, and `on_progress(seconds)` the simulated seconds
 /// of all runs together, some ten times a second; both are called on the calling thread. The first error of a
@@ -200,8 +201,8 @@ pub fn run_many(
     captures: Vec<PathBuf>,
     snap_len: u32,
 ) -> PyResult<()> {
-    let engine = engines::engine(py, engine)?;
     let scenarios = scenarios.iter().map(|s| parse(s)).collect::<PyResult<Vec<_>>>()?;
+    let engine = engines::engine_with(py, engine, sim_of(py, &scenarios)?)?;
     let shared = Shared {
         simulated: scenarios.iter().map(|_| AtomicU64::new(0)).collect(),
         captures: captures.into_iter().map(|folder| Capture { folder, snap_len }).collect(),
@@ -262,12 +263,13 @@ pub fn refusals(
     engine: &str,
     pcap: bool,
 ) -> PyResult<Vec<String>> {
-    let engine = engines::engine(py, engine)?;
+    let scenarios = scenarios.iter().map(|s| parse(s)).collect::<PyResult<Vec<_>>>()?;
+    let engine = engines::engine_with(py, engine, sim_of(py, &scenarios)?)?;
     let wanted = pcap.then(|| refuse_capture(&*engine)).flatten();
     let mut said: Vec<String> = wanted.iter().map(ToString::to_string).collect();
     let mut known = HashSet::new();
     for scenario in &scenarios {
-        for refusal in engine.refuse(&parse(scenario)?) {
+        for refusal in engine.refuse(scenario) {
             let text = refusal.to_string();
             if known.insert(text.clone()) {
                 said.push(text);

@@ -38,6 +38,15 @@ Settings = Annotated[
         help="Change a setting: [b]--set hop.bottleneck.rate=10mbit[/b]. May be repeated.",
     ),
 ]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin",
+        metavar="FILE",
+        help="Load a shared library with queue disciplines or congestion controls (docs/plugins.md): native code, which "
+        "runs with your rights. May be repeated.",
+    ),
+]
 SnapLen = Annotated[
     int | None,
     typer.Option(
@@ -109,6 +118,7 @@ def run(
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before more than 100 000 runs.")] = False,
+    plugins: Plugins = None,
 ) -> None:
     """Run experiments into a results folder. What is there already is not run again."""
     from sojourn.cli.run import run as command
@@ -125,6 +135,7 @@ def run(
         batches=batches or [],
         only=only or [],
         yes=yes,
+        plugins=plugins or [],
     )
 
 
@@ -147,6 +158,7 @@ def try_(
     ] = None,
     snap_len: SnapLen = None,
     as_json: AsJson = False,
+    plugins: Plugins = None,
 ) -> None:
     """Try a queue with a few flows: one run, a table and a small plot, in about a second."""
     from sojourn.cli.quick_run import quick_run
@@ -164,6 +176,7 @@ def try_(
         pcap=pcap,
         snap_len=snap_len,
         as_json=as_json,
+        plugins=plugins or [],
     )
 
 
@@ -234,19 +247,19 @@ Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show this on
 
 
 @app.command()
-def qdiscs(name: Name = None, as_json: AsJson = False) -> None:
+def qdiscs(name: Name = None, as_json: AsJson = False, plugins: Plugins = None) -> None:
     """List the queue disciplines, or show the options of one."""
     from sojourn.cli.lists import qdiscs as command
 
-    command(name, as_json=as_json)
+    command(name, as_json=as_json, plugins=plugins or [])
 
 
 @app.command()
-def ccs(name: Name = None, as_json: AsJson = False) -> None:
+def ccs(name: Name = None, as_json: AsJson = False, plugins: Plugins = None) -> None:
     """List the congestion controls, or show one."""
     from sojourn.cli.lists import ccs as command
 
-    command(name, as_json=as_json)
+    command(name, as_json=as_json, plugins=plugins or [])
 
 
 @app.command()

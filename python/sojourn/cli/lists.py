@@ -7,6 +7,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from sojourn.cli.plugins import note_files
 from sojourn.cli.screen import out, print_json
 from sojourn.core import listings
 from sojourn.core.listings import Entry
@@ -37,14 +38,18 @@ def suites(*, as_json: bool) -> None:
     out().print(f"hours: simulated; minutes: expected on {cores} idle cores, with every seed (--seeds 1 takes a tenth)")
 
 
-def qdiscs(name: str | None, *, as_json: bool) -> None:
+def qdiscs(name: str | None, *, as_json: bool, plugins: list[str]) -> None:
     """List the queue disciplines, or show one."""
-    _list_or_show("queue discipline", listings.qdiscs(), name, _show_qdisc, as_json=as_json)
+    entries = listings.qdiscs(plugins)
+    note_files(plugins)
+    _list_or_show("queue discipline", entries, name, _show_qdisc, as_json=as_json)
 
 
-def ccs(name: str | None, *, as_json: bool) -> None:
+def ccs(name: str | None, *, as_json: bool, plugins: list[str]) -> None:
     """List the congestion controls, or show one."""
-    _list_or_show("congestion control", listings.ccs(), name, _show_cc, as_json=as_json)
+    entries = listings.ccs(plugins)
+    note_files(plugins)
+    _list_or_show("congestion control", entries, name, _show_cc, as_json=as_json)
 
 
 def stacks(name: str | None, *, as_json: bool) -> None:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from sojourn import _core, runner
 from sojourn.cli.capture import make_folder, snap_length
+from sojourn.cli.plugins import note_plugins
 from sojourn.cli.screen import out, print_json
 from sojourn.cli.tables import flow_table, queue_table
 from sojourn.core import describe
@@ -36,10 +37,12 @@ def quick_run(
     pcap: Path | None,
     snap_len: int | None,
     as_json: bool,
+    plugins: list[str],
 ) -> None:
     """Run one experiment that the command line describes."""
     text = _core.trial(flows, rate=rate, rtt=rtt, qdisc=qdisc, duration=duration, stack=stack, seed=seed)
-    experiment = parse(text, "the command line", settings=settings, engine=engine)
+    experiment = parse(text, "the command line", settings=settings, engine=engine, plugins=plugins)
+    note_plugins(experiment.run_keys)
     snap_len = snap_length(snap_len, pcap=pcap is not None)
     runner.refuse(experiment.run_keys, engine=engine, pcap=snap_len is not None)
     if pcap is not None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sojourn import _core, runner
 from sojourn.cli.capture import snap_length
+from sojourn.cli.plugins import note_plugins
 from sojourn.cli.screen import out, say
 from sojourn.cli.tables import summary_table
 from sojourn.core import cells, checks, selection
@@ -32,9 +33,12 @@ def run(
     batches: list[str],
     only: list[str],
     yes: bool,
+    plugins: list[str],
 ) -> None:
     """Run experiments into a results folder and show what came out."""
-    keys = run_keys(what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes)
+    keys = run_keys(
+        what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
+    )
     snap_len = snap_length(snap_len, pcap=pcap)
     runner.refuse(keys, engine=engine, pcap=pcap)
     command = shlex.join(["sojourn", *sys.argv[1:]])
@@ -80,15 +84,19 @@ def run_keys(
     batches: list[str] | None = None,
     only: list[str] | None = None,
     yes: bool,
+    plugins: list[str] | None = None,
 ) -> list[RunKey]:
     """Read everything that was asked for; the same run asked for twice is run once."""
+    plugins = plugins or []
     experiments: dict[Path, Sequence[Experiment]] = {}
     for word in what:
         for named in library.resolve(word):
             if named.file.suffix == ".batch":
+                if plugins:
+                    raise UsageError("Flent's batch files know no plugins", help="leave --plugin out, or write a .toml")
                 read = _batch(named.file, engine=engine, seeds=seeds, settings=settings, batches=batches or [])
             else:
-                read = [load(named.file, settings=settings, seeds=seeds, engine=engine, yes=yes)]
+                read = [load(named.file, settings=settings, seeds=seeds, engine=engine, yes=yes, plugins=plugins)]
             experiments[named.file.resolve()] = read
     if batches and not any(file.suffix == ".batch" for file in experiments):
         raise UsageError("-b chooses among the batches of a .batch file, and there is none")
@@ -100,6 +108,7 @@ def run_keys(
         raise UsageError("no cell has all of these labels", help="`sojourn suites` names the suites; leave one out")
     if len(keys) > _core.MOST_RUNS and not yes:
         raise UsageError(f"these are {len(keys):,} runs", help="say --yes if they are meant")
+    note_plugins(keys.values())
     return list(keys.values())
 
 

@@ -1,6 +1,7 @@
 """What there is: queue disciplines, congestion controls, stacks and suites, as data."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from sojourn import _core
@@ -9,14 +10,22 @@ from sojourn.errors import UsageError
 Entry = dict[str, Any]
 
 
-def qdiscs() -> list[Entry]:
-    """Return every queue discipline: options with units and defaults by stack, statistics, sources."""
-    return _entries(_core.qdiscs())
+def qdiscs(plugins: Sequence[str] = ()) -> list[Entry]:
+    """Return every queue discipline: options with units and defaults by stack, statistics, sources.
+
+    Args:
+        plugins: shared libraries whose disciplines are listed, too; they are loaded.
+    """
+    return _entries(_core.qdiscs(plugins=plugins))
 
 
-def ccs() -> list[Entry]:
-    """Return every congestion control: summary, source, and the numbers that it reports."""
-    return _entries(_core.ccs())
+def ccs(plugins: Sequence[str] = ()) -> list[Entry]:
+    """Return every congestion control: summary, source, and the numbers that it reports.
+
+    Args:
+        plugins: as in :func:`qdiscs`.
+    """
+    return _entries(_core.ccs(plugins=plugins))
 
 
 def stacks() -> list[Entry]:

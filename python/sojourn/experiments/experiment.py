@@ -247,6 +247,7 @@ def load(
     seeds: int | None = None,
     engine: str = "sim",
     yes: bool = False,
+    plugins: Sequence[str] = (),
 ) -> Experiment:
     """Read an experiment of a suite, an experiment file, or the ``scenario.json`` of a stored run.
 
@@ -259,10 +260,12 @@ def load(
         seeds: so many seeds (1, 2, …) for each cell, instead of the file's.
         engine: what is to run it.
         yes: whether more than 100 000 runs are meant.
+        plugins: shared libraries with words of one's own, besides those that the file names. They are native code, which
+            runs with your rights.
 
     Raises:
         ExperimentError: if the file says something that is not right, with the place.
-        UsageError: if there is none of that name, with the nearest, or the file cannot be read.
+        UsageError: if there is none of that name, with the nearest, or the file or a plugin cannot be read.
     """
     path = _file(what)
     try:
@@ -274,8 +277,22 @@ def load(
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not a text in UTF-8") from error
     if path.suffix == ".json":
+        if plugins:
+            raise UsageError(
+                f"{path} is a resolved scenario, which names its plugins itself",
+                help="run it without, or the experiment file that it came from",
+            )
         return _stored(path, text, settings, seeds, engine)
-    return parse(text, str(path), settings=settings, seeds=seeds, engine=engine, yes=yes)
+    return parse(
+        text,
+        str(path),
+        settings=settings,
+        seeds=seeds,
+        engine=engine,
+        yes=yes,
+        plugins=plugins,
+        folder=path.parent,
+    )
 
 
 def parse(
@@ -286,9 +303,22 @@ def parse(
     seeds: int | None = None,
     engine: str = "sim",
     yes: bool = False,
+    plugins: Sequence[str] = (),
+    folder: str | os.PathLike[str] = "",
 ) -> Experiment:
-    """Read an experiment from a text; ``name`` is what errors call it. Otherwise as :func:`load`."""
-    loaded = _core.load(text, name, settings=list(settings), seeds=seeds, yes=yes)
+    """Read an experiment from a text; ``name`` is what errors call it. Otherwise as :func:`load`.
+
+    The plugins that the text names are looked for in ``folder``, or in the present one.
+    """
+    loaded = _core.load(
+        text,
+        name,
+        settings=list(settings),
+        seeds=seeds,
+        yes=yes,
+        plugins=list(plugins),
+        folder=os.fspath(folder),
+    )
     keys = [runner.run_key(scenario, engine=engine) for scenario in loaded.scenarios]
     return Experiment(loaded.name, loaded.about, loaded.source, engine, keys, text, tuple(settings), seeds)
 

@@ -28,7 +28,11 @@ class RunKey:
     @cached_property
     def digest(self) -> str:
         """A stable hash of scenario, seed, engine and version: 12 hexadecimal digits."""
-        key = {"scenario": self.scenario, "engine": self.engine, "version": self.version}
+        scenario = dict(self.scenario)
+        if plugins := scenario.get("plugins"):
+            # Another build is another run; the same build in another place is not.
+            scenario["plugins"] = [plugin["digest"] for plugin in plugins]
+        key = {"scenario": scenario, "engine": self.engine, "version": self.version}
         text = json.dumps(key, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

@@ -1,0 +1,123 @@
+"""Plugins through the command line and the package; the one in C is built here."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sojourn
+from sojourn.core import listings
+from sojourn.core.store import Folder
+from sojourn.errors import ExperimentError, UsageError
+
+ROOT = Path(__file__).parents[2]
+EXPERIMENT = """\
+[experiment]
+name = "with-a-plugin"
+duration = "5s"
+plugins = ["./libramp.so"]
+[axis.queue]
+ramp = { hop.bottleneck.qdisc = "ramp high 5ms" }
+codel = { hop.bottleneck.qdisc = "codel" }
+[[hop]]
+name = "bottleneck"
+rate = "20mbit"
+rtt = "20ms"
+[[flow]]
+name = "cubic"
+cc = "cubic"
+"""
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example in C, beside an experiment that names it."""
+    compiler = shutil.which("cc")
+    assert compiler, "the tests need a C compiler: cc"
+    folder = tmp_path_factory.mktemp("plugin")
+    (folder / "ramp.toml").write_text(EXPERIMENT)
+    build(folder / "libramp.so")
+    return folder / "libramp.so"
+
+
+def build(library: Path, *options: str) -> None:
+    command = ["cc", "-shared", "-fPIC", "-O2", *options, f"-I{ROOT}/crates/plugin/include", "-o", str(library)]
+    subprocess.run([*command, str(ROOT / "examples/plugin-c/ramp.c")], check=True)
+
+
+def call(*words: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "sojourn", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_an_experiment_names_it_beside_itself_and_its_runs_can_be_made_again(library: Path, tmp_path: Path) -> None:
+    done = call("run", library.parent / "ramp.toml", "-o", tmp_path / "results")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count(f"plugin {library}: native code, which runs with your rights") == 1
+    records = {record.key.label: record for record in Folder.open(tmp_path / "results").records()}
+    ramp = records["with-a-plugin[ramp]#1"]
+    digest = ramp.key.scenario["plugins"][0]["digest"]
+    assert ramp.key.scenario["plugins"][0]["path"] == str(library)
+    assert f"plugin libramp.so {digest}" in ramp.key.version
+    # There already; and again from what was stored.
+    assert "2 of 2 runs are in" in call("run", library.parent / "ramp.toml", "-o", tmp_path / "results").stderr
+    again = call("run", ramp.path / "scenario.json", "-o", tmp_path / "again")
+    assert again.returncode == 0, again.stderr
+    stored = Folder.open(tmp_path / "again").records()[0]
+    assert stored.key.digest == ramp.key.digest
+    assert stored.table("queue_signals").equals(ramp.table("queue_signals"))
+
+
+def test_another_build_is_another_run_and_another_place_is_not(library: Path, tmp_path: Path) -> None:
+    first = sojourn.load(library.parent / "ramp.toml").run_keys
+    (tmp_path / "ramp.toml").write_text(EXPERIMENT)
+    shutil.copy(library, tmp_path)
+    assert [key.digest for key in sojourn.load(tmp_path / "ramp.toml").run_keys] == [key.digest for key in first]
+    (tmp_path / "libramp.so").unlink()
+    build(tmp_path / "libramp.so", "-g")
+    moved = sojourn.load(tmp_path / "ramp.toml")
+    assert {key.digest for key in moved.run_keys}.isdisjoint(key.digest for key in first)
+    # The build that was planned with is not there any more.
+    (tmp_path / "libramp.so").unlink()
+    shutil.copy(library, tmp_path)
+    with pytest.raises(UsageError, match="another build"):
+        moved.run(quiet=True)
+
+
+def test_try_and_the_lists_take_it_by_name(library: Path) -> None:
+    tried = call("try", "cubic", "--duration", "2s", "--qdisc", "ramp", "--plugin", library, "--json")
+    assert tried.returncode == 0, tried.stderr
+    assert "native code" in tried.stderr
+    shown = call("qdiscs", "ramp", "--plugin", library)
+    assert shown.returncode == 0, shown.stderr
+    assert "sojourn time up to which nothing is marked" in shown.stdout
+    assert any(entry["name"] == "ramp" for entry in listings.qdiscs([str(library)]))
+    assert not any(entry["name"] == "ramp" for entry in listings.qdiscs())
+    assert call("ccs", "--plugin", library).returncode == 0
+
+
+def test_what_is_wrong_is_named_and_the_status_is_2(library: Path, tmp_path: Path) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text(EXPERIMENT.replace("libramp", "libnone"))
+    with pytest.raises(ExperimentError) as missing:
+        sojourn.load(file)
+    assert (missing.value.line, missing.value.column) == (4, 12)
+    assert "the plugin ./libnone.so: there is no such file" in str(missing.value)
+    shutil.copy(library, tmp_path)
+    for words, message in (("ramp hihg 5ms", 'did you mean "high"?'), ("ramp low 5ms high 2ms", '"low" is not below')):
+        file.write_text(EXPERIMENT.replace("ramp high 5ms", words))
+        with pytest.raises(ExperimentError) as wrong:
+            sojourn.load(file)
+        assert wrong.value.line == 6
+        assert message in str(wrong.value)
+    in_axis = EXPERIMENT.replace('{ hop.bottleneck.qdisc = "codel"', '{ experiment.plugins = ["a.so"]')
+    file.write_text(in_axis)
+    with pytest.raises(ExperimentError, match="the same for every combination"):
+        sojourn.load(file)
+    none = tmp_path / "none.so"
+    for words in (["run", library.parent / "ramp.toml", "-o", tmp_path / "no"], ["try", "cubic"], ["qdiscs"], ["ccs"]):
+        failed = call(*words, "--plugin", none)
+        assert failed.returncode == 2
+        assert f"the plugin {none}: there is no such file\n  help: " in failed.stderr
