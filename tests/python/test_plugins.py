@@ -117,7 +117,23 @@ def test_what_is_wrong_is_named_and_the_status_is_2(library: Path, tmp_path: Pat
     with pytest.raises(ExperimentError, match="the same for every combination"):
         sojourn.load(file)
     none = tmp_path / "none.so"
-    for words in (["run", library.parent / "ramp.toml", "-o", tmp_path / "no"], ["try", "cubic"], ["qdiscs"], ["ccs"]):
-        failed = call(*words, "--plugin", none)
+    for command in (
+        ("run", library.parent / "ramp.toml", "-o", tmp_path / "no"),
+        ("try", "cubic"),
+        ("qdiscs",),
+        ("ccs",),
+    ):
+        failed = call(*command, "--plugin", none)
         assert failed.returncode == 2
         assert f"the plugin {none}: there is no such file\n  help: " in failed.stderr
+
+
+def test_the_commands_of_the_page_do_what_it_says(tmp_path: Path) -> None:
+    for name in ("ramp.c", "experiment.toml", "run.sh"):
+        shutil.copy(ROOT / "examples/plugin-c" / name, tmp_path)
+    script = (tmp_path / "run.sh").read_text().replace("../../crates", f"{ROOT}/crates")
+    script = script.replace("\nsojourn ", f"\n{sys.executable} -m sojourn ")
+    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "what the ramp says of the head" in done.stdout
+    assert len(Folder.open(tmp_path / "results").records()) == 2

@@ -43,8 +43,8 @@ Plugins = Annotated[
     typer.Option(
         "--plugin",
         metavar="FILE",
-        help="Load a shared library with queue disciplines or congestion controls (docs/plugins.md): native code, which "
-        "runs with your rights. May be repeated.",
+        help="Load a shared library with queue disciplines or congestion controls (docs/plugins.md): native code, "
+        "which runs with your rights. May be repeated.",
     ),
 ]
 SnapLen = Annotated[

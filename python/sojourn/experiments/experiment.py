@@ -260,8 +260,8 @@ def load(
         seeds: so many seeds (1, 2, …) for each cell, instead of the file's.
         engine: what is to run it.
         yes: whether more than 100 000 runs are meant.
-        plugins: shared libraries with words of one's own, besides those that the file names. They are native code, which
-            runs with your rights.
+        plugins: shared libraries with words of one's own, besides those that the file names. They are native code,
+            which runs with your rights.
 
     Raises:
         ExperimentError: if the file says something that is not right, with the place.

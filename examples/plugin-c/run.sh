@@ -1,0 +1,7 @@
+#!/bin/sh
+# Builds the plugin beside its source and runs it; in the folder examples/plugin-c.
+set -e
+cc -shared -fPIC -O2 -I ../../crates/plugin/include -o libramp.so ramp.c
+sojourn qdiscs ramp --plugin ./libramp.so
+sojourn try cubic --qdisc "ramp high 5ms" --plugin ./libramp.so
+sojourn run experiment.toml -o results
