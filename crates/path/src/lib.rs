@@ -4,6 +4,8 @@
 //! A port is without I/O and without a clock of its own: it takes a packet at a time it is told, and is polled
 //! until it says when it wants to be polled again. Delays of a path are ports too, with `netem` in front of a
 //! device that takes no time.
+//!
+//! [`topology`] puts them together: from a scenario's hops to ports, and to the routes of its flows through them.
 
 mod middlebox;
 mod packet;
@@ -16,6 +18,7 @@ mod rewrite;
 mod select;
 #[cfg(test)]
 mod testing;
+pub mod topology;
 pub mod tunnel;
 pub mod wlan;
 
@@ -28,4 +31,5 @@ pub use radio::Radio;
 pub use replay::ReplayWindow;
 pub use rewrite::Rewriter;
 pub use select::Selection;
+pub use topology::Topology;
 pub use tunnel::{Entrance, Exit};

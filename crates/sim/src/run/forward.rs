@@ -5,7 +5,8 @@ use crate::app::App as _;
 use crate::host::HostTx;
 use crate::network::Network;
 use crate::packet::PacketBox;
-use crate::topology::{HOST, Step, Topology};
+use crate::topology::{HOST, Topology};
+use sojourn_path::topology::Passed;
 use sojourn_path::tunnel::strip;
 use sojourn_path::{PathPacket as _, Poll, SkbCharge};
 
@@ -95,33 +96,11 @@ impl Simulation {
 
     /// What happens before a packet's next port, and before those behind it if there is a bypass.
     #[cold]
-    fn go_through(&mut self, mut packet: PacketBox) {
-        let Topology { routes, steps: known, middleboxes, switches, .. } =
-            &mut self.network.topology;
-        let route = &routes[usize::from(packet.route)];
-        let port = loop {
-            let entry = route[usize::from(packet.position)];
-            let steps = match entry.steps {
-                0 => &[][..],
-                number => &known[usize::from(number) - 1],
-            };
-            let mut bypassed = 0;
-            for step in steps {
-                match *step {
-                    Step::Pass(number) => {
-                        let middlebox = &mut middleboxes[usize::from(number)].1;
-                        let Some(passed) = middlebox.pass(self.now, packet) else { return };
-                        packet = passed;
-                    }
-                    Step::Bypass(switch, _) if switches[usize::from(switch)].on => {}
-                    Step::Bypass(_, entries) => bypassed = entries,
-                }
-            }
-            if bypassed == 0 {
-                break entry.port;
-            }
-            packet.position += bypassed;
-        };
+    fn go_through(&mut self, packet: PacketBox) {
+        let (route, position) = (packet.route, packet.position);
+        let passed = self.network.topology.pass(self.now, packet, route, position);
+        let Some(Passed { mut packet, position, port }) = passed else { return };
+        packet.position = position;
         self.enqueue(port, packet);
     }
 

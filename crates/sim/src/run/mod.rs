@@ -20,7 +20,7 @@ use crate::packet::PacketBox;
 use crate::recorder::Recorder;
 use crate::tap::Tap;
 use crate::timeline::Timeline;
-use crate::topology::{Topology, Unbuildable, stack};
+use crate::topology::{self, stack};
 pub use snapshot::{FlowSnapshot, QueueSnapshot, Snapshot};
 use sojourn_capture::Capture;
 use sojourn_engine::{RunError, Watch};
@@ -75,12 +75,6 @@ pub struct Simulation {
     unfinished: usize,
 }
 
-impl From<Unbuildable> for RunError {
-    fn from(u: Unbuildable) -> Self {
-        Self::Failed(format!("{}: \"{}\": {}", u.element, u.words, u.error))
-    }
-}
-
 impl Simulation {
     /// A run at its beginning, with what the simulator knows itself and without captures; with more it is
     /// [`crate::Sim::begin`]. The simulator must be able to run the scenario
@@ -101,7 +95,8 @@ impl Simulation {
         capture: Option<&Capture>,
     ) -> Result<Self, RunError> {
         let scenario = scenario.into();
-        let topology = Topology::build(&scenario, &registry)?;
+        let topology = topology::build(&scenario, &registry)
+            .map_err(|unbuildable| RunError::Failed(unbuildable.to_string()))?;
         let tap = capture.map(|c| Tap::new(c, &scenario, &topology)).transpose()?.map(Box::new);
         // One table a stack, for all its flows.
         let mut quirks: BTreeMap<&str, Arc<TcpQuirks>> = BTreeMap::new();
@@ -111,7 +106,7 @@ impl Simulation {
             .enumerate()
             .map(|(i, f)| {
                 let (routes, control) = (topology.of_flow[i], topology.of_control[i]);
-                let device = topology.device_of[i];
+                let device = topology.device_of[i].map(topology::own_device);
                 let stack = stack(&f.stack);
                 let quirks =
                     quirks.entry(stack.name).or_insert_with(|| Arc::new(stack.tcp.clone()));
