@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from sojourn.core.cells import told_apart
 from sojourn.core.run import Run
 
 
@@ -12,6 +13,8 @@ class Tally:
 
     experiment: str
     name: str
+    of: str = ""
+    """Which of several experiments of that name, by what differs."""
     held: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
     """(run, what came out) where it does not hold or has no value."""
@@ -23,19 +26,22 @@ class Tally:
 
     def __str__(self) -> str:
         """Return it in one line."""
-        text = f"check {self.name}: holds in {self.held} of {self.runs} runs"
+        which = f" ({self.of})" if self.of else ""
+        text = f"check {self.name}{which}: holds in {self.held} of {self.runs} runs"
         return f"{text}; not in {self.failed[0][0]} ({self.failed[0][1]})" if self.failed else text
 
 
 def tally(runs: Iterable[Run]) -> list[Tally]:
     """Return every check with the runs in which it holds, in the order of the experiments."""
-    found: dict[tuple[str, str], Tally] = {}
-    for run in runs:
-        experiment = run.scenario["experiment"]
-        for check in run.checks():
-            own = found.setdefault((experiment, check.name), Tally(experiment, check.name))
-            if check.passed:
-                own.held += 1
-            else:
-                own.failed.append((run.label, check.said))
+    found: dict[tuple[str, str, str], Tally] = {}
+    for apart, own in told_apart(runs):
+        of = ", ".join(f"{axis}={label}" for axis, label in apart)
+        for run in own:
+            experiment = run.scenario["experiment"]
+            for check in run.checks():
+                one = found.setdefault((experiment, check.name, of), Tally(experiment, check.name, of))
+                if check.passed:
+                    one.held += 1
+                else:
+                    one.failed.append((run.label, check.said))
     return list(found.values())

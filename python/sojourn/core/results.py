@@ -2,14 +2,14 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, overload
 
 import polars as pl
 
 from sojourn.core import html
-from sojourn.core.cells import Cell
+from sojourn.core.cells import Cell, told_apart
 from sojourn.core.drawing import Figures, draw, figures
 from sojourn.core.extensions import Drawing
 from sojourn.core.run import Run
@@ -80,12 +80,19 @@ class Results(Sequence[Run]):
         """The cells in the natural order of their labels; the runs of one differ by their seeds."""
         return cells_of(self._runs)
 
+    @cached_property
+    def _labels_by_run(self) -> dict[int, dict[str, str]]:
+        """The labels of each run's axes, and of what differs beside the seed from others of its cell."""
+        return {
+            id(run): {**dict(run.scenario["cell"]), **dict(apart)} for apart, own in told_apart(self) for run in own
+        }
+
     @property
     def axes(self) -> dict[str, list[str]]:
         """The labels of each axis of the experiments, in order."""
         found: dict[str, dict[str, None]] = {}
         for run in self._runs:
-            for axis, label in run.scenario["cell"]:
+            for axis, label in self._labels_by_run[id(run)].items():
                 found.setdefault(axis, {})[label] = None
         return {axis: list(labels) for axis, labels in found.items()}
 
@@ -118,7 +125,7 @@ class Results(Sequence[Run]):
         for run in self._runs:
             if table in run.tables:
                 own = run.table(table)
-                labels = _labels(run, own.columns)
+                labels = _labels(run, self._labels_by_run[id(run)], own.columns)
                 frames.append(own.select(*(_column(name, value) for name, value in labels.items()), pl.all()))
         if not frames:
             known = list(dict.fromkeys(name for run in self._runs for name in run.tables))
@@ -146,7 +153,9 @@ class Results(Sequence[Run]):
                     if math.isnan(value) and missing is None:
                         missing = run.not_recorded(own)
                     named = {"of": of} if "{flow}" in expression else {}
-                    rows.append({**_labels(run, ["value", *named]), **named, "value": value})
+                    rows.append(
+                        {**_labels(run, self._labels_by_run[id(run)], ["value", *named]), **named, "value": value}
+                    )
         if missing is not None and all(math.isnan(float(str(row["value"]))) for row in rows):
             raise missing
         # Of the types that the columns of frame() have, so that the two can be joined.
@@ -216,10 +225,10 @@ def _count(of: Results) -> str:
     return f"{len(of)} run{'s'[: len(of) != 1]} in {cells} cell{'s'[: cells != 1]}{by}"
 
 
-def _labels(run: Run, columns: Sequence[str]) -> dict[str, object]:
+def _labels(run: Run, axes: Mapping[str, str], columns: Sequence[str]) -> dict[str, object]:
     """Return what tells a run from others, as columns beside those of a table."""
     own: dict[str, object] = {"cell": run.label.rpartition("#")[0], "seed": run.seed, "engine": run.engine}
-    rows = labelled(dict(run.scenario["cell"]), {**own, **dict.fromkeys(columns)})
+    rows = labelled(axes, {**own, **dict.fromkeys(columns)})
     return {name: value for name, value in rows.items() if name not in columns}
 
 

@@ -73,10 +73,12 @@ def select(runs: Iterable[OfNamed], pattern: str) -> list[OfNamed]:
         return runs
     terms = terms_of(pattern)
     if terms:
+        apart = {id(run): dict(labels) for labels, own in grouping.told_apart(runs) for run in own}
+        every = {id(run): _labels(run) | apart[id(run)] for run in runs}
         for axis, wanted in terms.items():
-            labels = {id(run): _labels(run).get(axis) for run in runs}
+            labels = {id(run): every[id(run)].get(axis) for run in runs}
             if not any(label is not None for label in labels.values()):
-                raise UsageError.unknown("axis", axis, list(dict.fromkeys(a for run in runs for a in _labels(run))))
+                raise UsageError.unknown("axis", axis, list(dict.fromkeys(a for run in runs for a in every[id(run)])))
             glob = _glob(wanted)
             left = [run for run in runs if glob.fullmatch(labels[id(run)] or "")]
             if not left:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sojourn.core.cells import Cell
+from sojourn.core.cells import Cell, paired
 from sojourn.core.measured import spreads
 from sojourn.core.run import Better, Run, harm
 from sojourn.core.select import cells_of
@@ -69,21 +69,23 @@ def compare(
     Raises:
         UsageError: if no cell is in both.
     """
-    one, two = ({_name(cell): cell for cell in cells_of(runs)} for runs in (first, second))
-    common = [name for name in one if name in two]
+    one, two = cells_of(first), cells_of(second)
+    common = paired(one, two)
     if not common:
         raise UsageError(
             "the two sets have no cell in common",
-            help=f"the first has {next(iter(one), 'no run')}, the second {next(iter(two), 'no run')}",
+            help=f"the first has {_first(one)}, the second {_first(two)}",
         )
     lines = []
-    for name in common:
-        wanted = [(a, of, expression) for a in asked for of, expression in a.of(one[name])]
-        found = [spreads(cells[name], [expression for _, _, expression in wanted]) for cells in (one, two)]
+    for pair in common:
+        wanted = [(a, of, expression) for a in asked for of, expression in a.of(pair[0])]
+        found = [spreads(cell, [expression for _, _, expression in wanted]) for cell in pair]
         for (a, of, _), before, after in zip(wanted, *found, strict=True):
             b, c = before.scaled(a.scale), after.scaled(a.scale)
-            lines.append(Line(name, a.title, of, b, c, differs(b, c, tolerance)))
-    return Comparison(lines, [name for name in one if name not in two], [name for name in two if name not in one])
+            lines.append(Line(_name(pair[0]), a.title, of, b, c, differs(b, c, tolerance)))
+    met = {cell.key for pair in common for cell in pair}
+    only = ([_name(cell) for cell in cells if cell.key not in met] for cells in (one, two))
+    return Comparison(lines, *only)
 
 
 def differs(first: Spread, second: Spread, tolerance: float = 0.0) -> bool:
@@ -101,5 +103,8 @@ def differs(first: Spread, second: Spread, tolerance: float = 0.0) -> bool:
 
 def _name(cell: Cell) -> str:
     """Return what a cell is called in both sets, whatever made it."""
-    labels = ", ".join(label for _, label in cell.labels)
-    return f"{cell.experiment}[{labels}]" if labels else cell.experiment
+    return f"{cell.experiment}[{cell.name}]" if cell.labels else cell.experiment
+
+
+def _first(cells: Sequence[Cell]) -> str:
+    return _name(cells[0]) if cells else "no run"

@@ -100,7 +100,8 @@ class Record:
     def key(self) -> RunKey:
         """What was run."""
         head = self.head
-        return RunKey(head["scenario"], head["label"], head["engine"], head["version"])
+        measured = frozenset(head.get("imported", {}).get("measured", ()))
+        return RunKey(head["scenario"], head["label"], head["engine"], head["version"], measured)
 
     @property
     def tables(self) -> list[str]:

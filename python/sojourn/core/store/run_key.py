@@ -24,6 +24,9 @@ class RunKey:
     version: str
     """Sojourn's version, which identifies the code that decides a run on this engine, and on Linux the kernel and the
     plan."""
+    measured: frozenset[str] = frozenset()
+    """What of the scenario was measured rather than asked for, where the run was imported: ``duration``, ``source``,
+    ``start`` of flows. It does not tell one repetition from another (:mod:`sojourn.core.cells`)."""
 
     @cached_property
     def digest(self) -> str:

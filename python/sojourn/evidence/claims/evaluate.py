@@ -16,6 +16,7 @@ from itertools import product
 
 from sojourn import _core
 from sojourn.core import describe
+from sojourn.core.cells import told_apart
 from sojourn.core.run import Run
 from sojourn.errors import SojournError, StoreError, UsageError
 from sojourn.evidence.claims.interval import FEWEST, median, median_interval
@@ -91,7 +92,7 @@ def evaluate(
         suite = _suite(place[0])
         theirs = suite.cells[place[1]]
         runs_of = found.get((suite.name, place[1]), ())
-        own[place] = {run.seed: run for run in runs_of if _same(run.scenario, theirs)}
+        own[place] = _by_seed([run for run in runs_of if _same(run.scenario, theirs)])
     values = _values(needed, own, threads or os.cpu_count() or 1, watcher)
     return [_claim(claim, own, values) for claim in claims]
 
@@ -120,6 +121,22 @@ def _needed(claims: Sequence[Claim]) -> dict[_Place, list[str]]:
                 for cell in cells:
                     needed[measure.experiment, cell][measure.metric] = None
     return {place: list(metrics) for place, metrics in needed.items()}
+
+
+def _by_seed(runs: Sequence[Run]) -> dict[int, Run]:
+    """Return the runs of one cell by seed.
+
+    Raises:
+        UsageError: if they are of several builds, or of files that differ in what is only said of them.
+    """
+    variants = told_apart(runs)
+    if len(variants) > 1:
+        of = "; ".join(", ".join(f"{axis}={label}" for axis, label in apart) for apart, _ in variants)
+        raise UsageError(
+            f"a claim is judged on one experiment, and there are several of {runs[0].label.rpartition('#')[0]}: {of}",
+            help="keep each in a folder of its own",
+        )
+    return {run.seed: run for run in runs}
 
 
 def _same(scenario: describe.Scenario, theirs: describe.Scenario) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sojourn.core import describe
-from sojourn.core.cells import Cell, group
+from sojourn.core.cells import Cell, group, paired
 from sojourn.core.run import Run
 from sojourn.core.spread import Spread
 from sojourn.evidence.parity.engines import USUAL, Engines
@@ -121,9 +121,7 @@ class Pair:
 
 def both(first: Iterable[Run], second: Iterable[Run]) -> list[tuple[Cell, Cell]]:
     """Return every cell that both engines ran."""
-    theirs = {(c.experiment, c.labels): c for c in group(second)}
-    found = [(cell, theirs.get((cell.experiment, cell.labels))) for cell in group(first)]
-    return [(cell, other) for cell, other in found if other is not None]
+    return paired(group(first), group(second))
 
 
 def compare(cells: Iterable[tuple[Cell, Cell]], engines: Engines = USUAL) -> list[Pair]:

@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from sojourn import _core
 from sojourn.core import describe
+from sojourn.core.cells import told_apart
 from sojourn.core.run import Run
+from sojourn.errors import UsageError
 from sojourn.evidence.validation.rows import Figure, Row, Sender
 
 _MOST_FLOWS: Final = 4
@@ -72,12 +74,35 @@ class Cells:
         self._runs[key, describe.seconds(run.scenario)].append((found, run))
 
     def match(self, row: Row) -> Cell | None:
-        """Return our runs of a published row; None if there are none."""
+        """Return our runs of a published row; None if there are none.
+
+        Raises:
+            UsageError: if they are of several experiments of one name, or by several engines or builds.
+        """
         key = Key.of_row(row)
         for (own, seconds), runs in self._runs.items():
             if own == key and (row.length_s is None or abs(seconds - row.length_s) < 1):
+                _one_experiment([run for _, run in runs], row)
                 return Cell([(run, _order(senders, row.senders)) for senders, run in runs])
         return None
+
+
+def _one_experiment(runs: Sequence[Run], row: Row) -> None:
+    """Make sure that no run differs from others of its name in more than its seed: a range over both says nothing."""
+    found = told_apart(runs)
+    engines = sorted({run.engine for run in runs})
+    of = [
+        f"{describe.label(own[0].scenario).rpartition('#')[0]} with " + ", ".join(f"{a}={label}" for a, label in apart)
+        for apart, own in found
+        if apart
+    ]
+    if len(engines) > 1:
+        of = [f"runs by {engine}" for engine in engines]
+    if of:
+        raise UsageError(
+            f"several experiments are as like row {row.line} of {row.scenario}: {'; '.join(of)}",
+            help="run each into a folder of its own, and validate that",
+        )
 
 
 def _order(ours: tuple[Sender, ...], row: tuple[Sender, ...]) -> tuple[int, ...]:

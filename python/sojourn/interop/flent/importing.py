@@ -86,7 +86,8 @@ def _import(file: FlentFile, folder: Folder, known: dict[str, Record], command: 
     flows, left_out = _series(file)
     if file.digest in known:
         return Imported(file.path, known[file.digest], new=False, left_out=left_out)
-    scenario = _own_scenario(file) or _foreign_scenario(file, flows)
+    own = _own_scenario(file)
+    scenario = own or _foreign_scenario(file, flows)
     others = [record.head["scenario"] for record in known.values()]
     taken = {s["seed"] for s in others if (s["experiment"], s["cell"]) == (scenario["experiment"], scenario["cell"])}
     # Repetitions of one cell are told apart as runs with different seeds are.
@@ -107,6 +108,8 @@ def _import(file: FlentFile, folder: Folder, known: dict[str, Record], command: 
         "flent": file.metadata.get("FLENT_VERSION"),
         "provenance": PROVENANCE,
         "not_in_the_file": missing,
+        # Of a file of ours everything was asked for.
+        "measured": [] if own else ["duration", "source", "start"],
     }
     key = RunKey(scenario, describe.label(scenario), ENGINE, str(file.metadata.get("FLENT_VERSION") or _UNKNOWN))
     record = folder.add(key, tables, command=command, imported=imported)

@@ -30,25 +30,21 @@ def together(runs: Sequence[Run], pictures: Sequence[Sequence[Run]]) -> list[Dra
     Raises:
         UsageError: if one of them is of more cells than it can show.
     """
-    every = {(cell.experiment, cell.labels, cell.engine): cell for cell in cells_of(runs)}
+    every = {cell.key: cell for cell in cells_of(runs)}
     panels = {key: panel_of(cell) for key, cell in every.items()}
     scales = panel.Scales.over(list(panels.values()))
     return [_picture(few(cells_of(chosen)), every, panels, scales) for chosen in pictures]
 
 
-Key = tuple[str, tuple[tuple[str, str], ...], str]
-"""What tells a cell from others: experiment, labels, engine."""
-
-
 def _picture(
-    cells: Sequence[Cell], every: Mapping[Key, Cell], panels: Mapping[Key, panel.Panel], scales: panel.Scales
+    cells: Sequence[Cell], every: Mapping[str, Cell], panels: Mapping[str, panel.Panel], scales: panel.Scales
 ) -> Drawn:
     parts, frames = [], []
     for cell in cells:
-        key = (cell.experiment, cell.labels, cell.engine)
+        key = cell.key
         colours = [(flow_name(flow), flow_colour(i)) for i, flow in enumerate(describe.loads(cell.scenario))]
         parts.append(Part(panel.draw(panels[key], scales), _title(every[key], alone=len(cells) == 1), colours))
-        frames.append(band_table(_bands(panels[key]), axes_of(cell)))
+        frames.append(band_table(_bands(panels[key]), axes_of(every[key])))
     step = step_of(describe.seconds(cells[0].scenario))
     caption = (
         f"Delivery rate (solid) and smoothed RTT (dotted) of each flow; below, the queue delay at the bottleneck with "

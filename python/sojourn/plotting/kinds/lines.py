@@ -34,14 +34,14 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     if not names:
         raise UsageError("lines needs a column to draw", help="column=cwnd, for example")
     step = options.number("step") or max(step_of(describe.seconds(cell.scenario)) for cell in every)
-    bands = {_key(cell): {name: _bands(cell, options["table"], name, step) for name in names} for cell in every}
+    bands = {cell.key: {name: _bands(cell, options["table"], name, step) for name in names} for cell in every}
     axes = {
         name: Axis.over([[v for band in own[name].values() for v in top_of(band)] for own in bands.values()])
         for name in names
     }
     parts, frames = [], []
     for cell in cells:
-        own = bands[_key(cell)]
+        own = bands[cell.key]
         subjects = list(dict.fromkeys(subject for name in names for subject in own[name]))
         strips = [
             Strip(
@@ -64,10 +64,6 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     said = " of one run of each cell; the bands span its seeds." if several else "."
     caption = f"{' and '.join(names)} of table {options['table']} over time: means over {step:g} s{said}"
     return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
-
-
-def _key(cell: Cell) -> tuple[str, tuple[tuple[str, str], ...], str]:
-    return cell.experiment, cell.labels, cell.engine
 
 
 def _check(run: Run, table: str, column: str) -> None:

@@ -39,8 +39,8 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     step = options.number("step") or 0.5
     cells = few(cells_of(select(runs, options["only"])))
     every = cells_of(runs)
-    lines = {_key(cell): flow_lines(cell.runs[:1], step) for cell in every}
-    marks = {_key(cell): _marks(cell, options.names("state"), step) for cell in every}
+    lines = {cell.key: flow_lines(cell.runs[:1], step) for cell in every}
+    marks = {cell.key: _marks(cell, options.names("state"), step) for cell in every}
     if not any(marks.values()):
         raise UsageError(
             "the queues of these runs say nothing of what they mark", help="state=NAME,... names numbers of theirs"
@@ -50,8 +50,8 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     share = _axis([v for own in marks.values() for _, band in own for v in band.value if v == v])  # noqa: PLR0124
     parts, frames = [], []
     for cell in cells:
-        key = _key(cell)
-        title = next(c.title for c in every if _key(c) == key)
+        key = cell.key
+        title = next(c.title for c in every if c.key == key)
         flows, probabilities = lines[key], marks[key]
         strips = [
             Strip("delivery rate,\nMbit/s", _flow_lines(flows, "rate"), rate, 1.2),
@@ -79,10 +79,6 @@ def _axis(values: Sequence[float]) -> Axis:
     """Return a linear axis that holds 99 of 100 values: what a flow's start marks would hide all others."""
     usual = sorted(values)[: math.ceil(len(values) * 0.99)]
     return Axis(0, nice_ceiling(max(usual, default=1.0) * 1.25), logarithmic=False)
-
-
-def _key(cell: Cell) -> tuple[str, tuple[tuple[str, str], ...], str]:
-    return cell.experiment, cell.labels, cell.engine
 
 
 def _marks(cell: Cell, names: Sequence[str], step: float) -> list[tuple[str, Band]]:

@@ -10,7 +10,7 @@ from typing import Final
 import polars as pl
 
 from sojourn.core import describe
-from sojourn.core.cells import Cell
+from sojourn.core.cells import Cell, paired
 from sojourn.core.results import results
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
@@ -104,9 +104,8 @@ def _pairs(runs: Sequence[Run], options: Options) -> tuple[list[tuple[Cell, Cell
     names = options.names("names") or called
     if len(names) != 2:  # noqa: PLR2004 - two sets
         raise UsageError("names of overlay are two, with a comma: names=ours,theirs")
-    exact = {(cell.experiment, cell.labels): cell for cell in second}
     loose = {cell.labels: cell for cell in second if cell.labels}
-    pairs = [(cell, exact[cell.experiment, cell.labels]) for cell in first if (cell.experiment, cell.labels) in exact]
+    pairs = paired(first, second)
     pairs = pairs or [(cell, loose[cell.labels]) for cell in first if cell.labels in loose]
     if pairs:
         return pairs, (names[0], names[1])

@@ -23,7 +23,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     step = options.number("step") or 1.0
     cells = few(cells_of(select(runs, options["only"])))
     every = cells_of(runs)
-    bands = {(c.experiment, c.labels, c.engine): queue_line(c.runs[0], step) for c in every}
+    bands = {c.key: queue_line(c.runs[0], step) for c in every}
     if not any(band.t for band in bands.values()):
         raise UsageError("these runs have no delay of a queue", help="results of others have none")
     axis = Axis.over([top_of(band) for band in bands.values()])
@@ -31,9 +31,9 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         axis = Axis(0, 0, logarithmic=False)
     parts, frames = [], []
     for cell in cells:
-        band = bands[cell.experiment, cell.labels, cell.engine]
+        band = bands[cell.key]
         own = axis if axis.high else Axis.over([top_of(band)])
-        title = next(c.title for c in every if (c.experiment, c.labels) == (cell.experiment, cell.labels))
+        title = next(c.title for c in every if c.key == cell.key)
         strip = Strip("queue delay, ms", [Line(band, "#0072B2")], own, height=1.3)
         run = cell.runs[0]
         shown = Traces(f"{run.label} {cell.engine}", [strip], describe.seconds(cell.scenario), events_of(run))

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from sojourn.core import describe
+from sojourn.core.cells import told_apart
 from sojourn.core.extensions import REPORT
 from sojourn.core.results import Results as Runs
 from sojourn.core.select import cells_of
@@ -159,6 +160,14 @@ class Functions:
 
     def value(self, metric: str, experiment: str, cell: str = "", scale: float = 1.0, digits: int = 1) -> str:
         own = self._results.chosen(experiment, cell)
+        different = [
+            ", ".join(f"{a}={label}" for a, label in apart) for apart, _ in told_apart(r for _, r in own) if apart
+        ]
+        if different:
+            raise UsageError(
+                f"these are several experiments of the name {experiment}: {'; '.join(different)}",
+                help=f'name one of them: value(..., cell="{different[0].partition(", ")[0]}")',
+            )
         values = [run.metric(metric) * scale for _, run in own]
         return _spread(values, (1.0, digits))
 
