@@ -102,7 +102,13 @@ def named(page: str, file: str) -> str:
 def command(words: list[str | Path], folder: Path, place: str) -> None:
     """Run a program in a folder; a failure shows what it wrote."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, "PATH": path, "COLUMNS": "110", "MPLCONFIGDIR": str(folder / ".matplotlib")}
+    environment = {
+        **os.environ,
+        "PATH": path,
+        "COLUMNS": "110",
+        "MPLCONFIGDIR": str(folder / ".matplotlib"),
+        "SOJOURN": str(ROOT),
+    }
     done = subprocess.run(
         words, cwd=folder, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
     )
@@ -120,6 +126,7 @@ def test_what_a_page_shows_runs(page: str, tmp_path: Path) -> None:
             at = os.path.normpath(Path(page).parent / other)
             (tmp_path / file).write_text(named(at, file))
         if (own := block.note("file")) is not None:
+            (tmp_path / own).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / own).write_text(block.text)
         if not is_run(block):
             continue
@@ -131,7 +138,8 @@ def test_what_a_page_shows_runs(page: str, tmp_path: Path) -> None:
             command([sys.executable, "-W", "error", program], tmp_path, place)
         elif "experiment" in tomllib.loads(block.text):
             try:
-                sojourn.parse(block.text, place)
+                # Paths in an experiment are seen from its file.
+                sojourn.parse(block.text, str(tmp_path / "block.toml"))
             except SojournError as error:
                 raise AssertionError(f"{place}: {error}") from error
 

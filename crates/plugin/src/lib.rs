@@ -17,6 +17,9 @@ pub use aqm::{Aqm, AqmInfo, Dequeued};
 pub use host::{Host, Reason};
 pub use tables::{Name, Shown, Unit};
 
+/// The header that a plugin in C includes, `include/sojourn.h`.
+pub const HEADER: &str = include_str!("../include/sojourn.h");
+
 /// Exports a library's disciplines: `sojourn_plugin! { aqms: [Mine, Another] }`.
 #[macro_export]
 macro_rules! sojourn_plugin {

@@ -22,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use super::experiment::{Experiment, json_schema, load, trial};
     #[pymodule_export]
-    use super::listings::{ccs, columns, qdiscs, stacks};
+    use super::listings::{ccs, columns, plugin_header, qdiscs, stacks};
     #[pymodule_export]
     use super::run::{Run, check, identity, refusals, run_many};
     #[pymodule_export]

@@ -116,3 +116,9 @@ pub fn columns() -> String {
     });
     tables.collect::<Value>().to_string()
 }
+
+/// The C header of plugins.
+#[pyfunction]
+pub fn plugin_header() -> &'static str {
+    sojourn_plugin::HEADER
+}

@@ -271,6 +271,14 @@ def stacks(name: Name = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
+def plugin_header() -> None:
+    """Print the C header of plugins, [b]sojourn.h[/b]: for a queue discipline of your own (docs/plugins.md)."""
+    from sojourn import _core
+
+    typer.echo(_core.plugin_header(), nl=False)
+
+
+@app.command()
 def schema() -> None:
     """Print the JSON Schema of experiment files, for editors."""
     from sojourn import _core
