@@ -138,8 +138,7 @@ def test_what_a_page_shows_runs(page: str, tmp_path: Path) -> None:
             command([sys.executable, "-W", "error", program], tmp_path, place)
         elif "experiment" in tomllib.loads(block.text):
             try:
-                # Paths in an experiment are seen from its file.
-                sojourn.parse(block.text, str(tmp_path / "block.toml"))
+                sojourn.parse(block.text, place, folder=tmp_path)
             except SojournError as error:
                 raise AssertionError(f"{place}: {error}") from error
 

@@ -133,7 +133,8 @@ def test_the_commands_of_the_page_do_what_it_says(tmp_path: Path) -> None:
         shutil.copy(ROOT / "examples/plugin-c" / name, tmp_path)
     script = (tmp_path / "run.sh").read_text().replace("../../crates", f"{ROOT}/crates")
     script = script.replace("\nsojourn ", f"\n{sys.executable} -m sojourn ")
-    done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    command = ["/bin/sh", "-c", script]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "what the ramp says of the head" in done.stdout
     assert len(Folder.open(tmp_path / "results").records()) == 2
