@@ -82,15 +82,19 @@ class Cells:
         key = Key.of_row(row)
         for (own, seconds), runs in self._runs.items():
             if own == key and (row.length_s is None or abs(seconds - row.length_s) < 1):
-                _one_experiment([run for _, run in runs], row)
+                _one_experiment(runs, row)
                 return Cell([(run, _order(senders, row.senders)) for senders, run in runs])
         return None
 
 
-def _one_experiment(runs: Sequence[Run], row: Row) -> None:
-    """Make sure that no run differs from others of its name in more than its seed: a range over both says nothing."""
-    found = told_apart(runs)
-    engines = sorted({run.engine for run in runs})
+def _one_experiment(runs: Sequence[tuple[tuple[Sender, ...], Run]], row: Row) -> None:
+    """Make sure that no run differs from others of its name in more than its seed: a range over both says nothing.
+
+    In which order a file names its flows is no such difference.
+    """
+    orders = dict.fromkeys(senders for senders, _ in runs)
+    found = [variant for order in orders for variant in told_apart(run for senders, run in runs if senders == order)]
+    engines = sorted({run.engine for _, run in runs})
     of = [
         f"{describe.label(own[0].scenario).rpartition('#')[0]} with " + ", ".join(f"{a}={label}" for a, label in apart)
         for apart, own in found

@@ -9,7 +9,7 @@ them) and what the template gives, and return Markdown.
 
 import math
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -28,6 +28,7 @@ from sojourn.evidence.claims.page import not_elsewhere, ours
 from sojourn.plotting.draw import topology as drawing
 from sojourn.plotting.draw.svg import standalone
 from sojourn.reporting.templates.results import PANEL, NotRun, Results
+from sojourn.reporting.templates.sandbox import confined, read_text
 
 _TABLE: Final = ("delivery_rate_mbps", "jain", "utilisation_percent", "rtt_ms", "queue_delay_ms")
 """The columns of a scenario's table."""
@@ -46,10 +47,10 @@ class Function:
 class Functions:
     """The functions, bound to one page."""
 
-    def __init__(self, results: Results, place: Path) -> None:
+    def __init__(self, results: Results, places: Sequence[Path]) -> None:
         self._results = results
-        self._place = place
-        """The template's folder, for ``include``."""
+        self.places = places
+        """Where files may be included from: the template's folder, and that of the published ones."""
         self.shown: dict[str, str] = {}
         """Pictures that stand in the page, by path, with their text."""
         self.ready: dict[str, str] = {}
@@ -216,11 +217,7 @@ class Functions:
         return self._results.verdicts[claim]
 
     def include(self, file: str) -> str:
-        path = self._place / file
-        try:
-            return path.read_text(encoding="utf-8").rstrip()
-        except OSError as error:
-            raise UsageError(f"{path} cannot be included: {error.strerror}") from error
+        return read_text(confined(str(file), self.places)).rstrip()
 
     def commands(self) -> str:
         found = dict.fromkeys(record.head["command"] for own in self._results.own.values() for record, _ in own)

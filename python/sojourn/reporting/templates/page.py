@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import jinja2
+import jinja2.exceptions
 from markdown_it import MarkdownIt
 
 from sojourn.core.store import Folder
@@ -18,6 +19,7 @@ from sojourn.plotting.draw.svg import bounded
 from sojourn.plotting.figures import Drawn
 from sojourn.reporting.templates.functions import Functions
 from sojourn.reporting.templates.results import Results
+from sojourn.reporting.templates.sandbox import Sandbox, read_text
 
 _IMAGE: Final = re.compile(r'<p><img src="(?P<src>[^"]+)" alt="(?P<alt>[^"]*)"\s*/?></p>')
 
@@ -33,10 +35,12 @@ class Page:
 
 def published() -> Mapping[str, Path]:
     """Return the templates of the package by name: one for each suite that is a published report."""
-    folder = Path(str(files("sojourn.reporting.templates"))) / "published"
-    return {
-        path.name.removesuffix(".md"): path for path in sorted(folder.glob("*.md")) if not path.name.startswith("_")
-    }
+    found = sorted(_published().glob("*.md"))
+    return {path.name.removesuffix(".md"): path for path in found if not path.name.startswith("_")}
+
+
+def _published() -> Path:
+    return Path(str(files("sojourn.reporting.templates"))) / "published"
 
 
 def render(
@@ -61,7 +65,7 @@ def render(
     """
     name = template.name.removesuffix(".md")
     results = Results(folder, name)
-    functions = Functions(results, template.parent)
+    functions = Functions(results, [template.parent, _published()])
     pictures = folder.path / name
     try:
         pictures.mkdir(exist_ok=True)
@@ -78,53 +82,62 @@ def render(
 
 
 def _filled(template: Path, functions: Functions) -> str:
-    try:
-        source = template.read_text(encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{template} cannot be read: {error.strerror}") from error
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(template.parent),
-        autoescape=False,  # noqa: S701 - it is Markdown that is written; HTML comes of it by a renderer
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-        keep_trailing_newline=True,
-    )
-    environment.globals.update(functions.table())
+    source = read_text(template)
+    environment = Sandbox(functions.places, functions.table())
     try:
         return environment.from_string(source).render()
     except jinja2.TemplateSyntaxError as error:
-        raise _wrong(template, source, error.lineno, error.message or "this is not understood") from error
+        file = Path(error.filename) if error.filename and error.filename != _OWN else template
+        raise _wrong(file, error.lineno, error.message or "this is not understood") from error
     except jinja2.UndefinedError as error:
-        raise _wrong(
-            template, source, _line(error), f"{error.message}; the functions are in docs/reports.md"
-        ) from error
+        raise _wrong(*_place(error, template), f"{error.message}; the functions are in docs/reports.md") from error
+    except jinja2.exceptions.SecurityError as error:
+        help_ = "a template may call the functions of docs/reports.md, and nothing else"
+        raise _wrong(*_place(error, template), str(error), help=help_) from error
     except UsageError as error:
-        raise _wrong(template, source, _line(error), error.message, help=error.help) from error
-    except TypeError as error:
-        raise _wrong(template, source, _line(error), str(error).replace("Functions.", "")) from error
+        raise _wrong(*_place(error, template), error.message, help=error.help) from error
+    except RecursionError as error:
+        raise _wrong(*_place(error, template), "this calls or includes itself without end") from error
+    except _MISTAKES as error:
+        said = str(error).replace("Functions.", "") or type(error).__name__
+        raise _wrong(*_place(error, template), said) from error
 
 
-def _line(error: BaseException) -> int | None:
-    """Return the line of the template that an error came from: Jinja's frames have it."""
-    found = None
+_OWN: Final = "<template>"
+"""What Jinja calls the text that it is given."""
+
+_MISTAKES: Final = (
+    jinja2.TemplateError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    MemoryError,
+    TypeError,
+    ValueError,
+)
+"""What a template's own expressions can raise."""
+
+
+def _place(error: BaseException, template: Path) -> tuple[Path, int | None]:
+    """Return the file, the template or one that it includes, and the line: Jinja's frames have both."""
+    file, line = template, None
     trace = error.__traceback__
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == "<template>":
-            found = trace.tb_lineno
+        code = trace.tb_frame.f_code
+        if code.co_filename == _OWN or "__jinja_exception__" in trace.tb_frame.f_globals:
+            file, line = template if code.co_filename == _OWN else Path(code.co_filename), trace.tb_lineno
         trace = trace.tb_next
-    return found
+    return file, line
 
 
 def _wrong(
     template: Path,
-    source: str,
     line: int | None,
     message: str,
     *,
     help: str | None = None,  # noqa: A002 - the word shown
 ) -> ExperimentError:
-    lines = source.splitlines()
+    lines = read_text(template).splitlines()
     shown = lines[line - 1] if line is not None and 0 < line <= len(lines) else None
     return ExperimentError(message, file=str(template), line=line, source=shown, help=help)
 
