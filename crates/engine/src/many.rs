@@ -1,9 +1,8 @@
 //! Many independent runs on several threads.
 
-use super::capabilities::Feature;
 use super::contract::{Engine, Fault, RunError, Watch};
 use sojourn_capture::Capture;
-use sojourn_model::{Refusal, Scenario};
+use sojourn_model::{Feature, Place, Scenario, Unsupported};
 use sojourn_results::Run;
 use sojourn_units::Span;
 use std::any::Any;
@@ -110,11 +109,11 @@ fn run_one<E: Engine + ?Sized>(
 }
 
 /// What an engine that has no captures says when it is asked for some.
-pub fn refuse_capture<E: Engine + ?Sized>(engine: &E) -> Option<Refusal> {
-    let can = engine.capabilities().features.contains(&Feature::Capture);
-    (!can).then(|| Refusal {
-        feature: Feature::Capture.name().to_owned(),
-        place: "the command".to_owned(),
+pub fn refuse_capture<E: Engine + ?Sized>(engine: &E) -> Option<Unsupported> {
+    let can = engine.capabilities().has(&Feature::Capture);
+    (!can).then(|| Unsupported {
+        what: Feature::Capture,
+        place: Place::Command,
         why: format!("the engine {} does not have it", engine.name()),
         help: "leave --pcap out".to_owned(),
     })

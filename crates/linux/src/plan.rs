@@ -18,10 +18,9 @@
 use crate::tools::Programs;
 use crate::{datagrams, rewrite, schedule};
 use sojourn_capture::Point;
-use sojourn_model::Refusal;
 use sojourn_model::{
-    Action, Direction, EcnMode, Element, Flow, Kind, Netem, Queue, ReceiveWindow, Scenario, Shaper,
-    Side, Start, Tcp, Traffic,
+    Action, Direction, EcnMode, Element, Feature, Flow, Kind, Netem, Place as Where, Queue,
+    ReceiveWindow, Scenario, Shaper, Side, Start, Tcp, Traffic, Unsupported,
 };
 use sojourn_qdisc::Profile;
 use sojourn_qdisc::netem::Parameters;
@@ -79,7 +78,7 @@ pub struct Plan {
     /// The datagrams of flows that have no constant rate, each a file beside the plan, which names it.
     pub lists: Vec<datagrams::List>,
     /// What the engine cannot record of this run.
-    pub unrecorded: Vec<Refusal>,
+    pub unrecorded: Vec<Unsupported>,
 }
 
 /// Rates as tc reads them back exactly.
@@ -200,7 +199,7 @@ impl Plan {
 /// Room for what may pass in two steps, at the fastest rate of the scenario, in full packets and small ones.
 fn ring_frames(scenario: &Scenario) -> u64 {
     let fastest = scenario
-        .queues()
+        .disciplines()
         .filter_map(|(_, q)| q.capacity())
         .chain(scenario.events.iter().flat_map(|e| &e.actions).filter_map(|a| match a {
             Action::Rate { rate, .. } => Some(*rate),
@@ -229,7 +228,7 @@ pub(crate) fn captures(scenario: &Scenario, points: &[Point], snap: u32) -> Stri
     text
 }
 
-fn unrecorded(scenario: &Scenario) -> Vec<Refusal> {
+fn unrecorded(scenario: &Scenario) -> Vec<Unsupported> {
     let uneven = scenario.hops.iter().any(|hop| {
         [Side::Down, Side::Up].into_iter().any(|side| {
             netem_of(hop.side(side))
@@ -239,9 +238,9 @@ fn unrecorded(scenario: &Scenario) -> Vec<Refusal> {
     if !uneven {
         return Vec::new();
     }
-    vec![Refusal {
-        feature: "latest RTT and its distribution".to_owned(),
-        place: "flows".to_owned(),
+    vec![Unsupported {
+        what: Feature::Limit("latest RTT and its distribution".into()),
+        place: Where::Flows,
         why: "they are reckoned from constant delays, and a netem here varies its own".to_owned(),
         help: "srtt_s is the kernel's own and is recorded".to_owned(),
     }]

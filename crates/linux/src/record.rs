@@ -460,7 +460,7 @@ impl<'a> Writer<'a> {
                     }
                 };
                 for (q, trace) in self.plan.queues.iter().zip(&self.trace.queues) {
-                    let qdisc = self.scenario.queues().find(|(path, _)| *path == q.path);
+                    let qdisc = self.scenario.disciplines().find(|(path, _)| *path == q.path);
                     let words = qdisc.map_or("", |(_, queue)| queue.qdisc.as_str());
                     let mut by_class: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
                     let is_its =

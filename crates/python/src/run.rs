@@ -88,8 +88,8 @@ impl Run {
     fn measure(&self, py: Python<'_>, expressions: Vec<String>) -> PyResult<Vec<f64>> {
         let frame = Frame::new(&self.results);
         let scenario = &self.results.scenario;
-        let queues: Vec<String> = scenario.queues().map(|(path, _)| path).collect();
-        let elements: Vec<String> = scenario.element_paths().collect();
+        let queues: Vec<String> = scenario.queues().collect();
+        let elements: Vec<String> = scenario.elements().map(|(path, _)| path).collect();
         let names = Names {
             flows: scenario.flows.iter().map(|f| f.name.as_str()).collect(),
             groups: scenario.flows.iter().filter_map(|f| f.group.as_deref()).collect(),
