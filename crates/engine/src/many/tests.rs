@@ -2,7 +2,7 @@ use super::*;
 use crate::Capabilities;
 use sojourn_model::example::scenario;
 use sojourn_model::{ElementKind, RuleKind, TrafficKind};
-use sojourn_results::{EngineId, Provenance, Table, schema};
+use sojourn_results::{EngineId, Provenance, Rows, rows};
 use sojourn_units::Random;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -36,17 +36,29 @@ impl Engine for Dice {
         }
         watch.progress(scenario.length());
         let mut random = Random::named(scenario.seed, "dice");
-        let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
+        let mut pings = Rows::<rows::Pings>::new(Provenance::Exact);
         for _ in 0..100 {
-            let row = pings.row().f64(random.unit()).text("ping").f64(random.unit());
-            row.u64(0).f64(0.0).f64(0.0).text("");
+            pings.push(rows::Ping {
+                t_s: random.unit(),
+                flow: "ping".into(),
+                rtt_s: random.unit(),
+                sequence: 0,
+                owd_s: 0.0,
+                owd_back_s: 0.0,
+                lost: "".into(),
+            });
         }
         let engine = EngineId {
             name: self.name().into(),
             version: self.version().into(),
             detail: String::new(),
         };
-        Ok(Run { scenario: scenario.clone(), engine, tables: vec![pings], unrecorded: vec![] })
+        Ok(Run {
+            scenario: scenario.clone(),
+            engine,
+            tables: vec![pings.into_table()],
+            unrecorded: vec![],
+        })
     }
 }
 
