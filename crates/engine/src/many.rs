@@ -6,6 +6,7 @@ use sojourn_model::{Feature, Place, Scenario, Unsupported};
 use sojourn_results::Run;
 use sojourn_units::Span;
 use std::any::Any;
+use std::borrow::Borrow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -54,9 +55,9 @@ impl Watch for One<'_> {
 ///
 /// A scenario that does not hold together, is refused, is cancelled or makes the engine panic gives an error
 /// and leaves the others alone.
-pub fn run_many<E: Engine + ?Sized>(
+pub fn run_many<E: Engine + ?Sized, S: Borrow<Scenario> + Sync>(
     engine: &E,
-    scenarios: &[Scenario],
+    scenarios: &[S],
     threads: usize,
     watch: &dyn WatchMany,
     on_done: &(dyn Fn(usize, Result<Run, RunError>) + Sync),
@@ -66,7 +67,7 @@ pub fn run_many<E: Engine + ?Sized>(
         loop {
             let run = next.fetch_add(1, Ordering::Relaxed);
             let Some(scenario) = scenarios.get(run) else { return };
-            on_done(run, run_one(engine, scenario, &One { many: watch, run }));
+            on_done(run, run_one(engine, scenario.borrow(), &One { many: watch, run }));
         }
     };
     let threads = threads.clamp(1, scenarios.len().max(1));
