@@ -15,6 +15,7 @@ mod captures;
 pub mod datagrams;
 pub mod guest;
 pub mod plan;
+pub mod ports;
 mod record;
 mod refuse;
 mod rewrite;
@@ -58,7 +59,7 @@ impl Linux {
 
     /// The kernel that stands for a stack: the newest of its series.
     pub fn kernel(&self, stack: &str) -> Option<&Kernel> {
-        self.kernels.iter().filter(|k| k.is_of(stack)).max_by_key(|k| k.order())
+        cache::newest(&self.kernels, stack)
     }
 }
 
@@ -143,7 +144,9 @@ impl Engine for Linux {
     }
 
     fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
-        refuse::refuse(self, scenario)
+        let here =
+            refuse::Here { engine: NAME, kernels: &self.kernels, able: &self.capabilities() };
+        refuse::refuse(&here, scenario)
     }
 
     fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {

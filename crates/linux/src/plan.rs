@@ -15,8 +15,9 @@
 //! over as they are; addresses of devices are fixed and neighbours known, so that nothing but the scenario's
 //! packets passes.
 
+use crate::schedule::{self, start_offset};
 use crate::tools::Programs;
-use crate::{datagrams, rewrite, schedule};
+use crate::{datagrams, rewrite};
 use sojourn_capture::Point;
 use sojourn_model::{
     Action, Direction, EcnMode, Element, Feature, Flow, Kind, Netem, Place as Where, Queue,
@@ -24,14 +25,10 @@ use sojourn_model::{
 };
 use sojourn_qdisc::Profile;
 use sojourn_qdisc::netem::Parameters;
-use sojourn_stacks::{HOST_JITTER, START_JITTER};
-use sojourn_units::{Ecn, Random, Rate, Span};
+use sojourn_stacks::HOST_JITTER;
+use sojourn_units::{Ecn, Rate, Span};
 use std::fmt::Write as _;
 
-/// The first port of senders; flow `i` has the `i`th.
-pub const SENDER_PORT: usize = 40_001;
-/// The first port of receivers.
-pub const RECEIVER_PORT: usize = 5_001;
 const CLIENT: &str = "client";
 const SERVER: &str = "server";
 const CLIENT_ADDRESS: &str = "10.9.9.1";
@@ -558,16 +555,6 @@ fn shaper_words(device: &str, shaper: &Shaper, qdisc: &str, verb: &str) -> Vec<S
             vec![format!("qdisc {verb} dev {device} {} {qdisc}", leaf_at(shaper))]
         }
     }
-}
-
-/// When a flow starts after its nominal time: the draw that the simulator makes.
-pub(crate) fn start_offset(scenario: &Scenario, flow: &Flow) -> Span {
-    if !flow.traffic.is_load() {
-        return Span::ZERO;
-    }
-    let name = format!("flow/{}/start", flow.name);
-    let mut random = Random::named(scenario.seed, &name);
-    Span::from_nanos(random.below(START_JITTER.as_nanos()))
 }
 
 /// What is written into tcp_ecn when a flow connects.

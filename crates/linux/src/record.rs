@@ -1,9 +1,9 @@
 //! From samples and stamps to the tables of a run, with where each column comes from.
 
 use crate::datagrams::List;
-use crate::plan::{Edge, Plan, delay_before, queue_of, start_offset};
+use crate::plan::{Edge, Plan, delay_before, queue_of};
 use crate::samples::{QueueSample, Sample, Samples, TcpSample};
-use crate::schedule;
+use crate::schedule::{self, start_offset};
 use crate::stamps::{Layout, Left, Role, Trace};
 use crate::statistics;
 use hdrhistogram::Histogram;

@@ -1,9 +1,10 @@
 //! What this engine cannot run, by name and with what would provide it.
 
+use crate::cache::{self, Kernel};
 use crate::datagrams::{List, PAYLOADS};
 use crate::plan::{netem_of, queue_of};
-use crate::{Linux, schedule, tools};
-use sojourn_engine::Engine as _;
+use crate::{schedule, tools};
+use sojourn_engine::Capabilities;
 use sojourn_model::{
     Action, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Pulse, Scenario,
     Shaper, Side, Traffic, Unsupported, Video, When,
@@ -27,20 +28,30 @@ impl Refusals {
     }
 }
 
+/// What there is to run on.
+pub(crate) struct Here<'a> {
+    /// The engine's name.
+    pub(crate) engine: &'static str,
+    /// The kernels that have been built.
+    pub(crate) kernels: &'a [Kernel],
+    /// What the engine can run with them.
+    pub(crate) able: &'a Capabilities,
+}
+
 /// Everything that stands against running a scenario on Linux here.
-pub(crate) fn refuse(linux: &Linux, scenario: &Scenario) -> Vec<Unsupported> {
+pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
     let mut refusals = Refusals(Vec::new());
-    if linux.kernels().is_empty() {
+    if here.kernels.is_empty() {
         refusals.add(
-            Feature::Engine(crate::NAME.to_owned()),
+            Feature::Engine(here.engine.to_owned()),
             &Place::Experiment,
             "no kernel has been built for it",
             "build one, about ten minutes: sojourn linux build",
         );
         return refusals.0;
     }
-    let Some(kernel) = linux.kernel(&scenario.stack) else {
-        let known: Vec<String> = linux.kernels().iter().map(crate::Kernel::stack).collect();
+    let Some(kernel) = cache::newest(here.kernels, &scenario.stack) else {
+        let known: Vec<String> = here.kernels.iter().map(Kernel::stack).collect();
         let series = scenario.stack.strip_prefix("linux-");
         let help = match series {
             Some(series) => {
@@ -56,7 +67,7 @@ pub(crate) fn refuse(linux: &Linux, scenario: &Scenario) -> Vec<Unsupported> {
         );
         return refusals.0;
     };
-    for missing in linux.capabilities().refuse(scenario) {
+    for missing in here.able.refuse(scenario) {
         refusals.0.push(explained(missing));
     }
     for (path, queue) in scenario.disciplines() {
@@ -99,7 +110,7 @@ pub(crate) fn refuse(linux: &Linux, scenario: &Scenario) -> Vec<Unsupported> {
             unknown_time(&mut refusals, scenario, when, &Place::Phase(phase.name.clone()));
         }
     }
-    programs(&mut refusals, scenario);
+    programs(&mut refusals, here.engine, scenario);
     refusals.0
 }
 
@@ -124,7 +135,7 @@ fn explained(missing: Unsupported) -> Unsupported {
     Unsupported { why: why.to_owned(), help: help.to_owned(), ..missing }
 }
 
-fn words(refusals: &mut Refusals, kernel: &crate::Kernel, qdisc: &str, place: &Place) {
+fn words(refusals: &mut Refusals, kernel: &Kernel, qdisc: &str, place: &Place) {
     let name = qdisc.split_whitespace().next().unwrap_or("");
     if !kernel.qdiscs.iter().any(|q| q == name) {
         refusals.add(
@@ -188,7 +199,7 @@ fn elements(refusals: &mut Refusals, elements: &[Element], place: &Place) {
     }
 }
 
-fn of_flow(refusals: &mut Refusals, kernel: &crate::Kernel, scenario: &Scenario, flow: &Flow) {
+fn of_flow(refusals: &mut Refusals, kernel: &Kernel, scenario: &Scenario, flow: &Flow) {
     let place = Place::Flow(flow.name.clone());
     if flow.stack != scenario.stack {
         another_stack(refusals, &flow.stack, &place);
@@ -362,13 +373,13 @@ fn unknown_time(refusals: &mut Refusals, scenario: &Scenario, when: &When, place
 }
 
 /// What this machine lacks.
-fn programs(refusals: &mut Refusals, scenario: &Scenario) {
+fn programs(refusals: &mut Refusals, engine: &str, scenario: &Scenario) {
     let named = disciplines(scenario);
     let names: Vec<String> = named.iter().map(|(name, _)| name.clone()).collect();
-    let lacking = match tools::Programs::knowing(&crate::cache::folder(), &names) {
+    let lacking = match tools::Programs::knowing(&cache::folder(), &names) {
         Ok((_, lacking)) => lacking,
         Err(why) => {
-            let engine = Feature::Engine(crate::NAME.to_owned());
+            let engine = Feature::Engine(engine.to_owned());
             return refusals.add(engine, &Place::Experiment, &why, "apt install iproute2");
         }
     };

@@ -95,16 +95,18 @@ fn the_captured_call_has_its_captured_rate() {
 /// A kind's word is the one that files have for it: serde writes the enums with the data by the names of their variants.
 #[test]
 fn kinds_are_called_what_files_call_them() {
-    fn is_known<T: serde::de::DeserializeOwned>(tag: &str, word: &str) {
-        // Settings are missing; the variant is not.
-        if let Err(error) = serde_json::from_str::<T>(&format!(r#"{{"{tag}": "{word}"}}"#)) {
-            assert!(error.to_string().starts_with("missing field"), "{word}: {error}");
+    fn are_known<T: serde::de::DeserializeOwned>(tag: &str, words: &[&str]) {
+        for word in words {
+            // Settings are missing; the variant is not.
+            if let Err(error) = serde_json::from_str::<T>(&format!(r#"{{"{tag}": "{word}"}}"#)) {
+                assert!(error.to_string().starts_with("missing field"), "{word}: {error}");
+            }
         }
     }
-    ElementKind::ALL.iter().for_each(|kind| is_known::<Kind>("kind", kind.name()));
-    RuleKind::ALL.iter().for_each(|kind| is_known::<Rule>("rule", kind.name()));
-    TunnelProtocol::ALL.iter().for_each(|kind| is_known::<TunnelKind>("tunnel", kind.name()));
-    TrafficKind::ALL.iter().for_each(|kind| is_known::<Traffic>("kind", kind.name()));
+    are_known::<Kind>("kind", ElementKind::NAMES);
+    are_known::<Rule>("rule", RuleKind::NAMES);
+    are_known::<TunnelKind>("tunnel", TunnelProtocol::NAMES);
+    are_known::<Traffic>("kind", TrafficKind::NAMES);
     assert_eq!(ElementKind::from_name("wlan"), Some(ElementKind::Wlan));
     assert_eq!(serde_json::to_string(&TrafficKind::OnOff).unwrap(), "\"on_off\"");
 }
@@ -143,5 +145,11 @@ fn a_radio_holds_a_queue_and_has_no_discipline_of_tcs() {
     let all = ["first.down.qdisc", "first.up.qdisc", "first.up.air", "second.down.qdisc"];
     assert_eq!(queues[..4], all);
     assert!(scenario.is_queue("first.up.air") && !scenario.is_queue("first.up.netem"));
+    for (path, holds) in [("first.up.air", true), ("first.up.netem", false)] {
+        let gauge = Gauge::Queue { queue: path.into(), name: "backlog_packets".into() };
+        scenario.events[0].when =
+            When::State { gauge, order: Order::Above, value: 9.0, delay: Span::ZERO };
+        assert_eq!(scenario.check().is_ok(), holds, "an event waits for {path}");
+    }
     assert_eq!(scenario.disciplines().count(), queues.len() - 1);
 }
