@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Final
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.experiments import experiment, library
 
 RECORD: Final = Path(__file__).parent.parent / "tests" / "golden" / "digests.txt"
@@ -33,7 +32,7 @@ def digests(only: list[str], threads: int) -> dict[str, str]:
                 continue
             for key in experiment.load(file, seeds=1, yes=True).run_keys:
                 labels.append(f"{suite}/{name} {key.label.replace(' ', '_')}")
-                scenarios.append(describe.to_json(key.scenario))
+                scenarios.append(key.resolved)
     lines: dict[str, str] = {}
 
     def done(index: int, run: object) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from sojourn import runner
+from sojourn import _core, runner
 from sojourn.core.run import Run
 from sojourn.core.store import RunKey
 
@@ -136,7 +136,7 @@ def tables(scenario: Scenario, rates_mbps: Sequence[float], *, step: float = 0.5
 
 def a_key(scenario: Scenario | None = None) -> RunKey:
     """Return what identifies a run of this scenario."""
-    return runner.run_key(json.dumps(scenario or a_scenario()), engine="sim")
+    return runner.run_key(_core.Scenario(json.dumps(scenario or a_scenario())), engine="sim")
 
 
 def frames(run: Run) -> dict[str, pl.DataFrame]:

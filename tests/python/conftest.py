@@ -20,7 +20,7 @@ def make_run() -> Make:
     def make(rates_mbps: Sequence[float] = (20.0, 27.0), **settings: Any) -> Run:
         scenario = a_scenario(**settings)
         key = a_key(scenario)
-        results = _core.Run(json.dumps(scenario), "sim", "0", tables(scenario, rates_mbps))
+        results = _core.Run(_core.Scenario(json.dumps(scenario)), "sim", "0", tables(scenario, rates_mbps))
         return Run.fresh(key, results)
 
     return make

@@ -1,7 +1,9 @@
 import ast
 import json
+import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -9,7 +11,6 @@ import pytest
 
 import sojourn
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.errors import ExperimentError, RunError, SojournError, StoreError, UsageError
 
 TEXT = """
@@ -136,18 +137,33 @@ def test_an_error_in_a_callback_ends_the_runs_and_comes_out(experiment: sojourn.
     def fail(index: int, run: object) -> None:
         raise Stop
 
-    scenarios = [describe.to_json(s.scenario) for s in experiment.run_keys]
+    scenarios = [s.resolved for s in experiment.run_keys]
     with pytest.raises(Stop):
         _core.run_many(scenarios, on_done=fail)
 
 
 def test_a_scenario_that_makes_no_sense_is_refused() -> None:
     with pytest.raises(ValueError, match="this is not a scenario"):
-        _core.run_many(["{}"], on_done=print)
+        _core.Scenario("{}")
+
+
+def test_a_scenario_is_parsed_once_and_can_be_sent_to_another_process() -> None:
+    key, _ = sojourn.parse(TEXT, "api.toml").run_keys
+    assert key.resolved is key.given
+    assert json.loads(key.resolved.json) == key.scenario
+    assert pickle.loads(pickle.dumps(key)).resolved == key.resolved  # noqa: S301
+    other = key.resolved.with_seed(9)
+    assert other != key.resolved
+    assert json.loads(other.json) == {**key.scenario, "seed": 9}
+    # A run that was stored has what its file says.
+    again = replace(key, given=None)
+    assert again.resolved == key.resolved
+    assert again == key
+    assert again.digest == key.digest
 
 
 def test_a_table_of_another_shape_is_refused() -> None:
-    scenario = describe.to_json(sojourn.parse(TEXT, "api.toml").run_keys[0].scenario)
+    scenario = sojourn.parse(TEXT, "api.toml").run_keys[0].resolved
     good = pl.DataFrame(
         {
             "t_s": [0.2],

@@ -73,7 +73,7 @@ def with_states() -> Run:
 
 def made(scenario: Scenario, results: Mapping[str, pl.DataFrame]) -> Run:
     """Return a run with these tables."""
-    return Run.fresh(a_key(scenario), _core.Run(json.dumps(scenario), "sim", "0", results))
+    return Run.fresh(a_key(scenario), _core.Run(_core.Scenario(json.dumps(scenario)), "sim", "0", results))
 
 
 def test_fairness_has_the_mean_and_the_range_of_each_flow(two_queues: list[Run]) -> None:

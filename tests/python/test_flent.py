@@ -116,7 +116,7 @@ def test_any_numbers_come_back(make_run: Make, tmp_path: Path) -> None:
         cwnd=pl.Series([draw.randrange(2**40) for _ in range(before.flows.height)], dtype=pl.UInt64),
     )
     given = {name: before.table(name) for name in before.tables} | {"flows": flows}
-    changed = Run.fresh(before.key, _core.Run(json.dumps(scenario), "sim", "0", given))
+    changed = Run.fresh(before.key, _core.Run(_core.Scenario(json.dumps(scenario)), "sim", "0", given))
     file = tmp_path / "any.flent.gz"
     file.write_bytes(packed(export(changed, file.name)))
     [done] = import_files([file], tmp_path / "b", command="a test")

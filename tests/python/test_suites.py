@@ -91,8 +91,8 @@ def test_the_simulator_runs_them_all(experiments: dict[str, Experiment]) -> None
 def test_names_within_are_right(name: str, file: Path) -> None:
     """Phases, windows and checks are resolved with the scenario: a wrong name would be refused when it is read."""
     loaded = _core.load(file.read_text(), str(file), seeds=1)
-    for text in loaded.scenarios:
-        scenario: dict[str, Any] = json.loads(text)
+    for resolved in loaded.scenarios:
+        scenario: dict[str, Any] = json.loads(resolved.json)
         assert scenario["experiment"] == name
         names = [flow["name"] for flow in scenario["flows"]]
         assert len(names) == len(set(names))

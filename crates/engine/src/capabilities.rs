@@ -1,174 +1,138 @@
-//! What an engine can run, by name.
+//! What an engine can run.
 
-use sojourn_model::{Action, Element, Gauge, Kind, Refusal, Scenario, Side, Traffic, When};
+use sojourn_model::{
+    Action, Element, Feature, Gauge, Kind, Place, Scenario, Side, Traffic, Unsupported, When,
+};
 use std::collections::BTreeSet;
 
-/// A part of scenarios that an engine may or may not have.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Feature {
-    /// Events that wait for a controller's own number.
-    StateEvents,
-    /// Events that wait for another event, a flow, a phase or the workload.
-    RelativeEvents,
-    /// Delays of a flow's own.
-    PerFlowDelay,
-    /// A queue on the sender's host.
-    HostQdisc,
-    /// Trains of segments sent and received as one.
-    Offload,
-    /// Packet captures.
-    Capture,
-    /// A queue or radio that is a device of the sending host.
-    OwnDevice,
+/// What an engine can run.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Capabilities {
+    features: BTreeSet<Feature>,
 }
 
-impl Feature {
-    /// The words in messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::StateEvents => "events by a controller's state",
-            Self::RelativeEvents => "events by another happening",
-            Self::PerFlowDelay => "per-flow delay",
-            Self::HostQdisc => "host qdisc",
-            Self::Offload => "segmentation offload",
-            Self::Capture => "packet capture",
-            Self::OwnDevice => "device of the sending host",
-        }
+impl FromIterator<Feature> for Capabilities {
+    fn from_iter<T: IntoIterator<Item = Feature>>(features: T) -> Self {
+        Self { features: features.into_iter().collect() }
     }
 }
 
-/// What an engine can run. Names are those of the model: [`Kind::name`], [`Traffic::name`], the first word of a
-/// qdisc.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Capabilities {
-    /// Disciplines, by tc's names.
-    pub qdiscs: BTreeSet<String>,
-    /// Congestion controls.
-    pub ccs: BTreeSet<String>,
-    /// Stacks.
-    pub stacks: BTreeSet<String>,
-    /// Path elements, by [`Kind::name`]; rewriters by `rewrite RULE` too, tunnels by `tunnel KIND`.
-    pub elements: BTreeSet<String>,
-    /// Traffic, by [`Traffic::name`].
-    pub traffic: BTreeSet<String>,
-    /// The rest.
-    pub features: BTreeSet<Feature>,
+impl Extend<Feature> for Capabilities {
+    fn extend<T: IntoIterator<Item = Feature>>(&mut self, features: T) {
+        self.features.extend(features);
+    }
 }
 
 /// Collects what is missing, each thing once a place.
-struct Missing(Vec<Refusal>);
+struct Missing<'a> {
+    able: &'a Capabilities,
+    found: Vec<Unsupported>,
+}
 
-impl Missing {
-    fn unless(&mut self, has: bool, feature: String, place: &str) {
-        if has || self.0.iter().any(|r| r.feature == feature && r.place == place) {
+impl Missing<'_> {
+    fn need(&mut self, what: Feature, place: &Place) {
+        let said =
+            |found: &[Unsupported]| found.iter().any(|u| u.what == what && u.place == *place);
+        if self.able.has(&what) || said(&self.found) {
             return;
         }
         let why = "this engine does not have it".to_owned();
-        self.0.push(Refusal { feature, place: place.to_owned(), why, help: String::new() });
+        self.found.push(Unsupported { what, place: place.clone(), why, help: String::new() });
+    }
+
+    fn qdisc(&mut self, words: &str, place: &Place) {
+        let name = words.split_whitespace().next().unwrap_or("");
+        self.need(Feature::Qdisc(name.to_owned()), place);
+    }
+
+    fn element(&mut self, element: &Element, place: &Place) {
+        self.need(Feature::Element(element.kind.kind()), place);
+        match &element.kind {
+            Kind::Netem(netem) if !netem.per_flow.is_empty() => {
+                self.need(Feature::PerFlowDelay, place);
+            }
+            Kind::Queue(queue) => self.qdisc(&queue.qdisc, place),
+            Kind::Rewrite(rewrite) => self.need(Feature::Rewrite(rewrite.rule.kind()), place),
+            Kind::Encapsulate(tunnel) => self.need(Feature::Tunnel(tunnel.kind.protocol()), place),
+            Kind::Netem(_)
+            | Kind::Decapsulate { .. }
+            | Kind::Policer(_)
+            | Kind::Wifi(_)
+            | Kind::Wlan(_) => {}
+        }
+    }
+
+    fn traffic(&mut self, traffic: &Traffic, place: &Place) {
+        self.need(Feature::Traffic(traffic.kind()), place);
+        if let Some(tcp) = traffic.tcp() {
+            self.need(Feature::CongestionControl(tcp.cc.clone()), place);
+            if let Some(qdisc) = &tcp.host_qdisc {
+                self.need(Feature::HostQdisc, place);
+                self.qdisc(qdisc, place);
+            }
+            if tcp.offload {
+                self.need(Feature::Offload, place);
+            }
+        }
+    }
+
+    fn time(&mut self, when: &When, place: &Place) {
+        match when {
+            When::At(_) => {}
+            When::After { .. } => self.need(Feature::RelativeEvents, place),
+            When::State { gauge: Gauge::Flow { .. } | Gauge::Queue { .. }, .. } => {
+                self.need(Feature::StateEvents, place);
+            }
+        }
     }
 }
 
 impl Capabilities {
+    /// Whether this is among them.
+    pub fn has(&self, feature: &Feature) -> bool {
+        self.features.contains(feature)
+    }
+
     /// What of a scenario is not among them.
-    pub fn refuse(&self, scenario: &Scenario) -> Vec<Refusal> {
-        let mut missing = Missing(Vec::new());
-        let stack = |missing: &mut Missing, name: &str, place: &str| {
-            missing.unless(self.stacks.contains(name), format!("stack {name}"), place);
-        };
-        stack(&mut missing, &scenario.stack, "experiment");
+    pub fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
+        let mut missing = Missing { able: self, found: Vec::new() };
+        let stack = |name: &String| Feature::Stack(name.clone());
+        missing.need(stack(&scenario.stack), &Place::Experiment);
         for hop in &scenario.hops {
-            stack(&mut missing, &hop.stack, &format!("hop {}", hop.name));
+            let place = Place::Hop(hop.name.clone());
+            missing.need(stack(&hop.stack), &place);
             if hop.own_device {
-                self.refuse_feature(&mut missing, Feature::OwnDevice, &format!("hop {}", hop.name));
+                missing.need(Feature::OwnDevice, &place);
             }
             for side in [Side::Down, Side::Up] {
                 for element in hop.side(side) {
-                    let place = format!("{}.{side}.{}", hop.name, element.name);
-                    self.refuse_element(&mut missing, element, &place);
+                    let path = format!("{}.{side}.{}", hop.name, element.name);
+                    missing.element(element, &Place::Element(path));
                 }
             }
         }
         for flow in &scenario.flows {
-            let place = format!("flow {}", flow.name);
-            stack(&mut missing, &flow.stack, &place);
-            self.refuse_traffic(&mut missing, &flow.traffic, &place);
+            let place = Place::Flow(flow.name.clone());
+            missing.need(stack(&flow.stack), &place);
+            missing.traffic(&flow.traffic, &place);
         }
         for event in &scenario.events {
-            let place = format!("event {}", event.name);
-            self.refuse_time(&mut missing, &event.when, &place);
+            let place = Place::Event(event.name.clone());
+            missing.time(&event.when, &place);
             for action in &event.actions {
                 match action {
                     Action::ChangeQdisc { qdisc, .. } | Action::ReplaceQdisc { qdisc, .. } => {
-                        self.refuse_qdisc(&mut missing, qdisc, &place);
+                        missing.qdisc(qdisc, &place);
                     }
                     _ => {}
                 }
             }
         }
         for phase in &scenario.phases {
-            let place = format!("phase {}", phase.name);
-            self.refuse_time(&mut missing, &phase.from, &place);
-            self.refuse_time(&mut missing, &phase.to, &place);
+            let place = Place::Phase(phase.name.clone());
+            missing.time(&phase.from, &place);
+            missing.time(&phase.to, &place);
         }
-        missing.0
-    }
-
-    fn refuse_qdisc(&self, missing: &mut Missing, words: &str, place: &str) {
-        let name = words.split_whitespace().next().unwrap_or("");
-        missing.unless(self.qdiscs.contains(name), format!("qdisc {name}"), place);
-    }
-
-    fn refuse_element(&self, missing: &mut Missing, element: &Element, place: &str) {
-        let has = |name: &str| self.elements.contains(name);
-        let kind = element.kind.name();
-        missing.unless(has(kind), kind.to_owned(), place);
-        match &element.kind {
-            Kind::Netem(netem) if !netem.per_flow.is_empty() => {
-                self.refuse_feature(missing, Feature::PerFlowDelay, place);
-            }
-            Kind::Queue(queue) => self.refuse_qdisc(missing, &queue.qdisc, place),
-            Kind::Rewrite(rewrite) => {
-                let name = format!("rewrite {}", rewrite.rule.name());
-                missing.unless(has(&name), name, place);
-            }
-            Kind::Encapsulate(tunnel) => {
-                let name = format!("tunnel {}", tunnel.kind.name());
-                missing.unless(has(&name), name, place);
-            }
-            _ => {}
-        }
-    }
-
-    fn refuse_traffic(&self, missing: &mut Missing, traffic: &Traffic, place: &str) {
-        let name = traffic.name();
-        missing.unless(self.traffic.contains(name), format!("traffic {name}"), place);
-        if let Some(tcp) = traffic.tcp() {
-            missing.unless(
-                self.ccs.contains(&tcp.cc),
-                format!("congestion control {}", tcp.cc),
-                place,
-            );
-            if let Some(qdisc) = &tcp.host_qdisc {
-                self.refuse_feature(missing, Feature::HostQdisc, place);
-                self.refuse_qdisc(missing, qdisc, place);
-            }
-            if tcp.offload {
-                self.refuse_feature(missing, Feature::Offload, place);
-            }
-        }
-    }
-
-    fn refuse_time(&self, missing: &mut Missing, when: &When, place: &str) {
-        match when {
-            When::At(_) => {}
-            When::After { .. } => self.refuse_feature(missing, Feature::RelativeEvents, place),
-            When::State { gauge: Gauge::Flow { .. } | Gauge::Queue { .. }, .. } => {
-                self.refuse_feature(missing, Feature::StateEvents, place);
-            }
-        }
-    }
-
-    fn refuse_feature(&self, missing: &mut Missing, feature: Feature, place: &str) {
-        missing.unless(self.features.contains(&feature), feature.name().to_owned(), place);
+        missing.found
     }
 }

@@ -2,7 +2,7 @@
 
 use super::capabilities::Capabilities;
 use sojourn_capture::{Capture, CaptureError};
-use sojourn_model::{Inconsistent, Refusal, Scenario};
+use sojourn_model::{Inconsistent, Scenario, Unsupported};
 use sojourn_results::Run;
 use sojourn_units::Span;
 use std::io::ErrorKind;
@@ -26,7 +26,7 @@ pub trait Engine: Send + Sync {
 
     /// What it cannot run of this scenario; empty if it can run it all. The default holds the scenario against
     /// [`Engine::capabilities`]; an engine with further limits adds its own.
-    fn refuse(&self, scenario: &Scenario) -> Vec<Refusal> {
+    fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
         self.capabilities().refuse(scenario)
     }
 
@@ -59,7 +59,7 @@ impl Watch for () {}
 pub enum RunError {
     /// The engine cannot run it.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-    Refused(Vec<Refusal>),
+    Refused(Vec<Unsupported>),
     /// The scenario does not hold together.
     #[error(transparent)]
     Inconsistent(#[from] Inconsistent),
@@ -71,7 +71,7 @@ pub enum RunError {
     Failed(String),
     /// The machine or a part from outside did not let it go on: what happened, and what to do.
     #[error("{why}")]
-    Hindered {
+    Environment {
         /// What happened.
         why: String,
         /// What to do.
@@ -101,7 +101,7 @@ impl Fault {
 
 impl From<Fault> for RunError {
     fn from(Fault { why, help }: Fault) -> Self {
-        Self::Hindered { why, help }
+        Self::Environment { why, help }
     }
 }
 
@@ -115,6 +115,6 @@ impl From<CaptureError> for RunError {
                 "captures go where results go: see that this folder is there and may be written to"
             }
         };
-        Self::Hindered { why: e.to_string(), help: help.to_owned() }
+        Self::Environment { why: e.to_string(), help: help.to_owned() }
     }
 }

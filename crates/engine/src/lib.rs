@@ -9,7 +9,7 @@ mod contract;
 mod many;
 mod registry;
 
-pub use capabilities::{Capabilities, Feature};
+pub use capabilities::Capabilities;
 pub use contract::{Engine, Fault, RunError, Watch};
 pub use many::{WatchMany, refuse_capture, run_many};
 pub use registry::{Registry, UnknownEngine};

@@ -1,12 +1,12 @@
 //! Many independent runs on several threads.
 
-use super::capabilities::Feature;
 use super::contract::{Engine, Fault, RunError, Watch};
 use sojourn_capture::Capture;
-use sojourn_model::{Refusal, Scenario};
+use sojourn_model::{Feature, Place, Scenario, Unsupported};
 use sojourn_results::Run;
 use sojourn_units::Span;
 use std::any::Any;
+use std::borrow::Borrow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -55,9 +55,9 @@ impl Watch for One<'_> {
 ///
 /// A scenario that does not hold together, is refused, is cancelled or makes the engine panic gives an error
 /// and leaves the others alone.
-pub fn run_many<E: Engine + ?Sized>(
+pub fn run_many<E: Engine + ?Sized, S: Borrow<Scenario> + Sync>(
     engine: &E,
-    scenarios: &[Scenario],
+    scenarios: &[S],
     threads: usize,
     watch: &dyn WatchMany,
     on_done: &(dyn Fn(usize, Result<Run, RunError>) + Sync),
@@ -67,7 +67,7 @@ pub fn run_many<E: Engine + ?Sized>(
         loop {
             let run = next.fetch_add(1, Ordering::Relaxed);
             let Some(scenario) = scenarios.get(run) else { return };
-            on_done(run, run_one(engine, scenario, &One { many: watch, run }));
+            on_done(run, run_one(engine, scenario.borrow(), &One { many: watch, run }));
         }
     };
     let threads = threads.clamp(1, scenarios.len().max(1));
@@ -110,11 +110,11 @@ fn run_one<E: Engine + ?Sized>(
 }
 
 /// What an engine that has no captures says when it is asked for some.
-pub fn refuse_capture<E: Engine + ?Sized>(engine: &E) -> Option<Refusal> {
-    let can = engine.capabilities().features.contains(&Feature::Capture);
-    (!can).then(|| Refusal {
-        feature: Feature::Capture.name().to_owned(),
-        place: "the command".to_owned(),
+pub fn refuse_capture<E: Engine + ?Sized>(engine: &E) -> Option<Unsupported> {
+    let can = engine.capabilities().has(&Feature::Capture);
+    (!can).then(|| Unsupported {
+        what: Feature::Capture,
+        place: Place::Command,
         why: format!("the engine {} does not have it", engine.name()),
         help: "leave --pcap out".to_owned(),
     })

@@ -3,6 +3,7 @@
 mod event;
 mod flow;
 mod hop;
+mod named;
 mod traffic;
 
 use super::decode::{Fields, Item};
@@ -10,7 +11,7 @@ use super::matrix::{Axis, Cell, Pattern};
 use super::moment;
 use super::source::{DiagnosticKind, Diagnostics, Place};
 use super::vocabulary::Vocabulary;
-use flow::Named;
+use named::Named;
 use sojourn_model::WordError;
 use sojourn_model::{
     At, Check, Event, Gauge, Hop, Ip, Origin, Phase, Reference, Scenario, When, Window,
@@ -475,18 +476,8 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The paths of every queue: `bottleneck.down.qdisc`.
-/// Every element's path, and whether it is a queue.
+/// Every element's path, and whether it holds a queue.
 fn element_paths(hops: &[Hop]) -> Vec<(String, bool)> {
-    use sojourn_model::{Kind, Side};
-    let mut paths = Vec::new();
-    for hop in hops {
-        for side in [Side::Down, Side::Up] {
-            for element in hop.side(side) {
-                let path = format!("{}.{side}.{}", hop.name, element.name);
-                paths.push((path, matches!(element.kind, Kind::Queue(_))));
-            }
-        }
-    }
-    paths
+    let elements = hops.iter().flat_map(Hop::elements);
+    elements.map(|(path, element)| (path, element.kind.holds_a_queue())).collect()
 }

@@ -1,6 +1,7 @@
 //! Every key of the language: name, type, default, meaning.
 
 use super::keys::{Key, Section, Ty};
+use sojourn_model::{ElementKind, RuleKind, TrafficKind, TunnelProtocol};
 
 const fn key(name: &'static str, ty: Ty, doc: &'static str) -> Key {
     Key { name, ty, default: None, required: false, doc }
@@ -231,16 +232,20 @@ pub(crate) static ELEMENT: Section = Section {
         ),
         key("after", Ty::Name, "The element that it stands behind."),
         default("enabled", Ty::Bool, "true", "Whether it acts from the beginning."),
-        key("rewrite", Ty::Table(&REWRITE), "Changes header bits."),
-        key("policer", Ty::Table(&POLICER), "Drops or marks what exceeds a rate, without a queue."),
-        key("wifi", Ty::Table(&WIFI), "A radio link."),
+        key(ElementKind::Rewrite.name(), Ty::Table(&REWRITE), "Changes header bits."),
         key(
-            "wlan",
+            ElementKind::Policer.name(),
+            Ty::Table(&POLICER),
+            "Drops or marks what exceeds a rate, without a queue.",
+        ),
+        key(ElementKind::Wifi.name(), Ty::Table(&WIFI), "A radio link."),
+        key(
+            ElementKind::Wlan.name(),
             Ty::Table(&WLAN),
             "A link of a wireless LAN; with `side = \"both\"` the two directions share its channel.",
         ),
         key(
-            "netem",
+            ElementKind::Netem.name(),
             Ty::List(&Ty::Netem),
             "A netem of its own, in tc's words, a chain if several.",
         ),
@@ -251,22 +256,7 @@ pub(crate) static REWRITE: Section = Section {
     name: "rewrite of [[hop.element]]",
     doc: "Changes header bits, by the harness's names.",
     keys: &[
-        required(
-            "rule",
-            Ty::Choice(&[
-                "bleach_ecn",
-                "bleach_ce",
-                "dscp_to_ect1",
-                "dscp_to_notect",
-                "dscp_to_notect_ect1",
-                "ect0_to_ect1",
-                "ect1_to_ect0",
-                "ce_to_ect",
-                "set_dscp",
-                "classify_by_length",
-            ]),
-            "What is done.",
-        ),
+        required("rule", Ty::Choice(RuleKind::NAMES), "What is done."),
         key("dscp", Ty::Dscp, "Only to packets with this DSCP at that place."),
         key("flows", NAMES, "Only to packets of these flows or groups."),
         key(
@@ -367,7 +357,7 @@ pub(crate) static TUNNEL: Section = Section {
     doc: "A tunnel: packets get an outer header before the first of its hops and lose it behind the last, in both directions.",
     keys: &[
         required("name", Ty::Name, "Its name; the far end is called NAME-exit."),
-        required("kind", Ty::Choice(&["wireguard", "fou", "esp"]), "Which."),
+        required("kind", Ty::Choice(TunnelProtocol::NAMES), "Which."),
         default("enabled", Ty::Bool, "true", "Whether it exists: an axis may leave a tunnel out."),
         key("hops", NAMES, "The hops it leads over; all unless given."),
         key("flows", NAMES, "The flows or groups inside; all unless given."),
@@ -507,8 +497,16 @@ pub(crate) const TCP_KEYS: &[&str] = &[
 ];
 
 /// The tables of [`FLOW`] that say what it sends.
-pub(crate) const TRAFFIC_KEYS: &[&str] =
-    &["udp", "ping", "irtt", "voip", "video", "short_flows", "streaming", "on_off"];
+pub(crate) const TRAFFIC_KEYS: &[TrafficKind] = &[
+    TrafficKind::Udp,
+    TrafficKind::Ping,
+    TrafficKind::Irtt,
+    TrafficKind::Voip,
+    TrafficKind::Video,
+    TrafficKind::ShortFlows,
+    TrafficKind::Streaming,
+    TrafficKind::OnOff,
+];
 
 pub(crate) static UDP: Section = Section {
     name: "udp of [[flow]]",

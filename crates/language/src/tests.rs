@@ -257,7 +257,7 @@ fn the_command_line_overrides_in_the_files_paths() {
     let s = &scenarios[0];
     assert_eq!(s.duration, Span::from_secs(40));
     assert_eq!(plan.simulated(), Span::from_secs(90));
-    let (_, queue) = s.queues().next().unwrap();
+    let (_, queue) = s.disciplines().next().unwrap();
     assert_eq!(queue.qdisc, "codel target 1ms");
     assert_eq!(queue.capacity().unwrap().as_mbit(), 20.0);
     assert_eq!(s.flow("rival").unwrap().start, Start::At(sojourn_model::At::from_secs(10)));
@@ -335,7 +335,7 @@ fn includes_add_to_what_is_left_and_variables_reach_everywhere() {
     let scenarios = planned(&text).unwrap().into_scenarios();
     let ids: Vec<String> = scenarios.iter().map(Scenario::id).collect();
     assert_eq!(ids, ["test[one,fq_codel]#1", "test[one,pie]#1", "test[two,fq_codel]#1"]);
-    assert_eq!(scenarios[2].queues().next().unwrap().1.qdisc, "fq_codel flows 2");
+    assert_eq!(scenarios[2].disciplines().next().unwrap().1.qdisc, "fq_codel flows 2");
 }
 
 #[test]

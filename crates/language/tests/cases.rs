@@ -143,12 +143,12 @@ fn rtt_pairs_give_the_second_flow_a_delay_of_its_own() {
     assert_eq!(ping.start, Start::At(At::from_secs(-5)));
 
     let own = cell(&case("l4s-tests/s1"), &["cnq_codel_af", "10mbit", "20ms-20ms", "cubic-cubic"]);
-    let (path, queue) = own.queues().next().unwrap();
+    let (path, queue) = own.disciplines().next().unwrap();
     assert_eq!(path, "bottleneck.down.qdisc");
     assert_eq!(queue.qdisc, "cnq_codel_af bandwidth 10mbit");
     assert_eq!(queue.shaper, Shaper::Own { rate: Some(Rate::from_mbit(10)) });
     let fifo = cell(&case("l4s-tests/s1"), &["pfifo", "10mbit", "20ms-20ms", "cubic-cubic"]);
-    assert_eq!(fifo.queues().next().unwrap().1.qdisc, "pfifo limit 200");
+    assert_eq!(fifo.disciplines().next().unwrap().1.qdisc, "pfifo limit 200");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn varying_rates_keep_the_queue() {
         .collect();
     let at = |n: i64| At::from_millis(n * 1000 - 5190);
     assert_eq!(steps, [(at(25), 50), (at(30), 10), (at(35), 90), (at(50), 5)]);
-    assert_eq!(s.queues().next().unwrap().1.qdisc, "fq_codel noecn");
+    assert_eq!(s.disciplines().next().unwrap().1.qdisc, "fq_codel noecn");
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn rrul_be_goes_both_ways() {
     assert_eq!(up, [uploads.as_slice(), &["udp-1", "udp-2", "udp-3"]].concat());
     assert!(s.flows.iter().filter(|f| f.group.as_deref() == Some("download")).count() == 4);
     let rates: Vec<u64> =
-        s.queues().map(|(_, q)| q.capacity().unwrap().bits_per_sec() / 1_000_000).collect();
+        s.disciplines().map(|(_, q)| q.capacity().unwrap().bits_per_sec() / 1_000_000).collect();
     assert_eq!(rates, [20, 1]);
 }
 

@@ -84,6 +84,11 @@ pub fn kernels(folder: &Path) -> Vec<Kernel> {
     kernels
 }
 
+/// The kernel that stands for a stack: the newest of its series.
+pub fn newest<'a>(kernels: &'a [Kernel], stack: &str) -> Option<&'a Kernel> {
+    kernels.iter().filter(|k| k.is_of(stack)).max_by_key(|k| k.order())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

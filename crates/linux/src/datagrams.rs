@@ -8,7 +8,7 @@
 //! bytes of payload, 4. Its name has the hash of what is in it, so that a plan that names it is another one when the
 //! datagrams are others.
 
-use crate::plan::start_offset;
+use crate::schedule::start_offset;
 use crate::tools::fnv1a;
 use sojourn_model::{Flow, Scenario, Start, Traffic};
 use sojourn_units::{Random, Span, Time};

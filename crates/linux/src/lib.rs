@@ -15,6 +15,7 @@ mod captures;
 pub mod datagrams;
 pub mod guest;
 pub mod plan;
+pub mod ports;
 mod record;
 mod refuse;
 mod rewrite;
@@ -27,9 +28,8 @@ pub mod tools;
 pub use cache::Kernel;
 
 use sojourn_capture::Point;
-use sojourn_engine::{Capabilities, Engine, Feature, RunError, Watch};
-use sojourn_model::Refusal;
-use sojourn_model::Scenario;
+use sojourn_engine::{Capabilities, Engine, RunError, Watch};
+use sojourn_model::{ElementKind, Feature, RuleKind, Scenario, TrafficKind, Unsupported};
 use sojourn_results::{EngineId, Run};
 
 /// Linux in virtual time.
@@ -59,7 +59,7 @@ impl Linux {
 
     /// The kernel that stands for a stack: the newest of its series.
     pub fn kernel(&self, stack: &str) -> Option<&Kernel> {
-        self.kernels.iter().filter(|k| k.is_of(stack)).max_by_key(|k| k.order())
+        cache::newest(&self.kernels, stack)
     }
 }
 
@@ -74,6 +74,31 @@ fn programs(scenario: &Scenario) -> Result<tools::Programs, String> {
     let names: Vec<String> =
         refuse::disciplines(scenario).into_iter().map(|(name, _)| name).collect();
     tools::Programs::knowing(&cache::folder(), &names).map(|(programs, _)| programs)
+}
+
+/// Whether a namespace can have elements of this kind on its path.
+const fn has(kind: ElementKind) -> bool {
+    match kind {
+        ElementKind::Netem | ElementKind::Queue | ElementKind::Rewrite => true,
+        ElementKind::Encapsulate
+        | ElementKind::Decapsulate
+        | ElementKind::Policer
+        | ElementKind::Wifi
+        | ElementKind::Wlan => false,
+    }
+}
+
+/// Whether the agent sends traffic of this kind.
+const fn sends(kind: TrafficKind) -> bool {
+    match kind {
+        TrafficKind::Tcp
+        | TrafficKind::Udp
+        | TrafficKind::Ping
+        | TrafficKind::Voip
+        | TrafficKind::Video
+        | TrafficKind::OnOff => true,
+        TrafficKind::Irtt | TrafficKind::ShortFlows | TrafficKind::Streaming => false,
+    }
 }
 
 impl Engine for Linux {
@@ -99,39 +124,29 @@ impl Engine for Linux {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let set = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
-        Capabilities {
-            qdiscs: self.kernels.iter().flat_map(|k| k.qdiscs.iter().cloned()).collect(),
-            ccs: self.kernels.iter().flat_map(|k| k.ccs.iter().cloned()).collect(),
-            stacks: self.kernels.iter().map(Kernel::stack).collect(),
-            elements: set(&[
-                "netem",
-                "queue",
-                "rewrite",
-                "rewrite bleach_ecn",
-                "rewrite bleach_ce",
-                "rewrite dscp_to_ect1",
-                "rewrite dscp_to_notect",
-                "rewrite dscp_to_notect_ect1",
-                "rewrite ect0_to_ect1",
-                "rewrite ect1_to_ect0",
-                "rewrite ce_to_ect",
-                "rewrite set_dscp",
-                "rewrite classify_by_length",
-            ]),
-            traffic: set(&["tcp", "udp", "ping", "voip", "video", "on_off"]),
-            features: [
-                Feature::PerFlowDelay,
-                Feature::HostQdisc,
-                Feature::RelativeEvents,
-                Feature::Capture,
-            ]
-            .into(),
-        }
+        let kernels = &self.kernels;
+        let qdiscs = kernels.iter().flat_map(|k| k.qdiscs.iter().cloned()).map(Feature::Qdisc);
+        let ccs =
+            kernels.iter().flat_map(|k| k.ccs.iter().cloned()).map(Feature::CongestionControl);
+        let stacks = kernels.iter().map(|k| Feature::Stack(k.stack()));
+        let mut able: Capabilities = qdiscs.chain(ccs).chain(stacks).collect();
+        able.extend(ElementKind::ALL.iter().copied().filter(|k| has(*k)).map(Feature::Element));
+        // `rewrite` has each of them.
+        able.extend(RuleKind::ALL.iter().copied().map(Feature::Rewrite));
+        able.extend(TrafficKind::ALL.iter().copied().filter(|k| sends(*k)).map(Feature::Traffic));
+        able.extend([
+            Feature::PerFlowDelay,
+            Feature::HostQdisc,
+            Feature::RelativeEvents,
+            Feature::Capture,
+        ]);
+        able
     }
 
-    fn refuse(&self, scenario: &Scenario) -> Vec<Refusal> {
-        refuse::refuse(self, scenario)
+    fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
+        let here =
+            refuse::Here { engine: NAME, kernels: &self.kernels, able: &self.capabilities() };
+        refuse::refuse(&here, scenario)
     }
 
     fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {

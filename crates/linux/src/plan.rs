@@ -15,24 +15,20 @@
 //! over as they are; addresses of devices are fixed and neighbours known, so that nothing but the scenario's
 //! packets passes.
 
+use crate::schedule::{self, start_offset};
 use crate::tools::Programs;
-use crate::{datagrams, rewrite, schedule};
+use crate::{datagrams, rewrite};
 use sojourn_capture::Point;
-use sojourn_model::Refusal;
 use sojourn_model::{
-    Action, Direction, EcnMode, Element, Flow, Kind, Netem, Queue, ReceiveWindow, Scenario, Shaper,
-    Side, Start, Tcp, Traffic,
+    Action, Direction, EcnMode, Element, Feature, Flow, Kind, Netem, Place as Where, Queue,
+    ReceiveWindow, Scenario, Shaper, Side, Start, Tcp, Traffic, Unsupported,
 };
 use sojourn_qdisc::Profile;
 use sojourn_qdisc::netem::Parameters;
-use sojourn_stacks::{HOST_JITTER, START_JITTER};
-use sojourn_units::{Ecn, Random, Rate, Span};
+use sojourn_stacks::HOST_JITTER;
+use sojourn_units::{Ecn, Rate, Span};
 use std::fmt::Write as _;
 
-/// The first port of senders; flow `i` has the `i`th.
-pub const SENDER_PORT: usize = 40_001;
-/// The first port of receivers.
-pub const RECEIVER_PORT: usize = 5_001;
 const CLIENT: &str = "client";
 const SERVER: &str = "server";
 const CLIENT_ADDRESS: &str = "10.9.9.1";
@@ -79,7 +75,7 @@ pub struct Plan {
     /// The datagrams of flows that have no constant rate, each a file beside the plan, which names it.
     pub lists: Vec<datagrams::List>,
     /// What the engine cannot record of this run.
-    pub unrecorded: Vec<Refusal>,
+    pub unrecorded: Vec<Unsupported>,
 }
 
 /// Rates as tc reads them back exactly.
@@ -200,7 +196,7 @@ impl Plan {
 /// Room for what may pass in two steps, at the fastest rate of the scenario, in full packets and small ones.
 fn ring_frames(scenario: &Scenario) -> u64 {
     let fastest = scenario
-        .queues()
+        .disciplines()
         .filter_map(|(_, q)| q.capacity())
         .chain(scenario.events.iter().flat_map(|e| &e.actions).filter_map(|a| match a {
             Action::Rate { rate, .. } => Some(*rate),
@@ -229,7 +225,7 @@ pub(crate) fn captures(scenario: &Scenario, points: &[Point], snap: u32) -> Stri
     text
 }
 
-fn unrecorded(scenario: &Scenario) -> Vec<Refusal> {
+fn unrecorded(scenario: &Scenario) -> Vec<Unsupported> {
     let uneven = scenario.hops.iter().any(|hop| {
         [Side::Down, Side::Up].into_iter().any(|side| {
             netem_of(hop.side(side))
@@ -239,9 +235,9 @@ fn unrecorded(scenario: &Scenario) -> Vec<Refusal> {
     if !uneven {
         return Vec::new();
     }
-    vec![Refusal {
-        feature: "latest RTT and its distribution".to_owned(),
-        place: "flows".to_owned(),
+    vec![Unsupported {
+        what: Feature::Limit("latest RTT and its distribution".into()),
+        place: Where::Flows,
         why: "they are reckoned from constant delays, and a netem here varies its own".to_owned(),
         help: "srtt_s is the kernel's own and is recorded".to_owned(),
     }]
@@ -559,16 +555,6 @@ fn shaper_words(device: &str, shaper: &Shaper, qdisc: &str, verb: &str) -> Vec<S
             vec![format!("qdisc {verb} dev {device} {} {qdisc}", leaf_at(shaper))]
         }
     }
-}
-
-/// When a flow starts after its nominal time: the draw that the simulator makes.
-pub(crate) fn start_offset(scenario: &Scenario, flow: &Flow) -> Span {
-    if !flow.traffic.is_load() {
-        return Span::ZERO;
-    }
-    let name = format!("flow/{}/start", flow.name);
-    let mut random = Random::named(scenario.seed, &name);
-    Span::from_nanos(random.below(START_JITTER.as_nanos()))
 }
 
 /// What is written into tcp_ecn when a flow connects.

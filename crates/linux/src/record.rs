@@ -1,16 +1,16 @@
 //! From samples and stamps to the tables of a run, with where each column comes from.
 
 use crate::datagrams::List;
-use crate::plan::{Edge, Plan, delay_before, queue_of, start_offset};
+use crate::plan::{Edge, Plan, delay_before, queue_of};
 use crate::samples::{QueueSample, Sample, Samples, TcpSample};
-use crate::schedule;
+use crate::schedule::{self, start_offset};
 use crate::stamps::{Layout, Left, Role, Trace};
 use crate::statistics;
 use hdrhistogram::Histogram;
 use sojourn_engine::RunError;
 use sojourn_model::{Direction, Flow, Scenario, Side, Start, Traffic};
 use sojourn_results::metrics::subjects;
-use sojourn_results::{Provenance, Table, schema};
+use sojourn_results::{Provenance, Rows, Table, rows};
 use sojourn_units::{Span, Time};
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -99,12 +99,12 @@ struct Writer<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
     trace: &'a Trace,
-    flows: Table,
-    flow_state: Table,
-    queues: Table,
-    queue_signals: Table,
-    queue_state: Table,
-    happenings: Table,
+    flows: Rows<rows::Flows>,
+    flow_state: Rows<rows::FlowState>,
+    queues: Rows<rows::Queues>,
+    queue_signals: Rows<rows::QueueSignals>,
+    queue_state: Rows<rows::QueueState>,
+    happenings: Rows<rows::Happenings>,
     before: Vec<FlowBefore>,
     signals: Vec<BTreeMap<(&'static str, bool), u64>>,
     replies: Vec<Vec<(u64, u64)>>,
@@ -117,25 +117,27 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(scenario: &'a Scenario, plan: &'a Plan, trace: &'a Trace) -> Self {
         use Provenance::{Estimated, Exact, Sampled};
-        let mut flows = Table::new(&schema::FLOWS, Sampled);
-        for column in ["rtt_s", "lost", "ce", "ece"] {
-            flows = flows.with_provenance(column, Estimated);
-        }
-        let mut queues = Table::new(&schema::QUEUES, Sampled);
-        for column in ["sojourn_min_s", "sojourn_mean_s", "sojourn_max_s", "marks"] {
-            queues = queues.with_provenance(column, Estimated);
-        }
+        let flows = Rows::<rows::Flows>::new(Sampled)
+            .with_provenance(|c| c.rtt_s, Estimated)
+            .with_provenance(|c| c.lost, Estimated)
+            .with_provenance(|c| c.ce, Estimated)
+            .with_provenance(|c| c.ece, Estimated);
+        let queues = Rows::<rows::Queues>::new(Sampled)
+            .with_provenance(|c| c.sojourn_min_s, Estimated)
+            .with_provenance(|c| c.sojourn_mean_s, Estimated)
+            .with_provenance(|c| c.sojourn_max_s, Estimated)
+            .with_provenance(|c| c.marks, Estimated);
         let n = scenario.flows.len();
         Self {
             scenario,
             plan,
             trace,
             flows,
-            flow_state: Table::new(&schema::FLOW_STATE, Sampled),
+            flow_state: Rows::new(Sampled),
             queues,
-            queue_signals: Table::new(&schema::QUEUE_SIGNALS, Sampled),
-            queue_state: Table::new(&schema::QUEUE_STATE, Sampled),
-            happenings: Table::new(&schema::HAPPENINGS, Exact),
+            queue_signals: Rows::new(Sampled),
+            queue_state: Rows::new(Sampled),
+            happenings: Rows::new(Exact),
             before: vec![FlowBefore::default(); n],
             signals: vec![BTreeMap::new(); plan.queues.len()],
             replies: vec![Vec::new(); n],
@@ -152,7 +154,12 @@ impl<'a> Writer<'a> {
 
     fn happening(&mut self, at: u64, what: &str, subject: &str, detail: &str) {
         let t = self.seconds(at);
-        self.happenings.row().f64(t).text(what).text(subject).text(detail);
+        self.happenings.push(rows::Happening {
+            t_s: t,
+            what: what.into(),
+            subject: subject.into(),
+            detail: detail.into(),
+        });
     }
 
     fn write(mut self, samples: &Samples) -> Vec<Table> {
@@ -205,15 +212,15 @@ impl<'a> Writer<'a> {
         let (pings, totals) = (self.pings(), self.totals(samples));
         let (histograms, delays) = (self.histograms(), self.delays());
         vec![
-            self.flows,
-            self.flow_state,
-            self.queues,
-            self.queue_signals,
-            self.queue_state,
+            self.flows.into_table(),
+            self.flow_state.into_table(),
+            self.queues.into_table(),
+            self.queue_signals.into_table(),
+            self.queue_state.into_table(),
             pings,
             histograms,
             delays,
-            self.happenings,
+            self.happenings.into_table(),
             totals,
         ]
     }
@@ -267,27 +274,32 @@ impl<'a> Writer<'a> {
         // The kernel begins with a mean deviation of one second's quarter and no smoothed RTT.
         let seconds = |us: u64| if s.srtt_us == 0 { f64::NAN } else { us as f64 / 1e6 };
         let state = STATES[(s.ca_state as usize).min(4)];
-        self.flows
-            .row()
-            .f64(t)
-            .text(&spec.name)
-            .f64(goodput)
-            .f64(s.delivery_rate as f64 * 8.0)
-            .f64(counts.rtt.map_or(f64::NAN, |r| r as f64 / 1e9))
-            .f64(seconds(s.srtt_us))
-            .f64(seconds(s.rttvar_us))
-            .u64(s.cwnd)
-            .u64(s.ssthresh)
-            .u64((s.unacked + s.retrans).saturating_sub(s.sacked + s.lost))
-            .u64(s.total_retrans)
-            .u64(s.total_retrans + s.lost)
-            .u64(s.delivered)
-            .u64(counts.ce)
-            .u64(counts.ece)
-            .f64(if paced { s.pacing_rate as f64 * 8.0 } else { f64::NAN })
-            .text(state);
+        self.flows.push(rows::Flow {
+            t_s: t,
+            flow: (&spec.name).into(),
+            goodput_bps: goodput,
+            delivery_rate_bps: s.delivery_rate as f64 * 8.0,
+            rtt_s: counts.rtt.map_or(f64::NAN, |r| r as f64 / 1e9),
+            srtt_s: seconds(s.srtt_us),
+            rttvar_s: seconds(s.rttvar_us),
+            cwnd: s.cwnd,
+            ssthresh: s.ssthresh,
+            inflight: (s.unacked + s.retrans).saturating_sub(s.sacked + s.lost),
+            retransmits: s.total_retrans,
+            lost: s.total_retrans + s.lost,
+            delivered: s.delivered,
+            ce: counts.ce,
+            ece: counts.ece,
+            pacing_rate_bps: if paced { s.pacing_rate as f64 * 8.0 } else { f64::NAN },
+            state: state.into(),
+        });
         for (name, value) in statistics::control(cc, &s.cc_info) {
-            self.flow_state.row().f64(t).text(&spec.name).text(name).f64(value);
+            self.flow_state.push(rows::FlowGauge {
+                t_s: t,
+                flow: (&spec.name).into(),
+                name: name.into(),
+                value,
+            });
         }
         self.last_tcp.insert(s.flow, s.clone());
     }
@@ -299,10 +311,25 @@ impl<'a> Writer<'a> {
         let lost = lost.get(self.step_at(at)).or(lost.last()).copied().unwrap_or(0);
         let counts = self.counts(flow, at);
         let (t, nan) = (self.seconds(at), f64::NAN);
-        let row = self.flows.row().f64(t).text(name).f64(goodput);
-        let row = row.f64(nan).f64(nan).f64(nan).f64(nan);
-        let row = row.u64(0).u64(0).u64(0).u64(0).u64(lost);
-        row.u64(received).u64(counts.ce).u64(0).f64(nan).text(STATES[0]);
+        self.flows.push(rows::Flow {
+            t_s: t,
+            flow: name.into(),
+            goodput_bps: goodput,
+            delivery_rate_bps: nan,
+            rtt_s: nan,
+            srtt_s: nan,
+            rttvar_s: nan,
+            cwnd: 0,
+            ssthresh: 0,
+            inflight: 0,
+            retransmits: 0,
+            lost,
+            delivered: received,
+            ce: counts.ce,
+            ece: 0,
+            pacing_rate_bps: nan,
+            state: STATES[0].into(),
+        });
     }
 
     fn queue_row(&mut self, s: &QueueSample) {
@@ -314,36 +341,47 @@ impl<'a> Writer<'a> {
             ..Left::default()
         });
         let seconds = |nanos: f64| if left.count == 0 { f64::NAN } else { nanos / 1e9 };
-        self.queues
-            .row()
-            .f64(t)
-            .text(name)
-            .u64(s.packets)
-            .u64(s.bytes)
-            .f64(seconds(left.min as f64))
-            .f64(seconds(left.sum as f64 / left.count as f64))
-            .f64(seconds(left.max as f64))
-            .u64(s.sent_packets)
-            .u64(s.sent_bytes)
-            .u64(left.marks)
-            .u64(s.drops);
+        self.queues.push(rows::Queue {
+            t_s: t,
+            queue: name.into(),
+            packets: s.packets,
+            bytes: s.bytes,
+            sojourn_min_s: seconds(left.min as f64),
+            sojourn_mean_s: seconds(left.sum as f64 / left.count as f64),
+            sojourn_max_s: seconds(left.max as f64),
+            sent_packets: s.sent_packets,
+            sent_bytes: s.sent_bytes,
+            marks: left.marks,
+            drops: s.drops,
+        });
         let own = statistics::read(&s.kind, &s.own, s.drops);
         for (why, marked, count) in own.signals {
             let seen = self.signals[s.queue].entry((why, marked)).or_default();
             if *seen != count {
                 *seen = count;
                 let kind = if marked { "mark" } else { "drop" };
-                self.queue_signals.row().f64(t).text(name).text(why).text(kind).u64(count);
+                self.queue_signals.push(rows::Signal {
+                    t_s: t,
+                    queue: name.into(),
+                    why: why.into(),
+                    kind: kind.into(),
+                    count,
+                });
             }
         }
         for (gauge, value) in own.gauges {
-            self.queue_state.row().f64(t).text(name).text(gauge).f64(value);
+            self.queue_state.push(rows::QueueGauge {
+                t_s: t,
+                queue: name.into(),
+                name: gauge.into(),
+                value,
+            });
         }
         self.last_queue.insert(s.queue, s.clone());
     }
 
     fn pings(&self) -> Table {
-        let mut table = Table::new(&schema::PINGS, Provenance::Exact);
+        let mut table = Rows::<rows::Pings>::new(Provenance::Exact);
         for (i, flow) in self.scenario.flows.iter().enumerate() {
             match &flow.traffic {
                 Traffic::Ping(_) => self.probe_rows(i, flow, &mut table),
@@ -351,11 +389,11 @@ impl<'a> Writer<'a> {
                 _ => {}
             }
         }
-        table
+        table.into_table()
     }
 
     /// Requests and their replies.
-    fn probe_rows(&self, i: usize, flow: &Flow, table: &mut Table) {
+    fn probe_rows(&self, i: usize, flow: &Flow, table: &mut Rows<rows::Pings>) {
         let replies = &self.replies[i];
         let answered: HashMap<u64, u64> = replies.iter().map(|&(at, sent)| (sent, at)).collect();
         let mut rows: Vec<(u64, u64, f64, &str)> = (0..)
@@ -368,14 +406,21 @@ impl<'a> Writer<'a> {
         rows.sort_by_key(|r| r.0);
         for (at, number, rtt, lost) in rows {
             let t = self.seconds(at);
-            let row = table.row().f64(t).text(&flow.name).f64(rtt);
-            row.u64(number).f64(f64::NAN).f64(f64::NAN).text(lost);
+            table.push(rows::Ping {
+                t_s: t,
+                flow: (&flow.name).into(),
+                rtt_s: rtt,
+                sequence: number,
+                owd_s: f64::NAN,
+                owd_back_s: f64::NAN,
+                lost: lost.into(),
+            });
         }
     }
 
     /// The packets of a voice call, when each came or, if it did not, was sent. One that the run's end may have cut off is
     /// late and not lost: three times the longest delay seen is the patience, as on the simulator.
-    fn voice_rows(&self, i: usize, flow: &Flow, table: &mut Table) {
+    fn voice_rows(&self, i: usize, flow: &Flow, table: &mut Rows<rows::Pings>) {
         let trace = &self.trace.flows[i];
         let (Some(list), Some(&(sent, _))) = (List::of(self.scenario, flow), self.last_udp.get(&i))
         else {
@@ -403,18 +448,30 @@ impl<'a> Writer<'a> {
             (0..).zip(list.datagrams.iter().take(sent as usize)).map(row).collect();
         rows.sort_by_key(|r| r.0);
         for (at, number, delay, lost) in rows {
-            let row = table.row().f64(self.seconds(at)).text(&flow.name).f64(f64::NAN);
-            row.u64(number.into()).f64(delay).f64(f64::NAN).text(lost);
+            table.push(rows::Ping {
+                t_s: self.seconds(at),
+                flow: (&flow.name).into(),
+                rtt_s: f64::NAN,
+                sequence: number.into(),
+                owd_s: delay,
+                owd_back_s: f64::NAN,
+                lost: lost.into(),
+            });
         }
     }
 
     fn histograms(&self) -> Table {
-        let mut table = Table::new(&schema::HISTOGRAMS, Provenance::Estimated);
+        let mut table = Rows::<rows::Histograms>::new(Provenance::Estimated);
         let lead = self.scenario.lead.as_nanos();
         let mut add = |subject: &str, quantity: &str, times: &[(u64, u64)]| {
             for (low, high, count) in buckets(times.iter().filter(|t| t.0 >= lead).map(|t| t.1)) {
-                let row = table.row().text(subject).text(quantity);
-                row.f64(low as f64 / 1e9).f64(high as f64 / 1e9).u64(count);
+                table.push(rows::Bucket {
+                    subject: subject.into(),
+                    quantity: quantity.into(),
+                    lo_s: low as f64 / 1e9,
+                    hi_s: high as f64 / 1e9,
+                    count,
+                });
             }
         };
         for (q, trace) in self.plan.queues.iter().zip(&self.trace.queues) {
@@ -434,13 +491,13 @@ impl<'a> Writer<'a> {
                 _ => add(&flow.name, "rtt", &self.trace.flows[i].delays),
             }
         }
-        table
+        table.into_table()
     }
 
     /// Delays by flow and window. Linux does not tell from which class a packet left; of DualPI2 the ECN field that it
     /// came with does ([`class_of`]).
     fn delays(&self) -> Table {
-        let mut table = Table::new(&schema::DELAYS, Provenance::Estimated);
+        let mut table = Rows::<rows::Delays>::new(Provenance::Estimated);
         let lead = self.scenario.lead.as_nanos();
         for subject in subjects(self.scenario) {
             let clock = |edge: i64| lead + edge.unsigned_abs();
@@ -453,14 +510,22 @@ impl<'a> Writer<'a> {
                                times: &[(u64, u64)]| {
                     let times = times.iter().filter(|t| inside(t.0));
                     for (low, high, count) in buckets(times.map(|t| t.1.saturating_sub(fixed))) {
-                        let row = table.row().f64(ends[0] as f64 / 1e9).f64(ends[1] as f64 / 1e9);
-                        let row = row.text(subject.name).text(queue).text(class).text(quantity);
                         let seconds = |nanos: u64| (nanos + fixed) as f64 / 1e9;
-                        row.f64(seconds(low)).f64(seconds(high)).u64(count);
+                        table.push(rows::DelayBucket {
+                            from_s: ends[0] as f64 / 1e9,
+                            to_s: ends[1] as f64 / 1e9,
+                            flow: subject.name.into(),
+                            queue: queue.into(),
+                            class: class.into(),
+                            quantity: quantity.into(),
+                            lo_s: seconds(low),
+                            hi_s: seconds(high),
+                            count,
+                        });
                     }
                 };
                 for (q, trace) in self.plan.queues.iter().zip(&self.trace.queues) {
-                    let qdisc = self.scenario.queues().find(|(path, _)| *path == q.path);
+                    let qdisc = self.scenario.disciplines().find(|(path, _)| *path == q.path);
                     let words = qdisc.map_or("", |(_, queue)| queue.qdisc.as_str());
                     let mut by_class: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
                     let is_its =
@@ -484,13 +549,13 @@ impl<'a> Writer<'a> {
                 add(["", "", "owd"], least, owd);
             }
         }
-        table
+        table.into_table()
     }
 
     fn totals(&self, samples: &Samples) -> Table {
-        let mut table = Table::new(&schema::TOTALS, Provenance::Sampled);
+        let mut table = Rows::<rows::Totals>::new(Provenance::Sampled);
         let mut add = |subject: &str, name: &str, value: f64| {
-            table.row().text(subject).text(name).f64(value);
+            table.push(rows::Total { subject: subject.into(), name: name.into(), value });
         };
         for (i, q) in self.plan.queues.iter().enumerate() {
             let trace = &self.trace.queues[i];
@@ -547,7 +612,7 @@ impl<'a> Writer<'a> {
                 add(&flow.name, "replies", self.replies[i].len() as f64);
             }
         }
-        table
+        table.into_table()
     }
 }
 

@@ -1,45 +1,57 @@
 //! What this engine cannot run, by name and with what would provide it.
 
+use crate::cache::{self, Kernel};
 use crate::datagrams::{List, PAYLOADS};
 use crate::plan::{netem_of, queue_of};
-use crate::{Linux, schedule, tools};
-use sojourn_engine::Engine as _;
-use sojourn_model::Refusal;
+use crate::{schedule, tools};
+use sojourn_engine::Capabilities;
 use sojourn_model::{
-    Action, EcnMode, Element, Flow, Ip, Kind, OnOff, Pulse, Scenario, Shaper, Side, Traffic, Video,
-    When,
+    Action, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Pulse, Scenario,
+    Shaper, Side, Traffic, Unsupported, Video, When,
 };
+use std::borrow::Cow;
 
-struct Refusals(Vec<Refusal>);
+struct Refusals(Vec<Unsupported>);
 
 impl Refusals {
-    fn add(&mut self, feature: &str, place: &str, why: &str, help: &str) {
-        let new = Refusal {
-            feature: feature.to_owned(),
-            place: place.to_owned(),
-            why: why.to_owned(),
-            help: help.to_owned(),
-        };
+    fn add(&mut self, what: Feature, place: &Place, why: &str, help: &str) {
+        let (why, help) = (why.to_owned(), help.to_owned());
+        let new = Unsupported { what, place: place.clone(), why, help };
         if !self.0.contains(&new) {
             self.0.push(new);
         }
     }
+
+    /// What this engine alone draws a line at.
+    fn limit(&mut self, what: impl Into<Cow<'static, str>>, place: &Place, why: &str, help: &str) {
+        self.add(Feature::Limit(what.into()), place, why, help);
+    }
+}
+
+/// What there is to run on.
+pub(crate) struct Here<'a> {
+    /// The engine's name.
+    pub(crate) engine: &'static str,
+    /// The kernels that have been built.
+    pub(crate) kernels: &'a [Kernel],
+    /// What the engine can run with them.
+    pub(crate) able: &'a Capabilities,
 }
 
 /// Everything that stands against running a scenario on Linux here.
-pub(crate) fn refuse(linux: &Linux, scenario: &Scenario) -> Vec<Refusal> {
+pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
     let mut refusals = Refusals(Vec::new());
-    if linux.kernels().is_empty() {
+    if here.kernels.is_empty() {
         refusals.add(
-            "engine linux",
-            "experiment",
+            Feature::Engine(here.engine.to_owned()),
+            &Place::Experiment,
             "no kernel has been built for it",
             "build one, about ten minutes: sojourn linux build",
         );
         return refusals.0;
     }
-    let Some(kernel) = linux.kernel(&scenario.stack) else {
-        let known: Vec<String> = linux.kernels().iter().map(crate::Kernel::stack).collect();
+    let Some(kernel) = cache::newest(here.kernels, &scenario.stack) else {
+        let known: Vec<String> = here.kernels.iter().map(Kernel::stack).collect();
         let series = scenario.stack.strip_prefix("linux-");
         let help = match series {
             Some(series) => {
@@ -48,22 +60,23 @@ pub(crate) fn refuse(linux: &Linux, scenario: &Scenario) -> Vec<Refusal> {
             None => format!("use a stack that a kernel stands for: {}", known.join(", ")),
         };
         refusals.add(
-            &format!("stack {}", scenario.stack),
-            "experiment",
+            Feature::Stack(scenario.stack.clone()),
+            &Place::Experiment,
             "no kernel that stands for it has been built",
             &help,
         );
         return refusals.0;
     };
-    for missing in linux.capabilities().refuse(scenario) {
+    for missing in here.able.refuse(scenario) {
         refusals.0.push(explained(missing));
     }
-    for (path, queue) in scenario.queues() {
-        words(&mut refusals, kernel, &queue.qdisc, &path);
+    for (path, queue) in scenario.disciplines() {
+        let place = Place::Element(path);
+        words(&mut refusals, kernel, &queue.qdisc, &place);
         if matches!(queue.shaper, Shaper::Line { .. }) {
-            refusals.add(
+            refusals.limit(
                 "shaper line",
-                &path,
+                &place,
                 "a kernel's device has no rate of its own",
                 "use shaper = \"htb\", whose bucket is one packet",
             );
@@ -71,17 +84,17 @@ pub(crate) fn refuse(linux: &Linux, scenario: &Scenario) -> Vec<Refusal> {
     }
     for hop in &scenario.hops {
         if hop.stack != scenario.stack {
-            another_stack(&mut refusals, &hop.stack, &format!("hop {}", hop.name));
+            another_stack(&mut refusals, &hop.stack, &Place::Hop(hop.name.clone()));
         }
         for side in [Side::Down, Side::Up] {
-            elements(&mut refusals, hop.side(side), &format!("{}.{side}", hop.name));
+            elements(&mut refusals, hop.side(side), &Place::Side(hop.name.clone(), side));
         }
     }
     for flow in &scenario.flows {
         of_flow(&mut refusals, kernel, scenario, flow);
     }
     if scenario.flows.len() > 4096 {
-        refusals.add("more than 4096 flows", "flows", "the agent has room for no more", "");
+        refusals.limit("more than 4096 flows", &Place::Flows, "the agent has room for no more", "");
     }
     for event in &scenario.events {
         of_event(
@@ -89,45 +102,44 @@ pub(crate) fn refuse(linux: &Linux, scenario: &Scenario) -> Vec<Refusal> {
             scenario,
             &event.when,
             &event.actions,
-            &format!("event {}", event.name),
+            &Place::Event(event.name.clone()),
         );
     }
     for phase in &scenario.phases {
         for when in [&phase.from, &phase.to] {
-            unknown_time(&mut refusals, scenario, when, &format!("phase {}", phase.name));
+            unknown_time(&mut refusals, scenario, when, &Place::Phase(phase.name.clone()));
         }
     }
-    programs(&mut refusals, scenario);
+    programs(&mut refusals, here.engine, scenario);
     refusals.0
 }
 
 /// Says more than that it is not there, where there is more to say.
-fn explained(mut missing: Refusal) -> Refusal {
-    if missing.feature.starts_with("tunnel")
-        || missing.feature.contains("encapsulate")
-        || missing.feature == "decapsulate"
-    {
-        "namespaces of one kernel carry the inner flow's hash across a tunnel, so it would not be the experiment"
-            .clone_into(&mut missing.why);
-        "run it on the simulator; separate guests come later".clone_into(&mut missing.help);
-    } else if missing.feature.starts_with("congestion control") {
-        "no kernel here has it".clone_into(&mut missing.why);
-        "build a tree that has it: sojourn linux build --source DIR".clone_into(&mut missing.help);
-    } else if missing.feature.starts_with("qdisc") {
-        "no kernel here has it".clone_into(&mut missing.why);
-        "build a newer kernel, or a tree that has it: sojourn linux build --source DIR"
-            .clone_into(&mut missing.help);
-    } else if missing.feature.starts_with("events by a controller") {
-        "the kernel's controllers cannot be waited for".clone_into(&mut missing.why);
-    }
-    missing
+fn explained(missing: Unsupported) -> Unsupported {
+    let (why, help) = match missing.what {
+        Feature::Tunnel(_)
+        | Feature::Element(ElementKind::Encapsulate | ElementKind::Decapsulate) => (
+            "namespaces of one kernel carry the inner flow's hash across a tunnel, so it would not be the experiment",
+            "run it on the simulator; separate guests come later",
+        ),
+        Feature::CongestionControl(_) => {
+            ("no kernel here has it", "build a tree that has it: sojourn linux build --source DIR")
+        }
+        Feature::Qdisc(_) => (
+            "no kernel here has it",
+            "build a newer kernel, or a tree that has it: sojourn linux build --source DIR",
+        ),
+        Feature::StateEvents => ("the kernel's controllers cannot be waited for", ""),
+        _ => return missing,
+    };
+    Unsupported { why: why.to_owned(), help: help.to_owned(), ..missing }
 }
 
-fn words(refusals: &mut Refusals, kernel: &crate::Kernel, qdisc: &str, place: &str) {
+fn words(refusals: &mut Refusals, kernel: &Kernel, qdisc: &str, place: &Place) {
     let name = qdisc.split_whitespace().next().unwrap_or("");
     if !kernel.qdiscs.iter().any(|q| q == name) {
         refusals.add(
-            &format!("qdisc {name}"),
+            Feature::Qdisc(name.to_owned()),
             place,
             &format!("kernel {} does not have it", kernel.version),
             "build a newer kernel, or a tree that has it: sojourn linux build --source DIR",
@@ -135,9 +147,9 @@ fn words(refusals: &mut Refusals, kernel: &crate::Kernel, qdisc: &str, place: &s
     }
 }
 
-fn another_stack(refusals: &mut Refusals, stack: &str, place: &str) {
+fn another_stack(refusals: &mut Refusals, stack: &str, place: &Place) {
     refusals.add(
-        &format!("stack {stack}"),
+        Feature::Stack(stack.to_owned()),
         place,
         "all hosts and hops of a run are one kernel",
         "state one stack for the experiment",
@@ -145,14 +157,14 @@ fn another_stack(refusals: &mut Refusals, stack: &str, place: &str) {
 }
 
 /// The order of elements that namespaces give: at most one netem, then at most one queue.
-fn elements(refusals: &mut Refusals, elements: &[Element], place: &str) {
+fn elements(refusals: &mut Refusals, elements: &[Element], place: &Place) {
     let of = |want: fn(&Kind) -> bool| -> Vec<usize> {
         (0..elements.len()).filter(|&i| want(&elements[i].kind)).collect()
     };
     let netems = of(|k| matches!(k, Kind::Netem(_)));
     let queues = of(|k| matches!(k, Kind::Queue(_)));
     if netems.len() > 1 || queues.len() > 1 {
-        refusals.add(
+        refusals.limit(
             "several delays or queues",
             place,
             "one side of a hop is one delay and one queue",
@@ -162,7 +174,7 @@ fn elements(refusals: &mut Refusals, elements: &[Element], place: &str) {
     if let (Some(netem), Some(queue)) = (netems.first(), queues.first())
         && netem > queue
     {
-        refusals.add(
+        refusals.limit(
             "a delay behind the queue",
             place,
             "packets are delayed where they come in",
@@ -173,7 +185,7 @@ fn elements(refusals: &mut Refusals, elements: &[Element], place: &str) {
     if let (Some(rewriter), Some(queue)) = (last_rewriter, queues.first())
         && rewriter > *queue
     {
-        refusals.add(
+        refusals.limit(
             "a rewriter behind the queue",
             place,
             "headers are rewritten where packets come in",
@@ -183,17 +195,17 @@ fn elements(refusals: &mut Refusals, elements: &[Element], place: &str) {
     if let Some((element, _)) = netem_of(elements)
         && !element.enabled
     {
-        refusals.add("a delay that is switched off", place, "events cannot switch it yet", "");
+        refusals.limit("a delay that is switched off", place, "events cannot switch it yet", "");
     }
 }
 
-fn of_flow(refusals: &mut Refusals, kernel: &crate::Kernel, scenario: &Scenario, flow: &Flow) {
-    let place = format!("flow {}", flow.name);
+fn of_flow(refusals: &mut Refusals, kernel: &Kernel, scenario: &Scenario, flow: &Flow) {
+    let place = Place::Flow(flow.name.clone());
     if flow.stack != scenario.stack {
         another_stack(refusals, &flow.stack, &place);
     }
     if flow.hops != (0..scenario.hops.len()).collect::<Vec<_>>() {
-        refusals.add(
+        refusals.limit(
             "a path of its own",
             &place,
             "every flow passes every hop here",
@@ -202,12 +214,17 @@ fn of_flow(refusals: &mut Refusals, kernel: &crate::Kernel, scenario: &Scenario,
     }
     if flow.ip == Ip::V6 {
         let help = "run it on the simulator, or with ip = 4";
-        refusals.add("IP version 6", &place, "the guest's hosts have addresses of version 4", help);
+        refusals.limit(
+            "IP version 6",
+            &place,
+            "the guest's hosts have addresses of version 4",
+            help,
+        );
     }
     if let Traffic::Ping(ping) = &flow.traffic
         && ping.size < 36
     {
-        refusals.add(
+        refusals.limit(
             "a ping of less than 36 bytes",
             &place,
             "it has no room for its send time",
@@ -215,7 +232,7 @@ fn of_flow(refusals: &mut Refusals, kernel: &crate::Kernel, scenario: &Scenario,
         );
     }
     if let Traffic::Video(Video { adaptation: Some(_), .. }) = &flow.traffic {
-        refusals.add(
+        refusals.limit(
             "a video call that adapts its rate",
             &place,
             "what it sends is written down before the run",
@@ -223,7 +240,7 @@ fn of_flow(refusals: &mut Refusals, kernel: &crate::Kernel, scenario: &Scenario,
         );
     }
     if let Traffic::OnOff(OnOff { over: Pulse::Tcp(_), .. }) = &flow.traffic {
-        refusals.add(
+        refusals.limit(
             "on_off over tcp",
             &place,
             "the agent's connections always have data to send",
@@ -231,15 +248,15 @@ fn of_flow(refusals: &mut Refusals, kernel: &crate::Kernel, scenario: &Scenario,
         );
     }
     if let Some(payload) = unfit_payload(scenario, flow) {
-        refusals.add(
-            &format!("datagrams of {payload} bytes"),
+        refusals.limit(
+            format!("datagrams of {payload} bytes"),
             &place,
             "they must have room for their send time and fit a packet",
             &format!("use {} to {}", PAYLOADS.start(), PAYLOADS.end()),
         );
     }
     let Some(tcp) = flow.traffic.tcp() else { return };
-    let mut cannot = |feature: &str, why: &str| refusals.add(feature, &place, why, "");
+    let mut cannot = |what: &'static str, why: &str| refusals.limit(what, &place, why, "");
     match tcp.ecn {
         EcnMode::Sce => cannot("ECN mode sce", "no mainline kernel has it"),
         EcnMode::AccEcn if kernel.order() < (7, 0, 0) => {
@@ -301,13 +318,13 @@ fn of_event(
     scenario: &Scenario,
     when: &When,
     actions: &[Action],
-    place: &str,
+    place: &Place,
 ) {
     unknown_time(refusals, scenario, when, place);
     for action in actions {
         match action {
             Action::Enable { element } | Action::Disable { element } => {
-                refusals.add(
+                refusals.limit(
                     "switching an element",
                     place,
                     "it cannot be switched here yet",
@@ -315,7 +332,7 @@ fn of_event(
                 );
             }
             Action::ChangeNetem { element, .. } => {
-                refusals.add(
+                refusals.limit(
                     "changing a whole netem",
                     place,
                     "only its delay can be changed here yet",
@@ -323,7 +340,7 @@ fn of_event(
                 );
             }
             Action::ReplaceQdisc { shaper: Some(_), element, .. } => {
-                refusals.add(
+                refusals.limit(
                     "replacing a shaper",
                     place,
                     "only its discipline can be replaced here yet",
@@ -336,7 +353,7 @@ fn of_event(
                         .is_some_and(|(_, q)| matches!(q.shaper, Shaper::Htb { .. }))
                 });
                 if !htb {
-                    refusals.add("a rate", place, "only htb's can be changed here yet", element);
+                    refusals.limit("a rate", place, "only htb's can be changed here yet", element);
                 }
             }
             _ => {}
@@ -344,9 +361,9 @@ fn of_event(
     }
 }
 
-fn unknown_time(refusals: &mut Refusals, scenario: &Scenario, when: &When, place: &str) {
+fn unknown_time(refusals: &mut Refusals, scenario: &Scenario, when: &When, place: &Place) {
     if matches!(when, When::After { .. }) && schedule::time_of(scenario, when).is_none() {
-        refusals.add(
+        refusals.limit(
             "an event whose time is not known before the run",
             place,
             "the guest acts at points in time",
@@ -356,19 +373,20 @@ fn unknown_time(refusals: &mut Refusals, scenario: &Scenario, when: &When, place
 }
 
 /// What this machine lacks.
-fn programs(refusals: &mut Refusals, scenario: &Scenario) {
+fn programs(refusals: &mut Refusals, engine: &str, scenario: &Scenario) {
     let named = disciplines(scenario);
     let names: Vec<String> = named.iter().map(|(name, _)| name.clone()).collect();
-    let lacking = match tools::Programs::knowing(&crate::cache::folder(), &names) {
+    let lacking = match tools::Programs::knowing(&cache::folder(), &names) {
         Ok((_, lacking)) => lacking,
         Err(why) => {
-            return refusals.add("engine linux", "experiment", &why, "apt install iproute2");
+            let engine = Feature::Engine(engine.to_owned());
+            return refusals.add(engine, &Place::Experiment, &why, "apt install iproute2");
         }
     };
     for (name, place) in named {
         if lacking.contains(&name) {
             refusals.add(
-                &format!("qdisc {name}"),
+                Feature::Qdisc(name),
                 &place,
                 "this machine's tc does not know it",
                 "build a newer one, a minute: sojourn linux tc",
@@ -378,22 +396,22 @@ fn programs(refusals: &mut Refusals, scenario: &Scenario) {
 }
 
 /// The disciplines that tc will be asked for, each once, and where.
-pub(crate) fn disciplines(scenario: &Scenario) -> Vec<(String, String)> {
+pub(crate) fn disciplines(scenario: &Scenario) -> Vec<(String, Place)> {
     let name_of = |words: &str| words.split_whitespace().next().map(str::to_owned);
-    let mut named: Vec<(String, String)> = Vec::new();
-    for (path, queue) in scenario.queues() {
-        named.extend(name_of(&queue.qdisc).map(|name| (name, path.clone())));
+    let mut named: Vec<(String, Place)> = Vec::new();
+    for (path, queue) in scenario.disciplines() {
+        named.extend(name_of(&queue.qdisc).map(|name| (name, Place::Element(path))));
     }
     for event in &scenario.events {
         for action in &event.actions {
             if let Action::ChangeQdisc { qdisc, .. } | Action::ReplaceQdisc { qdisc, .. } = action {
-                named.extend(name_of(qdisc).map(|name| (name, format!("event {}", event.name))));
+                named.extend(name_of(qdisc).map(|name| (name, Place::Event(event.name.clone()))));
             }
         }
     }
     for flow in &scenario.flows {
         let host = flow.traffic.tcp().and_then(|t| t.host_qdisc.as_deref());
-        named.extend(host.and_then(name_of).map(|name| (name, format!("flow {}", flow.name))));
+        named.extend(host.and_then(name_of).map(|name| (name, Place::Flow(flow.name.clone()))));
     }
     named.sort();
     named.dedup_by(|a, b| a.0 == b.0);

@@ -3,7 +3,7 @@
 //! A rewriter is one or more u32 filters with `pedit`, the checksums mended after it, and `continue`, so that the
 //! next filter sees the packet as it is now. Headers have fixed places here: IPv4 without options, TCP behind it.
 
-use crate::plan::{RECEIVER_PORT, SENDER_PORT};
+use crate::ports::{RECEIVER_PORT, SENDER_PORT};
 use sojourn_model::{Rewrite, Rule, Scenario, Selector, Traffic};
 
 /// The filters of a rewriter, as words behind `filter add dev … parent ffff: protocol ip prio …`.

@@ -3,12 +3,22 @@
 //! The guest's agent acts at points in time. "20 s after the step" and "while the second flow runs" are such points
 //! when the step and the flow have one; "when the workload ends" has none before the run, and is refused.
 
-use crate::plan::start_offset;
-use sojourn_model::{Edge, Reference, Scenario, Start, When};
-use sojourn_units::Time;
+use sojourn_model::{Edge, Flow, Reference, Scenario, Start, When};
+use sojourn_stacks::START_JITTER;
+use sojourn_units::{Random, Span, Time};
 
 /// References lead no deeper than this; those that do lead in a circle.
 const DEEPEST: usize = 32;
+
+/// When a flow starts after its nominal time: the draw that the simulator makes.
+pub(crate) fn start_offset(scenario: &Scenario, flow: &Flow) -> Span {
+    if !flow.traffic.is_load() {
+        return Span::ZERO;
+    }
+    let name = format!("flow/{}/start", flow.name);
+    let mut random = Random::named(scenario.seed, &name);
+    Span::from_nanos(random.below(START_JITTER.as_nanos()))
+}
 
 /// The point of the run's clock that is meant; `None` if that is not known before the run.
 pub(crate) fn time_of(scenario: &Scenario, when: &When) -> Option<Time> {

@@ -1,5 +1,6 @@
 //! Hops and what stands on them, in the order in which packets pass.
 
+use super::kind::{ElementKind, RuleKind, TunnelProtocol};
 use core::fmt;
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
@@ -64,6 +65,13 @@ impl Hop {
             Side::Up => &self.up,
         }
     }
+
+    /// Every element with its path, `down` first, each direction in path order: `bottleneck.down.qdisc`.
+    pub fn elements(&self) -> impl Iterator<Item = (String, &Element)> {
+        [Side::Down, Side::Up].into_iter().flat_map(move |side| {
+            self.side(side).iter().map(move |e| (format!("{}.{side}.{}", self.name, e.name), e))
+        })
+    }
 }
 
 /// Something that packets pass.
@@ -109,18 +117,23 @@ impl Kind {
         matches!(self, Self::Queue(_) | Self::Wifi(_) | Self::Wlan(_))
     }
 
+    /// Which it is, without its settings.
+    pub const fn kind(&self) -> ElementKind {
+        match self {
+            Self::Netem(_) => ElementKind::Netem,
+            Self::Queue(_) => ElementKind::Queue,
+            Self::Rewrite(_) => ElementKind::Rewrite,
+            Self::Encapsulate(_) => ElementKind::Encapsulate,
+            Self::Decapsulate { .. } => ElementKind::Decapsulate,
+            Self::Policer(_) => ElementKind::Policer,
+            Self::Wifi(_) => ElementKind::Wifi,
+            Self::Wlan(_) => ElementKind::Wlan,
+        }
+    }
+
     /// The word that files and messages use.
     pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Netem(_) => "netem",
-            Self::Queue(_) => "queue",
-            Self::Rewrite(_) => "rewrite",
-            Self::Encapsulate(_) => "encapsulate",
-            Self::Decapsulate { .. } => "decapsulate",
-            Self::Policer(_) => "policer",
-            Self::Wifi(_) => "wifi",
-            Self::Wlan(_) => "wlan",
-        }
+        self.kind().name()
     }
 }
 
@@ -251,20 +264,25 @@ pub enum Rule {
 }
 
 impl Rule {
+    /// Which it is, without its settings.
+    pub const fn kind(&self) -> RuleKind {
+        match self {
+            Self::BleachEcn { .. } => RuleKind::BleachEcn,
+            Self::BleachCe => RuleKind::BleachCe,
+            Self::DscpToEct1 => RuleKind::DscpToEct1,
+            Self::DscpToNotect => RuleKind::DscpToNotect,
+            Self::DscpToNotectEct1 => RuleKind::DscpToNotectEct1,
+            Self::Ect0ToEct1 => RuleKind::Ect0ToEct1,
+            Self::Ect1ToEct0 => RuleKind::Ect1ToEct0,
+            Self::CeToEct { .. } => RuleKind::CeToEct,
+            Self::SetDscp { .. } => RuleKind::SetDscp,
+            Self::ClassifyByLength { .. } => RuleKind::ClassifyByLength,
+        }
+    }
+
     /// The word that files and messages use.
     pub const fn name(&self) -> &'static str {
-        match self {
-            Self::BleachEcn { .. } => "bleach_ecn",
-            Self::BleachCe => "bleach_ce",
-            Self::DscpToEct1 => "dscp_to_ect1",
-            Self::DscpToNotect => "dscp_to_notect",
-            Self::DscpToNotectEct1 => "dscp_to_notect_ect1",
-            Self::Ect0ToEct1 => "ect0_to_ect1",
-            Self::Ect1ToEct0 => "ect1_to_ect0",
-            Self::CeToEct { .. } => "ce_to_ect",
-            Self::SetDscp { .. } => "set_dscp",
-            Self::ClassifyByLength { .. } => "classify_by_length",
-        }
+        self.kind().name()
     }
 }
 
@@ -310,13 +328,18 @@ pub enum TunnelKind {
 }
 
 impl TunnelKind {
+    /// Which it is, without its settings.
+    pub const fn protocol(self) -> TunnelProtocol {
+        match self {
+            Self::Wireguard => TunnelProtocol::Wireguard,
+            Self::Fou { .. } => TunnelProtocol::Fou,
+            Self::Esp => TunnelProtocol::Esp,
+        }
+    }
+
     /// The word that files and messages use.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wireguard => "wireguard",
-            Self::Fou { .. } => "fou",
-            Self::Esp => "esp",
-        }
+        self.protocol().name()
     }
 }
 

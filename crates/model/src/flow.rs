@@ -1,6 +1,6 @@
 //! Flows: who sends, along which hops, when, and what.
 
-use super::{At, Video};
+use super::{At, TrafficKind, Video};
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
 
@@ -108,19 +108,24 @@ pub enum Traffic {
 }
 
 impl Traffic {
+    /// Which it is, without its settings.
+    pub const fn kind(&self) -> TrafficKind {
+        match self {
+            Self::Tcp(_) => TrafficKind::Tcp,
+            Self::Udp(_) => TrafficKind::Udp,
+            Self::Ping(_) => TrafficKind::Ping,
+            Self::Irtt(_) => TrafficKind::Irtt,
+            Self::Voip(_) => TrafficKind::Voip,
+            Self::Video(_) => TrafficKind::Video,
+            Self::ShortFlows(_) => TrafficKind::ShortFlows,
+            Self::Streaming(_) => TrafficKind::Streaming,
+            Self::OnOff(_) => TrafficKind::OnOff,
+        }
+    }
+
     /// The word that files and messages use.
     pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Tcp(_) => "tcp",
-            Self::Udp(_) => "udp",
-            Self::Ping(_) => "ping",
-            Self::Irtt(_) => "irtt",
-            Self::Voip(_) => "voip",
-            Self::Video(_) => "video",
-            Self::ShortFlows(_) => "short_flows",
-            Self::Streaming(_) => "streaming",
-            Self::OnOff(_) => "on_off",
-        }
+        self.kind().name()
     }
 
     /// Whether it carries data for its own sake: everything but the probes.

@@ -16,9 +16,10 @@ mod event;
 #[cfg(any(test, feature = "example"))]
 pub mod example;
 mod flow;
+mod kind;
 mod measure;
-mod refusal;
 mod scenario;
+mod unsupported;
 mod verify;
 mod video;
 mod words;
@@ -33,9 +34,10 @@ pub use flow::{
     Direction, EcnMode, Flow, Ip, Irtt, OnOff, Ping, Pulse, ReceiveWindow, RttScaling, ShortFlows,
     Start, Streaming, Tcp, Traffic, Udp, Voip,
 };
+pub use kind::{ElementKind, RuleKind, TrafficKind, TunnelProtocol};
 pub use measure::{Check, Outside, Phase, Window, WindowBounds};
-pub use refusal::Refusal;
 pub use scenario::{Origin, Plugin, Scenario};
+pub use unsupported::{Feature, Place, Unsupported};
 pub use verify::Inconsistent;
 pub use video::{Adaptation, FrameSize, MEASURED_AT, Profile, Video};
 pub use words::{WordError, nearest};

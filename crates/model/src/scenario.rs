@@ -103,24 +103,27 @@ impl Scenario {
         self.hop(hop)?.side(side).iter().find(|e| e.name == element)
     }
 
-    /// The path of every element with a queue that is counted, in path order: `bottleneck.down.qdisc`.
-    pub fn queues(&self) -> impl Iterator<Item = (String, &Queue)> {
-        self.hops.iter().flat_map(|hop| {
-            [Side::Down, Side::Up].into_iter().flat_map(move |side| {
-                hop.side(side).iter().filter_map(move |e| match &e.kind {
-                    Kind::Queue(q) => Some((format!("{}.{side}.{}", hop.name, e.name), q)),
-                    _ => None,
-                })
-            })
-        })
+    /// Every element with its path, in path order: `bottleneck.down.qdisc`, `bottleneck.up.netem`.
+    pub fn elements(&self) -> impl Iterator<Item = (String, &Element)> {
+        self.hops.iter().flat_map(Hop::elements)
     }
 
-    /// The path of every element, in path order: `bottleneck.down.qdisc`, `bottleneck.up.netem`.
-    pub fn element_paths(&self) -> impl Iterator<Item = String> {
-        self.hops.iter().flat_map(|hop| {
-            [Side::Down, Side::Up].into_iter().flat_map(move |side| {
-                hop.side(side).iter().map(move |e| format!("{}.{side}.{}", hop.name, e.name))
-            })
+    /// The path of every element that holds a queue whose statistics are recorded ([`Kind::holds_a_queue`]), in path order.
+    pub fn queues(&self) -> impl Iterator<Item = String> {
+        self.elements().filter(|(_, e)| e.kind.holds_a_queue()).map(|(path, _)| path)
+    }
+
+    /// Whether this is the path of an element that holds a queue.
+    pub fn is_queue(&self, path: &str) -> bool {
+        self.element(path).is_some_and(|e| e.kind.holds_a_queue())
+    }
+
+    /// The queues that have a shaper and a discipline of tc's, with their paths, in path order: those of radios are the
+    /// device's own.
+    pub fn disciplines(&self) -> impl Iterator<Item = (String, &Queue)> {
+        self.elements().filter_map(|(path, e)| match &e.kind {
+            Kind::Queue(queue) => Some((path, queue)),
+            _ => None,
         })
     }
 

@@ -91,3 +91,65 @@ fn the_captured_call_has_its_captured_rate() {
     assert!((1.7..1.8).contains(&down), "{down}");
     assert!((0.7..1.0).contains(&up), "{up}");
 }
+
+/// A kind's word is the one that files have for it: serde writes the enums with the data by the names of their variants.
+#[test]
+fn kinds_are_called_what_files_call_them() {
+    fn are_known<T: serde::de::DeserializeOwned>(tag: &str, words: &[&str]) {
+        for word in words {
+            // Settings are missing; the variant is not.
+            if let Err(error) = serde_json::from_str::<T>(&format!(r#"{{"{tag}": "{word}"}}"#)) {
+                assert!(error.to_string().starts_with("missing field"), "{word}: {error}");
+            }
+        }
+    }
+    are_known::<Kind>("kind", ElementKind::NAMES);
+    are_known::<Rule>("rule", RuleKind::NAMES);
+    are_known::<TunnelKind>("tunnel", TunnelProtocol::NAMES);
+    are_known::<Traffic>("kind", TrafficKind::NAMES);
+    assert_eq!(ElementKind::from_name("wlan"), Some(ElementKind::Wlan));
+    assert_eq!(serde_json::to_string(&TrafficKind::OnOff).unwrap(), "\"on_off\"");
+}
+
+#[test]
+fn what_is_not_supported_is_said_with_its_place() {
+    let says = |place: Place, what: Feature| {
+        Unsupported { what, place, why: "no".into(), help: String::new() }.to_string()
+    };
+    let air = || Place::Element("radio.down.air".into());
+    assert_eq!(says(air(), Feature::Element(ElementKind::Wlan)), "radio.down.air: wlan: no");
+    let side = Place::Side("path".into(), Side::Up);
+    assert_eq!(says(side, Feature::Tunnel(TunnelProtocol::Esp)), "path.up: tunnel esp: no");
+    assert_eq!(
+        says(Place::Flow("a".into()), Feature::Qdisc("pie".into())),
+        "flow a: qdisc pie: no"
+    );
+}
+
+#[test]
+fn a_radio_holds_a_queue_and_has_no_discipline_of_tcs() {
+    let mut scenario = scenario();
+    let air = Kind::Wifi(Wifi {
+        rates: vec![Rate::from_mbit(5)],
+        dwell: Span::from_secs(1),
+        opportunity_min: Span::ZERO,
+        opportunity_max: Span::ZERO,
+        frames: 1,
+        airtime: Span::from_millis(1),
+        line: Rate::from_mbit(100),
+        limit: 9,
+    });
+    let element = Element { name: "air".into(), enabled: true, kind: air };
+    scenario.hops[0].up.push(element);
+    let queues: Vec<String> = scenario.queues().collect();
+    let all = ["first.down.qdisc", "first.up.qdisc", "first.up.air", "second.down.qdisc"];
+    assert_eq!(queues[..4], all);
+    assert!(scenario.is_queue("first.up.air") && !scenario.is_queue("first.up.netem"));
+    for (path, holds) in [("first.up.air", true), ("first.up.netem", false)] {
+        let gauge = Gauge::Queue { queue: path.into(), name: "backlog_packets".into() };
+        scenario.events[0].when =
+            When::State { gauge, order: Order::Above, value: 9.0, delay: Span::ZERO };
+        assert_eq!(scenario.check().is_ok(), holds, "an event waits for {path}");
+    }
+    assert_eq!(scenario.disciplines().count(), queues.len() - 1);
+}

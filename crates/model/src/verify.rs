@@ -146,10 +146,13 @@ impl Scenario {
                 _ => Ok(()),
             },
             When::State { gauge: Gauge::Flow { flow, .. }, .. } => known_flow(by, flow),
-            When::State { gauge: Gauge::Queue { queue, .. }, .. } => match self.element(queue) {
-                Some(_) => Ok(()),
-                None => unknown(by, "queue", queue),
-            },
+            When::State { gauge: Gauge::Queue { queue, .. }, .. } => {
+                if self.is_queue(queue) {
+                    Ok(())
+                } else {
+                    unknown(by, "queue", queue)
+                }
+            }
         };
         for event in &self.events {
             known_time(&event.name, &event.when)?;

@@ -81,7 +81,7 @@ fn run(sim: &Sim, qdiscs: &[&str]) -> Vec<Result<Run, RunError>> {
 /// What ended a run.
 fn why(result: &Result<Run, RunError>) -> String {
     match result {
-        Err(RunError::Hindered { why, help }) => format!("{why}; {help}"),
+        Err(RunError::Environment { why, help }) => format!("{why}; {help}"),
         Err(other) => other.to_string(),
         Ok(_) => "nothing".to_owned(),
     }

@@ -23,7 +23,7 @@ pub fn run_error(py: Python<'_>, error: RunError, run: &str) -> PyErr {
         }
         RunError::Cancelled => python::Interrupted::new_err(format!("{run} was interrupted")),
         RunError::Failed(why) => python::RunError::new_err(format!("{run} failed: {why}")),
-        RunError::Hindered { why, help } => {
+        RunError::Environment { why, help } => {
             let arguments = PyDict::new(py);
             let made = arguments.set_item("help", help).and_then(|()| {
                 let class = py.get_type::<python::RunError>();

@@ -2,7 +2,7 @@
 
 use crate::errors::experiment_error;
 use crate::plugins::{self, load_error};
-use crate::run::to_json;
+use crate::scenario::Scenario;
 use pyo3::prelude::*;
 use sojourn_language::{Diagnostics, MOST_RUNS, Trial};
 use sojourn_plugin_host::LoadError;
@@ -10,16 +10,28 @@ use sojourn_vocabulary::Words;
 use std::path::PathBuf;
 
 /// An experiment with its axes multiplied out.
-#[pyclass(frozen, get_all, module = "sojourn._core")]
+#[pyclass(frozen, module = "sojourn._core")]
 pub struct Experiment {
     /// Its name.
+    #[pyo3(get)]
     name: String,
     /// What it is about; may be empty.
+    #[pyo3(get)]
     about: String,
     /// Where it comes from; may be empty.
+    #[pyo3(get)]
     source: String,
-    /// One scenario a run, as JSON: combinations in the order of the file, seeds fastest.
-    scenarios: Vec<String>,
+    /// One a run.
+    scenarios: Vec<Scenario>,
+}
+
+#[pymethods]
+impl Experiment {
+    /// One scenario a run: combinations in the order of the file, seeds fastest.
+    #[getter]
+    fn scenarios(&self) -> Vec<Scenario> {
+        self.scenarios.clone()
+    }
 }
 
 /// Reads an experiment; `name` is how messages call the file, `settings` are `PATH=VALUE`. More than 100 000 runs
@@ -60,7 +72,7 @@ pub fn load(
             name: says("name"),
             about: says("about"),
             source: says("source"),
-            scenarios: plan.scenarios().map(|s| to_json(&s)).collect(),
+            scenarios: plan.scenarios().map(Scenario::new).collect(),
         })
     };
     py.detach(read).map_err(|wrong| match wrong {

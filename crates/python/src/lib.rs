@@ -4,9 +4,11 @@ mod arrow;
 mod engines;
 mod errors;
 mod experiment;
+mod json;
 mod listings;
 mod plugins;
 mod run;
+mod scenario;
 mod units;
 mod validate;
 
@@ -24,7 +26,9 @@ mod _core {
     #[pymodule_export]
     use super::listings::{ccs, columns, plugin_header, qdiscs, stacks};
     #[pymodule_export]
-    use super::run::{Run, check, identity, refusals, run_many};
+    use super::run::{Run, identity, refusals, run_many};
+    #[pymodule_export]
+    use super::scenario::Scenario;
     #[pymodule_export]
     use super::units::{Netem, netem, parse_rate, parse_span};
     #[pymodule_export]

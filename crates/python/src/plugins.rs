@@ -29,7 +29,10 @@ pub fn sim_with(py: Python<'_>, paths: &[PathBuf]) -> PyResult<Sim> {
 }
 
 /// The simulator with the plugins of these scenarios.
-pub fn sim_of(py: Python<'_>, scenarios: &[Scenario]) -> PyResult<Sim> {
+pub fn sim_of<'a>(
+    py: Python<'_>,
+    scenarios: impl IntoIterator<Item = &'a Scenario>,
+) -> PyResult<Sim> {
     let plugins = Plugins::of(scenarios);
     plugins.and_then(|plugins| sim(&plugins)).map_err(|error| load_error(py, &error))
 }

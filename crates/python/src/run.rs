@@ -4,12 +4,12 @@ use crate::arrow::{Table, import};
 use crate::engines;
 use crate::errors::{run_error, word_error};
 use crate::plugins::sim_of;
+use crate::scenario::Scenario;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_capture::{Capture, SNAP_LEN};
 use sojourn_engine::{RunError, WatchMany, refuse_capture, run_many as run_many_on};
-use sojourn_model::Scenario;
 use sojourn_results::metrics::{Expression, Frame, Names};
 use sojourn_results::{EngineId, Run as Results, schema};
 use sojourn_units::Span;
@@ -31,7 +31,7 @@ impl Run {
     /// A run whose tables were stored: `tables` maps names to anything with `__arrow_c_stream__`.
     #[new]
     fn new(
-        scenario: &str,
+        scenario: &Scenario,
         engine: String,
         version: String,
         tables: &Bound<'_, PyDict>,
@@ -45,7 +45,7 @@ impl Run {
         }
         Ok(Self {
             results: Arc::new(Results {
-                scenario: parse(scenario)?,
+                scenario: (**scenario.resolved()).clone(),
                 engine: EngineId { name: engine, version, detail: String::new() },
                 tables: read,
                 unrecorded: Vec::new(),
@@ -53,10 +53,10 @@ impl Run {
         })
     }
 
-    /// The whole scenario, as JSON.
+    /// The whole scenario.
     #[getter]
-    fn scenario(&self) -> String {
-        to_json(&self.results.scenario)
+    fn scenario(&self) -> Scenario {
+        Scenario::new(self.results.scenario.clone())
     }
 
     /// The engine's name, version, and what else its results depend on.
@@ -88,8 +88,8 @@ impl Run {
     fn measure(&self, py: Python<'_>, expressions: Vec<String>) -> PyResult<Vec<f64>> {
         let frame = Frame::new(&self.results);
         let scenario = &self.results.scenario;
-        let queues: Vec<String> = scenario.queues().map(|(path, _)| path).collect();
-        let elements: Vec<String> = scenario.element_paths().collect();
+        let queues: Vec<String> = scenario.queues().collect();
+        let elements: Vec<String> = scenario.elements().map(|(path, _)| path).collect();
         let names = Names {
             flows: scenario.flows.iter().map(|f| f.name.as_str()).collect(),
             groups: scenario.flows.iter().filter_map(|f| f.group.as_deref()).collect(),
@@ -139,17 +139,6 @@ impl Run {
     }
 }
 
-/// A scenario from its JSON.
-pub fn parse(scenario: &str) -> PyResult<Scenario> {
-    serde_json::from_str(scenario)
-        .map_err(|e| PyValueError::new_err(format!("this is not a scenario: {e}")))
-}
-
-/// A value as JSON.
-pub fn to_json(value: &impl serde::Serialize) -> String {
-    serde_json::to_string(value).expect("a value of the model can be written")
-}
-
 /// What the threads that run and the one that watches tell each other.
 #[derive(Default)]
 struct Shared {
@@ -181,7 +170,7 @@ impl Shared {
     }
 }
 
-/// Runs every scenario (JSON) on up to `threads` threads, the GIL released, with the plugins that they name.
+/// Runs every scenario on up to `threads` threads, the GIL released, with the plugins that they name.
 ///
 /// `on_done(index, run)` gets each result, or the error of a run that failed, as soon as it is there, and `on_progress(seconds)` the simulated seconds
 /// of all runs together, some ten times a second; both are called on the calling thread. The first error of a
@@ -193,7 +182,7 @@ impl Shared {
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
 pub fn run_many(
     py: Python<'_>,
-    scenarios: Vec<String>,
+    scenarios: Vec<PyRef<'_, Scenario>>,
     engine: &str,
     threads: usize,
     on_done: &Bound<'_, PyAny>,
@@ -201,8 +190,9 @@ pub fn run_many(
     captures: Vec<PathBuf>,
     snap_len: u32,
 ) -> PyResult<()> {
-    let scenarios = scenarios.iter().map(|s| parse(s)).collect::<PyResult<Vec<_>>>()?;
-    let engine = engines::engine_with(py, engine, sim_of(py, &scenarios)?)?;
+    let scenarios: Vec<_> = scenarios.iter().map(|s| Arc::clone(s.resolved())).collect();
+    let named = sim_of(py, scenarios.iter().map(|s| &**s))?;
+    let engine = engines::engine_with(py, engine, named)?;
     let shared = Shared {
         simulated: scenarios.iter().map(|_| AtomicU64::new(0)).collect(),
         captures: captures.into_iter().map(|folder| Capture { folder, snap_len }).collect(),
@@ -253,23 +243,23 @@ pub fn run_many(
     })
 }
 
-/// What the engine cannot run of these scenarios (JSON), each thing and place once; empty if it can run them all.
+/// What the engine cannot run of these scenarios, each thing and place once; empty if it can run them all.
 /// `pcap` says whether captures are wanted.
 #[pyfunction]
 #[pyo3(signature = (scenarios, *, engine="sim", pcap=false))]
 pub fn refusals(
     py: Python<'_>,
-    scenarios: Vec<String>,
+    scenarios: Vec<PyRef<'_, Scenario>>,
     engine: &str,
     pcap: bool,
 ) -> PyResult<Vec<String>> {
-    let scenarios = scenarios.iter().map(|s| parse(s)).collect::<PyResult<Vec<_>>>()?;
-    let engine = engines::engine_with(py, engine, sim_of(py, &scenarios)?)?;
+    let named = sim_of(py, scenarios.iter().map(|s| &**s.resolved()))?;
+    let engine = engines::engine_with(py, engine, named)?;
     let wanted = pcap.then(|| refuse_capture(&*engine)).flatten();
     let mut said: Vec<String> = wanted.iter().map(ToString::to_string).collect();
     let mut known = HashSet::new();
     for scenario in &scenarios {
-        for refusal in engine.refuse(scenario) {
+        for refusal in engine.refuse(scenario.resolved()) {
             let text = refusal.to_string();
             if known.insert(text.clone()) {
                 said.push(text);
@@ -279,19 +269,11 @@ pub fn refusals(
     Ok(said)
 }
 
-/// What decides a run of this scenario (JSON) besides the scenario: the version, and what else the engine names.
+/// What decides a run of this scenario besides the scenario: the version, and what else the engine names.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, engine="sim"))]
-pub fn identity(py: Python<'_>, scenario: &str, engine: &str) -> PyResult<String> {
-    let own = engines::engine(py, engine)?.identity(&parse(scenario)?);
+pub fn identity(py: Python<'_>, scenario: &Scenario, engine: &str) -> PyResult<String> {
+    let own = engines::engine(py, engine)?.identity(scenario.resolved());
     let version = engines::version(py, engine)?;
     Ok(if own.is_empty() { version } else { format!("{version}, {own}") })
-}
-
-/// A scenario (JSON) as it is stored, if it holds together.
-#[pyfunction]
-pub fn check(scenario: &str) -> PyResult<String> {
-    let scenario = parse(scenario)?;
-    scenario.check().map_err(|e| PyValueError::new_err(e.to_string()))?;
-    Ok(to_json(&scenario))
 }

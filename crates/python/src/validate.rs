@@ -10,7 +10,7 @@ use sojourn_results::metrics::{self, Agreement, Noise};
 #[pyfunction]
 pub fn agreement(published: f64, noise: f64, ours: Vec<f64>) -> PyResult<String> {
     metrics::agreement(published, Noise::Absolute(noise), &ours)
-        .map(|agreement| crate::run::to_json(&agreement))
+        .map(|agreement| crate::json::to_json(&agreement))
         .ok_or_else(|| PyValueError::new_err("there is nothing to compare"))
 }
 
@@ -47,5 +47,5 @@ pub fn summarise(rows: Vec<(String, bool, f64)>) -> String {
         })
         .collect();
     let groups = metrics::summarise(rows.iter().map(|(group, row)| (group.as_str(), row)));
-    crate::run::to_json(&groups)
+    crate::json::to_json(&groups)
 }

@@ -89,8 +89,12 @@ impl Profile {
     pub const L4STEAM_2020_04_FIXED: Self =
         Self { name: "l4steam-2020-04-fixed", ..Self::L4STEAM_2020_04 };
 
+    /// The L4S team's of March 2020, 5.4-rc3, on the bed of November's: its queues are taken to be April's.
+    pub const L4STEAM_2020_03: Self = Self { name: "l4steam-2020-03", ..Self::L4STEAM_2020_04 };
+
     /// The L4S team's of August 2020, 5.4-rc3.
     pub const L4STEAM_2020_08: Self = Self { name: "l4steam-2020-08", ..Self::L4STEAM_2020_04 };
+
     /// The L4S team's 5.4-rc3 of November 2020.
     pub const L4STEAM_2020_11: Self = Self { name: "l4steam-2020-11", ..Self::L4STEAM_2020_04 };
 
@@ -111,6 +115,7 @@ impl Profile {
         Self::LINUX_7_3,
         Self::LINUX_5_10,
         Self::LINUX_5_4,
+        Self::L4STEAM_2020_03,
         Self::L4STEAM_2020_04,
         Self::L4STEAM_2020_04_FIXED,
         Self::L4STEAM_2020_08,

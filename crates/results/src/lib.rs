@@ -6,11 +6,15 @@
 //!
 //! What is read off the columns is here, too, each number defined once: [`estimators`] on plain numbers, [`metrics`] on tables.
 
+mod column;
 pub mod estimators;
 pub mod metrics;
 mod run;
 pub mod schema;
 mod table;
+mod writer;
 
 pub use run::{EngineId, Run};
-pub use table::{Column, MisfitTable, Provenance, RowWriter, Table, Text};
+pub use schema::rows;
+pub use table::{Column, MisfitTable, Provenance, Table, Text};
+pub use writer::{Code, Columns, CountColumn, Name, NumberColumn, Rows, TextColumn};

@@ -19,6 +19,7 @@ mod oscillation;
 mod playback;
 mod probes;
 mod quantity;
+mod rows;
 mod series;
 mod summary;
 mod unit;

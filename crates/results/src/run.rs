@@ -2,8 +2,7 @@
 
 use super::{Table, schema};
 use serde::{Deserialize, Serialize};
-use sojourn_model::Refusal;
-use sojourn_model::Scenario;
+use sojourn_model::{Scenario, Unsupported};
 
 /// Which engine ran it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -26,7 +25,7 @@ pub struct Run {
     /// The columns, at most one table of each schema.
     pub tables: Vec<Table>,
     /// What the engine ran but could not record, by name.
-    pub unrecorded: Vec<Refusal>,
+    pub unrecorded: Vec<Unsupported>,
 }
 
 impl Run {

@@ -1,6 +1,6 @@
 //! A table: a schema and its columns.
 
-use super::schema::{ColumnSchema, Schema, Type};
+use super::column::{ColumnSchema, Schema, Type};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
@@ -76,6 +76,16 @@ impl Text {
     /// What the codes stand for.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+
+    /// Another row, by the code of a name.
+    ///
+    /// # Panics
+    /// When no name has this code.
+    #[inline]
+    pub(crate) fn push(&mut self, code: u32) {
+        assert!((code as usize) < self.names.len(), "{code} is no code of a name of this column");
+        self.codes.push(code);
     }
 
     /// Adds each name once, where it first occurs, and the rows by these places.
@@ -227,15 +237,24 @@ impl Table {
         Ok(Self { schema, columns, provenance })
     }
 
-    /// The same table, in which one column comes from another kind of source.
+    /// One column comes from another kind of source.
+    pub(crate) fn provenance_of(&mut self, column: usize, provenance: Provenance) {
+        self.provenance[column] = provenance;
+    }
+
+    pub(crate) fn columns_mut(&mut self) -> &mut [Column] {
+        &mut self.columns
+    }
+
+    /// A column of text.
     ///
     /// # Panics
-    /// If the schema has no such column.
-    #[must_use]
-    pub fn with_provenance(mut self, column: &str, provenance: Provenance) -> Self {
-        let index = self.schema.index(column).expect("a column of the schema");
-        self.provenance[index] = provenance;
-        self
+    /// If it is another.
+    pub(crate) fn text_mut(&mut self, column: usize) -> &mut Text {
+        match &mut self.columns[column] {
+            Column::Text(text) => text,
+            other => panic!("column {column} of {} is {}", self.schema.name, other.ty()),
+        }
     }
 
     /// The schema.
@@ -317,22 +336,8 @@ impl Table {
         }
     }
 
-    /// The code that stands for `name` in the text column `column`, so that rows need not look it up.
-    pub fn intern(&mut self, column: &str, name: &str) -> u32 {
-        let index = self.schema.index(column).expect("a column of the schema");
-        match &mut self.columns[index] {
-            Column::Text(t) => t.intern(name),
-            other => panic!("column {column} of {} is {}", self.schema.name, other.ty()),
-        }
-    }
-
-    /// Begins a row. Its values follow in the order of the schema; the row is whole after the last.
-    pub fn row(&mut self) -> RowWriter<'_> {
-        RowWriter { columns: self.columns.iter_mut(), schema: self.schema }
-    }
-
     /// Makes room for so many more rows.
-    pub fn reserve(&mut self, rows: usize) {
+    pub(crate) fn reserve(&mut self, rows: usize) {
         for column in &mut self.columns {
             match column {
                 Column::F64(v) => v.reserve(rows),
@@ -343,110 +348,39 @@ impl Table {
     }
 }
 
-/// Writes one row, value by value.
-///
-/// # Panics
-/// When a value is not of its column's type, or the row is left unfinished: both are mistakes of the program.
-#[derive(Debug)]
-pub struct RowWriter<'a> {
-    columns: std::slice::IterMut<'a, Column>,
-    schema: &'static Schema,
-}
-
-impl RowWriter<'_> {
-    fn misfit(&self, given: &str) -> ! {
-        let column = self.schema.columns.len() - self.columns.len();
-        panic!("value {column} of a row of {} is not {given}", self.schema.name)
-    }
-
-    /// The next value, a number.
-    #[inline]
-    pub fn f64(mut self, value: f64) -> Self {
-        match self.columns.next() {
-            Some(Column::F64(v)) => v.push(value),
-            _ => self.misfit("a number"),
-        }
-        self
-    }
-
-    /// The next value, a count.
-    #[inline]
-    pub fn u64(mut self, value: u64) -> Self {
-        match self.columns.next() {
-            Some(Column::U64(v)) => v.push(value),
-            _ => self.misfit("a count"),
-        }
-        self
-    }
-
-    /// The next value, a name by its code from [`Table::intern`].
-    #[inline]
-    pub fn code(mut self, code: u32) -> Self {
-        match self.columns.next() {
-            Some(Column::Text(t)) if (code as usize) < t.names.len() => t.codes.push(code),
-            _ => self.misfit("a known name"),
-        }
-        self
-    }
-
-    /// The next value, a name.
-    pub fn text(mut self, name: &str) -> Self {
-        match self.columns.next() {
-            Some(Column::Text(t)) => {
-                let code = t.intern(name);
-                t.codes.push(code);
-            }
-            _ => self.misfit("a name"),
-        }
-        self
-    }
-}
-
-impl Drop for RowWriter<'_> {
-    fn drop(&mut self) {
-        let whole = self.columns.len() == 0;
-        assert!(whole || std::thread::panicking(), "a row of {} is unfinished", self.schema.name);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::schema;
     use super::*;
+    use crate::{Rows, rows, schema};
 
     #[test]
-    fn rows_come_back_as_they_went_in() {
-        let mut short = Table::new(&schema::COMPLETIONS, Provenance::Exact);
-        let flow = short.intern("flow", "short");
-        short.row().f64(0.2).code(flow).u64(1000).f64(0.021);
-        short.row().f64(0.4).text("short").u64(2000).f64(f64::NAN);
-        assert_eq!(short.len(), 2);
-        assert_eq!(short.f64("t_s"), [0.2, 0.4]);
-        assert_eq!(short.text("flow").get(1), "short");
-        assert_eq!(short.text("flow").names(), ["short"]);
+    fn columns_come_back_as_they_went_in() {
+        let mut short = Rows::<rows::Completions>::new(Provenance::Exact);
+        short.push(rows::Completion { t_s: 0.2, flow: "short".into(), bytes: 9, duration_s: 0.1 });
+        let short = short.into_table();
         let columns = short.clone().into_columns();
         let again = Table::from_columns(&schema::COMPLETIONS, columns, Provenance::Exact).unwrap();
-        assert_eq!(again.text("flow"), short.text("flow"));
+        assert_eq!(again, short);
     }
 
     #[test]
     fn a_digest_is_of_the_values_alone() {
         let table = |order: [&str; 2], t: f64| {
-            let mut short = Table::new(&schema::COMPLETIONS, Provenance::Exact);
+            let mut short = Rows::<rows::Completions>::new(Provenance::Exact);
             for name in order {
-                short.intern("flow", name);
+                short.intern(|c| c.flow, name);
             }
-            short.row().f64(t).text("b").u64(1).f64(0.1);
-            short.row().f64(0.4).text("a").u64(2).f64(0.2);
+            short.push(rows::Completion { t_s: t, flow: "b".into(), bytes: 1, duration_s: 0.1 });
+            short.push(rows::Completion { t_s: 0.4, flow: "a".into(), bytes: 2, duration_s: 0.2 });
             short
         };
         let one = table(["a", "b"], 0.2);
-        assert_eq!(one.digest().len(), 64);
-        assert_eq!(one.digest(), table(["b", "a"], 0.2).digest());
-        assert_ne!(one.digest(), table(["a", "b"], 0.2_f64.next_up()).digest());
+        assert_eq!(one.table().digest().len(), 64);
+        assert_eq!(one.table().digest(), table(["b", "a"], 0.2).table().digest());
+        assert_ne!(one.table().digest(), table(["a", "b"], 0.2_f64.next_up()).table().digest());
         let mut other = table(["a", "b"], 0.2);
-        other.row().f64(0.4).text("a").u64(2).f64(0.2);
-        assert_ne!(one.digest(), other.digest());
+        other.push(rows::Completion { t_s: 0.4, flow: "a".into(), bytes: 2, duration_s: 0.2 });
+        assert_ne!(one.table().digest(), other.table().digest());
     }
 
     #[test]
@@ -457,19 +391,5 @@ mod tests {
             Table::from_columns(&schema::COMPLETIONS, columns, Provenance::Exact).unwrap_err();
         assert_eq!(error.to_string(), "column flow of table completions is text, not u64");
         assert!(Text::from_parts(vec![0, 1], vec!["a".into()]).is_none());
-    }
-
-    #[test]
-    #[should_panic(expected = "a row of pings is unfinished")]
-    fn an_unfinished_row_is_a_mistake() {
-        let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
-        let _ = pings.row().f64(0.2);
-    }
-
-    #[test]
-    #[should_panic(expected = "value 2 of a row of pings is not a count")]
-    fn a_value_of_another_type_is_a_mistake() {
-        let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
-        let _ = pings.row().f64(0.2).u64(1);
     }
 }

@@ -20,7 +20,7 @@ use sojourn_model::Scenario;
 use sojourn_path::Sojourn;
 use sojourn_qdisc::Class;
 use sojourn_results::metrics;
-use sojourn_results::{Provenance, Table, schema};
+use sojourn_results::{Code, Provenance, Rows, Table, rows};
 use sojourn_units::{Span, Time};
 
 /// Distributions by class, in the order in which a packet of each first left.
@@ -52,7 +52,7 @@ struct OneWay {
 /// A flow, or all flows that are not told apart, and where it is between its edges.
 #[derive(Debug)]
 struct Subject {
-    name: u32,
+    name: Code<rows::Delays>,
     /// Nothing for several flows: their paths differ.
     one_way: Option<OneWay>,
     /// Ends of its intervals in nanoseconds from the origin, ascending, the origin first.
@@ -77,7 +77,7 @@ const NO_QUEUE: usize = usize::MAX;
 #[derive(Debug)]
 pub(crate) struct Delays {
     lead: Time,
-    table: Table,
+    table: Rows<rows::Delays>,
     subjects: Vec<Subject>,
     /// The subject of each flow.
     subject_of: Vec<u32>,
@@ -93,7 +93,7 @@ pub(crate) struct Delays {
 impl Delays {
     /// Of a scenario's flows in the queues among its ports.
     pub(crate) fn new(scenario: &Scenario, topology: &Topology) -> Self {
-        let mut table = Table::new(&schema::DELAYS, Provenance::Exact);
+        let mut table = Rows::<rows::Delays>::new(Provenance::Exact);
         let lead = Time::ZERO + scenario.lead;
         let mut subject_of = vec![0; scenario.flows.len()];
         let subjects: Vec<Subject> = (0..)
@@ -106,7 +106,7 @@ impl Delays {
                 let fixed =
                     |&flow: &usize| topology.fixed_delay(scenario, topology.of_flow[flow].0);
                 Subject {
-                    name: table.intern("flow", subject.name),
+                    name: table.intern(|c| c.flow, subject.name),
                     one_way: own
                         .map(|flow| OneWay { fixed: fixed(flow), rest: Distribution::new() }),
                     edges: subject.edges,
@@ -212,14 +212,22 @@ impl Delays {
         let interval = (seconds(subject.next.saturating_sub(1)), seconds(subject.next));
         let mut write =
             |queue: &str, class: &str, quantity: &str, fixed: Span, d: &Distribution| {
-                let codes = [("queue", queue), ("class", class), ("quantity", quantity)];
-                let [queue, class, quantity] =
-                    codes.map(|(column, name)| table.intern(column, name));
+                let queue = table.intern(|c| c.queue, queue);
+                let class = table.intern(|c| c.class, class);
+                let quantity = table.intern(|c| c.quantity, quantity);
                 for (low, high, count) in d.buckets() {
-                    let row = table.row().f64(interval.0).f64(interval.1).code(subject.name);
-                    let row = row.code(queue).code(class).code(quantity);
                     let at = |nanos: u64| (Span::from_nanos(nanos) + fixed).as_secs_f64();
-                    row.f64(at(low)).f64(at(high)).u64(count);
+                    table.push(rows::DelayBucket {
+                        from_s: interval.0,
+                        to_s: interval.1,
+                        flow: subject.name.into(),
+                        queue: queue.into(),
+                        class: class.into(),
+                        quantity: quantity.into(),
+                        lo_s: at(low),
+                        hi_s: at(high),
+                        count,
+                    });
                 }
             };
         for (number, queue) in queues.iter_mut().enumerate() {
@@ -261,6 +269,6 @@ impl Delays {
                 }
             }
         }
-        (self.table, whole)
+        (self.table.into_table(), whole)
     }
 }

@@ -20,9 +20,10 @@ mod timeline;
 mod topology;
 
 use sojourn_capture::Capture;
-use sojourn_engine::{Capabilities, Engine, Feature, RunError, Watch};
-use sojourn_model::Refusal;
-use sojourn_model::Scenario;
+use sojourn_engine::{Capabilities, Engine, RunError, Watch};
+use sojourn_model::{
+    ElementKind, Feature, Place, RuleKind, Scenario, TrafficKind, TunnelProtocol, Unsupported,
+};
 use sojourn_qdisc::{Family, Registry, RegistryError};
 use sojourn_results::{EngineId, Run};
 use sojourn_transport::cc::{AddError, AnyCongestionControl, Info, Registry as Controls};
@@ -131,70 +132,41 @@ impl Engine for Sim {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let set = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
-        Capabilities {
-            qdiscs: self.qdiscs.disciplines().iter().map(|d| d.name.to_owned()).collect(),
-            ccs: self.controls.names().map(str::to_owned).collect(),
-            stacks: sojourn_stacks::STACKS.iter().map(|s| s.name.to_owned()).collect(),
-            elements: set(&[
-                "netem",
-                "queue",
-                "rewrite",
-                "rewrite bleach_ecn",
-                "rewrite bleach_ce",
-                "rewrite dscp_to_ect1",
-                "rewrite dscp_to_notect",
-                "rewrite dscp_to_notect_ect1",
-                "rewrite ect0_to_ect1",
-                "rewrite ect1_to_ect0",
-                "rewrite ce_to_ect",
-                "rewrite set_dscp",
-                "rewrite classify_by_length",
-                "encapsulate",
-                "decapsulate",
-                "tunnel wireguard",
-                "tunnel fou",
-                "tunnel esp",
-                "policer",
-                "wifi",
-                "wlan",
-            ]),
-            traffic: set(&[
-                "tcp",
-                "udp",
-                "ping",
-                "irtt",
-                "voip",
-                "video",
-                "short_flows",
-                "streaming",
-                "on_off",
-            ]),
-            features: [
-                Feature::StateEvents,
-                Feature::RelativeEvents,
-                Feature::PerFlowDelay,
-                Feature::HostQdisc,
-                Feature::Capture,
-                Feature::OwnDevice,
-            ]
-            .into(),
-        }
+        let qdiscs = self.qdiscs.disciplines().iter().map(|d| Feature::Qdisc(d.name.to_owned()));
+        let ccs = self.controls.names().map(|c| Feature::CongestionControl(c.to_owned()));
+        let stacks = sojourn_stacks::STACKS.iter().map(|s| Feature::Stack(s.name.to_owned()));
+        let mut able: Capabilities = qdiscs.chain(ccs).chain(stacks).collect();
+        // Of these the model has nothing that is not built: the code that does so matches on them exhaustively.
+        able.extend(ElementKind::ALL.iter().copied().map(Feature::Element));
+        able.extend(RuleKind::ALL.iter().copied().map(Feature::Rewrite));
+        able.extend(TunnelProtocol::ALL.iter().copied().map(Feature::Tunnel));
+        able.extend(TrafficKind::ALL.iter().copied().map(Feature::Traffic));
+        able.extend([
+            Feature::StateEvents,
+            Feature::RelativeEvents,
+            Feature::PerFlowDelay,
+            Feature::HostQdisc,
+            Feature::Capture,
+            Feature::OwnDevice,
+        ]);
+        able
     }
 
-    fn refuse(&self, scenario: &Scenario) -> Vec<Refusal> {
-        let mut refusals = self.capabilities().refuse(scenario);
+    fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
+        let able = self.capabilities();
+        let mut refusals = able.refuse(scenario);
         // A host's own queue is no discipline on the path: what the simulator has of it is said below.
-        refusals.retain(|r| !(r.place.starts_with("flow ") && r.feature.starts_with("qdisc ")));
-        let qdiscs = self.capabilities().qdiscs;
+        let is_hosts =
+            |u: &Unsupported| matches!((&u.place, &u.what), (Place::Flow(_), Feature::Qdisc(_)));
+        refusals.retain(|u| !is_hosts(u));
         for flow in &scenario.flows {
             let Some(tcp) = flow.traffic.tcp() else { continue };
-            let place = || format!("flow {}", flow.name);
+            let place = || Place::Flow(flow.name.clone());
             if let Some(host) = topology::host_queue(flow) {
                 let name = host.split_whitespace().next().unwrap_or("");
                 let (why, help) = if name == "fq" {
                     ("of fq the simulator has the pacing alone", "use host_qdisc = \"fq\"")
-                } else if !qdiscs.contains(name) {
+                } else if !able.has(&Feature::Qdisc(name.to_owned())) {
                     ("the simulator does not have it", "use another, or none")
                 } else if scenario.device_of(flow).is_some() {
                     ("its hop's own_device is the host's device already", "leave one of them out")
@@ -202,8 +174,8 @@ impl Engine for Sim {
                     ("", "")
                 };
                 if !why.is_empty() {
-                    refusals.push(Refusal {
-                        feature: format!("host qdisc {host}"),
+                    refusals.push(Unsupported {
+                        what: Feature::Limit(format!("host qdisc {host}").into()),
                         place: place(),
                         why: why.to_owned(),
                         help: help.to_owned(),
@@ -217,8 +189,8 @@ impl Engine for Sim {
                     ("prague", true) => "the newest Prague always has it by rate, for 25 ms",
                     _ => "only Prague has it",
                 };
-                refusals.push(Refusal {
-                    feature: "rtt_scaling".to_owned(),
+                refusals.push(Unsupported {
+                    what: Feature::Limit("rtt_scaling".into()),
                     place: place(),
                     why: why.to_owned(),
                     help: "leave it out, or use cc = \"prague\" and a stack of 2020 or 2021"

@@ -8,30 +8,35 @@ use crate::topology::{Node, Role, Topology};
 use sojourn_model::Scenario;
 use sojourn_path::{PortStats, Signals, Sojourns};
 use sojourn_qdisc::Qdisc;
-use sojourn_results::{Provenance, Table, schema};
+use sojourn_results::{Code, Provenance, Rows, Table, rows};
 use sojourn_units::Time;
 use sojourn_workload::Playing;
 
 /// Counts by reason when the last row was written.
 #[derive(Debug)]
 struct SignalsBefore {
-    name: u32,
+    name: Code<rows::QueueSignals>,
     counts: Vec<Signals>,
 }
 
 /// Codes of the names of a queue's or a control's gauges, in the order in which it tells them, which is the same every
 /// step.
-#[derive(Default, Debug)]
-struct GaugeCodes(Vec<(&'static str, u32)>);
+#[derive(Debug)]
+struct GaugeCodes<T>(Vec<(&'static str, Code<T>)>);
 
-impl GaugeCodes {
+impl<T> GaugeCodes<T> {
     /// The code of the gauge that comes in this place.
-    fn of(&mut self, place: usize, gauge: &'static str, table: &mut Table) -> u32 {
+    fn of(
+        &mut self,
+        place: usize,
+        gauge: &'static str,
+        intern: impl FnOnce(&str) -> Code<T>,
+    ) -> Code<T> {
         match self.0.get(place) {
             // The same text at the same place of the program, so that it need not be read.
             Some((known, code)) if core::ptr::eq(*known, gauge) => *code,
             _ => {
-                let code = table.intern("name", gauge);
+                let code = intern(gauge);
                 self.0.truncate(place);
                 self.0.push((gauge, code));
                 code
@@ -43,18 +48,18 @@ impl GaugeCodes {
 /// Names of a queue in the tables' dictionaries, and its counts when the last row was written.
 #[derive(Debug)]
 struct QueueBefore {
-    name: u32,
-    state_name: u32,
-    gauges: GaugeCodes,
+    name: Code<rows::Queues>,
+    state_name: Code<rows::QueueState>,
+    gauges: GaugeCodes<rows::QueueState>,
     signals: SignalsBefore,
 }
 
 /// Names of a flow in the tables' dictionaries, and what had arrived when the last row was written.
 #[derive(Debug)]
 struct FlowBefore {
-    name: u32,
-    state_name: u32,
-    gauges: GaugeCodes,
+    name: Code<rows::Flows>,
+    state_name: Code<rows::FlowState>,
+    gauges: GaugeCodes<rows::FlowState>,
     delivered: u64,
     /// When the flow's last row was written, or the flow started.
     at: Time,
@@ -64,57 +69,61 @@ struct FlowBefore {
 #[derive(Debug)]
 pub(crate) struct Recorder {
     lead: Time,
-    flows: Table,
-    flow_state: Table,
-    queues: Table,
-    queue_signals: Table,
-    queue_state: Table,
-    happenings: Table,
-    tc: Table,
+    flows: Rows<rows::Flows>,
+    flow_state: Rows<rows::FlowState>,
+    queues: Rows<rows::Queues>,
+    queue_signals: Rows<rows::QueueSignals>,
+    queue_state: Rows<rows::QueueState>,
+    happenings: Rows<rows::Happenings>,
+    tc: Rows<rows::Tc>,
     flow_before: Vec<FlowBefore>,
     queue_before: Vec<Option<QueueBefore>>,
     middlebox_before: Vec<SignalsBefore>,
-    states: [u32; 5],
-    kinds: [u32; 3],
+    states: [Code<rows::Flows>; 5],
+    kinds: [Code<rows::QueueSignals>; 3],
 }
 
 impl Recorder {
     /// Tables for a scenario's flows and ports.
     pub(crate) fn new(scenario: &Scenario, topology: &Topology) -> Self {
         let nodes = &topology.nodes;
-        let exact = |s| Table::new(s, Provenance::Exact);
-        let mut flows = exact(&schema::FLOWS);
-        for column in ["rtt_s", "srtt_s", "rttvar_s", "delivery_rate_bps", "cwnd", "inflight"] {
-            flows = flows.with_provenance(column, Provenance::Sampled);
-        }
-        let (mut flow_state, mut queues) = (exact(&schema::FLOW_STATE), exact(&schema::QUEUES));
-        let mut queue_state = exact(&schema::QUEUE_STATE);
-        let mut queue_signals = exact(&schema::QUEUE_SIGNALS);
+        let (exact, sampled) = (Provenance::Exact, Provenance::Sampled);
+        let mut flows = Rows::<rows::Flows>::new(exact)
+            .with_provenance(|c| c.rtt_s, sampled)
+            .with_provenance(|c| c.srtt_s, sampled)
+            .with_provenance(|c| c.rttvar_s, sampled)
+            .with_provenance(|c| c.delivery_rate_bps, sampled)
+            .with_provenance(|c| c.cwnd, sampled)
+            .with_provenance(|c| c.inflight, sampled);
+        let mut flow_state = Rows::<rows::FlowState>::new(exact);
+        let mut queues = Rows::<rows::Queues>::new(exact);
+        let mut queue_state = Rows::<rows::QueueState>::new(exact);
+        let mut queue_signals = Rows::<rows::QueueSignals>::new(exact);
         let states =
-            ["Open", "Disorder", "CWR", "Recovery", "Loss"].map(|s| flows.intern("state", s));
-        let kinds = ["mark", "drop", "sce"].map(|kind| queue_signals.intern("kind", kind));
+            ["Open", "Disorder", "CWR", "Recovery", "Loss"].map(|s| flows.intern(|c| c.state, s));
+        let kinds = ["mark", "drop", "sce"].map(|kind| queue_signals.intern(|c| c.kind, kind));
         let flow_before = scenario
             .flows
             .iter()
             .map(|f| FlowBefore {
-                name: flows.intern("flow", &f.name),
-                state_name: flow_state.intern("flow", &f.name),
-                gauges: GaugeCodes::default(),
+                name: flows.intern(|c| c.flow, &f.name),
+                state_name: flow_state.intern(|c| c.flow, &f.name),
+                gauges: GaugeCodes(Vec::new()),
                 delivered: 0,
                 at: Time::ZERO,
             })
             .collect();
         let mut signals = |element: &str| SignalsBefore {
-            name: queue_signals.intern("queue", element),
+            name: queue_signals.intern(|c| c.queue, element),
             counts: Vec::new(),
         };
         let queue_before = nodes
             .iter()
             .map(|s| match &s.role {
                 Role::Queue { element } => Some(QueueBefore {
-                    name: queues.intern("queue", element),
-                    state_name: queue_state.intern("queue", element),
-                    gauges: GaugeCodes::default(),
+                    name: queues.intern(|c| c.queue, element),
+                    state_name: queue_state.intern(|c| c.queue, element),
+                    gauges: GaugeCodes(Vec::new()),
                     signals: signals(element),
                 }),
                 _ => None,
@@ -128,8 +137,8 @@ impl Recorder {
             queues,
             queue_signals,
             queue_state,
-            happenings: exact(&schema::HAPPENINGS),
-            tc: exact(&schema::TC),
+            happenings: Rows::new(exact),
+            tc: Rows::new(exact),
             flow_before,
             queue_before,
             middlebox_before,
@@ -145,7 +154,12 @@ impl Recorder {
     /// Something happened.
     pub(crate) fn happening(&mut self, now: Time, what: &str, subject: &str, detail: &str) {
         let t = self.seconds(now);
-        self.happenings.row().f64(t).text(what).text(subject).text(detail);
+        self.happenings.push(rows::Happening {
+            t_s: t,
+            what: what.into(),
+            subject: subject.into(),
+            detail: detail.into(),
+        });
     }
 
     /// A flow starts: its first step begins now.
@@ -198,8 +212,14 @@ impl Recorder {
         let table = &mut self.flow_state;
         let mut places = 0..;
         flow.app.gauges(&mut |gauge, value| {
-            let code = gauges.of(places.next().unwrap_or(0), gauge, table);
-            table.row().f64(t).code(state_name).code(code).f64(value);
+            let place = places.next().unwrap_or(0);
+            let code = gauges.of(place, gauge, |name| table.intern(|c| c.name, name));
+            table.push(rows::FlowGauge {
+                t_s: t,
+                flow: state_name.into(),
+                name: code.into(),
+                value,
+            });
         });
     }
 
@@ -213,25 +233,26 @@ impl Recorder {
         } else {
             (min.as_secs_f64(), sum.as_secs_f64() / count as f64, max.as_secs_f64())
         };
-        self.queues
-            .row()
-            .f64(t)
-            .code(before.name)
-            .u64(u64::from(held.packets))
-            .u64(held.bytes)
-            .f64(min)
-            .f64(mean)
-            .f64(max)
-            .u64(stats.left)
-            .u64(stats.left_bytes)
-            .u64(stats.all_marks())
-            .u64(stats.all_drops());
+        self.queues.push(rows::Queue {
+            t_s: t,
+            queue: before.name.into(),
+            packets: u64::from(held.packets),
+            bytes: held.bytes,
+            sojourn_min_s: min,
+            sojourn_mean_s: mean,
+            sojourn_max_s: max,
+            sent_packets: stats.left,
+            sent_bytes: stats.left_bytes,
+            marks: stats.all_marks(),
+            drops: stats.all_drops(),
+        });
         signal_rows(&mut self.queue_signals, t, self.kinds, stats, &mut before.signals);
         let (table, name, codes) = (&mut self.queue_state, before.state_name, &mut before.gauges);
         let mut places = 0..;
         node.port.discipline().gauges(now, &mut |gauge, value| {
-            let code = codes.of(places.next().unwrap_or(0), gauge, table);
-            table.row().f64(t).code(name).code(code).f64(value);
+            let place = places.next().unwrap_or(0);
+            let code = codes.of(place, gauge, |name| table.intern(|c| c.name, name));
+            table.push(rows::QueueGauge { t_s: t, queue: name.into(), name: code.into(), value });
         });
     }
 
@@ -241,16 +262,27 @@ impl Recorder {
         for node in &topology.nodes {
             if !matches!(node.role, Role::Nic { .. }) {
                 let text = node.port.discipline().show();
-                self.tc.row().f64(t).text(when).text(&subject(&node.role)).text(&text);
+                self.tc.push(rows::TcText {
+                    t_s: t,
+                    when: when.into(),
+                    subject: (&subject(&node.role)).into(),
+                    text: (&text).into(),
+                });
             }
         }
     }
 
     /// The tables as far as they are written row by row.
     pub(crate) fn tables(&self) -> [&Table; 7] {
-        let Self { flows, flow_state, queues, queue_signals, queue_state, happenings, tc, .. } =
-            self;
-        [flows, flow_state, queues, queue_signals, queue_state, happenings, tc]
+        [
+            self.flows.table(),
+            self.flow_state.table(),
+            self.queues.table(),
+            self.queue_signals.table(),
+            self.queue_state.table(),
+            self.happenings.table(),
+            self.tc.table(),
+        ]
     }
 
     /// The run is over: its tables.
@@ -264,7 +296,7 @@ impl Recorder {
         let end = Time::ZERO + scenario.length();
         let (delays, sojourns) = delays.finish(end);
         let mut of_flows = FlowTables::new(self.lead);
-        let mut histograms = Table::new(&schema::HISTOGRAMS, Provenance::Exact);
+        let mut histograms = Rows::<rows::Histograms>::new(Provenance::Exact);
         for (element, quantity, distribution) in &sojourns {
             histogram(&mut histograms, element, quantity, distribution);
         }
@@ -277,94 +309,99 @@ impl Recorder {
         }
         let FlowTables { pings, completions, segments, playback, .. } = of_flows;
         vec![
-            self.flows,
-            self.flow_state,
-            self.queues,
-            self.queue_signals,
-            self.queue_state,
-            pings,
-            completions,
-            segments,
-            playback,
-            histograms,
+            self.flows.into_table(),
+            self.flow_state.into_table(),
+            self.queues.into_table(),
+            self.queue_signals.into_table(),
+            self.queue_state.into_table(),
+            pings.into_table(),
+            completions.into_table(),
+            segments.into_table(),
+            playback.into_table(),
+            histograms.into_table(),
             delays,
-            self.happenings,
-            totals,
-            self.tc,
+            self.happenings.into_table(),
+            totals.into_table(),
+            self.tc.into_table(),
         ]
     }
 }
 
 /// The row of one connection, at this time, of this flow, with this goodput.
 fn connection_row(
-    table: &mut Table,
-    (t, name, goodput): (f64, u32, f64),
+    table: &mut Rows<rows::Flows>,
+    (t, name, goodput): (f64, Code<rows::Flows>, f64),
     r: &ConnectionRecord,
-    state: u32,
+    state: Code<rows::Flows>,
 ) {
-    table
-        .row()
-        .f64(t)
-        .code(name)
-        .f64(goodput)
-        .f64(r.delivery_rate_bps)
-        .f64(r.rtt_s)
-        .f64(r.srtt_s)
-        .f64(r.rttvar_s)
-        .u64(r.cwnd)
-        .u64(r.ssthresh)
-        .u64(r.in_flight)
-        .u64(r.retransmits)
-        .u64(r.lost)
-        .u64(r.delivered)
-        .u64(r.ce)
-        .u64(r.ece)
-        .f64(r.pacing_bps)
-        .code(state);
+    table.push(rows::Flow {
+        t_s: t,
+        flow: name.into(),
+        goodput_bps: goodput,
+        delivery_rate_bps: r.delivery_rate_bps,
+        rtt_s: r.rtt_s,
+        srtt_s: r.srtt_s,
+        rttvar_s: r.rttvar_s,
+        cwnd: r.cwnd,
+        ssthresh: r.ssthresh,
+        inflight: r.in_flight,
+        retransmits: r.retransmits,
+        lost: r.lost,
+        delivered: r.delivered,
+        ce: r.ce,
+        ece: r.ece,
+        pacing_rate_bps: r.pacing_bps,
+        state: state.into(),
+    });
 }
 
 /// The row of a flow of which only counts are known.
-fn counts_row(table: &mut Table, (t, name, goodput): (f64, u32, f64), counts: &Counts, state: u32) {
+fn counts_row(
+    table: &mut Rows<rows::Flows>,
+    (t, name, goodput): (f64, Code<rows::Flows>, f64),
+    counts: &Counts,
+    state: Code<rows::Flows>,
+) {
     let nan = f64::NAN;
-    table
-        .row()
-        .f64(t)
-        .code(name)
-        .f64(goodput)
-        .f64(nan)
-        .f64(nan)
-        .f64(nan)
-        .f64(nan)
-        .u64(0)
-        .u64(0)
-        .u64(counts.in_flight)
-        .u64(counts.retransmits)
-        .u64(counts.lost)
-        .u64(counts.delivered)
-        .u64(counts.ce)
-        .u64(counts.ece)
-        .f64(nan)
-        .code(state);
+    table.push(rows::Flow {
+        t_s: t,
+        flow: name.into(),
+        goodput_bps: goodput,
+        delivery_rate_bps: nan,
+        rtt_s: nan,
+        srtt_s: nan,
+        rttvar_s: nan,
+        cwnd: 0,
+        ssthresh: 0,
+        inflight: counts.in_flight,
+        retransmits: counts.retransmits,
+        lost: counts.lost,
+        delivered: counts.delivered,
+        ce: counts.ce,
+        ece: counts.ece,
+        pacing_rate_bps: nan,
+        state: state.into(),
+    });
 }
 
 /// Tables of what flows report at the end.
 struct FlowTables {
     lead: Time,
-    pings: Table,
-    completions: Table,
-    segments: Table,
-    playback: Table,
+    pings: Rows<rows::Pings>,
+    completions: Rows<rows::Completions>,
+    segments: Rows<rows::Segments>,
+    playback: Rows<rows::Playback>,
 }
 
 impl FlowTables {
     fn new(lead: Time) -> Self {
-        let exact = |s| Table::new(s, Provenance::Exact);
+        let exact = Provenance::Exact;
         Self {
             lead,
-            pings: exact(&schema::PINGS),
-            completions: exact(&schema::COMPLETIONS),
-            segments: exact(&schema::SEGMENTS),
-            playback: exact(&schema::PLAYBACK),
+            pings: Rows::new(exact),
+            completions: Rows::new(exact),
+            segments: Rows::new(exact),
+            playback: Rows::new(exact),
         }
     }
 
@@ -373,62 +410,75 @@ impl FlowTables {
         let between = |from: Time, to: Time| {
             if from.is_never() || to.is_never() { f64::NAN } else { (to - from).as_secs_f64() }
         };
-        let name = self.pings.intern("flow", flow);
+        let name = self.pings.intern(|c| c.flow, flow);
         for p in &report.pings {
-            self.pings
-                .row()
-                .f64(seconds(p.at))
-                .code(name)
-                .f64(between(p.sent, p.back))
-                .u64(p.number)
-                .f64(between(p.sent, p.there))
-                .f64(between(p.there, p.back))
-                .text(p.lost);
+            self.pings.push(rows::Ping {
+                t_s: seconds(p.at),
+                flow: name.into(),
+                rtt_s: between(p.sent, p.back),
+                sequence: p.number,
+                owd_s: between(p.sent, p.there),
+                owd_back_s: between(p.there, p.back),
+                lost: p.lost.into(),
+            });
         }
         for c in &report.completions {
-            let row = self.completions.row().f64(seconds(c.started)).text(flow);
-            row.u64(c.bytes).f64(between(c.started, c.ended));
+            self.completions.push(rows::Completion {
+                t_s: seconds(c.started),
+                flow: flow.into(),
+                bytes: c.bytes,
+                duration_s: between(c.started, c.ended),
+            });
         }
         for a in &report.segments {
             let download = (a.at - a.asked).as_secs_f64();
-            self.segments
-                .row()
-                .f64(seconds(a.at))
-                .text(flow)
-                .f64(a.bitrate.bits_per_sec() as f64)
-                .f64(8.0 * a.bytes as f64 / download)
-                .f64(a.buffer.as_secs_f64())
-                .f64(a.stalled.as_secs_f64())
-                .u64(a.number)
-                .f64(seconds(a.asked))
-                .u64(a.bytes);
+            self.segments.push(rows::Segment {
+                t_s: seconds(a.at),
+                flow: flow.into(),
+                bitrate_bps: a.bitrate.bits_per_sec() as f64,
+                throughput_bps: 8.0 * a.bytes as f64 / download,
+                buffer_s: a.buffer.as_secs_f64(),
+                stalled_s: a.stalled.as_secs_f64(),
+                number: a.number,
+                requested_s: seconds(a.asked),
+                bytes: a.bytes,
+            });
         }
         for &(at, playing) in &report.playback {
             let bitrate = match playing {
                 Playing::Level(rate) => rate.bits_per_sec() as f64,
                 Playing::Starting | Playing::Stalled | Playing::Ended => f64::NAN,
             };
-            let row = self.playback.row().f64(seconds(at)).text(flow);
-            row.text(playing.name()).f64(bitrate);
+            self.playback.push(rows::Playing {
+                t_s: seconds(at),
+                flow: flow.into(),
+                state: playing.name().into(),
+                bitrate_bps: bitrate,
+            });
         }
     }
 }
 
 /// A distribution over the whole run: of a queue's sojourn times, or of what a flow measures itself.
-fn histogram(table: &mut Table, subject: &str, quantity: &str, d: &Distribution) {
+fn histogram(table: &mut Rows<rows::Histograms>, subject: &str, quantity: &str, d: &Distribution) {
     let (subject, quantity) =
-        (table.intern("subject", subject), table.intern("quantity", quantity));
+        (table.intern(|c| c.subject, subject), table.intern(|c| c.quantity, quantity));
     for (lo, hi, count) in d.buckets() {
-        let row = table.row().code(subject).code(quantity);
-        row.f64(lo as f64 / 1e9).f64(hi as f64 / 1e9).u64(count);
+        table.push(rows::Bucket {
+            subject: subject.into(),
+            quantity: quantity.into(),
+            lo_s: lo as f64 / 1e9,
+            hi_s: hi as f64 / 1e9,
+            count,
+        });
     }
 }
 
 /// Rows of the counts by reason that have changed.
 fn signal_rows(
-    table: &mut Table,
+    table: &mut Rows<rows::QueueSignals>,
     t: f64,
-    kinds: [u32; 3],
+    kinds: [Code<rows::QueueSignals>; 3],
     stats: &PortStats,
     before: &mut SignalsBefore,
 ) {
@@ -440,7 +490,13 @@ fn signal_rows(
         let counts = |of: &Signals| [of.marks, of.drops, of.sce_marks];
         for ((kind, count), last) in kinds.into_iter().zip(counts(&signals)).zip(counts(seen)) {
             if count != last {
-                table.row().f64(t).code(before.name).text(why.name()).code(kind).u64(count);
+                table.push(rows::Signal {
+                    t_s: t,
+                    queue: before.name.into(),
+                    why: why.name().into(),
+                    kind: kind.into(),
+                    count,
+                });
             }
         }
         *seen = signals;
@@ -461,27 +517,32 @@ fn subject(role: &Role) -> String {
 }
 
 /// Counters at the end: `tc -s`'s of queues, and what conservation is checked by.
-fn totals(topology: &Topology) -> Table {
-    let mut table = Table::new(&schema::TOTALS, Provenance::Exact);
-    let stats_rows = |table: &mut Table, subject: &str, stats: &PortStats, held: u32| {
-        for (name, value) in [
-            ("entered", stats.entered),
-            ("left", stats.left),
-            ("held", u64::from(held)),
-            ("dropped", stats.all_drops()),
-            ("marked", stats.all_marks()),
-            ("sce_marked", stats.all_sce_marks()),
-            ("false_marks", stats.false_marks()),
-        ] {
-            table.row().text(subject).text(name).f64(value as f64);
-        }
-    };
+fn totals(topology: &Topology) -> Rows<rows::Totals> {
+    let mut table = Rows::<rows::Totals>::new(Provenance::Exact);
+    let stats_rows =
+        |table: &mut Rows<rows::Totals>, subject: &str, stats: &PortStats, held: u32| {
+            for (name, value) in [
+                ("entered", stats.entered),
+                ("left", stats.left),
+                ("held", u64::from(held)),
+                ("dropped", stats.all_drops()),
+                ("marked", stats.all_marks()),
+                ("sce_marked", stats.all_sce_marks()),
+                ("false_marks", stats.false_marks()),
+            ] {
+                table.push(rows::Total {
+                    subject: subject.into(),
+                    name: name.into(),
+                    value: value as f64,
+                });
+            }
+        };
     for node in &topology.nodes {
         let subject = subject(&node.role);
         let held = node.port.backlog().packets;
         stats_rows(&mut table, &subject, node.port.stats(), held);
         let mut add = |name: &str, value: f64| {
-            table.row().text(&subject).text(name).f64(value);
+            table.push(rows::Total { subject: (&subject).into(), name: name.into(), value });
         };
         let mut discipline = Some(node.port.discipline());
         while let Some(d) = discipline {
@@ -498,7 +559,11 @@ fn totals(topology: &Topology) -> Table {
         stats_rows(&mut table, element, stats, 0);
         for (why, signals) in stats.signals().filter(|s| s.1.drops > 0) {
             let name = format!("drops.{}", why.name());
-            table.row().text(element).text(&name).f64(signals.drops as f64);
+            table.push(rows::Total {
+                subject: element.into(),
+                name: (&name).into(),
+                value: signals.drops as f64,
+            });
         }
     }
     table
@@ -506,7 +571,7 @@ fn totals(topology: &Topology) -> Table {
 
 /// Counters of a flow at the end.
 fn flow_totals(
-    table: &mut Table,
+    table: &mut Rows<rows::Totals>,
     name: &str,
     (index, flow): (usize, &FlowRun),
     topology: &Topology,
@@ -517,7 +582,7 @@ fn flow_totals(
     let dropped: u64 = all_stats().map(|l| l.drops_of(index)).sum();
     let copied: u64 = all_stats().map(|l| l.copies_of(index)).sum();
     let mut add = |what: &str, value: f64| {
-        table.row().text(name).text(what).f64(value);
+        table.push(rows::Total { subject: name.into(), name: what.into(), value });
     };
     add("packets_sent", flow.host.sent as f64);
     add("packets_arrived", flow.host.arrived as f64);

@@ -107,7 +107,7 @@ pub const STACKS: &[Stack] = &[
         summary: "the L4S team's 5.4-rc3 of March 2020 on the bed of l4steam-2020-11: for their RTT-independence runs",
         source: "L4STeam/linux tag testing/01-03-2020, by b256daed; their rtt-independence",
         tcp: L4STEAM_2020_03,
-        qdisc: Profile::L4STEAM_2020_11,
+        qdisc: Profile::L4STEAM_2020_03,
     },
     Stack {
         name: "l4steam-2020-04",
@@ -164,5 +164,22 @@ impl Stack {
     /// The stack of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         STACKS.iter().find(|s| s.name == name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::STACKS;
+    use sojourn_qdisc::Profile;
+
+    /// What a discipline says of an option that its kernel lacks names the kernel by its profile: that of the stack which was
+    /// asked for, and no stack is without.
+    #[test]
+    fn a_stacks_queues_answer_by_its_name() {
+        for stack in STACKS {
+            assert_eq!(stack.qdisc.name, stack.name);
+            assert_eq!(Profile::named(stack.name), Some(&stack.qdisc));
+        }
+        assert_eq!(Profile::ALL.len(), STACKS.len());
     }
 }

@@ -105,11 +105,6 @@ def _queues(scenario: Scenario, side: str) -> Iterator[Mapping[str, Any]]:
     return (element for _, element in elements(scenario, side) if element["kind"] == "queue")
 
 
-def to_json(scenario: Scenario) -> str:
-    """Return a scenario as the extension module reads it."""
-    return json.dumps(scenario)
-
-
 def from_json(text: str) -> Scenario:
     """Return a scenario that the extension module wrote."""
     scenario: Scenario = json.loads(text)

@@ -253,7 +253,7 @@ class _Stored:
         key = self._record.key
         tables = {name: self._record.table(name) for name in names if name in self._record.tables}
         try:
-            return _core.Run(describe.to_json(key.scenario), key.engine, key.version, tables)
+            return _core.Run(key.resolved, key.engine, key.version, tables)
         except ValueError as error:
             raise StoreError(
                 f"{self._record.path}: {error}", help="it was written by another Sojourn; make the run again"

@@ -352,10 +352,11 @@ def _stored(path: Path, text: str, settings: Sequence[str], seeds: int | None, e
             help="change them in the experiment file that it came from",
         )
     try:
-        scenario = json.loads(text)["scenario"]
-        own = runner.run_key(_core.check(json.dumps(scenario)), engine=engine).scenario
+        resolved = _core.Scenario(json.dumps(json.loads(text)["scenario"]))
+        resolved.check()
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{path} is not a stored scenario: {error}") from error
-    numbers = range(1, seeds + 1) if seeds is not None else [own["seed"]]
-    keys = [runner.run_key(json.dumps({**own, "seed": seed}), engine=engine) for seed in numbers]
+    all_seeds = [resolved] if seeds is None else [resolved.with_seed(seed) for seed in range(1, seeds + 1)]
+    keys = [runner.run_key(one, engine=engine) for one in all_seeds]
+    own = describe.from_json(resolved.json)
     return Experiment(own["experiment"], "", own["source"], engine, keys)

@@ -58,10 +58,11 @@ class Plan:
         return sum(describe.length(key.scenario) for key in self.to_make)
 
 
-def run_key(scenario_json: str, *, engine: str) -> RunKey:
+def run_key(resolved: _core.Scenario, *, engine: str) -> RunKey:
     """Return what identifies a run of this scenario."""
-    scenario = describe.from_json(scenario_json)
-    return RunKey(scenario, describe.label(scenario), engine, _core.identity(scenario_json, engine=engine))
+    scenario = describe.from_json(resolved.json)
+    version = _core.identity(resolved, engine=engine)
+    return RunKey(scenario, describe.label(scenario), engine, version, given=resolved)
 
 
 def refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool = False) -> None:
@@ -70,7 +71,7 @@ def refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool = False) -> None:
     Raises:
         Refused: naming everything that it lacks, and where.
     """
-    lacking = _core.refusals([describe.to_json(s.scenario) for s in keys], engine=engine, pcap=pcap)
+    lacking = _core.refusals([s.resolved for s in keys], engine=engine, pcap=pcap)
     if lacking:
         shown = "\n  ".join(lacking[:_REFUSALS_SHOWN])
         more = len(lacking) - _REFUSALS_SHOWN
@@ -120,7 +121,7 @@ def make(
             interrupt.check()
 
         _core.run_many(
-            [describe.to_json(s.scenario) for s in keys],
+            [s.resolved for s in keys],
             engine=engine,
             threads=threads,
             on_done=done,

@@ -1,7 +1,8 @@
 use super::*;
 use crate::Capabilities;
 use sojourn_model::example::scenario;
-use sojourn_results::{EngineId, Provenance, Table, schema};
+use sojourn_model::{ElementKind, RuleKind, TrafficKind};
+use sojourn_results::{EngineId, Provenance, Rows, rows};
 use sojourn_units::Random;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -19,10 +20,10 @@ impl Engine for Dice {
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
     }
-    fn refuse(&self, scenario: &Scenario) -> Vec<Refusal> {
-        let refusal = || Refusal {
-            feature: "three".into(),
-            place: "seed".into(),
+    fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
+        let refusal = || Unsupported {
+            what: Feature::Limit("three".into()),
+            place: Place::Experiment,
             why: "no".into(),
             help: "four".into(),
         };
@@ -35,17 +36,29 @@ impl Engine for Dice {
         }
         watch.progress(scenario.length());
         let mut random = Random::named(scenario.seed, "dice");
-        let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
+        let mut pings = Rows::<rows::Pings>::new(Provenance::Exact);
         for _ in 0..100 {
-            let row = pings.row().f64(random.unit()).text("ping").f64(random.unit());
-            row.u64(0).f64(0.0).f64(0.0).text("");
+            pings.push(rows::Ping {
+                t_s: random.unit(),
+                flow: "ping".into(),
+                rtt_s: random.unit(),
+                sequence: 0,
+                owd_s: 0.0,
+                owd_back_s: 0.0,
+                lost: "".into(),
+            });
         }
         let engine = EngineId {
             name: self.name().into(),
             version: self.version().into(),
             detail: String::new(),
         };
-        Ok(Run { scenario: scenario.clone(), engine, tables: vec![pings], unrecorded: vec![] })
+        Ok(Run {
+            scenario: scenario.clone(),
+            engine,
+            tables: vec![pings.into_table()],
+            unrecorded: vec![],
+        })
     }
 }
 
@@ -74,9 +87,9 @@ fn results_do_not_depend_on_the_threads() {
 #[test]
 fn one_runs_trouble_is_its_own() {
     let results = all(3);
-    assert_eq!(results[3].as_ref().unwrap_err().to_string(), "seed: three: no (four)");
+    assert_eq!(results[3].as_ref().unwrap_err().to_string(), "experiment: three: no (four)");
     assert_eq!(results[5].as_ref().unwrap_err(), &RunError::Panicked("five".into()),);
-    let fault = RunError::Hindered { why: "seven".into(), help: "eight".into() };
+    let fault = RunError::Environment { why: "seven".into(), help: "eight".into() };
     assert_eq!(results[7], Err(fault));
     assert_eq!(results.iter().filter(|r| r.is_ok()).count(), 9);
 }
@@ -105,13 +118,15 @@ fn a_cancelled_campaign_begins_nothing_more() {
 
 #[test]
 fn what_an_engine_lacks_is_named_with_its_place() {
-    let mut able = Capabilities::default();
-    for name in ["netem", "queue", "rewrite", "rewrite ce_to_ect", "encapsulate"] {
-        able.elements.insert(name.into());
-    }
-    able.stacks.insert("linux-7.3".into());
-    able.qdiscs.insert("fq_codel".into());
-    able.traffic.insert("tcp".into());
+    use ElementKind::{Encapsulate, Netem, Queue, Rewrite};
+    let mut able: Capabilities =
+        [Netem, Queue, Rewrite, Encapsulate].map(Feature::Element).into_iter().collect();
+    able.extend([
+        Feature::Rewrite(RuleKind::CeToEct),
+        Feature::Stack("linux-7.3".into()),
+        Feature::Qdisc("fq_codel".into()),
+        Feature::Traffic(TrafficKind::Tcp),
+    ]);
     let refusals: Vec<String> = able.refuse(&scenario()).iter().map(ToString::to_string).collect();
     assert_eq!(
         refusals,

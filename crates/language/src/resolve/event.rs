@@ -3,8 +3,8 @@
 use super::super::decode::{Fields, Item, Val};
 use super::super::source::DiagnosticKind;
 use super::Resolver;
-use super::flow::Named;
 use super::hop::{NETEM, QDISC, share};
+use super::named::Named;
 use sojourn_model::{Action, Element, Event, FlowDelay, Hop, Kind, Netem, Shaper, Side};
 use sojourn_units::{Rate, Span};
 

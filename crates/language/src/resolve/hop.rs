@@ -3,10 +3,11 @@
 use super::super::decode::{Fields, Item, Val};
 use super::super::source::DiagnosticKind;
 use super::Resolver;
-use super::flow::Named;
+use super::named::Named;
 use sojourn_model::{
-    Element, FlowDelay, Hop, Kind, Neighbours, Netem, PoliceAction, Policer, Queue, Rewrite, Rule,
-    Scenario, Selector, Shaper, Side, Tunnel, TunnelKind, Wifi, Wlan,
+    Element, ElementKind, FlowDelay, Hop, Kind, Neighbours, Netem, PoliceAction, Policer, Queue,
+    Rewrite, Rule, RuleKind, Scenario, Selector, Shaper, Side, Tunnel, TunnelKind, TunnelProtocol,
+    Wifi, Wlan,
 };
 use sojourn_units::{Ecn, Rate, Span};
 
@@ -88,9 +89,9 @@ impl Resolver<'_> {
             }
         }
         if let Some(table) = root.table("ping")
-            && named.is_flow(super::flow::PING)
+            && named.is_flow(super::named::PING)
         {
-            note(self, table, vec![super::flow::PING.to_owned()]);
+            note(self, table, vec![super::named::PING.to_owned()]);
         }
         own
     }
@@ -289,12 +290,29 @@ impl Resolver<'_> {
     }
 
     fn element_kind(&mut self, table: &Fields, named: &Named, stack: &str) -> Option<Kind> {
-        let kinds = ["rewrite", "policer", "wifi", "wlan", NETEM];
-        let given: Vec<&str> = kinds.into_iter().filter(|k| table.given(k).is_some()).collect();
-        match given.as_slice() {
-            ["rewrite"] => self.rewrite(table.table("rewrite")?, named).map(Kind::Rewrite),
-            ["policer"] => {
-                let t = table.table("policer")?;
+        use ElementKind as Is;
+        let kinds = [Is::Rewrite, Is::Policer, Is::Wifi, Is::Wlan, Is::Netem];
+        let given: Vec<ElementKind> =
+            kinds.into_iter().filter(|k| table.given(k.name()).is_some()).collect();
+        let [kind] = given[..] else {
+            let place = table.place_of("name");
+            let message = if given.is_empty() {
+                "this element does nothing".to_owned()
+            } else {
+                let names: Vec<&str> = given.iter().map(|k| k.name()).collect();
+                format!("an element is one thing, not {}", names.join(" and "))
+            };
+            self.diagnostics.push(
+                place
+                    .says(DiagnosticKind::Key, message)
+                    .help("give exactly one of rewrite, policer, wifi, wlan and netem"),
+            );
+            return None;
+        };
+        match kind {
+            Is::Rewrite => self.rewrite(table.table(kind.name())?, named).map(Kind::Rewrite),
+            Is::Policer => {
+                let t = table.table(kind.name())?;
                 let exceed = match t.text("exceed") {
                     Some("mark") => PoliceAction::Mark,
                     _ => PoliceAction::Drop,
@@ -305,58 +323,46 @@ impl Resolver<'_> {
                     exceed,
                 }))
             }
-            ["wifi"] => self.wifi(table.table("wifi")?).map(Kind::Wifi),
-            ["wlan"] => self.wlan(table.table("wlan")?).map(Kind::Wlan),
-            [NETEM] => {
-                let chain = self.netems(table.list(NETEM), stack);
+            Is::Wifi => self.wifi(table.table(kind.name())?).map(Kind::Wifi),
+            Is::Wlan => self.wlan(table.table(kind.name())?).map(Kind::Wlan),
+            Is::Netem => {
+                let chain = self.netems(table.list(kind.name()), stack);
                 Some(Kind::Netem(Netem { chain, per_flow: Vec::new() }))
             }
-            _ => {
-                let place = table.place_of("name");
-                let message = if given.is_empty() {
-                    "this element does nothing".to_owned()
-                } else {
-                    format!("an element is one thing, not {}", given.join(" and "))
-                };
-                self.diagnostics.push(
-                    place
-                        .says(DiagnosticKind::Key, message)
-                        .help("give exactly one of rewrite, policer, wifi, wlan and netem"),
-                );
-                None
-            }
+            // A hop has its queue by itself, and a `[[tunnel]]` its ends.
+            Is::Queue | Is::Encapsulate | Is::Decapsulate => None,
         }
     }
 
     fn rewrite(&mut self, t: &Fields, named: &Named) -> Option<Rewrite> {
-        let name = t.text("rule")?.to_owned();
+        let kind = RuleKind::from_name(t.text("rule")?)?;
         let needs = |resolver: &mut Self, key: &str| {
             let place = t.place_of("rule");
-            resolver.says(&place, DiagnosticKind::Key, format!("{name} needs {key}"));
+            resolver.says(&place, DiagnosticKind::Key, format!("{kind} needs {key}"));
         };
-        let rule = match name.as_str() {
-            "bleach_ecn" => Rule::BleachEcn { keep_dscp: t.bool("keep_dscp")? },
-            "bleach_ce" => Rule::BleachCe,
-            "dscp_to_ect1" => Rule::DscpToEct1,
-            "dscp_to_notect" => Rule::DscpToNotect,
-            "dscp_to_notect_ect1" => Rule::DscpToNotectEct1,
-            "ect0_to_ect1" => Rule::Ect0ToEct1,
-            "ect1_to_ect0" => Rule::Ect1ToEct0,
-            "ce_to_ect" => {
+        let rule = match kind {
+            RuleKind::BleachEcn => Rule::BleachEcn { keep_dscp: t.bool("keep_dscp")? },
+            RuleKind::BleachCe => Rule::BleachCe,
+            RuleKind::DscpToEct1 => Rule::DscpToEct1,
+            RuleKind::DscpToNotect => Rule::DscpToNotect,
+            RuleKind::DscpToNotectEct1 => Rule::DscpToNotectEct1,
+            RuleKind::Ect0ToEct1 => Rule::Ect0ToEct1,
+            RuleKind::Ect1ToEct0 => Rule::Ect1ToEct0,
+            RuleKind::CeToEct => {
                 let Some(ecn @ (Ecn::Ect0 | Ecn::Ect1)) = t.ecn("ecn") else {
                     needs(self, "ecn = \"ect0\" or \"ect1\"");
                     return None;
                 };
                 Rule::CeToEct { ecn }
             }
-            "set_dscp" => {
+            RuleKind::SetDscp => {
                 let Some(to) = t.dscp("to") else {
                     needs(self, "to, the DSCP that is set");
                     return None;
                 };
                 Rule::SetDscp { to }
             }
-            _ => {
+            RuleKind::ClassifyByLength => {
                 let (Some(longer_than), Some(ecn)) = (t.count("longer_than"), t.ecn("ecn")) else {
                     needs(self, "longer_than and ecn");
                     return None;
@@ -471,10 +477,13 @@ impl Resolver<'_> {
                 None => Selector::All,
             };
             let auto_source_port = table.bool("auto_source_port").unwrap_or(false);
-            let (kind, overhead, window) = match table.text("kind") {
-                Some("wireguard") => (TunnelKind::Wireguard, 60, 8192),
-                Some("esp") => (TunnelKind::Esp, 54, 32),
-                _ => (TunnelKind::Fou { auto_source_port }, 28, 0),
+            let (kind, overhead, window) = match table
+                .text("kind")
+                .and_then(TunnelProtocol::from_name)
+            {
+                Some(TunnelProtocol::Wireguard) => (TunnelKind::Wireguard, 60, 8192),
+                Some(TunnelProtocol::Esp) => (TunnelKind::Esp, 54, 32),
+                Some(TunnelProtocol::Fou) | None => (TunnelKind::Fou { auto_source_port }, 28, 0),
             };
             if auto_source_port && !matches!(kind, TunnelKind::Fou { .. }) {
                 let place = table.place_of("auto_source_port");

@@ -6,29 +6,31 @@ use super::super::source::DiagnosticKind;
 use super::Resolver;
 use sojourn_model::{
     Adaptation, EcnMode, FrameSize, Irtt, OnOff, Ping, Profile, Pulse, ReceiveWindow, RttScaling,
-    ShortFlows, Streaming, Tcp, Traffic, Udp, Video, Voip,
+    ShortFlows, Streaming, Tcp, Traffic, TrafficKind, Udp, Video, Voip,
 };
 use sojourn_units::{Ecn, Rate, Span};
 
 impl Resolver<'_> {
     pub(super) fn traffic(&mut self, table: &Fields, stack: &str) -> Option<Traffic> {
-        let given: Vec<&str> =
-            TRAFFIC_KEYS.iter().copied().filter(|k| table.given(k).is_some()).collect();
-        let kind = match given.as_slice() {
-            [] => "tcp",
+        use TrafficKind as Is;
+        let keys = TRAFFIC_KEYS.iter().copied();
+        let given: Vec<TrafficKind> = keys.filter(|k| table.given(k.name()).is_some()).collect();
+        let kind = match given[..] {
+            [] => Is::Tcp,
             [one] => one,
             // What an on/off source sends may be UDP.
-            ["udp", "on_off"] => "on_off",
+            [Is::Udp, Is::OnOff] => Is::OnOff,
             [_, second, ..] => {
-                let place = table.place_of(second);
-                let message = format!("a flow is one thing, not {}", given.join(" and "));
+                let place = table.place_of(second.name());
+                let names: Vec<&str> = given.iter().map(|k| k.name()).collect();
+                let message = format!("a flow is one thing, not {}", names.join(" and "));
                 self.says(&place, DiagnosticKind::Key, message);
                 return None;
             }
         };
-        let over_udp = given.contains(&"udp");
-        let is_tcp =
-            matches!(kind, "tcp" | "short_flows" | "streaming") || (kind == "on_off" && !over_udp);
+        let over_udp = given.contains(&Is::Udp);
+        let is_tcp = matches!(kind, Is::Tcp | Is::ShortFlows | Is::Streaming)
+            || (kind == Is::OnOff && !over_udp);
         if !is_tcp && let Some(key) = TCP_KEYS.iter().find(|k| table.given(k).is_some()) {
             let place = table.place_of(key);
             self.diagnostics.push(
@@ -42,38 +44,38 @@ impl Resolver<'_> {
             );
             return None;
         }
-        if kind != "tcp" && is_tcp && table.given("bytes").is_some() {
+        if kind != Is::Tcp && is_tcp && table.given("bytes").is_some() {
             let place = table.place_of("bytes");
             self.says(&place, DiagnosticKind::Key, format!("a {kind} source has its own lengths"));
         }
         let ecn = |t: &Fields| t.ecn("ecn").unwrap_or(Ecn::NotEct);
         match kind {
-            "udp" => Some(Traffic::Udp(udp(table.table("udp")?)?)),
-            "ping" => {
+            Is::Udp => Some(Traffic::Udp(udp(table.table("udp")?)?)),
+            Is::Ping => {
                 let t = table.table("ping")?;
                 let size = t.count("size")? as u32;
                 Some(Traffic::Ping(Ping { interval: t.span("interval")?, size, ecn: ecn(t) }))
             }
-            "irtt" => {
+            Is::Irtt => {
                 let t = table.table("irtt")?;
                 let payload = t.count("payload")? as u32;
                 Some(Traffic::Irtt(Irtt { interval: t.span("interval")?, payload, ecn: ecn(t) }))
             }
-            "voip" => {
+            Is::Voip => {
                 let t = table.table("voip")?;
                 let payload = t.count("payload")? as u32;
                 Some(Traffic::Voip(Voip { interval: t.span("interval")?, payload, ecn: ecn(t) }))
             }
-            "video" => self.video(table.table("video")?).map(Traffic::Video),
-            "short_flows" => {
+            Is::Video => self.video(table.table("video")?).map(Traffic::Video),
+            Is::ShortFlows => {
                 let tcp = self.tcp(table, stack);
                 self.short_flows(tcp, table.table("short_flows")?).map(Traffic::ShortFlows)
             }
-            "streaming" => {
+            Is::Streaming => {
                 let tcp = self.tcp(table, stack);
                 self.streaming(tcp, table.table("streaming")?).map(Traffic::Streaming)
             }
-            "on_off" => {
+            Is::OnOff => {
                 let over = match table.table("udp") {
                     Some(t) => Pulse::Udp(udp(t)?),
                     None => Pulse::Tcp(self.tcp(table, stack)),
@@ -86,7 +88,7 @@ impl Resolver<'_> {
                     exponential: t.bool("exponential")?,
                 }))
             }
-            _ => Some(Traffic::Tcp(self.tcp(table, stack))),
+            Is::Tcp => Some(Traffic::Tcp(self.tcp(table, stack))),
         }
     }
 

@@ -138,7 +138,7 @@ pub(super) fn distribution(
 ) -> Result<Vec<Bucket>, Fault> {
     let Some(quantity) = of.histogram() else { return Ok(Vec::new()) };
     let (subject, at) = (names.first().copied().unwrap_or(""), names.get(1).copied());
-    let is_queue = frame.run.scenario.queues().any(|(path, _)| path == subject);
+    let is_queue = frame.run.scenario.is_queue(subject);
     // What a whole run has in a table of its own.
     let varies = matches!(of, Of::Quantity(q) if q.table == Place::DelayVariation);
     if window.is_none() && at.is_none() && !varies {
@@ -220,7 +220,7 @@ fn sole_queue(frame: &Frame<'_>, flow: &str) -> Result<String, Fault> {
         .into_iter()
         .flat_map(|f| scenario.data_path(f))
         .map(|(hop, side, element)| format!("{hop}.{side}.{}", element.name))
-        .filter(|path| scenario.queues().any(|(queue, _)| queue == *path))
+        .filter(|path| scenario.is_queue(path))
         .collect();
     match queues.as_slice() {
         [queue] => Ok(queue.clone()),

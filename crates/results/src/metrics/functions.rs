@@ -1,7 +1,8 @@
 //! The metrics themselves. Each is a function of a [`Frame`] and a window, with its formula and where it comes
 //! from; [`FUNCTIONS`] lists them by the names that expressions use.
 
-use super::series::{Frame, Of, Rows, Series};
+use super::rows::{Rows, Series};
+use super::series::{Frame, Of};
 use super::window::{Bounds, WindowSpec};
 use super::{Quantity, Unit};
 use crate::estimators::{
@@ -465,7 +466,7 @@ pub fn utilisation(frame: &Frame<'_>, queue: &str, window: &WindowSpec) -> Optio
 /// What a queue's rate could carry in a window, in bits.
 fn capacity_bits(frame: &Frame<'_>, queue: &str, bounds: Bounds) -> Option<f64> {
     let scenario = &frame.run.scenario;
-    let (_, stated) = scenario.queues().find(|(path, _)| path == queue)?;
+    let (_, stated) = scenario.disciplines().find(|(path, _)| path == queue)?;
     let mut rate = stated.capacity()?.bits_per_sec() as f64;
     let mut bits = 0.0;
     let mut from = bounds.from;
@@ -529,7 +530,7 @@ pub fn signals(
     window: &WindowSpec,
 ) -> Option<f64> {
     let bounds = frame.bounds(window, element)?;
-    let is_queue = frame.run.scenario.queues().any(|(path, _)| path == element);
+    let is_queue = frame.run.scenario.is_queue(element);
     if is_queue && frame.queues.of(element).is_empty() {
         return None;
     }
@@ -606,7 +607,7 @@ pub fn ce_fraction(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Option
 pub fn loss_rate(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Option<f64> {
     let bounds = frame.bounds(window, flow)?;
     if !frame.pings.of(flow).is_empty() {
-        return super::probes::loss(frame, flow, bounds);
+        return super::probes::loss(&frame.pings, flow, bounds);
     }
     fraction(&frame.flows, flow, "lost", &["lost", "delivered"], bounds)
 }

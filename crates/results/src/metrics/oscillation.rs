@@ -1,6 +1,6 @@
 //! How much, and how regularly, a quantity goes up and down (RFC 5166 §2.4: oscillations in throughput or delay).
 
-use super::series::Series;
+use super::rows::Series;
 use super::window::Bounds;
 use crate::estimators::{mean, standard_deviation};
 

@@ -103,14 +103,14 @@ pub fn summary(frame: &Frame<'_>) -> Summary {
         .collect();
     let queues = scenario
         .queues()
-        .filter(|(path, _)| {
+        .filter(|path| {
             let rows = frame.queues.of(path);
             rows.last().is_some_and(|&row| {
                 frame.queues.table.u64("sent_packets")[row] + frame.queues.table.u64("drops")[row]
                     > 0
             })
         })
-        .map(|(path, _)| {
+        .map(|path| {
             let delay = series("queue_delay", &path);
             let weights = delay.weights.unwrap_or_default();
             let histogram = frame.buckets(&path, "sojourn");

@@ -2,7 +2,7 @@
 
 use super::functions::{self, FUNCTIONS, RateOf};
 use super::*;
-use crate::{EngineId, Provenance, Run, Table, schema};
+use crate::{EngineId, Provenance, Rows, Run, rows};
 use sojourn_model::example::scenario;
 use sojourn_model::{
     Action, At, Check, Direction, Edge, Event, Flow, Kind, Phase, Ping, Reference, Scenario,
@@ -47,7 +47,7 @@ fn at(seconds: i64) -> When {
 }
 
 fn run_of(scenario: Scenario) -> Run {
-    let mut flows = Table::new(&schema::FLOWS, Provenance::Exact);
+    let mut flows = Rows::<rows::Flows>::new(Provenance::Exact);
     for t in 1..=10_u32 {
         for (name, from, mbit) in [("a", 0, 10.0), ("b", 5, 2.0)] {
             if t <= from {
@@ -58,54 +58,72 @@ fn run_of(scenario: Scenario) -> Run {
             // A sample that is missing (zero) every third second, which the published metric leaves out.
             let delivery = if t % 3 == 0 { 0.0 } else { goodput * 0.99 };
             let rtt = if name == "a" { 0.020 + 0.001 * f64::from(t) } else { 0.030 };
-            flows
-                .row()
-                .f64(f64::from(t))
-                .text(name)
-                .f64(goodput)
-                .f64(delivery)
-                .f64(rtt)
-                .f64(rtt)
-                .f64(0.001)
-                .u64(10 * n)
-                .u64(2_147_483_647)
-                .u64(8)
-                .u64(2 * n)
-                .u64(n)
-                .u64(99 * n)
-                .u64(3 * n)
-                .u64(n)
-                .f64(f64::NAN)
-                .text("Open");
+            flows.push(rows::Flow {
+                t_s: f64::from(t),
+                flow: name.into(),
+                goodput_bps: goodput,
+                delivery_rate_bps: delivery,
+                rtt_s: rtt,
+                srtt_s: rtt,
+                rttvar_s: 0.001,
+                cwnd: 10 * n,
+                ssthresh: 2_147_483_647,
+                inflight: 8,
+                retransmits: 2 * n,
+                lost: n,
+                delivered: 99 * n,
+                ce: 3 * n,
+                ece: n,
+                pacing_rate_bps: f64::NAN,
+                state: "Open".into(),
+            });
         }
     }
-    let mut queues = Table::new(&schema::QUEUES, Provenance::Exact);
+    let mut queues = Rows::<rows::Queues>::new(Provenance::Exact);
     let mut sent = 0;
     for t in 1..=10_u32 {
         // Odd seconds carry 100 packets at 2 ms, even ones 300 at 6 ms.
         let (packets, delay) = if t % 2 == 1 { (100, 0.002) } else { (300, 0.006) };
         sent += packets;
-        queues
-            .row()
-            .f64(f64::from(t))
-            .text(QUEUE)
-            .u64(u64::from(t))
-            .u64(1514 * u64::from(t))
-            .f64(0.001)
-            .f64(delay)
-            .f64(2.0 * delay)
-            .u64(sent)
-            .u64(2_500_000 * u64::from(t))
-            .u64(4 * u64::from(t))
-            .u64(u64::from(t) / 5);
+        queues.push(rows::Queue {
+            t_s: f64::from(t),
+            queue: QUEUE.into(),
+            packets: u64::from(t),
+            bytes: 1514 * u64::from(t),
+            sojourn_min_s: 0.001,
+            sojourn_mean_s: delay,
+            sojourn_max_s: 2.0 * delay,
+            sent_packets: sent,
+            sent_bytes: 2_500_000 * u64::from(t),
+            marks: 4 * u64::from(t),
+            drops: u64::from(t) / 5,
+        });
     }
-    let mut signals = Table::new(&schema::QUEUE_SIGNALS, Provenance::Exact);
-    signals.row().f64(5.0).text(QUEUE).text("tail").text("drop").u64(1);
-    signals.row().f64(8.0).text(QUEUE).text("early").text("drop").u64(1);
+    let mut signals = Rows::<rows::QueueSignals>::new(Provenance::Exact);
+    signals.push(rows::Signal {
+        t_s: 5.0,
+        queue: QUEUE.into(),
+        why: "tail".into(),
+        kind: "drop".into(),
+        count: 1,
+    });
+    signals.push(rows::Signal {
+        t_s: 8.0,
+        queue: QUEUE.into(),
+        why: "early".into(),
+        kind: "drop".into(),
+        count: 1,
+    });
     for (t, why, count) in [(3.0, "replay", 2), (4.0, "tunnel_ecn", 1), (7.0, "replay", 5)] {
-        signals.row().f64(t).text("first.down.t-exit").text(why).text("drop").u64(count);
+        signals.push(rows::Signal {
+            t_s: t,
+            queue: "first.down.t-exit".into(),
+            why: why.into(),
+            kind: "drop".into(),
+            count,
+        });
     }
-    let mut pings = Table::new(&schema::PINGS, Provenance::Exact);
+    let mut pings = Rows::<rows::Pings>::new(Provenance::Exact);
     let nan = f64::NAN;
     for (n, t, rtt, there, back, lost) in [
         (0, 1.0, 0.021, 0.011, 0.010, ""),
@@ -115,36 +133,80 @@ fn run_of(scenario: Scenario) -> Run {
         (4, 9.5, 0.040, 0.014, 0.026, ""),
         (5, 9.9, nan, nan, nan, "late"),
     ] {
-        let row = pings.row().f64(t).text("ping").f64(rtt);
-        row.u64(n).f64(there).f64(back).text(lost);
+        pings.push(rows::Ping {
+            t_s: t,
+            flow: "ping".into(),
+            rtt_s: rtt,
+            sequence: n,
+            owd_s: there,
+            owd_back_s: back,
+            lost: lost.into(),
+        });
     }
-    let mut histograms = Table::new(&schema::HISTOGRAMS, Provenance::Exact);
+    let mut histograms = Rows::<rows::Histograms>::new(Provenance::Exact);
     for (low, high, count) in [(0.001, 0.002, 50), (0.002, 0.003, 40), (0.009, 0.010, 10)] {
-        histograms.row().text(QUEUE).text("sojourn").f64(low).f64(high).u64(count);
+        histograms.push(rows::Bucket {
+            subject: QUEUE.into(),
+            quantity: "sojourn".into(),
+            lo_s: low,
+            hi_s: high,
+            count,
+        });
     }
     for (class, low, high, count) in [
         ("sojourn.l", 0.001, 0.002, 10),
         ("sojourn.c", 0.001, 0.002, 40),
         ("sojourn.c", 0.009, 0.010, 10),
     ] {
-        histograms.row().text(QUEUE).text(class).f64(low).f64(high).u64(count);
+        histograms.push(rows::Bucket {
+            subject: QUEUE.into(),
+            quantity: class.into(),
+            lo_s: low,
+            hi_s: high,
+            count,
+        });
     }
-    let mut happenings = Table::new(&schema::HAPPENINGS, Provenance::Exact);
-    happenings.row().f64(5.0).text("start").text("phase late").text("");
-    happenings.row().f64(5.0).text("start").text("flow b").text("");
-    let mut state = Table::new(&schema::FLOW_STATE, Provenance::Exact);
+    let mut happenings = Rows::<rows::Happenings>::new(Provenance::Exact);
+    happenings.push(rows::Happening {
+        t_s: 5.0,
+        what: "start".into(),
+        subject: ("phase late").into(),
+        detail: "".into(),
+    });
+    happenings.push(rows::Happening {
+        t_s: 5.0,
+        what: "start".into(),
+        subject: ("flow b").into(),
+        detail: "".into(),
+    });
+    let mut state = Rows::<rows::FlowState>::new(Provenance::Exact);
     for (t, alpha) in [(4.0, 0.5), (6.0, 0.25)] {
-        state.row().f64(t).text("a").text("alpha").f64(alpha);
+        state.push(rows::FlowGauge {
+            t_s: t,
+            flow: "a".into(),
+            name: "alpha".into(),
+            value: alpha,
+        });
     }
-    let mut completions = Table::new(&schema::COMPLETIONS, Provenance::Exact);
+    let mut completions = Rows::<rows::Completions>::new(Provenance::Exact);
     for (t, seconds) in [(1.0, 1.0), (2.0, 4.0), (3.0, f64::NAN)] {
-        completions.row().f64(t).text("b").u64(1000).f64(seconds);
+        completions.push(rows::Completion {
+            t_s: t,
+            flow: "b".into(),
+            bytes: 1000,
+            duration_s: seconds,
+        });
     }
     let engine = EngineId { name: "hand".into(), version: "1".into(), detail: String::new() };
     for (t, seconds) in (1..=10).map(|n| (6.0 + 0.1 * f64::from(n), f64::from(n))) {
-        completions.row().f64(t).text("a").u64(1000).f64(seconds);
+        completions.push(rows::Completion {
+            t_s: t,
+            flow: "a".into(),
+            bytes: 1000,
+            duration_s: seconds,
+        });
     }
-    let mut playback = Table::new(&schema::PLAYBACK, Provenance::Exact);
+    let mut playback = Rows::<rows::Playback>::new(Provenance::Exact);
     for (t, state, mbit) in [
         (0.5, "starting", nan),
         (2.0, "playing", 1.0),
@@ -154,10 +216,15 @@ fn run_of(scenario: Scenario) -> Run {
         (8.0, "playing", 1.0),
         (9.5, "stalled", nan),
     ] {
-        playback.row().f64(t).text("a").text(state).f64(mbit * 1e6);
+        playback.push(rows::Playing {
+            t_s: t,
+            flow: "a".into(),
+            state: state.into(),
+            bitrate_bps: mbit * 1e6,
+        });
     }
     // What left the queue and what arrived, told apart at 5 s.
-    let mut delays = Table::new(&schema::DELAYS, Provenance::Exact);
+    let mut delays = Rows::<rows::Delays>::new(Provenance::Exact);
     for (from, flow, queue, class, quantity, low, count) in [
         (0.0, "a", QUEUE, "l", "sojourn", 0.001, 10),
         (0.0, "a", QUEUE, "c", "sojourn", 0.003, 10),
@@ -166,20 +233,29 @@ fn run_of(scenario: Scenario) -> Run {
         (0.0, "a", "", "", "owd", 0.010, 20),
         (5.0, "a", "", "", "owd", 0.012, 30),
     ] {
-        let row = delays.row().f64(from).f64(from + 5.0).text(flow).text(queue).text(class);
-        row.text(quantity).f64(low).f64(low + 0.001).u64(count);
+        delays.push(rows::DelayBucket {
+            from_s: from,
+            to_s: from + 5.0,
+            flow: flow.into(),
+            queue: queue.into(),
+            class: class.into(),
+            quantity: quantity.into(),
+            lo_s: low,
+            hi_s: low + 0.001,
+            count,
+        });
     }
     let tables = vec![
-        flows,
-        queues,
-        signals,
-        pings,
-        histograms,
-        delays,
-        happenings,
-        state,
-        completions,
-        playback,
+        flows.into_table(),
+        queues.into_table(),
+        signals.into_table(),
+        pings.into_table(),
+        histograms.into_table(),
+        delays.into_table(),
+        happenings.into_table(),
+        state.into_table(),
+        completions.into_table(),
+        playback.into_table(),
     ];
     Run { scenario, engine, tables, unrecorded: vec![] }
 }
@@ -381,7 +457,7 @@ fn flows_converge_when_their_shares_stay_even() {
     let mut s = plain();
     s.duration = Span::from_secs(20);
     let mut run = run_of(s);
-    let mut flows = Table::new(&schema::FLOWS, Provenance::Exact);
+    let mut flows = Rows::<rows::Flows>::new(Provenance::Exact);
     for t in 1..=20_u32 {
         // b starts at 5 s and has its half from 9 s on, but for a lapse in the twelfth second.
         for name in ["a", "b"] {
@@ -394,13 +470,28 @@ fn flows_converge_when_their_shares_stay_even() {
                 ("a", false) => 9e6,
                 _ => 1e6,
             };
-            let row = flows.row().f64(f64::from(t)).text(name).f64(rate).f64(rate);
-            let row = row.f64(0.02).f64(0.02).f64(0.001);
-            let row = (0..8).fold(row, |row, _| row.u64(1));
-            row.f64(f64::NAN).text("Open");
+            flows.push(rows::Flow {
+                t_s: f64::from(t),
+                flow: name.into(),
+                goodput_bps: rate,
+                delivery_rate_bps: rate,
+                rtt_s: 0.02,
+                srtt_s: 0.02,
+                rttvar_s: 0.001,
+                cwnd: 1,
+                ssthresh: 1,
+                inflight: 1,
+                retransmits: 1,
+                lost: 1,
+                delivered: 1,
+                ce: 1,
+                ece: 1,
+                pacing_rate_bps: f64::NAN,
+                state: "Open".into(),
+            });
         }
     }
-    run.tables[0] = flows;
+    run.tables[0] = flows.into_table();
     // Even for good from the second after the twelfth: 12 − 5.
     assert_eq!(value(&run, "convergence_time(goodput, a, b)"), 7.0);
 }
@@ -630,13 +721,22 @@ fn delays_that_were_not_told_apart_are_asked_for_by_name() {
     scenario.flows.extend((3..=FEW).map(|i| Flow { name: format!("f-{i}"), ..one.clone() }));
     scenario.flows[3].delays = Some(false);
     let mut run = run_of(scenario);
-    let mut delays = Table::new(&schema::DELAYS, Provenance::Exact);
+    let mut delays = Rows::<rows::Delays>::new(Provenance::Exact);
     for (flow, low, count) in [("a", 0.001, 30), ("", 0.005, 20)] {
-        let row = delays.row().f64(5.0).f64(10.0).text(flow).text(QUEUE).text("").text("sojourn");
-        row.f64(low).f64(low + 0.001).u64(count);
+        delays.push(rows::DelayBucket {
+            from_s: 5.0,
+            to_s: 10.0,
+            flow: flow.into(),
+            queue: QUEUE.into(),
+            class: "".into(),
+            quantity: "sojourn".into(),
+            lo_s: low,
+            hi_s: low + 0.001,
+            count,
+        });
     }
     run.tables.retain(|t| t.schema().name != "delays");
-    run.tables.push(delays);
+    run.tables.push(delays.into_table());
     for (of, mean) in [(QUEUE.to_owned(), 0.0031), (format!("a at {QUEUE}"), 0.0015)] {
         let mean_of = value(&run, &format!("mean(sojourn, {of}) from 5s to 10s"));
         assert!((mean_of - mean).abs() < 1e-12, "{of}: {mean_of}");

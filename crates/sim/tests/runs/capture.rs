@@ -541,7 +541,7 @@ fn a_full_disk_says_what_to_do() {
         file: "results/x.pcap".into(),
         why: std::io::Error::from(std::io::ErrorKind::StorageFull),
     };
-    let RunError::Hindered { why, help } = RunError::from(full) else { panic!("hindered") };
+    let RunError::Environment { why, help } = RunError::from(full) else { panic!("environment") };
     assert!(why.starts_with("the capture results/x.pcap cannot be written: no storage space"));
     assert!(help.contains("make room") && help.contains("--snap-len"));
 }

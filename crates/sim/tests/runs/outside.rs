@@ -2,7 +2,7 @@
 
 use crate::bench::{QUEUE, event, table, total};
 use sojourn_engine::Engine as _;
-use sojourn_model::{Action, Scenario};
+use sojourn_model::{Action, Feature, Scenario};
 use sojourn_qdisc::codel::{self, Codel};
 use sojourn_qdisc::{
     Backlog, BuildContext, Configured, Context, Dequeued, Discipline, Family, OwnedPacket, Packet,
@@ -168,10 +168,10 @@ fn a_copy_of_codel_gives_the_same_bits() {
 #[test]
 fn an_added_discipline_is_one_of_the_capabilities() {
     let words = scenario("codel_copy");
-    assert!(outside().capabilities().qdiscs.contains("codel_copy"));
+    assert!(outside().capabilities().has(&Feature::Qdisc("codel_copy".to_owned())));
     assert!(outside().refuse(&words).is_empty());
     let refusals = Sim::new().refuse(&words);
-    assert_eq!(refusals[0].feature, "qdisc codel_copy");
+    assert_eq!(refusals[0].what, Feature::Qdisc("codel_copy".to_owned()));
     let again = outside().with_qdisc::<CopyFamily>().expect_err("it is there already");
     assert_eq!(again, RegistryError::NameTaken("codel_copy"));
 }

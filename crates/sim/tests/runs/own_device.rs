@@ -2,7 +2,7 @@
 
 use crate::bench::{counts, run, total};
 use sojourn_language::{AnyWords, Experiment};
-use sojourn_model::Scenario;
+use sojourn_model::{Check, Scenario};
 use sojourn_results::Run;
 use sojourn_results::metrics::{Expression, Frame};
 
@@ -153,4 +153,26 @@ fn a_device_that_drops_gives_back_too() {
     let dropped = total(&run, "device.down.qdisc", "dropped");
     assert!(dropped > 10.0, "{dropped}");
     assert!(value(&run, "goodput(a) from 15s to 20s") > 1e6);
+}
+
+/// A radio's queue is a queue to whoever asks for its delays: an experiment's checks may name it, and every packet of the run
+/// that left it is in its distribution, of the whole and of a window.
+#[test]
+fn the_queue_of_a_radio_is_measured_by_its_name() {
+    let device =
+        "[[hop.element]]\nname = \"air\"\nside = \"both\"\nwlan = { rates = [\"26mbit\"] }";
+    let asks = "cc = \"cubic\"\n\
+                [[check]]\nthat = \"p99(sojourn, device.down.air) > 0s from 5s to 20s\"\n\
+                [[check]]\nthat = \"p99(sojourn, a at device.down.air) > 0s from 5s to 20s\"\n\
+                [[check]]\nthat = \"mean(queue_length, device.down.air) > 1\"";
+    let run = run(&experiment("", device, asks));
+    let holds = |check: &Check| {
+        let verdict = Expression::parse(&check.that).unwrap().evaluate(&Frame::new(&run));
+        verdict.unwrap_or_else(|e| panic!("{}: {e}", check.that)).passed
+    };
+    assert_eq!(run.scenario.checks.len(), 3);
+    for check in &run.scenario.checks {
+        assert_eq!(holds(check), Some(true), "{}", check.that);
+    }
+    assert!(value(&run, "p99(sojourn, device.down.air)") > 0.001);
 }

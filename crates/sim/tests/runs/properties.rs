@@ -204,7 +204,7 @@ fn links_keep_their_rate(scenario: &Scenario, run: &Run) {
         Shaper::Line { rate } => Some((rate, 0)),
         Shaper::Own { .. } => None,
     };
-    for (path, queue) in scenario.queues() {
+    for (path, queue) in scenario.disciplines() {
         let Some((mut rate, mut burst)) = of(queue.shaper) else { continue };
         let mut known = true;
         for action in scenario.events.iter().flat_map(|e| &e.actions) {

@@ -20,9 +20,10 @@ fn refusals(scenario: &Scenario) -> Vec<(String, String)> {
             // The message names both, and says something of why.
             for r in &all {
                 let text = r.to_string();
-                assert!(text.contains(&r.place) && text.contains(&r.feature) && !r.why.is_empty());
+                let (place, what) = (r.place.to_string(), r.what.to_string());
+                assert!(text.contains(&place) && text.contains(&what) && !r.why.is_empty());
             }
-            all.into_iter().map(|r| (r.place, r.feature)).collect()
+            all.into_iter().map(|r| (r.place.to_string(), r.what.to_string())).collect()
         }
         other => panic!("not refused: {other:?}"),
     }

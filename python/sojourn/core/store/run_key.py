@@ -4,9 +4,11 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
+
+from sojourn import _core
 
 _LONGEST_NAME: Final = 80
 
@@ -27,6 +29,17 @@ class RunKey:
     measured: frozenset[str] = frozenset()
     """What of the scenario was measured rather than asked for, where the run was imported: ``duration``, ``source``,
     ``start`` of flows. It does not tell one repetition from another (:mod:`sojourn.core.cells`)."""
+    given: _core.Scenario | None = field(default=None, repr=False, compare=False)
+    """The scenario as the extension module gave it, so that engines need not read it again; None of a stored run."""
+
+    @cached_property
+    def resolved(self) -> _core.Scenario:
+        """The scenario as engines take it.
+
+        Raises:
+            ValueError: it was written by another Sojourn, which calls things otherwise.
+        """
+        return _core.Scenario(json.dumps(self.scenario)) if self.given is None else self.given
 
     @cached_property
     def digest(self) -> str:

@@ -93,10 +93,12 @@ def _import(file: FlentFile, folder: Folder, known: dict[str, Record], command: 
     # Repetitions of one cell are told apart as runs with different seeds are.
     scenario["seed"] = next(n for n in (scenario["seed"], *range(1, len(taken) + 2)) if n not in taken)
     try:
-        scenario = json.loads(_core.check(json.dumps(scenario)))
+        resolved = _core.Scenario(json.dumps(scenario))
+        resolved.check()
     except (ValueError, SojournError) as error:
         why = error.message if isinstance(error, SojournError) else error
         raise DataFileError(file.path, f"the scenario in it does not hold together: {why}") from error
+    scenario = json.loads(resolved.json)
     tables, missing = _tables(file, flows, scenario)
     imported = {
         "file": file.path.name,
@@ -158,7 +160,7 @@ def _own_scenario(file: FlentFile) -> dict[str, Any] | None:
 
 
 def _foreign_scenario(file: FlentFile, flows: Mapping[str, str]) -> dict[str, Any]:
-    scenario: dict[str, Any] = json.loads(_core.load(_TEMPLATE, "imported").scenarios[0])
+    scenario: dict[str, Any] = json.loads(_core.load(_TEMPLATE, "imported").scenarios[0].json)
     words = dict(word.split(":", 1) for word in file.title.split() if ":" in word)
     by_name = {flow["name"]: flow for flow in scenario["flows"]}
     last = max(row["t"] for name in flows for row in file.raw[name])
