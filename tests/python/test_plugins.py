@@ -1,5 +1,6 @@
 """Plugins through the command line and the package; the one in C is built here."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -42,9 +43,9 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "libramp.so"
 
 
-def build(library: Path, *options: str) -> None:
+def build(library: Path, *options: str, source: str = "ramp.c") -> None:
     command = ["cc", "-shared", "-fPIC", "-O2", *options, f"-I{ROOT}/crates/plugin/include", "-o", str(library)]
-    subprocess.run([*command, str(ROOT / "examples/plugin-c/ramp.c")], check=True)
+    subprocess.run([*command, str(ROOT / "examples/plugin-c" / source)], check=True)
 
 
 def call(*words: object) -> subprocess.CompletedProcess[str]:
@@ -95,7 +96,20 @@ def test_try_and_the_lists_take_it_by_name(library: Path) -> None:
     assert "sojourn time up to which nothing is marked" in shown.stdout
     assert any(entry["name"] == "ramp" for entry in listings.qdiscs([str(library)]))
     assert not any(entry["name"] == "ramp" for entry in listings.qdiscs())
-    assert call("ccs", "--plugin", library).returncode == 0
+
+
+def test_a_control_is_taken_by_name(tmp_path: Path) -> None:
+    library = tmp_path / "libhalve.so"
+    build(library, source="halve.c")
+    shown = call("ccs", "halve", "--plugin", library)
+    assert shown.returncode == 0, shown.stderr
+    assert "times that the window was halved" in shown.stdout
+    tried = call("try", "halve", "cubic", "--duration", "5s", "--plugin", library, "--json")
+    assert tried.returncode == 0, tried.stderr
+    assert json.loads(tried.stdout)["flows"][0]["flow"] == "halve-1"
+    wrong = call("try", "halv", "--plugin", library)
+    assert wrong.returncode == 2
+    assert 'did you mean "halve"?' in wrong.stderr
 
 
 def test_what_is_wrong_is_named_and_the_status_is_2(library: Path, tmp_path: Path) -> None:

@@ -64,10 +64,11 @@ impl<'a, P: Packet + 'static> Call<'a, P> {
         Self { host, said: None, random: Some(random), packets: Some(packets) }
     }
 
-    /// For making a discipline: there are no packets yet.
-    pub(crate) fn without_packets(random: &'a mut Random) -> Self {
+    /// For a call without packets, which may draw once there is a stream.
+    #[inline]
+    pub(crate) fn drawing(random: Option<&'a mut Random>) -> Self {
         let host = abi::Host { calls: Call::<P>::CALLS };
-        Self { host, said: None, random: Some(random), packets: None }
+        Self { host, said: None, random, packets: None }
     }
 
     /// For a call that only looks.
@@ -173,6 +174,7 @@ fn with_packets<P: Packet + 'static, R: Default>(
 ) -> R {
     within(host, |call: &mut Call<'_, P>| {
         let Some(random) = call.random.take() else {
+            // A call without a stream has no packets either.
             call.packets(what);
             return R::default();
         };

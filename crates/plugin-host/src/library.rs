@@ -1,6 +1,6 @@
 //! From a path to a library whose tables are known to be ours.
 
-use crate::tables::{self, AqmEntry};
+use crate::tables::{self, AqmEntry, ControlEntry};
 use core::fmt::{self, Write as _};
 use libloading::Library;
 use sha2::{Digest as _, Sha256};
@@ -43,6 +43,8 @@ pub(crate) struct Plugin {
     pub(crate) digest: String,
     /// Its disciplines.
     pub(crate) aqms: Vec<Arc<AqmEntry>>,
+    /// Its congestion controls.
+    pub(crate) controls: Vec<Arc<ControlEntry>>,
 }
 
 impl Plugin {
@@ -87,8 +89,8 @@ fn load(path: &Path) -> Result<Plugin, Wrong> {
             "write `sojourn_plugin! { … }` in Rust, or export `const SojournPlugin sojourn_plugin` in C",
         )
     })?;
-    let aqms = tables::read(table, &Arc::new(library), &path)?;
-    Ok(Plugin { path, digest, aqms })
+    let (aqms, controls) = tables::read(table, &Arc::new(library), &path)?;
+    Ok(Plugin { path, digest, aqms, controls })
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

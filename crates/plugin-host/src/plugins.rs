@@ -1,9 +1,12 @@
 //! The plugins of a program: loaded once, handed to whoever reads words or runs.
 
+use crate::control::PluginControl;
 use crate::library::{LoadError, Plugin};
 use crate::qdisc;
 use sojourn_model::Scenario;
 use sojourn_qdisc::{BuildContext, Discipline, OwnedPacket, Registry, Words};
+use sojourn_transport::cc::{AnyCongestionControl, Registry as Controls};
+use sojourn_transport::stack::TcpQuirks;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -75,6 +78,26 @@ impl Plugins {
     /// Their disciplines.
     pub fn disciplines(&self) -> impl Iterator<Item = &'static Discipline> {
         self.loaded.iter().flat_map(|plugin| plugin.aqms.iter().map(|aqm| aqm.info))
+    }
+
+    /// Adds their congestion controls.
+    ///
+    /// # Errors
+    /// A name is taken or no word.
+    pub fn add_controls(&self, registry: &mut Controls) -> Result<(), LoadError> {
+        for plugin in &self.loaded {
+            for control in &plugin.controls {
+                let entry = Arc::clone(control);
+                let make =
+                    move |_: &TcpQuirks| AnyCongestionControl::custom(PluginControl::new(&entry));
+                registry.add(control.info, make).map_err(|error| {
+                    let error = error.to_string();
+                    let (message, help) = error.split_once(": ").unwrap_or((&error, "rename it"));
+                    LoadError { file: plugin.file(), message: message.into(), help: help.into() }
+                })?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds their disciplines.

@@ -38,7 +38,7 @@ pub(crate) fn build<P: OwnedPacket>(
     let mut values = vec![abi::Value::default(); entry.kinds.len()];
     overlay(&mut values, entry, &defaults(entry.info, &profile));
     overlay(&mut values, entry, &read_options(entry.info, words, &profile)?);
-    let mut call = Call::<P>::without_packets(cx.random);
+    let mut call = Call::<P>::drawing(Some(cx.random));
     let instance = Instance::create(entry, &values, &mut call);
     let silent = || "it made nothing and did not say why".to_owned();
     let said = match (call.done(), instance) {

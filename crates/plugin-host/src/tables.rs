@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use crate::library::Wrong;
+use crate::mirror;
 use core::ffi::{CStr, c_char};
 use libloading::Library;
 use sojourn_plugin::abi;
@@ -13,6 +14,8 @@ use sojourn_qdisc::table::{
     self, Counter, Gauge, Kind, OptionSpec, Preset, Shown, Unit, ValueSpec,
 };
 use sojourn_qdisc::{Discipline, Why};
+use sojourn_transport::cc::Info;
+use sojourn_transport::ecn::EcnRequirements;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,6 +30,21 @@ pub(crate) struct AqmEntry {
     pub(crate) kinds: Vec<OptionKind>,
     /// Its reasons.
     pub(crate) reasons: &'static [Why],
+    /// The plugin's file, for messages.
+    pub(crate) file: String,
+    /// Keeps the functions where they are.
+    _library: Arc<Library>,
+}
+
+/// A congestion control of a plugin.
+#[derive(Debug)]
+pub(crate) struct ControlEntry {
+    /// Its functions, all of them there that must be.
+    pub(crate) table: abi::CongestionControl,
+    /// Its description as ours.
+    pub(crate) info: Info,
+    /// What it needs of ECN.
+    pub(crate) ecn: EcnRequirements,
     /// The plugin's file, for messages.
     pub(crate) file: String,
     /// Keeps the functions where they are.
@@ -76,7 +94,7 @@ pub(crate) fn read(
     table: *const abi::Plugin,
     library: &Arc<Library>,
     path: &Path,
-) -> Result<Vec<Arc<AqmEntry>>, Wrong> {
+) -> Result<(Vec<Arc<AqmEntry>>, Vec<Arc<ControlEntry>>), Wrong> {
     // SAFETY: the library exports a table of this name; of its beginning, which every version has, only the version is
     // read before it is known to be ours. Alignment is not taken for granted.
     let version = unsafe { (&raw const (*table).abi_version).read_unaligned() };
@@ -90,16 +108,85 @@ pub(crate) fn read(
     let plugin = unsafe { table.read_unaligned() };
     // SAFETY: the plugin says that there are as many.
     let aqms = unsafe { array(plugin.aqms, plugin.aqm_count, "sojourn_plugin.aqms")? };
-    if aqms.is_empty() {
+    // SAFETY: as above.
+    let controls =
+        unsafe { array(plugin.controls, plugin.control_count, "sojourn_plugin.controls")? };
+    if aqms.is_empty() && controls.is_empty() {
         return Err(wrong(
             "its table \"sojourn_plugin\" names nothing",
-            "put a queue discipline into it",
+            "put a queue discipline or a congestion control into it",
         ));
     }
-    aqms.iter().map(|&aqm| entry(aqm, library, path).map(Arc::new)).collect()
+    let aqms = aqms.iter().map(|&aqm| aqm_entry(aqm, library, path).map(Arc::new));
+    let aqms = aqms.collect::<Result<_, _>>()?;
+    let controls = controls.iter().map(|&cc| control_entry(cc, library, path).map(Arc::new));
+    Ok((aqms, controls.collect::<Result<_, _>>()?))
 }
 
-fn entry(aqm: *const abi::Aqm, library: &Arc<Library>, path: &Path) -> Result<AqmEntry, Wrong> {
+fn control_entry(
+    control: *const abi::CongestionControl,
+    library: &Arc<Library>,
+    path: &Path,
+) -> Result<ControlEntry, Wrong> {
+    if control.is_null() {
+        return Err(null("an entry of sojourn_plugin.controls"));
+    }
+    // SAFETY: the plugin says that a table is there; its size comes first.
+    let size = unsafe { (&raw const (*control).size).read_unaligned() };
+    check_size("a table of sojourn_plugin.controls", size, size_of::<abi::CongestionControl>())?;
+    // SAFETY: its size is ours.
+    let table = unsafe { control.read_unaligned() };
+    let name = text(table.name, "the name of a congestion control")?;
+    let of = |what: &str| format!("\"{name}\": {what}");
+    // SAFETY: the plugin says that there are as many.
+    let gauges = unsafe { array(table.gauges, table.gauge_count, &of("gauges"))? };
+    let gauge = |gauge: &abi::Gauge| {
+        let Gauge { name, unit, doc } = read_gauge(name, gauge)?;
+        Ok((name, in_words(unit), doc))
+    };
+    let gauges = gauges.iter().map(gauge).collect::<Result<Vec<_>, Wrong>>()?;
+    let missing = [
+        ("create", table.create.is_none()),
+        ("destroy", table.destroy.is_none()),
+        ("clone", table.clone.is_none()),
+        ("ssthresh", table.ssthresh.is_none()),
+        ("cong_avoid", table.cong_avoid.is_none()),
+        ("cong_control", table.has_cong_control && table.cong_control.is_none()),
+        ("segment_lost", table.wants_segment_state && table.segment_lost.is_none()),
+        ("read_gauges", table.gauge_count > 0 && table.read_gauges.is_none()),
+    ];
+    if let Some((function, _)) = missing.iter().find(|(_, is_missing)| *is_missing) {
+        return Err(null(&of(function)));
+    }
+    let ecn = mirror::ecn(&table.ecn).ok_or_else(|| {
+        wrong(
+            format!("{} is {}", of("ecn.request"), table.ecn.request),
+            "write SOJOURN_ECN_OFF, SOJOURN_ECN_RFC3168 or SOJOURN_ECN_ACCECN",
+        )
+    })?;
+    let info = Info {
+        name,
+        summary: text(table.summary, &of("summary"))?,
+        source: text(table.source, &of("source"))?,
+        gauges: gauges.leak(),
+    };
+    let (file, library) = (path.display().to_string(), Arc::clone(library));
+    Ok(ControlEntry { table, info, ecn, file, _library: library })
+}
+
+/// A unit as the lists of controls write it.
+const fn in_words(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Bytes => "bytes",
+        Unit::Seconds => "s",
+        Unit::Probability => "probability",
+        Unit::BytesPerSecond => "bytes/s",
+        Unit::Flag => "0 or 1",
+        Unit::Count | Unit::Ticks => "",
+    }
+}
+
+fn aqm_entry(aqm: *const abi::Aqm, library: &Arc<Library>, path: &Path) -> Result<AqmEntry, Wrong> {
     if aqm.is_null() {
         return Err(null("an entry of sojourn_plugin.aqms"));
     }

@@ -153,6 +153,71 @@ struct SojournHost;
 #define SOJOURN_WAIT 2
 
 /*
+ Nothing is wrong.
+ */
+#define SOJOURN_OPEN 0
+
+/*
+ Duplicates or SACKs have come; not yet clear that something was lost.
+ */
+#define SOJOURN_DISORDER 1
+
+/*
+ The window is being reduced for ECN-Echo.
+ */
+#define SOJOURN_CWR 2
+
+/*
+ The window is being reduced for a loss, and losses repaired.
+ */
+#define SOJOURN_RECOVERY 3
+
+/*
+ The retransmission timer fired.
+ */
+#define SOJOURN_LOSS 4
+
+/*
+ No ECN.
+ */
+#define SOJOURN_ECN_OFF 0
+
+/*
+ RFC 3168's ECE and CWR.
+ */
+#define SOJOURN_ECN_RFC3168 1
+
+/*
+ Accurate ECN's counter.
+ */
+#define SOJOURN_ECN_ACCECN 2
+
+/*
+ The first transmission after all had been acknowledged.
+ */
+#define SOJOURN_EVENT_TX_START 0
+
+/*
+ A reduction for ECN-Echo or loss is complete.
+ */
+#define SOJOURN_EVENT_COMPLETE_CWR 1
+
+/*
+ The retransmission timer fired.
+ */
+#define SOJOURN_EVENT_LOSS 2
+
+/*
+ A tail-loss probe that repeated old data has repaired its loss.
+ */
+#define SOJOURN_EVENT_TLP_RECOVERY 3
+
+/*
+ `SojournView.pacing_cap` of a socket without one.
+ */
+#define SOJOURN_NO_CAP UINT64_MAX
+
+/*
  An option, in tc's words.
  */
 typedef struct SojournOption {
@@ -458,6 +523,543 @@ typedef struct SojournAqm {
 } SojournAqm;
 
 /*
+ What a control needs of ECN. All zero: nothing.
+ */
+typedef struct SojournEcnRequirements {
+    /*
+     The least that is asked for: `SOJOURN_ECN_OFF` and so on.
+     */
+    uint32_t request;
+    /*
+     Whether what it sends is ECT(1), and not ECT(0).
+     */
+    bool ect_1;
+    /*
+     Whether retransmissions and pure ACKs are ECN-capable, too.
+     */
+    bool on_all;
+    /*
+     Whether the SYN is.
+     */
+    bool on_syn;
+    /*
+     Whether the receiver echoes each packet's mark (RFC 8257) where RFC 3168 was agreed.
+     */
+    bool exact_echo;
+    /*
+     Whether the receiver echoes ECT(1) as SCE.
+     */
+    bool echo_sce;
+} SojournEcnRequirements;
+
+/*
+ What a control may read of its connection, by the kernel's names. Windows and counts are in segments.
+ */
+typedef struct SojournView {
+    /*
+     The time of the event being handled, ns.
+     */
+    uint64_t now;
+    /*
+     When something was last delivered, or a flight began, ns.
+     */
+    uint64_t delivered_at;
+    /*
+     Highest rate of payload that the socket may be paced at, bytes per second, or `SOJOURN_NO_CAP`.
+     */
+    uint64_t pacing_cap;
+    /*
+     RTT samples so far.
+     */
+    uint64_t rtt_samples;
+    /*
+     Oldest segment not acknowledged.
+     */
+    uint32_t una;
+    /*
+     Next segment to be sent for the first time.
+     */
+    uint32_t nxt;
+    /*
+     Segments sent and not cumulatively acknowledged.
+     */
+    uint32_t packets_out;
+    /*
+     Of these, SACKed.
+     */
+    uint32_t sacked_out;
+    /*
+     Of these, taken for lost.
+     */
+    uint32_t lost_out;
+    /*
+     Of these, retransmissions still out.
+     */
+    uint32_t retrans_out;
+    /*
+     Segments in the network: packets_out + retrans_out - sacked_out - lost_out.
+     */
+    uint32_t in_flight;
+    /*
+     Segments delivered so far, SACKed ones included.
+     */
+    uint32_t delivered;
+    /*
+     Marked segments so far.
+     */
+    uint32_t delivered_ce;
+    /*
+     Segments taken for lost so far.
+     */
+    uint32_t lost;
+    /*
+     Payload of a full new segment, bytes.
+     */
+    uint32_t mss;
+    /*
+     Bytes of IP and TCP headers before it.
+     */
+    uint32_t headers;
+    /*
+     The window at the last reduction.
+     */
+    uint32_t prior_cwnd;
+    /*
+     Most segments out in the current window of data.
+     */
+    uint32_t max_packets_out;
+    /*
+     `delivered` at which the application's pause will have passed through, if `is_app_limited`.
+     */
+    uint32_t app_limited;
+    /*
+     State of recovery: `SOJOURN_OPEN` and so on.
+     */
+    uint32_t ca_state;
+    /*
+     What is agreed about ECN: `SOJOURN_ECN_OFF` and so on.
+     */
+    uint32_t ecn;
+    /*
+     Segments delivered in the interval of the latest rate sample.
+     */
+    uint32_t rate_delivered;
+    /*
+     That interval, us; 0 before the first sample.
+     */
+    uint32_t rate_interval_us;
+    /*
+     The smoothed RTT, us.
+     */
+    uint32_t srtt_us;
+    /*
+     Mean deviation of the RTT, us.
+     */
+    uint32_t mdev_us;
+    /*
+     The latest RTT sample, us.
+     */
+    uint32_t latest_rtt_us;
+    /*
+     The least RTT that the estimator knows, us.
+     */
+    uint32_t min_rtt_us;
+    /*
+     A TSO burst is what the pacing rate gives in a 2^nth of a second.
+     */
+    uint32_t pacing_shift;
+    /*
+     Ticks per second of the host's coarse clock.
+     */
+    uint32_t hz;
+    /*
+     Whether the application is pausing.
+     */
+    bool is_app_limited;
+    /*
+     Whether the application was pausing in the interval of the latest rate sample.
+     */
+    bool rate_app_limited;
+    /*
+     Whether sending last stopped because of the window.
+     */
+    bool cwnd_limited;
+} SojournView;
+
+/*
+ What a control may set.
+ */
+typedef struct SojournControl {
+    /*
+     Pacing rate in bytes of payload per second.
+     */
+    uint64_t pacing_rate;
+    /*
+     Congestion window.
+     */
+    uint32_t cwnd;
+    /*
+     Segments acknowledged since the window last grew by a whole one (`snd_cwnd_cnt`).
+     */
+    uint32_t cwnd_count;
+    /*
+     Slow-start threshold.
+     */
+    uint32_t ssthresh;
+    /*
+     Highest window allowed.
+     */
+    uint32_t cwnd_clamp;
+    /*
+     Payload of a full new segment, bytes.
+     */
+    uint32_t mss;
+    /*
+     Most segments that may leave as one TSO burst; 0: no limit of the control's.
+     */
+    uint32_t burst_limit;
+    /*
+     Whether the socket is really paced.
+     */
+    bool paced;
+    /*
+     Set by a control after whose wish the data that is out counts as limited by the application.
+     */
+    bool app_limited;
+} SojournControl;
+
+/*
+ What is kept with each segment from when it last left, for a control that asks for it.
+ */
+typedef struct SojournSegmentState {
+    /*
+     Segments in flight, this one included.
+     */
+    uint32_t in_flight;
+    /*
+     `SojournView.lost` then.
+     */
+    uint32_t lost;
+    /*
+     `SojournView.delivered_ce` then.
+     */
+    uint32_t delivered_ce;
+} SojournSegmentState;
+
+/*
+ What an ACK has told in sum, for a control that sets its window itself.
+ */
+typedef struct SojournControlSample {
+    /*
+     Not before this may the next segment leave, ns; may be past.
+     */
+    uint64_t next_departure;
+    /*
+     What was kept with the newest segment delivered, if `has_sent`.
+     */
+    struct SojournSegmentState sent;
+    /*
+     Segments newly delivered, SACKed ones included.
+     */
+    uint32_t delivered;
+    /*
+     Segments newly known to be marked.
+     */
+    uint32_t ce;
+    /*
+     Segments newly taken for lost.
+     */
+    uint32_t lost;
+    /*
+     RTT of the newest segment delivered, us, if `has_rtt`.
+     */
+    uint32_t rtt_us;
+    /*
+     The ACK's rate sample, if `has_rate`: segments delivered.
+     */
+    uint32_t rate_delivered;
+    /*
+     And in how many us.
+     */
+    uint32_t rate_interval_us;
+    /*
+     Delivery count when the newest of these segments left, if `has_prior_delivered`.
+     */
+    uint32_t prior_delivered;
+    /*
+     Segments in flight before the ACK.
+     */
+    uint32_t prior_in_flight;
+    /*
+     Whether the ACK told of marks.
+     */
+    bool ece;
+    /*
+     See `rtt_us`.
+     */
+    bool has_rtt;
+    /*
+     See `rate_delivered`.
+     */
+    bool has_rate;
+    /*
+     Whether the application was pausing in the interval of the rate sample.
+     */
+    bool rate_app_limited;
+    /*
+     See `prior_delivered`.
+     */
+    bool has_prior_delivered;
+    /*
+     See `sent`.
+     */
+    bool has_sent;
+    /*
+     Whether the ACK reaches a tail-loss probe that repeated old data.
+     */
+    bool acks_probe;
+    /*
+     Whether the ACK has probably been delayed.
+     */
+    bool ack_delayed;
+    /*
+     Whether there is more to send, and none but the socket itself paces.
+     */
+    bool backlogged;
+} SojournControlSample;
+
+/*
+ An ACK as it has come.
+ */
+typedef struct SojournAckEvent {
+    /*
+     Segments that it acknowledges cumulatively.
+     */
+    uint32_t acked;
+    /*
+     Whether it tells of marks.
+     */
+    bool ece;
+    /*
+     Whether it echoes SCE.
+     */
+    bool esce;
+    /*
+     Whether it changes the window, as every ACK of new data does.
+     */
+    bool window_update;
+} SojournAckEvent;
+
+/*
+ What an ACK newly acknowledged.
+ */
+typedef struct SojournAckSample {
+    /*
+     Segments acknowledged cumulatively by this ACK.
+     */
+    uint32_t acked;
+    /*
+     RTT of the newest of them, us, if `has_rtt`.
+     */
+    uint32_t rtt_us;
+    /*
+     Whether there is one: not when only retransmissions were acknowledged.
+     */
+    bool has_rtt;
+} SojournAckSample;
+
+/*
+ A segment that has just been taken for lost.
+ */
+typedef struct SojournLostSegment {
+    /*
+     What was kept with it.
+     */
+    struct SojournSegmentState sent;
+    /*
+     Its number.
+     */
+    uint32_t seq;
+    /*
+     Segments taken for lost so far, this one included.
+     */
+    uint32_t lost;
+    /*
+     Whether the application was pausing when it last left.
+     */
+    bool app_limited;
+} SojournLostSegment;
+
+/*
+ Something that happens to a connection besides ACKs.
+ */
+typedef struct SojournEvent {
+    /*
+     `SOJOURN_EVENT_TX_START` and so on.
+     */
+    uint32_t kind;
+    /*
+     Of the start of a transmission: time since the last one, in ticks.
+     */
+    uint32_t idle_jiffies;
+    /*
+     Of a probe's repair: whether the application was pausing when the repeated segment had first left.
+     */
+    bool app_limited;
+} SojournEvent;
+
+/*
+ A congestion control. Each connection has one of its own; otherwise as of `SojournAqm`. A hook that may be null is then the
+ kernel's default.
+ */
+typedef struct SojournCongestionControl {
+    /*
+     `sizeof(SojournCongestionControl)`.
+     */
+    uint32_t size;
+    /*
+     Its name: one word.
+     */
+    const char *name;
+    /*
+     What it is, in a line.
+     */
+    const char *summary;
+    /*
+     Where it is specified.
+     */
+    const char *source;
+    /*
+     The numbers that the recorder samples.
+     */
+    const struct SojournGauge *gauges;
+    /*
+     How many there are.
+     */
+    uint32_t gauge_count;
+    /*
+     What it needs of ECN.
+     */
+    struct SojournEcnRequirements ecn;
+    /*
+     Windows that the send buffer is for; 0: two, as the kernel has it.
+     */
+    uint32_t send_buffer_windows;
+    /*
+     Whether `cong_control` sets window and pacing rate in every state, instead of PRR, `cong_avoid` and default pacing.
+     */
+    bool has_cong_control;
+    /*
+     Whether a `SojournSegmentState` is kept with each segment, and `segment_lost` called.
+     */
+    bool wants_segment_state;
+    /*
+     Makes one, for a connection that has sent nothing.
+     */
+    void *(*create)(struct SojournHost *host);
+    /*
+     Ends one.
+     */
+    void (*destroy)(void *cc, struct SojournHost *host);
+    /*
+     One more like it.
+     */
+    void *(*clone)(const void *cc, struct SojournHost *host);
+    /*
+     A reduction begins: the new threshold, at least 2.
+     */
+    uint32_t (*ssthresh)(void *cc,
+                         struct SojournHost *host,
+                         const struct SojournView *view,
+                         const struct SojournControl *control);
+    /*
+     `acked` segments were delivered while nothing was wrong: grow.
+     */
+    void (*cong_avoid)(void *cc,
+                       struct SojournHost *host,
+                       const struct SojournView *view,
+                       struct SojournControl *control,
+                       uint32_t acked);
+    /*
+     The connection is established. May be null.
+     */
+    void (*init)(void *cc,
+                 struct SojournHost *host,
+                 const struct SojournView *view,
+                 struct SojournControl *control);
+    /*
+     An ACK has been worked through. Null unless `has_cong_control`.
+     */
+    void (*cong_control)(void *cc,
+                         struct SojournHost *host,
+                         const struct SojournView *view,
+                         struct SojournControl *control,
+                         const struct SojournControlSample *sample);
+    /*
+     An ACK has come, and nothing else has been done yet. May be null.
+     */
+    void (*in_ack_event)(void *cc,
+                         struct SojournHost *host,
+                         const struct SojournView *view,
+                         struct SojournControl *control,
+                         const struct SojournAckEvent *event);
+    /*
+     An ACK acknowledged new data. May be null.
+     */
+    void (*pkts_acked)(void *cc,
+                       struct SojournHost *host,
+                       const struct SojournView *view,
+                       struct SojournControl *control,
+                       const struct SojournAckSample *sample);
+    /*
+     A segment has been taken for lost. May be null.
+     */
+    void (*segment_lost)(void *cc,
+                         struct SojournHost *host,
+                         const struct SojournView *view,
+                         struct SojournControl *control,
+                         const struct SojournLostSegment *lost);
+    /*
+     The state of recovery is about to become `state`. May be null.
+     */
+    void (*set_state)(void *cc,
+                      struct SojournHost *host,
+                      const struct SojournView *view,
+                      struct SojournControl *control,
+                      uint32_t state);
+    /*
+     Something happened. May be null.
+     */
+    void (*event)(void *cc,
+                  struct SojournHost *host,
+                  const struct SojournView *view,
+                  struct SojournControl *control,
+                  const struct SojournEvent *event);
+    /*
+     The last reduction was for nothing: the window to go back to. May be null: the greater of cwnd and prior_cwnd.
+     */
+    uint32_t (*undo_cwnd)(void *cc,
+                          struct SojournHost *host,
+                          const struct SojournView *view,
+                          const struct SojournControl *control);
+    /*
+     Least segments of a TSO burst. May be null: 2.
+     */
+    uint32_t (*min_tso_segs)(const void *cc,
+                             struct SojournHost *host,
+                             const struct SojournView *view,
+                             const struct SojournControl *control);
+    /*
+     Writes its numbers, in their table's order. May be null if there are none.
+     */
+    void (*read_gauges)(const void *cc,
+                        struct SojournHost *host,
+                        const struct SojournView *view,
+                        const struct SojournControl *control,
+                        double *out);
+} SojournCongestionControl;
+
+/*
  What a plugin exports as `sojourn_plugin`.
  */
 typedef struct SojournPlugin {
@@ -477,6 +1079,14 @@ typedef struct SojournPlugin {
      How many there are.
      */
     uint32_t aqm_count;
+    /*
+     Its congestion controls; may be null if there are none.
+     */
+    const struct SojournCongestionControl *const *controls;
+    /*
+     How many there are.
+     */
+    uint32_t control_count;
 } SojournPlugin;
 
 #endif  /* SOJOURN_H */

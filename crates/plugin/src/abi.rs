@@ -6,6 +6,10 @@
 //! Invariants: a value that a plugin writes is never an enum of Rust's; text ends with a zero byte and is UTF-8; tables stay
 //! where they are and as they are while the library is loaded; a field is only ever added at a table's end.
 
+mod control;
+
+pub use control::*;
+
 use core::ffi::{c_char, c_void};
 
 /// The version of this ABI. A host takes plugins of its own version and no others.
@@ -77,6 +81,10 @@ pub struct Plugin {
     pub aqms: *const *const Aqm,
     /// How many there are.
     pub aqm_count: u32,
+    /// Its congestion controls; may be null if there are none.
+    pub controls: *const *const CongestionControl,
+    /// How many there are.
+    pub control_count: u32,
 }
 
 /// A packet as a discipline sees it when it arrives.
@@ -275,4 +283,4 @@ macro_rules! tables {
     )*};
 }
 
-tables!(Plugin, Aqm, OptionSpec, Counter, Gauge, HostCalls);
+tables!(Plugin, Aqm, CongestionControl, OptionSpec, Counter, Gauge, HostCalls);

@@ -1,10 +1,13 @@
-//! The functions behind the tables: from C's calls to those of [`Aqm`](crate::Aqm). The macro names what is public here;
+//! The functions behind the tables: from C's calls to those of [`Aqm`](crate::Aqm) and
+//! [`CongestionControl`](crate::CongestionControl). The macro names what is public here;
 //! nobody else needs to.
 //!
 //! The trick: each function is generic over the discipline, so that the macro only writes down a table of them, and all
 //! `unsafe` of a plugin in Rust is in this file.
 
 #![allow(unsafe_code)]
+
+mod controls;
 
 use crate::abi;
 use crate::aqm::{Aqm, Dequeued};
@@ -13,12 +16,17 @@ use core::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The table of a library.
-pub const fn plugin(aqms: &'static [&'static abi::Aqm]) -> abi::Plugin {
+pub const fn plugin(
+    aqms: &'static [&'static abi::Aqm],
+    controls: &'static [&'static abi::CongestionControl],
+) -> abi::Plugin {
     abi::Plugin {
         abi_version: abi::SOJOURN_ABI_VERSION,
         size: size_of::<abi::Plugin>() as u32,
         aqms: aqms.as_ptr().cast(),
         aqm_count: aqms.len() as u32,
+        controls: controls.as_ptr().cast(),
+        control_count: controls.len() as u32,
     }
 }
 
@@ -52,6 +60,8 @@ pub const fn aqm<A: Aqm>() -> abi::Aqm {
         read_gauges: Some(gauges::<A>),
     }
 }
+
+pub use controls::control;
 
 /// Does `work`; a panic in it is told to the host, and `otherwise` is what C gets.
 fn guarded<R>(host: *mut abi::Host, otherwise: R, work: impl FnOnce(&mut Host<'_>) -> R) -> R {

@@ -30,11 +30,30 @@ struct SojournHost;
 ";
 
 /// Types that C sees, and whether they are reached from the one that is exported.
-const TYPES: [&str; 9] =
-    ["Plugin", "Packet", "Value", "OptionSpec", "Counter", "Gauge", "Aqm", "Host", "HostCalls"];
+const TYPES: [&str; 19] = [
+    "Plugin",
+    "Packet",
+    "Value",
+    "OptionSpec",
+    "Counter",
+    "Gauge",
+    "Aqm",
+    "Host",
+    "HostCalls",
+    "View",
+    "Control",
+    "EcnRequirements",
+    "SegmentState",
+    "LostSegment",
+    "AckEvent",
+    "AckSample",
+    "ControlSample",
+    "Event",
+    "CongestionControl",
+];
 
 fn generated() -> String {
-    let abi = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/abi.rs");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let rename = TYPES.map(|name| {
         let c = match name {
             "OptionSpec" => "SojournOption".to_owned(),
@@ -63,7 +82,11 @@ fn generated() -> String {
         enumeration: EnumConfig::default(),
         ..Config::default()
     };
-    let bindings = Builder::new().with_config(config).with_src(abi).generate();
+    let bindings = Builder::new()
+        .with_config(config)
+        .with_src(source.join("abi.rs"))
+        .with_src(source.join("abi/control.rs"))
+        .generate();
     let mut text = Vec::new();
     bindings.expect("the file can be read").write(&mut text);
     String::from_utf8(text).expect("it is text")

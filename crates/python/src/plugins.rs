@@ -9,9 +9,11 @@ use std::path::PathBuf;
 
 /// The simulator with the plugins' words.
 pub fn sim(plugins: &Plugins) -> Result<Sim, LoadError> {
-    let mut qdiscs = Sim::new().qdiscs().clone();
+    let sim = Sim::new();
+    let (mut qdiscs, mut controls) = (sim.qdiscs().clone(), sim.controls().clone());
     plugins.add_qdiscs(&mut qdiscs)?;
-    Ok(Sim::with_registry(qdiscs))
+    plugins.add_controls(&mut controls)?;
+    Ok(Sim::with_registry(qdiscs).with_controls(controls))
 }
 
 /// The plugins at these paths.

@@ -53,11 +53,12 @@ fn run(text: &str) -> Result<Vec<Run>, String> {
     let mut plugins = Plugins::new();
     let load = |_: &str| plugins.load(&library()).map_err(|e| (e.message, e.help));
     experiment.plugins(load).map_err(|e| e.to_string())?;
-    let mut sim = Sim::new();
-    let mut qdiscs = sim.qdiscs().clone();
+    let (mut qdiscs, mut controls) = (Sim::new().qdiscs().clone(), Sim::new().controls().clone());
     plugins.add_qdiscs(&mut qdiscs).map_err(|e| e.to_string())?;
-    sim = Sim::with_registry(qdiscs);
-    let words = Words::new(sim.qdiscs().clone()).with_plugins(plugins.named());
+    plugins.add_controls(&mut controls).map_err(|e| e.to_string())?;
+    let words =
+        Words::new(qdiscs.clone()).with_controls(controls.clone()).with_plugins(plugins.named());
+    let sim = Sim::with_registry(qdiscs).with_controls(controls);
     let plan = experiment.plan(&words, MOST_RUNS).map_err(|e| e.to_string())?;
     plan.scenarios().map(|scenario| sim.run(&scenario, &()).map_err(|e| e.to_string())).collect()
 }
@@ -65,6 +66,12 @@ fn run(text: &str) -> Result<Vec<Run>, String> {
 fn with(qdisc: &str) -> Run {
     let mut runs = run(&EXPERIMENT.replace("QDISC", qdisc)).expect("it runs");
     runs.remove(0)
+}
+
+/// The same with the plugin's control as well.
+fn both_of_the_plugin() -> Run {
+    let text = EXPERIMENT.replace("QDISC", "my_codel").replace("cc = \"reno\"", "cc = \"my_reno\"");
+    run(&text).expect("it runs").remove(0)
 }
 
 /// Every value of every table, the plugin's name replaced by that of the built-in.
@@ -89,7 +96,7 @@ fn values(run: &Run) -> Vec<String> {
 
 #[test]
 fn it_gives_the_bits_of_the_built_in() {
-    let (ours, plugin) = (with("codel"), with("my_codel"));
+    let (ours, plugin) = (with("codel"), both_of_the_plugin());
     let (ours, plugin) = (values(&ours), values(&plugin));
     assert_eq!(ours.len(), plugin.len());
     for (ours, plugin) in ours.iter().zip(&plugin) {
