@@ -1,4 +1,4 @@
-"""Flent's batch language and the harness's hooks: by hand against what fl_hooks.md says of them."""
+"""Flent's batch language and the harness's hooks: by hand against what docs/sources/harness.md says of them."""
 
 import subprocess
 import sys

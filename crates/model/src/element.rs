@@ -218,7 +218,7 @@ pub struct Rewrite {
     pub syn: bool,
 }
 
-/// What a rewriter does, by the harness's names (reference/fl_hooks.md §3) and the fast-lane experiments'.
+/// What a rewriter does, by the harness's names (docs/sources/harness.md#rewriters) and the fast-lane experiments'.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "rule", rename_all = "snake_case")]
 pub enum Rule {
@@ -365,7 +365,7 @@ pub enum PoliceAction {
 }
 
 /// A radio link: frames are collected and sent as bursts at service opportunities, at a rate that wanders
-/// (reference/traffic.md §3.3).
+/// (docs/sources/applications.md#radio-links).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Wifi {
     /// The ladder of physical rates, ascending. The rate moves to a neighbour or stays, each equally likely.

@@ -304,7 +304,7 @@ pub struct Voip {
     pub ecn: Ecn,
 }
 
-/// Short connections: exponential arrivals, log-normal lengths (the completion-time test, traffic.md §4).
+/// Short connections: exponential arrivals, log-normal lengths (the completion-time test, docs/sources/applications.md#short-flows).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ShortFlows {
     /// How each connection behaves.
@@ -322,7 +322,7 @@ pub struct ShortFlows {
     pub request: u32,
 }
 
-/// An adaptive streaming client and its server (traffic.md §6.2).
+/// An adaptive streaming client and its server (docs/sources/applications.md#adaptive-streaming).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Streaming {
     /// How its connection behaves.

@@ -8,7 +8,7 @@
 //! - every index and name that refers to a hop, flow, element or event exists;
 //! - `lead + duration` fits the clock.
 //!
-//! tc's words stay strings here: the crate that implements a discipline parses them, once (DESIGN, decision 7).
+//! tc's words stay strings here: the crate that implements a discipline parses them, once.
 
 mod at;
 mod element;

@@ -35,7 +35,7 @@ pub enum WindowBounds {
         /// Up to here, which does not belong to it.
         to: super::At,
     },
-    /// So long, ending some time before the last sample of each flow: the published convention (measurements.md §1).
+    /// So long, ending some time before the last sample of each flow: the published convention (docs/sources/testbeds.md#steady-state).
     Last {
         /// Its length.
         length: Span,

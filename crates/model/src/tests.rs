@@ -87,7 +87,7 @@ fn what_does_not_hold_together_is_named() {
 fn the_captured_call_has_its_captured_rate() {
     let down = Video::captured(Profile::CallDown, Ecn::NotEct).mean_rate().as_mbit();
     let up = Video::captured(Profile::CallUp, Ecn::NotEct).mean_rate().as_mbit();
-    // 1.75 and 0.83 Mbit/s of IP (reference/skype.md).
+    // 1.75 and 0.83 Mbit/s of IP (docs/sources/video-call.md).
     assert!((1.7..1.8).contains(&down), "{down}");
     assert!((0.7..1.0).contains(&up), "{up}");
 }

@@ -1,5 +1,5 @@
-//! One direction of a video call: frames that leave as bursts, and audio beside them (reference/skype.md,
-//! traffic.md §2). The defaults of the two profiles are the statistics measured there.
+//! One direction of a video call: frames that leave as bursts, and audio beside them (docs/sources/video-call.md,
+//! docs/sources/applications.md#video-with-key-frames). The defaults of the two profiles are the statistics measured there.
 
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Ecn, Rate, Span};

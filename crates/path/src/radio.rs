@@ -1,6 +1,6 @@
 //! A radio link that collects frames and sends them in bursts, at a rate that wanders.
 //!
-//! Source: the model of reference/traffic.md §3.3 (a design; the published experiments had a real link). Chances
+//! Source: the model of docs/sources/applications.md#radio-links (a design; the published experiments had a real link). Chances
 //! to send come at uniformly drawn times, whether or not there is anything to send. At each, as many of the
 //! frames that wait as fit the frames and the airtime of a burst (one at least) go on the air together, at the
 //! physical rate of that moment. The receiver has them when the burst is over, and passes them on one after the

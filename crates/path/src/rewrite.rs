@@ -1,6 +1,6 @@
 //! Rules that change header bits, by the names of the harness's mangle rules.
 //!
-//! Source: reference/fl_hooks.md §3 and measurements.md §1: `iptables -t mangle` with the targets TOS, DSCP and
+//! Source: docs/sources/harness.md#rewriters: `iptables -t mangle` with the targets TOS, DSCP and
 //! `ECN --ecn-tcp-remove` on a bridge. They act before the queue, on what they select, and know nothing of
 //! connections: a rule on the way of the data leaves the acknowledgements alone.
 //!

@@ -1,7 +1,7 @@
 //! `cake`: a shaper, up to three tins by DSCP, fair queueing by flow and host in each, COBALT on each queue; and the
 //! SCE ramp of chromi/sce.
 //!
-//! Source: Linux 5.4 to 7.3, `net/sched/sch_cake.c`; aqms.md §6; for SCE chromi/sce @05bf6c32 (sce.md §8); words of
+//! Source: Linux 5.4 to 7.3, `net/sched/sch_cake.c`; docs/sources/queues.md; for SCE chromi/sce @05bf6c32 (docs/sources/sce.md#the-ramp-of-cake); words of
 //! iproute2 6 and iproute2-sce, `tc/q_cake.c`.
 //!
 //! The shaper is a virtual clock without burst (`shaper`), with a second, half again as slow, that takes over when

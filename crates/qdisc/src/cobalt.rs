@@ -1,6 +1,6 @@
 //! `cobalt`: one FIFO under COBALT with SCE, to be compared with `codel` and `pie`.
 //!
-//! Source: chromi/sce `net/sched/sch_cobalt.c` @30e022e4 (2022); the law is in `cobalt_law`, sce.md §3 without the
+//! Source: chromi/sce `net/sched/sch_cobalt.c` @30e022e4 (2022); the law is in `cobalt_law`, docs/sources/sce.md#the-marking-law without the
 //! weights of fairness. No published tc knows it; the words here are those of its relatives for what its kernel
 //! code takes.
 //!

@@ -1,6 +1,6 @@
 //! What the disciplines with SCE have in common besides the law: its options, and the memory of 65 536 flows.
 //!
-//! Source: sce.md §3; chromi/sce `sch_cnq_codel_af.c` (`cnq_change`) and iproute2-sce `tc/q_cnq_codel_af.c`. tc
+//! Source: docs/sources/sce.md#the-marking-law; chromi/sce `sch_cnq_codel_af.c` (`cnq_change`) and iproute2-sce `tc/q_cnq_codel_af.c`. tc
 //! hands over `rtt` as an interval and a twentieth of it as the target; there is no word for another target.
 
 use crate::Profile;
@@ -75,7 +75,7 @@ pub(crate) const fn sce<C: HasAqm>() -> Setting<C> {
 
 impl Aqm {
     /// Every option is set: the interval is divided as it now is. A later change of `rtt` alone leaves the SCE
-    /// interval (sce.md §3).
+    /// interval (docs/sources/sce.md#the-marking-law).
     pub(crate) fn settle(&mut self) {
         match self.asked.take() {
             Some(0) => self.sce_interval = 0,
@@ -160,7 +160,7 @@ impl<B: Default> Buckets<B> {
         &mut self.used[slot as usize]
     }
 
-    /// The next bucket of the walk, if it was ever used. The walk goes one bucket a packet (sce.md §4).
+    /// The next bucket of the walk, if it was ever used. The walk goes one bucket a packet (docs/sources/sce.md#approximate-fairness).
     #[inline]
     pub(crate) fn sweep(&mut self) -> Option<&mut B> {
         let place = self.place[usize::from(self.sweep)] as usize;

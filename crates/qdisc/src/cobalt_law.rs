@@ -1,7 +1,7 @@
 //! COBALT's law, CoDel and BLUE at once, in its two forms: CAKE's ([`Plain`]) and that of the disciplines with SCE
 //! ([`Twofold`]: one schedule for CE, one for SCE).
 //!
-//! Source: aqms.md §6 and sce.md §3, which were read in Linux 5.4 to 7.3 `net/sched/sch_cake.c` and in chromi/sce
+//! Source: docs/sources/queues.md and docs/sources/sce.md, which were read in Linux 5.4 to 7.3 `net/sched/sch_cake.c` and in chromi/sce
 //! `sch_cnq_codel_af.c`, `sch_cobalt.c`. Where CoDel forgets its count on leaving the dropping state and has rules
 //! for resuming, COBALT keeps the schedule running and counts down on it: a signal is due each
 //! `interval / sqrt(count)`; above target it is sent and count goes up, below target count goes down. BLUE drops
@@ -147,7 +147,7 @@ pub(crate) struct Blue {
 }
 
 impl Blue {
-    /// 1/256 and 1/4096 (aqms.md §6).
+    /// 1/256 and 1/4096 (docs/sources/queues.md#cobalt-and-cake).
     const UP: u32 = 1 << 24;
     const DOWN: u32 = 1 << 20;
 
@@ -196,7 +196,7 @@ pub(crate) struct Verdict {
     pub(crate) sce: bool,
 }
 
-/// ECT(0) to ECT(1), told. Anything else stays, and false is returned (sce.md §1).
+/// ECT(0) to ECT(1), told. Anything else stays, and false is returned (docs/sources/sce.md#codepoints).
 #[inline]
 pub(crate) fn mark_sce<P: Packet, T: Telemetry<P>>(
     now: Time,
@@ -319,7 +319,7 @@ impl Plain {
 pub(crate) enum Crossing {
     /// It begins one interval from now (the single-queue `cobalt` of 2022).
     BeginsAnew,
-    /// It is mirrored about now, so that what was left of the wait is served on the other side (sce.md §3.1 step 2);
+    /// It is mirrored about now, so that what was left of the wait is served on the other side (docs/sources/sce.md#the-marking-law, step 1);
     /// at rest it begins one interval from now.
     Mirrors,
     /// It is mirrored at rest, too, as the kernels of 2020 have it. That puts the first mark off by as long as the
@@ -329,7 +329,7 @@ pub(crate) enum Crossing {
     MirrorsAtRest,
 }
 
-/// Parameters of the form with SCE, in nanoseconds (sce.md §3).
+/// Parameters of the form with SCE, in nanoseconds (docs/sources/sce.md#the-marking-law).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct TwofoldParams {
     pub(crate) ce_interval: u64,
@@ -344,7 +344,7 @@ pub(crate) struct TwofoldParams {
 }
 
 /// A sojourn time and what it is multiplied by before it is compared with a target multiplied by the other: the
-/// weights of approximate fairness (sce.md §4).
+/// weights of approximate fairness (docs/sources/sce.md#approximate-fairness).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Weighted {
     pub(crate) sojourn: u64,
@@ -384,7 +384,7 @@ impl Default for Twofold {
 }
 
 impl Twofold {
-    /// Decay, run when a packet leaves without having met the controlled queue, and on idle flows (sce.md §3.2).
+    /// Decay, run when a packet leaves without having met the controlled queue, and on idle flows (docs/sources/sce.md#the-marking-law).
     pub(crate) fn queue_empty(&mut self, now: Time, params: &TwofoldParams) {
         let at = nanos(now);
         self.blue.less(at, params.ce_target);
@@ -451,7 +451,7 @@ impl Twofold {
         verdict
     }
 
-    /// Steps 1 to 3 of sce.md §3.1: whether the packet was marked SCE.
+    /// Steps 1 to 3 of docs/sources/sce.md#the-marking-law: whether the packet was marked SCE.
     fn judge_sce<P: Packet, T: Telemetry<P>>(
         &mut self,
         now: Time,

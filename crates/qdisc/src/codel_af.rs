@@ -1,7 +1,7 @@
 //! `cnq_codel_af` and `twin_codel_af`: one or two pairs of FIFOs with a shaper, where flows are made equal by how
 //! often they are signalled and not by when they are served ("approximate fairness").
 //!
-//! Source: sce.md §3 to §5; chromi/sce `net/sched/sch_cnq_codel_af.c` @016a60ca, `sch_twin_codel_af.c` @03a785e0;
+//! Source: docs/sources/sce.md; chromi/sce `net/sched/sch_cnq_codel_af.c` @016a60ca, `sch_twin_codel_af.c` @03a785e0;
 //! draft-morton-tsvwg-codel-approx-fair-01.
 //!
 //! A packet of a flow that has nothing in the bulk queue goes to the sparse queue, which is served first, and

@@ -1,6 +1,6 @@
 //! `lfq_cobalt`: lightweight fair queueing, fair by skipping over packets in one list, with COBALT and a shaper.
 //!
-//! Source: sce.md §7; chromi/sce `net/sched/sch_lfq_cobalt.c` @016a60ca; draft-morton-tsvwg-lightweight-fair-queueing.
+//! Source: docs/sources/sce.md#lightweight-fair-queueing; chromi/sce `net/sched/sch_lfq_cobalt.c` @016a60ca; draft-morton-tsvwg-lightweight-fair-queueing.
 //!
 //! A flow with nothing queued, no debt and no skip mark puts its packet into the sparse queue, which is served
 //! first. All else goes to the bulk queue, which is read by a scan from head to tail. A flow whose deficit goes
@@ -9,7 +9,7 @@
 //!
 //! Invariants: a flow's packets keep their order; a flow's last packet is never dropped by the law.
 //!
-//! What the kernel does and sce.md does not say: a flow's backlog is counted in packets; deficits are charged before
+//! What the kernel does and docs/sources/sce.md does not say: a flow's backlog is counted in packets; deficits are charged before
 //! the law judges, for dropped packets too; packets of DSCP 4 are judged by a fifth of the *defaults*, so neither
 //! `rtt` nor `sce-thresh` reaches them, and they are never marked SCE. Where it is not followed: on running into
 //! `memlimit` it loses the arriving packet without counting it and queues the dropped one; here packets are
@@ -61,7 +61,7 @@ pub const INFO: Discipline = Discipline {
 const TIGHT_DSCP: u8 = 4;
 /// What a flow gets back when its deficit is below zero (`psched_mtu`).
 const MTU: i32 = 1514;
-/// The defaults divided by 5, in nanoseconds (sce.md §3, §7).
+/// The defaults divided by 5, in nanoseconds (docs/sources/sce.md).
 const TIGHT: TwofoldParams = TwofoldParams {
     ce_interval: 20_000_000,
     ce_target: 1_000_000,

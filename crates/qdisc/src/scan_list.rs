@@ -1,7 +1,7 @@
 //! A FIFO that is read from a place inside it: `lfq_cobalt`'s bulk queue.
 //!
 //! Packets come in at the tail and leave from wherever the scan stands, or from the head. The scan may be past the
-//! end, where a packet that comes in does not bring it back, unless the list was empty (sce.md §7).
+//! end, where a packet that comes in does not bring it back, unless the list was empty (docs/sources/sce.md#lightweight-fair-queueing).
 //!
 //! Invariants: the scan is a packet's place or past the end; places are reused, packets do not move.
 

@@ -1,7 +1,7 @@
 //! The shaper of CAKE and its descendants: a virtual clock, without tokens or burst; and what a packet's length is
 //! charged as.
 //!
-//! Source: aqms.md §6, §8; sce.md §4; read in Linux 5.4 to 7.3 `net/sched/sch_cake.c` and chromi/sce
+//! Source: docs/sources/queues.md#shapers-of-their-own; read in Linux 5.4 to 7.3 `net/sched/sch_cake.c` and chromi/sce
 //! `sch_cnq_codel_af.c`; words of iproute2-sce `tc/q_cake.c`. Each packet moves the clock on by its length at the
 //! rate; a packet may leave once the clock is not ahead of the time. Whoever holds a clock sets it to now when a
 //! packet finds nothing queued ([`Clock::wake`]), so a pause earns no credit and there is no burst at all; but a

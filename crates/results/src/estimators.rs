@@ -52,7 +52,7 @@ pub fn sorted(values: &[f64]) -> Vec<f64> {
 }
 
 /// The quantile by nearest rank: the smallest value with at least the share `p` of the values not above it, the
-/// one at `⌈p·n⌉` counted from 1 (as the completion-time test has it, traffic.md §4.5). `sorted` ascends.
+/// one at `⌈p·n⌉` counted from 1 (as the completion-time test has it, docs/sources/applications.md#percentiles-of-completion-times). `sorted` ascends.
 pub fn quantile_nearest_rank(sorted: &[f64], p: f64) -> f64 {
     if sorted.is_empty() {
         return f64::NAN;
@@ -141,7 +141,7 @@ pub fn jain(values: &[f64]) -> f64 {
 }
 
 /// Harm to something of which less is better (completion time, delay): `(w − s) / w` with `s` alone and `w`
-/// beside a competitor, 0 when nothing got worse (Ware et al., HotNets 2019; traffic.md §5). NaN when `w` is 0 or either
+/// beside a competitor, 0 when nothing got worse (Ware et al., HotNets 2019; docs/sources/applications.md#harm). NaN when `w` is 0 or either
 /// is not known.
 pub fn harm_less_is_better(solo: f64, with: f64) -> f64 {
     harm(with - solo, with)
@@ -260,7 +260,7 @@ mod tests {
         near(jain(&[1.0, 0.0]), 0.5);
         // s1_50mbit.csv, first row: 12.65 and 34.57 Mbit/s, printed as 0.823.
         assert!((jain(&[12.65, 34.57]) - 0.823).abs() < 0.0005);
-        // traffic.md §4.6, 10 ms: 176 ms alone, 339 beside CUBIC (.481), 1171 beside Prague (.850).
+        // docs/sources/applications.md#harm, 10 ms: 176 ms alone, 339 beside CUBIC (.481), 1171 beside Prague (.850).
         assert!((harm_less_is_better(176.0, 339.0) - 0.481).abs() < 0.0005);
         assert!((harm_less_is_better(176.0, 1171.0) - 0.850).abs() < 0.0005);
         near(harm_less_is_better(2.0, 1.0), 0.0);

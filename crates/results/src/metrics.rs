@@ -5,7 +5,7 @@
 //! as `ratio(delivery_rate, prague, rival) >= 10` is parsed once with positions and evaluated on any run.
 //!
 //! Where a metric is given no window, it takes the window called `steady`; where there is none, the last third
-//! of the run up to one second before the flow's last sample (the published convention, measurements.md §1, with
+//! of the run up to one second before the flow's last sample (the published convention, docs/sources/testbeds.md#steady-state, with
 //! the length that it has in the longest of those experiments).
 //!
 //! A row of a table stands for the step that ends at its `t_s`; it belongs to the window `(from, to]`.

@@ -21,7 +21,7 @@ pub fn log_normal(mu: f64, sigma: f64, random: &mut Random) -> f64 {
 }
 
 /// The parameters μ and σ of the log-normal distribution with these 5th and 95th percentiles,
-/// `μ = (ln p5 + ln p95) / 2`, `σ = (ln p95 − ln p5) / (2·1.645)` (traffic.md §4.2).
+/// `μ = (ln p5 + ln p95) / 2`, `σ = (ln p95 − ln p5) / (2·1.645)` (docs/sources/applications.md#short-flows).
 pub fn log_normal_by_percentiles(p5: f64, p95: f64) -> (f64, f64) {
     const Z95: f64 = 1.645;
     let (low, high) = (libm::log(p5), libm::log(p95));
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn the_completion_time_tests_parameters_come_out() {
-        // traffic.md §4.2: mu = 12.8232, sigma = 1.05342, mean 645683 B.
+        // docs/sources/applications.md#short-flows: mu = 12.8232, sigma = 1.05342, mean 645683 B.
         let (mu, sigma) = log_normal_by_percentiles(65_536.0, 2_097_152.0);
         assert!((mu - 12.8232).abs() < 1e-3, "{mu}");
         assert!((sigma - 1.05342).abs() < 1e-4, "{sigma}");

@@ -1,4 +1,4 @@
-//! Arrivals of short flows: exponential times between them, log-normal lengths (traffic.md §4.2).
+//! Arrivals of short flows: exponential times between them, log-normal lengths (docs/sources/applications.md#short-flows).
 
 use super::source::{Act, Source};
 use sojourn_model::ShortFlows;

@@ -1,4 +1,4 @@
-//! The client of an adaptive stream over HTTP (traffic.md §6.2): which segment it asks for and when, what is in its
+//! The client of an adaptive stream over HTTP (docs/sources/applications.md#adaptive-streaming): which segment it asks for and when, what is in its
 //! buffer, what it plays. No published source has the algorithms of the services that were measured; this one is the
 //! notes' own design, with their parameters.
 //!

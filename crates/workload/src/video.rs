@@ -1,4 +1,4 @@
-//! One direction of a video call (reference/skype.md): frames cut into packets that leave as bursts, audio on
+//! One direction of a video call (docs/sources/video-call.md): frames cut into packets that leave as bursts, audio on
 //! its own beat. Frames are drawn when they are due, each in two draws at most, so that audio and adaptation do
 //! not shift the draws.
 
@@ -185,7 +185,7 @@ mod tests {
         let audio = packets.iter().filter(|p| p.1 == 122).count();
         assert!((2995..=3001).contains(&audio), "{audio}");
         let video: Vec<_> = packets.iter().filter(|p| p.1 > 400).collect();
-        // skype.md: 195 to 200 video packets a second downstream on the wire, none above 1243 bytes.
+        // docs/sources/video-call.md: 195 to 200 video packets a second downstream on the wire, none above 1243 bytes.
         let per_second = video.len() as f64 / 60.0;
         assert!((170.0..=210.0).contains(&per_second), "{per_second}");
         assert!(video.iter().all(|p| p.1 <= 1200));
@@ -228,7 +228,7 @@ mod tests {
         bursts
     }
 
-    /// Against the captures' bursts (skype.md, `skype_bursts.csv`): a second's number within 10 %, means within 10 %,
+    /// Against the captures' bursts (docs/sources/video-call.md#bursts): a second's number within 10 %, means within 10 %,
     /// percentiles of packets within 2 packets or 15 %, of bytes within 15 % (at the tenth within 800 bytes), the
     /// coefficient of variation within 10 %.
     #[test]

@@ -241,7 +241,7 @@ fn udp(t: &Fields) -> Option<Udp> {
     Some(Udp { rate: t.rate("rate")?, payload: t.count("payload")? as u32, ecn: t.ecn("ecn")? })
 }
 
-/// Thirty log-normal frames a second with a key frame every 10 s, 2.3 Mbit/s in all (traffic.md §2).
+/// Thirty log-normal frames a second with a key frame every 10 s, 2.3 Mbit/s in all (docs/sources/applications.md#video-with-key-frames).
 fn frames(ecn: Ecn) -> Video {
     Video {
         frame_intervals: vec![Span::from_nanos(33_333_333)],
@@ -268,7 +268,7 @@ fn scaled(size: FrameSize, factor: f64) -> FrameSize {
     }
 }
 
-/// A streaming service (traffic.md §6.2). Times in seconds, bitrates in kbit/s.
+/// A streaming service (docs/sources/applications.md#adaptive-streaming). Times in seconds, bitrates in kbit/s.
 struct Service {
     ladder: &'static [u64],
     segment: u64,

@@ -1,6 +1,6 @@
 //! CAKE's SCE ramp: ECT(0) becomes ECT(1) with a probability that depends on this packet's sojourn time alone.
 //!
-//! Source: sce.md §8; chromi/sce `net/sched/sch_cake.c` @05bf6c32.
+//! Source: docs/sources/sce.md#the-ramp-of-cake; chromi/sce `net/sched/sch_cake.c` @05bf6c32.
 //!
 //! With target τ and divisor d: nothing up to τ/2, then linearly to 1/d at τ, then linearly to 1 at 2τ. With
 //! `sce-single`: nothing up to τ, then linearly to 1 at 2τ.
@@ -76,7 +76,7 @@ mod tests {
         (p as f64 / 4_294_967_296.0).min(1.0)
     }
 
-    /// sce.md §8, with the slopes rounded down to whole 2^-32 a nanosecond: less than 0.2 %.
+    /// docs/sources/sce.md#the-ramp-of-cake, with the slopes rounded down to whole 2^-32 a nanosecond: less than 0.2 %.
     #[test]
     fn the_ramp_has_its_knee_at_the_target() {
         for (divisor, micros, p) in [

@@ -1,6 +1,6 @@
 //! One tin of CAKE: its flows' queues, who may send next among them, and what they share of their hosts.
 //!
-//! Source: Linux 5.4 to 7.3 `net/sched/sch_cake.c` (`cake_hash`, `cake_enqueue`, `cake_dequeue`), aqms.md §6.
+//! Source: Linux 5.4 to 7.3 `net/sched/sch_cake.c` (`cake_hash`, `cake_enqueue`, `cake_dequeue`), docs/sources/queues.md#cobalt-and-cake.
 //!
 //! A flow is hashed to one of 1024 queues in sets of eight ways: if its own place is taken by another, it takes any
 //! free one of its set. A queue is *sparse* when packets come to it and it had none, *bulk* once it has used up a

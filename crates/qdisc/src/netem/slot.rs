@@ -1,6 +1,6 @@
 //! netem's slots: packets leave only when a slot opens, so many at most, and the next opens later.
 //!
-//! Source: Linux 5.4 to 7.3, `net/sched/sch_netem.c`, `get_slot_next` and the dequeue; reference/aqms.md §9.
+//! Source: Linux 5.4 to 7.3, `net/sched/sch_netem.c`, `get_slot_next` and the dequeue; docs/sources/queues.md#slots-of-netem.
 //!
 //! Invariant: a slot serves packets only that were due when it opened. Whenever the queue is asked and its first
 //! packet became due after the slot opened, or will, a new slot is drawn, counted from that moment. Hence bursts of

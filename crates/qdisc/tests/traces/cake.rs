@@ -257,7 +257,7 @@ enum Set {
     Decaying,
 }
 
-/// One flow's queue and COBALT, as aqms.md §6 has it in wide integers.
+/// One flow's queue and COBALT, as docs/sources/queues.md#cobalt-and-cake has it in wide integers.
 struct Queue {
     packets: Vec<Pkt>,
     set: Set,

@@ -228,7 +228,7 @@ struct Params {
     at_rest: bool,
 }
 
-/// sce.md §3 as it reads, in wide integers. Only the Newton step is necessarily the same arithmetic.
+/// docs/sources/sce.md#the-marking-law as it reads, in wide integers. Only the Newton step is necessarily the same arithmetic.
 fn newton(count: u64, y: u128) -> u128 {
     let slope = (3 << 32) - u128::from(count) * ((y * y) >> 32);
     ((slope / 4) * y) >> 31

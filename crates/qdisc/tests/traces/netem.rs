@@ -271,7 +271,7 @@ fn bytes_close_a_slot_behind_the_packet_that_exceeds_them() {
     assert_eq!(b.take(ms(1)), Dequeued::Wait(ms(2)));
 }
 
-/// aqms.md §9: with slots 0.8 to 5 ms apart the mean gap is 2.9 ms (standard deviation 4.2 / sqrt(12) = 1.21) and a
+/// docs/sources/queues.md#slots-of-netem: with slots 0.8 to 5 ms apart the mean gap is 2.9 ms (standard deviation 4.2 / sqrt(12) = 1.21) and a
 /// backlogged queue lets 16 packets a slot through: 66.8 Mbit/s of 1514 bytes. Of 5000 gaps the mean is known to
 /// 0.017 ms.
 #[test]

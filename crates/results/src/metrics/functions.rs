@@ -132,7 +132,7 @@ pub const FUNCTIONS: &[Function] = &[
         Which::DeliveryRate,
         &[F],
         RATE,
-        "Mean of the kernel's delivery-rate samples that are not zero, in the window: D_SS of the published tables (measurements.md §1). Of a group: the sum over its flows.",
+        "Mean of the kernel's delivery-rate samples that are not zero, in the window: D_SS of the published tables (docs/sources/testbeds.md). Of a group: the sum over its flows.",
     ),
     f(
         "goodput",
@@ -179,7 +179,7 @@ pub const FUNCTIONS: &[Function] = &[
         Which::GeometricMean,
         &[Q, Subject],
         Gives::Quantity,
-        "Geometric mean of the values in the window (completion times, traffic.md §4.5).",
+        "Geometric mean of the values in the window (completion times, docs/sources/applications.md).",
     ),
     f(
         "percentile",
@@ -327,7 +327,7 @@ pub const FUNCTIONS: &[Function] = &[
         Which::Bitrate,
         &[F],
         RATE,
-        "Mean level of an adaptive stream, by the time that each was played in the window (traffic.md §6.2).",
+        "Mean level of an adaptive stream, by the time that each was played in the window (docs/sources/applications.md).",
     ),
     f(
         "stalls",
@@ -394,7 +394,7 @@ fn quantity(name: &str) -> Of {
 }
 
 /// Mean of the delivery-rate samples of one flow that are not zero, in bit/s: `D_SS` of the published tables
-/// with the window `(t_last − W − 1, t_last − 1)` (measurements.md §1, `steady_state.go`). `None` without a sample.
+/// with the window `(t_last − W − 1, t_last − 1)` (docs/sources/testbeds.md#steady-state). `None` without a sample.
 pub fn delivery_rate(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Option<f64> {
     let bounds = frame.bounds(window, flow)?;
     known(mean(&frame.series(&quantity("delivery_rate"), flow, bounds).values))

@@ -1,4 +1,4 @@
-//! What the viewer of an adaptive stream sees (traffic.md §6.2): bitrate, stalls, changes of level, the wait at the
+//! What the viewer of an adaptive stream sees (docs/sources/applications.md#adaptive-streaming): bitrate, stalls, changes of level, the wait at the
 //! start. All of it is read off the table `playback`, whose rows hold until the next one.
 
 use super::series::Frame;

@@ -113,7 +113,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "completion_time",
         Unit::Seconds,
         Table::Completions("duration_s"),
-        "from before a short flow's handshake to its last byte; belongs to the window it started in; percentiles by nearest rank (traffic.md §4.5)",
+        "from before a short flow's handshake to its last byte; belongs to the window it started in; percentiles by nearest rank (docs/sources/applications.md)",
     ),
     elsewhere(
         "segment_bitrate",

@@ -1,4 +1,4 @@
-//! Our results beside published ones (DESIGN, "How truth is measured").
+//! Our results beside published ones (docs/truth.md).
 //!
 //! A published value agrees when it lies in the central 95 % range of our seeds, widened on both sides by the
 //! replicate noise of the published value itself. A count's own noise is its square root. Nothing is tuned to a

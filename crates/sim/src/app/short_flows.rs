@@ -1,4 +1,4 @@
-//! Many short connections, opened at their times whatever became of the earlier ones (traffic.md §4). Each takes a
+//! Many short connections, opened at their times whatever became of the earlier ones (docs/sources/applications.md#short-flows). Each takes a
 //! handshake, a request and the transfer of its length; its completion time is from before the handshake until the last
 //! byte has been read. The HTTP framing of the original (some 120 bytes, and 10 for each 32 KiB) is left out.
 

@@ -104,7 +104,7 @@ fn short_flows_survive_losses() {
     assert!(durations.iter().filter(|d| !d.is_nan()).all(|&d| d >= 3.0 * RTT));
 }
 
-/// Not-ECT beside an ECN rival in a queue that marks: dropped, never marked (traffic.md §4.1).
+/// Not-ECT beside an ECN rival in a queue that marks: dropped, never marked (docs/sources/applications.md#short-flows).
 #[test]
 fn short_flows_without_ecn_are_dropped_where_a_rival_is_marked() {
     let d = Dumbbell {
@@ -178,7 +178,7 @@ fn a_voice_call_has_its_rate_and_its_delay() {
 }
 
 /// A burst of 40 kB alone, which comes at 70 Mbit/s, waits 40 kB · 8 · (1/C − 1/70): 59 ms at 5, 11.4 ms at 20 Mbit/s. The
-/// probes beside the published call had 64 to 71 and 10 to 14 ms (skype.md, 99.9th percentiles and largest).
+/// probes beside the published call had 64 to 71 and 10 to 14 ms (docs/sources/video-call.md#delay-of-others-in-the-same-queue).
 #[test]
 fn a_call_queues_its_own_bursts() {
     for (mbit, longest) in [(5_u64, 0.0594), (20, 0.0114)] {

@@ -231,7 +231,7 @@ fn app_rate() {
 }
 
 /// After a hundred round trips the growth is what the mode makes of the smoothed RTT r and a target of 15 ms: one packet,
-/// (r/15)², the line of `prague.md` §4.3 times r/16.4, (r/(15 + r))². Means over seconds, hence the tenth.
+/// (r/15)², the line of `docs/sources/prague.md#gain` times r/16.4, (r/(15 + r))². Means over seconds, hence the tenth.
 #[test]
 fn rtt_scaling() {
     type Law = fn(f64) -> f64;

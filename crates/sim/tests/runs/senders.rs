@@ -1,5 +1,5 @@
-//! Scalable senders in whole runs, beside what was measured of them (reference/data: `ect1_pcap.csv` and
-//! `measurements.md` §2). The bounds are what single runs of the simulator scatter by and no more; nothing was tuned.
+//! Scalable senders in whole runs, beside what was measured of them (tables of the L4S team's re-run: `ect1_pcap.csv` and
+//! `docs/sources/testbeds.md`). The bounds are what single runs of the simulator scatter by and no more; nothing was tuned.
 
 use crate::bench::{QUEUE, buckets, count_at, counts, mean_of, quantile_of, run, tcp_mut, total};
 use sojourn_model::{EcnMode, Scenario};

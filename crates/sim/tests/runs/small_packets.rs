@@ -1,4 +1,4 @@
-//! Prague 0.7 below 1 Mbit/s: its packets get smaller, so that two still leave in 25 ms (reference/prague.md §9.9).
+//! Prague 0.7 below 1 Mbit/s: its packets get smaller, so that two still leave in 25 ms (docs/sources/prague.md#small-packets).
 
 use crate::bench::{QUEUE, buckets, count_at, counts, mean_between, mean_of, quantile_of, run};
 use crate::bench::{rows_of, series, table, tcp_mut, total};

@@ -1,4 +1,4 @@
-//! `cubic-sce` (chromi/sce `net/ipv4/tcp_cubic_sce.c` at 1280a6d0 and 0139ea04, which are alike; reference/sce.md §10.3):
+//! `cubic-sce` (chromi/sce `net/ipv4/tcp_cubic_sce.c` at 1280a6d0 and 0139ea04, which are alike; docs/sources/sce.md#senders):
 //! CUBIC, whose curve SCE makes flatter and lower, and whose window shrinks by its root for a window of ESCE. Before the
 //! first reduction SCE ends slow start, and nothing more. CE takes an eighth where SCE has been told within a window,
 //! else what CUBIC takes.

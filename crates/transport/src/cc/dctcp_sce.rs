@@ -1,4 +1,4 @@
-//! `dctcp-sce` (chromi/sce `net/ipv4/tcp_dctcp_sce.c` at 9fae76b9; reference/sce.md §10.2): Reno's growth, and each segment
+//! `dctcp-sce` (chromi/sce `net/ipv4/tcp_dctcp_sce.c` at 9fae76b9; docs/sources/sce.md#senders): Reno's growth, and each segment
 //! that is acknowledged with ESCE takes off half a segment: DCTCP's answer without its average. The rest, slips
 //! included, is [`super::sce`]'s.
 

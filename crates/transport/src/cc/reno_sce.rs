@@ -1,4 +1,4 @@
-//! `reno-sce` (chromi/sce `net/ipv4/tcp_reno_sce.c` at 63982553; reference/sce.md §10.1): Reno's growth, and a window
+//! `reno-sce` (chromi/sce `net/ipv4/tcp_reno_sce.c` at 63982553; docs/sources/sce.md#senders): Reno's growth, and a window
 //! that is acknowledged with ESCE throughout shrinks by its root. With a share x of ESCE it stands still where
 //! x·√cwnd = 1 − x. The rest, slips included, is [`super::sce`]'s.
 

@@ -1,4 +1,4 @@
-//! What the SCE project's senders have in common (reference/sce.md §10; chromi/sce `net/ipv4/tcp_{cubic,reno,dctcp}_sce.c`
+//! What the SCE project's senders have in common (docs/sources/sce.md#senders; chromi/sce `net/ipv4/tcp_{cubic,reno,dctcp}_sce.c`
 //! at 1280a6d0, 63982553, 9fae76b9; draft-morton-tsvwg-sce): a byte acknowledged with ESCE takes a little off the window,
 //! where it is counted; CE takes off less than a loss (RFC 8511), and half of that again where SCE has been told within
 //! about a window.

@@ -1,7 +1,7 @@
 //! Accurate ECN's counter: three bits that hold the number of marked packets, modulo eight, and what a sender takes
 //! a difference for when an ACK stands for so many packets that the counter may have wrapped.
 //!
-//! RFC 9768 §3.2.2 and Appendix A.2.1; `tcp_accecn_process` of the L4S kernels (reference/prague.md §8).
+//! RFC 9768 §3.2.2 and Appendix A.2.1; `tcp_accecn_process` of the L4S kernels (docs/sources/prague.md#accurate-ecn).
 
 /// Where both ends' counters begin, so that a field that a middlebox has cleared is seen (RFC 9768 §3.2.1).
 pub const INITIAL: u8 = 5;

@@ -93,7 +93,7 @@ impl EcnRequirements {
 /// ```
 ///
 /// RFC 3168 §6.1.4-5 for the first column; Linux's `tcp_ecn_send` for the others, which the captures of the
-/// published beds agree with (reference/measurements.md §1: pure ACKs as the data, Prague's SYN ECT(1), CUBIC's not).
+/// published beds agree with (docs/sources/testbeds.md#ecn-fields-on-the-wire: pure ACKs as the data, Prague's SYN ECT(1), CUBIC's not).
 #[derive(Clone, Copy, Debug)]
 pub struct EctPolicy {
     codepoint: Ecn,

@@ -1,6 +1,6 @@
 """Flent's data files (``.flent.gz``, format version 4), out and in.
 
-Facts of the format are from Flent's own documentation and files (reference: fl_hooks.md §5, §6); Flent itself is not
+Facts of the format are from Flent's own documentation and files (docs/sources/harness.md#data-files); Flent itself is not
 needed. :mod:`sojourn.interop.flent.series` says which number is which key, once for both directions.
 """
 

@@ -1,4 +1,4 @@
-//! The detector of a bottleneck with classic ECN (reference/prague.md §6.1): it looks at how much the RTT varies, and
+//! The detector of a bottleneck with classic ECN (docs/sources/prague.md#detector-of-classic-queues): it looks at how much the RTT varies, and
 //! how far it is above its minimum, for neither is much behind an L4S queue. April 2020 only.
 //!
 //! The kernel keeps logarithms as integers and a remainder; here they are floating, which over time is the same.

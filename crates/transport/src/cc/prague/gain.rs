@@ -1,5 +1,5 @@
 //! How fast the window grows: one packet for each window of unmarked packets, or, with RTT independence, as a function
-//! of the RTT (reference/prague.md §4.3; L4STeam/linux `net/ipv4/tcp_prague.c`, `rtt_scaling_heuristics`).
+//! of the RTT (docs/sources/prague.md#gain; L4STeam/linux `net/ipv4/tcp_prague.c`, `rtt_scaling_heuristics`).
 
 use super::{ONE, ONE_BITS};
 

@@ -1,4 +1,4 @@
-//! TCP Prague (RFC 9331 appendix; L4STeam/linux `net/ipv4/tcp_prague.c`; facts: reference/prague.md), by the version
+//! TCP Prague (RFC 9331 appendix; L4STeam/linux `net/ipv4/tcp_prague.c`; facts: docs/sources/prague.md), by the version
 //! that each kernel of the published measurements had:
 //!
 //! ```text

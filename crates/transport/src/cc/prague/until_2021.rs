@@ -1,4 +1,4 @@
-//! Prague of 2020 and 2021 (reference/prague.md §3-7): whole packets of window, and what is still to be added or
+//! Prague of 2020 and 2021 (docs/sources/prague.md): whole packets of window, and what is still to be added or
 //! taken as a signed `carry`.
 
 use super::classic::Detector;

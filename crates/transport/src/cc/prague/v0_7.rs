@@ -1,4 +1,4 @@
-//! Prague 0.7 (reference/prague.md §9): the window is a fraction of its own that `cwnd` follows by one packet an ACK;
+//! Prague 0.7 (docs/sources/prague.md#version-07): the window is a fraction of its own that `cwnd` follows by one packet an ACK;
 //! below four packets a rate is controlled instead, so that the flow can go below two packets a round trip. Below
 //! 1 Mbit/s its packets get smaller, so that two still leave in 25 ms.
 
