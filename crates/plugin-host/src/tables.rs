@@ -51,6 +51,9 @@ pub(crate) struct ControlEntry {
     _library: Arc<Library>,
 }
 
+/// The disciplines and the controls of a plugin.
+pub(crate) type Entries = (Vec<Arc<AqmEntry>>, Vec<Arc<ControlEntry>>);
+
 /// How the value of an option is handed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum OptionKind {
@@ -94,7 +97,7 @@ pub(crate) fn read(
     table: *const abi::Plugin,
     library: &Arc<Library>,
     path: &Path,
-) -> Result<(Vec<Arc<AqmEntry>>, Vec<Arc<ControlEntry>>), Wrong> {
+) -> Result<Entries, Wrong> {
     // SAFETY: the library exports a table of this name; of its beginning, which every version has, only the version is
     // read before it is known to be ours. Alignment is not taken for granted.
     let version = unsafe { (&raw const (*table).abi_version).read_unaligned() };
