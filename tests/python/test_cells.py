@@ -39,7 +39,7 @@ def mixed(make_run: Make) -> list[Run]:
 
 def of_build(run: Run, version: str) -> Run:
     made = {name: run.table(name) for name in run.tables}
-    results = _core.Run(json.dumps(run.scenario), run.engine, version, made)
+    results = _core.Run(_core.Scenario(json.dumps(run.scenario)), run.engine, version, made)
     return Run.fresh(replace(run.key, version=version), results)
 
 
@@ -99,7 +99,7 @@ def test_checks_are_counted_apart(make_run: Make) -> None:
     def with_check(bound: str, seed: int) -> Run:
         scenario: dict[str, Any] = a_scenario(seed=seed)
         scenario["checks"] = [{"name": "fast", "that": f"sum(delivery_rate) > {bound}"}]
-        results = _core.Run(json.dumps(scenario), "sim", "0", tables(scenario, (20.0, 27.0)))
+        results = _core.Run(_core.Scenario(json.dumps(scenario)), "sim", "0", tables(scenario, (20.0, 27.0)))
         return Run.fresh(a_key(scenario), results)
 
     found = checks.tally([with_check("5mbit", 1), with_check("5mbit", 2), with_check("60mbit", 1)])
@@ -145,7 +145,7 @@ def test_a_claim_is_not_judged_by_two_builds(make_run: Make) -> None:
     (named,) = library.resolve(name)
     scenario = dict(load(named.file, seeds=1).run_keys[0].scenario)
     key = a_key(scenario)
-    results = _core.Run(json.dumps(scenario), "sim", "0", {})
+    results = _core.Run(_core.Scenario(json.dumps(scenario)), "sim", "0", {})
     runs = [Run.fresh(replace(key, version=version), results) for version in ("0.1", "0.2")]
     with pytest.raises(UsageError, match=r"there are several of .*build=0\.1"):
         evaluate([claim], runs)

@@ -1,7 +1,7 @@
 //! Plugins that are right and plugins that are wrong, loaded and run as a user's are. Those in C are built here by `cc`.
 
 use sojourn_engine::{Engine, RunError, run_many};
-use sojourn_model::Scenario;
+use sojourn_model::{Feature, Scenario};
 use sojourn_plugin_host::{LoadError, Plugins};
 use sojourn_results::Run;
 use sojourn_sim::Sim;
@@ -103,8 +103,9 @@ fn digests(run: &Run) -> Vec<String> {
 #[test]
 fn one_in_c_runs_beside_one_in_rust_and_a_built_in() {
     let sim = load(&[&ramp("beside"), &broken("SECOND"), &panics()]).expect("they are right");
-    let names = sim.capabilities().qdiscs;
-    assert!(["ramp", "ramp2", "panics", "codel"].iter().all(|name| names.contains(*name)));
+    let able = sim.capabilities();
+    let has = |name: &&str| able.has(&Feature::Qdisc((*name).to_owned()));
+    assert!(["ramp", "ramp2", "panics", "codel"].iter().all(has));
     let results = run(&sim, &["ramp low 2ms high 6ms", "ramp2 low 2ms high 6ms", "codel"]);
     let [Ok(first), Ok(second), Ok(codel)] = &results[..] else { panic!("{results:?}") };
     assert!(total(first, "ramp.marked") > 10.0, "{}", total(first, "ramp.marked"));
