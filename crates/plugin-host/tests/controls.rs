@@ -1,7 +1,7 @@
 //! Congestion controls of plugins. The one in C does what `reno` does, so its runs are those of `reno`.
 
 use sojourn_engine::{Engine, RunError, run_many};
-use sojourn_model::{Scenario, Traffic};
+use sojourn_model::{Feature, Scenario, Traffic};
 use sojourn_plugin_host::{LoadError, Plugins};
 use sojourn_results::Run;
 use sojourn_sim::Sim;
@@ -64,7 +64,7 @@ fn run(sim: &Sim, ccs: &[&str]) -> Vec<Result<Run, RunError>> {
 #[test]
 fn one_in_c_gives_the_bits_of_reno() {
     let sim = load(&halve("halve", "halve", "halve")).expect("it is right");
-    assert!(sim.capabilities().ccs.contains("halve"));
+    assert!(sim.capabilities().has(&Feature::Cc("halve".to_owned())));
     assert!(Sim::new().refuse(&scenario("halve")).len() == 1);
     let results = run(&sim, &["reno", "halve", "cubic"]);
     let [Ok(reno), Ok(ours), Ok(cubic)] = &results[..] else { panic!("they run") };
@@ -97,7 +97,7 @@ fn what_is_wrong_with_one_is_named() {
         load(&halve("low", "control->cwnd / 2 > MIN_CWND ? control->cwnd / 2 : MIN_CWND", "1"))
             .expect("its table is right");
     let results = run(&sim, &["halve", "reno"]);
-    let Err(RunError::Hindered { why, .. }) = &results[0] else { panic!("it fails") };
+    let Err(RunError::Environment { why, .. }) = &results[0] else { panic!("it fails") };
     assert!(why.contains("congestion control \"halve\": its ssthresh is 1, below 2"), "{why}");
     assert!(results[1].is_ok());
 }
