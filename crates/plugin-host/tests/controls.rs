@@ -64,7 +64,7 @@ fn run(sim: &Sim, ccs: &[&str]) -> Vec<Result<Run, RunError>> {
 #[test]
 fn one_in_c_gives_the_bits_of_reno() {
     let sim = load(&halve("halve", "halve", "halve")).expect("it is right");
-    assert!(sim.capabilities().has(&Feature::Cc("halve".to_owned())));
+    assert!(sim.capabilities().has(&Feature::CongestionControl("halve".to_owned())));
     assert!(Sim::new().refuse(&scenario("halve")).len() == 1);
     let results = run(&sim, &["reno", "halve", "cubic"]);
     let [Ok(reno), Ok(ours), Ok(cubic)] = &results[..] else { panic!("they run") };
