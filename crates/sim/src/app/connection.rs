@@ -7,10 +7,12 @@
 
 use super::endpoint::endpoint;
 use super::half::{HalfPath, TcpHalf};
+use super::report::{ConnectionRecord, Counts};
 use super::setup::HostStack;
 use crate::host::HostTx;
 use crate::packet::{Body, Packet};
 use sojourn_model::Tcp;
+use sojourn_path::SkbCharge;
 use sojourn_stacks::Stack;
 use sojourn_transport::OwnDevice;
 use sojourn_transport::cc::Registry;
@@ -31,7 +33,7 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// Connections of this flow, whose answers wait for this device of their host.
+    /// Connections of this flow. What goes the way of the flow's data waits for this device of its host.
     pub(crate) fn new(
         tcp: &Tcp,
         host: HostStack<'_>,
@@ -73,17 +75,23 @@ impl Template {
         let (there, back) = path.routes;
         let along = HalfPath { owner, ..path };
         let against = HalfPath { owner, routes: (back, there), turned: true, ..path };
-        let paths = if with_data { (along, against) } else { (against, along) };
+        let (paths, devices) = if with_data {
+            ((along, against), (self.device, None))
+        } else {
+            ((against, along), (None, self.device))
+        };
         Connection {
-            requests: TcpHalf::new(make("request", None, client, server), paths.0),
-            answers: TcpHalf::new(make("answer", self.device, server, client), paths.1),
+            requests: TcpHalf::new(make("request", devices.0, client, server), paths.0),
+            answers: TcpHalf::new(make("answer", devices.1, server, client), paths.1),
         }
     }
 }
 
-/// The connection.
+/// A TCP connection between the hosts of a flow, which [`Connections`](super::Connections) opens. Its application hands it
+/// what the application itself is told ([`App`](super::App)): packets that are its own, its timers, and what its host's device
+/// is done with.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub struct Connection {
     /// The client's requests, and the server that hears them.
     requests: TcpHalf,
     /// The server's answers, and the client that takes them.
@@ -96,33 +104,45 @@ impl Connection {
         self.requests.open(tx);
     }
 
-    /// The client asks with so many bytes; before the connection is established they wait for it.
-    pub(crate) fn ask(&mut self, tx: &mut HostTx<'_>, bytes: u64) {
+    /// The client asks with so many bytes; before the connection is established they wait for it. The handshake ends with the
+    /// first request: the server can send nothing before it.
+    pub fn ask(&mut self, tx: &mut HostTx<'_>, bytes: u64) {
         self.requests.supply(tx, bytes);
     }
 
     /// The server answers with so many bytes.
-    pub(crate) fn answer(&mut self, tx: &mut HostTx<'_>, bytes: u64) {
+    pub fn answer(&mut self, tx: &mut HostTx<'_>, bytes: u64) {
         self.answers.supply(tx, bytes);
     }
 
-    /// Bytes of requests that the server has heard.
-    pub(crate) fn heard(&self) -> u64 {
+    /// Bytes of requests that the server has heard, in order.
+    pub fn heard(&self) -> u64 {
         self.requests.receiver.delivered_bytes()
     }
 
-    /// Bytes of answers that the client has taken.
-    pub(crate) fn taken(&self) -> u64 {
+    /// Bytes of answers that the client has taken, in order.
+    pub fn taken(&self) -> u64 {
         self.answers.receiver.delivered_bytes()
     }
 
     /// Whether all that was written has been acknowledged, both ways.
-    pub(crate) fn is_quiet(&self) -> bool {
+    pub fn is_quiet(&self) -> bool {
         self.requests.sender.is_finished() && self.answers.sender.is_finished()
     }
 
+    /// What was written and has not left is given up, both ways.
+    pub fn stop(&mut self, now: Time) {
+        self.requests.sender.stop(now);
+        self.answers.sender.stop(now);
+    }
+
+    /// Whether this is a packet of this connection, and not of another of its flow.
+    pub fn is_for(&self, packet: &Packet) -> bool {
+        packet.key == self.requests.path.owner.key
+    }
+
     /// A packet has reached either end.
-    pub(crate) fn on_packet(&mut self, tx: &mut HostTx<'_>, packet: &Packet) {
+    pub fn on_packet(&mut self, tx: &mut HostTx<'_>, packet: &Packet) {
         let Self { requests, answers } = self;
         if packet.is_turned() == answers.path.turned {
             return answers.on_packet(tx, packet);
@@ -148,19 +168,63 @@ impl Connection {
         }
     }
 
-    /// The server's device is done with what counts so much on the account of its answers.
-    pub(crate) fn tx_completion(&mut self, tx: &mut HostTx<'_>, bytes: u64) {
-        self.answers.tx_completion(tx, bytes);
+    /// The device of the host that sends the flow's data is done with packets of this connection, or of another: that is
+    /// none of this one's business then.
+    pub fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &SkbCharge) {
+        if done.key == self.requests.path.owner.key {
+            self.data_mut().tx_completion(tx, done.bytes);
+        }
     }
 
-    /// When [`Connection::on_timer`] is to be called.
-    pub(crate) fn next_timer(&self) -> Time {
+    /// When [`Connection::on_timer`] is to be called; [`Time::NEVER`] if not.
+    pub fn next_timer(&self) -> Time {
         self.requests.next_timer().min(self.answers.next_timer())
     }
 
-    /// Timers that are due.
-    pub(crate) fn on_timer(&mut self, tx: &mut HostTx<'_>) {
+    /// Timers that are due. It may be that none is.
+    pub fn on_timer(&mut self, tx: &mut HostTx<'_>) {
         self.requests.on_timer(tx);
         self.answers.on_timer(tx);
+    }
+
+    /// Tells the flow's distribution of delays of the newest RTT sample of the flow's data, if it has not been told.
+    pub fn note_rtt(&mut self, tx: &mut HostTx<'_>) {
+        self.data_mut().note_rtt(tx);
+    }
+
+    /// The row of its half that goes the way of the flow's data.
+    pub fn record(&self) -> ConnectionRecord {
+        self.data().record()
+    }
+
+    /// Counts of that half.
+    pub fn counts(&self) -> Counts {
+        let half = self.data();
+        let (tcb, counters) = (half.sender.tcb(), half.sender.counters());
+        Counts {
+            bytes: half.receiver.delivered_bytes(),
+            sent: counters.sent,
+            retransmits: counters.retransmits,
+            timeouts: counters.timeouts,
+            lost: u64::from(tcb.view.lost),
+            delivered: u64::from(tcb.view.delivered),
+            ce: half.receiver.ce_packets(),
+            ece: counters.ece_acks,
+            in_flight: u64::from(tcb.view.in_flight()),
+        }
+    }
+
+    /// Further numbers of that half's congestion control.
+    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.data().sender.gauges(out);
+    }
+
+    /// The half that goes the way of the flow's data.
+    fn data(&self) -> &TcpHalf {
+        if self.answers.path.turned { &self.requests } else { &self.answers }
+    }
+
+    fn data_mut(&mut self) -> &mut TcpHalf {
+        if self.answers.path.turned { &mut self.requests } else { &mut self.answers }
     }
 }

@@ -7,6 +7,7 @@
 pub(crate) mod any;
 mod bulk;
 mod connection;
+mod connections;
 mod endpoint;
 mod half;
 mod interface;
@@ -21,5 +22,9 @@ mod writer;
 
 pub use crate::host::HostTx;
 pub use crate::packet::{Body, Packet};
+pub use connection::Connection;
+pub(crate) use connection::Template;
+pub use connections::{Client, Connections};
+pub(crate) use half::HalfPath;
 pub use interface::App;
 pub use report::{Completion, ConnectionRecord, Counts, DelayKind, FlowReport, PingRow, Record};

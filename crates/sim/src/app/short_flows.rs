@@ -16,17 +16,16 @@ use sojourn_workload::{Act, Arrivals, Source};
 
 /// Adds those of one connection.
 fn add(counts: &mut Counts, connection: &Connection) {
-    let half = &connection.answers;
-    let (tcb, counters) = (half.sender.tcb(), half.sender.counters());
-    counts.bytes += connection.taken();
-    counts.sent += counters.sent;
-    counts.retransmits += counters.retransmits;
-    counts.timeouts += counters.timeouts;
-    counts.lost += u64::from(tcb.view.lost);
-    counts.delivered += u64::from(tcb.view.delivered);
-    counts.ce += half.receiver.ce_packets();
-    counts.ece += counters.ece_acks;
-    counts.in_flight += u64::from(tcb.view.in_flight());
+    let one = connection.counts();
+    counts.bytes += one.bytes;
+    counts.sent += one.sent;
+    counts.retransmits += one.retransmits;
+    counts.timeouts += one.timeouts;
+    counts.lost += one.lost;
+    counts.delivered += one.delivered;
+    counts.ce += one.ce;
+    counts.ece += one.ece;
+    counts.in_flight += one.in_flight;
 }
 
 #[derive(Debug)]
@@ -124,7 +123,7 @@ impl App for ShortFlows {
             self.completed += 1;
         }
         live.due = live.connection.next_timer();
-        live.connection.answers.note_rtt(tx);
+        live.connection.note_rtt(tx);
         if !completion.ended.is_never() && live.connection.is_quiet() {
             add(&mut self.gone, &live.connection);
             self.live.swap_remove(place);
@@ -156,7 +155,7 @@ impl App for ShortFlows {
     fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &SkbCharge) {
         let number = self.path.owner.number(done.key);
         if let Some(live) = self.live.iter_mut().find(|live| live.number == number) {
-            live.connection.tx_completion(tx, done.bytes);
+            live.connection.tx_completion(tx, done);
             live.due = live.connection.next_timer();
         }
     }

@@ -124,7 +124,7 @@ impl App for Streaming {
             self.serve(tx, wish);
         }
         self.go_on(tx);
-        self.connection.answers.note_rtt(tx);
+        self.connection.note_rtt(tx);
     }
 
     fn on_timer(&mut self, tx: &mut HostTx<'_>) {
@@ -140,7 +140,7 @@ impl App for Streaming {
     }
 
     fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &SkbCharge) {
-        self.connection.tx_completion(tx, done.bytes);
+        self.connection.tx_completion(tx, done);
     }
 
     fn delivered_bytes(&self) -> u64 {
@@ -148,11 +148,11 @@ impl App for Streaming {
     }
 
     fn record(&self) -> Record {
-        Record::Connection(self.connection.answers.record())
+        Record::Connection(self.connection.record())
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.connection.answers.sender.gauges(out);
+        self.connection.gauges(out);
     }
 
     fn report(&self, _end: Time) -> FlowReport {

@@ -10,9 +10,9 @@ mod forward;
 mod snapshot;
 
 use crate::agenda::Agenda;
-use crate::app::App;
 use crate::app::any::AnyApp;
 use crate::app::setup::HostStack;
+use crate::app::{App, Connections, HalfPath, Template};
 use crate::delays::Delays;
 use crate::flow::{FlowRun, FlowState};
 use crate::network::{CALENDAR, Network};
@@ -24,7 +24,7 @@ use crate::topology::{self, stack};
 pub use snapshot::{FlowSnapshot, QueueSnapshot, Snapshot};
 use sojourn_capture::Capture;
 use sojourn_engine::{RunError, Watch};
-use sojourn_model::Scenario;
+use sojourn_model::{Scenario, Tcp};
 use sojourn_qdisc::Registry;
 use sojourn_results::Table;
 use sojourn_transport::cc::Registry as Controls;
@@ -60,6 +60,7 @@ const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
 pub struct Simulation {
     scenario: Arc<Scenario>,
     registry: Registry<PacketBox>,
+    controls: Controls,
     now: Time,
     end: Time,
     network: Network,
@@ -141,6 +142,7 @@ impl Simulation {
             next_step: Time::ZERO + scenario.step,
             scenario,
             registry,
+            controls: controls.clone(),
         };
         let network = &mut sim.network;
         network.agenda.set(CALENDAR, sim.timeline.next());
@@ -160,11 +162,7 @@ impl Simulation {
     /// # Errors
     /// There is no such flow, or it has started.
     pub fn set_app(&mut self, flow: &str, app: Box<dyn App>) -> Result<(), RunError> {
-        let Some(index) = self.flow_index(flow) else {
-            let names: Vec<&str> = self.scenario.flows.iter().map(|f| f.name.as_str()).collect();
-            let names = names.join(", ");
-            return Err(RunError::Failed(format!("no flow \"{flow}\": there are {names}")));
-        };
+        let index = self.known_flow(flow)?;
         let run = &mut self.flows[index];
         if run.state != FlowState::Waiting {
             return Err(RunError::Failed(format!("flow \"{flow}\" has started already")));
@@ -174,6 +172,35 @@ impl Simulation {
         self.unfinished += usize::from(run.is_finite);
         run.app = AnyApp::Custom(app);
         Ok(())
+    }
+
+    /// TCP connections between the hosts of a flow, for an application that [`Simulation::set_app`] puts there: on the flow's
+    /// path, with its stack, its DSCP and the congestion controls that the simulator knows. What `tcp` says of bytes and of
+    /// the application's rate is not heeded, since the application writes; of `host_qdisc`, `fq` alone is.
+    ///
+    /// # Errors
+    /// There is no such flow, or no such congestion control.
+    pub fn connections(&self, flow: &str, tcp: &Tcp) -> Result<Connections, RunError> {
+        let index = self.known_flow(flow)?;
+        let spec = &self.scenario.flows[index];
+        let known = self.controls.info(&tcp.cc);
+        known.map_err(|e| RunError::Failed(format!("flow \"{flow}\": {e}")))?;
+        let stack = stack(&spec.stack);
+        let quirks = &Arc::new(stack.tcp.clone());
+        let host = HostStack { stack, quirks, controls: &self.controls };
+        let device = self.network.topology.device_of[index].map(topology::own_device);
+        let template = Template::new(tcp, host, device, self.scenario.seed, flow);
+        let hosts = &self.flows[index].host;
+        let (owner, dscp, routes) = (hosts.owner, hosts.dscp, (hosts.there, hosts.back));
+        Ok(Connections::new(template, HalfPath { owner, routes, dscp, turned: false }))
+    }
+
+    fn known_flow(&self, flow: &str) -> Result<usize, RunError> {
+        self.flow_index(flow).ok_or_else(|| {
+            let names: Vec<&str> = self.scenario.flows.iter().map(|f| f.name.as_str()).collect();
+            let names = names.join(", ");
+            RunError::Failed(format!("no flow \"{flow}\": there are {names}"))
+        })
     }
 
     /// Now, from the run's own zero on.

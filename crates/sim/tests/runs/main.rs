@@ -22,6 +22,7 @@ mod path;
 mod physics;
 mod properties;
 mod refusals;
+mod request;
 mod sce;
 mod scenarios;
 mod senders;
