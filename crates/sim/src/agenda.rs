@@ -7,25 +7,31 @@
 //! The order of things that happen at one time is the order of the slots, and so does not depend on what
 //! happened before.
 //!
-//! The trick: a tournament tree. Its leaves are the slots, and each inner node has the earlier of its two children (the
-//! left one on a tie), so that the next slot is at the root and a change is handed up one level after another. A node
-//! holds time and slot as one number, whose order is theirs: the others on the way up are loaded before it is known who
-//! wins, and who wins is no branch, which for pacing timers no processor could predict.
+//! The tricks. A run of few ports has few slots: they are compared with each other in pairs, whenever the one that was
+//! next changes its mind. With many slots, as flows have, that is a tournament tree which stays. Its leaves are the
+//! slots, and each inner node has the earlier of its two children (the left one on a tie), so that the next slot is at
+//! the root and a change is handed up one level after another. A time and its slot are one number, whose order is theirs:
+//! who wins is no branch, which for pacing timers no processor could predict.
 
 use sojourn_units::Time;
 
 /// Slots and their times.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// Node 1 is the root, the children of `n` are `2n` and `2n + 1`, the last half are the slots.
+    /// When each slot wants to be woken.
+    times: Vec<Time>,
+    /// The slot that is next, and when.
+    next: (Time, usize),
+    /// Each slot's key, if there are few.
+    few: [u64; FEW],
+    /// Node 1 is the root, the children of `n` are `2n` and `2n + 1`, the last half are the slots. Empty if there are few.
     nodes: Vec<u128>,
-    leaves: usize,
-    /// Whether there are so many levels that it is better to stop where nothing changes.
-    deep: bool,
 }
 
-/// Up to so many leaves a change goes to the root: five levels cost less than a wrong guess.
-const SHALLOW: usize = 32;
+/// Up to so many slots are compared in pairs.
+const FEW: usize = 16;
+/// What is later than 36 years is all the same to them: no run is that long.
+const LATEST: u64 = u64::MAX / FEW as u64;
 const SLOT_BITS: u32 = 64;
 
 /// A time and who has it, to be compared.
@@ -34,53 +40,85 @@ fn key(at: Time, slot: usize) -> u128 {
     u128::from(at.as_nanos()) << SLOT_BITS | slot as u128
 }
 
+/// The same of few.
 #[inline]
-fn time_of(key: u128) -> Time {
-    Time::from_nanos((key >> SLOT_BITS) as u64)
+fn short_key(at: Time, slot: usize) -> u64 {
+    (at.as_nanos().min(LATEST) * FEW as u64) | slot as u64
 }
 
 impl Agenda {
     /// So many slots, all asleep.
     pub fn new(slots: usize) -> Self {
-        let leaves = slots.max(2).next_power_of_two();
-        let mut nodes = vec![u128::MAX; leaves];
-        nodes.extend((0..leaves).map(|slot| key(Time::NEVER, slot)));
-        for node in (1..leaves).rev() {
-            nodes[node] = nodes[2 * node];
+        let mut nodes = Vec::new();
+        if slots > FEW {
+            let leaves = slots.next_power_of_two();
+            nodes = vec![u128::MAX; leaves];
+            nodes.extend((0..leaves).map(|slot| key(Time::NEVER, slot)));
+            for node in (1..leaves).rev() {
+                nodes[node] = nodes[2 * node];
+            }
         }
-        Self { nodes, leaves, deep: leaves > SHALLOW }
+        let few = core::array::from_fn(|slot| short_key(Time::NEVER, slot));
+        Self { times: vec![Time::NEVER; slots], next: (Time::NEVER, 0), few, nodes }
     }
 
     /// When a slot wants to be woken.
     #[inline]
     pub fn time(&self, slot: usize) -> Time {
-        time_of(self.nodes[self.leaves + slot])
+        self.times[slot]
     }
 
     /// The slot that is next, and when. [`Time::NEVER`] when all are asleep.
     #[inline]
     pub fn next(&self) -> (Time, usize) {
-        let root = self.nodes[1];
-        (time_of(root), root as u64 as usize)
+        self.next
     }
 
     /// Sets when a slot wants to be woken.
     #[inline]
     pub fn set(&mut self, slot: usize, at: Time) {
-        let mut node = self.leaves + slot;
-        let mut winner = key(at, slot);
-        if self.nodes[node] == winner {
+        let before = core::mem::replace(&mut self.times[slot], at);
+        if before == at {
             return;
         }
-        self.nodes[node] = winner;
+        if !self.nodes.is_empty() {
+            return self.hand_up(slot, at);
+        }
+        self.few[slot % FEW] = short_key(at, slot);
+        if (at, slot) <= self.next {
+            self.next = (at, slot);
+        } else if slot == self.next.1 {
+            self.compare();
+        }
+    }
+
+    /// Finds the slot that is next among few.
+    #[inline(never)]
+    fn compare(&mut self) {
+        let few = &self.few;
+        let four = |i: usize| few[i].min(few[i + 1]).min(few[i + 2].min(few[i + 3]));
+        let first = four(0).min(four(4)).min(four(8).min(four(12)));
+        let slot = first as usize % FEW;
+        // A slot that is none is not first: its number is higher than all others'.
+        self.next = (self.times[slot], slot);
+    }
+
+    /// Tells the tree of a slot's time.
+    #[inline(never)]
+    fn hand_up(&mut self, slot: usize, at: Time) {
+        let nodes = &mut self.nodes[..];
+        let mut node = nodes.len() / 2 + slot;
+        let mut winner = key(at, slot);
+        nodes[node] = winner;
         while node > 1 {
-            winner = winner.min(self.nodes[node ^ 1]);
+            winner = winner.min(nodes[node ^ 1]);
             node >>= 1;
-            if self.deep && self.nodes[node] == winner {
+            if nodes[node] == winner {
                 return;
             }
-            self.nodes[node] = winner;
+            nodes[node] = winner;
         }
+        self.next = (Time::from_nanos((winner >> SLOT_BITS) as u64), winner as u64 as usize);
     }
 
     /// Makes a slot wake no later than `at`.
@@ -117,7 +155,7 @@ mod tests {
     #[test]
     fn as_looking_through_all_slots() {
         let mut random = Random::named(1, "agenda");
-        for slots in [1, 2, 3, 7, 8, 33, 70] {
+        for slots in [1, 2, 3, 7, 8, 16, 17, 33, 70] {
             let (mut a, mut plain) = (Agenda::new(slots), vec![u64::MAX; slots]);
             for _ in 0..10_000 {
                 let slot = random.below(slots as u64) as usize;

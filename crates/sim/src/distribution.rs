@@ -53,6 +53,8 @@ impl Distribution {
         let place = &mut self.place[bucket / PARTS % PAGES];
         if usize::from(*place) >= self.pages.len() {
             *place = self.pages.len() as u8;
+            // Most have one or two.
+            self.pages.reserve_exact(1);
             self.pages.push([0; PARTS]);
         }
         &mut self.pages[usize::from(*place)]

@@ -5,8 +5,10 @@ use crate::network::Network;
 use crate::packet::{Body, Owner, Packet};
 use sojourn_units::{Dscp, Ecn, Random, Span, Time};
 
-/// What the two hosts of a flow have, whatever the application on them.
+/// What the two hosts of a flow have, whatever the application on them. Every packet comes by here, and so it is kept
+/// small.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Host {
     /// The flow that their packets are of.
     pub(crate) owner: Owner,
@@ -25,7 +27,7 @@ pub(crate) struct Host {
     /// Packets that have arrived, both ways.
     pub(crate) arrived: u64,
     /// What the application measures: RTT samples, or one-way delays.
-    pub(crate) delays: Distribution,
+    pub(crate) delays: Box<Distribution>,
 }
 
 /// The way out of a flow's hosts: what an application sends by, and tells its measurements to. A send schedules the port

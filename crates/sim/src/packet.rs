@@ -104,13 +104,19 @@ impl Owner {
     }
 }
 
-/// A packet on its way.
+/// A packet on its way: two lines of cache, the first of which is all that ports touch.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Packet {
+    stamp: Time,
+    entered: Time,
+    /// The outermost header of a tunnel, and under it what it covers.
+    outer: Option<Box<Covered>>,
     /// The flow it belongs to.
     pub(crate) flow: u32,
     /// See [`Owner::key`].
     pub(crate) key: u32,
+    wire_len: u32,
     /// Which of the run's routes it takes.
     pub(crate) route: u16,
     /// How many ports of the route it has entered.
@@ -118,22 +124,17 @@ pub struct Packet {
     ecn: Ecn,
     dscp: Dscp,
     direction: Direction,
-    wire_len: u32,
-    /// The IP identifier, where somebody sees it: 0 unless there is a tap.
-    pub(crate) id: u16,
-    /// The ACE flags of a data segment; likewise.
+    /// The ACE flags of a data segment, where somebody sees them: 0 unless there is a tap.
     pub(crate) ace: u8,
+    /// The IP identifier; likewise.
+    pub(crate) id: u16,
+    /// The window field; likewise.
+    pub(crate) window: u16,
     /// What a TCP header says of the other direction, likewise: bytes acknowledged by a data segment, bytes sent before
     /// an acknowledgement.
     pub(crate) beside: u32,
-    /// The window field; likewise.
-    pub(crate) window: u16,
     /// When its host sent it, before the host's jitter.
     pub(crate) sent: Time,
-    stamp: Time,
-    entered: Time,
-    /// The outermost header of a tunnel, and under it what it covers.
-    outer: Option<Box<Covered>>,
     /// What it carries.
     pub(crate) body: Body,
 }
@@ -208,6 +209,8 @@ impl Direction {
     const TURNED: u8 = 2;
     /// It is of IP version 6.
     const V6: u8 = 4;
+    /// It answers: a body that goes against its half-connection's data.
+    const ANSWER: u8 = 8;
 
     const fn has(self, bit: u8) -> bool {
         self.0 & bit != 0
@@ -215,6 +218,13 @@ impl Direction {
 }
 
 impl Body {
+    /// Whether it goes against the data of its half-connection.
+    #[inline]
+    const fn is_answer(&self) -> bool {
+        use Body::{Ack, Echo, Report, SynAck};
+        matches!(self, SynAck(_) | Ack(_) | Echo { reply: true, .. } | Report { .. })
+    }
+
     /// Bytes of the IPv4 packet that carries a TCP body.
     pub(crate) fn ip_len(&self) -> u32 {
         match self {
@@ -258,24 +268,25 @@ impl Packet {
     ) -> Self {
         let wire_len = ip_len + owner.ip.more() + ETHERNET_HEADER;
         let direction = if owner.up { Direction::UP } else { 0 }
-            | if owner.ip == Ip::V6 { Direction::V6 } else { 0 };
+            | if owner.ip == Ip::V6 { Direction::V6 } else { 0 }
+            | if body.is_answer() { Direction::ANSWER } else { 0 };
         Self {
+            stamp: Time::ZERO,
+            entered: Time::ZERO,
+            outer: None,
             flow: owner.flow,
             key: owner.key,
+            wire_len,
             route,
             position: 0,
             ecn,
             dscp,
             direction: Direction(direction),
-            wire_len,
-            id: 0,
             ace: 0,
-            beside: 0,
+            id: 0,
             window: 0,
+            beside: 0,
             sent: Time::ZERO,
-            stamp: Time::ZERO,
-            entered: Time::ZERO,
-            outer: None,
             body,
         }
     }
@@ -317,10 +328,7 @@ impl Packet {
 
     /// Whether it goes from the receiver of the flow's data to the sender.
     pub fn is_from_receiver(&self) -> bool {
-        use Body::{Ack, Echo, Report, SynAck};
-        let answers =
-            matches!(self.body, SynAck(_) | Ack(_) | Echo { reply: true, .. } | Report { .. });
-        answers != self.is_turned()
+        self.direction.has(Direction::ANSWER) != self.is_turned()
     }
 
     /// Shows its headers, the outermost first, as long as `next` asks for what is inside.

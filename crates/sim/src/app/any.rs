@@ -19,8 +19,9 @@ use sojourn_units::Time;
 
 macro_rules! apps {
     ($($variant:ident($type:ty);)*) => {
-        /// An application of any kind.
+        /// An application of any kind. Which one stands in front, beside the hosts' line of cache.
         #[derive(Debug)]
+        #[repr(u8)]
         #[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
         pub(crate) enum AnyApp {
             $($variant($type),)*

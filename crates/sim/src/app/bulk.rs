@@ -26,16 +26,17 @@ enum Phase {
     Stopped,
 }
 
-/// The connection.
+/// The connection. What every packet touches stands first, see [`FlowRun`](crate::flow::FlowRun).
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Bulk {
-    half: TcpHalf,
-    phase: Phase,
-    is_finite: bool,
     /// What writes to it, if it does not always have data.
     writer: Option<Box<Writer>>,
     /// The control connection of its program, until nothing more comes by it.
     control: Option<Box<Control>>,
+    half: TcpHalf,
+    phase: Phase,
+    is_finite: bool,
 }
 
 impl FromFlow for Bulk {

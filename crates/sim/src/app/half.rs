@@ -46,14 +46,16 @@ impl Output for SenderTx<'_, '_> {
     }
 }
 
-/// The half.
+/// The half. What both ends need stands first; the sender begins so that what its next timer is read from is one line of
+/// cache, which data touch too.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct TcpHalf {
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
     pub(crate) path: HalfPath,
+    pub(crate) receiver: Receiver,
     /// The sender's RTT samples that have been noted.
     noted: u64,
+    pub(crate) sender: Sender,
 }
 
 /// A sender and its way out, for a call on the one with the other.

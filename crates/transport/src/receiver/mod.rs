@@ -41,47 +41,50 @@ pub enum WindowPolicy {
 }
 
 /// A TCP receiver.
+///
+/// What every segment touches stands together, behind what only disorder and the handshake need.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Receiver {
-    next: Seq,
-    reassembly: Reassembly,
+    /// Segments that came out of order below full size, and the bytes they lack: the last of what was written.
+    short: Vec<(Seq, u32)>,
+    compressed_sack_percent: u64,
+    /// See [`TcpQuirks::sack_blocks_kept`].
+    sack_blocks_kept: usize,
+    duplicates: u32,
+    duplicates_at: Seq,
+    /// The flags of the SYN/ACK.
+    answer: Flags,
+    /// Whether a SYN has come.
+    opened: bool,
+    mss: u32,
     /// Blocks to report, most recent first.
     recent: [Block; SACK_BLOCKS + 1],
+    /// An ACK that has to leave before the one that is answered with.
+    earlier: Option<Ack>,
     recent_len: usize,
+    /// When the SYN was answered, until the handshake ends.
+    answered: Option<Time>,
+    reassembly: Reassembly,
     duplicate: Option<Block>,
-    delayed: DelayedAck,
-    window: Window,
+    compressed: u32,
+    next: Seq,
     /// What the last ACK acknowledged (`rcv_wup`, by segments).
     last_acked: Seq,
     /// Bytes that have come in order since.
     unacknowledged: u32,
+    /// What is echoed (`ts_recent`).
+    tsecr: u32,
+    clock_offset_ms: u32,
     segment_size: SegmentSize,
+    delivered_bytes: u64,
+    ce_packets: u64,
     echo: Echo,
     ect: EctPolicy,
     has_accecn: bool,
-    /// An ACK that has to leave before the one that is answered with.
-    earlier: Option<Ack>,
-    compressed: u32,
+    window: Window,
+    delayed: DelayedAck,
     compress_at: Time,
-    duplicates: u32,
-    duplicates_at: Seq,
-    compressed_sack_percent: u64,
-    /// See [`TcpQuirks::sack_blocks_kept`].
-    sack_blocks_kept: usize,
-    mss: u32,
-    /// What is echoed (`ts_recent`).
-    tsecr: u32,
-    /// The flags of the SYN/ACK.
-    answer: Flags,
-    /// When the SYN was answered, until the handshake ends.
-    answered: Option<Time>,
-    /// Whether a SYN has come.
-    opened: bool,
-    /// Segments that came out of order below full size, and the bytes they lack: the last of what was written.
-    short: Vec<(Seq, u32)>,
-    clock_offset_ms: u32,
-    delivered_bytes: u64,
-    ce_packets: u64,
 }
 
 impl Receiver {

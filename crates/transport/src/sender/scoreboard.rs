@@ -224,6 +224,8 @@ impl Tracked {
 
 /// Segments that there is room for at first: an initial window of ten, rounded up.
 const FIRST_CAPACITY: usize = 16;
+/// A ring that is larger than that gives room back when no more than one in so many places is in use.
+const ROOMY: usize = 4;
 
 /// Reordering assumed at first (`net.ipv4.tcp_reordering`), which is also the duplicate-ACK threshold.
 pub(super) const REORDERING: u32 = 3;
@@ -554,6 +556,9 @@ impl Scoreboard {
             last_len = s.len;
             self.base = self.base.wrapping_add(1);
         }
+        if self.segments.len() * ROOMY <= self.segments.capacity() {
+            self.give_room_back();
+        }
         let acked = self.base.wrapping_sub(t.view.una);
         self.bytes -= bytes;
         t.view.packets_out -= acked;
@@ -571,6 +576,15 @@ impl Scoreboard {
             && before(low, prior_fack)
         {
             self.note_reordering(low, t.view);
+        }
+    }
+
+    /// A window that has come down leaves a ring that is walked all around, every place of it a miss of the cache.
+    #[cold]
+    fn give_room_back(&mut self) {
+        let room = (self.segments.len() * ROOMY / 2).max(FIRST_CAPACITY);
+        if room < self.segments.capacity() {
+            self.segments.shrink_to(room);
         }
     }
 
