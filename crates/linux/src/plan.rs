@@ -23,7 +23,7 @@ use sojourn_model::{
     Action, Direction, EcnMode, Element, Feature, Flow, Kind, Netem, Place as Where, Queue,
     ReceiveWindow, Scenario, Shaper, Side, Start, Tcp, Traffic, Unsupported,
 };
-use sojourn_qdisc::Profile;
+use sojourn_qdisc::QdiscQuirks;
 use sojourn_qdisc::netem::Parameters;
 use sojourn_stacks::HOST_JITTER;
 use sojourn_units::{Ecn, Rate, Span};
@@ -91,7 +91,7 @@ fn tc_time(span: Span) -> String {
 
 /// What a netem's words say, which were checked with the experiment. Every kernel reads them alike.
 fn netem(words: &str) -> Parameters {
-    Parameters::parse(words, &Profile::LINUX_7_3)
+    Parameters::parse(words, &QdiscQuirks::LINUX_7_3)
         .unwrap_or_else(|error| panic!("netem {words} was not checked: {error}"))
 }
 

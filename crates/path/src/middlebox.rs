@@ -5,7 +5,7 @@
 
 use crate::policer::{Policer, Verdict};
 use crate::{Entrance, Exit, PathPacket, PortStats, Rewriter};
-use sojourn_qdisc::{Telemetry, Why};
+use sojourn_qdisc::{Reason, Telemetry};
 use sojourn_units::Time;
 
 /// What a middlebox does.
@@ -54,10 +54,10 @@ impl Middlebox {
                 MiddleboxKind::Police(policer) => match policer.judge(now, &mut packet) {
                     Verdict::Passes => None,
                     Verdict::Marked => {
-                        self.stats.marked(now, &packet, Why::Policer);
+                        self.stats.marked(now, &packet, Reason::Policer);
                         None
                     }
-                    Verdict::Dropped => Some(Why::Policer),
+                    Verdict::Dropped => Some(Reason::Policer),
                 },
             };
             if let Some(why) = drop {

@@ -8,7 +8,9 @@ use crate::packet::{PathPacket, SkbCharge, Sojourn};
 use crate::wlan::Air;
 use crate::wlan::transmitter::{Served, Transmitter};
 use crate::{PortStats, Radio, Sojourns};
-use sojourn_qdisc::{Any, Backlog, Context, Dequeued, Qdisc, Registry, TcError, Telemetry, Why};
+use sojourn_qdisc::{
+    AnyQdisc, Backlog, Context, Dequeued, Qdisc, Reason, Registry, TcError, Telemetry,
+};
 use sojourn_units::{Random, Rate, Serializer, Time};
 
 /// What takes packets from a discipline.
@@ -48,7 +50,7 @@ pub enum Poll<P> {
 /// A discipline, its device and its counts.
 #[derive(Clone, Debug)]
 pub struct Port<P> {
-    discipline: Any<P>,
+    discipline: AnyQdisc<P>,
     /// Whether the discipline is a shaper that stands for the link, and words are about what is under it.
     shaped: bool,
     device: Device<P>,
@@ -61,7 +63,7 @@ pub struct Port<P> {
 
 impl<P: PathPacket> Port<P> {
     /// A port at rest; `random` is the discipline's stream.
-    pub fn new(discipline: Any<P>, device: Device<P>, random: Random) -> Self {
+    pub fn new(discipline: AnyQdisc<P>, device: Device<P>, random: Random) -> Self {
         Self {
             discipline,
             shaped: false,
@@ -182,7 +184,7 @@ impl<P: PathPacket> Port<P> {
                     self.count_left(&packet);
                     return Poll::Packet(packet, sojourn);
                 }
-                Served::GivenUp(packet) => self.stats.dropped(now, packet, Why::Retries),
+                Served::GivenUp(packet) => self.stats.dropped(now, packet, Reason::Retries),
                 Served::Later(at) => return Poll::Later(at),
             }
         }
@@ -274,7 +276,7 @@ impl<P: PathPacket> Port<P> {
     }
 
     /// The discipline, to be asked for its numbers.
-    pub fn discipline(&self) -> &Any<P> {
+    pub fn discipline(&self) -> &AnyQdisc<P> {
         &self.discipline
     }
 
@@ -329,7 +331,7 @@ impl<P: PathPacket> Port<P> {
         words: &str,
         registry: &Registry<P>,
     ) -> Result<(), TcError> {
-        let profile = *self.discipline.profile();
+        let profile = *self.discipline.quirks();
         let with = registry.build(words, &profile, &mut self.random)?;
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
         let with = if self.shaped {
@@ -368,16 +370,16 @@ impl<P: PathPacket> Port<P> {
                 *sending = on_line;
             }
             (_, Device::Line { sending: Some((.., packet)), .. }) => {
-                self.stats.dropped(now, packet, Why::Flushed);
+                self.stats.dropped(now, packet, Reason::Flushed);
             }
             (_, Device::Radio(radio)) => {
                 for packet in radio.into_held() {
-                    self.stats.dropped(now, packet, Why::Flushed);
+                    self.stats.dropped(now, packet, Reason::Flushed);
                 }
             }
             (_, Device::Wlan(_, transmitter)) => {
                 for packet in transmitter.into_held() {
-                    self.stats.dropped(now, packet, Why::Flushed);
+                    self.stats.dropped(now, packet, Reason::Flushed);
                 }
             }
             _ => {}
@@ -387,7 +389,7 @@ impl<P: PathPacket> Port<P> {
 
 /// Takes the next packet of a discipline, for devices that are ready for one.
 fn take<P: PathPacket>(
-    discipline: &mut Any<P>,
+    discipline: &mut AnyQdisc<P>,
     now: Time,
     cx: &mut Context<'_, PortStats>,
     sojourns: &mut Sojourns,
@@ -402,11 +404,11 @@ fn take<P: PathPacket>(
 mod tests {
     use super::*;
     use crate::testing::Walker;
-    use sojourn_qdisc::Profile;
+    use sojourn_qdisc::QdiscQuirks;
 
     fn port(words: &str, rate: Rate) -> Port<Walker> {
         let mut random = Random::named(1, "port");
-        let built = Registry::built_in().build(words, &Profile::LINUX_7_3, &mut random);
+        let built = Registry::built_in().build(words, &QdiscQuirks::LINUX_7_3, &mut random);
         let discipline = built.expect("a discipline");
         Port::new(discipline, Device::line(rate), random)
     }

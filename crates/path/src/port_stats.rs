@@ -4,7 +4,7 @@
 //! Invariant: `entered = left + dropped + held` at all times, where the port's discipline knows what is held.
 
 use crate::packet::{PathPacket, SkbCharge};
-use sojourn_qdisc::{Class, Packet, Telemetry, Why};
+use sojourn_qdisc::{Class, Packet, Reason, Telemetry};
 use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
 
@@ -57,7 +57,7 @@ pub struct Signals {
 /// A port's counts since the beginning.
 #[derive(Clone, Debug, Default)]
 pub struct PortStats {
-    signals: [Signals; Why::BUILT_IN.len()],
+    signals: [Signals; Reason::BUILT_IN.len()],
     /// Of reasons that disciplines from outside give, in the order in which they first came.
     custom: Vec<(&'static str, Signals)>,
     drops_by_flow: Vec<u64>,
@@ -76,14 +76,14 @@ pub struct PortStats {
 }
 
 impl PortStats {
-    /// Every reason there is and what was done for it: those of [`Why::BUILT_IN`], in their order, then those of
+    /// Every reason there is and what was done for it: those of [`Reason::BUILT_IN`], in their order, then those of
     /// disciplines from outside, in the order in which they first came. A reason keeps its place.
-    pub fn signals(&self) -> impl Iterator<Item = (Why, Signals)> + '_ {
-        let custom = self.custom.iter().map(|&(name, signals)| (Why::Custom(name), signals));
-        Why::BUILT_IN.iter().copied().zip(self.signals).chain(custom)
+    pub fn signals(&self) -> impl Iterator<Item = (Reason, Signals)> + '_ {
+        let custom = self.custom.iter().map(|&(name, signals)| (Reason::Custom(name), signals));
+        Reason::BUILT_IN.iter().copied().zip(self.signals).chain(custom)
     }
 
-    fn of(&self, why: Why) -> Signals {
+    fn of(&self, why: Reason) -> Signals {
         match why.index() {
             Some(index) => self.signals[index],
             None => self.signals().find(|s| s.0 == why).map_or_else(Signals::default, |s| s.1),
@@ -91,7 +91,7 @@ impl PortStats {
     }
 
     #[inline]
-    fn of_mut(&mut self, why: Why) -> &mut Signals {
+    fn of_mut(&mut self, why: Reason) -> &mut Signals {
         match why.index() {
             Some(index) => &mut self.signals[index],
             None => self.custom_mut(why.name()),
@@ -109,17 +109,17 @@ impl PortStats {
     }
 
     /// Drops for this reason.
-    pub fn drops(&self, why: Why) -> u64 {
+    pub fn drops(&self, why: Reason) -> u64 {
         self.of(why).drops
     }
 
     /// Marks for this reason.
-    pub fn marks(&self, why: Why) -> u64 {
+    pub fn marks(&self, why: Reason) -> u64 {
         self.of(why).marks
     }
 
     /// SCE marks, ECT(0) to ECT(1), for this reason.
-    pub fn sce_marks(&self, why: Why) -> u64 {
+    pub fn sce_marks(&self, why: Reason) -> u64 {
         self.of(why).sce_marks
     }
 
@@ -197,21 +197,21 @@ impl PortStats {
 }
 
 impl<P: PathPacket + Packet> Telemetry<P> for PortStats {
-    fn dropped(&mut self, now: Time, packet: P, why: Why) {
+    fn dropped(&mut self, now: Time, packet: P, why: Reason) {
         // Of what a wireless device gives up it has said so at the end of the last exchange.
-        if !matches!(why, Why::Retries) {
+        if !matches!(why, Reason::Retries) {
             self.done_with(now, packet.charge());
         }
         self.of_mut(why).drops += 1;
         count(&mut self.drops_by_flow, packet.flow());
     }
 
-    fn marked(&mut self, _now: Time, packet: &P, why: Why) {
+    fn marked(&mut self, _now: Time, packet: &P, why: Reason) {
         self.of_mut(why).marks += 1;
         self.marked_not_ect += u64::from(packet.ecn() != sojourn_units::Ecn::Ce);
     }
 
-    fn sce_marked(&mut self, _now: Time, packet: &P, why: Why) {
+    fn sce_marked(&mut self, _now: Time, packet: &P, why: Reason) {
         self.of_mut(why).sce_marks += 1;
         self.marked_not_ect += u64::from(packet.ecn() != sojourn_units::Ecn::Ect1);
     }

@@ -15,7 +15,7 @@
 use crate::packet::{Outer, PathPacket};
 use crate::{ReplayWindow, Selection};
 use sojourn_model::TunnelKind;
-use sojourn_qdisc::Why;
+use sojourn_qdisc::Reason;
 use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn};
 
 /// The largest IP packet that goes in, beyond which WireGuard does not pad.
@@ -108,13 +108,13 @@ impl Exit {
     ///
     /// # Errors
     /// Why it must be dropped.
-    pub fn leave<P: PathPacket>(&mut self, packet: &mut P) -> Result<(), Why> {
+    pub fn leave<P: PathPacket>(&mut self, packet: &mut P) -> Result<(), Reason> {
         let Some(outer) = packet.outer() else { return Ok(()) };
         if outer.tunnel != self.tunnel {
             return Ok(());
         }
         if !self.window.accept(outer.sequence) {
-            return Err(Why::Replay);
+            return Err(Reason::Replay);
         }
         strip(packet)
     }
@@ -124,10 +124,10 @@ impl Exit {
 ///
 /// # Errors
 /// Why the packet must be dropped.
-pub fn strip<P: PathPacket>(packet: &mut P) -> Result<(), Why> {
+pub fn strip<P: PathPacket>(packet: &mut P) -> Result<(), Reason> {
     let outer_ecn = packet.ecn();
     if packet.pop_header() {
-        let ecn = decapsulated(packet.ecn(), outer_ecn).ok_or(Why::TunnelEcn)?;
+        let ecn = decapsulated(packet.ecn(), outer_ecn).ok_or(Reason::TunnelEcn)?;
         packet.set_ecn(ecn);
     }
     Ok(())
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn a_mark_in_the_tunnel_comes_out_and_an_illegal_one_is_a_drop() {
         let kind = TunnelKind::Wireguard;
-        for (inner, result) in [(Ecn::Ect0, Ok(())), (Ecn::NotEct, Err(Why::TunnelEcn))] {
+        for (inner, result) in [(Ecn::Ect0, Ok(())), (Ecn::NotEct, Err(Reason::TunnelEcn))] {
             let mut packet = Walker { ecn: inner, ..Walker::default() };
             Entrance::new(0, kind, Selection::All, 60).enter(&mut packet);
             packet.set_ecn(Ecn::Ce);

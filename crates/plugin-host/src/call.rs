@@ -8,7 +8,7 @@
 use crate::slab::Slab;
 use core::ffi::{CStr, c_char};
 use sojourn_plugin::abi;
-use sojourn_qdisc::{Context, Packet, Tally, Telemetry, Why, mark};
+use sojourn_qdisc::{Context, Packet, QdiscCounters, Reason, Telemetry, mark};
 use sojourn_units::{Ecn, Random, Time};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -27,8 +27,8 @@ pub(crate) enum Said {
 pub(crate) struct Packets<'a, P> {
     pub(crate) now: Time,
     pub(crate) slab: &'a mut Slab<P>,
-    pub(crate) tally: &'a mut Tally,
-    pub(crate) reasons: &'a [Why],
+    pub(crate) tally: &'a mut QdiscCounters,
+    pub(crate) reasons: &'a [Reason],
     pub(crate) telemetry: &'a mut (dyn Telemetry<P> + 'a),
 }
 
@@ -109,7 +109,7 @@ impl<'a, P: Packet + 'static> Call<'a, P> {
 
 impl<P: Packet> Packets<'_, P> {
     /// The reason at this place of the plugin's table.
-    fn reason(&self, place: u32) -> Result<Why, String> {
+    fn reason(&self, place: u32) -> Result<Reason, String> {
         let reasons = self.reasons.len();
         let found = self.reasons.get(place as usize).copied();
         found.ok_or_else(|| format!("it gave reason {place} and has a table of {reasons}"))

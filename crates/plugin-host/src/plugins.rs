@@ -4,7 +4,7 @@ use crate::control::PluginControl;
 use crate::library::{LoadError, Plugin};
 use crate::qdisc;
 use sojourn_model::Scenario;
-use sojourn_qdisc::{BuildContext, Discipline, OwnedPacket, Registry, Words};
+use sojourn_qdisc::{BuildContext, Discipline, OwnedPacket, Registry, TcTokens};
 use sojourn_transport::cc::{AnyCongestionControl, Registry as Controls};
 use sojourn_transport::stack::TcpQuirks;
 use std::path::Path;
@@ -108,7 +108,7 @@ impl Plugins {
         for plugin in &self.loaded {
             for aqm in &plugin.aqms {
                 let entry = Arc::clone(aqm);
-                let build = move |words: &mut Words<'_>, cx: &mut BuildContext<'_, P>| {
+                let build = move |words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>| {
                     qdisc::build(&entry, words, cx)
                 };
                 registry.add_entry(aqm.info, build).map_err(|error| {

@@ -9,10 +9,11 @@ use crate::slab::Slab;
 use crate::tables::{AqmEntry, OptionKind};
 use sojourn_engine::Fault;
 use sojourn_plugin::abi;
-use sojourn_qdisc::table::Preset;
+use sojourn_qdisc::table::DefaultValue;
 use sojourn_qdisc::{
-    Any, Backlog, BuildContext, Dequeued, Discipline, DynContext, DynQdisc, Given, OwnedPacket,
-    Profile, Stats, Tally, TcError, Why, Words, defaults, read_change, read_options,
+    AnyQdisc, Backlog, BuildContext, Dequeued, Discipline, DynContext, DynQdisc, OwnedPacket,
+    ParsedOption, QdiscCounters, QdiscQuirks, Reason, Stats, TcError, TcTokens, defaults,
+    read_change, read_options,
 };
 use sojourn_units::{Rate, Span, Time};
 use std::sync::Arc;
@@ -21,15 +22,15 @@ use std::sync::Arc;
 pub(crate) struct PluginQdisc<P: OwnedPacket> {
     instance: Instance<P>,
     slab: Slab<P>,
-    tally: Tally,
-    profile: Profile,
+    tally: QdiscCounters,
+    profile: QdiscQuirks,
     values: Vec<abi::Value>,
 }
 
 /// Makes one from the words behind its name.
 pub(crate) fn build<P: OwnedPacket>(
     entry: &Arc<AqmEntry>,
-    words: &mut Words<'_>,
+    words: &mut TcTokens<'_>,
     cx: &mut BuildContext<'_, P>,
 ) -> Result<Box<dyn DynQdisc<P>>, TcError> {
     let name = entry.info.name;
@@ -43,7 +44,7 @@ pub(crate) fn build<P: OwnedPacket>(
     let silent = || "it made nothing and did not say why".to_owned();
     let said = match (call.done(), instance) {
         (Ok(()), Some(instance)) => {
-            let (slab, tally) = (Slab::new(), Tally::default());
+            let (slab, tally) = (Slab::new(), QdiscCounters::default());
             return Ok(Box::new(PluginQdisc { instance, slab, tally, profile, values }));
         }
         (Ok(()), None) => Said::Failed(silent()),
@@ -53,7 +54,7 @@ pub(crate) fn build<P: OwnedPacket>(
 }
 
 /// What was wrong with a discipline's words, as the plugin has it.
-fn refusal(said: Said, entry: &AqmEntry, words: &Words<'_>, start: usize) -> TcError {
+fn refusal(said: Said, entry: &AqmEntry, words: &TcTokens<'_>, start: usize) -> TcError {
     let (message, help) = match said {
         Said::Refused(why) => (format!("{}: {why}", entry.info.name), None),
         Said::Failed(what) => {
@@ -73,7 +74,7 @@ fn fault(entry: &AqmEntry, what: &str) -> Fault {
 }
 
 /// Takes over what was given.
-fn overlay(values: &mut [abi::Value], entry: &AqmEntry, given: &[Given]) {
+fn overlay(values: &mut [abi::Value], entry: &AqmEntry, given: &[ParsedOption]) {
     for given in given {
         let integer = |integer| abi::Value { integer, real: 0.0, is_set: true };
         let real = |real| abi::Value { integer: 0, real, is_set: true };
@@ -226,7 +227,7 @@ impl<P: OwnedPacket> DynQdisc<P> for PluginQdisc<P> {
     fn change(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut DynContext<'_, P>,
     ) -> Result<(), TcError> {
         let start = words.position() - self.entry().info.name.len();
@@ -252,13 +253,13 @@ impl<P: OwnedPacket> DynQdisc<P> for PluginQdisc<P> {
             let mut telemetry = &mut *cx.telemetry;
             let random = &mut *cx.random;
             let cx = &mut sojourn_qdisc::Context { random, telemetry: &mut telemetry };
-            self.tally.drop(now, packet, Why::Flushed, cx);
+            self.tally.drop(now, packet, Reason::Flushed, cx);
         }
         let ((), done) = self.deciding(now, cx, |plugin, _, call| plugin.flush(now, call));
         self.check(done);
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 
@@ -282,7 +283,7 @@ impl<P: OwnedPacket> DynQdisc<P> for PluginQdisc<P> {
                 OptionKind::Probability => format!("{name} {}%", (real * 1e8).round() / 1e6),
                 OptionKind::Flag if integer == 1 => name.to_owned(),
                 // What is off by default need not be said.
-                OptionKind::Flag if matches!(option.preset, Preset::Is(on) if on == name) => {
+                OptionKind::Flag if matches!(option.preset, DefaultValue::Is(on) if on == name) => {
                     option.off.unwrap_or_default().to_owned()
                 }
                 OptionKind::Flag => return None,
@@ -291,20 +292,20 @@ impl<P: OwnedPacket> DynQdisc<P> for PluginQdisc<P> {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    fn child(&self) -> Option<&Any<P>> {
+    fn child(&self) -> Option<&AnyQdisc<P>> {
         None
     }
 
-    fn child_mut(&mut self) -> Option<&mut Any<P>> {
+    fn child_mut(&mut self) -> Option<&mut AnyQdisc<P>> {
         None
     }
 
     fn replace_child(
         &mut self,
         _now: Time,
-        child: Any<P>,
+        child: AnyQdisc<P>,
         _cx: &mut DynContext<'_, P>,
-    ) -> Option<Any<P>> {
+    ) -> Option<AnyQdisc<P>> {
         Some(child)
     }
 

@@ -11,9 +11,9 @@ use core::ffi::{CStr, c_char};
 use libloading::Library;
 use sojourn_plugin::abi;
 use sojourn_qdisc::table::{
-    self, Counter, Gauge, Kind, OptionSpec, Preset, Shown, Unit, ValueSpec,
+    self, Counter, DefaultValue, Gauge, Kind, OptionSpec, Shown, Unit, ValueSpec,
 };
-use sojourn_qdisc::{Discipline, Why};
+use sojourn_qdisc::{Discipline, Reason};
 use sojourn_transport::cc::Info;
 use sojourn_transport::ecn::EcnRequirements;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(crate) struct AqmEntry {
     /// The kind of each of its options.
     pub(crate) kinds: Vec<OptionKind>,
     /// Its reasons.
-    pub(crate) reasons: &'static [Why],
+    pub(crate) reasons: &'static [Reason],
     /// The plugin's file, for messages.
     pub(crate) file: String,
     /// Keeps the functions where they are.
@@ -344,11 +344,11 @@ fn read_option(of: &str, option: &abi::OptionSpec) -> Result<(OptionKind, Option
         }
     };
     let preset = if option.is_required {
-        Preset::Required
+        DefaultValue::Required
     } else if option.preset.is_null() {
-        Preset::Unset("")
+        DefaultValue::Unset("")
     } else {
-        Preset::Is(text(option.preset, &what("the default"))?)
+        DefaultValue::Is(text(option.preset, &what("the default"))?)
     };
     let off = (kind == OptionKind::Flag).then(|| &*format!("no{name}").leak());
     let doc = text(option.doc, &what("the description"))?;
@@ -401,8 +401,8 @@ fn read_gauge(of: &str, gauge: &abi::Gauge) -> Result<Gauge, Wrong> {
     Ok(Gauge { name, unit: unit(gauge.unit, &what)?, doc })
 }
 
-fn read_reason(of: &str, reason: *const c_char) -> Result<Why, Wrong> {
+fn read_reason(of: &str, reason: *const c_char) -> Result<Reason, Wrong> {
     let name = text(reason, &format!("\"{of}\": a reason"))?;
-    let ours = Why::BUILT_IN.iter().find(|why| why.name() == name);
-    Ok(ours.copied().unwrap_or(Why::Custom(name)))
+    let ours = Reason::BUILT_IN.iter().find(|why| why.name() == name);
+    Ok(ours.copied().unwrap_or(Reason::Custom(name)))
 }

@@ -187,7 +187,7 @@ fn a_panic_inside_ends_its_run_and_no_other() {
     assert!(results[1].is_ok() && results[2].is_ok());
     // When it is made, it is the words that are wrong.
     let build = |words: &str| {
-        let quirks = sojourn_qdisc::Profile::default();
+        let quirks = sojourn_qdisc::QdiscQuirks::default();
         let mut random = sojourn_units::Random::named(1, "test");
         sim.qdiscs().build(words, &quirks, &mut random).map(|qdisc| qdisc.describe())
     };

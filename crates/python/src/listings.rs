@@ -3,8 +3,8 @@
 use crate::plugins::sim_with;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use sojourn_qdisc::Profile;
-use sojourn_qdisc::table::{OptionSpec, Preset, Unit};
+use sojourn_qdisc::QdiscQuirks;
+use sojourn_qdisc::table::{DefaultValue, OptionSpec, Unit};
 use sojourn_results::schema;
 use sojourn_stacks::STACKS;
 use std::path::PathBuf;
@@ -40,13 +40,13 @@ fn option(option: &OptionSpec) -> Value {
         .iter()
         .map(|v| json!({ "name": v.name, "kind": v.kind.expected(), "optional": v.optional }))
         .collect();
-    let known = Profile::ALL.iter().filter(|p| option.is_known(p));
+    let known = QdiscQuirks::ALL.iter().filter(|p| option.is_known(p));
     let defaults: serde_json::Map<_, _> =
         known.map(|p| (p.name.to_owned(), json!(option.preset.words(p)))).collect();
     let unset = match option.preset {
-        Preset::Unset(meaning) => Some(meaning),
-        Preset::Required => Some("must be given"),
-        Preset::Is(_) | Preset::Per(_) => None,
+        DefaultValue::Unset(meaning) => Some(meaning),
+        DefaultValue::Required => Some("must be given"),
+        DefaultValue::Is(_) | DefaultValue::Per(_) => None,
     };
     json!({
         "name": option.name,

@@ -2,7 +2,7 @@
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sojourn_qdisc::Profile;
+use sojourn_qdisc::QdiscQuirks;
 use sojourn_qdisc::netem::Parameters;
 
 /// A rate such as `50mbit`, in bits per second.
@@ -35,7 +35,7 @@ pub struct Netem {
 /// A netem from tc's words behind its name.
 #[pyfunction]
 pub fn netem(words: &str) -> PyResult<Netem> {
-    let netem = Parameters::parse(words, &Profile::default())
+    let netem = Parameters::parse(words, &QdiscQuirks::default())
         .map_err(|e| PyValueError::new_err(e.to_string()))?;
     let delay = netem.delay();
     Ok(Netem {

@@ -11,7 +11,8 @@
 use sojourn_qdisc::codel::{self, Codel};
 use sojourn_qdisc::fq_codel::{self, FqCodel};
 use sojourn_qdisc::{
-    Any, Configured as _, Context, Dequeued, Discipline, Packet, Profile, Qdisc, Registry,
+    AnyQdisc, Context, Dequeued, Discipline, Packet, Qdisc, QdiscQuirks, Registry,
+    TcConfigurable as _,
 };
 use sojourn_units::{Dscp, Ecn, Random, Rate, Span, Time};
 use std::time::Instant;
@@ -91,7 +92,7 @@ fn packets() -> u32 {
 }
 
 /// Nanoseconds for each packet of `flows` flows that arrive at 50 Mbit/s and find `standing` more.
-fn cost(any: &mut Any<Pkt>, flows: u32, standing: u32) -> f64 {
+fn cost(any: &mut AnyQdisc<Pkt>, flows: u32, standing: u32) -> f64 {
     let mut random = Random::named(1, "cost");
     let mut cx = Context { random: &mut random, telemetry: &mut () };
     let step = Rate::from_mbit(50).time_for(1514);
@@ -110,12 +111,12 @@ fn cost(any: &mut Any<Pkt>, flows: u32, standing: u32) -> f64 {
 }
 
 /// The same through a delay line and a shaper, as a hop has them.
-fn cost_of_a_hop(child: Any<Pkt>, flows: u32, standing: u32) -> f64 {
+fn cost_of_a_hop(child: AnyQdisc<Pkt>, flows: u32, standing: u32) -> f64 {
     let mut random = Random::named(1, "cost");
     let mut netem = registry()
-        .build("netem delay 10ms limit 100000", &Profile::LINUX_7_3, &mut random)
+        .build("netem delay 10ms limit 100000", &QdiscQuirks::LINUX_7_3, &mut random)
         .unwrap();
-    let mut htb = Any::shaped(Rate::from_mbit(50), child);
+    let mut htb = AnyQdisc::shaped(Rate::from_mbit(50), child);
     let mut cx = Context { random: &mut random, telemetry: &mut () };
     let step = Rate::from_mbit(50).time_for(1514);
     let mut now = Time::ZERO;
@@ -141,7 +142,7 @@ fn main() {
     let mut args = std::env::args().skip(1);
     if let (Some(words), Some(flows)) = (args.next(), args.next()) {
         let mut any =
-            registry().build(&words, &Profile::LINUX_7_3, &mut Random::named(1, "b")).unwrap();
+            registry().build(&words, &QdiscQuirks::LINUX_7_3, &mut Random::named(1, "b")).unwrap();
         let flows = flows.parse().expect("a number of flows");
         if args.next().is_some_and(|how| how == "alone") {
             cost(&mut any, flows, 20);
@@ -167,7 +168,9 @@ fn main() {
     ] {
         for flows in [1, 10, 1000] {
             let build = || {
-                registry().build(words, &Profile::LINUX_7_3, &mut Random::named(1, "b")).unwrap()
+                registry()
+                    .build(words, &QdiscQuirks::LINUX_7_3, &mut Random::named(1, "b"))
+                    .unwrap()
             };
             let alone = cost(&mut build(), flows, 20);
             let hop = cost_of_a_hop(build(), flows, 20);
@@ -175,7 +178,7 @@ fn main() {
         }
     }
     let mut netem = registry()
-        .build("netem delay 10ms limit 100000", &Profile::LINUX_7_3, &mut Random::named(1, "b"))
+        .build("netem delay 10ms limit 100000", &QdiscQuirks::LINUX_7_3, &mut Random::named(1, "b"))
         .unwrap();
     println!("{:<28} {:>7} {:>7.1}", "netem delay 10ms", 1, cost(&mut netem, 1, 20));
 }

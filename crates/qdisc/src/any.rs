@@ -4,17 +4,17 @@
 //! To add a discipline to this crate: one file with its table and its type, and one line in `disciplines!` below. To
 //! add one without changing this crate: [`crate::Registry::add`].
 
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::dynamic::DynQdisc;
 use crate::show::show;
-use crate::words::{TcError, Words};
+use crate::words::{TcError, TcTokens};
 use crate::{
-    Backlog, Context, Dequeued, Discipline, Htb, Packet, Profile, Qdisc, Stats, Telemetry,
+    Backlog, Context, Dequeued, Discipline, Htb, Packet, Qdisc, QdiscQuirks, Stats, Telemetry,
 };
 use sojourn_units::{Rate, Time};
 
 /// How one of this crate's is made from the words behind its name.
-type Build<P> = fn(&mut Words<'_>, &mut BuildContext<'_, P>) -> Result<Any<P>, TcError>;
+type Build<P> = fn(&mut TcTokens<'_>, &mut BuildContext<'_, P>) -> Result<AnyQdisc<P>, TcError>;
 
 macro_rules! disciplines {
     ($($variant:ident($type:ty) $info:path;)*) => {
@@ -22,7 +22,7 @@ macro_rules! disciplines {
         #[derive(Clone, Debug)]
         #[non_exhaustive]
         #[expect(missing_docs, reason = "each variant is the discipline of its name")]
-        pub enum Any<P> {
+        pub enum AnyQdisc<P> {
             $($variant($type),)*
             /// One from outside.
             Custom(Box<dyn DynQdisc<P>>),
@@ -32,14 +32,14 @@ macro_rules! disciplines {
         macro_rules! each {
             ($any:expr, $qdisc:ident => $what:expr) => {
                 match $any {
-                    $(Any::$variant($qdisc) => $what,)*
-                    Any::Custom($qdisc) => $what,
+                    $(AnyQdisc::$variant($qdisc) => $what,)*
+                    AnyQdisc::Custom($qdisc) => $what,
                 }
             };
             ($any:expr, $qdisc:ident, $cx:ident => $what:expr) => {
                 match $any {
-                    $(Any::$variant($qdisc) => $what,)*
-                    Any::Custom($qdisc) => {
+                    $(AnyQdisc::$variant($qdisc) => $what,)*
+                    AnyQdisc::Custom($qdisc) => {
                         let $cx = &mut $cx.as_dyn();
                         $what
                     }
@@ -56,11 +56,11 @@ macro_rules! disciplines {
         /// How each of this crate's is built.
         pub(crate) fn built_in<P: Packet>() -> impl Iterator<Item = (&'static Discipline, Build<P>)> {
             let builds: Vec<Build<P>> =
-                vec![$(|words, cx| Configured::build(words, cx).map(Any::$variant),)*];
+                vec![$(|words, cx| TcConfigurable::build(words, cx).map(AnyQdisc::$variant),)*];
             disciplines().iter().copied().zip(builds)
         }
 
-        impl<P: Packet> Any<P> {
+        impl<P: Packet> AnyQdisc<P> {
             /// Its table.
             pub fn info(&self) -> &'static Discipline {
                 match self {
@@ -92,7 +92,7 @@ disciplines! {
     TwinCodelAf(crate::codel_af::TwinCodelAf<P>) crate::codel_af::TWIN;
 }
 
-impl<P: Packet> Any<P> {
+impl<P: Packet> AnyQdisc<P> {
     /// `child` under an htb class of `rate`: the bottleneck of the published test beds.
     pub fn shaped(rate: Rate, child: Self) -> Self {
         Self::Htb(Htb::over(rate, child))
@@ -107,7 +107,7 @@ impl<P: Packet> Any<P> {
     pub fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         let own = self.info().name;
@@ -124,7 +124,7 @@ impl<P: Packet> Any<P> {
     }
 
     /// `tc qdisc replace`: `with` takes the place of this one and begins its work at `now`; packets that are
-    /// held are dropped as [`crate::Why::Flushed`]. Returns what was replaced, empty, with its statistics.
+    /// held are dropped as [`crate::Reason::Flushed`]. Returns what was replaced, empty, with its statistics.
     pub fn replace<T: Telemetry<P>>(
         &mut self,
         now: Time,
@@ -141,14 +141,14 @@ impl<P: Packet> Any<P> {
         each!(self, qdisc => qdisc.start(now));
     }
 
-    /// Drops everything that is held, as [`crate::Why::Flushed`].
+    /// Drops everything that is held, as [`crate::Reason::Flushed`].
     pub fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
         each!(self, qdisc, cx => qdisc.flush(now, cx));
     }
 
     /// The kernel that it behaves as.
-    pub fn profile(&self) -> &Profile {
-        each!(self, qdisc => qdisc.profile())
+    pub fn quirks(&self) -> &QdiscQuirks {
+        each!(self, qdisc => qdisc.quirks())
     }
 
     /// The discipline that it hands packets to, if it is a shaper.
@@ -156,12 +156,12 @@ impl<P: Packet> Any<P> {
         each!(self, qdisc => qdisc.child())
     }
 
-    /// As [`Any::child`], to be changed or replaced.
+    /// As [`AnyQdisc::child`], to be changed or replaced.
     pub fn child_mut(&mut self) -> Option<&mut Self> {
         each!(self, qdisc => qdisc.child_mut())
     }
 
-    /// Puts `child` in the place of its child, whose packets are dropped as [`crate::Why::Flushed`]; the new one begins
+    /// Puts `child` in the place of its child, whose packets are dropped as [`crate::Reason::Flushed`]; the new one begins
     /// its work at `now`. What has no child gives `child` back.
     #[must_use = "a child that was not taken is still there"]
     pub fn replace_child<T: Telemetry<P>>(
@@ -194,7 +194,7 @@ impl<P: Packet> Any<P> {
 }
 
 #[deny(clippy::missing_trait_methods, reason = "what is not forwarded would run the default")]
-impl<P: Packet> Qdisc<P> for Any<P> {
+impl<P: Packet> Qdisc<P> for AnyQdisc<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
         each!(self, qdisc, cx => qdisc.enqueue(now, packet, cx));

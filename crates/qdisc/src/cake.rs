@@ -24,17 +24,17 @@ mod tin;
 use self::ramp::SINGLE;
 use self::tin::{Isolation, Keys, Tin};
 use crate::cobalt_config::{SCE, SCE_THRESH_OFF};
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::options_of;
 use crate::settings::{Setting, Settings};
 use crate::shaper::{self, Clock, Framed, Framing, HasRtt};
 use crate::show;
 use crate::table::{
-    self, Class, Counter, Discipline, Gauge, OptionSpec, Preset, Shown, Unit, counter,
+    self, Class, Counter, DefaultValue, Discipline, Gauge, OptionSpec, Shown, Unit, counter,
 };
-use crate::tally::Tally;
-use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::tally::QdiscCounters;
+use crate::words::{TcError, TcTokens};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use sojourn_units::{Dscp, Rate, Span, Time, random::mix};
 
 /// The statistics of all tins, behind those of the whole.
@@ -213,7 +213,7 @@ impl Settings for Config {
         OptionSpec {
             name: "diffserv3",
             off: Some("besteffort"),
-            preset: Preset::Is("diffserv3"),
+            preset: DefaultValue::Is("diffserv3"),
             doc: "tins by DSCP: bulk (CS1, LE), voice (CS6, CS7, EF, VA, TOS4), best effort; or a single one",
             ..OptionSpec::BASE
         }.sets(|config, given| config.diffserv = given.on),
@@ -228,7 +228,7 @@ impl Settings for Config {
                 "dual-srchost",
                 "dual-dsthost",
             ],
-            preset: Preset::Is("triple-isolate"),
+            preset: DefaultValue::Is("triple-isolate"),
             doc: "what has a queue, and whose queues share a part: flows, and their source and destination host",
             ..OptionSpec::BASE
         }.sets(|config, given| {
@@ -243,7 +243,7 @@ impl Settings for Config {
         OptionSpec {
             name: "memlimit",
             values: table::BYTES,
-            preset: Preset::Unset(
+            preset: DefaultValue::Unset(
                 "rate times rtt times 4, at least 4 MiB; without a rate 10240 full packets",
             ),
             doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
@@ -252,21 +252,21 @@ impl Settings for Config {
         OptionSpec {
             name: "wash",
             off: Some("nowash"),
-            preset: Preset::Is("nowash"),
+            preset: DefaultValue::Is("nowash"),
             doc: "clear the DSCP of every packet, after its tin was chosen by it",
             ..OptionSpec::BASE
         }.sets(|config, given| config.wash = given.on),
         OptionSpec {
             name: "nat",
             off: Some("nonat"),
-            preset: Preset::Is("nonat"),
+            preset: DefaultValue::Is("nonat"),
             doc: "look addresses up before translation; there is none here, so it changes nothing",
             ..OptionSpec::BASE
         }.sets(|config, given| config.nat = given.on),
         OptionSpec {
             name: "split-gso",
             off: Some("no-split-gso"),
-            preset: Preset::Is("split-gso"),
+            preset: DefaultValue::Is("split-gso"),
             doc: "split super-packets; there are none here, so it changes nothing",
             ..OptionSpec::BASE
         }.sets(|config, given| config.split_gso = given.on),
@@ -279,7 +279,7 @@ impl Settings for Config {
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self {
             rate: Rate::ZERO,
             diffserv: true,
@@ -300,7 +300,7 @@ impl Settings for Config {
 #[derive(Clone, Debug)]
 pub struct Cake<P> {
     config: Config,
-    profile: Profile,
+    profile: QdiscQuirks,
     /// What the hashes are mixed with: the kernel's boot-time key.
     perturbation: u64,
     tins: Box<[Tin<P>; TINS]>,
@@ -313,7 +313,7 @@ pub struct Cake<P> {
     memory_max: u64,
     memory_limit: u64,
     overlimits: u64,
-    tally: Tally,
+    tally: QdiscCounters,
 }
 
 impl<P: Packet> Cake<P> {
@@ -406,7 +406,7 @@ impl<P: Packet> Cake<P> {
         for tin in &mut tins[from..] {
             tin.clear(&mut |packet: P| {
                 *memory -= u64::from(packet.truesize());
-                tally.drop(now, packet, Why::Flushed, cx);
+                tally.drop(now, packet, Reason::Flushed, cx);
             });
         }
     }
@@ -533,10 +533,10 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Cake<P> {
+impl<P: Packet> TcConfigurable<P> for Cake<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let (profile, random) = (cx.quirks, &mut *cx.random);
         let config = Config::read(words, profile)?;
         let mut cake = Self {
@@ -551,7 +551,7 @@ impl<P: Packet> Configured<P> for Cake<P> {
             memory_max: 0,
             memory_limit: 0,
             overlimits: 0,
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
         };
         cake.configure();
         Ok(cake)
@@ -560,7 +560,7 @@ impl<P: Packet> Configured<P> for Cake<P> {
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
@@ -575,7 +575,7 @@ impl<P: Packet> Configured<P> for Cake<P> {
         self.clear(now, 0, cx);
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

@@ -9,13 +9,13 @@
 
 use crate::cobalt_config::{Aqm, HasAqm, SCE_THRESH_4, sce, sce_thresh};
 use crate::cobalt_law::{Crossing, Twofold, TwofoldParams, Verdict, Weighted};
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::{Setting, Settings};
 use crate::shaper;
 use crate::table::Discipline;
-use crate::tally::{Ring, Tally};
-use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::tally::{PacketQueue, QdiscCounters};
+use crate::words::{TcError, TcTokens};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::Time;
 
@@ -55,7 +55,7 @@ impl Settings for Config {
         &[shaper::rtt(), shaper::path(), sce_thresh(SCE_THRESH_4), sce()];
     const CHANGE_STARTS_AFRESH: bool = false;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self { aqm: Aqm::default() }
     }
 }
@@ -64,15 +64,15 @@ impl Settings for Config {
 #[derive(Clone, Debug)]
 pub struct Cobalt<P> {
     config: Config,
-    profile: Profile,
+    profile: QdiscQuirks,
     params: TwofoldParams,
-    ring: Ring<P>,
+    ring: PacketQueue<P>,
     law: Twofold,
     ecn_mark: u64,
     sce_mark: u64,
     law_drop: u64,
     blue_drop: u64,
-    tally: Tally,
+    tally: QdiscCounters,
 }
 
 report! {
@@ -120,7 +120,7 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
                 return Dequeued::Packet(packet);
             };
             match why {
-                Why::Blue => self.blue_drop += 1,
+                Reason::Blue => self.blue_drop += 1,
                 _ => self.law_drop += 1,
             }
             self.tally.drop(now, packet, why, cx);
@@ -142,10 +142,10 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Cobalt<P> {
+impl<P: Packet> TcConfigurable<P> for Cobalt<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let profile = cx.quirks;
         let mut config = Config::read(words, profile)?;
         config.aqm.settle();
@@ -153,20 +153,20 @@ impl<P: Packet> Configured<P> for Cobalt<P> {
             params: config.params(),
             config,
             profile: *profile,
-            ring: Ring::new(),
+            ring: PacketQueue::new(),
             law: Twofold::default(),
             ecn_mark: 0,
             sce_mark: 0,
             law_drop: 0,
             blue_drop: 0,
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
         })
     }
 
     fn change<T: Telemetry<P>>(
         &mut self,
         _now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         _cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
@@ -176,11 +176,11 @@ impl<P: Packet> Configured<P> for Cobalt<P> {
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
+        self.ring.shorten(now, 0, Reason::Flushed, &mut self.tally, cx);
         self.law = Twofold::default();
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

@@ -3,15 +3,15 @@
 //! Source: docs/sources/sce.md#the-marking-law; chromi/sce `sch_cnq_codel_af.c` (`cnq_change`) and iproute2-sce `tc/q_cnq_codel_af.c`. tc
 //! hands over `rtt` as an interval and a twentieth of it as the target; there is no word for another target.
 
-use crate::Profile;
+use crate::QdiscQuirks;
 use crate::cobalt_law::{Crossing, TwofoldParams};
 use crate::settings::Setting;
 use crate::shaper::{HasRtt, describe_rtt};
-use crate::table::{Kind, OptionSpec, Preset, ValueSpec};
+use crate::table::{DefaultValue, Kind, OptionSpec, ValueSpec};
 use sojourn_units::Span;
 use sojourn_units::random::mix;
 
-const fn sce_thresh_from(preset: Preset) -> OptionSpec {
+const fn sce_thresh_from(preset: DefaultValue) -> OptionSpec {
     OptionSpec {
         name: "sce-thresh",
         off: Some("no-sce"),
@@ -27,13 +27,13 @@ const fn sce_thresh_from(preset: Preset) -> OptionSpec {
 }
 
 /// `sce-thresh N | no-sce` where SCE is off by default.
-pub(crate) const SCE_THRESH_OFF: OptionSpec = sce_thresh_from(Preset::Unset("no-sce"));
+pub(crate) const SCE_THRESH_OFF: OptionSpec = sce_thresh_from(DefaultValue::Unset("no-sce"));
 /// The same where it is on by default.
-pub(crate) const SCE_THRESH_4: OptionSpec = sce_thresh_from(Preset::Is("4"));
+pub(crate) const SCE_THRESH_4: OptionSpec = sce_thresh_from(DefaultValue::Is("4"));
 /// `sce`.
 pub(crate) const SCE: OptionSpec = OptionSpec {
     name: "sce",
-    preset: Preset::Unset("as sce-thresh has it"),
+    preset: DefaultValue::Unset("as sce-thresh has it"),
     doc: "the same as sce-thresh 1",
     ..OptionSpec::BASE
 };
@@ -99,7 +99,7 @@ impl Aqm {
     }
 
     /// How the disciplines that mirror the SCE schedule do so in this kernel.
-    pub(crate) const fn mirrors(profile: &Profile) -> Crossing {
+    pub(crate) const fn mirrors(profile: &QdiscQuirks) -> Crossing {
         if profile.sce_mirrors_at_rest { Crossing::MirrorsAtRest } else { Crossing::Mirrors }
     }
 

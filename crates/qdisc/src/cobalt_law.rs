@@ -19,7 +19,7 @@
 //! which is exact enough since count changes by one.
 
 use crate::tally::mark;
-use crate::{Context, Packet, Telemetry, Why};
+use crate::{Context, Packet, Reason, Telemetry};
 use sojourn_units::{Ecn, Time};
 
 /// Nanoseconds on the kernel's signed clock (`ktime_t`).
@@ -189,7 +189,7 @@ impl Blue {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Verdict {
     /// Why the packet is to be dropped; `None`: it leaves.
-    pub(crate) drop: Option<Why>,
+    pub(crate) drop: Option<Reason>,
     /// Whether the law took the packet for its signal by a CE mark (CE before or now).
     pub(crate) ce: bool,
     /// Whether it was marked SCE.
@@ -201,7 +201,7 @@ pub(crate) struct Verdict {
 pub(crate) fn mark_sce<P: Packet, T: Telemetry<P>>(
     now: Time,
     packet: &mut P,
-    why: Why,
+    why: Reason,
     cx: &mut Context<'_, T>,
 ) -> bool {
     let markable = packet.ecn() == Ecn::Ect0;
@@ -220,9 +220,9 @@ fn signal<P: Packet, T: Telemetry<P>>(
     verdict: &mut Verdict,
     cx: &mut Context<'_, T>,
 ) {
-    verdict.ce = mark(now, packet, Why::ControlLaw, cx);
+    verdict.ce = mark(now, packet, Reason::ControlLaw, cx);
     if !verdict.ce {
-        verdict.drop = Some(Why::ControlLaw);
+        verdict.drop = Some(Reason::ControlLaw);
     }
 }
 
@@ -306,7 +306,7 @@ impl Plain {
             overdue = s.overdue(at);
         }
         if self.blue.strikes(cx) {
-            verdict.drop = verdict.drop.or(Some(Why::Blue));
+            verdict.drop = verdict.drop.or(Some(Reason::Blue));
         }
         s.rest(at, params.interval, overdue, verdict.drop.is_some());
         verdict
@@ -445,7 +445,7 @@ impl Twofold {
             }
         }
         if self.blue.strikes(cx) {
-            verdict.drop = verdict.drop.or(Some(Why::Blue));
+            verdict.drop = verdict.drop.or(Some(Reason::Blue));
         }
         self.ce.rest(at, params.ce_interval, overdue, verdict.drop.is_some());
         verdict
@@ -474,7 +474,7 @@ impl Twofold {
         }
         if due && over {
             // A packet that cannot be marked leaves the signal to the next one.
-            let marked = mark_sce(now, packet, Why::ControlLaw, cx);
+            let marked = mark_sce(now, packet, Reason::ControlLaw, cx);
             if marked {
                 self.sce.sent(params.sce_interval);
                 self.ce.refresh();

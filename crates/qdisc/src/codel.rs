@@ -6,13 +6,13 @@
 //! Invariants: order of arrival; a packet that finds `limit` packets is refused.
 
 use crate::codel_law::{self, Counts, Dequeue, Params, State, seconds};
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::{Setting, Settings};
 use crate::show::time;
-use crate::table::{self, Discipline, OptionSpec, Preset};
-use crate::tally::{Ring, Tally};
-use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::table::{self, DefaultValue, Discipline, OptionSpec};
+use crate::tally::{PacketQueue, QdiscCounters};
+use crate::words::{TcError, TcTokens};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::Time;
 
@@ -41,22 +41,22 @@ struct Config {
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
     const OPTIONS: &'static [Setting<Self>] = &[
-        OptionSpec { preset: Preset::Is("1000"), ..table::LIMIT }
+        OptionSpec { preset: DefaultValue::Is("1000"), ..table::LIMIT }
             .sets(|config, given| config.limit = given.number()),
         table::TARGET.sets(|config, given| config.law.set_target(given.span())),
         table::INTERVAL.sets(|config, given| config.law.set_interval(given.span())),
-        OptionSpec { preset: Preset::Is("noecn"), ..table::ECN }
+        OptionSpec { preset: DefaultValue::Is("noecn"), ..table::ECN }
             .sets(|config, given| config.law.ecn = given.on),
         table::CE_THRESHOLD.sets(|config, given| config.law.set_ce_threshold(given.span())),
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self { limit: 0, law: Params::BLANK }
     }
 }
 
-impl<P: Packet> codel_law::Queue<P> for &mut Ring<P> {
+impl<P: Packet> codel_law::Queue<P> for &mut PacketQueue<P> {
     #[inline]
     fn take(&mut self) -> Option<P> {
         self.pop()
@@ -64,7 +64,7 @@ impl<P: Packet> codel_law::Queue<P> for &mut Ring<P> {
 
     #[inline]
     fn bytes(&self) -> u64 {
-        Ring::bytes(self)
+        PacketQueue::bytes(self)
     }
 }
 
@@ -72,12 +72,12 @@ impl<P: Packet> codel_law::Queue<P> for &mut Ring<P> {
 #[derive(Clone, Debug)]
 pub struct Codel<P> {
     config: Config,
-    profile: Profile,
-    ring: Ring<P>,
+    profile: QdiscQuirks,
+    ring: PacketQueue<P>,
     state: State,
     counts: Counts,
     drop_overlimit: u64,
-    tally: Tally,
+    tally: QdiscCounters,
 }
 
 report! {
@@ -114,7 +114,7 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
             self.ring.push(packet);
         } else {
             self.drop_overlimit += 1;
-            self.tally.drop(now, packet, Why::Tail, cx);
+            self.tally.drop(now, packet, Reason::Tail, cx);
         }
     }
 
@@ -151,39 +151,39 @@ impl<P: Packet> Qdisc<P> for Codel<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Codel<P> {
+impl<P: Packet> TcConfigurable<P> for Codel<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let profile = cx.quirks;
         Ok(Self {
             config: Config::read(words, profile)?,
             profile: *profile,
-            ring: Ring::new(),
+            ring: PacketQueue::new(),
             state: State::default(),
             counts: Counts::default(),
             drop_overlimit: 0,
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
         })
     }
 
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
-        self.ring.shorten(now, self.config.limit, Why::Overlimit, &mut self.tally, cx);
+        self.ring.shorten(now, self.config.limit, Reason::Overlimit, &mut self.tally, cx);
         Ok(())
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
+        self.ring.shorten(now, 0, Reason::Flushed, &mut self.tally, cx);
         self.state = State::default();
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

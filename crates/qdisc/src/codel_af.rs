@@ -23,17 +23,17 @@
 //! deficit, and then sends nothing; here the class with packets is served. It counts a class whose flows all have
 //! dummies in the bulk queue as having no flows, and so does not serve it, which is what would take the dummies
 //! out: a flow that begins in one class starves until the other is empty. Here a class with packets counts as one
-//! flow at least. Whether the SCE schedule is mirrored at rest is the kernel's (`Profile::sce_mirrors_at_rest`).
+//! flow at least. Whether the SCE schedule is mirrored at rest is the kernel's (`QdiscQuirks::sce_mirrors_at_rest`).
 
 use crate::cobalt_config::{Aqm, Buckets, HasAqm, SCE_THRESH_4, SCE_THRESH_OFF, sce, sce_thresh};
 use crate::cobalt_law::{Twofold, TwofoldParams, Verdict, Weighted};
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::{Setting, Settings};
 use crate::shaper::{self, Clock, Framed, Framing};
 use crate::table::{self, Discipline, Gauge, Unit};
-use crate::tally::Tally;
-use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::tally::QdiscCounters;
+use crate::words::{TcError, TcTokens};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Rate, Time};
 use std::collections::VecDeque;
@@ -153,7 +153,7 @@ struct Config<const CLASSES: usize> {
 }
 
 impl<const CLASSES: usize> Config<CLASSES> {
-    fn params(&self, profile: &Profile) -> [TwofoldParams; CLASSES] {
+    fn params(&self, profile: &QdiscQuirks) -> [TwofoldParams; CLASSES] {
         core::array::from_fn(|class| {
             self.aqm.params(if class == 0 { 1 } else { TIGHT_DIVISOR }, Aqm::mirrors(profile))
         })
@@ -188,7 +188,7 @@ impl<const CLASSES: usize> Settings for Config<CLASSES> {
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self { rate: Rate::ZERO, framing: Framing::default(), aqm: Aqm::default() }
     }
 }
@@ -263,13 +263,13 @@ struct Counts {
 #[derive(Clone, Debug)]
 pub struct CodelAf<P, const CLASSES: usize> {
     config: Config<CLASSES>,
-    profile: Profile,
+    profile: QdiscQuirks,
     params: [TwofoldParams; CLASSES],
     clock: Clock,
     classes: [Class<P>; CLASSES],
     buckets: Buckets<Bucket<CLASSES>>,
     counts: Counts,
-    tally: Tally,
+    tally: QdiscCounters,
 }
 
 /// `cnq_codel_af`.
@@ -358,7 +358,7 @@ impl<P: Packet, const CLASSES: usize> CodelAf<P, CLASSES> {
             match drop {
                 Some(why) if bucket.in_bulk[c] > 0 => {
                     match why {
-                        Why::Blue => self.counts.blue_drop += 1,
+                        Reason::Blue => self.counts.blue_drop += 1,
                         _ => self.counts.law_drop += 1,
                     }
                     self.tally.drop(now, packet, why, cx);
@@ -497,10 +497,10 @@ impl<P: Packet, const CLASSES: usize> Qdisc<P> for CodelAf<P, CLASSES> {
     }
 }
 
-impl<P: Packet, const CLASSES: usize> Configured<P> for CodelAf<P, CLASSES> {
+impl<P: Packet, const CLASSES: usize> TcConfigurable<P> for CodelAf<P, CLASSES> {
     const INFO: &'static Discipline = Config::<CLASSES>::INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let (profile, random) = (cx.quirks, &mut *cx.random);
         let mut config = Config::<CLASSES>::read(words, profile)?;
         config.aqm.settle();
@@ -512,14 +512,14 @@ impl<P: Packet, const CLASSES: usize> Configured<P> for CodelAf<P, CLASSES> {
             classes: core::array::from_fn(|_| Class::new()),
             buckets: Buckets::new(random.next_u64()),
             counts: Counts::default(),
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
         })
     }
 
     fn change<T: Telemetry<P>>(
         &mut self,
         _now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         _cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
@@ -537,13 +537,13 @@ impl<P: Packet, const CLASSES: usize> Configured<P> for CodelAf<P, CLASSES> {
                 Entry::Dummy => None,
             });
             for packet in emptied.sparse.into_iter().map(|(_, packet)| packet).chain(bulk) {
-                self.tally.drop(now, packet, Why::Flushed, cx);
+                self.tally.drop(now, packet, Reason::Flushed, cx);
             }
         }
         self.buckets.used().fill(Bucket::default());
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

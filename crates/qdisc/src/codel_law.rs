@@ -13,8 +13,8 @@
 //! With 32-bit time "less than 16 intervals ago" is also true of anything more than 36 minutes ago. The
 //! kernel's clock starts at boot, ours at the run's beginning; within 36 minutes the two agree.
 
-use crate::tally::{Tally, mark};
-use crate::{Context, Packet, Telemetry, Why};
+use crate::tally::{QdiscCounters, mark};
+use crate::{Context, Packet, Reason, Telemetry};
 use sojourn_units::{Span, Time};
 
 /// A time or a span in units of 1024 ns.
@@ -158,7 +158,7 @@ pub(crate) struct Dequeue<'a, Q> {
     pub(crate) params: &'a Params,
     pub(crate) state: &'a mut State,
     pub(crate) counts: &'a mut Counts,
-    pub(crate) tally: &'a mut Tally,
+    pub(crate) tally: &'a mut QdiscCounters,
     pub(crate) queue: Q,
 }
 
@@ -225,12 +225,12 @@ impl<Q> Dequeue<'_, Q> {
         while self.state.dropping && !is_before(now, self.state.drop_next) {
             self.state.count = self.state.count.wrapping_add(1);
             self.state.newton_step();
-            if self.params.ecn && mark(self.now, &mut packet, Why::ControlLaw, cx) {
+            if self.params.ecn && mark(self.now, &mut packet, Reason::ControlLaw, cx) {
                 self.counts.ecn_mark += 1;
                 self.state.drop_next = self.state.next_after(self.state.drop_next, self.params);
                 break;
             }
-            self.tally.drop(self.now, packet, Why::ControlLaw, cx);
+            self.tally.drop(self.now, packet, Reason::ControlLaw, cx);
             let next = self.queue.take();
             if self.is_bad(next.as_ref()) {
                 self.state.drop_next = self.state.next_after(self.state.drop_next, self.params);
@@ -251,11 +251,11 @@ impl<Q> Dequeue<'_, Q> {
     where
         Q: Queue<P>,
     {
-        let next = if self.params.ecn && mark(self.now, &mut packet, Why::ControlLaw, cx) {
+        let next = if self.params.ecn && mark(self.now, &mut packet, Reason::ControlLaw, cx) {
             self.counts.ecn_mark += 1;
             Some(packet)
         } else {
-            self.tally.drop(self.now, packet, Why::ControlLaw, cx);
+            self.tally.drop(self.now, packet, Reason::ControlLaw, cx);
             let next = self.queue.take();
             self.is_bad(next.as_ref());
             next
@@ -289,7 +289,7 @@ impl<Q> Dequeue<'_, Q> {
         }
         let tos = packet.dscp().tos(packet.ecn());
         let selected = self.params.selector.is_none_or(|(value, mask)| tos & mask == value);
-        if selected && mark(self.now, packet, Why::CeThreshold, cx) {
+        if selected && mark(self.now, packet, Reason::CeThreshold, cx) {
             self.counts.ce_mark += 1;
         }
     }

@@ -1,12 +1,12 @@
 //! What a discipline has besides [`Qdisc`]: words to be made from and changed with.
 
-use crate::words::{TcError, Words};
-use crate::{Any, Context, Discipline, Packet, Profile, Qdisc, Registry, Telemetry};
+use crate::words::{TcError, TcTokens};
+use crate::{AnyQdisc, Context, Discipline, Packet, Qdisc, QdiscQuirks, Registry, Telemetry};
 use sojourn_units::{Random, Rate, Time};
 
-/// A discipline that tc's words configure. [`Any`] asks nothing more of its variants, and [`Registry::add`] nothing
+/// A discipline that tc's words configure. [`AnyQdisc`] asks nothing more of its variants, and [`Registry::add`] nothing
 /// more of a discipline from outside.
-pub trait Configured<P: Packet>: Qdisc<P> + Sized {
+pub trait TcConfigurable<P: Packet>: Qdisc<P> + Sized {
     /// Its table: name, options, statistics.
     const INFO: &'static Discipline;
 
@@ -14,7 +14,7 @@ pub trait Configured<P: Packet>: Qdisc<P> + Sized {
     ///
     /// # Errors
     /// Whatever is wrong with the words, with its place in them.
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError>;
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError>;
 
     /// `tc qdisc change`: takes the words over and keeps queue and state.
     ///
@@ -23,40 +23,40 @@ pub trait Configured<P: Packet>: Qdisc<P> + Sized {
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError>;
 
     /// It begins its work at `now`, not at the run's beginning.
     fn start(&mut self, _now: Time) {}
 
-    /// Drops everything it holds, as [`crate::Why::Flushed`].
+    /// Drops everything it holds, as [`crate::Reason::Flushed`].
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>);
 
     /// The kernel that it behaves as.
-    fn profile(&self) -> &Profile;
+    fn quirks(&self) -> &QdiscQuirks;
 
     /// Its configuration as `tc qdisc show` prints it.
     fn describe(&self) -> String;
 
     /// The discipline that it hands packets to.
-    fn child(&self) -> Option<&Any<P>> {
+    fn child(&self) -> Option<&AnyQdisc<P>> {
         None
     }
 
-    /// As [`Configured::child`], to be changed or replaced.
-    fn child_mut(&mut self) -> Option<&mut Any<P>> {
+    /// As [`TcConfigurable::child`], to be changed or replaced.
+    fn child_mut(&mut self) -> Option<&mut AnyQdisc<P>> {
         None
     }
 
-    /// Puts `child` in the place of the present one, whose packets are dropped as [`crate::Why::Flushed`]; the new
+    /// Puts `child` in the place of the present one, whose packets are dropped as [`crate::Reason::Flushed`]; the new
     /// one begins its work at `now`. What has no child gives `child` back.
     fn replace_child<T: Telemetry<P>>(
         &mut self,
         _now: Time,
-        child: Any<P>,
+        child: AnyQdisc<P>,
         _cx: &mut Context<'_, T>,
-    ) -> Option<Any<P>> {
+    ) -> Option<AnyQdisc<P>> {
         Some(child)
     }
 
@@ -71,7 +71,7 @@ pub trait Configured<P: Packet>: Qdisc<P> + Sized {
 #[non_exhaustive]
 pub struct BuildContext<'a, P> {
     /// The kernel that it is to behave as.
-    pub quirks: &'a Profile,
+    pub quirks: &'a QdiscQuirks,
     /// Its own random stream, which keys of hashes are drawn from.
     pub random: &'a mut Random,
     registry: &'a Registry<P>,
@@ -80,7 +80,7 @@ pub struct BuildContext<'a, P> {
 impl<'a, P: Packet> BuildContext<'a, P> {
     pub(crate) const fn new(
         registry: &'a Registry<P>,
-        quirks: &'a Profile,
+        quirks: &'a QdiscQuirks,
         random: &'a mut Random,
     ) -> Self {
         Self { quirks, random, registry }
@@ -91,7 +91,7 @@ impl<'a, P: Packet> BuildContext<'a, P> {
     ///
     /// # Errors
     /// Whatever is wrong with the child's words, with its place in them.
-    pub fn child(&mut self, words: &mut Words<'_>) -> Result<Any<P>, TcError> {
+    pub fn child(&mut self, words: &mut TcTokens<'_>) -> Result<AnyQdisc<P>, TcError> {
         if words.peek().is_some() {
             self.registry.read(words, self.quirks, self.random)
         } else {

@@ -7,11 +7,11 @@
 //!
 //! The controller ([`crate::pi2_law`]) runs every `tupdate` on the age of the older head. With its output p' and
 //! k the `coupling_factor`, a packet that leaves (or arrives, with `drop_enqueue`):
-//! - C: signalled at p'²: a mark if ECN-capable, else a drop ([`Why::Classic`]);
-//! - L: marked at k p' ([`Why::Coupled`]), and besides whenever it waited longer than `step_thresh`
-//!   ([`Why::Step`]);
+//! - C: signalled at p'²: a mark if ECN-capable, else a drop ([`Reason::Classic`]);
+//! - L: marked at k p' ([`Reason::Coupled`]), and besides whenever it waited longer than `step_thresh`
+//!   ([`Reason::Step`]);
 //! - overload is k p' above 1: C's signals are drops whatever the ECN field, and L loses packets at p'² too
-//!   ([`Why::Overload`]); all others of L are marked. With `overflow` p' stops at 1 / k instead.
+//!   ([`Reason::Overload`]); all others of L are marked. With `overflow` p' stops at 1 / k instead.
 //!
 //! Nothing is signalled by probability while less than two full packets are held; the step knows no such floor.
 //!
@@ -39,14 +39,14 @@ mod config;
 pub use self::config::INFO;
 
 use self::config::{CLASSES, Config, Step};
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::pi2_law::{Fraction, Law, MTU, ONE, Verdict, roll_squared, share};
 use crate::report;
 use crate::settings::Settings;
-use crate::tally::{Ring, Tally};
-use crate::words::{TcError, Words};
+use crate::tally::{PacketQueue, QdiscCounters};
+use crate::words::{TcError, TcTokens};
 use crate::{
-    Backlog, Context, Dequeued, Discipline, Packet, Profile, Qdisc, Stats, Telemetry, Why,
+    Backlog, Context, Dequeued, Discipline, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry,
 };
 use sojourn_units::{Ecn, Random, Span, Time};
 use std::collections::VecDeque;
@@ -93,9 +93,9 @@ struct Fractions {
 #[derive(Clone, Debug)]
 pub struct DualPi2<P> {
     config: Config,
-    profile: Profile,
-    c: Ring<P>,
-    l: Ring<P>,
+    profile: QdiscQuirks,
+    c: PacketQueue<P>,
+    l: PacketQueue<P>,
     /// For each packet in L, whether the step concerns it.
     applies: VecDeque<bool>,
     law: Law,
@@ -107,10 +107,10 @@ pub struct DualPi2<P> {
     memory: u64,
     counts: Counts,
     fractions: Fractions,
-    tally: Tally,
+    tally: QdiscCounters,
 }
 
-fn age<P: Packet>(ring: &Ring<P>, now: Time) -> Span {
+fn age<P: Packet>(ring: &PacketQueue<P>, now: Time) -> Span {
     ring.first().map_or(Span::ZERO, |packet| now.since(packet.stamp()))
 }
 
@@ -181,19 +181,23 @@ impl<P: Packet> DualPi2<P> {
         let verdict = match class {
             _ if !speaks => Verdict::Pass,
             Class::Classic if !roll_squared(p, random) => Verdict::Pass,
-            Class::Classic if overload => Verdict::Drop(Why::Overload),
-            Class::Classic if is_capable => Verdict::Mark(Why::Classic),
-            Class::Classic => Verdict::Drop(Why::Classic),
+            Class::Classic if overload => Verdict::Drop(Reason::Overload),
+            Class::Classic if is_capable => Verdict::Mark(Reason::Classic),
+            Class::Classic => Verdict::Drop(Reason::Classic),
             Class::Scalable if overload => {
                 if self.config.drop_on_overload && roll_squared(p, random) {
-                    Verdict::Drop(Why::Overload)
+                    Verdict::Drop(Reason::Overload)
                 } else {
-                    Verdict::Mark(Why::Coupled)
+                    Verdict::Mark(Reason::Coupled)
                 }
             }
             Class::Scalable => {
                 let draw = draw.unwrap_or_else(|| random.next_u32());
-                if u64::from(draw) <= coupled { Verdict::Mark(Why::Coupled) } else { Verdict::Pass }
+                if u64::from(draw) <= coupled {
+                    Verdict::Mark(Reason::Coupled)
+                } else {
+                    Verdict::Pass
+                }
             }
         };
         let signalled = verdict != Verdict::Pass;
@@ -206,24 +210,30 @@ impl<P: Packet> DualPi2<P> {
 
     /// L's own decision on a packet that leaves it (`do_step_aqm`), at the time it waited.
     #[inline]
-    fn native(&mut self, applies: bool, waited: Span, draw: Option<u32>) -> Option<Why> {
+    fn native(&mut self, applies: bool, waited: Span, draw: Option<u32>) -> Option<Reason> {
         let why = match (self.config.step, self.config.ramp) {
             _ if !applies => None,
-            (Step::Packets(packets), _) => (self.l.len() > packets).then_some(Why::Step),
-            (Step::Time(least), None) => (waited > least).then_some(Why::Step),
+            (Step::Packets(packets), _) => (self.l.len() > packets).then_some(Reason::Step),
+            (Step::Time(least), None) => (waited > least).then_some(Reason::Step),
             (Step::Time(least), Some(range)) => {
                 let above = waited.saturating_sub(least);
                 let native = u128::from(above.as_nanos()) * u128::from(ONE);
                 let prob = native / u128::from(range.as_nanos());
                 let is_drawn = draw.is_some_and(|draw| u128::from(draw) < prob);
-                is_drawn.then_some(Why::Ramp)
+                is_drawn.then_some(Reason::Ramp)
             }
         };
         self.fractions.native.count(why.is_some());
         why
     }
 
-    fn drop<T: Telemetry<P>>(&mut self, now: Time, packet: P, why: Why, cx: &mut Context<'_, T>) {
+    fn drop<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        packet: P,
+        why: Reason,
+        cx: &mut Context<'_, T>,
+    ) {
         self.tally.drop(now, packet, why, cx);
     }
 }
@@ -274,9 +284,9 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
         let held = self.held().packets;
         let size = u64::from(packet.truesize());
         let refused = if held >= self.config.limit {
-            Some(Why::Tail)
+            Some(Reason::Tail)
         } else if self.memory + size > self.config.memory_limit {
-            Some(Why::Memory)
+            Some(Reason::Memory)
         } else {
             None
         };
@@ -377,10 +387,10 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for DualPi2<P> {
+impl<P: Packet> TcConfigurable<P> for DualPi2<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let profile = cx.quirks;
         let (config, given) = Config::read_given(words, profile, false)?;
         let config = config.finish(&given, words)?;
@@ -388,8 +398,8 @@ impl<P: Packet> Configured<P> for DualPi2<P> {
             next_update: Time::ZERO + config.tupdate,
             config,
             profile: *profile,
-            c: Ring::new(),
-            l: Ring::new(),
+            c: PacketQueue::new(),
+            l: PacketQueue::new(),
             applies: VecDeque::new(),
             law: Law::default(),
             delays: (Span::ZERO, Span::ZERO),
@@ -397,7 +407,7 @@ impl<P: Packet> Configured<P> for DualPi2<P> {
             memory: 0,
             counts: Counts::default(),
             fractions: Fractions::default(),
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
         };
         new.credit = new.initial_credit();
         Ok(new)
@@ -406,7 +416,7 @@ impl<P: Packet> Configured<P> for DualPi2<P> {
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         let (config, given) = self.config.changed(words, &self.profile)?;
@@ -416,9 +426,9 @@ impl<P: Packet> Configured<P> for DualPi2<P> {
         }
         loop {
             let why = if self.held().packets > self.config.limit {
-                Why::Overlimit
+                Reason::Overlimit
             } else if self.memory > self.config.memory_limit {
-                Why::Memory
+                Reason::Memory
             } else {
                 return Ok(());
             };
@@ -438,7 +448,7 @@ impl<P: Packet> Configured<P> for DualPi2<P> {
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
         while let Some(packet) = self.c.pop().or_else(|| self.l.pop()) {
-            self.drop(now, packet, Why::Flushed, cx);
+            self.drop(now, packet, Reason::Flushed, cx);
         }
         self.applies.clear();
         self.memory = 0;
@@ -447,7 +457,7 @@ impl<P: Packet> Configured<P> for DualPi2<P> {
         self.credit = self.initial_credit();
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

@@ -1,17 +1,17 @@
 //! A discipline behind a pointer: how one that this crate has never heard of stands in a queue.
 //!
-//! Built-in disciplines are variants of [`Any`] and are compiled for the telemetry that they report to. One from outside
-//! is a [`DynQdisc`] in [`Any::Custom`]: its methods are found through a table of pointers, and so are those of the
-//! telemetry that it is handed. Whoever writes a discipline need not know: [`crate::Qdisc`] and [`Configured`] are what
+//! Built-in disciplines are variants of [`AnyQdisc`] and are compiled for the telemetry that they report to. One from outside
+//! is a [`DynQdisc`] in [`AnyQdisc::Custom`]: its methods are found through a table of pointers, and so are those of the
+//! telemetry that it is handed. Whoever writes a discipline need not know: [`crate::Qdisc`] and [`TcConfigurable`] are what
 //! is written, and everything that has them (and can be cloned and sent to another thread) has this form too. A
 //! discipline that cannot be generic over the telemetry, such as one loaded at run time, implements [`DynQdisc`] itself.
 //!
 //! Invariant: both forms of a discipline make the same decisions; the object form forwards and does nothing else.
 
-use crate::configured::Configured;
-use crate::words::{TcError, Words};
+use crate::configured::TcConfigurable;
+use crate::words::{TcError, TcTokens};
 use crate::{
-    Any, Backlog, Context, Dequeued, Discipline, Packet, Profile, Qdisc, Stats, Telemetry,
+    AnyQdisc, Backlog, Context, Dequeued, Discipline, Packet, Qdisc, QdiscQuirks, Stats, Telemetry,
 };
 use core::fmt;
 use sojourn_units::{Rate, Time};
@@ -35,7 +35,7 @@ impl<T> Context<'_, T> {
     }
 }
 
-/// The object form of [`Qdisc`] and [`Configured`], method by method, where each is explained. Nothing has a default
+/// The object form of [`Qdisc`] and [`TcConfigurable`], method by method, where each is explained. Nothing has a default
 /// here, so that nothing can be forgotten.
 #[expect(missing_docs, reason = "each method is that of Qdisc or Configured with its name")]
 pub trait DynQdisc<P>: Send {
@@ -50,21 +50,21 @@ pub trait DynQdisc<P>: Send {
     fn change(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut DynContext<'_, P>,
     ) -> Result<(), TcError>;
     fn start(&mut self, now: Time);
     fn flush(&mut self, now: Time, cx: &mut DynContext<'_, P>);
-    fn profile(&self) -> &Profile;
+    fn quirks(&self) -> &QdiscQuirks;
     fn describe(&self) -> String;
-    fn child(&self) -> Option<&Any<P>>;
-    fn child_mut(&mut self) -> Option<&mut Any<P>>;
+    fn child(&self) -> Option<&AnyQdisc<P>>;
+    fn child_mut(&mut self) -> Option<&mut AnyQdisc<P>>;
     fn replace_child(
         &mut self,
         now: Time,
-        child: Any<P>,
+        child: AnyQdisc<P>,
         cx: &mut DynContext<'_, P>,
-    ) -> Option<Any<P>>;
+    ) -> Option<AnyQdisc<P>>;
     fn set_rate(&mut self, now: Time, rate: Rate) -> bool;
     /// The discipline once more, with the packets that it holds.
     fn clone_box(&self) -> Box<dyn DynQdisc<P>>;
@@ -80,7 +80,7 @@ macro_rules! with_reference {
 }
 
 #[deny(clippy::missing_trait_methods, reason = "what is not forwarded would run the default")]
-impl<P: OwnedPacket, Q: Configured<P> + Clone + Send + 'static> DynQdisc<P> for Q {
+impl<P: OwnedPacket, Q: TcConfigurable<P> + Clone + Send + 'static> DynQdisc<P> for Q {
     fn info(&self) -> &'static Discipline {
         Q::INFO
     }
@@ -116,47 +116,47 @@ impl<P: OwnedPacket, Q: Configured<P> + Clone + Send + 'static> DynQdisc<P> for 
     fn change(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut DynContext<'_, P>,
     ) -> Result<(), TcError> {
-        with_reference!(cx, Configured::change(self, now, words, cx))
+        with_reference!(cx, TcConfigurable::change(self, now, words, cx))
     }
 
     fn start(&mut self, now: Time) {
-        Configured::start(self, now);
+        TcConfigurable::start(self, now);
     }
 
     fn flush(&mut self, now: Time, cx: &mut DynContext<'_, P>) {
-        with_reference!(cx, Configured::flush(self, now, cx));
+        with_reference!(cx, TcConfigurable::flush(self, now, cx));
     }
 
-    fn profile(&self) -> &Profile {
-        Configured::profile(self)
+    fn quirks(&self) -> &QdiscQuirks {
+        TcConfigurable::quirks(self)
     }
 
     fn describe(&self) -> String {
-        Configured::describe(self)
+        TcConfigurable::describe(self)
     }
 
-    fn child(&self) -> Option<&Any<P>> {
-        Configured::child(self)
+    fn child(&self) -> Option<&AnyQdisc<P>> {
+        TcConfigurable::child(self)
     }
 
-    fn child_mut(&mut self) -> Option<&mut Any<P>> {
-        Configured::child_mut(self)
+    fn child_mut(&mut self) -> Option<&mut AnyQdisc<P>> {
+        TcConfigurable::child_mut(self)
     }
 
     fn replace_child(
         &mut self,
         now: Time,
-        child: Any<P>,
+        child: AnyQdisc<P>,
         cx: &mut DynContext<'_, P>,
-    ) -> Option<Any<P>> {
-        with_reference!(cx, Configured::replace_child(self, now, child, cx))
+    ) -> Option<AnyQdisc<P>> {
+        with_reference!(cx, TcConfigurable::replace_child(self, now, child, cx))
     }
 
     fn set_rate(&mut self, now: Time, rate: Rate) -> bool {
-        Configured::set_rate(self, now, rate)
+        TcConfigurable::set_rate(self, now, rate)
     }
 
     fn clone_box(&self) -> Box<dyn DynQdisc<P>> {

@@ -6,12 +6,12 @@
 //! Invariant: order of arrival. A packet is refused by pfifo when the queue already holds `limit` packets, by
 //! bfifo when it would take the queue above `limit` bytes. Lowering the limit at run time drops nothing.
 
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::{Setting, Settings};
-use crate::table::{self, Discipline, OptionSpec, Preset};
-use crate::tally::{Ring, Tally};
-use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::table::{self, DefaultValue, Discipline, OptionSpec};
+use crate::tally::{PacketQueue, QdiscCounters};
+use crate::words::{TcError, TcTokens};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::Time;
 
@@ -66,7 +66,7 @@ impl Limit for InPackets {
     const LIMIT: OptionSpec = OptionSpec {
         name: "limit",
         values: table::PACKETS,
-        preset: Preset::Is("1000"),
+        preset: DefaultValue::Is("1000"),
         doc: "packets held at most; the default is a veth's txqueuelen",
         ..OptionSpec::BASE
     };
@@ -82,7 +82,7 @@ impl Limit for InBytes {
     const LIMIT: OptionSpec = OptionSpec {
         name: "limit",
         values: table::BYTES,
-        preset: Preset::Is("1514000"),
+        preset: DefaultValue::Is("1514000"),
         doc: "bytes held at most; the default is a veth's txqueuelen times 1514",
         ..OptionSpec::BASE
     };
@@ -106,7 +106,7 @@ impl<L: Limit> Settings for Limited<L> {
     // tc hands over no options at all where none are written, and the kernel then takes the default.
     const CHANGE_STARTS_AFRESH: bool = true;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self { limit: 0, unit: core::marker::PhantomData }
     }
 }
@@ -115,9 +115,9 @@ impl<L: Limit> Settings for Limited<L> {
 #[derive(Clone, Debug)]
 pub struct Fifo<P, L> {
     settings: Limited<L>,
-    profile: Profile,
-    ring: Ring<P>,
-    tally: Tally,
+    profile: QdiscQuirks,
+    ring: PacketQueue<P>,
+    tally: QdiscCounters,
 }
 
 /// First in, first out, limited in packets.
@@ -141,7 +141,7 @@ impl<P: Packet, L: Limit> Qdisc<P> for Fifo<P, L> {
             packet.set_stamp(now);
             self.ring.push(packet);
         } else {
-            self.tally.drop(now, packet, Why::Tail, cx);
+            self.tally.drop(now, packet, Reason::Tail, cx);
         }
     }
 
@@ -170,19 +170,24 @@ impl<P: Packet, L: Limit> Qdisc<P> for Fifo<P, L> {
     }
 }
 
-impl<P: Packet, L: Limit> Configured<P> for Fifo<P, L> {
+impl<P: Packet, L: Limit> TcConfigurable<P> for Fifo<P, L> {
     const INFO: &'static Discipline = L::INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let profile = cx.quirks;
         let settings = Settings::read(words, profile)?;
-        Ok(Self { settings, profile: *profile, ring: Ring::new(), tally: Tally::default() })
+        Ok(Self {
+            settings,
+            profile: *profile,
+            ring: PacketQueue::new(),
+            tally: QdiscCounters::default(),
+        })
     }
 
     fn change<T: Telemetry<P>>(
         &mut self,
         _now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         _cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.settings = self.settings.changed(words, &self.profile)?.0;
@@ -190,10 +195,10 @@ impl<P: Packet, L: Limit> Configured<P> for Fifo<P, L> {
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
+        self.ring.shorten(now, 0, Reason::Flushed, &mut self.tally, cx);
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

@@ -16,13 +16,13 @@
 //! queue that is empty, so that credit is charged for those packets too; a socket's own pacing rate is the
 //! sender's business; flows idle for 3 s are forgotten when they come back, the kernel's gather in passing.
 
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{self, Discipline, OptionSpec, Preset};
-use crate::tally::{Tally, mark};
-use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::table::{self, DefaultValue, Discipline, OptionSpec};
+use crate::tally::{QdiscCounters, mark};
+use crate::words::{TcError, TcTokens};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use core::hash::{BuildHasherDefault, Hasher};
 use sojourn_units::{Rate, Span, Time, random::mix};
@@ -68,12 +68,16 @@ struct Config {
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
     const OPTIONS: &'static [Setting<Self>] = &[
-        OptionSpec { preset: Preset::Is("10000"), doc: "packets held at most", ..table::LIMIT }
-            .sets(|config, given| config.limit = given.number()),
+        OptionSpec {
+            preset: DefaultValue::Is("10000"),
+            doc: "packets held at most",
+            ..table::LIMIT
+        }
+        .sets(|config, given| config.limit = given.number()),
         OptionSpec {
             name: "flow_limit",
             values: table::PACKETS,
-            preset: Preset::Is("100"),
+            preset: DefaultValue::Is("100"),
             doc: "packets of one flow held at most",
             ..OptionSpec::BASE
         }
@@ -81,7 +85,7 @@ impl Settings for Config {
         OptionSpec {
             name: "quantum",
             values: table::BYTES,
-            preset: Preset::Is("3028"),
+            preset: DefaultValue::Is("3028"),
             doc: "bytes a flow may send in a turn; the default is twice the device's 1514",
             ..OptionSpec::BASE
         }
@@ -89,7 +93,7 @@ impl Settings for Config {
         OptionSpec {
             name: "initial_quantum",
             values: table::BYTES,
-            preset: Preset::Is("15140"),
+            preset: DefaultValue::Is("15140"),
             doc: "bytes a flow may send in its first turn; the default is ten times 1514",
             ..OptionSpec::BASE
         }
@@ -97,7 +101,7 @@ impl Settings for Config {
         OptionSpec {
             name: "maxrate",
             values: table::RATE,
-            preset: Preset::Unset("no limit"),
+            preset: DefaultValue::Unset("no limit"),
             doc: "rate that no flow exceeds",
             ..OptionSpec::BASE
         }
@@ -105,7 +109,7 @@ impl Settings for Config {
         OptionSpec {
             name: "low_rate_threshold",
             values: table::RATE,
-            preset: Preset::Is("550kbit"),
+            preset: DefaultValue::Is("550kbit"),
             doc: "up to this rate each packet is paced by itself, not by quanta",
             ..OptionSpec::BASE
         }
@@ -113,7 +117,7 @@ impl Settings for Config {
         OptionSpec {
             name: "pacing",
             off: Some("nopacing"),
-            preset: Preset::Is("pacing"),
+            preset: DefaultValue::Is("pacing"),
             doc: "space packets by maxrate; times that packets bring along hold in either case",
             ..OptionSpec::BASE
         }
@@ -121,7 +125,7 @@ impl Settings for Config {
         OptionSpec {
             name: "refill_delay",
             values: table::TIME,
-            preset: Preset::Is("40ms"),
+            preset: DefaultValue::Is("40ms"),
             doc: "idle time after which a flow has at least a quantum of credit again",
             ..OptionSpec::BASE
         }
@@ -129,7 +133,7 @@ impl Settings for Config {
         OptionSpec {
             name: "ce_threshold",
             values: table::TIME,
-            preset: Preset::Unset("no threshold"),
+            preset: DefaultValue::Unset("no threshold"),
             doc: "wait beyond its time above which every ECN-capable packet is marked",
             ..OptionSpec::BASE
         }
@@ -137,7 +141,7 @@ impl Settings for Config {
         OptionSpec {
             name: "horizon",
             values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("10s"),
+            preset: DefaultValue::Is("10s"),
             doc: "how far in the future a packet's time may be",
             ..OptionSpec::BASE
         }
@@ -145,7 +149,7 @@ impl Settings for Config {
         OptionSpec {
             name: "horizon_drop",
             off: Some("horizon_cap"),
-            preset: Preset::Is("horizon_drop"),
+            preset: DefaultValue::Is("horizon_drop"),
             doc: "drop packets beyond the horizon; else they leave at it",
             ..OptionSpec::BASE
         }
@@ -153,7 +157,7 @@ impl Settings for Config {
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self {
             limit: 0,
             flow_limit: 0,
@@ -225,7 +229,7 @@ struct Counts {
 #[derive(Clone, Debug)]
 pub struct Fq<P> {
     config: Config,
-    profile: Profile,
+    profile: QdiscQuirks,
     /// From flow to its place in `flows`.
     slots: HashMap<u64, usize, BuildHasherDefault<Spread>>,
     flows: Vec<Flow<P>>,
@@ -234,7 +238,7 @@ pub struct Fq<P> {
     throttled: BTreeSet<(Time, usize)>,
     held: Backlog,
     counts: Counts,
-    tally: Tally,
+    tally: QdiscCounters,
 }
 
 impl<P: Packet> Fq<P> {
@@ -304,7 +308,7 @@ impl<P: Packet> Fq<P> {
             }
             let mut packet = flow.packets.pop_front()?;
             if self.config.ce_threshold.is_some_and(|least| now.since(due) > least)
-                && mark(now, &mut packet, Why::CeThreshold, cx)
+                && mark(now, &mut packet, Reason::CeThreshold, cx)
             {
                 self.counts.ce_mark += 1;
             }
@@ -348,7 +352,7 @@ impl<P: Packet> Fq<P> {
         &mut self,
         now: Time,
         slot: usize,
-        why: Why,
+        why: Reason,
         cx: &mut Context<'_, T>,
     ) {
         if let Some(packet) = self.flows[slot].packets.pop_front() {
@@ -390,7 +394,7 @@ report! {
 impl<P: Packet> Qdisc<P> for Fq<P> {
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
         if self.held.packets >= self.config.limit {
-            self.tally.drop(now, packet, Why::Tail, cx);
+            self.tally.drop(now, packet, Reason::Tail, cx);
             return;
         }
         let mut due = packet.departure().unwrap_or(now);
@@ -398,7 +402,7 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
         if due > horizon {
             if self.config.horizon_drop {
                 self.counts.horizon_drops += 1;
-                self.tally.drop(now, packet, Why::Horizon, cx);
+                self.tally.drop(now, packet, Reason::Horizon, cx);
                 return;
             }
             self.counts.horizon_caps += 1;
@@ -409,7 +413,7 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
         let flow = &mut self.flows[slot];
         if flow.packets.len() >= self.config.flow_limit as usize {
             self.counts.flow_limit += 1;
-            self.tally.drop(now, packet, Why::FlowLimit, cx);
+            self.tally.drop(now, packet, Reason::FlowLimit, cx);
             return;
         }
         if let Place::Detached(since) = flow.place {
@@ -451,10 +455,10 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Fq<P> {
+impl<P: Packet> TcConfigurable<P> for Fq<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let profile = cx.quirks;
         Ok(Self {
             config: Config::read(words, profile)?,
@@ -466,21 +470,21 @@ impl<P: Packet> Configured<P> for Fq<P> {
             throttled: BTreeSet::new(),
             held: Backlog::default(),
             counts: Counts::default(),
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
         })
     }
 
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
         // The kernel takes what its turn gives, and stops when nothing is due. Here the oldest flows lose heads.
         for slot in 0..self.flows.len() {
             while self.held.packets > self.config.limit && !self.flows[slot].packets.is_empty() {
-                self.drop_head(now, slot, Why::Overlimit, cx);
+                self.drop_head(now, slot, Reason::Overlimit, cx);
             }
         }
         Ok(())
@@ -489,7 +493,7 @@ impl<P: Packet> Configured<P> for Fq<P> {
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
         for slot in 0..self.flows.len() {
             while !self.flows[slot].packets.is_empty() {
-                self.drop_head(now, slot, Why::Flushed, cx);
+                self.drop_head(now, slot, Reason::Flushed, cx);
             }
         }
         self.slots.clear();
@@ -499,7 +503,7 @@ impl<P: Packet> Configured<P> for Fq<P> {
         self.throttled.clear();
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

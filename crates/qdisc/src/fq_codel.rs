@@ -17,13 +17,13 @@
 //! through the queues by index; nothing scans all queues except when over the limit.
 
 use crate::codel_law::{self, Counts, Dequeue, Params, State};
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{self, Discipline, Kind, OptionSpec, Preset, ValueSpec};
-use crate::tally::Tally;
-use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
+use crate::tally::QdiscCounters;
+use crate::words::{TcError, TcTokens};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Span, Time, random::mix};
 use std::collections::VecDeque;
@@ -66,7 +66,7 @@ impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
     const OPTIONS: &'static [Setting<Self>] = &[
         OptionSpec {
-            preset: Preset::Is("10240"),
+            preset: DefaultValue::Is("10240"),
             doc: "packets held at most; beyond, the longest queue loses packets from its head",
             ..table::LIMIT
         }.sets(|config, given| config.limit = given.number()),
@@ -77,7 +77,7 @@ impl Settings for Config {
                 kind: Kind::Count { unit: "queues", min: 1, max: 65_536 },
                 optional: false,
             }],
-            preset: Preset::Is("1024"),
+            preset: DefaultValue::Is("1024"),
             doc: "queues that flows are hashed to",
             fixed: true,
             ..OptionSpec::BASE
@@ -89,7 +89,7 @@ impl Settings for Config {
                 kind: Kind::Size { min: 1, max: 1 << 20 },
                 optional: false,
             }],
-            preset: Preset::Is("1514"),
+            preset: DefaultValue::Is("1514"),
             doc: "bytes a queue may send in a turn; less than 256 counts as 256",
             ..OptionSpec::BASE
         }.sets(|config, given| config.quantum = given.number().max(256) as i32),
@@ -99,23 +99,23 @@ impl Settings for Config {
         OptionSpec {
             name: "ce_threshold_selector",
             values: &[ValueSpec { name: "VALUE/MASK", kind: Kind::Masked, optional: false }],
-            preset: Preset::Unset("every packet"),
+            preset: DefaultValue::Unset("every packet"),
             doc: "ce_threshold concerns only packets whose traffic-class byte, masked, is the value",
             known: Some(|profile| profile.fq_codel_ce_threshold_selector),
             ..OptionSpec::BASE
         }.sets(|config, given| config.codel.selector = Some(given.masked())),
-        OptionSpec { preset: Preset::Is("ecn"), ..table::ECN }.sets(|config, given| config.codel.ecn = given.on),
+        OptionSpec { preset: DefaultValue::Is("ecn"), ..table::ECN }.sets(|config, given| config.codel.ecn = given.on),
         OptionSpec {
             name: "memory_limit",
             values: table::BYTES,
-            preset: Preset::Is("32mb"),
+            preset: DefaultValue::Is("32mb"),
             doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
             ..OptionSpec::BASE
         }.sets(|config, given| config.memory_limit = u64::from(given.number()).min(1 << 31)),
         OptionSpec {
             name: "drop_batch",
             values: table::PACKETS,
-            preset: Preset::Is("64"),
+            preset: DefaultValue::Is("64"),
             doc: "packets dropped at once when over the limit; in linux-5.4 any value set acts as 1",
             ..OptionSpec::BASE
         }.sets(|config, given| {
@@ -127,7 +127,7 @@ impl Settings for Config {
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
-    fn blank(profile: &Profile) -> Self {
+    fn blank(profile: &QdiscQuirks) -> Self {
         Self {
             limit: 0,
             flows: 0,
@@ -220,7 +220,7 @@ impl<P: Packet> codel_law::Queue<P> for Head<'_, P> {
 #[derive(Clone, Debug)]
 pub struct FqCodel<P> {
     config: Config,
-    profile: Profile,
+    profile: QdiscQuirks,
     /// What the hash is mixed with: the kernel's boot-time key.
     perturbation: u64,
     flows: Vec<Flow<P>>,
@@ -233,7 +233,7 @@ pub struct FqCodel<P> {
     drop_overlimit: u64,
     drop_overmemory: u64,
     new_flow_count: u64,
-    tally: Tally,
+    tally: QdiscCounters,
 }
 
 impl<P: Packet> FqCodel<P> {
@@ -303,7 +303,7 @@ impl<P: Packet> FqCodel<P> {
     fn drop_from_longest<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        why: Why,
+        why: Reason,
         cx: &mut Context<'_, T>,
     ) -> u32 {
         let mut slot = 0;
@@ -392,7 +392,7 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         }
         if self.is_over() {
             let over_memory = self.is_over_memory();
-            let why = if over_memory { Why::Memory } else { Why::Overlimit };
+            let why = if over_memory { Reason::Memory } else { Reason::Overlimit };
             let gone = u64::from(self.drop_from_longest(now, why, cx));
             self.drop_overlimit += gone;
             if over_memory {
@@ -426,10 +426,10 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for FqCodel<P> {
+impl<P: Packet> TcConfigurable<P> for FqCodel<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let (profile, random) = (cx.quirks, &mut *cx.random);
         let config = Config::read(words, profile)?;
         let flows = (0..config.flows).map(|_| Flow {
@@ -452,19 +452,19 @@ impl<P: Packet> Configured<P> for FqCodel<P> {
             drop_overlimit: 0,
             drop_overmemory: 0,
             new_flow_count: 0,
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
         })
     }
 
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
         while self.is_over() {
-            let why = if self.is_over_memory() { Why::Memory } else { Why::Overlimit };
+            let why = if self.is_over_memory() { Reason::Memory } else { Reason::Overlimit };
             let Some(packet) = self.next(now, cx) else { break };
             self.tally.drop(now, packet, why, cx);
         }
@@ -474,7 +474,7 @@ impl<P: Packet> Configured<P> for FqCodel<P> {
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
         for (slot, flow) in self.flows.iter_mut().enumerate() {
             for packet in flow.packets.drain(..) {
-                self.tally.drop(now, packet, Why::Flushed, cx);
+                self.tally.drop(now, packet, Reason::Flushed, cx);
             }
             self.bytes[slot] = 0;
             flow.listed = false;
@@ -483,7 +483,7 @@ impl<P: Packet> Configured<P> for FqCodel<P> {
         (self.new, self.old, self.held) = (List::EMPTY, List::EMPTY, Held::default());
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

@@ -1,7 +1,7 @@
 //! What `sojourn qdiscs NAME` prints of a discipline: its table as text.
 
-use crate::table::{Kind, OptionSpec, Preset, Unit};
-use crate::{Discipline, Profile};
+use crate::table::{DefaultValue, Kind, OptionSpec, Unit};
+use crate::{Discipline, QdiscQuirks};
 
 impl OptionSpec {
     /// The option and its values, as in a usage line: `delay TIME [JITTER [CORRELATION]]`, `ecn | noecn`.
@@ -25,10 +25,10 @@ impl OptionSpec {
     /// The default in words; where it depends on the kernel, the default of each.
     pub fn default_text(&self) -> String {
         match self.preset {
-            Preset::Is(words) => words.to_owned(),
-            Preset::Unset(meaning) => meaning.to_owned(),
-            Preset::Required => "must be given".to_owned(),
-            Preset::Per(words) => Profile::ALL
+            DefaultValue::Is(words) => words.to_owned(),
+            DefaultValue::Unset(meaning) => meaning.to_owned(),
+            DefaultValue::Required => "must be given".to_owned(),
+            DefaultValue::Per(words) => QdiscQuirks::ALL
                 .iter()
                 .map(|profile| format!("{} ({})", words(profile), profile.name))
                 .collect::<Vec<_>>()
@@ -38,9 +38,9 @@ impl OptionSpec {
 
     /// The kernels that have it, if not all of them do.
     pub fn only_in(&self) -> Option<String> {
-        let known = Profile::ALL.iter().filter(|profile| self.is_known(profile));
+        let known = QdiscQuirks::ALL.iter().filter(|profile| self.is_known(profile));
         let names: Vec<&str> = known.map(|profile| profile.name).collect();
-        (names.len() < Profile::ALL.len()).then(|| names.join(", "))
+        (names.len() < QdiscQuirks::ALL.len()).then(|| names.join(", "))
     }
 
     fn explain(&self, lines: &mut Vec<String>) {

@@ -15,13 +15,13 @@
 //! after a pause (1600 - 1514 is not below zero); and a packet may leave as soon as the debt is *zero*, so a
 //! busy class sends one packet per packet time exactly.
 
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{self, Discipline, OptionSpec, Preset};
-use crate::tally::Tally;
-use crate::words::{TcError, Words};
-use crate::{Any, Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry};
+use crate::table::{self, DefaultValue, Discipline, OptionSpec};
+use crate::tally::QdiscCounters;
+use crate::words::{TcError, TcTokens};
+use crate::{AnyQdisc, Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Rate, Span, Time};
 
@@ -156,14 +156,14 @@ impl Settings for Config {
         OptionSpec {
             name: "rate",
             values: table::RATE,
-            preset: Preset::Required,
+            preset: DefaultValue::Required,
             doc: "long-run rate, counting Ethernet headers",
             ..OptionSpec::BASE
         }.sets(|config, given| config.rate = given.rate()),
         OptionSpec {
             name: "ceil",
             values: table::RATE,
-            preset: Preset::Unset("the rate"),
+            preset: DefaultValue::Unset("the rate"),
             doc: "rate that is never exceeded, when above the rate by borrowing (there is no parent here)",
             ..OptionSpec::BASE
         }.sets(|config, given| config.ceil = Some(given.rate())),
@@ -171,7 +171,7 @@ impl Settings for Config {
             name: "burst",
             aliases: &["buffer", "maxburst"],
             values: table::BYTES,
-            preset: Preset::Unset("the rate in bytes per nanosecond, and mtu: 1600"),
+            preset: DefaultValue::Unset("the rate in bytes per nanosecond, and mtu: 1600"),
             doc: "bytes that may leave at once after a pause",
             ..OptionSpec::BASE
         }.sets(|config, given| config.burst = Some(given.number())),
@@ -179,14 +179,14 @@ impl Settings for Config {
             name: "cburst",
             aliases: &["cbuffer", "cmaxburst"],
             values: table::BYTES,
-            preset: Preset::Unset("the ceil in bytes per nanosecond, and mtu: 1600"),
+            preset: DefaultValue::Unset("the ceil in bytes per nanosecond, and mtu: 1600"),
             doc: "the same for ceil",
             ..OptionSpec::BASE
         }.sets(|config, given| config.cburst = Some(given.number())),
         OptionSpec {
             name: "mtu",
             values: table::BYTES,
-            preset: Preset::Is("1600"),
+            preset: DefaultValue::Is("1600"),
             doc: "packet size that the default bursts make room for",
             ..OptionSpec::BASE
         }.sets(|config, given| config.mtu = given.number()),
@@ -196,7 +196,7 @@ impl Settings for Config {
     // tc computes a whole class from the words of a change.
     const CHANGE_STARTS_AFRESH: bool = true;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self::at(Rate::ZERO)
     }
 }
@@ -205,28 +205,28 @@ impl Settings for Config {
 #[derive(Clone, Debug)]
 pub struct Htb<P> {
     config: Config,
-    profile: Profile,
+    profile: QdiscQuirks,
     rate: Bucket,
     ceil: Bucket,
     /// When the tokens were last counted (`t_c`).
     counted: Time,
     /// When neither bucket is in debt.
     ready: Time,
-    child: Box<Any<P>>,
+    child: Box<AnyQdisc<P>>,
     lended: u64,
     overlimits: u64,
-    tally: Tally,
+    tally: QdiscCounters,
     /// Drops by children that have been replaced.
     dropped_before: u64,
 }
 
 impl<P: Packet> Htb<P> {
     /// A class of `rate` over `child`: what `htb rate RATE` and the child's words make.
-    pub fn over(rate: Rate, child: Any<P>) -> Self {
-        Self::new(Config::at(rate), *child.profile(), child)
+    pub fn over(rate: Rate, child: AnyQdisc<P>) -> Self {
+        Self::new(Config::at(rate), *child.quirks(), child)
     }
 
-    fn new(config: Config, profile: Profile, child: Any<P>) -> Self {
+    fn new(config: Config, profile: QdiscQuirks, child: AnyQdisc<P>) -> Self {
         let (rate, ceil) = config.buckets();
         Self {
             config,
@@ -238,7 +238,7 @@ impl<P: Packet> Htb<P> {
             child: Box::new(child),
             lended: 0,
             overlimits: 0,
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
             dropped_before: 0,
         }
     }
@@ -351,10 +351,10 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Htb<P> {
+impl<P: Packet> TcConfigurable<P> for Htb<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let config = Config::read(words, cx.quirks)?;
         let child = cx.child(words)?;
         Ok(Self::new(config, *cx.quirks, child))
@@ -363,7 +363,7 @@ impl<P: Packet> Configured<P> for Htb<P> {
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         let config = self.config.changed(words, &self.profile)?.0;
@@ -384,7 +384,7 @@ impl<P: Packet> Configured<P> for Htb<P> {
         self.child.flush(now, cx);
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 
@@ -400,11 +400,11 @@ impl<P: Packet> Configured<P> for Htb<P> {
         )
     }
 
-    fn child(&self) -> Option<&Any<P>> {
+    fn child(&self) -> Option<&AnyQdisc<P>> {
         Some(&self.child)
     }
 
-    fn child_mut(&mut self) -> Option<&mut Any<P>> {
+    fn child_mut(&mut self) -> Option<&mut AnyQdisc<P>> {
         Some(&mut self.child)
     }
 
@@ -412,9 +412,9 @@ impl<P: Packet> Configured<P> for Htb<P> {
     fn replace_child<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        mut child: Any<P>,
+        mut child: AnyQdisc<P>,
         cx: &mut Context<'_, T>,
-    ) -> Option<Any<P>> {
+    ) -> Option<AnyQdisc<P>> {
         self.child.flush(now, cx);
         self.dropped_before += self.child.stats().dropped;
         child.start(now);

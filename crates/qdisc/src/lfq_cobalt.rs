@@ -18,15 +18,15 @@
 
 use crate::cobalt_config::{Aqm, Buckets, HasAqm, SCE_THRESH_OFF, sce, sce_thresh};
 use crate::cobalt_law::{Crossing, Twofold, TwofoldParams, Verdict, Weighted};
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::scan_list::ScanList;
 use crate::settings::{Setting, Settings};
 use crate::shaper::{self, Clock, Framed, Framing};
 use crate::show;
-use crate::table::{self, Class, Discipline, OptionSpec, Preset};
-use crate::tally::Tally;
-use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::table::{self, Class, DefaultValue, Discipline, OptionSpec};
+use crate::tally::QdiscCounters;
+use crate::words::{TcError, TcTokens};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Rate, Time};
 use std::collections::VecDeque;
@@ -80,7 +80,7 @@ struct Config {
 }
 
 impl Config {
-    fn params(&self, profile: &Profile) -> TwofoldParams {
+    fn params(&self, profile: &QdiscQuirks) -> TwofoldParams {
         self.aqm.params(1, Aqm::mirrors(profile))
     }
 }
@@ -110,7 +110,7 @@ impl Settings for Config {
         OptionSpec {
             name: "memlimit",
             values: table::BYTES,
-            preset: Preset::Unset("no limit"),
+            preset: DefaultValue::Unset("no limit"),
             doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
             ..OptionSpec::BASE
         }
@@ -120,7 +120,7 @@ impl Settings for Config {
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self {
             rate: Rate::ZERO,
             framing: Framing::default(),
@@ -158,7 +158,7 @@ struct Counts {
 #[derive(Clone, Debug)]
 pub struct LfqCobalt<P> {
     config: Config,
-    profile: Profile,
+    profile: QdiscQuirks,
     params: TwofoldParams,
     clock: Clock,
     sparse: VecDeque<(u32, P)>,
@@ -168,7 +168,7 @@ pub struct LfqCobalt<P> {
     held: Backlog,
     memory: u64,
     counts: Counts,
-    tally: Tally,
+    tally: QdiscCounters,
 }
 
 impl<P: Packet> LfqCobalt<P> {
@@ -258,7 +258,7 @@ impl<P: Packet> LfqCobalt<P> {
                 return Some(packet);
             };
             match why {
-                Why::Blue => self.counts.blue_drop += 1,
+                Reason::Blue => self.counts.blue_drop += 1,
                 _ => self.counts.law_drop += 1,
             }
             self.tally.drop(now, packet, why, cx);
@@ -281,7 +281,7 @@ impl<P: Packet> LfqCobalt<P> {
             };
             self.forget(slot, &packet);
             self.counts.memory_drop += 1;
-            self.tally.drop(now, packet, Why::Memory, cx);
+            self.tally.drop(now, packet, Reason::Memory, cx);
         }
         true
     }
@@ -343,7 +343,7 @@ impl<P: Packet> Qdisc<P> for LfqCobalt<P> {
         let (more, limit) = (u64::from(packet.truesize()), self.limit());
         if self.memory + more > limit && !self.make_room(now, more, limit, cx) {
             self.counts.memory_drop += 1;
-            self.tally.drop(now, packet, Why::Memory, cx);
+            self.tally.drop(now, packet, Reason::Memory, cx);
             return;
         }
         if self.held.packets == 0 {
@@ -399,10 +399,10 @@ impl<P: Packet> Qdisc<P> for LfqCobalt<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for LfqCobalt<P> {
+impl<P: Packet> TcConfigurable<P> for LfqCobalt<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let (profile, random) = (cx.quirks, &mut *cx.random);
         let mut config = Config::read(words, profile)?;
         config.aqm.settle();
@@ -418,14 +418,14 @@ impl<P: Packet> Configured<P> for LfqCobalt<P> {
             held: Backlog::default(),
             memory: 0,
             counts: Counts::default(),
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
         })
     }
 
     fn change<T: Telemetry<P>>(
         &mut self,
         _now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         _cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
@@ -438,14 +438,14 @@ impl<P: Packet> Configured<P> for LfqCobalt<P> {
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
         while let Some((_, packet)) = self.sparse.pop_front().or_else(|| self.bulk.pop_head()) {
-            self.tally.drop(now, packet, Why::Flushed, cx);
+            self.tally.drop(now, packet, Reason::Flushed, cx);
         }
         self.flows.used().fill(Flow::default());
         self.dirty.clear();
         (self.held, self.memory) = (Backlog::default(), 0);
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

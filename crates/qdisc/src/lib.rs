@@ -9,10 +9,10 @@
 //!   asked again ([`Dequeued::Wait`], [`Qdisc::next_timer`]).
 //!
 //! A [`Registry`] makes whichever discipline tc's words ask for ([`Registry::build`]) and lists them all with
-//! their options, defaults, statistics and sources ([`table`]), as the kernel of a [`Profile`] has them.
+//! their options, defaults, statistics and sources ([`table`]), as the kernel of a [`QdiscQuirks`] has them.
 //!
 //! One that is not here comes in from outside: a table ([`Discipline`]), its options and what they set ([`Settings`]), what it
-//! reports ([`report!`]) and does ([`Qdisc`]) and how it is configured ([`Configured`]), and a name for the registry ([`Family`]). From then on it is
+//! reports ([`report!`]) and does ([`Qdisc`]) and how it is configured ([`TcConfigurable`]), and a name for the registry ([`Family`]). From then on it is
 //! a discipline like the others.
 
 mod any;
@@ -56,20 +56,20 @@ pub mod words;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub use any::{Any, disciplines};
-pub use configured::{BuildContext, Configured};
+pub use any::{AnyQdisc, disciplines};
+pub use configured::{BuildContext, TcConfigurable};
 pub use dynamic::{DynContext, DynQdisc, OwnedPacket};
 pub use htb::Htb;
 pub use netem::Netem;
 pub use packet::Packet;
-pub use profile::Profile;
+pub use profile::QdiscQuirks;
 pub use registry::{Family, Registry, RegistryError};
 pub use report::Reported;
-pub use settings::{Given, Setting, Settings, defaults, options, read_change, read_options};
+pub use settings::{ParsedOption, Setting, Settings, defaults, options, read_change, read_options};
 pub use table::{Class, Discipline};
-pub use tally::{Ring, Tally, mark};
-pub use telemetry::{Context, Telemetry, Why};
-pub use words::{TcError, Words};
+pub use tally::{PacketQueue, QdiscCounters, mark};
+pub use telemetry::{Context, Reason, Telemetry};
+pub use words::{TcError, TcTokens};
 
 use sojourn_units::Time;
 
@@ -94,7 +94,7 @@ pub struct Backlog {
 }
 
 /// The life of every discipline. Methods are generic over the telemetry, so that a run pays for no more than
-/// it records; dispatch over the disciplines of this crate is by the enum [`Any`], not by
+/// it records; dispatch over the disciplines of this crate is by the enum [`AnyQdisc`], not by
 /// a table of pointers; [`DynQdisc`] is the form behind a pointer.
 pub trait Qdisc<P: Packet> {
     /// Takes a packet at `now`. A packet that is refused goes to the telemetry, as may others already held.

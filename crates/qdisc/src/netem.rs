@@ -37,13 +37,13 @@ pub use self::parameters::Parameters;
 use self::loss::{Chain, Loss};
 use self::parameters::{DELAY, DUPLICATE, LOSS, Pace, REORDER};
 use self::slot::{Slot, SlotConfig};
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::Settings;
 use crate::show;
 use crate::table::Discipline;
-use crate::tally::{Ring, Tally, mark};
-use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::tally::{PacketQueue, QdiscCounters, mark};
+use crate::words::{TcError, TcTokens};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use core::cmp::{Ordering, Reverse};
 use sojourn_units::{Random, Span, Time};
@@ -128,7 +128,7 @@ impl<P> Ord for Late<P> {
 #[derive(Clone, Debug)]
 pub struct Netem<P> {
     config: Parameters,
-    profile: Profile,
+    profile: QdiscQuirks,
     draws: Draws,
     /// Where the chain of the loss model is.
     chain: Chain,
@@ -139,13 +139,13 @@ pub struct Netem<P> {
     ahead: VecDeque<P>,
     ahead_bytes: u64,
     /// Packets whose times do not decrease.
-    ring: Ring<P>,
+    ring: PacketQueue<P>,
     /// The time of the last one in the ring.
     last: Time,
     late: BinaryHeap<Reverse<Late<P>>>,
     late_bytes: u64,
     arrivals: u64,
-    tally: Tally,
+    tally: QdiscCounters,
 }
 
 impl<P: Packet> Netem<P> {
@@ -187,7 +187,7 @@ impl<P: Packet> Netem<P> {
         cx: &mut Context<'_, T>,
     ) -> bool {
         self.config.loss.strikes(&mut self.draws[LOSS], &mut self.chain, cx.random)
-            && !(self.config.ecn && mark(now, packet, Why::Loss, cx))
+            && !(self.config.ecn && mark(now, packet, Reason::Loss, cx))
     }
 
     fn take_correlations(&mut self, random: &mut Random) {
@@ -211,11 +211,11 @@ impl<P: Packet> Netem<P> {
         let lost = self.loses(now, &mut packet, cx);
         // Of two, one may be lost.
         if lost && !copies {
-            self.tally.drop(now, packet, Why::Loss, cx);
+            self.tally.drop(now, packet, Reason::Loss, cx);
             return;
         }
         if self.backlog().packets >= self.config.limit {
-            self.tally.drop(now, packet, Why::Tail, cx);
+            self.tally.drop(now, packet, Reason::Tail, cx);
             return;
         }
         if copies
@@ -303,7 +303,7 @@ impl<P: Packet> Qdisc<P> for Netem<P> {
         }
         // What nearly every netem does, in line.
         if self.backlog().packets >= limit {
-            return self.tally.drop(now, packet, Why::Tail, cx);
+            return self.tally.drop(now, packet, Reason::Tail, cx);
         }
         self.hold(now, packet, cx.random);
     }
@@ -351,10 +351,10 @@ impl<P: Packet> Qdisc<P> for Netem<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Netem<P> {
+impl<P: Packet> TcConfigurable<P> for Netem<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let (profile, random) = (cx.quirks, &mut *cx.random);
         let (config, given) = Parameters::read_given(words, profile, false)?;
         let config = config.completed(&given, words)?;
@@ -368,12 +368,12 @@ impl<P: Packet> Configured<P> for Netem<P> {
             counter: 0,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
-            ring: Ring::new(),
+            ring: PacketQueue::new(),
             last: Time::ZERO,
             late: BinaryHeap::new(),
             late_bytes: 0,
             arrivals: 0,
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
         };
         netem.take_correlations(random);
         Ok(netem)
@@ -388,7 +388,7 @@ impl<P: Packet> Configured<P> for Netem<P> {
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         let (config, given) = self.config.changed(words, &self.profile)?;
@@ -419,15 +419,15 @@ impl<P: Packet> Configured<P> for Netem<P> {
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
         self.ahead_bytes = 0;
         while let Some(packet) = self.ahead.pop_front() {
-            self.tally.drop(now, packet, Why::Flushed, cx);
+            self.tally.drop(now, packet, Reason::Flushed, cx);
         }
         while let Some((is_late, _)) = self.next() {
             let Some(packet) = self.pop(is_late) else { break };
-            self.tally.drop(now, packet, Why::Flushed, cx);
+            self.tally.drop(now, packet, Reason::Flushed, cx);
         }
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

@@ -7,22 +7,22 @@
 //! and defaults it has. The paper's own: target 20 ms, tupdate 32 ms, alpha 0.3125 Hz, beta 3.125 Hz.
 //!
 //! The delay that the controller sees is the age of the head, every `tupdate`. A packet that leaves two full ones
-//! behind is signalled at p'² ([`Why::Classic`]); ECN-capable ones are marked up to `ecn_drop` (25 %, which is
-//! where DualPI2's overload begins at k = 2) and dropped like all others beyond ([`Why::Overload`]). With
-//! `scalable`, the paper's coexistence in one queue: ECT(1) and CE are marked at k p' ([`Why::Coupled`]) until
+//! behind is signalled at p'² ([`Reason::Classic`]); ECN-capable ones are marked up to `ecn_drop` (25 %, which is
+//! where DualPI2's overload begins at k = 2) and dropped like all others beyond ([`Reason::Overload`]). With
+//! `scalable`, the paper's coexistence in one queue: ECT(1) and CE are marked at k p' ([`Reason::Coupled`]) until
 //! then.
 //!
 //! Invariants: order of arrival; a Not-ECT packet is never marked; nothing is signalled with less than two full
 //! packets held.
 
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::pi2_law::{self, Fraction, Gain, Law, MTU, ONE, Params, Verdict, roll_squared};
 use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{self, Discipline, Kind, OptionSpec, Preset, ValueSpec};
-use crate::tally::{Ring, Tally};
-use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
+use crate::tally::{PacketQueue, QdiscCounters};
+use crate::words::{TcError, TcTokens};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Ecn, Random, Span, Time};
 
@@ -58,12 +58,12 @@ struct Config {
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
     const OPTIONS: &'static [Setting<Self>] = &[
-        OptionSpec { preset: Preset::Is("10000"), ..table::LIMIT }
+        OptionSpec { preset: DefaultValue::Is("10000"), ..table::LIMIT }
             .sets(|config, given| config.limit = given.number()),
         OptionSpec {
             name: "target",
             values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("15ms"),
+            preset: DefaultValue::Is("15ms"),
             doc: "delay that the controller aims at",
             ..OptionSpec::BASE
         }
@@ -71,7 +71,7 @@ impl Settings for Config {
         OptionSpec {
             name: "tupdate",
             values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("16ms"),
+            preset: DefaultValue::Is("16ms"),
             doc: "time between updates of the probability",
             ..OptionSpec::BASE
         }
@@ -79,7 +79,7 @@ impl Settings for Config {
         OptionSpec {
             name: "alpha",
             values: pi2_law::GAIN,
-            preset: Preset::Is("0.16015625"),
+            preset: DefaultValue::Is("0.16015625"),
             doc: "gain on the distance from target, in 256ths rounded down",
             ..OptionSpec::BASE
         }
@@ -87,17 +87,17 @@ impl Settings for Config {
         OptionSpec {
             name: "beta",
             values: pi2_law::GAIN,
-            preset: Preset::Is("3.19921875"),
+            preset: DefaultValue::Is("3.19921875"),
             doc: "gain on the change of the delay, in 256ths rounded down",
             ..OptionSpec::BASE
         }
         .sets(|config, given| config.pi.beta = Gain::from_parts(pi2_law::parts(given.real()))),
-        OptionSpec { preset: Preset::Is("ecn"), ..table::ECN }
+        OptionSpec { preset: DefaultValue::Is("ecn"), ..table::ECN }
             .sets(|config, given| config.ecn = given.on),
         OptionSpec {
             name: "ecn_drop",
             values: &[ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false }],
-            preset: Preset::Is("25%"),
+            preset: DefaultValue::Is("25%"),
             doc: "squared probability above which ECN-capable packets are dropped too",
             ..OptionSpec::BASE
         }
@@ -108,7 +108,7 @@ impl Settings for Config {
         OptionSpec {
             name: "scalable",
             off: Some("noscalable"),
-            preset: Preset::Is("noscalable"),
+            preset: DefaultValue::Is("noscalable"),
             doc: "mark ECT(1) and CE with the unsquared probability times coupling_factor",
             ..OptionSpec::BASE
         }
@@ -120,7 +120,7 @@ impl Settings for Config {
                 kind: Kind::Count { unit: "times", min: 1, max: u8::MAX as u64 },
                 optional: false,
             }],
-            preset: Preset::Is("2"),
+            preset: DefaultValue::Is("2"),
             doc: "k of scalable",
             ..OptionSpec::BASE
         }
@@ -128,7 +128,7 @@ impl Settings for Config {
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self {
             limit: 0,
             pi: Params::BLANK,
@@ -145,8 +145,8 @@ impl Settings for Config {
 #[derive(Clone, Debug)]
 pub struct Pi2<P> {
     config: Config,
-    profile: Profile,
-    ring: Ring<P>,
+    profile: QdiscQuirks,
+    ring: PacketQueue<P>,
     law: Law,
     next_update: Time,
     delay: Span,
@@ -157,7 +157,7 @@ pub struct Pi2<P> {
     dropped: u64,
     maxq: u32,
     ecn_mark: u64,
-    tally: Tally,
+    tally: QdiscCounters,
 }
 
 impl<P: Packet> Pi2<P> {
@@ -177,16 +177,16 @@ impl<P: Packet> Pi2<P> {
         if self.config.scalable && marks && matches!(ecn, Ecn::Ect1 | Ecn::Ce) {
             let coupled = u64::from(p) * u64::from(self.config.coupling);
             let is_drawn = u64::from(random.next_u32()) <= coupled;
-            return if is_drawn { Verdict::Mark(Why::Coupled) } else { Verdict::Pass };
+            return if is_drawn { Verdict::Mark(Reason::Coupled) } else { Verdict::Pass };
         }
         if !roll_squared(p, random) {
             Verdict::Pass
         } else if marks {
-            Verdict::Mark(Why::Classic)
+            Verdict::Mark(Reason::Classic)
         } else if overload {
-            Verdict::Drop(Why::Overload)
+            Verdict::Drop(Reason::Overload)
         } else {
-            Verdict::Drop(Why::Classic)
+            Verdict::Drop(Reason::Classic)
         }
     }
 }
@@ -221,7 +221,7 @@ impl<P: Packet> Qdisc<P> for Pi2<P> {
         if held >= self.config.limit {
             self.overlimit += 1;
             self.dropped += 1;
-            self.tally.drop(now, packet, Why::Tail, cx);
+            self.tally.drop(now, packet, Reason::Tail, cx);
             return;
         }
         packet.set_stamp(now);
@@ -282,17 +282,17 @@ impl<P: Packet> Qdisc<P> for Pi2<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Pi2<P> {
+impl<P: Packet> TcConfigurable<P> for Pi2<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let profile = cx.quirks;
         let config = Config::read(words, profile)?;
         Ok(Self {
             next_update: Time::ZERO + config.tupdate,
             config,
             profile: *profile,
-            ring: Ring::new(),
+            ring: PacketQueue::new(),
             law: Law::default(),
             delay: Span::ZERO,
             fraction: Fraction::default(),
@@ -302,18 +302,18 @@ impl<P: Packet> Configured<P> for Pi2<P> {
             dropped: 0,
             maxq: 0,
             ecn_mark: 0,
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
         })
     }
 
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
-        self.ring.shorten(now, self.config.limit, Why::Overlimit, &mut self.tally, cx);
+        self.ring.shorten(now, self.config.limit, Reason::Overlimit, &mut self.tally, cx);
         Ok(())
     }
 
@@ -322,11 +322,11 @@ impl<P: Packet> Configured<P> for Pi2<P> {
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
+        self.ring.shorten(now, 0, Reason::Flushed, &mut self.tally, cx);
         self.law.prob = 0;
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

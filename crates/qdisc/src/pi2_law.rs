@@ -9,7 +9,7 @@
 //! a delay that jumps by more than about 0.31 s (at the default gains) changes p' by the remainder only.
 
 use crate::table::{Kind, ValueSpec};
-use crate::{Context, Packet, Telemetry, Why, tally};
+use crate::{Context, Packet, Reason, Telemetry, tally};
 use sojourn_units::{Random, Span, Time};
 
 /// Certainty.
@@ -122,8 +122,8 @@ pub(crate) fn roll_squared(prob: u32, random: &mut Random) -> bool {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     Pass,
-    Mark(Why),
-    Drop(Why),
+    Mark(Reason),
+    Drop(Reason),
 }
 
 impl Verdict {
@@ -135,7 +135,7 @@ impl Verdict {
         packet: &mut P,
         ecn_mark: &mut u64,
         cx: &mut Context<'_, T>,
-    ) -> Option<Why> {
+    ) -> Option<Reason> {
         match self {
             Self::Pass => None,
             Self::Mark(why) => {

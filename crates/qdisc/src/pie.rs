@@ -18,14 +18,14 @@
 mod controller;
 
 use self::controller::{Controller, RATE_SCALE, TICKS_PER_SEC, Ticks, seconds, ticks};
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::profile::PieEstimator;
 use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{self, Discipline, Kind, OptionSpec, Preset, ValueSpec};
-use crate::tally::{Ring, Tally, mark};
-use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
+use crate::tally::{PacketQueue, QdiscCounters, mark};
+use crate::words::{TcError, TcTokens};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{CoarseClock, Span, Time};
 
@@ -72,11 +72,11 @@ struct Config {
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
     const OPTIONS: &'static [Setting<Self>] = &[
-        OptionSpec { preset: Preset::Is("1000"), ..table::LIMIT }.sets(|config, given| config.limit = given.number()),
+        OptionSpec { preset: DefaultValue::Is("1000"), ..table::LIMIT }.sets(|config, given| config.limit = given.number()),
         OptionSpec {
             name: "target",
             values: table::TIME,
-            preset: Preset::Is("15ms"),
+            preset: DefaultValue::Is("15ms"),
             doc: "delay that the controller aims at",
             ..OptionSpec::BASE
         }.sets(|config, given| {
@@ -86,7 +86,7 @@ impl Settings for Config {
         OptionSpec {
             name: "tupdate",
             values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("15ms"),
+            preset: DefaultValue::Is("15ms"),
             doc: "time between updates of the probability, rounded up to whole timer ticks, and a tick more",
             ..OptionSpec::BASE
         }.sets(|config, given| {
@@ -95,33 +95,33 @@ impl Settings for Config {
         OptionSpec {
             name: "alpha",
             values: GAIN,
-            preset: Preset::Is("2"),
+            preset: DefaultValue::Is("2"),
             doc: "gain on the distance from target: 2 is 0.125 Hz",
             ..OptionSpec::BASE
         }.sets(|config, given| config.alpha = given.number()),
         OptionSpec {
             name: "beta",
             values: GAIN,
-            preset: Preset::Is("20"),
+            preset: DefaultValue::Is("20"),
             doc: "gain on the change of the delay: 20 is 1.25 Hz",
             ..OptionSpec::BASE
         }.sets(|config, given| config.beta = given.number()),
         OptionSpec {
-            preset: Preset::Is("noecn"),
+            preset: DefaultValue::Is("noecn"),
             doc: "mark ECN-capable packets instead of dropping them while the probability is at most 10 %",
             ..table::ECN
         }.sets(|config, given| config.ecn = given.on),
         OptionSpec {
             name: "bytemode",
             off: Some("nobytemode"),
-            preset: Preset::Is("nobytemode"),
+            preset: DefaultValue::Is("nobytemode"),
             doc: "scale the probability by a packet's length over the MTU",
             ..OptionSpec::BASE
         }.sets(|config, given| config.bytemode = given.on),
         OptionSpec {
             name: "dq_rate_estimator",
             off: Some("no_dq_rate_estimator"),
-            preset: Preset::Is("no_dq_rate_estimator"),
+            preset: DefaultValue::Is("no_dq_rate_estimator"),
             doc: "know the delay from the departure rate; linux-5.4 always does",
             known: Some(|profile| matches!(profile.pie_estimator, PieEstimator::Timestamp)),
             ..OptionSpec::BASE
@@ -129,7 +129,7 @@ impl Settings for Config {
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
-    fn blank(profile: &Profile) -> Self {
+    fn blank(profile: &QdiscQuirks) -> Self {
         Self {
             limit: 0,
             target: 0,
@@ -149,8 +149,8 @@ impl Settings for Config {
 #[derive(Clone, Debug)]
 pub struct Pie<P> {
     config: Config,
-    profile: Profile,
-    ring: Ring<P>,
+    profile: QdiscQuirks,
+    ring: PacketQueue<P>,
     controller: Controller,
     next_update: Time,
     packets_in: u64,
@@ -158,7 +158,7 @@ pub struct Pie<P> {
     dropped: u64,
     maxq: u32,
     ecn_mark: u64,
-    tally: Tally,
+    tally: QdiscCounters,
 }
 
 impl<P: Packet> Pie<P> {
@@ -214,13 +214,13 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
         let (held, len) = (self.ring.backlog(), packet.wire_len());
         let why = if held.packets >= self.config.limit {
             self.overlimit += 1;
-            Why::Tail
+            Reason::Tail
         } else if !self.controller.signals(&self.config, held.bytes, len, cx.random) {
             self.take(now, packet);
             return;
         } else if self.config.ecn
             && self.controller.prob <= self.controller.one / 10
-            && mark(now, &mut packet, Why::Early, cx)
+            && mark(now, &mut packet, Reason::Early, cx)
         {
             // A certain decision that ends in a mark leaves the sum where it is, so that the next is
             // certain too, until something is dropped: the kernel's way.
@@ -228,7 +228,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
             self.take(now, packet);
             return;
         } else {
-            Why::Early
+            Reason::Early
         };
         self.dropped += 1;
         self.controller.accu_prob = 0;
@@ -276,15 +276,15 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Pie<P> {
+impl<P: Packet> TcConfigurable<P> for Pie<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let profile = cx.quirks;
         Ok(Self {
             config: Config::read(words, profile)?,
             profile: *profile,
-            ring: Ring::new(),
+            ring: PacketQueue::new(),
             controller: Controller::new(profile),
             next_update: CoarseClock::new(profile.hz).fires_after(Time::ZERO, FIRST_UPDATE),
             packets_in: 0,
@@ -292,18 +292,18 @@ impl<P: Packet> Configured<P> for Pie<P> {
             dropped: 0,
             maxq: 0,
             ecn_mark: 0,
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
         })
     }
 
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
-        self.ring.shorten(now, self.config.limit, Why::Overlimit, &mut self.tally, cx);
+        self.ring.shorten(now, self.config.limit, Reason::Overlimit, &mut self.tally, cx);
         Ok(())
     }
 
@@ -312,11 +312,11 @@ impl<P: Packet> Configured<P> for Pie<P> {
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
+        self.ring.shorten(now, 0, Reason::Flushed, &mut self.tally, cx);
         self.controller.reset();
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

@@ -26,7 +26,7 @@ pub enum DualPi2 {
 
 /// The switches of one kernel's queue disciplines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Profile {
+pub struct QdiscQuirks {
     /// The stack's name.
     pub name: &'static str,
     /// Timer interrupts a second (`CONFIG_HZ`). PIE's update interval is rounded up to whole ones, and the timer fires one
@@ -51,7 +51,7 @@ pub struct Profile {
     pub sce_mirrors_at_rest: bool,
 }
 
-impl Profile {
+impl QdiscQuirks {
     /// Mainline 7.3, the default.
     pub const LINUX_7_3: Self = Self {
         name: "linux-7.3",
@@ -131,7 +131,7 @@ impl Profile {
     }
 }
 
-impl Default for Profile {
+impl Default for QdiscQuirks {
     fn default() -> Self {
         Self::LINUX_7_3
     }

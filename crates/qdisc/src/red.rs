@@ -9,7 +9,7 @@
 //! from these the weight of the average, 2^-ewma, and the table by which it shrinks while the queue is idle.
 //!
 //! On arrival the average takes in the bytes held (`avg += (held - avg) / 2^ewma`). Below `min` the packet is
-//! taken; from `max` on it is signalled ([`Why::Hard`]); between, signals ([`Why::Early`]) are spaced uniformly
+//! taken; from `max` on it is signalled ([`Reason::Hard`]); between, signals ([`Reason::Early`]) are spaced uniformly
 //! over 1 to 1/p packets, p growing to `probability` at `max`. A signal is a mark with `ecn`, except that
 //! `harddrop` drops what is at `max`. `adaptive` moves the probability every half second (512 ms by the
 //! kernel's wheel at 250 Hz, [`CoarseClock`]) so that the average
@@ -26,13 +26,13 @@
 mod average;
 
 use self::average::{Average, Idling, Params, Signal, weight};
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{self, Discipline, Kind, OptionSpec, Preset, ValueSpec};
-use crate::tally::{Ring, Tally, mark};
-use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
+use crate::tally::{PacketQueue, QdiscCounters, mark};
+use crate::words::{TcError, TcTokens};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{CoarseClock, Rate, Span, Time};
 
@@ -81,7 +81,7 @@ impl Settings for Config {
         OptionSpec {
             name: "limit",
             values: table::BYTES,
-            preset: Preset::Required,
+            preset: DefaultValue::Required,
             doc: "bytes held at most",
             ..OptionSpec::BASE
         }
@@ -89,7 +89,7 @@ impl Settings for Config {
         OptionSpec {
             name: "min",
             values: table::BYTES,
-            preset: Preset::Unset("a third of max"),
+            preset: DefaultValue::Unset("a third of max"),
             doc: "average from which packets are signalled",
             ..OptionSpec::BASE
         }
@@ -97,7 +97,7 @@ impl Settings for Config {
         OptionSpec {
             name: "max",
             values: table::BYTES,
-            preset: Preset::Unset("a quarter of limit; three times min, if that is given"),
+            preset: DefaultValue::Unset("a quarter of limit; three times min, if that is given"),
             doc: "average from which every packet is signalled",
             ..OptionSpec::BASE
         }
@@ -105,7 +105,7 @@ impl Settings for Config {
         OptionSpec {
             name: "avpkt",
             values: table::BYTES,
-            preset: Preset::Required,
+            preset: DefaultValue::Required,
             doc: "usual size of a packet, for the weight of the average",
             ..OptionSpec::BASE
         }
@@ -117,7 +117,7 @@ impl Settings for Config {
                 kind: Kind::Count { unit: "packets", min: 1, max: 1 << 24 },
                 optional: false,
             }],
-            preset: Preset::Unset("(2 min + max) / (3 avpkt)"),
+            preset: DefaultValue::Unset("(2 min + max) / (3 avpkt)"),
             doc: "packets that may arrive at once before the average, from zero, is at min",
             ..OptionSpec::BASE
         }
@@ -125,7 +125,7 @@ impl Settings for Config {
         OptionSpec {
             name: "adaptive",
             aliases: &["adaptative"],
-            preset: Preset::Unset("the probability stays"),
+            preset: DefaultValue::Unset("the probability stays"),
             doc: "move the probability between 1 and 50 % so that the average stays in the middle",
             ..OptionSpec::BASE
         }
@@ -137,7 +137,7 @@ impl Settings for Config {
                 kind: Kind::Real { what: "a probability", min: 0.0, max: 1.0 },
                 optional: false,
             }],
-            preset: Preset::Is("0.02"),
+            preset: DefaultValue::Is("0.02"),
             doc: "probability of a signal at max; where adaptive begins",
             ..OptionSpec::BASE
         }
@@ -145,21 +145,21 @@ impl Settings for Config {
         OptionSpec {
             name: "bandwidth",
             values: table::RATE,
-            preset: Preset::Is("10mbit"),
+            preset: DefaultValue::Is("10mbit"),
             doc: "rate of the link, by which the average shrinks while the queue is idle",
             ..OptionSpec::BASE
         }
         .sets(|config, given| config.bandwidth = given.rate()),
         OptionSpec {
             name: "ecn",
-            preset: Preset::Unset("packets are dropped"),
+            preset: DefaultValue::Unset("packets are dropped"),
             doc: "mark ECN-capable packets instead of dropping them",
             ..OptionSpec::BASE
         }
         .sets(|config, given| config.ecn = given.on),
         OptionSpec {
             name: "harddrop",
-            preset: Preset::Unset("ecn marks there too"),
+            preset: DefaultValue::Unset("ecn marks there too"),
             doc: "drop ECN-capable packets where the average is at max",
             ..OptionSpec::BASE
         }
@@ -168,7 +168,7 @@ impl Settings for Config {
     // tc computes a whole configuration from the words of a change.
     const CHANGE_STARTS_AFRESH: bool = true;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self {
             limit: 0,
             min: None,
@@ -186,7 +186,7 @@ impl Settings for Config {
 
 impl Config {
     /// What tc computes and the kernel checks.
-    fn compute(&self, words: &Words<'_>) -> Result<Params, TcError> {
+    fn compute(&self, words: &TcTokens<'_>) -> Result<Params, TcError> {
         let end = words.text().len();
         let wrong = |message: String, help: String| words.error(end..end, message, Some(help));
         let max = self
@@ -228,15 +228,15 @@ impl Config {
 pub struct Red<P> {
     config: Config,
     params: Params,
-    profile: Profile,
-    ring: Ring<P>,
+    profile: QdiscQuirks,
+    ring: PacketQueue<P>,
     average: Average,
     next_adaptation: Time,
     marked: u64,
     early: u64,
     pdrop: u64,
     overlimits: u64,
-    tally: Tally,
+    tally: QdiscCounters,
 }
 
 impl<P: Packet> Red<P> {
@@ -245,7 +245,7 @@ impl<P: Packet> Red<P> {
     }
 
     fn drop_all<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
+        self.ring.shorten(now, 0, Reason::Flushed, &mut self.tally, cx);
     }
 }
 
@@ -273,8 +273,8 @@ impl<P: Packet> Qdisc<P> for Red<P> {
         let signal = self.average.arrival(&self.params, now, held, cx.random);
         let why = match signal {
             Signal::None => None,
-            Signal::Early => Some(Why::Early),
-            Signal::Hard => Some(Why::Hard),
+            Signal::Early => Some(Reason::Early),
+            Signal::Hard => Some(Reason::Hard),
         };
         if let Some(why) = why {
             self.overlimits += 1;
@@ -289,7 +289,7 @@ impl<P: Packet> Qdisc<P> for Red<P> {
         }
         if held + u64::from(packet.wire_len()) > u64::from(self.config.limit) {
             self.pdrop += 1;
-            self.tally.drop(now, packet, Why::Tail, cx);
+            self.tally.drop(now, packet, Reason::Tail, cx);
         } else {
             packet.set_stamp(now);
             self.ring.push(packet);
@@ -335,10 +335,10 @@ impl<P: Packet> Qdisc<P> for Red<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Red<P> {
+impl<P: Packet> TcConfigurable<P> for Red<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let profile = cx.quirks;
         let config = Config::read(words, profile)?;
         let params = config.compute(words)?;
@@ -347,20 +347,20 @@ impl<P: Packet> Configured<P> for Red<P> {
             config,
             params,
             profile: *profile,
-            ring: Ring::new(),
+            ring: PacketQueue::new(),
             next_adaptation: CoarseClock::new(profile.hz).fires_after(Time::ZERO, ADAPTATION),
             marked: 0,
             early: 0,
             pdrop: 0,
             overlimits: 0,
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
         })
     }
 
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         let config = self.config.changed(words, &self.profile)?.0;
@@ -381,7 +381,7 @@ impl<P: Packet> Configured<P> for Red<P> {
         self.average.reset();
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

@@ -9,11 +9,11 @@
 //!
 //! Invariants: names are unique; the list is in alphabetical order; the defaults of every table can be read.
 
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::dynamic::{DynQdisc, OwnedPacket};
 use crate::settings;
-use crate::words::{TcError, Words, nearest};
-use crate::{Any, Discipline, Packet, Profile, any};
+use crate::words::{TcError, TcTokens, nearest};
+use crate::{AnyQdisc, Discipline, Packet, QdiscQuirks, any};
 use core::fmt;
 use sojourn_units::Random;
 use std::sync::Arc;
@@ -33,12 +33,13 @@ use std::sync::Arc;
 /// ```
 pub trait Family {
     /// The discipline that holds packets of this kind.
-    type Of<P: OwnedPacket>: Configured<P> + Clone + Send + 'static;
+    type Of<P: OwnedPacket>: TcConfigurable<P> + Clone + Send + 'static;
 }
 
 /// How a discipline is made from the words behind its name.
-type Build<P> =
-    dyn Fn(&mut Words<'_>, &mut BuildContext<'_, P>) -> Result<Any<P>, TcError> + Send + Sync;
+type Build<P> = dyn Fn(&mut TcTokens<'_>, &mut BuildContext<'_, P>) -> Result<AnyQdisc<P>, TcError>
+    + Send
+    + Sync;
 
 /// The disciplines that words can ask for.
 pub struct Registry<P> {
@@ -112,9 +113,9 @@ impl<P> Registry<P> {
         self.place(name).ok().map(|place| self.infos[place])
     }
 
-    /// tc's words, with the names that may stand where a child may follow: what [`Any::change`] reads.
-    pub fn words<'a>(&'a self, text: &'a str) -> Words<'a> {
-        Words::with_children(text, &self.infos)
+    /// tc's words, with the names that may stand where a child may follow: what [`AnyQdisc::change`] reads.
+    pub fn words<'a>(&'a self, text: &'a str) -> TcTokens<'a> {
+        TcTokens::with_children(text, &self.infos)
     }
 
     fn place(&self, name: &str) -> Result<usize, usize> {
@@ -144,8 +145,8 @@ impl<P: Packet + 'static> Registry<P> {
     where
         P: OwnedPacket,
     {
-        self.add_entry(<F::Of<P> as Configured<P>>::INFO, |words, cx| {
-            Ok(Box::new(<F::Of<P> as Configured<P>>::build(words, cx)?))
+        self.add_entry(<F::Of<P> as TcConfigurable<P>>::INFO, |words, cx| {
+            Ok(Box::new(<F::Of<P> as TcConfigurable<P>>::build(words, cx)?))
         })
     }
 
@@ -159,7 +160,7 @@ impl<P: Packet + 'static> Registry<P> {
         &mut self,
         info: &'static Discipline,
         build: impl Fn(
-            &mut Words<'_>,
+            &mut TcTokens<'_>,
             &mut BuildContext<'_, P>,
         ) -> Result<Box<dyn DynQdisc<P>>, TcError>
         + Send
@@ -173,7 +174,7 @@ impl<P: Packet + 'static> Registry<P> {
             return Err(RegistryError::NotAWord(name));
         }
         settings::check(info).map_err(|message| RegistryError::Table { name, message })?;
-        self.insert(info, Arc::new(move |words, cx| build(words, cx).map(Any::Custom)))
+        self.insert(info, Arc::new(move |words, cx| build(words, cx).map(AnyQdisc::Custom)))
     }
 
     fn insert(
@@ -195,16 +196,16 @@ impl<P: Packet + 'static> Registry<P> {
 impl<P: Packet> Registry<P> {
     /// The discipline that `words` describe, as the kernel of `quirks` has it: `fq_codel flows 1 target 1ms`,
     /// `htb rate 50mbit pie ecn`. Keys are drawn from `random`. It begins its work at time zero; one that is
-    /// built later goes in by [`Any::replace`] or is told by [`Any::start`].
+    /// built later goes in by [`AnyQdisc::replace`] or is told by [`AnyQdisc::start`].
     ///
     /// # Errors
     /// Whatever is wrong with the words, with its place in them.
     pub fn build(
         &self,
         words: &str,
-        quirks: &Profile,
+        quirks: &QdiscQuirks,
         random: &mut Random,
-    ) -> Result<Any<P>, TcError> {
+    ) -> Result<AnyQdisc<P>, TcError> {
         let mut words = self.words(words);
         let any = self.read(&mut words, quirks, random)?;
         match words.take() {
@@ -220,10 +221,10 @@ impl<P: Packet> Registry<P> {
     /// From the cursor: the discipline's name, its options, its child.
     pub(crate) fn read(
         &self,
-        words: &mut Words<'_>,
-        quirks: &Profile,
+        words: &mut TcTokens<'_>,
+        quirks: &QdiscQuirks,
         random: &mut Random,
-    ) -> Result<Any<P>, TcError> {
+    ) -> Result<AnyQdisc<P>, TcError> {
         let Some(name) = words.take() else {
             let end = words.text().len();
             let help = format!("write one of {}", self.names());

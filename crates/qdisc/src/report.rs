@@ -43,12 +43,12 @@ impl Reported for Span {
 /// The statistics and gauges of a discipline, one row each: `name: Unit, …, "what it is" => value;`.
 ///
 /// It makes, beside the type, the tables `COUNTERS` and `GAUGES` for its [`crate::Discipline`], and the methods
-/// `counted(&self)`, for [`crate::Tally::stats`], and `gauged(&self, now, out)`, for [`crate::Qdisc::gauges`]. A row
+/// `counted(&self)`, for [`crate::QdiscCounters::stats`], and `gauged(&self, now, out)`, for [`crate::Qdisc::gauges`]. A row
 /// of `counters` also says on which line below `backlog` tc prints it, and when ([`crate::table::Shown`]). What
 /// several gauges need is computed once, in `where`. `gauges` may be left out.
 ///
 /// ```
-/// use sojourn_qdisc::{Discipline, Packet, Ring, report};
+/// use sojourn_qdisc::{Discipline, Packet, PacketQueue, report};
 ///
 /// pub struct Threshold<P> {
 ///     ring: Ring<P>,

@@ -6,14 +6,14 @@
 //! An option given twice is refused. tc's disciplines mostly let the last one win in silence (htb refuses its
 //! rate); in an experiment that is a mistake waiting to be published.
 
-use crate::Profile;
-use crate::table::{Discipline, Kind, OptionSpec, Preset};
-use crate::words::{TcError, Words, nearest};
+use crate::QdiscQuirks;
+use crate::table::{DefaultValue, Discipline, Kind, OptionSpec};
+use crate::words::{TcError, TcTokens, nearest};
 use core::ops::Range;
 use sojourn_units::{Rate, Span};
 
 impl Kind {
-    fn read(&self, of: &str, words: &mut Words<'_>) -> Result<Value, TcError> {
+    fn read(&self, of: &str, words: &mut TcTokens<'_>) -> Result<Value, TcError> {
         let what = self.expected();
         let (value, number, word) = match self {
             Self::Span { .. } => {
@@ -101,7 +101,7 @@ enum Value {
 
 /// One option as found in a text.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct ParsedOption {
     /// The option's own name, whichever of its words was written.
     pub name: &'static str,
     /// The word that was written: the name, or one of its others.
@@ -116,7 +116,7 @@ pub struct Given {
 /// What a table promised and a discipline asked for do not agree: a mistake of whoever wrote the two.
 const MISMATCH: &str = "the table and its reader agree on the kinds of values";
 
-impl Given {
+impl ParsedOption {
     fn find<V>(&self, pick: impl Fn(&Value) -> Option<V>, nth: usize) -> Option<V> {
         self.values.iter().filter_map(pick).nth(nth)
     }
@@ -179,12 +179,12 @@ impl Given {
 #[derive(Debug)]
 pub struct Setting<C> {
     option: OptionSpec,
-    set: fn(&mut C, &Given),
+    set: fn(&mut C, &ParsedOption),
 }
 
 impl OptionSpec {
     /// The option of a configuration that it sets by `set`.
-    pub const fn sets<C>(self, set: fn(&mut C, &Given)) -> Setting<C> {
+    pub const fn sets<C>(self, set: fn(&mut C, &ParsedOption)) -> Setting<C> {
         Setting { option: self, set }
     }
 }
@@ -223,10 +223,10 @@ pub trait Settings: Clone + 'static {
     const CHANGE_STARTS_AFRESH: bool;
 
     /// Before any option is set.
-    fn blank(profile: &Profile) -> Self;
+    fn blank(profile: &QdiscQuirks) -> Self;
 
     /// Takes options over, in their order.
-    fn take(&mut self, given: &[Given]) {
+    fn take(&mut self, given: &[ParsedOption]) {
         for given in given {
             let setting = &Self::OPTIONS[given.place];
             assert_eq!(setting.option.name, given.name, "the table has these options");
@@ -235,16 +235,16 @@ pub trait Settings: Clone + 'static {
     }
 
     /// From the words behind the discipline's name.
-    fn read(words: &mut Words<'_>, profile: &Profile) -> Result<Self, TcError> {
+    fn read(words: &mut TcTokens<'_>, profile: &QdiscQuirks) -> Result<Self, TcError> {
         Ok(Self::read_given(words, profile, false)?.0)
     }
 
     /// As [`Settings::read`], with the names of the options that were written.
     fn read_given(
-        words: &mut Words<'_>,
-        profile: &Profile,
+        words: &mut TcTokens<'_>,
+        profile: &QdiscQuirks,
         changing: bool,
-    ) -> Result<(Self, Vec<Given>), TcError> {
+    ) -> Result<(Self, Vec<ParsedOption>), TcError> {
         let mut settings = Self::blank(profile);
         settings.take(&defaults(Self::INFO, profile));
         let given = read(Self::INFO, words, profile, changing)?;
@@ -255,9 +255,9 @@ pub trait Settings: Clone + 'static {
     /// These settings after `tc qdisc change` with the words.
     fn changed(
         &self,
-        words: &mut Words<'_>,
-        profile: &Profile,
-    ) -> Result<(Self, Vec<Given>), TcError> {
+        words: &mut TcTokens<'_>,
+        profile: &QdiscQuirks,
+    ) -> Result<(Self, Vec<ParsedOption>), TcError> {
         if Self::CHANGE_STARTS_AFRESH {
             return Self::read_given(words, profile, true);
         }
@@ -269,9 +269,9 @@ pub trait Settings: Clone + 'static {
 }
 
 /// What a table's defaults set, as if they had been written. The table has been checked.
-pub fn defaults(info: &'static Discipline, profile: &Profile) -> Vec<Given> {
+pub fn defaults(info: &'static Discipline, profile: &QdiscQuirks) -> Vec<ParsedOption> {
     let presets = presets(info, profile);
-    let defaults = parse(info, &mut Words::new(&presets), profile, false);
+    let defaults = parse(info, &mut TcTokens::new(&presets), profile, false);
     defaults.expect("the defaults in the table can be read")
 }
 
@@ -279,13 +279,14 @@ pub fn defaults(info: &'static Discipline, profile: &Profile) -> Vec<Given> {
 /// already and these are its defaults put anew.
 fn read(
     info: &'static Discipline,
-    words: &mut Words<'_>,
-    profile: &Profile,
+    words: &mut TcTokens<'_>,
+    profile: &QdiscQuirks,
     changing: bool,
-) -> Result<Vec<Given>, TcError> {
+) -> Result<Vec<ParsedOption>, TcError> {
     let given = parse(info, words, profile, changing)?;
     for option in info.options {
-        if matches!(option.preset, Preset::Required) && !given.iter().any(|g| g.name == option.name)
+        if matches!(option.preset, DefaultValue::Required)
+            && !given.iter().any(|g| g.name == option.name)
         {
             let end = words.text().len();
             let message = format!("{} needs \"{}\"", info.name, option.name);
@@ -302,9 +303,9 @@ fn read(
 /// Whatever is wrong with the words, with its place in them.
 pub fn read_options(
     info: &'static Discipline,
-    words: &mut Words<'_>,
-    profile: &Profile,
-) -> Result<Vec<Given>, TcError> {
+    words: &mut TcTokens<'_>,
+    profile: &QdiscQuirks,
+) -> Result<Vec<ParsedOption>, TcError> {
     read(info, words, profile, false)
 }
 
@@ -314,9 +315,9 @@ pub fn read_options(
 /// As of [`read_options`], and for an option that can only be given at creation.
 pub fn read_change(
     info: &'static Discipline,
-    words: &mut Words<'_>,
-    profile: &Profile,
-) -> Result<Vec<Given>, TcError> {
+    words: &mut TcTokens<'_>,
+    profile: &QdiscQuirks,
+) -> Result<Vec<ParsedOption>, TcError> {
     parse(info, words, profile, true)
 }
 
@@ -345,16 +346,16 @@ pub(crate) fn check(info: &'static Discipline) -> Result<(), String> {
             return Err(format!("two {what} are called \"{twice}\""));
         }
     }
-    for profile in Profile::ALL {
+    for profile in QdiscQuirks::ALL {
         let presets = presets(info, profile);
-        parse(info, &mut Words::new(&presets), profile, false)
+        parse(info, &mut TcTokens::new(&presets), profile, false)
             .map_err(|error| format!("a default cannot be read: {error}"))?;
     }
     Ok(())
 }
 
 /// The table's defaults as words.
-fn presets(info: &Discipline, profile: &Profile) -> String {
+fn presets(info: &Discipline, profile: &QdiscQuirks) -> String {
     let mut text = String::new();
     for option in info.options.iter().filter(|option| option.is_known(profile)) {
         let Some(words) = option.preset.words(profile) else { continue };
@@ -371,11 +372,11 @@ fn presets(info: &Discipline, profile: &Profile) -> String {
 /// Reads options until the words end, or a discipline's name where a child may follow.
 fn parse(
     info: &'static Discipline,
-    words: &mut Words<'_>,
-    profile: &Profile,
+    words: &mut TcTokens<'_>,
+    profile: &QdiscQuirks,
     changing: bool,
-) -> Result<Vec<Given>, TcError> {
-    let mut found: Vec<(Given, Range<usize>)> = Vec::new();
+) -> Result<Vec<ParsedOption>, TcError> {
+    let mut found: Vec<(ParsedOption, Range<usize>)> = Vec::new();
     while let Some(word) = words.peek() {
         if info.classful && words.children().iter().any(|d| d.name == word.text) {
             break;
@@ -413,7 +414,7 @@ fn parse(
                 break;
             }
         }
-        found.push((Given { name: option.name, word: written, on, place, values }, word.at));
+        found.push((ParsedOption { name: option.name, word: written, on, place, values }, word.at));
     }
     Ok(found.into_iter().map(|(given, _)| given).collect())
 }
@@ -421,8 +422,8 @@ fn parse(
 /// The option that the next word names.
 fn find(
     info: &'static Discipline,
-    profile: &Profile,
-    words: &Words<'_>,
+    profile: &QdiscQuirks,
+    words: &TcTokens<'_>,
 ) -> Result<(usize, &'static OptionSpec), TcError> {
     let word = words.peek().expect("the caller has seen a word");
     let mut options = info.options.iter().enumerate();
@@ -432,7 +433,7 @@ fn find(
         Some(_) => {
             let message =
                 format!("{} of {} has no option \"{}\"", info.name, profile.name, word.text);
-            let others: Vec<&str> = Profile::ALL
+            let others: Vec<&str> = QdiscQuirks::ALL
                 .iter()
                 .filter(|profile| here.is_some_and(|(_, option)| option.is_known(profile)))
                 .map(|profile| profile.name)

@@ -12,7 +12,7 @@
 
 use crate::settings::Setting;
 use crate::show;
-use crate::table::{self, Kind, OptionSpec, Preset, ValueSpec};
+use crate::table::{self, DefaultValue, Kind, OptionSpec, ValueSpec};
 use sojourn_units::{ETHERNET_HEADER, Rate, Span, Time};
 
 /// A rate as nanoseconds a byte: a factor of 34 bits and a shift.
@@ -149,7 +149,7 @@ pub(crate) const BANDWIDTH: OptionSpec = OptionSpec {
     name: "bandwidth",
     off: Some("unlimited"),
     values: table::RATE,
-    preset: Preset::Unset("unlimited"),
+    preset: DefaultValue::Unset("unlimited"),
     doc: "rate of the discipline's own shaper, which has no burst",
     ..OptionSpec::BASE
 };
@@ -163,7 +163,7 @@ const OVERHEAD: OptionSpec = OptionSpec {
         kind: Kind::Count { unit: "bytes", min: 0, max: 256 },
         optional: false,
     }],
-    preset: Preset::Unset("raw: the length with its Ethernet header"),
+    preset: DefaultValue::Unset("raw: the length with its Ethernet header"),
     doc: "bytes added to each IP packet when it is charged, in the place of its Ethernet header (tc's negative ones are not modelled)",
     ..OptionSpec::BASE
 };
@@ -176,7 +176,7 @@ const MPU: OptionSpec = OptionSpec {
         kind: Kind::Count { unit: "bytes", min: 0, max: 256 },
         optional: false,
     }],
-    preset: Preset::Is("0"),
+    preset: DefaultValue::Is("0"),
     doc: "length that a shorter packet is charged as, overhead included",
     ..OptionSpec::BASE
 };
@@ -185,7 +185,7 @@ const MPU: OptionSpec = OptionSpec {
 const CELLS: OptionSpec = OptionSpec {
     name: "noatm",
     others: &["atm", "ptm"],
-    preset: Preset::Is("noatm"),
+    preset: DefaultValue::Is("noatm"),
     doc: "what the link packs bytes into: nothing, ATM cells (48 in 53), or PTM (64 in 65)",
     ..OptionSpec::BASE
 };
@@ -206,7 +206,7 @@ const PATHS: [(&str, Span); 8] = [
 const RTT: OptionSpec = OptionSpec {
     name: "rtt",
     values: table::TIME_ABOVE_ZERO,
-    preset: Preset::Is("100ms"),
+    preset: DefaultValue::Is("100ms"),
     doc: "the longest usual RTT: COBALT's interval; its target is a twentieth",
     ..OptionSpec::BASE
 };
@@ -215,7 +215,7 @@ const RTT: OptionSpec = OptionSpec {
 const PATH: OptionSpec = OptionSpec {
     name: "internet",
     others: &["datacentre", "lan", "metro", "regional", "oceanic", "satellite", "interplanetary"],
-    preset: Preset::Is("internet"),
+    preset: DefaultValue::Is("internet"),
     doc: "an rtt by name: 100us, 1ms, 10ms, 30ms, 100ms (internet), 300ms, 1s, 1000s",
     ..OptionSpec::BASE
 };

@@ -2,7 +2,7 @@
 //! its counters and its gauges. Parser, error messages, `sojourn qdiscs NAME` and the documentation all read
 //! this one table.
 
-use crate::Profile;
+use crate::QdiscQuirks;
 use sojourn_units::Span;
 
 /// Everything there is to know about a discipline before it runs.
@@ -74,11 +74,11 @@ pub struct OptionSpec {
     /// The values behind it; none for a switch.
     pub values: &'static [ValueSpec],
     /// What holds when it is not given.
-    pub preset: Preset,
+    pub preset: DefaultValue,
     /// What it does, in one sentence.
     pub doc: &'static str,
     /// Which kernels have it; `None`: all.
-    pub known: Option<fn(&Profile) -> bool>,
+    pub known: Option<fn(&QdiscQuirks) -> bool>,
     /// Whether it can only be given at creation.
     pub fixed: bool,
 }
@@ -91,14 +91,14 @@ impl OptionSpec {
         off: None,
         others: &[],
         values: &[],
-        preset: Preset::Unset(""),
+        preset: DefaultValue::Unset(""),
         doc: "",
         known: None,
         fixed: false,
     };
 
     /// Whether the kernel of `profile` has this option.
-    pub fn is_known(&self, profile: &Profile) -> bool {
+    pub fn is_known(&self, profile: &QdiscQuirks) -> bool {
         self.known.is_none_or(|known| known(profile))
     }
 
@@ -111,20 +111,20 @@ impl OptionSpec {
 
 /// What holds when an option is not given.
 #[derive(Clone, Copy, Debug)]
-pub enum Preset {
+pub enum DefaultValue {
     /// This value, in tc's words; for a switch the word itself.
     Is(&'static str),
     /// A value that depends on the kernel.
-    Per(fn(&Profile) -> &'static str),
+    Per(fn(&QdiscQuirks) -> &'static str),
     /// No value: what that means.
     Unset(&'static str),
     /// It must be given.
     Required,
 }
 
-impl Preset {
+impl DefaultValue {
     /// The default as words, if it has any.
-    pub fn words(&self, profile: &Profile) -> Option<&'static str> {
+    pub fn words(&self, profile: &QdiscQuirks) -> Option<&'static str> {
         match self {
             Self::Is(words) => Some(words),
             Self::Per(words) => Some(words(profile)),
@@ -242,7 +242,7 @@ pub const ECN: OptionSpec = OptionSpec {
 pub const TARGET: OptionSpec = OptionSpec {
     name: "target",
     values: TIME,
-    preset: Preset::Is("5ms"),
+    preset: DefaultValue::Is("5ms"),
     doc: "acceptable sojourn time",
     ..OptionSpec::BASE
 };
@@ -250,7 +250,7 @@ pub const TARGET: OptionSpec = OptionSpec {
 pub const INTERVAL: OptionSpec = OptionSpec {
     name: "interval",
     values: TIME_ABOVE_ZERO,
-    preset: Preset::Is("100ms"),
+    preset: DefaultValue::Is("100ms"),
     doc: "time above target before the first signal; about the longest usual RTT",
     ..OptionSpec::BASE
 };
@@ -258,7 +258,7 @@ pub const INTERVAL: OptionSpec = OptionSpec {
 pub const CE_THRESHOLD: OptionSpec = OptionSpec {
     name: "ce_threshold",
     values: TIME,
-    preset: Preset::Unset("no threshold"),
+    preset: DefaultValue::Unset("no threshold"),
     doc: "sojourn time above which every ECN-capable packet is marked",
     ..OptionSpec::BASE
 };
@@ -266,7 +266,7 @@ pub const CE_THRESHOLD: OptionSpec = OptionSpec {
 pub const OVERHEAD: OptionSpec = OptionSpec {
     name: "overhead",
     values: LENGTH,
-    preset: Preset::Is("0"),
+    preset: DefaultValue::Is("0"),
     doc: "bytes added to each packet's length when it is charged",
     ..OptionSpec::BASE
 };
@@ -274,7 +274,7 @@ pub const OVERHEAD: OptionSpec = OptionSpec {
 pub const MPU: OptionSpec = OptionSpec {
     name: "mpu",
     values: LENGTH,
-    preset: Preset::Is("0"),
+    preset: DefaultValue::Is("0"),
     doc: "length that a shorter packet is charged as",
     ..OptionSpec::BASE
 };

@@ -1,18 +1,18 @@
 //! What every discipline counts, and the plain queue that most of them keep.
 
-use crate::{Backlog, Context, Packet, Stats, Telemetry, Why};
+use crate::{Backlog, Context, Packet, Reason, Stats, Telemetry};
 use sojourn_units::{Ecn, Time};
 use std::collections::VecDeque;
 
 /// The counters of tc's first line.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Tally {
+pub struct QdiscCounters {
     bytes: u64,
     packets: u64,
     dropped: u64,
 }
 
-impl Tally {
+impl QdiscCounters {
     /// A packet of `len` bytes leaves.
     #[inline]
     pub const fn sent(&mut self, len: u32) {
@@ -26,7 +26,7 @@ impl Tally {
         &mut self,
         now: Time,
         packet: P,
-        why: Why,
+        why: Reason,
         cx: &mut Context<'_, T>,
     ) {
         self.dropped += 1;
@@ -47,7 +47,7 @@ impl Tally {
 pub fn mark<P: Packet, T: Telemetry<P>>(
     now: Time,
     packet: &mut P,
-    why: Why,
+    why: Reason,
     cx: &mut Context<'_, T>,
 ) -> bool {
     match packet.ecn() {
@@ -63,18 +63,18 @@ pub fn mark<P: Packet, T: Telemetry<P>>(
 
 /// Packets in order of arrival, and how many bytes they are.
 #[derive(Clone, Debug)]
-pub struct Ring<P> {
+pub struct PacketQueue<P> {
     packets: VecDeque<P>,
     bytes: u64,
 }
 
-impl<P: Packet> Default for Ring<P> {
+impl<P: Packet> Default for PacketQueue<P> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<P: Packet> Ring<P> {
+impl<P: Packet> PacketQueue<P> {
     /// An empty queue.
     pub const fn new() -> Self {
         Self { packets: VecDeque::new(), bytes: 0 }
@@ -100,8 +100,8 @@ impl<P: Packet> Ring<P> {
         &mut self,
         now: Time,
         limit: u32,
-        why: Why,
-        tally: &mut Tally,
+        why: Reason,
+        tally: &mut QdiscCounters,
         cx: &mut Context<'_, T>,
     ) {
         while self.len() > limit {

@@ -8,18 +8,18 @@
 //! tokens are reckoned anew each time.
 //!
 //! Invariants: order of arrival; in any span the bytes that leave are at most `burst` and what the rate gives; a
-//! packet longer than `burst` (or than `mtu` with a peak) is refused ([`Why::TooLong`]).
+//! packet longer than `burst` (or than `mtu` with a peak) is refused ([`Reason::TooLong`]).
 //!
 //! Where this differs from Linux: its queue is always the plain one; Linux takes other disciplines as a child.
 
-use crate::configured::{BuildContext, Configured};
+use crate::configured::{BuildContext, TcConfigurable};
 use crate::htb::Divisor;
 use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{self, Discipline, OptionSpec, Preset};
-use crate::tally::{Ring, Tally};
-use crate::words::{TcError, Words};
-use crate::{Backlog, Context, Dequeued, Packet, Profile, Qdisc, Stats, Telemetry, Why};
+use crate::table::{self, DefaultValue, Discipline, OptionSpec};
+use crate::tally::{PacketQueue, QdiscCounters};
+use crate::words::{TcError, TcTokens};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Rate, Span, Time};
 
@@ -58,7 +58,7 @@ impl Settings for Config {
         OptionSpec {
             name: "rate",
             values: table::RATE,
-            preset: Preset::Required,
+            preset: DefaultValue::Required,
             doc: "long-run rate, counting Ethernet headers",
             ..OptionSpec::BASE
         }
@@ -67,7 +67,7 @@ impl Settings for Config {
             name: "burst",
             aliases: &["buffer", "maxburst"],
             values: table::BYTES,
-            preset: Preset::Required,
+            preset: DefaultValue::Required,
             doc: "bytes that may leave at once after a pause; longer packets are refused",
             ..OptionSpec::BASE
         }
@@ -75,7 +75,7 @@ impl Settings for Config {
         OptionSpec {
             name: "limit",
             values: table::BYTES,
-            preset: Preset::Unset("from latency; one of the two must be given"),
+            preset: DefaultValue::Unset("from latency; one of the two must be given"),
             doc: "bytes held at most",
             ..OptionSpec::BASE
         }
@@ -83,7 +83,7 @@ impl Settings for Config {
         OptionSpec {
             name: "latency",
             values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Unset("limit is given"),
+            preset: DefaultValue::Unset("limit is given"),
             doc: "longest wait for tokens, which makes limit this at the rate, and burst",
             ..OptionSpec::BASE
         }
@@ -91,7 +91,7 @@ impl Settings for Config {
         OptionSpec {
             name: "peakrate",
             values: table::RATE,
-            preset: Preset::Unset("bursts leave at once"),
+            preset: DefaultValue::Unset("bursts leave at once"),
             doc: "rate of bursts, above rate; mtu must be given with it",
             ..OptionSpec::BASE
         }
@@ -100,7 +100,7 @@ impl Settings for Config {
             name: "mtu",
             aliases: &["minburst"],
             values: table::BYTES,
-            preset: Preset::Unset("no peak rate"),
+            preset: DefaultValue::Unset("no peak rate"),
             doc: "bytes that may leave at once at the peak rate",
             ..OptionSpec::BASE
         }
@@ -111,7 +111,7 @@ impl Settings for Config {
     // tc computes a whole configuration from the words of a change.
     const CHANGE_STARTS_AFRESH: bool = true;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self {
             rate: Rate::ZERO,
             burst: 0,
@@ -156,7 +156,7 @@ struct Shape {
 }
 
 impl Config {
-    fn compute(&self, words: &Words<'_>) -> Result<Shape, TcError> {
+    fn compute(&self, words: &TcTokens<'_>) -> Result<Shape, TcError> {
         let end = words.text().len();
         let wrong = |message: &str, help: &str| {
             words.error(end..end, message.to_owned(), Some(help.to_owned()))
@@ -207,12 +207,12 @@ impl Config {
 pub struct Tbf<P> {
     config: Config,
     shape: Shape,
-    profile: Profile,
-    ring: Ring<P>,
+    profile: QdiscQuirks,
+    ring: PacketQueue<P>,
     /// When tokens were last counted (`t_c`).
     counted: Time,
     overlimits: u64,
-    tally: Tally,
+    tally: QdiscCounters,
 }
 
 impl<P: Packet> Tbf<P> {
@@ -241,9 +241,9 @@ impl<P: Packet> Qdisc<P> for Tbf<P> {
         let len = packet.wire_len();
         // The kernel compares the bare length: one that only its overhead makes too long would block for ever.
         if self.config.charged(len) > self.shape.longest {
-            self.tally.drop(now, packet, Why::TooLong, cx);
+            self.tally.drop(now, packet, Reason::TooLong, cx);
         } else if self.ring.bytes() + u64::from(len) > u64::from(self.shape.limit) {
-            self.tally.drop(now, packet, Why::Tail, cx);
+            self.tally.drop(now, packet, Reason::Tail, cx);
         } else {
             self.ring.push(packet);
         }
@@ -287,10 +287,10 @@ impl<P: Packet> Qdisc<P> for Tbf<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Tbf<P> {
+impl<P: Packet> TcConfigurable<P> for Tbf<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         let profile = cx.quirks;
         let config = Config::read(words, profile)?;
         let shape = config.compute(words)?;
@@ -298,17 +298,17 @@ impl<P: Packet> Configured<P> for Tbf<P> {
             config,
             shape,
             profile: *profile,
-            ring: Ring::new(),
+            ring: PacketQueue::new(),
             counted: Time::ZERO,
             overlimits: 0,
-            tally: Tally::default(),
+            tally: QdiscCounters::default(),
         })
     }
 
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         let config = self.config.changed(words, &self.profile)?.0;
@@ -319,7 +319,7 @@ impl<P: Packet> Configured<P> for Tbf<P> {
         for _ in 0..self.ring.len() {
             let Some(packet) = self.ring.pop() else { break };
             if self.config.charged(packet.wire_len()) > self.shape.longest {
-                self.tally.drop(now, packet, Why::TooLong, cx);
+                self.tally.drop(now, packet, Reason::TooLong, cx);
             } else {
                 self.ring.push(packet);
             }
@@ -332,7 +332,7 @@ impl<P: Packet> Configured<P> for Tbf<P> {
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
+        self.ring.shorten(now, 0, Reason::Flushed, &mut self.tally, cx);
         self.counted = now;
         self.shape.rate.tokens = self.shape.rate.full;
         if let Some(peak) = &mut self.shape.peak {
@@ -340,7 +340,7 @@ impl<P: Packet> Configured<P> for Tbf<P> {
         }
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

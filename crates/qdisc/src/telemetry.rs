@@ -8,23 +8,23 @@ macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident $name:literal;)*) => {
         /// The reason for a drop or a mark. Every decision has one.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub enum Why {
+        pub enum Reason {
             $($(#[$doc])* $variant,)*
             /// A reason of a discipline from outside, by the name that it has in result columns; one that is none of
-            /// [`Why::BUILT_IN`]'s.
+            /// [`Reason::BUILT_IN`]'s.
             Custom(&'static str),
         }
 
-        /// The place of each reason in [`Why::BUILT_IN`].
+        /// The place of each reason in [`Reason::BUILT_IN`].
         #[derive(Clone, Copy)]
         enum Place { $($variant,)* }
 
-        impl Why {
+        impl Reason {
             /// Every reason that the disciplines and elements of this project give, in the order of their
-            /// [`Why::index`].
+            /// [`Reason::index`].
             pub const BUILT_IN: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Its place in [`Why::BUILT_IN`]; none for a [`Why::Custom`] one.
+            /// Its place in [`Reason::BUILT_IN`]; none for a [`Reason::Custom`] one.
             #[inline]
             pub const fn index(self) -> Option<usize> {
                 match self {
@@ -92,7 +92,7 @@ reasons! {
     Retries "retries";
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -101,14 +101,14 @@ impl fmt::Display for Why {
 /// What an engine hands in to hear of decisions. Methods are called at the moment of the decision.
 pub trait Telemetry<P> {
     /// The packet will not come out again.
-    fn dropped(&mut self, now: Time, packet: P, why: Why);
+    fn dropped(&mut self, now: Time, packet: P, why: Reason);
 
     /// The packet has just been marked CE (it is so already in `packet`).
-    fn marked(&mut self, now: Time, packet: &P, why: Why);
+    fn marked(&mut self, now: Time, packet: &P, why: Reason);
 
     /// The packet has just been marked SCE: it was ECT(0) and is ECT(1) (`0b01`, "some congestion experienced").
     /// The same packet may be marked CE or dropped after that.
-    fn sce_marked(&mut self, _now: Time, _packet: &P, _why: Why) {}
+    fn sce_marked(&mut self, _now: Time, _packet: &P, _why: Reason) {}
 
     /// The packet that this call of `dequeue` returns is from this class of the discipline's.
     fn leaves(&mut self, _class: &'static Class) {}
@@ -119,23 +119,23 @@ pub trait Telemetry<P> {
 
 /// Nobody listens.
 impl<P> Telemetry<P> for () {
-    fn dropped(&mut self, _now: Time, _packet: P, _why: Why) {}
-    fn marked(&mut self, _now: Time, _packet: &P, _why: Why) {}
+    fn dropped(&mut self, _now: Time, _packet: P, _why: Reason) {}
+    fn marked(&mut self, _now: Time, _packet: &P, _why: Reason) {}
 }
 
 /// A reference listens as what it refers to does; so does one to `dyn Telemetry`, which is how a discipline behind
 /// [`crate::DynQdisc`] is handed whatever telemetry there is.
 #[deny(clippy::missing_trait_methods, reason = "what is not forwarded would be lost in silence")]
 impl<P, T: Telemetry<P> + ?Sized> Telemetry<P> for &mut T {
-    fn dropped(&mut self, now: Time, packet: P, why: Why) {
+    fn dropped(&mut self, now: Time, packet: P, why: Reason) {
         (**self).dropped(now, packet, why);
     }
 
-    fn marked(&mut self, now: Time, packet: &P, why: Why) {
+    fn marked(&mut self, now: Time, packet: &P, why: Reason) {
         (**self).marked(now, packet, why);
     }
 
-    fn sce_marked(&mut self, now: Time, packet: &P, why: Why) {
+    fn sce_marked(&mut self, now: Time, packet: &P, why: Reason) {
         (**self).sce_marked(now, packet, why);
     }
 

@@ -54,7 +54,7 @@ pub struct Word<'a> {
 
 /// A cursor over the words of a text.
 #[derive(Clone, Debug)]
-pub struct Words<'a> {
+pub struct TcTokens<'a> {
     text: &'a str,
     /// What may stand where a child may follow.
     children: &'a [&'static Discipline],
@@ -63,7 +63,7 @@ pub struct Words<'a> {
     depth: u8,
 }
 
-impl<'a> Words<'a> {
+impl<'a> TcTokens<'a> {
     /// Before the first word of `text`, in which no child can follow; see [`crate::Registry::words`].
     pub const fn new(text: &'a str) -> Self {
         Self::with_children(text, &[])

@@ -6,7 +6,7 @@
 use crate::packet::PacketBox;
 use sojourn_model::{Flow, Scenario, Traffic};
 use sojourn_path::topology::{Basis, HostDevice, HostSide, Unbuildable};
-use sojourn_qdisc::{Profile, Registry};
+use sojourn_qdisc::{QdiscQuirks, Registry};
 use sojourn_stacks::{DEFAULT, Stack};
 use sojourn_transport::OwnDevice;
 
@@ -43,7 +43,7 @@ pub(crate) fn stack(name: &str) -> &'static Stack {
     Stack::named(name).or_else(|| Stack::named(DEFAULT)).expect("the default stack exists")
 }
 
-fn profile(stack_name: &str) -> Profile {
+fn profile(stack_name: &str) -> QdiscQuirks {
     stack(stack_name).qdisc
 }
 

@@ -7,7 +7,7 @@ mod table;
 pub use stack::Stack;
 pub use table::Row;
 
-use sojourn_qdisc::Profile;
+use sojourn_qdisc::QdiscQuirks;
 use sojourn_transport::stack::{EcnRequest, PragueVersion, SceSenders, TcpQuirks};
 use sojourn_units::Span;
 
@@ -38,7 +38,7 @@ const LINUX_5_4: TcpQuirks =
     TcpQuirks { start_jitter: START_JITTER, host_jitter: HOST_JITTER, ..TcpQuirks::LINUX_5_4 };
 
 /// The L4S team's kernels negotiate AccECN for every TCP (`tcp_ecn` 3 on both hosts of the published runs). Flent starts
-/// their flows. Ticks are milliseconds (see `Profile::L4STEAM_2020_04`).
+/// their flows. Ticks are milliseconds (see `QdiscQuirks::L4STEAM_2020_04`).
 const L4STEAM_2020_04: TcpQuirks = TcpQuirks {
     hz: 1000,
     ecn: EcnRequest::AccEcn,
@@ -86,77 +86,77 @@ pub const STACKS: &[Stack] = &[
         summary: "mainline 7.3 between namespaces, offloads off, no host qdisc, ECN requested",
         source: "Linux 7.3 net/ipv4, net/sched",
         tcp: LINUX_7_3,
-        qdisc: Profile::LINUX_7_3,
+        qdisc: QdiscQuirks::LINUX_7_3,
     },
     Stack {
         name: "linux-5.10",
         summary: "mainline 5.10, otherwise as linux-7.3",
         source: "Linux 5.10 net/ipv4, net/sched",
         tcp: LINUX_5_10,
-        qdisc: Profile::LINUX_5_10,
+        qdisc: QdiscQuirks::LINUX_5_10,
     },
     Stack {
         name: "linux-5.4",
         summary: "mainline 5.4, the base of the kernels of the published tests of 2020",
         source: "Linux 5.4 net/ipv4, net/sched",
         tcp: LINUX_5_4,
-        qdisc: Profile::LINUX_5_4,
+        qdisc: QdiscQuirks::LINUX_5_4,
     },
     Stack {
         name: "l4steam-2020-03",
         summary: "the L4S team's 5.4-rc3 of March 2020 on the bed of l4steam-2020-11: for their RTT-independence runs",
         source: "L4STeam/linux tag testing/01-03-2020, by b256daed; their rtt-independence",
         tcp: L4STEAM_2020_03,
-        qdisc: Profile::L4STEAM_2020_03,
+        qdisc: QdiscQuirks::L4STEAM_2020_03,
     },
     Stack {
         name: "l4steam-2020-04",
         summary: "the L4S team's 5.4-rc3 of April 2020: AccECN; Prague with its classic-ECN fallback",
         source: "L4STeam/linux e741f5ac; DualPI2 as at e1ec6e79 and in its overload-experiments",
         tcp: L4STEAM_2020_04,
-        qdisc: Profile::L4STEAM_2020_04,
+        qdisc: QdiscQuirks::L4STEAM_2020_04,
     },
     Stack {
         name: "l4steam-2020-04-fixed",
         summary: "l4steam-2020-04 with Prague's rule after a loss mended, as in the team's runs of 25 April 2020",
         source: "L4STeam/linux 1014c0e45f63: e741f5ac with the loss rule of b256daed",
         tcp: L4STEAM_2020_04_FIXED,
-        qdisc: Profile::L4STEAM_2020_04_FIXED,
+        qdisc: QdiscQuirks::L4STEAM_2020_04_FIXED,
     },
     Stack {
         name: "l4steam-2020-08",
         summary: "the L4S team's 5.4-rc3 of 4 August 2020: AccECN; Prague's fallback off",
         source: "L4STeam/linux b256daed",
         tcp: L4STEAM_2020_08,
-        qdisc: Profile::L4STEAM_2020_08,
+        qdisc: QdiscQuirks::L4STEAM_2020_08,
     },
     Stack {
         name: "l4steam-2020-11",
         summary: "the L4S team's 5.4-rc3 of November 2020: AccECN; Prague with RTT independence",
         source: "L4STeam/linux d2ac7ff9 (ICCRG 109)",
         tcp: L4STEAM_2020_11,
-        qdisc: Profile::L4STEAM_2020_11,
+        qdisc: QdiscQuirks::L4STEAM_2020_11,
     },
     Stack {
         name: "l4steam-2021-06",
         summary: "the L4S team's 5.10 of 28 June 2021: AccECN; Prague with RTT independence",
         source: "L4STeam/linux 3cc38518",
         tcp: L4STEAM_2021_06,
-        qdisc: Profile::L4STEAM_2021_06,
+        qdisc: QdiscQuirks::L4STEAM_2021_06,
     },
     Stack {
         name: "sce-2020-03",
         summary: "the SCE project's kernel of March 2020, of 5.4's time: RFC 3168 ECN, receivers echo SCE",
         source: "chromi/sce 05bf6c32, 016a60ca, 63982553",
         tcp: SCE_2020_03,
-        qdisc: Profile::SCE_2020_03,
+        qdisc: QdiscQuirks::SCE_2020_03,
     },
     Stack {
         name: "sce-2020-03-fixed",
         summary: "sce-2020-03 with the slips of its SCE senders and queues mended, which no kernel has",
         source: "draft-morton-tsvwg-sce; the comments of chromi/sce net/ipv4",
         tcp: SCE_2020_03_FIXED,
-        qdisc: Profile::SCE_2020_03_FIXED,
+        qdisc: QdiscQuirks::SCE_2020_03_FIXED,
     },
 ];
 
@@ -170,7 +170,7 @@ impl Stack {
 #[cfg(test)]
 mod tests {
     use super::STACKS;
-    use sojourn_qdisc::Profile;
+    use sojourn_qdisc::QdiscQuirks;
 
     /// What a discipline says of an option that its kernel lacks names the kernel by its profile: that of the stack which was
     /// asked for, and no stack is without.
@@ -178,8 +178,8 @@ mod tests {
     fn a_stacks_queues_answer_by_its_name() {
         for stack in STACKS {
             assert_eq!(stack.qdisc.name, stack.name);
-            assert_eq!(Profile::named(stack.name), Some(&stack.qdisc));
+            assert_eq!(QdiscQuirks::named(stack.name), Some(&stack.qdisc));
         }
-        assert_eq!(Profile::ALL.len(), STACKS.len());
+        assert_eq!(QdiscQuirks::ALL.len(), STACKS.len());
     }
 }

@@ -1,6 +1,6 @@
 //! What a stack consists of.
 
-use sojourn_qdisc::Profile;
+use sojourn_qdisc::QdiscQuirks;
 use sojourn_transport::stack::TcpQuirks;
 
 /// A stack.
@@ -15,5 +15,5 @@ pub struct Stack {
     /// TCP's switches.
     pub tcp: TcpQuirks,
     /// The queue disciplines' switches.
-    pub qdisc: Profile,
+    pub qdisc: QdiscQuirks,
 }

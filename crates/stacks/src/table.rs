@@ -5,7 +5,7 @@
 
 use crate::stack::Stack;
 use core::fmt::{Debug, Display};
-use sojourn_qdisc::Profile;
+use sojourn_qdisc::QdiscQuirks;
 use sojourn_transport::stack::{Independence, TcpQuirks};
 use sojourn_units::Span;
 
@@ -65,7 +65,7 @@ impl Stack {
         start_jitter: plain, "a flow starts uniformly within this after its nominal time";
         host_jitter: plain, "a packet leaves its host uniformly within this after what caused it, in order";
         }};
-        let qdisc = rows! { &self.qdisc => Profile {
+        let qdisc = rows! { &self.qdisc => QdiscQuirks {
         name as "qdisc.profile": plain, "whose queues these are, by the name in messages about tc's words";
         hz as "qdisc.hz": plain, "ticks a second of the queues' clock";
         pie_estimator: debug, "how PIE learns the delay";

@@ -8,7 +8,7 @@
 
 use sojourn_language::Vocabulary;
 use sojourn_model::{Plugin, WordError};
-use sojourn_qdisc::{Packet, Profile, Registry, TcError};
+use sojourn_qdisc::{Packet, QdiscQuirks, Registry, TcError};
 use sojourn_stacks::{STACKS, Stack};
 use sojourn_transport::cc::Registry as Controls;
 use sojourn_units::{Dscp, Ecn, Random, Time};
@@ -48,7 +48,7 @@ impl<P: Packet> Words<P> {
     }
 
     fn read(&self, words: &str, stack: &str) -> Result<(), TcError> {
-        let profile = Stack::named(stack).map_or_else(Profile::default, |s| s.qdisc);
+        let profile = Stack::named(stack).map_or_else(QdiscQuirks::default, |s| s.qdisc);
         self.qdiscs.build(words, &profile, &mut Random::named(0, "words")).map(drop)
     }
 }

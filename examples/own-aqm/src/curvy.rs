@@ -7,16 +7,16 @@
 //!
 //! Invariants: order of arrival; a Not-ECT packet is never marked; a packet that finds `limit` packets is refused.
 
-use sojourn_qdisc::table::{self, OptionSpec, Preset};
+use sojourn_qdisc::table::{self, DefaultValue, OptionSpec};
 use sojourn_qdisc::{
-    Backlog, BuildContext, Configured, Context, Dequeued, Discipline, Family, OwnedPacket, Packet,
-    Profile, Qdisc, Ring, Setting, Settings, Stats, Tally, TcError, Telemetry, Why, Words, mark,
-    options_of, report,
+    Backlog, BuildContext, Context, Dequeued, Discipline, Family, OwnedPacket, Packet, PacketQueue,
+    Qdisc, QdiscCounters, QdiscQuirks, Reason, Setting, Settings, Stats, TcConfigurable, TcError,
+    TcTokens, Telemetry, mark, options_of, report,
 };
 use sojourn_units::{Span, Time};
 
 /// What the recorder calls a mark or a drop by the curve, in `queue_signals`.
-const CURVE: Why = Why::Custom("curve");
+const CURVE: Reason = Reason::Custom("curve");
 
 /// The name, the options and the statistics: parser, messages, `tc -s` text and result tables read this.
 pub const INFO: Discipline = Discipline {
@@ -40,12 +40,12 @@ struct Config {
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
     const OPTIONS: &'static [Setting<Self>] = &[
-        OptionSpec { preset: Preset::Is("1000"), ..table::LIMIT }
+        OptionSpec { preset: DefaultValue::Is("1000"), ..table::LIMIT }
             .sets(|config, given| config.limit = given.number()),
         OptionSpec {
             name: "low",
             values: table::TIME,
-            preset: Preset::Is("1ms"),
+            preset: DefaultValue::Is("1ms"),
             doc: "sojourn time up to which nothing is marked",
             ..OptionSpec::BASE
         }
@@ -53,7 +53,7 @@ impl Settings for Config {
         OptionSpec {
             name: "high",
             values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("10ms"),
+            preset: DefaultValue::Is("10ms"),
             doc: "sojourn time from which everything is marked; above low",
             ..OptionSpec::BASE
         }
@@ -62,14 +62,14 @@ impl Settings for Config {
     // What a change does not name stays as it is.
     const CHANGE_STARTS_AFRESH: bool = false;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self { limit: 0, low: Span::ZERO, high: Span::ZERO }
     }
 }
 
 impl Config {
     /// What no single option can be wrong about.
-    fn checked(self, words: &Words<'_>) -> Result<Self, TcError> {
+    fn checked(self, words: &TcTokens<'_>) -> Result<Self, TcError> {
         if self.low < self.high {
             return Ok(self);
         }
@@ -89,9 +89,9 @@ impl Config {
 #[derive(Clone, Debug)]
 pub struct Curvy<P> {
     config: Config,
-    profile: Profile,
-    ring: Ring<P>,
-    tally: Tally,
+    profile: QdiscQuirks,
+    ring: PacketQueue<P>,
+    tally: QdiscCounters,
     marked: u64,
     refused: u64,
 }
@@ -124,7 +124,7 @@ impl<P: Packet> Qdisc<P> for Curvy<P> {
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
         if self.ring.len() >= self.config.limit {
             self.refused += 1;
-            self.tally.drop(now, packet, Why::Tail, cx);
+            self.tally.drop(now, packet, Reason::Tail, cx);
             return;
         }
         packet.set_stamp(now);
@@ -160,15 +160,15 @@ impl<P: Packet> Qdisc<P> for Curvy<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Curvy<P> {
+impl<P: Packet> TcConfigurable<P> for Curvy<P> {
     const INFO: &'static Discipline = &INFO;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         Ok(Self {
             config: Config::read(words, cx.quirks)?.checked(words)?,
             profile: *cx.quirks,
-            ring: Ring::new(),
-            tally: Tally::default(),
+            ring: PacketQueue::new(),
+            tally: QdiscCounters::default(),
             marked: 0,
             refused: 0,
         })
@@ -177,19 +177,19 @@ impl<P: Packet> Configured<P> for Curvy<P> {
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0.checked(words)?;
-        self.ring.shorten(now, self.config.limit, Why::Overlimit, &mut self.tally, cx);
+        self.ring.shorten(now, self.config.limit, Reason::Overlimit, &mut self.tally, cx);
         Ok(())
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
+        self.ring.shorten(now, 0, Reason::Flushed, &mut self.tally, cx);
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 

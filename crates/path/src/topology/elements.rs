@@ -3,7 +3,7 @@
 use crate::Selection;
 use core::fmt;
 use sojourn_model::{Action, Element, Kind, Scenario, Selector, Side, Tunnel};
-use sojourn_qdisc::{Profile, Registry};
+use sojourn_qdisc::{QdiscQuirks, Registry};
 
 /// What ports are made from, at the beginning and when an event puts another in their place.
 pub struct Basis<'a, P> {
@@ -12,7 +12,7 @@ pub struct Basis<'a, P> {
     /// The disciplines that words may name.
     pub registry: &'a Registry<P>,
     /// The disciplines' switches of the stack of this name. It is asked for the stacks of the scenario's hops and flows.
-    pub profiles: &'a dyn Fn(&str) -> Profile,
+    pub profiles: &'a dyn Fn(&str) -> QdiscQuirks,
 }
 
 impl<P> fmt::Debug for Basis<'_, P> {
@@ -23,12 +23,12 @@ impl<P> fmt::Debug for Basis<'_, P> {
 
 impl<P> Basis<'_, P> {
     /// The switches of the disciplines on a hop.
-    pub(super) fn profile_of_hop(&self, hop: &str) -> Profile {
+    pub(super) fn profile_of_hop(&self, hop: &str) -> QdiscQuirks {
         (self.profiles)(self.scenario.hop(hop).map_or("", |h| h.stack.as_str()))
     }
 
     /// Those where an element stands.
-    pub(super) fn profile_at(&self, element: &str) -> Profile {
+    pub(super) fn profile_at(&self, element: &str) -> QdiscQuirks {
         self.profile_of_hop(element.split('.').next().unwrap_or(""))
     }
 

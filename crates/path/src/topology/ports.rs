@@ -7,7 +7,7 @@ use super::node::{Node, Role, queue_among};
 use crate::wlan::{Air, Channel, Transmitter};
 use crate::{Device, PathPacket, Port, Radio};
 use sojourn_model::{Flow, FlowDelay, Kind, Netem, Queue, Shaper, Wifi, Wlan};
-use sojourn_qdisc::{Any, Profile, TcError, netem};
+use sojourn_qdisc::{AnyQdisc, QdiscQuirks, TcError, netem};
 use sojourn_units::{Random, Rate, Span};
 use std::collections::BTreeMap;
 
@@ -47,9 +47,9 @@ fn discipline<P: PathPacket>(
     basis: &Basis<'_, P>,
     element: &str,
     words: &str,
-    profile: &Profile,
+    profile: &QdiscQuirks,
     random: &mut Random,
-) -> Result<Any<P>, Unbuildable> {
+) -> Result<AnyQdisc<P>, Unbuildable> {
     let built = basis.registry.build(words, profile, random);
     built.map_err(|error| unbuildable(element, words, error))
 }
@@ -164,7 +164,7 @@ impl<'a, P: PathPacket> Ports<'a, P> {
         words: &str,
         delay: Option<Span>,
         role: Role,
-        profile: &Profile,
+        profile: &QdiscQuirks,
     ) -> Result<u16, Unbuildable> {
         if let Some(&port) = self.known.get(key) {
             return Ok(port);

@@ -12,7 +12,7 @@ use sojourn_model::{
     PoliceAction, Policer, Queue, Rewrite, Rule, Scenario, Selector, Shaper, Start, Tcp, Traffic,
     When,
 };
-use sojourn_qdisc::{Profile, Registry};
+use sojourn_qdisc::{QdiscQuirks, Registry};
 use sojourn_units::{Dscp, Ecn, Rate, Span, Time};
 
 const STACK: &str = "linux-7.3";
@@ -109,7 +109,7 @@ impl Lab {
 
     fn basis(&self) -> Basis<'_, Walker> {
         let (scenario, registry) = (&self.scenario, &self.registry);
-        Basis { scenario, registry, profiles: &|_| Profile::LINUX_7_3 }
+        Basis { scenario, registry, profiles: &|_| QdiscQuirks::LINUX_7_3 }
     }
 
     fn build(&self, host: HostSide<'static>) -> Topology<Walker> {

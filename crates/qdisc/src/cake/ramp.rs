@@ -6,7 +6,7 @@
 //! `sce-single`: nothing up to τ, then linearly to 1 at 2τ.
 
 use crate::cobalt_law::mark_sce;
-use crate::{Context, Packet, Telemetry, Why};
+use crate::{Context, Packet, Reason, Telemetry};
 use sojourn_units::Time;
 
 /// The kernel's code for `sce-single`: anything above 1024.
@@ -60,7 +60,7 @@ impl Ramp {
     ) -> bool {
         let p = self.probability(sojourn, target, over);
         let marks = p > Self::ONE || (p > 0 && u64::from(cx.random.next_u32()) < p);
-        marks && mark_sce(now, packet, Why::Ramp, cx)
+        marks && mark_sce(now, packet, Reason::Ramp, cx)
     }
 }
 

@@ -15,8 +15,8 @@
 use super::ramp::Ramp;
 use crate::cobalt_law::{Plain, PlainParams};
 use crate::shaper::PerByte;
-use crate::tally::Tally;
-use crate::{Backlog, Context, Packet, Telemetry, Why};
+use crate::tally::QdiscCounters;
+use crate::{Backlog, Context, Packet, Reason, Telemetry};
 use sojourn_units::{Random, Time};
 use std::collections::VecDeque;
 
@@ -522,7 +522,7 @@ impl<P: Packet> Tin<P> {
         now: Time,
         first: &mut bool,
         isolation: Isolation,
-        tally: &mut Tally,
+        tally: &mut QdiscCounters,
         memory: &mut u64,
         cx: &mut Context<'_, T>,
     ) -> Option<(u32, P)> {
@@ -601,5 +601,5 @@ impl<P: Packet> Tin<P> {
     }
 
     /// Why a packet that [`Tin::overflow`] gave is dropped.
-    pub(super) const OVERFLOW: Why = Why::Memory;
+    pub(super) const OVERFLOW: Reason = Reason::Memory;
 }

@@ -1,14 +1,14 @@
 //! DualPI2's options: the table, and what tc and the kernel make of the words.
 
 use super::{COUNTERS, GAUGES};
-use crate::Profile;
+use crate::QdiscQuirks;
 use crate::options_of;
 use crate::pi2_law::{self, Gain, MTU, Params};
 use crate::profile::DualPi2 as Version;
-use crate::settings::{Given, Setting, Settings};
+use crate::settings::{ParsedOption, Setting, Settings};
 use crate::show;
-use crate::table::{self, Discipline, Kind, OptionSpec, Preset, ValueSpec};
-use crate::words::{TcError, Words};
+use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
+use crate::words::{TcError, TcTokens};
 use core::fmt::Write as _;
 use sojourn_units::Span;
 
@@ -23,7 +23,7 @@ const COUPLING: &[ValueSpec] = &[ValueSpec {
     optional: false,
 }];
 
-const fn is_mainline(profile: &Profile) -> bool {
+const fn is_mainline(profile: &QdiscQuirks) -> bool {
     matches!(profile.dualpi2, Version::Mainline)
 }
 
@@ -94,7 +94,7 @@ impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
     const OPTIONS: &'static [Setting<Self>] = &[
         OptionSpec {
-            preset: Preset::Is("10000"),
+            preset: DefaultValue::Is("10000"),
             doc: "packets held at most in both queues; one that arrives beyond is refused",
             ..table::LIMIT
         }.sets(|config, given| {
@@ -105,7 +105,7 @@ impl Settings for Config {
             name: "memlimit",
             aliases: &["memory_limit"],
             values: table::BYTES,
-            preset: Preset::Unset("3028 bytes for each packet of the limit"),
+            preset: DefaultValue::Unset("3028 bytes for each packet of the limit"),
             doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
             known: Some(is_mainline),
             ..OptionSpec::BASE
@@ -113,7 +113,7 @@ impl Settings for Config {
         OptionSpec {
             name: "coupling_factor",
             values: COUPLING,
-            preset: Preset::Is("2"),
+            preset: DefaultValue::Is("2"),
             doc: "k: the base probability is multiplied by it for L",
             ..OptionSpec::BASE
         }.sets(|config, given| config.coupling = given.number()),
@@ -124,7 +124,7 @@ impl Settings for Config {
                 kind: Kind::SpanOrPackets { min: 1_000, max: LONGEST },
                 optional: false,
             }],
-            preset: Preset::Is("1ms"),
+            preset: DefaultValue::Is("1ms"),
             doc: "sojourn time, or packets left in L, above which all that leaves L is marked",
             ..OptionSpec::BASE
         }.sets(|config, given| {
@@ -142,7 +142,7 @@ impl Settings for Config {
                 kind: Kind::Count { unit: "packets", min: 0, max: u32::MAX as u64 },
                 optional: false,
             }],
-            preset: Preset::Is("0"),
+            preset: DefaultValue::Is("0"),
             doc: "packets in L that one must find on arrival for the step to concern it; 2 in l4steam-*",
             known: Some(is_mainline),
             ..OptionSpec::BASE
@@ -150,14 +150,14 @@ impl Settings for Config {
         OptionSpec {
             name: "drop_on_overload",
             off: Some("overflow"),
-            preset: Preset::Is("drop_on_overload"),
+            preset: DefaultValue::Is("drop_on_overload"),
             doc: "when L's probability is beyond 100 %, drop in L as in C; else L is never dropped before the limit",
             ..OptionSpec::BASE
         }.sets(|config, given| config.drop_on_overload = given.on),
         OptionSpec {
             name: "drop_enqueue",
             off: Some("drop_dequeue"),
-            preset: Preset::Is("drop_dequeue"),
+            preset: DefaultValue::Is("drop_dequeue"),
             doc: "decide by the probability on arrival; else on leaving",
             ..OptionSpec::BASE
         }.sets(|config, given| config.drop_enqueue = given.on),
@@ -165,7 +165,7 @@ impl Settings for Config {
             name: "classic_protection",
             aliases: &["c_protection"],
             values: &[ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false }],
-            preset: Preset::Is("10%"),
+            preset: DefaultValue::Is("10%"),
             doc: "C's share of the bytes while both queues hold packets, in whole per cent",
             ..OptionSpec::BASE
         }.sets(|config, given| {
@@ -174,35 +174,35 @@ impl Settings for Config {
         OptionSpec {
             name: "any_ect",
             off: Some("l4s_ect"),
-            preset: Preset::Is("l4s_ect"),
+            preset: DefaultValue::Is("l4s_ect"),
             doc: "ECT(0) goes to L too; else only ECT(1) and CE",
             ..OptionSpec::BASE
         }.sets(|config, given| config.any_ect = given.on),
         OptionSpec {
             name: "split_gso",
             off: Some("no_split_gso"),
-            preset: Preset::Is("split_gso"),
+            preset: DefaultValue::Is("split_gso"),
             doc: "split aggregated packets on arrival; accepted, packets here are never aggregated",
             ..OptionSpec::BASE
         }.sets(|config, given| config.split_gso = given.on),
         OptionSpec {
             name: "max_rtt",
             values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Unset("no auto-configuration"),
+            preset: DefaultValue::Unset("no auto-configuration"),
             doc: "tc derives target, tupdate, alpha and beta from it, whatever else is said of them",
             ..OptionSpec::BASE
         }.sets(|config, given| config.max_rtt = Some(given.micros())),
         OptionSpec {
             name: "typical_rtt",
             values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Unset("a sixth of max_rtt, if that is given"),
+            preset: DefaultValue::Unset("a sixth of max_rtt, if that is given"),
             doc: "the target in that derivation",
             ..OptionSpec::BASE
         }.sets(|config, given| config.typical_rtt = Some(given.micros())),
         OptionSpec {
             name: "target",
             values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Is("15ms"),
+            preset: DefaultValue::Is("15ms"),
             doc: "delay that the controller aims at, of whichever queue's head is older",
             ..OptionSpec::BASE
         }.sets(|config, given| config.pi.target = given.micros()),
@@ -213,42 +213,42 @@ impl Settings for Config {
                 kind: Kind::Span { min: 1_000, max: LONGEST },
                 optional: false,
             }],
-            preset: Preset::Is("16ms"),
+            preset: DefaultValue::Is("16ms"),
             doc: "time between updates of the probability",
             ..OptionSpec::BASE
         }.sets(|config, given| config.tupdate = given.micros()),
         OptionSpec {
             name: "alpha",
             values: pi2_law::GAIN,
-            preset: Preset::Is("0.16015625"),
+            preset: DefaultValue::Is("0.16015625"),
             doc: "gain on the distance from target, in 256ths rounded down (0.16 is 40 of them)",
             ..OptionSpec::BASE
         }.sets(|config, given| config.pi.alpha = Gain::from_parts(pi2_law::parts(given.real()))),
         OptionSpec {
             name: "beta",
             values: pi2_law::GAIN,
-            preset: Preset::Is("3.19921875"),
+            preset: DefaultValue::Is("3.19921875"),
             doc: "gain on the change of the delay, in 256ths rounded down",
             ..OptionSpec::BASE
         }.sets(|config, given| config.pi.beta = Gain::from_parts(pi2_law::parts(given.real()))),
         OptionSpec {
             name: "rfc_t_shift",
             values: table::TIME,
-            preset: Preset::Unset("classic_protection schedules"),
+            preset: DefaultValue::Unset("classic_protection schedules"),
             doc: "not in Linux: RFC 9332's time-shifted FIFO; C goes first if its head waited this much longer",
             ..OptionSpec::BASE
         }.sets(|config, given| config.t_shift = Some(given.span())),
         OptionSpec {
             name: "rfc_ramp",
             values: table::TIME_ABOVE_ZERO,
-            preset: Preset::Unset("a step"),
+            preset: DefaultValue::Unset("a step"),
             doc: "not in Linux: RFC 9332's ramp; L's native probability grows to 1 over this from step_thresh on",
             ..OptionSpec::BASE
         }.sets(|config, given| config.ramp = Some(given.span())),
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
-    fn blank(profile: &Profile) -> Self {
+    fn blank(profile: &QdiscQuirks) -> Self {
         Self {
             limit: 0,
             memory_limit: u64::MAX,
@@ -275,7 +275,11 @@ impl Settings for Config {
 
 impl Config {
     /// What follows from several options together, in the order in which the kernel looks at them.
-    pub(super) fn finish(mut self, given: &[Given], words: &Words<'_>) -> Result<Self, TcError> {
+    pub(super) fn finish(
+        mut self,
+        given: &[ParsedOption],
+        words: &TcTokens<'_>,
+    ) -> Result<Self, TcError> {
         // A limit that was written before a memlimit has undone it already.
         if let Some(memlimit) = given.iter().find(|g| g.name == "memlimit") {
             self.memlimit = Some(memlimit.number());
@@ -292,7 +296,7 @@ impl Config {
     }
 
     /// tc's own derivation of the controller's parameters (RFC 9332 appendix A.1 has the same formulas).
-    fn configure_by_rtt(&mut self, words: &Words<'_>) -> Result<(), TcError> {
+    fn configure_by_rtt(&mut self, words: &TcTokens<'_>) -> Result<(), TcError> {
         let (max, typical) = match (self.max_rtt.take(), self.typical_rtt.take()) {
             (None, None) => return Ok(()),
             (Some(max), None) => {

@@ -9,10 +9,10 @@ use super::INFO;
 use super::distribution::Distribution;
 use super::loss::Loss;
 use super::slot::SlotConfig;
-use crate::settings::{Given, Setting, Settings};
-use crate::table::{self, Kind, OptionSpec, Preset, ValueSpec};
-use crate::words::{TcError, Words};
-use crate::{Discipline, Profile};
+use crate::settings::{ParsedOption, Setting, Settings};
+use crate::table::{self, DefaultValue, Kind, OptionSpec, ValueSpec};
+use crate::words::{TcError, TcTokens};
+use crate::{Discipline, QdiscQuirks};
 use core::fmt;
 use sojourn_units::{Rate, Span};
 
@@ -48,7 +48,7 @@ fn percent(probability: Option<f64>) -> u32 {
 }
 
 /// The `nth` probability of an option, none being 0.
-fn share(given: &Given, nth: usize) -> u32 {
+fn share(given: &ParsedOption, nth: usize) -> u32 {
     percent(given.probability(nth))
 }
 
@@ -81,10 +81,10 @@ impl Pace {
 /// What a netem is set to: `delay 10ms 2ms loss 1% limit 1000`.
 ///
 /// ```
-/// use sojourn_qdisc::{Profile, netem::Parameters};
+/// use sojourn_qdisc::{QdiscQuirks, netem::Parameters};
 /// use sojourn_units::Span;
 /// # fn main() -> Result<(), sojourn_qdisc::TcError> {
-/// let netem = Parameters::parse("latency 10ms limit 500", &Profile::LINUX_7_3)?;
+/// let netem = Parameters::parse("latency 10ms limit 500", &QdiscQuirks::LINUX_7_3)?;
 /// assert_eq!((netem.delay(), netem.limit(), netem.varies()), (Span::from_millis(10), 500, false));
 /// assert_eq!(netem.with_delay(Span::from_millis(40)).to_string(), "delay 40000us limit 500");
 /// # Ok(())
@@ -116,8 +116,8 @@ impl Parameters {
     ///
     /// # Errors
     /// Whatever is wrong with the words, with its place in them.
-    pub fn parse(words: &str, profile: &Profile) -> Result<Self, TcError> {
-        let mut words = Words::new(words);
+    pub fn parse(words: &str, profile: &QdiscQuirks) -> Result<Self, TcError> {
+        let mut words = TcTokens::new(words);
         let (parameters, given) = Self::read_given(&mut words, profile, false)?;
         parameters.completed(&given, &words)
     }
@@ -255,7 +255,7 @@ impl Settings for Parameters {
     const INFO: &'static Discipline = &INFO;
     const OPTIONS: &'static [Setting<Self>] = &[
         OptionSpec {
-            preset: Preset::Is("1000"),
+            preset: DefaultValue::Is("1000"),
             doc: "packets held at most, those on their way included",
             ..table::LIMIT
         }.sets(|config: &mut Self, given| config.limit = given.number()),
@@ -276,7 +276,7 @@ impl Settings for Parameters {
                 },
                 ValueSpec { name: "CORRELATION", kind: Kind::Percent, optional: true },
             ],
-            preset: Preset::Unset("none"),
+            preset: DefaultValue::Unset("none"),
             doc: "delay of each packet; it varies uniformly by up to JITTER either way, or as distribution says",
             ..OptionSpec::BASE
         }.sets(|config: &mut Self, given| {
@@ -291,7 +291,7 @@ impl Settings for Parameters {
                 kind: Kind::Word(Distribution::WORDS),
                 optional: false,
             }],
-            preset: Preset::Is("uniform"),
+            preset: DefaultValue::Is("uniform"),
             doc: "shape of the jitter: normal (JITTER is its standard deviation), pareto (from 2/3 JITTER below the \
                   delay to 4 above, most near the least), or 1/4 and 3/4 of them",
             ..OptionSpec::BASE
@@ -307,7 +307,7 @@ impl Settings for Parameters {
                 ValueSpec { name: "CELLSIZE", kind: SMALL, optional: true },
                 ValueSpec { name: "CELLOVERHEAD", kind: SMALL, optional: true },
             ],
-            preset: Preset::Unset("packets take no time"),
+            preset: DefaultValue::Unset("packets take no time"),
             doc: "packets leave one after the other at this rate; bytes added to each, and the size of the cells that \
                   it is cut into with bytes added to each of those",
             ..OptionSpec::BASE
@@ -333,7 +333,7 @@ impl Settings for Parameters {
                 ValueSpec { name: "1-K|P23", kind: Kind::Percent, optional: true },
                 ValueSpec { name: "P14", kind: Kind::Percent, optional: true },
             ],
-            preset: Preset::Unset("none"),
+            preset: DefaultValue::Unset("none"),
             doc: "probability that a packet is lost on arrival; after gemodel (Gilbert-Elliott) the probabilities \
                   to turn bad, to turn good again (100% less the first unless given), of loss while bad (100%) and \
                   of loss while good (0%); after state those of a chain of four states, from good to a burst of \
@@ -343,14 +343,14 @@ impl Settings for Parameters {
         }.sets(Self::set_loss),
         OptionSpec {
             name: "ecn",
-            preset: Preset::Unset("packets are lost"),
+            preset: DefaultValue::Unset("packets are lost"),
             doc: "mark ECN-capable packets instead of losing them",
             ..OptionSpec::BASE
         }.sets(|config: &mut Self, given| config.ecn = given.on),
         OptionSpec {
             name: "duplicate",
             values: PERCENT_CORRELATION,
-            preset: Preset::Unset("none"),
+            preset: DefaultValue::Unset("none"),
             doc: "probability that a packet comes twice",
             ..OptionSpec::BASE
         }.sets(|config: &mut Self, given| {
@@ -360,7 +360,7 @@ impl Settings for Parameters {
         OptionSpec {
             name: "reorder",
             values: PERCENT_CORRELATION,
-            preset: Preset::Unset("none"),
+            preset: DefaultValue::Unset("none"),
             doc: "probability that a packet is not delayed, and leaves ahead of those that are",
             ..OptionSpec::BASE
         }.sets(|config: &mut Self, given| {
@@ -370,7 +370,7 @@ impl Settings for Parameters {
         OptionSpec {
             name: "gap",
             values: table::PACKETS,
-            preset: Preset::Unset("1"),
+            preset: DefaultValue::Unset("1"),
             doc: "with reorder: only each so many-th packet may be reordered",
             ..OptionSpec::BASE
         }.sets(|config: &mut Self, given| config.gap = given.number()),
@@ -388,7 +388,7 @@ impl Settings for Parameters {
                     optional: true,
                 },
             ],
-            preset: Preset::Unset("packets leave when they are due"),
+            preset: DefaultValue::Unset("packets leave when they are due"),
             doc: "packets leave in bursts, when a slot opens: from MIN to MAX after the one before",
             ..OptionSpec::BASE
         }.sets(|config: &mut Self, given| {
@@ -399,14 +399,14 @@ impl Settings for Parameters {
         OptionSpec {
             name: "packets",
             values: MOST_PACKETS,
-            preset: Preset::Unset("all that are due"),
+            preset: DefaultValue::Unset("all that are due"),
             doc: "with slot: packets that leave in a slot at most",
             ..OptionSpec::BASE
         }.sets(|config: &mut Self, given| config.slot.get_or_insert(NO_SLOT).packets = given.number()),
         OptionSpec {
             name: "bytes",
             values: MOST_BYTES,
-            preset: Preset::Unset("all that are due"),
+            preset: DefaultValue::Unset("all that are due"),
             doc: "with slot: bytes after which a slot closes",
             ..OptionSpec::BASE
         }.sets(|config: &mut Self, given| config.slot.get_or_insert(NO_SLOT).bytes = given.number()),
@@ -414,7 +414,7 @@ impl Settings for Parameters {
     // tc hands over most of it in one structure, given or not.
     const CHANGE_STARTS_AFRESH: bool = true;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self {
             limit: 0,
             delay: Span::ZERO,
@@ -434,7 +434,7 @@ impl Settings for Parameters {
 }
 
 impl Parameters {
-    fn set_loss(&mut self, given: &Given) {
+    fn set_loss(&mut self, given: &ParsedOption) {
         let share = |nth| share(given, nth);
         if given.has("gemodel") {
             let p = share(0);
@@ -472,7 +472,11 @@ impl Parameters {
     }
 
     /// As tc does when it has read everything, from the options that were `given`.
-    pub(super) fn completed(mut self, given: &[Given], words: &Words<'_>) -> Result<Self, TcError> {
+    pub(super) fn completed(
+        mut self,
+        given: &[ParsedOption],
+        words: &TcTokens<'_>,
+    ) -> Result<Self, TcError> {
         let has = |name| given.iter().any(|g| g.name == name);
         if !has("slot") && (has("packets") || has("bytes")) {
             self.conflict = Some("\"packets\" and \"bytes\" are of \"slot\", which is not given");

@@ -2,7 +2,7 @@
 //! `pie_calculate_probability` of Linux 5.10 to 7.3, and what they were in 5.4.
 
 use super::Config;
-use crate::Profile;
+use crate::QdiscQuirks;
 use sojourn_units::{Random, Time};
 
 /// The scheduler's time in ticks of 64 ns (`psched_time_t`).
@@ -52,7 +52,7 @@ pub(super) struct Controller {
 }
 
 impl Controller {
-    pub(super) const fn new(profile: &Profile) -> Self {
+    pub(super) const fn new(profile: &QdiscQuirks) -> Self {
         Self {
             one: u64::MAX >> (64 - profile.pie_probability_bits),
             prob: 0,

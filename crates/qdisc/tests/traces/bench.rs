@@ -1,8 +1,8 @@
 //! A packet, a telemetry that remembers, and a discipline on a bench.
 
 use sojourn_qdisc::{
-    Any, Backlog, Context, Dequeued, Packet, Profile, Qdisc, Registry, Stats, TcError, Telemetry,
-    Why,
+    AnyQdisc, Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Registry, Stats,
+    TcError, Telemetry,
 };
 use sojourn_units::{Dscp, Ecn, Random, Time};
 
@@ -85,21 +85,21 @@ impl Packet for Pkt {
 /// Everything that was decided, in order.
 #[derive(Default, Debug)]
 pub(crate) struct Log {
-    pub(crate) dropped: Vec<(Time, Pkt, Why)>,
-    pub(crate) marked: Vec<(Time, Pkt, Why)>,
-    pub(crate) sce_marked: Vec<(Time, Pkt, Why)>,
+    pub(crate) dropped: Vec<(Time, Pkt, Reason)>,
+    pub(crate) marked: Vec<(Time, Pkt, Reason)>,
+    pub(crate) sce_marked: Vec<(Time, Pkt, Reason)>,
     pub(crate) copied: Vec<u64>,
 }
 
 impl Telemetry<Pkt> for Log {
-    fn dropped(&mut self, now: Time, packet: Pkt, why: Why) {
+    fn dropped(&mut self, now: Time, packet: Pkt, why: Reason) {
         self.dropped.push((now, packet, why));
     }
-    fn marked(&mut self, now: Time, packet: &Pkt, why: Why) {
+    fn marked(&mut self, now: Time, packet: &Pkt, why: Reason) {
         assert_eq!(packet.ecn, Ecn::Ce, "a packet is CE when its mark is told");
         self.marked.push((now, *packet, why));
     }
-    fn sce_marked(&mut self, now: Time, packet: &Pkt, why: Why) {
+    fn sce_marked(&mut self, now: Time, packet: &Pkt, why: Reason) {
         assert_eq!(packet.ecn, Ecn::Ect1, "a packet is ECT(1) when its SCE mark is told");
         self.sce_marked.push((now, *packet, why));
     }
@@ -110,11 +110,11 @@ impl Telemetry<Pkt> for Log {
 
 impl Log {
     /// Ids of the dropped, and why.
-    pub(crate) fn drops(&self) -> Vec<(u64, Why)> {
+    pub(crate) fn drops(&self) -> Vec<(u64, Reason)> {
         self.dropped.iter().map(|(_, packet, why)| (packet.id, *why)).collect()
     }
     /// Ids of the marked, and why.
-    pub(crate) fn marks(&self) -> Vec<(u64, Why)> {
+    pub(crate) fn marks(&self) -> Vec<(u64, Reason)> {
         self.marked.iter().map(|(_, packet, why)| (packet.id, *why)).collect()
     }
 }
@@ -129,14 +129,14 @@ pub(crate) fn registry() -> Registry<Pkt> {
 /// What the words describe, with the disciplines of [`registry`].
 pub(crate) fn build(
     words: &str,
-    profile: &Profile,
+    profile: &QdiscQuirks,
     random: &mut Random,
-) -> Result<Any<Pkt>, TcError> {
+) -> Result<AnyQdisc<Pkt>, TcError> {
     registry().build(words, profile, random)
 }
 
 pub(crate) struct Bench {
-    pub(crate) any: Any<Pkt>,
+    pub(crate) any: AnyQdisc<Pkt>,
     pub(crate) random: Random,
     pub(crate) log: Log,
 }
@@ -144,10 +144,10 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn new(words: &str) -> Self {
         // A tick of 1 ms, so that times worked out by hand are whole.
-        Self::on(words, &Profile { hz: 1000, ..Profile::LINUX_7_3 })
+        Self::on(words, &QdiscQuirks { hz: 1000, ..QdiscQuirks::LINUX_7_3 })
     }
 
-    pub(crate) fn on(words: &str, profile: &Profile) -> Self {
+    pub(crate) fn on(words: &str, profile: &QdiscQuirks) -> Self {
         let mut random = Random::named(1, "bench");
         let any = build(words, profile, &mut random).unwrap_or_else(|e| panic!("{e}"));
         Self { any, random, log: Log::default() }

@@ -2,7 +2,7 @@
 
 use crate::bench::{Bench, Log, Pkt, ms, ns, pkt};
 use proptest::prelude::*;
-use sojourn_qdisc::{Dequeued, Profile, Registry, Why, disciplines};
+use sojourn_qdisc::{Dequeued, QdiscQuirks, Reason, Registry, disciplines};
 use sojourn_units::{Ecn, Random, Span, Time};
 use std::collections::BTreeMap;
 
@@ -107,7 +107,7 @@ fn signals_come_by_the_root_of_the_count() {
         let told = if marked { &b.log.marked } else { &b.log.dropped };
         let times: Vec<u64> = told.iter().map(|t| t.0.as_nanos() / 1_000_000).collect();
         assert_eq!(times, [7, 77, 135, 185, 230, 270, 308, 344]);
-        assert!(told.iter().all(|t| t.2 == Why::ControlLaw));
+        assert!(told.iter().all(|t| t.2 == Reason::ControlLaw));
         assert_eq!(b.gauge(ms(344), "best_effort_count"), 9.0);
         let stat = if marked { "best_effort_marks" } else { "best_effort_drops" };
         assert_eq!(b.stat(stat), 8.0);
@@ -120,7 +120,7 @@ fn a_full_buffer_drops_from_the_longest_queue_and_wakes_blue() {
     let mut b = Bench::new("cake besteffort memlimit 9000");
     (0..3).for_each(|id| b.put(ms(10), pkt(id).of(1)));
     b.put(ms(10), pkt(3).of(2));
-    assert_eq!(b.log.drops(), [(0, Why::Memory)]);
+    assert_eq!(b.log.drops(), [(0, Reason::Memory)]);
     assert_eq!(b.gauge(ms(10), "best_effort_p_drop"), 1.0 / 256.0);
     assert_eq!(b.stat("best_effort_un_flows"), 1.0);
     // Within a target of 5 ms it does not grow, after that it does.
@@ -145,7 +145,7 @@ fn the_ramp_marks_by_the_packet_s_own_delay() {
     let half = sce_at(3_750);
     assert!((160..240).contains(&half), "{half}");
     assert_eq!(sce_at(5_000), 400);
-    assert!(b.log.sce_marked.iter().all(|t| t.2 == Why::Ramp));
+    assert!(b.log.sce_marked.iter().all(|t| t.2 == Reason::Ramp));
     assert_eq!(b.stat("best_effort_sce_marks"), (400 + half) as f64);
     assert_eq!(b.stat("best_effort_marks"), 0.0);
 }
@@ -160,9 +160,9 @@ fn dscp_chooses_the_tin() {
     };
     for (dscp, tin) in [(0, 1), (8, 0), (1, 0), (4, 2), (46, 2), (44, 2), (48, 2), (56, 2), (10, 1)]
     {
-        assert_eq!(tins(dscp, &Profile::LINUX_7_3)[tin], 1.0, "{dscp}");
+        assert_eq!(tins(dscp, &QdiscQuirks::LINUX_7_3)[tin], 1.0, "{dscp}");
     }
-    assert_eq!(tins(1, &Profile::LINUX_5_4), [0.0, 1.0, 0.0]);
+    assert_eq!(tins(1, &QdiscQuirks::LINUX_5_4), [0.0, 1.0, 0.0]);
 }
 
 /// Eight ways: as many flows as a fifth of the queues hardly ever share one.
@@ -216,7 +216,7 @@ fn wrong_words_are_pointed_at() {
     ] {
         let error = Registry::<Pkt>::built_in().build(
             words,
-            &Profile::LINUX_7_3,
+            &QdiscQuirks::LINUX_7_3,
             &mut Random::named(1, "words"),
         );
         assert_eq!(error.unwrap_err().to_string(), message, "{words}");
@@ -388,7 +388,7 @@ impl Naive {
                 drop = packet.ecn == Ecn::NotEct;
                 if !drop && packet.ecn != Ecn::Ce {
                     packet.ecn = Ecn::Ce;
-                    self.log.marked.push((at, packet, Why::ControlLaw));
+                    self.log.marked.push((at, packet, Reason::ControlLaw));
                 }
                 queue.step(1, self.interval);
                 late = now - queue.next;
@@ -403,7 +403,7 @@ impl Naive {
                 queue.next = now;
             }
             if drop && !queue.packets.is_empty() {
-                self.log.dropped.push((at, packet, Why::ControlLaw));
+                self.log.dropped.push((at, packet, Reason::ControlLaw));
                 continue;
             }
             if self.sce > 0 {
@@ -417,7 +417,7 @@ impl Naive {
                 let hit = p > one || (p > 0 && i128::from(self.random.next_u32()) < p);
                 if hit && packet.ecn == Ecn::Ect0 {
                     packet.ecn = Ecn::Ect1;
-                    self.log.sce_marked.push((at, packet, Why::Ramp));
+                    self.log.sce_marked.push((at, packet, Reason::Ramp));
                 }
             }
             return Some(packet);

@@ -1,7 +1,7 @@
 //! COBALT's law by hand, on the disciplines that run it plainest.
 
 use crate::bench::{Bench, Pkt, ms, ns, pkt};
-use sojourn_qdisc::{Dequeued, Why};
+use sojourn_qdisc::{Dequeued, Reason};
 use sojourn_units::{Ecn, Time};
 
 /// `n` packets at time 0; the packet that leaves at k ms has waited k.
@@ -11,7 +11,7 @@ fn standing(words: &str, n: u64, packet: impl Fn(u64) -> Pkt) -> Bench {
     b
 }
 
-fn millis(told: &[(Time, Pkt, Why)], why: Why) -> Vec<u64> {
+fn millis(told: &[(Time, Pkt, Reason)], why: Reason) -> Vec<u64> {
     told.iter().filter(|t| t.2 == why).map(|t| t.0.as_nanos() / 1_000_000).collect()
 }
 
@@ -34,7 +34,7 @@ fn signals_come_at_once_and_then_by_the_root_of_the_count() {
         let mut b = standing("cobalt no-sce", 1000, |id| pkt(id).ecn(ecn));
         (0..=344).for_each(|k| b.pass(ms(k)));
         let log = if told { &b.log.marked } else { &b.log.dropped };
-        assert_eq!(millis(log, Why::ControlLaw), [7, 77, 135, 185, 230, 270, 308, 344]);
+        assert_eq!(millis(log, Reason::ControlLaw), [7, 77, 135, 185, 230, 270, 308, 344]);
         assert_eq!(b.gauge(ms(344), "count"), 9.0);
         assert_eq!(b.stats().dropped, if told { 0 } else { 8 });
     }
@@ -75,7 +75,7 @@ fn count_decays_on_its_schedule() {
     b.log.dropped.clear();
     (0..400).for_each(|id| b.put(ms(700), pkt(id)));
     (700..=880).for_each(|k| b.pass(ms(k)));
-    assert_eq!(millis(&b.log.dropped, Why::ControlLaw), [806, 877]);
+    assert_eq!(millis(&b.log.dropped, Reason::ControlLaw), [806, 877]);
 }
 
 /// SCE: target 2.5 ms, interval 25 ms. First above it at 3 ms, so due at 3 and marked at 4; then 25 ms / sqrt(count)
@@ -84,9 +84,9 @@ fn count_decays_on_its_schedule() {
 fn sce_has_a_schedule_of_its_own() {
     let mut b = standing("cobalt", 400, |id| pkt(id).ecn(Ecn::Ect0));
     (0..=107).for_each(|k| b.pass(ms(k)));
-    let sce = millis(&b.log.sce_marked, Why::ControlLaw);
+    let sce = millis(&b.log.sce_marked, Reason::ControlLaw);
     assert_eq!(sce, [4, 21, 36, 48, 59, 69, 79, 88, 96, 104]);
-    assert_eq!(millis(&b.log.marked, Why::ControlLaw), [106]);
+    assert_eq!(millis(&b.log.marked, Reason::ControlLaw), [106]);
     assert_eq!((b.stat("sce_mark"), b.stat("ecn_mark"), b.stats().dropped), (10.0, 1.0, 0));
 }
 
@@ -117,7 +117,7 @@ fn blue_grows_above_four_intervals_and_shrinks_when_empty() {
         b.pass(ms(k));
         assert_eq!(b.gauge(ms(k), "p_drop"), (k - 40) as f64 / 256.0);
     }
-    let blue = millis(&b.log.dropped, Why::Blue).len();
+    let blue = millis(&b.log.dropped, Reason::Blue).len();
     assert_eq!((blue as f64, b.log.dropped.len()), (b.stat("blue_drop"), blue));
     // The expectation is the sum of p / (1 - p), as a drop is followed by another try: 24.5.
     assert!((10..=45).contains(&blue), "{blue}");

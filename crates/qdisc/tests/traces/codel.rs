@@ -1,7 +1,7 @@
 //! CoDel's time unit is 1024 ns: target 5 ms is 4882 units, interval 100 ms is 97 656 (99.999744 ms).
 
 use crate::bench::{Bench, Pkt, ms, pkt};
-use sojourn_qdisc::{Dequeued, Why};
+use sojourn_qdisc::{Dequeued, Reason};
 use sojourn_units::Ecn;
 
 /// `n` packets at time 0; then one dequeue a millisecond, so that the packet that leaves at k ms has waited k.
@@ -14,7 +14,7 @@ fn standing(words: &str, n: u64, packet: impl Fn(u64) -> Pkt) -> Bench {
 /// In milliseconds, when packets were dropped or marked by the control law.
 fn signals(b: &Bench) -> Vec<u64> {
     let drops = b.log.dropped.iter().chain(&b.log.marked);
-    drops.filter(|d| d.2 == Why::ControlLaw).map(|d| d.0.as_nanos() / 1_000_000).collect()
+    drops.filter(|d| d.2 == Reason::ControlLaw).map(|d| d.0.as_nanos() / 1_000_000).collect()
 }
 
 /// The sojourn time reaches 4882 units at 5 ms; `first_above` is 4882 + 97 656 = 102 538, and the first dequeue
@@ -42,7 +42,7 @@ fn signals_come_an_interval_after_crossing_and_then_as_the_newton_step_has_it() 
     assert_eq!(signals(&b), [105, 205, 255, 312, 361, 405, 445, 483, 518]);
     assert_eq!((b.stat("count"), b.stat("lastcount"), b.stat("dropping")), (9.0, 1.0, 1.0));
     // Each dropped packet was the head; the one behind it left in its place.
-    assert_eq!(b.log.drops()[0], (105, Why::ControlLaw));
+    assert_eq!(b.log.drops()[0], (105, Reason::ControlLaw));
     assert_eq!(b.stat("maxpacket"), 1514.0);
     assert_eq!(b.stats().dropped, 9);
 }
@@ -144,7 +144,7 @@ fn a_packet_that_is_ce_already_counts_but_is_not_told() {
 fn not_ect_is_dropped_even_with_ecn() {
     let mut b = standing("codel ecn", 300, pkt);
     (0..=106).for_each(|k| b.pass(ms(k)));
-    assert_eq!(b.log.drops(), [(105, Why::ControlLaw)]);
+    assert_eq!(b.log.drops(), [(105, Reason::ControlLaw)]);
 }
 
 /// Six signals until 405 ms, `lastcount` 1. The queue is emptied and overflows its target again: `first_above`
@@ -182,17 +182,17 @@ fn ce_threshold_marks_whatever_is_later_than_it() {
     });
     (0..=5).for_each(|k| b.pass(ms(k)));
     // 2 ms is 1953 units, and the packet at 2 ms has waited 1953: not more. Not-ECT cannot be marked.
-    assert_eq!(b.log.marks(), [(3, Why::CeThreshold), (5, Why::CeThreshold)]);
+    assert_eq!(b.log.marks(), [(3, Reason::CeThreshold), (5, Reason::CeThreshold)]);
     assert_eq!((b.stat("ce_mark"), b.stat("ecn_mark")), (2.0, 0.0));
 }
 
 #[test]
 fn the_limit_refuses_and_a_lowered_one_drops_from_the_head() {
     let mut b = standing("codel limit 4", 5, pkt);
-    assert_eq!(b.log.drops(), [(4, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(4, Reason::Tail)]);
     assert_eq!(b.stat("drop_overlimit"), 1.0);
     b.change(ms(1), "codel limit 2 target 1ms");
-    assert_eq!(b.log.drops()[1..], [(0, Why::Overlimit), (1, Why::Overlimit)]);
+    assert_eq!(b.log.drops()[1..], [(0, Reason::Overlimit), (1, Reason::Overlimit)]);
     assert_eq!(b.get(ms(1)).id, 2);
     // 1 ms is 976 units of 1024 ns: 999 us, as tc shows it; of 99.999 ms it shows three digits.
     assert_eq!(b.any.describe(), "limit 2p target 999us interval 100ms");

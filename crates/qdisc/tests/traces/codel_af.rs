@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, Log, Pkt, ms, ns, pkt};
 use proptest::prelude::*;
-use sojourn_qdisc::{Dequeued, Profile, Why};
+use sojourn_qdisc::{Dequeued, QdiscQuirks, Reason};
 use sojourn_units::{Ecn, Random, Span, Time};
 use std::collections::BTreeMap;
 
@@ -159,9 +159,9 @@ fn the_kernel_of_2020_puts_the_first_mark_off() {
         (1..=60).for_each(|k| b.pass(ms(k)));
         b.log.sce_marked.len()
     };
-    assert_eq!(standing(&Profile::SCE_2020_03), 0);
-    assert!(standing(&Profile::SCE_2020_03_FIXED) > 10);
-    let mut b = Bench::on("twin_codel_af", &Profile::SCE_2020_03);
+    assert_eq!(standing(&QdiscQuirks::SCE_2020_03), 0);
+    assert!(standing(&QdiscQuirks::SCE_2020_03_FIXED) > 10);
+    let mut b = Bench::on("twin_codel_af", &QdiscQuirks::SCE_2020_03);
     let us = Time::from_micros;
     (0..3).for_each(|id| b.put(us(0), pkt(id).ecn(Ecn::Ect0).dscp(4)));
     for at in [300, 600] {
@@ -198,7 +198,7 @@ fn an_unresponsive_flow_meets_blue_and_leaves_the_others_alone() {
     }
     assert!(b.stat("blue_drop") > 0.0 && b.stat("ecn_mark") > 0.0);
     assert_eq!(b.stat("law_drop"), 0.0);
-    assert!(b.log.dropped.iter().all(|d| d.1.flow == 1 && d.2 == Why::Blue));
+    assert!(b.log.dropped.iter().all(|d| d.1.flow == 1 && d.2 == Reason::Blue));
     assert!(p > 0.1, "{p}");
 }
 
@@ -301,7 +301,7 @@ impl Flow {
         packet: &mut Pkt,
         random: &mut Random,
         log: &mut Log,
-    ) -> Option<Why> {
+    ) -> Option<Reason> {
         let now = i128::from(at.as_nanos());
         let over = p.sce_interval > 0 && weighted > p.target.div_ceil(2) * total;
         let mut due = self.sce.count > 0 && now >= self.sce.next;
@@ -319,7 +319,7 @@ impl Flow {
         if due && over {
             if packet.ecn == Ecn::Ect0 {
                 packet.ecn = Ecn::Ect1;
-                log.sce_marked.push((at, *packet, Why::ControlLaw));
+                log.sce_marked.push((at, *packet, Reason::ControlLaw));
                 self.sce.count += 1;
                 self.roots();
                 self.sce.next += Self::gap(&self.sce, p.sce_interval);
@@ -346,11 +346,11 @@ impl Flow {
         let mut drop = None;
         if due && over {
             match packet.ecn {
-                Ecn::NotEct => drop = Some(Why::ControlLaw),
+                Ecn::NotEct => drop = Some(Reason::ControlLaw),
                 Ecn::Ce => {}
                 Ecn::Ect0 | Ecn::Ect1 => {
                     packet.ecn = Ecn::Ce;
-                    log.marked.push((at, *packet, Why::ControlLaw));
+                    log.marked.push((at, *packet, Reason::ControlLaw));
                 }
             }
             self.ce.count += 1;
@@ -378,7 +378,7 @@ impl Flow {
             }
         }
         if self.p > 0 && u64::from(random.next_u32()) < self.p && drop.is_none() {
-            drop = Some(Why::Blue);
+            drop = Some(Reason::Blue);
         }
         if self.ce.count == 0 {
             self.ce.next = now + p.interval as i128;
@@ -493,7 +493,7 @@ fn twin_agrees(
     thresh: u32,
     steps: Vec<(u64, u8, u64, u8)>,
 ) {
-    let profile = if at_rest { Profile::SCE_2020_03 } else { Profile::LINUX_7_3 };
+    let profile = if at_rest { QdiscQuirks::SCE_2020_03 } else { QdiscQuirks::LINUX_7_3 };
     let name = if twin { "twin_codel_af" } else { "cnq_codel_af" };
     let sce = if thresh == 0 { "no-sce".to_owned() } else { format!("sce-thresh {thresh}") };
     let mut real = Bench::on(&format!("{name} rtt {rtt}us {sce}"), &profile);

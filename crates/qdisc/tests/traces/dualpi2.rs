@@ -2,7 +2,7 @@
 //! nanoseconds; L's packets are ECT(1), C's ECT(0) or Not-ECT.
 
 use crate::bench::{Bench, FULL, Pkt, ms, ns, pkt};
-use sojourn_qdisc::{Dequeued, Profile, Why};
+use sojourn_qdisc::{Dequeued, QdiscQuirks, Reason};
 use sojourn_units::{Ecn, Span, Time};
 
 const ONE: f64 = u32::MAX as f64;
@@ -21,7 +21,7 @@ fn prob(b: &Bench) -> u32 {
 }
 
 /// A queue with p' near `base`, emptied, at 10 s: alone a C packet waits, updates come until p' has grown so far.
-fn at_base(words: &str, profile: &Profile, base: f64) -> Bench {
+fn at_base(words: &str, profile: &QdiscQuirks, base: f64) -> Bench {
     let mut b = Bench::on(words, profile);
     b.put(ms(0), c(0));
     while f64::from(prob(&b)) < base * ONE {
@@ -79,7 +79,7 @@ fn the_delay_is_that_of_the_older_head() {
 /// lost: 1 463 470 204. The kernel's way, in all versions.
 #[test]
 fn a_great_jump_of_the_delay_overflows() {
-    for profile in [&Profile::LINUX_7_3, &Profile::L4STEAM_2020_08] {
+    for profile in [&QdiscQuirks::LINUX_7_3, &QdiscQuirks::L4STEAM_2020_08] {
         let mut b = Bench::on("dualpi2", profile);
         b.put(ms(0), c(0));
         b.timer(ms(400));
@@ -89,9 +89,9 @@ fn a_great_jump_of_the_delay_overflows() {
 
 #[test]
 fn overflow_stops_the_probability_where_l_is_certain() {
-    let b = at_base("dualpi2 overflow", &Profile::LINUX_7_3, 0.499_999_999);
+    let b = at_base("dualpi2 overflow", &QdiscQuirks::LINUX_7_3, 0.499_999_999);
     assert_eq!(prob(&b), u32::MAX / 2);
-    let b = at_base("dualpi2 overflow coupling_factor 4", &Profile::LINUX_7_3, 0.249_999_999);
+    let b = at_base("dualpi2 overflow coupling_factor 4", &QdiscQuirks::LINUX_7_3, 0.249_999_999);
     assert_eq!(prob(&b), u32::MAX / 4);
 }
 
@@ -160,7 +160,7 @@ fn the_step_is_above_its_threshold() {
     b.pass(ms(1));
     b.pass(ns(1_000_001));
     b.pass(ms(5));
-    assert_eq!(b.log.marks(), [(1, Why::Step)]);
+    assert_eq!(b.log.marks(), [(1, Reason::Step)]);
     assert_eq!((b.stat("step_marks"), b.stat("ecn_mark")), (1.0, 1.0));
 }
 
@@ -168,15 +168,15 @@ fn the_step_is_above_its_threshold() {
 #[test]
 fn who_is_exempt_from_the_step() {
     for (words, profile, marked) in [
-        ("dualpi2", &Profile::LINUX_7_3, 0..5),
-        ("dualpi2 min_qlen_step 2", &Profile::LINUX_7_3, 2..5),
-        ("dualpi2", &Profile::L4STEAM_2020_04, 2..5),
-        ("dualpi2", &Profile::L4STEAM_2021_06, 2..5),
+        ("dualpi2", &QdiscQuirks::LINUX_7_3, 0..5),
+        ("dualpi2 min_qlen_step 2", &QdiscQuirks::LINUX_7_3, 2..5),
+        ("dualpi2", &QdiscQuirks::L4STEAM_2020_04, 2..5),
+        ("dualpi2", &QdiscQuirks::L4STEAM_2021_06, 2..5),
     ] {
         let mut b = Bench::on(words, profile);
         (0..5).for_each(|id| b.put(ms(0), l(id)));
         (0..5).for_each(|_| b.pass(ms(10)));
-        let expected: Vec<_> = marked.map(|id| (id, Why::Step)).collect();
+        let expected: Vec<_> = marked.map(|id| (id, Reason::Step)).collect();
         assert_eq!(b.log.marks(), expected, "{words} of {}", profile.name);
     }
 }
@@ -186,10 +186,10 @@ fn who_is_exempt_from_the_step() {
 #[test]
 fn the_step_in_packets() {
     for (profile, held, marked) in [
-        (&Profile::LINUX_7_3, 5, 3),
-        (&Profile::L4STEAM_2020_08, 5, 0),
+        (&QdiscQuirks::LINUX_7_3, 5, 3),
+        (&QdiscQuirks::L4STEAM_2020_08, 5, 0),
         // Behind the first four stay 1004 to 1001; the first two are exempt.
-        (&Profile::L4STEAM_2020_08, 1005, 2),
+        (&QdiscQuirks::L4STEAM_2020_08, 1005, 2),
     ] {
         let mut b = Bench::on("dualpi2 step_thresh 1p", profile);
         (0..held).for_each(|id| b.put(ms(0), l(id)));
@@ -201,7 +201,7 @@ fn the_step_in_packets() {
 /// Below two full packets left (3028 bytes) nothing is decided by probability, however sure.
 #[test]
 fn two_full_packets_must_stay() {
-    let mut b = at_base("dualpi2", &Profile::LINUX_7_3, 0.999);
+    let mut b = at_base("dualpi2", &QdiscQuirks::LINUX_7_3, 0.999);
     b.put(ms(0), c(1));
     b.put(ms(0), c(2));
     b.put(ms(0), c(3).long(FULL - 1));
@@ -210,11 +210,11 @@ fn two_full_packets_must_stay() {
     assert_eq!((b.log.drops(), b.log.marks()), (vec![], vec![]));
     (4..7).for_each(|id| b.put(ms(0), c(id)));
     b.pass(ms(0));
-    assert_eq!(b.log.drops(), [(4, Why::Overload)]);
+    assert_eq!(b.log.drops(), [(4, Reason::Overload)]);
 }
 
 /// How often `packet` is marked and dropped, and why, with ten always held, none of them for long.
-fn signals(b: &mut Bench, packet: Pkt, n: u32) -> (f64, f64, Option<Why>) {
+fn signals(b: &mut Bench, packet: Pkt, n: u32) -> (f64, f64, Option<Reason>) {
     b.log = crate::bench::Log::default();
     (0..10).for_each(|_| b.put(ms(20_000), packet));
     for _ in 0..n {
@@ -237,7 +237,7 @@ fn signals(b: &mut Bench, packet: Pkt, n: u32) -> (f64, f64, Option<Why>) {
 fn the_coupling_is_a_square() {
     let n = 200_000;
     for base in [0.05, 0.2, 0.4] {
-        let mut b = at_base("dualpi2", &Profile::LINUX_7_3, base);
+        let mut b = at_base("dualpi2", &QdiscQuirks::LINUX_7_3, base);
         let p = f64::from(prob(&b)) / ONE;
         let near = |share: f64, p: f64| {
             let deviation = (p * (1.0 - p) / f64::from(n)).sqrt();
@@ -245,13 +245,13 @@ fn the_coupling_is_a_square() {
         };
         let (classic, none, why) = signals(&mut b, c(0), n);
         near(classic, p * p);
-        assert_eq!((none, why), (0.0, Some(Why::Classic)));
+        assert_eq!((none, why), (0.0, Some(Reason::Classic)));
         let (none, dropped, why) = signals(&mut b, pkt(0), n);
         near(dropped, p * p);
-        assert_eq!((none, why), (0.0, Some(Why::Classic)));
+        assert_eq!((none, why), (0.0, Some(Reason::Classic)));
         let (scalable, none, why) = signals(&mut b, l(0), n);
         near(scalable, 2.0 * p);
-        assert_eq!((none, why), (0.0, Some(Why::Coupled)));
+        assert_eq!((none, why), (0.0, Some(Reason::Coupled)));
         assert!((scalable / (2.0 * classic.sqrt()) - 1.0).abs() < 0.05);
     }
 }
@@ -260,16 +260,16 @@ fn the_coupling_is_a_square() {
 #[test]
 fn overload_drops_what_it_would_have_marked() {
     let n = 100_000;
-    let mut b = at_base("dualpi2", &Profile::LINUX_7_3, 0.6);
+    let mut b = at_base("dualpi2", &QdiscQuirks::LINUX_7_3, 0.6);
     let p = f64::from(prob(&b)) / ONE;
     for (packet, is_l) in [(c(0), false), (pkt(0), false), (l(0), true)] {
         let (marked, dropped, _) = signals(&mut b, packet, n);
         assert!((dropped - p * p).abs() < 0.01, "{dropped} is not {}", p * p);
         assert!((marked - if is_l { 1.0 - p * p } else { 0.0 }).abs() < 0.01);
-        assert!(b.log.dropped.iter().all(|d| d.2 == Why::Overload));
+        assert!(b.log.dropped.iter().all(|d| d.2 == Reason::Overload));
     }
     // With overflow everything in L is marked and C stays at 25 %.
-    let mut b = at_base("dualpi2 overflow", &Profile::LINUX_7_3, 0.499_999_999);
+    let mut b = at_base("dualpi2 overflow", &QdiscQuirks::LINUX_7_3, 0.499_999_999);
     let (marked, dropped, _) = signals(&mut b, l(0), n);
     assert!(marked > 0.999 && dropped == 0.0);
     let (marked, dropped, _) = signals(&mut b, c(0), n);
@@ -279,9 +279,9 @@ fn overload_drops_what_it_would_have_marked() {
 /// On arrival the decision is the same, but for what is held then.
 #[test]
 fn drop_enqueue_decides_on_arrival() {
-    let mut b = at_base("dualpi2 drop_enqueue", &Profile::LINUX_7_3, 0.999);
+    let mut b = at_base("dualpi2 drop_enqueue", &QdiscQuirks::LINUX_7_3, 0.999);
     (0..3).for_each(|id| b.put(ms(0), pkt(id)));
-    assert_eq!(b.log.drops(), [(2, Why::Overload)], "the third found 3028 bytes");
+    assert_eq!(b.log.drops(), [(2, Reason::Overload)], "the third found 3028 bytes");
     (0..2).for_each(|_| b.pass(ms(0)));
 }
 
@@ -303,20 +303,20 @@ fn limits() {
     for packet in [c(0), l(1), c(2), l(3)] {
         b.put(ms(0), packet);
     }
-    assert_eq!(b.log.drops(), [(2, Why::Tail), (3, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(2, Reason::Tail), (3, Reason::Tail)]);
     assert_eq!((b.stats().overlimits, b.stat("maxq")), (2, 1.0));
 
     let mut b = Bench::new("dualpi2 memlimit 6000 limit 10");
     (0..3).for_each(|id| b.put(ms(0), l(id)));
-    assert_eq!(b.log.drops(), [(2, Why::Memory)]);
+    assert_eq!(b.log.drops(), [(2, Reason::Memory)]);
     assert_eq!((b.stat("memory_used"), b.stat("max_memory_used")), (5456.0, 5456.0));
     // A limit alone brings the rule of thumb back.
     b.change(ms(0), "dualpi2 limit 1000");
     assert!(b.any.describe().contains("memlimit 3028000B"));
     b.change(ms(0), "dualpi2 limit 1");
-    assert_eq!(b.log.drops()[1..], [(0, Why::Overlimit)]);
+    assert_eq!(b.log.drops()[1..], [(0, Reason::Overlimit)]);
 
-    let mut b = Bench::on("dualpi2 limit 100000", &Profile::L4STEAM_2020_08);
+    let mut b = Bench::on("dualpi2 limit 100000", &QdiscQuirks::L4STEAM_2020_08);
     (0..50_000).for_each(|id| b.put(ms(0), c(id).long(1)));
     assert_eq!(b.log.drops(), [], "the team's has no memory limit");
 }
@@ -351,9 +351,9 @@ fn the_ramp() {
     assert_eq!(share(&mut b, 800), 0.0);
     assert!((share(&mut b, 900) - 0.25).abs() < 0.02);
     assert!((share(&mut b, 1000) - 0.5).abs() < 0.02);
-    assert!(b.log.marked.iter().all(|m| m.2 == Why::Ramp));
+    assert!(b.log.marked.iter().all(|m| m.2 == Reason::Ramp));
     assert_eq!(share(&mut b, 1200), 1.0);
-    let mut b = at_base(words, &Profile::LINUX_7_3, 0.2);
+    let mut b = at_base(words, &QdiscQuirks::LINUX_7_3, 0.2);
     let p = 2.0 * f64::from(prob(&b)) / ONE;
     // Of ten packets the last two leave less than 3028 bytes behind and are not coupled.
     assert!((share(&mut b, 800) - 0.8 * p).abs() < 0.02);

@@ -1,5 +1,5 @@
 use crate::bench::{Bench, FULL, ms, pkt};
-use sojourn_qdisc::{Backlog, Dequeued, Why};
+use sojourn_qdisc::{Backlog, Dequeued, Reason};
 
 #[test]
 fn pfifo_refuses_the_packet_beyond_its_limit_and_keeps_the_order() {
@@ -7,7 +7,7 @@ fn pfifo_refuses_the_packet_beyond_its_limit_and_keeps_the_order() {
     for id in 1..=3 {
         b.put(ms(0), pkt(id));
     }
-    assert_eq!(b.log.drops(), [(3, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(3, Reason::Tail)]);
     assert_eq!(b.backlog(), Backlog { packets: 2, bytes: 3028 });
     assert_eq!(b.get(ms(1)).id, 1);
     b.put(ms(1), pkt(4));
@@ -24,21 +24,21 @@ fn bfifo_refuses_what_would_take_it_above_its_bytes() {
     b.put(ms(0), pkt(1));
     b.put(ms(0), pkt(2));
     b.put(ms(0), pkt(3).long(1));
-    assert_eq!(b.log.drops(), [(3, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(3, Reason::Tail)]);
     b.get(ms(0));
     b.put(ms(0), pkt(4).long(1515));
     b.put(ms(0), pkt(5).long(1514));
-    assert_eq!(b.log.drops(), [(3, Why::Tail), (4, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(3, Reason::Tail), (4, Reason::Tail)]);
 }
 
 #[test]
 fn the_default_limits_are_those_of_a_veth() {
     let mut b = Bench::new("pfifo");
     (0..1001).for_each(|id| b.put(ms(0), pkt(id)));
-    assert_eq!(b.log.drops(), [(1000, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(1000, Reason::Tail)]);
     let mut b = Bench::new("bfifo");
     (0..1001).for_each(|id| b.put(ms(0), pkt(id)));
-    assert_eq!(b.log.drops(), [(1000, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(1000, Reason::Tail)]);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_lowered_limit_keeps_what_is_there() {
     b.change(ms(1), "pfifo limit 2");
     assert_eq!(b.backlog().packets, 5);
     b.put(ms(1), pkt(5));
-    assert_eq!(b.log.drops(), [(5, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(5, Reason::Tail)]);
     // tc hands over nothing where nothing is written, and the kernel takes the default.
     b.change(ms(2), "pfifo");
     assert_eq!(b.any.describe(), "limit 1000p");
@@ -59,6 +59,6 @@ fn replacing_flushes_and_starts_anew() {
     let mut b = Bench::new("pfifo limit 5");
     (0..3).for_each(|id| b.put(ms(0), pkt(id)));
     b.flush(ms(1));
-    assert_eq!(b.log.drops(), [(0, Why::Flushed), (1, Why::Flushed), (2, Why::Flushed)]);
+    assert_eq!(b.log.drops(), [(0, Reason::Flushed), (1, Reason::Flushed), (2, Reason::Flushed)]);
     assert_eq!(b.backlog(), Backlog::default());
 }

@@ -1,7 +1,7 @@
 //! `fq` by hand, on packets that bring no time along but for those that do.
 
 use crate::bench::{Bench, Pkt, ms, pkt};
-use sojourn_qdisc::{Dequeued, Why};
+use sojourn_qdisc::{Dequeued, Reason};
 use sojourn_units::{Ecn, Time};
 
 fn due(id: u64, at: Time) -> Pkt {
@@ -46,7 +46,7 @@ fn the_horizon() {
     let mut b = Bench::new("fq horizon 1s");
     b.put(ms(0), due(1, ms(1000)));
     b.put(ms(0), due(2, ms(1001)));
-    assert_eq!(b.log.drops(), [(2, Why::Horizon)]);
+    assert_eq!(b.log.drops(), [(2, Reason::Horizon)]);
     let mut b = Bench::new("fq horizon 1s horizon_cap");
     b.put(ms(0), due(2, ms(5000)));
     assert_eq!(b.take(ms(0)), Dequeued::Wait(ms(1000)));
@@ -80,10 +80,10 @@ fn limits_and_marks() {
     let mut b = Bench::new("fq limit 5 flow_limit 3");
     (0..4).for_each(|id| b.put(ms(0), pkt(id).of(1)));
     (4..7).for_each(|id| b.put(ms(0), pkt(id).of(2)));
-    assert_eq!(b.log.drops(), [(3, Why::FlowLimit), (6, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(3, Reason::FlowLimit), (6, Reason::Tail)]);
     let mut b = Bench::new("fq ce_threshold 2ms");
     (0..2).for_each(|id| b.put(ms(0), pkt(id).ecn(Ecn::Ect0)));
     b.pass(ms(2));
     b.pass(ms(3));
-    assert_eq!(b.log.marks(), [(1, Why::CeThreshold)]);
+    assert_eq!(b.log.marks(), [(1, Reason::CeThreshold)]);
 }

@@ -1,5 +1,5 @@
 use crate::bench::{Bench, FULL, Pkt, ms, ns, pkt};
-use sojourn_qdisc::{Dequeued, Profile, Registry, Why};
+use sojourn_qdisc::{Dequeued, QdiscQuirks, Reason, Registry};
 use sojourn_units::Ecn;
 
 /// Ids in the order in which they leave at `now`, up to `n`.
@@ -92,7 +92,7 @@ fn over_the_limit_the_longest_queue_loses_half_from_its_head() {
     let mut b = Bench::new("fq_codel limit 10");
     bulk(&mut b, 1, 8);
     bulk(&mut b, 2, 3);
-    let gone: Vec<_> = (11..=14).map(|id| (id, Why::Overlimit)).collect();
+    let gone: Vec<_> = (11..=14).map(|id| (id, Reason::Overlimit)).collect();
     assert_eq!(b.log.drops(), gone);
     assert_eq!((b.stat("drop_overlimit"), b.backlog().packets), (4.0, 7));
     assert_eq!(drain(&mut b, 9), [15, 21, 16, 22, 17, 23, 18]);
@@ -106,11 +106,11 @@ fn drop_batch_bounds_the_loss_and_slips_in_5_4() {
         bulk(&mut b, 1, 11);
         b.log.dropped.len()
     };
-    assert_eq!(gone("fq_codel limit 10 drop_batch 2", &Profile::LINUX_7_3), 2);
-    assert_eq!(gone("fq_codel limit 10 drop_batch 2", &Profile::LINUX_5_10), 2);
-    assert_eq!(gone("fq_codel limit 10 drop_batch 2", &Profile::LINUX_5_4), 1);
+    assert_eq!(gone("fq_codel limit 10 drop_batch 2", &QdiscQuirks::LINUX_7_3), 2);
+    assert_eq!(gone("fq_codel limit 10 drop_batch 2", &QdiscQuirks::LINUX_5_10), 2);
+    assert_eq!(gone("fq_codel limit 10 drop_batch 2", &QdiscQuirks::LINUX_5_4), 1);
     // 11 x 1514 / 2 = 8327 bytes: six packets.
-    assert_eq!(gone("fq_codel limit 10", &Profile::LINUX_5_4), 6);
+    assert_eq!(gone("fq_codel limit 10", &QdiscQuirks::LINUX_5_4), 6);
     // 200 packets over a limit of 199: half would be 100; 64 go.
     let mut b = Bench::new("fq_codel limit 199");
     bulk(&mut b, 1, 200);
@@ -125,7 +125,7 @@ fn memory_is_limited_as_the_kernel_accounts_it() {
     assert_eq!((b.log.dropped.len(), b.stat("memory_used")), (0, 8184.0));
     bulk(&mut b, 2, 1);
     // Half of 4542 bytes is 2271: two packets.
-    assert_eq!(b.log.drops(), [(11, Why::Memory), (12, Why::Memory)]);
+    assert_eq!(b.log.drops(), [(11, Reason::Memory), (12, Reason::Memory)]);
     assert_eq!((b.stat("drop_overmemory"), b.stat("drop_overlimit")), (2.0, 2.0));
     assert_eq!(b.stat("memory_used"), 2.0 * 2728.0);
 }
@@ -144,15 +144,15 @@ fn each_queue_has_its_own_codel() {
     }
     // Odd milliseconds are flow 2's: 5 ms crosses, 105 ms is after it (as in codel's trace). Even ones are
     // flow 1's: 6 ms is unit 5859, plus 97 656 is 103 515, that of 106 ms: after it is 108.
-    assert_eq!(b.log.drops(), [(2052, Why::ControlLaw)]);
+    assert_eq!(b.log.drops(), [(2052, Reason::ControlLaw)]);
     assert_eq!(b.log.dropped[0].0, ms(105));
-    assert_eq!(b.log.marks(), [(1054, Why::ControlLaw)]);
+    assert_eq!(b.log.marks(), [(1054, Reason::ControlLaw)]);
     assert_eq!(b.log.marked[0].0, ms(108));
     assert_eq!((b.gauge(ms(110), "dropping"), b.gauge(ms(110), "count")), (2.0, 1.0));
     let mut b = Bench::new("fq_codel noecn");
     (0..200).for_each(|i| b.put(ms(0), pkt(i).ecn(Ecn::Ect0)));
     (0..=110).for_each(|k| b.pass(ms(k)));
-    assert_eq!((b.log.drops(), b.log.marks()), (vec![(105, Why::ControlLaw)], vec![]));
+    assert_eq!((b.log.drops(), b.log.marks()), (vec![(105, Reason::ControlLaw)], vec![]));
 }
 
 /// CoDel's "at most one MTU behind it" looks at all queues together: a single late packet in a queue of its
@@ -191,7 +191,7 @@ fn the_selector_confines_ce_threshold() {
     let ecn = [Ecn::Ect0, Ecn::Ect1, Ecn::NotEct];
     (0..3).for_each(|i| b.put(ms(0), pkt(i as u64).ecn(ecn[i])));
     (0..3).for_each(|_| b.pass(ms(2)));
-    assert_eq!(b.log.marks(), [(1, Why::CeThreshold)]);
+    assert_eq!(b.log.marks(), [(1, Reason::CeThreshold)]);
 }
 
 /// Queues keep their state over a change; a lowered limit costs packets in the order of service.
@@ -201,7 +201,7 @@ fn a_change_keeps_queue_and_state() {
     bulk(&mut b, 1, 4);
     bulk(&mut b, 2, 4);
     b.change(ms(1), "fq_codel limit 6 target 1ms");
-    assert_eq!(b.log.drops(), [(11, Why::Overlimit), (21, Why::Overlimit)]);
+    assert_eq!(b.log.drops(), [(11, Reason::Overlimit), (21, Reason::Overlimit)]);
     assert_eq!(drain(&mut b, 9), [12, 22, 13, 23, 14, 24]);
     assert_eq!(b.stats().packets, 6, "what a change drops was not sent");
     let text = b.any.describe();
@@ -219,8 +219,11 @@ fn hashing_spreads_flows_evenly_and_depends_on_the_stream() {
     assert!((607..687).contains(&queues(1024)), "{}", queues(1024));
     let order = |seed| {
         let mut random = sojourn_units::Random::named(seed, "x");
-        let any =
-            Registry::<Pkt>::built_in().build("fq_codel flows 8", &Profile::LINUX_7_3, &mut random);
+        let any = Registry::<Pkt>::built_in().build(
+            "fq_codel flows 8",
+            &QdiscQuirks::LINUX_7_3,
+            &mut random,
+        );
         let mut b = Bench { any: any.unwrap(), ..Bench::new("pfifo") };
         (0..16).for_each(|f| b.put(ms(0), pkt(f).of(f)));
         drain(&mut b, 16)
@@ -236,7 +239,7 @@ fn a_flush_leaves_nothing_behind() {
     bulk(&mut b, 2, 3);
     b.flush(ms(1));
     assert_eq!(b.log.dropped.len(), 6);
-    assert!(b.log.dropped.iter().all(|d| d.2 == Why::Flushed));
+    assert!(b.log.dropped.iter().all(|d| d.2 == Reason::Flushed));
     assert_eq!((b.take(ms(1)), b.stat("memory_used")), (Dequeued::Empty, 0.0));
     bulk(&mut b, 1, 2);
     assert_eq!(drain(&mut b, 2), [11, 12]);

@@ -8,9 +8,9 @@
 
 use crate::bench::{Log, Pkt, pkt};
 use arbitrary::{Result, Unstructured};
-use sojourn_qdisc::table::{Kind, OptionSpec, Preset, Unit};
+use sojourn_qdisc::table::{DefaultValue, Kind, OptionSpec, Unit};
 use sojourn_qdisc::{
-    Any, Context, Dequeued, Discipline, Profile, Qdisc, Registry, TcError, disciplines,
+    AnyQdisc, Context, Dequeued, Discipline, Qdisc, QdiscQuirks, Registry, TcError, disciplines,
 };
 use sojourn_units::{Dscp, Ecn, Random, Span, Time};
 use std::collections::HashMap;
@@ -77,12 +77,12 @@ fn option(u: &mut Unstructured<'_>, option: &OptionSpec, out: &mut Vec<String>) 
 fn words(
     u: &mut Unstructured<'_>,
     info: &'static Discipline,
-    profile: &Profile,
+    profile: &QdiscQuirks,
     depth: u8,
 ) -> Result<String> {
     let mut out = vec![info.name.to_owned()];
     for spec in info.options.iter().filter(|o| o.is_known(profile)) {
-        if matches!(spec.preset, Preset::Required) || u.ratio(1_u8, 4)? {
+        if matches!(spec.preset, DefaultValue::Required) || u.ratio(1_u8, 4)? {
             option(u, spec, &mut out)?;
         }
     }
@@ -105,7 +105,7 @@ pub(crate) fn grammar(data: &[u8]) {
 }
 
 fn try_grammar(u: &mut Unstructured<'_>) -> Result<()> {
-    let profile = u.choose(Profile::ALL)?;
+    let profile = u.choose(QdiscQuirks::ALL)?;
     let mut text = String::new();
     // Half of them are words that make sense, with one edit; the others are whatever the bytes are.
     if u.arbitrary()? {
@@ -144,7 +144,7 @@ fn try_grammar(u: &mut Unstructured<'_>) -> Result<()> {
 
 /// What went in and has not come out, and what came out.
 struct Run {
-    any: Any<Pkt>,
+    any: AnyQdisc<Pkt>,
     words: String,
     random: Random,
     log: Log,
@@ -161,7 +161,7 @@ struct Run {
 
 /// The `limit` of a discipline in these words, or its default; and whether it counts packets. `None` where there is
 /// none, or it follows from other words.
-fn limit(words: &str, info: &Discipline, profile: &Profile) -> Option<(u64, bool)> {
+fn limit(words: &str, info: &Discipline, profile: &QdiscQuirks) -> Option<(u64, bool)> {
     let option = info.options.iter().find(|o| o.name == "limit")?;
     let is_of_packets = matches!(option.values.first()?.kind, Kind::Count { .. });
     let given = words.split(' ').skip_while(|word| *word != "limit").nth(1);
@@ -171,7 +171,7 @@ fn limit(words: &str, info: &Discipline, profile: &Profile) -> Option<(u64, bool
 }
 
 impl Run {
-    fn new(any: Any<Pkt>, words: String, profile: &Profile) -> Self {
+    fn new(any: AnyQdisc<Pkt>, words: String, profile: &QdiscQuirks) -> Self {
         Self {
             limit: limit(&words, any.info(), profile),
             any,
@@ -189,7 +189,10 @@ impl Run {
     }
 
     /// Calls the discipline, and accounts what it dropped and copied.
-    fn call<R>(&mut self, what: impl FnOnce(&mut Any<Pkt>, Time, &mut Context<'_, Log>) -> R) -> R {
+    fn call<R>(
+        &mut self,
+        what: impl FnOnce(&mut AnyQdisc<Pkt>, Time, &mut Context<'_, Log>) -> R,
+    ) -> R {
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.log };
         let result = what(&mut self.any, self.now, &mut cx);
         for id in core::mem::take(&mut self.log.copied) {
@@ -336,7 +339,7 @@ fn packet(u: &mut Unstructured<'_>) -> Result<Pkt> {
     Ok(Pkt { dscp, ..pkt(0).of(flow).long(len).ecn(ecn) })
 }
 
-fn step(u: &mut Unstructured<'_>, run: &mut Run, profile: &Profile) -> Result<()> {
+fn step(u: &mut Unstructured<'_>, run: &mut Run, profile: &QdiscQuirks) -> Result<()> {
     match u.int_in_range(0_u8..=23)? {
         0..=7 => {
             let packet = packet(u)?;
@@ -399,7 +402,7 @@ fn step(u: &mut Unstructured<'_>, run: &mut Run, profile: &Profile) -> Result<()
             }
         }
         _ => {
-            run.call(Any::flush);
+            run.call(AnyQdisc::flush);
             assert_eq!(run.packets, 0, "{} keeps packets", run.words);
         }
     }
@@ -415,7 +418,7 @@ pub(crate) fn operations(data: &[u8]) -> usize {
 }
 
 fn try_operations(u: &mut Unstructured<'_>, done: &mut usize) -> Result<()> {
-    let profile = u.choose(Profile::ALL)?;
+    let profile = u.choose(QdiscQuirks::ALL)?;
     let info = *u.choose(disciplines())?;
     let text = words(u, info, profile, 0)?;
     let any = match Registry::built_in().build(&text, profile, &mut Random::named(1, "fuzz")) {
@@ -445,7 +448,7 @@ fn try_operations(u: &mut Unstructured<'_>, done: &mut usize) -> Result<()> {
         }
     }
     // A rate of a few bits a second would take for ever.
-    run.call(Any::flush);
+    run.call(AnyQdisc::flush);
     assert_eq!(run.packets, 0, "{} keeps packets", run.words);
     run.check();
     result

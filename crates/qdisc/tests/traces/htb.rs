@@ -2,7 +2,9 @@
 //! default burst is 1600 bytes: 256 000 ns, exactly 4000 ticks of 64 ns.
 
 use crate::bench::{Bench, ms, ns, pkt};
-use sojourn_qdisc::{Configured as _, Context, Dequeued, Htb, Profile, Qdisc, Registry, Why};
+use sojourn_qdisc::{
+    Context, Dequeued, Htb, Qdisc, QdiscQuirks, Reason, Registry, TcConfigurable as _,
+};
 use sojourn_units::{Ecn, Random, Rate, Time};
 
 fn fifty() -> Bench {
@@ -182,7 +184,9 @@ fn a_child_can_be_replaced_and_its_drops_stay_counted() {
     let mut random = Random::named(1, "child");
     let mut log = crate::bench::Log::default();
     let child = |words| {
-        Registry::built_in().build(words, &Profile::LINUX_7_3, &mut Random::named(1, "c")).unwrap()
+        Registry::built_in()
+            .build(words, &QdiscQuirks::LINUX_7_3, &mut Random::named(1, "c"))
+            .unwrap()
     };
     let mut htb = Htb::over(Rate::from_mbit(50), child("pfifo limit 3"));
     let mut cx = Context { random: &mut random, telemetry: &mut log };
@@ -193,8 +197,8 @@ fn a_child_can_be_replaced_and_its_drops_stay_counted() {
     assert_eq!(htb.next_timer(), Some(ms(1216)));
     htb.enqueue(ms(701), pkt(5), &mut cx);
     assert_eq!(htb.backlog().packets, 1);
-    let why: Vec<Why> = log.drops().iter().map(|d| d.1).collect();
-    assert_eq!(why, [Why::Tail, Why::Flushed, Why::Flushed, Why::Flushed]);
+    let why: Vec<Reason> = log.drops().iter().map(|d| d.1).collect();
+    assert_eq!(why, [Reason::Tail, Reason::Flushed, Reason::Flushed, Reason::Flushed]);
 }
 
 /// At the root as under a class: what replaces begins its work then, what was there is handed back empty.
@@ -206,7 +210,7 @@ fn replacing_the_root_starts_it_at_that_time() {
     let mut cx = Context { random: &mut b.random, telemetry: &mut b.log };
     let old = b.any.replace(ms(300), pie, &mut cx);
     assert_eq!((old.stats().dropped, old.backlog().packets), (3, 0));
-    assert_eq!(b.log.drops(), [(3, Why::Tail), (1, Why::Flushed), (2, Why::Flushed)]);
+    assert_eq!(b.log.drops(), [(3, Reason::Tail), (1, Reason::Flushed), (2, Reason::Flushed)]);
     assert_eq!((b.any.info().name, b.next_timer()), ("htb", Some(ms(808))));
 }
 

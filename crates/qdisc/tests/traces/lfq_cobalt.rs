@@ -1,7 +1,7 @@
 //! Lightweight fair queueing by hand.
 
 use crate::bench::{Bench, FULL, ms, pkt};
-use sojourn_qdisc::{Dequeued, Why};
+use sojourn_qdisc::{Dequeued, Reason};
 use sojourn_units::Ecn;
 
 fn order(b: &mut Bench) -> Vec<u64> {
@@ -50,11 +50,11 @@ fn small_packets_get_as_many_bytes() {
 fn the_memory_limit_drops_from_the_bulk_head() {
     let mut b = Bench::new("lfq_cobalt memlimit 9000");
     (0..5).for_each(|id| b.put(ms(0), pkt(id)));
-    assert_eq!(b.log.drops(), [(1, Why::Memory), (2, Why::Memory)]);
+    assert_eq!(b.log.drops(), [(1, Reason::Memory), (2, Reason::Memory)]);
     assert_eq!(order(&mut b), [0, 3, 4]);
     let mut b = Bench::new("lfq_cobalt memlimit 1000");
     b.put(ms(0), pkt(0));
-    assert_eq!(b.log.drops(), [(0, Why::Memory)]);
+    assert_eq!(b.log.drops(), [(0, Reason::Memory)]);
     assert_eq!(b.stat("memory_drop"), 1.0);
 }
 
@@ -67,7 +67,7 @@ fn dscp_4_is_judged_by_a_fifth_of_the_defaults() {
         let mut b = Bench::new("lfq_cobalt sce-thresh 8");
         (0..400).for_each(|id| b.put(ms(0), pkt(id).ecn(Ecn::Ect0).dscp(dscp)));
         (0..=28).for_each(|k| b.pass(ms(k)));
-        let times = |told: &[(sojourn_units::Time, _, Why)]| -> Vec<u64> {
+        let times = |told: &[(sojourn_units::Time, _, Reason)]| -> Vec<u64> {
             told.iter().map(|t| t.0.as_nanos() / 1_000_000).collect()
         };
         (times(&b.log.marked), times(&b.log.sce_marked))

@@ -7,7 +7,7 @@
 use crate::bench::{Bench, Log, Pkt, pkt};
 use core::cmp::Ordering;
 use proptest::prelude::*;
-use sojourn_qdisc::{Dequeued, Packet, Why};
+use sojourn_qdisc::{Dequeued, Packet, Reason};
 use sojourn_units::{Ecn, Time};
 use std::sync::LazyLock;
 
@@ -68,7 +68,7 @@ impl Naive {
             self.log.dropped.push((
                 now,
                 packet,
-                if too_much_memory { Why::Memory } else { Why::Overlimit },
+                if too_much_memory { Reason::Memory } else { Reason::Overlimit },
             ));
             gone += 1;
             if most - bytes(queue) >= most / 2 {
@@ -135,7 +135,7 @@ impl Naive {
             Ecn::Ce => true,
             _ => {
                 packet.ecn = Ecn::Ce;
-                self.log.marked.push((now, *packet, Why::ControlLaw));
+                self.log.marked.push((now, *packet, Reason::ControlLaw));
                 true
             }
         }
@@ -158,7 +158,7 @@ impl Naive {
                     self.queues[slot].next += self.gap(slot);
                     return Some(packet);
                 }
-                self.log.dropped.push((now, packet, Why::ControlLaw));
+                self.log.dropped.push((now, packet, Reason::ControlLaw));
                 let (next, bad) = self.head(now, slot);
                 self.queues[slot].dropping = bad;
                 if bad {
@@ -173,7 +173,7 @@ impl Naive {
         }
         let mut out = Some(packet);
         if !self.mark(now, out.as_mut().unwrap()) {
-            self.log.dropped.push((now, packet, Why::ControlLaw));
+            self.log.dropped.push((now, packet, Reason::ControlLaw));
             out = self.head(now, slot).0;
         }
         let queue = &mut self.queues[slot];

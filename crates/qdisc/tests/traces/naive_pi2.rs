@@ -6,7 +6,7 @@
 
 use crate::bench::{Bench, FULL, Log, Pkt, pkt};
 use proptest::prelude::*;
-use sojourn_qdisc::{Dequeued, Packet, Profile, Why};
+use sojourn_qdisc::{Dequeued, Packet, QdiscQuirks, Reason};
 use sojourn_units::{Ecn, Random, Span, Time};
 
 const ONE: i128 = (1 << 32) - 1;
@@ -55,8 +55,8 @@ impl Setup {
         )
     }
 
-    fn profile(&self) -> Profile {
-        if self.team { Profile::L4STEAM_2020_08 } else { Profile::LINUX_7_3 }
+    fn quirks(&self) -> QdiscQuirks {
+        if self.team { QdiscQuirks::L4STEAM_2020_08 } else { QdiscQuirks::LINUX_7_3 }
     }
 }
 
@@ -101,7 +101,7 @@ impl Naive {
         i128::from(self.random.next_u32()) <= prob
     }
 
-    fn mark(&mut self, now: Time, packet: &mut Pkt, why: Why) {
+    fn mark(&mut self, now: Time, packet: &mut Pkt, why: Reason) {
         self.ecn_mark += 1;
         if packet.ecn != Ecn::Ce {
             packet.ecn = Ecn::Ce;
@@ -122,20 +122,20 @@ impl Naive {
         };
         if is_scalable && !overload {
             if self.happens(self.prob * self.setup.coupling) {
-                self.mark(now, packet, Why::Coupled);
+                self.mark(now, packet, Reason::Coupled);
             }
             return true;
         }
         let drops = !is_scalable || self.setup.drop_on_overload;
         if drops && self.happens(self.prob) && self.happens(self.prob) {
             if overload || packet.ecn == Ecn::NotEct {
-                let why = if overload { Why::Overload } else { Why::Classic };
+                let why = if overload { Reason::Overload } else { Reason::Classic };
                 self.log.dropped.push((now, *packet, why));
                 return false;
             }
-            self.mark(now, packet, Why::Classic);
+            self.mark(now, packet, Reason::Classic);
         } else if is_scalable {
-            self.mark(now, packet, Why::Coupled);
+            self.mark(now, packet, Reason::Coupled);
         }
         true
     }
@@ -145,12 +145,12 @@ impl Naive {
             && (packet.ecn.bits() & 1 == 1 || self.setup.any_ect && packet.ecn == Ecn::Ect0);
         let memory: u64 = self.all().map(|h| u64::from(h.packet.truesize())).sum();
         if self.all().count() >= self.setup.limit {
-            self.log.dropped.push((now, packet, Why::Tail));
+            self.log.dropped.push((now, packet, Reason::Tail));
             return;
         }
         let has_memory = !self.setup.single && !self.setup.team;
         if has_memory && memory + u64::from(packet.truesize()) > self.setup.memory {
-            self.log.dropped.push((now, packet, Why::Memory));
+            self.log.dropped.push((now, packet, Reason::Memory));
             return;
         }
         let early = self.setup.drop_enqueue && !self.setup.single;
@@ -178,7 +178,7 @@ impl Naive {
             }
             let least = if self.setup.team { 2 } else { self.setup.min_step };
             if from_l && found >= least && now.since(at) > Span::from_micros(self.setup.step) {
-                self.mark(now, &mut packet, Why::Step);
+                self.mark(now, &mut packet, Reason::Step);
             }
             if both {
                 let weight = if from_l { self.setup.weight } else { self.setup.weight - 100 };
@@ -247,7 +247,7 @@ proptest! {
         setup in setup(),
         steps in prop::collection::vec((0_u64..2_000, 0_u8..9, 40_u32..1515, 0_u8..4), 50..400),
     ) {
-        let mut real = Bench::on(&setup.words(), &setup.profile());
+        let mut real = Bench::on(&setup.words(), &setup.quirks());
         let mut naive = Naive::new(&setup);
         let mut now = Time::from_millis(0);
         for (id, (pause, what, len, bits)) in steps.into_iter().enumerate() {

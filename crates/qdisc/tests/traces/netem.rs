@@ -2,7 +2,7 @@ use crate::bench::{Bench, ms, ns, pkt};
 use proptest::prelude::*;
 use proptest::sample::select;
 use sojourn_qdisc::netem::Parameters;
-use sojourn_qdisc::{Dequeued, Profile, Registry, Why};
+use sojourn_qdisc::{Dequeued, QdiscQuirks, Reason, Registry};
 use sojourn_units::{Ecn, Span};
 
 #[test]
@@ -23,13 +23,13 @@ fn a_constant_delay_keeps_order_and_spacing() {
 fn it_holds_no_more_than_its_limit() {
     let mut b = Bench::new("netem delay 10ms limit 2");
     (1..=3).for_each(|id| b.put(ms(0), pkt(id)));
-    assert_eq!(b.log.drops(), [(3, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(3, Reason::Tail)]);
     b.get(ms(10));
     b.put(ms(10), pkt(4));
     assert_eq!(b.log.dropped.len(), 1);
     let mut b = Bench::new("netem delay 10ms");
     (0..1001).for_each(|id| b.put(ms(0), pkt(id)));
-    assert_eq!(b.log.drops(), [(1000, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(1000, Reason::Tail)]);
 }
 
 /// A lowered delay lets what comes overtake what is on its way, in order of departure, equal ones in order of
@@ -159,13 +159,13 @@ fn loss_is_random_and_comes_before_the_limit() {
     ] {
         let mut b = Bench::new(words);
         (0..20_000).for_each(|id| b.put(ms(0), pkt(id)));
-        let lost = b.log.drops().iter().filter(|d| d.1 == Why::Loss).count();
+        let lost = b.log.drops().iter().filter(|d| d.1 == Reason::Loss).count();
         assert_eq!(lost, b.log.dropped.len());
         assert!((1850..2150).contains(&lost), "{lost}");
     }
     let mut b = Bench::new("netem loss 100% limit 1");
     (0..5).for_each(|id| b.put(ms(0), pkt(id)));
-    assert_eq!(b.log.drops().iter().filter(|d| d.1 == Why::Loss).count(), 5);
+    assert_eq!(b.log.drops().iter().filter(|d| d.1 == Reason::Loss).count(), 5);
 }
 
 #[test]
@@ -173,8 +173,8 @@ fn with_ecn_what_can_be_marked_is_not_lost() {
     let mut b = Bench::new("netem loss 100% ecn");
     b.put(ms(0), pkt(1).ecn(Ecn::Ect0));
     b.put(ms(0), pkt(2));
-    assert_eq!(b.log.marks(), [(1, Why::Loss)]);
-    assert_eq!(b.log.drops(), [(2, Why::Loss)]);
+    assert_eq!(b.log.marks(), [(1, Reason::Loss)]);
+    assert_eq!(b.log.drops(), [(2, Reason::Loss)]);
     assert_eq!(b.get(ms(0)).ecn, Ecn::Ce);
 }
 
@@ -389,7 +389,7 @@ fn reordered_packets_go_ahead() {
 
 #[test]
 fn options_that_need_others() {
-    let profile = Profile::LINUX_7_3;
+    let profile = QdiscQuirks::LINUX_7_3;
     let mut random = sojourn_units::Random::named(1, "");
     for (words, part) in [
         ("netem reorder 10%", "needs a delay"),
@@ -562,9 +562,9 @@ proptest! {
     #[test]
     fn parameters_read_as_they_are_written(words in parameters()) {
         // What is refused (a limit beyond 32 bits) is no netem.
-        let Ok(netem) = Parameters::parse(&words, &Profile::LINUX_7_3) else { return Ok(()) };
+        let Ok(netem) = Parameters::parse(&words, &QdiscQuirks::LINUX_7_3) else { return Ok(()) };
         let written = netem.to_string();
-        prop_assert_eq!(&Parameters::parse(&written, &Profile::LINUX_7_3).unwrap(), &netem, "{}", written);
+        prop_assert_eq!(&Parameters::parse(&written, &QdiscQuirks::LINUX_7_3).unwrap(), &netem, "{}", written);
         prop_assert_eq!(netem.to_string(), written);
         let other = Span::from_nanos(12_345_678);
         let changed = netem.clone().with_delay(other);
@@ -577,7 +577,7 @@ proptest! {
 /// A netem by itself, and what makes it more than a delay.
 #[test]
 fn parameters_say_what_is_delayed_how() {
-    let read = |words| Parameters::parse(words, &Profile::LINUX_7_3).unwrap();
+    let read = |words| Parameters::parse(words, &QdiscQuirks::LINUX_7_3).unwrap();
     for (words, delay, varies) in [
         ("", 0, false),
         ("delay 4ms limit 7", 4, false),
@@ -597,7 +597,7 @@ fn parameters_say_what_is_delayed_how() {
     assert_eq!(own("delay 40ms 2ms limit 5"), "delay 10000us 2000us limit 5");
     assert_eq!(own("latency 40ms limit 5"), "delay 10000us limit 5");
     assert_eq!(own("limit 5"), "delay 10000us limit 5");
-    let error = Parameters::parse("delay 4ms lose 1%", &Profile::LINUX_7_3).unwrap_err();
+    let error = Parameters::parse("delay 4ms lose 1%", &QdiscQuirks::LINUX_7_3).unwrap_err();
     assert_eq!(
         (error.at.clone(), error.to_string().contains("\"loss\"")),
         (10..14, true),

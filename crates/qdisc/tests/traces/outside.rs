@@ -2,11 +2,12 @@
 
 use crate::bench::{Bench, Log, Pkt, build, ms, pkt, registry};
 use sojourn_qdisc::codel::{self, Codel};
-use sojourn_qdisc::table::{self, Counter, OptionSpec, Preset};
+use sojourn_qdisc::table::{self, Counter, DefaultValue, OptionSpec};
 use sojourn_qdisc::{
-    Any, Backlog, BuildContext, Configured, Context, Dequeued, Discipline, DynContext, DynQdisc,
-    Family, OwnedPacket, Packet, Profile, Qdisc, Registry, RegistryError, Ring, Setting, Settings,
-    Stats, Tally, TcError, Telemetry, Why, Words, mark, options_of, report,
+    AnyQdisc, Backlog, BuildContext, Context, Dequeued, Discipline, DynContext, DynQdisc, Family,
+    OwnedPacket, Packet, PacketQueue, Qdisc, QdiscCounters, QdiscQuirks, Reason, Registry,
+    RegistryError, Setting, Settings, Stats, TcConfigurable, TcError, TcTokens, Telemetry, mark,
+    options_of, report,
 };
 use sojourn_units::{Ecn, Random, Rate, Span, Time};
 
@@ -14,7 +15,7 @@ use sojourn_units::{Ecn, Random, Rate, Span, Time};
 pub(crate) fn add(registry: &mut Registry<Pkt>) {
     registry.add::<CopyFamily>().expect("its name is free");
     registry.add::<ThresholdFamily>().expect("its name is free");
-    let through = |words: &mut Words<'_>, cx: &mut BuildContext<'_, Pkt>| {
+    let through = |words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, Pkt>| {
         let profile = *cx.quirks;
         Ok(Box::new(Through { profile, child: cx.child(words)? }) as Box<dyn DynQdisc<Pkt>>)
     };
@@ -49,16 +50,16 @@ impl<P: Packet> Qdisc<P> for Copy<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Copy<P> {
+impl<P: Packet> TcConfigurable<P> for Copy<P> {
     const INFO: &'static Discipline = &Discipline { name: "codel_copy", ..codel::INFO };
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         Codel::build(words, cx).map(Self)
     }
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.0.change(now, words, cx)
@@ -66,8 +67,8 @@ impl<P: Packet> Configured<P> for Copy<P> {
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
         self.0.flush(now, cx);
     }
-    fn profile(&self) -> &Profile {
-        self.0.profile()
+    fn quirks(&self) -> &QdiscQuirks {
+        self.0.quirks()
     }
     fn describe(&self) -> String {
         self.0.describe()
@@ -78,9 +79,9 @@ impl<P: Packet> Configured<P> for Copy<P> {
 #[derive(Clone, Debug)]
 pub(crate) struct Threshold<P> {
     config: Config,
-    profile: Profile,
-    ring: Ring<P>,
-    tally: Tally,
+    profile: QdiscQuirks,
+    ring: PacketQueue<P>,
+    tally: QdiscCounters,
     marks: u64,
     next_tick: Time,
     ticks: u64,
@@ -113,12 +114,12 @@ struct Config {
 impl Settings for Config {
     const INFO: &'static Discipline = &THRESHOLD;
     const OPTIONS: &'static [Setting<Self>] = &[
-        OptionSpec { preset: Preset::Is("100"), ..table::LIMIT }
+        OptionSpec { preset: DefaultValue::Is("100"), ..table::LIMIT }
             .sets(|config, given| config.limit = given.number()),
         OptionSpec {
             name: "threshold",
             values: table::TIME,
-            preset: Preset::Is("1ms"),
+            preset: DefaultValue::Is("1ms"),
             doc: "sojourn time above which every ECN-capable packet is marked",
             ..OptionSpec::BASE
         }
@@ -126,7 +127,7 @@ impl Settings for Config {
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
-    fn blank(_profile: &Profile) -> Self {
+    fn blank(_profile: &QdiscQuirks) -> Self {
         Self { limit: 0, threshold: Span::ZERO }
     }
 }
@@ -147,14 +148,14 @@ impl<P: Packet> Qdisc<P> for Threshold<P> {
             packet.set_stamp(now);
             self.ring.push(packet);
         } else {
-            self.tally.drop(now, packet, Why::Tail, cx);
+            self.tally.drop(now, packet, Reason::Tail, cx);
         }
     }
 
     fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
         let Some(mut packet) = self.ring.pop() else { return Dequeued::Empty };
         if now.since(packet.stamp()) > self.config.threshold
-            && mark(now, &mut packet, Why::Custom("over_threshold"), cx)
+            && mark(now, &mut packet, Reason::Custom("over_threshold"), cx)
         {
             self.marks += 1;
         }
@@ -186,15 +187,15 @@ impl<P: Packet> Qdisc<P> for Threshold<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Threshold<P> {
+impl<P: Packet> TcConfigurable<P> for Threshold<P> {
     const INFO: &'static Discipline = &THRESHOLD;
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         Ok(Self {
             config: Config::read(words, cx.quirks)?,
             profile: *cx.quirks,
-            ring: Ring::new(),
-            tally: Tally::default(),
+            ring: PacketQueue::new(),
+            tally: QdiscCounters::default(),
             marks: 0,
             next_tick: Time::ZERO + TICK,
             ticks: 0,
@@ -204,11 +205,11 @@ impl<P: Packet> Configured<P> for Threshold<P> {
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
-        self.ring.shorten(now, self.config.limit, Why::Overlimit, &mut self.tally, cx);
+        self.ring.shorten(now, self.config.limit, Reason::Overlimit, &mut self.tally, cx);
         Ok(())
     }
 
@@ -217,10 +218,10 @@ impl<P: Packet> Configured<P> for Threshold<P> {
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        self.ring.shorten(now, 0, Why::Flushed, &mut self.tally, cx);
+        self.ring.shorten(now, 0, Reason::Flushed, &mut self.tally, cx);
     }
 
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
 
@@ -241,8 +242,8 @@ const THROUGH: Discipline = Discipline {
 /// Hands everything to its child: for packets of one kind, and written as the object form itself.
 #[derive(Clone)]
 struct Through {
-    profile: Profile,
-    child: Any<Pkt>,
+    profile: QdiscQuirks,
+    child: AnyQdisc<Pkt>,
 }
 
 /// Runs `$call` with a context that generic methods take.
@@ -282,7 +283,7 @@ impl DynQdisc<Pkt> for Through {
     fn change(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut DynContext<'_, Pkt>,
     ) -> Result<(), TcError> {
         with!(cx, self.child.change(now, words, cx))
@@ -293,24 +294,24 @@ impl DynQdisc<Pkt> for Through {
     fn flush(&mut self, now: Time, cx: &mut DynContext<'_, Pkt>) {
         with!(cx, self.child.flush(now, cx));
     }
-    fn profile(&self) -> &Profile {
+    fn quirks(&self) -> &QdiscQuirks {
         &self.profile
     }
     fn describe(&self) -> String {
         "plain".to_owned()
     }
-    fn child(&self) -> Option<&Any<Pkt>> {
+    fn child(&self) -> Option<&AnyQdisc<Pkt>> {
         Some(&self.child)
     }
-    fn child_mut(&mut self) -> Option<&mut Any<Pkt>> {
+    fn child_mut(&mut self) -> Option<&mut AnyQdisc<Pkt>> {
         Some(&mut self.child)
     }
     fn replace_child(
         &mut self,
         now: Time,
-        child: Any<Pkt>,
+        child: AnyQdisc<Pkt>,
         cx: &mut DynContext<'_, Pkt>,
-    ) -> Option<Any<Pkt>> {
+    ) -> Option<AnyQdisc<Pkt>> {
         with!(cx, self.child.replace(now, child, cx));
         None
     }
@@ -323,7 +324,7 @@ impl DynQdisc<Pkt> for Through {
 }
 
 fn error(words: &str) -> TcError {
-    build(words, &Profile::LINUX_7_3, &mut Random::named(1, "words"))
+    build(words, &QdiscQuirks::LINUX_7_3, &mut Random::named(1, "words"))
         .err()
         .unwrap_or_else(|| panic!("\"{words}\" is taken"))
 }
@@ -344,8 +345,8 @@ fn a_name_is_added_once_and_not_one_of_the_built_in() {
     let entry = |info| {
         Registry::<Pkt>::built_in().add_entry(
             info,
-            |words: &mut Words<'_>, cx: &mut BuildContext<'_, Pkt>| {
-                Ok(Box::new(<Codel<Pkt> as Configured<Pkt>>::build(words, cx)?))
+            |words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, Pkt>| {
+                Ok(Box::new(<Codel<Pkt> as TcConfigurable<Pkt>>::build(words, cx)?))
             },
         )
     };
@@ -359,9 +360,9 @@ fn a_name_is_added_once_and_not_one_of_the_built_in() {
 /// A table that contradicts itself is refused when the discipline is added, not when somebody uses it.
 #[test]
 fn a_table_is_checked_when_it_is_added() {
-    const LIMIT: OptionSpec = OptionSpec { preset: Preset::Is("many"), ..table::LIMIT };
+    const LIMIT: OptionSpec = OptionSpec { preset: DefaultValue::Is("many"), ..table::LIMIT };
     const MARKS_TWICE: &[Counter] = &[COUNTERS[0], COUNTERS[0]];
-    const TWICE: OptionSpec = OptionSpec { preset: Preset::Is("5"), ..table::LIMIT };
+    const TWICE: OptionSpec = OptionSpec { preset: DefaultValue::Is("5"), ..table::LIMIT };
     let tables: [(Discipline, &str); 3] = [
         (
             Discipline { options: &[LIMIT], ..THRESHOLD },
@@ -374,8 +375,8 @@ fn a_table_is_checked_when_it_is_added() {
         let info: &'static Discipline = Box::leak(Box::new(info));
         let added = Registry::<Pkt>::built_in().add_entry(
             info,
-            |words: &mut Words<'_>, cx: &mut BuildContext<'_, Pkt>| {
-                Ok(Box::new(<Codel<Pkt> as Configured<Pkt>>::build(words, cx)?))
+            |words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, Pkt>| {
+                Ok(Box::new(<Codel<Pkt> as TcConfigurable<Pkt>>::build(words, cx)?))
             },
         );
         let message = added.expect_err("it is refused").to_string();
@@ -427,7 +428,7 @@ fn errors_point_into_the_words_of_an_added_one() {
     // One that is not added is not known.
     let unknown = Registry::<Pkt>::built_in().build(
         "htb rate 5mbit threshold",
-        &Profile::LINUX_7_3,
+        &QdiscQuirks::LINUX_7_3,
         &mut Random::named(1, "words"),
     );
     assert!(unknown.is_err());
@@ -441,7 +442,7 @@ fn an_added_child_is_built_changed_and_replaced_under_a_shaper() {
     for id in 0..5 {
         b.put(ms(0), pkt(id).ecn(Ecn::Ect0));
     }
-    assert_eq!(b.log.drops(), [(3, Why::Tail), (4, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(3, Reason::Tail), (4, Reason::Tail)]);
     assert_eq!(b.next_timer(), Some(ms(7)));
     b.timer(ms(7));
     assert_eq!((b.gauge(ms(7), "ticks"), b.next_timer()), (1.0, Some(ms(14))));
@@ -450,13 +451,13 @@ fn an_added_child_is_built_changed_and_replaced_under_a_shaper() {
     assert!(b.any.show().contains("threshold limit 3p threshold 9ms"), "{}", b.any.show());
     assert_eq!(b.get(ms(8)).ecn, Ecn::Ect0);
     assert_eq!(b.get(ms(10)).ecn, Ecn::Ce);
-    assert_eq!(b.log.marks(), [(1, Why::Custom("over_threshold"))]);
+    assert_eq!(b.log.marks(), [(1, Reason::Custom("over_threshold"))]);
     assert_eq!(b.log.marked[0].2.to_string(), "over_threshold");
     let registry = registry();
-    let with = registry.build("codel_copy", &Profile::LINUX_7_3, &mut b.random).unwrap();
+    let with = registry.build("codel_copy", &QdiscQuirks::LINUX_7_3, &mut b.random).unwrap();
     let mut cx = Context { random: &mut b.random, telemetry: &mut b.log };
     assert!(b.any.replace_child(ms(10), with, &mut cx).is_none());
-    assert_eq!(b.log.drops()[2..], [(2, Why::Flushed)]);
+    assert_eq!(b.log.drops()[2..], [(2, Reason::Flushed)]);
     // What was dropped before stays counted, and the rate is still the shaper's.
     assert_eq!((b.stats().dropped, b.backlog()), (3, Backlog::default()));
     assert!(b.any.set_rate(ms(10), Rate::from_mbit(100)));
@@ -468,18 +469,18 @@ fn one_from_outside_changes_and_is_replaced_as_others_are() {
     let mut b = Bench::new("threshold limit 9");
     (0..4).for_each(|id| b.put(ms(0), pkt(id)));
     b.change(ms(1), "threshold limit 3");
-    assert_eq!(b.log.drops(), [(0, Why::Overlimit)]);
+    assert_eq!(b.log.drops(), [(0, Reason::Overlimit)]);
     let mut cx = Context { random: &mut b.random, telemetry: &mut b.log };
-    let wrong = b.any.change(ms(1), &mut Words::new("codel limit 3"), &mut cx).unwrap_err();
+    let wrong = b.any.change(ms(1), &mut TcTokens::new("codel limit 3"), &mut cx).unwrap_err();
     assert_eq!(
         wrong.to_string(),
         "\"codel\" cannot change the threshold that is there; write \"threshold\" and its options, or replace it"
     );
     assert!(!b.any.set_rate(ms(1), Rate::from_mbit(1)), "it has no shaper");
-    let child = build("pfifo", &Profile::LINUX_7_3, &mut Random::named(1, "c")).unwrap();
+    let child = build("pfifo", &QdiscQuirks::LINUX_7_3, &mut Random::named(1, "c")).unwrap();
     let mut cx = Context { random: &mut b.random, telemetry: &mut b.log };
     assert!(b.any.replace_child(ms(1), child, &mut cx).is_some(), "it has no child");
-    let with = build("threshold", &Profile::LINUX_7_3, &mut Random::named(1, "c")).unwrap();
+    let with = build("threshold", &QdiscQuirks::LINUX_7_3, &mut Random::named(1, "c")).unwrap();
     let mut cx = Context { random: &mut b.random, telemetry: &mut b.log };
     let old = b.any.replace(ms(20), with, &mut cx);
     assert_eq!((old.stats().dropped, old.backlog()), (4, Backlog::default()));

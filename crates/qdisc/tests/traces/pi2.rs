@@ -1,7 +1,7 @@
 //! PI2 by hand. Its controller is DualPI2's, whose trace is there too.
 
 use crate::bench::{Bench, FULL, Log, Pkt, ms, pkt};
-use sojourn_qdisc::Why;
+use sojourn_qdisc::Reason;
 use sojourn_units::{Ecn, Time};
 
 const ONE: f64 = u32::MAX as f64;
@@ -36,7 +36,7 @@ fn at_base(words: &str, base: f64) -> Bench {
 }
 
 /// Shares of marked and dropped of packets like this one, ten of them always held, and why.
-fn signals(b: &mut Bench, packet: Pkt) -> (f64, f64, Option<Why>) {
+fn signals(b: &mut Bench, packet: Pkt) -> (f64, f64, Option<Reason>) {
     b.log = Log::default();
     let n = 100_000;
     for _ in 0..n {
@@ -67,7 +67,7 @@ fn the_output_is_squared() {
             let (marked, dropped, why) = signals(&mut b, pkt(0).ecn(ecn));
             assert_near(if marks { marked } else { dropped }, p * p);
             assert_near(if marks { dropped } else { marked }, 0.0);
-            assert_eq!(why, Some(Why::Classic));
+            assert_eq!(why, Some(Reason::Classic));
         }
         let mut b = at_base("pi2 noecn", base);
         let (marked, dropped, _) = signals(&mut b, pkt(0).ecn(Ecn::Ect0));
@@ -94,7 +94,7 @@ fn ect_is_dropped_beyond_the_threshold() {
             assert_near(if marks { dropped } else { marked }, 0.0);
             assert_eq!(
                 why,
-                Some(if marks { Why::Classic } else { Why::Overload }),
+                Some(if marks { Reason::Classic } else { Reason::Overload }),
                 "{words} {base}"
             );
         }
@@ -108,10 +108,10 @@ fn scalable_traffic_meets_the_root() {
     let p = b.gauge(ms(0), "prob");
     let (marked, _, why) = signals(&mut b, pkt(0).ecn(Ecn::Ect1));
     assert_near(marked, 2.0 * p);
-    assert_eq!(why, Some(Why::Coupled));
+    assert_eq!(why, Some(Reason::Coupled));
     let (marked, _, why) = signals(&mut b, pkt(0).ecn(Ecn::Ect0));
     assert_near(marked, p * p);
-    assert_eq!(why, Some(Why::Classic));
+    assert_eq!(why, Some(Reason::Classic));
     let mut b = at_base("pi2 scalable", 0.6);
     let (marked, dropped, _) = signals(&mut b, pkt(0).ecn(Ecn::Ect1));
     assert_near(dropped, b.gauge(ms(0), "prob_c"));
@@ -125,14 +125,14 @@ fn two_full_packets_must_stay_and_the_limit_refuses() {
     b.put(ms(0), pkt(2));
     b.put(ms(0), pkt(3).long(FULL - 1));
     b.put(ms(0), pkt(4));
-    assert_eq!(b.log.drops(), [(4, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(4, Reason::Tail)]);
     (1..4).for_each(|id| assert_eq!(b.get(ms(0)).id, id));
     (5..8).for_each(|id| b.put(ms(0), pkt(id)));
     assert_eq!(b.get(ms(0)).id, 6);
-    assert_eq!(b.log.drops()[1..], [(5, Why::Overload)]);
+    assert_eq!(b.log.drops()[1..], [(5, Reason::Overload)]);
     assert_eq!((b.stat("overlimit"), b.stat("dropped")), (1.0, 2.0));
     b.change(ms(0), "pi2 limit 1");
     assert_eq!(b.backlog().packets, 1);
     b.put(ms(0), pkt(9));
-    assert_eq!(b.log.drops()[2..], [(9, Why::Tail)]);
+    assert_eq!(b.log.drops()[2..], [(9, Reason::Tail)]);
 }

@@ -2,7 +2,7 @@
 //! divided by 2, below 1 %, 0.1 %, … 0.0001 % by a further 4 each, so by 2048 at first.
 
 use crate::bench::{Bench, FULL, ms, ns, pkt};
-use sojourn_qdisc::{Profile, Why};
+use sojourn_qdisc::{QdiscQuirks, Reason};
 use sojourn_units::{Ecn, Span, Time};
 
 /// The probability, to a millionth of itself.
@@ -121,7 +121,9 @@ fn certainty_is_the_end() {
         b
     };
     // Emptied, the delay is gone by the next update, which takes 1.25 · delay off what there was.
-    for (profile, is_wound_up) in [(&Profile::LINUX_5_4, false), (&Profile::LINUX_7_3, true)] {
+    for (profile, is_wound_up) in
+        [(&QdiscQuirks::LINUX_5_4, false), (&QdiscQuirks::LINUX_7_3, true)]
+    {
         let mut b = b(profile);
         (31..1000).for_each(|k| b.pass(ms(10_000 + k)));
         b.timer(ms(20_000));
@@ -141,8 +143,8 @@ fn a_very_long_delay_overflows_in_5_4() {
         (0..300).for_each(|k| b.timer(ms(504 + 16 * k)));
         b.gauge(ms(0), "prob")
     };
-    assert_eq!(prob("pie", &Profile::LINUX_5_4), 0.0);
-    assert_eq!(prob("pie dq_rate_estimator", &Profile::LINUX_5_10), 1.0);
+    assert_eq!(prob("pie", &QdiscQuirks::LINUX_5_4), 0.0);
+    assert_eq!(prob("pie dq_rate_estimator", &QdiscQuirks::LINUX_5_10), 1.0);
 }
 
 /// No early drop during the burst allowance, however high the probability.
@@ -161,7 +163,7 @@ fn the_burst_allowance_protects_the_first_150_ms_of_departures() {
     b.pass(ms(1401));
     (0..100).for_each(|id| b.put(ms(1401), pkt(id)));
     assert!(b.log.dropped.len() > 5);
-    assert!(b.log.dropped.iter().all(|d| d.2 == Why::Early));
+    assert!(b.log.dropped.iter().all(|d| d.2 == Reason::Early));
 }
 
 /// Decisions are spaced (RFC 8033 §5.5). At probability p none comes before 0.85 / p packets and one at
@@ -248,7 +250,7 @@ fn two_full_packets_must_be_held() {
     b.put(ms(2100), pkt(4).long(FULL + 1));
     assert_eq!(b.backlog().bytes, 3028);
     b.put(ms(2100), pkt(5));
-    assert_eq!(b.log.drops(), [(5, Why::Early)]);
+    assert_eq!(b.log.drops(), [(5, Reason::Early)]);
 }
 
 /// With a delay below half the target, 7.5 ms, nothing is dropped while the probability is below 20 %.
@@ -318,7 +320,7 @@ fn an_idle_queue_forgets() {
 #[test]
 fn the_departure_rate_as_5_4_measures_it() {
     for (words, profile) in
-        [("pie", &Profile::LINUX_5_4), ("pie dq_rate_estimator", &Profile::LINUX_5_10)]
+        [("pie", &QdiscQuirks::LINUX_5_4), ("pie dq_rate_estimator", &QdiscQuirks::LINUX_5_10)]
     {
         let mut b = Bench::on(words, profile);
         (0..30).for_each(|id| b.put(ms(0), pkt(id)));
@@ -334,7 +336,7 @@ fn the_departure_rate_as_5_4_measures_it() {
         let expected = (0.125 * (0.001_803_968 - 0.015) + 1.25 * 0.001_803_968) / 2048.0;
         // The difference of two numbers ten times as large, each short of its last digit from 5.10 on.
         assert!((b.gauge(ms(0), "prob") / expected - 1.0).abs() < 1e-5);
-        if profile == &Profile::LINUX_5_4 {
+        if profile == &QdiscQuirks::LINUX_5_4 {
             // To the last bit, in fractions of 2^64 - 1, whose part for a tick is 1 180 591 620 717.
             let per_tick = |gain: u64| ((gain * 1_180_591_620_717) >> 4) >> 11;
             let (alpha, beta) = (per_tick(2), per_tick(20));
@@ -366,7 +368,7 @@ fn the_last_packet_of_a_queue_has_no_delay() {
 fn the_limit_refuses_and_counts() {
     let mut b = Bench::new("pie limit 3");
     (0..5).for_each(|id| b.put(ms(0), pkt(id)));
-    assert_eq!(b.log.drops(), [(3, Why::Tail), (4, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(3, Reason::Tail), (4, Reason::Tail)]);
     assert_eq!((b.stat("overlimit"), b.stat("dropped")), (2.0, 2.0));
     assert_eq!(
         (b.stat("pkts_in"), b.stat("maxq")),
@@ -374,14 +376,14 @@ fn the_limit_refuses_and_counts() {
         "two were held when the third came"
     );
     b.change(ms(1), "pie limit 1");
-    assert_eq!(b.log.drops()[2..], [(0, Why::Overlimit), (1, Why::Overlimit)]);
+    assert_eq!(b.log.drops()[2..], [(0, Reason::Overlimit), (1, Reason::Overlimit)]);
 }
 
 /// 15 ms at 250 timer ticks a second are 3.75 ticks: four, and the wheel fires with the fifth. Linux 7.3 was seen to update
 /// every 20 ms. Half a second is 125 ticks, and the next of eight is 128.
 #[test]
 fn tupdate_is_rounded_up_to_timer_ticks() {
-    let slow = Profile { hz: 250, ..Profile::LINUX_5_4 };
+    let slow = QdiscQuirks { hz: 250, ..QdiscQuirks::LINUX_5_4 };
     let mut b = Bench::on("pie", &slow);
     assert_eq!(b.next_timer(), Some(ms(512)));
     b.timer(ms(512));

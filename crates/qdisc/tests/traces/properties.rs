@@ -3,7 +3,7 @@
 
 use crate::bench::{Bench, Pkt, pkt};
 use proptest::prelude::*;
-use sojourn_qdisc::{Dequeued, Profile, Qdisc, disciplines};
+use sojourn_qdisc::{Dequeued, Qdisc, QdiscQuirks, disciplines};
 use sojourn_units::{Dscp, Ecn, Span, Time};
 use std::collections::{HashMap, HashSet};
 
@@ -155,7 +155,7 @@ impl Run {
     }
 }
 
-fn check(words: &'static str, changes: &[&'static str], profile: &Profile, steps: Vec<Step>) {
+fn check(words: &'static str, changes: &[&'static str], profile: &QdiscQuirks, steps: Vec<Step>) {
     let mut run = Run {
         bench: Bench::on(words, profile),
         words,
@@ -218,16 +218,16 @@ proptest! {
         for info in disciplines() {
             assert!(!info.examples.is_empty() && !info.changes.is_empty(), "{}", info.name);
             for words in info.examples {
-                for profile in [&Profile::LINUX_7_3, &Profile::LINUX_5_4] {
+                for profile in [&QdiscQuirks::LINUX_7_3, &QdiscQuirks::LINUX_5_4] {
                     check(words, info.changes, profile, steps.clone());
                 }
             }
         }
         for (words, changes) in OUTSIDE {
-            check(words, changes, &Profile::LINUX_7_3, steps.clone());
+            check(words, changes, &QdiscQuirks::LINUX_7_3, steps.clone());
         }
         // The one whose words differ by stack.
-        check("dualpi2 limit 9 step_thresh 1p", &["dualpi2 limit 3"], &Profile::L4STEAM_2020_08, steps);
+        check("dualpi2 limit 9 step_thresh 1p", &["dualpi2 limit 3"], &QdiscQuirks::L4STEAM_2020_08, steps);
     }
 }
 

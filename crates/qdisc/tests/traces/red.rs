@@ -1,7 +1,7 @@
 //! RED by hand. With `ewma` 1 the average moves half of the way to what is held at each arrival.
 
 use crate::bench::{Bench, Pkt, ms, pkt};
-use sojourn_qdisc::{Context, Why, Words};
+use sojourn_qdisc::{Context, Reason, TcTokens};
 use sojourn_units::{Ecn, Span, Time};
 
 /// What tc printed in the published runs: `ewma` is Wlog.
@@ -39,7 +39,7 @@ fn what_tc_cannot_compute_is_an_error() {
     let error = |words: &str| {
         let mut b = Bench::new("red limit 400000 avpkt 1000");
         let mut cx = Context { random: &mut b.random, telemetry: &mut b.log };
-        b.any.change(ms(0), &mut Words::new(words), &mut cx).unwrap_err().to_string()
+        b.any.change(ms(0), &mut TcTokens::new(words), &mut cx).unwrap_err().to_string()
     };
     assert_eq!(
         error("red limit 400000 avpkt 1000 burst 10"),
@@ -78,7 +78,7 @@ fn the_average_after_each_arrival() {
         b.put(ms(0), kilo(id as u64));
         assert_eq!(b.gauge(ms(0), "average"), average);
     }
-    assert_eq!(b.log.drops(), [(4, Why::Hard)]);
+    assert_eq!(b.log.drops(), [(4, Reason::Hard)]);
     assert_eq!((b.stat("early"), b.stats().overlimits), (1.0, 1));
     // What leaves changes nothing until the next arrival: 3062.5 + (0 - 3062.5) / 2, rounded.
     (0..4).for_each(|_| b.pass(ms(0)));
@@ -97,7 +97,7 @@ fn ecn_marks_and_harddrop_drops_at_the_upper_threshold() {
     ] {
         let mut b = short(more);
         (0..5).for_each(|id| b.put(ms(0), kilo(id).ecn(ecn)));
-        let signal = vec![(4, Why::Hard)];
+        let signal = vec![(4, Reason::Hard)];
         let (drops, marks) = if marked { (vec![], signal) } else { (signal, vec![]) };
         assert_eq!((b.log.drops(), b.log.marks()), (drops, marks), "{more} {ecn:?}");
         assert_eq!(b.stat("marked"), f64::from(u8::from(marked)));
@@ -109,7 +109,7 @@ fn the_limit_is_in_bytes() {
     let mut b = Bench::new("red limit 4000 min 2000 max 3900 avpkt 1000 burst 20");
     (0..5).for_each(|id| b.put(ms(0), kilo(id)));
     b.put(ms(0), kilo(5).long(1));
-    assert_eq!(b.log.drops(), [(4, Why::Tail), (5, Why::Tail)]);
+    assert_eq!(b.log.drops(), [(4, Reason::Tail), (5, Reason::Tail)]);
     assert_eq!((b.stat("pdrop"), b.stat("early")), (2.0, 0.0));
 }
 
@@ -180,7 +180,7 @@ fn signals_are_spaced_uniformly() {
     let mean = f64::from(gaps[1..].iter().sum::<i32>()) / (gaps.len() - 1) as f64;
     assert!((mean / (most / 2.0) - 1.0).abs() < 0.03, "{mean} of {most}");
     assert!(f64::from(*gaps[1..].iter().max().unwrap()) < most + 2.0);
-    assert!(b.log.marked.iter().all(|m| m.2 == Why::Early));
+    assert!(b.log.marked.iter().all(|m| m.2 == Reason::Early));
 }
 
 /// Each half second: above 60 % of the way the probability grows by a quarter, at most 1 %; below 40 % it loses
@@ -218,6 +218,6 @@ fn a_change_loses_what_is_held() {
     let mut b = short("");
     (0..3).for_each(|id| b.put(ms(0), kilo(id)));
     b.change(ms(1), "red limit 400000 avpkt 1000");
-    assert_eq!(b.log.drops(), [(0, Why::Flushed), (1, Why::Flushed), (2, Why::Flushed)]);
+    assert_eq!(b.log.drops(), [(0, Reason::Flushed), (1, Reason::Flushed), (2, Reason::Flushed)]);
     assert_eq!(b.gauge(ms(1), "average"), 0.0);
 }

@@ -1,8 +1,8 @@
 //! The layout of `tc -s -d qdisc show`, to be compared by eye with a real one.
 
 use crate::bench::{Bench, ms, pkt};
-use sojourn_qdisc::table::Preset;
-use sojourn_qdisc::{Any, Discipline, Profile, Registry, disciplines};
+use sojourn_qdisc::table::DefaultValue;
+use sojourn_qdisc::{AnyQdisc, Discipline, QdiscQuirks, Registry, disciplines};
 use sojourn_units::{Ecn, Rate};
 
 /// A queue that has seen a little of everything.
@@ -81,11 +81,11 @@ qdisc bfifo limit 151400b
 fn shaped_is_htb_in_words() {
     let mut random = sojourn_units::Random::named(1, "bench");
     let child = Registry::<crate::bench::Pkt>::built_in()
-        .build("pie", &Profile::LINUX_5_4, &mut random)
+        .build("pie", &QdiscQuirks::LINUX_5_4, &mut random)
         .unwrap();
-    let shaped = Any::shaped(Rate::from_mbit(50), child);
-    assert_eq!(shaped.show(), Bench::on("htb rate 50mbit pie", &Profile::LINUX_5_4).any.show());
-    assert_eq!(shaped.profile(), &Profile::LINUX_5_4);
+    let shaped = AnyQdisc::shaped(Rate::from_mbit(50), child);
+    assert_eq!(shaped.show(), Bench::on("htb rate 50mbit pie", &QdiscQuirks::LINUX_5_4).any.show());
+    assert_eq!(shaped.quirks(), &QdiscQuirks::LINUX_5_4);
 }
 
 /// The tables are complete enough to print help from.
@@ -101,7 +101,7 @@ fn every_table_says_what_a_reader_needs() {
             assert!(!option.doc.is_empty() && !option.doc.ends_with('.'), "{name} {}", option.name);
             // A switch says how to have the opposite, or what holds without it.
             let has_opposite = option.off.is_some() || !option.others.is_empty();
-            let unset = matches!(option.preset, Preset::Unset(_));
+            let unset = matches!(option.preset, DefaultValue::Unset(_));
             assert!(!option.values.is_empty() || has_opposite || unset, "{name} {}", option.name);
         }
         assert!(

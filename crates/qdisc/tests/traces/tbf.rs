@@ -1,7 +1,7 @@
 //! The token bucket by hand: at 8 mbit a byte takes 1 µs.
 
 use crate::bench::{Bench, Pkt, ms, ns, pkt};
-use sojourn_qdisc::{Dequeued, Profile, Registry, Why};
+use sojourn_qdisc::{Dequeued, QdiscQuirks, Reason, Registry};
 use sojourn_units::{Random, Time};
 
 fn kilo(id: u64) -> Pkt {
@@ -70,7 +70,7 @@ fn limits() {
     let mut b = Bench::new("tbf rate 8mbit burst 1000 limit 2500");
     (0..4).for_each(|id| b.put(ms(0), kilo(id)));
     b.put(ms(0), pkt(4).long(1001));
-    assert_eq!(b.log.drops(), [(2, Why::Tail), (3, Why::Tail), (4, Why::TooLong)]);
+    assert_eq!(b.log.drops(), [(2, Reason::Tail), (3, Reason::Tail), (4, Reason::TooLong)]);
     // 20 ms at the rate are 20 000 bytes.
     let text = Bench::new("tbf rate 8mbit burst 1000 latency 20ms").any.describe();
     assert_eq!(text, "rate 8Mbit burst 1000b limit 21000b");
@@ -88,7 +88,7 @@ fn words_that_do_not_go_together() {
     let error = |words: &str| {
         let any = Registry::<Pkt>::built_in().build(
             words,
-            &Profile::LINUX_7_3,
+            &QdiscQuirks::LINUX_7_3,
             &mut Random::named(1, "tbf"),
         );
         any.unwrap_err().to_string()

@@ -2,16 +2,16 @@
 
 use crate::bench::{Bench, Pkt, ms};
 use proptest::prelude::*;
-use sojourn_qdisc::table::{Kind, OptionSpec, Preset, ValueSpec};
-use sojourn_qdisc::{Any, Context, Profile, Registry, TcError, disciplines};
+use sojourn_qdisc::table::{DefaultValue, Kind, OptionSpec, ValueSpec};
+use sojourn_qdisc::{AnyQdisc, Context, QdiscQuirks, Registry, TcError, disciplines};
 use sojourn_units::Random;
 
-fn build(words: &str, profile: &Profile) -> Result<Any<Pkt>, TcError> {
+fn build(words: &str, profile: &QdiscQuirks) -> Result<AnyQdisc<Pkt>, TcError> {
     Registry::built_in().build(words, profile, &mut Random::named(1, "words"))
 }
 
 fn error(words: &str) -> TcError {
-    build(words, &Profile::LINUX_7_3).err().unwrap_or_else(|| panic!("\"{words}\" is taken"))
+    build(words, &QdiscQuirks::LINUX_7_3).err().unwrap_or_else(|| panic!("\"{words}\" is taken"))
 }
 
 /// Text, the word that the error points at (nothing: the end), the message; `{ALL}` is every discipline's name.
@@ -220,7 +220,7 @@ fn the_pointer_underlines_the_word() {
 
 #[test]
 fn an_option_of_another_kernel_is_told_apart() {
-    let error = |words| build(words, &Profile::LINUX_5_4).unwrap_err().to_string();
+    let error = |words| build(words, &QdiscQuirks::LINUX_5_4).unwrap_err().to_string();
     assert_eq!(
         error("pie dq_rate_estimator"),
         "pie of linux-5.4 has no option \"dq_rate_estimator\"; that of linux-7.3, linux-5.10, l4steam-2021-06 has"
@@ -301,7 +301,7 @@ fn required(name: &str) -> String {
         _ => {}
     }
     let info = disciplines().iter().find(|d| d.name == name).unwrap();
-    let needed = info.options.iter().filter(|o| matches!(o.preset, Preset::Required));
+    let needed = info.options.iter().filter(|o| matches!(o.preset, DefaultValue::Required));
     needed.fold(String::new(), |all, o| all + " " + o.name + " 9mbit")
 }
 
@@ -319,7 +319,7 @@ fn beside(discipline: &str, option: &str) -> &'static str {
 /// Every option in every table is taken, shows in the configuration, and its default is what holds without it.
 #[test]
 fn the_tables_and_the_disciplines_agree() {
-    for profile in Profile::ALL {
+    for profile in QdiscQuirks::ALL {
         for info in disciplines() {
             let base = format!("{}{}", info.name, required(info.name));
             let plain = build(&base, profile).unwrap();
@@ -338,7 +338,7 @@ fn the_tables_and_the_disciplines_agree() {
                 let base = format!("{base}{}", beside(info.name, option.name));
                 let plain = build(&base, profile).unwrap();
                 for word in core::iter::once(&option.name).chain(option.aliases) {
-                    if !matches!(option.preset, Preset::Required) {
+                    if !matches!(option.preset, DefaultValue::Required) {
                         let words = format!("{base} {word} {}", values.join(" "));
                         let given =
                             build(&words, profile).unwrap_or_else(|e| panic!("{words}: {e}"));
@@ -383,14 +383,14 @@ fn bare_numbers_have_tc_s_hidden_units() {
 /// Found by random words: the default burst, a byte a nanosecond and a packet, was more than 32 bits hold.
 #[test]
 fn a_burst_for_the_largest_packet_does_not_overflow() {
-    assert!(build("htb rate 16gbit mtu 4294967295 pfifo", &Profile::LINUX_7_3).is_ok());
+    assert!(build("htb rate 16gbit mtu 4294967295 pfifo", &QdiscQuirks::LINUX_7_3).is_ok());
 }
 
 #[test]
 fn deep_nests_are_refused() {
     let words = "htb rate 1mbit ".repeat(10_000);
     assert_eq!(error(&words).to_string(), "disciplines are nested too deeply");
-    assert!(build(&"htb rate 1mbit ".repeat(8), &Profile::LINUX_7_3).is_ok());
+    assert!(build(&"htb rate 1mbit ".repeat(8), &QdiscQuirks::LINUX_7_3).is_ok());
 }
 
 /// Words that are likely to get far, among others.
@@ -414,7 +414,7 @@ proptest! {
     #[test]
     fn no_text_panics(words in prop::collection::vec(word(), 0..8), raw in any::<String>()) {
         for text in [words.join(" "), raw, format!("pie {}", words.join("\u{a0}"))] {
-            for profile in Profile::ALL {
+            for profile in QdiscQuirks::ALL {
                 if let Err(error) = build(&text, profile) {
                     // The place is in the text, on the borders of characters.
                     let _ = error.pointer();

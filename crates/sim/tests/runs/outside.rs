@@ -5,8 +5,8 @@ use sojourn_engine::Engine as _;
 use sojourn_model::{Action, Feature, Scenario};
 use sojourn_qdisc::codel::{self, Codel};
 use sojourn_qdisc::{
-    Backlog, BuildContext, Configured, Context, Dequeued, Discipline, Family, OwnedPacket, Packet,
-    Profile, Qdisc, RegistryError, Stats, TcError, Telemetry, Why, Words,
+    Backlog, BuildContext, Context, Dequeued, Discipline, Family, OwnedPacket, Packet, Qdisc,
+    QdiscQuirks, Reason, RegistryError, Stats, TcConfigurable, TcError, TcTokens, Telemetry,
 };
 use sojourn_results::Run;
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
@@ -26,11 +26,12 @@ impl Family for CopyFamily {
 struct Renamed<'a, T>(&'a mut T);
 
 impl<P, T: Telemetry<P>> Telemetry<P> for Renamed<'_, T> {
-    fn dropped(&mut self, now: Time, packet: P, why: Why) {
+    fn dropped(&mut self, now: Time, packet: P, why: Reason) {
         self.0.dropped(now, packet, why);
     }
-    fn marked(&mut self, now: Time, packet: &P, why: Why) {
-        let why = if why == Why::CeThreshold { Why::Custom("outside_threshold") } else { why };
+    fn marked(&mut self, now: Time, packet: &P, why: Reason) {
+        let why =
+            if why == Reason::CeThreshold { Reason::Custom("outside_threshold") } else { why };
         self.0.marked(now, packet, why);
     }
 }
@@ -54,16 +55,16 @@ impl<P: Packet> Qdisc<P> for Copy<P> {
     }
 }
 
-impl<P: Packet> Configured<P> for Copy<P> {
+impl<P: Packet> TcConfigurable<P> for Copy<P> {
     const INFO: &'static Discipline = &Discipline { name: "codel_copy", ..codel::INFO };
 
-    fn build(words: &mut Words<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
+    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
         Codel::build(words, cx).map(Self)
     }
     fn change<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        words: &mut Words<'_>,
+        words: &mut TcTokens<'_>,
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         self.0.change(now, words, cx)
@@ -71,8 +72,8 @@ impl<P: Packet> Configured<P> for Copy<P> {
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
         self.0.flush(now, cx);
     }
-    fn profile(&self) -> &Profile {
-        self.0.profile()
+    fn quirks(&self) -> &QdiscQuirks {
+        self.0.quirks()
     }
     fn describe(&self) -> String {
         self.0.describe()
