@@ -1,6 +1,6 @@
 //! From a path to a library whose tables are known to be ours.
 
-use crate::tables::{self, AqmEntry, ControlEntry};
+use crate::tables::{self, AqmEntry, ControlEntry, Wrong};
 use core::fmt::{self, Write as _};
 use libloading::Library;
 use sha2::{Digest as _, Sha256};
@@ -30,9 +30,6 @@ impl fmt::Display for LoadError {
 }
 
 impl core::error::Error for LoadError {}
-
-/// What is wrong with a library, and what would be right; the file is known to the caller.
-pub(crate) type Wrong = (String, String);
 
 /// A plugin as it was loaded.
 #[derive(Debug)]

@@ -5,7 +5,6 @@
 
 #![allow(unsafe_code)]
 
-use crate::library::Wrong;
 use crate::mirror;
 use core::ffi::{CStr, c_char};
 use libloading::Library;
@@ -18,6 +17,9 @@ use sojourn_transport::cc::Info;
 use sojourn_transport::ecn::EcnRequirements;
 use std::path::Path;
 use std::sync::Arc;
+
+/// What is wrong with a library, and what would be right; the file is known to the caller.
+pub(crate) type Wrong = (String, String);
 
 /// A discipline of a plugin.
 #[derive(Debug)]
