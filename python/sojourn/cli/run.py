@@ -35,7 +35,7 @@ def run(
     yes: bool,
     plugins: list[str],
 ) -> None:
-    """Run experiments into a results folder and show what came out."""
+    """Run experiments into a results folder and show what came out; exit with status 1 if a check fails."""
     keys = run_keys(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
     )
@@ -68,11 +68,14 @@ def run(
         if plan.to_make:
             say(progress.closing())
     out().print(summary_table(cells.group(runs)))
-    for tally in checks.tally(runs):
+    tallies = checks.tally(runs)
+    for tally in tallies:
         out().print(f"{tally.experiment}: {tally}", soft_wrap=True, markup=False)
     out().print(
         f"results in {output}; for pictures: sojourn report {shlex.quote(str(output))}", soft_wrap=True, markup=False
     )
+    if any(tally.failed for tally in tallies):
+        sys.exit(1)
 
 
 def run_keys(
