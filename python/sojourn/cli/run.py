@@ -17,6 +17,7 @@ from sojourn.errors import Interrupted, UsageError
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment, load
 from sojourn.interop import batch
+from sojourn.linux import kernels
 from sojourn.runner.progress import Progress
 
 
@@ -40,6 +41,9 @@ def run(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
     )
     snap_len = snap_length(snap_len, pcap=pcap)
+    if engine == "linux":
+        # Programs are run from there: not from a folder that is somebody else's.
+        kernels.cache()
     runner.refuse(keys, engine=engine, pcap=pcap)
     command = shlex.join(["sojourn", *sys.argv[1:]])
     with Folder.create(output, version=_core.version(engine), command=command) as folder:
