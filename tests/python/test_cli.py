@@ -340,3 +340,14 @@ def test_the_schema_accepts_what_the_language_accepts(file: Path) -> None:
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(tomllib.loads(EXPERIMENT.replace("duration", "durration")), schema)
     assert os.access(file, os.R_OK)
+
+
+@pytest.mark.parametrize(("bound", "status"), [("5mbit", 0), ("50mbit", 1)])
+def test_a_failed_check_is_in_the_exit_status(tmp_path: Path, bound: str, status: int) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(EXPERIMENT.replace("5mbit", bound))
+    ran = sojourn("run", str(file), "-o", str(tmp_path / "results"), "--seeds", "1")
+    assert ran.returncode == status, ran.stderr
+    assert f"holds in {2 if status == 0 else 0} of 2 runs" in ran.stdout
+    assert "results in" in ran.stdout
+    assert sojourn("run", str(file), "-o", str(tmp_path / "results"), "--seeds", "1").returncode == status

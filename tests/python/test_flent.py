@@ -3,7 +3,9 @@
 import bz2
 import gzip
 import json
+import lzma
 import math
+import os
 import random
 import re
 import subprocess
@@ -25,6 +27,8 @@ from sojourn.errors import DataFileError
 from sojourn.experiments.experiment import parse
 from sojourn.interop.flent import export, export_folder, import_files, read
 from sojourn.interop.flent.export import packed, title
+
+reading = sys.modules["sojourn.interop.flent.read"]
 
 LAYOUTS = {
     "tcp_nup": ["cubic down", "reno down"],
@@ -323,3 +327,63 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "Traceback" not in bad.stderr
     nothing = sojourn("import", tmp_path / "none.flent.gz", "-o", tmp_path / "c")
     assert (nothing.returncode, "No such file" in nothing.stderr) == (2, True)
+
+
+def sampled(every: float, mbit: float, *, step: float = 0.05) -> dict[str, Any]:
+    """Return a file whose stream has a sample every so many seconds."""
+    t0 = 1_600_000_000.25
+    count = int(60 / every)
+    rows = [{"t": t0 + 5 + (i + 1) * every, "val": mbit * (0.5 + i % 2), "dur": every} for i in range(count)]
+    data = foreign(results={}, raw_values={"TCP upload::1": rows})
+    data["metadata"]["STEP_SIZE"] = step
+    return data
+
+
+@pytest.mark.parametrize("every", [0.22, 0.05, 0.017, 1.0])
+def test_two_ways_to_goodput_agree(tmp_path: Path, every: float) -> None:
+    data = sampled(every, 2.0)
+    [done] = import_files([write(tmp_path / "x.flent.gz", data)], tmp_path / "r", command="a test")
+    rows = data["raw_values"]["TCP upload::1"]
+    mean = sum(row["val"] * row["dur"] for row in rows) / sum(row["dur"] for row in rows)
+    made = Run.stored(done.record)
+    assert made.metric("goodput(upload-1) over last 50s") == pytest.approx(mean * 1e6, rel=0.02)
+    arrived = float(made.flows["goodput_bps"].sum()) * 0.05
+    assert arrived == pytest.approx(sum(row["val"] * row["dur"] for row in rows) * 1e6, rel=1e-6)
+
+
+def test_one_bad_file_does_not_end_an_import(tmp_path: Path) -> None:
+    good = [write(tmp_path / f"{i}.flent.gz", foreign(x_values=[0.0, 0.05 + i / 10])) for i in range(2)]
+    bad = tmp_path / "bad.flent.gz"
+    bad.write_bytes(b"\x1f\x8b")
+    done = subprocess.run(
+        [sys.executable, "-m", "sojourn", "import", good[0], bad, good[1], "-o", tmp_path / "r"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 2
+    assert f"{bad}: it cannot be unpacked" in done.stderr
+    assert "2 of 3 files imported" in done.stdout
+    assert len(results(tmp_path / "r")) == 2
+
+
+def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "MOST_BYTES", 1 << 20)
+    for name, pack in (("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)):
+        file = tmp_path / f"bomb.{name}"
+        file.write_bytes(pack(b" " * (2 << 20)))
+        with pytest.raises(DataFileError, match=r"more than 1 MiB when it is unpacked") as caught:
+            reading.read(file)
+        assert str(file) in str(caught.value)
+    large = tmp_path / "large"
+    large.write_bytes(b" " * (2 << 20))
+    with pytest.raises(DataFileError, match="more than 1 MiB"):
+        reading.read(large)
+
+
+def test_devices_and_pipes_are_no_files(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path("/dev/zero"), tmp_path / "pipe", tmp_path):
+        with pytest.raises(DataFileError, match=f"{path}: (it is no file|Is a directory)"):
+            reading.read(path)

@@ -2,6 +2,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from sojourn.errors import UsageError
 from sojourn.linux import iproute
 from sojourn.linux.build import _package, build
-from sojourn.linux.kernels import kernels
+from sojourn.linux.kernels import cache, kernels
 from sojourn.linux.needs import Need, command
 
 
@@ -140,3 +141,20 @@ def test_without_debians_keys_a_tree_is_asked_for(tmp_path: Path, monkeypatch: p
         iproute.build()
     assert caught.value.help is not None
     assert "--source DIR" in caught.value.help
+
+
+def test_without_a_home_the_cache_is_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "SOJOURN_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path))
+    assert cache() == tmp_path / "sojourn-cache" / "linux"
+    assert (tmp_path / "sojourn-cache").stat().st_mode & 0o777 == 0o700
+    assert cache() == tmp_path / "sojourn-cache" / "linux", "ours, the second time"
+    (tmp_path / "sojourn-cache").chmod(0o777)
+    with pytest.raises(UsageError, match="not a folder of yours alone"):
+        cache()
+    (tmp_path / "sojourn-cache").rmdir()
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    (tmp_path / "sojourn-cache").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(UsageError, match="not a folder of yours alone"):
+        cache()

@@ -130,3 +130,24 @@ def test_many_cells_stay_usable_and_are_drawn_by_several_processes(tmp_path: Pat
 def test_a_folder_without_runs_is_said_to_have_none(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="has no finished run"):
         build(a_folder(tmp_path / "empty", []))
+
+
+def test_texts_of_others_stay_texts(tmp_path: Path, make_run: Make) -> None:
+    label = "<img src=x onerror=alert(1)>|two\n# three\x1b[2J\0"
+    build_of = a_folder(tmp_path / "r", [make_run(labels={"queue": label})])
+    page, markdown = write(build_of, build(build_of))
+    text = markdown.read_text()
+    assert "<img" not in text
+    assert "\n# three" not in text
+    assert not {"\x1b", "\0"} & set(text)
+    row = next(line for line in text.splitlines() if line.startswith("| **by-hand**"))
+    assert row.startswith("| **by-hand** &lt;img src=x onerror=alert(1)>\\|two # three[2J |")
+    assert "<img" not in page.read_text()
+
+
+def test_a_page_forbids_itself_scripts_and_the_network(pages: tuple[Path, Path]) -> None:
+    [policy] = re.findall(r'HTTP-EQUIV="Content-Security-Policy" content="([^"]+)"', pages[0].read_text())
+    assert "default-src 'none'" in policy
+    assert "script-src" not in policy
+    assert "http" not in policy
+    assert "<script" not in pages[0].read_text()

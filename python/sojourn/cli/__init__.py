@@ -1,9 +1,12 @@
 """The command line."""
 
+import errno
+import io
+import os
 import sys
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 
 def main() -> None:
@@ -12,13 +15,35 @@ def main() -> None:
     from sojourn.errors import SojournError
 
     warnings.showwarning = _say(warnings.showwarning)
+    if sys.stdout is None:
+        # Closed by who called; whoever does that wants none of it.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - it stays until the end
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What an ASCII terminal has no sign for is a question mark, not an error.
+        sys.stdout.reconfigure(errors="replace")
     try:
-        app()
+        try:
+            app()
+        finally:
+            sys.stdout.flush()
     except SojournError as error:
         from sojourn.cli.screen import show_error
 
         show_error(error)
         sys.exit(error.status)
+    except OSError as error:
+        # Files that cannot be read or written are SojournErrors; what has no name is where we print to.
+        if error.filename is not None or error.errno not in _OF_OUTPUT:
+            raise
+        # Python itself writes once more at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        if error.errno != errno.EPIPE:
+            sys.stderr.write(f"error: standard output could not be written: {error.strerror}\n")
+        sys.exit(1)
+
+
+_OF_OUTPUT: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})
+"""What writing to standard output fails with."""
 
 
 def _say(otherwise: Callable[..., None]) -> Callable[..., None]:

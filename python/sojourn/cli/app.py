@@ -120,7 +120,10 @@ def run(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before more than 100 000 runs.")] = False,
     plugins: Plugins = None,
 ) -> None:
-    """Run experiments into a results folder. What is there already is not run again."""
+    """Run experiments into a results folder. What is there already is not run again.
+
+    Exits with status 1 if a check of an experiment does not hold in a run, or has no value there.
+    """
     from sojourn.cli.run import run as command
 
     command(

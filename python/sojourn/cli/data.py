@@ -36,19 +36,28 @@ def import_(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Flent's data files, .flent.gz.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The results folder.")],
 ) -> None:
-    """Read other people's runs, Flent's data files, into a results folder."""
+    """Read other people's runs, Flent's data files, into a results folder.
+
+    A file that cannot be read is named, and the others are imported; the status is then 2.
+    """
     import shlex
     import sys
 
-    from sojourn.cli.screen import out, say
+    from sojourn.cli.screen import out, say, show_error
+    from sojourn.errors import DataFileError
     from sojourn.interop.flent import import_files
 
     command = shlex.join(["sojourn", *sys.argv[1:]])
-    done = import_files(files, output, command=command)
+    failed: list[DataFileError] = []
+    done = import_files(files, output, command=command, failed=failed.append)
+    for error in failed:
+        show_error(error)
     for one in done:
         if not one.new:
             say(f"{one.file} is in {output} already")
         if one.left_out:
             say(f"{one.file}: left out, as there is no place for them: {', '.join(one.left_out)}")
     new = sum(one.new for one in done)
-    out().print(f"{new} of {len(done)} files imported into {output}", soft_wrap=True, markup=False)
+    out().print(f"{new} of {len(files)} files imported into {output}", soft_wrap=True, markup=False)
+    if failed:
+        sys.exit(DataFileError.status)

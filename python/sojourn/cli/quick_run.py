@@ -15,6 +15,7 @@ from sojourn.core import describe
 from sojourn.core.run import Run
 from sojourn.core.summary import FLOW_COLUMNS, QUEUE_COLUMNS, Column, numbers_of
 from sojourn.experiments.experiment import parse
+from sojourn.linux import kernels
 from sojourn.plotting.draw import terminal
 from sojourn.plotting.draw.series import binned_flows
 from sojourn.plotting.draw.terminal import Line
@@ -44,6 +45,9 @@ def quick_run(
     experiment = parse(text, "the command line", settings=settings, engine=engine, plugins=plugins)
     note_plugins(experiment.run_keys)
     snap_len = snap_length(snap_len, pcap=pcap is not None)
+    if engine == "linux":
+        # Programs are run from there: not from a folder that is somebody else's.
+        kernels.cache()
     runner.refuse(experiment.run_keys, engine=engine, pcap=snap_len is not None)
     if pcap is not None:
         make_folder(pcap)

@@ -17,6 +17,7 @@ from sojourn.errors import Interrupted, UsageError
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment, load
 from sojourn.interop import batch
+from sojourn.linux import kernels
 from sojourn.runner.progress import Progress
 
 
@@ -35,11 +36,14 @@ def run(
     yes: bool,
     plugins: list[str],
 ) -> None:
-    """Run experiments into a results folder and show what came out."""
+    """Run experiments into a results folder and show what came out; exit with status 1 if a check fails."""
     keys = run_keys(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
     )
     snap_len = snap_length(snap_len, pcap=pcap)
+    if engine == "linux":
+        # Programs are run from there: not from a folder that is somebody else's.
+        kernels.cache()
     runner.refuse(keys, engine=engine, pcap=pcap)
     command = shlex.join(["sojourn", *sys.argv[1:]])
     with Folder.create(output, version=_core.version(engine), command=command) as folder:
@@ -68,11 +72,14 @@ def run(
         if plan.to_make:
             say(progress.closing())
     out().print(summary_table(cells.group(runs)))
-    for tally in checks.tally(runs):
+    tallies = checks.tally(runs)
+    for tally in tallies:
         out().print(f"{tally.experiment}: {tally}", soft_wrap=True, markup=False)
     out().print(
         f"results in {output}; for pictures: sojourn report {shlex.quote(str(output))}", soft_wrap=True, markup=False
     )
+    if any(tally.failed for tally in tallies):
+        sys.exit(1)
 
 
 def run_keys(

@@ -1,9 +1,11 @@
 """What goes to the terminal: results to standard output, everything else to standard error."""
 
 import sys
+from collections.abc import Iterator
 from typing import Any, Final
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
 from sojourn.errors import Interrupted, SojournError
@@ -11,14 +13,28 @@ from sojourn.errors import Interrupted, SojournError
 _LONG: Final = 200
 
 
+class Screen(Console):
+    """A console that takes texts as texts: what would steer a terminal is left out of them."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Yield what is to be written; colours come later, and are not texts."""
+        for segment in super().render(renderable, options):
+            plain = segment.text.translate(_STEERING)
+            yield segment if segment.control or plain == segment.text else Segment(plain, segment.style)
+
+
+_STEERING: Final = dict.fromkeys([*(n for n in range(0x20) if chr(n) not in "\n\t"), *range(0x7F, 0xA0)])
+"""The control characters of ASCII and Latin 1."""
+
+
 def out() -> Console:
     """Return the console for results; where it is no terminal, lines are as long as they need to be."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else _LONG)
+    return Screen(highlight=False, width=None if sys.stdout.isatty() else _LONG)
 
 
 def err() -> Console:
     """Return the console for progress and messages."""
-    return Console(stderr=True, highlight=False)
+    return Screen(stderr=True, highlight=False)
 
 
 def say(text: str) -> None:

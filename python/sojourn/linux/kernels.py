@@ -3,10 +3,14 @@
 import json
 import os
 import re
+import stat
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+
+from sojourn.errors import UsageError
 
 _TOOLCHAIN = re.compile(r"CONFIG_(CC|GCC|AS|LD|LLD|CLANG|RUSTC|PAHOLE|BINDGEN|TOOLCHAIN)_")
 """Options that say what it was built with, not what was built."""
@@ -46,14 +50,32 @@ def order(version: str) -> tuple[int, int, int]:
 
 
 def cache() -> Path:
-    """Return the Linux engine's folder in the user's cache; the engine looks there too."""
+    """Return the Linux engine's folder in the user's cache; the engine looks there too.
+
+    Raises:
+        UsageError: if nothing says where that is, and the folder of that name among the temporary ones is not the
+            user's alone: programs are run from it.
+    """
     if own := os.environ.get("SOJOURN_CACHE"):
         return Path(own) / "linux"
     if xdg := os.environ.get("XDG_CACHE_HOME"):
         return Path(xdg) / "sojourn" / "linux"
     if home := os.environ.get("HOME"):
         return Path(home) / ".cache" / "sojourn" / "linux"
-    return Path(tempfile.gettempdir()) / "sojourn-cache" / "linux"
+    return _private(Path(tempfile.gettempdir()) / "sojourn-cache") / "linux"
+
+
+def _private(folder: Path) -> Path:
+    """Return a folder that only this user can enter, made if need be; names of temporary folders are anybody's."""
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
+        raise UsageError(
+            f"{folder} is not a folder of yours alone, and programs would be run from it",
+            help="set SOJOURN_CACHE, or HOME, to a folder of yours",
+        )
+    return folder
 
 
 def kernels(folder: Path | None = None) -> list[Kernel]:

@@ -8,6 +8,7 @@ import errno
 import os
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from sojourn.errors import StoreError
@@ -28,7 +29,9 @@ def write_file(path: Path, content: bytes | memoryview) -> None:
         temporary.replace(path)
         _flush_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        # What cannot be written cannot always be removed: a place that is no folder, a disk gone read-only.
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise _explained(error, path) from error
 
 

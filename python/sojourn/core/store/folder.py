@@ -46,21 +46,22 @@ class Folder:
             raise StoreError(f"there is no folder {path}", help=f"make one with `sojourn run SUITE -o {path}`")
         try:
             manifest = json.loads(file.read_bytes())
-            found = manifest["format"]
+            found, version, command = manifest["format"], str(manifest["version"]), str(manifest["command"])
         except FileNotFoundError as error:
             raise StoreError(
                 f"{path} is not a results folder: it has no manifest.json",
                 help="give the folder that `sojourn run ... -o DIR` wrote",
             ) from error
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise StoreError(f"{file} is damaged: {error}") from error
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+            raise StoreError(
+                f"{file} is damaged: {type(error).__name__}: {error}", help="run again into another folder"
+            ) from error
         if found != FORMAT:
             raise StoreError(
                 f"{path} has format {found}, and this Sojourn reads format {FORMAT}",
-                help=f"it was written by Sojourn {manifest.get('version', '?')}; use that one, "
-                "or run again into another folder",
+                help=f"it was written by Sojourn {version}; use that one, or run again into another folder",
             )
-        return cls(path, str(manifest["version"]), str(manifest["command"]))
+        return cls(path, version, command)
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], *, version: str, command: str) -> Self:
@@ -83,7 +84,7 @@ class Folder:
             _sweep(folder)
             return folder
         try:
-            taken = path.exists() and (not path.is_dir() or any(path.iterdir()))
+            taken = path.exists() and (not path.is_dir() or not _only_begun(path))
             if not taken:
                 (path / "runs").mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -197,6 +198,14 @@ def _lock(folder: Folder) -> None:
             help="wait for it, or name another folder with -o",
         ) from error
     folder.locks.append(handle)
+
+
+def _only_begun(path: Path) -> bool:
+    """Whether a folder has nothing in it, or only what a command had made of it that was killed before the manifest."""
+    return all(
+        file.name.startswith(TEMPORARY) or (file.name == "runs" and file.is_dir() and not any(file.iterdir()))
+        for file in path.iterdir()
+    )
 
 
 def _sweep(folder: Folder) -> None:

@@ -1,7 +1,9 @@
 """One run in a results folder."""
 
+import hashlib
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -42,12 +44,13 @@ def write_record(
         The run's folder.
     """
     files: dict[str, bytes | memoryview] = {}
-    contents: dict[str, dict[str, int]] = {}
+    contents: dict[str, dict[str, int | str]] = {}
     for name, table in tables.items():
         buffer = io.BytesIO()
         table.write_parquet(buffer, compression="zstd", compression_level=3)
-        files[f"{name}.parquet"] = buffer.getbuffer()
-        contents[name] = {"rows": table.height, "bytes": len(files[f"{name}.parquet"])}
+        content = buffer.getbuffer()
+        files[f"{name}.parquet"] = content
+        contents[name] = {"rows": table.height, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     files |= {name: text.encode() for name, text in (texts or {}).items()}
     head = {
         "label": key.label,
@@ -79,8 +82,11 @@ class Record:
         try:
             head = json.loads(file.read_bytes())
             sizes = {name: int(table["bytes"]) for name, table in head["tables"].items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise _damaged(file, error) from error
+            wrong = _wrong(head)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            raise _damaged(file, f"{type(error).__name__}: {error}") from error
+        if wrong:
+            raise _damaged(file, wrong)
         for name, size in sizes.items():
             table = self.path / f"{name}.parquet"
             try:
@@ -118,13 +124,56 @@ class Record:
             raise StoreError(f"{self.path} has no table {name!r}", help=f"it has {', '.join(self.tables)}")
         file = self.path / f"{name}.parquet"
         try:
-            return pl.read_parquet(file, memory_map=False)
+            content = file.read_bytes()
+        except OSError as error:
+            raise _damaged(file, error) from error
+        stated = self.head["tables"][name].get("sha256")
+        # Folders of earlier versions state none.
+        if stated is not None and hashlib.sha256(content).hexdigest() != stated:
+            raise _damaged(file, "its SHA-256 is not that of the table that was written")
+        try:
+            return pl.read_parquet(content, memory_map=False)
         except (OSError, pl.exceptions.PolarsError) as error:
             raise _damaged(file, error) from error
 
     def scan(self, name: str) -> pl.LazyFrame:
-        """One table, read when the frame is collected."""
-        return pl.scan_parquet(self.path / f"{name}.parquet")
+        """Return one table for a query; it is read, and its checksum verified, at once.
+
+        Raises:
+            StoreError: as :meth:`table`.
+        """
+        return self.table(name).lazy()
+
+
+def _wrong(head: Mapping[str, Any]) -> str:
+    """Return what is wrong with the head of a record; nothing if it is as it was written."""
+    for name in head["tables"]:
+        if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]*", name):
+            return f"{name!r} is no name of a table"
+    for key in ("label", "engine", "version", "command"):
+        if not isinstance(head[key], str):
+            return f"{key} is no text"
+    scenario = head["scenario"]
+    for key, kind in _SCENARIO.items():
+        if not isinstance(scenario[key], kind):
+            return f"the scenario's {key} is of another kind"
+    if not all(isinstance(pair, list) and len(pair) == len(("axis", "label")) for pair in scenario["cell"]):
+        return "the scenario's cell is no list of axes and labels"
+    if not isinstance(head.get("imported", {}), dict):
+        return "imported is of another kind"
+    return ""
+
+
+_SCENARIO: Final[Mapping[str, type]] = {
+    "experiment": str,
+    "cell": list,
+    "seed": int,
+    "duration": str,
+    "hops": list,
+    "flows": list,
+    "checks": list,
+}
+"""What is read of a scenario before the extension module checks it whole."""
 
 
 def _damaged(file: Path, why: object) -> StoreError:

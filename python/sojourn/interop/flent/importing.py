@@ -9,7 +9,8 @@ import copy
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +20,8 @@ import polars as pl
 from sojourn import _core
 from sojourn.core import describe
 from sojourn.core.store import Folder, Record, RunKey
-from sojourn.errors import DataFileError, SojournError
+from sojourn.errors import DataFileError, SojournError, UsageError
+from sojourn.interop.flent.grid import on_steps
 from sojourn.interop.flent.read import FlentFile, read
 from sojourn.interop.flent.series import COMPUTED, FLOW_KEYS
 
@@ -63,19 +65,38 @@ class Imported:
     """Its series for which there is no place."""
 
 
-def import_files(files: Sequence[Path], to: Path, *, command: str) -> list[Imported]:
+def import_files(
+    files: Sequence[Path], to: Path, *, command: str, failed: Callable[[DataFileError], None] | None = None
+) -> list[Imported]:
     """Read Flent's data files into a results folder, made if need be. A file that is there already is passed over.
 
-    All are read before anything is written.
+    Args:
+        files: which.
+        to: the results folder; it is not made if no file can be read.
+        command: the command that asked for it.
+        failed: told of each file that is not one of Flent's, or is damaged; the others are imported. Such a file ends
+            the import unless this is given.
 
     Raises:
-        DataFileError: if a file is not one of Flent's, or is damaged.
+        DataFileError: if a file is not one of Flent's, or is damaged, and nobody is told.
         StoreError: if the folder cannot be written.
     """
-    read_files = [read(file) for file in files]
-    with Folder.create(to, version=_core.version(), command=command) as folder:
-        known = {_digest(record): record for record in folder.records()}
-        return [_import(file, folder, known, command) for file in read_files]
+    done: list[Imported] = []
+    with ExitStack() as stack:
+        folder: Folder | None = None
+        known: dict[str, Record] = {}
+        for path in files:
+            try:
+                file = read(path)
+                if folder is None:
+                    folder = stack.enter_context(Folder.create(to, version=_core.version(), command=command))
+                    known = {_digest(record): record for record in folder.records()}
+                done.append(_import(file, folder, known, command))
+            except DataFileError as error:
+                if failed is None:
+                    raise
+                failed(error)
+    return done
 
 
 def _digest(record: Record) -> str:
@@ -188,6 +209,7 @@ def _foreign_scenario(file: FlentFile, flows: Mapping[str, str]) -> dict[str, An
         "cell": labels,
         "seed": 1,
         "origin": "flent",
+        "step": f"{file.step_us}us" if file.step_us else scenario["step"],
         "duration": f"{math.ceil(max(last, 1e-3) * 1e3)}ms",
         "lead": "0s",
         "flows": made,
@@ -260,7 +282,7 @@ def _tables(
         if series.startswith("Ping"):
             ping_rows.extend(_pings(rows, flow))
         else:
-            flow_rows.extend(_flow(rows, flow, found))
+            flow_rows.extend(_flow(_stepped(file, series, rows, scenario), flow, found))
             happened.extend(
                 {"t_s": rows[i]["t"], "what": what, "subject": f"flow {flow}", "detail": ""}
                 for i, what in ((0, "start"), (-1, "end"))
@@ -272,6 +294,18 @@ def _tables(
     }
     tables |= {name: _frame(name, []) for name in _EMPTY_TABLES}
     return tables, [key.column for key in FLOW_KEYS if flow_rows and key.column not in found]
+
+
+def _stepped(
+    file: FlentFile, series: str, rows: Sequence[Mapping[str, Any]], scenario: Mapping[str, Any]
+) -> Sequence[Mapping[str, Any]]:
+    """Return a stream's rows, one a step; those of an export of ours are so already."""
+    if _own_scenario(file):
+        return rows
+    try:
+        return on_steps(rows, round(_core.parse_span(scenario["step"]) * 1e6))
+    except UsageError as error:
+        raise DataFileError(file.path, f"{series}: {error.message}") from error
 
 
 def _flow(rows: Sequence[Mapping[str, Any]], flow: str, found: set[str]) -> Iterator[dict[str, Any]]:

@@ -3,18 +3,27 @@
 import bz2
 import gzip
 import hashlib
+import io
 import json
 import lzma
 import math
+import os
+import stat
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sojourn.errors import DataFileError
+from sojourn.interop.flent.grid import step_of
 from sojourn.interop.flent.series import VERSION
+
+MOST_BYTES: Final = 64 << 20
+"""Of a file, and of what it is unpacked to: an hour of four streams at 50 ms has some 60 MiB."""
+
+_BUDGET: Final = "a file so large is not Flent's, or has more samples than can be read at once"
 
 _OLDEST = 3
 """The oldest version whose raw values are what they are in version 4."""
@@ -32,6 +41,8 @@ class FlentFile:
     """Unix time of the first data point."""
     raw: Mapping[str, Sequence[Mapping[str, Any]]]
     """Raw values by series, each row with its ``t`` in seconds from T0, in order."""
+    step_us: int | None
+    """The step that it states, µs."""
 
     @property
     def name(self) -> str:
@@ -50,10 +61,7 @@ def read(path: Path) -> FlentFile:
     Raises:
         DataFileError: saying what is wrong with it.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise DataFileError(path, error.strerror or str(error)) from error
+    content = _content(path)
     data = _json(path, content)
     metadata, x_values, results, raw = (_part(path, data, key, kind) for key, kind in _PARTS)
     version = data.get("version")
@@ -70,18 +78,46 @@ def read(path: Path) -> FlentFile:
     for name, values in results.items():
         if not series.get(name):
             series[name] = _results(path, name, x_values, values)
-    return FlentFile(path, hashlib.sha256(content).hexdigest(), metadata, t0, series)
+    step = step_of(metadata, x_values)
+    return FlentFile(path, hashlib.sha256(content).hexdigest(), metadata, t0, series, step)
 
 
 _PARTS: tuple[tuple[str, type], ...] = (("metadata", dict), ("x_values", list), ("results", dict), ("raw_values", dict))
 
 
-def _json(path: Path, content: bytes) -> dict[str, Any]:
-    opened = {b"\x1f\x8b": gzip.decompress, b"BZ": bz2.decompress, b"\xfd7": lzma.decompress}
+def _content(path: Path) -> bytes:
+    """Return the bytes of a file; a device or a pipe, which may have no end, is none."""
     try:
-        text = opened.get(content[:2], bytes)(content)
+        # A pipe is opened only to be asked what it is; nobody need have its other end.
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise DataFileError(path, "it is no file", help="give Flent's data files, .flent.gz")
+            content = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise DataFileError(path, error.strerror or str(error)) from error
+    if len(content) > MOST_BYTES:
+        raise DataFileError(path, f"it has more than {MOST_BYTES >> 20} MiB", help=_BUDGET)
+    return content
+
+
+def _json(path: Path, content: bytes) -> dict[str, Any]:
+    packed = io.BytesIO(content)
+    try:
+        match content[:2]:
+            case b"\x1f\x8b":
+                text = gzip.GzipFile(fileobj=packed).read(MOST_BYTES + 1)
+            case b"BZ":
+                text = bz2.BZ2File(packed).read(MOST_BYTES + 1)
+            case b"\xfd7":
+                with lzma.LZMAFile(packed) as file:
+                    text = file.read(MOST_BYTES + 1)
+            case _:
+                text = content
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         raise DataFileError(path, f"it cannot be unpacked: {error}", help="it may have been cut short") from error
+    if len(text) > MOST_BYTES:
+        raise DataFileError(path, f"it has more than {MOST_BYTES >> 20} MiB when it is unpacked", help=_BUDGET)
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -141,7 +141,7 @@ def write(folder: Folder, report: Report) -> tuple[Path, Path]:
         The paths of the two pages.
     """
     pages = environment()
-    html, markdown = folder.path / "report.html", folder.path / "report.md"
+    page, markdown = folder.path / "report.html", folder.path / "report.md"
     pictures = folder.path / "report"
     try:
         pictures.mkdir(exist_ok=True)
@@ -153,10 +153,10 @@ def write(folder: Folder, report: Report) -> tuple[Path, Path]:
             keys = [(flow.name, flow.colour) for flow in cell.flows]
             title = f"{scenario.name}: {cell.title}"
             write_file(folder.path / cell.file, standalone(cell.panel, title, keys).encode())
-    for path, template in ((html, "report.html.j2"), (markdown, "report.md.j2")):
+    for path, template in ((page, "report.html.j2"), (markdown, "report.md.j2")):
         text = pages.get_template(template).render(report=report)
         write_file(path, text.encode())
-    return html, markdown
+    return page, markdown
 
 
 def environment() -> "jinja2.Environment":
@@ -170,8 +170,18 @@ def environment() -> "jinja2.Environment":
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    pages.filters["cell"] = lambda text: str(text).replace("|", "\\|")
+    pages.filters["inert"] = inert
     return pages
+
+
+def inert(text: object) -> str:
+    r"""Return a text of a run as Markdown that is no HTML and stays in its line and its table's cell.
+
+    >>> inert("a|b"), inert("<img src=x>"), inert("one\ntwo")
+    ('a\\|b', '&lt;img src=x>', 'one two')
+    """
+    one_line = " ".join("".join(c for c in str(text) if c.isprintable() or c.isspace()).split())
+    return one_line.replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|")
 
 
 def _watch(drawn: Callable[[int, int], None] | None, before: int, total: int, done: int) -> None:
