@@ -283,6 +283,8 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "a wrong date": (foreign(metadata={"NAME": "ping", "T0": "noon"}), "metadata.T0 is no date: 'noon'"),
     "no time": (foreign(raw_values={"TCP upload::1": [{"val": 1}]}), "raw_values['TCP upload::1'][0] has no time t"),
     "text": (foreign(raw_values={"TCP upload::1": [{"t": 1, "val": "x"}]}), "[0].val is no number: 'x'"),
+    "beyond": (foreign(raw_values={"TCP upload::1": [{"t": 1, "val": 10**400}]}), "[0].val is no number"),
+    "late": (foreign(raw_values={"TCP upload::1": [{"t": 10**400, "val": 1}]}), "[0] has no time t"),
     "lengths": (foreign(results={"Ping (ms) UDP": [1.0]}), "has not as many values as x_values"),
     "nothing": (foreign(raw_values={}, results={"CPU": [1.0, 2.0]}), "neither TCP or UDP streams nor pings"),
 }

@@ -74,6 +74,18 @@ def test_a_sender_is_summarised_by_its_own_flows(tmp_path: Path, make_run: Make)
     assert found["reno"].median_bias == pytest.approx(0.25)
 
 
+def test_a_mark_at_the_start_of_a_file_is_no_part_of_a_name(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("\ufeff" + HEADER + "s1,50,fifo,pfifo limit 1000,cubic,20,22,cubic,10,26,180,60\n")
+    assert len(read_published(file)) == 1
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "NaN"])
+def test_what_was_published_is_a_number(tmp_path: Path, value: str) -> None:
+    with pytest.raises(UsageError, match="not a number"):
+        published(tmp_path, f"s1,50,fifo,pfifo limit 1000,cubic,20,{value},cubic,10,26,180,60")
+
+
 def test_flows_are_matched_in_either_order(tmp_path: Path, make_run: Make) -> None:
     [row] = published(tmp_path, "s1,50,fq,fq_codel,reno,80,10,cubic,20,37,180,60")
     cell = cells(make_run, (36.0, 11.0), ccs=("cubic", "reno"), delays=("10ms", "40ms")).match(row)

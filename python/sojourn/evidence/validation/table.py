@@ -1,6 +1,7 @@
 """Tables that people wrote: CSV with a header, and errors that name file, line and column."""
 
 import csv
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ class Entry:
         if not text and default is not None:
             return default
         try:
-            return float(text)
+            return _finite(text)
         except ValueError as error:
             found = f'"{text}"' if text else "nothing"
             raise UsageError(
@@ -40,10 +41,18 @@ class Entry:
             ) from error
 
 
+def _finite(text: str) -> float:
+    """Return a number; NaN and infinity, which nothing agrees or differs with, are none."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
+
+
 def header(file: Path) -> list[str]:
     """Return the names of a CSV file's columns; none if it cannot be read, which :func:`read` reports."""
     try:
-        with file.open(newline="", encoding="utf-8") as lines:
+        with file.open(newline="", encoding="utf-8-sig") as lines:
             return next(csv.reader(lines), [])
     except (OSError, UnicodeDecodeError, csv.Error):
         return []
@@ -56,7 +65,7 @@ def read(file: Path, needed: tuple[str, ...]) -> list[Entry]:
         UsageError: if it cannot be read, lacks a column, or has a row of another length than its header.
     """
     try:
-        with file.open(newline="", encoding="utf-8") as lines:
+        with file.open(newline="", encoding="utf-8-sig") as lines:
             reader = csv.DictReader(lines)
             columns = reader.fieldnames or []
             missing = [name for name in needed if name not in columns]

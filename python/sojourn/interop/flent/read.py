@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import lzma
-import math
 import os
 import stat
 import zlib
@@ -151,7 +150,12 @@ def _t0(path: Path, metadata: Mapping[str, Any]) -> float:
 
 
 def _number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    # No number of Flent's is near what a double holds, which an integer of JSON's may be beyond.
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _BEYOND
+
+
+_BEYOND: Final = 1e15
+"""More than any time, rate or count."""
 
 
 def _raw(path: Path, name: str, rows: object, t0: float) -> Sequence[Mapping[str, Any]]:
