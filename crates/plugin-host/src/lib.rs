@@ -6,7 +6,7 @@
 //!
 //! Invariants:
 //! - nothing of a library is called before its version has been read, and nothing is loaded that was not named;
-//! - a packet never leaves the host: it lies in a [`slab`], and the plugin has a handle, which the host checks whenever it
+//! - a packet never leaves the host: it lies in a slab, and the plugin has a handle, which the host checks whenever it
 //!   comes back;
 //! - whatever a plugin does that it must not do ends the run with an error that names the plugin, and no other run. What
 //!   native code can do to a process (write where it likes) nobody can prevent: a plugin runs with its user's rights.
