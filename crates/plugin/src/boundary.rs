@@ -1,4 +1,4 @@
-//! The functions behind the tables: from C's calls to those of [`Aqm`](crate::Aqm) and
+//! The functions behind the tables: from C's calls to those of [`Aqm`] and
 //! [`CongestionControl`](crate::CongestionControl). The macro names what is public here;
 //! nobody else needs to.
 //!
