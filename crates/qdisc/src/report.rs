@@ -51,7 +51,7 @@ impl Reported for Span {
 /// use sojourn_qdisc::{Discipline, Packet, PacketQueue, report};
 ///
 /// pub struct Threshold<P> {
-///     ring: Ring<P>,
+///     ring: PacketQueue<P>,
 ///     marks: u64,
 /// }
 ///
