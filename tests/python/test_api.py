@@ -1,4 +1,5 @@
 import ast
+import hashlib
 import json
 import pickle
 import subprocess
@@ -96,6 +97,7 @@ def test_a_stored_table_of_another_shape_is_named_with_its_run(tmp_path: Path, e
     head = file.with_name("scenario.json")
     contents = json.loads(head.read_text())
     contents["tables"]["pings"]["bytes"] = file.stat().st_size
+    contents["tables"]["pings"]["sha256"] = hashlib.sha256(file.read_bytes()).hexdigest()
     head.write_text(json.dumps(contents))
     (read, *_) = [r for r in sojourn.results(tmp_path / "results") if r.key == run.key]
     with pytest.raises(StoreError, match=f"{run.key.folder_name}.*rtt_s"):
