@@ -4,7 +4,7 @@
 
 Every published table (:data:`BOOK`) is held against runs of the suites that stand beside it; those that the results
 folder lacks are made first, with the suites' own number of seeds or the table's. What stands in docs/validation.md
-outside of its two marks is prose and stays.
+outside of its two marks is text and stays.
 """
 
 import argparse

@@ -83,8 +83,17 @@ class UsageError(SojournError):
     """A command or a call that asks for something that is not there."""
 
     @classmethod
-    def unknown(cls, kind: str, name: str, known: list[str]) -> Self:
-        """Name what was asked for, the nearest that exists, and all of them where they are few."""
+    def unknown(cls, kind: str, name: str, known: list[str], renamed: str | None = None) -> Self:
+        """Name what was asked for, the nearest that exists, and all of them where they are few.
+
+        Args:
+            kind: what it is a name of.
+            name: what was asked for.
+            known: what there is.
+            renamed: what to say instead where earlier versions had this name.
+        """
+        if renamed is not None:
+            return cls(renamed)
         import difflib  # noqa: PLC0415 - only on the way to an error
 
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)

@@ -34,7 +34,7 @@ def a_scenario(
         "ecn": "default",
         "receive_window": "autotune",
         "offload": False,
-        "unresponsive_to_ce": False,
+        "ignore_ce": False,
     }
     netem = {
         "name": "netem",
@@ -59,8 +59,8 @@ def a_scenario(
         "seed": seed,
         "origin": "first-flow",
         "duration": f"{seconds}s",
-        "lead": "0s",
-        "step": "500ms",
+        "warmup": "0s",
+        "sample_interval": "500ms",
         "stack": "linux-7.3",
         "hops": [{"name": "bottleneck", "stack": "linux-7.3", "down": [netem, queue], "up": [netem, queue]}],
         "flows": [
@@ -122,7 +122,7 @@ def tables(scenario: Scenario, rates_mbps: Sequence[float], *, step: float = 0.5
                 "lost": ["", ""],
             }
         ),
-        "happenings": pl.DataFrame(
+        "events": pl.DataFrame(
             {
                 "t_s": [0.0, 30.0],
                 "what": ["start", "event"],

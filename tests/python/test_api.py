@@ -74,7 +74,7 @@ def test_delays_that_were_not_kept_say_how_to_have_them(tmp_path: Path) -> None:
     assert kept.metric(metric) > 0.0
     assert kept.not_recorded(metric) is None
     (run, *_) = sojourn.parse(f"{TEXT}delays = false\n", "api.toml").run(tmp_path / "results")
-    with pytest.raises(UsageError, match="not told apart") as caught:
+    with pytest.raises(UsageError, match="not recorded per flow") as caught:
         run.metric(metric)
     assert caught.value.help == "write `delays = true` in its [[flow]] and run it again"
     assert run.metric("p99(sojourn, bottleneck.down.qdisc) over last 2s before 1s") == kept.metric(
@@ -85,7 +85,7 @@ def test_delays_that_were_not_kept_say_how_to_have_them(tmp_path: Path) -> None:
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert said.returncode == 0
     assert "| – | 0.0" in said.stdout
-    assert "not told apart" in said.stderr
+    assert "not recorded per flow" in said.stderr
     assert "`delays = true`" in said.stderr
 
 
@@ -104,9 +104,41 @@ def test_a_stored_table_of_another_shape_is_named_with_its_run(tmp_path: Path, e
         read.metric("mean(rtt, cubic)")
 
 
+def test_old_names_are_answered_with_the_new(experiment: sojourn.Experiment, tmp_path: Path) -> None:
+    said = "`happenings` is called `events` now"
+    results = experiment.run(tmp_path / "results")
+    for run in (results[0], sojourn.results(tmp_path / "results")[0]):
+        with pytest.raises(UsageError, match=f"^{said}$"):
+            run.table("happenings")
+        with pytest.raises(AttributeError, match=f"^{said}$"):
+            _ = run.happenings  # type: ignore[attr-defined]
+        with pytest.raises(AttributeError, match="no 'colour'"):
+            _ = run.colour  # type: ignore[attr-defined]
+        with pytest.raises(UsageError, match=r"^`happenings` is called"):
+            run.plot("lines", table="happenings")
+        with pytest.raises(UsageError, match=r"^`why` is called `reason` now$"):
+            run.plot("lines", table="queue_signals", column="why")
+        with pytest.raises(UsageError, match="`least_second` is called `min_1s` now") as caught:
+            run.metric("least_second(rtt, cubic)")
+        assert caught.value.help == "min_1s(QUANTITY, FLOW|QUEUE)"
+    with pytest.raises(UsageError, match=f"^{said}$"):
+        results.frame("happenings")
+    with pytest.raises(UsageError, match=r"^`lead` is called `warmup` now$"):
+        sojourn.Experiment.dumbbell(rate="10mbit", rtt="20ms", qdisc="fq_codel", flows="cubic", lead="1s")
+
+
+def test_an_old_setting_of_the_command_line_is_answered_with_the_new(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sojourn", "run", "l4s-tests/s7", "--set", "experiment.lead=1s", "-o", "r"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert said.returncode == 2
+    assert "`lead` is called `warmup` now" in said.stderr
+    assert "--set:1:12" in said.stderr
+    assert "Traceback" not in said.stderr
+
+
 def test_columns_say_what_they_are(experiment: sojourn.Experiment) -> None:
     run = experiment.run()[0]
-    assert {"flows", "queues", "pings", "happenings", "totals"} <= set(run.tables)
+    assert {"flows", "queues", "pings", "events", "totals"} <= set(run.tables)
     assert run.flows.schema["t_s"] == pl.Float64
     assert run.flows.schema["cwnd"] == pl.UInt64
 

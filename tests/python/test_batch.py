@@ -155,7 +155,7 @@ class TestRig:
     def test_a_pair_of_streams(self) -> None:
         first, *_, last = texts("new-pair")
         assert first["experiment"]["duration"] == "12s"
-        assert first["experiment"]["step"] == "0.1s"
+        assert first["experiment"]["sample_interval"] == "0.1s"
         assert first["flow"] == [
             {"name": "first", "cc": "prague", "dscp": 0x13, "ecn": "accecn"},
             {"name": "second", "cc": "cubic", "dscp": 0x23, "start": "4s", "ecn": "accecn"},
@@ -204,7 +204,7 @@ class TestRig:
 
     def test_pacing_and_the_senders_own_queue(self) -> None:
         (got,) = texts("new-paced")
-        assert [f["pacing_cap"] for f in got["flow"]] == ["50000000bit", "40000000bit"]
+        assert [f["max_pacing_rate"] for f in got["flow"]] == ["50000000bit", "40000000bit"]
         assert {f["host_qdisc"] for f in got["flow"]} == {"fq"}
 
     def test_a_tunnel_by_the_servers_address(self) -> None:

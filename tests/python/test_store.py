@@ -51,11 +51,12 @@ def test_a_label_becomes_a_safe_name() -> None:
     assert len(name) < 120
 
 
-def test_another_format_is_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("other", [FORMAT - 1, FORMAT + 1])
+def test_another_format_is_refused(tmp_path: Path, other: int) -> None:
     folder_at(tmp_path / "r").close()
-    manifest = {"format": FORMAT + 1, "version": "9", "command": ""}
+    manifest = {"format": other, "version": "9", "command": ""}
     (tmp_path / "r/manifest.json").write_text(json.dumps(manifest))
-    with pytest.raises(StoreError, match=f"has format {FORMAT + 1}, and this Sojourn reads format {FORMAT}") as raised:
+    with pytest.raises(StoreError, match=f"has format {other}, and this Sojourn reads format {FORMAT}") as raised:
         Folder.open(tmp_path / "r")
     assert "written by Sojourn 9" in (raised.value.help or "")
 

@@ -89,9 +89,9 @@ impl Point {
 
 /// The Unix time that a point of the run's own clock is stamped with.
 pub fn stamp(scenario: &Scenario, at: Time) -> Duration {
-    // The epoch is 30 years, a lead seconds: nothing saturates.
+    // The epoch is 30 years, a warmup some seconds: nothing saturates.
     Duration::from_secs(EPOCH)
-        .saturating_sub(Duration::from_nanos(scenario.lead.as_nanos()))
+        .saturating_sub(Duration::from_nanos(scenario.warmup.as_nanos()))
         .saturating_add(Duration::from_nanos(at.as_nanos()))
 }
 

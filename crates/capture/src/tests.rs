@@ -91,7 +91,7 @@ fn the_points_of_a_scenario_go_from_client_to_server() {
 #[test]
 fn the_origin_is_the_epoch() {
     let mut scenario = example();
-    scenario.lead = sojourn_units::Span::from_secs(5);
+    scenario.warmup = sojourn_units::Span::from_secs(5);
     assert_eq!(stamp(&scenario, Time::from_secs(5)), Duration::from_secs(EPOCH));
     assert_eq!(stamp(&scenario, Time::ZERO), Duration::from_secs(EPOCH - 5));
 }

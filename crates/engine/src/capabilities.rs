@@ -57,8 +57,8 @@ impl Missing<'_> {
             Kind::Netem(_)
             | Kind::Decapsulate { .. }
             | Kind::Policer(_)
-            | Kind::Wifi(_)
-            | Kind::Wlan(_) => {}
+            | Kind::AggregatingLink(_)
+            | Kind::Wifi(_) => {}
         }
     }
 
@@ -101,8 +101,8 @@ impl Capabilities {
         for hop in &scenario.hops {
             let place = Place::Hop(hop.name.clone());
             missing.need(stack(&hop.stack), &place);
-            if hop.own_device {
-                missing.need(Feature::OwnDevice, &place);
+            if hop.host_nic {
+                missing.need(Feature::HostNic, &place);
             }
             for side in [Side::Down, Side::Up] {
                 for element in hop.side(side) {

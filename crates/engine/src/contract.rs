@@ -77,7 +77,7 @@ pub enum RunError {
         /// What to do.
         help: String,
     },
-    /// The program made a mistake; the others of a campaign go on.
+    /// The program made a mistake; the other runs go on.
     #[error("a mistake in the program: {0}")]
     Panicked(String),
 }

@@ -2,6 +2,7 @@
 //! the first thing.
 
 use super::keys::{Key, Section, Ty};
+use super::renamed;
 use super::source::{DiagnosticKind, Diagnostics, Place};
 use super::tree::{Node, Table, Value};
 use sojourn_model::nearest;
@@ -187,15 +188,15 @@ pub(crate) fn decode(
 ) -> Fields {
     for entry in &table.entries {
         if section.index(&entry.key).is_none() {
-            diagnostics.push(
+            diagnostics.push(renamed::key(section, entry).unwrap_or_else(|| {
                 entry
                     .key_place
                     .says(
                         DiagnosticKind::Key,
                         format!("unknown key \"{}\" in {}", entry.key, section.name),
                     )
-                    .nearest(&entry.key, section.keys.iter().map(|k| k.name), "keys"),
-            );
+                    .nearest(&entry.key, section.keys.iter().map(|k| k.name), "keys")
+            }));
         }
     }
     let values = section

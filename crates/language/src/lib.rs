@@ -16,18 +16,20 @@ mod keys;
 mod matrix;
 mod moment;
 mod overrides;
+mod quick_run;
+mod renamed;
 mod resolve;
 mod schema;
 mod sections;
 mod source;
 mod tree;
-mod trial;
 mod vocabulary;
 
 pub use experiment::{Experiment, MOST_RUNS, Plan};
+pub use quick_run::QuickRun;
+pub use renamed::renamed_key;
 pub use schema::{json_schema, reference};
 pub use source::{Diagnostic, DiagnosticKind, Diagnostics};
-pub use trial::Trial;
 pub use vocabulary::{AnyWords, Vocabulary};
 
 #[cfg(test)]

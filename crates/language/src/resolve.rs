@@ -30,7 +30,7 @@ pub(crate) struct Resolver<'a> {
     stack: String,
     ip: Ip,
     duration: Span,
-    lead: Span,
+    warmup: Span,
 }
 
 /// What `[experiment]` says, resolved.
@@ -38,7 +38,7 @@ struct Common {
     name: String,
     source: String,
     origin: Origin,
-    step: Span,
+    sample_interval: Span,
 }
 
 impl<'a> Resolver<'a> {
@@ -49,8 +49,8 @@ impl<'a> Resolver<'a> {
         diagnostics: &'a mut Diagnostics,
     ) -> Self {
         let (stack, ip) = (String::new(), Ip::default());
-        let (duration, lead) = (Span::ZERO, Span::ZERO);
-        Self { vocabulary, axes, cell, diagnostics, stack, ip, duration, lead }
+        let (duration, warmup) = (Span::ZERO, Span::ZERO);
+        Self { vocabulary, axes, cell, diagnostics, stack, ip, duration, warmup }
     }
 
     /// The run of these settings, with the first of its seeds. What is wrong is in the diagnostics; what comes
@@ -89,8 +89,8 @@ impl<'a> Resolver<'a> {
             seed: root.table("experiment")?.seeds("seeds").first().copied().unwrap_or(1),
             origin: common.origin,
             duration: self.duration,
-            lead: self.lead,
-            step: common.step,
+            warmup: self.warmup,
+            sample_interval: common.sample_interval,
             stack: self.stack.clone(),
             hops,
             flows,
@@ -144,14 +144,14 @@ impl<'a> Resolver<'a> {
         let with_ping = experiment.bool("ping")?;
         let flent = experiment.text("origin") == Some("flent");
         let default = if with_ping && !flent { Span::from_secs(5) } else { Span::ZERO };
-        self.lead = experiment.span("lead").unwrap_or(default);
-        let origin = match (flent, experiment.given("lead")) {
+        self.warmup = experiment.span("warmup").unwrap_or(default);
+        let origin = match (flent, experiment.given("warmup")) {
             (true, _) => Origin::Flent,
             (false, Some(_)) => Origin::Explicit,
             (false, None) => Origin::FirstFlow,
         };
         let source = experiment.text("source").unwrap_or("").to_owned();
-        Some(Common { name, source, origin, step: experiment.span("step")? })
+        Some(Common { name, source, origin, sample_interval: experiment.span("sample_interval")? })
     }
 
     /// The version of IP that a table names, or the experiment's.
@@ -254,7 +254,7 @@ impl<'a> Resolver<'a> {
         match &moment.when {
             When::At(at) => {
                 let (first, last) =
-                    (-i128::from(self.lead.as_nanos()), i128::from(self.duration.as_nanos()));
+                    (-i128::from(self.warmup.as_nanos()), i128::from(self.duration.as_nanos()));
                 let nanos = i128::from(at.as_nanos());
                 if nanos < first || nanos > last {
                     let begin = At::from_nanos(first as i64);
@@ -401,7 +401,7 @@ impl<'a> Resolver<'a> {
                     continue;
                 }
             };
-            if let Some(outside) = bounds.outside(self.lead, self.duration) {
+            if let Some(outside) = bounds.outside(self.warmup, self.duration) {
                 let key = match bounds {
                     WindowBounds::Between { to, .. } if to > At::after_origin(self.duration) => {
                         "to"
@@ -442,7 +442,7 @@ impl<'a> Resolver<'a> {
                         elements: paths(false),
                         phases: phases.iter().map(|p| p.name.as_str()).collect(),
                         windows: windows.iter().map(|w| w.name.as_str()).collect(),
-                        lead: self.lead,
+                        warmup: self.warmup,
                         duration: self.duration,
                     };
                     let asked = table.free("only").is_none_or(|only| {

@@ -93,7 +93,7 @@ pub(crate) static EXPERIMENT: Section = Section {
         ),
         default("stack", Ty::Stack, "linux-7.3", "The stack of hosts and hops that name none."),
         default("ip", IP, "4", "The version of IP of flows that name none: 4 or 6."),
-        required("duration", LENGTH, "How long is run after time 0."),
+        required("duration", LENGTH, "How long the run lasts after time 0."),
         default(
             "origin",
             Ty::Choice(&["first-flow", "flent"]),
@@ -101,17 +101,22 @@ pub(crate) static EXPERIMENT: Section = Section {
             "What time 0 is: the nominal start of the first flow, or Flent's T0 (flows then start at 5 s).",
         ),
         key(
-            "lead",
+            "warmup",
             Ty::Span("0s", "1000s"),
-            "How long is run before time 0: 5 s with a ping and first-flow, otherwise 0 s.",
+            "How long the run lasts before time 0: 5 s with a ping and first-flow, otherwise 0 s.",
         ),
-        default("step", Ty::Span("1ms", "1000s"), "50ms", "The recorder's step."),
+        default(
+            "sample_interval",
+            Ty::Span("1ms", "1000s"),
+            "50ms",
+            "The time between two rows of a flow or a queue in the tables over time.",
+        ),
         default("seeds", Ty::Seeds, "1", "How many seeds (1, 2, …), or which."),
         default(
             "ping",
             Ty::Bool,
             "true",
-            "Whether a ping runs beside the flows from the beginning of the lead.",
+            "Whether a ping runs beside the flows from the beginning of the warmup.",
         ),
     ],
 };
@@ -136,7 +141,7 @@ pub(crate) static PING: Section = Section {
         key(
             "delays",
             Ty::Bool,
-            "Whether the delays of its packets are told apart from other flows'; as for a flow unless given.",
+            "Whether the delays of its packets are recorded per flow; as for a flow unless given.",
         ),
     ],
 };
@@ -180,11 +185,12 @@ pub(crate) static HOP: Section = Section {
             "The limit of the delay's netem (tc's own default is 1000).",
         ),
         default(
-            "own_device",
+            "host_nic",
             Ty::Bool,
             "false",
-            "Whether the queue or radio that packets meet first here is a device of the host that sends them, so that TCP's \
-             small queues see what waits in it. For flows that begin with this hop; their delay is then another hop's.",
+            "Whether the queue or radio that packets meet first here is the sending host's own network device, so that \
+             TCP's small queues see what waits in it. This is for flows whose first hop is this one. Their delay must be \
+             another hop's.",
         ),
         key("down", Ty::Table(&SIDE), "Settings of the direction of data."),
         key("up", Ty::Table(&SIDE), "Settings of the other direction."),
@@ -221,7 +227,7 @@ pub(crate) static SIDE: Section = Section {
 
 pub(crate) static ELEMENT: Section = Section {
     name: "[[hop.element]]",
-    doc: "Something that packets pass besides the delay (`netem`) and the queue (`qdisc`): exactly one of `rewrite`, `policer`, `wifi`, `wlan` and `netem`.",
+    doc: "Something that packets pass besides the delay (`netem`) and the queue (`qdisc`): exactly one of `rewrite`, `policer`, `aggregating_link`, `wifi` and `netem`.",
     keys: &[
         required("name", Ty::Name, "Its name, unique in its side of the hop."),
         default("side", Ty::Choice(&["down", "up", "both"]), "down", "In which direction."),
@@ -238,11 +244,15 @@ pub(crate) static ELEMENT: Section = Section {
             Ty::Table(&POLICER),
             "Drops or marks what exceeds a rate, without a queue.",
         ),
-        key(ElementKind::Wifi.name(), Ty::Table(&WIFI), "A radio link."),
         key(
-            ElementKind::Wlan.name(),
-            Ty::Table(&WLAN),
-            "A link of a wireless LAN; with `side = \"both\"` the two directions share its channel.",
+            ElementKind::AggregatingLink.name(),
+            Ty::Table(&AGGREGATING_LINK),
+            "A link that sends frames in bursts.",
+        ),
+        key(
+            ElementKind::Wifi.name(),
+            Ty::Table(&WIFI),
+            "A link of a wireless LAN (IEEE 802.11n); with `side = \"both\"` the two directions share its channel.",
         ),
         key(
             ElementKind::Netem.name(),
@@ -290,9 +300,9 @@ pub(crate) static POLICER: Section = Section {
     ],
 };
 
-pub(crate) static WIFI: Section = Section {
-    name: "wifi of [[hop.element]]",
-    doc: "A radio link that collects frames into bursts, at a rate that wanders.",
+pub(crate) static AGGREGATING_LINK: Section = Section {
+    name: "aggregating_link of [[hop.element]]",
+    doc: "A link that collects frames into bursts (frame aggregation), at a rate that wanders. Stations do not contend and no frame is lost: for that, see `wifi`.",
     keys: &[
         default(
             "rates",
@@ -310,8 +320,8 @@ pub(crate) static WIFI: Section = Section {
     ],
 };
 
-pub(crate) static WLAN: Section = Section {
-    name: "wlan of [[hop.element]]",
+pub(crate) static WIFI: Section = Section {
+    name: "wifi of [[hop.element]]",
     doc: "A link of a wireless LAN at 2.4 GHz (IEEE 802.11n): stations contend for the channel, frames that are lost are sent again, the rate follows the channel.",
     keys: &[
         default(
@@ -412,7 +422,7 @@ pub(crate) static FLOW: Section = Section {
         key(
             "delays",
             Ty::Bool,
-            "Whether the delays of its packets are told apart from other flows', for the metrics `sojourn` of a flow, `packet_owd` and `pdv` (table `delays`). Unless given: in runs of up to 64 flows, and in larger ones if a check asks for its delays.",
+            "Whether the delays of its packets are recorded per flow, for the metrics `sojourn` of a flow, `packet_owd` and `pdv` (table `delays`). Unless given: in runs of up to 64 flows, and in larger ones if a check asks for its delays.",
         ),
         key(
             "bleach",
@@ -431,7 +441,7 @@ pub(crate) static FLOW: Section = Section {
             "The codepoint of data packets; the congestion control's choice unless given.",
         ),
         key("bytes", Ty::Size(1, 1 << 50), "How much there is to send; without end unless given."),
-        key("pacing_cap", RATE, "The socket's maximum pacing rate."),
+        key("max_pacing_rate", RATE, "The socket's maximum pacing rate."),
         key("app_rate", RATE, "The rate at which the application writes."),
         key(
             "initial_window",
@@ -453,7 +463,7 @@ pub(crate) static FLOW: Section = Section {
             Ty::Qdisc,
             "The queue on the device of the sender's own host, one for all its flows with the same words: TCP's small queues see what waits in it. Of `fq` the simulator has the pacing alone. None unless given.",
         ),
-        key("unresponsive_to_ce", Ty::Bool, "Whether the sender ignores CE; no unless given."),
+        key("ignore_ce", Ty::Bool, "Whether the sender ignores CE; no unless given."),
         key(
             "rtt_scaling",
             Ty::Choice(&["none", "rate", "scalable", "additive"]),
@@ -485,13 +495,13 @@ pub(crate) const TCP_KEYS: &[&str] = &[
     "ecn",
     "codepoint",
     "bytes",
-    "pacing_cap",
+    "max_pacing_rate",
     "app_rate",
     "initial_window",
     "receive_window",
     "offload",
     "host_qdisc",
-    "unresponsive_to_ce",
+    "ignore_ce",
     "rtt_scaling",
     "rtt_target",
 ];

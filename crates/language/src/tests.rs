@@ -115,7 +115,7 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("unknown congestion control", "cc = \"reno\"", "cc = \"rino\""),
     ("unknown stack", "duration = \"60s\"", "duration = \"60s\"\nstack = \"linux-5.5\""),
     ("netem's words", "rtt = \"20ms\"", "rtt = \"20ms\"\nnetem = [\"dealy 2ms\"]"),
-    ("a host's own device behind a delay", "rtt = \"20ms\"", "rtt = \"20ms\"\nown_device = true"),
+    ("a host's NIC behind a delay", "rtt = \"20ms\"", "rtt = \"20ms\"\nhost_nic = true"),
     ("two hops of one name", "[[event]]", "[[hop]]\nname = \"bottleneck\"\n\n[[event]]"),
     ("two flows of one name", "name = \"rival\"", "name = \"cubic\""),
     ("a flow called ping", "name = \"rival\"", "name = \"ping\""),
@@ -191,6 +191,27 @@ const WRONG: &[(&str, &str, &str)] = &[
         "a check of a flow that is left out",
         "\"pie\" = {",
         "\"pie\" = { flow.rival.enabled = false,",
+    ),
+    ("an old name: warmup", "duration = \"60s\"", "duration = \"60s\"\nlead = \"5s\""),
+    ("an old name: sample_interval", "duration = \"60s\"", "duration = \"60s\"\nstep = \"20ms\""),
+    ("an old name: host_nic", "rtt = \"20ms\"", "rtt = \"20ms\"\nown_device = true"),
+    ("an old name: ignore_ce", "cc = \"reno\"", "cc = \"reno\"\nunresponsive_to_ce = true"),
+    ("an old name: max_pacing_rate", "cc = \"reno\"", "cc = \"reno\"\npacing_cap = \"1mbit\""),
+    (
+        "an old name: wifi",
+        "[[flow]]\nname = \"cubic\"",
+        "[[hop.element]]\nname = \"x\"\nwlan = { frame_errors = 0.1 }\n\n[[flow]]\nname = \"cubic\"",
+    ),
+    (
+        "an old name: aggregating_link",
+        "[[flow]]\nname = \"cubic\"",
+        "[[hop.element]]\nname = \"x\"\nwifi = { opportunity_max = \"2ms\" }\n\n[[flow]]\nname = \"cubic\"",
+    ),
+    ("an old name in a bundle", "\"pie\" = {", "\"pie\" = { experiment.lead = \"1s\","),
+    (
+        "an old name of a metric",
+        "ratio(delivery_rate, cubic, rival) >= 10",
+        "largest_second(rtt, cubic) < 30ms",
     ),
     ("stop before start", "cc = \"reno\"", "cc = \"reno\"\nstart = \"10s\"\nstop = \"5s\""),
 ];
@@ -288,6 +309,11 @@ fn a_wrong_override_is_shown_as_it_was_typed() {
          1 | hop.bottleneck.down.qdisc=fq_codel folws 1\n    |                                    ^^^^^\nhelp: did you mean \"flows\"?"
     );
     assert_eq!(
+        wrong("experiment.lead=5s"),
+        "--set:1:12: `lead` is called `warmup` now\n  1 | experiment.lead=5s\n    |            ^^^^\n\
+         help: warmup: How long the run lasts before time 0: 5 s with a ping and first-flow, otherwise 0 s."
+    );
+    assert_eq!(
         wrong("hop..rate=1mbit"),
         "--set:1:1: a path is names with dots between them\n  \
          1 | hop..rate=1mbit\n    | ^^^^^^^^^\nhelp: such as hop.bottleneck.rate"
@@ -300,8 +326,8 @@ fn a_wrong_override_is_shown_as_it_was_typed() {
 }
 
 #[test]
-fn a_trial_is_the_file_that_it_writes() {
-    let trial = Trial {
+fn a_quick_run_is_the_file_that_it_writes() {
+    let quick = QuickRun {
         rate: "50mbit".into(),
         rtt: "20ms".into(),
         qdisc: "fq_codel flows 1".into(),
@@ -310,12 +336,12 @@ fn a_trial_is_the_file_that_it_writes() {
         stack: "linux-7.3".into(),
         seed: 3,
     };
-    let plan = trial.experiment().unwrap().plan(&FewWords, 1).unwrap();
+    let plan = quick.experiment().unwrap().plan(&FewWords, 1).unwrap();
     let s = plan.scenarios().next().unwrap();
     let names: Vec<&str> = s.flows.iter().map(|f| f.name.as_str()).collect();
     assert_eq!(names, ["cubic-1", "reno", "cubic-2", "ping"]);
     assert_eq!((s.seed, s.duration), (3, Span::from_secs(30)));
-    let wrong = Trial { qdisc: "fq_codel \"flows\" 1".into(), ..trial };
+    let wrong = QuickRun { qdisc: "fq_codel \"flows\" 1".into(), ..quick };
     let errors = wrong.experiment().unwrap().plan(&FewWords, 1);
     assert!(errors.is_ok(), "quotes are escaped: {errors:?}");
 }

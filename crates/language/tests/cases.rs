@@ -78,10 +78,10 @@ fn describe(s: &Scenario) -> String {
         "{}\n{} from {} by {}, origin {:?}, step {}\n",
         s.id(),
         s.duration,
-        At::from_nanos(-(s.lead.as_nanos() as i64)),
+        At::from_nanos(-(s.warmup.as_nanos() as i64)),
         s.stack,
         s.origin,
-        s.step
+        s.sample_interval
     );
     for hop in &s.hops {
         for side in [Side::Down, Side::Up] {
@@ -239,7 +239,7 @@ fn bleaching_clears_the_rivals_byte_before_the_queue() {
 #[test]
 fn flents_origin_starts_flows_at_five_seconds() {
     let s = cell(&case("flent-origin"), &["80ms"]);
-    assert_eq!(s.lead, Span::ZERO);
+    assert_eq!(s.warmup, Span::ZERO);
     let start = |name: &str| s.flow(name).unwrap().start;
     assert_eq!(start("first"), Start::At(At::from_secs(5)));
     assert_eq!(start("second"), Start::At(At::from_secs(15)));

@@ -2,7 +2,7 @@
 //!
 //! They listen to nothing but the clock, so what they send is known beforehand: the generators that the simulator
 //! runs (`sojourn_workload`) are run here, from the same named streams of random numbers, and the agent
-//! sends each datagram at its time. UDP at a constant rate needs no list; the agent reckons it by the same rule.
+//! sends each datagram at its time. UDP at a constant rate needs no list; the agent computes it by the same rule.
 //!
 //! A list is a file of 12 bytes a datagram in the machine's order: nanoseconds after the flow's start, 8 bytes, and
 //! bytes of payload, 4. Its name has the hash of what is in it, so that a plan that names it is another one when the

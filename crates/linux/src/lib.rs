@@ -83,8 +83,8 @@ const fn has(kind: ElementKind) -> bool {
         ElementKind::Encapsulate
         | ElementKind::Decapsulate
         | ElementKind::Policer
-        | ElementKind::Wifi
-        | ElementKind::Wlan => false,
+        | ElementKind::AggregatingLink
+        | ElementKind::Wifi => false,
     }
 }
 

@@ -163,8 +163,8 @@ impl Plan {
             queue_lines: Vec::new(),
         };
         b.order(format!("length {}", scenario.length().as_nanos()));
-        b.order(format!("step {}", scenario.step.as_nanos()));
-        // Old kernels enter high-resolution mode at the first tick, and tc reckons a bucket by it.
+        b.order(format!("step {}", scenario.sample_interval.as_nanos()));
+        // Old kernels enter high-resolution mode at the first tick, and tc computes a bucket by it.
         b.order("wait 1000");
         b.topology();
         for hop in 0..scenario.hops.len() {
@@ -202,7 +202,7 @@ fn ring_frames(scenario: &Scenario) -> u64 {
             Action::Rate { rate, .. } => Some(*rate),
             _ => None,
         }))
-        .map(|r| r.bytes_in(scenario.step))
+        .map(|r| r.bytes_in(scenario.sample_interval))
         .max()
         .unwrap_or(12_500_000);
     (4 * fastest / 1_000).clamp(8_192, 400_000)
@@ -238,7 +238,7 @@ fn unrecorded(scenario: &Scenario) -> Vec<Unsupported> {
     vec![Unsupported {
         what: Feature::Limit("latest RTT and its distribution".into()),
         place: Where::Flows,
-        why: "they are reckoned from constant delays, and a netem here varies its own".to_owned(),
+        why: "they are computed from constant delays, and a netem here varies its own".to_owned(),
         help: "srtt_s is the kernel's own and is recorded".to_owned(),
     }]
 }
@@ -297,7 +297,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Addresses, neighbours and what the published test beds set.
+    /// Addresses, neighbours and what the published testbeds set.
     fn hosts(&mut self) {
         let hops = self.scenario.hops.len();
         let ends = [
@@ -585,7 +585,7 @@ fn flow_line(scenario: &Scenario, flow: &Flow, list: Option<&datagrams::List>) -
     }
     match &flow.traffic {
         Traffic::Tcp(tcp) => {
-            let Tcp { cc, ecn, bytes, pacing_cap, receive_window, .. } = tcp;
+            let Tcp { cc, ecn, bytes, max_pacing_rate, receive_window, .. } = tcp;
             let window = match receive_window {
                 ReceiveWindow::Autotune => 0,
                 ReceiveWindow::Fixed(bytes) => *bytes,
@@ -595,7 +595,7 @@ fn flow_line(scenario: &Scenario, flow: &Flow, list: Option<&datagrams::List>) -
                 head("tcp", Ecn::NotEct),
                 ecn_number(*ecn),
                 bytes.unwrap_or(0),
-                pacing_cap.map_or(0, Rate::bytes_per_sec),
+                max_pacing_rate.map_or(0, Rate::bytes_per_sec),
             )
         }
         Traffic::Udp(udp) => {

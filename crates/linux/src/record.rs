@@ -69,7 +69,7 @@ pub(crate) fn layout(scenario: &Scenario, plan: &Plan) -> Layout {
         })
         .collect();
     let (queues, flows) = (plan.queues.len(), scenario.flows.len());
-    Layout { taps, roles, queues, flows, step: scenario.step.as_nanos() }
+    Layout { taps, roles, queues, flows, step: scenario.sample_interval.as_nanos() }
 }
 
 /// The tables of a run.
@@ -104,7 +104,7 @@ struct Writer<'a> {
     queues: Rows<rows::Queues>,
     queue_signals: Rows<rows::QueueSignals>,
     queue_state: Rows<rows::QueueState>,
-    happenings: Rows<rows::Happenings>,
+    events: Rows<rows::Events>,
     before: Vec<FlowBefore>,
     signals: Vec<BTreeMap<(&'static str, bool), u64>>,
     replies: Vec<Vec<(u64, u64)>>,
@@ -137,7 +137,7 @@ impl<'a> Writer<'a> {
             queues,
             queue_signals: Rows::new(Sampled),
             queue_state: Rows::new(Sampled),
-            happenings: Rows::new(Exact),
+            events: Rows::new(Exact),
             before: vec![FlowBefore::default(); n],
             signals: vec![BTreeMap::new(); plan.queues.len()],
             replies: vec![Vec::new(); n],
@@ -152,9 +152,9 @@ impl<'a> Writer<'a> {
         self.scenario.seconds(Time::from_nanos(at))
     }
 
-    fn happening(&mut self, at: u64, what: &str, subject: &str, detail: &str) {
+    fn event(&mut self, at: u64, what: &str, subject: &str, detail: &str) {
         let t = self.seconds(at);
-        self.happenings.push(rows::Happening {
+        self.events.push(rows::Event {
             t_s: t,
             what: what.into(),
             subject: subject.into(),
@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
             let at = time_of(sample);
             while phase < phases.len() && phases[phase].0 <= at {
                 let (at, what, name) = phases[phase];
-                self.happening(at, what, &format!("phase {name}"), "");
+                self.event(at, what, &format!("phase {name}"), "");
                 phase += 1;
             }
             match sample {
@@ -179,12 +179,12 @@ impl<'a> Writer<'a> {
                     self.before[*flow].at = *at;
                     self.before[*flow].began = *at;
                     let subject = format!("flow {}", scenario.flows[*flow].name);
-                    self.happening(*at, "start", &subject, "");
+                    self.event(*at, "start", &subject, "");
                 }
-                Sample::End { at, flow, why } => {
+                Sample::End { at, flow, reason } => {
                     self.before[*flow].ended = true;
                     let subject = format!("flow {}", scenario.flows[*flow].name);
-                    self.happening(*at, "end", &subject, why);
+                    self.event(*at, "end", &subject, reason);
                 }
                 Sample::Event { at, event } => {
                     // The agent tells of each command; an event's actions are told in their order.
@@ -196,7 +196,7 @@ impl<'a> Writer<'a> {
                             Some(element) => format!("{element}: {action}"),
                             None => action.to_string(),
                         };
-                        self.happening(*at, "event", &format!("event {}", spec.name), &detail);
+                        self.event(*at, "event", &format!("event {}", spec.name), &detail);
                     }
                 }
                 Sample::Probe { at, flow } => self.probes[*flow].push(*at),
@@ -220,7 +220,7 @@ impl<'a> Writer<'a> {
             pings,
             histograms,
             delays,
-            self.happenings.into_table(),
+            self.events.into_table(),
             totals,
         ]
     }
@@ -246,9 +246,9 @@ impl<'a> Writer<'a> {
         steps.get(self.step_at(at)).or(steps.last()).copied().unwrap_or_default()
     }
 
-    /// The place of the recorder's step that ends at or after a time.
+    /// The place of the sample interval that ends at or after a time.
     fn step_at(&self, at: u64) -> usize {
-        (at.saturating_sub(1) / self.scenario.step.as_nanos()) as usize
+        (at.saturating_sub(1) / self.scenario.sample_interval.as_nanos()) as usize
     }
 
     fn goodput(&mut self, at: u64, flow: usize, bytes: u64) -> Option<f64> {
@@ -269,7 +269,7 @@ impl<'a> Writer<'a> {
         let spec = &self.scenario.flows[s.flow];
         let tcp = spec.traffic.tcp();
         let cc = tcp.map_or("", |t| t.cc.as_str());
-        let paced = tcp.is_some_and(|t| t.pacing_cap.is_some() || t.host_qdisc.is_some())
+        let paced = tcp.is_some_and(|t| t.max_pacing_rate.is_some() || t.host_qdisc.is_some())
             || matches!(cc, "bbr" | "prague");
         // The kernel begins with a mean deviation of one second's quarter and no smoothed RTT.
         let seconds = |us: u64| if s.srtt_us == 0 { f64::NAN } else { us as f64 / 1e6 };
@@ -355,15 +355,15 @@ impl<'a> Writer<'a> {
             drops: s.drops,
         });
         let own = statistics::read(&s.kind, &s.own, s.drops);
-        for (why, marked, count) in own.signals {
-            let seen = self.signals[s.queue].entry((why, marked)).or_default();
+        for (reason, marked, count) in own.signals {
+            let seen = self.signals[s.queue].entry((reason, marked)).or_default();
             if *seen != count {
                 *seen = count;
                 let kind = if marked { "mark" } else { "drop" };
                 self.queue_signals.push(rows::Signal {
                     t_s: t,
                     queue: name.into(),
-                    why: why.into(),
+                    reason: reason.into(),
                     kind: kind.into(),
                     count,
                 });
@@ -462,9 +462,9 @@ impl<'a> Writer<'a> {
 
     fn histograms(&self) -> Table {
         let mut table = Rows::<rows::Histograms>::new(Provenance::Estimated);
-        let lead = self.scenario.lead.as_nanos();
+        let warmup = self.scenario.warmup.as_nanos();
         let mut add = |subject: &str, quantity: &str, times: &[(u64, u64)]| {
-            for (low, high, count) in buckets(times.iter().filter(|t| t.0 >= lead).map(|t| t.1)) {
+            for (low, high, count) in buckets(times.iter().filter(|t| t.0 >= warmup).map(|t| t.1)) {
                 table.push(rows::Bucket {
                     subject: subject.into(),
                     quantity: quantity.into(),
@@ -498,9 +498,9 @@ impl<'a> Writer<'a> {
     /// came with does ([`class_of`]).
     fn delays(&self) -> Table {
         let mut table = Rows::<rows::Delays>::new(Provenance::Estimated);
-        let lead = self.scenario.lead.as_nanos();
+        let warmup = self.scenario.warmup.as_nanos();
         for subject in subjects(self.scenario) {
-            let clock = |edge: i64| lead + edge.unsigned_abs();
+            let clock = |edge: i64| warmup + edge.unsigned_abs();
             for (n, ends) in subject.edges.windows(2).enumerate() {
                 let (from, to) = (clock(ends[0]), clock(ends[1]));
                 // What happens at the origin belongs to the first interval, at any other edge to the one before it.

@@ -267,8 +267,8 @@ fn of_flow(refusals: &mut Refusals, kernel: &Kernel, scenario: &Scenario, flow: 
     if tcp.app_rate.is_some() {
         cannot("app_rate", "the agent always writes as fast as it may");
     }
-    if tcp.unresponsive_to_ce {
-        cannot("unresponsive_to_ce", "a kernel cannot be told to ignore CE");
+    if tcp.ignore_ce {
+        cannot("ignore_ce", "a kernel cannot be told to ignore CE");
     }
     if tcp.rtt_scaling.is_some() {
         cannot("rtt_scaling", "mainline has no Prague");

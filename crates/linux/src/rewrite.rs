@@ -1,6 +1,6 @@
 //! Rewriters as tc's filters and actions, where packets come in.
 //!
-//! A rewriter is one or more u32 filters with `pedit`, the checksums mended after it, and `continue`, so that the
+//! A rewriter is one or more u32 filters with `pedit`, the checksums fixed after it, and `continue`, so that the
 //! next filter sees the packet as it is now. Headers have fixed places here: IPv4 without options, TCP behind it.
 
 use crate::ports::{RECEIVER_PORT, SENDER_PORT};
@@ -145,7 +145,7 @@ mod tests {
         assert!(selections_of(&all)[0].starts_with("u32 match u32 0 0 action pedit"));
     }
 
-    /// The slip of the published classifier: UDP datagrams whose header and payload are longer than 1024 bytes, that is
+    /// The bug of the published classifier: UDP datagrams whose header and payload are longer than 1024 bytes, that is
     /// IP packets from 1045 on. 0x0415 is odd, so the blocks begin with one of 1, 2, 8, 32 and so on.
     #[test]
     fn lengths_are_cut_into_blocks() {

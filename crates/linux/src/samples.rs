@@ -1,4 +1,4 @@
-//! What the agent writes at the recorder's steps and when something happens: a line each, a word first.
+//! What the agent writes at the end of each sample interval and when something happens: a line each, a word first.
 //!
 //! ```text
 //! start T FLOW -            end T FLOW WHY            event T EVENT
@@ -30,7 +30,7 @@ pub enum Sample {
         /// Which.
         flow: usize,
         /// Why.
-        why: String,
+        reason: String,
     },
     /// An event's action was carried out.
     Event {
@@ -192,8 +192,8 @@ impl Samples {
                 "start" => Sample::Start { at: l.number()?, flow: l.index()? },
                 "end" => {
                     let (at, flow) = (l.number()?, l.index()?);
-                    let why: Vec<&str> = l.words.collect();
-                    Sample::End { at, flow, why: why.join(" ") }
+                    let reason: Vec<&str> = l.words.collect();
+                    Sample::End { at, flow, reason: reason.join(" ") }
                 }
                 "event" => Sample::Event { at: l.number()?, event: l.index()? },
                 "probe" => Sample::Probe { at: l.number()?, flow: l.index()? },
@@ -290,8 +290,8 @@ mod tests {
         assert_eq!((q.queue, q.packets, q.drops, q.own.as_slice()), (1, 3, 2, &[0, 1, 255][..]));
         let Sample::Tcp(t) = &samples.all[3] else { panic!("tcp") };
         assert_eq!((t.received, t.srtt_us, t.total_retrans, t.delivered_ce), (7, 10_000, 4, 5));
-        let Sample::End { why, .. } = &samples.all[4] else { panic!("an end") };
-        assert_eq!(why, "Connection refused");
+        let Sample::End { reason, .. } = &samples.all[4] else { panic!("an end") };
+        assert_eq!(reason, "Connection refused");
     }
 
     #[test]

@@ -177,7 +177,7 @@ pub struct FlowTrace {
     /// is known; as above.
     pub ways: Vec<(u64, u64)>,
     /// Datagrams that the receiver held for lost at the end of each step: those that had not come while 64 later ones
-    /// had, as the simulator reckons.
+    /// had, as in the simulator.
     pub lost: Vec<u64>,
     /// The number of each datagram of `delays`.
     pub numbers: Vec<u32>,
@@ -236,7 +236,7 @@ pub struct Layout {
     pub queues: usize,
     /// How many flows.
     pub flows: usize,
-    /// The recorder's step in nanoseconds.
+    /// The sample interval in nanoseconds.
     pub step: u64,
 }
 

@@ -68,13 +68,13 @@ fn scenario(stack: &str, qdisc: &str, rate: u64, rtt: Span, secs: u64, ccs: &[&s
         seed: 1,
         origin: Origin::FirstFlow,
         duration: Span::from_secs(secs),
-        lead: Span::ZERO,
-        step: Span::from_millis(50),
+        warmup: Span::ZERO,
+        sample_interval: Span::from_millis(50),
         stack: stack.to_owned(),
         hops: vec![Hop {
             name: "bottleneck".into(),
             stack: stack.to_owned(),
-            own_device: false,
+            host_nic: false,
             down: side(),
             up: side(),
         }],
@@ -261,10 +261,10 @@ fn a_rate_changes_at_its_time_and_datagrams_are_delayed_as_they_should() {
     assert!(rate(58) > 49.0 && rate(59) > 49.0, "{} {}", rate(58), rate(59));
     assert!((rate(61) - 10.0).abs() < 0.3 && (rate(80) - 10.0).abs() < 0.3, "{}", rate(61));
     assert!(rate(60) < 10.6, "{}", rate(60));
-    let happenings = run.table("happenings").unwrap();
-    let what = happenings.text("what");
-    let step = (0..happenings.len()).find(|&i| what.get(i) == "event").unwrap();
-    assert!((happenings.f64("t_s")[step] - 3.0).abs() < 1e-6);
+    let events = run.table("events").unwrap();
+    let what = events.text("what");
+    let step = (0..events.len()).find(|&i| what.get(i) == "event").unwrap();
+    assert!((events.f64("t_s")[step] - 3.0).abs() < 1e-6);
 }
 
 /// A total of a flow or queue.
@@ -380,7 +380,7 @@ fn generators_datagrams_leave_at_their_times() {
     }
 }
 
-/// A classifier that puts long datagrams alone into L, as the published slip did.
+/// A classifier that puts long datagrams alone into L, as the published classifier did.
 #[test]
 fn datagrams_are_classified_by_their_length() {
     let Some((linux, stack)) = engine() else { return };
@@ -436,13 +436,13 @@ fn a_flow_of_so_many_bytes_finishes() {
     up.direction = Direction::Up;
     s.flows.push(up);
     let run = linux.run(&s, &()).unwrap();
-    let happenings = run.table("happenings").unwrap();
-    let (what, subject) = (happenings.text("what"), happenings.text("subject"));
-    let end = (0..happenings.len())
+    let events = run.table("events").unwrap();
+    let (what, subject) = (events.text("what"), events.text("subject"));
+    let end = (0..events.len())
         .find(|&i| what.get(i) == "end" && subject.get(i) == "flow finite")
         .unwrap();
-    assert_eq!(happenings.text("detail").get(end), "finished");
-    let t = happenings.f64("t_s")[end];
+    assert_eq!(events.text("detail").get(end), "finished");
+    let t = events.f64("t_s")[end];
     // 1 MB at 9.56 Mbit/s of payload is 0.84 s.
     assert!(t > 0.84 && t < 1.5, "{t}");
     assert!(mean(&column(&run, "flows", "flow", "up", "goodput_bps", 2.0)) > 8.5e6);

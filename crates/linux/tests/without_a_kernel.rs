@@ -194,7 +194,7 @@ fn a_call_is_written_down_before_the_run() {
     assert!(plan.text.lines().any(|l| l.ends_with(&format!(" 0 listed {}", list.name))));
     assert!(plan.text.lines().any(|l| l.ends_with(" 0 constant 1000 1000000")), "{}", plan.text);
     let bytes: u64 = list.datagrams.iter().map(|d| u64::from(d.1)).sum();
-    // 15 s of lead and duration at 1.8 Mbit/s, the last 15 s of it without the start's 5: 10 s are 2.25 MB.
+    // 15 s of warmup and duration at 1.8 Mbit/s, the last 15 s of it without the start's 5: 10 s are 2.25 MB.
     assert!((bytes as f64 / 2.25e6 - 1.0).abs() < 0.1, "{bytes}");
     assert_eq!(list.bytes().len(), 12 * list.datagrams.len());
     let (at, size) = list.datagrams[1];

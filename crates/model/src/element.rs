@@ -12,10 +12,10 @@ pub struct Hop {
     pub name: String,
     /// The stack whose versions of the disciplines stand here.
     pub stack: String,
-    /// Whether the queue or radio that packets meet first here is a device of the host that sends them: TCP's small queues
+    /// Whether the queue or radio that packets meet first here is the NIC of the host that sends them: TCP's small queues
     /// see what waits in it.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
-    pub own_device: bool,
+    pub host_nic: bool,
     /// In the order in which packets going `down` pass them.
     pub down: Vec<Element>,
     /// In the order in which packets going `up` pass them.
@@ -105,16 +105,16 @@ pub enum Kind {
     },
     /// Drops or remarks what exceeds a rate, without a queue.
     Policer(Policer),
-    /// A radio link that aggregates frames and changes its rate.
-    Wifi(Wifi),
+    /// A link that aggregates frames and changes its rate.
+    AggregatingLink(AggregatingLink),
     /// A wireless LAN's link: a channel that both directions and neighbours share.
-    Wlan(Wlan),
+    Wifi(Wifi),
 }
 
 impl Kind {
     /// Whether packets wait in it, in a queue whose statistics are recorded.
     pub const fn holds_a_queue(&self) -> bool {
-        matches!(self, Self::Queue(_) | Self::Wifi(_) | Self::Wlan(_))
+        matches!(self, Self::Queue(_) | Self::AggregatingLink(_) | Self::Wifi(_))
     }
 
     /// Which it is, without its settings.
@@ -126,8 +126,8 @@ impl Kind {
             Self::Encapsulate(_) => ElementKind::Encapsulate,
             Self::Decapsulate { .. } => ElementKind::Decapsulate,
             Self::Policer(_) => ElementKind::Policer,
+            Self::AggregatingLink(_) => ElementKind::AggregatingLink,
             Self::Wifi(_) => ElementKind::Wifi,
-            Self::Wlan(_) => ElementKind::Wlan,
         }
     }
 
@@ -169,7 +169,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// The rate that utilisation is reckoned against at the beginning of the run, if known.
+    /// The rate that utilisation is computed against at the beginning of the run, if known.
     pub const fn capacity(&self) -> Option<Rate> {
         match self.shaper {
             Shaper::Htb { rate, .. } | Shaper::Line { rate } => Some(rate),
@@ -251,7 +251,7 @@ pub enum Rule {
         to: Dscp,
     },
     /// Sets the ECN field, and the DSCP where given, of packets whose transport header and payload are longer
-    /// than a bound: the classifier slip of the video-call experiments.
+    /// than a bound: the classifier bug of the video-call experiments.
     ClassifyByLength {
         /// Bytes of transport header and payload; longer ones are rewritten.
         longer_than: u32,
@@ -364,10 +364,10 @@ pub enum PoliceAction {
     Mark,
 }
 
-/// A radio link: frames are collected and sent as bursts at service opportunities, at a rate that wanders
+/// A link that aggregates: frames are collected and sent as bursts at service opportunities, at a rate that wanders
 /// (docs/sources/applications.md#radio-links).
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Wifi {
+pub struct AggregatingLink {
     /// The ladder of physical rates, ascending. The rate moves to a neighbour or stays, each equally likely.
     pub rates: Vec<Rate>,
     /// Mean of the exponential time spent at one rate.
@@ -389,7 +389,7 @@ pub struct Wifi {
 /// A link of a wireless LAN at 2.4 GHz (IEEE 802.11-2016, HT): if it stands on both sides of its hop, the two directions
 /// share the channel, with each other and with neighbours.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Wlan {
+pub struct Wifi {
     /// The ladder of physical rates, ascending. The best that the channel carries moves to a neighbour or stays, each
     /// equally likely; the sender follows by automatic rate fallback.
     pub rates: Vec<Rate>,

@@ -22,7 +22,7 @@ pub struct Event {
 pub enum When {
     /// At a point in time.
     At(At),
-    /// Some time after another happening.
+    /// Some time after another event.
     After {
         /// Of what.
         reference: Reference,
@@ -193,7 +193,7 @@ impl Action {
 }
 
 impl fmt::Display for Action {
-    /// As the table `happenings` tells it.
+    /// As the table `events` tells it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rate { rate, .. } => write!(f, "rate {rate}"),

@@ -50,7 +50,7 @@ fn hop(name: &str) -> Hop {
     Hop {
         name: name.into(),
         stack: "linux-7.3".into(),
-        own_device: false,
+        host_nic: false,
         down: vec![tunnel, netem("10ms"), bleach, queue(rate)],
         up: vec![netem("10ms"), queue(rate)],
     }
@@ -75,7 +75,7 @@ fn flow(name: &str, direction: Direction, traffic: Traffic) -> Flow {
 /// Two hops, a TCP flow down and a video call up, an event, a phase and a check.
 pub fn scenario() -> Scenario {
     let tcp =
-        Tcp { pacing_cap: Some(Rate::from_mbit(40)), ..Tcp::plain("cubic", EcnMode::Rfc3168) };
+        Tcp { max_pacing_rate: Some(Rate::from_mbit(40)), ..Tcp::plain("cubic", EcnMode::Rfc3168) };
     let video = Traffic::Video(Video::captured(Profile::CallDown, Ecn::NotEct));
     Scenario {
         experiment: "test".into(),
@@ -84,8 +84,8 @@ pub fn scenario() -> Scenario {
         seed: u64::MAX,
         origin: Origin::FirstFlow,
         duration: Span::from_secs(60),
-        lead: Span::from_secs(5),
-        step: Span::from_millis(50),
+        warmup: Span::from_secs(5),
+        sample_interval: Span::from_millis(50),
         stack: "linux-7.3".into(),
         hops: vec![hop("first"), hop("second")],
         flows: vec![flow("a", Direction::Down, Traffic::Tcp(tcp)), flow("b", Direction::Up, video)],

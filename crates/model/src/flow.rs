@@ -28,7 +28,7 @@ pub struct Flow {
     /// When it stops, at the latest; the end of the run unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<At>,
-    /// Whether the delays of its packets are told apart from those of other flows; what
+    /// Whether the delays of its packets are recorded per flow; what
     /// `sojourn_results::metrics::subjects` says unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delays: Option<bool>,
@@ -171,7 +171,7 @@ pub struct Tcp {
     /// The socket's maximum pacing rate (`SO_MAX_PACING_RATE`): a flow with one is paced, whatever its
     /// congestion control does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub pacing_cap: Option<Rate>,
+    pub max_pacing_rate: Option<Rate>,
     /// The rate at which the application writes; as fast as it may unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_rate: Option<Rate>,
@@ -187,7 +187,7 @@ pub struct Tcp {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_qdisc: Option<String>,
     /// Whether the sender takes no notice of CE (its feedback is given, and ignored).
-    pub unresponsive_to_ce: bool,
+    pub ignore_ce: bool,
     /// How a Prague's growth goes with the RTT; as its version has it unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_scaling: Option<RttScaling>,
@@ -204,13 +204,13 @@ impl Tcp {
             ecn,
             codepoint: None,
             bytes: None,
-            pacing_cap: None,
+            max_pacing_rate: None,
             app_rate: None,
             initial_window: None,
             receive_window: ReceiveWindow::default(),
             offload: false,
             host_qdisc: None,
-            unresponsive_to_ce: false,
+            ignore_ce: false,
             rtt_scaling: None,
             rtt_target: None,
         }

@@ -59,9 +59,9 @@ kinds! {
         /// Drops or remarks what exceeds a rate, without a queue.
         Policer "policer",
         /// A radio link that aggregates frames.
-        Wifi "wifi",
+        AggregatingLink "aggregating_link",
         /// A wireless LAN's link.
-        Wlan "wlan",
+        Wifi "wifi",
     }
 
     /// What rewriters do.

@@ -6,7 +6,7 @@
 //! Invariants, which [`Scenario::check`] verifies for a scenario that was read from a file:
 //! - names of hops, flows and events are unique, those of elements unique in their side of a hop;
 //! - every index and name that refers to a hop, flow, element or event exists;
-//! - `lead + duration` fits the clock.
+//! - `warmup + duration` fits the clock.
 //!
 //! tc's words stay strings here: the crate that implements a discipline parses them, once.
 
@@ -26,8 +26,8 @@ mod words;
 
 pub use at::At;
 pub use element::{
-    Element, FlowDelay, Hop, Kind, Neighbours, Netem, PoliceAction, Policer, Queue, Rewrite, Rule,
-    Selector, Shaper, Side, Tunnel, TunnelKind, Wifi, Wlan,
+    AggregatingLink, Element, FlowDelay, Hop, Kind, Neighbours, Netem, PoliceAction, Policer,
+    Queue, Rewrite, Rule, Selector, Shaper, Side, Tunnel, TunnelKind, Wifi,
 };
 pub use event::{Action, Edge, Event, Gauge, Order, Reference, When};
 pub use flow::{
@@ -40,7 +40,7 @@ pub use scenario::{Origin, Plugin, Scenario};
 pub use unsupported::{Feature, Place, Unsupported};
 pub use verify::Inconsistent;
 pub use video::{Adaptation, FrameSize, MEASURED_AT, Profile, Video};
-pub use words::{WordError, nearest};
+pub use words::{Renamed, WordError, nearest, new_name, renamed};
 
 #[cfg(test)]
 mod tests;

@@ -55,13 +55,13 @@ pub struct Outside {
 
 impl WindowBounds {
     /// What is wrong with it in a run of this length, if anything: where there is no run there is nothing to measure, and
-    /// a rate over the window would count it as nothing. Times may be in the lead; a length counts from the origin on.
-    pub fn outside(&self, lead: Span, duration: Span) -> Option<Outside> {
-        let (first, last) = (-(lead.as_nanos() as i64), duration.as_nanos() as i64);
-        let lasts = if lead.is_zero() {
+    /// a rate over the window would count it as nothing. Times may be in the warmup; a length counts from the origin on.
+    pub fn outside(&self, warmup: Span, duration: Span) -> Option<Outside> {
+        let (first, last) = (-(warmup.as_nanos() as i64), duration.as_nanos() as i64);
+        let lasts = if warmup.is_zero() {
             format!("the run lasts {duration}")
         } else {
-            format!("the run lasts {duration}, after a lead of {lead}")
+            format!("the run lasts {duration}, after a warmup of {warmup}")
         };
         match *self {
             Self::Between { to, .. } if to.as_nanos() > last => Some(Outside {

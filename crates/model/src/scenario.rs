@@ -24,9 +24,9 @@ pub struct Scenario {
     /// How long is simulated after the origin.
     pub duration: Span,
     /// How long is simulated before the origin.
-    pub lead: Span,
-    /// The recorder's step.
-    pub step: Span,
+    pub warmup: Span,
+    /// The time between two rows of a flow or a queue in the tables over time.
+    pub sample_interval: Span,
     /// The named table of switches that hosts and queues behave by unless they name their own.
     pub stack: String,
     /// The hops, in the order in which `down` traffic passes them.
@@ -63,26 +63,26 @@ pub enum Origin {
     FirstFlow,
     /// Flent's `T0`: the first data point, normally the first ping's reply; flows start 5 s later.
     Flent,
-    /// Where the experiment says, by an explicit lead.
+    /// Where the experiment says, by an explicit warmup.
     Explicit,
 }
 
 impl Scenario {
-    /// The length of the whole run: lead and duration.
+    /// The length of the whole run: warmup and duration.
     pub fn length(&self) -> Span {
-        self.lead + self.duration
+        self.warmup + self.duration
     }
 
-    /// The point of the run's own clock (0 at the beginning of the lead) that `at` is; the clock's zero for
+    /// The point of the run's own clock (0 at the beginning of the warmup) that `at` is; the clock's zero for
     /// points before it.
     pub fn clock(&self, at: At) -> Time {
-        let nanos = i128::from(self.lead.as_nanos()) + i128::from(at.as_nanos());
+        let nanos = i128::from(self.warmup.as_nanos()) + i128::from(at.as_nanos());
         Time::from_nanos(u64::try_from(nanos.max(0)).unwrap_or(u64::MAX))
     }
 
     /// The seconds from the origin of a point of the run's own clock: what result tables hold.
     pub fn seconds(&self, time: Time) -> f64 {
-        (i128::from(time.as_nanos()) - i128::from(self.lead.as_nanos())) as f64 / 1e9
+        (i128::from(time.as_nanos()) - i128::from(self.warmup.as_nanos())) as f64 / 1e9
     }
 
     /// The flow of this name.
@@ -139,11 +139,11 @@ impl Scenario {
     }
 
     /// The device of the host that sends a flow's data, where packets may wait in it: the queue or radio that they meet
-    /// first, if its hop says that it is one ([`Hop::own_device`]). Its path.
+    /// first, if its hop says that it is one ([`Hop::host_nic`]). Its path.
     pub fn device_of(&self, flow: &Flow) -> Option<String> {
         let holds = |kind: &Kind| kind.holds_a_queue() || matches!(kind, Kind::Netem(_));
         let (hop, side, first) = self.data_path(flow).find(|place| holds(&place.2.kind))?;
-        let own = self.hop(hop).is_some_and(|h| h.own_device) && first.kind.holds_a_queue();
+        let own = self.hop(hop).is_some_and(|h| h.host_nic) && first.kind.holds_a_queue();
         own.then(|| format!("{hop}.{side}.{}", first.name))
     }
 

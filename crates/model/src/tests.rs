@@ -107,7 +107,7 @@ fn kinds_are_called_what_files_call_them() {
     are_known::<Rule>("rule", RuleKind::NAMES);
     are_known::<TunnelKind>("tunnel", TunnelProtocol::NAMES);
     are_known::<Traffic>("kind", TrafficKind::NAMES);
-    assert_eq!(ElementKind::from_name("wlan"), Some(ElementKind::Wlan));
+    assert_eq!(ElementKind::from_name("wifi"), Some(ElementKind::Wifi));
     assert_eq!(serde_json::to_string(&TrafficKind::OnOff).unwrap(), "\"on_off\"");
 }
 
@@ -117,7 +117,7 @@ fn what_is_not_supported_is_said_with_its_place() {
         Unsupported { what, place, why: "no".into(), help: String::new() }.to_string()
     };
     let air = || Place::Element("radio.down.air".into());
-    assert_eq!(says(air(), Feature::Element(ElementKind::Wlan)), "radio.down.air: wlan: no");
+    assert_eq!(says(air(), Feature::Element(ElementKind::Wifi)), "radio.down.air: wifi: no");
     let side = Place::Side("path".into(), Side::Up);
     assert_eq!(says(side, Feature::Tunnel(TunnelProtocol::Esp)), "path.up: tunnel esp: no");
     assert_eq!(
@@ -129,7 +129,7 @@ fn what_is_not_supported_is_said_with_its_place() {
 #[test]
 fn a_radio_holds_a_queue_and_has_no_discipline_of_tcs() {
     let mut scenario = scenario();
-    let air = Kind::Wifi(Wifi {
+    let air = Kind::AggregatingLink(AggregatingLink {
         rates: vec![Rate::from_mbit(5)],
         dwell: Span::from_secs(1),
         opportunity_min: Span::ZERO,

@@ -39,8 +39,8 @@ pub enum Feature {
     Offload,
     /// Packet captures.
     Capture,
-    /// A queue or radio that is a device of the sending host.
-    OwnDevice,
+    /// A queue or radio that is the NIC of the sending host.
+    HostNic,
     /// What only one engine draws a line at, in the words of its message: no engine is asked for it by name.
     Limit(Cow<'static, str>),
 }
@@ -57,12 +57,12 @@ impl fmt::Display for Feature {
             Self::Traffic(kind) => return write!(f, "traffic {kind}"),
             Self::Element(kind) => kind.name(),
             Self::StateEvents => "events by a controller's state",
-            Self::RelativeEvents => "events by another happening",
+            Self::RelativeEvents => "events by another event",
             Self::PerFlowDelay => "per-flow delay",
             Self::HostQdisc => "host qdisc",
             Self::Offload => "segmentation offload",
             Self::Capture => "packet capture",
-            Self::OwnDevice => "device of the sending host",
+            Self::HostNic => "a hop that is the host's NIC",
             Self::Limit(words) => words,
         };
         f.write_str(words)

@@ -65,8 +65,8 @@ impl Scenario {
         if flows.is_empty() {
             return Err(Inconsistent::Missing("flow"));
         }
-        let length = u128::from(self.lead.as_nanos()) + u128::from(self.duration.as_nanos());
-        if self.duration.is_zero() || length > i64::MAX as u128 || self.step.is_zero() {
+        let length = u128::from(self.warmup.as_nanos()) + u128::from(self.duration.as_nanos());
+        if self.duration.is_zero() || length > i64::MAX as u128 || self.sample_interval.is_zero() {
             return Err(Inconsistent::Length(self.duration.to_string()));
         }
 

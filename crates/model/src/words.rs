@@ -14,6 +14,19 @@ pub struct WordError {
     pub help: String,
 }
 
+/// A name of earlier versions and what it is called now.
+pub type Renamed = (&'static str, &'static str);
+
+/// What `name` is called now, if it is an old name of this table.
+pub fn new_name(name: &str, table: &[Renamed]) -> Option<&'static str> {
+    table.iter().find(|(old, _)| *old == name).map(|&(_, new)| new)
+}
+
+/// The answer to an old name.
+pub fn renamed(old: &str, new: &str) -> String {
+    format!("`{old}` is called `{new}` now")
+}
+
 /// The name nearest to a wrong one, if any is near: at most a third of its letters differ.
 pub fn nearest<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wrong = wrong.to_lowercase();

@@ -20,7 +20,7 @@ mod select;
 mod testing;
 pub mod topology;
 pub mod tunnel;
-pub mod wlan;
+pub mod wifi;
 
 pub use middlebox::{Middlebox, MiddleboxKind};
 pub use packet::{Outer, PathPacket, SkbCharge, Sojourn};

@@ -60,8 +60,8 @@ impl Middlebox {
                     Verdict::Dropped => Some(Reason::Policer),
                 },
             };
-            if let Some(why) = drop {
-                self.stats.dropped(now, packet, why);
+            if let Some(reason) = drop {
+                self.stats.dropped(now, packet, reason);
                 return None;
             }
         }

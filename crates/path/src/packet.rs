@@ -20,7 +20,7 @@ pub struct Outer {
     pub dscp: Dscp,
 }
 
-/// What is taken off a socket's account when its host's own device is done with a packet.
+/// What is taken off a socket's account when its host's NIC is done with a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SkbCharge {
     /// The number of its flow.
@@ -52,7 +52,7 @@ pub trait PathPacket: Packet {
     fn is_syn(&self) -> bool;
     /// Clears every ECN flag of its TCP header (ECE and CWR). Nothing where there is none to be seen.
     fn strip_tcp_ecn(&mut self);
-    /// What it is on its socket's account with while its host's own device has it, if anything.
+    /// What it is on its socket's account with while its host's NIC has it, if anything.
     fn charge(&self) -> Option<SkbCharge>;
     /// The outermost header of a tunnel that it is in.
     fn outer(&self) -> Option<Outer>;

@@ -1,12 +1,12 @@
 //! A queue discipline and the device that it feeds.
 //!
-//! Four kinds of device: one that takes no time (a veth of the published test beds: whatever the discipline lets
+//! Four kinds of device: one that takes no time (a veth of the published testbeds: whatever the discipline lets
 //! go has gone), a line that holds a packet for as long as its bits take, a radio link that sends bursts, and an end
 //! of a wireless LAN, whose channel is handed in when the port is polled, since others send there too.
 
 use crate::packet::{PathPacket, SkbCharge, Sojourn};
-use crate::wlan::Air;
-use crate::wlan::transmitter::{Served, Transmitter};
+use crate::wifi::Air;
+use crate::wifi::transmitter::{Served, Transmitter};
 use crate::{PortStats, Radio, Sojourns};
 use sojourn_qdisc::{
     AnyQdisc, Backlog, Context, Dequeued, Qdisc, Reason, Registry, TcError, Telemetry,
@@ -28,7 +28,7 @@ pub enum Device<P> {
     /// Sends bursts when it has a chance to.
     Radio(Box<Radio<P>>),
     /// Sends when it is its turn on the channel of this number.
-    Wlan(usize, Box<Transmitter<P>>),
+    Wifi(usize, Box<Transmitter<P>>),
 }
 
 impl<P> Device<P> {
@@ -83,7 +83,7 @@ impl<P: PathPacket> Port<P> {
 
     /// Whether its device is on the air.
     pub const fn is_wireless(&self) -> bool {
-        matches!(self.device, Device::Radio(_) | Device::Wlan(..))
+        matches!(self.device, Device::Radio(_) | Device::Wifi(..))
     }
 
     /// From now on it is a device of the host that sends: what it is done with goes back to the sockets
@@ -157,20 +157,20 @@ impl<P: PathPacket> Port<P> {
                 }
             }
             // Together, so that there are few enough to be told apart by comparisons and not by a jump through a table.
-            Device::Radio(_) | Device::Wlan(..) => self.poll_wireless(now, air),
+            Device::Radio(_) | Device::Wifi(..) => self.poll_wireless(now, air),
         }
     }
 
     #[inline(never)]
     fn poll_wireless(&mut self, now: Time, air: &mut Air) -> Poll<P> {
         match &self.device {
-            Device::Wlan(..) => self.poll_wlan(now, air),
+            Device::Wifi(..) => self.poll_wifi(now, air),
             _ => self.poll_radio(now),
         }
     }
 
-    fn poll_wlan(&mut self, now: Time, air: &mut Air) -> Poll<P> {
-        let Device::Wlan(channel, transmitter) = &mut self.device else { unreachable!() };
+    fn poll_wifi(&mut self, now: Time, air: &mut Air) -> Poll<P> {
+        let Device::Wifi(channel, transmitter) = &mut self.device else { unreachable!() };
         loop {
             let queued = self.discipline.backlog().packets;
             let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
@@ -269,7 +269,7 @@ impl<P: PathPacket> Port<P> {
         match &self.device {
             Device::Line { sending: Some((.., p)), .. } => add(p),
             Device::Radio(radio) => radio.held().for_each(add),
-            Device::Wlan(_, transmitter) => transmitter.held().for_each(add),
+            Device::Wifi(_, transmitter) => transmitter.held().for_each(add),
             Device::Line { .. } | Device::Instant => {}
         }
         held
@@ -292,7 +292,7 @@ impl<P: PathPacket> Port<P> {
                 radio.set_rate(rate);
                 return true;
             }
-            Device::Wlan(_, transmitter) => {
+            Device::Wifi(_, transmitter) => {
                 transmitter.set_rate(rate);
                 return true;
             }
@@ -377,7 +377,7 @@ impl<P: PathPacket> Port<P> {
                     self.stats.dropped(now, packet, Reason::Flushed);
                 }
             }
-            (_, Device::Wlan(_, transmitter)) => {
+            (_, Device::Wifi(_, transmitter)) => {
                 for packet in transmitter.into_held() {
                     self.stats.dropped(now, packet, Reason::Flushed);
                 }

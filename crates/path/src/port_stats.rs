@@ -65,7 +65,7 @@ pub struct PortStats {
     marked_not_ect: u64,
     /// The class of the packet that left last, until somebody asks.
     class: Option<&'static Class>,
-    /// What goes back to sockets, and when, if the port is their host's own device; in order of time.
+    /// What goes back to sockets, and when, if the port is their host's NIC; in order of time.
     completions: Option<VecDeque<(Time, SkbCharge)>>,
     /// Packets taken, copies made here included.
     pub entered: u64,
@@ -83,18 +83,18 @@ impl PortStats {
         Reason::BUILT_IN.iter().copied().zip(self.signals).chain(custom)
     }
 
-    fn of(&self, why: Reason) -> Signals {
-        match why.index() {
+    fn of(&self, reason: Reason) -> Signals {
+        match reason.index() {
             Some(index) => self.signals[index],
-            None => self.signals().find(|s| s.0 == why).map_or_else(Signals::default, |s| s.1),
+            None => self.signals().find(|s| s.0 == reason).map_or_else(Signals::default, |s| s.1),
         }
     }
 
     #[inline]
-    fn of_mut(&mut self, why: Reason) -> &mut Signals {
-        match why.index() {
+    fn of_mut(&mut self, reason: Reason) -> &mut Signals {
+        match reason.index() {
             Some(index) => &mut self.signals[index],
-            None => self.custom_mut(why.name()),
+            None => self.custom_mut(reason.name()),
         }
     }
 
@@ -109,18 +109,18 @@ impl PortStats {
     }
 
     /// Drops for this reason.
-    pub fn drops(&self, why: Reason) -> u64 {
-        self.of(why).drops
+    pub fn drops(&self, reason: Reason) -> u64 {
+        self.of(reason).drops
     }
 
     /// Marks for this reason.
-    pub fn marks(&self, why: Reason) -> u64 {
-        self.of(why).marks
+    pub fn marks(&self, reason: Reason) -> u64 {
+        self.of(reason).marks
     }
 
     /// SCE marks, ECT(0) to ECT(1), for this reason.
-    pub fn sce_marks(&self, why: Reason) -> u64 {
-        self.of(why).sce_marks
+    pub fn sce_marks(&self, reason: Reason) -> u64 {
+        self.of(reason).sce_marks
     }
 
     /// Drops for any reason.
@@ -197,22 +197,22 @@ impl PortStats {
 }
 
 impl<P: PathPacket + Packet> Telemetry<P> for PortStats {
-    fn dropped(&mut self, now: Time, packet: P, why: Reason) {
+    fn dropped(&mut self, now: Time, packet: P, reason: Reason) {
         // Of what a wireless device gives up it has said so at the end of the last exchange.
-        if !matches!(why, Reason::Retries) {
+        if !matches!(reason, Reason::Retries) {
             self.done_with(now, packet.charge());
         }
-        self.of_mut(why).drops += 1;
+        self.of_mut(reason).drops += 1;
         count(&mut self.drops_by_flow, packet.flow());
     }
 
-    fn marked(&mut self, _now: Time, packet: &P, why: Reason) {
-        self.of_mut(why).marks += 1;
+    fn marked(&mut self, _now: Time, packet: &P, reason: Reason) {
+        self.of_mut(reason).marks += 1;
         self.marked_not_ect += u64::from(packet.ecn() != sojourn_units::Ecn::Ce);
     }
 
-    fn sce_marked(&mut self, _now: Time, packet: &P, why: Reason) {
-        self.of_mut(why).sce_marks += 1;
+    fn sce_marked(&mut self, _now: Time, packet: &P, reason: Reason) {
+        self.of_mut(reason).sce_marks += 1;
         self.marked_not_ect += u64::from(packet.ecn() != sojourn_units::Ecn::Ect1);
     }
 

@@ -12,7 +12,7 @@
 //! depend on which frames there are, other than by a burst that is still on the air.
 
 use crate::Sojourn;
-use sojourn_model::Wifi;
+use sojourn_model::AggregatingLink;
 use sojourn_units::{Random, Rate, Serializer, Span, Time, sample};
 use std::collections::VecDeque;
 
@@ -42,7 +42,7 @@ pub struct Radio<P> {
 
 impl<P> Radio<P> {
     /// A quiet link; two streams for its chances and its rates.
-    pub fn new(settings: &Wifi, mut chances: Random, mut changes: Random) -> Self {
+    pub fn new(settings: &AggregatingLink, mut chances: Random, mut changes: Random) -> Self {
         let rates = settings.rates.clone();
         let at = changes.below(rates.len() as u64) as usize;
         let (chance_min, chance_max) = (settings.opportunity_min, settings.opportunity_max);

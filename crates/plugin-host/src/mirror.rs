@@ -11,7 +11,7 @@ pub(crate) fn view(view: &View) -> abi::View {
     abi::View {
         now: view.now.as_nanos(),
         delivered_at: view.delivered_at.as_nanos(),
-        pacing_cap: view.pacing_cap.unwrap_or(abi::SOJOURN_NO_CAP),
+        max_pacing_rate: view.max_pacing_rate.unwrap_or(abi::SOJOURN_NO_CAP),
         rtt_samples: view.rtt.samples(),
         una: view.una,
         nxt: view.nxt,

@@ -213,7 +213,7 @@ struct SojournHost;
 #define SOJOURN_EVENT_TLP_RECOVERY 3
 
 /*
- `SojournView.pacing_cap` of a socket without one.
+ `SojournView.max_pacing_rate` of a socket without one.
  */
 #define SOJOURN_NO_CAP UINT64_MAX
 
@@ -567,7 +567,7 @@ typedef struct SojournView {
     /*
      Highest rate of payload that the socket may be paced at, bytes per second, or `SOJOURN_NO_CAP`.
      */
-    uint64_t pacing_cap;
+    uint64_t max_pacing_rate;
     /*
      RTT samples so far.
      */

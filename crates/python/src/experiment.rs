@@ -4,7 +4,7 @@ use crate::errors::experiment_error;
 use crate::plugins::{self, load_error};
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
-use sojourn_language::{Diagnostics, MOST_RUNS, Trial};
+use sojourn_language::{Diagnostics, MOST_RUNS, QuickRun};
 use sojourn_plugin_host::LoadError;
 use sojourn_vocabulary::Words;
 use std::path::PathBuf;
@@ -102,7 +102,7 @@ impl From<LoadError> for Wrong {
 /// The experiment file that a command line stands for.
 #[pyfunction]
 #[pyo3(signature = (ccs, *, rate, rtt, qdisc, duration, stack, seed))]
-pub fn trial(
+pub fn quick_run(
     ccs: Vec<String>,
     rate: String,
     rtt: String,
@@ -111,7 +111,7 @@ pub fn trial(
     stack: String,
     seed: u64,
 ) -> String {
-    Trial { rate, rtt, qdisc, ccs, duration, stack, seed }.toml()
+    QuickRun { rate, rtt, qdisc, ccs, duration, stack, seed }.toml()
 }
 
 /// The JSON Schema of experiment files.

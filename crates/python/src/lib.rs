@@ -22,9 +22,11 @@ mod _core {
     #[pymodule_export]
     use super::engines::{engines, version};
     #[pymodule_export]
-    use super::experiment::{Experiment, json_schema, load, trial};
+    use super::experiment::{Experiment, json_schema, load, quick_run};
     #[pymodule_export]
-    use super::listings::{ccs, columns, plugin_header, qdiscs, stacks};
+    use super::listings::{
+        ccs, columns, plugin_header, qdiscs, renamed_column, renamed_key, renamed_table, stacks,
+    };
     #[pymodule_export]
     use super::run::{Run, identity, refusals, run_many};
     #[pymodule_export]

@@ -9,6 +9,24 @@ use sojourn_results::schema;
 use sojourn_stacks::STACKS;
 use std::path::PathBuf;
 
+/// What is to be said of a key of a section (such as `[experiment]`) that only earlier versions had; None of any other.
+#[pyfunction]
+pub fn renamed_key(section: &str, name: &str) -> Option<String> {
+    sojourn_language::renamed_key(section, name)
+}
+
+/// What is to be said of a table's name that only earlier versions had: what it is called now; None of any other.
+#[pyfunction]
+pub fn renamed_table(name: &str) -> Option<String> {
+    schema::renamed_table(name)
+}
+
+/// The same of a column of a table.
+#[pyfunction]
+pub fn renamed_column(table: &str, name: &str) -> Option<String> {
+    schema::renamed_column(table, name)
+}
+
 /// Every queue discipline as JSON: name, summary, source, options with their defaults by stack, statistics and
 /// the controller's own numbers.
 /// With those of the plugins at these paths.

@@ -97,7 +97,7 @@ impl Run {
             elements: elements.iter().map(String::as_str).collect(),
             phases: scenario.phases.iter().map(|p| p.name.as_str()).collect(),
             windows: scenario.windows.iter().map(|w| w.name.as_str()).collect(),
-            lead: scenario.lead,
+            warmup: scenario.warmup,
             duration: scenario.duration,
         };
         let value = |text: &String| {

@@ -93,7 +93,7 @@ disciplines! {
 }
 
 impl<P: Packet> AnyQdisc<P> {
-    /// `child` under an htb class of `rate`: the bottleneck of the published test beds.
+    /// `child` under an htb class of `rate`: the bottleneck of the published testbeds.
     pub fn shaped(rate: Rate, child: Self) -> Self {
         Self::Htb(Htb::over(rate, child))
     }

@@ -104,7 +104,7 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
     #[inline]
     fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
         while let Some(mut packet) = self.ring.pop() {
-            let mut why = None;
+            let mut reason = None;
             if self.ring.is_empty() {
                 self.law.queue_empty(now, &self.params);
             } else {
@@ -113,17 +113,17 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
                     self.law.judge(now, &self.params, delay, &mut packet, cx);
                 self.ecn_mark += u64::from(ce);
                 self.sce_mark += u64::from(sce);
-                why = drop;
+                reason = drop;
             }
-            let Some(why) = why else {
+            let Some(reason) = reason else {
                 self.tally.sent(packet.wire_len());
                 return Dequeued::Packet(packet);
             };
-            match why {
+            match reason {
                 Reason::Blue => self.blue_drop += 1,
                 _ => self.law_drop += 1,
             }
-            self.tally.drop(now, packet, why, cx);
+            self.tally.drop(now, packet, reason, cx);
         }
         Dequeued::Empty
     }

@@ -201,13 +201,13 @@ pub(crate) struct Verdict {
 pub(crate) fn mark_sce<P: Packet, T: Telemetry<P>>(
     now: Time,
     packet: &mut P,
-    why: Reason,
+    reason: Reason,
     cx: &mut Context<'_, T>,
 ) -> bool {
     let markable = packet.ecn() == Ecn::Ect0;
     if markable {
         packet.set_ecn(Ecn::Ect1);
-        cx.telemetry.sce_marked(now, packet, why);
+        cx.telemetry.sce_marked(now, packet, reason);
     }
     markable
 }

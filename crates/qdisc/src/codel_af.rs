@@ -356,12 +356,12 @@ impl<P: Packet, const CLASSES: usize> CodelAf<P, CLASSES> {
             self.counts.ecn_mark += u64::from(ce);
             self.counts.sce_mark += u64::from(sce);
             match drop {
-                Some(why) if bucket.in_bulk[c] > 0 => {
-                    match why {
+                Some(reason) if bucket.in_bulk[c] > 0 => {
+                    match reason {
                         Reason::Blue => self.counts.blue_drop += 1,
                         _ => self.counts.law_drop += 1,
                     }
-                    self.tally.drop(now, packet, why, cx);
+                    self.tally.drop(now, packet, reason, cx);
                 }
                 _ => {
                     self.counts.bulk_sent += 1;

@@ -211,7 +211,7 @@ impl<P: Packet> DualPi2<P> {
     /// L's own decision on a packet that leaves it (`do_step_aqm`), at the time it waited.
     #[inline]
     fn native(&mut self, applies: bool, waited: Span, draw: Option<u32>) -> Option<Reason> {
-        let why = match (self.config.step, self.config.ramp) {
+        let reason = match (self.config.step, self.config.ramp) {
             _ if !applies => None,
             (Step::Packets(packets), _) => (self.l.len() > packets).then_some(Reason::Step),
             (Step::Time(least), None) => (waited > least).then_some(Reason::Step),
@@ -223,18 +223,18 @@ impl<P: Packet> DualPi2<P> {
                 is_drawn.then_some(Reason::Ramp)
             }
         };
-        self.fractions.native.count(why.is_some());
-        why
+        self.fractions.native.count(reason.is_some());
+        reason
     }
 
     fn drop<T: Telemetry<P>>(
         &mut self,
         now: Time,
         packet: P,
-        why: Reason,
+        reason: Reason,
         cx: &mut Context<'_, T>,
     ) {
-        self.tally.drop(now, packet, why, cx);
+        self.tally.drop(now, packet, reason, cx);
     }
 }
 
@@ -290,15 +290,15 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
         } else {
             None
         };
-        if let Some(why) = refused {
+        if let Some(reason) = refused {
             self.counts.overlimits += 1;
-            return self.drop(now, packet, why, cx);
+            return self.drop(now, packet, reason, cx);
         }
         let class = self.class(packet.ecn());
         if self.config.drop_enqueue {
             let verdict = self.decide(class, packet.ecn().is_capable(), None, cx.random);
-            if let Some(why) = verdict.apply(now, &mut packet, &mut self.counts.ecn_mark, cx) {
-                return self.drop(now, packet, why, cx);
+            if let Some(reason) = verdict.apply(now, &mut packet, &mut self.counts.ecn_mark, cx) {
+                return self.drop(now, packet, reason, cx);
             }
         }
         packet.set_stamp(now);
@@ -326,15 +326,16 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
             let draw = self.config.ramp.map(|_| cx.random.next_u32());
             if !self.config.drop_enqueue {
                 let verdict = self.decide(class, packet.ecn().is_capable(), draw, cx.random);
-                if let Some(why) = verdict.apply(now, &mut packet, &mut self.counts.ecn_mark, cx) {
-                    self.drop(now, packet, why, cx);
+                if let Some(reason) = verdict.apply(now, &mut packet, &mut self.counts.ecn_mark, cx)
+                {
+                    self.drop(now, packet, reason, cx);
                     continue;
                 }
             }
             if class == Class::Scalable
-                && let Some(why) = self.native(applies, now.since(packet.stamp()), draw)
+                && let Some(reason) = self.native(applies, now.since(packet.stamp()), draw)
             {
-                let native = Verdict::Mark(why);
+                let native = Verdict::Mark(reason);
                 native.apply(now, &mut packet, &mut self.counts.ecn_mark, cx);
                 self.counts.step_marks += 1;
             }
@@ -425,7 +426,7 @@ impl<P: Packet> TcConfigurable<P> for DualPi2<P> {
             self.credit = self.initial_credit();
         }
         loop {
-            let why = if self.held().packets > self.config.limit {
+            let reason = if self.held().packets > self.config.limit {
                 Reason::Overlimit
             } else if self.memory > self.config.memory_limit {
                 Reason::Memory
@@ -438,7 +439,7 @@ impl<P: Packet> TcConfigurable<P> for DualPi2<P> {
             });
             let Some(packet) = packet else { return Ok(()) };
             self.memory -= u64::from(packet.truesize());
-            self.drop(now, packet, why, cx);
+            self.drop(now, packet, reason, cx);
         }
     }
 

@@ -352,13 +352,13 @@ impl<P: Packet> Fq<P> {
         &mut self,
         now: Time,
         slot: usize,
-        why: Reason,
+        reason: Reason,
         cx: &mut Context<'_, T>,
     ) {
         if let Some(packet) = self.flows[slot].packets.pop_front() {
             self.held.packets -= 1;
             self.held.bytes -= u64::from(packet.wire_len());
-            self.tally.drop(now, packet, why, cx);
+            self.tally.drop(now, packet, reason, cx);
         }
     }
 

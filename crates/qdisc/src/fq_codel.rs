@@ -57,7 +57,7 @@ struct Config {
     quantum: i32,
     memory_limit: u64,
     drop_batch: u32,
-    drop_batch_slip: bool,
+    drop_batch_bug: bool,
     has_drop_batch: bool,
     codel: Params,
 }
@@ -119,9 +119,9 @@ impl Settings for Config {
             doc: "packets dropped at once when over the limit; in linux-5.4 any value set acts as 1",
             ..OptionSpec::BASE
         }.sets(|config, given| {
-                // The default is never passed through the slip: only what is set by tc is.
-                let slips = config.drop_batch_slip && config.has_drop_batch;
-                config.drop_batch = if slips { given.number().min(1) } else { given.number() };
+                // The default is never passed through that bug: only what is set by tc is.
+                let buggy = config.drop_batch_bug && config.has_drop_batch;
+                config.drop_batch = if buggy { given.number().min(1) } else { given.number() };
                 config.has_drop_batch = true;
             }),
     ];
@@ -134,7 +134,7 @@ impl Settings for Config {
             quantum: 0,
             memory_limit: 0,
             drop_batch: 0,
-            drop_batch_slip: profile.fq_codel_drop_batch_slip,
+            drop_batch_bug: profile.fq_codel_drop_batch_bug,
             has_drop_batch: false,
             codel: Params::BLANK,
         }
@@ -303,7 +303,7 @@ impl<P: Packet> FqCodel<P> {
     fn drop_from_longest<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        why: Reason,
+        reason: Reason,
         cx: &mut Context<'_, T>,
     ) -> u32 {
         let mut slot = 0;
@@ -319,7 +319,7 @@ impl<P: Packet> FqCodel<P> {
         let mut gone = 0;
         loop {
             let Some(packet) = codel_law::Queue::take(&mut head) else { break };
-            self.tally.drop(now, packet, why, cx);
+            self.tally.drop(now, packet, reason, cx);
             gone += 1;
             if gone >= self.config.drop_batch || most - *head.bytes >= most / 2 {
                 break;
@@ -392,8 +392,8 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         }
         if self.is_over() {
             let over_memory = self.is_over_memory();
-            let why = if over_memory { Reason::Memory } else { Reason::Overlimit };
-            let gone = u64::from(self.drop_from_longest(now, why, cx));
+            let reason = if over_memory { Reason::Memory } else { Reason::Overlimit };
+            let gone = u64::from(self.drop_from_longest(now, reason, cx));
             self.drop_overlimit += gone;
             if over_memory {
                 self.drop_overmemory += gone;
@@ -464,9 +464,9 @@ impl<P: Packet> TcConfigurable<P> for FqCodel<P> {
     ) -> Result<(), TcError> {
         self.config = self.config.changed(words, &self.profile)?.0;
         while self.is_over() {
-            let why = if self.is_over_memory() { Reason::Memory } else { Reason::Overlimit };
+            let reason = if self.is_over_memory() { Reason::Memory } else { Reason::Overlimit };
             let Some(packet) = self.next(now, cx) else { break };
-            self.tally.drop(now, packet, why, cx);
+            self.tally.drop(now, packet, reason, cx);
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! `htb` with one class: a token bucket that owns the discipline it draws packets from. The bottleneck of
-//! every published test bed.
+//! every published testbed.
 //!
 //! Source: Linux 5.4 to 7.3, `net/sched/sch_htb.c`, `sch_api.c`/`sch_generic.c` (rates), and iproute2 6,
-//! `tc/q_htb.c`, `tc/tc_core.c` (burst). The test beds use one class with nothing to borrow from, which is
+//! `tc/q_htb.c`, `tc/tc_core.c` (burst). The testbeds use one class with nothing to borrow from, which is
 //! what is modelled: it may send while neither the tokens of its rate nor those of its ceil are below zero.
 //!
 //! Invariants: tokens are time, in nanoseconds, never above the burst's and never below minus a minute; a

@@ -240,7 +240,7 @@ impl<P: Packet> LfqCobalt<P> {
             let (slot, mut packet) = self.pull()?;
             self.send(slot, &packet);
             let flow = self.flows.at_mut(slot);
-            let mut why = None;
+            let mut reason = None;
             if self.held.packets == 0 {
                 flow.law.queue_empty(now, &self.params);
             } else {
@@ -250,18 +250,18 @@ impl<P: Packet> LfqCobalt<P> {
                 let Verdict { drop, ce, sce } = flow.law.judge(now, params, delay, &mut packet, cx);
                 self.counts.ecn_mark += u64::from(ce);
                 self.counts.sce_mark += u64::from(sce);
-                why = drop.filter(|_| flow.held > 0);
+                reason = drop.filter(|_| flow.held > 0);
             }
-            let Some(why) = why else {
+            let Some(reason) = reason else {
                 self.counts.bulk_sent += 1;
                 cx.telemetry.leaves(BULK);
                 return Some(packet);
             };
-            match why {
+            match reason {
                 Reason::Blue => self.counts.blue_drop += 1,
                 _ => self.counts.law_drop += 1,
             }
-            self.tally.drop(now, packet, why, cx);
+            self.tally.drop(now, packet, reason, cx);
         }
     }
 

@@ -117,7 +117,7 @@ pub trait Qdisc<P: Packet> {
     /// What `tc -s qdisc` prints, by its names.
     fn stats(&self) -> Stats;
 
-    /// The controller's own state (drop probability, CoDel's count, …), for the recorder's step.
+    /// The controller's own state (drop probability, CoDel's count, …), which is recorded once per sample interval.
     fn gauges(&self, _now: Time, _out: &mut dyn FnMut(&'static str, f64)) {}
 }
 

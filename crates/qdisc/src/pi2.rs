@@ -235,9 +235,9 @@ impl<P: Packet> Qdisc<P> for Pi2<P> {
         while let Some(mut packet) = self.ring.pop() {
             let verdict = self.decide(packet.ecn(), cx.random);
             self.fraction.count(verdict != Verdict::Pass);
-            if let Some(why) = verdict.apply(now, &mut packet, &mut self.ecn_mark, cx) {
+            if let Some(reason) = verdict.apply(now, &mut packet, &mut self.ecn_mark, cx) {
                 self.dropped += 1;
-                self.tally.drop(now, packet, why, cx);
+                self.tally.drop(now, packet, reason, cx);
                 continue;
             }
             self.tally.sent(packet.wire_len());

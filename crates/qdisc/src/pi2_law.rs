@@ -138,11 +138,11 @@ impl Verdict {
     ) -> Option<Reason> {
         match self {
             Self::Pass => None,
-            Self::Mark(why) => {
-                *ecn_mark += u64::from(tally::mark(now, packet, why, cx));
+            Self::Mark(reason) => {
+                *ecn_mark += u64::from(tally::mark(now, packet, reason, cx));
                 None
             }
-            Self::Drop(why) => Some(why),
+            Self::Drop(reason) => Some(reason),
         }
     }
 }

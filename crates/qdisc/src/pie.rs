@@ -212,7 +212,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
         let (held, len) = (self.ring.backlog(), packet.wire_len());
-        let why = if held.packets >= self.config.limit {
+        let reason = if held.packets >= self.config.limit {
             self.overlimit += 1;
             Reason::Tail
         } else if !self.controller.signals(&self.config, held.bytes, len, cx.random) {
@@ -232,7 +232,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
         };
         self.dropped += 1;
         self.controller.accu_prob = 0;
-        self.tally.drop(now, packet, why, cx);
+        self.tally.drop(now, packet, reason, cx);
     }
 
     #[inline]

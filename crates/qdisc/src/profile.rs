@@ -30,16 +30,16 @@ pub struct QdiscQuirks {
     /// The stack's name.
     pub name: &'static str,
     /// Timer interrupts a second (`CONFIG_HZ`). PIE's update interval is rounded up to whole ones, and the timer fires one
-    /// later: its default of 15 ms becomes 20 ms at 250, which Debian and Ubuntu built their kernels with; the test beds'
+    /// later: its default of 15 ms becomes 20 ms at 250, which Debian and Ubuntu built their kernels with; the testbeds'
     /// own is not published.
     pub hz: u32,
     /// PIE's delay estimator.
     pub pie_estimator: PieEstimator,
     /// Bits of PIE's probability: 64, or 56 since 5.6.
     pub pie_probability_bits: u32,
-    /// fq_codel sets `drop_batch` to the *lesser* of 1 and the value asked for (a slip in
+    /// fq_codel sets `drop_batch` to the *lesser* of 1 and the value asked for (a bug in
     /// `net/sched/sch_fq_codel.c` up to 5.5).
-    pub fq_codel_drop_batch_slip: bool,
+    pub fq_codel_drop_batch_bug: bool,
     /// CAKE's `diffserv3` puts RFC 8622's lower effort (DSCP 1) into the bulk tin (5.8 and later).
     pub cake_lower_effort: bool,
     /// fq_codel has `ce_threshold_selector` (5.17 and later).
@@ -58,7 +58,7 @@ impl QdiscQuirks {
         hz: 250,
         pie_estimator: PieEstimator::Timestamp,
         pie_probability_bits: 56,
-        fq_codel_drop_batch_slip: false,
+        fq_codel_drop_batch_bug: false,
         cake_lower_effort: true,
         fq_codel_ce_threshold_selector: true,
         dualpi2: DualPi2::Mainline,
@@ -74,7 +74,7 @@ impl QdiscQuirks {
         name: "linux-5.4",
         pie_estimator: PieEstimator::DepartureRate,
         pie_probability_bits: 64,
-        fq_codel_drop_batch_slip: true,
+        fq_codel_drop_batch_bug: true,
         cake_lower_effort: false,
         ..Self::LINUX_5_10
     };
@@ -106,7 +106,7 @@ impl QdiscQuirks {
     pub const SCE_2020_03: Self =
         Self { name: "sce-2020-03", sce_mirrors_at_rest: true, ..Self::LINUX_5_4 };
 
-    /// The same with its slips mended, which no kernel has.
+    /// The same with its bugs fixed, which no kernel has.
     pub const SCE_2020_03_FIXED: Self =
         Self { name: "sce-2020-03-fixed", sce_mirrors_at_rest: false, ..Self::SCE_2020_03 };
 

@@ -271,19 +271,19 @@ impl<P: Packet> Qdisc<P> for Red<P> {
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
         let held = self.ring.bytes();
         let signal = self.average.arrival(&self.params, now, held, cx.random);
-        let why = match signal {
+        let reason = match signal {
             Signal::None => None,
             Signal::Early => Some(Reason::Early),
             Signal::Hard => Some(Reason::Hard),
         };
-        if let Some(why) = why {
+        if let Some(reason) = reason {
             self.overlimits += 1;
             let may_mark = self.config.ecn && !(self.config.harddrop && signal == Signal::Hard);
-            if may_mark && mark(now, &mut packet, why, cx) {
+            if may_mark && mark(now, &mut packet, reason, cx) {
                 self.marked += 1;
             } else {
                 self.early += 1;
-                self.tally.drop(now, packet, why, cx);
+                self.tally.drop(now, packet, reason, cx);
                 return;
             }
         }

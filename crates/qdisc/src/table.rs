@@ -20,7 +20,7 @@ pub struct Discipline {
     pub counters: &'static [Counter],
     /// The controller's state: the names that [`crate::Qdisc::gauges`] reports.
     pub gauges: &'static [Gauge],
-    /// The classes whose sojourn times are told apart, if it has any.
+    /// The classes whose sojourn times are recorded per class, if it has any.
     pub classes: &'static [Class],
     /// Words that tc has and that are not here, each with the reason.
     pub refused: &'static [(&'static str, &'static str)],

@@ -26,11 +26,11 @@ impl QdiscCounters {
         &mut self,
         now: Time,
         packet: P,
-        why: Reason,
+        reason: Reason,
         cx: &mut Context<'_, T>,
     ) {
         self.dropped += 1;
-        cx.telemetry.dropped(now, packet, why);
+        cx.telemetry.dropped(now, packet, reason);
     }
 
     /// What [`crate::Qdisc::stats`] reports: these counters, what is held, and the discipline's own in its table's order.
@@ -47,7 +47,7 @@ impl QdiscCounters {
 pub fn mark<P: Packet, T: Telemetry<P>>(
     now: Time,
     packet: &mut P,
-    why: Reason,
+    reason: Reason,
     cx: &mut Context<'_, T>,
 ) -> bool {
     match packet.ecn() {
@@ -55,7 +55,7 @@ pub fn mark<P: Packet, T: Telemetry<P>>(
         Ecn::Ce => true,
         Ecn::Ect0 | Ecn::Ect1 => {
             packet.set_ecn(Ecn::Ce);
-            cx.telemetry.marked(now, packet, why);
+            cx.telemetry.marked(now, packet, reason);
             true
         }
     }
@@ -100,13 +100,13 @@ impl<P: Packet> PacketQueue<P> {
         &mut self,
         now: Time,
         limit: u32,
-        why: Reason,
+        reason: Reason,
         tally: &mut QdiscCounters,
         cx: &mut Context<'_, T>,
     ) {
         while self.len() > limit {
             let Some(packet) = self.pop() else { return };
-            tally.drop(now, packet, why, cx);
+            tally.drop(now, packet, reason, cx);
         }
     }
 

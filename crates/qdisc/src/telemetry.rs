@@ -101,10 +101,10 @@ impl fmt::Display for Reason {
 /// What an engine hands in to hear of decisions. Methods are called at the moment of the decision.
 pub trait Telemetry<P> {
     /// The packet will not come out again.
-    fn dropped(&mut self, now: Time, packet: P, why: Reason);
+    fn dropped(&mut self, now: Time, packet: P, reason: Reason);
 
     /// The packet has just been marked CE (it is so already in `packet`).
-    fn marked(&mut self, now: Time, packet: &P, why: Reason);
+    fn marked(&mut self, now: Time, packet: &P, reason: Reason);
 
     /// The packet has just been marked SCE: it was ECT(0) and is ECT(1) (`0b01`, "some congestion experienced").
     /// The same packet may be marked CE or dropped after that.
@@ -127,16 +127,16 @@ impl<P> Telemetry<P> for () {
 /// [`crate::DynQdisc`] is handed whatever telemetry there is.
 #[deny(clippy::missing_trait_methods, reason = "what is not forwarded would be lost in silence")]
 impl<P, T: Telemetry<P> + ?Sized> Telemetry<P> for &mut T {
-    fn dropped(&mut self, now: Time, packet: P, why: Reason) {
-        (**self).dropped(now, packet, why);
+    fn dropped(&mut self, now: Time, packet: P, reason: Reason) {
+        (**self).dropped(now, packet, reason);
     }
 
-    fn marked(&mut self, now: Time, packet: &P, why: Reason) {
-        (**self).marked(now, packet, why);
+    fn marked(&mut self, now: Time, packet: &P, reason: Reason) {
+        (**self).marked(now, packet, reason);
     }
 
-    fn sce_marked(&mut self, now: Time, packet: &P, why: Reason) {
-        (**self).sce_marked(now, packet, why);
+    fn sce_marked(&mut self, now: Time, packet: &P, reason: Reason) {
+        (**self).sce_marked(now, packet, reason);
     }
 
     fn leaves(&mut self, class: &'static Class) {

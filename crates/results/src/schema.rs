@@ -1,10 +1,11 @@
 //! The tables of a run. Every time is in seconds from the run's origin; every cumulative count begins at zero
-//! with the run, lead included.
+//! with the run, warmup included.
 //!
 //! Each table is declared once. From its declaration come the schema that readers see ([`FLOWS`]), the row that an engine
 //! fills in by field names ([`rows::Flow`]), and the columns by which names are interned ([`rows::Flows`]).
 
 use super::column::named_in;
+use sojourn_model::{Renamed, new_name, renamed};
 
 pub use super::column::{ColumnSchema, Schema, Type};
 
@@ -84,6 +85,23 @@ macro_rules! tables {
     };
 }
 
+/// What earlier versions called tables.
+pub const RENAMED_TABLES: &[Renamed] = &[("happenings", "events")];
+
+/// What earlier versions called columns, by today's name of their table.
+pub const RENAMED_COLUMNS: &[(&str, &[Renamed])] = &[("queue_signals", &[("why", "reason")])];
+
+/// What is to be said of a table that there is not, if an earlier version had it.
+pub fn renamed_table(name: &str) -> Option<String> {
+    new_name(name, RENAMED_TABLES).map(|new| renamed(name, new))
+}
+
+/// What is to be said of a column that a table does not have, if an earlier version's had it.
+pub fn renamed_column(table: &str, name: &str) -> Option<String> {
+    let (_, columns) = RENAMED_COLUMNS.iter().find(|(of, _)| *of == table)?;
+    new_name(name, columns).map(|new| renamed(name, new))
+}
+
 impl Schema {
     /// The schema of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -92,18 +110,18 @@ impl Schema {
 }
 
 tables! {
-    /// Flows at the recorder's steps.
-    FLOWS "flows" Flows of Flow: "One row a step and flow, from the flow's start to its end." {
-        t_s: number["s"] "end of the step, from the origin";
+    /// Flows, one row per sample interval.
+    FLOWS "flows" Flows of Flow: "One row per sample interval and flow, from the flow's start to its end." {
+        t_s: number["s"] "end of the sample interval, from the origin";
         flow: text "the flow's name";
-        goodput_bps: number["bit/s"] "payload that arrived in order at the receiver in the step, over the step";
+        goodput_bps: number["bit/s"] "payload that arrived in order at the receiver in the sample interval, over its length";
         delivery_rate_bps: number["bit/s"] "the latest delivery-rate sample (tcp_info's tcpi_delivery_rate); NaN for other than TCP";
         rtt_s: number["s"] "the latest RTT sample; NaN before the first";
         srtt_s: number["s"] "the smoothed RTT; NaN before the first sample";
         rttvar_s: number["s"] "the RTT's mean deviation; NaN before the first sample";
         cwnd: count["packets"] "congestion window";
         ssthresh: count["packets"] "slow-start threshold; 2147483647 while there is none, as in Linux";
-        inflight: count["packets"] "packets in flight by the sender's reckoning";
+        inflight: count["packets"] "packets in flight, as the sender counts them";
         retransmits: count["packets"] "segments sent again, cumulative";
         lost: count["packets"] "segments that the sender held for lost, cumulative; of UDP, datagrams that had not come when 64 later ones had";
         delivered: count["packets"] "segments known to be delivered, cumulative";
@@ -114,20 +132,20 @@ tables! {
     }
 
     /// The congestion controls' own numbers.
-    FLOW_STATE "flow_state" FlowState of FlowGauge: "The congestion controls' own numbers, one row a step, flow and name." {
-        t_s: number["s"] "end of the step, from the origin";
+    FLOW_STATE "flow_state" FlowState of FlowGauge: "The congestion controls' own numbers, one row per sample interval, flow and name." {
+        t_s: number["s"] "end of the sample interval, from the origin";
         flow: text "the flow's name";
         name: text "the number's name: alpha, w_max, …";
         value: number "its value";
     }
 
-    /// Queues at the recorder's steps.
-    QUEUES "queues" Queues of Queue: "One row a step and queue." {
-        t_s: number["s"] "end of the step, from the origin";
+    /// Queues, one row per sample interval.
+    QUEUES "queues" Queues of Queue: "One row per sample interval and queue." {
+        t_s: number["s"] "end of the sample interval, from the origin";
         queue: text "the queue's path: bottleneck.down.qdisc";
         packets: count["packets"] "packets held";
         bytes: count["bytes"] "bytes held, Ethernet header included";
-        sojourn_min_s: number["s"] "least time from enqueue to dequeue among the packets that left in the step; NaN if none did";
+        sojourn_min_s: number["s"] "least time from enqueue to dequeue among the packets that left in the sample interval; NaN if none did";
         sojourn_mean_s: number["s"] "their mean; NaN if none left";
         sojourn_max_s: number["s"] "the largest; NaN if none left";
         sent_packets: count["packets"] "packets that left, cumulative";
@@ -137,17 +155,17 @@ tables! {
     }
 
     /// Marks and drops by reason.
-    QUEUE_SIGNALS "queue_signals" QueueSignals of Signal: "Marks, SCE marks and drops by reason; rows only at the steps in which a count changed." {
-        t_s: number["s"] "end of the step, from the origin";
+    QUEUE_SIGNALS "queue_signals" QueueSignals of Signal: "Marks, SCE marks and drops by reason; rows only for sample intervals in which a count changed." {
+        t_s: number["s"] "end of the sample interval, from the origin";
         queue: text "the queue's path";
-        why: text "the reason: tail, control_law, early, …";
+        reason: text "the reason: tail, control_law, early, …";
         kind: text "mark (CE), drop, or sce (ECT(0) to ECT(1))";
         count: count["packets"] "cumulative";
     }
 
     /// The queue controllers' own numbers.
-    QUEUE_STATE "queue_state" QueueState of QueueGauge: "The queue controllers' own numbers, one row a step, queue and name." {
-        t_s: number["s"] "end of the step, from the origin";
+    QUEUE_STATE "queue_state" QueueState of QueueGauge: "The queue controllers' own numbers, one row per sample interval, queue and name." {
+        t_s: number["s"] "end of the sample interval, from the origin";
         queue: text "the queue's path";
         name: text "the number's name: prob, count, …";
         value: number "its value";
@@ -204,10 +222,10 @@ tables! {
     }
 
     /// Distributions of every packet's delays between the edges of windows.
-    DELAYS "delays" Delays of DelayBucket: "Distributions of every packet's delays by queue and class, and by flow of the flows that are told apart (in runs of more than 64 those that say `delays = true` or whose delays a check asks for), in the intervals between the edges of the windows that are known before the run (windows, phases, those that checks name): a window's is the sum of its intervals'. The width of a bucket is at most 1 % of the time, of a one-way delay without the path's constant part." {
+    DELAYS "delays" Delays of DelayBucket: "Distributions of every packet's delays by queue and class, and by flow where they are recorded per flow (in runs of more than 64 those that say `delays = true` or whose delays a check asks for), in the intervals between the edges of the windows that are known before the run (windows, phases, those that checks name): a window's is the sum of its intervals'. The width of a bucket is at most 1 % of the time, of a one-way delay without the path's constant part." {
         from_s: number["s"] "the interval's beginning, from the origin; what happens just then does not belong to it, but at the origin";
         to_s: number["s"] "its end; what happens just then does";
-        flow: text "the flow's name; empty for the packets of all flows that are not told apart";
+        flow: text "the flow's name; empty for the packets of all flows whose delays are not recorded per flow";
         queue: text "the queue's path; empty for owd";
         class: text "the class that the packets left it from; empty if it has none, and for owd";
         quantity: text "sojourn: from enqueue to dequeue, by when the packet left, both directions of the flow; owd: from host to host, by when it arrived, of packets that carry the flow's data";
@@ -217,7 +235,7 @@ tables! {
     }
 
     /// What happened.
-    HAPPENINGS "happenings" Happenings of Happening: "What happened and when: flows and phases that start and end, events." {
+    EVENTS "events" Events of Event: "What happened and when: flows and phases that start and end, events." {
         t_s: number["s"] "when, from the origin";
         what: text "start, end (of a flow or a phase), event, or a name of the engine's";
         subject: text "`flow NAME`, `phase NAME`, `event NAME` or an element's path";

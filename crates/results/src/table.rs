@@ -11,9 +11,9 @@ use std::collections::HashMap;
 pub enum Provenance {
     /// Counted or measured at each packet.
     Exact,
-    /// Read off at the recorder's steps.
+    /// Read once per sample interval.
     Sampled,
-    /// Reckoned from something else, such as stamps on both sides of the bottleneck.
+    /// Computed from something else, such as stamps on both sides of the bottleneck.
     Estimated,
 }
 

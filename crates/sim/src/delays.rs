@@ -1,14 +1,14 @@
-//! Delays of every packet, by queue and class, and of the flows that are to be told apart by flow, in every window that
+//! Delays of every packet, by queue and class, and by flow where they are recorded per flow, in every window that
 //! is known before the run.
 //!
 //! Windows overlap and flows end at different times, so a packet could belong to any number of windows. Their edges,
 //! though, cut the run into intervals, and of these a packet belongs to one: it is counted once, and a window is the
 //! sum of its intervals (`sojourn_results::metrics::edges` gives the edges, the table `delays` holds the intervals).
-//! A queue's distribution is likewise the sum of its flows': those that are told apart, and the rest together.
+//! A queue's distribution is likewise the sum of its flows': those recorded per flow, and the rest together.
 //!
 //! Invariants: an interval is `(from, to]`, as everywhere in the tables, but for the origin itself, which belongs to
 //! the first; what happens before the origin is counted nowhere. Distributions are emptied into the table when their
-//! interval is over, so that memory goes with what is told apart, and not with time or with flows.
+//! interval is over, so that memory goes with what is recorded, and not with time or with flows.
 //!
 //! The trick of the one-way delay: a bucket's width goes with its value, and a queue's millisecond would drown in the
 //! path's forty. What is distributed is therefore the delay less the part of it that never changes, which the table
@@ -49,7 +49,7 @@ struct OneWay {
     rest: Distribution,
 }
 
-/// A flow, or all flows that are not told apart, and where it is between its edges.
+/// A flow, or all flows that are not recorded per flow, and where it is between its edges.
 #[derive(Debug)]
 struct Subject {
     name: Code<rows::Delays>,
@@ -76,7 +76,7 @@ const NO_QUEUE: usize = usize::MAX;
 /// Gathers delays.
 #[derive(Debug)]
 pub(crate) struct Delays {
-    lead: Time,
+    warmup: Time,
     table: Rows<rows::Delays>,
     subjects: Vec<Subject>,
     /// The subject of each flow.
@@ -94,7 +94,7 @@ impl Delays {
     /// Of a scenario's flows in the queues among its ports.
     pub(crate) fn new(scenario: &Scenario, topology: &Topology) -> Self {
         let mut table = Rows::<rows::Delays>::new(Provenance::Exact);
-        let lead = Time::ZERO + scenario.lead;
+        let warmup = Time::ZERO + scenario.warmup;
         let mut subject_of = vec![0; scenario.flows.len()];
         let subjects: Vec<Subject> = (0..)
             .zip(metrics::subjects(scenario))
@@ -111,7 +111,7 @@ impl Delays {
                         .map(|flow| OneWay { fixed: fixed(flow), rest: Distribution::new() }),
                     edges: subject.edges,
                     next: 0,
-                    until: lead,
+                    until: warmup,
                 }
             })
             .collect();
@@ -128,13 +128,13 @@ impl Delays {
             })
             .collect();
         let sojourns = (0..queues.len() * subjects.len()).map(|_| Vec::new()).collect();
-        Self { lead, table, subjects, subject_of, until: lead, queues, queue_of, sojourns }
+        Self { warmup, table, subjects, subject_of, until: warmup, queues, queue_of, sojourns }
     }
 
     /// The origin: what was before it counts nowhere.
     #[inline]
-    pub(crate) fn lead(&self) -> Time {
-        self.lead
+    pub(crate) fn warmup(&self) -> Time {
+        self.warmup
     }
 
     /// A packet of a flow has left a port.
@@ -163,9 +163,9 @@ impl Delays {
         }
     }
 
-    /// A phase begins or ends: what follows is told apart from what was.
+    /// A phase begins or ends: what follows is recorded apart from what was.
     pub(crate) fn cut(&mut self, now: Time) {
-        let at = now.signed_since(self.lead);
+        let at = now.signed_since(self.warmup);
         for subject in &mut self.subjects {
             if let Err(place) = subject.edges.binary_search(&at)
                 && place > 0
@@ -194,7 +194,7 @@ impl Delays {
                 let subject = &mut self.subjects[index];
                 subject.next += 1;
                 subject.until = match subject.edges.get(subject.next) {
-                    Some(edge) => self.lead + Span::from_nanos(edge.unsigned_abs() + 1),
+                    Some(edge) => self.warmup + Span::from_nanos(edge.unsigned_abs() + 1),
                     None => Time::NEVER,
                 };
             }

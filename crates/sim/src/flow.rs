@@ -7,7 +7,7 @@ use crate::distribution::Distribution;
 use crate::host::Host;
 use crate::packet::Owner;
 use sojourn_model::{Direction, Flow};
-use sojourn_transport::OwnDevice;
+use sojourn_transport::HostNic;
 use sojourn_units::{Random, random};
 
 /// How far a flow is.
@@ -47,7 +47,7 @@ impl FlowRun {
         index: usize,
         flow: &Flow,
         (routes, control_routes): ((u16, u16), (u16, u16)),
-        device: Option<OwnDevice>,
+        device: Option<HostNic>,
         host: HostStack<'_>,
         seed: u64,
     ) -> Self {

@@ -88,7 +88,7 @@ impl HostTx<'_> {
     /// The application has measured a delay: a round trip, or one way.
     #[inline]
     pub fn note_delay(&mut self, delay: Span) {
-        if self.now >= self.network.delays.lead() {
+        if self.now >= self.network.delays.warmup() {
             self.host.delays.add(delay);
         }
     }

@@ -147,7 +147,7 @@ impl Engine for Sim {
             Feature::PerFlowDelay,
             Feature::HostQdisc,
             Feature::Capture,
-            Feature::OwnDevice,
+            Feature::HostNic,
         ]);
         able
     }
@@ -169,7 +169,7 @@ impl Engine for Sim {
                 } else if !able.has(&Feature::Qdisc(name.to_owned())) {
                     ("the simulator does not have it", "use another, or none")
                 } else if scenario.device_of(flow).is_some() {
-                    ("its hop's own_device is the host's device already", "leave one of them out")
+                    ("its hop's host_nic is the host's device already", "leave one of them out")
                 } else {
                     ("", "")
                 };

@@ -380,7 +380,7 @@ impl QdiscPacket for PacketBox {
         }
     }
 
-    /// What goes down comes from one host and goes to another, as in the published test beds; so with the two ends
+    /// What goes down comes from one host and goes to another, as in the published testbeds; so with the two ends
     /// of a tunnel.
     fn host_keys(&self) -> (u32, u32) {
         if let Some(covered) = &self.0.outer {

@@ -68,13 +68,13 @@ struct FlowBefore {
 /// Gathers a run's tables.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    lead: Time,
+    warmup: Time,
     flows: Rows<rows::Flows>,
     flow_state: Rows<rows::FlowState>,
     queues: Rows<rows::Queues>,
     queue_signals: Rows<rows::QueueSignals>,
     queue_state: Rows<rows::QueueState>,
-    happenings: Rows<rows::Happenings>,
+    events: Rows<rows::Events>,
     tc: Rows<rows::Tc>,
     flow_before: Vec<FlowBefore>,
     queue_before: Vec<Option<QueueBefore>>,
@@ -131,13 +131,13 @@ impl Recorder {
             .collect();
         let middlebox_before = topology.middleboxes.iter().map(|p| signals(&p.0)).collect();
         Self {
-            lead: Time::ZERO + scenario.lead,
+            warmup: Time::ZERO + scenario.warmup,
             flows,
             flow_state,
             queues,
             queue_signals,
             queue_state,
-            happenings: Rows::new(exact),
+            events: Rows::new(exact),
             tc: Rows::new(exact),
             flow_before,
             queue_before,
@@ -148,13 +148,13 @@ impl Recorder {
     }
 
     fn seconds(&self, now: Time) -> f64 {
-        now.signed_since(self.lead) as f64 / 1e9
+        now.signed_since(self.warmup) as f64 / 1e9
     }
 
     /// Something happened.
-    pub(crate) fn happening(&mut self, now: Time, what: &str, subject: &str, detail: &str) {
+    pub(crate) fn event(&mut self, now: Time, what: &str, subject: &str, detail: &str) {
         let t = self.seconds(now);
-        self.happenings.push(rows::Happening {
+        self.events.push(rows::Event {
             t_s: t,
             what: what.into(),
             subject: subject.into(),
@@ -280,7 +280,7 @@ impl Recorder {
             self.queues.table(),
             self.queue_signals.table(),
             self.queue_state.table(),
-            self.happenings.table(),
+            self.events.table(),
             self.tc.table(),
         ]
     }
@@ -295,7 +295,7 @@ impl Recorder {
     ) -> Vec<Table> {
         let end = Time::ZERO + scenario.length();
         let (delays, sojourns) = delays.finish(end);
-        let mut of_flows = FlowTables::new(self.lead);
+        let mut of_flows = FlowTables::new(self.warmup);
         let mut histograms = Rows::<rows::Histograms>::new(Provenance::Exact);
         for (element, quantity, distribution) in &sojourns {
             histogram(&mut histograms, element, quantity, distribution);
@@ -320,7 +320,7 @@ impl Recorder {
             playback.into_table(),
             histograms.into_table(),
             delays,
-            self.happenings.into_table(),
+            self.events.into_table(),
             totals.into_table(),
             self.tc.into_table(),
         ]
@@ -386,7 +386,7 @@ fn counts_row(
 
 /// Tables of what flows report at the end.
 struct FlowTables {
-    lead: Time,
+    warmup: Time,
     pings: Rows<rows::Pings>,
     completions: Rows<rows::Completions>,
     segments: Rows<rows::Segments>,
@@ -394,10 +394,10 @@ struct FlowTables {
 }
 
 impl FlowTables {
-    fn new(lead: Time) -> Self {
+    fn new(warmup: Time) -> Self {
         let exact = Provenance::Exact;
         Self {
-            lead,
+            warmup,
             pings: Rows::new(exact),
             completions: Rows::new(exact),
             segments: Rows::new(exact),
@@ -406,7 +406,7 @@ impl FlowTables {
     }
 
     fn add(&mut self, flow: &str, report: &FlowReport) {
-        let seconds = |at: Time| at.signed_since(self.lead) as f64 / 1e9;
+        let seconds = |at: Time| at.signed_since(self.warmup) as f64 / 1e9;
         let between = |from: Time, to: Time| {
             if from.is_never() || to.is_never() { f64::NAN } else { (to - from).as_secs_f64() }
         };
@@ -482,7 +482,7 @@ fn signal_rows(
     stats: &PortStats,
     before: &mut SignalsBefore,
 ) {
-    for (place, (why, signals)) in stats.signals().enumerate() {
+    for (place, (reason, signals)) in stats.signals().enumerate() {
         if place == before.counts.len() {
             before.counts.push(Signals::default());
         }
@@ -493,7 +493,7 @@ fn signal_rows(
                 table.push(rows::Signal {
                     t_s: t,
                     queue: before.name.into(),
-                    why: why.name().into(),
+                    reason: reason.name().into(),
                     kind: kind.into(),
                     count,
                 });
@@ -557,8 +557,8 @@ fn totals(topology: &Topology) -> Rows<rows::Totals> {
     for (element, middlebox) in &topology.middleboxes {
         let stats = middlebox.stats();
         stats_rows(&mut table, element, stats, 0);
-        for (why, signals) in stats.signals().filter(|s| s.1.drops > 0) {
-            let name = format!("drops.{}", why.name());
+        for (reason, signals) in stats.signals().filter(|s| s.1.drops > 0) {
+            let name = format!("drops.{}", reason.name());
             table.push(rows::Total {
                 subject: element.into(),
                 name: (&name).into(),

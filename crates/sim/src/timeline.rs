@@ -99,7 +99,7 @@ impl Timeline {
         self.due.pop_first().map(|(_, item)| item)
     }
 
-    /// A happening: enters what waited for it.
+    /// An event happened: enters what waited for it.
     pub(crate) fn happened(&mut self, now: Time, what: &Reference, edge: Edge) {
         let mut i = 0;
         while i < self.waiting.len() {

@@ -5,10 +5,10 @@
 
 use crate::packet::PacketBox;
 use sojourn_model::{Flow, Scenario, Traffic};
-use sojourn_path::topology::{Basis, HostDevice, HostSide, Unbuildable};
+use sojourn_path::topology::{Basis, HostSide, NicKind, Unbuildable};
 use sojourn_qdisc::{QdiscQuirks, Registry};
 use sojourn_stacks::{DEFAULT, Stack};
-use sojourn_transport::OwnDevice;
+use sojourn_transport::HostNic;
 
 pub(crate) use sojourn_path::topology::{HOST, Role};
 
@@ -59,9 +59,9 @@ pub(crate) fn host_queue(flow: &Flow) -> Option<&str> {
 }
 
 /// What TCP knows of a device in which its own packets wait.
-pub(crate) const fn own_device(device: HostDevice) -> OwnDevice {
+pub(crate) const fn host_nic(device: NicKind) -> HostNic {
     match device {
-        HostDevice::Wired => OwnDevice::WIRED,
-        HostDevice::Wireless => OwnDevice::WIFI,
+        NicKind::Wired => HostNic::WIRED,
+        NicKind::Wireless => HostNic::WIFI,
     }
 }

@@ -1,4 +1,4 @@
-//! Named stacks: tables of the switches in which one kernel, as one test bed had it configured, differs from
+//! Named stacks: tables of the switches in which one kernel, as one testbed had it configured, differs from
 //! another. To add a stack, add an entry to [`STACKS`].
 
 mod stack;
@@ -118,7 +118,7 @@ pub const STACKS: &[Stack] = &[
     },
     Stack {
         name: "l4steam-2020-04-fixed",
-        summary: "l4steam-2020-04 with Prague's rule after a loss mended, as in the team's runs of 25 April 2020",
+        summary: "l4steam-2020-04 with Prague's rule after a loss fixed, as in the team's runs of 25 April 2020",
         source: "L4STeam/linux 1014c0e45f63: e741f5ac with the loss rule of b256daed",
         tcp: L4STEAM_2020_04_FIXED,
         qdisc: QdiscQuirks::L4STEAM_2020_04_FIXED,
@@ -153,7 +153,7 @@ pub const STACKS: &[Stack] = &[
     },
     Stack {
         name: "sce-2020-03-fixed",
-        summary: "sce-2020-03 with the slips of its SCE senders and queues mended, which no kernel has",
+        summary: "sce-2020-03 with the bugs of its SCE senders and queues fixed, which no kernel has",
         source: "draft-morton-tsvwg-sce; the comments of chromi/sce net/ipv4",
         tcp: SCE_2020_03_FIXED,
         qdisc: QdiscQuirks::SCE_2020_03_FIXED,

@@ -70,7 +70,7 @@ impl Stack {
         hz as "qdisc.hz": plain, "ticks a second of the queues' clock";
         pie_estimator: debug, "how PIE learns the delay";
         pie_probability_bits: plain, "bits of PIE's probability";
-        fq_codel_drop_batch_slip: plain, "fq_codel takes the lesser of 1 and drop_batch";
+        fq_codel_drop_batch_bug: plain, "fq_codel takes the lesser of 1 and drop_batch";
         cake_lower_effort: plain, "CAKE's diffserv3 puts lower effort (DSCP 1) into the bulk tin";
         fq_codel_ce_threshold_selector: plain, "fq_codel has ce_threshold_selector";
         dualpi2: debug, "whose DualPI2: exemption from the step, memory limit";

@@ -126,7 +126,7 @@ enum Packet {
 }
 
 /// The link, both ways. Data goes through a queue; ACKs only take their time.
-struct Wires {
+struct Network {
     link: Link,
     random: Random,
     line: Serializer,
@@ -142,7 +142,7 @@ struct Wires {
     admitted: u64,
 }
 
-impl Wires {
+impl Network {
     fn happens(&mut self, chance: u64) -> bool {
         chance > 0 && self.random.below(1000) < chance
     }
@@ -163,7 +163,7 @@ impl Wires {
     }
 }
 
-impl Output for Wires {
+impl Output for Network {
     fn syn(&mut self, syn: Handshake, _ecn: Ecn) {
         self.travel(self.now, self.link.loss, &Packet::Syn(syn));
     }
@@ -202,7 +202,7 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
         ecn: case.ecn,
         codepoint: None,
         ignores_ce: false,
-        pacing_cap: None,
+        max_pacing_rate: None,
         paced: case.paced,
         device: None,
         initial_window: None,
@@ -214,7 +214,7 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
     let needs = control.ecn();
     let mut sender = Sender::new(&config, quirks.clone(), control);
     let mut receiver = Receiver::new(MSS, policy, &quirks, 5000).facing(&needs, case.ecn, None);
-    let mut wires = Wires {
+    let mut wires = Network {
         random: Random::named(case.seed, "link"),
         line: Serializer::new(Rate::from_mbit(case.link.mbit)),
         free_at: Time::ZERO,
@@ -277,7 +277,7 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
     (sender, receiver, wires.ends.len() as u32)
 }
 
-impl Wires {
+impl Network {
     /// The byte that a segment begins with.
     fn byte(&self, seq: Seq) -> u64 {
         seq.checked_sub(1).map_or(0, |last| self.ends[last as usize])

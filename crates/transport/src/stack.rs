@@ -1,6 +1,6 @@
 //! The quirks in which the TCP of one named stack differs from another's.
 //!
-//! A switch is here because two kernels differ in it, or because the host that ran a published test bed was
+//! A switch is here because two kernels differ in it, or because the host that ran a published testbed was
 //! configured so. Everything else is common to all stacks and written once in its own file.
 
 use sojourn_units::Span;
@@ -47,7 +47,7 @@ pub use crate::ecn::Request as EcnRequest;
 /// Whose SCE senders these are (`cubic-sce`, `reno-sce`, `dctcp-sce`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SceSenders {
-    /// As published (chromi/sce), slips included: see [`crate::cc::sce`].
+    /// As published (chromi/sce), bugs included: see [`crate::cc::sce`].
     Published,
     /// As their text says that they are meant: no kernel has these.
     Corrected,
@@ -135,11 +135,11 @@ pub struct TcpQuirks {
     /// Whether bulk flows are netperf's, which first agrees on the test by a control connection over the same path: two
     /// round trips.
     pub netperf: bool,
-    /// A flow begins uniformly within this span after its nominal start: the time that a test bed's programs
+    /// A flow begins uniformly within this span after its nominal start: the time that a testbed's programs
     /// take to start.
     pub start_jitter: Span,
     /// Every packet leaves its host uniformly within this span after the event that caused it, in order: the
-    /// time that a test bed's interrupts and timers take.
+    /// time that a testbed's interrupts and timers take.
     pub host_jitter: Span,
 }
 
@@ -201,7 +201,7 @@ impl TcpQuirks {
     /// Linux 5.4.
     pub const LINUX_5_4: Self = Self {
         hystart: HyStartVariant::Milliseconds,
-        // Its test beds delayed data by netem on the sender's own machine.
+        // Its testbeds delayed data by netem on the sender's own machine.
         small_queue_wakes: false,
         notes_limit_unsent: false,
         acks_ecn_change: false,
@@ -212,7 +212,7 @@ impl TcpQuirks {
     };
 }
 
-/// The three stacks of the published test beds, for this crate's tests: with ticks of a millisecond, so that sums come out
+/// The three stacks of the published testbeds, for this crate's tests: with ticks of a millisecond, so that sums come out
 /// even.
 #[cfg(test)]
 pub(crate) mod examples {

@@ -75,7 +75,7 @@ fn established(control: AnyCongestionControl) -> (Sender, Wire) {
         ecn: Request::Off,
         codepoint: None,
         ignores_ce: false,
-        pacing_cap: None,
+        max_pacing_rate: None,
         paced: false,
         device: None,
         initial_window: Some(10),

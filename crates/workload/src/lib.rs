@@ -7,7 +7,7 @@
 //!
 //! Most listen to nothing but the clock: constant rate, probes, voice, video, on and off, arrivals of short flows. The
 //! client of an adaptive stream ([`Player`]) acts on what it receives and is a machine of another kind, and so is a receiver
-//! that reckons by numbers what is lost ([`Missing`]).
+//! that finds by their numbers what is lost ([`Missing`]).
 
 mod arrivals;
 mod datagrams;

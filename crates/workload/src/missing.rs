@@ -1,4 +1,4 @@
-//! What a receiver of numbered datagrams reckons is lost: those that have not come while so many later ones have. It
+//! What a receiver of numbered datagrams takes for lost: those that have not come while so many later ones have. It
 //! needs no word from the sender, and counts nothing that is merely on its way.
 
 use std::collections::VecDeque;

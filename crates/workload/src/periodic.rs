@@ -47,7 +47,7 @@ impl Source for Periodic {
     }
 }
 
-/// Datagrams of one size at a constant rate of payload. The time of each is reckoned from the start, so that the
+/// Datagrams of one size at a constant rate of payload. The time of each is computed from the start, so that the
 /// rate is exact in the long run.
 #[derive(Clone, Debug)]
 pub struct ConstantRate {

@@ -70,7 +70,7 @@ fn report(run: &Run) -> String {
     if let Some(signals) = run.table("queue_signals") {
         // Counts are cumulative: the last row of a reason is its total.
         let mut last = std::collections::BTreeMap::new();
-        let (queues, whys) = (signals.text("queue"), signals.text("why"));
+        let (queues, whys) = (signals.text("queue"), signals.text("reason"));
         let (kinds, counts) = (signals.text("kind"), signals.u64("count"));
         for row in (0..signals.len()).filter(|&row| queues.get(row) == QUEUE) {
             last.insert((whys.get(row), kinds.get(row)), counts[row]);

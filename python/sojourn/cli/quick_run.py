@@ -41,7 +41,7 @@ def quick_run(
     plugins: list[str],
 ) -> None:
     """Run one experiment that the command line describes."""
-    text = _core.trial(flows, rate=rate, rtt=rtt, qdisc=qdisc, duration=duration, stack=stack, seed=seed)
+    text = _core.quick_run(flows, rate=rate, rtt=rtt, qdisc=qdisc, duration=duration, stack=stack, seed=seed)
     experiment = parse(text, "the command line", settings=settings, engine=engine, plugins=plugins)
     note_plugins(experiment.run_keys)
     snap_len = snap_length(snap_len, pcap=pcap is not None)

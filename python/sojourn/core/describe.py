@@ -77,8 +77,8 @@ def seconds(scenario: Scenario) -> float:
 
 
 def length(scenario: Scenario) -> float:
-    """Return how long is simulated, the lead before the origin included, s."""
-    return _core.parse_span(scenario["lead"]) + _core.parse_span(scenario["duration"])
+    """Return how long is simulated, the warmup before the origin included, s."""
+    return _core.parse_span(scenario["warmup"]) + _core.parse_span(scenario["duration"])
 
 
 def expected_cpu_seconds(scenario: Scenario) -> float:
@@ -90,7 +90,7 @@ def expected_cpu_seconds(scenario: Scenario) -> float:
     slowest = [min((rate_mbit(q) or 1e3 for q in _queues(scenario, side)), default=0.0) for side in ("down", "up")]
     udp = sum(_core.parse_rate(f["traffic"]["rate"]) / 1e6 for f in scenario["flows"] if f["traffic"]["kind"] == "udp")
     packets = (max(slowest) + udp) * 1e6 / _FRAME_BITS * seconds_long
-    steps = seconds_long / _core.parse_span(scenario["step"]) * (len(scenario["flows"]) + 2)
+    steps = seconds_long / _core.parse_span(scenario["sample_interval"]) * (len(scenario["flows"]) + 2)
     return _RUN_S + packets * _PACKET_S + steps * _ROW_S
 
 

@@ -10,7 +10,7 @@ from sojourn.core.cells import Cell
 from sojourn.core.run import Run
 from sojourn.core.spread import Spread
 
-_LINKS: Final = ("flows", "queues", "queue_signals", "histograms", "delays", "happenings")
+_LINKS: Final = ("flows", "queues", "queue_signals", "histograms", "delays", "events")
 _OF_LINKS: Final = frozenset(
     [
         "delivery_rate",

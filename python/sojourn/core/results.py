@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 import polars as pl
 
+from sojourn import _core
 from sojourn.core import html
 from sojourn.core.cells import Cell, told_apart
 from sojourn.core.drawing import Figures, draw, figures
@@ -129,7 +130,7 @@ class Results(Sequence[Run]):
                 frames.append(own.select(*(_column(name, value) for name, value in labels.items()), pl.all()))
         if not frames:
             known = list(dict.fromkeys(name for run in self._runs for name in run.tables))
-            raise UsageError.unknown("table", table, known)
+            raise UsageError.unknown("table", table, known, _core.renamed_table(table))
         return pl.concat(frames, how="diagonal")
 
     def metric(self, expression: str) -> pl.DataFrame:

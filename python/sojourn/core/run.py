@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol
 
 import polars as pl
 
@@ -100,7 +100,13 @@ class Run:
         return self._source.names
 
     def table(self, name: str) -> pl.DataFrame:
-        """Return the table of this name; see :attr:`tables`."""
+        """Return the table of this name; see :attr:`tables`.
+
+        Raises:
+            UsageError: if the run has no such table, with the nearest name.
+        """
+        if name not in self.tables:
+            raise UsageError.unknown("table", name, self.tables, _core.renamed_table(name))
         return self._source.frame(name)
 
     def metric(self, expression: str) -> float:
@@ -167,12 +173,12 @@ class Run:
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """Flows at the recorder's steps: rates (bit/s), RTT (s), cwnd (packets), counters since the start."""
+        """Flows, one row per sample interval: rates (bit/s), RTT (s), cwnd (packets), counters since the start."""
         return self.table("flows")
 
     @cached_property
     def queues(self) -> pl.DataFrame:
-        """Queues at the recorder's steps: length, sojourn time (s), marks and drops since the start."""
+        """Queues, one row per sample interval: length, sojourn time (s), marks and drops since the start."""
         return self.table("queues")
 
     @cached_property
@@ -181,9 +187,16 @@ class Run:
         return self.table("pings")
 
     @cached_property
-    def happenings(self) -> pl.DataFrame:
+    def events(self) -> pl.DataFrame:
         """What happened and when: starts, ends, events."""
-        return self.table("happenings")
+        return self.table("events")
+
+    # Type checkers are not to believe that a run has attributes of any name.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say what a table of earlier versions is called now."""
+            raise AttributeError(_core.renamed_table(name) or f"a run has no {name!r}", name=name, obj=self)
 
     @cached_property
     def totals(self) -> pl.DataFrame:

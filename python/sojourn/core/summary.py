@@ -71,7 +71,7 @@ FLOW_COLUMNS: Final = (
 QUEUE_COLUMNS: Final = tuple(column for column in COLUMNS if "{queue}" in column.metric)
 """Of the bottleneck."""
 
-_TABLES: Final = ("flows", "queues", "queue_signals", "histograms", "happenings")
+_TABLES: Final = ("flows", "queues", "queue_signals", "histograms", "events")
 
 
 def values_of(cell: Cell) -> list[Value]:

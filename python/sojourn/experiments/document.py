@@ -57,7 +57,8 @@ def toml(**said: object) -> str:
         elif name in settings:
             own[name] = value
         else:
-            raise UsageError.unknown("section or setting of an experiment", name, [*known, *settings])
+            renamed = _core.renamed_key(f"[{EXPERIMENT}]", name)
+            raise UsageError.unknown("section or setting of an experiment", name, [*known, *settings], renamed)
     given = sections.pop(EXPERIMENT, {})
     if not isinstance(given, Mapping):
         raise UsageError(f"{EXPERIMENT} is a mapping of settings, not {type(given).__name__}")

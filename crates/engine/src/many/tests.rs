@@ -95,7 +95,7 @@ fn one_runs_trouble_is_its_own() {
 }
 
 #[test]
-fn a_cancelled_campaign_begins_nothing_more() {
+fn a_cancelled_set_of_runs_begins_nothing_more() {
     struct Stop(AtomicBool);
     impl WatchMany for Stop {
         fn progress(&self, run: usize, _simulated: Span) {
@@ -135,7 +135,7 @@ fn what_an_engine_lacks_is_named_with_its_place() {
             "second.down.wg: tunnel fou: this engine does not have it",
             "flow a: congestion control cubic: this engine does not have it",
             "flow b: traffic video: this engine does not have it",
-            "event step: events by another happening: this engine does not have it",
+            "event step: events by another event: this engine does not have it",
             "event step: qdisc pie: this engine does not have it",
         ]
     );

@@ -181,7 +181,7 @@ impl Resolver<'_> {
             direction: Direction::Down,
             hops,
             dscp: table.and_then(|t| t.dscp("dscp")).unwrap_or(Dscp::BEST_EFFORT),
-            start: Start::At(At::from_nanos(-(self.lead.as_nanos() as i64))),
+            start: Start::At(At::from_nanos(-(self.warmup.as_nanos() as i64))),
             stop: None,
             delays: table.and_then(|t| t.bool("delays")),
             traffic: Traffic::Ping(Ping { interval, size, ecn }),

@@ -5,9 +5,9 @@ use super::super::source::DiagnosticKind;
 use super::Resolver;
 use super::named::Named;
 use sojourn_model::{
-    Element, ElementKind, FlowDelay, Hop, Kind, Neighbours, Netem, PoliceAction, Policer, Queue,
-    Rewrite, Rule, RuleKind, Scenario, Selector, Shaper, Side, Tunnel, TunnelKind, TunnelProtocol,
-    Wifi, Wlan,
+    AggregatingLink, Element, ElementKind, FlowDelay, Hop, Kind, Neighbours, Netem, PoliceAction,
+    Policer, Queue, Rewrite, Rule, RuleKind, Scenario, Selector, Shaper, Side, Tunnel, TunnelKind,
+    TunnelProtocol, Wifi,
 };
 use sojourn_units::{Ecn, Rate, Span};
 
@@ -36,8 +36,8 @@ impl Resolver<'_> {
                 let down = self.side(table, Side::Down, &stack, &own);
                 let up = self.side(table, Side::Up, &stack, &own);
                 let name = table.text("name").unwrap_or("").to_owned();
-                let own_device = table.bool("own_device").unwrap_or(false);
-                let mut hop = Hop { name, stack, own_device, down, up };
+                let host_nic = table.bool("host_nic").unwrap_or(false);
+                let mut hop = Hop { name, stack, host_nic, down, up };
                 self.unique("element", table.tables("element"));
                 for element in table.tables("element") {
                     self.place_element(element, named, &mut hop);
@@ -54,15 +54,15 @@ impl Resolver<'_> {
         for (table, hop) in root.tables("hop").iter().zip(&scenario.hops) {
             let is_here = |path: String| path.split('.').next() == Some(&hop.name);
             let is_used = scenario.flows.iter().filter_map(|f| scenario.device_of(f)).any(is_here);
-            if !hop.own_device || is_used {
+            if !hop.host_nic || is_used {
                 continue;
             }
-            let place = table.place_of("own_device");
+            let place = table.place_of("host_nic");
             let message = format!("no flow's data meet a queue or radio of hop {} first", hop.name);
             self.diagnostics.push(
                 place
                     .says(DiagnosticKind::Value, message)
-                    .help("own_device is for a flow's first hop, and the delay is to be behind it, in another hop"),
+                    .help("host_nic is for a flow's first hop, and the delay is to be behind it, in another hop"),
             );
         }
     }
@@ -291,7 +291,7 @@ impl Resolver<'_> {
 
     fn element_kind(&mut self, table: &Fields, named: &Named, stack: &str) -> Option<Kind> {
         use ElementKind as Is;
-        let kinds = [Is::Rewrite, Is::Policer, Is::Wifi, Is::Wlan, Is::Netem];
+        let kinds = [Is::Rewrite, Is::Policer, Is::AggregatingLink, Is::Wifi, Is::Netem];
         let given: Vec<ElementKind> =
             kinds.into_iter().filter(|k| table.given(k.name()).is_some()).collect();
         let [kind] = given[..] else {
@@ -305,7 +305,7 @@ impl Resolver<'_> {
             self.diagnostics.push(
                 place
                     .says(DiagnosticKind::Key, message)
-                    .help("give exactly one of rewrite, policer, wifi, wlan and netem"),
+                    .help("give exactly one of rewrite, policer, aggregating_link, wifi and netem"),
             );
             return None;
         };
@@ -323,8 +323,10 @@ impl Resolver<'_> {
                     exceed,
                 }))
             }
+            Is::AggregatingLink => {
+                self.aggregating_link(table.table(kind.name())?).map(Kind::AggregatingLink)
+            }
             Is::Wifi => self.wifi(table.table(kind.name())?).map(Kind::Wifi),
-            Is::Wlan => self.wlan(table.table(kind.name())?).map(Kind::Wlan),
             Is::Netem => {
                 let chain = self.netems(table.list(kind.name()), stack);
                 Some(Kind::Netem(Netem { chain, per_flow: Vec::new() }))
@@ -398,10 +400,10 @@ impl Resolver<'_> {
         rates
     }
 
-    fn wlan(&mut self, t: &Fields) -> Option<Wlan> {
+    fn wifi(&mut self, t: &Fields) -> Option<Wifi> {
         let load = t.number("neighbour_load")?;
         let transfer = t.span("neighbour_transfer")?;
-        Some(Wlan {
+        Some(Wifi {
             rates: self.ladder(t),
             dwell: t.span("dwell")?,
             frames: t.count("frames")? as u32,
@@ -414,7 +416,7 @@ impl Resolver<'_> {
         })
     }
 
-    fn wifi(&mut self, t: &Fields) -> Option<Wifi> {
+    fn aggregating_link(&mut self, t: &Fields) -> Option<AggregatingLink> {
         let rates = self.ladder(t);
         let (opportunity_min, opportunity_max) =
             (t.span("opportunity_min")?, t.span("opportunity_max")?);
@@ -422,7 +424,7 @@ impl Resolver<'_> {
             let place = t.place_of("opportunity_min");
             self.says(&place, DiagnosticKind::Value, "opportunity_min is above opportunity_max");
         }
-        Some(Wifi {
+        Some(AggregatingLink {
             rates,
             dwell: t.span("dwell")?,
             opportunity_min,

@@ -119,7 +119,7 @@ impl Resolver<'_> {
             ecn,
             codepoint: table.ecn("codepoint"),
             bytes: table.count("bytes"),
-            pacing_cap: table.rate("pacing_cap"),
+            max_pacing_rate: table.rate("max_pacing_rate"),
             app_rate: table.rate("app_rate"),
             initial_window: table.count("initial_window").map(|n| n as u32),
             receive_window: table
@@ -127,7 +127,7 @@ impl Resolver<'_> {
                 .map_or(ReceiveWindow::Autotune, ReceiveWindow::Fixed),
             offload: table.bool("offload").unwrap_or(false),
             host_qdisc,
-            unresponsive_to_ce: table.bool("unresponsive_to_ce").unwrap_or(false),
+            ignore_ce: table.bool("ignore_ce").unwrap_or(false),
             rtt_scaling: table.text("rtt_scaling").map(|mode| match mode {
                 "rate" => RttScaling::Rate,
                 "scalable" => RttScaling::Scalable,

@@ -2,7 +2,7 @@
 
 use super::elements::{Basis, Place, is_switched};
 use super::error::Unbuildable;
-use super::host::{End, HostDevice, HostSide};
+use super::host::{End, HostSide, NicKind};
 use super::middleboxes::Middleboxes;
 use super::ports::Ports;
 use super::{HOST, RouteEntry, Step, Switch, Topology};
@@ -38,8 +38,8 @@ impl<P: PathPacket> Topology<P> {
             of_control.push(if host.control { routes(false)? } else { data });
             of_flow.push(data);
             device_of.push(match host.queue {
-                Some(_) => Some(HostDevice::Wired),
-                None => scenario.device_of(flow).and_then(|path| builder.ports.own_device(&path)),
+                Some(_) => Some(NicKind::Wired),
+                None => scenario.device_of(flow).and_then(|path| builder.ports.host_nic(&path)),
             });
         }
         let Builder { ports, middleboxes, switches, steps, routes, .. } = builder;

@@ -16,7 +16,7 @@ pub struct HostSide<'a> {
 
 /// The device in which a sender's own packets wait.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum HostDevice {
+pub enum NicKind {
     /// One that is done with a packet when it has left.
     Wired,
     /// One on the air, which is done with a packet when that is acknowledged.

@@ -39,7 +39,9 @@ impl Middleboxes {
                 let number = self.tunnel(place.side, tunnel, near.kind);
                 MiddleboxKind::Leave(Exit::new(number, near.kind, near.replay_window))
             }
-            Kind::Netem(_) | Kind::Queue(_) | Kind::Wifi(_) | Kind::Wlan(_) => return None,
+            Kind::Netem(_) | Kind::Queue(_) | Kind::AggregatingLink(_) | Kind::Wifi(_) => {
+                return None;
+            }
         };
         let number = self.all.len() as u16;
         self.all.push((place.path.clone(), Middlebox::new(kind, place.e.enabled)));

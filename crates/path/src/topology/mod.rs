@@ -35,13 +35,13 @@ mod walk;
 
 pub use elements::Basis;
 pub use error::{ChangeError, Unbuildable};
-pub use host::{HostDevice, HostSide};
+pub use host::{HostSide, NicKind};
 pub use node::{Node, Role};
 pub use route::{HOST, RouteEntry, Step, Switch};
 pub use walk::Passed;
 
 use crate::Middlebox;
-use crate::wlan::Air;
+use crate::wifi::Air;
 use sojourn_model::TunnelKind;
 
 /// Ports, middleboxes and the routes through them.
@@ -63,7 +63,7 @@ pub struct Topology<P> {
     /// Wireless channels, to be handed to ports when they are polled.
     pub air: Air,
     /// The device of each flow's sending host, where it is told apart from the path.
-    pub device_of: Vec<Option<HostDevice>>,
+    pub device_of: Vec<Option<NicKind>>,
     /// Routes of each flow: data, then what comes back.
     pub of_flow: Vec<(u16, u16)>,
     /// Those of the control connection beside it ([`HostSide::control`]), which has no delay of its own; the flow's own

@@ -21,7 +21,7 @@ pub enum Role {
         /// The element's path.
         element: String,
     },
-    /// Where packets of hosts wait: for their jitter, or for the host's own device.
+    /// Where packets of hosts wait: for their jitter, or for the host's NIC.
     Nic {
         /// Whose: `host.near.STACK` sends what goes down, `host.far.STACK` what goes up.
         name: String,

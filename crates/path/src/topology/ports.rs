@@ -2,11 +2,11 @@
 
 use super::elements::{Basis, Place, links};
 use super::error::Unbuildable;
-use super::host::{End, HostDevice};
+use super::host::{End, NicKind};
 use super::node::{Node, Role, queue_among};
-use crate::wlan::{Air, Channel, Transmitter};
+use crate::wifi::{Air, Channel, Transmitter};
 use crate::{Device, PathPacket, Port, Radio};
-use sojourn_model::{Flow, FlowDelay, Kind, Netem, Queue, Shaper, Wifi, Wlan};
+use sojourn_model::{AggregatingLink, Flow, FlowDelay, Kind, Netem, Queue, Shaper, Wifi};
 use sojourn_qdisc::{AnyQdisc, QdiscQuirks, TcError, netem};
 use sojourn_units::{Random, Rate, Span};
 use std::collections::BTreeMap;
@@ -89,8 +89,8 @@ impl<'a, P: PathPacket> Ports<'a, P> {
                 self.chain(own, place, netem)?
             }
             Kind::Queue(q) => vec![self.queue(&place.path, q)?],
-            Kind::Wifi(wifi) => vec![self.wifi(&place.path, wifi)?],
-            Kind::Wlan(wlan) => vec![self.wlan(place, wlan)?],
+            Kind::AggregatingLink(link) => vec![self.aggregating_link(&place.path, link)?],
+            Kind::Wifi(wifi) => vec![self.wifi(place, wifi)?],
             _ => Vec::new(),
         })
     }
@@ -127,12 +127,12 @@ impl<'a, P: PathPacket> Ports<'a, P> {
     }
 
     /// The queue of this path becomes a device of the host that sends.
-    pub(super) fn own_device(&mut self, path: &str) -> Option<HostDevice> {
+    pub(super) fn host_nic(&mut self, path: &str) -> Option<NicKind> {
         let index = queue_among(&self.nodes, path)?;
         let node = &mut self.nodes[index];
         node.own = true;
         node.port.report_completions();
-        Some(if node.port.is_wireless() { HostDevice::Wireless } else { HostDevice::Wired })
+        Some(if node.port.is_wireless() { NicKind::Wireless } else { NicKind::Wired })
     }
 
     /// The ports of a chain of netems.
@@ -190,16 +190,16 @@ impl<'a, P: PathPacket> Ports<'a, P> {
         Ok(self.add(path, port, role, None))
     }
 
-    fn wifi(&mut self, path: &str, wifi: &Wifi) -> Result<u16, Unbuildable> {
+    fn aggregating_link(&mut self, path: &str, link: &AggregatingLink) -> Result<u16, Unbuildable> {
         if let Some(&port) = self.known.get(path) {
             return Ok(port);
         }
         let stream = |what| self.stream(&format!("{path}{what}"));
-        let radio = Radio::new(wifi, stream("/opportunities"), stream("/rates"));
-        self.wireless(path, wifi.limit, Device::Radio(Box::new(radio)))
+        let radio = Radio::new(link, stream("/opportunities"), stream("/rates"));
+        self.wireless(path, link.limit, Device::Radio(Box::new(radio)))
     }
 
-    fn wlan(&mut self, place: &Place<'_>, wlan: &Wlan) -> Result<u16, Unbuildable> {
+    fn wifi(&mut self, place: &Place<'_>, wifi: &Wifi) -> Result<u16, Unbuildable> {
         let path = &place.path;
         if let Some(&port) = self.known.get(path) {
             return Ok(port);
@@ -210,12 +210,12 @@ impl<'a, P: PathPacket> Ports<'a, P> {
         let (changes, losses) = (stream(path, "/quality"), stream(path, "/losses"));
         let air = &mut self.air;
         let channel = *self.channels.entry(shared).or_insert_with(|| {
-            air.push(Channel::new(wlan.neighbours, wlan.airtime, arrivals, backoffs));
+            air.push(Channel::new(wifi.neighbours, wifi.airtime, arrivals, backoffs));
             air.len() - 1
         });
         let number = air[channel].join();
-        let transmitter = Transmitter::new(number, wlan, changes, losses);
-        self.wireless(path, wlan.limit, Device::Wlan(channel, Box::new(transmitter)))
+        let transmitter = Transmitter::new(number, wifi, changes, losses);
+        self.wireless(path, wifi.limit, Device::Wifi(channel, Box::new(transmitter)))
     }
 
     /// A port with a FIFO in front of a device on the air.

@@ -30,7 +30,7 @@ fn queue(shaper: Shaper) -> Element {
 }
 
 fn hop(name: &str, down: Vec<Element>, up: Vec<Element>) -> Hop {
-    Hop { name: name.to_owned(), stack: STACK.to_owned(), own_device: false, down, up }
+    Hop { name: name.to_owned(), stack: STACK.to_owned(), host_nic: false, down, up }
 }
 
 fn flow(name: &str) -> Flow {
@@ -75,8 +75,8 @@ fn scenario() -> Scenario {
         seed: 1,
         origin: Origin::FirstFlow,
         duration: Span::from_secs(1),
-        lead: Span::ZERO,
-        step: Span::from_millis(50),
+        warmup: Span::ZERO,
+        sample_interval: Span::from_millis(50),
         stack: STACK.to_owned(),
         hops: vec![
             hop("a", down_a, vec![netem("netem", "delay 10ms limit 1000")]),
@@ -321,7 +321,7 @@ fn hosts_may_have_no_interface_and_a_queue_of_their_own() {
     let topology = lab.build(HostSide { queue: Some("fq_codel"), ..NIC });
     let first = words(&topology, 0);
     assert_eq!(first[..2], ["host.near.linux-7.3", "host.near.linux-7.3 (fq_codel)"]);
-    assert_eq!(topology.device_of, [Some(HostDevice::Wired); 2]);
+    assert_eq!(topology.device_of, [Some(NicKind::Wired); 2]);
     // What comes back passes no queue of the sender's.
     assert_eq!(words(&topology, topology.of_flow[0].1)[..2], ["host.far.linux-7.3", "b.up.qdisc"]);
     assert_eq!(topology.nodes.iter().filter(|n| n.own).count(), 1);
@@ -335,10 +335,10 @@ fn hosts_may_have_no_interface_and_a_queue_of_their_own() {
 fn the_first_queue_of_a_hop_may_be_the_senders_device() {
     let mut scenario = scenario();
     scenario.hops[0].down.retain(|e| e.name == "qdisc");
-    scenario.hops[0].own_device = true;
+    scenario.hops[0].host_nic = true;
     let lab = Lab::new(scenario);
     let topology = lab.build(NIC);
-    assert_eq!(topology.device_of, [Some(HostDevice::Wired); 2]);
+    assert_eq!(topology.device_of, [Some(NicKind::Wired); 2]);
     let own: Vec<_> = topology.nodes.iter().filter(|n| n.own).map(|n| n.role.to_string()).collect();
     assert_eq!(own, ["a.down.qdisc"]);
 }

@@ -30,7 +30,7 @@ pub const SOJOURN_EVENT_LOSS: u32 = 2;
 /// A tail-loss probe that repeated old data has repaired its loss.
 pub const SOJOURN_EVENT_TLP_RECOVERY: u32 = 3;
 
-/// `SojournView.pacing_cap` of a socket without one.
+/// `SojournView.max_pacing_rate` of a socket without one.
 pub const SOJOURN_NO_CAP: u64 = u64::MAX;
 
 /// What a control may read of its connection, by the kernel's names. Windows and counts are in segments.
@@ -42,7 +42,7 @@ pub struct View {
     /// When something was last delivered, or a flight began, ns.
     pub delivered_at: u64,
     /// Highest rate of payload that the socket may be paced at, bytes per second, or `SOJOURN_NO_CAP`.
-    pub pacing_cap: u64,
+    pub max_pacing_rate: u64,
     /// RTT samples so far.
     pub rtt_samples: u64,
     /// Oldest segment not acknowledged.

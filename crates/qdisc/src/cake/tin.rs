@@ -543,7 +543,7 @@ impl<P: Packet> Tin<P> {
                 let sojourn = now.since(packet.stamp()).as_nanos();
                 let verdict = flow.law.judge(now, &self.params, sojourn, &mut packet, cx);
                 // The last packet may be marked, but not dropped.
-                let Some(why) = verdict.drop.filter(|_| !flow.packets.is_empty()) else {
+                let Some(reason) = verdict.drop.filter(|_| !flow.packets.is_empty()) else {
                     let over = Plain::is_over(sojourn, &self.params);
                     let sce =
                         self.ramp.apply(now, sojourn, self.params.target, over, &mut packet, cx);
@@ -556,7 +556,7 @@ impl<P: Packet> Tin<P> {
                     return Some((slot, packet));
                 };
                 self.counts.drops += 1;
-                tally.drop(now, packet, why, cx);
+                tally.drop(now, packet, reason, cx);
             }
         }
     }

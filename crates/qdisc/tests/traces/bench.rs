@@ -92,16 +92,16 @@ pub(crate) struct Log {
 }
 
 impl Telemetry<Pkt> for Log {
-    fn dropped(&mut self, now: Time, packet: Pkt, why: Reason) {
-        self.dropped.push((now, packet, why));
+    fn dropped(&mut self, now: Time, packet: Pkt, reason: Reason) {
+        self.dropped.push((now, packet, reason));
     }
-    fn marked(&mut self, now: Time, packet: &Pkt, why: Reason) {
+    fn marked(&mut self, now: Time, packet: &Pkt, reason: Reason) {
         assert_eq!(packet.ecn, Ecn::Ce, "a packet is CE when its mark is told");
-        self.marked.push((now, *packet, why));
+        self.marked.push((now, *packet, reason));
     }
-    fn sce_marked(&mut self, now: Time, packet: &Pkt, why: Reason) {
+    fn sce_marked(&mut self, now: Time, packet: &Pkt, reason: Reason) {
         assert_eq!(packet.ecn, Ecn::Ect1, "a packet is ECT(1) when its SCE mark is told");
-        self.sce_marked.push((now, *packet, why));
+        self.sce_marked.push((now, *packet, reason));
     }
     fn duplicated(&mut self, _now: Time, packet: &Pkt) {
         self.copied.push(packet.id);
@@ -111,11 +111,11 @@ impl Telemetry<Pkt> for Log {
 impl Log {
     /// Ids of the dropped, and why.
     pub(crate) fn drops(&self) -> Vec<(u64, Reason)> {
-        self.dropped.iter().map(|(_, packet, why)| (packet.id, *why)).collect()
+        self.dropped.iter().map(|(_, packet, reason)| (packet.id, *reason)).collect()
     }
     /// Ids of the marked, and why.
     pub(crate) fn marks(&self) -> Vec<(u64, Reason)> {
-        self.marked.iter().map(|(_, packet, why)| (packet.id, *why)).collect()
+        self.marked.iter().map(|(_, packet, reason)| (packet.id, *reason)).collect()
     }
 }
 

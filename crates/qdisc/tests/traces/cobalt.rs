@@ -11,8 +11,8 @@ fn standing(words: &str, n: u64, packet: impl Fn(u64) -> Pkt) -> Bench {
     b
 }
 
-fn millis(told: &[(Time, Pkt, Reason)], why: Reason) -> Vec<u64> {
-    told.iter().filter(|t| t.2 == why).map(|t| t.0.as_nanos() / 1_000_000).collect()
+fn millis(told: &[(Time, Pkt, Reason)], reason: Reason) -> Vec<u64> {
+    told.iter().filter(|t| t.2 == reason).map(|t| t.0.as_nanos() / 1_000_000).collect()
 }
 
 /// Target 5 ms, interval 100 ms. The packet at 6 ms is the first above target: count 1, and as nothing was ever

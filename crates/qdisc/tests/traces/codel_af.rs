@@ -467,7 +467,7 @@ impl Naive {
                 let drop =
                     state.judge(at, &self.params[c], (weighted, total), &mut packet, random, log);
                 match drop.filter(|_| others > 0) {
-                    Some(why) => log.dropped.push((at, packet, why)),
+                    Some(reason) => log.dropped.push((at, packet, reason)),
                     None => delivered = Some(packet),
                 }
             } else {

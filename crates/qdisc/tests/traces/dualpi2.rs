@@ -228,8 +228,8 @@ fn signals(b: &mut Bench, packet: Pkt, n: u32) -> (f64, f64, Option<Reason>) {
         b.take(ms(20_000));
     }
     let (marks, drops) = (&b.log.marked, &b.log.dropped);
-    let why = marks.iter().chain(drops).map(|(_, _, why)| *why).next();
-    (marks.len() as f64 / f64::from(n), drops.len() as f64 / f64::from(n), why)
+    let reason = marks.iter().chain(drops).map(|(_, _, reason)| *reason).next();
+    (marks.len() as f64 / f64::from(n), drops.len() as f64 / f64::from(n), reason)
 }
 
 /// p_C = p'², p_L = 2 p' = 2 √p_C, marks where ECN allows, within four standard deviations.
@@ -243,15 +243,15 @@ fn the_coupling_is_a_square() {
             let deviation = (p * (1.0 - p) / f64::from(n)).sqrt();
             assert!((share - p).abs() < 4.0 * deviation + 1e-4, "{share} is not {p}");
         };
-        let (classic, none, why) = signals(&mut b, c(0), n);
+        let (classic, none, reason) = signals(&mut b, c(0), n);
         near(classic, p * p);
-        assert_eq!((none, why), (0.0, Some(Reason::Classic)));
-        let (none, dropped, why) = signals(&mut b, pkt(0), n);
+        assert_eq!((none, reason), (0.0, Some(Reason::Classic)));
+        let (none, dropped, reason) = signals(&mut b, pkt(0), n);
         near(dropped, p * p);
-        assert_eq!((none, why), (0.0, Some(Reason::Classic)));
-        let (scalable, none, why) = signals(&mut b, l(0), n);
+        assert_eq!((none, reason), (0.0, Some(Reason::Classic)));
+        let (scalable, none, reason) = signals(&mut b, l(0), n);
         near(scalable, 2.0 * p);
-        assert_eq!((none, why), (0.0, Some(Reason::Coupled)));
+        assert_eq!((none, reason), (0.0, Some(Reason::Coupled)));
         assert!((scalable / (2.0 * classic.sqrt()) - 1.0).abs() < 0.05);
     }
 }

@@ -197,8 +197,8 @@ fn a_child_can_be_replaced_and_its_drops_stay_counted() {
     assert_eq!(htb.next_timer(), Some(ms(1216)));
     htb.enqueue(ms(701), pkt(5), &mut cx);
     assert_eq!(htb.backlog().packets, 1);
-    let why: Vec<Reason> = log.drops().iter().map(|d| d.1).collect();
-    assert_eq!(why, [Reason::Tail, Reason::Flushed, Reason::Flushed, Reason::Flushed]);
+    let reason: Vec<Reason> = log.drops().iter().map(|d| d.1).collect();
+    assert_eq!(reason, [Reason::Tail, Reason::Flushed, Reason::Flushed, Reason::Flushed]);
 }
 
 /// At the root as under a class: what replaces begins its work then, what was there is handed back empty.

@@ -101,11 +101,11 @@ impl Naive {
         i128::from(self.random.next_u32()) <= prob
     }
 
-    fn mark(&mut self, now: Time, packet: &mut Pkt, why: Reason) {
+    fn mark(&mut self, now: Time, packet: &mut Pkt, reason: Reason) {
         self.ecn_mark += 1;
         if packet.ecn != Ecn::Ce {
             packet.ecn = Ecn::Ce;
-            self.log.marked.push((now, *packet, why));
+            self.log.marked.push((now, *packet, reason));
         }
     }
 
@@ -129,8 +129,8 @@ impl Naive {
         let drops = !is_scalable || self.setup.drop_on_overload;
         if drops && self.happens(self.prob) && self.happens(self.prob) {
             if overload || packet.ecn == Ecn::NotEct {
-                let why = if overload { Reason::Overload } else { Reason::Classic };
-                self.log.dropped.push((now, *packet, why));
+                let reason = if overload { Reason::Overload } else { Reason::Classic };
+                self.log.dropped.push((now, *packet, reason));
                 return false;
             }
             self.mark(now, packet, Reason::Classic);

@@ -49,8 +49,8 @@ fn signals(b: &mut Bench, packet: Pkt) -> (f64, f64, Option<Reason>) {
         b.take(ms(20_000));
     }
     let (marks, drops) = (&b.log.marked, &b.log.dropped);
-    let why = marks.iter().chain(drops).map(|(_, _, why)| *why).next();
-    (marks.len() as f64 / f64::from(n), drops.len() as f64 / f64::from(n), why)
+    let reason = marks.iter().chain(drops).map(|(_, _, reason)| *reason).next();
+    (marks.len() as f64 / f64::from(n), drops.len() as f64 / f64::from(n), reason)
 }
 
 fn assert_near(share: f64, expected: f64) {
@@ -64,10 +64,10 @@ fn the_output_is_squared() {
         let mut b = at_base("pi2", base);
         let p = b.gauge(ms(0), "prob");
         for (ecn, marks) in [(Ecn::NotEct, false), (Ecn::Ect0, true), (Ecn::Ect1, true)] {
-            let (marked, dropped, why) = signals(&mut b, pkt(0).ecn(ecn));
+            let (marked, dropped, reason) = signals(&mut b, pkt(0).ecn(ecn));
             assert_near(if marks { marked } else { dropped }, p * p);
             assert_near(if marks { dropped } else { marked }, 0.0);
-            assert_eq!(why, Some(Reason::Classic));
+            assert_eq!(reason, Some(Reason::Classic));
         }
         let mut b = at_base("pi2 noecn", base);
         let (marked, dropped, _) = signals(&mut b, pkt(0).ecn(Ecn::Ect0));
@@ -89,11 +89,11 @@ fn ect_is_dropped_beyond_the_threshold() {
         let mut b = at_base(words, base);
         let squared = b.gauge(ms(0), "prob_c");
         for ecn in [Ecn::Ect0, Ecn::Ect1] {
-            let (marked, dropped, why) = signals(&mut b, pkt(0).ecn(ecn));
+            let (marked, dropped, reason) = signals(&mut b, pkt(0).ecn(ecn));
             assert_near(if marks { marked } else { dropped }, squared);
             assert_near(if marks { dropped } else { marked }, 0.0);
             assert_eq!(
-                why,
+                reason,
                 Some(if marks { Reason::Classic } else { Reason::Overload }),
                 "{words} {base}"
             );
@@ -106,12 +106,12 @@ fn ect_is_dropped_beyond_the_threshold() {
 fn scalable_traffic_meets_the_root() {
     let mut b = at_base("pi2 scalable", 0.2);
     let p = b.gauge(ms(0), "prob");
-    let (marked, _, why) = signals(&mut b, pkt(0).ecn(Ecn::Ect1));
+    let (marked, _, reason) = signals(&mut b, pkt(0).ecn(Ecn::Ect1));
     assert_near(marked, 2.0 * p);
-    assert_eq!(why, Some(Reason::Coupled));
-    let (marked, _, why) = signals(&mut b, pkt(0).ecn(Ecn::Ect0));
+    assert_eq!(reason, Some(Reason::Coupled));
+    let (marked, _, reason) = signals(&mut b, pkt(0).ecn(Ecn::Ect0));
     assert_near(marked, p * p);
-    assert_eq!(why, Some(Reason::Classic));
+    assert_eq!(reason, Some(Reason::Classic));
     let mut b = at_base("pi2 scalable", 0.6);
     let (marked, dropped, _) = signals(&mut b, pkt(0).ecn(Ecn::Ect1));
     assert_near(dropped, b.gauge(ms(0), "prob_c"));

@@ -17,13 +17,13 @@ use crate::schema;
 use sojourn_model::{At, Flow, Scenario, Traffic};
 use std::collections::BTreeSet;
 
-/// So many flows at most are told apart without being asked for.
+/// Of at most so many flows delays are recorded per flow without being asked for.
 pub const FEW: usize = 64;
 
-/// What has delays of its own in the table `delays`: a flow, or together all flows that are not told apart.
+/// What has delays of its own in the table `delays`: a flow, or together all flows whose delays are not recorded per flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subject<'a> {
-    /// The flow's name; empty for those that are not told apart, of which there are no one-way delays.
+    /// The flow's name; empty for those not recorded per flow, of which there are no one-way delays.
     pub name: &'a str,
     /// Its flows' numbers in the scenario, ascending, at least one.
     pub flows: Vec<usize>,
@@ -31,10 +31,10 @@ pub struct Subject<'a> {
     pub edges: Vec<i64>,
 }
 
-/// Whose delays an engine keeps: those of each flow that is told apart, in the scenario's order, and those of all others
-/// together, if there are any.
+/// Whose delays an engine keeps: each flow's own where they are recorded per flow, in the scenario's order, and those of
+/// all others together, if there are any.
 pub fn subjects(scenario: &Scenario) -> Vec<Subject<'_>> {
-    let apart = told_apart(scenario);
+    let apart = recorded_per_flow(scenario);
     let (own, others): (Vec<usize>, Vec<usize>) = (0..apart.len()).partition(|&flow| apart[flow]);
     let mut subjects: Vec<Subject<'_>> = own
         .into_iter()
@@ -49,9 +49,9 @@ pub fn subjects(scenario: &Scenario) -> Vec<Subject<'_>> {
     subjects
 }
 
-/// Of each flow, whether it is told apart: what the flow says; where it says nothing, of up to [`FEW`] flows all, of more
-/// those whose delays a check of the experiment asks for by the name of the flow or of its group.
-fn told_apart(scenario: &Scenario) -> Vec<bool> {
+/// Of each flow, whether its delays are recorded per flow: what the flow says; where it says nothing, of up to [`FEW`]
+/// flows all, of more those whose delays a check of the experiment asks for by the name of the flow or of its group.
+fn recorded_per_flow(scenario: &Scenario) -> Vec<bool> {
     let mut asked = BTreeSet::new();
     for check in &scenario.checks {
         if let Ok(expression) = Expression::parse(&check.that) {
@@ -101,7 +101,7 @@ fn edges(scenario: &Scenario, stop: Option<At>) -> Vec<i64> {
 }
 
 /// That a flow's delays are not there, and what to write to have them.
-fn not_told_apart(flow: &Flow) -> Fault {
+fn not_recorded_per_flow(flow: &Flow) -> Fault {
     let is_ping = matches!(flow.traffic, Traffic::Ping(_));
     let place = if is_ping { "[[flow]] or [ping]" } else { "[[flow]]" };
     let why = match flow.delays {
@@ -111,7 +111,7 @@ fn not_told_apart(flow: &Flow) -> Fault {
         ),
     };
     Fault::not_recorded(
-        format!("the delays of {} were not told apart from other flows': {why}", flow.name),
+        format!("the delays of {} were not recorded per flow: {why}", flow.name),
         format!("write `delays = true` in its {place} and run it again"),
     )
 }
@@ -156,12 +156,12 @@ pub(super) fn distribution(
     let scenario = &frame.run.scenario;
     let flows: Vec<&str> = match frame.members(subject).as_slice() {
         [] if is_queue => {
-            // And those that were not told apart.
+            // And those that were not recorded per flow.
             scenario.flows.iter().map(|f| f.name.as_str()).chain([""]).collect()
         }
         [] => return Err(format!("there is no flow or queue called \"{subject}\"").into()),
         members => {
-            let apart = told_apart(scenario);
+            let apart = recorded_per_flow(scenario);
             let is_apart = |flow: &Flow| {
                 !frame.delays.of(&flow.name).is_empty()
                     || scenario
@@ -171,7 +171,7 @@ pub(super) fn distribution(
                         .any(|(f, apart)| *apart && f.name == flow.name)
             };
             if let Some(flow) = members.iter().find(|flow| !is_apart(flow)) {
-                return Err(not_told_apart(flow));
+                return Err(not_recorded_per_flow(flow));
             }
             members.iter().map(|f| f.name.as_str()).collect()
         }

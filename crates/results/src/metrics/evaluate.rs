@@ -152,7 +152,7 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
     let window = call.window.as_ref().map_or(&default, |w| &w.value);
     let scenario = &frame.run.scenario;
     let stated = window.stated(&scenario.windows);
-    if let Some(outside) = stated.and_then(|w| w.outside(scenario.lead, scenario.duration)) {
+    if let Some(outside) = stated.and_then(|w| w.outside(scenario.warmup, scenario.duration)) {
         return Err(format!("{}; {}", outside.message, outside.help).into());
     }
     let rate_of = match &call.of {
@@ -234,10 +234,10 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
         Which::Utilisation => of_queue(functions::utilisation),
         Which::MarkFraction => of_queue(functions::mark_fraction),
         Which::Marks => {
-            Ok(functions::signals(frame, first(), SignalKind::Mark, call.why.as_deref(), window))
+            Ok(functions::signals(frame, first(), SignalKind::Mark, call.reason.as_deref(), window))
         }
         Which::Drops => {
-            Ok(functions::signals(frame, first(), SignalKind::Drop, call.why.as_deref(), window))
+            Ok(functions::signals(frame, first(), SignalKind::Drop, call.reason.as_deref(), window))
         }
         Which::CeFraction => of_one(functions::ce_fraction),
         Which::Retransmits => of_one(functions::retransmits),
@@ -261,9 +261,9 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
         Which::Switches => of_stream(playback::switches),
         Which::StartupDelay => of_stream(|frame, flow, _| playback::startup_delay(frame, flow)),
         Which::Oscillation
-        | Which::LeastSecond
-        | Which::LargestSecond
-        | Which::RangeInASecond
+        | Which::Min1s
+        | Which::Max1s
+        | Which::Spread1s
         | Which::Period
         | Which::FirstAbove
         | Which::FirstBelow => {
@@ -276,13 +276,13 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
                 Which::Oscillation => {
                     oscillation::variation(&oscillation::by_second(&series, bounds))
                 }
-                Which::LeastSecond => {
+                Which::Min1s => {
                     oscillation::by_second(&series, bounds).into_iter().reduce(f64::min)
                 }
-                Which::LargestSecond => {
+                Which::Max1s => {
                     oscillation::by_second(&series, bounds).into_iter().reduce(f64::max)
                 }
-                Which::RangeInASecond => oscillation::range_in_a_second(&series, bounds),
+                Which::Spread1s => oscillation::spread_1s(&series, bounds),
                 Which::Period => oscillation::period(&oscillation::by_second(&series, bounds)),
                 Which::FirstAbove => oscillation::first(&series, bounds, |x| x > level),
                 _ => oscillation::first(&series, bounds, |x| x < level),

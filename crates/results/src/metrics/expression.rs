@@ -108,7 +108,7 @@ pub(super) struct Call {
     pub(super) of: Option<Of>,
     pub(super) names: Vec<Name>,
     pub(super) number: f64,
-    pub(super) why: Option<String>,
+    pub(super) reason: Option<String>,
     /// Values that it is given.
     pub(super) terms: Vec<Term>,
     pub(super) window: Option<Placed<WindowSpec>>,
@@ -153,8 +153,8 @@ pub struct Names<'a> {
     /// Windows.
     pub windows: Vec<&'a str>,
     /// What of the run is before the origin, and what after it: no window reaches further.
-    pub lead: Span,
-    /// See `lead`.
+    pub warmup: Span,
+    /// See `warmup`.
     pub duration: Span,
 }
 
@@ -261,7 +261,7 @@ fn unknown(term: &Term, known: &Names<'_>, errors: &mut Vec<WordError>) {
                 }
                 Some(Placed { value, at }) => {
                     let stated = value.stated(&[]);
-                    if let Some(o) = stated.and_then(|w| w.outside(known.lead, known.duration)) {
+                    if let Some(o) = stated.and_then(|w| w.outside(known.warmup, known.duration)) {
                         let (message, help) = (o.message, o.help);
                         errors.push(WordError { at: at.clone(), message, help });
                     }
@@ -301,7 +301,7 @@ impl Function {
                 Parameter::Level => "LEVEL",
                 Parameter::Percent => "PERCENT",
                 Parameter::Flows => "[FLOW, ...]",
-                Parameter::Why => "[REASON]",
+                Parameter::Reason => "[REASON]",
                 Parameter::Value => "VALUE",
             })
             .collect();

@@ -10,7 +10,7 @@ use crate::estimators::{
     quantile_interpolated, quantile_nearest_rank, quantile_weighted, sorted, standard_deviation,
     sum, weighted_mean,
 };
-use sojourn_model::Flow;
+use sojourn_model::{Flow, Renamed};
 
 /// What a metric may be given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +34,7 @@ pub enum Parameter {
     /// Any number of flows or groups; all that carry data if there is none.
     Flows,
     /// The reason of a mark or drop; all if it is left out.
-    Why,
+    Reason,
     /// A value: an expression of its own, with a window of its own if it says one.
     Value,
 }
@@ -94,9 +94,9 @@ pub(super) enum Which {
     FirstAbove,
     FirstBelow,
     Oscillation,
-    LeastSecond,
-    LargestSecond,
-    RangeInASecond,
+    Min1s,
+    Max1s,
+    Spread1s,
     Period,
     Bitrate,
     Stalls,
@@ -108,7 +108,7 @@ pub(super) enum Which {
 }
 
 use Parameter::{
-    Element, Flow as F, Flows, Level, Percent, Quantity as Q, Queue, Rate, Subject, Value, Why,
+    Element, Flow as F, Flows, Level, Percent, Quantity as Q, Queue, Rate, Reason, Subject, Value,
 };
 const ONE: Gives = Gives::Unit(Unit::One);
 const SECONDS: Gives = Gives::Unit(Unit::Seconds);
@@ -124,6 +124,10 @@ const fn f(
 ) -> Function {
     Function { name, parameters, gives, doc, which }
 }
+
+/// What earlier versions called metrics.
+pub(super) const RENAMED: &[Renamed] =
+    &[("least_second", "min_1s"), ("largest_second", "max_1s"), ("range_in_a_second", "spread_1s")];
 
 /// Every metric. `p50`, `p99`, `p99.9` … stand for `percentile` with that number.
 pub const FUNCTIONS: &[Function] = &[
@@ -205,14 +209,14 @@ pub const FUNCTIONS: &[Function] = &[
     f(
         "marks",
         Which::Marks,
-        &[Element, Why],
+        &[Element, Reason],
         PACKETS,
         "Packets marked in the window, for a reason or for all.",
     ),
     f(
         "drops",
         Which::Drops,
-        &[Element, Why],
+        &[Element, Reason],
         PACKETS,
         "Packets dropped in the window, for a reason or for all: by a queue, or by another element, such as a tunnel's end (`bottleneck.down.ipsec-exit`) for `replay`.",
     ),
@@ -295,22 +299,22 @@ pub const FUNCTIONS: &[Function] = &[
         "Coefficient of variation in the window, standard deviation over mean, of the means over each second (RFC 5166 §2.4).",
     ),
     f(
-        "least_second",
-        Which::LeastSecond,
+        "min_1s",
+        Which::Min1s,
         &[Q, Subject],
         Gives::Quantity,
         "The least of the means over each second of the window.",
     ),
     f(
-        "largest_second",
-        Which::LargestSecond,
+        "max_1s",
+        Which::Max1s,
         &[Q, Subject],
         Gives::Quantity,
         "The largest of the means over each second of the window.",
     ),
     f(
-        "range_in_a_second",
-        Which::RangeInASecond,
+        "spread_1s",
+        Which::Spread1s,
         &[Q, Subject],
         Gives::Quantity,
         "Largest less least value of each second, averaged over the seconds of the window: the width of the band around a plot by seconds.",
@@ -405,7 +409,7 @@ pub fn delivery_rate(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Opti
 /// and after its end.
 pub fn goodput(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Option<f64> {
     let bounds = frame.bounds(window, flow)?;
-    let step = frame.run.scenario.step.as_secs_f64();
+    let step = frame.run.scenario.sample_interval.as_secs_f64();
     let rows = &frame.flows;
     let (times, rates) = (rows.table.f64("t_s"), rows.table.f64("goodput_bps"));
     if rows.of(flow).is_empty() || bounds.length() <= 0.0 {
@@ -482,12 +486,12 @@ fn capacity_bits(frame: &Frame<'_>, queue: &str, bounds: Bounds) -> Option<f64> 
 }
 
 /// The changes of a queue's rate in the order in which they happened: planned ones at their time, others as the
-/// table `happenings` tells.
+/// table `events` tells.
 fn rate_changes(frame: &Frame<'_>, queue: &str) -> Vec<(f64, f64)> {
     use sojourn_model::{Action, Shaper, When};
     let scenario = &frame.run.scenario;
     let happened = |event: &str| -> Option<f64> {
-        let table = frame.run.table("happenings")?;
+        let table = frame.run.table("events")?;
         let subject = table.text("subject").code(&format!("event {event}"))?;
         let row = table.text("subject").codes().iter().position(|&c| c == subject)?;
         Some(table.f64("t_s")[row])
@@ -526,7 +530,7 @@ pub fn signals(
     frame: &Frame<'_>,
     element: &str,
     kind: SignalKind,
-    why: Option<&str>,
+    reason: Option<&str>,
     window: &WindowSpec,
 ) -> Option<f64> {
     let bounds = frame.bounds(window, element)?;
@@ -535,16 +539,19 @@ pub fn signals(
         return None;
     }
     let table = &frame.signals.table;
-    let Some(why) = why else {
+    let Some(reason) = reason else {
         if is_queue {
             return Frame::growth(&frame.queues, element, kind.column(), bounds).map(|n| n as f64);
         }
         // What is no queue has no counters of its own in the tables: its reasons are added up.
         let mut reasons: Vec<&str> =
-            frame.signals.of(element).iter().map(|&row| table.text("why").get(row)).collect();
+            frame.signals.of(element).iter().map(|&row| table.text("reason").get(row)).collect();
         reasons.sort_unstable();
         reasons.dedup();
-        return reasons.iter().map(|why| signals(frame, element, kind, Some(why), window)).sum();
+        return reasons
+            .iter()
+            .map(|reason| signals(frame, element, kind, Some(reason), window))
+            .sum();
     };
     // Rows are there only when a count changed: the count at a bound is that of the last row not after it.
     let (times, counts) = (table.f64("t_s"), table.u64("count"));
@@ -557,7 +564,7 @@ pub fn signals(
             .rev()
             .find(|&&row| {
                 upto.holds(times[row])
-                    && table.text("why").get(row) == why
+                    && table.text("reason").get(row) == reason
                     && table.text("kind").get(row) == kind.name()
             })
             .map_or(0, |&row| counts[row])
@@ -648,7 +655,7 @@ pub fn convergence_time(frame: &Frame<'_>, of: RateOf, flows: &[&Flow]) -> Optio
         .collect::<Option<Vec<f64>>>()?
         .into_iter()
         .fold(f64::NEG_INFINITY, f64::max);
-    let start = start - frame.run.scenario.step.as_secs_f64();
+    let start = start - frame.run.scenario.sample_interval.as_secs_f64();
     let end = flows.iter().map(|f| frame.last(&f.name)).fold(f64::INFINITY, f64::min);
     let name = match of {
         RateOf::DeliveryRate => "delivery_rate",

@@ -38,7 +38,7 @@ pub(super) fn by_second(series: &Series, bounds: Bounds) -> Vec<f64> {
 }
 
 /// Largest less least value of each whole second, averaged over the seconds that have a value.
-pub(super) fn range_in_a_second(series: &Series, bounds: Bounds) -> Option<f64> {
+pub(super) fn spread_1s(series: &Series, bounds: Bounds) -> Option<f64> {
     let seconds = libm::floor(bounds.length() + 1e-9).max(0.0) as usize;
     let mut ends: Vec<Option<(f64, f64)>> = vec![None; seconds];
     for (&t, &value) in series.times.iter().zip(&series.values) {
@@ -121,7 +121,7 @@ mod tests {
         };
         let seconds = by_second(&series, Bounds { from: 0.0, to: 4.0 });
         assert_eq!(seconds, [2.0, 5.0, 5.0, 7.0]);
-        let ranges = range_in_a_second(&series, Bounds { from: 0.0, to: 4.0 });
+        let ranges = spread_1s(&series, Bounds { from: 0.0, to: 4.0 });
         assert_eq!(ranges, Some(2.0 / 3.0));
         assert_eq!(variation(&[1.0, 3.0]), Some(2.0_f64.sqrt() / 2.0));
         assert_eq!(variation(&[1.0]), None);

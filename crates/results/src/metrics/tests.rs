@@ -16,7 +16,7 @@ const QUEUE: &str = "first.down.qdisc";
 fn plain() -> Scenario {
     let mut s = scenario();
     s.duration = Span::from_secs(10);
-    s.step = Span::from_secs(1);
+    s.sample_interval = Span::from_secs(1);
     s.events.clear();
     s.checks.clear();
     s.phases = vec![
@@ -103,22 +103,22 @@ fn run_of(scenario: Scenario) -> Run {
     signals.push(rows::Signal {
         t_s: 5.0,
         queue: QUEUE.into(),
-        why: "tail".into(),
+        reason: "tail".into(),
         kind: "drop".into(),
         count: 1,
     });
     signals.push(rows::Signal {
         t_s: 8.0,
         queue: QUEUE.into(),
-        why: "early".into(),
+        reason: "early".into(),
         kind: "drop".into(),
         count: 1,
     });
-    for (t, why, count) in [(3.0, "replay", 2), (4.0, "tunnel_ecn", 1), (7.0, "replay", 5)] {
+    for (t, reason, count) in [(3.0, "replay", 2), (4.0, "tunnel_ecn", 1), (7.0, "replay", 5)] {
         signals.push(rows::Signal {
             t_s: t,
             queue: "first.down.t-exit".into(),
-            why: why.into(),
+            reason: reason.into(),
             kind: "drop".into(),
             count,
         });
@@ -166,14 +166,14 @@ fn run_of(scenario: Scenario) -> Run {
             count,
         });
     }
-    let mut happenings = Rows::<rows::Happenings>::new(Provenance::Exact);
-    happenings.push(rows::Happening {
+    let mut events = Rows::<rows::Events>::new(Provenance::Exact);
+    events.push(rows::Event {
         t_s: 5.0,
         what: "start".into(),
         subject: ("phase late").into(),
         detail: "".into(),
     });
-    happenings.push(rows::Happening {
+    events.push(rows::Event {
         t_s: 5.0,
         what: "start".into(),
         subject: ("flow b").into(),
@@ -252,7 +252,7 @@ fn run_of(scenario: Scenario) -> Run {
         pings.into_table(),
         histograms.into_table(),
         delays.into_table(),
-        happenings.into_table(),
+        events.into_table(),
         state.into_table(),
         completions.into_table(),
         playback.into_table(),
@@ -384,9 +384,9 @@ fn each_metric_gives_the_number_worked_out_by_hand() {
         // 2, 6, 2, 6, … ms: sd² = 4·10/9, mean 4.
         ("oscillation(queue_delay, first.down.qdisc) over all", (40.0_f64 / 9.0).sqrt() / 4.0),
         // A value a second, 2 and 6 ms by turns.
-        ("least_second(queue_delay, first.down.qdisc) over all", 0.002),
-        ("largest_second(queue_delay, first.down.qdisc) over all", 0.006),
-        ("range_in_a_second(queue_delay, first.down.qdisc) over all", 0.0),
+        ("min_1s(queue_delay, first.down.qdisc) over all", 0.002),
+        ("max_1s(queue_delay, first.down.qdisc) over all", 0.006),
+        ("spread_1s(queue_delay, first.down.qdisc) over all", 0.0),
         ("period(queue_delay, first.down.qdisc) over all", 2.0),
         // 2 s for 4 s; 10 Mbit/s alone and 2 beside; nothing got worse.
         ("harm_less_is_better(2s, 4s)", 0.5),
@@ -604,6 +604,14 @@ fn mistakes_in_expressions_are_pointed_at() {
         }
     }
     let deep = format!("{}1{}", "(".repeat(1000), ")".repeat(1000));
+    for (old, new) in functions::RENAMED {
+        let error = Expression::parse(&format!("{old}(rtt, a)")).unwrap_err();
+        assert_eq!(
+            (error.at, error.message),
+            (0..old.len(), format!("`{old}` is called `{new}` now"))
+        );
+        assert!(Expression::parse(&error.help.replace("QUANTITY, FLOW|QUEUE", "rtt, a")).is_ok());
+    }
     assert_eq!(Expression::parse(&deep).unwrap_err().message, "this is nested too deeply");
 }
 
@@ -676,10 +684,10 @@ fn windows_known_before_the_run_cut_it() {
     near(&seconds(&s, 1), &[0.0, 1.0, 5.0, 7.0, 8.0, 9.0, 10.0]);
 }
 
-/// Of few flows all are told apart; of many those that ask, by their setting or in a check, by the flow's name or its
+/// Of few flows all are recorded per flow; of many those that ask, by their setting or in a check, by the flow's name or its
 /// group's. The others are together. One-way delays of no window are a histogram of their own; RTTs always are.
 #[test]
-fn flows_are_told_apart_if_they_are_few_or_asked_for() {
+fn flows_are_recorded_per_flow_if_they_are_few_or_asked_for() {
     let mut s = plain();
     let names = |s: &Scenario| -> Vec<String> {
         subjects(s).iter().map(|subject| subject.name.to_owned()).collect()
@@ -712,10 +720,10 @@ fn flows_are_told_apart_if_they_are_few_or_asked_for() {
     }
 }
 
-/// A queue's delays in a window are those of all its flows, told apart or not; of a flow that was not told apart it is
+/// A queue's delays in a window are those of all its flows, recorded per flow or not; of a flow that was not recorded it is
 /// said how to have them, and not that there was no packet.
 #[test]
-fn delays_that_were_not_told_apart_are_asked_for_by_name() {
+fn delays_that_were_not_recorded_per_flow_are_asked_for_by_name() {
     let mut scenario = plain();
     let one = scenario.flows[0].clone();
     scenario.flows.extend((3..=FEW).map(|i| Flow { name: format!("f-{i}"), ..one.clone() }));
@@ -752,7 +760,7 @@ fn delays_that_were_not_told_apart_are_asked_for_by_name() {
         ("p99(pdv, f-3)", "f-3", "its [[flow]] says `delays = false`", "[[flow]]"),
     ] {
         let error = Expression::parse(text).unwrap().evaluate(&Frame::new(&run)).unwrap_err();
-        let expected = format!("the delays of {flow} were not told apart from other flows': {why}");
+        let expected = format!("the delays of {flow} were not recorded per flow: {why}");
         assert_eq!(error.message, expected);
         let help = format!("write `delays = true` in its {place} and run it again");
         assert_eq!(error.help, Some(help));

@@ -117,14 +117,14 @@ fn edge(run: &Run, phase: &Phase, start: bool) -> Option<f64> {
     match if start { &phase.from } else { &phase.to } {
         When::At(at) => Some(at.as_secs_f64()),
         When::After { .. } | When::State { .. } => {
-            let happenings = run.table(schema::HAPPENINGS.name)?;
-            let subject = happenings.text("subject").code(&format!("phase {}", phase.name))?;
-            let what = happenings.text("what").code(if start { "start" } else { "end" })?;
-            let row = (0..happenings.len()).find(|&row| {
-                happenings.text("subject").codes()[row] == subject
-                    && happenings.text("what").codes()[row] == what
+            let events = run.table(schema::EVENTS.name)?;
+            let subject = events.text("subject").code(&format!("phase {}", phase.name))?;
+            let what = events.text("what").code(if start { "start" } else { "end" })?;
+            let row = (0..events.len()).find(|&row| {
+                events.text("subject").codes()[row] == subject
+                    && events.text("what").codes()[row] == what
             })?;
-            Some(happenings.f64("t_s")[row])
+            Some(events.f64("t_s")[row])
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::packet::{Body, Packet};
 use sojourn_model::Tcp;
 use sojourn_path::SkbCharge;
 use sojourn_stacks::Stack;
-use sojourn_transport::OwnDevice;
+use sojourn_transport::HostNic;
 use sojourn_transport::cc::Registry;
 use sojourn_transport::stack::TcpQuirks;
 use sojourn_units::{Random, Time};
@@ -27,7 +27,7 @@ pub(crate) struct Template {
     stack: &'static Stack,
     quirks: Arc<TcpQuirks>,
     controls: Registry,
-    device: Option<OwnDevice>,
+    device: Option<HostNic>,
     seed: u64,
     name: String,
 }
@@ -37,7 +37,7 @@ impl Template {
     pub(crate) fn new(
         tcp: &Tcp,
         host: HostStack<'_>,
-        device: Option<OwnDevice>,
+        device: Option<HostNic>,
         seed: u64,
         name: &str,
     ) -> Self {

@@ -6,7 +6,7 @@ use sojourn_model::{EcnMode, Ip, ReceiveWindow, RttScaling, Tcp};
 use sojourn_transport::cc::CongestionControl;
 use sojourn_transport::segment::HEADERS;
 use sojourn_transport::stack::{EcnRequest, Independence, Scaling, TcpQuirks};
-use sojourn_transport::{Config, OwnDevice, Receiver, Sender, WindowPolicy};
+use sojourn_transport::{Config, HostNic, Receiver, Sender, WindowPolicy};
 use sojourn_units::{Random, Span};
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) fn endpoint(
     tcp: &Tcp,
     ip: Ip,
     host: HostStack<'_>,
-    device: Option<OwnDevice>,
+    device: Option<HostNic>,
     random: Random,
     clocks: (u32, u32),
 ) -> (Sender, Receiver) {
@@ -55,8 +55,8 @@ pub(crate) fn endpoint(
         headers: HEADERS + ip.more(),
         ecn,
         codepoint: tcp.codepoint,
-        ignores_ce: tcp.unresponsive_to_ce,
-        pacing_cap: tcp.pacing_cap,
+        ignores_ce: tcp.ignore_ce,
+        max_pacing_rate: tcp.max_pacing_rate,
         paced: tcp.host_qdisc.as_deref().is_some_and(|q| q.split_whitespace().next() == Some("fq")),
         device,
         initial_window: tcp.initial_window,

@@ -142,7 +142,7 @@ impl TcpHalf {
     pub(crate) fn tx_completion(&mut self, tx: &mut HostTx<'_>, bytes: u64) {
         let now = tx.now();
         let (sender, out) = with_tx!(self, tx);
-        sender.on_sent_off(now, bytes, out);
+        sender.on_tx_completed(now, bytes, out);
     }
 
     /// When [`TcpHalf::on_timer`] is to be called.

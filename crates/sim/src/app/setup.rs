@@ -3,7 +3,7 @@
 use crate::packet::Owner;
 use sojourn_model::Flow;
 use sojourn_stacks::Stack;
-use sojourn_transport::OwnDevice;
+use sojourn_transport::HostNic;
 use sojourn_transport::cc::Registry;
 use sojourn_transport::stack::TcpQuirks;
 use sojourn_units::Random;
@@ -30,7 +30,7 @@ pub(crate) struct Setup<'a> {
     /// What its hosts make connections with.
     pub(crate) host: HostStack<'a>,
     /// The device that its sender's packets wait for.
-    pub(crate) device: Option<OwnDevice>,
+    pub(crate) device: Option<HostNic>,
     /// Routes of its data and of what comes back.
     pub(crate) routes: (u16, u16),
     /// Those of its program's control connection.

@@ -21,7 +21,7 @@ impl Simulation {
                     let starts = matches!(item, Item::PhaseStart(_));
                     let (what, edge) =
                         if starts { ("start", Edge::Start) } else { ("end", Edge::End) };
-                    self.recorder.happening(self.now, what, &format!("phase {name}"), "");
+                    self.recorder.event(self.now, what, &format!("phase {name}"), "");
                     self.network.delays.cut(self.now);
                     self.timeline.happened(self.now, &Reference::Phase(name), edge);
                 }
@@ -33,7 +33,7 @@ impl Simulation {
                             None => action.to_string(),
                         };
                         let subject = format!("event {}", event.name);
-                        self.recorder.happening(self.now, "event", &subject, &detail);
+                        self.recorder.event(self.now, "event", &subject, &detail);
                         self.act(action)?;
                     }
                     let reference = Reference::Event(event.name.clone());

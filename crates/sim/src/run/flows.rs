@@ -34,7 +34,7 @@ impl Simulation {
     #[cold]
     fn has_begun(&mut self, index: usize) {
         let (now, name) = (self.now, &self.scenario.flows[index].name);
-        self.recorder.happening(now, "start", &format!("flow {name}"), "");
+        self.recorder.event(now, "start", &format!("flow {name}"), "");
         self.recorder.flow_started(now, index);
         self.flows[index].state = FlowState::Running;
         self.timeline.happened(now, &Reference::Flow(name.clone()), Edge::Start);
@@ -74,7 +74,7 @@ impl Simulation {
         }
         self.flows[index].state = FlowState::Ended;
         let subject = format!("flow {}", self.scenario.flows[index].name);
-        self.recorder.happening(self.now, "end", &subject, how);
+        self.recorder.event(self.now, "end", &subject, how);
     }
 
     /// Makes sure that a flow is woken in time. Timers that moved later are left: they find out when they fire.

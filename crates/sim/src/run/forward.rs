@@ -88,7 +88,7 @@ impl Simulation {
         let node = &mut topology.nodes[port];
         node.port.accept(self.now, packet);
         let asleep = agenda.time(slots.ports + port).is_never();
-        // An own device may have dropped it.
+        // The host's NIC may have dropped it.
         if asleep || node.reorders || node.own {
             self.drain(port);
         }

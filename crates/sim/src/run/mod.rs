@@ -107,7 +107,7 @@ impl Simulation {
             .enumerate()
             .map(|(i, f)| {
                 let (routes, control) = (topology.of_flow[i], topology.of_control[i]);
-                let device = topology.device_of[i].map(topology::own_device);
+                let device = topology.device_of[i].map(topology::host_nic);
                 let stack = stack(&f.stack);
                 let quirks =
                     quirks.entry(stack.name).or_insert_with(|| Arc::new(stack.tcp.clone()));
@@ -139,7 +139,7 @@ impl Simulation {
             flows,
             timeline,
             recorder,
-            next_step: Time::ZERO + scenario.step,
+            next_step: Time::ZERO + scenario.sample_interval,
             scenario,
             registry,
             controls: controls.clone(),
@@ -188,7 +188,7 @@ impl Simulation {
         let stack = stack(&spec.stack);
         let quirks = &Arc::new(stack.tcp.clone());
         let host = HostStack { stack, quirks, controls: &self.controls };
-        let device = self.network.topology.device_of[index].map(topology::own_device);
+        let device = self.network.topology.device_of[index].map(topology::host_nic);
         let template = Template::new(tcp, host, device, self.scenario.seed, flow);
         let hosts = &self.flows[index].host;
         let (owner, dscp, routes) = (hosts.owner, hosts.dscp, (hosts.there, hosts.back));
@@ -256,7 +256,7 @@ impl Simulation {
             self.network.schedule_queue_timer(port);
         } else if slot == s.recorder {
             self.recorder.step(self.now, &self.flows, &mut self.network.topology);
-            self.next_step = self.now + self.scenario.step;
+            self.next_step = self.now + self.scenario.sample_interval;
             self.network.agenda.set(slot, self.next_step);
         } else if slot == CALENDAR {
             self.calendar()?;
@@ -299,7 +299,7 @@ impl Simulation {
     pub fn finish(mut self) -> Result<Vec<Table>, RunError> {
         self.advance_to(self.end)?;
         // A length that is no multiple of the step ends with a shorter one.
-        if self.next_step < self.end + self.scenario.step {
+        if self.next_step < self.end + self.scenario.sample_interval {
             self.recorder.step(self.end, &self.flows, &mut self.network.topology);
         }
         for i in 0..self.flows.len() {

@@ -5,7 +5,7 @@
 //! is Linux's (`tcp_options_write`). Formats and checksums are `etherparse`'s.
 //!
 //! Payload is zeros, as is everything that a tunnel would encrypt; checksums are right for that. The length is the
-//! one that queues reckoned with.
+//! one that queues counted with.
 
 use super::conversation::Conversation;
 use crate::packet::{Body, Layer, PacketBox};

@@ -74,8 +74,8 @@ fn a_short_flow_alone_takes_the_handshake_and_its_round_trips() {
         }
         assert_eq!(value(&run, "completed(app) over all"), 3.0);
         // The workload was these three: it has ended, and so has the flow.
-        let happenings = table(&run, "happenings");
-        let ends = (0..happenings.len()).any(|i| happenings.text("detail").get(i) == "finished");
+        let events = table(&run, "events");
+        let ends = (0..events.len()).any(|i| events.text("detail").get(i) == "finished");
         assert!(ends);
     }
 }
@@ -268,7 +268,7 @@ fn an_application_limits_its_flow() {
     (tcp.app_rate, tcp.bytes) = (Some(Rate::from_mbit(5)), Some(1_000_000));
     let run = run(&alone(Rate::from_mbit(50), 5, Traffic::Tcp(tcp)));
     assert_eq!(total(&run, "app", "delivered_bytes"), 1e6);
-    let t = table(&run, "happenings");
+    let t = table(&run, "events");
     let end = (0..t.len()).find(|&i| t.text("detail").get(i) == "finished").unwrap();
     // 8 Mbit at 5 Mbit/s, from after the handshake, and a round trip for the last ACK (perhaps delayed).
     assert!((1.6..1.72).contains(&t.f64("t_s")[end]), "{}", t.f64("t_s")[end]);

@@ -18,7 +18,7 @@ fn alone(mbit: u64, rtt_ms: u64, seconds: u64, step: Span) -> Scenario {
         ..Dumbbell::default()
     }
     .scenario();
-    s.step = step;
+    s.sample_interval = step;
     s
 }
 

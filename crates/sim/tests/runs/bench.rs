@@ -3,15 +3,15 @@
 use sojourn_engine::{Engine, RunError};
 use sojourn_model::{
     Action, At, Event, Kind, Neighbours, Netem, Ping, Queue, Scenario, Shaper, Side, Tcp, Traffic,
-    Udp, When, Wlan,
+    Udp, When, Wifi,
 };
 use sojourn_results::{Column, Run, Table};
 use sojourn_sim::Sim;
 use sojourn_units::{Ecn, Rate, Span};
 
 /// A wireless LAN's link without errors, at these rates in Mbit/s.
-pub(crate) fn wlan(rates: &[u64], neighbours: Option<Neighbours>) -> Wlan {
-    Wlan {
+pub(crate) fn wifi(rates: &[u64], neighbours: Option<Neighbours>) -> Wifi {
+    Wifi {
         rates: rates.iter().map(|&r| Rate::from_mbit(r)).collect(),
         dwell: Span::from_secs(1),
         frames: 64,
@@ -33,7 +33,7 @@ pub(crate) const PAYLOAD: f64 = 1448.0 / 1514.0;
 /// The most that two hosts' jitter adds to a round trip: 6 µs at each.
 pub(crate) const JITTER: f64 = 12e-6;
 
-/// Runs it as a campaign would: checked, not refused.
+/// Runs it as an experiment would: checked, not refused.
 pub(crate) fn try_run(scenario: &Scenario) -> Result<Run, RunError> {
     scenario.check()?;
     let refusals = Sim::new().refuse(scenario);

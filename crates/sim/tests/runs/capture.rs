@@ -110,7 +110,7 @@ fn segment(t: &TcpSlice<'_>) -> Segment {
     }
 }
 
-/// Reads a whole frame and holds its checksums against what they are reckoned to be.
+/// Reads a whole frame and holds its checksums against what they should be.
 pub(crate) fn read(frame: &[u8]) -> Seen {
     let packet = SlicedPacket::from_ethernet(frame).expect("a frame");
     let header = match &packet.net {
@@ -226,7 +226,7 @@ fn every_packet_is_there_in_order() {
         let name = point.file_name().replace(".pcap", "");
         let packets = scratch.packets(&name);
         let mut before = Duration::from_secs(EPOCH);
-        assert!(s.lead.is_zero());
+        assert!(s.warmup.is_zero());
         for (at, wire_len, kept) in &packets {
             assert!(*at >= before, "{name}: {at:?} after {before:?}");
             assert_eq!(kept.len(), (*wire_len).min(SNAP_LEN) as usize);

@@ -1,4 +1,4 @@
-//! Disciplines with classes in whole runs: what leaves each class is told apart.
+//! Disciplines with classes in whole runs: what leaves each class is recorded per class.
 
 use crate::bench::{QUEUE, buckets, quantile_of, queue_mut, run, total};
 use sojourn_model::{Flow, Scenario, Shaper, Side, Traffic, Udp};
@@ -50,7 +50,7 @@ fn every_packet_is_of_one_class() {
         let of = |class: &str| count(&run, &format!("sojourn.{class}"));
         let all: u64 = info.classes.iter().map(|class| of(class.name)).sum();
         assert_eq!(all, count(&run, "sojourn"), "{words}");
-        assert_eq!(all as f64, total(&run, QUEUE, "left"), "{words}: lead is nothing here");
+        assert_eq!(all as f64, total(&run, QUEUE, "left"), "{words}: warmup is nothing here");
         // A flow's packets go to the sparse queue or to the other by what is held of it; else classes are streams.
         if small != "sparse" {
             assert_eq!(of(small) as f64, total(&run, "low", "packets_arrived"), "{words}");

@@ -7,7 +7,7 @@
 //! - Reno: 1.31/√p over time, where each packet is marked by itself (T. Ott, J. Kemperman, M. Mathis, "The stationary
 //!   behavior of ideal TCP congestion avoidance", 1996).
 //! - CUBIC: Reno-friendly, it adds α = 3(1 − β)/(1 + β) and keeps β of its window (RFC 9438 §4.3); what that comes to with
-//!   marks at random is reckoned by a model of four lines. Its cubic region, where marks come regularly, has a test
+//!   marks at random is computed by a model of four lines. Its cubic region, where marks come regularly, has a test
 //!   beside CUBIC itself.
 //! - DCTCP and Prague: a cut by p/2 in every round trip that has a mark, 1 a round trip of growth: W = 2/p where every
 //!   round trip has one. What the implementations do beside is in each test.

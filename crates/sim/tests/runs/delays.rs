@@ -19,7 +19,7 @@ fn scenario() -> Scenario {
         ..Dumbbell::default()
     }
     .scenario();
-    s.lead = Span::from_secs(1);
+    s.warmup = Span::from_secs(1);
     s.flows[1].stop = Some(At::from_secs(10));
     let ms = Span::from_millis;
     s.windows = vec![
@@ -85,8 +85,8 @@ fn intervals_add_up_to_the_whole_run() {
 #[test]
 fn an_interval_holds_what_left_in_it() {
     let mut s = scenario();
-    // A step at every edge, the lead's included.
-    s.step = Span::from_millis(500);
+    // A step at every edge, the warmup's included.
+    s.sample_interval = Span::from_millis(500);
     // A phase that waits for a flow with its jitter ends between two steps.
     s.phases.clear();
     let run = run(&s);
@@ -196,9 +196,10 @@ fn means_agree_with_the_steps() {
     }
 }
 
-/// Whether flows are told apart changes nothing of what is said of a queue, in any window, nor of a flow that still is.
+/// Whether delays are recorded per flow changes nothing of what is said of a queue, in any window, nor of a
+/// flow that still has its own.
 #[test]
-fn what_is_told_apart_changes_no_other_number() {
+fn recording_per_flow_changes_no_other_number() {
     let s = scenario();
     let every = run(&s);
     let queue = ["sojourn", "sojourn.l", "sojourn.c"].map(|of| (of, QUEUE.to_owned()));
@@ -236,7 +237,7 @@ fn what_is_told_apart_changes_no_other_number() {
 
 /// Of a thousand flows a run keeps no thousand distributions, unless it is asked to.
 #[test]
-fn many_flows_are_told_apart_where_it_is_asked() {
+fn many_flows_are_recorded_per_flow_where_it_is_asked() {
     let mut s = Dumbbell {
         ccs: vec!["cubic".to_owned(); FEW + 1],
         rate: Rate::from_mbit(200),

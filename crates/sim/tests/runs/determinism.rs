@@ -11,7 +11,7 @@ use std::sync::Mutex;
 
 /// Every discipline that can stand under a shaper, with what draws from every kind of stream: jitter and loss
 /// on the path, PIE's dice, fq_codel's key, hosts' jitter and starts.
-fn campaign(seed: u64) -> Vec<Scenario> {
+fn experiment(seed: u64) -> Vec<Scenario> {
     let names = disciplines().iter().map(|d| d.name).filter(|&name| name != "htb");
     names
         .map(|qdisc| {
@@ -45,7 +45,7 @@ fn of_many(scenarios: &[Scenario], threads: usize) -> Vec<u64> {
 
 #[test]
 fn one_thread_or_two_make_no_difference() {
-    let scenarios = campaign(1);
+    let scenarios = experiment(1);
     let one = of_many(&scenarios, 1);
     assert_eq!(one, of_many(&scenarios, 2));
     let alone: Vec<u64> = scenarios.iter().map(|s| fingerprint(&run(s).tables)).collect();
@@ -54,7 +54,7 @@ fn one_thread_or_two_make_no_difference() {
 
 #[test]
 fn another_seed_is_another_run() {
-    for (a, b) in of_many(&campaign(1), 2).iter().zip(of_many(&campaign(2), 2)) {
+    for (a, b) in of_many(&experiment(1), 2).iter().zip(of_many(&experiment(2), 2)) {
         assert_ne!(*a, b);
     }
 }
@@ -66,7 +66,7 @@ const ASKED: &str = "SOJOURN_TEST_PRINTS";
 #[expect(clippy::print_stdout, reason = "read by the process that started this one")]
 fn prints_its_tables() {
     if std::env::var_os(ASKED).is_some() {
-        for print in of_many(&campaign(1), 2) {
+        for print in of_many(&experiment(1), 2) {
             println!("print {print:016x}");
         }
     }
@@ -87,15 +87,15 @@ fn one_process_or_another_make_no_difference() {
         prints
     };
     let (first, second) = (prints(), prints());
-    assert_eq!(first.len(), campaign(1).len());
+    assert_eq!(first.len(), experiment(1).len());
     assert_eq!(first, second);
 }
 
 /// When each flow started.
-fn starts(happenings: &Table) -> Vec<(String, f64)> {
-    (0..happenings.len())
-        .filter(|&i| happenings.text("what").get(i) == "start")
-        .map(|i| (happenings.text("subject").get(i).to_owned(), happenings.f64("t_s")[i]))
+fn starts(events: &Table) -> Vec<(String, f64)> {
+    (0..events.len())
+        .filter(|&i| events.text("what").get(i) == "start")
+        .map(|i| (events.text("subject").get(i).to_owned(), events.f64("t_s")[i]))
         .collect()
 }
 
@@ -103,16 +103,16 @@ fn starts(happenings: &Table) -> Vec<(String, f64)> {
 /// every packet of theirs is where it was, wherever in the list the new one stands.
 #[test]
 fn a_flow_more_leaves_the_draws_of_the_others_alone() {
-    let scenario = &campaign(1)[2];
+    let scenario = &experiment(1)[2];
     let before = run(scenario);
     for place in [0, 1, scenario.flows.len()] {
         let mut more = scenario.clone();
         let mut flow = more.flows[0].clone();
         flow.name = "another".to_owned();
         more.flows.insert(place, flow);
-        let mut joined = starts(table(&run(&more), "happenings"));
+        let mut joined = starts(table(&run(&more), "events"));
         joined.retain(|(subject, _)| subject != "flow another");
-        assert_eq!(joined, starts(table(&before, "happenings")));
+        assert_eq!(joined, starts(table(&before, "events")));
 
         more.flows[place].start = Start::Event;
         let silent = run(&more);
@@ -133,10 +133,10 @@ fn a_flow_more_leaves_the_draws_of_the_others_alone() {
 
 #[test]
 fn an_engine_says_who_it_is() {
-    let run = run(&campaign(1)[0]);
+    let run = run(&experiment(1)[0]);
     assert_eq!(
         (run.engine.name.as_str(), run.engine.version.as_str()),
         (Sim::new().name(), Sim::new().version())
     );
-    assert_eq!(run.scenario, campaign(1)[0], "a result holds the whole scenario");
+    assert_eq!(run.scenario, experiment(1)[0], "a result holds the whole scenario");
 }

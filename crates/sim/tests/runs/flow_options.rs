@@ -26,7 +26,7 @@ const LONG: &str = "rate = \"1gbit\"\nrtt = \"100ms\"\nqdisc = \"pfifo limit 100
 
 /// When `what` happened to the flow, seconds.
 fn moment(run: &Run, what: &str) -> f64 {
-    let t = table(run, "happenings");
+    let t = table(run, "events");
     let (whats, subjects) = (t.text("what"), t.text("subject"));
     let row = (0..t.len()).find(|&i| whats.get(i) == what && subjects.get(i) == "flow a");
     t.f64("t_s")[row.expect("it happened")]
@@ -113,12 +113,12 @@ fn receive_window() {
 /// Groups of what the pacing rate gives in a 2^10th of a second, at least two, and then as long a pause as their payload
 /// takes at the cap: 8 mbit/s, 976 bytes and so two segments, 2.896 ms; 80 mbit/s, ⌊9765 / 1448⌋ = 6, 868.8 µs.
 #[test]
-fn pacing_cap() {
+fn max_pacing_rate() {
     for stack in ["linux-7.3", "linux-5.10", "l4steam-2020-08"] {
         for (cap, size, gap) in [(8, 2, 2.896e-3), (80, 6, 868.8e-6)] {
             let bed = format!("stack = \"{stack}\"");
             let hop = LONG.replace("100ms", "20ms");
-            let s = experiment(&bed, &hop, &format!("pacing_cap = \"{cap}mbit\""));
+            let s = experiment(&bed, &hop, &format!("max_pacing_rate = \"{cap}mbit\""));
             let r = run(&s);
             let delivered = counts(&r, "flows", "delivered", "a");
             let payload = |t: f64| crate::bench::count_at(&delivered, t) as f64 * 1448.0 * 8.0;
@@ -145,7 +145,7 @@ fn pacing_cap() {
 #[test]
 fn a_pacing_cap_above_the_link_does_not_bind() {
     let hop = "rate = \"20mbit\"\nrtt = \"20ms\"\nqdisc = \"fq_codel\"";
-    let r = run(&experiment("", hop, "pacing_cap = \"100mbit\""));
+    let r = run(&experiment("", hop, "max_pacing_rate = \"100mbit\""));
     let rate = total(&r, "a", "delivered_bytes") * 8.0 / (10.0 - moment(&r, "start"));
     assert!((0.97..1.0).contains(&(rate / (20e6 * 1448.0 / 1514.0))), "{rate}");
 }
@@ -171,7 +171,7 @@ fn segments_leave_in_trains() {
 /// CoDel marks the more the longer its queue stands; a flow that does not answer is told of it and keeps its window, and
 /// the queue stays.
 #[test]
-fn unresponsive_to_ce() {
+fn ignore_ce() {
     let hop = "rate = \"50mbit\"\nrtt = \"20ms\"\nqdisc = \"codel ecn limit 1000\"";
     let of = |flow: &str| {
         let r = run(&experiment("", hop, &format!("ecn = \"rfc3168\"\n{flow}")));
@@ -180,7 +180,7 @@ fn unresponsive_to_ce() {
         (told.1, mean_of(&buckets(&r, QUEUE, "sojourn")))
     };
     let (answers, short) = of("");
-    let (none, long) = of("unresponsive_to_ce = true");
+    let (none, long) = of("ignore_ce = true");
     assert!(answers > 5.0 && none == 0.0, "{answers} {none}");
     assert!(short < 15e-3 && long > 100e-3, "{short} and {long} s");
 }

@@ -16,7 +16,7 @@ const QDISCS: [&str; 5] =
 const CCS: [&str; 3] = ["cubic", "reno", "cubic+reno"];
 const RTTS: [u64; 2] = [20, 80];
 /// Seconds before the origin, which rates and distributions leave out.
-const LEAD: u64 = 5;
+const WARMUP: u64 = 5;
 const DURATION: u64 = 25;
 
 const COMMAND: &str =
@@ -49,9 +49,9 @@ impl Cell {
             ..Dumbbell::default()
         }
         .scenario();
-        s.lead = Span::from_secs(LEAD);
+        s.warmup = Span::from_secs(WARMUP);
         for flow in &mut s.flows {
-            flow.start = Start::At(At::from_secs(-(LEAD as i64)));
+            flow.start = Start::At(At::from_secs(-(WARMUP as i64)));
         }
         s
     }
@@ -193,7 +193,7 @@ fn grid() -> (String, String) {
     let text = format!(
         "# qdisc × congestion control × RTT\n\n\
          One bottleneck of 50 mbit under HTB, ECN on, stack {stack}, seed 1, {all} s. Rates, RTTs and delays \
-         leave the first {LEAD} s out; counts are of the whole run. Goodput is payload that came \
+         leave the first {WARMUP} s out; counts are of the whole run. Goodput is payload that came \
          in order: a full link is 47.82, a hair more where a gap was open before. \
          RTT is of every sample that TCP took, delay of every packet that left the queue, ping what a probe \
          found above the base RTT.\n\n\
@@ -202,7 +202,7 @@ fn grid() -> (String, String) {
         markdown(&flow_head, &flows.concat(), 4),
         markdown(&queue_head, &queues, 3),
         stack = sojourn_stacks::DEFAULT,
-        all = LEAD + DURATION,
+        all = WARMUP + DURATION,
     );
     (text, lines.concat())
 }

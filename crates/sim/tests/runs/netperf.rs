@@ -23,7 +23,7 @@ fn two(stack: &str, qdisc: &str, second: Span) -> Scenario {
 }
 
 fn starts(run: &Run, flow: &str) -> f64 {
-    let t = table(run, "happenings");
+    let t = table(run, "events");
     let subject = format!("flow {flow}");
     let is = |&i: &usize| t.text("subject").get(i) == subject && t.text("what").get(i) == "start";
     t.f64("t_s")[(0..t.len()).find(is).expect("it starts")]
@@ -76,7 +76,7 @@ fn a_flow_that_is_stopped_while_it_agrees_never_begins() {
     let stop = vec![Action::StopFlow { flow: "cubic-2".to_owned() }];
     s.events = vec![event("stop", Span::from_millis(1030), stop)];
     let run = run(&s);
-    let t = table(&run, "happenings");
+    let t = table(&run, "events");
     let what: Vec<_> = (0..t.len())
         .filter(|&i| t.text("subject").get(i) == "flow cubic-2")
         .map(|i| t.text("detail").get(i))

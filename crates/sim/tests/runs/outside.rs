@@ -106,7 +106,7 @@ fn outside() -> Sim {
 /// Marks and drops by time, queue, reason and kind.
 fn signals(run: &Run) -> Vec<(u64, String, String, String, u64)> {
     let t = table(run, "queue_signals");
-    let (queues, whys, kinds) = (t.text("queue"), t.text("why"), t.text("kind"));
+    let (queues, whys, kinds) = (t.text("queue"), t.text("reason"), t.text("kind"));
     let row = |i: usize| {
         let at = t.f64("t_s")[i].to_bits();
         let text = [queues, whys, kinds].map(|column| column.get(i).to_owned());
@@ -125,20 +125,16 @@ fn told(run: &Run) -> Vec<String> {
     let values = totals.f64("value");
     let counters = (0..totals.len())
         .map(|i| format!("{} {} {:x}", subjects.get(i), names.get(i), values[i].to_bits()));
-    let happenings = table(run, "happenings");
-    let [what, subject, detail] = ["what", "subject", "detail"].map(|name| happenings.text(name));
-    let at = happenings.f64("t_s");
-    let happenings = (0..happenings.len()).map(|i| {
+    let events = table(run, "events");
+    let [what, subject, detail] = ["what", "subject", "detail"].map(|name| events.text(name));
+    let at = events.f64("t_s");
+    let events = (0..events.len()).map(|i| {
         let words = [what, subject, detail].map(|column| column.get(i)).join(" ");
         format!("{:x} {words}", at[i].to_bits())
     });
     let tc = table(run, "tc");
     let texts = (0..tc.len()).map(|i| tc.text("text").get(i).to_owned());
-    counters
-        .chain(happenings)
-        .chain(texts)
-        .map(|text| text.replace("codel_copy", "codel"))
-        .collect()
+    counters.chain(events).chain(texts).map(|text| text.replace("codel_copy", "codel")).collect()
 }
 
 /// A whole run with a copy of CoDel from outside has the numbers of one with CoDel, to the bit.
@@ -149,7 +145,7 @@ fn a_copy_of_codel_gives_the_same_bits() {
     assert!(total(&copy, QUEUE, "marked") > 50.0);
     for table in &built_in.tables {
         let name = table.schema().name;
-        if !["queue_signals", "happenings", "totals", "tc"].contains(&name) {
+        if !["queue_signals", "events", "totals", "tc"].contains(&name) {
             let other = copy.table(name).expect("it has the same tables");
             assert_eq!(table.digest(), other.digest(), "{name}");
         }
@@ -158,9 +154,9 @@ fn a_copy_of_codel_gives_the_same_bits() {
     assert_eq!(told(&built_in), told(&copy));
     // The reason of its own is recorded by its name, with all marks of that kind.
     let t = table(&copy, "queue_signals");
-    let last = (0..t.len()).rfind(|&i| t.text("why").get(i) == "outside_threshold");
+    let last = (0..t.len()).rfind(|&i| t.text("reason").get(i) == "outside_threshold");
     let own = t.u64("count")[last.expect("it has marked")];
-    let law = (0..t.len()).rfind(|&i| t.text("why").get(i) == "control_law");
+    let law = (0..t.len()).rfind(|&i| t.text("reason").get(i) == "control_law");
     assert!(own > 0 && law.is_some());
     let text = told(&copy).concat();
     assert!(text.contains("htb rate") || text.contains("qdisc htb"), "it is under the shaper");

@@ -7,8 +7,8 @@ use crate::bench::{
 };
 use crate::properties::ports;
 use sojourn_model::{
-    Action, Direction, Element, Kind, Neighbours, Netem, PoliceAction, Policer, Queue, Rewrite,
-    Rule, Scenario, Selector, Shaper, Side, Traffic, Tunnel, TunnelKind, Udp, Wifi,
+    Action, AggregatingLink, Direction, Element, Kind, Neighbours, Netem, PoliceAction, Policer,
+    Queue, Rewrite, Rule, Scenario, Selector, Shaper, Side, Traffic, Tunnel, TunnelKind, Udp,
 };
 use sojourn_results::Run;
 use sojourn_sim::dumbbell::Dumbbell;
@@ -180,7 +180,7 @@ fn a_queue_is_switched_on_and_off() {
     assert_eq!((held, total(&run, path, "dropped")), (0.0, entered - sent));
     let signals = table(&run, "queue_signals");
     let flushed = (0..signals.len())
-        .filter(|&i| signals.text("why").get(i) == "flushed")
+        .filter(|&i| signals.text("reason").get(i) == "flushed")
         .map(|i| signals.u64("count")[i]);
     assert_eq!(flushed.max(), Some(100));
 }
@@ -385,8 +385,8 @@ fn a_policer_keeps_its_rate() {
     assert_eq!(drops, total(&run, "cubic-1", "packets_dropped"));
 }
 
-fn radio(rates: &[u64]) -> Wifi {
-    Wifi {
+fn radio(rates: &[u64]) -> AggregatingLink {
+    AggregatingLink {
         rates: rates.iter().map(|&r| Rate::from_mbit(r)).collect(),
         dwell: Span::from_secs(1),
         opportunity_min: Span::from_micros(500),
@@ -406,9 +406,9 @@ fn a_radio_link_sends_bursts_at_its_rate() {
     for (rate, frames, mean) in [(26, 8.0, 3.7373), (52, 17.0, 3.9601)] {
         let mut s = base(&["cubic"], 10);
         s.flows[0].traffic = udp(Rate::from_mbit(100));
-        s.step = Span::from_millis(100);
+        s.sample_interval = Span::from_millis(100);
         crate::bench::over_a_line(&mut s, Rate::from_mbit(1000));
-        put(&mut s, Side::Down, true, element("air", Kind::Wifi(radio(&[rate]))));
+        put(&mut s, Side::Down, true, element("air", Kind::AggregatingLink(radio(&[rate]))));
         let run = checked(&s);
         let goodput = mean_between(&series(&run, "flows", "goodput_bps", "cubic-1"), 2.0, 10.0);
         let expected = frames * 1472.0 * 8.0 / (mean * 1e-3);
@@ -424,7 +424,12 @@ fn a_radio_link_wanders_until_it_is_told() {
     let mut s = base(&["cubic"], 60);
     s.flows[0].traffic = udp(Rate::from_mbit(100));
     crate::bench::over_a_line(&mut s, Rate::from_mbit(1000));
-    put(&mut s, Side::Down, true, element("air", Kind::Wifi(radio(&[26, 39, 52, 58, 65, 78]))));
+    put(
+        &mut s,
+        Side::Down,
+        true,
+        element("air", Kind::AggregatingLink(radio(&[26, 39, 52, 58, 65, 78]))),
+    );
     let element = "bottleneck.down.air".to_owned();
     let fixed = Action::Rate { element, rate: Rate::from_mbit(39) };
     s.events = vec![event("fixed", Span::from_secs(40), vec![fixed])];
@@ -442,7 +447,7 @@ fn a_radio_link_wanders_until_it_is_told() {
 fn an_idle_radio_link_delays_until_a_chance() {
     let mut s = base(&[], 60);
     s.flows[0].traffic = ping(Span::from_millis(23));
-    put(&mut s, Side::Down, true, element("air", Kind::Wifi(radio(&[78]))));
+    put(&mut s, Side::Down, true, element("air", Kind::AggregatingLink(radio(&[78]))));
     let run = checked(&s);
     let waited = rtt_between(&run, 0.0, 60.0) - 0.020 - 0.00001;
     assert!((waited - 0.00135).abs() < 0.0001, "{waited}");
@@ -458,9 +463,9 @@ fn the_two_directions_of_a_wireless_lan_share_its_channel() {
         s.flows[0].traffic = udp(Rate::from_mbit(100));
         s.flows[1].traffic = udp(Rate::from_mbit(if both { 100 } else { 1 }));
         s.flows[1].direction = Direction::Up;
-        s.step = Span::from_millis(100);
+        s.sample_interval = Span::from_millis(100);
         crate::bench::over_a_line(&mut s, Rate::from_mbit(1000));
-        let air = || element("air", Kind::Wlan(crate::bench::wlan(&[52], None)));
+        let air = || element("air", Kind::Wifi(crate::bench::wifi(&[52], None)));
         put(&mut s, Side::Down, true, air());
         put(&mut s, Side::Up, true, air());
         let run = checked(&s);
@@ -484,7 +489,7 @@ fn neighbours_make_a_wireless_lan_slow() {
             &mut s,
             Side::Down,
             true,
-            element("air", Kind::Wlan(crate::bench::wlan(&[52], neighbours))),
+            element("air", Kind::Wifi(crate::bench::wifi(&[52], neighbours))),
         );
         rtt_between(&checked(&s), 0.0, 60.0) - 0.020
     };

@@ -31,7 +31,7 @@ fn overload(qdisc: &str, step: Span) -> Scenario {
     // 1472 bytes of payload are 1514 on the wire.
     let payload = Rate::from_bits_per_sec(60_000_000 / 1514 * 1472);
     s.flows = vec![d.flow("load", udp(payload))];
-    s.step = step;
+    s.sample_interval = step;
     s
 }
 
@@ -81,7 +81,7 @@ fn a_probe_on_an_idle_path_takes_the_base_rtt() {
 fn the_shortest_rtt_of_tcp_is_base_and_what_the_shaper_adds() {
     let d = Dumbbell { rate: Rate::from_mbit(1), ping: false, ..one("cubic", "fq_codel") };
     let mut s = Dumbbell { duration: Span::from_secs(5), ..d }.scenario();
-    s.step = Span::from_millis(1);
+    s.sample_interval = Span::from_millis(1);
     let first_and_least = |s: &Scenario| {
         let run = run(s);
         let rtts = series(&run, "flows", "rtt_s", "cubic-1");
@@ -112,7 +112,7 @@ fn rtt_is_base_and_queue() {
     for qdisc in ["pfifo limit 200", "codel ecn", "pie ecn", "fq_codel flows 1"] {
         let d = Dumbbell { duration: Span::from_secs(20), ..one("cubic", qdisc) };
         let mut s = d.scenario();
-        s.step = Span::from_millis(2);
+        s.sample_interval = Span::from_millis(2);
         let run = run(&s);
         let q = table(&run, "queues");
         let rows: Vec<usize> = rows_of(q, QUEUE).collect();
@@ -169,7 +169,7 @@ fn the_distribution_of_sojourns_has_the_mean_of_the_rows() {
 
 /// 60 into 50 mbit/s: the sojourn grows by a sixth of the time, so it passes 5 ms after about 30 ms. The first
 /// drop comes at the first packet that leaves more than an interval after that: a packet time (242 µs) more at
-/// most, CoDel's clock of 1.024 µs and the recorder's two steps aside.
+/// most, CoDel's clock of 1.024 µs and two sample intervals aside.
 #[test]
 fn codel_drops_first_one_interval_after_the_crossing() {
     let step = Span::from_micros(100);
@@ -185,7 +185,7 @@ fn codel_drops_first_one_interval_after_the_crossing() {
             .expect("an overload fills the queue")
             .0;
         let drops = table(&run, "queue_signals");
-        assert_eq!(drops.text("why").get(0), "control_law");
+        assert_eq!(drops.text("reason").get(0), "control_law");
         let waited = drops.f64("t_s")[0] - crossed;
         let slack = step.as_secs_f64() + 1.1e-6;
         let range = interval - slack..interval + 242.24e-6 + slack;
@@ -299,7 +299,7 @@ fn replacing_a_queue_flushes_it_and_changing_keeps_it() {
         if flushes {
             assert!(after < 8, "{after}");
             assert_eq!(signals.len(), 1);
-            assert_eq!(signals.text("why").get(0), "flushed");
+            assert_eq!(signals.text("reason").get(0), "flushed");
             assert_eq!(signals.text("kind").get(0), "drop");
             assert!(signals.u64("count")[0].abs_diff(before) <= 2);
         } else {

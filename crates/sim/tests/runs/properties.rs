@@ -57,10 +57,10 @@ fn packets_are_conserved(scenario: &Scenario, run: &Run) {
 
 /// A receiver gets no more than was sent, each byte once, and all of it when the flow says that it has finished.
 fn streams_are_whole(scenario: &Scenario, run: &Run) {
-    let happenings = table(run, "happenings");
+    let events = table(run, "events");
     let finished = |name: &str| {
         let subject = format!("flow {name}");
-        rows_of_happenings(run, &subject).any(|i| happenings.text("detail").get(i) == "finished")
+        rows_of_events(run, &subject).any(|i| events.text("detail").get(i) == "finished")
     };
     for flow in &scenario.flows {
         let Traffic::Tcp(tcp) = &flow.traffic else { continue };
@@ -76,8 +76,8 @@ fn streams_are_whole(scenario: &Scenario, run: &Run) {
     }
 }
 
-fn rows_of_happenings<'a>(run: &'a Run, subject: &'a str) -> impl Iterator<Item = usize> + 'a {
-    let t = table(run, "happenings");
+fn rows_of_events<'a>(run: &'a Run, subject: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let t = table(run, "events");
     (0..t.len()).filter(move |&i| t.text("subject").get(i) == subject)
 }
 
@@ -112,7 +112,7 @@ fn time_never_runs_back(scenario: &Scenario, run: &Run) {
             continue;
         }
         let times = t.f64("t_s");
-        let in_range = |x: &f64| (-scenario.lead.as_secs_f64()..=end).contains(x);
+        let in_range = |x: &f64| (-scenario.warmup.as_secs_f64()..=end).contains(x);
         assert!(times.iter().all(in_range), "{}: within the run", t.schema().name);
         // What the flows keep themselves is flow by flow.
         if matches!(t.schema().name, "pings" | "completions" | "segments" | "playback") {
@@ -229,10 +229,11 @@ fn links_keep_their_rate(scenario: &Scenario, run: &Run) {
         if !known {
             continue;
         }
-        let lead = scenario.lead.as_secs_f64();
+        let warmup = scenario.warmup.as_secs_f64();
         for (t, bytes) in counts(run, "queues", "sent_bytes", &path) {
             // A bucket that is not in debt lets a whole packet go.
-            let most = rate.bits_per_sec() as f64 / 8.0 * (t + lead) + burst as f64 + 2.0 * 1514.0;
+            let most =
+                rate.bits_per_sec() as f64 / 8.0 * (t + warmup) + burst as f64 + 2.0 * 1514.0;
             assert!(bytes as f64 <= most, "{path}: {bytes} bytes by {t} s at {rate}");
         }
     }

@@ -3,8 +3,8 @@
 use crate::bench::try_run;
 use sojourn_engine::{Engine, RunError};
 use sojourn_model::{
-    Action, EcnMode, Element, Kind, PoliceAction, Policer, Rewrite, RttScaling, Rule, Scenario,
-    Selector, Tcp, Tunnel, TunnelKind, Wifi,
+    Action, AggregatingLink, EcnMode, Element, Kind, PoliceAction, Policer, Rewrite, RttScaling,
+    Rule, Scenario, Selector, Tcp, Tunnel, TunnelKind,
 };
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
@@ -56,7 +56,7 @@ fn what_is_there_is_not_refused() {
     }
     assert!(Sim::new().refuse(&with_tcp(|t| t.ecn = EcnMode::AccEcn)).is_empty());
     assert!(Sim::new().refuse(&with_tcp(|t| t.ecn = EcnMode::Sce)).is_empty());
-    assert!(Sim::new().refuse(&with_tcp(|t| t.unresponsive_to_ce = true)).is_empty());
+    assert!(Sim::new().refuse(&with_tcp(|t| t.ignore_ce = true)).is_empty());
     assert!(Sim::new().refuse(&with_tcp(|t| t.codepoint = Some(Ecn::Ect1))).is_empty());
 }
 
@@ -76,7 +76,7 @@ fn settings_of_tcp_that_are_not_there() {
 fn no_element_is_refused() {
     let rewrite = |rule| Kind::Rewrite(Rewrite { rule, select: Selector::All, syn: false });
     let rate = Rate::from_mbit(5);
-    let wifi = Wifi {
+    let link = AggregatingLink {
         rates: vec![rate],
         dwell: Span::from_secs(1),
         opportunity_min: Span::from_millis(1),
@@ -98,8 +98,8 @@ fn no_element_is_refused() {
         rewrite(Rule::SetDscp { to: Dscp::BEST_EFFORT }),
         rewrite(Rule::ClassifyByLength { longer_than: 1024, ecn: Ecn::Ect1, to: None }),
         Kind::Policer(Policer { rate, burst: 10_000, exceed: PoliceAction::Drop }),
-        Kind::Wifi(wifi),
-        Kind::Wlan(crate::bench::wlan(&[26], None)),
+        Kind::AggregatingLink(link),
+        Kind::Wifi(crate::bench::wifi(&[26], None)),
     ];
     for kind in [TunnelKind::Wireguard, TunnelKind::Fou { auto_source_port: true }, TunnelKind::Esp]
     {

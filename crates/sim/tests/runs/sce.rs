@@ -70,7 +70,7 @@ fn sce_marks_are_in_the_books() {
         assert_eq!((of("false_marks"), of("dropped")), (0.0, 0.0), "{qdisc}");
         let signals = table(&run, "queue_signals");
         let (queues, kinds) = (signals.text("queue"), signals.text("kind"));
-        let whys = signals.text("why");
+        let whys = signals.text("reason");
         let told: Vec<&str> = (0..signals.len())
             .filter(|&i| queues.get(i) == QUEUE && kinds.get(i) == "sce")
             .map(|i| whys.get(i))
@@ -108,8 +108,8 @@ fn alone(cc: &str, stack: &str, mbit: u64) -> Run {
 
 /// ECT1-7: above 90 % of the link, p99 of the queue delay below 4 ms. At 50 Mbit/s it is so: 0.95 and 1.3 ms over all of
 /// the 30 s. At 250 it is not: 0.73, and 0.92 from 10 s on. Slow start ends by HyStart, since the queue puts a new flow's
-/// first mark off; CE follows, which sets the published plateau free (slip 3 of `cc::sce`), and then CE and ESCE at once, which
-/// take the window to 40 to 100 segments. With all slips mended it is 0.77 and 0.95: the first marks end slow start at 285.
+/// first mark off; CE follows, which sets the published plateau free (bug 3 of `cc::sce`), and then CE and ESCE at once, which
+/// take the window to 40 to 100 segments. With all bugs fixed it is 0.77 and 0.95: the first marks end slow start at 285.
 #[test]
 fn cubic_sce_keeps_the_queue_short_and_the_link_full() {
     for (stack, mbit, from, bound, longest) in [
@@ -138,8 +138,8 @@ fn cubic_sce_keeps_the_queue_short_and_the_link_full() {
 /// the 75 reductions for CE go deep (one that was looked at from 34 to 8), because every ACK with ESCE during the
 /// reduction sets the threshold to half of the window of then (as in the code that was read); CUBIC alone has 51 %.
 /// Through `cake` at 80 ms there is no CE at all, so no plateau is known and growth is 5 % a round trip, against 2.7·√W·x
-/// for a share x of ESCE (slip 1 of `cc::sce`): balanced at W = (54·x)², 88 packets at x = 0.17, where 0.23 was counted.
-/// The mended senders have 46, 32, 14 and 15 %, so the slips alone do not explain it.
+/// for a share x of ESCE (bug 1 of `cc::sce`): balanced at W = (54·x)², 88 packets at x = 0.17, where 0.23 was counted.
+/// The fixed senders have 46, 32, 14 and 15 %, so the bugs alone do not explain it.
 #[test]
 fn bursts_do_not_starve_cubic_sce() {
     for stack in ["sce-2020-03", "sce-2020-03-fixed"] {

@@ -200,10 +200,10 @@ fn tcp() -> BoxedStrategy<Traffic> {
         proptest::bool::weighted(0.2),
         option::weighted(0.2, 50_u64..30_000),
     )
-        .prop_map(|(cc, ecn, bytes, pacing_cap, initial_window, window, fq, kbit)| {
+        .prop_map(|(cc, ecn, bytes, max_pacing_rate, initial_window, window, fq, kbit)| {
             Traffic::Tcp(Tcp {
                 bytes,
-                pacing_cap,
+                max_pacing_rate,
                 app_rate: kbit.map(|k| Rate::from_bits_per_sec(k * 1000)),
                 initial_window,
                 receive_window: window.unwrap_or_default(),
@@ -399,9 +399,9 @@ pub(crate) fn scenario() -> BoxedStrategy<Drawn> {
         select(&[7_u64, 50, 130][..]),
         select(&[0_u64, 0, 310][..]),
     )
-        .prop_map(|(hops, flows, events, seed, seconds, step, lead)| {
+        .prop_map(|(hops, flows, events, seed, seconds, interval, warmup)| {
             let length = Span::from_secs(seconds).min(affordable(&hops));
-            let spans = [length, Span::from_millis(step), Span::from_millis(lead)];
+            let spans = [length, Span::from_millis(interval), Span::from_millis(warmup)];
             Drawn(build(&hops, &flows, events, seed, spans))
         })
         .boxed()
@@ -428,7 +428,7 @@ fn build(
     flows: &[FlowDraw],
     mut events: Vec<EventDraw>,
     seed: u64,
-    [duration, step, lead]: [Span; 3],
+    [duration, sample_interval, warmup]: [Span; 3],
 ) -> Scenario {
     let families = families();
     let stack = |i: &Index| i.get(STACKS).name.to_owned();
@@ -495,7 +495,7 @@ fn build(
             Hop {
                 name: format!("hop-{n}"),
                 stack: stack(&h.stack),
-                own_device: false,
+                host_nic: false,
                 down: side(0),
                 up: side(1),
             }
@@ -569,8 +569,8 @@ fn build(
         seed,
         origin: Origin::FirstFlow,
         duration,
-        lead,
-        step,
+        warmup,
+        sample_interval,
         stack: STACKS[0].name.to_owned(),
         hops,
         flows,

@@ -108,7 +108,7 @@ fn dctcp_and_prague_share_among_themselves() {
 fn a_flow_can_be_deaf_and_disguised() {
     let mut s = bed(&["cubic", "cubic"], "l4steam-2020-08", "dualpi2", 20);
     let deaf = tcp_mut(&mut s.flows[0].traffic);
-    (deaf.unresponsive_to_ce, deaf.codepoint) = (true, Some(Ecn::Ect1));
+    (deaf.ignore_ce, deaf.codepoint) = (true, Some(Ecn::Ect1));
     let r = run(&s);
     assert!(total(&r, "cubic-1", "ece_acks") > 1000.0);
     assert_eq!(total(&r, "cubic-1", "ece_reductions"), 0.0);

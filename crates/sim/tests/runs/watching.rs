@@ -34,11 +34,11 @@ impl Watch for Watcher {
 
 fn ten_seconds(step: Span) -> Scenario {
     let mut s = Dumbbell { duration: Span::from_secs(10), ..Dumbbell::default() }.scenario();
-    s.step = step;
+    s.sample_interval = step;
     s
 }
 
-/// At least each simulated second, whatever the recorder's step; the last is the whole length.
+/// At least each simulated second, whatever the sample interval; the last is the whole length.
 #[test]
 fn progress_is_told_each_second_and_at_the_end() {
     for step in [Span::from_millis(50), Span::from_secs(4)] {

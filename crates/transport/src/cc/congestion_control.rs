@@ -216,7 +216,7 @@ pub trait CongestionControl: CloneControl + Debug + Send {
         control.cwnd.max(view.prior_cwnd)
     }
 
-    /// The control's own numbers, for the recorder's step, in the order of
+    /// The control's own numbers, which are recorded once per sample interval, in the order of
     /// [`Info::gauges`](super::Info::gauges).
     fn gauges(&self, _view: &View, _control: &Control, _out: &mut dyn FnMut(&'static str, f64)) {}
 }

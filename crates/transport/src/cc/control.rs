@@ -98,7 +98,7 @@ impl Control {
     /// The rate that payload is paced at, bytes per second.
     #[inline]
     pub fn effective_pacing_rate(&self, view: &View) -> u64 {
-        view.pacing_cap.map_or(self.pacing_rate, |cap| cap.min(self.pacing_rate))
+        view.max_pacing_rate.map_or(self.pacing_rate, |cap| cap.min(self.pacing_rate))
     }
 
     /// Segments that a TSO burst should have: what the pacing rate gives in about a millisecond (eight before a WiFi

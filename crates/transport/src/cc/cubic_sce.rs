@@ -51,7 +51,7 @@ impl CubicSce {
         ],
     };
 
-    /// A new one, with the stack's HyStart and slips.
+    /// A new one, with the stack's HyStart and bugs.
     pub fn new(quirks: &TcpQuirks) -> Self {
         Self { cubic: Cubic::new(quirks), scale: Scale { senders: quirks.sce }, root: 1, recent: 0 }
     }
@@ -60,15 +60,15 @@ impl CubicSce {
     fn flatten(&mut self, view: &View, acked: i64, epoch: u32) {
         let now = view.jiffies();
         let t = (u64::from(now.wrapping_sub(epoch)) << CLOCK_BITS) / u64::from(view.hz);
-        let (slips, k) = (self.scale.senders == SceSenders::Published, u64::from(self.cubic.k));
+        let (buggy, k) = (self.scale.senders == SceSenders::Published, u64::from(self.cubic.k));
         let root = u64::from(self.root.max(1));
-        let part = if slips { acked } else { acked / i64::from(view.mss) };
+        let part = if buggy { acked } else { acked / i64::from(view.mss) };
         let part = (part as u64).min(root);
         if t < k {
             let before = height(k - t);
             let ahead = (k - t) * (root - part) / root;
             (self.cubic.epoch, self.cubic.k) = (Some(now), ahead as u32);
-            self.cubic.origin = if slips {
+            self.cubic.origin = if buggy {
                 let after = height(ahead.wrapping_sub(t));
                 self.cubic.origin.wrapping_sub(after.wrapping_sub(before))
             } else {

@@ -95,7 +95,7 @@ fn the_curve_gets_flatter_and_stays_whole() {
 }
 
 /// The published code. Past the plateau all of the time since goes, whatever the ACK: 2896 bytes are more than a root
-/// of 8. Below it the level is reckoned with the time that was just set to nought: (0 − 1024)³·410 >> 40 in 64 bits is
+/// of 8. Below it the level is computed with the time that was just set to nought: (0 − 1024)³·410 >> 40 in 64 bits is
 /// 2^24 − 1 (0.4 rounded), and 100 − (2^24 − 1 − 13) is below zero: the plateau is at 2^32 − 16777102, with 12.97 of
 /// height, rounded down, before. From then on a segment for every two.
 #[test]

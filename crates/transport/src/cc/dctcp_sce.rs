@@ -1,5 +1,5 @@
 //! `dctcp-sce` (chromi/sce `net/ipv4/tcp_dctcp_sce.c` at 9fae76b9; docs/sources/sce.md#senders): Reno's growth, and each segment
-//! that is acknowledged with ESCE takes off half a segment: DCTCP's answer without its average. The rest, slips
+//! that is acknowledged with ESCE takes off half a segment: DCTCP's answer without its average. The rest, bugs
 //! included, is [`super::sce`]'s.
 
 use super::Info;

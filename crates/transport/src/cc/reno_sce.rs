@@ -1,6 +1,6 @@
 //! `reno-sce` (chromi/sce `net/ipv4/tcp_reno_sce.c` at 63982553; docs/sources/sce.md#senders): Reno's growth, and a window
 //! that is acknowledged with ESCE throughout shrinks by its root. With a share x of ESCE it stands still where
-//! x·√cwnd = 1 − x. The rest, slips included, is [`super::sce`]'s.
+//! x·√cwnd = 1 − x. The rest, bugs included, is [`super::sce`]'s.
 
 use super::Info;
 use super::sce::{GAUGES, Linear, Response};

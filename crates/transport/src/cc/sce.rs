@@ -3,7 +3,7 @@
 //! where it is counted; CE takes off less than a loss (RFC 8511), and half of that again where SCE has been told within
 //! about a window.
 //!
-//! The published senders slip, which is how the stack `sce-2020-03` behaves
+//! The published senders have bugs, which is how the stack `sce-2020-03` behaves
 //! ([`SceSenders::Published`]); `sce-2020-03-fixed` has what their text says is meant
 //! ([`SceSenders::Corrected`]):
 //!
@@ -12,12 +12,12 @@
 //!    guess, 536 bytes (`tcp_initialize_rcv_mss`), so that each segment of 1448 bytes counts for 2.7: growth of `reno-sce`
 //!    is 2.7 segments a round trip, and a window of ESCE takes 2.7·√cwnd.
 //! 2. `cubic-sce` holds bytes acknowledged against √cwnd in segments when it flattens its curve: always all of it.
-//! 3. Below the plateau `cubic-sce` reckons the new plateau's level with the time that has just been set to nought. The
+//! 3. Below the plateau `cubic-sce` computes the new plateau's level with the time that has just been set to nought. The
 //!    distance is negative, its cube taken as unsigned is 2^24 short of it, and the plateau lands near 2^32 segments:
 //!    until the next reduction the window grows as fast as CUBIC may, one segment for two. The sign of the whole is
 //!    wrong, too: it would move the plateau up.
 //!
-//! Slips 2 and 3 are read off the code; that 1 matters follows from it, and was not measured on a kernel.
+//! Bugs 2 and 3 are read off the code; that 1 matters follows from it, and was not measured on a kernel.
 
 use super::{AckEvent, CongestionControl, Event, Info, MIN_CWND};
 use crate::cc::{Control, View};
@@ -85,7 +85,7 @@ impl<R: Response> Linear<R> {
     /// What it is.
     pub const INFO: Info = R::INFO;
 
-    /// A new one, with the stack's slips.
+    /// A new one, with the stack's bugs.
     pub fn new(quirks: &TcpQuirks) -> Self {
         Self {
             scale: Scale { senders: quirks.sce },

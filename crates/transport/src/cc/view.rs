@@ -58,7 +58,7 @@ pub struct View {
     /// Round-trip estimates.
     pub rtt: Rtt,
     /// Highest rate of payload that the socket may be paced at, bytes per second (`SO_MAX_PACING_RATE`).
-    pub pacing_cap: Option<u64>,
+    pub max_pacing_rate: Option<u64>,
     /// A TSO burst is what the pacing rate gives in a 2^nth of a second (`sk_pacing_shift`).
     pub pacing_shift: u32,
     /// Ticks per second of the host's coarse clock.
@@ -91,7 +91,7 @@ impl View {
             ecn: Agreed::Off,
             rate: RateSample::default(),
             rtt: Rtt::default(),
-            pacing_cap: None,
+            max_pacing_rate: None,
             pacing_shift: 10,
             hz,
         }

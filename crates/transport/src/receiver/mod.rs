@@ -2,7 +2,7 @@
 //! when to acknowledge (`__tcp_ack_snd_check` in `net/ipv4/tcp_input.c`), and the echo of ECN marks (RFC 3168).
 //!
 //! The application reads at once. Every segment is acknowledged on its own or with the next one: the host
-//! merges nothing (GRO off, as in the published test beds).
+//! merges nothing (GRO off, as in the published testbeds).
 //!
 //! Where Linux and RFC 2018 differ: a block that the kernel has forgotten (it keeps four) begins anew with the next
 //! segment beside it; here it is reported whole, as the RFC asks.
@@ -123,7 +123,7 @@ impl Receiver {
         }
     }
 
-    /// Makes it the peer of a sender with these needs and this request: the test beds gave both ends the same
+    /// Makes it the peer of a sender with these needs and this request: the testbeds gave both ends the same
     /// congestion control and the same settings.
     #[must_use]
     pub fn facing(

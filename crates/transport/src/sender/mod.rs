@@ -37,7 +37,7 @@ use pacing::Pacing;
 use rate::RateEstimator;
 use recovery::Recovery;
 use scoreboard::Scoreboard;
-pub use small_queue::OwnDevice;
+pub use small_queue::HostNic;
 use small_queue::SmallQueue;
 use sojourn_units::{Ecn, Rate, Time};
 use std::sync::Arc;
@@ -57,11 +57,11 @@ pub struct Config {
     /// Whether it takes no notice of marks: the feedback is given, and ignored.
     pub ignores_ce: bool,
     /// Highest rate of payload at which the flow is paced (`SO_MAX_PACING_RATE`).
-    pub pacing_cap: Option<Rate>,
+    pub max_pacing_rate: Option<Rate>,
     /// Whether the host paces the flow (a host `fq`).
     pub paced: bool,
     /// The device of the sender's own host, if that is what its packets wait for.
-    pub device: Option<OwnDevice>,
+    pub device: Option<HostNic>,
     /// Initial window in segments, if not the stack's.
     pub initial_window: Option<u32>,
     /// Payload bytes to send; `None` sends until stopped.
@@ -157,10 +157,10 @@ impl Sender {
         let quirks = quirks.into();
         let mss = config.mss;
         let mut view = View::new(mss, config.headers, quirks.hz);
-        view.pacing_cap = config.pacing_cap.map(Rate::bytes_per_sec);
-        view.pacing_shift = config.device.unwrap_or(OwnDevice::WIRED).pacing_shift;
+        view.max_pacing_rate = config.max_pacing_rate.map(Rate::bytes_per_sec);
+        view.pacing_shift = config.device.unwrap_or(HostNic::WIRED).pacing_shift;
         let mut control = Control::new(10, mss);
-        control.paced = config.paced || config.pacing_cap.is_some();
+        control.paced = config.paced || config.max_pacing_rate.is_some();
         let tsq = SmallQueue::new(config.device, quirks.small_queue_wakes);
         let is_unwoken = tsq.as_ref().is_some_and(SmallQueue::is_unwoken);
         Self {

@@ -2,13 +2,13 @@
 //! socket may wait in its own host.
 //!
 //! A socket has no more on its way through its host than two of the buffers that it would send next, or what its pacing
-//! rate gives in a millisecond (eight where the device is a WiFi one: [`OwnDevice`]); it is woken when that has left.
+//! rate gives in a millisecond (eight where the device is a WiFi one: [`HostNic`]); it is woken when that has left.
 //!
 //! Where the bottleneck is another machine, a host's queue never holds anything back for longer than microseconds, and
 //! there is nothing to model. Two cases are left.
 //!
-//! **The host's own device is what packets wait for** ([`Config::device`]). The device gives back what it has sent
-//! ([`Sender::on_sent_off`]), and a sender that was stopped goes on. What is held back then waits in the socket, in
+//! **The host's NIC is what packets wait for** ([`Config::device`]). The device gives back what it has sent
+//! ([`Sender::on_tx_completed`]), and a sender that was stopped goes on. What is held back then waits in the socket, in
 //! nobody's round-trip time. A socket with nothing out is never stopped, from Linux 6.7 on neither one with a single
 //! buffer out ("tcp: tsq: relax tcp_small_queue_check() when rtx queue contains a single skb", October 2023).
 //!
@@ -40,12 +40,12 @@ use sojourn_units::Time;
 
 /// The device of the sender's own host, where that is what packets wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OwnDevice {
+pub struct HostNic {
     /// What may wait in it is the pacing rate's share of a 2^nth of a second (`sk_pacing_shift`).
     pub pacing_shift: u32,
 }
 
-impl OwnDevice {
+impl HostNic {
     /// A wired one: a 2^10th of a second, about a millisecond.
     pub const WIRED: Self = Self { pacing_shift: 10 };
     /// A WiFi one: a 2^7th, about 8 ms, so that there is enough to aggregate (`hw.tx_sk_pacing_shift`, set in
@@ -84,7 +84,7 @@ pub(super) struct SmallQueue {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// The host's own device, as packets leave it.
+    /// The host's NIC, as packets leave it.
     Device {
         /// Whether the sender was stopped (`TSQ_THROTTLED`).
         stopped: bool,
@@ -105,9 +105,9 @@ struct Unwoken {
 }
 
 impl SmallQueue {
-    /// The account of a sender before its own device, or else on a host that wakes it or not; none where there is nothing
+    /// The account of a sender before its NIC, or else on a host that wakes it or not; none where there is nothing
     /// to keep.
-    pub(super) fn new(device: Option<OwnDevice>, wakes: bool) -> Option<Self> {
+    pub(super) fn new(device: Option<HostNic>, wakes: bool) -> Option<Self> {
         let kind = match device {
             Some(_) => Kind::Device { stopped: false, burst: 0 },
             None if wakes => return None,
@@ -184,9 +184,9 @@ impl Sender {
         queue.held += account;
     }
 
-    /// The host's own device has sent, or dropped, what counted so much on the account ([`Sender::account_of`], summed);
+    /// The host's NIC has sent, or dropped, what counted so much on the account ([`Sender::account_of`], summed);
     /// what it held back may leave now (`tcp_wfree`, `tcp_tsq_write`).
-    pub fn on_sent_off(&mut self, now: Time, bytes: u64, out: &mut impl Output) {
+    pub fn on_tx_completed(&mut self, now: Time, bytes: u64, out: &mut impl Output) {
         let Some(SmallQueue { held, kind: Kind::Device { stopped, .. } }) = &mut self.tsq else {
             return;
         };

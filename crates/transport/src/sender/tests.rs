@@ -2,7 +2,7 @@
 //! gives back what left, in a line.
 //!
 //! The round trip is 20 ms, the SYN leaves at 0, so the first window leaves at 20 ms and its first ACK comes at
-//! 40 ms. Unless a test says otherwise the stack is recent, the control Reno (half the window is easy to reckon
+//! 40 ms. Unless a test says otherwise the stack is recent, the control Reno (half the window is easy to compute
 //! with), the window ten segments and the tick a millisecond; timers fire a step behind (`CoarseClock`): of 1 ms up to 62 ms ahead, of 8
 //! up to 503, of 64 beyond. Segments leave one by one, at once, as they did up to
 //! Linux 4.16; what bursts are and when they wait has tests of its own, at the end.
@@ -114,7 +114,7 @@ struct Setup {
     initial: u32,
     paced: bool,
     bursts: bool,
-    device: Option<OwnDevice>,
+    device: Option<HostNic>,
 }
 
 impl Default for Setup {
@@ -151,7 +151,7 @@ impl Setup {
             ecn: if self.ecn { ecn::Request::Rfc3168 } else { ecn::Request::Off },
             codepoint: None,
             ignores_ce: false,
-            pacing_cap: None,
+            max_pacing_rate: None,
             paced: self.paced,
             device: self.device,
             initial_window: Some(self.initial),
@@ -231,7 +231,7 @@ impl Script {
 
     /// The host's device has sent what counts so much.
     fn sent_off(&mut self, ms: u64, bytes: u64) -> String {
-        self.sender.on_sent_off(at(ms), bytes, &mut self.wire);
+        self.sender.on_tx_completed(at(ms), bytes, &mut self.wire);
         self.sender.check();
         self.wire.take_line()
     }
@@ -1260,14 +1260,14 @@ fn a_small_queue_lets_four_retransmissions_go() {
     assert!(!t.sender.small_queue_holds(1, 1));
 }
 
-/// A sender in front of its own device: bursts are cut into pieces of 2304 B on the account, and it may have twice the next
+/// A sender in front of its NIC: bursts are cut into pieces of 2304 B on the account, and it may have twice the next
 /// buffer there, 2 · (1280 + 2 · 1448) B = 8352. After two bursts of two it has 9216 and stops, though the window is ten; the
 /// device sends one, 6912 are left, and two more leave. The window was not used up, so that an ACK of two does
 /// not open it.
 #[test]
 fn a_device_of_its_own_lets_two_groups_wait() {
     let piece = 2304;
-    let device = Some(OwnDevice::WIRED);
+    let device = Some(HostNic::WIRED);
     let mut t = Setup { stack: LINUX_5_10, bursts: true, device, ..Setup::default() }.open();
     assert_eq!(t.wire.take_line(), "0-3");
     assert_eq!(t.sent_off(21, piece), "4-5");
@@ -1288,7 +1288,7 @@ fn a_device_of_its_own_lets_two_groups_wait() {
 /// many as half of the window, five. Of these two fit: 11 520 B is less than 2 · (1280 + 5 · 1448).
 #[test]
 fn a_wifi_device_lets_more_wait() {
-    let device = Some(OwnDevice::WIFI);
+    let device = Some(HostNic::WIFI);
     let mut t = Setup { stack: LINUX_5_10, bursts: true, device, ..Setup::default() }.open();
     assert_eq!(t.sender.tso_segs_goal(), 7);
     assert_eq!(t.wire.take_line(), "0-9");
@@ -1310,7 +1310,7 @@ fn a_wifi_device_lets_more_wait() {
 fn a_socket_with_a_single_buffer_out_is_not_stopped() {
     for (stack, after, emptied) in [(LINUX_7_3, "4-5", "4-7"), (LINUX_5_10, "", "4-5")] {
         let open = || {
-            let device = Some(OwnDevice::WIRED);
+            let device = Some(HostNic::WIRED);
             let stack = stack.clone();
             Setup { stack, bursts: true, device, ..Setup::default() }.open()
         };

@@ -1,8 +1,8 @@
 //! The sender's one timer and what it stands for (`net/ipv4/tcp_timer.c`): SYN and data retransmission
 //! (RFC 6298), tail-loss probe (RFC 8985 §7), RACK's reordering timer; and the pacing gate.
 //!
-//! They hang on the kernel's timer wheel ([`sojourn_units::CoarseClock`]). As most are set anew long before they fire, the reckoning is put
-//! off until the earliest time that this can be.
+//! They hang on the kernel's timer wheel ([`sojourn_units::CoarseClock`]). As most are set anew long before they fire,
+//! computing them is put off until the earliest time that this can be.
 
 use super::Sender;
 use super::ack::Flags;

@@ -17,7 +17,7 @@ from sojourn.core.store.record import LAST_CAPTURE, Record, write_record
 from sojourn.core.store.run_key import RunKey
 from sojourn.errors import StoreError
 
-FORMAT = 1
+FORMAT = 2
 """The version of the folder's layout that this Sojourn writes and reads."""
 
 

@@ -142,7 +142,7 @@ def _pair(cell: Cell, other: Cell, engines: Engines) -> Pair:
     ]
     path = bottleneck[0] if bottleneck else ""
     expressions = [metric.expression.format(flow=flow, queue=path) for metric, flow in asked]
-    tables = ("flows", "queues", "queue_signals", "happenings")
+    tables = ("flows", "queues", "queue_signals", "events")
     ours = [run.measure(expressions, tables) for run in cell.runs]
     kernels = [run.measure(expressions, tables) for run in other.runs]
     comparisons = [

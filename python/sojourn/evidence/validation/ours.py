@@ -168,13 +168,13 @@ def _senders(scenario: describe.Scenario) -> tuple[Sender, ...] | None:
     senders = []
     for flow in describe.loads(scenario):
         traffic = flow["traffic"]
-        limited = any(traffic.get(key) for key in ("bytes", "app_rate", "unresponsive_to_ce"))
+        limited = any(traffic.get(key) for key in ("bytes", "app_rate", "ignore_ce"))
         start = flow["start"].get("at")
         if traffic["kind"] != "tcp" or limited or start is None:
             return None
         if flow.get("stop", scenario["duration"]) != scenario["duration"]:
             return None
-        cap = traffic.get("pacing_cap")
+        cap = traffic.get("max_pacing_rate")
         senders.append(
             Sender(
                 traffic["cc"],

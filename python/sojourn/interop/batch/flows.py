@@ -180,5 +180,5 @@ def settings(stream: Stream, side: str) -> dict[str, Any]:
     if stream.delay_s:
         flow["start"] = f"{stream.delay_s:g}s"
     if stream.pacing_bytes_s is not None:
-        flow["pacing_cap"] = f"{stream.pacing_bytes_s * 8}bit"
+        flow["max_pacing_rate"] = f"{stream.pacing_bytes_s * 8}bit"
     return flow

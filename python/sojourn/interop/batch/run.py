@@ -187,7 +187,7 @@ def as_toml(run: Expanded, tell: Callable[[str, Placed], None]) -> str:
             "source": f"{Path(file.name).name}, Batch::{run.section.name}",
             "stack": _STACKS.get(arch, "linux-7.3"),
             "duration": f"{_seconds(run, 'length', _DEFAULT_LENGTH):g}s",
-            "step": f"{_seconds(run, 'step_size', _STEP):g}s",
+            "sample_interval": f"{_seconds(run, 'step_size', _STEP):g}s",
             "seeds": int(_seconds(run, "repetitions", "1")),
         },
         "axis": {name: {label: {}} for name, label in run.labels.items()},

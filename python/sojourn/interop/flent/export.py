@@ -91,7 +91,7 @@ class _Clock:
 
     @classmethod
     def of(cls, scenario: describe.Scenario) -> "_Clock":
-        step, seconds = _core.parse_span(scenario["step"]), describe.seconds(scenario)
+        step, seconds = _core.parse_span(scenario["sample_interval"]), describe.seconds(scenario)
         if scenario["origin"] == "flent":
             return cls(_core.EPOCH, step, max(seconds - 2 * DELAY, 0.0), seconds)
         return cls(_core.EPOCH - DELAY, step, seconds, seconds + DELAY)

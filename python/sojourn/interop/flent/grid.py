@@ -1,4 +1,4 @@
-"""A stream's samples onto the recorder's steps.
+"""A stream's samples onto sample intervals.
 
 Flent's samples come when netperf has something to say, every 220 ms say, and each is the mean rate since the one
 before. Our metrics read a row as the mean over one step of the recorder. So a sample becomes rows for every step that
@@ -27,7 +27,7 @@ def on_steps(rows: Sequence[Row], step_us: int) -> list[dict[str, Any]]:
 
     Args:
         rows: samples in order: ``t`` in s, ``val``, and ``dur`` in s where the file has it.
-        step_us: the recorder's step, µs.
+        step_us: the sample interval, µs.
 
     Raises:
         UsageError: if these are more than :data:`MOST_ROWS`.

@@ -118,7 +118,11 @@ def _import(file: FlentFile, folder: Folder, known: dict[str, Record], command: 
         resolved.check()
     except (ValueError, SojournError) as error:
         why = error.message if isinstance(error, SojournError) else error
-        raise DataFileError(file.path, f"the scenario in it does not hold together: {why}") from error
+        raise DataFileError(
+            file.path,
+            f"the scenario in it does not hold together: {why}",
+            help="if another version of Sojourn wrote it, export it again with this one",
+        ) from error
     scenario = json.loads(resolved.json)
     tables, missing = _tables(file, flows, scenario)
     imported = {
@@ -209,9 +213,9 @@ def _foreign_scenario(file: FlentFile, flows: Mapping[str, str]) -> dict[str, An
         "cell": labels,
         "seed": 1,
         "origin": "flent",
-        "step": f"{file.step_us}us" if file.step_us else scenario["step"],
+        "sample_interval": f"{file.step_us}us" if file.step_us else scenario["sample_interval"],
         "duration": f"{math.ceil(max(last, 1e-3) * 1e3)}ms",
-        "lead": "0s",
+        "warmup": "0s",
         "flows": made,
     }
 
@@ -290,7 +294,7 @@ def _tables(
     tables = {
         "flows": _frame("flows", sorted(flow_rows, key=lambda row: row["t_s"])),
         "pings": _frame("pings", sorted(ping_rows, key=lambda row: row["t_s"])),
-        "happenings": _frame("happenings", sorted(happened, key=lambda row: row["t_s"])),
+        "events": _frame("events", sorted(happened, key=lambda row: row["t_s"])),
     }
     tables |= {name: _frame(name, []) for name in _EMPTY_TABLES}
     return tables, [key.column for key in FLOW_KEYS if flow_rows and key.column not in found]
@@ -303,7 +307,7 @@ def _stepped(
     if _own_scenario(file):
         return rows
     try:
-        return on_steps(rows, round(_core.parse_span(scenario["step"]) * 1e6))
+        return on_steps(rows, round(_core.parse_span(scenario["sample_interval"]) * 1e6))
     except UsageError as error:
         raise DataFileError(file.path, f"{series}: {error.message}") from error
 

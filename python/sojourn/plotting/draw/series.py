@@ -105,7 +105,7 @@ def column_bands(runs: Sequence[Run], table: str, column: str, step: float, scal
 
 
 def _bin(step: float) -> pl.Expr:
-    """Return which step a row belongs to; ``t_s`` is the end of the recorder's step."""
+    """Return which step a row belongs to; ``t_s`` is the end of its sample interval."""
     return ((pl.col("t_s") / step - 1e-6).ceil() - 1).cast(pl.Int64).alias("bin")
 
 
@@ -170,7 +170,7 @@ def state_band(run: Run, name: str, step: float) -> Band:
 
 def events_of(run: Run) -> list[tuple[float, str]]:
     """Return when something was changed, and what; the same change of several elements is said once."""
-    happened = run.happenings.filter(pl.col("what").cast(pl.String) == "event")
+    happened = run.events.filter(pl.col("what").cast(pl.String) == "event")
     texts: dict[float, dict[str, None]] = {}
     for t, subject, detail in happened.select("t_s", "subject", "detail").iter_rows():
         change = str(detail).split(": ", 1)[-1] or str(subject).removeprefix("event ")

@@ -8,6 +8,7 @@ from typing import Final
 
 import polars as pl
 
+from sojourn import _core
 from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
@@ -68,13 +69,14 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 
 def _check(run: Run, table: str, column: str) -> None:
     if table not in run.tables:
-        raise UsageError.unknown("table", table, run.tables)
+        raise UsageError.unknown("table", table, run.tables, _core.renamed_table(table))
     frame = run.table(table)
     if "t_s" not in frame.columns:
         raise UsageError(f"the table {table} is not over time", help="flows and queues are, for example")
     numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric() and name != "t_s"]
     if column not in numbers:
-        raise UsageError.unknown(f"column of numbers in {table}", column, numbers)
+        renamed = _core.renamed_column(table, column)
+        raise UsageError.unknown(f"column of numbers in {table}", column, numbers, renamed)
 
 
 def _bands(cell: Cell, table: str, column: str, step: float) -> dict[str, Band]:

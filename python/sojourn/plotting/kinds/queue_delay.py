@@ -52,7 +52,7 @@ KIND = Kind(
     "Overload results, figures 4 to 7: the mean of each second, in a lighter colour the range within it.",
     _make,
     (
-        Option("step", "what is averaged over, s; no less than the recorder's step", "1"),
+        Option("step", "what is averaged over, s; no less than the sample interval", "1"),
         Option("common", "whether the cells share a scale", "yes", ("yes", "no")),
         ONLY,
     ),

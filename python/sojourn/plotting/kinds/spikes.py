@@ -60,7 +60,7 @@ def _chart(bars: Sequence[Bar], title: str, grid: Grid, *, log: bool) -> BarChar
 
 def _window(cell: Cell) -> str:
     """Return the window from the run's first event to its end."""
-    happened = cell.runs[0].happenings.filter(pl.col("what").cast(pl.String) == "event")["t_s"]
+    happened = cell.runs[0].events.filter(pl.col("what").cast(pl.String) == "event")["t_s"]
     if happened.is_empty():
         raise UsageError(f"nothing is changed in {cell.runs[0].label}: spikes are those after an event")
     return f"over last {describe.seconds(cell.scenario) - float(happened[0]):.6f}s"

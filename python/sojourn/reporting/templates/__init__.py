@@ -1,7 +1,7 @@
 """Reports written around results: Markdown templates whose functions draw, tabulate and judge the runs of a folder.
 
-The published reports are such templates: prose by a person, with a function call wherever a picture, a table or a link
-to data stands, evaluated against a results folder. A researcher changes the prose and renders it again; when the runs
+The published reports are such templates: text by a person, with a function call wherever a picture, a table or a link
+to data stands, evaluated against a results folder. A researcher changes the text and renders it again; when the runs
 are made again, so are the figures. The originals' functions have their names here (``plot_inline``, ``plot_link``,
 ``chart_inline``, ``chart_link``, ``batch_link``, ``gen_table``, ``include``), and
 others stand beside them: :mod:`sojourn.reporting.templates.functions` is their one table.

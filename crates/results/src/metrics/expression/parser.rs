@@ -1,6 +1,6 @@
 //! From tokens to terms, with units checked on the way. Precedence: `and`, comparison, `+ -`, `* /`, sign.
 
-use super::super::functions::{FUNCTIONS, Function, Parameter, Which};
+use super::super::functions::{FUNCTIONS, Function, Parameter, RENAMED, Which};
 use super::super::quantity::QUANTITIES;
 use super::super::series::Of;
 use super::super::unit::Unit;
@@ -11,7 +11,7 @@ use super::{
 };
 use core::ops::Range;
 use sojourn_model::At;
-use sojourn_model::{WordError, nearest};
+use sojourn_model::{WordError, nearest, new_name, renamed};
 use sojourn_units::Span;
 
 struct Parser<'t> {
@@ -209,6 +209,10 @@ impl<'t> Parser<'t> {
                     format!("say what of it: mean({name}, …), p99({name}, …), max({name}, …)");
                 return wrong(at.clone(), format!("{name} is a quantity, not a metric"), help);
             }
+            if let Some(new) = new_name(name, RENAMED) {
+                let help = Function::named(new).map_or_else(String::new, Function::usage);
+                return wrong(at.clone(), renamed(name, new), help);
+            }
             let help = match nearest(name, names()) {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => format!("metrics: {}", names().collect::<Vec<_>>().join(", ")),
@@ -224,7 +228,7 @@ impl<'t> Parser<'t> {
             of: None,
             names: Vec::new(),
             number: 0.0,
-            why: None,
+            reason: None,
             terms: Vec::new(),
             window: None,
         };
@@ -233,7 +237,7 @@ impl<'t> Parser<'t> {
             if matches!(parameter, Parameter::Percent) && number.is_some() {
                 continue;
             }
-            let optional = matches!(parameter, Parameter::Flows | Parameter::Why);
+            let optional = matches!(parameter, Parameter::Flows | Parameter::Reason);
             loop {
                 let closed = matches!(self.peek(), Some(Token { kind: Kind::Sign(")"), .. }));
                 if optional && closed {
@@ -338,7 +342,7 @@ impl<'t> Parser<'t> {
                 };
                 call.names.push(name);
             }
-            Parameter::Why => call.why = Some(self.name(usage)?.text),
+            Parameter::Reason => call.reason = Some(self.name(usage)?.text),
             Parameter::Value => {
                 let term = self.sum()?;
                 if let Some(first) = call.terms.first()

@@ -90,7 +90,7 @@ impl V0_7 {
         control.burst_limit = Some(1);
     }
 
-    /// The RTT that rates are reckoned with: that of the target, or a longer one.
+    /// The RTT that rates are computed with: that of the target, or a longer one.
     fn vrtt_us(view: &View) -> u64 {
         u64::from(view.rtt.srtt_us()).max(gain::TARGET_US)
     }

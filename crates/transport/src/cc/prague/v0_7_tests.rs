@@ -98,7 +98,7 @@ fn controlled(rate: u64, rtt_us: u32) -> (V0_7, Tcb) {
     (p, t)
 }
 
-/// Two packets in 25 ms, reckoned in seconds of 2^20 µs: at 60 000 B/s ⌊60000 · 25000 / 2^20⌋ = 1430 bytes, 715 each.
+/// Two packets in 25 ms, computed in seconds of 2^20 µs: at 60 000 B/s ⌊60000 · 25000 / 2^20⌋ = 1430 bytes, 715 each.
 /// The window of two packets of 1500 bytes is 4.196 of them, of which five are sent; the threshold follows.
 #[test]
 fn two_packets_fit_into_the_target() {

@@ -12,7 +12,7 @@ const BW_ROUNDS: u32 = super::probe_bw::PHASES + 2;
 const PACING_MARGIN: u64 = 1;
 /// Window where there has never been an RTT sample (`TCP_INIT_CWND`).
 pub(super) const SAFE_CWND: u32 = 10;
-/// Most segments that a burst is reckoned to have.
+/// Most segments that a burst is taken to have.
 const LONGEST_BURST: u32 = 127;
 
 /// Least segments of a burst (`bbr_min_tso_segs`).

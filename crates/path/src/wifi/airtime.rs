@@ -1,7 +1,7 @@
 //! How long an exchange is on the air: an A-MPDU, SIFS, a compressed BlockAck.
 //!
 //! Source: IEEE 802.11-2016, clauses by constant. The standard was not at hand; numbers and clauses were held against those
-//! that ns-3 (`src/wifi/model`, `ht-phy.cc` and the frame exchange managers), Wireshark and MATLAB's WLAN toolbox cite. Not
+//! that ns-3 (`src/wifi/model`, `ht-phy.cc` and the frame exchange managers), Wireshark and MATLAB's WIFI toolbox cite. Not
 //! found cited: 9.2.3, 9.7.1 and Annex P for lengths of headers, 19.3.11 and 19.4.3 by number (their contents were), and the
 //! sub-clause that adds the signal extension to the ERP's OFDM. HT-mixed format with the two HT-LTFs of two streams, whatever the rate
 //! (one stream would be 4 µs shorter), long guard interval; data is protected by CCMP; BlockAcks go at 24 Mbit/s.

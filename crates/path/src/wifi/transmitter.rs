@@ -17,7 +17,7 @@
 use super::airtime::{self, REPLY, WINDOW};
 use super::channel::{Channel, Turn};
 use crate::{PathPacket, SkbCharge, Sojourn};
-use sojourn_model::Wlan;
+use sojourn_model::Wifi;
 use sojourn_units::{Random, Rate, Serializer, Span, Time, sample};
 use std::collections::VecDeque;
 
@@ -91,7 +91,7 @@ pub enum Served<P> {
 #[derive(Clone, Debug)]
 pub struct Transmitter<P> {
     station: usize,
-    settings: Wlan,
+    settings: Wifi,
     quality: usize,
     next_change: Time,
     fallback: Fallback,
@@ -110,7 +110,7 @@ pub struct Transmitter<P> {
 
 impl<P: PathPacket> Transmitter<P> {
     /// Station `station` of its channel, with nothing to send; streams for the channel's quality and for losses.
-    pub fn new(station: usize, settings: &Wlan, mut changes: Random, losses: Random) -> Self {
+    pub fn new(station: usize, settings: &Wifi, mut changes: Random, losses: Random) -> Self {
         let steps = settings.rates.len();
         let quality = changes.below(steps as u64) as usize;
         let next_change = Time::ZERO + dwell(settings, &mut changes);
@@ -281,7 +281,7 @@ impl<P: PathPacket> Transmitter<P> {
     }
 }
 
-fn dwell(settings: &Wlan, random: &mut Random) -> Span {
+fn dwell(settings: &Wifi, random: &mut Random) -> Span {
     sample::exponential(settings.dwell, random).max(Span::from_nanos(1))
 }
 

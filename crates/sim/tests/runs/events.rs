@@ -1,4 +1,4 @@
-//! Events: by time, after another happening, by a number that passes a value; and what `happenings` tells.
+//! Events: by time, after another event, by a number that passes a value; and what `events` tells.
 
 use crate::bench::{QUEUE, count_at, counts, event, run, table, tcp_mut, total, try_run, udp};
 use sojourn_model::{
@@ -19,7 +19,7 @@ fn short(ccs: &[&str]) -> Scenario {
 
 /// What happened to a subject, in order: (when, what, detail).
 fn of(run: &Run, subject: &str) -> Vec<(f64, String, String)> {
-    let t = table(run, "happenings");
+    let t = table(run, "events");
     (0..t.len())
         .filter(|&i| t.text("subject").get(i) == subject)
         .map(|i| {
@@ -44,7 +44,7 @@ fn flows_start_stop_and_finish() {
     s.flows[1].stop = Some(At::from_secs(2));
     tcp_mut(&mut s.flows[2].traffic).bytes = Some(1_000_000);
     let run = run(&s);
-    let [start, end] = &of(&run, "flow cubic-1")[..] else { panic!("two happenings") };
+    let [start, end] = &of(&run, "flow cubic-1")[..] else { panic!("two events") };
     assert!((0.0..0.150).contains(&start.0) && start.1 == "start");
     assert_eq!((end.0, end.1.as_str(), end.2.as_str()), (6.0, "end", "end of the run"));
     let end = &of(&run, "flow reno-2")[1];
@@ -101,7 +101,7 @@ fn a_flow_that_never_ran_holds_up_nobody() {
 #[test]
 fn a_queue_that_grows_sets_off_an_event() {
     let mut s = short(&["cubic"]);
-    s.step = Span::from_millis(1);
+    s.sample_interval = Span::from_millis(1);
     s.flows[0].traffic = udp(Rate::from_mbit(60));
     let full = When::State {
         gauge: Gauge::Queue { queue: QUEUE.to_owned(), name: "backlog_packets".to_owned() },
@@ -140,19 +140,19 @@ fn phases_begin_and_end_when_they_say() {
     assert_eq!(of(&run, "event back")[0].0, 4.25);
 }
 
-/// Time is counted from the origin, counts from the beginning of the lead, and the last step is told in full
+/// Time is counted from the origin, counts from the beginning of the warmup, and the last step is told in full
 /// even where the run's length is no multiple of it.
 #[test]
 fn the_lead_and_the_last_step_are_there() {
     let mut s = short(&["cubic"]);
-    s.lead = Span::from_secs(1);
+    s.warmup = Span::from_secs(1);
     s.duration = Span::from_millis(2_030);
     s.flows[0].start = Start::At(At::from_secs(-1));
     let run = run(&s);
     for (name, subject) in [("flows", "cubic-1"), ("queues", QUEUE)] {
         let column = if name == "flows" { "delivered" } else { "sent_packets" };
         let rows = counts(&run, name, column, subject);
-        assert!(rows[0].0 < 0.0, "{name} begin with the lead");
+        assert!(rows[0].0 < 0.0, "{name} begin with the warmup");
         assert_eq!(rows.last().expect("rows").0, 2.03, "{name} end with the run");
     }
     let last = counts(&run, "queues", "sent_packets", QUEUE).last().expect("rows").1;

@@ -1,4 +1,4 @@
-//! TCP small queues in front of the sending host's own device, in whole runs.
+//! TCP small queues in front of the sending host's NIC, in whole runs.
 
 use crate::bench::{counts, run, total};
 use sojourn_language::{AnyWords, Experiment};
@@ -27,7 +27,7 @@ fn value(run: &Run, text: &str) -> f64 {
 /// A line of 10 Mbit/s, the sender's own or not.
 fn line(own: bool) -> String {
     format!(
-        "own_device = {own}\n\
+        "host_nic = {own}\n\
          down = {{ rate = \"10mbit\", shaper = \"line\", qdisc = \"pfifo limit 1000\" }}\n\
          up = {{ queue = false }}"
     )
@@ -39,7 +39,7 @@ fn of(run: &Run, device: &str) -> (f64, f64) {
     (longest, value(run, "goodput(a) from 5s to 20s") / (10e6 * 1448.0 / 1514.0))
 }
 
-/// A sender whose own device is the bottleneck keeps what its window has too much in its socket. On the account are 2304 B a
+/// A sender whose NIC is the bottleneck keeps what its window has too much in its socket. On the account are 2304 B a
 /// segment. Groups are of two, of three while slow start's pacing rate of 200 % gives that in a millisecond: below twice
 /// 1280 and 3 · 1448 B, 11 248, a group may leave, so four segments are there at most when three more come. The link is
 /// full, and the delay is nobody's; were it another's device, its queue would grow.
@@ -66,7 +66,7 @@ fn a_senders_own_device_never_holds_more_than_seven_segments() {
 fn small_queues_are_those_of_linux() {
     let words = "tbf rate 10mbit burst 1540 limit 10000000";
     let device = format!(
-        "own_device = true\n\
+        "host_nic = true\n\
          down = {{ shaper = \"own\", rate = \"10mbit\", qdisc = \"{words}\" }}\n\
          up = {{ queue = false }}"
     );
@@ -114,9 +114,9 @@ fn two_flows_of_one_host_share_its_device_as_in_linux() {
 fn a_wifi_station_has_small_queues_of_eight_milliseconds() {
     let held = |own| {
         let device = format!(
-            "own_device = {own}\n\
+            "host_nic = {own}\n\
              [[hop.element]]\nname = \"air\"\nside = \"both\"\n\
-             wlan = {{ rates = [\"26mbit\"], frame_errors = 0.1, limit = 1000 }}"
+             wifi = {{ rates = [\"26mbit\"], frame_errors = 0.1, limit = 1000 }}"
         );
         let run = run(&experiment("", &device, "cc = \"cubic\""));
         let packets = counts(&run, "queues", "packets", "device.down.air");
@@ -146,7 +146,7 @@ fn an_applications_connection_has_a_small_queue_too() {
 /// not stop its sender for good.
 #[test]
 fn a_device_that_drops_gives_back_too() {
-    let device = "own_device = true\n\
+    let device = "host_nic = true\n\
          down = { rate = \"10mbit\", shaper = \"line\", qdisc = \"pfifo limit 1\" }\n\
          up = { queue = false }";
     let run = run(&experiment("", device, "cc = \"cubic\""));
@@ -160,7 +160,7 @@ fn a_device_that_drops_gives_back_too() {
 #[test]
 fn the_queue_of_a_radio_is_measured_by_its_name() {
     let device =
-        "[[hop.element]]\nname = \"air\"\nside = \"both\"\nwlan = { rates = [\"26mbit\"] }";
+        "[[hop.element]]\nname = \"air\"\nside = \"both\"\nwifi = { rates = [\"26mbit\"] }";
     let asks = "cc = \"cubic\"\n\
                 [[check]]\nthat = \"p99(sojourn, device.down.air) > 0s from 5s to 20s\"\n\
                 [[check]]\nthat = \"p99(sojourn, a at device.down.air) > 0s from 5s to 20s\"\n\

@@ -7,7 +7,7 @@ use core::fmt::Write as _;
 
 /// What to try. Everything is text as the user wrote it; it is judged as the file would be.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Trial {
+pub struct QuickRun {
     /// The bottleneck's rate: `50mbit`.
     pub rate: String,
     /// Base RTT: `20ms`.
@@ -24,7 +24,7 @@ pub struct Trial {
     pub seed: u64,
 }
 
-impl Trial {
+impl QuickRun {
     /// The experiment file.
     pub fn toml(&self) -> String {
         let quote = |text: &str| toml_string(text);
@@ -62,7 +62,7 @@ impl Trial {
             .collect()
     }
 
-    /// The experiment; messages refer to the file that [`Trial::toml`] gives.
+    /// The experiment; messages refer to the file that [`QuickRun::toml`] gives.
     pub fn experiment(&self) -> Result<Experiment, Diagnostics> {
         Experiment::parse("try", &self.toml())
     }

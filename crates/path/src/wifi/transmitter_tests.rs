@@ -3,8 +3,8 @@ use super::*;
 use crate::testing::Walker;
 use std::cell::RefCell;
 
-fn settings(rates: &[u64], frame_errors: f64, retries: u32) -> Wlan {
-    Wlan {
+fn settings(rates: &[u64], frame_errors: f64, retries: u32) -> Wifi {
+    Wifi {
         rates: rates.iter().map(|&r| Rate::from_mbit(r)).collect(),
         dwell: Span::from_secs(1),
         frames: 64,
@@ -32,7 +32,7 @@ fn frame(n: u32) -> Walker {
     Walker { flow: n as usize, ..Walker::default() }
 }
 
-fn transmitter(station: usize, settings: &Wlan) -> Transmitter<Walker> {
+fn transmitter(station: usize, settings: &Wifi) -> Transmitter<Walker> {
     let stream = |what| Random::named(3, &format!("{station}/{what}"));
     Transmitter::new(station, settings, stream("quality"), stream("losses"))
 }
