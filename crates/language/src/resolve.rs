@@ -188,7 +188,7 @@ impl<'a> Resolver<'a> {
         if let Err(error) = self.vocabulary.qdisc(item.text(), stack) {
             self.word_error(item, error);
         }
-        item.text().to_owned()
+        one_line(item.text())
     }
 
     fn netems(&mut self, items: &[Item], stack: &str) -> Vec<String> {
@@ -198,7 +198,7 @@ impl<'a> Resolver<'a> {
                 if let Err(error) = self.vocabulary.netem(item.text(), stack) {
                     self.word_error(item, error);
                 }
-                item.text().to_owned()
+                one_line(item.text())
             })
             .collect()
     }
@@ -480,4 +480,9 @@ impl<'a> Resolver<'a> {
 fn element_paths(hops: &[Hop]) -> Vec<(String, bool)> {
     let elements = hops.iter().flat_map(Hop::elements);
     elements.map(|(path, element)| (path, element.kind.holds_a_queue())).collect()
+}
+
+/// Words with one space between them, however many lines the file has them on.
+fn one_line(words: &str) -> String {
+    words.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -1,6 +1,7 @@
 //! Every key of the language: name, type, default, meaning.
 
 use super::keys::{Key, Section, Ty};
+use sojourn_model::limits::{self, Counts, Times};
 use sojourn_model::{ElementKind, RuleKind, TrafficKind, TunnelProtocol};
 
 const fn key(name: &'static str, ty: Ty, doc: &'static str) -> Key {
@@ -15,17 +16,26 @@ const fn default(name: &'static str, ty: Ty, value: &'static str, doc: &'static 
     Key { name, ty, default: Some(value), required: false, doc }
 }
 
+const fn span(range: Times) -> Ty {
+    Ty::Span(range.least, range.most)
+}
+
+const fn count(range: Counts) -> Ty {
+    Ty::Count(range.least, range.most)
+}
+
 /// A delay of a path, one way or round trip.
 const DELAY: Ty = Ty::Span("0s", "60s");
 const IP: Ty = Ty::Count(4, 6);
 /// A time in a run.
-const LENGTH: Ty = Ty::Span("1ms", "100000s");
+const LENGTH: Ty = span(limits::LENGTH);
 /// The interval of a periodic source.
-const INTERVAL: Ty = Ty::Span("10us", "1000s");
+const INTERVAL: Ty = span(limits::INTERVAL);
 /// A rate of a line or a source.
 const RATE: Ty = Ty::Rate("1bit", "10tbit");
 /// The payload of a datagram.
-const PAYLOAD: Ty = Ty::Count(1, 65_507);
+const PAYLOAD: Ty = count(limits::PAYLOAD);
+const PING_SIZE: Ty = count(limits::PING_SIZE);
 const NAMES: Ty = Ty::List(&Ty::Name);
 const PACKETS: Ty = Ty::Count(1, 4_294_967_295);
 
@@ -102,12 +112,12 @@ pub(crate) static EXPERIMENT: Section = Section {
         ),
         key(
             "warmup",
-            Ty::Span("0s", "1000s"),
+            span(limits::WARMUP),
             "How long the run lasts before time 0: 5 s with a ping and first-flow, otherwise 0 s.",
         ),
         default(
             "sample_interval",
-            Ty::Span("1ms", "1000s"),
+            span(limits::SAMPLE_INTERVAL),
             "50ms",
             "The time between two rows of a flow or a queue in the tables over time.",
         ),
@@ -128,7 +138,7 @@ pub(crate) static PING: Section = Section {
         default("interval", INTERVAL, "200ms", "Between requests."),
         default(
             "size",
-            Ty::Count(28, 65_535),
+            PING_SIZE,
             "84",
             "Bytes of the packet with IP version 4; 20 more with version 6.",
         ),
@@ -538,7 +548,7 @@ pub(crate) static FLOW_PING: Section = Section {
     doc: "ICMP echo.",
     keys: &[
         default("interval", INTERVAL, "200ms", "Between requests."),
-        default("size", Ty::Count(28, 65_535), "84", "Bytes of the IP packet."),
+        default("size", PING_SIZE, "84", "Bytes of the IP packet."),
         default("ecn", Ty::Ecn, "not-ect", "The codepoint."),
     ],
 };
@@ -590,7 +600,7 @@ pub(crate) static SHORT_FLOWS: Section = Section {
     doc: "Short TCP connections with exponential arrivals and log-normal lengths; the flow's TCP keys say how each behaves.",
     keys: &[
         default("mean_interval", INTERVAL, "200ms", "Mean time between arrivals."),
-        key("count", Ty::Count(1, 10_000_000), "How many; until the flow stops unless given."),
+        key("count", count(limits::SHORT_FLOWS), "How many; until the flow stops unless given."),
         default("length_p5", Ty::Size(1, 1 << 40), "64k", "5th percentile of the lengths."),
         default("length_p95", Ty::Size(1, 1 << 40), "2mb", "95th percentile of the lengths."),
         default("request", Ty::Count(0, 65_535), "150", "Bytes of the request."),

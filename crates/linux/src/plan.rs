@@ -244,7 +244,10 @@ fn unrecorded(scenario: &Scenario) -> Vec<Unsupported> {
 }
 
 impl Builder<'_> {
+    /// Adds an order, which is a line: the agent runs as the guest's root, and reads what follows a line's end as the next.
     fn order(&mut self, line: impl AsRef<str>) {
+        let ends = line.as_ref().contains(char::is_control);
+        assert!(!ends, "an order is one line, and this is not: {:?}", line.as_ref());
         self.text.push_str(line.as_ref());
         self.text.push('\n');
     }

@@ -17,6 +17,7 @@ mod event;
 pub mod example;
 mod flow;
 mod kind;
+pub mod limits;
 mod measure;
 mod scenario;
 mod unsupported;

@@ -80,7 +80,102 @@ fn what_does_not_hold_together_is_named() {
     assert_eq!(broken.check(), Err(Inconsistent::NoRate(format!("flow {}", broken.flows[0].name))));
     let mut broken = scenario();
     broken.duration = Span::MAX;
-    assert!(matches!(broken.check(), Err(Inconsistent::Length(_))));
+    assert!(matches!(broken.check(), Err(Inconsistent::Range { .. })));
+}
+
+/// What is wrong with the example after a change; empty if nothing is.
+fn wrong(change: impl FnOnce(&mut Scenario)) -> String {
+    let mut broken = scenario();
+    change(&mut broken);
+    broken.check().map_or_else(|e| e.to_string(), |()| String::new())
+}
+
+#[test]
+fn words_are_words_on_every_way_in() {
+    const ORDER: &str = "fq_codel\nrun client /bin/sh";
+    let has =
+        " has the control character U+000A; words are letters, digits and signs between spaces";
+    let queue = |s: &mut Scenario| {
+        let queue = s.hops[0].down.iter_mut().find_map(|e| match &mut e.kind {
+            Kind::Queue(queue) => Some(queue),
+            _ => None,
+        });
+        queue.unwrap().qdisc = ORDER.into();
+    };
+    assert_eq!(wrong(queue), format!("first.down.qdisc{has}"));
+    let netem = |s: &mut Scenario| {
+        let netem = s.hops[1].up.iter_mut().find_map(|e| match &mut e.kind {
+            Kind::Netem(netem) => Some(netem),
+            _ => None,
+        });
+        netem.unwrap().chain = vec!["delay 1ms\nat 0".into()];
+    };
+    assert_eq!(wrong(netem), format!("second.up.netem{has}"));
+    let tcp = |change: fn(&mut Tcp)| {
+        wrong(|s| match &mut s.flows[0].traffic {
+            Traffic::Tcp(tcp) => change(tcp),
+            other => panic!("{other:?}"),
+        })
+    };
+    assert_eq!(tcp(|t| t.cc = "cubic\n".into()), format!("the congestion control of flow a{has}"));
+    assert_eq!(
+        tcp(|t| t.host_qdisc = Some(ORDER.into())),
+        format!("the host_qdisc of flow a{has}")
+    );
+    let change = |action| wrong(|s| s.events[0].actions[0] = action);
+    let element = || "first.down.qdisc".to_owned();
+    let said = change(Action::ChangeQdisc { element: element(), qdisc: ORDER.into() });
+    assert_eq!(said, format!("event step{has}"));
+    let netems = vec!["delay 1ms".into(), "loss 1%\u{1b}[2J".into()];
+    let said = change(Action::ChangeNetem { element: "first.down.netem".into(), chain: netems });
+    assert!(said.starts_with("event step has the control character U+001B"), "{said}");
+    assert!(wrong(|s| s.flows[0].name = "a\0".into()).contains("U+0000"));
+    assert!(wrong(|s| s.hops[0].stack = "linux-7.3\n".into()).contains("the stack of hop first"));
+}
+
+#[test]
+fn numbers_of_a_stored_scenario_are_in_the_languages_ranges() {
+    let ping = |interval, size| {
+        let ping = Traffic::Ping(Ping { interval, size, ecn: Ecn::NotEct });
+        wrong(|s| s.flows[0].traffic = ping)
+    };
+    assert_eq!(ping(Span::from_millis(200), 84), "");
+    assert_eq!(ping(Span::ZERO, 84), "interval of flow a is 0s; it must be from 10us to 1000s");
+    assert_eq!(ping(Span::from_millis(1), 27), "size of flow a is 27; it must be from 28 to 65535");
+    let video = |change: fn(&mut Video)| {
+        let mut video = Video::captured(Profile::CallDown, Ecn::NotEct);
+        change(&mut video);
+        wrong(|s| s.flows[1].traffic = Traffic::Video(video))
+    };
+    assert_eq!(
+        video(|v| v.frame_intervals.clear()),
+        "frame_intervals of flow b is empty; it needs one entry or more"
+    );
+    assert_eq!(
+        video(|v| v.frame_sizes.clear()),
+        "frame_sizes of flow b is empty; it needs one entry or more"
+    );
+    assert!(wrong(|s| s.sample_interval = Span::from_nanos(1)).contains("sample_interval"));
+}
+
+#[test]
+fn tables_that_no_machine_holds_are_refused_before_the_run() {
+    let long = wrong(|s| {
+        s.sample_interval = Span::from_millis(1);
+        s.duration = Span::from_secs(100_000);
+    });
+    assert_eq!(
+        long,
+        "2 flows and 4 queues at the sample interval would be 600030000 rows, and a run's tables hold 100000000 \
+         together; make sample_interval (now 1ms) longer, or the run shorter"
+    );
+    let pings = Ping { interval: Span::from_micros(10), size: 84, ecn: Ecn::NotEct };
+    let pings = wrong(|s| {
+        s.duration = Span::from_secs(1000);
+        s.flows[0].traffic = Traffic::Ping(pings);
+    });
+    assert!(pings.starts_with("flow a would be 100500000 rows"), "{pings}");
+    assert_eq!(wrong(|s| s.duration = Span::from_secs(1000)), "");
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use super::element::{Kind, Queue, Selector, Shaper, Side};
 use super::event::{Action, Gauge, Reference, When};
-use super::flow::{Direction, Traffic};
+use super::flow::{Direction, Flow, Pulse, Traffic};
+use super::limits::{self, Counts, Times};
 use super::scenario::Scenario;
+use sojourn_units::Span;
 use std::collections::BTreeSet;
 
 /// What does not hold together in a scenario.
@@ -33,9 +35,82 @@ pub enum Inconsistent {
     /// A rate at which nothing would ever leave.
     #[error("{0} has a rate of zero; write 8bit or more")]
     NoRate(String),
-    /// The run is longer than the clock can count, or has no length.
-    #[error("the run's length, {0}, is out of range")]
-    Length(String),
+    /// A number that is outside its range.
+    #[error("{what} is {value}; it must be from {least} to {most}")]
+    Range {
+        /// Of what.
+        what: String,
+        /// What it is.
+        value: String,
+        /// The smallest that it may be.
+        least: String,
+        /// The largest.
+        most: String,
+    },
+    /// A list that must not be empty.
+    #[error("{0} is empty; it needs one entry or more")]
+    Empty(String),
+    /// A name or words with a character that ends a line or steers a terminal.
+    #[error(
+        "{what} has the control character U+{:04X}; words are letters, digits and signs between spaces",
+        u32::from(*character)
+    )]
+    Control {
+        /// Whose words.
+        what: String,
+        /// Which.
+        character: char,
+    },
+    /// More than a run's tables hold.
+    #[error(
+        "{what} would be {rows} rows, and a run's tables hold {} together; {help}",
+        limits::ROWS
+    )]
+    Rows {
+        /// Which table.
+        what: String,
+        /// How many rows it would have.
+        rows: u128,
+        /// What to change.
+        help: String,
+    },
+}
+
+/// That words have no control character, a line's end among them.
+fn plain(what: impl FnOnce() -> String, words: &str) -> Result<(), Inconsistent> {
+    match words.chars().find(|c| c.is_control()) {
+        None => Ok(()),
+        Some(character) => Err(Inconsistent::Control { what: what(), character }),
+    }
+}
+
+fn time_in(what: impl FnOnce() -> String, span: Span, range: Times) -> Result<(), Inconsistent> {
+    if range.holds(span) {
+        return Ok(());
+    }
+    Err(Inconsistent::Range {
+        what: what(),
+        value: span.to_string(),
+        least: range.least.to_owned(),
+        most: range.most.to_owned(),
+    })
+}
+
+fn count_in(
+    what: impl FnOnce() -> String,
+    count: impl Into<u64>,
+    range: Counts,
+) -> Result<(), Inconsistent> {
+    let count = count.into();
+    if range.holds(count) {
+        return Ok(());
+    }
+    Err(Inconsistent::Range {
+        what: what(),
+        value: count.to_string(),
+        least: range.least.to_string(),
+        most: range.most.to_string(),
+    })
 }
 
 fn unique<'a>(
@@ -44,6 +119,7 @@ fn unique<'a>(
 ) -> Result<BTreeSet<&'a str>, Inconsistent> {
     let mut seen = BTreeSet::new();
     for name in names {
+        plain(|| format!("the name of a {what}"), name)?;
         if !seen.insert(name) {
             return Err(Inconsistent::Duplicate { what, name: name.to_owned() });
         }
@@ -65,10 +141,20 @@ impl Scenario {
         if flows.is_empty() {
             return Err(Inconsistent::Missing("flow"));
         }
-        let length = u128::from(self.warmup.as_nanos()) + u128::from(self.duration.as_nanos());
-        if self.duration.is_zero() || length > i64::MAX as u128 || self.sample_interval.is_zero() {
-            return Err(Inconsistent::Length(self.duration.to_string()));
+        time_in(|| "the run's duration".to_owned(), self.duration, limits::LENGTH)?;
+        time_in(|| "the run's warmup".to_owned(), self.warmup, limits::WARMUP)?;
+        time_in(
+            || "the run's sample_interval".to_owned(),
+            self.sample_interval,
+            limits::SAMPLE_INTERVAL,
+        )?;
+        for (what, words) in self.words() {
+            plain(|| what, words)?;
         }
+        for flow in &self.flows {
+            traffic(flow, &flow.traffic)?;
+        }
+        self.rows()?;
 
         let unknown = |by: &str, what, name: &str| {
             Err(Inconsistent::Unknown { by: by.to_owned(), what, name: name.to_owned() })
@@ -177,5 +263,137 @@ impl Scenario {
             known_time(&phase.name, &phase.to)?;
         }
         Ok(())
+    }
+
+    /// Every word that an engine hands to somebody else, such as `tc` and the kernel, and whose it is.
+    fn words(&self) -> impl Iterator<Item = (String, &str)> {
+        let stacks = std::iter::once(("the run's stack".to_owned(), self.stack.as_str()))
+            .chain(self.hops.iter().map(|h| (format!("the stack of hop {}", h.name), &*h.stack)))
+            .chain(self.flows.iter().map(|f| (format!("the stack of flow {}", f.name), &*f.stack)));
+        let elements = self.elements().flat_map(|(path, element)| match &element.kind {
+            Kind::Queue(queue) => vec![(path, queue.qdisc.as_str())],
+            Kind::Netem(netem) => netem.chain.iter().map(|w| (path.clone(), w.as_str())).collect(),
+            _ => Vec::new(),
+        });
+        let tcp = self.flows.iter().filter_map(|f| Some((f, f.traffic.tcp()?)));
+        let flows = tcp.flat_map(|(flow, tcp)| {
+            let cc = (format!("the congestion control of flow {}", flow.name), tcp.cc.as_str());
+            let host = tcp.host_qdisc.as_deref();
+            let host = host.map(|w| (format!("the host_qdisc of flow {}", flow.name), w));
+            std::iter::once(cc).chain(host)
+        });
+        let events = self.events.iter().flat_map(|event| {
+            let words = event.actions.iter().flat_map(|action| match action {
+                Action::ChangeQdisc { qdisc, .. } | Action::ReplaceQdisc { qdisc, .. } => {
+                    vec![qdisc.as_str()]
+                }
+                Action::ChangeNetem { chain, .. } => chain.iter().map(String::as_str).collect(),
+                _ => Vec::new(),
+            });
+            words.map(|w| (format!("event {}", event.name), w))
+        });
+        stacks.chain(elements).chain(flows).chain(events)
+    }
+
+    /// That the tables stay of a size that a machine can hold. Packets are not foreseen here: they depend on what the
+    /// queues and the senders do.
+    fn rows(&self) -> Result<(), Inconsistent> {
+        let over = |interval: Span| {
+            u128::from(self.length().as_nanos()) / u128::from(interval.as_nanos().max(1))
+        };
+        let samples = over(self.sample_interval);
+        let queues = self.queues().count() as u128;
+        let sampled = samples * (self.flows.len() as u128 + queues);
+        let mut asked = vec![(
+            format!("{} flows and {queues} queues at the sample interval", self.flows.len()),
+            sampled,
+            format!(
+                "make sample_interval (now {}) longer, or the run shorter",
+                self.sample_interval
+            ),
+        )];
+        for flow in &self.flows {
+            let interval = match &flow.traffic {
+                Traffic::Ping(ping) => ping.interval,
+                Traffic::Irtt(irtt) => irtt.interval,
+                Traffic::Voip(voip) => voip.interval,
+                Traffic::ShortFlows(short) => short.mean_interval,
+                _ => continue,
+            };
+            let rows = match &flow.traffic {
+                Traffic::ShortFlows(short) => {
+                    over(interval).min(short.count.map_or(u128::MAX, u128::from))
+                }
+                _ => over(interval),
+            };
+            asked.push((
+                format!("flow {}", flow.name),
+                rows,
+                format!("make its interval (now {interval}) longer, or the run shorter"),
+            ));
+        }
+        let sum: u128 = asked.iter().map(|(_, rows, _)| rows).sum();
+        if sum <= u128::from(limits::ROWS) {
+            return Ok(());
+        }
+        let largest = asked.into_iter().max_by_key(|(_, rows, _)| *rows);
+        largest.map_or(Ok(()), |(what, rows, help)| Err(Inconsistent::Rows { what, rows, help }))
+    }
+}
+
+/// That a source's numbers are in the ranges that the language gives them.
+fn traffic(flow: &Flow, of: &Traffic) -> Result<(), Inconsistent> {
+    let what = |key: &'static str| move || format!("{key} of flow {}", flow.name);
+    match of {
+        Traffic::Udp(udp) => count_in(what("payload"), udp.payload, limits::PAYLOAD),
+        Traffic::Ping(ping) => {
+            time_in(what("interval"), ping.interval, limits::INTERVAL)?;
+            count_in(what("size"), ping.size, limits::PING_SIZE)
+        }
+        Traffic::Irtt(irtt) => {
+            time_in(what("interval"), irtt.interval, limits::INTERVAL)?;
+            count_in(what("payload"), irtt.payload, limits::PAYLOAD)
+        }
+        Traffic::Voip(voip) => {
+            time_in(what("interval"), voip.interval, limits::INTERVAL)?;
+            count_in(what("payload"), voip.payload, limits::PAYLOAD)
+        }
+        Traffic::Video(video) => {
+            if video.frame_sizes.is_empty() {
+                return Err(Inconsistent::Empty(what("frame_sizes")()));
+            }
+            if video.frame_intervals.is_empty() {
+                return Err(Inconsistent::Empty(what("frame_intervals")()));
+            }
+            for interval in &video.frame_intervals {
+                time_in(what("frame_intervals"), *interval, limits::INTERVAL)?;
+            }
+            if video.audio_payload > 0 {
+                time_in(what("audio_interval"), video.audio_interval, limits::INTERVAL)?;
+            }
+            if video.burst_rate.is_zero() {
+                return Err(Inconsistent::NoRate(format!("flow {}", flow.name)));
+            }
+            count_in(what("packet_payload"), video.packet_payload, limits::PAYLOAD)
+        }
+        Traffic::ShortFlows(short) => {
+            time_in(what("mean_interval"), short.mean_interval, limits::INTERVAL)?;
+            short.count.map_or(Ok(()), |n| count_in(what("count"), n, limits::SHORT_FLOWS))
+        }
+        Traffic::Streaming(streaming) => {
+            if streaming.ladder.is_empty() {
+                return Err(Inconsistent::Empty(what("ladder")()));
+            }
+            time_in(what("segment"), streaming.segment, limits::LENGTH)
+        }
+        Traffic::OnOff(on_off) => {
+            time_in(what("on"), on_off.on, limits::LENGTH)?;
+            time_in(what("off"), on_off.off, limits::LENGTH)?;
+            match &on_off.over {
+                Pulse::Udp(udp) => count_in(what("payload"), udp.payload, limits::PAYLOAD),
+                Pulse::Tcp(_) => Ok(()),
+            }
+        }
+        Traffic::Tcp(_) => Ok(()),
     }
 }

@@ -655,6 +655,10 @@ pub fn convergence_time(frame: &Frame<'_>, of: RateOf, flows: &[&Flow]) -> Optio
         .collect::<Option<Vec<f64>>>()?
         .into_iter()
         .fold(f64::NEG_INFINITY, f64::max);
+    // Of no flows the start is minus infinity, and its seconds would never reach an end.
+    if !start.is_finite() {
+        return None;
+    }
     let start = start - frame.run.scenario.sample_interval.as_secs_f64();
     let end = flows.iter().map(|f| frame.last(&f.name)).fold(f64::INFINITY, f64::min);
     let name = match of {

@@ -496,6 +496,17 @@ fn flows_converge_when_their_shares_stay_even() {
     assert_eq!(value(&run, "convergence_time(goodput, a, b)"), 7.0);
 }
 
+/// Of no flows there is no second at which they are even, and the search for it ends.
+#[test]
+fn convergence_of_no_flows_is_unknown() {
+    let mut run = run_of(plain());
+    run.scenario.flows.retain(|flow| flow.traffic.tcp().is_none());
+    for of in ["goodput", "delivery_rate"] {
+        let expression = Expression::parse(&format!("convergence_time({of})")).unwrap();
+        assert!(expression.evaluate(&Frame::new(&run)).is_err());
+    }
+}
+
 #[test]
 fn verdicts_say_what_was_compared() {
     let run = run_of(plain());
