@@ -70,8 +70,14 @@ impl HostTx<'_> {
     }
 
     /// Sends a packet by the route that it names.
-    #[inline]
     pub(crate) fn send(&mut self, packet: Packet) {
+        self.send_here(packet);
+    }
+
+    /// The same where data and acknowledgements leave: in line, so that the packet comes into being in its box. A copy
+    /// reads wide what has just been written narrow, and the processor waits for that.
+    #[inline(always)]
+    pub(crate) fn send_here(&mut self, packet: Packet) {
         let host = &mut *self.host;
         host.sent += 1;
         let late = if host.jitter == 0 { 0 } else { host.random.below(host.jitter) };

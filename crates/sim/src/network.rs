@@ -72,7 +72,7 @@ impl Network {
     }
 
     /// A host sends a packet, which enters the first port of its route at `at`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send(&mut self, now: Time, at: Time, packet: Packet) {
         let port = usize::from(self.entries[usize::from(packet.route)]);
         let mut packet = self.pool.pack(packet);

@@ -39,7 +39,7 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// Puts a packet into a box.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pack(&mut self, packet: Packet) -> PacketBox {
         PacketBox(match self.free.pop() {
             Some(mut used) => {
@@ -238,7 +238,7 @@ impl Body {
 
 impl Packet {
     /// A TCP packet at its source.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn tcp(owner: Owner, route: u16, dscp: Dscp, ecn: Ecn, body: Body) -> Self {
         let ip_len = body.ip_len();
         Self::new(owner, route, dscp, ecn, ip_len, body)
@@ -257,7 +257,7 @@ impl Packet {
     }
 
     /// Any packet at its source; `ip_len` is the length of the IP packet in bytes, were it of version 4.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(
         owner: Owner,
         route: u16,
@@ -294,6 +294,7 @@ impl Packet {
     /// As a packet of a half-connection whose data goes from the receiver of the flow's data to the sender: requests,
     /// or answers to what the sender asked.
     #[must_use]
+    #[inline]
     pub(crate) fn turned(mut self) -> Self {
         self.direction.0 |= Direction::TURNED;
         self

@@ -22,7 +22,7 @@ pub(crate) struct HalfPath {
 }
 
 impl HalfPath {
-    #[inline]
+    #[inline(always)]
     fn packet(&self, route: u16, ecn: Ecn, body: Body) -> Packet {
         let packet = Packet::tcp(self.owner, route, self.dscp, ecn, body);
         if self.turned { packet.turned() } else { packet }
@@ -42,7 +42,7 @@ impl Output for SenderTx<'_, '_> {
 
     #[inline]
     fn data(&mut self, data: Data, ecn: Ecn) {
-        self.tx.send(self.path.packet(self.path.routes.0, ecn, Body::Data(data)));
+        self.tx.send_here(self.path.packet(self.path.routes.0, ecn, Body::Data(data)));
     }
 }
 
@@ -103,7 +103,7 @@ impl TcpHalf {
                     if let Some(earlier) = self.receiver.take_earlier() {
                         self.answer(tx, Body::Ack(earlier), field);
                     }
-                    self.answer(tx, Body::Ack(ack), field);
+                    tx.send_here(self.path.packet(self.path.routes.1, field, Body::Ack(ack)));
                 }
             }
             Body::Ack(ack) => {
@@ -123,7 +123,6 @@ impl TcpHalf {
     }
 
     /// The receiver sends.
-    #[inline]
     fn answer(&self, tx: &mut HostTx<'_>, body: Body, ecn: Ecn) {
         tx.send(self.path.packet(self.path.routes.1, ecn, body));
     }
