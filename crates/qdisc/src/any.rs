@@ -183,6 +183,22 @@ impl<P: Packet> AnyQdisc<P> {
         each!(self, qdisc => qdisc.describe())
     }
 
+    /// [`Qdisc::enqueue`] of whichever it is.
+    #[inline(never)]
+    fn enqueue_any<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
+        each!(self, qdisc, cx => qdisc.enqueue(now, packet, cx));
+    }
+
+    /// [`Qdisc::dequeue`] of whichever it is.
+    #[inline(never)]
+    pub(crate) fn dequeue_any<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        cx: &mut Context<'_, T>,
+    ) -> Dequeued<P> {
+        each!(self, qdisc, cx => qdisc.dequeue(now, cx))
+    }
+
     /// What `tc -s -d qdisc show` would print of it and its child.
     pub fn show(&self) -> String {
         let mut text = show(self.info(), &self.describe(), &self.stats());
@@ -195,14 +211,23 @@ impl<P: Packet> AnyQdisc<P> {
 
 #[deny(clippy::missing_trait_methods, reason = "what is not forwarded would run the default")]
 impl<P: Packet> Qdisc<P> for AnyQdisc<P> {
+    /// Every way begins with a delay, whose part is small enough to stand in line.
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
-        each!(self, qdisc, cx => qdisc.enqueue(now, packet, cx));
+        match self {
+            Self::Netem(netem) => netem.enqueue(now, packet, cx),
+            _ => self.enqueue_any(now, packet, cx),
+        }
     }
 
+    /// A delay and a shaper are asked most often when nothing may leave yet: that is answered in line.
     #[inline]
     fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
-        each!(self, qdisc, cx => qdisc.dequeue(now, cx))
+        match self {
+            Self::Netem(netem) => netem.dequeue(now, cx),
+            Self::Htb(htb) => htb.dequeue(now, cx),
+            _ => self.dequeue_any(now, cx),
+        }
     }
 
     #[inline]

@@ -313,7 +313,7 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
         if now < self.ready {
             return Dequeued::Wait(self.ready);
         }
-        let dequeued = self.child.dequeue(now, cx);
+        let dequeued = self.child.dequeue_any(now, cx);
         if let Dequeued::Packet(packet) = &dequeued {
             let len = packet.wire_len();
             self.tally.sent(len);

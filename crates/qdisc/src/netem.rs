@@ -28,12 +28,14 @@
 //! Of netem's options `corrupt`, `seed` and the slots' distribution are not here, and are refused by name.
 
 mod distribution;
+mod line;
 mod loss;
 mod parameters;
 mod slot;
 
 pub use self::parameters::Parameters;
 
+use self::line::Line;
 use self::loss::{Chain, Loss};
 use self::parameters::{DELAY, DUPLICATE, LOSS, Pace, REORDER};
 use self::slot::{Slot, SlotConfig};
@@ -41,7 +43,7 @@ use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::Settings;
 use crate::show;
 use crate::table::Discipline;
-use crate::tally::{PacketQueue, QdiscCounters, mark};
+use crate::tally::{QdiscCounters, mark};
 use crate::words::{TcError, TcTokens};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
@@ -139,9 +141,11 @@ pub struct Netem<P> {
     ahead: VecDeque<P>,
     ahead_bytes: u64,
     /// Packets whose times do not decrease.
-    ring: PacketQueue<P>,
+    ring: Line<P>,
     /// The time of the last one in the ring.
     last: Time,
+    /// Whether there is a constant delay and nothing else, and all packets are in the ring.
+    is_plain: bool,
     late: BinaryHeap<Reverse<Late<P>>>,
     late_bytes: u64,
     arrivals: u64,
@@ -196,6 +200,54 @@ impl<P: Packet> Netem<P> {
         }
     }
 
+    /// Whether it has a constant delay and nothing else, and all packets are in the ring.
+    fn seems_plain(&self) -> bool {
+        let Parameters { loss, duplicate, gap, jitter, rate, .. } = self.config;
+        let is_constant = jitter == 0 && rate.is_none() && self.slot.is_none();
+        let takes_all = matches!(loss, Loss::None) && duplicate == 0 && gap == 0;
+        is_constant && takes_all && self.late.is_empty() && self.ahead.is_empty()
+    }
+
+    /// What [`Qdisc::enqueue`] does, whatever is configured.
+    #[inline(never)]
+    fn arrive<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
+        let Parameters { loss, duplicate, gap, limit, .. } = self.config;
+        if !matches!(loss, Loss::None) || duplicate != 0 || gap != 0 {
+            return self.take(now, packet, true, cx);
+        }
+        if self.backlog().packets >= limit {
+            return self.tally.drop(now, packet, Reason::Tail, cx);
+        }
+        self.hold(now, packet, cx.random);
+    }
+
+    /// What [`Qdisc::dequeue`] does, whatever is configured.
+    #[inline(never)]
+    fn leave<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
+        if let Some(packet) = self.ahead.pop_front() {
+            self.ahead_bytes -= u64::from(packet.wire_len());
+            self.tally.sent(packet.wire_len());
+            return Dequeued::Packet(packet);
+        }
+        let Some((is_late, mut at)) = self.next() else { return Dequeued::Empty };
+        if let Some(slot) = &mut self.slot {
+            at = slot.opens(now, at, cx.random);
+        }
+        if at > now {
+            return Dequeued::Wait(at);
+        }
+        match self.pop(is_late) {
+            Some(packet) => {
+                self.tally.sent(packet.wire_len());
+                if let Some(slot) = &mut self.slot {
+                    slot.serve(now, packet.wire_len(), cx.random);
+                }
+                Dequeued::Packet(packet)
+            }
+            None => Dequeued::Empty,
+        }
+    }
+
     /// Takes a packet, and a copy of it where that is drawn; a copy is not copied again.
     #[cold]
     fn take<T: Telemetry<P>>(
@@ -236,13 +288,13 @@ impl<P: Packet> Netem<P> {
 
     /// Puts a packet where it waits for its time.
     #[inline]
-    fn hold(&mut self, now: Time, mut packet: P, random: &mut Random) {
+    fn hold(&mut self, now: Time, packet: P, random: &mut Random) {
         let at = self.departure(now, packet.wire_len(), random);
-        packet.set_stamp(at);
         if at >= self.last || self.ring.is_empty() {
             self.last = at;
-            self.ring.push(packet);
+            self.ring.push(at, packet);
         } else {
+            self.is_plain = false;
             self.arrivals += 1;
             self.late_bytes += u64::from(packet.wire_len());
             self.late.push(Reverse(Late { at, arrival: self.arrivals, packet }));
@@ -264,7 +316,7 @@ impl<P: Packet> Netem<P> {
     /// Whether the next packet is a late one, and its time.
     #[inline]
     fn next(&self) -> Option<(bool, Time)> {
-        let first = self.ring.first().map(|packet| (false, packet.stamp()));
+        let first = self.ring.first().map(|at| (false, at));
         match self.late.peek() {
             None => first,
             Some(Reverse(late)) => match first {
@@ -297,41 +349,29 @@ report! {
 impl<P: Packet> Qdisc<P> for Netem<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
-        let Parameters { loss, duplicate, gap, limit, .. } = self.config;
-        if !matches!(loss, Loss::None) || duplicate != 0 || gap != 0 {
-            return self.take(now, packet, true, cx);
-        }
         // What nearly every netem does, in line.
-        if self.backlog().packets >= limit {
-            return self.tally.drop(now, packet, Reason::Tail, cx);
+        if self.is_plain && self.ring.len() < self.config.limit {
+            let at = now + self.config.delay;
+            if at >= self.last {
+                self.last = at;
+                return self.ring.push(at, packet);
+            }
         }
-        self.hold(now, packet, cx.random);
+        self.arrive(now, packet, cx);
     }
 
     #[inline]
     fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
-        if let Some(packet) = self.ahead.pop_front() {
-            self.ahead_bytes -= u64::from(packet.wire_len());
-            self.tally.sent(packet.wire_len());
-            return Dequeued::Packet(packet);
+        if !self.is_plain {
+            return self.leave(now, cx);
         }
-        let Some((is_late, mut at)) = self.next() else { return Dequeued::Empty };
-        if let Some(slot) = &mut self.slot {
-            at = slot.opens(now, at, cx.random);
-        }
+        let Some(at) = self.ring.first() else { return Dequeued::Empty };
         if at > now {
             return Dequeued::Wait(at);
         }
-        match self.pop(is_late) {
-            Some(packet) => {
-                self.tally.sent(packet.wire_len());
-                if let Some(slot) = &mut self.slot {
-                    slot.serve(now, packet.wire_len(), cx.random);
-                }
-                Dequeued::Packet(packet)
-            }
-            None => Dequeued::Empty,
-        }
+        let Some(packet) = self.ring.pop() else { return Dequeued::Empty };
+        self.tally.sent(packet.wire_len());
+        Dequeued::Packet(packet)
     }
 
     #[inline]
@@ -368,14 +408,16 @@ impl<P: Packet> TcConfigurable<P> for Netem<P> {
             counter: 0,
             ahead: VecDeque::new(),
             ahead_bytes: 0,
-            ring: PacketQueue::new(),
+            ring: Line::new(),
             last: Time::ZERO,
+            is_plain: false,
             late: BinaryHeap::new(),
             late_bytes: 0,
             arrivals: 0,
             tally: QdiscCounters::default(),
         };
         netem.take_correlations(random);
+        netem.is_plain = netem.seems_plain();
         Ok(netem)
     }
 
@@ -413,6 +455,7 @@ impl<P: Packet> TcConfigurable<P> for Netem<P> {
         if self.config.correlations.iter().any(|&rho| rho != 0) {
             self.take_correlations(cx.random);
         }
+        self.is_plain = self.seems_plain();
         Ok(())
     }
 
@@ -425,6 +468,7 @@ impl<P: Packet> TcConfigurable<P> for Netem<P> {
             let Some(packet) = self.pop(is_late) else { break };
             self.tally.drop(now, packet, Reason::Flushed, cx);
         }
+        self.is_plain = self.seems_plain();
     }
 
     fn quirks(&self) -> &QdiscQuirks {
