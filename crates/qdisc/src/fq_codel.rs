@@ -18,6 +18,7 @@
 
 use crate::codel_law::{self, Counts, Dequeue, Params, State};
 use crate::configured::{BuildContext, TcConfigurable};
+use crate::packet::fetch;
 use crate::settings::{Setting, Settings};
 use crate::show;
 use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
@@ -141,8 +142,12 @@ impl Settings for Config {
     }
 }
 
-/// The end of a list, and the mark of a queue that is on none.
+/// The end of a list.
 const NONE: u32 = u32::MAX;
+/// The mark of a queue that is on none.
+const UNLISTED: u32 = u32::MAX - 1;
+/// Where more queues than this take turns, the packet that is next has long been out of the nearer caches.
+const MANY: u32 = 16;
 
 /// Queues in the order of their turns, chained through [`Flow::next`].
 #[derive(Clone, Copy, Debug)]
@@ -174,14 +179,16 @@ impl List {
     }
 }
 
+/// A queue: one line of cache.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct Flow<P> {
     packets: VecDeque<P>,
     codel: State,
     /// Bytes left of this turn; negative when the last packet overran it.
     deficit: i32,
+    /// The queue whose turn comes after it on its list.
     next: u32,
-    listed: bool,
 }
 
 /// What is held in all queues together.
@@ -284,6 +291,9 @@ impl<P: Packet> FqCodel<P> {
                 };
                 if let Some(packet) = dequeue.run(cx) {
                     flow.deficit -= packet.wire_len() as i32;
+                    if self.old.len > MANY {
+                        self.look_ahead(slot);
+                    }
                     return Some(packet);
                 }
             }
@@ -292,8 +302,18 @@ impl<P: Packet> FqCodel<P> {
             if turn_is_over || (from_new && self.old.len > 0) {
                 self.old.push(slot, &mut self.flows);
             } else {
-                self.flows[slot as usize].listed = false;
+                self.flows[slot as usize].next = UNLISTED;
             }
+        }
+    }
+
+    /// Looks at the packet that leaves next, unless something comes between.
+    #[inline]
+    fn look_ahead(&self, slot: u32) {
+        let flow = &self.flows[slot as usize];
+        let next = if flow.deficit > 0 { Some(flow) } else { self.flows.get(flow.next as usize) };
+        if let Some(packet) = next.and_then(|flow| flow.packets.front()) {
+            fetch(packet);
         }
     }
 
@@ -384,8 +404,7 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         self.bytes[slot as usize] += len;
         let flow = &mut self.flows[slot as usize];
         flow.packets.push_back(packet);
-        if !flow.listed {
-            flow.listed = true;
+        if flow.next == UNLISTED {
             flow.deficit = self.config.quantum;
             self.new.push(slot, &mut self.flows);
             self.new_flow_count += 1;
@@ -436,8 +455,7 @@ impl<P: Packet> TcConfigurable<P> for FqCodel<P> {
             packets: VecDeque::new(),
             codel: State::default(),
             deficit: 0,
-            next: NONE,
-            listed: false,
+            next: UNLISTED,
         });
         Ok(Self {
             perturbation: random.next_u64(),
@@ -477,7 +495,7 @@ impl<P: Packet> TcConfigurable<P> for FqCodel<P> {
                 self.tally.drop(now, packet, Reason::Flushed, cx);
             }
             self.bytes[slot] = 0;
-            flow.listed = false;
+            flow.next = UNLISTED;
             flow.codel = State::default();
         }
         (self.new, self.old, self.held) = (List::EMPTY, List::EMPTY, Held::default());

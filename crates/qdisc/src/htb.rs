@@ -50,7 +50,7 @@ const DEEPEST_DEBT: i64 = 60_000_000_000;
 
 /// A rate as the kernel multiplies by it: the time of a packet is its length times `mult`, shifted right,
 /// which rounds down (`psched_ratecfg_precompute`).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Divisor {
     mult: u64,
     shift: u32,
@@ -79,7 +79,7 @@ impl Divisor {
 }
 
 /// One bucket: that of the rate, or that of the ceil.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Bucket {
     rate: Rate,
     divisor: Divisor,
@@ -208,6 +208,8 @@ pub struct Htb<P> {
     profile: QdiscQuirks,
     rate: Bucket,
     ceil: Bucket,
+    /// Whether the two are the same, so that one is enough to reckon with.
+    is_single: bool,
     /// When the tokens were last counted (`t_c`).
     counted: Time,
     /// When neither bucket is in debt.
@@ -231,6 +233,7 @@ impl<P: Packet> Htb<P> {
         Self {
             config,
             profile,
+            is_single: rate == ceil,
             rate,
             ceil,
             counted: Time::ZERO,
@@ -252,6 +255,7 @@ impl<P: Packet> Htb<P> {
         let (rate, ceil) = config.buckets();
         self.rate.change(&rate);
         self.ceil.change(&ceil);
+        self.is_single = self.rate == self.ceil;
         self.config = config;
     }
 
@@ -265,7 +269,11 @@ impl<P: Packet> Htb<P> {
         let elapsed = self.elapsed(now);
         let bytes = (len + self.config.overhead).max(self.config.mpu);
         self.rate.charge(elapsed, bytes);
-        self.ceil.charge(elapsed, bytes);
+        if self.is_single {
+            self.ceil.tokens = self.rate.tokens;
+        } else {
+            self.ceil.charge(elapsed, bytes);
+        }
         self.counted = now;
         if self.ceil.tokens < 0 {
             self.overlimits += 1;

@@ -288,12 +288,13 @@ impl<P: Packet> Netem<P> {
 
     /// Puts a packet where it waits for its time.
     #[inline]
-    fn hold(&mut self, now: Time, packet: P, random: &mut Random) {
+    fn hold(&mut self, now: Time, mut packet: P, random: &mut Random) {
         let at = self.departure(now, packet.wire_len(), random);
         if at >= self.last || self.ring.is_empty() {
             self.last = at;
             self.ring.push(at, packet);
         } else {
+            packet.set_stamp(at);
             self.is_plain = false;
             self.arrivals += 1;
             self.late_bytes += u64::from(packet.wire_len());

@@ -7,8 +7,8 @@
 //! The order of things that happen at one time is the order of the slots, and so does not depend on what
 //! happened before.
 //!
-//! The tricks. A run of few ports has few slots: they are compared with each other in pairs, whenever the one that was
-//! next changes its mind. With many slots, as flows have, that is a tournament tree which stays. Its leaves are the
+//! The tricks. A run of few ports has few slots: whenever one changes its mind, those of its group are compared with each
+//! other in pairs, and then the groups. With many slots, as flows have, that is a tournament tree which stays. Its leaves are the
 //! slots, and each inner node has the earlier of its two children (the left one on a tie), so that the next slot is at
 //! the root and a change is handed up one level after another. A time and its slot are one number, whose order is theirs:
 //! who wins is no branch, which for pacing timers no processor could predict.
@@ -24,12 +24,16 @@ pub struct Agenda {
     next: (Time, usize),
     /// Each slot's key, if there are few.
     few: [u64; FEW],
+    /// The lowest of each group of them.
+    groups: [u64; FEW / GROUP],
     /// Node 1 is the root, the children of `n` are `2n` and `2n + 1`, the last half are the slots. Empty if there are few.
     nodes: Vec<u128>,
 }
 
 /// Up to so many slots are compared in pairs.
 const FEW: usize = 16;
+/// Slots that are compared among themselves.
+const GROUP: usize = 4;
 /// What is later than 36 years is all the same to them: no run is that long.
 const LATEST: u64 = u64::MAX / FEW as u64;
 const SLOT_BITS: u32 = 64;
@@ -59,7 +63,8 @@ impl Agenda {
             }
         }
         let few = core::array::from_fn(|slot| short_key(Time::NEVER, slot));
-        Self { times: vec![Time::NEVER; slots], next: (Time::NEVER, 0), few, nodes }
+        let groups = core::array::from_fn(|group| few[group * GROUP]);
+        Self { times: vec![Time::NEVER; slots], next: (Time::NEVER, 0), few, groups, nodes }
     }
 
     /// When a slot wants to be woken.
@@ -85,20 +90,12 @@ impl Agenda {
             return self.hand_up(slot, at);
         }
         self.few[slot % FEW] = short_key(at, slot);
-        if (at, slot) <= self.next {
-            self.next = (at, slot);
-        } else if slot == self.next.1 {
-            self.compare();
-        }
-    }
-
-    /// Finds the slot that is next among few.
-    #[inline(never)]
-    fn compare(&mut self) {
+        let group = slot % FEW / GROUP;
+        let i = group * GROUP;
         let few = &self.few;
-        let four = |i: usize| few[i].min(few[i + 1]).min(few[i + 2].min(few[i + 3]));
-        let first = four(0).min(four(4)).min(four(8).min(four(12)));
-        let slot = first as usize % FEW;
+        self.groups[group] = few[i].min(few[i + 1]).min(few[i + 2].min(few[i + 3]));
+        let [a, b, c, d] = self.groups;
+        let slot = a.min(b).min(c.min(d)) as usize % FEW;
         // A slot that is none is not first: its number is higher than all others'.
         self.next = (self.times[slot], slot);
     }

@@ -41,6 +41,12 @@ pub(crate) struct FlowRun {
 }
 
 impl FlowRun {
+    /// Whether no packet can begin or end it: it is under way, and no end of its own is known.
+    #[inline]
+    pub(crate) fn is_settled(&self) -> bool {
+        self.state != FlowState::Agreeing && !self.is_finite
+    }
+
     /// A flow of a checked scenario, at rest: its routes and those of its program's control connection, and the device
     /// that its sender's packets wait for.
     pub(crate) fn new(

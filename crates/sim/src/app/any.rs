@@ -47,6 +47,12 @@ macro_rules! apps {
                 })*
                 unreachable!("no application is for {}", setup.flow.traffic.name())
             }
+
+            /// [`App::next_timer`] of whichever it is.
+            #[inline(never)]
+            fn next_timer_any(&self) -> Time {
+                each!(self, app => app.next_timer())
+            }
         }
     };
 }
@@ -86,9 +92,13 @@ impl App for AnyApp {
         each!(self, app => app.on_timer(tx));
     }
 
+    /// Asked after every packet, of which nearly all are bulk data: that is answered in line.
     #[inline]
     fn next_timer(&self) -> Time {
-        each!(self, app => app.next_timer())
+        match self {
+            Self::Bulk(bulk) => bulk.next_timer(),
+            _ => self.next_timer_any(),
+        }
     }
 
     fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &SkbCharge) {

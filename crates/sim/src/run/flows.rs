@@ -6,6 +6,7 @@ use crate::flow::FlowState;
 use crate::host::HostTx;
 use crate::network::CALENDAR;
 use sojourn_model::{Edge, Reference};
+use sojourn_units::Time;
 
 impl Simulation {
     /// A flow's application starts: the flow begins at once, unless its two ends have to agree on it first.
@@ -20,7 +21,6 @@ impl Simulation {
     }
 
     /// What an event may have changed about a flow: whether it has begun or ended, and when it wakes.
-    #[inline]
     pub(super) fn after_packet(&mut self, index: usize) {
         let flow = &self.flows[index];
         if flow.state == FlowState::Agreeing && flow.app.has_begun() {
@@ -80,7 +80,12 @@ impl Simulation {
     /// Makes sure that a flow is woken in time. Timers that moved later are left: they find out when they fire.
     #[inline]
     pub(super) fn schedule_flow(&mut self, index: usize) {
-        let at = self.flows[index].app.next_timer();
+        self.wake_no_later(index, self.flows[index].app.next_timer());
+    }
+
+    /// Makes sure that a flow is woken by then.
+    #[inline]
+    pub(super) fn wake_no_later(&mut self, index: usize, at: Time) {
         if at < self.flow_agenda.time(index) {
             self.flow_agenda.set(index, at);
             self.network.agenda.set(self.network.slots.flows, self.flow_agenda.next().0);

@@ -67,20 +67,18 @@ impl Simulation {
         packet.position += 1;
         let routes = &self.network.topology.routes;
         let entry = routes[usize::from(packet.route)][usize::from(packet.position)];
-        if entry.steps == 0 {
-            self.enqueue(entry.port, packet);
-        } else {
+        if entry.steps != 0 {
             self.go_through(packet);
+        } else if entry.port == HOST {
+            self.deliver_to_app(packet);
+        } else {
+            self.enqueue(usize::from(entry.port), packet);
         }
     }
 
-    /// A packet has come to a port, or to its host.
+    /// A packet has come to a port.
     #[inline]
-    fn enqueue(&mut self, port: u16, packet: PacketBox) {
-        if port == HOST {
-            return self.deliver_to_app(packet);
-        }
-        let port = usize::from(port);
+    fn enqueue(&mut self, port: usize, packet: PacketBox) {
         let Network { topology, agenda, slots, tap, .. } = &mut self.network;
         if let Some(tap) = tap {
             tap.entered(self.now, port, &packet);
@@ -101,11 +99,15 @@ impl Simulation {
         let passed = self.network.topology.pass(self.now, packet, route, position);
         let Some(Passed { mut packet, position, port }) = passed else { return };
         packet.position = position;
-        self.enqueue(port, packet);
+        if port == HOST {
+            self.deliver_to_app(packet);
+        } else {
+            self.enqueue(usize::from(port), packet);
+        }
     }
 
     /// A packet has reached its host.
-    #[inline]
+    #[inline(never)]
     fn deliver_to_app(&mut self, mut packet: PacketBox) {
         let now = self.now;
         if let Some(tap) = &mut self.network.tap {
@@ -120,7 +122,12 @@ impl Simulation {
         flow.host.arrived += 1;
         let mut tx = HostTx::new(now, &mut flow.host, &mut self.network);
         flow.app.on_packet(&mut tx, &packet);
+        let (at, is_settled) = (flow.app.next_timer(), flow.is_settled());
         self.network.pool.unpack(packet);
-        self.after_packet(index);
+        if is_settled {
+            self.wake_no_later(index, at);
+        } else {
+            self.after_packet(index);
+        }
     }
 }
