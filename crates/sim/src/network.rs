@@ -78,6 +78,7 @@ impl Network {
         let mut packet = self.pool.pack(packet);
         packet.sent = now;
         if let Some(tap) = &mut self.tap {
+            (packet.ace, packet.id, packet.window, packet.beside) = (0, 0, 0, 0);
             tap.sent(now, &mut packet);
         }
         let node = &mut self.topology.nodes[port];

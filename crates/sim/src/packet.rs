@@ -38,16 +38,21 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Puts a packet into a box.
+    /// Puts a packet from a host into a box. It has no outer header; what taps need is left to them, and so the second
+    /// line of cache is not touched.
     #[inline(always)]
     pub(crate) fn pack(&mut self, packet: Packet) -> PacketBox {
-        PacketBox(match self.free.pop() {
-            Some(mut used) => {
-                *used = packet;
-                used
-            }
-            None => Box::new(packet),
-        })
+        let Some(mut used) = self.free.pop() else { return PacketBox(Box::new(packet)) };
+        if used.form.has(Form::COVERED) {
+            used.outer = None;
+        }
+        let Packet { stamp, entered, sent, flow, key, form, route, position, tos, body, .. } =
+            packet;
+        (used.stamp, used.entered, used.sent) = (stamp, entered, sent);
+        (used.flow, used.key, used.form) = (flow, key, form);
+        (used.route, used.position, used.tos) = (route, position, tos);
+        used.body = body;
+        PacketBox(used)
     }
 
     /// Takes the box back.
@@ -104,39 +109,39 @@ impl Owner {
     }
 }
 
-/// A packet on its way: two lines of cache, the first of which is all that ports touch.
+/// A packet on its way: two lines of cache. The first is all that ports touch, and a data segment and an acknowledgement
+/// without SACK blocks end in it.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Packet {
     stamp: Time,
     entered: Time,
-    /// The outermost header of a tunnel, and under it what it covers.
-    outer: Option<Box<Covered>>,
+    /// When its host sent it, before the host's jitter.
+    pub(crate) sent: Time,
     /// The flow it belongs to.
     pub(crate) flow: u32,
     /// See [`Owner::key`].
     pub(crate) key: u32,
-    wire_len: u32,
+    form: Form,
     /// Which of the run's routes it takes.
     pub(crate) route: u16,
     /// How many ports of the route it has entered.
     pub(crate) position: u8,
-    ecn: Ecn,
-    dscp: Dscp,
-    direction: Direction,
-    /// The ACE flags of a data segment, where somebody sees them: 0 unless there is a tap.
-    pub(crate) ace: u8,
+    /// The traffic-class byte: DSCP and ECN field.
+    tos: u8,
+    /// What it carries.
+    pub(crate) body: Body,
+    /// The outermost header of a tunnel, and under it what it covers; none unless the form says so.
+    outer: Option<Box<Covered>>,
+    /// What a TCP header says of the other direction, where somebody sees it: bytes acknowledged by a data segment, bytes
+    /// sent before an acknowledgement. 0 unless there is a tap.
+    pub(crate) beside: u32,
     /// The IP identifier; likewise.
     pub(crate) id: u16,
     /// The window field; likewise.
     pub(crate) window: u16,
-    /// What a TCP header says of the other direction, likewise: bytes acknowledged by a data segment, bytes sent before
-    /// an acknowledgement.
-    pub(crate) beside: u32,
-    /// When its host sent it, before the host's jitter.
-    pub(crate) sent: Time,
-    /// What it carries.
-    pub(crate) body: Body,
+    /// The ACE flags of a data segment; likewise.
+    pub(crate) ace: u8,
 }
 
 /// An outer header, and the fields that the packet has again without it.
@@ -161,8 +166,9 @@ pub(crate) struct Layer<'a> {
     pub(crate) wire_len: u32,
 }
 
-/// What a packet carries.
+/// What a packet carries. What it is stands in front, so that the packet's first line of cache tells.
 #[derive(Clone, Debug)]
+#[repr(u8)]
 #[non_exhaustive]
 pub enum Body {
     /// First packet of a connection.
@@ -198,22 +204,37 @@ pub enum Body {
     },
 }
 
-/// Which way a packet goes, and its version of IP, as bits.
+/// How long a packet is, which way it goes, its version of IP, and whether it is in a tunnel: the length above some bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Direction(u8);
+struct Form(u32);
 
-impl Direction {
+impl Form {
+    /// Bits under the length.
+    const BITS: u32 = 8;
     /// It is of a flow whose data goes up.
-    const UP: u8 = 1;
+    const UP: u32 = 1;
     /// It goes against what its body says: the data of its half-connection go against the flow's.
-    const TURNED: u8 = 2;
+    const TURNED: u32 = 2;
     /// It is of IP version 6.
-    const V6: u8 = 4;
+    const V6: u32 = 4;
     /// It answers: a body that goes against its half-connection's data.
-    const ANSWER: u8 = 8;
+    const ANSWER: u32 = 8;
+    /// It has an outer header.
+    const COVERED: u32 = 16;
 
-    const fn has(self, bit: u8) -> bool {
+    const fn has(self, bit: u32) -> bool {
         self.0 & bit != 0
+    }
+
+    /// Bytes with the Ethernet header.
+    const fn wire_len(self) -> u32 {
+        self.0 >> Self::BITS
+    }
+
+    /// The same of another length.
+    #[must_use]
+    const fn with_len(self, wire_len: u32) -> Self {
+        Self(wire_len << Self::BITS | self.0 & ((1 << Self::BITS) - 1))
     }
 }
 
@@ -267,27 +288,25 @@ impl Packet {
         body: Body,
     ) -> Self {
         let wire_len = ip_len + owner.ip.more() + ETHERNET_HEADER;
-        let direction = if owner.up { Direction::UP } else { 0 }
-            | if owner.ip == Ip::V6 { Direction::V6 } else { 0 }
-            | if body.is_answer() { Direction::ANSWER } else { 0 };
+        let bits = if owner.up { Form::UP } else { 0 }
+            | if owner.ip == Ip::V6 { Form::V6 } else { 0 }
+            | if body.is_answer() { Form::ANSWER } else { 0 };
         Self {
             stamp: Time::ZERO,
             entered: Time::ZERO,
-            outer: None,
+            sent: Time::ZERO,
             flow: owner.flow,
             key: owner.key,
-            wire_len,
+            form: Form(bits).with_len(wire_len),
             route,
             position: 0,
-            ecn,
-            dscp,
-            direction: Direction(direction),
-            ace: 0,
+            tos: dscp.tos(ecn),
+            body,
+            outer: None,
+            beside: 0,
             id: 0,
             window: 0,
-            beside: 0,
-            sent: Time::ZERO,
-            body,
+            ace: 0,
         }
     }
 
@@ -296,7 +315,7 @@ impl Packet {
     #[must_use]
     #[inline]
     pub(crate) fn turned(mut self) -> Self {
-        self.direction.0 |= Direction::TURNED;
+        self.form.0 |= Form::TURNED;
         self
     }
 
@@ -309,33 +328,39 @@ impl Packet {
     /// Its ECN field, that of the outermost header.
     #[inline]
     pub fn ecn_field(&self) -> Ecn {
-        self.ecn
+        Ecn::from_bits(self.tos)
     }
 
     /// Bytes of UDP payload of a datagram that has come.
     pub fn udp_payload(&self) -> u32 {
-        self.wire_len - ETHERNET_HEADER - UDP_HEADERS - self.ip().more()
+        self.form.wire_len() - ETHERNET_HEADER - UDP_HEADERS - self.ip().more()
     }
 
     /// Whether it is of such a half.
     pub(crate) fn is_turned(&self) -> bool {
-        self.direction.has(Direction::TURNED)
+        self.form.has(Form::TURNED)
     }
 
     /// Its version of IP, that of the innermost header.
     pub(crate) fn ip(&self) -> Ip {
-        if self.direction.has(Direction::V6) { Ip::V6 } else { Ip::V4 }
+        if self.form.has(Form::V6) { Ip::V6 } else { Ip::V4 }
     }
 
     /// Whether it goes from the receiver of the flow's data to the sender.
     pub fn is_from_receiver(&self) -> bool {
-        self.direction.has(Direction::ANSWER) != self.is_turned()
+        self.form.has(Form::ANSWER) != self.is_turned()
+    }
+
+    /// The outermost header of a tunnel, and what it covers.
+    #[inline]
+    fn covered(&self) -> Option<&Covered> {
+        if self.form.has(Form::COVERED) { self.outer.as_deref() } else { None }
     }
 
     /// Shows its headers, the outermost first, as long as `next` asks for what is inside.
     pub(crate) fn layers(&self, next: &mut dyn FnMut(Layer<'_>) -> bool) {
-        let (mut ecn, mut dscp, mut wire_len) = (self.ecn, self.dscp, self.wire_len);
-        let mut outer = self.outer.as_deref();
+        let (mut ecn, mut dscp) = (self.ecn_field(), Dscp::from_tos(self.tos));
+        let (mut wire_len, mut outer) = (self.form.wire_len(), self.covered());
         while let Some(covered) = outer {
             if !next(Layer { outer: Some(&covered.outer), ecn, dscp, wire_len }) {
                 return;
@@ -350,32 +375,32 @@ impl Packet {
 impl QdiscPacket for PacketBox {
     #[inline]
     fn wire_len(&self) -> u32 {
-        self.0.wire_len
+        self.0.form.wire_len()
     }
 
     #[inline]
     fn ecn(&self) -> Ecn {
-        self.0.ecn
+        self.0.ecn_field()
     }
 
     #[inline]
     fn set_ecn(&mut self, ecn: Ecn) {
-        self.0.ecn = ecn;
+        self.0.tos = self.dscp().tos(ecn);
     }
 
     #[inline]
     fn dscp(&self) -> Dscp {
-        self.0.dscp
+        Dscp::from_tos(self.0.tos)
     }
 
     #[inline]
     fn set_dscp(&mut self, dscp: Dscp) {
-        self.0.dscp = dscp;
+        self.0.tos = dscp.tos(self.ecn());
     }
 
     #[inline]
     fn flow_key(&self) -> u64 {
-        match &self.0.outer {
+        match self.0.covered() {
             None => u64::from(self.0.key) << 1 | u64::from(self.0.is_from_receiver()),
             Some(covered) => covered.outer.key,
         }
@@ -384,16 +409,16 @@ impl QdiscPacket for PacketBox {
     /// What goes down comes from one host and goes to another, as in the published testbeds; so with the two ends
     /// of a tunnel.
     fn host_keys(&self) -> (u32, u32) {
-        if let Some(covered) = &self.0.outer {
+        if let Some(covered) = self.0.covered() {
             let near = 2 + 2 * u32::from(covered.outer.tunnel);
             return (near, near + 1);
         }
-        let goes_up = self.0.is_from_receiver() != self.0.direction.has(Direction::UP);
+        let goes_up = self.0.is_from_receiver() != self.0.form.has(Form::UP);
         if goes_up { (1, 0) } else { (0, 1) }
     }
 
     fn l4_len(&self) -> u32 {
-        self.0.wire_len - ETHERNET_HEADER - IP_HEADER - self.0.ip().more()
+        self.wire_len() - ETHERNET_HEADER - IP_HEADER - self.0.ip().more()
     }
 
     fn duplicate(&self) -> Option<Self> {
@@ -428,7 +453,7 @@ impl PathPacket for PacketBox {
     }
 
     fn is_syn(&self) -> bool {
-        self.0.outer.is_none() && matches!(self.0.body, Body::Syn(_) | Body::SynAck(_))
+        !self.0.form.has(Form::COVERED) && matches!(self.0.body, Body::Syn(_) | Body::SynAck(_))
     }
 
     /// Data have one, on the account of the flow's sender: requests go the other way, and are never held back.
@@ -443,7 +468,7 @@ impl PathPacket for PacketBox {
     }
 
     fn strip_tcp_ecn(&mut self) {
-        if self.0.outer.is_some() {
+        if self.0.form.has(Form::COVERED) {
             return;
         }
         self.0.ace = Flags::from_ace(self.0.ace).without_ece_and_cwr().ace();
@@ -456,23 +481,45 @@ impl PathPacket for PacketBox {
     }
 
     fn outer(&self) -> Option<Outer> {
-        self.0.outer.as_ref().map(|covered| covered.outer)
+        self.0.covered().map(|covered| covered.outer)
     }
 
     fn push_header(&mut self, outer: Outer) {
         let packet = &mut *self.0;
-        let (ecn, dscp, within) = (packet.ecn, packet.dscp, packet.outer.take());
+        let (tos, within) = (packet.tos, packet.outer.take());
+        let (ecn, dscp) = (Ecn::from_bits(tos), Dscp::from_tos(tos));
         packet.outer = Some(Box::new(Covered { outer, ecn, dscp, within }));
-        (packet.ecn, packet.dscp) = (outer.ecn, outer.dscp);
-        packet.wire_len += outer.growth;
+        packet.tos = outer.dscp.tos(outer.ecn);
+        packet.form = packet.form.with_len(packet.form.wire_len() + outer.growth);
+        packet.form.0 |= Form::COVERED;
     }
 
     fn pop_header(&mut self) -> bool {
         let packet = &mut *self.0;
         let Some(covered) = packet.outer.take() else { return false };
         let Covered { outer, ecn, dscp, within } = *covered;
-        (packet.ecn, packet.dscp, packet.outer) = (ecn, dscp, within);
-        packet.wire_len -= outer.growth;
+        packet.tos = dscp.tos(ecn);
+        packet.form = packet.form.with_len(packet.form.wire_len() - outer.growth);
+        if within.is_none() {
+            packet.form.0 &= !Form::COVERED;
+        }
+        packet.outer = within;
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::mem::{offset_of, size_of};
+
+    /// What a hop, a receiver and a sender need of every packet is in one line of cache.
+    #[test]
+    fn data_and_plain_acknowledgements_end_in_the_first_line() {
+        // The body's tag is in front of what it carries, which is aligned to four bytes.
+        let carried = offset_of!(Packet, body) + 4;
+        assert!(carried + size_of::<Data>() <= 64, "data end at {}", carried + size_of::<Data>());
+        let plain = carried + offset_of!(Ack, ecn) + size_of::<Flags>();
+        assert!(plain <= 64, "acknowledgements end at {plain}");
     }
 }

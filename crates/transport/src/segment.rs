@@ -49,7 +49,7 @@ pub struct Handshake {
     pub window: u32,
 }
 
-/// A data segment.
+/// A data segment: 20 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Data {
     /// Its number.
@@ -71,8 +71,9 @@ pub struct Data {
     pub tsecr: u32,
 }
 
-/// An acknowledgement without data.
+/// An acknowledgement without data. What every one says is in its first 20 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
 pub struct Ack {
     /// All below this has arrived.
     pub ack: Seq,
@@ -82,14 +83,14 @@ pub struct Ack {
     pub tsval: u32,
     /// Echo of a data segment's clock, in milliseconds.
     pub tsecr: u32,
-    /// What has arrived above `ack`, newest first (RFC 2018), of which `blocks` are in use.
-    pub sack: [Block; SACK_BLOCKS],
     /// SACK blocks in use.
     pub blocks: u8,
-    /// Whether the first block tells of a duplicate (RFC 2883).
-    pub dsack: bool,
     /// ECN flags: ECN-Echo (RFC 3168 §6.1.3) or Accurate ECN's counter (RFC 9768 §3.2.2).
     pub ecn: Flags,
+    /// Whether the first block tells of a duplicate (RFC 2883).
+    pub dsack: bool,
+    /// What has arrived above `ack`, newest first (RFC 2018), of which `blocks` are in use.
+    pub sack: [Block; SACK_BLOCKS],
 }
 
 impl Ack {
