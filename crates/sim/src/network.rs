@@ -14,8 +14,6 @@ use sojourn_units::Time;
 /// recorder last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slots {
-    /// The first port's.
-    pub(crate) ports: usize,
     /// The first queue's timer.
     pub(crate) timers: usize,
     /// That of all flows.
@@ -35,7 +33,19 @@ impl Slots {
     fn new(ports: usize) -> Self {
         let timers = PORTS + ports;
         let flows = timers + ports;
-        Self { ports: PORTS, timers, flows, conditions: flows + 1, recorder: flows + 2 }
+        Self { timers, flows, conditions: flows + 1, recorder: flows + 2 }
+    }
+
+    /// A port's.
+    #[inline]
+    pub(crate) const fn of_port(port: usize) -> usize {
+        PORTS + port
+    }
+
+    /// The port that a slot is of, if it is one's.
+    #[inline]
+    pub(crate) const fn port(&self, slot: usize) -> Option<usize> {
+        if slot >= PORTS && slot < self.timers { Some(slot - PORTS) } else { None }
     }
 
     const fn count(self) -> usize {
@@ -84,7 +94,7 @@ impl Network {
         let node = &mut self.topology.nodes[port];
         node.port.admit(at, packet);
         // One that is awake knows when its next packet leaves, unless this one may overtake it.
-        let slot = PORTS + port;
+        let slot = Slots::of_port(port);
         if node.reorders || self.agenda.time(slot).is_never() {
             self.agenda.set(slot, now);
         }

@@ -3,7 +3,7 @@
 use super::Simulation;
 use crate::app::App as _;
 use crate::host::HostTx;
-use crate::network::Network;
+use crate::network::{Network, Slots};
 use crate::packet::PacketBox;
 use crate::topology::{HOST, Topology};
 use sojourn_path::topology::Passed;
@@ -15,7 +15,7 @@ impl Simulation {
     #[inline]
     pub(super) fn drain(&mut self, port: usize) {
         loop {
-            let Network { topology, agenda, slots, tap, delays, .. } = &mut self.network;
+            let Network { topology, agenda, tap, delays, .. } = &mut self.network;
             let Topology { nodes, air, .. } = topology;
             match nodes[port].port.poll_transmit(self.now, air) {
                 Poll::Packet(packet, sojourn) => {
@@ -26,7 +26,7 @@ impl Simulation {
                     self.forward(packet);
                 }
                 Poll::Later(at) => {
-                    agenda.set(slots.ports + port, at);
+                    agenda.set(Slots::of_port(port), at);
                     break;
                 }
             }
@@ -40,7 +40,7 @@ impl Simulation {
     #[cold]
     #[inline(never)]
     fn tx_completions(&mut self, port: usize) {
-        let Network { topology, agenda, slots, .. } = &mut self.network;
+        let Network { topology, agenda, .. } = &mut self.network;
         let device = &mut topology.nodes[port].port;
         // All of an exchange at once: the kernel's sockets go on when the interrupt is over.
         let mut done: Vec<SkbCharge> = Vec::new();
@@ -50,7 +50,7 @@ impl Simulation {
                 None => done.push(charge),
             }
         }
-        let slot = slots.ports + port;
+        let slot = Slots::of_port(port);
         agenda.set(slot, agenda.time(slot).min(device.next_completion()));
         for charge in done {
             let index = charge.flow as usize;
@@ -79,13 +79,13 @@ impl Simulation {
     /// A packet has come to a port.
     #[inline]
     fn enqueue(&mut self, port: usize, packet: PacketBox) {
-        let Network { topology, agenda, slots, tap, .. } = &mut self.network;
+        let Network { topology, agenda, tap, .. } = &mut self.network;
         if let Some(tap) = tap {
             tap.entered(self.now, port, &packet);
         }
         let node = &mut topology.nodes[port];
         node.port.accept(self.now, packet);
-        let asleep = agenda.time(slots.ports + port).is_never();
+        let asleep = agenda.time(Slots::of_port(port)).is_never();
         // The host's NIC may have dropped it.
         if asleep || node.reorders || node.own {
             self.drain(port);

@@ -238,17 +238,20 @@ impl Simulation {
             }
             assert!(at >= self.now, "time runs back from {:?} to {at:?}", self.now);
             self.now = at;
-            self.wake(slot)?;
+            // Most often it is a port.
+            match self.network.slots.port(slot) {
+                Some(port) => self.drain(port),
+                None => self.wake(slot)?,
+            }
         }
         self.check_capture().map(|()| false)
     }
 
-    #[inline]
+    /// What is no port does what it does.
+    #[inline(never)]
     fn wake(&mut self, slot: usize) -> Result<(), RunError> {
         let s = self.network.slots;
-        if slot >= s.ports && slot < s.timers {
-            self.drain(slot - s.ports);
-        } else if slot == s.flows {
+        if slot == s.flows {
             self.wake_flow();
         } else if slot < s.flows && slot >= s.timers {
             let port = slot - s.timers;
