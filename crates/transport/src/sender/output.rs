@@ -2,7 +2,6 @@
 //! small queues admit it, repairs, and what is noted of each.
 
 use super::Sender;
-use super::timers::{Kind, Timer};
 use super::tso::{Admitted, Next};
 use crate::cc::{CongestionControl, Event};
 use crate::segment::{Data, Output, Seq, before};
@@ -23,6 +22,7 @@ impl Sender {
     pub(super) fn write(&mut self, push: Push, out: &mut impl Output) -> u32 {
         let mut sent = 0;
         let mut limited_by_cwnd = false;
+        let mut rearm = false;
         if self.tcb.view.packets_out == 0 && self.is_ready() {
             self.restart_after_idle();
         }
@@ -59,6 +59,8 @@ impl Sender {
                     if self.small_queue_holds(burst, 1) {
                         break;
                     }
+                    // The first packet out starts the timer, and new data end a probe's.
+                    rearm |= self.tcb.view.packets_out == 0 || self.awaits_probe();
                     self.send_burst(burst, out);
                     sent += burst;
                 }
@@ -72,8 +74,9 @@ impl Sender {
             if self.tcb.view.in_reduction() {
                 self.recovery.prr.out += sent;
             }
-            if push != Push::Probe {
-                self.schedule_probe(false);
+            let probes = push != Push::Probe && self.schedule_probe(false);
+            if rearm && !probes {
+                self.rearm_rto();
             }
         }
         limited_by_cwnd |= self.tcb.view.in_flight() >= self.tcb.control.cwnd;
@@ -100,7 +103,6 @@ impl Sender {
     #[inline]
     fn send_new(&mut self, push: bool, gso_segment: bool, out: &mut impl Output) -> u32 {
         let seq = self.tcb.view.nxt;
-        let idle = self.tcb.view.packets_out == 0;
         self.note_start();
         let cwr = self.ecn.feedback.take_cwr();
         let data = Data {
@@ -115,10 +117,6 @@ impl Sender {
         };
         let state = self.rate.on_sent(&mut self.tcb.view);
         self.board.push(&mut self.tcb.view, state, data.len);
-        let probing = matches!(self.timers.next, Some(Timer { kind: Kind::Probe, .. }));
-        if idle || probing {
-            self.rearm_rto();
-        }
         self.counters.sent += 1;
         self.last_sent = self.tcb.view.now;
         out.data(data, self.ecn.ect.data(self.tcb.view.ecn));

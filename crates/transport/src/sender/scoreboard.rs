@@ -534,7 +534,7 @@ impl Scoreboard {
 
     /// Takes off what an ACK acknowledges (`tcp_clean_rtx_queue`).
     pub(super) fn acknowledge(&mut self, ack: Seq, prior_fack: Seq, t: &mut SackCtx<'_>) {
-        let (mut lowest_original, min_rtt) = (None, t.view.rtt.min_us());
+        let (mut lowest_original, min_rtt, now) = (None, t.view.rtt.min_us(), t.view.now);
         let (mut bytes, mut last_len) = (0, 0);
         while before(self.base, ack) {
             let Some(s) = self.segments.pop_front() else { break };
@@ -545,7 +545,7 @@ impl Scoreboard {
                 t.news.acked_sent = Some((first, s.sent));
                 lowest_original.get_or_insert(seq);
                 t.news.original_delivered |= before(seq, t.high_seq);
-                self.rack.advance(t.view.now, min_rtt, seq, s.sent, false);
+                self.rack.advance(now, min_rtt, seq, s.sent, false);
             } else {
                 self.acknowledge_tagged(seq, &s, &mut lowest_original, t);
             }

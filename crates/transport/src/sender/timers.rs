@@ -71,6 +71,12 @@ impl Sender {
         self.is_armed(Kind::Reorder)
     }
 
+    /// Whether a tail-loss probe is due next.
+    #[inline]
+    pub(super) fn awaits_probe(&self) -> bool {
+        self.is_armed(Kind::Probe)
+    }
+
     /// When [`Sender::on_timer`] wants to be called: never later than needed, perhaps earlier than there is work.
     #[inline]
     pub fn next_timer(&self) -> Time {
