@@ -103,7 +103,7 @@ impl<P: PathPacket> Port<P> {
     }
 
     /// Takes a packet. It may be refused, which the statistics then show.
-    #[inline]
+    #[inline(always)]
     pub fn accept(&mut self, now: Time, mut packet: P) {
         packet.set_entered(now);
         self.stats.entered += 1;

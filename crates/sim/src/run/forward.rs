@@ -77,7 +77,7 @@ impl Simulation {
     }
 
     /// A packet has come to a port.
-    #[inline]
+    #[inline(always)]
     fn enqueue(&mut self, port: usize, packet: PacketBox) {
         let Network { topology, agenda, tap, .. } = &mut self.network;
         if let Some(tap) = tap {
