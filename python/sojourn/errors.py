@@ -64,9 +64,11 @@ class ExperimentError(SojournError):
         if self.file is not None:
             place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
             lines.append(f"  --> {place}")
-        if self.source is not None and self.line is not None:
-            margin = " " * len(str(self.line))
-            lines += [f" {margin} |", f" {self.line} | {self.source}"]
+        if self.source is not None:
+            # What is no file has no number of its line.
+            number = "" if self.line is None else str(self.line)
+            margin = " " * len(number)
+            lines += [f" {margin} |", f" {number} | {self.source}"]
             if self.column is not None:
                 # Tabs are kept, so that the mark stands under the same place in any terminal.
                 before = "".join("\t" if c == "\t" else " " for c in self.source[: self.column - 1])

@@ -146,7 +146,7 @@ def test_table_writes_each_form(tmp_path: Path, runs: list[Run]) -> None:
     assert "25.5M (25M–26M)" in sojourn("table", folder, metric, cwd=tmp_path).stdout
     rows = json.loads(sojourn("table", folder, metric, "--json", cwd=tmp_path).stdout)
     assert rows[0]["metrics"]["delivery_rate(flow-1)"]["mean"] == 25.5e6
-    assert "metric,mean,low,high,seeds" in sojourn("table", folder, metric, "--as", "csv", cwd=tmp_path).stdout
+    assert "metric,mean,low,high,seeds" in sojourn("table", folder, metric, "--format", "csv", cwd=tmp_path).stdout
 
 
 def test_plot_lists_shows_and_draws(tmp_path: Path, runs: list[Run]) -> None:

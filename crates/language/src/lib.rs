@@ -16,7 +16,6 @@ mod keys;
 mod matrix;
 mod moment;
 mod overrides;
-mod quick_run;
 mod renamed;
 mod resolve;
 mod schema;
@@ -26,7 +25,6 @@ mod tree;
 mod vocabulary;
 
 pub use experiment::{Experiment, MOST_RUNS, Plan};
-pub use quick_run::QuickRun;
 pub use renamed::renamed_key;
 pub use schema::{json_schema, reference};
 pub use source::{Diagnostic, DiagnosticKind, Diagnostics};

@@ -326,27 +326,6 @@ fn a_wrong_override_is_shown_as_it_was_typed() {
 }
 
 #[test]
-fn a_quick_run_is_the_file_that_it_writes() {
-    let quick = QuickRun {
-        rate: "50mbit".into(),
-        rtt: "20ms".into(),
-        qdisc: "fq_codel flows 1".into(),
-        ccs: vec!["cubic".into(), "reno".into(), "cubic".into()],
-        duration: "30s".into(),
-        stack: "linux-7.3".into(),
-        seed: 3,
-    };
-    let plan = quick.experiment().unwrap().plan(&FewWords, 1).unwrap();
-    let s = plan.scenarios().next().unwrap();
-    let names: Vec<&str> = s.flows.iter().map(|f| f.name.as_str()).collect();
-    assert_eq!(names, ["cubic-1", "reno", "cubic-2", "ping"]);
-    assert_eq!((s.seed, s.duration), (3, Span::from_secs(30)));
-    let wrong = QuickRun { qdisc: "fq_codel \"flows\" 1".into(), ..quick };
-    let errors = wrong.experiment().unwrap().plan(&FewWords, 1);
-    assert!(errors.is_ok(), "quotes are escaped: {errors:?}");
-}
-
-#[test]
 fn includes_add_to_what_is_left_and_variables_reach_everywhere() {
     let text = BASE
         .replace(

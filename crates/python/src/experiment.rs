@@ -4,7 +4,7 @@ use crate::errors::experiment_error;
 use crate::plugins::{self, load_error};
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
-use sojourn_language::{Diagnostics, MOST_RUNS, QuickRun};
+use sojourn_language::{Diagnostics, MOST_RUNS};
 use sojourn_plugin_host::LoadError;
 use sojourn_vocabulary::Words;
 use std::path::PathBuf;
@@ -97,21 +97,6 @@ impl From<LoadError> for Wrong {
     fn from(error: LoadError) -> Self {
         Self::Plugin(error)
     }
-}
-
-/// The experiment file that a command line stands for.
-#[pyfunction]
-#[pyo3(signature = (ccs, *, rate, rtt, qdisc, duration, stack, seed))]
-pub fn quick_run(
-    ccs: Vec<String>,
-    rate: String,
-    rtt: String,
-    qdisc: String,
-    duration: String,
-    stack: String,
-    seed: u64,
-) -> String {
-    QuickRun { rate, rtt, qdisc, ccs, duration, stack, seed }.toml()
 }
 
 /// The JSON Schema of experiment files.

@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from sojourn.cli import complete
+from sojourn.cli.options import AsJson, Engine, Plugins, Quiet, Results, Settings, SnapLen, Threads, Verbose
+
 app = typer.Typer(
     name="sojourn",
     help="A laboratory for congestion control and queue management.",
@@ -12,53 +15,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def _engines() -> list[str]:
-    """Return the names that a shell completes."""
-    from sojourn import _core
-
-    return _core.engines()
-
-
-Engine = Annotated[
-    str,
-    typer.Option(
-        help="What runs it: [b]sim[/b], the simulator, or [b]linux[/b], the kernel itself.",
-        metavar="NAME",
-        autocompletion=_engines,
-    ),
-]
-Threads = Annotated[int | None, typer.Option(min=1, help="Runs at a time; as many as there are cores unless given.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="PATH=VALUE",
-        help="Change a setting: [b]--set hop.bottleneck.rate=10mbit[/b]. May be repeated.",
-    ),
-]
-Plugins = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--plugin",
-        metavar="FILE",
-        help="Load a shared library with queue disciplines or congestion controls (docs/plugins.md): native code, "
-        "which runs with your rights. May be repeated.",
-    ),
-]
-SnapLen = Annotated[
-    int | None,
-    typer.Option(
-        "--snap-len",
-        metavar="BYTES",
-        min=14,
-        max=65535,
-        help="Keep so many bytes of each captured packet; all headers fit the default.",
-        show_default="128",
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _version(wanted: bool) -> None:
@@ -74,9 +30,11 @@ def common(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """A laboratory for congestion control and queue management."""
-    del version
+    del version, quiet, verbose
 
 
 @app.command()
@@ -87,9 +45,13 @@ def run(
             metavar="SUITE|SUITE/SCENARIO|FILE...",
             help="Suites (see [b]sojourn suites[/b]), [b]all[/b] of the published ones, experiment files, Flent's "
             ".batch files, or a stored run's scenario.json.",
+            autocompletion=complete.runnable,
         ),
     ],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The results folder.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="The results folder; all but --dry-run needs one."),
+    ] = None,
     batches: Annotated[
         list[str] | None,
         typer.Option(
@@ -118,7 +80,14 @@ def run(
         ),
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before more than 100 000 runs.")] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Run nothing: print cells, runs and the time that they would take."),
+    ] = False,
     plugins: Plugins = None,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Run experiments into a results folder. What is there already is not run again.
 
@@ -126,6 +95,7 @@ def run(
     """
     from sojourn.cli.run import run as command
 
+    del quiet, verbose
     command(
         what,
         output,
@@ -138,7 +108,9 @@ def run(
         batches=batches or [],
         only=only or [],
         yes=yes,
+        dry_run=dry_run,
         plugins=plugins or [],
+        as_json=as_json,
     )
 
 
@@ -146,44 +118,76 @@ def run(
 def try_(
     flows: Annotated[
         list[str],
-        typer.Argument(metavar="CC...", help="A flow for each congestion control named: cubic reno."),
+        typer.Argument(
+            metavar="CC...",
+            help="A flow for each congestion control named: cubic reno.",
+            autocompletion=complete.ccs,
+        ),
     ],
     rate: Annotated[str, typer.Option(help="Rate of the bottleneck.")] = "50mbit",
+    up: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Rate of the other direction; the same unless given.")
+    ] = None,
     rtt: Annotated[str, typer.Option(help="Base RTT.")] = "20ms",
-    qdisc: Annotated[str, typer.Option(help="Its queue, in tc's words.")] = "fq_codel",
+    qdisc: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Its queue, in tc's words: [b]'fq_codel target 5ms'[/b]. Repeat it to compare queues side by side.",
+            autocompletion=complete.qdiscs,
+            show_default="fq_codel",
+        ),
+    ] = None,
+    voice: Annotated[bool, typer.Option("--voice", help="A voice call beside the flows, both ways.")] = False,
+    web: Annotated[bool, typer.Option("--web", help="A web transfer a second beside the flows.")] = False,
+    video: Annotated[bool, typer.Option("--video", help="A video call beside the flows, both ways.")] = False,
     duration: Annotated[str, typer.Option(help="How long to run.")] = "30s",
-    stack: Annotated[str, typer.Option(help="The stack of hosts and queue (see [b]sojourn stacks[/b]).")] = "linux-7.3",
+    stack: Annotated[
+        str,
+        typer.Option(help="The stack of hosts and queue (see [b]sojourn stacks[/b]).", autocompletion=complete.stacks),
+    ] = "linux-7.3",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random streams.")] = 1,
+    seeds: Annotated[int, typer.Option(min=1, help="So many seeds from there on; ranges are over them.")] = 1,
     engine: Engine = "sim",
     settings: Settings = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="Write the experiment there, for [b]sojourn run[/b].")
+    ] = None,
     pcap: Annotated[
         Path | None, typer.Option("--pcap", metavar="DIR", help="Write the packets, too, into this folder.")
     ] = None,
     snap_len: SnapLen = None,
     as_json: AsJson = False,
     plugins: Plugins = None,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
-    """Try a queue with a few flows: one run, a table and a small plot, in about a second."""
+    """Try a queue, or several, with a few flows: the answer in words, a table and a small plot, in about a second."""
     from sojourn.cli.quick_run import quick_run
+    from sojourn.quick.asked import Asked
 
-    quick_run(
-        flows,
+    del quiet, verbose
+    beside = [name for name, wanted in (("voice", voice), ("web", web), ("video", video)) if wanted]
+    asked = Asked(
+        flows=flows,
         rate=rate,
         rtt=rtt,
-        qdisc=qdisc,
+        qdiscs=qdisc or ["fq_codel"],
         duration=duration,
         stack=stack,
-        seed=seed,
+        seeds=range(seed, seed + seeds),
+        up=up,
+        beside=beside,
+    )
+    quick_run(
+        asked,
         engine=engine,
         settings=settings or [],
         pcap=pcap,
         snap_len=snap_len,
+        save=save,
         as_json=as_json,
         plugins=plugins or [],
     )
-
-
-Results = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")]
 
 
 @app.command()
@@ -239,18 +243,31 @@ def validate(
 
 
 @app.command()
-def suites(as_json: AsJson = False) -> None:
-    """List the suites that come with Sojourn."""
+def suites(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SUITE|SUITE/SCENARIO]",
+            help="Show this one in full: axes, cells, runs, cost, source.",
+            autocompletion=complete.suites,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the suites that come with Sojourn, or show one in full."""
     from sojourn.cli.lists import suites as command
 
-    command(as_json=as_json)
-
-
-Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.")]
+    command(name, as_json=as_json)
 
 
 @app.command()
-def qdiscs(name: Name = None, as_json: AsJson = False, plugins: Plugins = None) -> None:
+def qdiscs(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.", autocompletion=complete.qdiscs)
+    ] = None,
+    as_json: AsJson = False,
+    plugins: Plugins = None,
+) -> None:
     """List the queue disciplines, or show the options of one."""
     from sojourn.cli.lists import qdiscs as command
 
@@ -258,7 +275,13 @@ def qdiscs(name: Name = None, as_json: AsJson = False, plugins: Plugins = None) 
 
 
 @app.command()
-def ccs(name: Name = None, as_json: AsJson = False, plugins: Plugins = None) -> None:
+def ccs(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.", autocompletion=complete.ccs)
+    ] = None,
+    as_json: AsJson = False,
+    plugins: Plugins = None,
+) -> None:
     """List the congestion controls, or show one."""
     from sojourn.cli.lists import ccs as command
 
@@ -266,7 +289,12 @@ def ccs(name: Name = None, as_json: AsJson = False, plugins: Plugins = None) -> 
 
 
 @app.command()
-def stacks(name: Name = None, as_json: AsJson = False) -> None:
+def stacks(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.", autocompletion=complete.stacks)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """List the stacks, or show the switches of one."""
     from sojourn.cli.lists import stacks as command
 

@@ -89,24 +89,20 @@ def _wanted(ids: Sequence[str]) -> list[Any]:
 
 
 def _show(verdicts: Sequence["ClaimVerdict"], *, details: bool) -> None:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
+    from sojourn.cli.grid import print_table
     from sojourn.cli.screen import out
     from sojourn.evidence.claims import Verdict, page
 
     colours = {Verdict.REPRODUCED: "green", Verdict.NOT_REPRODUCED: "red", Verdict.INCONCLUSIVE: "yellow"}
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for heading in ("claim", "finding", "published", "ours, at the telling cell", "runs", "verdict"):
-        table.add_column(heading, overflow="fold", no_wrap=heading in {"claim", "verdict"})
+    rows: list[list[str | Text]] = []
     for own in verdicts:
         verdict = Text(own.verdict, style=colours[own.verdict])
         ours = page.ours(own) if own.runs else str(own.cause)
-        table.add_row(
-            own.claim.id, Text(own.claim.finding), Text(own.claim.published), Text(ours), page.runs(own), verdict
-        )
-    out().print(table)
+        rows.append([own.claim.id, verdict, own.claim.finding, own.claim.published, ours, page.runs(own)])
+    heads = ["claim", "verdict", "finding", "published", "ours, at the telling cell", "runs"]
+    print_table(heads, rows, prose=(0, 2, 3, 4, 5))
     for own in verdicts if details else ():
         for line in page.details(own):
             out().print(line, soft_wrap=True, markup=False)

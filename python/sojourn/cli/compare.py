@@ -69,7 +69,7 @@ def compare(
 
 
 def _print(found: "Comparison", lines: "Sequence[Line]", better: "Better | None") -> None:
-    from sojourn.cli.lists import print_table
+    from sojourn.cli.grid import print_table
     from sojourn.cli.screen import out
     from sojourn.core.summary_table import said
 
@@ -87,7 +87,12 @@ def _print(found: "Comparison", lines: "Sequence[Line]", better: "Better | None"
             for line in lines
         ]
         harm = ["harm"] if better else []
-        print_table(["cell", "metric", "A", "B", "change", *harm, ""], rows, right=(4, 5) if better else (4,))
+        print_table(
+            ["cell", "metric", "A", "B", "change", *harm, "verdict"],
+            rows,
+            right=(4, 5) if better else (4,),
+            prose=(0, 1, 2, 3),
+        )
     cells = len({line.cell for line in found.lines})
     console = out()
     console.print(

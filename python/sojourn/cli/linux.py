@@ -70,10 +70,8 @@ def tc(
 @_commands.command("list")
 def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """List the kernels that were built."""
-    from rich import box
-    from rich.table import Table
-
-    from sojourn.cli.screen import out, print_json, say
+    from sojourn.cli.grid import print_table
+    from sojourn.cli.screen import print_json, say
     from sojourn.linux.kernels import kernels
 
     found = kernels()
@@ -96,9 +94,5 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     if not found:
         say("no kernel has been built; about ten minutes: sojourn linux build")
         return
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for name in ("version", "configuration", "stands for", "source"):
-        table.add_column(name)
-    for k in found:
-        table.add_row(k.version, k.config, k.stack, k.source)
-    out().print(table)
+    rows = [[k.version, k.config, k.stack, k.source] for k in found]
+    print_table(["version", "configuration", "stands for", "source"], rows, prose=(3,))

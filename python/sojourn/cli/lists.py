@@ -1,64 +1,88 @@
 """``sojourn suites``, ``qdiscs``, ``ccs``, ``stacks``."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
+from sojourn.cli.grid import print_table
 from sojourn.cli.plugins import note_files
 from sojourn.cli.screen import out, print_json
 from sojourn.core import listings
 from sojourn.core.listings import Entry
 from sojourn.experiments.catalogue import catalogue
+from sojourn.runner.progress import span
 
 
-def suites(*, as_json: bool) -> None:
-    """List the suites: scenarios with source, runs, simulated time and how long they take here."""
-    entries = catalogue()
+def suites(name: str | None, *, as_json: bool) -> None:
+    """List the scenarios of all suites, one line each; or show those of a suite, or one of them, in full."""
+    entries = catalogue(name)
     if as_json:
         print_json(entries)
         return
-    cores = os.cpu_count() or 1
-    rows = [
-        [
-            e["name"],
-            str(e["cells"]),
-            str(e["runs"]),
-            f"{e['simulated_s'] / 3600:.1f}",
-            f"{e['expected_cpu_s'] / 60 / cores:.1f}",
-            f"{e['about']}\n[{e['source']}]",
-        ]
-        for e in entries
-    ]
-    print_table(
-        ["suite/scenario", "cells", "runs", "hours", "minutes", "what it is about [source]"], rows, right=(1, 2, 3, 4)
+    if name is None:
+        rows = [[e["name"], str(e["runs"]), _minutes(e), e["about"]] for e in entries]
+        print_table(["suite/scenario", "runs", "time", "what it is about"], rows, right=(1, 2), prose=(3,), lines=1)
+        out().print(f"time: expected on {_cores()}, with every seed; --seeds 1 takes less")
+        out().print("more of one: sojourn suites NAME", markup=False)
+        return
+    for entry in entries:
+        _show_suite(entry)
+
+
+def _show_suite(entry: dict[str, Any]) -> None:
+    console = out()
+    console.print(Text.assemble((entry["name"], "bold"), f": {entry['about']}"))
+    console.print(Text(f"source: {entry['source'] or 'our own'}"))
+    for axis, labels in entry["axes"].items():
+        console.print(Text(f"axis {axis}: {', '.join(labels)}"))
+    seeds = entry["runs"] / entry["cells"]
+    console.print(f"{entry['cells']} cells, {seeds:g} seeds each: {entry['runs']} runs")
+    console.print(
+        f"cost: {span(entry['simulated_s'])} simulated, about {span(entry['expected_cpu_s'] / (os.cpu_count() or 1))} "
+        f"on {_cores()}"
     )
-    out().print(f"hours: simulated; minutes: expected on {cores} idle cores, with every seed (--seeds 1 takes a tenth)")
+    console.print(f"to run it: sojourn run {entry['name']} -o DIR", soft_wrap=True, markup=False)
+    console.print()
+
+
+def _minutes(entry: dict[str, Any]) -> str:
+    return span(entry["expected_cpu_s"] / (os.cpu_count() or 1)).removesuffix(" 0 s")
+
+
+def _cores() -> str:
+    cores = os.cpu_count() or 1
+    return f"{cores} idle core{'s'[: cores != 1]}"
 
 
 def qdiscs(name: str | None, *, as_json: bool, plugins: list[str]) -> None:
     """List the queue disciplines, or show one."""
     entries = listings.qdiscs(plugins)
     note_files(plugins)
-    _list_or_show("queue discipline", entries, name, _show_qdisc, as_json=as_json)
+    _list_or_show("qdiscs", "queue discipline", entries, name, _show_qdisc, as_json=as_json)
 
 
 def ccs(name: str | None, *, as_json: bool, plugins: list[str]) -> None:
     """List the congestion controls, or show one."""
     entries = listings.ccs(plugins)
     note_files(plugins)
-    _list_or_show("congestion control", entries, name, _show_cc, as_json=as_json)
+    _list_or_show("ccs", "congestion control", entries, name, _show_cc, as_json=as_json)
 
 
 def stacks(name: str | None, *, as_json: bool) -> None:
     """List the stacks, or show one."""
-    _list_or_show("stack", listings.stacks(), name, _show_stack, as_json=as_json)
+    _list_or_show("stacks", "stack", listings.stacks(), name, _show_stack, as_json=as_json)
 
 
 def _list_or_show(
-    kind: str, entries: list[Entry], name: str | None, show: Callable[[Entry], None], *, as_json: bool
+    command: str,
+    kind: str,
+    entries: list[Entry],
+    name: str | None,
+    show: Callable[[Entry], None],
+    *,
+    as_json: bool,
 ) -> None:
     if name is not None:
         entry = listings.named(kind, entries, name)
@@ -69,7 +93,8 @@ def _list_or_show(
     elif as_json:
         print_json(entries)
     else:
-        print_table(["name", "what it is"], [[e["name"], e["summary"]] for e in entries])
+        print_table(["name", "what it is"], [[e["name"], e["summary"]] for e in entries], prose=(1,), lines=1)
+        out().print(f"more of one: sojourn {command} NAME", markup=False)
 
 
 def _show_head(entry: Entry) -> None:
@@ -83,7 +108,7 @@ def _show_qdisc(entry: Entry) -> None:
     _show_head(entry)
     if entry["options"]:
         rows = [[_usage(o), _default(o), _meaning(o)] for o in entry["options"]]
-        print_table(["option", "default", "meaning"], rows)
+        print_table(["option", "default", "meaning"], rows, prose=(0, 1, 2))
     else:
         out().print("\nIt has no options.")
     _show_numbers("statistics, as tc -s prints them", entry["counters"])
@@ -98,12 +123,13 @@ def _show_cc(entry: Entry) -> None:
 def _show_stack(entry: Entry) -> None:
     _show_head(entry)
     rows = [[s["name"], str(s["value"]), s["doc"]] for s in entry["switches"]]
-    print_table(["switch", "value", "meaning"], rows)
+    print_table(["switch", "value", "meaning"], rows, prose=(2,))
 
 
 def _show_numbers(title: str, numbers: list[Entry]) -> None:
     if numbers:
-        print_table([title, "unit", "meaning"], [[n["name"], n["unit"], n["doc"]] for n in numbers])
+        out().print(Text(title, style="bold"))
+        print_table(["name", "unit", "meaning"], [[n["name"], n["unit"], n["doc"]] for n in numbers], prose=(2,))
 
 
 def _usage(option: Entry) -> str:
@@ -126,18 +152,3 @@ def _default(option: Entry) -> str:
 
 def _meaning(option: Entry) -> str:
     return f"{option['doc']} (only at creation)" if option["fixed"] else str(option["doc"])
-
-
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
-    """Print a table as wide as the terminal."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for index, name in enumerate(columns):
-        table.add_column(
-            name,
-            justify="right" if index in right else "left",
-            overflow="fold",
-            no_wrap=index == 0 or index in right,
-        )
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in row))
-    out().print(table)

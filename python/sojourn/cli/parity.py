@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from rich.table import Table
+from sojourn.cli import complete
+from sojourn.cli.options import AsJson, Quiet, Verbose
 
+if TYPE_CHECKING:
     from sojourn.core.run import Run
     from sojourn.core.store import RunKey
     from sojourn.evidence.parity import Line, Pair
@@ -24,7 +25,12 @@ def register(app: typer.Typer) -> None:
 
 def parity(
     what: Annotated[
-        list[str], typer.Argument(metavar="SUITE|FILE...", help="Suites or experiment files: [b]parity[/b].")
+        list[str],
+        typer.Argument(
+            metavar="SUITE|FILE...",
+            help="Suites or experiment files: [b]parity[/b].",
+            autocompletion=complete.runnable,
+        ),
     ],
     output: Annotated[
         Path,
@@ -49,7 +55,9 @@ def parity(
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE.md", help="Write the tables there, as Markdown.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
 ) -> None:
     """Run experiments on two engines, the simulator and Linux unless others are named, and show where they differ.
 
@@ -64,6 +72,7 @@ def parity(
     from sojourn.evidence import parity
     from sojourn.reporting.report import parity as pictures
 
+    del quiet, verbose
     settings = settings or []
     both = {}
     pair = parity.Engines.parse(engines)
@@ -104,16 +113,16 @@ def _place(output: Path, engine: str) -> Path:
 
 def _make(keys: Sequence["RunKey"], output: Path, engine: str, threads: int | None) -> list["Run"]:
     from sojourn import _core, runner
+    from sojourn.cli.progress import watching
     from sojourn.cli.screen import say
     from sojourn.core.store import Folder
     from sojourn.errors import Interrupted
-    from sojourn.runner.progress import Progress
 
     command = shlex.join(["sojourn", *sys.argv[1:]])
     output.parent.mkdir(parents=True, exist_ok=True)
     with Folder.create(output, version=_core.version(engine), command=command) as folder:
         plan = runner.Plan.of(keys, folder)
-        with Progress(len(plan.missing), plan.seconds) as progress:
+        with watching(len(plan.missing), plan.seconds) as progress:
             try:
                 runs = runner.make_stored(
                     plan,
@@ -133,63 +142,59 @@ def _make(keys: Sequence["RunKey"], output: Path, engine: str, threads: int | No
 
 
 def _show(pairs: Sequence["Pair"], lines: Sequence["Line"], *, cells: bool) -> None:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
+    from sojourn.cli.grid import print_table
     from sojourn.cli.screen import out
     from sojourn.evidence.parity import ENOUGH, HEADLINES, difference, holds
 
-    console = out()
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for name in ("by", "group", "metric"):
-        table.add_column(name)
-    for name in ("agree", "of", "median diff.", "worst diff."):
-        table.add_column(name, justify="right")
-    for line in lines:
-        if line.by == "all" or line.metric in HEADLINES:
-            table.add_row(
-                line.by,
-                line.name,
-                line.metric,
-                str(line.agree),
-                str(line.count),
-                difference(line.metric, line.median_difference),
-                difference(line.metric, line.worst),
-            )
-    console.print(table)
+    rows = [
+        [
+            line.by,
+            line.name,
+            line.metric,
+            str(line.agree),
+            str(line.count),
+            difference(line.metric, line.median_difference),
+            difference(line.metric, line.worst),
+        ]
+        for line in lines
+        if line.by == "all" or line.metric in HEADLINES
+    ]
+    heads = ["by", "group", "metric", "agree", "of", "median\ndifference", "worst\ndifference"]
+    print_table(heads, rows, right=(3, 4, 5, 6), prose=(1,))
     if cells:
-        console.print(_differing(pairs))
+        _print_differing(pairs)
     said = "agree" if holds(lines) else "do not agree"
-    console.print(Text(f"the engines {said}: {', '.join(HEADLINES)} in at least {ENOUGH:.0%} of the cells is asked"))
+    out().print(Text(f"the engines {said}: {', '.join(HEADLINES)} in at least {ENOUGH:.0%} of the cells is asked"))
 
 
-def _differing(pairs: Sequence["Pair"]) -> "Table":
-    from rich import box
-    from rich.table import Table
+def _print_differing(pairs: Sequence["Pair"]) -> None:
     from rich.text import Text
 
+    from sojourn.cli.grid import print_table
+    from sojourn.cli.screen import out
     from sojourn.evidence.parity import USUAL
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", title="what differs", title_justify="left")
-    for name in ("cell", "metric"):
-        table.add_column(name)
     first, second = (pairs[0].engines if pairs else USUAL).heads
-    for name in (first, "range", second, "range", "difference"):
-        table.add_column(name, justify="right")
+    rows = []
     for pair in pairs:
         for c in pair.comparisons:
             if c.verdict != "differs":
                 continue
             name = f"{c.metric.key} {c.flow}".strip() + (f", {c.metric.unit}" if c.metric.unit else "")
             percent = "" if c.metric.key == "share" or c.relative != c.relative else f" ({100 * c.relative:+.0f} %)"
-            table.add_row(
-                Text(pair.title),
-                Text(name),
-                f"{c.first.mean:.3f}",
-                f"{c.first.low:.3f}–{c.first.high:.3f}",
-                f"{c.second.mean:.3f}",
-                f"{c.second.low:.3f}–{c.second.high:.3f}",
-                f"{c.difference:+.3f}{percent}",
+            rows.append(
+                [
+                    pair.title,
+                    name,
+                    f"{c.first.mean:.3f}",
+                    f"{c.first.low:.3f}–{c.first.high:.3f}",
+                    f"{c.second.mean:.3f}",
+                    f"{c.second.low:.3f}–{c.second.high:.3f}",
+                    f"{c.difference:+.3f}{percent}",
+                ]
             )
-    return table
+    out().print(Text("what differs", style="bold"))
+    heads = ["cell", "metric", first, f"{first},\nrange", second, f"{second},\nrange", "difference"]
+    print_table(heads, rows, right=range(2, 7), prose=(0, 1))

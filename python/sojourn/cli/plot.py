@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from sojourn.cli.options import AsJson
+
 if TYPE_CHECKING:
     from sojourn.plotting.figures import Kind
 
@@ -45,25 +47,26 @@ def plot(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE.svg", help="The picture; KIND.svg unless given.")
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Draw a figure of a results folder; its data go beside it as CSV.
 
     Without a kind all kinds are listed; a kind's options are shown by [b]sojourn plot DIR KIND help[/b].
     """
-    from sojourn.cli.screen import out, say
+    from sojourn.cli.screen import out, print_json, say
     from sojourn.core.results import results
     from sojourn.errors import UsageError
     from sojourn.plotting import figures
 
     if folder is not None and kind is None and str(folder) in figures.KINDS:
-        _show(figures.KINDS[str(folder)])
+        _show(figures.KINDS[str(folder)], as_json=as_json)
         return
     if folder is None or kind is None:
-        _list()
+        _list(as_json=as_json)
         return
     chosen = figures.kind(kind)
     if options == ["help"]:
-        _show(chosen)
+        _show(chosen, as_json=as_json)
         return
     given = {}
     for text in options or []:
@@ -78,26 +81,41 @@ def plot(
     if not target.parent.is_dir():
         raise UsageError(f"there is no folder {target.parent}")
     svg, csv = drawn.write(target.parent, target.stem)
-    say(re.sub(r"\s+", " ", drawn.caption))
+    caption = re.sub(r"\s+", " ", drawn.caption)
+    if as_json:
+        print_json({"picture": str(svg), "data": str(csv), "caption": caption})
+        return
+    say(caption)
     out().print(f"{svg}\n{csv}", soft_wrap=True, markup=False)
 
 
-def _list() -> None:
-    from sojourn.cli.lists import print_table
+def _list(*, as_json: bool) -> None:
+    from sojourn.cli.grid import print_table
+    from sojourn.cli.screen import print_json
     from sojourn.plotting import figures
 
-    print_table(["kind", "what it shows"], [[kind.name, kind.what] for kind in figures.KINDS.values()])
+    if as_json:
+        print_json([{"kind": kind.name, "what": kind.what} for kind in figures.KINDS.values()])
+        return
+    print_table(["kind", "what it shows"], [[kind.name, kind.what] for kind in figures.KINDS.values()], prose=(1,))
 
 
-def _show(kind: "Kind") -> None:
+def _show(kind: "Kind", *, as_json: bool) -> None:
     from rich.text import Text
 
-    from sojourn.cli.lists import print_table
-    from sojourn.cli.screen import out
+    from sojourn.cli.grid import print_table
+    from sojourn.cli.screen import out, print_json
 
+    if as_json:
+        options = [
+            {"name": o.name, "default": o.default, "meaning": o.meaning, "choices": list(o.choices or ())}
+            for o in kind.options
+        ]
+        print_json({"kind": kind.name, "what": kind.what, "after": kind.after, "options": options})
+        return
     out().print(Text.assemble((kind.name, "bold"), f": {kind.what}\nafter: {kind.after}"))
     if kind.options:
         rows = [
             [o.name, o.default, o.meaning + (f": {', '.join(o.choices)}" if o.choices else "")] for o in kind.options
         ]
-        print_table(["option", "default", "meaning"], rows)
+        print_table(["option", "default", "meaning"], rows, prose=(1, 2))

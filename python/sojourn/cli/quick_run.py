@@ -1,99 +1,328 @@
-"""``sojourn try``: one run, a table and a small plot."""
+"""``sojourn try``: a few flows over one bottleneck, answered in words, with a table and a small plot."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
+from rich.console import Console
 from rich.text import Text
 
 from sojourn import _core, runner
 from sojourn.cli.capture import make_folder, snap_length
+from sojourn.cli.grid import print_table
 from sojourn.cli.plugins import note_plugins
-from sojourn.cli.screen import out, print_json
-from sojourn.cli.tables import flow_table, queue_table
-from sojourn.core import describe
+from sojourn.cli.progress import watching
+from sojourn.cli.screen import TALK, detail, out, print_json, say
+from sojourn.core import cells, describe
+from sojourn.core.cells import Cell
 from sojourn.core.run import Run
-from sojourn.core.summary import FLOW_COLUMNS, QUEUE_COLUMNS, Column, numbers_of
-from sojourn.experiments.experiment import parse
+from sojourn.core.store.atomic import write_file
+from sojourn.core.summary import QUEUE_COLUMNS, TCP, Column, flow_columns, kind_of, number, numbers_of
+from sojourn.errors import ExperimentError, UsageError
+from sojourn.experiments.experiment import Experiment, parse
 from sojourn.linux import kernels
 from sojourn.plotting.draw import terminal
-from sojourn.plotting.draw.series import binned_flows
+from sojourn.plotting.draw.series import binned_flows, queue_line
 from sojourn.plotting.draw.terminal import Line
+from sojourn.quick.answer import answer, comparison
+from sojourn.quick.asked import FILE, Asked
+from sojourn.quick.facts import Facts, facts_of
 
 _WIDEST = 120
-_ROWS = 10
+_ROWS = 8
+_POINTS = 120
+_FEW_ROWS = 4
+_BOTH = 76
+"""From this width on two charts stand side by side."""
 
 
 def quick_run(
-    flows: list[str],
+    asked: Asked,
     *,
-    rate: str,
-    rtt: str,
-    qdisc: str,
-    duration: str,
-    stack: str,
-    seed: int,
     engine: str,
     settings: list[str],
     pcap: Path | None,
     snap_len: int | None,
+    save: Path | None,
     as_json: bool,
     plugins: list[str],
 ) -> None:
-    """Run one experiment that the command line describes."""
-    text = _core.quick_run(flows, rate=rate, rtt=rtt, qdisc=qdisc, duration=duration, stack=stack, seed=seed)
-    experiment = parse(text, "the command line", settings=settings, engine=engine, plugins=plugins)
+    """Run what the command line describes, once a queue and seed."""
+    experiment = _experiment(asked, engine=engine, settings=settings, plugins=plugins)
     note_plugins(experiment.run_keys)
-    snap_len = snap_length(snap_len, pcap=pcap is not None)
-    if engine == "linux":
-        # Programs are run from there: not from a folder that is somebody else's.
-        kernels.cache()
-    runner.refuse(experiment.run_keys, engine=engine, pcap=snap_len is not None)
-    if pcap is not None:
-        make_folder(pcap)
-    captures = [] if pcap is None else [pcap]
-    run = runner.make_fresh(
-        experiment.run_keys, engine=engine, threads=1, captures=captures, snap_len=snap_len or _core.SNAP_LEN
-    )[0]
+    if save is not None:
+        _save(save, asked, settings)
+    runs = _run(experiment, engine=engine, pcap=pcap, snap_len=snap_len)
+    found = cells.group(runs)
+    facts = [facts_of(cell) for cell in found]
     if as_json:
-        print_json(_as_json(run))
+        print_json(_as_json(asked, experiment, found, facts))
         return
     console = out()
-    console.print(flow_table(run))
-    console.print(queue_table(run))
-    for row in _plots(run, min(console.width, _WIDEST)):
-        console.print(row, no_wrap=True, overflow="crop")
+    if not TALK.quiet:
+        console.print(Text(f"$ {asked.command}", style="bold"), soft_wrap=True)
+        console.print(Text(f"{asked.in_words()} {_measured(facts[0])}"))
+        console.print()
+    detail(experiment.toml())
+    _print_answer(facts)
+    console.print()
+    if len(found) == 1:
+        _print_one(found[0])
+    else:
+        _print_several(found)
+    if not TALK.quiet:
+        for row in _plots(found, min(console.width, _WIDEST), coloured=_coloured(console)):
+            console.print(row, no_wrap=True, overflow="crop")
+    if save is not None:
+        say(f"the experiment is in {save}; to run it: sojourn run {save} -o DIR")
     if pcap is not None:
         console.print(f"packets in {pcap}", soft_wrap=True, markup=False)
 
 
-def _as_json(run: Run) -> dict[str, object]:
-    """Return the tables with keys that name their units, and the whole scenario."""
-    by_flow = zip(*numbers_of(run, FLOW_COLUMNS), strict=True)
-    flows = [
-        {"flow": flow["name"], **_named(FLOW_COLUMNS, numbers)}
-        for flow, numbers in zip(describe.loads(run.scenario), by_flow, strict=True)
+def _experiment(asked: Asked, *, engine: str, settings: list[str], plugins: list[str]) -> Experiment:
+    twice = next((words for words in asked.qdiscs if asked.qdiscs.count(words) > 1), None)
+    if twice is not None:
+        raise UsageError(f"--qdisc {twice} is given twice")
+    try:
+        return parse(asked.toml(), FILE, settings=settings, engine=engine, plugins=plugins)
+    except ExperimentError as error:
+        raise asked.pointed_at(error) from None
+
+
+def _save(path: Path, asked: Asked, settings: Sequence[str]) -> None:
+    """Write the experiment as a file that ``sojourn run`` takes."""
+    beside = "".join(f"# set beside it: {setting}\n" for setting in settings)
+    try:
+        write_file(path, f"# {asked.command}\n{beside}\n{asked.toml()}".encode())
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+
+
+def _run(experiment: Experiment, *, engine: str, pcap: Path | None, snap_len: int | None) -> list[Run]:
+    keys = experiment.run_keys
+    length = snap_length(snap_len, pcap=pcap is not None)
+    if engine == "linux":
+        # Programs are run from there: not from a folder that is somebody else's.
+        kernels.cache()
+    runner.refuse(keys, engine=engine, pcap=length is not None)
+    captures: list[Path] = []
+    if pcap is not None:
+        captures = [pcap] if len(keys) == 1 else [pcap / str(number) for number in range(1, len(keys) + 1)]
+        for folder in captures:
+            make_folder(folder)
+        for folder, key in zip(captures, keys, strict=True) if len(keys) > 1 else ():
+            say(f"{folder}: {key.label}")
+    threads = min(len(keys), os.cpu_count() or 1)
+    with watching(len(keys), experiment.seconds, after=1.0) as progress:
+        return runner.make_fresh(
+            keys,
+            engine=engine,
+            threads=threads,
+            watcher=progress,
+            captures=captures,
+            snap_len=length or _core.SNAP_LEN,
+        )
+
+
+# --- in words and tables ---------------------------------------------------------------------------------------------
+
+
+def _coloured(console: Console) -> bool:
+    return console.color_system is not None and not console.no_color
+
+
+def _measured(facts: Facts) -> str:
+    begin, end = facts.window
+    return f"Unless a legend says otherwise, numbers are of {begin:g} s to {end:g} s."
+
+
+def _print_answer(several: Sequence[Facts]) -> None:
+    console = out()
+    for facts in several:
+        if len(several) > 1:
+            console.print(Text(facts.qdisc, style="bold"))
+        for sentence in answer(facts):
+            console.print(Text(sentence))
+        if len(several) > 1:
+            console.print()
+    for sentence in comparison(several):
+        console.print(Text(sentence))
+
+
+def _print_one(cell: Cell) -> None:
+    """Print a table for each kind of flows, and one for the bottleneck."""
+    legend: dict[str, str] = {}
+    for kind, names in _by_kind(cell.scenario).items():
+        columns = [column for column in flow_columns(kind) if column.asked(cell.scenario)]
+        rows = []
+        for name in names:
+            by_run = [_of_flow(run, columns, name) for run in cell.runs]
+            rows.append(
+                [name, *(_said(column, own) for column, own in zip(columns, zip(*by_run, strict=True), strict=True))]
+            )
+        _print_columns("flow", columns, rows, legend)
+    by_run = [[own[0] for own in numbers_of(run, QUEUE_COLUMNS)] for run in cell.runs]
+    values = [_said(column, own) for column, own in zip(QUEUE_COLUMNS, zip(*by_run, strict=True), strict=True)]
+    queue = describe.bottleneck(cell.scenario)
+    _print_columns("queue", QUEUE_COLUMNS, [[queue[1]["qdisc"] if queue else "none", *values]], legend)
+    _print_legend(legend)
+
+
+def _print_columns(
+    first: str, columns: Sequence[Column], rows: Sequence[Sequence[str]], legend: dict[str, str]
+) -> None:
+    heads = [first, *(f"{column.short}\n{column.unit}" if column.unit else column.short for column in columns)]
+    print_table(heads, rows, right=range(1, len(heads)))
+    legend |= {column.short: column.meaning for column in columns}
+
+
+def _print_several(found: Sequence[Cell]) -> None:
+    """Print one table: a column a queue, a row a flow and quantity."""
+    legend: dict[str, str] = {}
+    rows: dict[tuple[str, str], list[str]] = {}
+    for cell in found:
+        for kind, names in _by_kind(cell.scenario).items():
+            columns = [column for column in flow_columns(kind) if column.asked(cell.scenario)]
+            legend |= {column.short: column.meaning for column in columns}
+            for name in names:
+                by_run = [_of_flow(run, columns, name) for run in cell.runs]
+                for column, own in zip(columns, zip(*by_run, strict=True), strict=True):
+                    rows.setdefault((name, _with_unit(column)), []).append(_said(column, own))
+        by_queue = [[own[0] for own in numbers_of(run, QUEUE_COLUMNS)] for run in cell.runs]
+        legend |= {column.short: column.meaning for column in QUEUE_COLUMNS}
+        for column, own in zip(QUEUE_COLUMNS, zip(*by_queue, strict=True), strict=True):
+            rows.setdefault(("the queue", _with_unit(column)), []).append(_said(column, own))
+    heads = ["what", *(dict(cell.labels)["qdisc"] for cell in found)]
+    texts = [[f"{of}: {what}", *values] for (of, what), values in rows.items()]
+    print_table(heads, texts, right=range(1, len(heads)))
+    _print_legend(legend)
+
+
+def _print_legend(legend: Mapping[str, str]) -> None:
+    if TALK.quiet:
+        return
+    for short, meaning in legend.items():
+        if meaning:
+            out().print(Text(f"{short}: {meaning}", style="dim"))
+    out().print()
+
+
+def _with_unit(column: Column) -> str:
+    return f"{column.short}, {column.unit}" if column.unit else column.short
+
+
+def _by_kind(scenario: describe.Scenario) -> dict[str, list[str]]:
+    """Return the names of the flows by their kind; a kind has a table of its own."""
+    found: dict[str, list[str]] = {}
+    for flow in scenario["flows"]:
+        found.setdefault(kind_of(flow), []).append(flow["name"])
+    return found
+
+
+def _of_flow(run: Run, columns: Sequence[Column], name: str) -> list[float]:
+    return [
+        value * column.scale
+        for column, value in zip(
+            columns, run.measure([column.metric.format(flow=name) for column in columns]), strict=True
+        )
     ]
-    queue = _named(QUEUE_COLUMNS, [own[0] for own in numbers_of(run, QUEUE_COLUMNS)])
-    return {"flows": flows, "queue": queue, "scenario": run.scenario}
 
 
-def _named(columns: Sequence[Column], numbers: Sequence[float]) -> dict[str, float]:
-    return {column.key: value for column, value in zip(columns, numbers, strict=True)}
+def _said(column: Column, by_seed: Sequence[float]) -> str:
+    """Return the mean over the seeds."""
+    there = [value for value in by_seed if value == value]  # noqa: PLR0124 - not NaN
+    return number(sum(there) / len(there), column.digits) if there else "none"
 
 
-def _plots(run: Run, width: int) -> list[Text]:
-    """Draw rate and RTT over time, beside one another where there is room."""
-    names = [flow["name"] for flow in describe.loads(run.scenario)]
-    table = binned_flows(run, describe.seconds(run.scenario) / 120)
-    rates, rtts = (_lines(table, names, column) for column in ("rate", "rtt"))
-    wide = width >= 90  # noqa: PLR2004 - two charts of 40 columns and a gap
-    columns = (width - 3) // 2 if wide else width
+# --- for programs ----------------------------------------------------------------------------------------------------
+
+
+def _as_json(asked: Asked, experiment: Experiment, found: Sequence[Cell], facts: Sequence[Facts]) -> dict[str, object]:
+    """Return all of it, with keys that name their units, and the whole scenarios."""
+    return {
+        "command": asked.command,
+        "experiment": experiment.toml(),
+        "seeds": list(asked.seeds),
+        "queues": [_queue_json(cell, own) for cell, own in zip(found, facts, strict=True)],
+        "comparison": comparison(facts),
+    }
+
+
+def _queue_json(cell: Cell, facts: Facts) -> dict[str, Any]:
+    flows = []
+    for kind, names in _by_kind(cell.scenario).items():
+        columns = [column for column in flow_columns(kind) if column.asked(cell.scenario)]
+        for name in names:
+            by_run = [_of_flow(run, columns, name) for run in cell.runs]
+            flows.append({"flow": name, "kind": kind, **_named(columns, by_run)})
+    queue = [[own[0] for own in numbers_of(run, QUEUE_COLUMNS)] for run in cell.runs]
+    return {
+        "qdisc": facts.qdisc,
+        "answer": answer(facts),
+        "window_s": list(facts.window),
+        "flows": flows,
+        "queue": _named(QUEUE_COLUMNS, queue),
+        "latency": {
+            "idle_rtt_ms": facts.idle.mean * 1e3,
+            "loaded_rtt_ms": facts.loaded.mean * 1e3,
+            "largest_rtt_ms": facts.worst.mean * 1e3,
+        },
+        "scenario": cell.scenario,
+    }
+
+
+def _named(columns: Sequence[Column], by_run: Sequence[Sequence[float]]) -> dict[str, float | list[float]]:
+    """Return values by key: one, or one a seed where there are several."""
+    by_column = zip(*by_run, strict=True)
+    return {column.key: own[0] if len(own) == 1 else list(own) for column, own in zip(columns, by_column, strict=True)}
+
+
+# --- over time -------------------------------------------------------------------------------------------------------
+
+
+def _plots(found: Sequence[Cell], width: int, *, coloured: bool) -> list[Text]:
+    """Draw the first seed over time: rate and RTT of each flow, or what several queues add; side by side if wide."""
+    run = found[0].runs[0]
     seconds = describe.seconds(run.scenario)
-    left = terminal.chart(rates, title="delivery rate, Mbit/s", columns=columns, rows=_ROWS, x_end=seconds)
-    right = terminal.chart(rtts, title="RTT, ms", columns=columns, rows=_ROWS, x_end=seconds)
-    drawn = terminal.side_by_side(left, right) if wide else [*left, Text(), *right]
-    return [*drawn, Text(), terminal.legend(names)]
+    step = seconds / _POINTS
+    if len(found) == 1:
+        keys = [flow["name"] for flow in describe.loads(run.scenario) if kind_of(flow) in TCP]
+        table = binned_flows(run, step)
+        left, right = (_lines(table, keys, column) for column in ("rate", "rtt"))
+        titles = ("rate, Mbit/s", "RTT, ms")
+    else:
+        keys = [dict(cell.labels)["qdisc"] for cell in found]
+        left, right = [], []
+        for cell, name in zip(found, keys, strict=True):
+            band = queue_line(cell.runs[0], step)
+            left.append(Line(name, band.t, band.value))
+            pings = cell.runs[0].pings.filter(pl.col("flow").cast(pl.String) == "ping").filter(pl.col("t_s") >= 0)
+            right.append(Line(name, pings["t_s"].to_list(), (pings["rtt_s"] * 1e3).to_list()))
+        titles = ("queue delay, ms", "RTT of a ping, ms")
+    if coloured or len(keys) == 1:
+        drawn = _charts((left, right), titles, width, seconds, _ROWS)
+        return [*drawn, Text(), terminal.legend(keys)]
+    # Lines that no colour tells apart have a chart each.
+    rows = []
+    for name, *own in zip(keys, left, right, strict=True):
+        rows += [
+            *_charts([[line] for line in own], [f"{name}: {t}" for t in titles], width, seconds, _FEW_ROWS),
+            Text(),
+        ]
+    return rows
+
+
+def _charts(pair: Sequence[Sequence[Line]], titles: Sequence[str], width: int, seconds: float, rows: int) -> list[Text]:
+    """Draw two charts, side by side where there is room."""
+    wide = width >= _BOTH
+    columns = (width - 3) // 2 if wide else width
+    left, right = (
+        terminal.chart(lines, title=title, columns=columns, rows=rows, x_end=seconds)
+        for lines, title in zip(pair, titles, strict=True)
+    )
+    return terminal.side_by_side(left, right) if wide else [*left, Text(), *right]
 
 
 def _lines(table: pl.DataFrame, names: Sequence[str], column: str) -> list[Line]:

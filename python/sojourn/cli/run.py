@@ -4,26 +4,29 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from sojourn import _core, runner
 from sojourn.cli.capture import snap_length
+from sojourn.cli.plan import show_plan
 from sojourn.cli.plugins import note_plugins
-from sojourn.cli.screen import out, say
-from sojourn.cli.tables import summary_table
+from sojourn.cli.progress import watching
+from sojourn.cli.screen import detail, out, print_json, say
+from sojourn.cli.tables import print_summary, summary_json
 from sojourn.core import cells, checks, selection
+from sojourn.core.run import Run
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import Interrupted, UsageError
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment, load
 from sojourn.interop import batch
 from sojourn.linux import kernels
-from sojourn.runner.progress import Progress
 
 
 def run(
     what: list[str],
-    output: Path,
+    output: Path | None,
     *,
     engine: str,
     seeds: int | None,
@@ -34,9 +37,13 @@ def run(
     batches: list[str],
     only: list[str],
     yes: bool,
+    dry_run: bool,
     plugins: list[str],
+    as_json: bool,
 ) -> None:
     """Run experiments into a results folder and show what came out; exit with status 1 if a check fails."""
+    if output is None and not dry_run:
+        raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")
     keys = run_keys(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
     )
@@ -45,6 +52,9 @@ def run(
         # Programs are run from there: not from a folder that is somebody else's.
         kernels.cache()
     runner.refuse(keys, engine=engine, pcap=pcap)
+    if output is None or dry_run:
+        show_plan(keys, output, threads=threads or os.cpu_count() or 1, as_json=as_json)
+        return
     command = shlex.join(["sojourn", *sys.argv[1:]])
     with Folder.create(output, version=_core.version(engine), command=command) as folder:
         plan = runner.Plan.of(keys, folder, pcap=pcap)
@@ -52,7 +62,8 @@ def run(
             say(f"{len(plan.there)} of {len(keys)} runs are in {output} already")
         if plan.uncaptured:
             say(f"{len(plan.uncaptured)} of them are repeated for their packets")
-        with Progress(len(plan.to_make), plan.seconds) as progress:
+        detail(f"{len(plan.to_make)} runs to make, {plan.seconds:g} simulated seconds")
+        with watching(len(plan.to_make), plan.seconds) as progress:
             try:
                 runs = runner.make_stored(
                     plan,
@@ -71,15 +82,31 @@ def run(
                 ) from None
         if plan.to_make:
             say(progress.closing())
-    out().print(summary_table(cells.group(runs)))
     tallies = checks.tally(runs)
-    for tally in tallies:
-        out().print(f"{tally.experiment}: {tally}", soft_wrap=True, markup=False)
-    out().print(
-        f"results in {output}; for pictures: sojourn report {shlex.quote(str(output))}", soft_wrap=True, markup=False
-    )
+    _show(runs, tallies, output, as_json=as_json)
     if any(tally.failed for tally in tallies):
         sys.exit(1)
+
+
+def _show(runs: Sequence[Run], tallies: Sequence[checks.Tally], output: Path, *, as_json: bool) -> None:
+    found = cells.group(runs)
+    if as_json:
+        print_json(
+            {
+                "folder": str(output),
+                "cells": summary_json(found),
+                "checks": [{**asdict(own), "said": str(own)} for own in tallies],
+            }
+        )
+    else:
+        print_summary(found)
+        for tally in tallies:
+            out().print(f"{tally.experiment}: {tally}", soft_wrap=True, markup=False)
+        out().print(
+            f"results in {output}; for pictures: sojourn report {shlex.quote(str(output))}",
+            soft_wrap=True,
+            markup=False,
+        )
 
 
 def run_keys(

@@ -1,5 +1,6 @@
 """What goes to the terminal: results to standard output, everything else to standard error."""
 
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any, Final
@@ -10,7 +11,21 @@ from rich.text import Text
 
 from sojourn.errors import Interrupted, SojournError
 
-_LONG: Final = 200
+_WIDTH: Final = 80
+"""Columns of what is no terminal and has no COLUMNS."""
+
+
+class Talk:
+    """How much is said besides results."""
+
+    quiet: bool = False
+    """Results and errors alone."""
+    verbose: bool = False
+    """What is done, step by step."""
+
+
+TALK: Final = Talk()
+"""Of this command; ``-q`` and ``-v`` set it."""
 
 
 class Screen(Console):
@@ -28,8 +43,13 @@ _STEERING: Final = dict.fromkeys([*(n for n in range(0x20) if chr(n) not in "\n\
 
 
 def out() -> Console:
-    """Return the console for results; where it is no terminal, lines are as long as they need to be."""
-    return Screen(highlight=False, width=None if sys.stdout.isatty() else _LONG)
+    """Return the console for results: as wide as the terminal, or as COLUMNS says; 80 where there is neither."""
+    return Screen(highlight=False, width=_asked_width() or (None if sys.stdout.isatty() else _WIDTH))
+
+
+def _asked_width() -> int | None:
+    asked = os.environ.get("COLUMNS", "")
+    return int(asked) if asked.isascii() and asked.isdigit() and int(asked) > 0 else None
 
 
 def err() -> Console:
@@ -38,8 +58,16 @@ def err() -> Console:
 
 
 def say(text: str) -> None:
-    """Print a message beside the results, in one line however long."""
+    """Print a message beside the results, in one line however long; nothing with ``-q``."""
+    if TALK.quiet:
+        return
     err().print(text, soft_wrap=True, markup=False)
+
+
+def detail(text: str) -> None:
+    """Print what only those want to know who say ``-v``."""
+    if TALK.verbose:
+        say(text)
 
 
 def show_error(error: SojournError) -> None:

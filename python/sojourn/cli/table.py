@@ -10,6 +10,7 @@ import typer
 class Form(StrEnum):
     """How a table is written."""
 
+    TEXT = "text"
     MARKDOWN = "markdown"
     CSV = "csv"
     JSON = "json"
@@ -39,12 +40,13 @@ def table(
     by: Annotated[
         str, typer.Option(metavar="AXIS", help="Put the labels of this axis across the top: [b]--by queue[/b].")
     ] = "",
-    form: Annotated[Form, typer.Option("--as", help="How to write it.")] = Form.MARKDOWN,
+    form: Annotated[Form, typer.Option("--format", help="How to write it.")] = Form.TEXT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print metrics of every cell of a results folder: the mean over the seeds with their range."""
     import sys
 
+    from sojourn.cli.grid import print_table
     from sojourn.cli.screen import print_json, say
     from sojourn.core.results import results
     from sojourn.core.summary_table import USUAL, Asked, SummaryTable
@@ -55,6 +57,9 @@ def table(
     for expression, missing in made.missing.items():
         say(f"{expression}: {missing.message}\n  help: {missing.help}")
     match Form.JSON if as_json else form:
+        case Form.TEXT:
+            heads = [*made.axes, *(column.replace(" of ", "\nof ").replace(", ", ",\n") for column in made.columns)]
+            print_table(heads, made.cells(), right=range(len(made.axes), len(heads)))
         case Form.MARKDOWN:
             sys.stdout.write(made.markdown())
         case Form.CSV:

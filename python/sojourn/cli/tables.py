@@ -1,58 +1,65 @@
 """The tables of results that end a command."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
+from typing import Any
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
-from sojourn.core import describe
+from sojourn.cli.grid import print_table
+from sojourn.cli.screen import out
 from sojourn.core.cells import Cell
-from sojourn.core.run import Run
-from sojourn.core.summary import COLUMNS, FLOW_COLUMNS, QUEUE_COLUMNS, Column, number, numbers_of, values_of
+from sojourn.core.summary import Headed, columns_of, numbers_of, values_of
 
 
-def summary_table(found: Sequence[Cell]) -> Table:
-    """Return one row a cell: means over the seeds, and how many there are."""
-    table = _table("cell", COLUMNS)
-    table.add_column("seeds", justify="right")
+def print_summary(found: Sequence[Cell]) -> None:
+    """Print a table an experiment, one row a cell: means over the seeds, and how many there are."""
     for experiment, members in groupby(found, key=lambda cell: cell.experiment):
         own = list(members)
-        if len(own) > 1 or own[0].labels:
-            table.add_row(Text(experiment, style="bold"))
-        for cell in own:
-            name = f"  {cell.title}" if cell.labels else experiment
-            table.add_row(Text(name), *(Text(value.text) for value in values_of(cell)), str(len(cell.runs)))
-    return table
+        columns = columns_of(own)
+        several = len(own) > 1 or bool(own[0].labels)
+        if several:
+            out().print(Text(experiment, style="bold"))
+        rows = [
+            [
+                cell.title if several else experiment,
+                *(value.text for value in values_of(cell, columns)),
+                str(len(cell.runs)),
+            ]
+            for cell in own
+        ]
+        heads = ["cell", *map(_head, columns), "seeds"]
+        print_table(heads, rows, right=range(1, len(heads)))
 
 
-def flow_table(run: Run) -> Table:
-    """Return one row a flow."""
-    table = _table("flow", FLOW_COLUMNS)
-    by_flow = zip(*numbers_of(run, FLOW_COLUMNS), strict=True)
-    for flow, numbers in zip(describe.loads(run.scenario), by_flow, strict=True):
-        table.add_row(Text(flow["name"]), *_numbers(FLOW_COLUMNS, numbers))
-    return table
+def _head(column: Headed) -> str:
+    own = column.column
+    return "\n".join(part for part in (own.short, column.of, own.unit) if part)
 
 
-def queue_table(run: Run) -> Table:
-    """Return one row, the bottleneck's."""
-    queue = describe.bottleneck(run.scenario)
-    table = _table("queue", QUEUE_COLUMNS)
-    numbers = [own[0] for own in numbers_of(run, QUEUE_COLUMNS)]
-    table.add_row(Text(queue[1]["qdisc"] if queue else "none"), *_numbers(QUEUE_COLUMNS, numbers))
-    return table
-
-
-def _table(first: str, columns: Sequence[Column]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    table.add_column(first, overflow="fold")
-    for column in columns:
-        heading = Text(f"{column.short}\n{column.unit}" if column.unit else column.short)
-        table.add_column(heading, justify="right", no_wrap=True)
-    return table
-
-
-def _numbers(columns: Sequence[Column], numbers: Sequence[float]) -> list[str]:
-    return [number(value, column.digits) for column, value in zip(columns, numbers, strict=True)]
+def summary_json(found: Sequence[Cell]) -> list[dict[str, Any]]:
+    """Return the same for programs: labels, seeds, and in each column the value of each seed, by flow where it has."""
+    cells = []
+    for cell in found:
+        columns = [headed.column for headed in columns_of([cell])]
+        values: dict[str, Any] = {}
+        by_run = [numbers_of(run, columns) for run in cell.runs]
+        for index, column in enumerate(columns):
+            if column.each_flow:
+                values[column.key] = {
+                    flow: [run[index][place] for run in by_run]
+                    for place, flow in enumerate(column.flows(cell.scenario))
+                }
+            else:
+                values[column.key] = [run[index][0] for run in by_run]
+        labels: Mapping[str, str] = dict(cell.labels)
+        cells.append(
+            {
+                "experiment": cell.experiment,
+                "labels": labels,
+                "engine": cell.engine,
+                "seeds": [run.seed for run in cell.runs],
+                "values": values,
+            }
+        )
+    return cells

@@ -6,10 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
+from sojourn.cli.grid import print_table
 from sojourn.cli.screen import out, print_json
 from sojourn.core.store.atomic import write_file
 from sojourn.evidence.validation import ENOUGH_SEEDS, Judged, Noise, Row, Summary, read_published, summarise
@@ -99,8 +98,8 @@ def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Seque
         for row in not_run:
             console.print(Text(f"  line {row.line}: {row}"))
     if judged:
-        console.print(_values_table(judged))
-        console.print(_summary_table(summaries))
+        _print_values(judged)
+        _print_summary(summaries)
         console.print(
             "A row agrees when each published value lies in our central 95 % range, widened by the published\n"
             "replicate noise and the value's own (1 % of a delivery rate, the square root of a count). Errors are\n"
@@ -114,34 +113,41 @@ def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Seque
         console.print(f"\nThe replicate noise of {unknown} rows is not known; their ranges are not widened by it.")
 
 
-def _values_table(judged: Sequence[Judged]) -> Table:
-    table = _table("line", "published row")
-    for heading in ("sender", "quantity", "published", "ours", "range, widened", "seeds", ""):
-        table.add_column(heading, justify="right", no_wrap=True)
+def _print_values(judged: Sequence[Judged]) -> None:
+    rows: list[list[str | Text]] = []
     for j in judged:
         for value in j.values:
             first = value is j.values[0]
-            table.add_row(
-                str(j.row.line) if first else "",
-                Text(f"{j.row.rate_mbit:g} Mbit/s, {j.row.queue}" if first else ""),
-                str(value.sender),
-                f"{value.figure.quantity}, {value.figure.unit}",
-                f"{value.published:.2f}",
-                f"{value.ours:.2f}",
-                f"{value.low - value.noise:.2f} – {value.high + value.noise:.2f}",
-                str(j.seeds) if first else "",
-                "agrees" if value.agrees else Text("differs", style="yellow"),
+            rows.append(
+                [
+                    str(j.row.line) if first else "",
+                    f"{j.row.rate_mbit:g} Mbit/s, {j.row.queue}" if first else "",
+                    str(value.sender),
+                    f"{value.figure.quantity}, {value.figure.unit}",
+                    f"{value.published:.2f}",
+                    f"{value.ours:.2f}",
+                    f"{value.low - value.noise:.2f} – {value.high + value.noise:.2f}",
+                    str(j.seeds) if first else "",
+                    "agrees" if value.agrees else Text("differs", style="yellow"),
+                ]
             )
-    return table
+    heads = [
+        "line",
+        "published row",
+        "sender",
+        "quantity",
+        "pub-\nlished",
+        "ours",
+        "range,\nwidened",
+        "seeds",
+        "",
+    ]
+    print_table(heads, rows, right=(0, 4, 5, 6, 7), prose=(1, 3))
 
 
-def _summary_table(summaries: Sequence[Summary]) -> Table:
-    table = _table("quantity", "group")
-    headings = ("rows", "coverage", "median\nbias", "median\nerror", "90 %\nerror", "sums\nwithin 1 %")
-    for heading in headings:
-        table.add_column(heading, justify="right", no_wrap=True)
-    for s in summaries:
-        table.add_row(
+def _print_summary(summaries: Sequence[Summary]) -> None:
+    rows = [
+        [
             s.quantity if s.by == "all" else "",
             s.group if s.by == "all" else f"{s.by} {s.group}",
             str(s.rows),
@@ -150,18 +156,23 @@ def _summary_table(summaries: Sequence[Summary]) -> Table:
             _percent(s.median_abs_error, digits=1),
             _percent(s.p90_abs_error, digits=1),
             _percent(s.sums_within_1_percent),
-        )
-    return table
+        ]
+        for s in summaries
+    ]
+    heads = [
+        "quantity",
+        "group",
+        "rows",
+        "cover-\nage",
+        "median\nbias",
+        "median\nerror",
+        "90 %\nerror",
+        "sums\n< 1 %",
+    ]
+    print_table(heads, rows, right=range(2, 8), prose=(0, 1))
 
 
 def _percent(value: float, *, signed: bool = False, digits: int = 0) -> str:
     if math.isnan(value):
         return "–"
     return f"{100 * value:+.1f} %" if signed else f"{100 * value:.{digits}f} %"
-
-
-def _table(*first: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for heading in first:
-        table.add_column(heading, overflow="fold")
-    return table

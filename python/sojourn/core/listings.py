@@ -34,14 +34,16 @@ def stacks() -> list[Entry]:
 
 
 def named(kind: str, entries: list[Entry], name: str) -> Entry:
-    """Return the entry of this name.
+    """Return the entry of this name, in capitals or not.
 
     Raises:
         UsageError: if there is none, with the nearest.
     """
-    for entry in entries:
-        if entry["name"] == name:
-            return entry
+    for spelling in (str, str.lower):
+        # Capitals do not matter where nothing is called so letter by letter.
+        for entry in entries:
+            if spelling(entry["name"]) == spelling(name):
+                return entry
     raise UsageError.unknown(kind, name, [entry["name"] for entry in entries])
 
 

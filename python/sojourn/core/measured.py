@@ -9,6 +9,7 @@ from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
 from sojourn.core.spread import Spread
+from sojourn.core.summary import kind_of
 
 _LINKS: Final = ("flows", "queues", "queue_signals", "histograms", "delays", "events")
 _OF_LINKS: Final = frozenset(
@@ -49,6 +50,8 @@ class Party:
 
     name: str
     flows: int
+    kind: str
+    """Of its traffic, as :func:`sojourn.core.summary.kind_of` says it."""
     sender: str
     """Congestion control, or the kind of its traffic."""
     rtt_ms: float
@@ -67,7 +70,7 @@ def parties(scenario: describe.Scenario) -> list[Party]:
     for flow in describe.loads(scenario):
         found.setdefault(str(flow.get("group") or flow["name"]), []).append(flow)
     return [
-        Party(name, len(flows), describe.sender(flows[0]), describe.base_rtt_ms(scenario, flows[0]))
+        Party(name, len(flows), kind_of(flows[0]), describe.sender(flows[0]), describe.base_rtt_ms(scenario, flows[0]))
         for name, flows in found.items()
     ]
 

@@ -16,7 +16,7 @@ from sojourn.core.extensions import Drawing
 from sojourn.core.run import Run
 from sojourn.core.select import cells_of, labelled, select
 from sojourn.core.store import Folder
-from sojourn.core.summary import COLUMNS, values_of
+from sojourn.core.summary import columns_of, values_of
 from sojourn.core.summary_table import USUAL, Asked, SummaryTable
 from sojourn.errors import UsageError
 
@@ -198,10 +198,10 @@ class Results(Sequence[Run]):
 
     def _repr_html_(self) -> str:
         shown = self.cells[:_CELLS_SHOWN]
-        columns = [f"{column.name}{f', {column.unit}' if column.unit else ''}" for column in COLUMNS]
+        columns = columns_of(shown)
         rows = [
             [f"{cell.experiment} {cell.title}" if cell.labels else cell.experiment]
-            + [value.text for value in values_of(cell)]
+            + [value.text for value in values_of(cell, columns)]
             + [str(len(cell.runs))]
             for cell in shown
         ]
@@ -210,7 +210,7 @@ class Results(Sequence[Run]):
         return (
             html.head("Results", _count(self))
             + html.axes(self.axes)
-            + html.table(["cell", *columns, "seeds"], rows)
+            + html.table(["cell", *(column.heading for column in columns), "seeds"], rows)
             + more
         )
 

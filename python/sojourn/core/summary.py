@@ -1,7 +1,7 @@
 """The few numbers that say how a cell went: what tables at the end of a command and in reports show."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,6 +10,16 @@ from sojourn.core.cells import Cell
 from sojourn.core.run import Run
 
 _FLOWS_SHOWN: Final = 4
+
+TCP: Final = frozenset({"tcp", "streaming", "on_off tcp"})
+"""Flows of one connection that lasts: they have a delivery rate and an RTT of their own."""
+_DATAGRAMS: Final = frozenset({"udp", "on_off udp", "video", "voip"})
+"""Flows that nobody acknowledges: what matters is what was lost and how late the rest came."""
+_STREAMS: Final = _DATAGRAMS - {"voip"}
+_CALLS: Final = frozenset({"voip"})
+_SHORT: Final = frozenset({"short_flows"})
+_STREAMING: Final = frozenset({"streaming"})
+_PROBES: Final = frozenset({"ping", "irtt"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +39,52 @@ class Column:
     digits: int = 1
     several: bool = False
     """Whether it says something only of more flows than one."""
+    kinds: frozenset[str] = TCP
+    """Of a column with a value for each flow: the kinds of flows (:func:`kind_of`) that have it."""
+    meaning: str = ""
+    """What it is, for a legend."""
 
     @property
     def each_flow(self) -> bool:
         """Whether there is a value for each flow."""
         return "{flow}" in self.metric
+
+    def flows(self, scenario: describe.Scenario) -> list[str]:
+        """Return the flows of a run that have it."""
+        return [flow["name"] for flow in scenario["flows"] if kind_of(flow) in self.kinds] if self.each_flow else []
+
+    def asked(self, scenario: describe.Scenario) -> list[str]:
+        """Return the expressions to measure: one, or one for each of :meth:`flows`; none if it says nothing there."""
+        queue = describe.bottleneck(scenario)
+        if "{queue}" in self.metric and queue is None:
+            return []
+        path = queue[0] if queue else ""
+        if self.each_flow:
+            return [self.metric.format(flow=flow, queue=path) for flow in self.flows(scenario)]
+        if self.several and sum(kind_of(flow) in TCP for flow in describe.loads(scenario)) < 2:  # noqa: PLR2004 - two
+            return []
+        return [self.metric.format(queue=path)]
+
+
+@dataclass(frozen=True, slots=True)
+class Headed:
+    """A column of a table of cells."""
+
+    column: Column
+    flows: Sequence[str] = ()
+    """The flows whose values stand beside one another in each row; empty where rows differ in it and name them."""
+
+    @property
+    def of(self) -> str:
+        """What its values are of, as a head says it: ``one / two``; empty if that needs no saying."""
+        shown = list(self.flows[:_FLOWS_SHOWN])
+        return " / ".join([*shown, *(["…"] if len(self.flows) > _FLOWS_SHOWN else [])]) if self.flows else ""
+
+    @property
+    def heading(self) -> str:
+        """Its name with its unit and its flows."""
+        name = f"{self.column.name}{f', {self.column.unit}' if self.column.unit else ''}"
+        return f"{name}: {self.of}" if self.of else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +92,7 @@ class Value:
     """A cell's value in a column."""
 
     text: str
-    """The mean over the seeds, or one for each flow."""
+    """The mean over the seeds, or one for each flow; empty where the column says nothing of this cell."""
     range: str
     """The least and the greatest over the seeds; empty where they are the same as shown."""
 
@@ -52,58 +103,297 @@ COLUMNS: Final = (
     Column("utilisation_percent", "utilisation", "util.", "%", "utilisation({queue})", 100),
     Column("rtt_ms", "RTT", "RTT", "ms", "mean(rtt, {flow})", 1e3),
     Column("queue_delay_ms", "queue delay", "queue", "ms", "mean(queue_delay, {queue})", 1e3),
-    Column("queue_delay_p99_ms", "queue delay, 99 %", "99 %", "ms", "p99(sojourn, {queue})", 1e3),
+    Column("queue_delay_p99_ms", "queue delay, 99 %", "queue 99 %", "ms", "p99(sojourn, {queue})", 1e3),
     Column("marks", "marks", "marks", "", "marks({queue})", digits=0),
     Column("drops", "drops", "drops", "", "drops({queue})", digits=0),
+    Column("goodput_mbps", "goodput", "goodput", "Mbit/s", "goodput({flow})", 1e-6, digits=2, kinds=_STREAMS),
+    Column("loss_percent", "loss", "loss", "%", "loss_rate({flow})", 100, digits=2, kinds=_DATAGRAMS),
+    Column("owd_p99_ms", "one-way delay, 99 %", "delay 99 %", "ms", "p99(packet_owd, {flow})", 1e3, kinds=_DATAGRAMS),
+    Column("jitter_ms", "jitter", "jitter", "ms", "mean(ipdv, {flow})", 1e3, digits=2, kinds=_CALLS),
+    Column(
+        "completion_median_ms",
+        "completion time, median",
+        "compl. 50 %",
+        "ms",
+        "median(completion_time, {flow})",
+        1e3,
+        digits=0,
+        kinds=_SHORT,
+    ),
+    Column(
+        "completion_p95_ms",
+        "completion time, 95 %",
+        "compl. 95 %",
+        "ms",
+        "percentile(completion_time, {flow}, 95)",
+        1e3,
+        digits=0,
+        kinds=_SHORT,
+    ),
+    Column("bitrate_mbps", "bitrate", "bitrate", "Mbit/s", "bitrate({flow})", 1e-6, digits=2, kinds=_STREAMING),
+    Column("stalls", "stalls", "stalls", "", "stalls({flow})", digits=0, kinds=_STREAMING),
 )
-"""Of a cell: one row with everything."""
+"""Of a cell: one row with everything. A table has those of them that say something of one of its cells."""
 
 FLOW_COLUMNS: Final = (
-    Column("delivery_rate_mbps", "delivery rate", "rate", "Mbit/s", "delivery_rate({flow})", 1e-6, digits=2),
-    Column("share", "share", "share", "", "share(delivery_rate, {flow})", digits=3, several=True),
-    Column("rtt_ms", "RTT", "RTT", "ms", "mean(rtt, {flow})", 1e3),
-    Column("packet_rtt_p99_ms", "RTT, 99 %", "99 %", "ms", "p99(packet_rtt, {flow})", 1e3),
-    Column("retransmits", "retransmits", "retrans.", "packets", "retransmits({flow})", digits=0),
-    Column("ce_percent", "CE marks", "CE", "%", "ce_fraction({flow})", 100, digits=3),
+    Column(
+        "goodput_mbps",
+        "goodput",
+        "rate",
+        "Mbit/s",
+        "goodput({flow})",
+        1e-6,
+        digits=2,
+        meaning="payload that arrived",
+    ),
+    Column("rtt_ms", "RTT", "RTT", "ms", "mean(rtt, {flow})", 1e3, meaning="mean round-trip time"),
+    Column(
+        "packet_rtt_p99_ms",
+        "RTT, 99 %",
+        "RTT 99 %",
+        "ms",
+        "p99(packet_rtt, {flow})",
+        1e3,
+        meaning="RTT that 99 % of the packets stay below, in the whole run",
+    ),
+    Column(
+        "retransmits",
+        "retransmits",
+        "retrans.",
+        "packets",
+        "retransmits({flow})",
+        digits=0,
+        meaning="segments sent again",
+    ),
+    Column(
+        "ce_percent",
+        "CE marks",
+        "CE",
+        "%",
+        "ce_fraction({flow})",
+        100,
+        digits=3,
+        meaning="segments that arrived marked Congestion Experienced",
+    ),
+    Column(
+        "bitrate_mbps",
+        "bitrate",
+        "bitrate",
+        "Mbit/s",
+        "bitrate({flow})",
+        1e-6,
+        digits=2,
+        kinds=_STREAMING,
+        meaning="mean level of the video that is played",
+    ),
+    Column(
+        "stalls", "stalls", "stalls", "", "stalls({flow})", digits=0, kinds=_STREAMING, meaning="times that it stopped"
+    ),
+    Column(
+        "goodput_mbps",
+        "goodput",
+        "rate",
+        "Mbit/s",
+        "goodput({flow})",
+        1e-6,
+        digits=3,
+        kinds=_DATAGRAMS,
+        meaning="payload that arrived",
+    ),
+    Column(
+        "loss_percent",
+        "loss",
+        "loss",
+        "%",
+        "loss_rate({flow})",
+        100,
+        digits=2,
+        kinds=_DATAGRAMS | _PROBES,
+        meaning="packets that were lost",
+    ),
+    Column(
+        "owd_ms",
+        "one-way delay",
+        "delay",
+        "ms",
+        "mean(packet_owd, {flow}) over steady",
+        1e3,
+        kinds=_DATAGRAMS,
+        meaning="mean one-way delay",
+    ),
+    Column(
+        "owd_p99_ms",
+        "one-way delay, 99 %",
+        "delay 99 %",
+        "ms",
+        "p99(packet_owd, {flow}) over steady",
+        1e3,
+        kinds=_DATAGRAMS,
+        meaning="one-way delay that 99 % of the packets stay below",
+    ),
+    Column(
+        "jitter_ms",
+        "jitter",
+        "jitter",
+        "ms",
+        "mean(ipdv, {flow})",
+        1e3,
+        digits=2,
+        kinds=_CALLS,
+        meaning="mean difference of the delays of successive packets (RFC 3393)",
+    ),
+    Column("completed", "completed", "done", "", "completed({flow})", digits=0, kinds=_SHORT, meaning="transfers done"),
+    Column(
+        "unfinished",
+        "unfinished",
+        "not done",
+        "",
+        "unfinished({flow})",
+        digits=0,
+        kinds=_SHORT,
+        meaning="transfers that were under way at the end",
+    ),
+    Column(
+        "completion_median_ms",
+        "completion time, median",
+        "50 %",
+        "ms",
+        "median(completion_time, {flow})",
+        1e3,
+        digits=0,
+        kinds=_SHORT,
+        meaning="half of the transfers took no longer",
+    ),
+    Column(
+        "completion_p95_ms",
+        "completion time, 95 %",
+        "95 %",
+        "ms",
+        "percentile(completion_time, {flow}, 95)",
+        1e3,
+        digits=0,
+        kinds=_SHORT,
+        meaning="95 % of the transfers took no longer",
+    ),
+    Column(
+        "ping_rtt_ms",
+        "RTT, median",
+        "RTT 50 %",
+        "ms",
+        "median(rtt, {flow})",
+        1e3,
+        kinds=_PROBES,
+        meaning="median round-trip time",
+    ),
+    Column(
+        "ping_rtt_max_ms",
+        "RTT, largest",
+        "RTT max",
+        "ms",
+        "max(rtt, {flow})",
+        1e3,
+        kinds=_PROBES,
+        meaning="the largest",
+    ),
 )
-"""Of each flow of a run: one row a flow."""
+"""Of each flow of a run: one row a flow, one table a kind of flows."""
 
-QUEUE_COLUMNS: Final = tuple(column for column in COLUMNS if "{queue}" in column.metric)
+QUEUE_COLUMNS: Final = (
+    Column(
+        "utilisation_percent",
+        "utilisation",
+        "util.",
+        "%",
+        "utilisation({queue})",
+        100,
+        meaning="what left the queue, of what its rate could have carried",
+    ),
+    Column(
+        "queue_delay_ms",
+        "queue delay",
+        "queue",
+        "ms",
+        "mean(queue_delay, {queue})",
+        1e3,
+        meaning="mean time that packets wait in the queue",
+    ),
+    Column(
+        "queue_delay_p99_ms",
+        "queue delay, 99 %",
+        "queue 99 %",
+        "ms",
+        "p99(sojourn, {queue}) over steady",
+        1e3,
+        meaning="time in the queue that 99 % of the packets stay below",
+    ),
+    Column("marks", "marks", "marks", "", "marks({queue})", digits=0, meaning="packets that the queue marked CE"),
+    Column("drops", "drops", "drops", "", "drops({queue})", digits=0, meaning="packets that the queue dropped"),
+)
 """Of the bottleneck."""
 
 _TABLES: Final = ("flows", "queues", "queue_signals", "histograms", "events")
+"""What TCP flows and queues need; other kinds need what is smaller than these."""
 
 
-def values_of(cell: Cell) -> list[Value]:
-    """Return a cell's value in each of :data:`COLUMNS`."""
-    by_run = [numbers_of(run) for run in cell.runs]
-    return [_value(column, [run[index] for run in by_run]) for index, column in enumerate(COLUMNS)]
+def kind_of(flow: describe.Scenario) -> str:
+    """Return the kind of a flow's traffic; of one that is on and off by turns with what it sends.
+
+    >>> kind_of({"traffic": {"kind": "voip"}}), kind_of({"traffic": {"kind": "on_off", "over": {"over": "udp"}}})
+    ('voip', 'on_off udp')
+    """
+    traffic = flow["traffic"]
+    kind = str(traffic["kind"])
+    if kind != "on_off":
+        return kind
+    return f"on_off {traffic['over']['over']}"
 
 
-def numbers_of(run: Run, columns: Sequence[Column] = COLUMNS) -> list[list[float]]:
-    """Return a run's numbers in each column: one, or one for each flow; in the column's unit."""
-    queue = describe.bottleneck(run.scenario)
-    flows = [flow["name"] for flow in describe.loads(run.scenario)]
-    asked: list[list[str]] = []
+def columns_of(cells: Iterable[Cell], columns: Sequence[Column] = COLUMNS) -> list[Headed]:
+    """Return the columns that say something of one of these cells, with the flows whose values are in them."""
+    scenarios = [cell.scenario for cell in cells]
+    found = []
     for column in columns:
-        subjects = flows if column.each_flow else [""]
-        if ("{queue}" in column.metric and queue is None) or (column.several and len(flows) < 2):  # noqa: PLR2004
-            subjects = []
-        path = queue[0] if queue else ""
-        asked.append([column.metric.format(flow=flow, queue=path) for flow in subjects])
-    values = iter(run.measure([expression for own in asked for expression in own], _TABLES))
+        if not any(column.asked(scenario) for scenario in scenarios):
+            continue
+        own = [flows for flows in (tuple(column.flows(scenario)) for scenario in scenarios) if flows]
+        common = own[0] if own and len(set(own)) == 1 else ()
+        found.append(Headed(column, common))
+    return found
+
+
+def values_of(cell: Cell, columns: Sequence[Headed] | None = None) -> list[Value]:
+    """Return a cell's value in each of these columns; of its own ones unless given."""
+    headed = columns_of([cell]) if columns is None else columns
+    by_run = [numbers_of(run, [own.column for own in headed]) for run in cell.runs]
     return [
-        [next(values) * column.scale for _ in own] or [math.nan] * (len(flows) if column.each_flow else 1)
-        for column, own in zip(columns, asked, strict=True)
+        _value(own, own.column.flows(cell.scenario), [run[index] for run in by_run]) for index, own in enumerate(headed)
     ]
 
 
-def _value(column: Column, by_run: Sequence[Sequence[float]]) -> Value:
+def numbers_of(run: Run, columns: Sequence[Column] = COLUMNS) -> list[list[float]]:
+    """Return a run's numbers in each column: one, or one for each flow that has it; in the column's unit."""
+    asked = [column.asked(run.scenario) for column in columns]
+    tables = None if {kind_of(flow) for flow in run.scenario["flows"]} - {"tcp", "ping"} else _TABLES
+    whole = [name for name in run.tables if not name.endswith("_state")]
+    found = iter(run.measure([expression for own in asked for expression in own], tables or whole))
+    return [[next(found) * column.scale for _ in own] for column, own in zip(columns, asked, strict=True)]
+
+
+def flow_columns(kind: str) -> list[Column]:
+    """Return what is told of a flow of this kind."""
+    return [column for column in FLOW_COLUMNS if kind in column.kinds]
+
+
+def _value(headed: Headed, flows: Sequence[str], by_run: Sequence[Sequence[float]]) -> Value:
+    digits = headed.column.digits
     by_flow = list(zip(*by_run, strict=True))
     shown = by_flow[:_FLOWS_SHOWN]
     more = f" … ({len(by_flow)})" if len(by_flow) > _FLOWS_SHOWN else ""
-    text = " / ".join(number(math.fsum(own) / len(own), column.digits) for own in shown) + more
-    ranges = [(number(min(own), column.digits), number(max(own), column.digits)) for own in shown]
+    # Where the head does not say whose they are, they say it themselves.
+    names = [f"{flow} " for flow in flows] if flows and not headed.flows else [""] * len(by_flow)
+    means = [number(math.fsum(own) / len(own), digits) for own in shown]
+    text = " / ".join(f"{name}{mean}" for name, mean in zip(names, means, strict=False)) + more
+    ranges = [(number(min(own), digits), number(max(own), digits)) for own in shown]
     if all(low == high for low, high in ranges):
         return Value(text, "")
     return Value(text, " / ".join(f"{low}–{high}" for low, high in ranges))

@@ -13,7 +13,7 @@ from sojourn.core.measured import parties, spreads
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, labelled, varied
 from sojourn.core.spread import Spread
-from sojourn.core.summary import COLUMNS
+from sojourn.core.summary import COLUMNS, TCP, kind_of
 from sojourn.errors import UsageError
 
 
@@ -27,12 +27,16 @@ class Asked:
     scale: float = 1.0
     several: bool = False
     """Whether it says something only of more flows than one."""
+    kinds: frozenset[str] | None = None
+    """The kinds of flows that have it; all if None."""
 
     def of(self, cell: Cell) -> list[tuple[str, str]]:
         """Return what it is of (a flow, or nothing) and the expression to measure."""
         own = parties(cell.scenario)
         found = describe.bottleneck(cell.scenario)
-        if (self.several and len(own) < 2) or ("{queue}" in self.expression and found is None):  # noqa: PLR2004 - two
+        if "{queue}" in self.expression and found is None:
+            return []
+        if self.several and sum(kind_of(flow) in TCP for flow in describe.loads(cell.scenario)) < 2:  # noqa: PLR2004
             return []
         queue = found[0] if found else ""
         if "{flow}" not in self.expression:
@@ -41,12 +45,19 @@ class Asked:
             (party.name, self.expression.replace("{flow}", party.name).replace("{queue}", queue))
             for party in own
             # Only rates have a meaning for a group.
-            if party.flows == 1 or self.expression.startswith(("delivery_rate", "goodput", "sum", "share"))
+            if (self.kinds is None or party.kind in self.kinds)
+            and (party.flows == 1 or self.expression.startswith(("delivery_rate", "goodput", "sum", "share")))
         ]
 
 
 USUAL: Final = tuple(
-    Asked(f"{column.name}{f', {column.unit}' if column.unit else ''}", column.metric, column.scale, column.several)
+    Asked(
+        f"{column.name}{f', {column.unit}' if column.unit else ''}",
+        column.metric,
+        column.scale,
+        column.several,
+        column.kinds,
+    )
     for column in COLUMNS
 )
 """What is measured unless something is asked for: the summary of a run."""
@@ -117,10 +128,17 @@ class SummaryTable:
         """Return it as Markdown: the mean, and the range where the seeds differ."""
         head = [*self.axes, *self.columns]
         lines = [_line(head), _line(["---"] * len(self.axes) + ["---:"] * len(self.columns))]
-        for row in self.rows:
-            cells = [said(row.values[name]) if name in row.values else "" for name in self.columns]
-            lines.append(_line([*(row.labels[axis] for axis in self.axes), *cells]))
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *map(_line, self.cells())]) + "\n"
+
+    def cells(self) -> list[list[str]]:
+        """Return the texts of each row: its labels, then the mean of each column with the range over the seeds."""
+        return [
+            [
+                *(row.labels[axis] for axis in self.axes),
+                *(said(row.values[name]) if name in row.values else "" for name in self.columns),
+            ]
+            for row in self.rows
+        ]
 
     def frame(self) -> pl.DataFrame:
         """Return one row for each value: labels, column, mean, low, high, seeds."""

@@ -4,24 +4,36 @@ from typing import Any
 
 from sojourn.core import describe
 from sojourn.experiments import library
-from sojourn.experiments.experiment import load
+from sojourn.experiments.experiment import Experiment, load
 
 
-def catalogue() -> list[dict[str, Any]]:
-    """Return every scenario of every suite with its source, its number of cells and runs, and simulated time."""
-    entries = []
-    for suite, scenarios in library.suites().items():
-        for name, file in library.in_order(scenarios):
-            experiment = load(file, yes=True)
-            entries.append(
-                {
-                    "name": f"{suite}/{name}",
-                    "about": experiment.about,
-                    "source": experiment.source,
-                    "cells": len(experiment.cells),
-                    "runs": len(experiment.run_keys),
-                    "simulated_s": experiment.seconds,
-                    "expected_cpu_s": sum(describe.expected_cpu_seconds(s.scenario) for s in experiment.run_keys),
-                }
-            )
-    return entries
+def catalogue(name: str | None = None) -> list[dict[str, Any]]:
+    """Return scenarios of suites with their source, axes, numbers of cells and runs, and simulated time.
+
+    Args:
+        name: a suite, or SUITE/SCENARIO; every suite unless given.
+
+    Raises:
+        UsageError: if there is no such suite, with the nearest.
+    """
+    if name is not None:
+        return [_entry(named.name, load(named.file, yes=True)) for named in library.resolve_suite(name)]
+    found = library.suites()
+    return [
+        _entry(f"{suite}/{scenario}", load(file, yes=True))
+        for suite, scenarios in found.items()
+        for scenario, file in library.in_order(scenarios)
+    ]
+
+
+def _entry(name: str, experiment: Experiment) -> dict[str, Any]:
+    return {
+        "name": name,
+        "about": experiment.about,
+        "source": experiment.source,
+        "axes": experiment.axes,
+        "cells": len(experiment.cells),
+        "runs": len(experiment.run_keys),
+        "simulated_s": experiment.seconds,
+        "expected_cpu_s": sum(describe.expected_cpu_seconds(key.scenario) for key in experiment.run_keys),
+    }

@@ -66,17 +66,36 @@ def resolve(what: str) -> list[Named]:
         if not os.access(path, os.R_OK):
             raise UsageError(f"{what} cannot be read", help="check its permissions")
         return [Named(what, path)]
+    return resolve_suite(what, "suite or file")
+
+
+def resolve_suite(what: str, kind: str = "suite") -> list[Named]:
+    """Return the files that a suite's name stands for; it may be written in capitals.
+
+    Args:
+        what: a suite, ``SUITE/SCENARIO``, or ``all`` for every suite that has a published source.
+        kind: what was asked for, as the error calls it.
+
+    Raises:
+        UsageError: if there is nothing of that name, with the nearest.
+    """
     found = suites()
     if what == ALL:
         return [Named(f"{s}/{n}", file) for s, own in found.items() if s not in _OWN for n, file in in_order(own)]
-    suite, _, scenario = what.partition("/")
+    suite, _, scenario = _spelt(what, found).partition("/")
     if suite not in found:
-        raise UsageError.unknown("suite or file", what, [ALL, *found, *_all_scenarios(found)])
+        raise UsageError.unknown(kind, what, [ALL, *found, *_all_scenarios(found)])
     if not scenario:
         return [Named(f"{suite}/{name}", file) for name, file in in_order(found[suite])]
     if scenario not in found[suite]:
         raise UsageError.unknown("scenario", what, [f"{suite}/{name}" for name in found[suite]])
-    return [Named(what, found[suite][scenario])]
+    return [Named(f"{suite}/{scenario}", found[suite][scenario])]
+
+
+def _spelt(what: str, found: dict[str, dict[str, Path]]) -> str:
+    """Return the name as the suites are called; as it was written if nothing is called so."""
+    known = [*found, *_all_scenarios(found)]
+    return next((name for name in known if name.lower() == what.lower()), what)
 
 
 def _all_scenarios(found: dict[str, dict[str, Path]]) -> list[str]:

@@ -70,6 +70,11 @@ class Progress:
         self._done += 1
         self._show()
 
+    def standing(self) -> str:
+        """Return in one line how far it is."""
+        pace = self._pace()
+        return f"{self._done} of {self._runs} runs done{', ' if pace else ''}{pace}"
+
     def closing(self) -> str:
         """Return one line about the whole."""
         took = max(time.monotonic() - self._began, 1e-9)

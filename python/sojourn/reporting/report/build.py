@@ -17,7 +17,7 @@ from sojourn.core.checks import Tally, tally
 from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.core.store.atomic import write_file
-from sojourn.core.summary import COLUMNS, Column, Value, values_of
+from sojourn.core.summary import Headed, Value, columns_of, values_of
 from sojourn.errors import StoreError
 from sojourn.plotting.draw import panel, topology
 from sojourn.plotting.draw.palette import flow_colour
@@ -83,7 +83,7 @@ class Report:
     title: str
     what: str
     reading: str
-    columns: Sequence[Column]
+    columns: Sequence[Headed]
     scenarios: Sequence[ScenarioView]
     commands: Sequence[str]
     made_by: str
@@ -113,11 +113,12 @@ def build(
     found = grouping.group(Run.stored(record) for record in records)
     found.sort(key=lambda cell: (natural(cell.experiment), [natural(label) for _, label in cell.labels]))
     scenarios = []
+    columns = columns_of(found)
     count = 0
     for experiment, members in groupby(found, key=lambda cell: cell.experiment):
         own = list(members)
         watch = partial(_watch, drawn, count, len(found))
-        views = _draw(own, folder, processes, watch)
+        views = _draw(own, folder, columns, processes, watch)
         count += len(own)
         scenarios.append(_scenario(experiment, own, views))
     commands = list(dict.fromkeys(record.head["command"] for record in records))
@@ -127,7 +128,7 @@ def build(
         what=f"{_count(len(records), 'run')}, {_count(len(found), 'cell')} of {_count(len(scenarios), 'scenario')}, "
         f"{_several(seeds)} each, run by {', '.join(sorted({c.engine for c in found}))}.",
         reading=_READING,
-        columns=COLUMNS,
+        columns=columns,
         scenarios=scenarios,
         commands=commands,
         made_by=f"Made by Sojourn {folder.version}.",
@@ -196,7 +197,9 @@ _READING: Final = (
 )
 
 
-def _draw(own: Sequence[Cell], folder: Folder, processes: int, drawn: Callable[[int], None]) -> list[CellView]:
+def _draw(
+    own: Sequence[Cell], folder: Folder, columns: Sequence[Headed], processes: int, drawn: Callable[[int], None]
+) -> list[CellView]:
     """Draw the cells of one scenario on the same scales."""
     panels = [panel_of(cell) for cell in own]
     scales = panel.Scales.over(panels)
@@ -205,7 +208,7 @@ def _draw(own: Sequence[Cell], folder: Folder, processes: int, drawn: Callable[[
             pictures = _counted(pool.map(panel.draw, panels, [scales] * len(panels)), drawn)
     else:
         pictures = _counted((panel.draw(p, scales) for p in panels), drawn)
-    return [_cell(cell, picture, folder) for cell, picture in zip(own, pictures, strict=True)]
+    return [_cell(cell, picture, folder, columns) for cell, picture in zip(own, pictures, strict=True)]
 
 
 def _counted(pictures: Iterable[str], drawn: Callable[[int], None]) -> list[str]:
@@ -216,14 +219,14 @@ def _counted(pictures: Iterable[str], drawn: Callable[[int], None]) -> list[str]
     return done
 
 
-def _cell(cell: Cell, picture: str, folder: Folder) -> CellView:
+def _cell(cell: Cell, picture: str, folder: Folder, columns: Sequence[Headed]) -> CellView:
     anchor = _anchor(f"{cell.experiment} {cell.title} {cell.engine}")
     flows = [FlowKey(flow_name(flow), flow_colour(index)) for index, flow in enumerate(describe.loads(cell.scenario))]
     stored = folder.path / "runs" / cell.runs[0].key.folder_name / "scenario.json"
     seeds = [run.seed for run in cell.runs]
     count = f" --seeds {len(seeds)}" if len(seeds) > 1 and seeds == list(range(1, len(seeds) + 1)) else ""
     again = f"sojourn run {shlex.quote(str(stored))}{count} -o again"
-    return CellView(cell.title, anchor, values_of(cell), flows, picture, f"report/{anchor}.svg", again)
+    return CellView(cell.title, anchor, values_of(cell, columns), flows, picture, f"report/{anchor}.svg", again)
 
 
 def _scenario(experiment: str, own: Sequence[Cell], views: Sequence[CellView]) -> ScenarioView:

@@ -21,7 +21,7 @@ from sojourn.core.results import Results as Runs
 from sojourn.core.select import cells_of
 from sojourn.core.spread import Spread
 from sojourn.core.store.atomic import write_file
-from sojourn.core.summary import COLUMNS, number, values_of
+from sojourn.core.summary import COLUMNS, columns_of, number, values_of
 from sojourn.errors import UsageError
 from sojourn.evidence.claims import ClaimVerdict
 from sojourn.evidence.claims.page import not_elsewhere, ours
@@ -111,23 +111,21 @@ class Functions:
         own = self._results.chosen(experiment, cells)
         records = {id(run): record for record, run in own}
         names = columns.split() or list(_TABLE)
-        known = {column.key: index for index, column in enumerate(COLUMNS)}
+        known = {column.key: column for column in COLUMNS}
         for name in names:
             if name not in known:
                 raise UsageError.unknown("column", name, list(known))
         grouped = cells_of(run for _, run in own)
         axes = list(dict.fromkeys(axis for cell in grouped for axis, _ in cell.labels)) or ["cell"]
-        heads = [
-            f"{COLUMNS[known[n]].name}{', ' + COLUMNS[known[n]].unit if COLUMNS[known[n]].unit else ''}" for n in names
-        ]
+        headed = columns_of(grouped, [known[name] for name in names])
+        heads = [own.heading for own in headed]
         lines = [
             _row([*axes, *heads, "links"]),
             _row([*("---" for _ in axes), *("--:" for _ in heads), "---"]),
         ]
         for cell in grouped:
             labels = dict(cell.labels)
-            values = values_of(cell)
-            shown = [values[known[n]] for n in names]
+            shown = values_of(cell, headed)
             record = records[id(cell.runs[0])]
             links = [f"[{what}]({path})" for what, path in self._results.files(record).items()]
             if plots:

@@ -1,0 +1,58 @@
+"""What a shell completes: names of suites, disciplines, congestion controls, stacks and engines.
+
+None of it runs an experiment or reads a suite's file, so that a Tab answers at once.
+"""
+
+from collections.abc import Iterable, Iterator
+
+
+def suites(incomplete: str) -> list[str]:
+    """Return suites and their scenarios."""
+    from sojourn.experiments import library
+
+    found = library.suites()
+    scenarios = (f"{suite}/{name}" for suite, own in found.items() for name, _ in library.in_order(own))
+    return _fitting([*found, *scenarios], incomplete)
+
+
+def runnable(incomplete: str) -> list[str]:
+    """Return suites, their scenarios, and the word for all of them."""
+    from sojourn.experiments import library
+
+    return [*_fitting([library.ALL], incomplete), *suites(incomplete)]
+
+
+def qdiscs(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield queue disciplines with what they are."""
+    from sojourn.core import listings
+
+    return _told(listings.qdiscs(), incomplete)
+
+
+def ccs(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield congestion controls with what they are."""
+    from sojourn.core import listings
+
+    return _told(listings.ccs(), incomplete)
+
+
+def stacks(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield stacks with what they are."""
+    from sojourn.core import listings
+
+    return _told(listings.stacks(), incomplete)
+
+
+def engines(incomplete: str) -> list[str]:
+    """Return engines."""
+    from sojourn import _core
+
+    return _fitting(_core.engines(), incomplete)
+
+
+def _told(entries: Iterable[dict[str, str]], incomplete: str) -> Iterator[tuple[str, str]]:
+    return ((entry["name"], entry["summary"]) for entry in entries if entry["name"].startswith(incomplete))
+
+
+def _fitting(names: Iterable[str], incomplete: str) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]

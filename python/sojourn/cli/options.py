@@ -1,0 +1,65 @@
+"""Options that several commands have, each stated once."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sojourn.cli import complete
+
+
+def _quiet(wanted: bool) -> None:
+    if wanted:
+        from sojourn.cli.screen import TALK
+
+        TALK.quiet = True
+
+
+def _verbose(wanted: bool) -> None:
+    if wanted:
+        from sojourn.cli.screen import TALK
+
+        TALK.verbose = True
+
+
+Engine = Annotated[
+    str,
+    typer.Option(
+        help="What runs it: [b]sim[/b], the simulator, or [b]linux[/b], the kernel itself.",
+        metavar="NAME",
+        autocompletion=complete.engines,
+    ),
+]
+Threads = Annotated[int | None, typer.Option(min=1, help="Runs at a time; as many as there are cores unless given.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change a setting: [b]--set hop.bottleneck.rate=10mbit[/b]. May be repeated.",
+    ),
+]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin",
+        metavar="FILE",
+        help="Load a shared library with queue disciplines or congestion controls (docs/plugins.md): native code, "
+        "which runs with your rights. May be repeated.",
+    ),
+]
+SnapLen = Annotated[
+    int | None,
+    typer.Option(
+        "--snap-len",
+        metavar="BYTES",
+        min=14,
+        max=65535,
+        help="Keep so many bytes of each captured packet; all headers fit the default.",
+        show_default="128",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", callback=_quiet, help="Print nothing but results and errors.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", callback=_verbose, help="Say what is done, step by step.")]
+Results = Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")]

@@ -1,0 +1,296 @@
+"""What a quick run says in words: sentences that follow from its numbers, and none that do not.
+
+Each rule of :data:`RULES` looks at what one queue made of the flows and says a sentence, or nothing. Those of
+:data:`COMPARISONS` look at several queues. Thresholds stand beside the rules that use them.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from sojourn.core.spread import Spread
+from sojourn.quick.facts import Facts
+
+Rule = Callable[[Facts], str]
+"""A sentence about one queue, or a line for each; empty if there is nothing to say."""
+
+Comparison = Callable[[Sequence[Facts]], str]
+"""A sentence about several; empty if there is nothing to say."""
+
+
+def answer(facts: Facts) -> list[str]:
+    """Return the sentences about one queue."""
+    return [line for rule in RULES for line in rule(facts).split("\n") if line]
+
+
+def comparison(several: Sequence[Facts]) -> list[str]:
+    """Return the sentences about several queues; none about one alone."""
+    return [said for rule in COMPARISONS if (said := rule(several))] if len(several) > 1 else []
+
+
+# --- one queue -------------------------------------------------------------------------------------------------------
+
+_NAMED: Final = 4
+"""More flows than this are told by their congestion controls."""
+
+
+def shares(facts: Facts) -> str:
+    """Say what each flow gets, or each congestion control where flows are many."""
+    if not facts.flows:
+        return ""
+    if len(facts.flows) <= _NAMED:
+        parts = [(flow.name, "gets", flow.rate) for flow in facts.flows]
+    else:
+        parts = [(f"{own.count} {own.sender} together", "get", own.rate) for own in facts.senders]
+    told = []
+    for index, (name, verb, rate) in enumerate(parts):
+        gets = f"{name} {verb}" if index == 0 else name
+        if facts.rate is None:
+            told.append(f"{gets} {_rate(rate)}")
+        else:
+            part = _percent(rate.scaled(1 / facts.rate))
+            whole = " of the bottleneck" if index == 0 else ""
+            told.append(f"{gets} {part}{whole} ({_rate(rate)})")
+    return f"{', '.join(told)}."
+
+
+_EVEN: Final = 1.1
+"""Below this ratio of the largest rate to the least, flows count as even."""
+_UNEVEN: Final = 1.5
+"""From this ratio on it is worth saying."""
+
+
+def fairness(facts: Facts) -> str:
+    """Say how evenly several flows share."""
+    if len(facts.flows) < 2:  # noqa: PLR2004 - of one there is nothing to say
+        return ""
+    ranked = sorted(facts.flows, key=lambda flow: flow.rate.mean)
+    least, most = ranked[0], ranked[-1]
+    jain = f"Jain's index {facts.jain.mean:.2f}"
+    if least.rate.mean <= 0:
+        return f"{least.name} gets nothing at all ({jain})."
+    ratio = most.rate.mean / least.rate.mean
+    if ratio < _EVEN:
+        return f"They share evenly ({jain}, where 1 is even)."
+    if ratio < _UNEVEN:
+        return f"{most.name} gets a little more than {least.name} ({jain}, where 1 is even)."
+    return f"{most.name} gets {_times(ratio)} times as much as {least.name} ({jain}, where 1 is even)."
+
+
+_UNUSED: Final = 0.03
+"""What is unused is worth saying from here on."""
+
+
+def use(facts: Facts) -> str:
+    """Say how much of the bottleneck is used."""
+    unused = 1 - facts.utilisation.mean
+    if math.isnan(unused):
+        return ""
+    if unused < _UNUSED:
+        return f"The bottleneck is {_percent(_at_most(facts.utilisation, 1.0))} used."
+    own = facts.utilisation
+    return f"{_percent(Spread(unused, 1 - own.high, 1 - own.low, own.seeds))} of the bottleneck stays unused."
+
+
+def queue(facts: Facts) -> str:
+    """Say what the queue adds to the RTT."""
+    if math.isnan(facts.queue.mean):
+        return ""
+    return (
+        f"The queue adds {_time(facts.queue)} on average to the base RTT of {_number_of_time(facts.base_rtt)}; "
+        f"99 % of the packets wait less than {_time(facts.queue_tail)}."
+    )
+
+
+_NOTICED_S: Final = 0.001
+"""What a ping takes longer by is worth saying from here on."""
+
+
+def latency(facts: Facts) -> str:
+    """Say how long a ping takes beside the flows, and how long without them."""
+    longer = facts.loaded.mean - facts.idle.mean
+    if math.isnan(longer):
+        return ""
+    if longer < _NOTICED_S:
+        return (
+            f"A ping beside the flows takes {_time(facts.loaded)}, as on the idle line (at most {_time(facts.worst)})."
+        )
+    return (
+        f"A ping takes {_time(facts.idle)} on the idle line and {_time(facts.loaded)} beside the flows "
+        f"(medians; at most {_time(facts.worst)})."
+    )
+
+
+def signals(facts: Facts) -> str:
+    """Say how the queue tells senders to slow down."""
+    if math.isnan(facts.drops.mean) or math.isnan(facts.marks.mean):
+        return ""
+    if facts.drops.high == 0 and facts.marks.high == 0:
+        return "The queue neither drops nor marks a packet."
+    if facts.marks.high == 0:
+        return f"The queue drops {_count(facts.drops)} packets and marks none."
+    drops = f"drops {_count(facts.drops)}" if facts.drops.high > 0 else "drops none"
+    return f"The queue marks {_count(facts.marks)} packets CE and {drops}."
+
+
+_CALL_DELAY_S: Final = 0.150
+"""One-way delay up to which most conversations are not disturbed (ITU-T G.114, 2003, clause 4)."""
+
+
+def calls(facts: Facts) -> str:
+    """Say what became of each direction of a call."""
+    told = []
+    for call in facts.calls:
+        if math.isnan(call.delay.mean):
+            continue
+        late = ", above the 150 ms of ITU-T G.114" if call.delay.mean > _CALL_DELAY_S else ""
+        loss = "no packet" if call.loss.high == 0 else f"{_percent(call.loss)} of its packets"
+        told.append(f"{call.name} loses {loss}; 99 % of those that arrive take less than {_time(call.delay)}{late}.")
+    return "\n".join(told)
+
+
+def web(facts: Facts) -> str:
+    """Say how long transfers take."""
+    told = []
+    for own in facts.web:
+        left = f", {_count(own.unfinished)} not yet" if own.unfinished.high > 0 else ""
+        if math.isnan(own.median.mean):
+            told.append("No web transfer was completed.")
+            continue
+        told.append(
+            f"Half of the web transfers take less than {_time(own.median)}, 95 % less than {_time(own.tail)} "
+            f"({_count(own.completed)} completed{left})."
+        )
+    return "\n".join(told)
+
+
+_FIFO: Final = frozenset({"pfifo", "bfifo"})
+_STANDING_S: Final = 0.001
+"""A queue that never waits less than this does not run empty."""
+_FRAME_BITS: Final = 8 * 1514
+
+
+def limit(facts: Facts) -> str:
+    """Say whether a FIFO's limit is worth changing: one that never runs empty, or one that does and drops."""
+    if facts.kind not in _FIFO or facts.rate is None or facts.drops.low == 0:
+        return ""
+    if facts.queue_least.low > _STANDING_S:
+        standing = facts.queue_least.low * facts.rate / _FRAME_BITS
+        least = math.ceil(facts.queue_most.mean - standing)
+        return (
+            f"The queue never ran empty: its least delay was {_time(facts.queue_least)}. A smaller limit is worth "
+            f"comparing: --qdisc 'pfifo limit {least}'."
+        )
+    if 1 - facts.utilisation.high >= _UNUSED:
+        return "The queue dropped packets and ran empty: a larger limit is worth comparing."
+    return ""
+
+
+RULES: Final[Sequence[Rule]] = (shares, fairness, use, queue, latency, signals, calls, web, limit)
+"""In the order in which they are said."""
+
+
+# --- several queues --------------------------------------------------------------------------------------------------
+
+
+def least_delay(several: Sequence[Facts]) -> str:
+    """Say which queue adds least, if it is apart from the others."""
+    ranked = sorted((own for own in several if not math.isnan(own.queue.mean)), key=lambda own: own.queue.mean)
+    if len(ranked) < 2 or not _apart(ranked[0].queue, ranked[1].queue):  # noqa: PLR2004 - of two or more
+        return ""
+    others = ", ".join(f"{_number_of_time(own.queue.mean)} with {own.qdisc}" for own in ranked[1:])
+    return f"{ranked[0].qdisc} adds the least delay: {_number_of_time(ranked[0].queue.mean)}, against {others}."
+
+
+_SAME: Final = 0.02
+"""Sums whose extremes differ by less count as the same."""
+
+
+def throughput(several: Sequence[Facts]) -> str:
+    """Say which queue carries more, or that all carry the same."""
+    sums = sorted(((own.total, own.qdisc) for own in several if own.flows), key=lambda item: item[0].mean)
+    if len(sums) < 2 or sums[-1][0].mean <= 0:  # noqa: PLR2004 - of two or more
+        return ""
+    (least, worst), (most, best) = sums[0], sums[-1]
+    if most.mean - least.mean < _SAME * most.mean:
+        return f"The flows' rates together are the same within {math.ceil(100 * (1 - least.mean / most.mean)) or 1} %."
+    if not _apart(least, most):
+        return ""
+    return f"The flows together get most with {best} ({_rate(most)}) and least with {worst} ({_rate(least)})."
+
+
+def evenness(several: Sequence[Facts]) -> str:
+    """Say which queue shares most evenly, if it is apart from the one that does least."""
+    ranked = sorted((own for own in several if not math.isnan(own.jain.mean)), key=lambda own: own.jain.mean)
+    if len(ranked) < 2 or ranked[-1].jain.mean - ranked[0].jain.mean < _JAIN_APART:  # noqa: PLR2004 - of two or more
+        return ""
+    least, most = ranked[0], ranked[-1]
+    if not _apart(least.jain, most.jain):
+        return ""
+    return (
+        f"{most.qdisc} shares most evenly (Jain's index {most.jain.mean:.2f}), {least.qdisc} least "
+        f"({least.jain.mean:.2f})."
+    )
+
+
+_JAIN_APART: Final = 0.05
+
+COMPARISONS: Final[Sequence[Comparison]] = (least_delay, throughput, evenness)
+
+
+def _apart(one: Spread, other: Spread) -> bool:
+    """Whether two values differ beyond the ranges of their seeds; with one seed, by more than five percent."""
+    if min(one.seeds, other.seeds) > 1:
+        return not one.overlaps(other)
+    return abs(one.mean - other.mean) > 0.05 * max(abs(one.mean), abs(other.mean))
+
+
+# --- numbers in words ------------------------------------------------------------------------------------------------
+
+
+def _ranged(own: Spread, number: Callable[[float], str]) -> str:
+    mean, low, high = number(own.mean), number(own.low), number(own.high)
+    if low == high:
+        return mean
+    if len({text.partition(" ")[2] for text in (mean, low, high)}) == 1:
+        # One unit is enough.
+        low, high = low.partition(" ")[0], high.partition(" ")[0]
+    return f"{mean} [{low} to {high}]"
+
+
+def _time(own: Spread) -> str:
+    return _ranged(own, _number_of_time)
+
+
+def _number_of_time(seconds: float) -> str:
+    ms = 1e3 * seconds
+    if ms >= 1000:  # noqa: PLR2004
+        return f"{seconds:.3g} s"
+    return f"{ms:.0f} ms" if ms >= 9.95 else f"{ms:.1f} ms" if ms >= 0.1 else f"{ms:.2f} ms"  # noqa: PLR2004
+
+
+def _rate(own: Spread) -> str:
+    return _ranged(own, _number_of_rate)
+
+
+def _number_of_rate(bits: float) -> str:
+    if bits >= 1e9:  # noqa: PLR2004
+        return f"{bits / 1e9:.3g} Gbit/s"
+    return f"{bits / 1e6:.3g} Mbit/s" if bits >= 1e6 else f"{bits / 1e3:.3g} kbit/s"  # noqa: PLR2004
+
+
+def _percent(own: Spread) -> str:
+    return _ranged(own, lambda part: f"{100 * part:.0f} %" if part >= 0.0995 else f"{100 * part:.2g} %")  # noqa: PLR2004
+
+
+def _count(own: Spread) -> str:
+    return _ranged(own, lambda count: f"{count:.0f}")
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:.1f}" if ratio < 10 else f"{ratio:.0f}"  # noqa: PLR2004
+
+
+def _at_most(own: Spread, most: float) -> Spread:
+    """Return it cut: a packet may straddle the window."""
+    return Spread(min(own.mean, most), min(own.low, most), min(own.high, most), own.seeds)

@@ -1,0 +1,180 @@
+"""What a quick run is asked for, written as an experiment file: it means exactly what the file would."""
+
+import shlex
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from sojourn import _core
+from sojourn.errors import ExperimentError
+from sojourn.experiments import document
+
+HOP: Final = "bottleneck"
+
+FILE: Final = "the command line"
+"""What errors call the text."""
+
+LOADS: Final[Mapping[str, Sequence[Mapping[str, object]]]] = {
+    "voice": (
+        {"name": "voice-down", "voip": {}},
+        {"name": "voice-up", "direction": "up", "voip": {}},
+    ),
+    "web": ({"name": "web", "short_flows": {"mean_interval": "1s", "length_p5": "64k", "length_p95": "2mb"}},),
+    "video": (
+        {"name": "video-down", "video": {"profile": "call-down"}},
+        {"name": "video-up", "direction": "up", "video": {"profile": "call-up"}},
+    ),
+}
+"""What runs beside the flows, by its option."""
+
+_IN_WORDS: Final = {
+    "voice": "a voice call both ways",
+    "web": "a web transfer a second",
+    "video": "a video call both ways",
+}
+
+_OPTIONS: Final = {
+    "rate": "--rate",
+    "down": "--rate",
+    "up": "--up",
+    "rtt": "--rtt",
+    "qdisc": "--qdisc",
+    "duration": "--duration",
+    "stack": "--stack",
+    "seeds": "--seed",
+    "cc": "",
+}
+"""The option that a setting of the file comes from, by the setting's name; a congestion control has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A quick run; everything is text as the user wrote it, and is judged as the file would be."""
+
+    flows: Sequence[str]
+    """A congestion control for each flow."""
+    rate: str
+    rtt: str
+    qdiscs: Sequence[str]
+    """One, or several to compare."""
+    duration: str
+    stack: str
+    seeds: Sequence[int]
+    up: str | None = None
+    """The rate of the other direction; the same unless given."""
+    beside: Sequence[str] = field(default=())
+    """Of :data:`LOADS`."""
+
+    def toml(self) -> str:
+        """Return the experiment file."""
+        hop: dict[str, object] = {"name": HOP, "rtt": self.rtt}
+        if self.up is None:
+            hop["rate"] = self.rate
+        else:
+            hop |= {"down": {"rate": self.rate}, "up": {"rate": self.up}}
+        axis = None
+        if len(self.qdiscs) == 1:
+            hop["qdisc"] = self.qdiscs[0]
+        else:
+            axis = {"qdisc": {words: {f"hop.{HOP}.qdisc": words} for words in self.qdiscs}}
+        flows = [{"name": name, "cc": cc} for name, cc in zip(self.names, self.flows, strict=True)]
+        return document.toml(
+            name="try",
+            stack=self.stack,
+            duration=self.duration,
+            seeds=list(self.seeds),
+            axis=axis,
+            hop=[hop],
+            flow=[*flows, *(flow for load in self.beside for flow in LOADS[load])],
+            window=self._windows(),
+        )
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the flows: the congestion controls', numbered where one occurs twice."""
+        plain = [
+            "".join(c if (c.isascii() and c.isalnum()) or c in "-_" else "-" for c in cc.lower()) or "flow"
+            for cc in self.flows
+        ]
+        return [
+            f"{name}-{plain[: index + 1].count(name)}" if plain.count(name) > 1 else name
+            for index, name in enumerate(plain)
+        ]
+
+    def _windows(self) -> list[dict[str, str]] | None:
+        """Return the last third of the run, and the time before it, with nothing but the ping on the way."""
+        try:
+            seconds = _core.parse_span(self.duration)
+        except ValueError:
+            # The language says what is wrong with it.
+            return None
+        return [
+            {"name": "idle", "from": "-4s", "to": "0s"},
+            {"name": "steady", "from": f"{seconds * 2 / 3:.6g}s", "to": self.duration},
+        ]
+
+    @property
+    def command(self) -> str:
+        """The command that asks for it, every setting in it."""
+        words = ["sojourn", "try", *self.flows, "--rate", self.rate]
+        words += ["--up", self.up] if self.up is not None else []
+        words += ["--rtt", self.rtt]
+        for qdisc in self.qdiscs:
+            words += ["--qdisc", qdisc]
+        words += [f"--{load}" for load in self.beside]
+        words += ["--duration", self.duration, "--stack", self.stack, "--seed", str(self.seeds[0])]
+        words += ["--seeds", str(len(self.seeds))] if len(self.seeds) > 1 else []
+        return shlex.join(words)
+
+    def in_words(self) -> str:
+        """Return what is run, in a sentence."""
+        loads = "".join(f", {_IN_WORDS[load]}" for load in self.beside)
+        up = f", the other way {self.up}" if self.up is not None else ""
+        several = f", each with seeds {self.seeds[0]} to {self.seeds[-1]}" if len(self.seeds) > 1 else ""
+        queues = " or ".join(self.qdiscs)
+        return (
+            f"{', '.join(self.flows)}{loads} and a ping through {queues} at {self.rate}{up}; base RTT {self.rtt}; "
+            f"{self.duration}{several}."
+        )
+
+    def pointed_at(self, error: ExperimentError) -> ExperimentError:
+        """Return an error of the file as one of the command line: the option, with the mark where it was."""
+        also = tuple(self.pointed_at(other) for other in error.also)
+        own = _written(error) if error.file == FILE else None
+        if own is None:
+            error.also = also
+            return error
+        option, value, column, width = own
+        source = f"{option} {value}".strip()
+        return ExperimentError(
+            error.message,
+            column=len(source) - len(value) + column,
+            width=width,
+            source=source,
+            help=error.help,
+            also=also,
+        )
+
+
+def _written(error: ExperimentError) -> tuple[str, str, int, int] | None:
+    """Return the option that a line of the file comes from, its value, and where in that the mistake is."""
+    if error.source is None or error.column is None:
+        return None
+    before = error.source[: error.column]
+    key, _, _ = before.rpartition("=")
+    names = key.replace("{", "").replace("=", " ").split()
+    option = next((_OPTIONS[name] for name in names if name in _OPTIONS), None)
+    start = error.source.find('"', len(key))
+    if option is None or start < 0:
+        return None
+    rest = error.source[start:]
+    end = next((i for i in range(1, len(rest)) if rest[i] == '"' and rest[i - 1] != "\\"), len(rest))
+    try:
+        value = str(tomllib.loads(f"x = {rest[: end + 1]}")["x"])
+    except tomllib.TOMLDecodeError:
+        return None
+    inside = error.column - 1 - start
+    # A mark under the quote is one under the whole value.
+    whole = inside <= 0 or len(value) != end - 1
+    return option, value, 1 if whole else inside, len(value) if whole else (error.width or 1)

@@ -1,0 +1,198 @@
+"""What is measured of a quick run: numbers over its seeds, for the sentences and for programs."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sojourn import _core
+from sojourn.core import describe
+from sojourn.core.cells import Cell
+from sojourn.core.measured import spreads
+from sojourn.core.spread import Spread
+from sojourn.core.summary import TCP, kind_of
+from sojourn.errors import UsageError
+
+PING: Final = "ping"
+
+
+@dataclass(frozen=True, slots=True)
+class FlowFacts:
+    """A flow that sends as much as it can."""
+
+    name: str
+    sender: str
+    """Its congestion control."""
+    rate: Spread
+    """Payload that arrived in the window, bit/s."""
+
+
+@dataclass(frozen=True, slots=True)
+class SenderFacts:
+    """All flows of one congestion control together."""
+
+    sender: str
+    count: int
+    rate: Spread
+    """The sum of theirs, bit/s."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """One direction of a voice or video call."""
+
+    name: str
+    kind: str
+    """``voice`` or ``video``."""
+    loss: Spread
+    """Of its packets, 0 to 1."""
+    delay: Spread
+    """One-way delay that 99 % of the packets stay below in the window, s."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebFacts:
+    """Transfers that begin in the window."""
+
+    name: str
+    completed: Spread
+    unfinished: Spread
+    median: Spread
+    """Time that half of those completed took no longer than, s."""
+    tail: Spread
+    """The same of 95 %."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What one queue made of it: each value the mean over the seeds with its range."""
+
+    qdisc: str
+    """In tc's words."""
+    rate: float | None
+    """Of the bottleneck, bit/s; None where its own words set it."""
+    base_rtt: float
+    """s."""
+    window: tuple[float, float]
+    """What is measured over, s from the start."""
+    flows: Sequence[FlowFacts]
+    senders: Sequence[SenderFacts]
+    total: Spread
+    """The sum of the flows' rates, bit/s."""
+    calls: Sequence[CallFacts]
+    web: Sequence[WebFacts]
+    jain: Spread
+    """Of the rates of the flows; NaN of one alone."""
+    utilisation: Spread
+    queue: Spread
+    """Mean time in the queue, s."""
+    queue_tail: Spread
+    """Time in the queue that 99 % of the packets stay below in the window, s."""
+    queue_least: Spread
+    """The least time in the queue in the window, s."""
+    queue_most: Spread
+    """The most packets in it in the window."""
+    marks: Spread
+    drops: Spread
+    idle: Spread
+    """Median RTT of a ping before the flows start, s."""
+    loaded: Spread
+    """The same beside them, in the window."""
+    worst: Spread
+    """The largest RTT of a ping in the window, s."""
+
+    @property
+    def seeds(self) -> int:
+        """How many there are."""
+        return self.utilisation.seeds
+
+    @property
+    def kind(self) -> str:
+        """The name of the discipline."""
+        return self.qdisc.split()[0]
+
+
+def facts_of(cell: Cell) -> Facts:
+    """Measure a quick run with one queue.
+
+    Raises:
+        UsageError: if a setting took away what is measured: the windows, the ping, the bottleneck.
+    """
+    scenario = cell.scenario
+    found = describe.bottleneck(scenario)
+    if found is None:
+        raise UsageError("no queue is left of the bottleneck", help="leave out the --set that takes it away")
+    path, queue = found
+    flows = [flow for flow in describe.loads(scenario) if flow["direction"] == "down" and kind_of(flow) in TCP]
+    calls = [flow for flow in describe.loads(scenario) if kind_of(flow) in {"voip", "video"}]
+    web = [flow for flow in describe.loads(scenario) if kind_of(flow) == "short_flows"]
+    senders: dict[str, list[str]] = {}
+    for flow in flows:
+        senders.setdefault(describe.sender(flow), []).append(flow["name"])
+    names = ", ".join(flow["name"] for flow in flows)
+    ping = any(flow["name"] == PING for flow in scenario["flows"])
+    asked = {
+        "total": f"sum(goodput, {names})" if flows else "",
+        "jain": f"jain(goodput, {names})" if len(flows) > 1 else "",
+        "utilisation": f"utilisation({path})",
+        "queue": f"mean(queue_delay, {path})",
+        "queue_tail": f"p99(sojourn, {path}) over steady",
+        "queue_least": f"min(queue_delay_min, {path})",
+        "queue_most": f"max(queue_length, {path})",
+        "marks": f"marks({path})",
+        "drops": f"drops({path})",
+        "idle": f"median(rtt, {PING}) over idle" if ping else "",
+        "loaded": f"median(rtt, {PING})" if ping else "",
+        "worst": f"max(rtt, {PING})" if ping else "",
+    }
+    by_flow = [f"goodput({flow['name']})" for flow in flows]
+    by_sender = [f"sum(goodput, {', '.join(own)})" for own in senders.values()]
+    by_call = [
+        e for flow in calls for e in (f"loss_rate({flow['name']})", f"p99(packet_owd, {flow['name']}) over steady")
+    ]
+    by_web = [
+        e.format(flow["name"])
+        for flow in web
+        for e in (
+            "completed({})",
+            "unfinished({})",
+            "median(completion_time, {})",
+            "percentile(completion_time, {}, 95)",
+        )
+    ]
+    common = [text for text in asked.values() if text]
+    values = iter(spreads(cell, [*common, *by_flow, *by_sender, *by_call, *by_web]))
+    own = {name: next(values) if text else Spread.of([]) for name, text in asked.items()}
+    window = next((w for w in scenario["windows"] if w["name"] == "steady"), None)
+    mbit = describe.rate_mbit(queue)
+    return Facts(
+        qdisc=str(queue["qdisc"]),
+        rate=None if mbit is None else mbit * 1e6,
+        base_rtt=describe.base_rtt_ms(scenario, flows[0], jitter=False) / 1e3 if flows else 0.0,
+        window=_bounds(window, describe.seconds(scenario)),
+        flows=[FlowFacts(flow["name"], describe.sender(flow), next(values)) for flow in flows],
+        senders=[SenderFacts(sender, len(members), next(values)) for sender, members in senders.items()],
+        calls=[
+            CallFacts(
+                flow["name"], "voice" if kind_of(flow) == "voip" else "video", loss=next(values), delay=next(values)
+            )
+            for flow in calls
+        ],
+        web=[
+            WebFacts(
+                flow["name"],
+                completed=next(values),
+                unfinished=next(values),
+                median=next(values),
+                tail=next(values),
+            )
+            for flow in web
+        ],
+        **own,
+    )
+
+
+def _bounds(window: Mapping[str, Any] | None, seconds: float) -> tuple[float, float]:
+    if window is None or "between" not in window["bounds"]:
+        return 0.0, seconds
+    bounds = window["bounds"]["between"]
+    return _core.parse_span(bounds["from"]), _core.parse_span(bounds["to"])
