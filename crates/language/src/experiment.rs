@@ -6,7 +6,7 @@ use super::resolve::Resolver;
 use super::source::{Diagnostic, DiagnosticKind, Diagnostics, Place, Source};
 use super::tree::{Node, Table, Value};
 use super::vocabulary::Vocabulary;
-use super::{matrix, overrides, sections};
+use super::{matrix, overrides, sections, substitute};
 use sojourn_model::Scenario;
 use sojourn_units::Span;
 use std::sync::Arc;
@@ -291,10 +291,7 @@ impl Experiment {
             table.merge(bundle, diagnostics);
         }
         let vars = variables(table.get("let").map(|e| &e.node), diagnostics);
-        for entry in &mut table.entries {
-            entry.node.substitute(&vars, diagnostics);
-        }
-        table
+        substitute::fill(&table, &vars, diagnostics)
     }
 
     /// Says of a mistake that some combinations have and others have not which those are, unless its place tells.

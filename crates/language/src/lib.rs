@@ -10,6 +10,7 @@
 //! - Every message points at the place in the file, also inside tc's words and inside an axis's bundle: a
 //!   setting keeps the place at which it was written wherever it is put.
 
+mod arithmetic;
 mod decode;
 mod experiment;
 mod keys;
@@ -21,6 +22,8 @@ mod resolve;
 mod schema;
 mod sections;
 mod source;
+mod substitute;
+mod sweep;
 mod tree;
 mod vocabulary;
 

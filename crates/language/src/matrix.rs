@@ -1,6 +1,7 @@
 //! The combinations of an experiment's axes.
 
 use super::source::{Diagnostic, DiagnosticKind, Diagnostics, Place};
+use super::sweep::{self, Label};
 use super::tree::{Table, Value};
 
 /// One axis: its labels, each with its settings.
@@ -9,14 +10,6 @@ pub(crate) struct Axis {
     pub(crate) name: String,
     pub(crate) place: Place,
     pub(crate) labels: Vec<Label>,
-}
-
-/// One label of an axis.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Label {
-    pub(crate) name: String,
-    pub(crate) place: Place,
-    pub(crate) bundle: Table,
 }
 
 /// One combination: for each axis the index of a label.
@@ -39,6 +32,17 @@ pub(crate) fn axes(axis: Option<&Table>, diagnostics: &mut Diagnostics) -> Vec<A
             );
             continue;
         };
+        match sweep::labels(entry) {
+            Ok(None) => {}
+            Ok(Some(labels)) => {
+                axes.push(Axis { name: entry.key.clone(), place: entry.key_place.clone(), labels });
+                continue;
+            }
+            Err(diagnostic) => {
+                diagnostics.push(*diagnostic);
+                continue;
+            }
+        }
         if table.entries.is_empty() {
             diagnostics.push(
                 entry

@@ -444,3 +444,96 @@ proptest! {
         }
     }
 }
+
+fn one_hop(hop: &str, rest: &str) -> String {
+    format!(
+        "[experiment]\nname = \"one\"\nduration = \"10s\"\n\n{rest}\n[[hop]]\nname = \"b\"\n{hop}\n[[flow]]\nname = \"f\"\n"
+    )
+}
+
+fn only_run(text: &str) -> Scenario {
+    let plan = planned(text).unwrap_or_else(|e| panic!("{e}"));
+    plan.scenarios().next().unwrap()
+}
+
+fn words_down(s: &Scenario) -> String {
+    let words = s.hops[0].down.iter().find_map(|e| match &e.kind {
+        sojourn_model::Kind::Queue(queue) => Some(queue.qdisc.clone()),
+        _ => None,
+    });
+    words.unwrap()
+}
+
+#[test]
+fn expressions_know_what_is_set_beside_them_and_under_let() {
+    for (qdisc, said) in [
+        ("pfifo limit ${round(rate * rtt * 0.2 / 1514b)}", "pfifo limit 17"),
+        ("pfifo limit ${round(hop.b.rate * hop.b.rtt / frame)}", "pfifo limit 83"),
+        ("pfifo limit ${packets}", "pfifo limit 7"),
+        ("pfifo limit ${packets * 2}", "pfifo limit 14"),
+        ("pfifo limit ${round(experiment.duration / 1s)}", "pfifo limit 10"),
+    ] {
+        let hop = format!("rate = \"50mbit\"\nrtt = \"20ms\"\nqdisc = \"{qdisc}\"\n");
+        let vars = "[let]\npackets = 7\nframe = \"1514b\"\n";
+        assert_eq!(words_down(&only_run(&one_hop(&hop, vars))), said, "{qdisc}");
+    }
+    // An axis changes what it is worked out from.
+    let hop = "rtt = \"20ms\"\nqdisc = \"pfifo limit ${round(rate * rtt / 1514b)}\"\n";
+    let axis = "[axis.rate]\nhop.b.rate = \"10mbit..30mbit step 10mbit\"\n";
+    let plan = planned(&one_hop(hop, axis)).unwrap_or_else(|e| panic!("{e}"));
+    let found: Vec<(String, String)> =
+        plan.scenarios().map(|s| (s.cell[0].1.clone(), words_down(&s))).collect();
+    let said =
+        [("10mbit", "pfifo limit 17"), ("20mbit", "pfifo limit 33"), ("30mbit", "pfifo limit 50")];
+    assert_eq!(found, said.map(|(a, b)| (a.to_owned(), b.to_owned())));
+    // One setting from another, which is an expression itself.
+    let hop = "rate = \"${rtt / 20ms * 1mbit}\"\nrtt = \"20ms\"\nqdisc = \"pfifo limit ${rate / 100kbit}\"\n";
+    assert_eq!(words_down(&only_run(&one_hop(hop, ""))), "pfifo limit 10");
+}
+
+#[test]
+fn expressions_that_are_wrong_are_pointed_at() {
+    for (hop, said, mark) in [
+        (
+            "rate = \"50mbit\"\nrtt = \"20ms\"\nqdisc = \"pfifo limit ${rate + rtt}\"",
+            "a time cannot be added to a rate",
+            "^^^^^^^^^^",
+        ),
+        (
+            "rate = \"50mbit\"\nrtt = \"20ms\"\nqdisc = \"pfifo limit ${rat * 2}\"",
+            "\"rat\" is set neither",
+            "^^^",
+        ),
+        (
+            "rate = \"${rtt / 1s * 1mbit}\"\nrtt = \"${rate / 1mbit * 1s}\"\nqdisc = \"pfifo\"",
+            "worked out from itself",
+            "^",
+        ),
+        ("rate = \"50mbit\"\nqdisc = \"pfifo limit ${qdisc}\"", "more than one expression", "^"),
+        ("rate = \"50mbit\"\nqdisc = \"pfifo limit ${name * 2}\"", "which is no quantity", "^^^^"),
+    ] {
+        let errors = planned(&one_hop(hop, "")).expect_err(hop).to_string();
+        assert!(errors.contains(said), "{hop}:\n{errors}");
+        assert!(errors.contains(mark), "{hop}:\n{errors}");
+    }
+}
+
+#[test]
+fn a_sweep_is_an_axis_and_its_mistakes_have_a_place() {
+    let hop = "rtt = \"20ms\"\nqdisc = \"pfifo\"\n";
+    let wrong = planned(&one_hop(hop, "[axis.rate]\nhop.b.rate = \"1mbit..2gbit lin 10\"\n"));
+    let errors = wrong.expect_err("lin").to_string();
+    assert!(errors.contains("test.toml:6:28: \"lin\" is neither log nor step"), "{errors}");
+    let count = "[axis.flows]\nflow.f.count = \"1..4 step 1\"\n";
+    let plan = planned(&one_hop("rtt = \"20ms\"\nrate = \"1mbit\"\nqdisc = \"pfifo\"\n", count));
+    let plan = plan.unwrap_or_else(|e| panic!("{e}"));
+    let flows: Vec<usize> = plan.scenarios().map(|s| s.flows.len()).collect();
+    assert_eq!(flows, [2, 3, 4, 5], "with the ping");
+}
+
+#[test]
+fn bits_and_bytes_are_asked_for_outside_tc() {
+    let hop = "rate = \"50 Mbps\"\nrtt = \"20ms\"\nqdisc = \"pfifo\"\n";
+    let errors = planned(&one_hop(hop, "")).expect_err("bps").to_string();
+    assert!(errors.contains("write 50mbit or 400mbit"), "{errors}");
+}

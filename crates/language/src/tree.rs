@@ -101,6 +101,14 @@ impl Node {
         }
     }
 
+    /// The table that it is, if it is called so.
+    pub(crate) fn table_named(&self, name: &str) -> Option<&Table> {
+        match &self.value {
+            Value::Table(table) if self.name() == Some(name) => Some(table),
+            _ => None,
+        }
+    }
+
     fn from_toml(
         source: &Arc<Source>,
         value: &toml::Spanned<DeValue<'_>>,
@@ -290,54 +298,4 @@ impl Node {
         }
         self
     }
-
-    /// Fills in the `${name}` of every string from `vars`.
-    pub(crate) fn substitute(&mut self, vars: &[(String, String)], diagnostics: &mut Diagnostics) {
-        match &mut self.value {
-            Value::Text(t) if t.text.contains("${") => {
-                let text = substituted(self, vars, diagnostics);
-                self.value = Value::Text(Text { text, literal: None });
-            }
-            Value::List(items) => {
-                for item in items {
-                    item.substitute(vars, diagnostics);
-                }
-            }
-            Value::Table(table) => {
-                for entry in &mut table.entries {
-                    entry.node.substitute(vars, diagnostics);
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-fn substituted(node: &Node, vars: &[(String, String)], diagnostics: &mut Diagnostics) -> String {
-    let text = node.text().unwrap_or("");
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(start) = rest.find("${") {
-        out.push_str(&rest[..start]);
-        let offset = text.len() - rest.len() + start;
-        let Some(end) = rest[start..].find('}') else {
-            diagnostics.push(
-                node.inside(&(offset..text.len()))
-                    .says(DiagnosticKind::Value, "\"${\" without its \"}\""),
-            );
-            return out;
-        };
-        let name = &rest[start + 2..start + end];
-        match vars.iter().find(|(known, _)| known == name) {
-            Some((_, value)) => out.push_str(value),
-            None => diagnostics.push(
-                node.inside(&(offset..offset + end + 1))
-                    .says(DiagnosticKind::Name, format!("\"{name}\" is not set under [let]"))
-                    .nearest(name, vars.iter().map(|(n, _)| n.as_str()), "names under [let]"),
-            ),
-        }
-        rest = &rest[start + end + 1..];
-    }
-    out.push_str(rest);
-    out
 }

@@ -31,14 +31,21 @@ impl Quantity {
         }
     }
 
-    /// Refuses a bare number, whose unit a reader would have to guess; zero needs none.
+    /// Refuses what a reader would have to guess: the unit of a bare number (zero needs none), and whether `bps` are
+    /// bits or tc's bytes.
     pub fn strict(self, text: &str) -> Result<(), ParseError> {
         let bare = text.trim().parse::<f64>().is_ok_and(|n| n != 0.0);
+        let fail = |reason| Err(ParseError { text: text.to_owned(), quantity: self, reason });
         if bare {
-            Err(ParseError { text: text.to_owned(), quantity: self, reason: Reason::NoUnit })
-        } else {
-            Ok(())
+            return fail(Reason::NoUnit);
         }
+        if self == Self::Rate
+            && text.trim_end().to_ascii_lowercase().ends_with("bps")
+            && let Ok(bytes) = parse_rate(text)
+        {
+            return fail(Reason::Bytes(Rate::from_bits_per_sec(bytes.bits_per_sec() / 8), bytes));
+        }
+        Ok(())
     }
 }
 
@@ -56,13 +63,23 @@ enum Reason {
     Negative,
     TooLarge,
     NoUnit,
+    /// The same number in bits a second, and as tc takes it, in bytes.
+    Bytes(Rate, Rate),
     UnknownUnit(String),
 }
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { text, quantity, reason } = self;
+        if let Reason::Bytes(bits, bytes) = reason {
+            let (bits, bytes) = (written(*bits), written(*bytes));
+            return write!(
+                f,
+                "\"{text}\" may be bits or bytes a second: tc takes bps for bytes; write {bits} or {bytes}"
+            );
+        }
         match reason {
+            Reason::Bytes(..) => {}
             Reason::NotANumber => write!(f, "\"{text}\" does not begin with a number")?,
             Reason::Negative => write!(f, "\"{text}\" is negative")?,
             Reason::TooLarge => write!(f, "\"{text}\" is out of range")?,
@@ -74,6 +91,11 @@ impl fmt::Display for ParseError {
 }
 
 impl core::error::Error for ParseError {}
+
+/// A rate as people write it for tc: `50mbit`.
+fn written(rate: Rate) -> String {
+    rate.to_string().to_ascii_lowercase()
+}
 
 /// A number and the unit behind it, lower-cased.
 fn split(text: &str, quantity: Quantity) -> Result<(f64, String), ParseError> {
@@ -259,6 +281,10 @@ mod tests {
             (
                 Quantity::Rate.strict("50"),
                 "\"50\" has no unit; write a rate such as 50mbit, 1gbit or 256kbit",
+            ),
+            (
+                Quantity::Rate.strict("50 Mbps"),
+                "\"50 Mbps\" may be bits or bytes a second: tc takes bps for bytes; write 50mbit or 400mbit",
             ),
             (
                 parse_rate("1e30bit").map(|_| ()),
