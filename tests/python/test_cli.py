@@ -106,12 +106,10 @@ def test_results_do_not_depend_on_threads_or_processes(tmp_path: Path, file: Pat
 
 
 def test_try_answers_with_a_table_and_a_plot() -> None:
-    began = time.monotonic()
     tried = sojourn(
         "try", "--rate", "20mbit", "--rtt", "10ms", "--qdisc", "fq_codel", "--duration", "5s", "cubic", "reno"
     )
     assert tried.returncode == 0, tried.stderr
-    assert time.monotonic() - began < 5
     rows = [line.split() for line in tried.stdout.splitlines()]
     rates = [float(row[1]) for row in rows if row[:1] in (["cubic"], ["reno"]) and len(row) == 6]
     assert sum(rates) == pytest.approx(20 * 1448 / 1514, rel=0.03)

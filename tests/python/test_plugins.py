@@ -106,7 +106,7 @@ def test_a_control_is_taken_by_name(tmp_path: Path) -> None:
     assert "times that the window was halved" in shown.stdout
     tried = call("try", "halve", "cubic", "--duration", "5s", "--plugin", library, "--json")
     assert tried.returncode == 0, tried.stderr
-    assert json.loads(tried.stdout)["flows"][0]["flow"] == "halve"
+    assert json.loads(tried.stdout)["queues"][0]["flows"][0]["flow"] == "halve"
     wrong = call("try", "halv", "--plugin", library)
     assert wrong.returncode == 2
     assert 'did you mean "halve"?' in wrong.stderr

@@ -257,6 +257,13 @@ def test_facts_are_those_of_the_run() -> None:
     assert all(0.01 <= call.delay.mean < 0.5 for call in facts.calls)
 
 
+def test_the_window_begins_at_a_sample() -> None:
+    [cell] = cells.group(parse(replace(ASKED, duration="5s").toml(), FILE).run().select(seed="3"))
+    facts = facts_of(cell)
+    assert facts.window == (3.35, 5.0)
+    assert facts.utilisation.mean < 1.002
+
+
 def test_a_saved_experiment_gives_the_same_numbers(tmp_path: Path) -> None:
     words = ["cubic", "--qdisc", "pfifo", "--qdisc", "codel", "--duration", "3s"]
     tried = json.loads(sojourn("try", *words, "--save", "kept.toml", "--json", cwd=tmp_path).stdout)

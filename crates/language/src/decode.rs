@@ -1,6 +1,7 @@
 //! From the tree to typed values, by the sections' tables of keys. Everything that is wrong is said, not just
 //! the first thing.
 
+use super::bdp;
 use super::keys::{Key, Section, Ty};
 use super::renamed;
 use super::source::{DiagnosticKind, Diagnostics, Place};
@@ -15,6 +16,8 @@ pub(crate) enum Val {
     Bool(bool),
     Count(u64),
     Number(f64),
+    /// So many times the bandwidth-delay product.
+    Bdp(f64),
     Span(Span),
     Rate(Rate),
     Ecn(Ecn),
@@ -306,7 +309,7 @@ const fn article(ty: &Ty) -> &'static str {
         Ty::Count(..) | Ty::Number(..) => "a number",
         Ty::Span(..) => "a time",
         Ty::Rate(..) => "a rate",
-        Ty::Size(..) => "a size",
+        Ty::Size(..) | Ty::Buffer(..) => "a size",
         Ty::Moment => "a point in time",
         Ty::Ecn => "an ECN codepoint",
         Ty::Dscp => "a DSCP",
@@ -332,10 +335,10 @@ fn scalar(ty: &Ty, node: &Node) -> Option<Result<Val, String>> {
             let text = n.to_string();
             from_text(ty, &text)
         }
-        (Value::Integer(_) | Value::Float(_), Ty::Number(..)) => from_text(ty, &number_text(node)),
-        (Value::Integer(_) | Value::Float(_), Ty::Span(..) | Ty::Rate(..) | Ty::Size(..)) => {
-            from_text(ty, &number_text(node))
-        }
+        (
+            Value::Integer(_) | Value::Float(_),
+            Ty::Number(..) | Ty::Span(..) | Ty::Rate(..) | Ty::Size(..) | Ty::Buffer(..),
+        ) => from_text(ty, &number_text(node)),
         (Value::Integer(n), Ty::Seeds) => Some(match u64::try_from(*n) {
             Ok(0) => Err("an experiment needs at least one seed".into()),
             Ok(n) if n <= 1_000_000 => Ok(Val::Seeds((1..=n).collect())),
@@ -439,7 +442,14 @@ fn from_text(ty: &Ty, text: &str) -> Option<Result<Val, String>> {
                 let bound = |text| parse_rate(text).unwrap_or(Rate::ZERO);
                 between(r, bound(min), bound(max)).map(Val::Rate)
             }),
-        Ty::Size(min, max) => strict(Quantity::Size)
+        Ty::Buffer(..) if bdp::multiple(text).is_some() => {
+            Ok(Val::Bdp(bdp::multiple(text).unwrap_or_default()))
+        }
+        Ty::Size(..) if bdp::multiple(text).is_some() => {
+            Err("a bandwidth-delay product is known in a hop alone; write a size such as 64k"
+                .into())
+        }
+        Ty::Size(min, max) | Ty::Buffer(min, max) => strict(Quantity::Size)
             .and_then(|()| parse_size(text).map_err(|e| e.to_string()))
             .and_then(|n| between(n, *min, *max).map(Val::Count)),
         Ty::Ecn => {

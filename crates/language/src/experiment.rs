@@ -4,6 +4,7 @@ use super::decode::{Fields, decode};
 use super::matrix::{Axis, Cell, Pattern};
 use super::resolve::Resolver;
 use super::source::{Diagnostic, DiagnosticKind, Diagnostics, Place, Source};
+use super::surprises::{self, Read, Warning};
 use super::tree::{Node, Table, Value};
 use super::vocabulary::Vocabulary;
 use super::{matrix, overrides, sections, substitute};
@@ -31,9 +32,10 @@ pub struct Experiment {
 }
 
 /// The runs of an experiment: its combinations, each with its seeds.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Plan {
     cells: Vec<(Scenario, Vec<u64>)>,
+    warnings: Vec<Warning>,
 }
 
 impl Plan {
@@ -45,6 +47,16 @@ impl Plan {
     /// How many combinations there are.
     pub fn cells(&self) -> usize {
         self.cells.len()
+    }
+
+    /// What may not be what was meant, each thing once.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// How many seeds each combination has, in order: to tell of which runs [`Warning::cells`] speaks.
+    pub fn seeds(&self) -> Vec<usize> {
+        self.cells.iter().map(|(_, seeds)| seeds.len()).collect()
     }
 
     /// The simulated time of all runs together.
@@ -196,7 +208,7 @@ impl Experiment {
         }
         let cells = self.cells(&start, &mut diagnostics);
         if !diagnostics.is_empty() {
-            return diagnostics.into_result(Plan { cells: Vec::new() });
+            return diagnostics.into_result(Plan::default());
         }
         // Refuse before resolving: ten million combinations take their time.
         if cells.len() as u64 > most {
@@ -204,9 +216,19 @@ impl Experiment {
         }
         let mut planned = Vec::with_capacity(cells.len());
         let mut found: Vec<(Diagnostic, Vec<&Cell>)> = Vec::new();
+        let mut surprises: Vec<Warning> = Vec::new();
         let mut resolved = 0;
         for cell in &cells {
-            let (run, own) = self.resolve(cell, vocabulary);
+            let (run, own, surprising) = self.resolve(cell, vocabulary);
+            for diagnostic in &surprising {
+                match surprises.iter_mut().find(|known| known.diagnostic == *diagnostic) {
+                    Some(known) => known.cells.push(planned.len()),
+                    None => surprises.push(Warning {
+                        diagnostic: diagnostic.clone(),
+                        cells: vec![planned.len()],
+                    }),
+                }
+            }
             planned.extend(run);
             resolved += 1;
             for diagnostic in &own {
@@ -227,7 +249,15 @@ impl Experiment {
                 diagnostic
             });
         }
-        let plan = diagnostics.into_result(Plan { cells: planned })?;
+        let warnings = surprises.into_iter().map(|mut warning| {
+            if warning.cells.len() < cells.len() {
+                let of: Vec<&Cell> = warning.cells.iter().map(|&index| &cells[index]).collect();
+                warning.diagnostic = self.located(warning.diagnostic, &of);
+            }
+            warning
+        });
+        let warnings = warnings.collect();
+        let plan = diagnostics.into_result(Plan { cells: planned, warnings })?;
         let runs = plan.runs();
         if runs > most {
             return Err(self.too_many(runs, most).into());
@@ -319,7 +349,7 @@ impl Experiment {
         &self,
         cell: &Cell,
         vocabulary: &dyn Vocabulary,
-    ) -> (Option<(Scenario, Vec<u64>)>, Diagnostics) {
+    ) -> (Option<(Scenario, Vec<u64>)>, Diagnostics, Diagnostics) {
         let mut diagnostics = Diagnostics::default();
         let table = self.settings(cell, &mut diagnostics);
         let place = Place::start(&self.source);
@@ -330,7 +360,11 @@ impl Experiment {
             None
         };
         let seeds = root.table("experiment").map(|e| e.seeds("seeds").to_vec()).unwrap_or_default();
-        (run.map(|scenario| (scenario, seeds)), diagnostics)
+        let surprising = match run {
+            Some(_) => surprises::of(&Read { root: &root, vocabulary }),
+            None => Diagnostics::default(),
+        };
+        (run.map(|scenario| (scenario, seeds)), diagnostics, surprising)
     }
 }
 

@@ -43,6 +43,8 @@ pub(crate) enum Ty {
     Rate(&'static str, &'static str),
     /// A number of bytes between two bounds, with its unit.
     Size(u64, u64),
+    /// The same, or a multiple of the hop's bandwidth-delay product: `0.5bdp`.
+    Buffer(u64, u64),
     /// A point in a run: see [`super::moment`].
     Moment,
     /// An ECN codepoint.
@@ -87,6 +89,7 @@ impl Ty {
             Self::Span(..) => Quantity::Span.example().into(),
             Self::Rate(..) => Quantity::Rate.example().into(),
             Self::Size(..) => Quantity::Size.example().into(),
+            Self::Buffer(..) => format!("{}, or 0.5bdp", Quantity::Size.example()),
             Self::Moment => {
                 "a point in the run such as \"24.7s\", \"flow a ends + 5s\" or \"workload ends\""
                     .into()
@@ -117,6 +120,7 @@ impl Ty {
             Self::Span(min, max) => format!("time, {min} to {max}"),
             Self::Rate(min, max) => format!("rate, {min} to {max}"),
             Self::Size(..) => "size".into(),
+            Self::Buffer(..) => "size, or a multiple of the BDP".into(),
             Self::Moment => "point in time".into(),
             Self::Ecn => "ECN codepoint".into(),
             Self::Dscp => "DSCP".into(),

@@ -11,6 +11,7 @@
 //!   setting keeps the place at which it was written wherever it is put.
 
 mod arithmetic;
+mod bdp;
 mod decode;
 mod experiment;
 mod keys;
@@ -23,6 +24,7 @@ mod schema;
 mod sections;
 mod source;
 mod substitute;
+mod surprises;
 mod sweep;
 mod tree;
 mod vocabulary;
@@ -31,7 +33,8 @@ pub use experiment::{Experiment, MOST_RUNS, Plan};
 pub use renamed::renamed_key;
 pub use schema::{json_schema, reference};
 pub use source::{Diagnostic, DiagnosticKind, Diagnostics};
-pub use vocabulary::{AnyWords, Vocabulary};
+pub use surprises::Warning;
+pub use vocabulary::{AnyWords, Takes, Vocabulary};
 
 #[cfg(test)]
 mod tests;

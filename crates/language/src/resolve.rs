@@ -6,11 +6,13 @@ mod hop;
 mod named;
 mod traffic;
 
+use super::bdp;
 use super::decode::{Fields, Item};
 use super::matrix::{Axis, Cell, Pattern};
 use super::moment;
 use super::source::{DiagnosticKind, Diagnostics, Place};
-use super::vocabulary::Vocabulary;
+use super::vocabulary::{Takes, Vocabulary};
+pub(crate) use hop::base_rtt;
 use named::Named;
 use sojourn_model::WordError;
 use sojourn_model::{
@@ -178,29 +180,82 @@ impl<'a> Resolver<'a> {
     /// The stack that a key names, or the experiment's.
     fn stack_of(&mut self, fields: &Fields, key: &str) -> String {
         let Some(item) = fields.item(key) else { return self.stack.clone() };
-        if let Err(error) = self.vocabulary.stack(item.text()) {
+        let (name, known) = named(item.text(), |name| self.vocabulary.stack(name));
+        if let Err(error) = known {
             self.word_error(item, error);
         }
-        item.text().to_owned()
+        name
     }
 
-    fn qdisc(&mut self, item: &Item, stack: &str) -> String {
-        if let Err(error) = self.vocabulary.qdisc(item.text(), stack) {
-            self.word_error(item, error);
+    fn qdisc(&mut self, item: &Item, stack: &str, bdp: Option<f64>) -> String {
+        let words = self.without_bdp(item, "", bdp);
+        let (words, known) = named(&words, |words| self.vocabulary.qdisc(words, stack));
+        if let Err(error) = known {
+            self.words_error(item, &words, error);
         }
-        one_line(item.text())
+        one_line(&words)
     }
 
-    fn netems(&mut self, items: &[Item], stack: &str) -> Vec<String> {
+    fn netems(&mut self, items: &[Item], stack: &str, bdp: Option<f64>) -> Vec<String> {
         items
             .iter()
             .map(|item| {
-                if let Err(error) = self.vocabulary.netem(item.text(), stack) {
-                    self.word_error(item, error);
+                let words = self.without_bdp(item, "netem ", bdp);
+                if let Err(error) = self.vocabulary.netem(&words, stack) {
+                    self.words_error(item, &words, error);
                 }
-                one_line(item.text())
+                one_line(&words)
             })
             .collect()
+    }
+
+    /// An error in words that may not be those of the file letter by letter.
+    fn words_error(&mut self, item: &Item, words: &str, mut error: WordError) {
+        if words.len() != item.text().len() {
+            error.at = 0..item.text().len();
+        }
+        self.word_error(item, error);
+    }
+
+    /// So many times the BDP in bytes; says so where that is not known.
+    fn bytes(&mut self, multiple: f64, bdp: Option<f64>, place: &Place) -> Option<u64> {
+        if bdp.is_none() {
+            let said = place.says(DiagnosticKind::Value, BDP_UNKNOWN);
+            self.diagnostics.push(said.help(BDP_OF));
+        }
+        bdp.map(|bdp| bdp::bytes(multiple, bdp))
+    }
+
+    /// The words of a discipline with multiples of the BDP, bytes, worked out. `name` is what the vocabulary has before them.
+    fn without_bdp(&mut self, item: &Item, name: &str, bdp: Option<f64>) -> String {
+        let text = item.text();
+        let mut out = String::new();
+        let mut done = 0;
+        for (at, word) in bdp::words(text) {
+            let Some(multiple) = bdp::multiple(word) else { continue };
+            let within = format!("{name}{text}");
+            let place = at.start + name.len()..at.end + name.len();
+            let (known, takes) = (bdp, self.vocabulary.takes(&within, &place));
+            let number = match (known, takes) {
+                (Some(bdp), Some(Takes::Packets)) => bdp::packets(multiple, bdp).to_string(),
+                (Some(bdp), Some(Takes::Bytes)) => format!("{}b", bdp::bytes(multiple, bdp)),
+                (None, _) => {
+                    let said = item.inside(&at).says(DiagnosticKind::Value, BDP_UNKNOWN);
+                    self.diagnostics.push(said.help(BDP_OF));
+                    continue;
+                }
+                (Some(_), _) => {
+                    let message = "a multiple of the BDP is a number of packets or bytes, and here stands neither";
+                    self.diagnostics.push(item.inside(&at).says(DiagnosticKind::Value, message));
+                    continue;
+                }
+            };
+            out.push_str(&text[done..at.start]);
+            out.push_str(&number);
+            done = at.end;
+        }
+        out.push_str(&text[done..]);
+        out
     }
 
     /// Says so if two of a list have one name.
@@ -474,6 +529,25 @@ impl<'a> Resolver<'a> {
         }
         checks
     }
+}
+
+const BDP_UNKNOWN: &str = "the bandwidth-delay product is not known here";
+const BDP_OF: &str = "it is of a hop that has both rate and rtt";
+
+/// A name, or words that begin with one, as they are known: capitals do not matter where nothing is called so letter by
+/// letter.
+fn named(
+    text: &str,
+    known: impl Fn(&str) -> Result<(), WordError>,
+) -> (String, Result<(), WordError>) {
+    let as_written = known(text);
+    let end = text.find(char::is_whitespace).unwrap_or(text.len());
+    let lower = format!("{}{}", text[..end].to_ascii_lowercase(), &text[end..]);
+    if as_written.is_ok() || lower == text {
+        return (text.to_owned(), as_written);
+    }
+    let found = known(&lower);
+    (lower, found)
 }
 
 /// Every element's path, and whether it holds a queue.

@@ -81,7 +81,7 @@ fn property(key: &Key) -> Value {
 
 /// A number and a unit, or a bare zero.
 fn quantity(units: &str) -> Value {
-    let pattern = format!("^\\s*[0-9.]+([eE][-+]?[0-9]+)?\\s*({units})\\s*$");
+    let pattern = format!("^\\s*[0-9.]+([eE][-+]?[0-9]+)?\\s*({units})\\s*$|\\$\\{{.*\\}}|\\.\\.");
     json!({ "anyOf": [{ "type": "string", "pattern": pattern }, { "const": "0" }, { "const": 0 }] })
 }
 
@@ -100,10 +100,11 @@ fn ty(of: &Ty) -> Value {
         }),
         Ty::Number(min, max) => json!({ "type": "number", "minimum": min, "maximum": max }),
         Ty::Span(..) => quantity("s|secs?|ms|msecs?|us|µs|usecs?|ns|nsecs?|\\$\\{[^}]*\\}"),
-        Ty::Rate(..) => {
-            quantity("[kKmMgGtT]?i?[bB][iI][tT]|[kKmMgGtT]?i?[bB][pP][sS]|\\$\\{[^}]*\\}")
-        }
+        Ty::Rate(..) => quantity("[kKmMgGtT]?i?[bB][iI][tT]|\\$\\{[^}]*\\}"),
         Ty::Size(..) => quantity("[bB]|[kKmMgG][bB]?|[kKmMgG][bB][iI][tT]|\\$\\{[^}]*\\}"),
+        Ty::Buffer(..) => {
+            quantity("[bB]|[kKmMgG][bB]?|[kKmMgG][bB][iI][tT]|[bB][dD][pP]|\\$\\{[^}]*\\}")
+        }
         Ty::Ecn => json!({ "type": "string", "enum": ["not-ect", "ect0", "ect1", "ce"] }),
         Ty::Dscp => json!({
             "anyOf": [

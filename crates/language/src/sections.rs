@@ -182,7 +182,7 @@ pub(crate) static HOP: Section = Section {
             "What limits the rate: `htb` above the discipline, a bare `line`, or the discipline's `own` words.",
         ),
         key("ceil", RATE, "htb's ceil; the rate unless given."),
-        key("burst", Ty::Size(1, 1 << 32), "htb's bucket; as tc computes it unless given."),
+        key("burst", Ty::Buffer(1, 1 << 32), "htb's bucket; as tc computes it unless given."),
         key(
             "netem",
             Ty::List(&Ty::Netem),
@@ -228,7 +228,7 @@ pub(crate) static SIDE: Section = Section {
         key("qdisc", Ty::Qdisc, "The discipline, in tc's words."),
         key("shaper", SHAPER, "`htb` (the default), `line` or `own`."),
         key("ceil", RATE, "htb's ceil."),
-        key("burst", Ty::Size(1, 1 << 32), "htb's bucket."),
+        key("burst", Ty::Buffer(1, 1 << 32), "htb's bucket."),
         key("delay", DELAY, "The delay of this direction alone."),
         key("netem", Ty::List(&Ty::Netem), "Further netems behind the delay."),
         key("netem_limit", PACKETS, "The limit of the delay's netem."),
@@ -300,7 +300,7 @@ pub(crate) static POLICER: Section = Section {
     doc: "A token bucket without a queue.",
     keys: &[
         required("rate", RATE, "What passes in the long run."),
-        required("burst", Ty::Size(1, 1 << 32), "The bucket."),
+        required("burst", Ty::Buffer(1, 1 << 32), "The bucket."),
         default(
             "exceed",
             Ty::Choice(&["drop", "mark"]),

@@ -85,6 +85,8 @@ pub enum DiagnosticKind {
     Value,
     /// A name that refers to nothing, or to two things.
     Name,
+    /// Legal, and perhaps not what was meant.
+    Surprise,
     /// A matrix that is empty or inconsistent.
     Matrix,
     /// More runs than the limit (their number): lifted by raising it.

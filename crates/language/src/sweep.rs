@@ -129,14 +129,8 @@ fn by_factor(
     at: &Range<usize>,
 ) -> Result<Vec<f64>, Wrong> {
     let word = &text[at.clone()];
-    let count = match word.parse::<u64>() {
-        Ok(count @ 2..=MOST) => count,
-        _ => {
-            return Err((
-                at.clone(),
-                format!("\"{word}\" is not a number of values from 2 to {MOST}"),
-            ));
-        }
+    let Ok(count @ 2..=MOST) = word.parse::<u64>() else {
+        return Err((at.clone(), format!("\"{word}\" is not a number of values from 2 to {MOST}")));
     };
     if low <= 0.0 {
         return Err((

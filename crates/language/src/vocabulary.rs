@@ -1,7 +1,21 @@
 //! Words that other crates know: disciplines, congestion controls, stacks. The language asks about them through
 //! this trait, so that a message can still point at the wrong word inside the string of the file.
 
+use core::ops::Range;
 use sojourn_model::{Plugin, WordError};
+
+/// What an option of a discipline takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Takes {
+    /// A number of packets.
+    Packets,
+    /// A number of bytes.
+    Bytes,
+    /// A time; tc takes a bare number for microseconds.
+    Time,
+    /// A rate; tc takes a bare number for bits, and `bps` for bytes, a second.
+    Rate,
+}
 
 /// Whoever knows the words of an engine.
 pub trait Vocabulary {
@@ -16,6 +30,12 @@ pub trait Vocabulary {
 
     /// A stack.
     fn stack(&self, name: &str) -> Result<(), WordError>;
+
+    /// What stands at a place in a discipline's words: `target` takes a time, a pfifo's `limit` packets. `None` where it is
+    /// none of these, or nobody knows.
+    fn takes(&self, _words: &str, _at: &Range<usize>) -> Option<Takes> {
+        None
+    }
 
     /// The plugins whose words are among these.
     fn plugins(&self) -> &[Plugin] {

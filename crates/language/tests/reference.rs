@@ -19,6 +19,58 @@ fn check(page: &str, text: &str) {
     );
 }
 
+/// What values can say besides themselves. What it shows is run by tests of the language and of its words.
+const VALUES: &str = r#"## Values
+
+Times, rates and sizes are written as tc writes them, and always with a unit: `20ms`, `50mbit`, `64k`. In tc, `bps` means
+bytes a second. Outside tc's own words `50mbps` is therefore refused, and the message asks which of `50mbit` and `400mbit`
+is meant. Capitals do not matter in the names of disciplines, congestion controls and stacks: `BBR` is `bbr`.
+
+### Multiples of the bandwidth-delay product
+
+`limit 0.2bdp` in the words of a hop's `qdisc` or `netem`, and `burst = "2bdp"`, stand for a multiple of the BDP: the rate of
+that side of the hop times the hop's base RTT. Where an option takes packets, it is a number of full frames of 1514 bytes,
+rounded, and at least one. Where it takes bytes, it is bytes. Of a policer it is the policer's own rate.
+
+### Expressions
+
+`${...}` in any text is a value of `[let]`, or arithmetic: `+ - * /`, parentheses, `min`, `max` and `round`. Units are
+checked: a rate times a time is a size, a size over a time is a rate, and only what is alike adds up. A name in it is one
+of `[let]`, or a setting in the same table or in one around it, or a path from the top of the file.
+
+```toml
+[let]
+frame = "1514b"
+
+[[hop]]
+name  = "bottleneck"
+rate  = "50mbit"
+rtt   = "20ms"
+qdisc = "pfifo limit ${round(rate * rtt * 0.2 / frame)}"
+```
+
+Names in arithmetic have letters, digits and `_`; a name of `[let]` with `-` in it can only stand alone.
+
+### Sweeps
+
+An axis may be one setting between two ends. `log 10` makes ten values, each a factor apart, rounded to three digits;
+`step 10ms` makes as many as there are steps. The labels are the values.
+
+```toml
+[axis.rate]
+hop.bottleneck.rate = "1mbit..1gbit log 10"
+
+[axis.rtt]
+hop.bottleneck.rtt = "10ms..100ms step 10ms"
+```
+
+### Warnings
+
+Some things are legal and may not be what was meant. They run, and are said once, with their place: a bare number in tc's
+words (`target 5` is 5 us), `bps` there, a hop's `rate` beside `cake bandwidth`, Prague with `ecn = "off"`, a base RTT of 0, a
+receive window below the BDP. They are stored with the runs, and shown in reports and by `--json`.
+"#;
+
 #[test]
 fn the_language() {
     // The example is the suite's own file, so that it is known to run.
@@ -26,7 +78,7 @@ fn the_language() {
     let text = format!(
         "# The experiment language\n\nAn experiment is one TOML file: what is common, what varies, what is measured. \
          Every error names the line and what would be right; `sojourn schema` prints a JSON Schema for editors. \
-         For example:\n\n```toml\n{example}```\n\nEvery key, from the table that the parser uses:\n\n{}",
+         For example:\n\n```toml\n{example}```\n\n{VALUES}\n## Every key\n\nFrom the table that the parser uses.\n\n{}",
         sojourn_language::reference()
     );
     check("language.md", &text);

@@ -4,7 +4,7 @@ use crate::errors::experiment_error;
 use crate::plugins::{self, load_error};
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
-use sojourn_language::{Diagnostics, MOST_RUNS};
+use sojourn_language::{Diagnostics, MOST_RUNS, Plan};
 use sojourn_plugin_host::LoadError;
 use sojourn_vocabulary::Words;
 use std::path::PathBuf;
@@ -23,6 +23,58 @@ pub struct Experiment {
     source: String,
     /// One a run.
     scenarios: Vec<Scenario>,
+    /// What may not be what was meant.
+    #[pyo3(get)]
+    warnings: Vec<Warning>,
+}
+
+/// Something legal that may not be what was meant, with its place.
+#[pyclass(frozen, get_all, module = "sojourn._core")]
+#[derive(Clone)]
+pub struct Warning {
+    /// What it is.
+    message: String,
+    /// What to write if it is not meant.
+    help: Option<String>,
+    /// The file, or the option of the command line.
+    file: String,
+    /// Its line, from 1.
+    line: usize,
+    /// Its column in characters, from 1.
+    column: usize,
+    /// The length of the place.
+    width: usize,
+    /// The line itself.
+    source: String,
+    /// Of which scenarios, by their places in [`Experiment::scenarios`].
+    scenarios: Vec<usize>,
+}
+
+/// The plan's warnings, each with the runs that have it.
+fn warnings(plan: &Plan) -> Vec<Warning> {
+    let mut next = 0;
+    let runs = plan.seeds().into_iter().map(|seeds| {
+        let first = next;
+        next += seeds;
+        first..next
+    });
+    let runs = runs.collect::<Vec<_>>();
+    plan.warnings()
+        .iter()
+        .map(|warning| {
+            let own = &warning.diagnostic;
+            Warning {
+                message: own.message.clone(),
+                help: own.help.clone(),
+                file: own.file.clone(),
+                line: own.line,
+                column: own.column,
+                width: own.span.len(),
+                source: own.excerpt.clone(),
+                scenarios: warning.cells.iter().flat_map(|&cell| runs[cell].clone()).collect(),
+            }
+        })
+        .collect()
 }
 
 #[pymethods]
@@ -73,6 +125,7 @@ pub fn load(
             about: says("about"),
             source: says("source"),
             scenarios: plan.scenarios().map(Scenario::new).collect(),
+            warnings: warnings(&plan),
         })
     };
     py.detach(read).map_err(|wrong| match wrong {

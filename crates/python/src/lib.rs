@@ -22,7 +22,7 @@ mod _core {
     #[pymodule_export]
     use super::engines::{engines, version};
     #[pymodule_export]
-    use super::experiment::{Experiment, json_schema, load};
+    use super::experiment::{Experiment, Warning, json_schema, load};
     #[pymodule_export]
     use super::listings::{
         ccs, columns, plugin_header, qdiscs, renamed_column, renamed_key, renamed_table, stacks,

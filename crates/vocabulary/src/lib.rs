@@ -6,8 +6,10 @@
 //! language needs no discipline, only the trait [`Vocabulary`]. In either place the words would draw an arrow between
 //! the two.
 
-use sojourn_language::Vocabulary;
+use core::ops::Range;
+use sojourn_language::{Takes, Vocabulary};
 use sojourn_model::{Plugin, WordError};
+use sojourn_qdisc::table::Kind;
 use sojourn_qdisc::{Packet, QdiscQuirks, Registry, TcError};
 use sojourn_stacks::{STACKS, Stack};
 use sojourn_transport::cc::Registry as Controls;
@@ -70,6 +72,22 @@ impl<P: Packet> Vocabulary for Words<P> {
 
     fn stack(&self, name: &str) -> Result<(), WordError> {
         known(name, "stack", STACKS.iter().map(|s| s.name))
+    }
+
+    fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
+        let before: Vec<&str> = words.get(..at.start)?.split_whitespace().collect();
+        // The words of one discipline may stand in another's: the last named is meant.
+        let name =
+            before.iter().rev().find_map(|word| self.qdiscs.info(&word.to_ascii_lowercase()))?;
+        let option = before.last()?;
+        let spec = name.options.iter().find(|o| o.name == *option || o.aliases.contains(option))?;
+        match spec.values.first()?.kind {
+            Kind::Span { .. } | Kind::SpanOrPackets { .. } => Some(Takes::Time),
+            Kind::Rate => Some(Takes::Rate),
+            Kind::Size { .. } => Some(Takes::Bytes),
+            Kind::Count { unit: "packets", .. } => Some(Takes::Packets),
+            _ => None,
+        }
     }
 
     fn plugins(&self) -> &[Plugin] {

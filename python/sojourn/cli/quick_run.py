@@ -15,6 +15,7 @@ from sojourn.cli.grid import print_table
 from sojourn.cli.plugins import note_plugins
 from sojourn.cli.progress import watching
 from sojourn.cli.screen import TALK, detail, out, print_json, say
+from sojourn.cli.warnings import show_warnings
 from sojourn.core import cells, describe
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
@@ -52,6 +53,7 @@ def quick_run(
     """Run what the command line describes, once a queue and seed."""
     experiment = _experiment(asked, engine=engine, settings=settings, plugins=plugins)
     note_plugins(experiment.run_keys)
+    show_warnings(experiment.warnings, asked.pointed_at)
     if save is not None:
         _save(save, asked, settings)
     runs = _run(experiment, engine=engine, pcap=pcap, snap_len=snap_len)
@@ -245,6 +247,7 @@ def _as_json(asked: Asked, experiment: Experiment, found: Sequence[Cell], facts:
         "command": asked.command,
         "experiment": experiment.toml(),
         "seeds": list(asked.seeds),
+        "warnings": [warning.json() for warning in experiment.warnings],
         "queues": [_queue_json(cell, own) for cell, own in zip(found, facts, strict=True)],
         "comparison": comparison(facts),
     }

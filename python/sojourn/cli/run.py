@@ -14,6 +14,7 @@ from sojourn.cli.plugins import note_plugins
 from sojourn.cli.progress import watching
 from sojourn.cli.screen import detail, out, print_json, say
 from sojourn.cli.tables import print_summary, summary_json
+from sojourn.cli.warnings import show_warnings
 from sojourn.core import cells, checks, selection
 from sojourn.core.run import Run
 from sojourn.core.store import Folder, RunKey
@@ -94,6 +95,7 @@ def _show(runs: Sequence[Run], tallies: Sequence[checks.Tally], output: Path, *,
         print_json(
             {
                 "folder": str(output),
+                "warnings": list(dict.fromkeys(text for run in runs for text in run.key.warnings)),
                 "cells": summary_json(found),
                 "checks": [{**asdict(own), "said": str(own)} for own in tallies],
             }
@@ -143,6 +145,7 @@ def run_keys(
     if len(keys) > _core.MOST_RUNS and not yes:
         raise UsageError(f"these are {len(keys):,} runs", help="say --yes if they are meant")
     note_plugins(keys.values())
+    show_warnings(warning for read in experiments.values() for one in read for warning in one.warnings)
     return list(keys.values())
 
 

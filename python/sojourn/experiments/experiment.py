@@ -15,6 +15,7 @@ from sojourn.core.results import Results
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import StoreError, UsageError
 from sojourn.experiments import document, library
+from sojourn.experiments.warning import ExperimentWarning
 from sojourn.runner import Watcher
 from sojourn.runner.progress import Progress
 
@@ -53,6 +54,8 @@ class Experiment:
     """What was set beside the file."""
     seeds: int | None = None
     """How many seeds were asked for beside the file."""
+    warnings: Sequence[ExperimentWarning] = ()
+    """What it says that is legal and may not be what was meant; stored with the runs that have it."""
 
     @classmethod
     def build(cls, *, engine: str = "sim", **said: object) -> "Experiment":
@@ -215,7 +218,11 @@ class Experiment:
 
     def _repr_html_(self) -> str:
         text = "; ".join(part for part in (self.about, self.source, self._size) if part)
-        return html.head(self.name, f"{text}; {self.seconds:g} simulated seconds") + html.axes(self.axes)
+        return (
+            html.head(self.name, f"{text}; {self.seconds:g} simulated seconds")
+            + "".join(html.head("warning", str(warning)) for warning in self.warnings)
+            + html.axes(self.axes)
+        )
 
     @property
     def _size(self) -> str:
@@ -319,8 +326,16 @@ def parse(
         plugins=list(plugins),
         folder=os.fspath(folder),
     )
-    keys = [runner.run_key(scenario, engine=engine) for scenario in loaded.scenarios]
-    return Experiment(loaded.name, loaded.about, loaded.source, engine, keys, text, tuple(settings), seeds)
+    warnings = [ExperimentWarning.of(warning) for warning in loaded.warnings]
+    said: list[list[str]] = [[] for _ in loaded.scenarios]
+    for warning in warnings:
+        for index in warning.runs:
+            said[index].append(str(warning))
+    keys = [
+        replace(runner.run_key(scenario, engine=engine), warnings=tuple(own))
+        for scenario, own in zip(loaded.scenarios, said, strict=True)
+    ]
+    return Experiment(loaded.name, loaded.about, loaded.source, engine, keys, text, tuple(settings), seeds, warnings)
 
 
 def suites() -> dict[str, str]:

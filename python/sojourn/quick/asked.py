@@ -28,6 +28,9 @@ LOADS: Final[Mapping[str, Sequence[Mapping[str, object]]]] = {
 }
 """What runs beside the flows, by its option."""
 
+_SAMPLE_S: Final = 0.05
+"""The sample interval: a window that begins at a sample counts no part of an interval twice."""
+
 _IN_WORDS: Final = {
     "voice": "a voice call both ways",
     "web": "a web transfer a second",
@@ -111,7 +114,7 @@ class Asked:
             return None
         return [
             {"name": "idle", "from": "-4s", "to": "0s"},
-            {"name": "steady", "from": f"{seconds * 2 / 3:.6g}s", "to": self.duration},
+            {"name": "steady", "from": f"{_SAMPLE_S * round(seconds * 2 / 3 / _SAMPLE_S):.6g}s", "to": self.duration},
         ]
 
     @property

@@ -121,7 +121,7 @@ impl Resolver<'_> {
         };
         let rate = table.rate("rate");
         if let Some(item) = table.item("replace").cloned() {
-            let qdisc = self.qdisc(&item, &hop.stack);
+            let qdisc = self.qdisc(&item, &hop.stack, None);
             let shaper = match (table.text("shaper"), rate) {
                 (None, None) => None,
                 (word, rate) => self.new_shaper(table, shaper, word, rate),
@@ -149,7 +149,7 @@ impl Resolver<'_> {
             }
         }
         if let Some(item) = table.item("change").cloned() {
-            let qdisc = self.qdisc(&item, &hop.stack);
+            let qdisc = self.qdisc(&item, &hop.stack, None);
             actions.push(Action::ChangeQdisc { element, qdisc });
         }
     }
@@ -230,7 +230,7 @@ impl Resolver<'_> {
             self.says(&place, DiagnosticKind::Key, "flow goes with rtt");
         }
         if let Some(Item { val: Val::List(items), .. }) = table.item(NETEM).cloned() {
-            let chain = self.netems(&items, &stack);
+            let chain = self.netems(&items, &stack, None);
             netem_of(elements);
             actions.push(Action::ChangeNetem { element, chain });
         }

@@ -1,5 +1,6 @@
 //! Hops: the two sides with their delay, queue and other elements; tunnels.
 
+use super::super::bdp;
 use super::super::decode::{Fields, Item, Val};
 use super::super::source::DiagnosticKind;
 use super::Resolver;
@@ -40,7 +41,7 @@ impl Resolver<'_> {
                 let mut hop = Hop { name, stack, host_nic, down, up };
                 self.unique("element", table.tables("element"));
                 for element in table.tables("element") {
-                    self.place_element(element, named, &mut hop);
+                    self.place_element(element, table, named, &mut hop);
                 }
                 hop
             })
@@ -159,7 +160,11 @@ impl Resolver<'_> {
             _ => table.count("netem_limit").unwrap_or(1_000_000),
         };
         let further = match self.setting(table, side, NETEM).cloned() {
-            Some(Item { val: Val::List(items), .. }) => self.netems(&items, stack),
+            Some(Item { val: Val::List(items), .. }) => {
+                let rate = self.setting(table, side, "rate").and_then(Item::rate);
+                let bdp = rate.zip(base_rtt(table)).map(|(rate, rtt)| bdp::of(rate, rtt));
+                self.netems(&items, stack, bdp)
+            }
             _ => Vec::new(),
         };
         let per_flow: Vec<FlowDelay> = own
@@ -187,6 +192,7 @@ impl Resolver<'_> {
             Some(Val::Rate(rate)) => Some(*rate),
             _ => None,
         };
+        let bdp = rate.zip(base_rtt(table)).map(|(rate, rtt)| bdp::of(rate, rtt));
         let text = |item: Option<&Item>| item.map(|i| i.text().to_owned());
         let shaper = text(self.setting(table, side, "shaper"));
         let qdisc = self.setting(table, side, QDISC).cloned();
@@ -194,10 +200,12 @@ impl Resolver<'_> {
             Some(Val::Rate(rate)) => Some(*rate),
             _ => None,
         };
-        let burst = match self.setting(table, side, "burst").map(|i| &i.val) {
-            Some(Val::Count(n)) => Some(*n),
-            _ => None,
-        };
+        let burst =
+            match self.setting(table, side, "burst").map(|i| (i.val.clone(), i.place.clone())) {
+                Some((Val::Count(n), _)) => Some(n),
+                Some((Val::Bdp(multiple), place)) => self.bytes(multiple, bdp, &place),
+                _ => None,
+            };
         let name = table.text("name").unwrap_or("").to_owned();
         let place = table.place_of("name");
         let Some(qdisc) = qdisc else {
@@ -210,7 +218,7 @@ impl Resolver<'_> {
             }
             return None;
         };
-        let words = self.qdisc(&qdisc, stack);
+        let words = self.qdisc(&qdisc, stack, bdp);
         let shaper = match (shaper.as_deref(), rate) {
             (Some("own"), rate) => Shaper::Own { rate },
             (Some("line"), Some(rate)) => Shaper::Line { rate },
@@ -236,7 +244,7 @@ impl Resolver<'_> {
     }
 
     /// Puts an element of `[[hop.element]]` where it belongs.
-    fn place_element(&mut self, table: &Fields, named: &Named, hop: &mut Hop) {
+    fn place_element(&mut self, table: &Fields, owner: &Fields, named: &Named, hop: &mut Hop) {
         let Some(name) = table.text("name").map(str::to_owned) else { return };
         if name == NETEM || name == QDISC {
             let place = table.place_of("name");
@@ -244,7 +252,7 @@ impl Resolver<'_> {
             self.says(&place, DiagnosticKind::Name, message);
             return;
         }
-        let Some(kind) = self.element_kind(table, named, &hop.stack.clone()) else { return };
+        let Some(kind) = self.element_kind(table, owner, named, &hop.stack.clone()) else { return };
         let for_nobody = |select: &Selector| matches!(select, Selector::Flows(f) if f.is_empty());
         if matches!(&kind, Kind::Rewrite(rewrite) if for_nobody(&rewrite.select)) {
             return;
@@ -289,7 +297,13 @@ impl Resolver<'_> {
         }
     }
 
-    fn element_kind(&mut self, table: &Fields, named: &Named, stack: &str) -> Option<Kind> {
+    fn element_kind(
+        &mut self,
+        table: &Fields,
+        owner: &Fields,
+        named: &Named,
+        stack: &str,
+    ) -> Option<Kind> {
         use ElementKind as Is;
         let kinds = [Is::Rewrite, Is::Policer, Is::AggregatingLink, Is::Wifi, Is::Netem];
         let given: Vec<ElementKind> =
@@ -319,7 +333,15 @@ impl Resolver<'_> {
                 };
                 Some(Kind::Policer(Policer {
                     rate: t.rate("rate")?,
-                    burst: t.count("burst")?,
+                    burst: match t.item("burst")?.val {
+                        Val::Count(n) => n,
+                        Val::Bdp(multiple) => {
+                            let bdp =
+                                t.rate("rate").zip(base_rtt(owner)).map(|(r, rtt)| bdp::of(r, rtt));
+                            self.bytes(multiple, bdp, &t.place_of("burst"))?
+                        }
+                        _ => return None,
+                    },
                     exceed,
                 }))
             }
@@ -328,7 +350,7 @@ impl Resolver<'_> {
             }
             Is::Wifi => self.wifi(table.table(kind.name())?).map(Kind::Wifi),
             Is::Netem => {
-                let chain = self.netems(table.list(kind.name()), stack);
+                let chain = self.netems(table.list(kind.name()), stack, None);
                 Some(Kind::Netem(Netem { chain, per_flow: Vec::new() }))
             }
             // A hop has its queue by itself, and a `[[tunnel]]` its ends.
@@ -510,6 +532,13 @@ impl Resolver<'_> {
             hops[first].up.push(leave);
         }
     }
+}
+
+/// The base RTT of a hop: as given, or the delays of its sides together.
+pub(crate) fn base_rtt(table: &Fields) -> Option<Span> {
+    let delay = |side: &str| table.table(side).and_then(|t| t.span("delay"));
+    let both = || delay("down").map(|down| down + delay("up").unwrap_or(down));
+    table.span("rtt").or_else(both).filter(|rtt| !rtt.is_zero())
 }
 
 /// The part of a round trip that lies on one side of a hop.

@@ -3,7 +3,7 @@
 use super::super::decode::Fields;
 use super::super::sections::{TCP_KEYS, TRAFFIC_KEYS};
 use super::super::source::DiagnosticKind;
-use super::Resolver;
+use super::{Resolver, named};
 use sojourn_model::{
     Adaptation, EcnMode, FrameSize, Irtt, OnOff, Ping, Profile, Pulse, ReceiveWindow, RttScaling,
     ShortFlows, Streaming, Tcp, Traffic, TrafficKind, Udp, Video, Voip,
@@ -95,10 +95,11 @@ impl Resolver<'_> {
     fn tcp(&mut self, table: &Fields, stack: &str) -> Tcp {
         let cc = match table.item("cc") {
             Some(item) => {
-                if let Err(error) = self.vocabulary.cc(item.text(), stack) {
+                let (name, known) = named(item.text(), |name| self.vocabulary.cc(name, stack));
+                if let Err(error) = known {
                     self.word_error(item, error);
                 }
-                item.text().to_owned()
+                name
             }
             None => "cubic".to_owned(),
         };
@@ -113,7 +114,7 @@ impl Resolver<'_> {
             let place = table.place_of("rtt_target");
             self.says(&place, DiagnosticKind::Key, "rtt_target goes with rtt_scaling");
         }
-        let host_qdisc = table.item("host_qdisc").map(|item| self.qdisc(item, stack));
+        let host_qdisc = table.item("host_qdisc").map(|item| self.qdisc(item, stack, None));
         Tcp {
             cc,
             ecn,

@@ -60,6 +60,8 @@ def write_record(
         "scenario": key.scenario,
         "tables": contents,
     }
+    if key.warnings:
+        head["warnings"] = list(key.warnings)
     if imported is not None:
         head["imported"] = imported
     files["scenario.json"] = (json.dumps(head, indent=1, ensure_ascii=False) + "\n").encode()
@@ -107,7 +109,8 @@ class Record:
         """What was run."""
         head = self.head
         measured = frozenset(head.get("imported", {}).get("measured", ()))
-        return RunKey(head["scenario"], head["label"], head["engine"], head["version"], measured)
+        warnings = tuple(map(str, head.get("warnings", ())))
+        return RunKey(head["scenario"], head["label"], head["engine"], head["version"], measured, warnings)
 
     @property
     def tables(self) -> list[str]:
@@ -159,9 +162,12 @@ def _wrong(head: Mapping[str, Any]) -> str:
             return f"the scenario's {key} is of another kind"
     if not all(isinstance(pair, list) and len(pair) == len(("axis", "label")) for pair in scenario["cell"]):
         return "the scenario's cell is no list of axes and labels"
-    if not isinstance(head.get("imported", {}), dict):
-        return "imported is of another kind"
-    return ""
+    other = next((key for key, kind in _BESIDE.items() if not isinstance(head.get(key, kind()), kind)), None)
+    return "" if other is None else f"{other} is of another kind"
+
+
+_BESIDE: Final[Mapping[str, type]] = {"warnings": list, "imported": dict}
+"""What some heads have."""
 
 
 _SCENARIO: Final[Mapping[str, type]] = {

@@ -29,6 +29,8 @@ class RunKey:
     measured: frozenset[str] = frozenset()
     """What of the scenario was measured rather than asked for, where the run was imported: ``duration``, ``source``,
     ``start`` of flows. It does not tell one repetition from another (:mod:`sojourn.core.cells`)."""
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+    """What its experiment says that may not be what was meant; it does not tell one run from another."""
     given: _core.Scenario | None = field(default=None, repr=False, compare=False)
     """The scenario as the extension module gave it, so that engines need not read it again; None of a stored run."""
 

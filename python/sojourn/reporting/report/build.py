@@ -86,6 +86,8 @@ class Report:
     columns: Sequence[Headed]
     scenarios: Sequence[ScenarioView]
     commands: Sequence[str]
+    warnings: Sequence[str]
+    """What the experiments say that is legal and may not be what was meant."""
     made_by: str
 
 
@@ -131,6 +133,7 @@ def build(
         columns=columns,
         scenarios=scenarios,
         commands=commands,
+        warnings=list(dict.fromkeys(text for record in records for text in record.key.warnings)),
         made_by=f"Made by Sojourn {folder.version}.",
     )
 

@@ -1,0 +1,248 @@
+//! What is legal, runs, and may not be what was meant: said with its place, and run all the same. One rule, one function
+//! in [`RULES`].
+
+use super::bdp;
+use super::decode::{Fields, Item};
+use super::resolve::base_rtt;
+use super::source::{Diagnostic, DiagnosticKind, Diagnostics};
+use super::vocabulary::{Takes, Vocabulary};
+use core::ops::Range;
+use sojourn_units::{Span, parse_rate, parse_span};
+
+/// Something that may not be what was meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Warning {
+    /// What it is, with its place.
+    pub diagnostic: Diagnostic,
+    /// Of which combinations of the axes, by their places in the plan.
+    pub cells: Vec<usize>,
+}
+
+/// One combination of an experiment, as it was read.
+pub(crate) struct Read<'a> {
+    pub(crate) root: &'a Fields,
+    pub(crate) vocabulary: &'a dyn Vocabulary,
+}
+
+type Rule = fn(&Read<'_>, &mut Diagnostics);
+
+/// Every rule.
+const RULES: &[Rule] =
+    &[bare_numbers, bytes_a_second, two_shapers, prague_without_ecn, no_delay, small_window];
+
+/// What all rules say of a combination.
+pub(crate) fn of(read: &Read<'_>) -> Diagnostics {
+    let mut found = Diagnostics::default();
+    for rule in RULES {
+        rule(read, &mut found);
+    }
+    found
+}
+
+impl Read<'_> {
+    fn hops(&self) -> &[Fields] {
+        self.root.tables("hop")
+    }
+
+    /// Every text in tc's words, with what the vocabulary has before it.
+    fn words(&self) -> Vec<(&Item, &'static str)> {
+        let mut found = Vec::new();
+        let sides =
+            |hop| ["down", "up"].into_iter().filter_map(move |side| Fields::table(hop, side));
+        for hop in self.hops() {
+            for table in core::iter::once(hop).chain(sides(hop)) {
+                found.extend(table.given("qdisc").map(|item| (item, "")));
+                found.extend(table.list("netem").iter().map(|item| (item, "netem ")));
+            }
+            for element in hop.tables("element") {
+                found.extend(element.list("netem").iter().map(|item| (item, "netem ")));
+            }
+        }
+        for event in self.root.tables("event") {
+            let keys = ["change", "replace"].into_iter();
+            found.extend(keys.filter_map(|key| event.given(key)).map(|item| (item, "")));
+            found.extend(event.list("netem").iter().map(|item| (item, "netem ")));
+        }
+        for flow in self.root.tables("flow") {
+            found.extend(flow.given("host_qdisc").map(|item| (item, "")));
+        }
+        found
+    }
+
+    /// Every value in tc's words whose kind is known.
+    fn values(&self) -> Vec<(&Item, Range<usize>, Takes)> {
+        let mut found = Vec::new();
+        for (item, name) in self.words() {
+            let text = format!("{name}{}", item.text());
+            for (at, _) in bdp::words(item.text()) {
+                let place = at.start + name.len()..at.end + name.len();
+                if let Some(takes) = self.vocabulary.takes(&text, &place) {
+                    found.push((item, at, takes));
+                }
+            }
+        }
+        found
+    }
+
+    /// The hops that a flow passes.
+    fn hops_of<'s>(&'s self, flow: &'s Fields) -> impl Iterator<Item = &'s Fields> {
+        let named: Vec<&str> = flow.list("hops").iter().map(Item::text).collect();
+        let passes = move |hop: &&Fields| {
+            named.is_empty() || hop.text("name").is_some_and(|n| named.contains(&n))
+        };
+        self.hops().iter().filter(passes)
+    }
+}
+
+fn says(item: &Item, at: &Range<usize>, message: String, help: String) -> Diagnostic {
+    item.inside(at).says(DiagnosticKind::Surprise, message).help(help)
+}
+
+/// `target 5` is five microseconds.
+fn bare_numbers(read: &Read<'_>, found: &mut Diagnostics) {
+    for (item, at, takes) in read.values() {
+        let word = &item.text()[at.clone()];
+        if !word.parse::<f64>().is_ok_and(|x| x > 0.0) {
+            continue;
+        }
+        let (message, help) = match takes {
+            Takes::Time => {
+                let Ok(span) = parse_span(word) else { continue };
+                let message = format!("{word} is {span}: tc takes a bare number for microseconds");
+                (message, format!("write {word}ms if milliseconds are meant, or {word}us"))
+            }
+            Takes::Rate => {
+                let message =
+                    format!("{word} is {word} bit/s: tc takes a bare number for bits a second");
+                (message, format!("write {word}mbit if that is meant, or {word}bit"))
+            }
+            Takes::Packets | Takes::Bytes => continue,
+        };
+        found.push(says(item, &at, message, help));
+    }
+}
+
+/// `bandwidth 50mbps` is 400 Mbit/s.
+fn bytes_a_second(read: &Read<'_>, found: &mut Diagnostics) {
+    for (item, at, takes) in read.values() {
+        let word = &item.text()[at.clone()];
+        if takes != Takes::Rate || !word.to_ascii_lowercase().ends_with("bps") {
+            continue;
+        }
+        let Ok(rate) = parse_rate(word) else { continue };
+        let message = format!("{word} is {rate}: tc takes bps for bytes a second");
+        let bits = rate.to_string().to_ascii_lowercase();
+        found.push(says(
+            item,
+            &at,
+            message,
+            format!("write {bits} if that is meant, or …bit for bits"),
+        ));
+    }
+}
+
+/// A hop's `rate` beside `cake bandwidth …`: the slower of two shapers decides.
+fn two_shapers(read: &Read<'_>, found: &mut Diagnostics) {
+    for hop in read.hops() {
+        for side in [None, hop.table("down"), hop.table("up")] {
+            let table = side.unwrap_or(hop);
+            let Some(item) = table.given("qdisc") else { continue };
+            let own = [table, hop].iter().any(|t| t.text("shaper") == Some("own"));
+            let htb = [Some(table), Some(hop), hop.table("down")]
+                .into_iter()
+                .flatten()
+                .find_map(|t| t.rate("rate"));
+            let Some(rate) = htb.filter(|_| !own) else { continue };
+            let words: Vec<_> = bdp::words(item.text()).collect();
+            // RED's bandwidth is what it estimates idle time by.
+            if words.first().is_some_and(|(_, name)| name.eq_ignore_ascii_case("red")) {
+                continue;
+            }
+            let shaped = words.iter().zip(words.iter().skip(1)).find(|((_, option), (at, _))| {
+                matches!(*option, "bandwidth" | "rate")
+                    && read.vocabulary.takes(item.text(), at) == Some(Takes::Rate)
+            });
+            let Some(((from, _), (to, word))) = shaped else { continue };
+            let message = format!(
+                "two shapers limit this hop: one at {rate}, and the discipline's own at {word}"
+            );
+            let help = "say shaper = \"own\" if the discipline's is meant alone".to_owned();
+            found.push(says(item, &(from.start..to.end), message, help));
+        }
+    }
+}
+
+/// `prague` with `ecn = "off"`.
+fn prague_without_ecn(read: &Read<'_>, found: &mut Diagnostics) {
+    for flow in read.root.tables("flow") {
+        let (Some(cc), Some("off")) = (flow.text("cc"), flow.text("ecn")) else { continue };
+        if cc.to_ascii_lowercase().starts_with("prague") {
+            let place = flow.place_of("ecn");
+            let said = place.says(
+                DiagnosticKind::Surprise,
+                format!("{cc} without ECN gets no marks and answers losses alone"),
+            );
+            found.push(said.help("leave ecn out, and it negotiates what it needs"));
+        }
+    }
+}
+
+/// A path without any delay.
+fn no_delay(read: &Read<'_>, found: &mut Diagnostics) {
+    for flow in read.root.tables("flow") {
+        let own = flow.span("rtt");
+        let delayed = |hop: &Fields| {
+            let netems = [Some(hop), hop.table("down"), hop.table("up")];
+            base_rtt(hop).is_some()
+                || netems.into_iter().flatten().any(|t| !t.list("netem").is_empty())
+                || hop.tables("element").iter().any(|e| e.given("netem").is_some())
+        };
+        if own.is_some_and(|rtt| !rtt.is_zero())
+            || (own.is_none() && read.hops_of(flow).any(delayed))
+        {
+            continue;
+        }
+        let place = if own.is_some() {
+            flow.place_of("rtt")
+        } else {
+            match read.hops_of(flow).next() {
+                Some(hop) if hop.given("rtt").is_some() => hop.place_of("rtt"),
+                Some(hop) => hop.place_of("name"),
+                None => continue,
+            }
+        };
+        let said = place.says(
+            DiagnosticKind::Surprise,
+            "the base RTT here is 0: there is no delay but that of the queues",
+        );
+        found.push(said.help("give the hop an rtt, such as rtt = \"20ms\""));
+    }
+}
+
+/// A receive window that no path of this length can be filled with.
+fn small_window(read: &Read<'_>, found: &mut Diagnostics) {
+    for flow in read.root.tables("flow") {
+        let Some(window) = flow.count("receive_window") else { continue };
+        let side = flow.text("direction").unwrap_or("down");
+        let rate_of = |hop: &Fields| {
+            let of = |t: &Fields| t.rate("rate");
+            hop.table(side)
+                .and_then(of)
+                .or_else(|| of(hop))
+                .or_else(|| hop.table("down").and_then(of))
+        };
+        let rate = read.hops_of(flow).filter_map(rate_of).min();
+        let hops = read.hops_of(flow).filter_map(base_rtt).fold(Span::ZERO, |sum, rtt| sum + rtt);
+        let rtt = flow.span("rtt").unwrap_or(hops);
+        let Some(rate) = rate else { continue };
+        let bdp = bdp::of(rate, rtt);
+        if (window as f64) < bdp {
+            let place = flow.place_of("receive_window");
+            let message = format!(
+                "a receive window of {window} bytes is less than the BDP of {bdp:.0} bytes: the flow cannot fill its path"
+            );
+            let said = place.says(DiagnosticKind::Surprise, message);
+            found.push(said.help("leave it out, and the window grows as it is needed"));
+        }
+    }
+}
