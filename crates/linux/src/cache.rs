@@ -5,6 +5,7 @@
 //! without a readable `kernel.json` is one that is not finished, and is passed over.
 
 use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 /// A kernel that was built.
@@ -59,13 +60,26 @@ impl Kernel {
 
 /// The folder of the Linux engine in the user's cache: `$SOJOURN_CACHE/linux`, `$XDG_CACHE_HOME/sojourn/linux` or
 /// `~/.cache/sojourn/linux`.
-pub fn folder() -> PathBuf {
-    let set = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+///
+/// # Errors
+///
+/// If none of the three is set. Programs are run from there, so a folder that anybody may make (one among the temporary
+/// ones) is none.
+pub fn folder() -> Result<PathBuf, String> {
+    folder_by(|name| std::env::var_os(name))
+}
+
+/// The same where the environment is an argument.
+fn folder_by(environment: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, String> {
+    let set = |name: &str| environment(name).filter(|v| !v.is_empty()).map(PathBuf::from);
     set("SOJOURN_CACHE")
         .or_else(|| set("XDG_CACHE_HOME").map(|p| p.join("sojourn")))
         .or_else(|| set("HOME").map(|p| p.join(".cache/sojourn")))
-        .unwrap_or_else(|| std::env::temp_dir().join("sojourn-cache"))
-        .join("linux")
+        .map(|cache| cache.join("linux"))
+        .ok_or_else(|| {
+            "SOJOURN_CACHE, XDG_CACHE_HOME and HOME are not set: nothing says where kernels are"
+                .to_owned()
+        })
 }
 
 /// The kernels in a folder, oldest version first.
@@ -126,5 +140,23 @@ mod tests {
         }
         let found: Vec<String> = kernels(folder.path()).into_iter().map(|k| k.version).collect();
         assert_eq!(found, ["5.4.1", "7.3.4"]);
+    }
+
+    /// Each of the three says where, in this order; an empty one is as good as none. None is no folder at all: not one
+    /// among the temporary ones, which another user may have made.
+    #[test]
+    fn the_cache_is_where_the_user_says_or_nowhere() {
+        let folder = |set: &[(&str, &str)]| {
+            let value = |name: &str| set.iter().find(|(n, _)| *n == name).map(|(_, v)| v.into());
+            folder_by(value)
+        };
+        let all = [("HOME", "/h"), ("XDG_CACHE_HOME", "/x"), ("SOJOURN_CACHE", "/s")];
+        assert_eq!(folder(&all).unwrap(), Path::new("/s/linux"));
+        assert_eq!(folder(&all[..2]).unwrap(), Path::new("/x/sojourn/linux"));
+        assert_eq!(folder(&all[..1]).unwrap(), Path::new("/h/.cache/sojourn/linux"));
+        for none in [&[][..], &[("HOME", "")]] {
+            let why = folder(none).unwrap_err();
+            assert!(why.contains("SOJOURN_CACHE") && why.contains("HOME"), "{why}");
+        }
     }
 }

@@ -31,11 +31,14 @@ use sojourn_capture::Point;
 use sojourn_engine::{Capabilities, Engine, RunError, Watch};
 use sojourn_model::{ElementKind, Feature, RuleKind, Scenario, TrafficKind, Unsupported};
 use sojourn_results::{EngineId, Run};
+use std::path::{Path, PathBuf};
 
 /// Linux in virtual time.
 #[derive(Clone, Debug)]
 pub struct Linux {
     kernels: Vec<Kernel>,
+    /// Where they and the programs beside them are, or why nobody knows.
+    cache: Result<PathBuf, String>,
 }
 
 /// The engine's name.
@@ -44,12 +47,14 @@ pub const NAME: &str = "linux";
 impl Linux {
     /// With the kernels that are in the user's cache.
     pub fn new() -> Self {
-        Self::with_kernels(cache::kernels(&cache::folder()))
+        let cache = cache::folder();
+        let kernels = cache.as_deref().map(cache::kernels).unwrap_or_default();
+        Self { kernels, cache }
     }
 
-    /// With these kernels.
+    /// With these kernels, and the programs that are in the user's cache.
     pub fn with_kernels(kernels: Vec<Kernel>) -> Self {
-        Self { kernels }
+        Self { kernels, cache: cache::folder() }
     }
 
     /// The kernels.
@@ -70,10 +75,10 @@ impl Default for Linux {
 }
 
 /// The programs that know everything in this scenario, as far as there are such.
-fn programs(scenario: &Scenario) -> Result<tools::Programs, String> {
+fn programs(cache: &Path, scenario: &Scenario) -> Result<tools::Programs, String> {
     let names: Vec<String> =
         refuse::disciplines(scenario).into_iter().map(|(name, _)| name).collect();
-    tools::Programs::knowing(&cache::folder(), &names).map(|(programs, _)| programs)
+    tools::Programs::knowing(cache, &names).map(|(programs, _)| programs)
 }
 
 /// Whether a namespace can have elements of this kind on its path.
@@ -115,10 +120,10 @@ impl Engine for Linux {
         if !self.refuse(scenario).is_empty() {
             return String::new();
         }
-        let (Some(kernel), Ok(programs)) = (self.kernel(&scenario.stack), programs(scenario))
-        else {
+        let (Some(kernel), Ok(cache)) = (self.kernel(&scenario.stack), &self.cache) else {
             return String::new();
         };
+        let Ok(programs) = programs(cache, scenario) else { return String::new() };
         let plan = tools::fnv1a(&plan::Plan::new(scenario, &programs).text);
         format!("kernel {}-{}, plan {plan:016x}", kernel.version, kernel.config)
     }
@@ -144,8 +149,12 @@ impl Engine for Linux {
     }
 
     fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
-        let here =
-            refuse::Here { engine: NAME, kernels: &self.kernels, able: &self.capabilities() };
+        let here = refuse::Here {
+            engine: NAME,
+            kernels: &self.kernels,
+            cache: self.cache.as_deref().map_err(String::as_str),
+            able: &self.capabilities(),
+        };
         refuse::refuse(&here, scenario)
     }
 
@@ -153,8 +162,9 @@ impl Engine for Linux {
         let kernel = self
             .kernel(&scenario.stack)
             .ok_or_else(|| RunError::Failed(format!("no kernel for {}", scenario.stack)))?;
-        let programs = programs(scenario).map_err(RunError::Failed)?;
-        let agent = tools::agent(&cache::folder()).map_err(RunError::Failed)?;
+        let cache = self.cache.as_deref().map_err(|why| RunError::Failed(why.clone()))?;
+        let programs = programs(cache, scenario).map_err(RunError::Failed)?;
+        let agent = tools::agent(cache).map_err(RunError::Failed)?;
         let plan = plan::Plan::new(scenario, &programs);
         let capture = watch.capture();
         let points = capture.as_ref().map_or_else(Vec::new, |_| Point::all(scenario));

@@ -1,6 +1,6 @@
 //! What this engine cannot run, by name and with what would provide it.
 
-use crate::cache::{self, Kernel};
+use crate::cache::Kernel;
 use crate::datagrams::{List, PAYLOADS};
 use crate::plan::{netem_of, queue_of};
 use crate::{schedule, tools};
@@ -10,6 +10,7 @@ use sojourn_model::{
     Shaper, Side, Traffic, Unsupported, Video, When,
 };
 use std::borrow::Cow;
+use std::path::Path;
 
 struct Refusals(Vec<Unsupported>);
 
@@ -34,6 +35,8 @@ pub(crate) struct Here<'a> {
     pub(crate) engine: &'static str,
     /// The kernels that have been built.
     pub(crate) kernels: &'a [Kernel],
+    /// Where they and the programs beside them are, or why nobody knows.
+    pub(crate) cache: Result<&'a Path, &'a str>,
     /// What the engine can run with them.
     pub(crate) able: &'a Capabilities,
 }
@@ -41,6 +44,15 @@ pub(crate) struct Here<'a> {
 /// Everything that stands against running a scenario on Linux here.
 pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
     let mut refusals = Refusals(Vec::new());
+    let cache = match here.cache {
+        Ok(cache) => cache,
+        Err(why) => {
+            let engine = Feature::Engine(here.engine.to_owned());
+            let help = "set SOJOURN_CACHE, or HOME, to a folder of yours";
+            refusals.add(engine, &Place::Experiment, why, help);
+            return refusals.0;
+        }
+    };
     if here.kernels.is_empty() {
         refusals.add(
             Feature::Engine(here.engine.to_owned()),
@@ -50,7 +62,7 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
         );
         return refusals.0;
     }
-    let Some(kernel) = cache::newest(here.kernels, &scenario.stack) else {
+    let Some(kernel) = crate::cache::newest(here.kernels, &scenario.stack) else {
         let known: Vec<String> = here.kernels.iter().map(Kernel::stack).collect();
         let series = scenario.stack.strip_prefix("linux-");
         let help = match series {
@@ -110,7 +122,7 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
             unknown_time(&mut refusals, scenario, when, &Place::Phase(phase.name.clone()));
         }
     }
-    programs(&mut refusals, here.engine, scenario);
+    programs(&mut refusals, here.engine, cache, scenario);
     refusals.0
 }
 
@@ -373,10 +385,10 @@ fn unknown_time(refusals: &mut Refusals, scenario: &Scenario, when: &When, place
 }
 
 /// What this machine lacks.
-fn programs(refusals: &mut Refusals, engine: &str, scenario: &Scenario) {
+fn programs(refusals: &mut Refusals, engine: &str, cache: &Path, scenario: &Scenario) {
     let named = disciplines(scenario);
     let names: Vec<String> = named.iter().map(|(name, _)| name.clone()).collect();
-    let lacking = match tools::Programs::knowing(&cache::folder(), &names) {
+    let lacking = match tools::Programs::knowing(cache, &names) {
         Ok((_, lacking)) => lacking,
         Err(why) => {
             let engine = Feature::Engine(engine.to_owned());

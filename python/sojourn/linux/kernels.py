@@ -3,9 +3,6 @@
 import json
 import os
 import re
-import stat
-import tempfile
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -53,8 +50,8 @@ def cache() -> Path:
     """Return the Linux engine's folder in the user's cache; the engine looks there too.
 
     Raises:
-        UsageError: if nothing says where that is, and the folder of that name among the temporary ones is not the
-            user's alone: programs are run from it.
+        UsageError: if nothing says where that is. Programs are run from it, so that a folder which anybody may make
+            (one among the temporary ones) is none.
     """
     if own := os.environ.get("SOJOURN_CACHE"):
         return Path(own) / "linux"
@@ -62,20 +59,10 @@ def cache() -> Path:
         return Path(xdg) / "sojourn" / "linux"
     if home := os.environ.get("HOME"):
         return Path(home) / ".cache" / "sojourn" / "linux"
-    return _private(Path(tempfile.gettempdir()) / "sojourn-cache") / "linux"
-
-
-def _private(folder: Path) -> Path:
-    """Return a folder that only this user can enter, made if need be; names of temporary folders are anybody's."""
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise UsageError(
-            f"{folder} is not a folder of yours alone, and programs would be run from it",
-            help="set SOJOURN_CACHE, or HOME, to a folder of yours",
-        )
-    return folder
+    raise UsageError(
+        "SOJOURN_CACHE, XDG_CACHE_HOME and HOME are not set: nothing says where kernels are",
+        help="set SOJOURN_CACHE, or HOME, to a folder of yours",
+    )
 
 
 def kernels(folder: Path | None = None) -> list[Kernel]:
