@@ -14,7 +14,7 @@
 //! below 1 Mbit/s           full size    full size      full size     full size  full size two in 25 ms
 //! not limited by cwnd      grows if     as A           as A          never      never     never
 //!                          paced inside
-//! packets that leave       1            1              1             1          2         2
+//! packets that leave       1            1              1             1          2         1
 //! together, at the least
 //! ```
 //!
@@ -118,7 +118,7 @@ fn pacing_rate(view: &View, control: &Control, bytes: u64) -> Option<u64> {
     (bytes * 8_000_000).checked_div(u64::from(view.rtt.srtt8_us())).map(|rate| rate << twice)
 }
 
-/// Most segments of a burst: what a 2^12th of a second holds, about 244 µs.
+/// Most segments of a burst: what a 2^12th of a second holds, about 244 µs, but so many `least`.
 fn burst(rate: u64, mtu: u64, least: u32) -> u32 {
     (((rate / mtu) >> 12) as u32).max(least)
 }
@@ -192,13 +192,13 @@ impl CongestionControl for Prague {
         }
     }
 
-    fn event(&mut self, _view: &View, control: &mut Control, event: Event) {
+    fn event(&mut self, view: &View, control: &mut Control, event: Event) {
         if event != Event::Loss {
             return;
         }
         match self {
-            Self::Until2021(p) => p.enter_loss(control),
-            Self::V0_7(p) => p.enter_loss(control),
+            Self::Until2021(p) => p.enter_loss(view, control),
+            Self::V0_7(p) => p.enter_loss(view, control),
             Self::Reno => {}
         }
     }
@@ -206,7 +206,7 @@ impl CongestionControl for Prague {
     fn undo_cwnd(&mut self, view: &View, control: &Control) -> u32 {
         match self {
             Self::Until2021(p) => p.undo_cwnd(control),
-            Self::V0_7(p) => p.undo_cwnd(control),
+            Self::V0_7(p) => p.undo_cwnd(view, control),
             Self::Reno => Reno.undo_cwnd(view, control),
         }
     }
@@ -226,7 +226,7 @@ trait Answers {
     /// Marks begin a reduction.
     fn enter_cwr(&mut self, view: &View, control: &Control);
     /// A loss begins one.
-    fn enter_loss(&mut self, control: &Control);
+    fn enter_loss(&mut self, view: &View, control: &Control);
     /// The loss is repaired.
     fn leave_loss(&mut self);
 
@@ -234,7 +234,7 @@ trait Answers {
     fn set_state(&mut self, view: &View, control: &Control, state: CaState) {
         match state {
             CaState::Cwr => self.enter_cwr(view, control),
-            CaState::Recovery => self.enter_loss(control),
+            CaState::Recovery => self.enter_loss(view, control),
             CaState::Open => self.leave_loss(),
             CaState::Disorder | CaState::Loss => {}
         }

@@ -246,7 +246,7 @@ impl Answers for Until2021 {
         self.carry -= (alpha * i64::from(control.cwnd) + 1) >> 1;
     }
 
-    fn enter_loss(&mut self, control: &Control) {
+    fn enter_loss(&mut self, _view: &View, control: &Control) {
         self.loss_cwnd = control.cwnd;
         self.loss_carry = self.carry;
         self.carry -= (i64::from(control.cwnd) << (ONE_BITS - 1)) + (self.carry >> 1);

@@ -1,8 +1,13 @@
 //! Prague 0.7 (docs/sources/prague.md#version-07): the window is a fraction of its own that `cwnd` follows by one packet an ACK;
-//! below four packets a rate is controlled instead, so that the flow can go below two packets a round trip. Below
+//! up to four packets a rate is controlled instead, so that the flow can go below two packets a round trip. Below
 //! 1 Mbit/s its packets get smaller, so that two still leave in 25 ms.
+//!
+//! One of the two, window and rate, is what marks and growth act on; every ACK works the other out of it, last of all. The
+//! two ways are no inverses: from window to rate by whole packets and by the RTT, from rate to window by a slow average
+//! of the RTT, and with a second of 2^20 µs, as growth and packet sizes have it. So a flow is not where it was when it has gone from one
+//! to the other.
 
-use super::{Answers, ONE, ONE_BITS, burst, gain, micros_since, mtu, pacing_rate, real};
+use super::{Answers, ONE, ONE_BITS, burst, gain, micros_since, mtu, real};
 use crate::cc::{Control, View};
 use crate::cc::{ControlSample, MIN_CWND};
 use crate::segment::{Seq, before};
@@ -18,14 +23,29 @@ const GAIN_SHIFT: u32 = 4;
 const TRANSITION: u32 = 4;
 /// Lowest rate, bytes per second: 100 kbit/s.
 const MIN_RATE: u64 = 12_500;
+/// IP bytes of a full packet (`MTU_SYS`).
+const MTU: u64 = 1500;
 /// Windows up to this many bytes are controlled by rate.
-const RATE_MODE_BYTES: u64 = 4 * 1500;
+const RATE_MODE_BYTES: u64 = 4 * MTU;
 /// Least payload of a segment, bytes (`MIN_MSS`).
 const MIN_MSS: u64 = 150;
 /// Packets that are to fit into the target RTT (`MIN_CWND_VIRT`).
 const LEAST_PACKETS: u64 = 2;
-/// RTTs above this do not scale growth, microseconds.
-const MAX_SCALED_US: u32 = 100_000;
+/// RTTs above this do not scale growth, microseconds times 8.
+const MAX_SCALED8: u32 = 100_000 << 3;
+/// The target of RTT independence, microseconds times 8.
+const TARGET8: u64 = gain::TARGET_US << 3;
+/// Microseconds times 8 in a second, where that is one.
+const SECOND8: u64 = 1_000_000 << 3;
+/// And where the module takes 2^20 of them for one (`RTT2SEC_SHIFT`).
+const SECOND8_BITS: u32 = 23;
+/// A paced rate is this much faster in the first half of a round, and slower in the second.
+const OFFSET: u64 = 4;
+const OFFSET_BITS: u32 = 7;
+/// Gain of the slow average of the RTT.
+const HSRTT_BITS: u32 = 7;
+/// Least segments of a burst: one, whatever `tcp_min_tso_segs` says.
+const LEAST_BURST: u32 = 1;
 
 /// See the module.
 #[derive(Clone, Debug)]
@@ -40,8 +60,8 @@ pub struct V0_7 {
     ai: i64,
     /// IP bytes of the largest packet that the path takes (`mtu_cache`).
     path_mtu: u64,
-    /// Slowly smoothed RTT, microseconds times 128.
-    hsrtt128: u64,
+    /// Slowly smoothed RTT, microseconds times 8 times 128.
+    hsrtt: u64,
     next_seq: Seq,
     old_delivered: u32,
     old_delivered_ce: u32,
@@ -51,7 +71,6 @@ pub struct V0_7 {
     saw_ce: bool,
     in_loss: bool,
     loss_cwnd: u32,
-    loss_f_w: i64,
     loss_rate: u64,
 }
 
@@ -64,7 +83,7 @@ impl V0_7 {
             rate_mode: false,
             ai: ONE,
             path_mtu: 0,
-            hsrtt128: 0,
+            hsrtt: 0,
             next_seq: 0,
             old_delivered: 0,
             old_delivered_ce: 0,
@@ -74,7 +93,6 @@ impl V0_7 {
             saw_ce: false,
             in_loss: false,
             loss_cwnd: 0,
-            loss_f_w: 0,
             loss_rate: 0,
         }
     }
@@ -83,20 +101,25 @@ impl V0_7 {
         (self.alpha_stamp, self.cwr_stamp) = (view.now, view.now);
         self.f_w = whole(control.cwnd);
         self.path_mtu = mtu(view, control);
-        self.hsrtt128 = u64::from(view.rtt.srtt_us()) << 7;
-        self.rate = self.rate_of_window(view, control);
-        self.begin_round(view, control);
+        self.hsrtt = u64::from(view.rtt.srtt8_us().max(8)) << HSRTT_BITS;
+        self.saw_ce = view.delivered_ce > 0;
         control.paced = true;
-        control.burst_limit = Some(1);
+        self.pace(view, control);
+        self.begin_round(view, control);
     }
 
-    /// The RTT that rates are computed with: that of the target, or a longer one.
-    fn vrtt_us(view: &View) -> u64 {
-        u64::from(view.rtt.srtt_us()).max(gain::TARGET_US)
+    /// The RTT that rates are reckoned with: that of the target, or a longer one; microseconds times 8.
+    fn vrtt8(view: &View) -> u64 {
+        u64::from(view.rtt.srtt8_us()).max(TARGET8)
     }
 
     fn independence_active(&self, control: &Control) -> bool {
         !control.in_slow_start() && self.round >= TRANSITION
+    }
+
+    /// Whether it is the rate that marks and growth act on.
+    fn by_rate(&self, control: &Control) -> bool {
+        self.rate_mode && self.independence_active(control)
     }
 
     fn target_passed(&self, view: &View, control: &Control, stamp: Time) -> bool {
@@ -104,21 +127,35 @@ impl V0_7 {
     }
 
     fn set_gain(&mut self, view: &View) {
-        let srtt = view.rtt.srtt_us();
-        let scaled = self.round >= TRANSITION && srtt > 0 && srtt <= MAX_SCALED_US;
-        self.ai = if scaled { gain::by_rate(srtt, gain::TARGET_US, false) } else { ONE };
+        let srtt8 = view.rtt.srtt8_us();
+        let scaled = self.round >= TRANSITION
+            && (1..=MAX_SCALED8).contains(&srtt8)
+            && u64::from(srtt8) < TARGET8;
+        self.ai = if scaled {
+            let square = |x: u64| x * x;
+            nearest(square(u64::from(srtt8)) << ONE_BITS, square(TARGET8)) as i64
+        } else {
+            ONE
+        };
     }
 
+    /// Bytes per second of one packet a round trip.
+    fn packet_rate(view: &View, control: &Control) -> u64 {
+        let rate = SECOND8 * mtu(view, control);
+        rate.checked_div(u64::from(view.rtt.srtt8_us())).unwrap_or(rate)
+    }
+
+    /// The rate at which the window leaves in a round trip (`prague_frac_cwnd_to_pacing_rate`).
     fn rate_of_window(&self, view: &View, control: &Control) -> u64 {
-        let bytes = (self.f_w as u64 * mtu(view, control)) >> ONE_BITS;
-        let rate = (bytes * 1_000_000).checked_div(u64::from(view.rtt.srtt_us()));
-        rate.unwrap_or(self.rate).max(MIN_RATE)
+        let rate = u128::from(Self::packet_rate(view, control)) * self.f_w as u128;
+        ((rate >> ONE_BITS) as u64).max(MIN_RATE)
     }
 
-    /// The window that the rate fills, in 2^-20 packets.
+    /// The window that the rate fills, in 2^-20 packets (`prague_pacing_rate_to_frac_cwnd`).
     fn window_of_rate(&self, view: &View, control: &Control) -> i64 {
-        let bytes = u128::from(self.rate) * u128::from(self.hsrtt128 >> 7) / 1_000_000;
-        ((bytes << ONE_BITS) / u128::from(mtu(view, control))) as i64
+        let rtt8 = self.hsrtt >> HSRTT_BITS;
+        let bytes = (u128::from(self.rate) * u128::from(rtt8)) >> (SECOND8_BITS - ONE_BITS);
+        bytes.div_ceil(u128::from(mtu(view, control))) as i64
     }
 
     pub(super) fn cong_control(
@@ -132,47 +169,49 @@ impl V0_7 {
             self.update_alpha(view, control);
             self.begin_round(view, control);
         }
-        self.choose_mode(view, control);
         self.pace(view, control);
+        self.choose_mode(view, control);
     }
 
     fn update_window(&mut self, view: &View, control: &mut Control, sample: &ControlSample) {
         if sample.ce > 0 && !self.saw_ce {
-            // Alpha knows nothing yet: the first mark halves the window at once.
+            // Alpha knows nothing yet: the first mark halves the window at once. The rate follows with the pace.
             self.saw_ce = true;
-            self.f_w -= self.f_w / 2;
-            self.rate -= self.rate / 2;
+            self.f_w = (self.f_w + 1) >> 1;
         }
         let mut unmarked = sample.delivered.saturating_sub(sample.ce);
         if unmarked > 0 && !self.in_loss && control.is_cwnd_limited(view) {
             if control.in_slow_start() {
                 unmarked = control.slow_start(unmarked);
+                self.f_w = whole(control.cwnd);
                 if unmarked == 0 {
-                    self.f_w = whole(control.cwnd);
-                    self.rate = self.rate_of_window(view, control);
                     self.set_gain(view);
                     return;
                 }
             }
-            self.grow(view, control, unmarked);
+            self.grow(view, control, u64::from(unmarked));
         }
         self.follow(view, control);
     }
 
-    fn grow(&mut self, view: &View, control: &Control, unmarked: u32) {
-        let n = i64::from(unmarked);
-        if self.rate_mode && self.independence_active(control) {
-            let (vrtt, mtu) = (Self::vrtt_us(view), mtu(view, control));
-            let packets = (self.rate * vrtt).div_ceil(mtu * 1_000_000).max(1);
-            self.rate += u64::from(unmarked) * 1500 * 1_000_000 / vrtt / packets;
-            self.f_w = (self.f_w + n).max(self.window_of_rate(view, control));
+    /// So many unmarked packets were delivered.
+    fn grow(&mut self, view: &View, control: &Control, unmarked: u64) {
+        let mtu = mtu(view, control);
+        if self.by_rate(control) {
+            // A full packet for each that is due in a round trip.
+            let vrtt8 = Self::vrtt8(view);
+            let more = ((unmarked * MTU) << SECOND8_BITS) / vrtt8;
+            let packets = u128::from(self.rate) * u128::from(vrtt8);
+            let packets = packets.div_ceil(u128::from(mtu) << SECOND8_BITS) as u64;
+            self.rate += nearest(more, packets.max(1));
+            self.f_w = (self.f_w + unmarked as i64).max(self.window_of_rate(view, control));
             return;
         }
-        let share =
-            i128::from(n) * i128::from(self.ai) * i128::from(ONE) / i128::from(self.f_w.max(1));
-        let scaled = share * 1500 / i128::from(mtu(view, control));
-        self.f_w += (scaled as i64).max(n);
-        self.rate = self.rate_of_window(view, control);
+        let share = (u128::from(unmarked) * (self.ai as u128)) << ONE_BITS;
+        let window = self.f_w.max(1) as u128;
+        let share = (share + window / 2) / window * u128::from(MTU) / u128::from(mtu);
+        self.f_w += (share as i64).max(unmarked as i64);
+        self.rate = (self.rate + unmarked).max(self.rate_of_window(view, control));
     }
 
     /// The window that the fraction stands for, packets.
@@ -195,31 +234,30 @@ impl V0_7 {
     }
 
     fn update_alpha(&mut self, view: &View, control: &mut Control) {
-        let srtt = u64::from(view.rtt.srtt_us());
-        self.hsrtt128 = self.hsrtt128 + srtt - (self.hsrtt128 >> 7);
-        if !self.saw_ce {
-            return;
+        if self.saw_ce {
+            let delivered = view.delivered.wrapping_sub(self.old_delivered);
+            let marked = view.delivered_ce.wrapping_sub(self.old_delivered_ce);
+            let share = (u64::from(marked) << ALPHA_BITS) / u64::from(delivered.max(1));
+            let alpha16 = self.alpha16 - (self.alpha16 >> GAIN_SHIFT) + share;
+            self.alpha16 = alpha16.min(ALPHA_ONE << GAIN_SHIFT);
+            self.alpha_stamp = view.now;
+            if self.independence_active(control) && !self.in_loss {
+                self.resize(view, control);
+            }
         }
-        let delivered = view.delivered.wrapping_sub(self.old_delivered);
-        let marked = view.delivered_ce.wrapping_sub(self.old_delivered_ce);
-        let share = (u64::from(marked) << ALPHA_BITS) / u64::from(delivered.max(1));
-        let alpha16 = self.alpha16 - (self.alpha16 >> GAIN_SHIFT) + share;
-        self.alpha16 = alpha16.min(ALPHA_ONE << GAIN_SHIFT);
-        self.alpha_stamp = view.now;
-        if self.independence_active(control) && !self.in_loss {
-            self.resize(view, control);
-        }
+        let srtt8 = u64::from(view.rtt.srtt8_us());
+        self.hsrtt = self.hsrtt + srtt8 - (self.hsrtt >> HSRTT_BITS);
     }
 
     /// IP bytes of a packet of which two are sent in the target RTT, or in the RTT if that is longer
-    /// (`prague_pacing_rate_to_max_mtu`, `prague_valid_mtu`). By the rate, the module takes 2^20 µs for a second.
+    /// (`prague_pacing_rate_to_max_mtu`, `prague_valid_mtu`).
     fn packet_size(&self, view: &View, control: &Control) -> u64 {
         let bytes = if self.rate_mode {
-            (self.rate * Self::vrtt_us(view)) >> 20
+            ((u128::from(self.rate) * u128::from(Self::vrtt8(view))) >> SECOND8_BITS) as u64
         } else {
-            let srtt = u64::from(view.rtt.srtt_us()).max(1);
+            let srtt8 = u64::from(view.rtt.srtt8_us()).max(1);
             let packets = u128::from(self.f_w.max(0) as u64);
-            let packets = packets * u128::from(Self::vrtt_us(view)) / u128::from(srtt);
+            let packets = packets * u128::from(Self::vrtt8(view)) / u128::from(srtt8);
             ((packets * u128::from(mtu(view, control))) >> ONE_BITS) as u64
         };
         let least = MIN_MSS + u64::from(view.headers);
@@ -254,40 +292,41 @@ impl V0_7 {
         self.set_gain(view);
     }
 
+    /// Windows up to four full packets are controlled by their rate. At every ACK what is not controlled is worked out of
+    /// what is.
     fn choose_mode(&mut self, view: &View, control: &Control) {
-        let rate_mode =
-            self.saw_ce && u64::from(control.cwnd) * mtu(view, control) <= RATE_MODE_BYTES;
-        if rate_mode == self.rate_mode {
-            return;
-        }
-        self.rate_mode = rate_mode;
-        if rate_mode {
-            self.rate = self.rate_of_window(view, control);
+        let bytes = u64::from(control.cwnd) * mtu(view, control);
+        self.rate_mode = self.saw_ce && bytes <= RATE_MODE_BYTES;
+        if self.rate_mode {
+            self.f_w = self.window_of_rate(view, control);
         } else {
-            self.f_w = self.window_of_rate(view, control).max(self.f_w);
+            self.rate = self.rate_of_window(view, control);
         }
     }
 
-    fn pace(&self, view: &View, control: &mut Control) {
-        let rate = if self.rate_mode && self.independence_active(control) {
+    fn pace(&mut self, view: &View, control: &mut Control) {
+        let mut rate = if self.by_rate(control) {
             // A little fast for half a round trip, a little slow for the other: the queue is sounded.
-            let early = micros_since(view, self.alpha_stamp) < Self::vrtt_us(view) / 2;
-            let offset = self.rate * 4 / 128;
-            Some(if early { self.rate + offset } else { self.rate - offset })
+            let early = micros_since(view, self.alpha_stamp) < Self::vrtt8(view) >> 4;
+            let offset = (self.rate * OFFSET) >> OFFSET_BITS;
+            if early { self.rate + offset } else { self.rate - offset }
         } else {
             let packets = u64::from(((self.f_w >> ONE_BITS) as u32).max(view.in_flight()));
-            pacing_rate(view, control, packets * mtu(view, control))
+            self.rate = (Self::packet_rate(view, control) * packets).max(MIN_RATE);
+            self.rate
         };
-        if let Some(rate) = rate {
-            control.pacing_rate = rate.max(MIN_RATE);
-            control.burst_limit = Some(burst(control.pacing_rate, mtu(view, control), 2));
+        if control.cwnd < control.ssthresh / 2 {
+            rate <<= 1;
         }
+        control.pacing_rate = rate;
+        let rate = control.effective_pacing_rate(view);
+        control.burst_limit = Some(burst(rate, mtu(view, control), LEAST_BURST));
     }
 
-    pub(super) fn undo_cwnd(&mut self, control: &Control) -> u32 {
-        self.f_w = self.f_w.max(self.loss_f_w);
-        self.rate = self.rate.max(self.loss_rate);
+    pub(super) fn undo_cwnd(&mut self, view: &View, control: &Control) -> u32 {
         self.in_loss = false;
+        self.rate = self.rate.max(self.loss_rate);
+        self.f_w = self.window_of_rate(view, control);
         self.loss_cwnd.max(control.cwnd)
     }
 
@@ -309,29 +348,38 @@ impl Answers for V0_7 {
             return;
         }
         self.cwr_stamp = view.now;
-        // Half of alpha, of what is sixteen times alpha.
-        let bits = ALPHA_BITS + GAIN_SHIFT + 1;
-        if self.rate_mode && self.independence_active(control) {
-            let cut = (u128::from(self.rate) * u128::from(self.alpha16)) >> bits;
+        let alpha = u128::from(self.alpha16 >> GAIN_SHIFT);
+        if self.by_rate(control) {
+            let cut = (u128::from(self.rate) * alpha) >> (ALPHA_BITS + 1);
             self.rate = self.rate.saturating_sub(cut as u64).max(MIN_RATE);
             self.f_w = self.window_of_rate(view, control);
         } else {
-            let cut = (i128::from(self.f_w) * i128::from(self.alpha16)) >> bits;
+            let cut = (alpha * self.f_w as u128 + u128::from(ALPHA_ONE)) >> (ALPHA_BITS + 1);
             self.f_w -= cut as i64;
             self.rate = self.rate_of_window(view, control);
         }
     }
 
-    fn enter_loss(&mut self, control: &Control) {
-        (self.loss_cwnd, self.loss_f_w, self.loss_rate) = (control.cwnd, self.f_w, self.rate);
-        self.f_w -= self.f_w / 2;
-        self.rate = (self.rate / 2).max(MIN_RATE);
+    fn enter_loss(&mut self, view: &View, control: &Control) {
+        (self.loss_cwnd, self.loss_rate) = (control.cwnd, self.rate);
+        if self.by_rate(control) {
+            self.rate -= self.rate / 2;
+            self.f_w = self.window_of_rate(view, control);
+        } else {
+            self.f_w -= self.f_w / 2;
+            self.rate = self.rate_of_window(view, control);
+        }
         self.in_loss = true;
     }
 
     fn leave_loss(&mut self) {
         self.in_loss = false;
     }
+}
+
+/// The whole number next to a fraction.
+fn nearest(numerator: u64, denominator: u64) -> u64 {
+    (numerator + denominator / 2) / denominator
 }
 
 /// So many packets, in 2^-20.

@@ -79,15 +79,126 @@ fn small_windows_are_rates() {
     assert_eq!(t.control.pacing_rate, MIN_RATE + MIN_RATE / 32);
 }
 
+/// Twenty packets of 1500 bytes in 25 ms are 1.2 MB/s. A loss halves both. An undo gives the rate back, and the window
+/// that this is by the long second: ⌈1200000 · 200000 / 8 / 1500⌉ = 20000000 of 2^-20, 19.07 packets.
 #[test]
-fn an_undo_restores_window_and_rate() {
+fn an_undo_restores_the_rate_and_what_follows_from_it() {
     let (mut p, mut t) = established(20, 25_000);
-    let before = (p.f_w, p.rate);
+    assert_eq!(p.rate, 1_200_000);
     p.set_state(&t.view, &t.control, CaState::Recovery);
-    assert_eq!(p.f_w, whole(10));
+    assert_eq!((p.f_w, p.rate, p.in_loss), (whole(10), 600_000, true));
     t.control.cwnd = 15;
-    assert_eq!(p.undo_cwnd(&t.control), 20);
-    assert_eq!((p.f_w, p.rate, p.in_loss), (before.0, before.1, false));
+    assert_eq!(p.undo_cwnd(&t.view, &t.control), 20);
+    assert_eq!((p.f_w, p.rate, p.in_loss), (20_000_000, 1_200_000, false));
+}
+
+/// In rate mode a loss halves the rate, rounded up, and the window follows: ⌈30001 · 40000 / 8 / 1500⌉ = 100004.
+#[test]
+fn a_loss_halves_the_rate() {
+    let (mut p, t) = controlled(60_001, 5_000);
+    p.set_state(&t.view, &t.control, CaState::Recovery);
+    assert_eq!((p.rate, p.f_w, p.loss_rate), (30_001, 100_004, 60_001));
+    // Before RTT independence acts it is the window that is halved, also in rate mode: a packet in 5 ms.
+    let (mut p, t) = controlled(60_000, 5_000);
+    (p.round, p.f_w) = (TRANSITION - 1, whole(2));
+    p.set_state(&t.view, &t.control, CaState::Recovery);
+    assert_eq!((p.rate, p.f_w), (300_000, whole(1)));
+}
+
+/// Below 2^12 packets a second and less than twice that, one leaves by itself: up to 98.3 Mbit/s.
+#[test]
+fn single_packets_leave() {
+    for (packets, burst) in [(20, 1), (8_191, 1), (8_192, 2), (12_288, 3)] {
+        // So many packets in a second.
+        let (mut p, mut t) = established(packets, 1_000_000);
+        t.view.packets_out = packets;
+        p.pace(&t.view, &mut t.control);
+        assert_eq!(t.control.burst_limit, Some(burst), "{packets} a second");
+    }
+}
+
+/// At every ACK, and after the pace: what is controlled decides what the other is. Five and a half packets in 25 ms
+/// leave at the rate of five, and are kept as 330 kB/s; 60 kB/s are, by the slow average of 5 ms and the long second,
+/// ⌈60000 · 40000 / 8 / 1500⌉ = 200000 of 2^-20, 0.19 packets.
+#[test]
+fn every_ack_works_the_other_out() {
+    let (mut p, mut t) = established(6, 25_000);
+    (p.saw_ce, p.f_w, p.in_loss) = (true, ONE * 11 / 2, true);
+    t.view.packets_out = 3;
+    ack(&mut p, &mut t, 1, 1);
+    assert_eq!((t.control.cwnd, p.rate_mode), (6, false));
+    assert_eq!((t.control.pacing_rate, p.rate), (300_000, 330_000));
+
+    let (mut p, mut t) = controlled(60_000, 5_000);
+    p.in_loss = true;
+    for _ in 0..3 {
+        p.f_w = whole(2);
+        t.view.nxt += 10;
+        ack(&mut p, &mut t, 1, 1);
+        assert_eq!((p.rate, p.f_w, t.control.cwnd), (60_000, 200_000, 2));
+    }
+    // While RTT independence does not act, it is the window that paces, by whole packets, and then follows.
+    let (mut p, mut t) = controlled(60_000, 5_000);
+    (p.in_loss, p.round, p.f_w) = (true, 0, whole(2));
+    t.view.packets_out = 1;
+    t.view.nxt += 10;
+    ack(&mut p, &mut t, 1, 1);
+    assert_eq!((t.control.pacing_rate, p.rate), (600_000, 600_000));
+    assert_eq!(p.f_w, 2_000_000, "⌈600000 · 40000 / 8 / 1500⌉");
+}
+
+/// 1500 bytes in 25 ms are ⌊1500 · 2^23 / 200000⌋ = 62914 B/s in long seconds. 60 kB/s are one packet in that time, by
+/// whole ones; 100 kB/s are two, so that each adds half of it, 31457, and two at once half of 125829, 62915.
+#[test]
+fn a_rate_grows_by_a_packet_in_the_target() {
+    for (rate, unmarked, grown) in
+        [(60_000, 1, 122_914), (100_000, 1, 131_457), (100_000, 2, 162_915)]
+    {
+        let (mut p, mut t) = controlled(rate, 5_000);
+        p.f_w = 0;
+        let sample = ControlSample { delivered: unmarked, ..ControlSample::default() };
+        p.update_window(&t.view, &mut t.control, &sample);
+        assert_eq!(p.rate, grown, "{unmarked} at {rate} B/s");
+        assert_eq!(p.f_w, (((grown * 40_000) >> 3).div_ceil(1500)) as i64);
+    }
+}
+
+/// The first mark halves the window and leaves the rate to follow from it.
+#[test]
+fn the_first_mark_leaves_the_rate_alone() {
+    let (mut p, mut t) = established(20, 25_000);
+    let sample = ControlSample { delivered: 2, ce: 2, ..ControlSample::default() };
+    p.update_window(&t.view, &mut t.control, &sample);
+    assert_eq!((p.f_w, p.rate), (whole(10), 1_200_000));
+}
+
+/// What slow start leaves of an ACK grows the window from where slow start has brought it: two of five packets from 23 on,
+/// by 2/23 of 2^20: 91181.
+#[test]
+fn the_end_of_slow_start_counts_from_the_window() {
+    let (mut p, mut t) = established(20, 25_000);
+    t.control.ssthresh = 23;
+    let sample = ControlSample { delivered: 5, ..ControlSample::default() };
+    p.update_window(&t.view, &mut t.control, &sample);
+    assert_eq!((t.control.cwnd, p.f_w), (24, whole(23) + 91_181));
+}
+
+/// The slow average of the RTT is taken at the end of each round, marks or not: from 5 ms to 7 by a 128th of 2 ms.
+#[test]
+fn the_slow_average_moves_once_a_round() {
+    let (mut p, mut t) = established(20, 5_000);
+    t.view.rtt = crate::rtt::Rtt::default();
+    t.view.rtt.sample(t.view.now, 7_000, 7_000, 0, 0);
+    p.update_alpha(&t.view, &mut t.control);
+    assert_eq!(p.hsrtt, (40_000 << 7) + 16_000);
+}
+
+/// The gain is (r/T)², to the nearest: (5.001/25)² · 2^20 = 41959.8.
+#[test]
+fn gain_by_the_rtt() {
+    let (mut p, t) = controlled(60_000, 5_001);
+    p.set_gain(&t.view);
+    assert_eq!(p.ai, 41_960);
 }
 
 /// A flow whose rate is controlled, its rounds over and its RTT this.
