@@ -51,8 +51,8 @@ impl Settings for Config {
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
-    fn blank(_profile: &QdiscQuirks) -> Self {
-        Self { limit: 0, law: Params::BLANK }
+    fn blank(profile: &QdiscQuirks) -> Self {
+        Self { limit: 0, law: Params::blank(profile) }
     }
 }
 

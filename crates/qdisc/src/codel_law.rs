@@ -8,13 +8,14 @@
 //!   `count` jumps;
 //! - on entering the dropping state, `count` resumes from what it gained in the last one if that ended less
 //!   than 16 intervals ago;
-//! - a mark ends the work of a dequeue, so at most one packet is marked, however many signals are due.
+//! - a mark ends the work of a dequeue, so at most one packet is marked, however many signals are due;
+//! - what bounds the drops of a dequeue, and whether an empty queue begins anew, is the kernel's ([`CodelLaw`]).
 //!
 //! With 32-bit time "less than 16 intervals ago" is also true of anything more than 36 minutes ago. The
 //! kernel's clock starts at boot, ours at the run's beginning; within 36 minutes the two agree.
 
 use crate::tally::{QdiscCounters, mark};
-use crate::{Context, Packet, Reason, Telemetry};
+use crate::{CodelLaw, Context, Packet, QdiscQuirks, Reason, Telemetry};
 use sojourn_units::{Span, Time};
 
 /// A time or a span in units of 1024 ns.
@@ -24,6 +25,9 @@ type Units = u32;
 const NO_THRESHOLD: Units = i32::MAX as u32;
 /// `psched_mtu` of an Ethernet device: at or below this backlog there is never a signal.
 const MTU: u64 = 1514;
+
+/// Most packets that one dequeue drops in the dropping state, where that is bounded (`CODEL_MAX_DROPS_PER_DEQUEUE`).
+const MOST_DROPS: u32 = 256;
 
 #[inline]
 const fn units(nanos: u64) -> Units {
@@ -61,11 +65,22 @@ pub(crate) struct Params {
     pub(crate) selector: Option<(u8, u8)>,
     /// Whether to mark what can be marked.
     pub(crate) ecn: bool,
+    /// Whether an empty queue begins anew, and signals are bounded.
+    bounded: bool,
 }
 
 impl Params {
-    pub(crate) const BLANK: Self =
-        Self { target: 0, interval: 0, ce_threshold: NO_THRESHOLD, selector: None, ecn: false };
+    /// This kernel's, before anything is set.
+    pub(crate) fn blank(profile: &QdiscQuirks) -> Self {
+        Self {
+            target: 0,
+            interval: 0,
+            ce_threshold: NO_THRESHOLD,
+            selector: None,
+            ecn: false,
+            bounded: profile.codel == CodelLaw::Bounded,
+        }
+    }
 
     pub(crate) const fn set_target(&mut self, span: Span) {
         self.target = from_span(span);
@@ -123,7 +138,8 @@ impl State {
     #[inline]
     const fn next_after(&self, from: Units, params: &Params) -> Units {
         let fraction = (self.rec_inv_sqrt as u64) << 16;
-        from.wrapping_add(((params.interval as u64 * fraction) >> 32) as Units)
+        let gap = ((params.interval as u64 * fraction) >> 32) as Units;
+        from.wrapping_add(if params.bounded && gap == 0 { 1 } else { gap })
     }
 
     /// How far in the future the next signal is, negative when it is due, in seconds; as tc prints `drop_next`.
@@ -195,6 +211,9 @@ impl<Q> Dequeue<'_, Q> {
         Q: Queue<P>,
     {
         let Some(mut packet) = self.queue.take() else {
+            if self.params.bounded {
+                self.state.first_above = 0;
+            }
             self.state.dropping = false;
             return None;
         };
@@ -222,7 +241,14 @@ impl<Q> Dequeue<'_, Q> {
         Q: Queue<P>,
     {
         let now = units(self.now.as_nanos());
+        let mut left = if self.params.bounded { MOST_DROPS } else { u32::MAX };
         while self.state.dropping && !is_before(now, self.state.drop_next) {
+            if left == 0 {
+                // Far behind: what is due is forgotten.
+                self.state.drop_next = self.state.next_after(now, self.params);
+                break;
+            }
+            left -= 1;
             self.state.count = self.state.count.wrapping_add(1);
             self.state.newton_step();
             if self.params.ecn && mark(self.now, &mut packet, Reason::ControlLaw, cx) {

@@ -137,7 +137,7 @@ impl Settings for Config {
             drop_batch: 0,
             drop_batch_bug: profile.fq_codel_drop_batch_bug,
             has_drop_batch: false,
-            codel: Params::BLANK,
+            codel: Params::blank(profile),
         }
     }
 }

@@ -62,7 +62,7 @@ pub use dynamic::{DynContext, DynQdisc, OwnedPacket};
 pub use htb::Htb;
 pub use netem::Netem;
 pub use packet::Packet;
-pub use profile::QdiscQuirks;
+pub use profile::{CodelLaw, QdiscQuirks};
 pub use registry::{Family, Registry, RegistryError};
 pub use report::Reported;
 pub use settings::{ParsedOption, Setting, Settings, defaults, options, read_change, read_options};

@@ -24,6 +24,18 @@ pub enum DualPi2 {
     Mainline,
 }
 
+/// Which details CoDel's law has, in `codel` and in `fq_codel` (`include/net/codel_impl.h`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CodelLaw {
+    /// A queue that is found empty keeps the time at which it rose above target, so that a packet which comes long after
+    /// may be the first to be dropped. One dequeue drops as many packets as are due, and where a short interval or a high
+    /// count makes the next one due at once, all of them. Up to 5.10 at the least.
+    Unbounded,
+    /// A queue that is found empty begins anew. One dequeue drops at most 256 packets, and what is due beyond is
+    /// forgotten; signals are at least 1.024 us apart. Linux 7.3.
+    Bounded,
+}
+
 /// The switches of one kernel's queue disciplines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QdiscQuirks {
@@ -35,6 +47,8 @@ pub struct QdiscQuirks {
     pub hz: u32,
     /// PIE's delay estimator.
     pub pie_estimator: PieEstimator,
+    /// CoDel's law.
+    pub codel: CodelLaw,
     /// Bits of PIE's probability: 64, or 56 since 5.6.
     pub pie_probability_bits: u32,
     /// fq_codel sets `drop_batch` to the *lesser* of 1 and the value asked for (a bug in
@@ -56,6 +70,7 @@ impl QdiscQuirks {
     pub const LINUX_7_3: Self = Self {
         name: "linux-7.3",
         hz: 250,
+        codel: CodelLaw::Bounded,
         pie_estimator: PieEstimator::Timestamp,
         pie_probability_bits: 56,
         fq_codel_drop_batch_bug: false,
@@ -66,8 +81,12 @@ impl QdiscQuirks {
     };
 
     /// Mainline 5.10.
-    pub const LINUX_5_10: Self =
-        Self { name: "linux-5.10", fq_codel_ce_threshold_selector: false, ..Self::LINUX_7_3 };
+    pub const LINUX_5_10: Self = Self {
+        name: "linux-5.10",
+        codel: CodelLaw::Unbounded,
+        fq_codel_ce_threshold_selector: false,
+        ..Self::LINUX_7_3
+    };
 
     /// Mainline 5.4, on which the test kernels of 2020 are built.
     pub const LINUX_5_4: Self = Self {

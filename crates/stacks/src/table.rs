@@ -68,6 +68,7 @@ impl Stack {
         let qdisc = rows! { &self.qdisc => QdiscQuirks {
         name as "qdisc.profile": plain, "whose queues these are, by the name in messages about tc's words";
         hz as "qdisc.hz": plain, "ticks a second of the queues' clock";
+        codel: debug, "CoDel's law: whether an empty queue begins anew and a dequeue's drops are bounded";
         pie_estimator: debug, "how PIE learns the delay";
         pie_probability_bits: plain, "bits of PIE's probability";
         fq_codel_drop_batch_bug: plain, "fq_codel takes the lesser of 1 and drop_batch";

@@ -1,7 +1,7 @@
 //! CoDel's time unit is 1024 ns: target 5 ms is 4882 units, interval 100 ms is 97 656 (99.999744 ms).
 
 use crate::bench::{Bench, Pkt, ms, pkt};
-use sojourn_qdisc::{Dequeued, Reason};
+use sojourn_qdisc::{Dequeued, QdiscQuirks, Reason};
 use sojourn_units::Ecn;
 
 /// `n` packets at time 0; then one dequeue a millisecond, so that the packet that leaves at k ms has waited k.
@@ -201,4 +201,27 @@ fn the_limit_refuses_and_a_lowered_one_drops_from_the_head() {
     assert_eq!(b.any.describe(), "limit 2p target 999us interval 100ms ecn");
     assert_eq!(b.get(ms(1)).id, 3);
     assert_eq!(b.take(ms(1)), Dequeued::Empty);
+}
+
+/// An interval of 1 us is none in units of 1024 ns. Of 1000 packets one leaves at 1 ms (unit 976), which sets the time
+/// above target; at 2 ms (1953) one is dropped and one leaves, and the next signal is due at once, or, bounded, a unit later,
+/// at 1954. At 3 ms (2929) 976 of these are due. Unbounded the queue is dropped but for one that leaves and one, an MTU,
+/// behind it: 995. Bounded 256 go, and the next one is due after now.
+#[test]
+fn a_dequeue_drops_so_many_at_the_most() {
+    let words = "codel limit 2000 target 0 interval 1us";
+    for (profile, dropped) in
+        [(&QdiscQuirks::LINUX_5_10, [0, 1, 995, 0]), (&QdiscQuirks::LINUX_7_3, [0, 1, 256, 256])]
+    {
+        let mut b = Bench::on(words, profile);
+        (0..1000).for_each(|id| b.put(ms(0), pkt(id)));
+        for (k, expected) in (1..).zip(dropped) {
+            b.log.dropped.clear();
+            b.get(ms(k));
+            assert_eq!(b.log.dropped.len(), expected, "{} at {k} ms", profile.name);
+            if (profile.name, k) == ("linux-7.3", 3) {
+                assert_eq!(b.gauge(ms(3), "drop_next"), 1024e-9);
+            }
+        }
+    }
 }

@@ -245,3 +245,26 @@ fn a_flush_leaves_nothing_behind() {
     assert_eq!(drain(&mut b, 2), [11, 12]);
     assert_eq!(b.stat("maxpacket"), f64::from(FULL));
 }
+
+/// A ping, 10 ms late behind a bulk flow, takes note of being above target: a signal would be due 100 ms later. Its queue is
+/// empty for 190 ms; the next ping is late again. In 5.10 it is the one to be dropped, in 7.3 the first of its time.
+#[test]
+fn a_queue_found_empty_begins_anew_or_does_not() {
+    for (profile, lost) in [(&QdiscQuirks::LINUX_5_10, true), (&QdiscQuirks::LINUX_7_3, false)] {
+        let mut b = Bench::on("fq_codel", profile);
+        bulk(&mut b, 1, 8);
+        b.put(ms(0), pkt(1).of(2).long(98));
+        assert_eq!((b.get(ms(10)).id, b.get(ms(10)).id), (11, 1));
+        assert_eq!((b.get(ms(20)).id, b.get(ms(20)).id), (12, 13), "2 is found empty");
+        // The bulk flow is not late, and enough of it waits.
+        while b.backlog().packets > 0 {
+            b.take(ms(20));
+        }
+        (1..=3).for_each(|i| b.put(ms(210), pkt(20 + i).of(1)));
+        b.put(ms(200), pkt(2).of(2).long(98));
+        let first = b.get(ms(210));
+        let second = b.get(ms(210));
+        let pinged = [first.id, second.id].contains(&2);
+        assert_eq!((pinged, b.log.drops() == [(2, Reason::ControlLaw)]), (!lost, lost));
+    }
+}

@@ -7,7 +7,7 @@
 use crate::bench::{Bench, Log, Pkt, pkt};
 use core::cmp::Ordering;
 use proptest::prelude::*;
-use sojourn_qdisc::{Dequeued, Packet, Reason};
+use sojourn_qdisc::{Dequeued, Packet, QdiscQuirks, Reason};
 use sojourn_units::{Ecn, Time};
 use std::sync::LazyLock;
 
@@ -31,6 +31,8 @@ struct Naive {
     interval: u64,
     ecn: bool,
     batch: usize,
+    /// As Linux 7.3 has it, not 5.10.
+    bounded: bool,
     queues: Vec<Queue>,
     new: Vec<usize>,
     old: Vec<usize>,
@@ -125,7 +127,8 @@ impl Naive {
     }
 
     fn gap(&self, slot: usize) -> u64 {
-        (self.interval * (self.queues[slot].fraction << 16)) >> 32
+        let gap = (self.interval * (self.queues[slot].fraction << 16)) >> 32;
+        gap.max(u64::from(self.bounded))
     }
 
     fn mark(&mut self, now: Time, packet: &mut Pkt) -> bool {
@@ -143,7 +146,10 @@ impl Naive {
 
     fn codel(&mut self, now: Time, slot: usize) -> Option<Pkt> {
         if self.queues[slot].packets.is_empty() {
-            // Nothing is judged, so how long it has been above target stays as it was.
+            // Nothing is judged, so how long it has been above target stays as it was, or else is forgotten.
+            if self.bounded {
+                self.queues[slot].above_since = None;
+            }
             self.queues[slot].dropping = false;
             return None;
         }
@@ -151,7 +157,13 @@ impl Naive {
         let mut packet = packet?;
         if self.queues[slot].dropping {
             self.queues[slot].dropping = bad;
+            let mut rounds = 0;
             while self.queues[slot].dropping && units(now) >= self.queues[slot].next {
+                rounds += 1;
+                if self.bounded && rounds == 257 {
+                    self.queues[slot].next = units(now) + self.gap(slot);
+                    return Some(packet);
+                }
                 self.queues[slot].count += 1;
                 Self::newton(&mut self.queues[slot]);
                 if self.mark(now, &mut packet) {
@@ -230,13 +242,15 @@ struct Setup {
     interval: u64,
     ecn: bool,
     batch: usize,
+    bounded: bool,
 }
 
 fn setup() -> impl Strategy<Value = Setup> {
     let small = (1_usize..6, 3_usize..60, 5_000_u64..120_000, 256_i64..4_000);
-    let rest = (0_u64..8_000, 2_000_u64..60_000, any::<bool>(), 1_usize..20);
-    (small, rest).prop_map(|((flows, limit, memory, quantum), (target, interval, ecn, batch))| {
-        Setup { flows, limit, memory, quantum, target, interval, ecn, batch }
+    let rest = (0_u64..8_000, 2_000_u64..60_000, any::<bool>(), 1_usize..20, any::<bool>());
+    (small, rest).prop_map(|(small, (target, interval, ecn, batch, bounded))| {
+        let (flows, limit, memory, quantum) = small;
+        Setup { flows, limit, memory, quantum, target, interval, ecn, batch, bounded }
     })
 }
 
@@ -249,15 +263,16 @@ proptest! {
         setup in setup(),
         steps in prop::collection::vec((0_u64..4_000, 0_u8..8, 0_usize..6, 40_u32..1515, 0_u8..4), 50..400),
     ) {
-        let Setup { flows, limit, memory, quantum, target, interval, ecn, batch } = setup;
+        let Setup { flows, limit, memory, quantum, target, interval, ecn, batch, bounded } = setup;
         let words = format!(
             "fq_codel limit {limit} memory_limit {memory} quantum {quantum} target {target}us \
              interval {interval}us drop_batch {batch} {}",
             if ecn { "ecn" } else { "noecn" },
         );
-        let mut real = Bench::new(&words);
+        let profile = if bounded { QdiscQuirks::LINUX_7_3 } else { QdiscQuirks::LINUX_5_10 };
+        let mut real = Bench::on(&words, &profile);
         let mut naive = Naive {
-            limit, memory, quantum, ecn, batch,
+            limit, memory, quantum, ecn, batch, bounded,
             target: target * 1000 / 1024,
             interval: interval * 1000 / 1024,
             queues: (0..flows).map(|_| Queue::default()).collect(),
