@@ -9,7 +9,7 @@ use sojourn_path::{Outer, PathPacket, SkbCharge};
 use sojourn_qdisc::Packet as QdiscPacket;
 use sojourn_transport::Sender;
 use sojourn_transport::ecn::Flags;
-use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake, SYN_LEN};
+use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake};
 use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn, Time};
 
 /// Bytes of an IPv4 header without options.
@@ -136,6 +136,8 @@ pub struct Packet {
     /// What a TCP header says of the other direction, where somebody sees it: bytes acknowledged by a data segment, bytes
     /// sent before an acknowledgement. 0 unless there is a tap.
     pub(crate) beside: u32,
+    /// Counters of AccECN's option, likewise: bytes of ECT(1), CE and ECT(0).
+    pub(crate) ecn_bytes: [u32; 3],
     /// The IP identifier; likewise.
     pub(crate) id: u16,
     /// The window field; likewise.
@@ -249,8 +251,8 @@ impl Body {
     /// Bytes of the IPv4 packet that carries a TCP body.
     pub(crate) fn ip_len(&self) -> u32 {
         match self {
-            Self::Syn(_) | Self::SynAck(_) => SYN_LEN,
-            Self::Data(d) => HEADERS + u32::from(d.len),
+            Self::Syn(h) | Self::SynAck(h) => h.ip_len(),
+            Self::Data(d) => d.ip_len(),
             Self::Ack(a) => a.ip_len(),
             Self::Echo { .. } | Self::Datagram { .. } | Self::Report { .. } => 0,
         }
@@ -307,6 +309,7 @@ impl Packet {
             id: 0,
             window: 0,
             ace: 0,
+            ecn_bytes: [0; 3],
         }
     }
 

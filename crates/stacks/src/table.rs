@@ -46,6 +46,7 @@ impl Stack {
         ecn: debug, "ECN that a flow asks for unless it says";
         acks_ecn_change: plain, "an AccECN receiver acknowledges a change of the codepoint at once";
         ace_takes_least: plain, "an ACE field tells the least number of marks that it can, wrapped or not";
+        accecn_option: plain, "every packet of an AccECN connection but the SYN has its option";
         prague: debug, "which TCP Prague";
         rtt_independence: independence, "RTT independence of a Prague up to 2021, where it is not the version's own";
         echoes_sce: plain, "a receiver echoes ECT(1) as SCE";

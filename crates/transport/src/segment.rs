@@ -4,7 +4,7 @@
 //! below *n* has arrived. A piece is as long whenever it is sent as when it first was, so nothing is lost by it, and a
 //! scoreboard is an array. Taps that write real headers turn segments into bytes.
 
-use crate::ecn::Flags;
+use crate::ecn::{Flags, option};
 use sojourn_units::{Ecn, Time};
 
 /// A segment number.
@@ -47,6 +47,16 @@ pub struct Handshake {
     pub tsecr: u32,
     /// Receive window in bytes (unscaled, as on every SYN).
     pub window: u32,
+    /// Whether it has AccECN's option; a SYN never has.
+    pub accecn: bool,
+}
+
+impl Handshake {
+    /// IP bytes.
+    #[inline]
+    pub fn ip_len(&self) -> u32 {
+        SYN_LEN + if self.accecn { option::WHOLE } else { 0 }
+    }
 }
 
 /// A data segment: 20 bytes.
@@ -65,6 +75,8 @@ pub struct Data {
     pub retransmission: bool,
     /// Whether it is cut from a burst on the way to the device; not on the wire, for the sender's small queue.
     pub gso_segment: bool,
+    /// Whether it has AccECN's option.
+    pub accecn: bool,
     /// Sender's clock in milliseconds (timestamp option).
     pub tsval: u32,
     /// Echo of the receiver's clock, in milliseconds.
@@ -89,8 +101,18 @@ pub struct Ack {
     pub ecn: Flags,
     /// Whether the first block tells of a duplicate (RFC 2883).
     pub dsack: bool,
+    /// Fields of AccECN's option, if it has that.
+    pub accecn: Option<u8>,
     /// What has arrived above `ack`, newest first (RFC 2018), of which `blocks` are in use.
     pub sack: [Block; SACK_BLOCKS],
+}
+
+impl Data {
+    /// IP bytes.
+    #[inline]
+    pub fn ip_len(&self) -> u32 {
+        HEADERS + if self.accecn { option::WHOLE } else { 0 } + u32::from(self.len)
+    }
 }
 
 impl Ack {
@@ -100,10 +122,10 @@ impl Ack {
         &self.sack[..usize::from(self.blocks)]
     }
 
-    /// IP bytes: headers with timestamps, and the SACK option (2 bytes of padding, 2 of kind and length, 8 a block).
+    /// IP bytes: headers with timestamps, the SACK option and AccECN's.
     #[inline]
     pub fn ip_len(&self) -> u32 {
-        HEADERS + if self.blocks == 0 { 0 } else { 4 + 8 * u32::from(self.blocks) }
+        HEADERS + option::sack_bytes(self.blocks) + self.accecn.map_or(0, option::bytes)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::packet::{Body, Packet, PacketBox};
 use crate::topology::stack;
 use sojourn_model::{Direction, Flow, ReceiveWindow, Scenario, Traffic};
 use sojourn_qdisc::Packet as _;
-use sojourn_transport::ecn::{Agreed, Flags, Request, accurate, conclude};
+use sojourn_transport::ecn::{Agreed, Flags, Request, accurate, conclude, option};
 use sojourn_transport::segment::{Seq, after, before};
 use sojourn_units::{Ecn, Random};
 
@@ -28,6 +28,8 @@ struct End {
     initial: u32,
     /// IP identifier of its next packet.
     next_id: u16,
+    /// Payload of a full segment of its stream.
+    full: u32,
     /// Segments of its stream that are not full, ascending, each with the bytes missing before the next segment.
     short: Vec<(Seq, u32)>,
     /// Bytes of its stream that it has sent.
@@ -38,6 +40,9 @@ struct End {
     window: u32,
     /// Marked packets of the other that it has counted.
     counted: u32,
+    /// Bytes of the other's data that it has counted as ECT(1), CE and ECT(0), from where these counters begin
+    /// (RFC 9768 §3.2.1).
+    ecn_bytes: [u32; 3],
     /// How the answer to its SYN came, until it has told.
     answer: Option<Ecn>,
 }
@@ -93,12 +98,14 @@ impl Conversation {
             port: ports[n],
             initial: initial[n],
             next_id: next_id[n],
+            full: mss(flow.ip),
             short: Vec::new(),
             sent: 0,
             told: 0,
             // That of a SYN, until there is an acknowledgement.
             window: u32::from(u16::MAX),
             counted: 0,
+            ecn_bytes: [1, 0, 1],
             answer: None,
         };
         Self {
@@ -157,7 +164,7 @@ impl Conversation {
         let short = &self.ends[end].short;
         let earlier = short.partition_point(|&(s, _)| before(s, seq));
         let missing = earlier.checked_sub(1).map_or(0, |last| short[last].1);
-        seq.wrapping_mul(self.mss).wrapping_sub(missing)
+        seq.wrapping_mul(self.ends[end].full).wrapping_sub(missing)
     }
 
     /// A host sends: the packet gets its identifier, the flags that only the wire has, and what a header says of the
@@ -167,16 +174,20 @@ impl Conversation {
         packet.id = self.ends[from].next_id;
         self.ends[from].next_id = packet.id.wrapping_add(1);
         packet.ace = self.sender_flags(from, &packet.body).ace();
+        packet.ecn_bytes = self.ends[from].ecn_bytes;
         match &packet.body {
             // A repeated one may not ask any more; the answer still is to the first.
             Body::Syn(syn) if syn.ecn.ace() == 0b111 => self.asked = Request::AccEcn,
             Body::Syn(syn) if syn.ecn.ace() == 0b011 => self.asked = Request::Rfc3168,
             Body::Data(data) => {
                 let (mss, end) = (self.mss, &mut self.ends[from]);
-                if u32::from(data.len) < mss {
+                if end.sent == 0 && data.accecn {
+                    end.full = mss - option::WHOLE;
+                }
+                if u32::from(data.len) < end.full {
                     let (last, missing) = end.short.last().map_or((None, 0), |s| (Some(s.0), s.1));
                     if last.is_none_or(|last| after(data.seq, last)) {
-                        end.short.push((data.seq, missing + mss - u32::from(data.len)));
+                        end.short.push((data.seq, missing + end.full - u32::from(data.len)));
                     }
                 }
                 let upto = self.bytes_before(from, data.seq).wrapping_add(u32::from(data.len));
@@ -230,7 +241,19 @@ impl Conversation {
                 end.answer = Some(packet.ecn());
                 end.counted = u32::from(is_marked);
             }
-            Body::Data(_) => end.counted = end.counted.wrapping_add(u32::from(is_marked)),
+            Body::Data(data) => {
+                end.counted = end.counted.wrapping_add(u32::from(is_marked));
+                let counter = match packet.ecn() {
+                    Ecn::NotEct => None,
+                    Ecn::Ect1 => Some(0),
+                    Ecn::Ce => Some(1),
+                    Ecn::Ect0 => Some(2),
+                };
+                if let Some(counter) = counter {
+                    let bytes = &mut end.ecn_bytes[counter];
+                    *bytes = bytes.wrapping_add(u32::from(data.len));
+                }
+            }
             _ => {}
         }
     }

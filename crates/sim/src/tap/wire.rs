@@ -11,8 +11,7 @@ use super::conversation::Conversation;
 use crate::packet::{Body, Layer, PacketBox};
 use etherparse::{
     EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, Icmpv6Header, Icmpv6Type,
-    IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, TcpHeader, TcpOptionElement,
-    UdpHeader,
+    IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, TcpHeader, UdpHeader,
 };
 use sojourn_model::{Ip as Version, TunnelKind};
 use sojourn_path::{Outer, PathPacket as _};
@@ -218,8 +217,8 @@ fn innermost(packet: &PacketBox, c: &Conversation, ip: &Ip, out: &mut Vec<u8>) {
     let flags = Flags::from_ace(packet.ace);
     let from_receiver = packet.is_from_receiver();
     match &packet.body {
-        Body::Syn(syn) => tcp(&opening(c, syn, from_receiver, false), ip, out),
-        Body::SynAck(answer) => tcp(&opening(c, answer, from_receiver, true), ip, out),
+        Body::Syn(syn) => tcp(&opening(c, syn, packet, false), ip, out),
+        Body::SynAck(answer) => tcp(&opening(c, answer, packet, true), ip, out),
         Body::Data(segment) => tcp(&data(c, segment, packet, flags), ip, out),
         Body::Ack(ack) => tcp(&acknowledgement(c, ack, packet), ip, out),
         Body::Echo { .. } if !c.is_ping => udp(c, from_receiver, ip, out),
@@ -283,9 +282,9 @@ fn tcp(header: &TcpHeader, ip: &Ip, out: &mut Vec<u8>) {
     out.extend_from_slice(&header.to_bytes());
 }
 
-/// SYN or SYN/ACK: 20 bytes of options.
-fn opening(c: &Conversation, shake: &Handshake, from_receiver: bool, is_answer: bool) -> TcpHeader {
-    use TcpOptionElement as Option;
+/// SYN or SYN/ACK: 20 bytes of options, and 12 if it has AccECN's.
+fn opening(c: &Conversation, shake: &Handshake, packet: &PacketBox, is_answer: bool) -> TcpHeader {
+    let from_receiver = packet.is_from_receiver();
     let mut header = empty(c, from_receiver, shake.ecn);
     header.syn = true;
     header.ack = is_answer;
@@ -294,16 +293,17 @@ fn opening(c: &Conversation, shake: &Handshake, from_receiver: bool, is_answer: 
     header.acknowledgment_number = if is_answer { of_other } else { 0 };
     // The window of a SYN is not scaled.
     header.window_size = shake.window.min(u32::from(u16::MAX)) as u16;
-    with(
-        header,
-        &[
-            Option::MaximumSegmentSize(c.mss as u16 + TIMESTAMPS),
-            Option::SelectiveAcknowledgementPermitted,
-            Option::Timestamp(shake.tsval, shake.tsecr),
-            Option::Noop,
-            Option::WindowScale(c.window_scale),
-        ],
-    )
+    let mut options = Options::new();
+    let [high, low] = (c.mss as u16 + TIMESTAMPS).to_be_bytes();
+    options.put(&[kind::MSS, 4, high, low]);
+    options.put(&[kind::SACK_PERMITTED, 2]);
+    options.timestamps(shake.tsval, shake.tsecr);
+    if shake.accecn {
+        options.accecn(WHOLE_FIELDS, packet);
+        options.put(&[kind::NOP]);
+    }
+    options.put(&[kind::NOP, kind::WINDOW_SCALE, 3, c.window_scale]);
+    options.end(header)
 }
 
 fn data(c: &Conversation, data: &Data, packet: &PacketBox, flags: Flags) -> TcpHeader {
@@ -314,31 +314,98 @@ fn data(c: &Conversation, data: &Data, packet: &PacketBox, flags: Flags) -> TcpH
         c.initial(!from_receiver).wrapping_add(1).wrapping_add(packet.beside);
     header.window_size = packet.window;
     header.psh = data.push;
-    with(
-        header,
-        &[
-            TcpOptionElement::Noop,
-            TcpOptionElement::Noop,
-            TcpOptionElement::Timestamp(data.tsval, data.tsecr),
-        ],
-    )
+    let mut options = Options::new();
+    options.put(&[kind::NOP, kind::NOP]);
+    options.timestamps(data.tsval, data.tsecr);
+    if data.accecn {
+        options.accecn(WHOLE_FIELDS, packet);
+        options.put(&[kind::NOP]);
+    }
+    options.end(header)
 }
 
 fn acknowledgement(c: &Conversation, ack: &Ack, packet: &PacketBox) -> TcpHeader {
-    use TcpOptionElement as Option;
     let from_receiver = packet.is_from_receiver();
     let mut header = empty(c, from_receiver, ack.ecn);
     header.sequence_number = c.initial(from_receiver).wrapping_add(1).wrapping_add(packet.beside);
     let byte = |seq| c.byte(!from_receiver, seq);
     header.acknowledgment_number = byte(ack.ack);
     header.window_size = packet.window;
-    let stamps = [Option::Noop, Option::Noop, Option::Timestamp(ack.tsval, ack.tsecr)];
-    let mut blocks = ack.sacked().iter().map(|b| (byte(b.start), byte(b.end)));
-    let Some(first) = blocks.next() else { return with(header, &stamps) };
-    let others = [blocks.next(), blocks.next(), None];
-    let sack = Option::SelectiveAcknowledgement(first, others);
-    let [a, b, t] = stamps;
-    with(header, &[a, b, t, Option::Noop, Option::Noop, sack])
+    let mut options = Options::new();
+    options.put(&[kind::NOP, kind::NOP]);
+    options.timestamps(ack.tsval, ack.tsecr);
+    if let Some(fields) = ack.accecn {
+        options.accecn(fields, packet);
+    }
+    let blocks = ack.sacked();
+    // What AccECN's option leaves of a word is filled up: before SACK's kind, or at the end.
+    options.pad(if blocks.is_empty() { 0 } else { 2 });
+    if !blocks.is_empty() {
+        options.put(&[kind::SACK, 2 + 8 * blocks.len() as u8]);
+        for block in blocks {
+            options.put(&byte(block.start).to_be_bytes());
+            options.put(&byte(block.end).to_be_bytes());
+        }
+    }
+    options.end(header)
+}
+
+/// Kinds of TCP options (RFC 9293 §3.2, RFC 2018 §2 and §3, RFC 7323 §2.2 and §3.2, RFC 9768 §3.2.3).
+mod kind {
+    pub(super) const NOP: u8 = 1;
+    pub(super) const MSS: u8 = 2;
+    pub(super) const WINDOW_SCALE: u8 = 3;
+    pub(super) const SACK_PERMITTED: u8 = 4;
+    pub(super) const SACK: u8 = 5;
+    pub(super) const TIMESTAMPS: u8 = 8;
+    /// AccECN's option of order 1: ECT(1), CE, ECT(0).
+    pub(super) const ACCECN1: u8 = 174;
+}
+
+/// Fields of AccECN's option where there is room.
+const WHOLE_FIELDS: u8 = 3;
+
+/// The options of a header, as they are put together.
+struct Options {
+    bytes: [u8; 40],
+    len: usize,
+}
+
+impl Options {
+    fn new() -> Self {
+        Self { bytes: [0; 40], len: 0 }
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.bytes[self.len..self.len + bytes.len()].copy_from_slice(bytes);
+        self.len += bytes.len();
+    }
+
+    fn timestamps(&mut self, value: u32, echo: u32) {
+        self.put(&[kind::TIMESTAMPS, 10]);
+        self.put(&value.to_be_bytes());
+        self.put(&echo.to_be_bytes());
+    }
+
+    /// AccECN's, with the first so many of its counters, 24 bits each.
+    fn accecn(&mut self, fields: u8, packet: &PacketBox) {
+        self.put(&[kind::ACCECN1, 2 + 3 * fields]);
+        for counter in &packet.ecn_bytes[..usize::from(fields)] {
+            self.put(&counter.to_be_bytes()[1..]);
+        }
+    }
+
+    /// No-operations up to where so many bytes end a word of four.
+    fn pad(&mut self, more: usize) {
+        while (self.len + more) % 4 != 0 {
+            self.put(&[kind::NOP]);
+        }
+    }
+
+    fn end(&self, mut header: TcpHeader) -> TcpHeader {
+        header.set_options_raw(&self.bytes[..self.len]).expect("options fill whole words");
+        header
+    }
 }
 
 fn empty(c: &Conversation, from_receiver: bool, ecn: Flags) -> TcpHeader {
@@ -346,10 +413,5 @@ fn empty(c: &Conversation, from_receiver: bool, ecn: Flags) -> TcpHeader {
     let mut header = TcpHeader::new(from, to, 0, 0);
     header.ack = true;
     (header.ns, header.cwr, header.ece) = (ecn.ae, ecn.cwr, ecn.ece);
-    header
-}
-
-fn with(mut header: TcpHeader, options: &[TcpOptionElement]) -> TcpHeader {
-    header.set_options(options).expect("three SACK blocks fit beside timestamps");
     header
 }

@@ -2,7 +2,8 @@
 
 use crate::bench::{fingerprint, run, tcp_mut, total};
 use etherparse::{
-    Ipv6HeaderSlice, NetSlice, SlicedPacket, TcpOptionElement, TcpSlice, TransportSlice,
+    Ipv6HeaderSlice, NetSlice, SlicedPacket, TcpOptionElement, TcpOptionsIterator, TcpSlice,
+    TransportSlice,
 };
 use pcap_file::pcap::PcapReader;
 use sojourn_capture::{Capture, CaptureError, EPOCH, Point, SNAP_LEN};
@@ -91,6 +92,8 @@ pub(crate) struct Segment {
     pub(crate) len: u32,
     pub(crate) window: u32,
     pub(crate) options: Vec<TcpOptionElement>,
+    /// The counters of AccECN's option, which is not among the others: ECT(1), CE, ECT(0), as many as there are.
+    pub(crate) accecn: Option<Vec<u32>>,
 }
 
 /// The flow of a packet by its ports, and whether it is from the sender.
@@ -98,7 +101,26 @@ fn ports(from: u16, to: u16) -> (u16, bool) {
     if from < to { (to - 50_000, true) } else { (from - 50_000, false) }
 }
 
+/// Takes AccECN's option of order 1 (kind 174, RFC 9768 §3.2.3) out of the others.
+fn accecn(t: &TcpSlice<'_>) -> (Vec<u8>, Option<Vec<u32>>) {
+    let (mut rest, mut others, mut found) = (t.options(), Vec::new(), None);
+    while let Some(&kind) = rest.first() {
+        let len = if kind <= 1 { 1 } else { usize::from(rest[1]) };
+        let (option, more) = rest.split_at(len);
+        if kind == 174 {
+            let counter = |c: &[u8]| u32::from_be_bytes([0, c[0], c[1], c[2]]);
+            assert_eq!((len - 2) % 3, 0);
+            found = Some(option[2..].chunks(3).map(counter).collect());
+        } else {
+            others.extend_from_slice(option);
+        }
+        rest = more;
+    }
+    (others, found)
+}
+
 fn segment(t: &TcpSlice<'_>) -> Segment {
+    let (others, accecn) = accecn(t);
     Segment {
         seq: t.sequence_number(),
         ack: t.acknowledgment_number(),
@@ -106,7 +128,10 @@ fn segment(t: &TcpSlice<'_>) -> Segment {
         flags: u8::from(t.ns()) << 2 | u8::from(t.cwr()) << 1 | u8::from(t.ece()),
         len: t.payload().len() as u32,
         window: u32::from(t.window_size()),
-        options: t.options_iterator().map(|o| o.expect("a known option")).collect(),
+        options: TcpOptionsIterator::from_slice(&others)
+            .map(|o| o.expect("a known option"))
+            .collect(),
+        accecn,
     }
 }
 
@@ -302,6 +327,20 @@ fn retransmissions_and_marks_are_the_runs_own() {
     assert!(retransmits.len() >= 2 && ce.len() >= 2, "{retransmits:?} {ce:?}");
 }
 
+/// Accurate ECN's option on an acknowledgement: what it counts is no less than what is acknowledged, and no less than before;
+/// nothing came as ECT(0).
+fn counts_bytes(t: &Segment, isn: u32, mut told: [u32; 3]) -> [u32; 3] {
+    let counters = t.accecn.as_ref().expect("the option");
+    for (before, &now) in told.iter_mut().zip(counters) {
+        assert!(*before <= now, "{counters:?}");
+        *before = now;
+    }
+    if counters.len() == 3 {
+        assert!(told[0] - 1 + told[1] >= t.ack.wrapping_sub(isn) - 1 && told[2] == 1, "{told:?}");
+    }
+    told
+}
+
 /// What a reader of headers expects: the options of a SYN in Linux's order, acknowledgements of what was sent, SACK
 /// blocks above them on segments' edges, the last segment of a stream with an end, Accurate ECN's counter.
 #[test]
@@ -312,7 +351,7 @@ fn headers_say_what_tcp_does() {
     scratch.run(&s);
     let (mut edges, mut initial) = (BTreeMap::<u16, BTreeSet<u32>>::new(), BTreeMap::new());
     let (mut sacks, mut marks, mut aces) = (0, 0, BTreeSet::new());
-    let mut first_data = BTreeMap::new();
+    let (mut first_data, mut told) = (BTreeMap::new(), [1, 0, 1]);
     // Of each flow as its sender sees it.
     for name in ["client", "server"] {
         for (.., frame) in scratch.packets(name) {
@@ -323,13 +362,19 @@ fn headers_say_what_tcp_does() {
                 continue;
             }
             if t.syn {
-                let expected = [
+                let mut expected = vec![
                     |o: &Option| matches!(o, Option::MaximumSegmentSize(1460)),
                     |o: &Option| matches!(o, Option::SelectiveAcknowledgementPermitted),
                     |o: &Option| matches!(o, Option::Timestamp(..)),
                     |o: &Option| matches!(o, Option::Noop),
                     |o: &Option| matches!(o, Option::WindowScale(7)),
                 ];
+                // AccECN's option has its padding, and is on an answer alone.
+                let answers_accecn = (seen.flow, seen.from_sender) == (2, false);
+                if answers_accecn {
+                    expected.insert(3, expected[3]);
+                }
+                assert_eq!(t.accecn, answers_accecn.then(|| vec![1, 0, 1]));
                 assert_eq!(t.options.len(), expected.len());
                 assert!(expected.iter().zip(&t.options).all(|(is, o)| is(o)), "{:?}", t.options);
                 initial.insert((seen.flow, seen.from_sender), t.seq);
@@ -346,6 +391,8 @@ fn headers_say_what_tcp_does() {
             assert!(t.options.iter().any(|o| matches!(o, Option::Timestamp(..))));
             let isn = initial[&(seen.flow, true)];
             if seen.from_sender {
+                // It has got no data itself.
+                assert_eq!(t.accecn, (seen.flow == 2).then(|| vec![1, 0, 1]));
                 assert_eq!(t.ack, initial[&(seen.flow, false)].wrapping_add(1));
                 let bytes = edges.entry(seen.flow).or_default();
                 bytes.insert(t.seq.wrapping_sub(isn));
@@ -361,7 +408,9 @@ fn headers_say_what_tcp_does() {
                 assert!(t.window > 0);
                 if seen.flow == 2 {
                     aces.insert(t.flags);
+                    told = counts_bytes(&t, isn, told);
                 }
+                assert_eq!(t.accecn.is_some(), seen.flow == 2);
                 for option in &t.options {
                     if let Option::SelectiveAcknowledgement((from, to), _) = option {
                         assert!(to.wrapping_sub(*from) > 0 && is_edge(*from) && is_edge(*to));
@@ -373,6 +422,7 @@ fn headers_say_what_tcp_does() {
     }
     assert!(sacks > 0 && marks > 0, "{sacks} SACKs, {marks} CWRs");
     assert_eq!(aces.len(), 8, "the counter goes round");
+    assert!(told[0] > 1 && told[1] > 0, "{told:?}");
     // Its SYN/ACK came as Not-ECT.
     assert_eq!(first_data[&2], 0b010);
     assert_eq!(edges[&1].last(), Some(&1_000_002), "the SYN and every byte");
@@ -511,7 +561,8 @@ fn version_6_has_longer_headers() {
             }
         }
     }
-    assert_eq!((lengths[&true], lengths[&false]), ((0, 94), (1428, 1514)));
+    // 94 bytes, and 12 of AccECN's option on the answer to Prague.
+    assert_eq!((lengths[&true], lengths[&false]), ((0, 106), (1428, 1514)));
     for (i, flow) in s.flows.iter().enumerate() {
         if !matches!(flow.traffic, Traffic::Ping(_)) {
             let seen = f64::from(ce.get(&(i as u16)).copied().unwrap_or(0));

@@ -113,7 +113,7 @@ impl Control {
     #[inline]
     pub(crate) fn update_pacing_rate(&mut self, view: &View) {
         let ratio = if self.cwnd < self.ssthresh / 2 { 200 } else { 120 };
-        let per_second = u64::from(view.mss) * 8 * (1_000_000 / 100) * ratio;
+        let per_second = u64::from(view.mss_cache()) * 8 * (1_000_000 / 100) * ratio;
         let rate = per_second * u64::from(self.cwnd.max(view.packets_out));
         let srtt8 = u64::from(view.rtt.srtt8_us());
         self.pacing_rate = rate.checked_div(srtt8).unwrap_or(rate);

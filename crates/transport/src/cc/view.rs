@@ -39,8 +39,10 @@ pub struct View {
     /// Payload of a full new segment, bytes. What a control asks for by [`Control::mss`](super::Control::mss) shows
     /// here once the ACK's work is done.
     pub mss: u32,
-    /// Bytes of IP and TCP headers before it.
+    /// Bytes of IP and TCP headers before it, all options included.
     pub headers: u32,
+    /// Of these, options that Linux does not count when it says how large a segment is: AccECN's.
+    pub options: u32,
     /// The window at the last reduction (`prior_cwnd`).
     pub prior_cwnd: u32,
     /// Most segments out in the current window of data.
@@ -83,6 +85,7 @@ impl View {
             lost: 0,
             mss,
             headers,
+            options: 0,
             prior_cwnd: 0,
             max_packets_out: 0,
             app_limited: None,
@@ -121,9 +124,16 @@ impl View {
         (at.as_nanos() / u64::from(1_000_000_000 / self.hz)) as u32
     }
 
+    /// What Linux takes for the size of a segment when it computes rates (`mss_cache`), bytes: payload, and the options that it
+    /// learns of too late.
+    #[inline]
+    pub fn mss_cache(&self) -> u32 {
+        self.mss + self.options
+    }
+
     /// Bytes per second that the latest rate sample stands for (`tcpi_delivery_rate`); zero before the first. Packets
     /// count with the present segment size, as in Linux, also where the size has changed.
     pub fn delivery_rate(&self) -> u64 {
-        self.rate.bytes_per_sec(self.mss)
+        self.rate.bytes_per_sec(self.mss_cache())
     }
 }

@@ -1,6 +1,6 @@
 //! The receiver's side: what each ACK says about marks, and when marks hurry an ACK.
 
-use super::{Agreed, Flags, accurate};
+use super::{Agreed, Flags, accurate, option};
 use sojourn_units::Ecn;
 
 /// How a data packet's codepoint hurries ACKs.
@@ -45,12 +45,35 @@ pub(crate) struct Echo {
     seen_ect: bool,
     received_ce: u32,
     last: Ecn,
+    /// Whether ACKs have AccECN's option, where that was agreed.
+    option: bool,
+    /// Fields that the next option has to have, for what has come since the last one.
+    fields: u8,
 }
 
 impl Echo {
     /// Before anything is agreed.
-    pub(crate) fn new(ack_on_change: bool, sce: bool) -> Self {
-        Self { sce, ack_on_change, ..Self::default() }
+    pub(crate) fn new(ack_on_change: bool, sce: bool, option: bool) -> Self {
+        Self { sce, ack_on_change, option, ..Self::default() }
+    }
+
+    /// Whether packets of this end have AccECN's option.
+    #[inline]
+    pub(crate) fn has_option(&self) -> bool {
+        self.option && self.agreed == Agreed::AccEcn
+    }
+
+    /// The fields of the option of an ACK that leaves now, and the SACK blocks beside it, of so many.
+    #[inline]
+    pub(crate) fn take_option(&mut self, blocks: u8) -> (Option<u8>, u8) {
+        if !self.has_option() {
+            return (None, blocks);
+        }
+        let (fields, blocks) = option::fit(blocks, self.fields);
+        if fields.is_some() {
+            self.fields = 0;
+        }
+        (fields, blocks)
     }
 
     /// The flags of an ACK that leaves now; SCE is told once.
@@ -72,6 +95,7 @@ impl Echo {
             return AckUrgency::Nothing;
         }
         self.received_ce = self.received_ce.wrapping_add(u32::from(ecn == Ecn::Ce));
+        self.fields = self.fields.max(option::fields_for(ecn));
         let changed = core::mem::replace(&mut self.last, ecn) != ecn;
         if changed && self.ack_on_change { AckUrgency::Now } else { AckUrgency::Nothing }
     }

@@ -10,13 +10,14 @@
 //! what is acknowledged with ESCE is what arrived as ECT(1), but for packets that were lost or came twice. Where AccECN
 //! was agreed the bit is the counter's, and SCE is not told.
 //!
-//! Left out, as nothing in the published beds has it: AccECN's option, and its tests for mangled bits. As data
-//! flows one way only, marks on pure ACKs are not counted.
+//! AccECN's option is modelled by the room that it takes ([`option`]); what its counters would tell a sender beyond the
+//! three bits is left out, as are the tests for mangled bits. As data flows one way only, marks on pure ACKs are not counted.
 
 pub mod accurate;
 mod echo;
 mod feedback;
 mod handshake;
+pub mod option;
 
 #[cfg(test)]
 mod tests;

@@ -131,7 +131,7 @@ fn early_decoders_take_the_least() {
 /// DCTCP's receiver: ECE is the latest packet's mark, and a change lets what came before be acknowledged as it was.
 #[test]
 fn the_exact_echo_turns_with_the_mark() {
-    let mut echo = Echo::new(true, false);
+    let mut echo = Echo::new(true, false, false);
     (echo.agreed, echo.exact) = (Agreed::Rfc3168, true);
     let mut turn = |ecn| (echo.turn(ecn, true), echo.flags().ece);
     let now = |ace| Some(Turn { before: Flags::from_ace(ace), then: AckUrgency::Now });
@@ -150,7 +150,7 @@ fn the_exact_echo_turns_with_the_mark() {
 /// one that leaves next. ESCE is said once; CE and Not-ECT leave it as it is; ECE goes its own way.
 #[test]
 fn the_echo_of_sce_turns_with_the_codepoint() {
-    let mut echo = Echo::new(true, true);
+    let mut echo = Echo::new(true, true, false);
     echo.agreed = Agreed::Rfc3168;
     let split = |ace| Some(Turn { before: Flags::from_ace(ace), then: AckUrgency::Quicken(1) });
     // Nothing, SCE, SCE again: the first is split from what came before it.
@@ -178,7 +178,7 @@ fn the_echo_of_sce_turns_with_the_codepoint() {
 #[test]
 fn sce_is_told_beside_rfc_3168_alone() {
     for (sce, agreed) in [(false, Agreed::Rfc3168), (true, Agreed::AccEcn), (true, Agreed::Off)] {
-        let mut echo = Echo::new(true, sce);
+        let mut echo = Echo::new(true, sce, false);
         echo.agreed = agreed;
         let before = echo.flags();
         echo.turn(Ect0, true);
@@ -193,7 +193,7 @@ fn sce_is_told_beside_rfc_3168_alone() {
 #[test]
 fn the_accurate_echo_counts() {
     for hurries in [true, false] {
-        let mut echo = Echo::new(hurries, false);
+        let mut echo = Echo::new(hurries, false, false);
         echo.agreed = Agreed::AccEcn;
         echo.count(Ect1);
         let urges: Vec<bool> =

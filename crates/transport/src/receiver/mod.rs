@@ -101,7 +101,7 @@ impl Receiver {
             last_acked: 0,
             unacknowledged: 0,
             segment_size: SegmentSize::new(mss, quirks.acks_push),
-            echo: Echo::new(quirks.acks_ecn_change, quirks.echoes_sce),
+            echo: Echo::new(quirks.acks_ecn_change, quirks.echoes_sce, quirks.accecn_option),
             ect: EctPolicy::new(&EcnRequirements::NONE, None),
             has_accecn: quirks.ecn == ecn::Request::AccEcn,
             earlier: None,
@@ -186,6 +186,7 @@ impl Receiver {
             tsval: self.clock_ms(now),
             tsecr: syn.tsval,
             window: self.window.initial(),
+            accecn: self.echo.has_option(),
         }
     }
 
@@ -489,6 +490,7 @@ impl Receiver {
             ack.sack[usize::from(ack.blocks)] = *b;
             ack.blocks += 1;
         }
+        (ack.accecn, ack.blocks) = self.echo.take_option(ack.blocks);
         self.last_acked = self.next;
         self.unacknowledged = 0;
         self.compressed = 0;

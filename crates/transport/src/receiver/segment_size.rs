@@ -69,6 +69,7 @@ mod tests {
             push,
             retransmission: false,
             gso_segment: false,
+            accecn: false,
             tsval: 0,
             tsecr: 0,
         }

@@ -44,6 +44,7 @@ fn data(seq: Seq, ms: u64) -> Data {
         push: false,
         retransmission: false,
         gso_segment: false,
+        accecn: false,
         tsval: ms as u32,
         tsecr: 10,
     }
@@ -55,8 +56,8 @@ impl Script {
         let syn = Handshake {
             ecn: Flags::from_ace(if ecn { 3 } else { 0 }),
             tsval: 1,
-            tsecr: 0,
             window: 65_535,
+            ..Handshake::default()
         };
         let answer = receiver.on_syn(Time::from_millis(10), &syn, Ecn::NotEct);
         assert_eq!((answer.ecn.ace(), answer.tsecr), (u8::from(ecn), 1));
@@ -306,7 +307,8 @@ fn marks_without_agreement_are_not_echoed() {
 #[test]
 fn a_repeated_syn_changes_nothing() {
     let mut r = Receiver::new(MSS, WindowPolicy::Autotuned, &LINUX_7_3, 0);
-    let syn = Handshake { ecn: Flags::from_ace(3), tsval: 1, tsecr: 0, window: 65_535 };
+    let syn =
+        Handshake { ecn: Flags::from_ace(3), tsval: 1, window: 65_535, ..Handshake::default() };
     assert!(r.on_syn(Time::from_millis(10), &syn, Ecn::NotEct).ecn.ece);
     let again = Handshake { ecn: Flags::default(), tsval: 1001, ..syn };
     let answer = r.on_syn(Time::from_millis(1010), &again, Ecn::NotEct);
@@ -393,5 +395,47 @@ fn an_offer_is_kept() {
             assert!(right >= edge, "{right} after {edge}");
             edge = right;
         }
+    }
+}
+
+/// Linux 7.3 puts AccECN's option on the SYN/ACK (20 bytes of options become 32) and on every ACK: 64 bytes instead of 52,
+/// and beside one SACK block 76. Beside two there is no room for ECT(0)'s counter, nor then for the option: 72.
+#[test]
+fn accecn_takes_room_on_acks() {
+    for (stack, lengths) in [
+        (LINUX_7_3, [72, 64, 64, 76, 72]),
+        (TcpQuirks { accecn_option: false, ..LINUX_7_3 }, [60, 52, 52, 64, 72]),
+    ] {
+        let stack = TcpQuirks { ecn: ecn::Request::AccEcn, ..stack };
+        let mut receiver = Receiver::new(MSS, WindowPolicy::Fixed(1 << 20), &stack, 0);
+        let syn = Handshake { ecn: Flags::from_ace(7), tsval: 1, ..Handshake::default() };
+        let answer = receiver.on_syn(Time::from_millis(10), &syn, Ecn::NotEct);
+        let mut took = vec![answer.ip_len()];
+        for seq in [0, 1, 3, 5] {
+            let now = Time::from_millis(20 + u64::from(seq));
+            let ack = receiver.on_data(now, &data(seq, 10 + u64::from(seq)), Ecn::Ect0);
+            took.push(ack.expect("all are acknowledged at once").ip_len());
+        }
+        assert_eq!(took, lengths);
+    }
+}
+
+/// What has come since the last option decides what the next one has to have: with three blocks to tell of, ECT(1) and CE take
+/// the place of the third, ECT(0) has none; and where nothing is new the option is in SACK's padding.
+#[test]
+fn accecn_takes_a_sack_block() {
+    for (ecn, blocks, length) in [(Ecn::Ect1, 2, 80), (Ecn::Ce, 2, 80), (Ecn::Ect0, 3, 80)] {
+        let stack = TcpQuirks { ecn: ecn::Request::AccEcn, ..LINUX_7_3 };
+        let mut receiver = Receiver::new(MSS, WindowPolicy::Fixed(1 << 20), &stack, 0);
+        let syn = Handshake { ecn: Flags::from_ace(7), tsval: 1, ..Handshake::default() };
+        receiver.on_syn(Time::from_millis(10), &syn, Ecn::NotEct);
+        let mut last = None;
+        for seq in [0, 2, 4, 6] {
+            let now = Time::from_millis(20 + u64::from(seq));
+            last = receiver.on_data(now, &data(seq, 10 + u64::from(seq)), ecn);
+        }
+        let last = last.expect("acknowledged at once");
+        assert_eq!((last.blocks, last.ip_len()), (blocks, length), "{ecn:?}");
+        assert_eq!(last.accecn, (ecn != Ecn::Ect0).then_some(2));
     }
 }

@@ -110,6 +110,8 @@ impl Sender {
         self.tcb.view.ecn = agreed;
         self.peer.clock = peer_clock;
         self.take_window(window);
+        // Both ends are of one stack.
+        self.carry_option(true);
         if let Some(rtt) = rtt_us {
             self.tcb.view.rtt.sample(now, rtt, rtt, 0, 0);
         }

@@ -5,7 +5,8 @@ use super::Sender;
 use super::output::Push;
 use super::timers::Kind;
 use crate::cc::CongestionControl;
-use crate::ecn;
+use crate::ecn::option::WHOLE;
+use crate::ecn::{self, Agreed};
 use crate::rate_sample::micros_between;
 use crate::segment::{Handshake, Output};
 use sojourn_units::{Ecn, Time};
@@ -62,7 +63,12 @@ impl Sender {
         let repeated = self.handshake.syn_retries > 0;
         let flags = ecn::ask(self.ecn.asked, repeated);
         let field = if repeated { Ecn::NotEct } else { self.ecn.ect.syn(self.ecn.asked) };
-        let syn = Handshake { ecn: flags, tsval: self.clock_ms(), tsecr: 0, window: 65_535 };
+        let syn = Handshake {
+            ecn: flags,
+            tsval: self.clock_ms(),
+            window: 65_535,
+            ..Handshake::default()
+        };
         out.syn(syn, field);
         self.arm(Kind::Syn, self.tcb.view.rtt.rto());
     }
@@ -79,6 +85,7 @@ impl Sender {
         self.tcb.view.ecn = ecn::conclude(self.ecn.asked, answer.ecn);
         self.peer.clock = answer.tsval;
         self.take_window(answer.window);
+        self.carry_option(answer.accecn);
         let rtt = if self.handshake.syn_retries == 0 {
             micros_between(now, self.handshake.syn_sent)
         } else {
@@ -94,6 +101,17 @@ impl Sender {
             self.let_application_begin(out);
         } else {
             self.write(Push::Normal, out);
+        }
+    }
+
+    /// AccECN's option takes its bytes of every segment, where the stack has it and the peer has shown that it has it too.
+    /// The kernel's segment size (`mss_cache`) knows nothing of it.
+    pub(super) fn carry_option(&mut self, of_peer: bool) {
+        if of_peer && self.quirks.accecn_option && self.tcb.view.ecn == Agreed::AccEcn {
+            self.tcb.view.options = WHOLE;
+            self.tcb.view.headers += WHOLE;
+            self.tcb.control.mss -= WHOLE;
+            self.cut_anew();
         }
     }
 

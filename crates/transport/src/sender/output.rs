@@ -112,6 +112,7 @@ impl Sender {
             push,
             retransmission: false,
             gso_segment,
+            accecn: self.tcb.view.options > 0,
             tsval: self.clock_ms(),
             tsecr: self.peer.clock,
         };
@@ -142,6 +143,7 @@ impl Sender {
             push: false,
             retransmission: true,
             gso_segment: false,
+            accecn: self.tcb.view.options > 0,
             tsval: self.clock_ms(),
             tsecr: self.peer.clock,
         };

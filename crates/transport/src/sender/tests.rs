@@ -172,8 +172,8 @@ impl Setup {
         let answer = Handshake {
             ecn: Flags::from_ace(u8::from(self.ecn)),
             tsval: 10,
-            tsecr: 0,
             window: self.window,
+            ..Handshake::default()
         };
         script.sender.on_syn_ack(at(RTT_MS), &answer, &mut script.wire);
         script.sender.check();
@@ -895,7 +895,13 @@ fn a_lost_syn_is_repeated_without_ecn() {
     script.until(1024);
     assert_eq!(script.wire.syns.len(), 2);
     assert_eq!((script.wire.syns[1].ecn, script.wire.syns[1].tsval), (Flags::default(), 1024));
-    let answer = Handshake { ecn: Flags::default(), tsval: 9, tsecr: 1024, window: setup.window };
+    let answer = Handshake {
+        ecn: Flags::default(),
+        tsval: 9,
+        tsecr: 1024,
+        window: setup.window,
+        ..Handshake::default()
+    };
     script.sender.on_syn_ack(at(1044), &answer, &mut script.wire);
     assert_eq!(script.sender.ecn_agreed(), Agreed::Off);
     assert_eq!(script.wire.take_line(), "0-9");
@@ -917,7 +923,13 @@ fn lost_syns_leave_one_segment() {
         let sent: Vec<u32> = t.wire.syns.iter().map(|s| s.tsval).collect();
         assert_eq!(sent, times);
         let tsecr = *times.last().unwrap();
-        let answer = Handshake { ecn: Flags::default(), tsval: 9, tsecr, window: setup.window };
+        let answer = Handshake {
+            ecn: Flags::default(),
+            tsval: 9,
+            tsecr,
+            window: setup.window,
+            ..Handshake::default()
+        };
         t.sender.on_syn_ack(at(8000), &answer, &mut t.wire);
         assert_eq!(t.wire.take_line(), "0");
     }
@@ -1321,6 +1333,38 @@ fn a_socket_with_a_single_buffer_out_is_not_stopped() {
         let mut t = open();
         t.wire.take_line();
         assert_eq!(t.ack(40, "4"), emptied);
+    }
+}
+
+/// AccECN's option takes 12 bytes of each segment where both ends have it: 1436 of payload in 1500 bytes. The kernel
+/// computes with 1448 all the same: the pace is 200 % of 10 · 1448 bytes in 20 ms.
+#[test]
+fn accecn_takes_room_of_segments() {
+    for (stack, agreed, of_peer, payload) in [
+        (LINUX_7_3, 0b010, true, 1436),
+        (LINUX_7_3, 0b010, false, 1448),
+        (LINUX_7_3, 0b001, true, 1448),
+        (LINUX_5_10, 0b010, true, 1448),
+    ] {
+        let setup = Setup { stack, ..Setup::default() };
+        let mut sender = setup.sender();
+        sender.ecn.asked = crate::ecn::Request::AccEcn;
+        let mut wire = Wire::default();
+        sender.open(at(0), &mut wire);
+        let answer = Handshake {
+            ecn: Flags::from_ace(agreed),
+            tsval: 10,
+            window: setup.window,
+            accecn: of_peer,
+            ..Handshake::default()
+        };
+        sender.on_syn_ack(at(RTT_MS), &answer, &mut wire);
+        let view = &sender.tcb().view;
+        assert_eq!((view.mss, view.mss + view.headers), (payload, 1500));
+        assert_eq!(sender.effective_pacing_rate(), 2 * 10 * 1448 * 1000 / RTT_MS);
+        assert_eq!(u32::from(sender.next_len()), payload);
+        assert_eq!(sender.board.bytes(), u64::from(10 * payload));
+        sender.check();
     }
 }
 

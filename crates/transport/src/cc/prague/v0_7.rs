@@ -27,7 +27,7 @@ const MIN_RATE: u64 = 12_500;
 const MTU: u64 = 1500;
 /// Windows up to this many bytes are controlled by rate.
 const RATE_MODE_BYTES: u64 = 4 * MTU;
-/// Least payload of a segment, bytes (`MIN_MSS`).
+/// Least payload of a segment, bytes (`MIN_MSS`); an option of AccECN is part of it.
 const MIN_MSS: u64 = 150;
 /// Packets that are to fit into the target RTT (`MIN_CWND_VIRT`).
 const LEAST_PACKETS: u64 = 2;
@@ -108,7 +108,7 @@ impl V0_7 {
         self.begin_round(view, control);
     }
 
-    /// The RTT that rates are reckoned with: that of the target, or a longer one; microseconds times 8.
+    /// The RTT that rates are computed with: that of the target, or a longer one; microseconds times 8.
     fn vrtt8(view: &View) -> u64 {
         u64::from(view.rtt.srtt8_us()).max(TARGET8)
     }
@@ -260,7 +260,7 @@ impl V0_7 {
             let packets = packets * u128::from(Self::vrtt8(view)) / u128::from(srtt8);
             ((packets * u128::from(mtu(view, control))) >> ONE_BITS) as u64
         };
-        let least = MIN_MSS + u64::from(view.headers);
+        let least = MIN_MSS + u64::from(view.headers - view.options);
         bytes.div_ceil(LEAST_PACKETS).min(self.path_mtu).max(least)
     }
 

@@ -265,7 +265,7 @@ impl CongestionControl for Bbr {
     }
 
     fn gauges(&self, view: &View, _control: &Control, out: &mut dyn FnMut(&'static str, f64)) {
-        let bw = (u128::from(self.bw()) * u128::from(view.mss) * 1_000_000) >> BW_BITS;
+        let bw = (u128::from(self.bw()) * u128::from(view.mss_cache()) * 1_000_000) >> BW_BITS;
         out("bw", bw as f64 * 8.0);
         out("mrtt", f64::from(self.min_rtt_us) / 1e6);
         out("pacing_gain", f64::from(self.pacing_gain) / f64::from(UNIT));

@@ -27,7 +27,7 @@ fn burst(view: &View, control: &Control) -> u32 {
 
 /// `bw` times `gain` in bytes of payload per second, less the margin (`bbr_rate_bytes_per_sec`).
 pub(super) fn bytes_per_sec(view: &View, bw: u64, gain: u32) -> u64 {
-    let rate = (bw * u64::from(view.mss) * u64::from(gain)) >> GAIN_BITS;
+    let rate = (bw * u64::from(view.mss_cache()) * u64::from(gain)) >> GAIN_BITS;
     (rate * (1_000_000 / 100 * (100 - PACING_MARGIN))) >> BW_BITS
 }
 
