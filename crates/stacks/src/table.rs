@@ -46,11 +46,11 @@ impl Stack {
         ecn: debug, "ECN that a flow asks for unless it says";
         acks_ecn_change: plain, "an AccECN receiver acknowledges a change of the codepoint at once";
         ace_takes_least: plain, "an ACE field tells the least number of marks that it can, wrapped or not";
-        accecn_option: plain, "every packet of an AccECN connection but the SYN has its option";
         prague: debug, "which TCP Prague";
         rtt_independence: independence, "RTT independence of a Prague up to 2021, where it is not the version's own";
         echoes_sce: plain, "a receiver echoes ECT(1) as SCE";
         sce: debug, "whose SCE senders";
+        accecn_option: plain, "every packet of an AccECN connection but the SYN has its option";
         ack_event_counts_its_ack: plain, "DCTCP's alpha sees the ACK that ends its window";
         timer_slack: ticks_or_span, "added to the timers of tail-loss probes and of RACK";
         dsack_needs_reordering: plain, "a duplicate widens RACK's window only where reordering was seen";
@@ -60,6 +60,7 @@ impl Stack {
         hz: plain, "ticks a second of TCP's coarse clock";
         initial_window: plain, "segments";
         receive_buffer: pair, "bytes, default and largest";
+        receive_tuning: debug, "how the receive buffer grows with what is read";
         window_share: share, "share of the receive buffer offered as window";
         compressed_sack_percent: plain, "longest wait of a compressed SACK, percent of the RTT";
         netperf: plain, "a bulk flow begins when its control connection has agreed on it, two round trips";
@@ -69,8 +70,8 @@ impl Stack {
         let qdisc = rows! { &self.qdisc => QdiscQuirks {
         name as "qdisc.profile": plain, "whose queues these are, by the name in messages about tc's words";
         hz as "qdisc.hz": plain, "ticks a second of the queues' clock";
-        codel: debug, "CoDel's law: whether an empty queue begins anew and a dequeue's drops are bounded";
         pie_estimator: debug, "how PIE learns the delay";
+        codel: debug, "CoDel's law: whether an empty queue begins anew and a dequeue's drops are bounded";
         pie_probability_bits: plain, "bits of PIE's probability";
         fq_codel_drop_batch_bug: plain, "fq_codel takes the lesser of 1 and drop_batch";
         cake_lower_effort: plain, "CAKE's diffserv3 puts lower effort (DSCP 1) into the bulk tin";

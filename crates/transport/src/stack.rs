@@ -25,6 +25,19 @@ pub enum PrrBound {
     Rfc6937bis,
 }
 
+/// How the receive buffer grows with what the application reads (`tcp_rcv_space_adjust`, dynamic right-sizing). While
+/// the window grows, each segment is acknowledged by itself, so that this decides how many ACKs a slow start gets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReceiveTuning {
+    /// Twice what was read in the last round trip and 16 segments, and more in proportion while that grows, in segments with
+    /// their memory by guess; the round trip is smoothed both ways. Up to 5.10 at the least.
+    Generous,
+    /// Twice what was read in the last round trip, more in proportion while that grows (below 1 ms of RTT little more), and
+    /// what is out of order; in memory as measured. A round trip that is lower than the estimate is taken for it at once.
+    /// Linux 7.3.
+    Exact,
+}
+
 /// How segments leave together, and when TCP would rather wait until more may (`tcp_write_xmit`,
 /// `tcp_tso_should_defer` in `net/ipv4/tcp_output.c`). From Linux 4.17 on TCP builds bursts whatever its device can do:
 /// with offloads off they are cut apart on the way to it.
@@ -129,6 +142,8 @@ pub struct TcpQuirks {
     pub initial_window: u32,
     /// Default and largest receive buffer in bytes (`net.ipv4.tcp_rmem`).
     pub receive_buffer: (u32, u32),
+    /// How the receive buffer grows.
+    pub receive_tuning: ReceiveTuning,
     /// Share of the receive buffer that is offered as window, in 1/256 (`tcp_adv_win_scale` 1: a half; from 6.7
     /// measured from the packets' true size).
     pub window_share: u32,
@@ -176,6 +191,7 @@ impl TcpQuirks {
         hz: 250,
         initial_window: 10,
         receive_buffer: (131_072, 6_291_456),
+        receive_tuning: ReceiveTuning::Exact,
         window_share: 160,
         compressed_sack_percent: 33,
         netperf: false,
@@ -191,6 +207,7 @@ impl TcpQuirks {
         acks_push: false,
         small_queue_passes_single: false,
         remembers_cwnd_limited: false,
+        receive_tuning: ReceiveTuning::Generous,
         window_share: 128,
         compressed_sack_percent: 5,
         accecn_option: false,

@@ -310,7 +310,14 @@ impl Receiver {
         }
         self.delivered_bytes += bytes;
         self.unacknowledged += bytes as u32;
-        self.window.on_read(now, bytes as u32);
+        let ahead = self.segments_ahead();
+        self.window.on_read(now, bytes as u32, ahead);
+    }
+
+    /// Segments from the next one wanted to the end of what waits out of order.
+    #[inline]
+    fn segments_ahead(&self) -> u32 {
+        self.reassembly.end().map_or(0, |end| end.wrapping_sub(self.next))
     }
 
     fn on_disorder(&mut self, now: Time, data: &Data, ecn: Ecn) -> Option<Ack> {
@@ -351,6 +358,7 @@ impl Receiver {
             if self.window.grow(data, self.reassembly.held()) {
                 self.delayed.quicken_once();
             }
+            self.window.on_disorder(self.segments_ahead());
         } else {
             self.duplicate = Some(block);
         }

@@ -30,6 +30,11 @@ impl Reassembly {
         self.held
     }
 
+    /// One past the last segment held.
+    pub(super) fn end(&self) -> Option<Seq> {
+        self.ranges.last().map(|range| range.end)
+    }
+
     /// Takes in a segment above the next one wanted.
     pub(super) fn insert(&mut self, seq: Seq) -> Arrival {
         // Most come at the end: look from there. `at` is the number of ranges that begin at or before `seq`.

@@ -383,6 +383,27 @@ fn the_window_follows_what_is_read_in_a_round_trip() {
     assert_eq!(t.receiver.window.buffer(), 6_291_456);
 }
 
+/// The same in 7.3: 20 segments are read in a round trip where 10 were expected, which is 40 and, as that has doubled, 80 more:
+/// 120 · 1448 · 256/160 = 278016 bytes of memory. Then 30 in the next: 60 and 60 · 2 · 10/20 = 60 more, as much. What comes out
+/// of order is added to twice what was read last: 60 and 90 ahead, 347520.
+#[test]
+fn the_window_follows_more_closely_in_7_3() {
+    let mut t = Script::new(WindowPolicy::Autotuned, &LINUX_7_3, false);
+    for seq in 0..19 {
+        t.at(30_000 + u64::from(seq), seq);
+    }
+    assert_eq!(t.receiver.window.buffer(), 131_072);
+    t.at(51_000, 19);
+    assert_eq!(t.receiver.window.buffer(), 278_016);
+    for seq in 20..49 {
+        t.at(51_000 + u64::from(seq), seq);
+    }
+    t.at(72_000, 49);
+    assert_eq!(t.receiver.window.buffer(), 278_016);
+    t.at(72_100, 139);
+    assert_eq!(t.receiver.window.buffer(), 347_520);
+}
+
 /// What is offered is never taken back, whatever waits out of order.
 #[test]
 fn an_offer_is_kept() {

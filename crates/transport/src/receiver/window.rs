@@ -4,7 +4,7 @@
 
 use super::WindowPolicy;
 use crate::segment::Data;
-use crate::stack::TcpQuirks;
+use crate::stack::{ReceiveTuning, TcpQuirks};
 use sojourn_units::{Span, Time};
 
 /// Memory that the kernel charges for a full-sized segment in a buffer of its own (`skb->truesize`).
@@ -13,6 +13,8 @@ const TRUE_SIZE: u32 = 2304;
 const UNSCALED_MOST: u32 = 65_535;
 /// Smaller segments say nothing of how much a buffer can hold (`tcp_event_data_recv`).
 const SMALLEST_THAT_COUNTS: u32 = 128;
+/// Below this round trip a buffer grows little beyond what is read, microseconds (`net.ipv4.tcp_rcvbuf_low_rtt`).
+const LOW_RTT_US: u64 = 1_000;
 /// Offers are made in units of 2^7 bytes (the scale that a 6 MB buffer gives).
 const SCALE: u32 = 128;
 
@@ -20,6 +22,7 @@ const SCALE: u32 = 128;
 pub(super) struct Window {
     fixed: Option<u32>,
     mss: u32,
+    tuning: ReceiveTuning,
     share: u32,
     buffer: u32,
     buffer_most: u32,
@@ -50,6 +53,7 @@ impl Window {
                 WindowPolicy::Fixed(bytes) => Some(bytes),
             },
             mss,
+            tuning: quirks.receive_tuning,
             share,
             buffer,
             buffer_most,
@@ -99,8 +103,13 @@ impl Window {
     pub(super) fn measure(&mut self, now: Time, data: &Data, clock_ms: u32) {
         if self.last_echo != Some(data.tsecr) && data.tsecr != 0 {
             self.last_echo = Some(data.tsecr);
-            let sample = clock_ms.wrapping_sub(data.tsecr).max(1).saturating_mul(1000);
-            self.sample_rtt(sample);
+            let waited = clock_ms.wrapping_sub(data.tsecr);
+            match self.tuning {
+                ReceiveTuning::Generous => self.sample_rtt(waited.max(1).saturating_mul(1000)),
+                // Less than a tick tells nothing.
+                ReceiveTuning::Exact if waited == 0 => {}
+                ReceiveTuning::Exact => self.sample_least(waited.saturating_mul(1000)),
+            }
         }
         if self.started == Time::ZERO {
             self.started = now;
@@ -122,6 +131,14 @@ impl Window {
         true
     }
 
+    /// A lower one is taken at once (`tcp_rcv_rtt_update` of 7.3).
+    fn sample_least(&mut self, us: u32) {
+        if us.saturating_mul(8) < self.rtt8_us {
+            self.rtt8_us = 0;
+        }
+        self.sample_rtt(us);
+    }
+
     fn sample_rtt(&mut self, us: u32) {
         self.rtt8_us = if self.rtt8_us == 0 {
             us << 3
@@ -130,10 +147,10 @@ impl Window {
         };
     }
 
-    /// The application has read `bytes`: once a round trip, let the buffer hold twice what was read in it, and
-    /// more while that grows.
+    /// The application has read `bytes`, while what waits out of order ends so many segments ahead: once a round trip, let
+    /// the buffer hold twice what was read in it, and more while that grows.
     #[inline]
-    pub(super) fn on_read(&mut self, now: Time, bytes: u32) {
+    pub(super) fn on_read(&mut self, now: Time, bytes: u32, ahead: u32) {
         self.read += u64::from(bytes);
         self.offered = self.offered.saturating_sub(bytes);
         let rtt = Span::from_micros(u64::from(self.rtt_us()));
@@ -142,19 +159,51 @@ impl Window {
         }
         let copied = (self.read - self.read_at_start).min(u64::from(u32::MAX)) as u32;
         if copied > self.read_space {
-            let space = u64::from(self.read_space);
-            let mut window = 2 * u64::from(copied) + 16 * u64::from(self.mss);
-            window += 2 * (window * (u64::from(copied) - space) / space);
-            let buffer = window / u64::from(self.mss) * u64::from(self.memory_per_segment());
-            let buffer = buffer.min(u64::from(self.buffer_most)) as u32;
-            if buffer > self.buffer {
-                self.buffer = buffer;
-                self.clamp = from_space(buffer, self.share);
+            match self.tuning {
+                ReceiveTuning::Generous => self.hold_generously(copied),
+                ReceiveTuning::Exact => self.hold(copied, ahead),
             }
             self.read_space = copied;
         }
         self.read_at_start = self.read;
         self.started = now;
+    }
+
+    fn hold_generously(&mut self, copied: u32) {
+        let space = u64::from(self.read_space);
+        let mut window = 2 * u64::from(copied) + 16 * u64::from(self.mss);
+        window += 2 * (window * (u64::from(copied) - space) / space);
+        self.enlarge(window / u64::from(self.mss) * u64::from(self.memory_per_segment()));
+    }
+
+    /// Linux 7.3 (`tcp_rcvbuf_grow`).
+    fn hold(&mut self, copied: u32, ahead: u32) {
+        let (before, now) = (u64::from(self.read_space), u64::from(copied));
+        let (window, rtt) = (2 * now, u64::from(self.rtt_us()));
+        // A sender in slow start may double its rate.
+        let more = if rtt < LOW_RTT_US {
+            window * rtt / LOW_RTT_US
+        } else {
+            2 * window * (now - before) / before
+        };
+        let window = window + more + u64::from(ahead) * u64::from(self.mss);
+        self.enlarge(window * 256 / u64::from(self.share));
+    }
+
+    /// A segment has come out of order, and what waits so ends so many segments ahead: that has room, too (7.3).
+    #[inline]
+    pub(super) fn on_disorder(&mut self, ahead: u32) {
+        if self.fixed.is_none() && self.tuning == ReceiveTuning::Exact {
+            self.hold(self.read_space, ahead);
+        }
+    }
+
+    fn enlarge(&mut self, buffer: u64) {
+        let buffer = buffer.min(u64::from(self.buffer_most)) as u32;
+        if buffer > self.buffer {
+            self.buffer = buffer;
+            self.clamp = from_space(buffer, self.share);
+        }
     }
 
     /// Memory after whose share a segment's payload fits.
