@@ -397,7 +397,7 @@ impl Options {
 
     /// No-operations up to where so many bytes end a word of four.
     fn pad(&mut self, more: usize) {
-        while (self.len + more) % 4 != 0 {
+        while !(self.len + more).is_multiple_of(4) {
             self.put(&[kind::NOP]);
         }
     }
