@@ -90,7 +90,7 @@ def found(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_a_figure_of_another_distribution_is_listed_and_drawn(site: Path, folder: Path, tmp_path: Path) -> None:
     shown = sojourn(site, "plot", "--help", cwd=tmp_path)
     assert shown.returncode == 0
-    assert "delivery, lines, fairness" in shown.stdout
+    assert "delivery, timeseries, lines" in shown.stdout
     assert "dots." in shown.stdout.replace("\n", " ")
     listed = sojourn(site, "plot", cwd=tmp_path)
     assert "A dot for each run." in listed.stdout

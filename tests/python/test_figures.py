@@ -90,9 +90,9 @@ def test_fairness_has_the_mean_and_the_range_of_each_flow(two_queues: list[Run])
 def test_delivery_has_every_line_with_its_range(two_queues: list[Run]) -> None:
     data = checked(KINDS["delivery"].draw(two_queues, {"only": "queue=pfifo"}))
     assert data["queue"].unique().to_list() == ["pfifo"]
-    rate = data.filter((pl.col("of") == "flow-1 (cubic)") & (pl.col("quantity") == "delivery rate, Mbit/s"))
+    rate = data.filter((pl.col("of") == "flow-1 (cubic)") & (pl.col("quantity") == "Throughput (Mbit/s)"))
     assert rate.select("t_s", "value", "low", "high").row(0) == (0.25, 40.0, 40.0, 44.0)
-    queue = data.filter(pl.col("quantity") == "queue delay, ms")
+    queue = data.filter(pl.col("quantity") == "Queue delay (ms)")
     assert queue.select("value", "low", "high").row(0) == pytest.approx((5.0, 4.0, 6.0))
 
 
@@ -156,12 +156,12 @@ def test_delays_are_those_of_the_histogram(with_histogram: Run) -> None:
 
 def test_a_cdf_counts_every_packet(make_run: Make, with_histogram: Run) -> None:
     data = checked(KINDS["cdf"].draw([make_run()], {"tail": "log"}))
-    assert data.select("of", "delay_ms", "below").rows() == [("ping", 21.0, 0.5), ("ping", 22.0, 1.0)]
+    assert data.select("of", "value", "below").rows() == [("ping", 21.0, 0.5), ("ping", 22.0, 1.0)]
     induced = checked(KINDS["cdf"].draw([make_run(seed=1), make_run(seed=2)], {"induced": "yes"}))
-    assert induced["delay_ms"].to_list() == pytest.approx([0.0, 1.0])
+    assert induced["value"].to_list() == pytest.approx([0.0, 1.0])
     assert induced["below"].to_list() == [0.5, 1.0]
-    queue = checked(KINDS["cdf"].draw([with_histogram], {"quantity": "queue", "log": "yes"}))
-    assert queue.select("delay_ms", "below").rows() == [(2.0, 0.9), (20.0, 1.0)]
+    queue = checked(KINDS["cdf"].draw([with_histogram], {"quantity": "sojourn", "log": "yes"}))
+    assert queue.select("value", "below").rows() == [(2.0, 0.9), (20.0, 1.0)]
 
 
 def test_queue_delay_has_mean_and_range_of_each_second(two_queues: list[Run]) -> None:
@@ -172,11 +172,11 @@ def test_queue_delay_has_mean_and_range_of_each_second(two_queues: list[Run]) ->
 
 def test_marking_is_what_the_queue_says_in_per_cent(with_states: Run) -> None:
     data = checked(KINDS["marking"].draw([with_states], {"step": "1"}))
-    marks = data.filter(pl.col("quantity") == "marked, %")
+    marks = data.filter(pl.col("quantity") == "Marked (%)")
     assert marks["of"].unique(maintain_order=True).to_list() == ["fraction_c", "fraction_l", "fraction_native"]
     coupled = marks.filter(pl.col("of") == "fraction_l")
     assert coupled.select("t_s", "value", "low", "high").row(0) == pytest.approx((0.5, 15.0, 10.0, 20.0))
-    rates = data.filter(pl.col("quantity") == "delivery rate, Mbit/s")
+    rates = data.filter(pl.col("quantity") == "Throughput (Mbit/s)")
     assert set(rates["of"].to_list()) == {"flow-1 (cubic)", "flow-2 (cubic)"}
 
 
@@ -184,9 +184,9 @@ def test_what_runs_do_not_have_is_said(two_queues: list[Run]) -> None:
     for name, said in (
         ("delays", "no histogram"),
         ("marking", "say nothing"),
-        ("cdf", "no one-way delay back of ping"),
+        ("cdf", r"has no one-way delay back \(owd_back\)"),
     ):
-        options = {"quantity": "owd-back"} if name == "cdf" else {}
+        options = {"quantity": "owd_back"} if name == "cdf" else {}
         with pytest.raises(UsageError, match=said):
             KINDS[name].draw(two_queues, options)
 
@@ -256,7 +256,7 @@ def test_an_overlay_has_both_sets_named(two_queues: list[Run], tmp_path: Path) -
     data = checked(KINDS["overlay"].draw(two_queues, {"with": str(tmp_path / "other"), "names": "ours,theirs"}))
     assert data["queue"].unique().to_list() == ["fq_codel"]
     assert data["set"].unique(maintain_order=True).to_list() == ["ours", "theirs"]
-    rate = data.filter((pl.col("of") == "flow-1 (cubic)") & (pl.col("quantity") == "delivery rate, Mbit/s"))
+    rate = data.filter((pl.col("of") == "flow-1 (cubic)") & (pl.col("quantity") == "Throughput (Mbit/s)"))
     assert rate.group_by("set", maintain_order=True).agg(pl.col("value").mean())["value"].to_list() == [23.0, 23.0]
 
 
@@ -341,4 +341,4 @@ def test_every_kind_is_in_the_reference() -> None:
 
 
 def test_digits_of_labels_are_kept() -> None:
-    assert "0.0042" in slim('<svg viewBox="0 0 1 1"><text x="1.2345">0.0042</text></svg>', "", "")
+    assert "0.0042" in slim('<svg viewBox="0 0 1 1"><text x="1.2345">0.0042</text></svg>', "")

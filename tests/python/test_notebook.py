@@ -290,8 +290,8 @@ def test_runs_are_drawn(tmp_path: Path, results: sojourn.Results) -> None:
 
 def test_lines_are_any_columns_over_time(results: sojourn.Results) -> None:
     one = results.select(rtt="10ms", qdisc="codel")
-    data = one.plot("lines", column=["cwnd", "srtt_s"], step=1).data
-    assert set(data["quantity"]) == {"cwnd", "srtt, ms"}
+    data = one.plot("timeseries", column=["cwnd", "srtt_s"], step=1).data
+    assert set(data["quantity"]) == {"Congestion window (packets)", "Smoothed RTT (ms)"}
     assert set(data["of"]) == {"cubic-1", "cubic-2"}
     means = [
         run.flows.filter((pl.col("flow") == "cubic-1") & (pl.col("t_s") > 1) & (pl.col("t_s") <= 2 + 1e-6))[
@@ -299,12 +299,12 @@ def test_lines_are_any_columns_over_time(results: sojourn.Results) -> None:
         ].mean()
         for run in one
     ]
-    (row,) = data.filter((pl.col("of") == "cubic-1") & (pl.col("quantity") == "cwnd") & (pl.col("t_s") == 1.5)).rows(
+    (row,) = data.filter((pl.col("of") == "cubic-1") & (pl.col("quantity") == "Congestion window (packets)") & (pl.col("t_s") == 1.5)).rows(
         named=True
     )
     assert row["value"] == pytest.approx(means[0])
     assert [row["low"], row["high"]] == pytest.approx(sorted(float(str(mean)) for mean in means))
-    queues = one.plot("lines", column="drops", table="queues").data
+    queues = one.plot("timeseries", column="drops", table="queues").data
     assert set(queues["of"]) == {"bottleneck.down.qdisc", "bottleneck.up.qdisc"}
 
 
@@ -313,19 +313,19 @@ def test_lines_are_any_columns_over_time(results: sojourn.Results) -> None:
     [
         ({"column": "cwn"}, r'did you mean "cwnd"\?'),
         ({"column": "state"}, 'there is no column of numbers in flows "state"'),
-        ({"column": ""}, "lines needs a column"),
+        ({"column": ""}, "timeseries needs a column"),
         ({"table": "flow"}, r'did you mean "flows"\?'),
         ({"table": "totals", "column": "value"}, "the table totals is not over time"),
     ],
 )
 def test_lines_of_what_is_not_there(results: sojourn.Results, options: dict[str, object], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        results[0].plot("lines", **options)
+        results[0].plot("timeseries", **options)
 
 
 def test_every_figure_that_can_be_drawn(results: sojourn.Results) -> None:
     drawn = results[0].figures()
-    assert {"delivery", "lines", "fairness", "queue-delay", "delays"} <= set(drawn)
+    assert {"delivery", "timeseries", "fairness", "queue-delay", "delays"} <= set(drawn)
     # There is no second set, and no controller that marks.
     assert "overlay" not in drawn
     assert drawn._repr_html_().count("<figure") == len(drawn)

@@ -6,6 +6,7 @@ mod errors;
 mod experiment;
 mod json;
 mod listings;
+mod metrics;
 mod plugins;
 mod run;
 mod scenario;
@@ -27,6 +28,8 @@ mod _core {
     use super::listings::{
         ccs, columns, plugin_header, qdiscs, renamed_column, renamed_key, renamed_table, stacks,
     };
+    #[pymodule_export]
+    use super::metrics::{about, metrics};
     #[pymodule_export]
     use super::run::{Run, identity, refusals, run_many};
     #[pymodule_export]

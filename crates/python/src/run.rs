@@ -118,6 +118,13 @@ impl Run {
         error.help.map(|help| (error.message, help))
     }
 
+    /// Where an expression's first metric looks in this run, in seconds from the origin: after the first, up to the second;
+    /// None if the run never came to it.
+    fn window(&self, py: Python<'_>, expression: &str) -> PyResult<Option<(f64, f64)>> {
+        let parsed = Expression::parse(expression).map_err(|e| word_error(py, expression, &e))?;
+        Ok(parsed.bounds(&self.results).map(|bounds| (bounds.from, bounds.to)))
+    }
+
     /// The experiment's checks: name, what came out in words, and whether it holds; None where it has no value.
     fn checks(&self) -> Vec<(String, String, Option<bool>)> {
         let frame = Frame::new(&self.results);

@@ -10,6 +10,7 @@
 //!
 //! A row of a table stands for the step that ends at its `t_s`; it belongs to the window `(from, to]`.
 
+mod about;
 mod delays;
 mod evaluate;
 mod expression;
@@ -26,6 +27,7 @@ mod unit;
 mod validate;
 mod window;
 
+pub use about::{About, Single};
 pub use delays::{FEW, Subject, subjects};
 pub use evaluate::{EvaluationError, Value, Verdict};
 pub use expression::{Expression, Names, reference};

@@ -45,8 +45,19 @@ def plot(
         ),
     ] = "",
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE.svg", help="The picture; KIND.svg unless given.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="The picture: .svg, .pdf or .png; KIND.svg unless given."),
     ] = None,
+    form: Annotated[
+        str,
+        typer.Option("--format", metavar="svg|pdf|png", help="The picture's format; what FILE ends with unless given."),
+    ] = "",
+    size: Annotated[
+        str,
+        typer.Option(
+            metavar="SIZE", help="Width and height, or the width: [b]160x90mm[/b], [b]3.5in[/b], [b]1200x800px[/b]."
+        ),
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Draw a figure of a results folder; its data go beside it as CSV.
@@ -74,19 +85,39 @@ def plot(
         if not equals:
             raise UsageError(f'"{text}" is no option', help=f"write {text}=VALUE; `sojourn plot {kind}` shows them")
         given[name] = value
+    target, ends = _target(output, kind, form)
     drawn = chosen.draw(figures.select(results(folder), cell), given)
-    target = output or Path(f"{kind}.svg")
-    if target.suffix != ".svg":
-        raise UsageError(f"{target} is no name of a picture: figures are SVG", help=f"say {target.with_suffix('.svg')}")
-    if not target.parent.is_dir():
-        raise UsageError(f"there is no folder {target.parent}")
-    svg, csv = drawn.write(target.parent, target.stem)
+    picture, csv = drawn.write(target.parent, target.stem, ends, size)
     caption = re.sub(r"\s+", " ", drawn.caption)
     if as_json:
-        print_json({"picture": str(svg), "data": str(csv), "caption": caption})
+        print_json({"picture": str(picture), "data": str(csv), "caption": caption})
         return
     say(caption)
-    out().print(f"{svg}\n{csv}", soft_wrap=True, markup=False)
+    out().print(f"{picture}\n{csv}", soft_wrap=True, markup=False)
+
+
+def _target(output: Path | None, kind: str, form: str) -> tuple[Path, str]:
+    """Return where the picture goes and its format; wrong ones are found before anything is drawn."""
+    from sojourn.errors import UsageError
+    from sojourn.plotting.draw.sheet import FORMATS
+
+    target = output or Path(f"{kind}.{form or 'svg'}")
+    ends = target.suffix.removeprefix(".").lower()
+    if form and form not in FORMATS:
+        raise UsageError.unknown("format of figures", form, list(FORMATS))
+    if not ends:
+        target = target.with_suffix(f".{form or 'svg'}")
+        ends = form or "svg"
+    if ends not in FORMATS:
+        raise UsageError(
+            f"{target} is no name of a picture: figures are {', '.join(FORMATS)}",
+            help=f"say {target.with_suffix('.svg')}",
+        )
+    if form and form != ends:
+        raise UsageError(f"{target} ends with .{ends}, and --format says {form}", help="leave one of the two out")
+    if not target.parent.is_dir():
+        raise UsageError(f"there is no folder {target.parent}")
+    return target, ends
 
 
 def _list(*, as_json: bool) -> None:

@@ -38,6 +38,10 @@ def harm(alone: float, beside: float, better: Better = "more") -> float:
     return _core.harm(alone, beside, better=better)
 
 
+_WINDOWS = ("events",)
+"""Tables that tell when phases were."""
+
+
 class _Source(Protocol):
     """Where a run's tables come from."""
 
@@ -147,6 +151,20 @@ class Run:
         ours = [expression for expression in expressions if not _added(expression)]
         found = iter(self._source.results(self.tables if tables is None else tables).measure(ours) if ours else ())
         return [float(METRICS[e](self)) if _added(e) else next(found) for e in expressions]
+
+    def window(self, words: str = "") -> tuple[float, float] | None:
+        """Return where metrics look: after the first of these times (s), up to the second; None if the run has no such.
+
+        Args:
+            words: as behind a metric, ``over last 20s`` or ``during NAME``; the default window if empty.
+
+        Raises:
+            UsageError: if that is no window.
+        """
+        # Where a metric looks does not depend on what it measures; of flows that end early it ends with them.
+        return self._source.results([name for name in _WINDOWS if name in self.tables]).window(
+            f"jain(goodput) {words}".rstrip()
+        )
 
     def harm(self, alone: "Run", metric: str, better: Better = "more") -> float:
         """Return the harm (Ware et al., HotNets 2019) that this run's rivals do to a metric, 0 to 1.

@@ -4,17 +4,22 @@ The table of options is the one source of help, docs and errors. A kind's functi
 against that table, and runs that were grouped into cells; it returns a picture, its data and a caption.
 """
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import Final
 
 import polars as pl
 
+from sojourn.core.digits import rounded
+from sojourn.core.extensions import FIGURES
 from sojourn.core.run import Run
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import UsageError
+from sojourn.plotting.draw.sheet import FORMATS, Sheet, Size
 from sojourn.plotting.draw.svg import bounded, standalone
 
 
@@ -30,32 +35,71 @@ class Option:
     """All that it may be; anything that its reader understands if there are none."""
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Drawn:
     """A figure."""
 
-    svg: str
-    """An SVG element to stand inside a page, whose colours it follows."""
+    picture: Sheet | str
+    """Charts below one another; or an SVG element, for who draws otherwise."""
     data: pl.DataFrame
     """Every number that is drawn."""
     caption: str
     """What is shown, of how many seeds, over which window."""
 
-    def write(self, folder: Path, stem: str) -> tuple[Path, Path]:
-        """Write ``stem.svg``, which stands alone, and ``stem.csv``; return both paths.
+    @cached_property
+    def svg(self) -> str:
+        """An SVG element to stand inside a page, whose colours it follows."""
+        return self._element(None)
+
+    def render(self, form: str = "svg", size: str = "") -> bytes:
+        """Return it as a file's content.
+
+        Args:
+            form: ``svg``, which follows dark mode; ``pdf`` and ``png`` are on white paper, with their fonts embedded.
+            size: ``160x90mm``, ``3.5in``, ``1200x800px``; as it is drawn best if empty. Letters keep their size.
+
+        Raises:
+            UsageError: if there is no such format or size, or if only an SVG was drawn and something else is wanted.
+        """
+        if form not in FORMATS:
+            raise UsageError.unknown("format of figures", form, list(FORMATS))
+        asked = Size.of(size)
+        if form == "svg":
+            return standalone(self._element(asked)).encode()
+        return self._sheet("other format").file(form, asked)
+
+    def write(self, folder: str | os.PathLike[str], stem: str, form: str = "svg", size: str = "") -> tuple[Path, Path]:
+        """Write the picture, ``stem.svg`` or of another format, and ``stem.csv``; return both paths.
+
+        Args:
+            folder: which is there.
+            stem: the files' name.
+            form: as in :meth:`render`.
+            size: as in :meth:`render`.
 
         Raises:
             StoreError: if the folder cannot be written.
+            UsageError: as :meth:`render`.
         """
-        svg, csv = folder / f"{stem}.svg", folder / f"{stem}.csv"
-        write_file(svg, standalone(self.svg).encode())
-        write_file(csv, self.data.write_csv().encode())
-        return svg, csv
+        picture, csv = Path(folder) / f"{stem}.{form}", Path(folder) / f"{stem}.csv"
+        write_file(picture, self.render(form, size))
+        write_file(csv, rounded(self.data).write_csv().encode())
+        return picture, csv
+
+    def _element(self, size: Size | None) -> str:
+        if isinstance(self.picture, str) and size is None:
+            return self.picture
+        return self._sheet("other size").svg(size)
+
+    def _sheet(self, wanted: str) -> Sheet:
+        if isinstance(self.picture, str):
+            raise UsageError(f"this kind of figure draws its SVG itself: there is no {wanted} of it")
+        return self.picture
 
     def _repr_html_(self) -> str:
         """Return it as notebooks show it: the picture, and the caption below."""
         caption = f"<figcaption>{escape(self.caption)}</figcaption>"
-        return f'<figure style="--faint:#8886;margin:0">{bounded(self.svg)}{caption}</figure>'
+        return f'<figure style="--faint:#8886;margin:0;overflow-x:auto">{bounded(self.svg)}{caption}</figure>'
 
     def __repr__(self) -> str:
         """Return the caption; a picture is no text."""
@@ -75,7 +119,7 @@ class Options(Mapping[str, str]):
         self._values = {option.name: option.default for option in known}
         for name, value in given.items():
             if name not in self._values:
-                raise UsageError.unknown(f"option of {kind}", name, list(self._values))
+                raise _no_option(kind, name, list(self._values))
             choices = next(option.choices for option in known if option.name == name)
             if choices and value not in choices:
                 raise UsageError.unknown(f"{name} of {kind}", value, list(choices))
@@ -107,6 +151,18 @@ class Options(Mapping[str, str]):
     def names(self, name: str) -> list[str]:
         """Return an option that is a list with commas."""
         return [part.strip() for part in self._values[name].split(",") if part.strip()]
+
+
+def _no_option(kind: str, name: str, known: list[str]) -> UsageError:
+    """Return what is wrong with an option that a kind does not have, with the kinds that have it."""
+    error = UsageError.unknown(f"option of {kind}", name, known)
+    others = [other for other in FIGURES.own if any(option.name == name for option in FIGURES[other].options)]
+    if others and len(others) <= _FEW:
+        return UsageError(error.message, help=f"{' and '.join(others)} {'has' if len(others) == 1 else 'have'} it")
+    return error
+
+
+_FEW: Final = 2
 
 
 @dataclass(frozen=True, slots=True)

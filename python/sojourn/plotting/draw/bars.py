@@ -1,22 +1,21 @@
 """Bars in groups on a grid of panels with one scale, with the range of each."""
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from sojourn.core.cells import ordered
 from sojourn.plotting.draw.palette import flow_colour
-from sojourn.plotting.draw.svg import render, styled
-from sojourn.plotting.draw.ticks import nice_ceiling, nice_floor
+from sojourn.plotting.draw.scale import log_floor, plain
+from sojourn.plotting.draw.sheet import Key, Part
+from sojourn.plotting.draw.style import INK, WIDTH
+from sojourn.plotting.draw.text import short, wrapped
+from sojourn.plotting.draw.ticks import nice_ceiling
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-INK: Final = "#010101"
-"""The page's text colour, see :mod:`sojourn.plotting.draw.svg`."""
+    from matplotlib.figure import FigureBase
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,8 @@ class BarChart:
     bars: Sequence[Bar]
     unit: str
     """What the vertical axis shows."""
+    shows: str
+    """What is seen, for those who do not see it."""
     below: str = ""
     """What the horizontal axis shows."""
     stacked: bool = False
@@ -61,56 +62,68 @@ class BarChart:
     peak: str = ""
     """What the marks above the bars are."""
 
-
-def draw(chart: BarChart, label: str) -> str:
-    """Return the chart as an SVG element; ``label`` says what it shows to those who do not see it."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - as in styled()
-
-    rows = ordered(bar.row for bar in chart.bars)
-    columns = ordered(bar.column for bar in chart.bars)
-    series = list(dict.fromkeys(bar.series for bar in chart.bars))
-    colours = {name: chart.colours.get(name, flow_colour(index)) for index, name in enumerate(series)}
-    groups = {column: ordered(bar.group for bar in chart.bars if bar.column == column) for column in columns}
-    with styled():
-        width = max(5.2, min(13.0, 1.1 + sum(_inches(chart, column, groups[column], rows) for column in columns)))
-        figure = Figure(figsize=(width, 0.75 + 1.95 * len(rows)), layout="constrained")
-        grid = figure.subplots(
-            len(rows),
-            len(columns),
-            sharey=True,
-            squeeze=False,
-            width_ratios=[max(1, len(groups[column])) for column in columns],
+    @property
+    def inches(self) -> tuple[float, float]:
+        """Width and height unless others are asked for: a page's whole width, or more if there are many bars."""
+        rows, columns, groups = self._grid
+        asked = 1.1 + sum(self._wide(column, groups[column], rows) for column in columns)
+        return max(WIDTH, min(_WIDEST, asked)), (0.75 if self.below else 0.5) + (1.95 if len(rows) > 1 else 2.4) * len(
+            rows
         )
-        low, high = _ends(chart)
+
+    def part(self, title: str = "") -> Part:
+        """Return it with what its colours and marks mean."""
+        keys = [Key(name, colour, line="", area=True) for name, colour in self._colours.items() if name]
+        if self.peak:
+            keys.append(Key(self.peak))
+        return Part(self, title, keys)
+
+    @property
+    def _colours(self) -> dict[str, str]:
+        series = dict.fromkeys(bar.series for bar in self.bars)
+        return {name: self.colours.get(name, flow_colour(index)) for index, name in enumerate(series)}
+
+    @property
+    def _grid(self) -> tuple[list[str], list[str], dict[str, list[str]]]:
+        columns = ordered(bar.column for bar in self.bars)
+        groups = {column: ordered(bar.group for bar in self.bars if bar.column == column) for column in columns}
+        return ordered(bar.row for bar in self.bars), columns, groups
+
+    def _wide(self, column: str, groups: Sequence[str], rows: Sequence[str]) -> float:
+        """Return how wide a panel had better be: room for its bars and for what is written below them."""
+        counts: dict[tuple[str, str], int] = {}
+        for bar in self.bars:
+            if bar.column == column:
+                counts[bar.row, bar.group] = counts.get((bar.row, bar.group), 0) + 1
+        most = 1 if self.stacked else max((counts.get((row, group), 0) for row in rows for group in groups), default=1)
+        return (
+            sum(max(0.3 * most + 0.16, 0.068 * max(map(len, wrapped(group).split("\n"))) + 0.1) for group in groups)
+            + 0.35
+        )
+
+    def paint(self, figure: "FigureBase") -> None:
+        """Paint it into a figure that has nothing in it yet."""
+        rows, columns, groups = self._grid
+        colours = self._colours
+        # Panels as wide as what they hold, so that bars are about as wide everywhere.
+        ratios = [self._wide(column, groups[column], rows) for column in columns]
+        grid = figure.subplots(len(rows), len(columns), sharey=True, squeeze=False, width_ratios=ratios)
+        ends = _ends(self)
         for r, row in enumerate(rows):
             for c, column in enumerate(columns):
                 axes = grid[r][c]
-                own = [bar for bar in chart.bars if (bar.row, bar.column) == (row, column)]
-                _panel(axes, chart, own, groups[column], colours, (low, high))
+                own = [bar for bar in self.bars if (bar.row, bar.column) == (row, column)]
+                _panel(axes, self, own, groups[column], colours, ends)
                 if r == 0 and column:
                     axes.set_title(column, fontweight="bold")
                 if c == 0:
-                    axes.set_ylabel(f"{row}\n{chart.unit}" if row else chart.unit)
-        if chart.below:
-            figure.supxlabel(chart.below, fontsize=9)
-        _legend(figure, chart, colours)
-        return render(figure, label, label)
+                    axes.set_ylabel(f"{row}\n{self.unit}" if row else self.unit)
+        if self.below:
+            figure.supxlabel(self.below, fontsize=9)
 
 
-def _inches(chart: BarChart, column: str, groups: Sequence[str], rows: Sequence[str]) -> float:
-    """Return how wide a panel had better be: room for its bars and for what is written below them."""
-    most = (
-        1
-        if chart.stacked
-        else max(
-            sum(1 for b in chart.bars if (b.row, b.column, b.group) == (row, column, group))
-            for row in rows
-            for group in groups
-        )
-    )
-    return (
-        sum(max(0.3 * most + 0.16, 0.068 * max(map(len, wrapped(group).split("\n"))) + 0.1) for group in groups) + 0.35
-    )
+_WIDEST: Final = 12.5
+"""Inches: on a page's frame its letters are just large enough."""
 
 
 def _panel(
@@ -122,7 +135,8 @@ def _panel(
     ends: tuple[float, float],
 ) -> None:
     if chart.logarithmic:
-        _logarithmic(axes, ends)
+        axes.set_yscale("log")
+        plain(axes.yaxis, *ends)
     axes.set_ylim(*ends)
     axes.grid(visible=False, axis="x")
     axes.set_axisbelow(True)
@@ -134,26 +148,30 @@ def _panel(
         foot = 0.0
         for index, bar in enumerate(own):
             x = position if chart.stacked else position - 0.41 + (index + 0.5) * wide
-            if math.isnan(bar.value):
-                axes.annotate("–", (x, ends[0]), ha="center", va="bottom", fontsize=7)
+            if math.isnan(bar.value) or (chart.logarithmic and bar.value < ends[0]):
+                # No bar: below the floor of the axis its number stands there instead.
+                _instead(axes, x, ends[0], bar.value)
+                notes.append((x, bar.note))
                 continue
             bottom = ends[0] if chart.logarithmic else foot
-            axes.bar(
-                x,
-                bar.value - (ends[0] if chart.logarithmic else 0),
-                wide * 0.9,
-                bottom=bottom,
-                color=colours[bar.series],
-            )
+            height = bar.value - (ends[0] if chart.logarithmic else 0)
+            axes.bar(x, height, wide * 0.9, bottom=bottom, color=colours[bar.series])
+            if bar.high > bar.low:
+                # In a stack the ranges stand beside one another: those of two parts may lie over one another.
+                beside = wide * 0.72 * ((index + 0.5) / len(own) - 0.5) if chart.stacked else 0.0
+                axes.vlines(x + beside, foot + bar.low, foot + bar.high, color=INK, linewidth=0.9)
             if chart.stacked:
                 foot += bar.value
-            elif bar.high > bar.low:
-                axes.vlines(x, bar.low, bar.high, color=INK, linewidth=0.9)
             if not math.isnan(bar.peak):
                 axes.plot([x - 0.42 * wide, x + 0.42 * wide], [bar.peak] * 2, color=colours[bar.series], linewidth=1.6)
             if chart.values and not chart.stacked and room:
                 _value(axes, x, bar)
             notes.append((x, bar.note))
+    _below(axes, groups, notes)
+
+
+def _below(axes: "Axes", groups: Sequence[str], notes: Sequence[tuple[float, str]]) -> None:
+    """Write what is below the bars: of each bar its note, of each group its label."""
     axes.set_xticks(range(len(groups)), [wrapped(group) for group in groups])
     axes.tick_params(axis="x", length=0, pad=11 if any(note for _, note in notes) else 3)
     for x, note in notes:
@@ -165,9 +183,14 @@ def _panel(
             textcoords="offset points",
             ha="center",
             va="top",
-            fontsize=6.5,
+            fontsize=_SMALL,
         )
     axes.set_xlim(-0.55, len(groups) - 0.45)
+
+
+def _instead(axes: "Axes", x: float, floor: float, value: float) -> None:
+    said = "–" if math.isnan(value) else short(value)
+    axes.annotate(said, (x, floor), xytext=(0, 1.5), textcoords="offset points", ha="center", fontsize=_SMALL)
 
 
 def _value(axes: "Axes", x: float, bar: Bar) -> None:
@@ -179,18 +202,8 @@ def _value(axes: "Axes", x: float, bar: Bar) -> None:
         textcoords="offset points",
         ha="center",
         va="bottom",
-        fontsize=6.5,
+        fontsize=_SMALL,
     )
-
-
-def _logarithmic(axes: "Axes", ends: tuple[float, float]) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415 - as in styled()
-
-    axes.set_yscale("log")
-    if ends[1] < _DECADES * ends[0]:
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _ends(chart: BarChart) -> tuple[float, float]:
@@ -206,43 +219,10 @@ def _ends(chart: BarChart) -> tuple[float, float]:
     top = max(values, default=1.0)
     if chart.logarithmic:
         least = min((v for bar in chart.bars for v in (bar.value, bar.low) if v > 0), default=0.1)
-        return (chart.low or nice_floor(least / 1.2), chart.high or nice_ceiling(top * 1.2))
+        return (chart.low or log_floor(least / 1.2, top), chart.high or nice_ceiling(top * 1.2))
     return (chart.low or 0.0, chart.high or nice_ceiling(top * (1.0 if chart.stacked else 1.07)))
 
 
-def _legend(figure: "Figure", chart: BarChart, colours: Mapping[str, str]) -> None:
-    from matplotlib.lines import Line2D  # noqa: PLC0415 - as in styled()
-    from matplotlib.patches import Patch  # noqa: PLC0415
-
-    handles: list[Patch | Line2D] = [Patch(color=colour, label=name) for name, colour in colours.items() if name]
-    if chart.peak:
-        handles.append(Line2D([], [], color=INK, linewidth=1.6, label=chart.peak))
-    if handles:
-        figure.legend(handles=handles, loc="outside upper right", ncols=len(handles), handlelength=1.1, borderpad=0.1)
-
-
-def short(value: float) -> str:
-    """Return a number with as many digits as a reader of a bar wants.
-
-    >>> short(47.82), short(0.0042), short(3.14159), short(812.3)
-    ('48', '0.0042', '3.1', '812')
-    """
-    return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"  # noqa: PLR2004 - two digits up to there
-
-
-def wrapped(label: str) -> str:
-    r"""Return a label in two lines where it is long and has a place to break nearest its middle.
-
-    >>> wrapped("cubic-prague"), wrapped("dualpi2")
-    ('cubic-\nprague', 'dualpi2')
-    """
-    places = [match.end() for match in re.finditer(r"[-, ]+", label)]
-    if len(label) <= _LONG or not places:
-        return label
-    at = min(places, key=lambda place: abs(place - len(label) / 2))
-    return f"{label[:at].rstrip(' ')}\n{label[at:]}"
-
-
-_LONG: Final = 9
 _CROWDED: Final = 14
-_DECADES: Final = 1000
+_SMALL: Final = 8.0
+"""Size of what is written at bars, points."""

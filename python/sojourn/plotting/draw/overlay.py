@@ -1,41 +1,31 @@
-"""The same experiment on two engines, line upon line on the same axes: rate, window, RTT and queue delay."""
+"""The same experiment on two engines, line upon line on the same axes: goodput, window, RTT and queue delay."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from sojourn.plotting.draw.palette import flow_colour
-from sojourn.plotting.draw.svg import render, styled
-from sojourn.plotting.draw.ticks import nice_ceiling
+from sojourn.plotting.draw.scale import Axis
+from sojourn.plotting.draw.sheet import Key, Part, Sheet
+from sojourn.plotting.draw.style import QUEUE
+from sojourn.plotting.draw.traces import DASHED, Band, Line, Strip, Traces
+from sojourn.plotting.labels import QUEUE_DELAY, RTT, of_column
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-WIDTH: Final = 7.6
-"""Inches."""
-HEIGHT: Final = 5.2
-ROWS: Final = (("delivery rate,\nMbit/s", "rate"), ("window,\npackets", "cwnd"), ("RTT, ms", "rtt"))
+ROWS: Final = (
+    (str(of_column("flows", "goodput_bps")), "rate"),
+    (str(of_column("flows", "cwnd")), "cwnd"),
+    (RTT, "rtt"),
+)
 """Label and column of what is drawn for each flow."""
-_QUEUE: Final = "#6f7780"
-_OTHER: Final = (0, (2.2, 1.3))
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A series over time."""
-
-    t: Sequence[float]
-    """Seconds."""
-    value: Sequence[float]
-
-
-@dataclass(frozen=True, slots=True)
-class Traces:
+class Side:
     """One engine's run."""
 
-    flows: Sequence[dict[str, Line]]
+    flows: Sequence[dict[str, Band]]
     """For each flow its lines, by column."""
-    queue: Line
+    queue: Band
     """The bottleneck's mean sojourn time, ms."""
 
 
@@ -43,43 +33,41 @@ class Traces:
 class Overlay:
     """Two runs of one scenario."""
 
-    key: str
-    """What tells it from the other pictures of a page."""
     title: str
     seconds: float
-    first: Traces
-    """Drawn solid, and below."""
-    second: Traces
+    names: Sequence[str]
+    """Of the flows."""
+    first: Side
+    """Drawn solid."""
+    second: Side
     """Drawn dashed."""
-    names: tuple[str, str]
+    engines: tuple[str, str]
     """What the two are called."""
 
 
 def draw(overlay: Overlay) -> str:
     """Return both runs as an SVG element."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - as in styled()
-
-    with styled():
-        figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
-        rows = figure.subplots(len(ROWS) + 1, 1, sharex=True)
-        for axes, (label, column) in zip(rows, ROWS, strict=False):
-            for traces, dashes in ((overlay.first, None), (overlay.second, _OTHER)):
-                for index, flow in enumerate(traces.flows):
-                    _line(axes, flow[column], flow_colour(index), dashes)
-            axes.set_ylabel(label)
-        for traces, dashes in ((overlay.first, None), (overlay.second, _OTHER)):
-            _line(rows[-1], traces.queue, _QUEUE, dashes)
-        rows[-1].set_ylabel("queue delay,\nms")
-        for axes in rows:
-            axes.set_ylim(0, nice_ceiling(max(axes.dataLim.y1, 1e-3)))
-        rows[-1].set_xlim(0, overlay.seconds)
-        rows[-1].set_xlabel(f"time, s; {overlay.names[0]} solid, {overlay.names[1]} dashed")
-        figure.align_ylabels(rows)
-        return render(figure, f"{overlay.title}: rate, window, RTT and queue delay on both engines", overlay.key)
-
-
-def _line(axes: "Axes", line: Line, colour: str, dashes: tuple[float, tuple[float, float]] | None) -> None:
-    if dashes is None:
-        axes.plot(line.t, line.value, color=colour, linewidth=1.5, alpha=0.55)
-    else:
-        axes.plot(line.t, line.value, color=colour, linewidth=1.0, linestyle=dashes)
+    both = ((overlay.first, False), (overlay.second, True))
+    drawn = [
+        (
+            label,
+            [
+                Line(flow[column], flow_colour(index), dashed=dashed)
+                for side, dashed in both
+                for index, flow in enumerate(side.flows)
+            ],
+        )
+        for label, column in ROWS
+    ]
+    drawn.append((QUEUE_DELAY, [Line(side.queue, QUEUE, dashed=dashed) for side, dashed in both]))
+    strips = [
+        Strip(label, lines, Axis(0, Axis.of([v for line in lines for v in line.band.tops]).high, logarithmic=False))
+        for label, lines in drawn
+    ]
+    shows = f"{overlay.title}: goodput, window, RTT and queue delay over time on both engines"
+    keys = [
+        *(Key(name, flow_colour(index)) for index, name in enumerate(overlay.names)),
+        Key(overlay.engines[0]),
+        Key(overlay.engines[1], line=DASHED),
+    ]
+    return Sheet([Part(Traces(shows, strips, overlay.seconds), "", keys)]).svg()

@@ -8,8 +8,9 @@ import polars as pl
 from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
-from sojourn.plotting.draw.panel import Band, FlowLines, Panel
+from sojourn.plotting.draw.panel import FlowLines, Panel
 from sojourn.plotting.draw.ticks import nice_ceiling
+from sojourn.plotting.draw.traces import Band
 
 POINTS: Final = 360
 """Points a line."""
@@ -26,8 +27,8 @@ def panel_of(cell: Cell) -> Panel:
     seconds = describe.seconds(first)
     step = step_of(seconds)
     lines = flow_lines(runs, step)
-    key = f"{cell.experiment} {cell.title} {cell.engine}"
-    return Panel(key, cell.title, seconds, lines, queue_line(runs[0], step), events_of(runs[0]))
+    run = runs[0]
+    return Panel(cell.title, seconds, lines, queue_line(run, step), events_of(run), run.window())
 
 
 def flow_lines(runs: Sequence[Run], step: float) -> list[FlowLines]:

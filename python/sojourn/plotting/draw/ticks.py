@@ -21,7 +21,7 @@ def nice_ceiling(value: float) -> float:
 
 
 def nice_floor(value: float) -> float:
-    """Return the greatest of 1, 2 and 5 times a power of ten that is no greater than ``value``.
+    """Return the greatest of 1, 2 and 5 times a power of ten that is no greater than ``value``, which is positive.
 
     >>> nice_floor(7.3), nice_floor(0.04), nice_floor(200)
     (5.0, 0.02, 200.0)

@@ -1,5 +1,6 @@
 """The path of an experiment as a drawing: hosts, hops, and what packets pass in each direction."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -8,12 +9,18 @@ from typing import Any, Final
 
 from sojourn.core.describe import is_load, sender
 from sojourn.plotting.draw.palette import flow_colour
+from sojourn.plotting.draw.text import harmless
 
 _LINE: Final = 15
 _PAD: Final = 8
 _GAP: Final = 26
 _CHARACTER: Final = 6.6
 _WRAP: Final = 24
+_LARGEST: Final = 1.4
+_LEAST: Final = 10 / 11
+"""Of its own size: letters of 11 pixels are then at most as large as a page's, and no smaller than 10 pixels."""
+_MOST_FLOWS: Final = 8
+"""Of one direction that are written one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,7 @@ class _Box:
                 )
                 left += 2 * _CHARACTER
             weight = ' font-weight="600"' if index == 0 else ""
-            parts.append(f'<text x="{left:.0f}" y="{base:.0f}"{weight}>{escape(line)}</text>')
+            parts.append(f'<text x="{left:.0f}" y="{base:.0f}"{weight}>{_text(line)}</text>')
         return "".join(parts)
 
 
@@ -73,7 +80,7 @@ def draw(scenario: Mapping[str, Any]) -> str:
         width = max(_row_width(down), _row_width(up), len(name) * _CHARACTER + 2 * _PAD) + 2 * _PAD
         parts.append(
             f'<rect class="hop" x="{x:.0f}" y="12" width="{width:.0f}" height="{height - 18:.0f}" rx="8"/>'
-            f'<text class="faint" x="{x + _PAD:.0f}" y="27">{escape(name)}</text>'
+            f'<text class="faint" x="{x + _PAD:.0f}" y="27">{_text(name)}</text>'
         )
         parts += _row(down, x, width, down_line, rightward=True)
         parts += _row(up, x, width, up_line, rightward=False)
@@ -82,10 +89,14 @@ def draw(scenario: Mapping[str, Any]) -> str:
     x += _GAP
     parts.append(right.draw(x, host_y, "host", tall))
     x += right.width + 2
+    # Hosts with many flows stand higher and lower than the hops.
+    above = min(0.0, host_y - 2)
+    height = max(height, host_y + tall + 2) - above
     title = "Topology: " + ", ".join(name for name, _, _ in hops)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {x:.0f} {height:.0f}" '
-        f'style="max-width:{x:.0f}px" role="img" aria-label="{escape(title)}" class="topology" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {above:.0f} {x:.0f} {height:.0f}" '
+        f'style="width:100%;max-width:{x * _LARGEST:.0f}px;min-width:{x * _LEAST:.0f}px" '
+        f'role="img" aria-label="{_text(title)}" class="topology" '
         'font-family="ui-monospace,SFMono-Regular,Menlo,\'DejaVu Sans Mono\',monospace" font-size="11" '
         'fill="currentColor">'
         "<style>.topology rect{fill:none;stroke:currentColor;stroke-width:1}"
@@ -98,14 +109,28 @@ def draw(scenario: Mapping[str, Any]) -> str:
 def _hosts(scenario: Mapping[str, Any]) -> tuple[_Box, _Box]:
     """The hosts at both ends, with the flows that each sends."""
     sent: dict[str, tuple[list[str], list[str]]] = {"down": ([], []), "up": ([], [])}
-    colour = 0
-    for flow in scenario["flows"]:
-        lines, colours = sent[flow["direction"]]
-        lines.append(_flow(flow))
-        colours.append(flow_colour(colour) if is_load(flow) else "var(--faint)")
-        colour += is_load(flow)
+    loads = [flow["name"] for flow in scenario["flows"] if is_load(flow)]
+    colours = {name: flow_colour(index) for index, name in enumerate(loads)}
+    for direction, (lines, dots) in sent.items():
+        own = [flow for flow in scenario["flows"] if flow["direction"] == direction]
+        for said, first in _named(own):
+            lines.append(said)
+            dots.append(colours.get(first["name"], "var(--faint)"))
     left, right = sent["down"], sent["up"]
     return _Box(["client", *left[0]], left[1]), _Box(["server", *right[0]], right[1])
+
+
+def _named(flows: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return what is written of the flows of one direction, each with the flow whose colour it has.
+
+    Every flow by its name where they are few; where they are many, how many there are of each sender: ``12 × cubic``.
+    """
+    if len(flows) <= _MOST_FLOWS:
+        return [(_flow(flow), flow) for flow in flows]
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for flow in flows:
+        groups.setdefault(sender(flow), []).append(flow)
+    return [(f"{len(own)} × {by}" if len(own) > 1 else _flow(own[0]), own[0]) for by, own in groups.items()]
 
 
 def _flow(flow: Mapping[str, Any]) -> str:
@@ -122,11 +147,19 @@ def _element(element: Mapping[str, Any]) -> _Box:
         return _Box([head, *_wrapped(element["qdisc"])])
     if kind == "netem":
         lines = [line for words in element["chain"] for line in _wrapped(words)]
-        own = [f"{entry['flow']}: {entry['delay']}" for entry in element.get("per_flow", ())]
+        entries = element.get("per_flow", ())
+        own = [f"{entry['flow']}: {entry['delay']}" for entry in entries]
+        if len(own) > _MOST_FLOWS:
+            counts = Counter(entry["delay"] for entry in entries)
+            own = [f"{count} flows: {delay}" for delay, count in counts.items()]
         return _Box(["netem", *lines, *own])
     detail = [str(element[key]) for key in ("rule", "tunnel", "rate") if key in element]
     head = element["name"] if element.get("enabled", True) else f"{element['name']} (off)"
     return _Box([head, *(detail or [kind])])
+
+
+def _text(words: str) -> str:
+    return escape(harmless(words).replace("\n", " "))
 
 
 def _wrapped(words: str) -> list[str]:

@@ -1,17 +1,38 @@
-"""Lines over time on axes below one another, which share their time."""
+"""Lines over time on axes below one another, which share their time; the measuring window is shaded."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from sojourn.plotting.draw.panel import Axis, Band
-from sojourn.plotting.draw.svg import render, styled
+from sojourn.plotting.draw.scale import Axis
+from sojourn.plotting.draw.style import INK, WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import FigureBase
 
-WIDTH = 7.6
-"""Inches."""
+DASHED: Final = (0, (3, 1.6))
+"""Of a second set of lines."""
+
+_SHADE: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A series over time with the range of the same series in other runs."""
+
+    t: Sequence[float]
+    """Seconds."""
+    value: Sequence[float]
+    low: Sequence[float] = ()
+    """Empty where there is nothing to compare with."""
+    high: Sequence[float] = ()
+
+    @property
+    def tops(self) -> list[float]:
+        """The numbers that decide how high its axis is; NaN, which is not drawn, left out."""
+        return [v for v in (*self.value, *self.high) if not math.isnan(v)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +42,7 @@ class Line:
     band: Band
     colour: str
     name: str = ""
-    """In the axes' own legend; empty where the heading names it."""
+    """Written at the axes themselves; empty where the heading names it."""
     dashed: bool = False
 
 
@@ -41,58 +62,66 @@ class Strip:
 class Traces:
     """What is drawn of a cell."""
 
-    key: str
-    """What tells it from the other pictures of a page."""
+    shows: str
     strips: Sequence[Strip]
     seconds: float
     events: Sequence[tuple[float, str]] = ()
     """When something was changed (s), and what."""
+    window: tuple[float, float] | None = None
+    """Where metrics look (s), if it is to be shown."""
 
+    @property
+    def inches(self) -> tuple[float, float]:
+        """Width and height unless others are asked for."""
+        return WIDTH, 0.6 + 1.35 * sum(strip.height for strip in self.strips)
 
-def draw(traces: Traces, label: str) -> str:
-    """Return the traces as an SVG element; ``label`` says what it shows to those who do not see it."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 - as in styled()
-
-    with styled():
-        inches = 0.6 + 1.35 * sum(strip.height for strip in traces.strips)
-        figure = Figure(figsize=(WIDTH, inches), layout="constrained")
+    def paint(self, figure: "FigureBase") -> None:
+        """Paint it into a figure that has nothing in it yet."""
         column = figure.subplots(
-            len(traces.strips), 1, sharex=True, squeeze=False, height_ratios=[strip.height for strip in traces.strips]
+            len(self.strips), 1, sharex=True, squeeze=False, height_ratios=[strip.height for strip in self.strips]
         )[:, 0]
-        for axes, strip in zip(column, traces.strips, strict=True):
+        for axes, strip in zip(column, self.strips, strict=True):
+            if self.window is not None:
+                axes.axvspan(*self.window, color=INK, alpha=_SHADE, linewidth=0, zorder=0)
             _strip(axes, strip)
-            for at, _ in traces.events:
-                axes.axvline(at, color="#010101", linewidth=0.8, linestyle=(0, (2, 2)), alpha=0.7)
-        for at, text in traces.events:
+            for at, _ in self.events:
+                axes.axvline(at, color=INK, linewidth=0.8, linestyle=(0, (2, 2)), alpha=0.7)
+        for at, text in self.events:
             column[0].annotate(
                 text,
                 (at, 1.0),
                 xycoords=column[0].get_xaxis_transform(),
                 xytext=(2, 1),
                 textcoords="offset points",
-                fontsize=7.5,
+                fontsize=8,
             )
-        column[-1].set_xlim(0, traces.seconds)
-        column[-1].set_xlabel("time, s")
+        column[-1].set_xlim(0, self.seconds)
+        column[-1].set_xlabel("Time (s)")
         figure.align_ylabels(list(column))
-        return render(figure, label, traces.key)
 
 
 def _strip(axes: "Axes", strip: Strip) -> None:
+    beside = {line.colour for line in strip.lines if line.dashed}
     for line in strip.lines:
         band = line.band
         if band.low:
-            axes.fill_between(band.t, band.low, band.high, color=line.colour, alpha=0.22, linewidth=0)
-        style = (0, (3, 1.6)) if line.dashed else "solid"
-        axes.plot(band.t, band.value, color=line.colour, linestyle=style, linewidth=1.1, label=line.name or None)
+            axes.fill_between(band.t, band.low, band.high, color=line.colour, alpha=0.25, linewidth=0)
+        style = DASHED if line.dashed else "solid"
+        # Paler below the dashes of the same colour, so that both are seen where they run along one another.
+        strength = 0.5 if line.colour in beside and not line.dashed else 0.9
+        axes.plot(band.t, band.value, color=line.colour, linestyle=style, linewidth=1.2, alpha=strength)
     strip.axis.apply(axes)
-    axes.set_ylabel(strip.title)
-    if any(line.name for line in strip.lines):
-        axes.legend(
-            loc="lower right",
-            bbox_to_anchor=(1, 0.97),
-            ncols=len(strip.lines),
-            handlelength=1.6,
-            borderpad=0.1,
-            fontsize=8,
+    axes.set_ylabel(strip.title.replace(" (", "\n("))
+    named = [line for line in strip.lines if line.name]
+    for number, line in enumerate(named):
+        # To the right of the data, where nothing is drawn.
+        axes.annotate(
+            line.name,
+            (1, 1 - (number + 0.5) / max(len(named), 4)),
+            xycoords="axes fraction",
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center",
+            color=line.colour,
+            fontsize=8.5,
         )

@@ -8,7 +8,7 @@ import polars as pl
 from sojourn.core.cells import Cell
 from sojourn.core.select import PATTERN, labelled, varied
 from sojourn.errors import UsageError
-from sojourn.plotting.draw.panel import Band
+from sojourn.plotting.draw.traces import Band
 from sojourn.plotting.kind import Option
 
 ONLY: Final = Option("only", f"draw only some cells, on the scales of all that are given: {PATTERN}")
@@ -59,6 +59,6 @@ def band_table(bands: Iterable[tuple[str, str, Band]], labels: Mapping[str, str]
     )
 
 
-def top_of(band: Band) -> list[float]:
-    """Return the numbers of a line that decide how high its axis is; NaN, which is not drawn, left out."""
-    return [v for v in (*band.value, *band.high) if v == v]  # noqa: PLR0124 - NaN is not itself
+def shaded(window: tuple[float, float] | None) -> str:
+    """Return what the shade is, for captions; nothing if there is none."""
+    return f" Shaded: the measuring window, {window[0]:.4g} s to {window[1]:.4g} s." if window else ""

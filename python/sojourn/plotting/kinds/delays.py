@@ -12,10 +12,13 @@ from sojourn.core.measured import mean_said
 from sojourn.core.run import Run
 from sojourn.core.select import cells_of
 from sojourn.errors import UsageError
-from sojourn.plotting.draw.bars import BarChart, draw
+from sojourn.plotting.draw.bars import BarChart
+from sojourn.plotting.draw.sheet import Sheet
+from sojourn.plotting.draw.style import QUEUE
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
 from sojourn.plotting.kinds.barred import Asked, barred, nothing, ranges_said
 from sojourn.plotting.kinds.grid import GRID, Grid
+from sojourn.plotting.labels import QUEUE_DELAY
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
@@ -40,18 +43,19 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         raise UsageError("these runs have no histogram of a queue's delay", help="results of others have none")
     chart = BarChart(
         bars,
-        "queue delay, ms",
+        QUEUE_DELAY,
+        f"queue delays by {grid.x}",
         grid.below,
         logarithmic=True,
         values=False,
-        peak=f"{tail:g} %",
-        colours={"queue": "#6f7780", "C queue": "#0072B2", "L queue": "#D55E00"},
+        peak=f"{tail:g}th percentile",
+        colours={"queue": QUEUE, "C queue": "#0072B2", "L queue": "#D55E00"},
     )
     caption = (
         f"Queue delay of every packet at the bottleneck: mean (bars) and {tail:g}th percentile (marks), "
         f"of whole runs; {mean_said(cells)}{ranges_said(bars)}"
     )
-    return Drawn(draw(chart, f"queue delays by {grid.x}"), data, caption)
+    return Drawn(Sheet([chart.part()]), data, caption)
 
 
 _NAMES: Final = {"c": "C queue", "l": "L queue"}

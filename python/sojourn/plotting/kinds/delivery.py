@@ -1,4 +1,4 @@
-"""Delivery rate and RTT of a run over time, its queue delay below: Flent's tcp_delivery_with_rtt.
+"""Rate and RTT of a run over time, its queue delay below: Flent's tcp_delivery_with_rtt.
 
 All cells that are given share their scales, so that the pictures of a scenario can be compared.
 """
@@ -13,11 +13,12 @@ from sojourn.core.measured import seeds_said
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
 from sojourn.plotting.draw import panel
-from sojourn.plotting.draw.palette import flow_colour
-from sojourn.plotting.draw.series import flow_name, panel_of, step_of
-from sojourn.plotting.draw.svg import Part, stacked
+from sojourn.plotting.draw.series import panel_of, step_of
+from sojourn.plotting.draw.sheet import Sheet
+from sojourn.plotting.draw.traces import Band
 from sojourn.plotting.kind import Drawn, Kind, Options
-from sojourn.plotting.kinds.bands import ONLY, band_table, few
+from sojourn.plotting.kinds.bands import ONLY, band_table, few, shaded
+from sojourn.plotting.labels import QUEUE_DELAY, RATE, RTT
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
@@ -42,17 +43,17 @@ def _picture(
     parts, frames = [], []
     for cell in cells:
         key = cell.key
-        colours = [(flow_name(flow), flow_colour(i)) for i, flow in enumerate(describe.loads(cell.scenario))]
-        parts.append(Part(panel.draw(panels[key], scales), _title(every[key], alone=len(cells) == 1), colours))
+        parts.append(panel.part(panels[key], scales, _title(every[key], alone=len(cells) == 1)))
         frames.append(band_table(_bands(panels[key]), axes_of(every[key])))
     step = step_of(describe.seconds(cells[0].scenario))
     caption = (
-        f"Delivery rate (solid) and smoothed RTT (dotted) of each flow; below, the queue delay at the bottleneck with "
-        f"the least and the greatest in each step. Means over {step:g} s"
+        "Throughput (TCP's delivery rate, of others what arrived) and smoothed RTT of each flow; queue delay at the "
+        f"bottleneck with the least and the greatest in each step. Means over {step:g} s"
     )
     several = max(len(cell.runs) for cell in cells) > 1
     caption += f" of the first of {seeds_said(cells)}; the bands span them." if several else "."
-    return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
+    caption += shaded(panels[cells[0].key].window)
+    return Drawn(Sheet(parts), pl.concat(frames, how="diagonal"), caption)
 
 
 def _title(cell: Cell, *, alone: bool) -> str:
@@ -60,20 +61,21 @@ def _title(cell: Cell, *, alone: bool) -> str:
     return labels if labels and not alone else ": ".join(filter(None, (cell.experiment, labels)))
 
 
-def _bands(shown: panel.Panel) -> list[tuple[str, str, panel.Band]]:
+def _bands(shown: panel.Panel) -> list[tuple[str, str, Band]]:
     return [
-        *((flow.name, "delivery rate, Mbit/s", flow.rate) for flow in shown.flows),
-        *((flow.name, "RTT, ms", flow.rtt) for flow in shown.flows),
-        ("", "queue delay, ms", shown.queue),
+        *((flow.name, RATE, flow.rate) for flow in shown.flows),
+        *((flow.name, RTT, flow.rtt) for flow in shown.flows),
+        ("", QUEUE_DELAY, shown.queue),
     ]
 
 
 KIND = Kind(
     "delivery",
-    "A run over time: delivery rate and RTT of each flow, queue delay below; all cells on the same scales.",
+    "A run over time: rate and RTT of each flow and queue delay, below one another; all cells on the same scales.",
     (
-        "Flent's tcp_delivery_with_rtt, in which every run of the L4S tests is shown: rates solid on the left axis, "
-        "RTTs dotted on the right. The queue's delay below is ours: a testbed does not see it."
+        "Flent's tcp_delivery_with_rtt, in which every run of the L4S tests is shown. There the RTTs share the panel "
+        "of the rates, on an axis at the right, and hide a flow that is starved; here they have a panel of their own. "
+        "The queue's delay is ours: a testbed does not see it."
     ),
     _make,
     (ONLY,),

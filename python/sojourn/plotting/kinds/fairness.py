@@ -8,9 +8,12 @@ from collections.abc import Sequence
 import polars as pl
 
 from sojourn.core.measured import mean_said, parties, spreads
+from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, labelled
-from sojourn.plotting.draw.bars import Bar, BarChart, draw
+from sojourn.plotting import labels
+from sojourn.plotting.draw.bars import Bar, BarChart
+from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
 from sojourn.plotting.kinds.grid import GRID, Grid
 
@@ -46,13 +49,14 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
             series = party.sender if senders else party.title
             bars.append(Bar(*place, series, spread.mean, spread.low, spread.high, note))
     name = rate.replace("_", " ")
-    chart = BarChart(bars, f"{name}, Mbit/s", f"{grid.below} (below each bar: base RTT, ms)" if unequal else grid.below)
+    below = f"{grid.below}; below each bar: base RTT (ms)" if unequal else grid.below
+    chart = BarChart(bars, str(labels.of_metric(f"{rate}({{flow}})")), f"{name} by {grid.x}", below)
     caption = (
         f"{name.capitalize()} of each flow{'' if all(p.flows == 1 for p in own) else ' (mean of a group)'}, "
-        f"{window or 'in the steady window'}: {mean_said(cells)}"
+        f"{window_said(cells, window)}: {mean_said(cells)}"
         + ("; the thin lines span the seeds." if any(b.high > b.low for b in bars) else ".")
     )
-    return Drawn(draw(chart, f"{name} by {grid.x}"), pl.DataFrame(rows, infer_schema_length=None), caption)
+    return Drawn(Sheet([chart.part()]), pl.DataFrame(rows, infer_schema_length=None), caption)
 
 
 KIND = Kind(

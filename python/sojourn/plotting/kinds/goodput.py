@@ -7,10 +7,13 @@ from collections.abc import Sequence
 
 from sojourn.core.cells import Cell
 from sojourn.core.measured import mean_said, parties
+from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, varied
 from sojourn.errors import UsageError
-from sojourn.plotting.draw.bars import BarChart, draw
+from sojourn.plotting import labels
+from sojourn.plotting.draw.bars import BarChart
+from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
 from sojourn.plotting.kinds.barred import WINDOW, Asked, barred, by_series, ranges_said
 from sojourn.plotting.kinds.grid import GRID, Grid, without
@@ -34,13 +37,15 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 
     bars, data = barred(cells, asked, grid, ("goodput_mbps", ""))
     data = without(data, "of", by)
-    chart = BarChart(by_series(bars), "goodput, Mbit/s", grid.below)
+    chart = BarChart(
+        by_series(bars), str(labels.of_metric("goodput({flow})")), f"goodput by {by or 'cell'}", grid.below
+    )
     caption = (
         f"Goodput of {options['of'] or 'the first flow'} by {by or 'cell'}, "
-        f"{options['window'] or 'in the steady window'}: "
+        f"{window_said(cells, options['window'])}: "
         f"{mean_said(cells)}{ranges_said(bars)}"
     )
-    return Drawn(draw(chart, f"goodput by {by or 'cell'}"), data, caption)
+    return Drawn(Sheet([chart.part()]), data, caption)
 
 
 KIND = Kind(

@@ -60,7 +60,7 @@ class Grid:
     @property
     def below(self) -> str:
         """What the horizontal axis shows."""
-        return f"{self.x}, {_UNITS.get(self.unit, self.unit)}" if self.unit else self.x
+        return f"{self.x} ({_UNITS.get(self.unit, self.unit)})" if self.unit else self.x
 
     def place(self, cell: Cell) -> tuple[str, str, str]:
         """Return the row, the panel and the place along the horizontal axis of a cell."""

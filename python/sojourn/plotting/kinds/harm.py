@@ -15,7 +15,8 @@ from sojourn.core.run import Better, Run, harm
 from sojourn.core.select import axes_of, cells_of, labelled, varied
 from sojourn.core.spread import Spread
 from sojourn.errors import UsageError
-from sojourn.plotting.draw.bars import Bar, BarChart, draw
+from sojourn.plotting.draw.bars import Bar, BarChart
+from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
 from sojourn.plotting.kinds.barred import by_series, ranges_said
 from sojourn.plotting.kinds.grid import GRID, Grid
@@ -40,11 +41,11 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     for cell, rival, done in found:
         bars.append(Bar(*grid.place(cell), rival, done.mean, done.low, done.high))
         rows.append(labelled(axes_of(cell), {"rival": rival, **done.columns("harm")}))
-    chart = BarChart(by_series(bars), "harm", grid.below, high=1.0)
+    chart = BarChart(by_series(bars), "Harm", f"harm to {harmed}", grid.below, high=1.0)
     caption = (
         f"Harm to {harmed} ({options['better']} is better): 0 is none, 1 is all; {mean_said(cells)}{ranges_said(bars)}"
     )
-    return Drawn(draw(chart, f"harm to {harmed}"), pl.DataFrame(rows, infer_schema_length=None), caption)
+    return Drawn(Sheet([chart.part()]), pl.DataFrame(rows, infer_schema_length=None), caption)
 
 
 def _axis(cells: Sequence[Cell], options: Options) -> str:

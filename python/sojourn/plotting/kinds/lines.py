@@ -1,111 +1,66 @@
-"""Any column of a table over time: one line a flow or a queue, one picture a cell.
-
-For what no published figure shows: congestion windows, packets in flight, backlogs, counters.
-"""
+"""Any metric against any axis, as lines: colours for one axis, dashes for another, panels for the rest."""
 
 from collections.abc import Sequence
-from typing import Final
 
-import polars as pl
-
-from sojourn import _core
-from sojourn.core import describe
-from sojourn.core.cells import Cell
+from sojourn.core.measured import mean_said
+from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
-from sojourn.core.select import axes_of, cells_of, select
+from sojourn.core.select import cells_of
 from sojourn.errors import UsageError
-from sojourn.plotting.draw.palette import flow_colour
-from sojourn.plotting.draw.panel import Axis, Band
-from sojourn.plotting.draw.series import column_bands, events_of, step_of
-from sojourn.plotting.draw.svg import Part, stacked
-from sojourn.plotting.draw.traces import Line, Strip, Traces, draw
+from sojourn.plotting import labels as naming
+from sojourn.plotting.draw.points import Point, PointChart
+from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
-from sojourn.plotting.kinds.bands import ONLY, band_table, few, top_of
+from sojourn.plotting.kinds.across import (
+    COLOUR,
+    DASH,
+    LOG,
+    PANEL,
+    WINDOW,
+    Places,
+    Roles,
+    X,
+    measured,
+    metrics_of,
+    rows_of,
+)
 
-_UNITS: Final = {"bps": ("Mbit/s", 1e-6), "s": ("ms", 1e3)}
-"""By what a column's name ends with: what is written, and what its values are multiplied by."""
+Y = Option("y", "what is drawn: metrics, with commas; {flow} is each flow, {queue} the bottleneck", "goodput({flow})")
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
-    cells = few(cells_of(select(runs, options["only"])))
-    every = cells_of(runs)
-    names = options.names("column")
-    for name in names:
-        _check(every[0].runs[0], options["table"], name)
-    if not names:
-        raise UsageError("lines needs a column to draw", help="column=cwnd, for example")
-    step = options.number("step") or max(step_of(describe.seconds(cell.scenario)) for cell in every)
-    bands = {cell.key: {name: _bands(cell, options["table"], name, step) for name in names} for cell in every}
-    axes = {
-        name: Axis.over([[v for band in own[name].values() for v in top_of(band)] for own in bands.values()])
-        for name in names
-    }
-    parts, frames = [], []
-    for cell in cells:
-        own = bands[cell.key]
-        subjects = list(dict.fromkeys(subject for name in names for subject in own[name]))
-        strips = [
-            Strip(
-                _title(name).replace(", ", ",\n"),
-                [Line(band, flow_colour(subjects.index(subject))) for subject, band in own[name].items()],
-                axes[name],
-                height=1.4,
+    cells = cells_of(runs)
+    wanted = metrics_of(options["y"])
+    if not wanted:
+        raise UsageError("lines needs a metric to draw", help="y=jain(goodput), for example")
+    by_metric = [measured(cells, expression, options["window"]) for expression in wanted]
+    found = [one for own in by_metric for one in own]
+    roles = Roles.of([one.labels for one in found], options)
+    if not roles.x:
+        raise UsageError("these runs have no axis that varies: there is nothing along the horizontal axis")
+    places = Places.of([one.labels[roles.x] for one in found if roles.x in one.labels], roles.x)
+    points = []
+    for one in found:
+        if roles.x in one.labels:
+            spread = one.spread
+            series = roles.series(one.labels)
+            where = places.at[one.labels[roles.x]]
+            points.append(
+                Point(str(one.label), roles.panel(one.labels), *series, where, spread.mean, spread.low, spread.high)
             )
-            for name in names
-        ]
-        run = cell.runs[0]
-        key = f"{run.label} {cell.engine} {options['table']} {' '.join(names)}"
-        shown = Traces(key, strips, describe.seconds(cell.scenario), events_of(run))
-        title = cell.title if cell.labels else cell.experiment
-        keys = [(subject, flow_colour(index)) for index, subject in enumerate(subjects)]
-        parts.append(Part(draw(shown, f"{title}: {', '.join(names)} over time"), title, keys))
-        lines = [(subject, _title(name), band) for name in names for subject, band in own[name].items()]
-        frames.append(band_table(lines, axes_of(cell)))
-    several = max(len(cell.runs) for cell in cells) > 1
-    said = " of one run of each cell; the bands span its seeds." if several else "."
-    caption = f"{' and '.join(names)} of table {options['table']} over time: means over {step:g} s{said}"
-    return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
-
-
-def _check(run: Run, table: str, column: str) -> None:
-    if table not in run.tables:
-        raise UsageError.unknown("table", table, run.tables, _core.renamed_table(table))
-    frame = run.table(table)
-    if "t_s" not in frame.columns:
-        raise UsageError(f"the table {table} is not over time", help="flows and queues are, for example")
-    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric() and name != "t_s"]
-    if column not in numbers:
-        renamed = _core.renamed_column(table, column)
-        raise UsageError.unknown(f"column of numbers in {table}", column, numbers, renamed)
-
-
-def _bands(cell: Cell, table: str, column: str, step: float) -> dict[str, Band]:
-    _, scale = _unit(column)
-    return column_bands(cell.runs, table, column, step, scale)
-
-
-def _unit(column: str) -> tuple[str, float]:
-    return _UNITS.get(column.rpartition("_")[2], ("", 1.0))
-
-
-def _title(column: str) -> str:
-    unit, _ = _unit(column)
-    name = column.rpartition("_")[0] if unit else column
-    return f"{name.replace('_', ' ')}, {unit}" if unit else name.replace("_", " ")
+    names = naming.listed(own[0].label for own in by_metric)
+    tops = {str(one.label): one.label.top for one in found if one.label.top is not None}
+    chart = PointChart(points, places.title, f"{names} by {roles.x}", places.ticks, log=options["log"], tops=tops)
+    ranges = "; the bars span the seeds" if any(p.high > p.low for p in points) else ""
+    caption = f"{names} by {roles.x}, {window_said(cells, options['window'])}: {mean_said(cells)}{ranges}."
+    return Drawn(Sheet([chart.part()]), rows_of(found), caption)
 
 
 KIND = Kind(
     "lines",
-    "Any columns of a table over time, one line a flow or a queue; all cells on the same scales.",
-    "No published figure: for what the others leave out, such as windows and packets in flight.",
+    "Any metric against any axis: lines in colours and dashes, panels for what is left, the range over seeds as bars.",
+    "No published figure: what papers plot against buffer, RTT, rate and load.",
     _make,
-    (
-        Option(
-            "column", "what is drawn, with commas: cwnd, srtt_s (docs/results.md has them all)", "delivery_rate_bps"
-        ),
-        Option("table", "the table that has it, over time: flows, queues", "flows"),
-        Option("step", "what is averaged over, s; a 360th of the run if empty"),
-        ONLY,
-    ),
+    (Y, X, COLOUR, DASH, PANEL, LOG, WINDOW),
 )
 """The kind."""

@@ -15,13 +15,15 @@ from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
 from sojourn.errors import UsageError
 from sojourn.plotting.draw.palette import flow_colour
-from sojourn.plotting.draw.panel import Axis, Band, FlowLines
+from sojourn.plotting.draw.panel import FlowLines
+from sojourn.plotting.draw.scale import Axis
 from sojourn.plotting.draw.series import events_of, flow_lines, state_band
-from sojourn.plotting.draw.svg import Part, stacked
+from sojourn.plotting.draw.sheet import Key, Part, Sheet
 from sojourn.plotting.draw.ticks import nice_ceiling
-from sojourn.plotting.draw.traces import Line, Strip, Traces, draw
+from sojourn.plotting.draw.traces import Band, Line, Strip, Traces
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
-from sojourn.plotting.kinds.bands import ONLY, band_table, few, top_of
+from sojourn.plotting.kinds.bands import ONLY, band_table, few, shaded
+from sojourn.plotting.labels import RATE, RTT
 
 _NAMES: Final = {
     "fraction_c": ("C", False),
@@ -30,6 +32,8 @@ _NAMES: Final = {
     "prob": ("probability", False),
 }
 """What a controller's number is called, and whether its line is dashed."""
+
+_MARKED: Final = "Marked (%)"
 
 _USUAL: Final = (("fraction_c", "fraction_l", "fraction_native"), ("prob",))
 """The first of these that a queue has is shown unless others are named."""
@@ -45,8 +49,8 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         raise UsageError(
             "the queues of these runs say nothing of what they mark", help="state=NAME,... names numbers of theirs"
         )
-    rate = Axis.over([[v for f in own for v in top_of(f.rate)] for own in lines.values()])
-    rtt = Axis.over([[v for f in own for v in top_of(f.rtt)] for own in lines.values()])
+    rate = Axis.over([[v for f in own for v in f.rate.tops] for own in lines.values()])
+    rtt = Axis.over([[v for f in own for v in f.rtt.tops] for own in lines.values()])
     share = _axis([v for own in marks.values() for _, band in own for v in band.value if v == v])  # noqa: PLR0124
     parts, frames = [], []
     for cell in cells:
@@ -54,25 +58,26 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         title = next(c.title for c in every if c.key == key)
         flows, probabilities = lines[key], marks[key]
         strips = [
-            Strip("delivery rate,\nMbit/s", _flow_lines(flows, "rate"), rate, 1.2),
-            Strip("RTT, ms", _flow_lines(flows, "rtt"), rtt),
-            Strip("marked, %", _mark_lines(probabilities), share, 1.1),
+            Strip(RATE, _flow_lines(flows, "rate"), rate, 1.2),
+            Strip(RTT, _flow_lines(flows, "rtt"), rtt),
+            Strip(_MARKED, _mark_lines(probabilities), share, 1.1),
         ]
         run = cell.runs[0]
-        shown = Traces(f"{run.label} {cell.engine}", strips, describe.seconds(cell.scenario), events_of(run))
-        keys = [(flow.name, flow_colour(index)) for index, flow in enumerate(flows)]
-        parts.append(Part(draw(shown, f"{cell.title}: rates, RTTs and marking over time"), title, keys))
+        shows = f"{cell.title}: rates, RTTs and marking over time"
+        shown = Traces(shows, strips, describe.seconds(cell.scenario), events_of(run), run.window())
+        parts.append(Part(shown, title, [Key(flow.name, flow_colour(index)) for index, flow in enumerate(flows)]))
         bands = [
-            *((flow.name, "delivery rate, Mbit/s", flow.rate) for flow in flows),
-            *((flow.name, "RTT, ms", flow.rtt) for flow in flows),
-            *((name, "marked, %", band) for name, band in probabilities),
+            *((flow.name, RATE, flow.rate) for flow in flows),
+            *((flow.name, RTT, flow.rtt) for flow in flows),
+            *((name, _MARKED, band) for name, band in probabilities),
         ]
         frames.append(band_table(bands, axes_of(cell)))
     caption = (
-        f"Delivery rate and smoothed RTT of each flow, and what part of the packets the queue marked, by reason; "
+        f"Throughput and smoothed RTT of each flow, and what part of the packets the queue marked, by reason; "
         f"means over {step:g} s of one run of each cell. The axis of the marks holds 99 % of the points."
+        f"{shaded(cells[0].runs[0].window())}"
     )
-    return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
+    return Drawn(Sheet(parts), pl.concat(frames, how="diagonal"), caption)
 
 
 def _axis(values: Sequence[float]) -> Axis:

@@ -16,14 +16,16 @@ from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
 from sojourn.errors import UsageError
 from sojourn.plotting.draw.palette import flow_colour
-from sojourn.plotting.draw.panel import Axis, Band
+from sojourn.plotting.draw.scale import Axis
 from sojourn.plotting.draw.series import events_of, flow_lines, queue_line, step_of
-from sojourn.plotting.draw.svg import Part, stacked
-from sojourn.plotting.draw.traces import Line, Strip, Traces, draw
+from sojourn.plotting.draw.sheet import Key, Part, Sheet
+from sojourn.plotting.draw.style import QUEUE
+from sojourn.plotting.draw.traces import DASHED, Band, Line, Strip, Traces
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
-from sojourn.plotting.kinds.bands import band_table, few, top_of
+from sojourn.plotting.kinds.bands import band_table, few
+from sojourn.plotting.labels import QUEUE_DELAY, RATE, RTT
 
-_TITLES: Final = {"rate": "delivery rate,\nMbit/s", "rtt": "RTT, ms", "queue": "queue delay,\nms"}
+_TITLES: Final = {"rate": RATE, "rtt": RTT, "queue": QUEUE_DELAY}
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
@@ -36,9 +38,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     step = options.number("step") or max(step_of(describe.seconds(pair[0].scenario)) for pair in pairs)
     drawn = [[_bands(cell, step, wanted) for cell in pair] for pair in pairs]
     axes = {
-        name: Axis.over(
-            [[v for own in both for q, _, band in own if q == name for v in top_of(band)] for both in drawn]
-        )
+        name: Axis.over([[v for own in both for q, _, band in own if q == name for v in band.tops] for both in drawn])
         for name in wanted
     }
     parts = []
@@ -49,7 +49,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
             Strip(
                 _TITLES[name],
                 [
-                    Line(band, flow_colour(flows.index(flow)) if flow else "#6f7780", dashed=dashed)
+                    Line(band, flow_colour(flows.index(flow)) if flow else QUEUE, dashed=dashed)
                     for own, dashed in zip(both, (False, True), strict=True)
                     for quantity, flow, band in own
                     if quantity == name
@@ -59,21 +59,16 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
             for name in wanted
         ]
         seconds = max(describe.seconds(cell.scenario) for cell in (one, other))
-        shown = Traces(f"{one.runs[0].label} {names}", strips, seconds, events_of(one.runs[0]))
         title = one.title if len(pairs) > 1 else one.experiment
-        keys = [(flow, flow_colour(index)) for index, flow in enumerate(flows)]
-        label = f"{title}: {names[0]} (solid) and {names[1]} (dashed) over time"
-        parts.append(Part(draw(shown, label), title, keys))
+        keys = [*(Key(flow, flow_colour(i)) for i, flow in enumerate(flows)), Key(names[0]), Key(names[1], line=DASHED)]
+        shows = f"{title}: {names[0]} (solid) and {names[1]} (dashed) over time"
+        parts.append(Part(Traces(shows, strips, seconds, events_of(one.runs[0])), title, keys))
         frames.extend(
-            band_table([(flow, _unit(q), band) for q, flow, band in own], {"set": name, **axes_of(cell)})
+            band_table([(flow, _TITLES[q], band) for q, flow, band in own], {"set": name, **axes_of(cell)})
             for cell, own, name in zip((one, other), both, names, strict=True)
         )
     caption = f"{names[0]} (solid) and {names[1]} (dashed), means over {step:g} s; the bands span the seeds of each."
-    return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
-
-
-def _unit(quantity: str) -> str:
-    return _TITLES[quantity].replace("\n", " ")
+    return Drawn(Sheet(parts), pl.concat(frames, how="diagonal"), caption)
 
 
 def _bands(cell: Cell, step: float, wanted: Sequence[str]) -> list[tuple[str, str, Band]]:

@@ -11,12 +11,14 @@ import polars as pl
 from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.measured import mean_said, measure, parties
+from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, labelled
 from sojourn.core.spread import Spread
-from sojourn.plotting.draw.bars import Bar, BarChart, draw
+from sojourn.plotting.draw.bars import Bar, BarChart
+from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
-from sojourn.plotting.kinds.barred import WINDOW
+from sojourn.plotting.kinds.barred import WINDOW, ranges_said
 from sojourn.plotting.kinds.grid import GRID, Grid
 
 _FLOOR: Final = 0.001
@@ -36,7 +38,8 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
             rows.append(labelled(axes_of(cell), own))
     chart = BarChart(
         bars,
-        "dropped (bars),\nmarked (ticks), %",
+        "Dropped (bars),\nmarked (ticks) (%)",
+        f"drop and mark probabilities by {grid.x}",
         grid.below,
         logarithmic=log,
         values=False,
@@ -45,12 +48,11 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         peak="marked",
     )
     caption = (
-        "Part of each kind of traffic that was dropped (bars) and marked (marks), "
-        f"{options['window'] or 'in the steady window'}: {mean_said(cells)}; of a group the mean of its flows."
+        "Part of each kind of traffic that was dropped (bars) and marked (ticks), "
+        f"{window_said(cells, options['window'])}: {mean_said(cells)}; of a group the mean of its flows"
+        f"{ranges_said(bars)}"
     )
-    return Drawn(
-        draw(chart, f"drop and mark probabilities by {grid.x}"), pl.DataFrame(rows, infer_schema_length=None), caption
-    )
+    return Drawn(Sheet([chart.part()]), pl.DataFrame(rows, infer_schema_length=None), caption)
 
 
 def _fractions(cell: Cell, window: str) -> list[tuple[str, Spread, Spread]]:

@@ -11,12 +11,14 @@ from sojourn.core import describe
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
 from sojourn.errors import UsageError
-from sojourn.plotting.draw.panel import Axis
+from sojourn.plotting.draw.palette import flow_colour
+from sojourn.plotting.draw.scale import Axis
 from sojourn.plotting.draw.series import events_of, queue_line
-from sojourn.plotting.draw.svg import Part, stacked
-from sojourn.plotting.draw.traces import Line, Strip, Traces, draw
+from sojourn.plotting.draw.sheet import Part, Sheet
+from sojourn.plotting.draw.traces import Line, Strip, Traces
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
-from sojourn.plotting.kinds.bands import ONLY, band_table, few, top_of
+from sojourn.plotting.kinds.bands import ONLY, band_table, few, shaded
+from sojourn.plotting.labels import QUEUE_DELAY
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
@@ -26,24 +28,25 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     bands = {c.key: queue_line(c.runs[0], step) for c in every}
     if not any(band.t for band in bands.values()):
         raise UsageError("these runs have no delay of a queue", help="results of others have none")
-    axis = Axis.over([top_of(band) for band in bands.values()])
+    axis = Axis.over([band.tops for band in bands.values()])
     if options["common"] == "no":
         axis = Axis(0, 0, logarithmic=False)
     parts, frames = [], []
     for cell in cells:
         band = bands[cell.key]
-        own = axis if axis.high else Axis.over([top_of(band)])
+        own = axis if axis.high else Axis.over([band.tops])
         title = next(c.title for c in every if c.key == cell.key)
-        strip = Strip("queue delay, ms", [Line(band, "#0072B2")], own, height=1.3)
+        strip = Strip(QUEUE_DELAY, [Line(band, flow_colour(0))], own, height=1.3)
         run = cell.runs[0]
-        shown = Traces(f"{run.label} {cell.engine}", [strip], describe.seconds(cell.scenario), events_of(run))
-        parts.append(Part(draw(shown, f"{cell.title}: queue delay over time"), title))
-        frames.append(band_table([("", "queue delay, ms", band)], axes_of(cell)))
+        shows = f"{cell.title}: queue delay over time"
+        seconds = describe.seconds(cell.scenario)
+        parts.append(Part(Traces(shows, [strip], seconds, events_of(run), run.window()), title))
+        frames.append(band_table([("", QUEUE_DELAY, band)], axes_of(cell)))
     caption = (
         f"Queue delay at the bottleneck: means over {step:g} s (line), and the least and the greatest of each packet "
-        "in them (lighter); of one run of each cell."
+        f"in them (lighter); of one run of each cell.{shaded(cells[0].runs[0].window())}"
     )
-    return Drawn(stacked(parts), pl.concat(frames, how="diagonal"), caption)
+    return Drawn(Sheet(parts), pl.concat(frames, how="diagonal"), caption)
 
 
 KIND = Kind(

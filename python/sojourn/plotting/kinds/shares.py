@@ -10,13 +10,15 @@ import polars as pl
 
 from sojourn.core.cells import Cell
 from sojourn.core.measured import Party, mean_said, measure, parties
+from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, labelled
 from sojourn.core.spread import Spread
 from sojourn.errors import UsageError
-from sojourn.plotting.draw.bars import Bar, BarChart, draw
+from sojourn.plotting.draw.bars import Bar, BarChart
+from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
-from sojourn.plotting.kinds.barred import WINDOW
+from sojourn.plotting.kinds.barred import WINDOW, ranges_said
 from sojourn.plotting.kinds.grid import GRID, Grid
 
 
@@ -32,13 +34,15 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         for party, spread in _shares(cell, options["window"]):
             bars.append(Bar(*place, party.name, spread.mean, spread.low, spread.high))
             rows.append(labelled(axes_of(cell), {"of": party.name, **spread.columns("share_percent")}))
-    chart = BarChart(bars, "share of rate, %", grid.below, stacked=True, low=zoom, high=100)
+    chart = BarChart(
+        bars, "Share of rate (%)", f"rate shares by {grid.x}", grid.below, stacked=True, low=zoom, high=100
+    )
     caption = (
         "Share of each kind of traffic in all payload that arrived, "
-        f"{options['window'] or 'in the steady window'}: {mean_said(cells)}"
+        f"{window_said(cells, options['window'])}: {mean_said(cells)}{ranges_said(bars).rstrip('.')}"
         + (f"; the axis begins at {zoom:g} %." if zoom else ".")
     )
-    return Drawn(draw(chart, f"rate shares by {grid.x}"), pl.DataFrame(rows, infer_schema_length=None), caption)
+    return Drawn(Sheet([chart.part()]), pl.DataFrame(rows, infer_schema_length=None), caption)
 
 
 def _shares(cell: Cell, window: str) -> list[tuple[Party, Spread]]:

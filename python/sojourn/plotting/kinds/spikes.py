@@ -13,8 +13,8 @@ from sojourn.core.measured import mean_said, parties
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, varied
 from sojourn.errors import UsageError
-from sojourn.plotting.draw.bars import Bar, BarChart, draw
-from sojourn.plotting.draw.svg import Part, stacked
+from sojourn.plotting.draw.bars import Bar, BarChart
+from sojourn.plotting.draw.sheet import Part, Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
 from sojourn.plotting.kinds.barred import Asked, barred, by_series, ranges_said
 from sojourn.plotting.kinds.grid import GRID, Grid, without
@@ -44,18 +44,19 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     data = pl.concat([without(table, "of", by), more.select(pl.selectors.starts_with("length_s"))], how="horizontal")
     log = options["log"] == "yes"
     parts = [
-        Part(draw(_chart(heights, "height, ms", grid, log=log), "height of RTT spikes")),
-        Part(draw(_chart(lengths, "length, s", grid, log=log), "length of RTT spikes")),
+        _chart(heights, "Height (ms)", "height of RTT spikes", grid, log=log).part(),
+        # The same colours: they are named once.
+        Part(_chart(lengths, "Length (s)", "length of RTT spikes", grid, log=log)),
     ]
     caption = (
         f"Smoothed RTT after the step: how far it rises above its base RTT plus {above:g} ms (above), and the longest "
         f"time that it stays there (below): {mean_said(cells)}{ranges_said([*heights, *lengths])}"
     )
-    return Drawn(stacked(parts), data, caption)
+    return Drawn(Sheet(parts), data, caption)
 
 
-def _chart(bars: Sequence[Bar], title: str, grid: Grid, *, log: bool) -> BarChart:
-    return BarChart(by_series(bars), title, grid.below, logarithmic=log)
+def _chart(bars: Sequence[Bar], title: str, shows: str, grid: Grid, *, log: bool) -> BarChart:
+    return BarChart(by_series(bars), title, shows, grid.below, logarithmic=log)
 
 
 def _window(cell: Cell) -> str:

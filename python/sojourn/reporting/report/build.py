@@ -20,9 +20,9 @@ from sojourn.core.store.atomic import write_file
 from sojourn.core.summary import Headed, Value, columns_of, values_of
 from sojourn.errors import StoreError
 from sojourn.plotting.draw import panel, topology
-from sojourn.plotting.draw.palette import flow_colour
 from sojourn.plotting.draw.series import flow_name, panel_of, step_of
-from sojourn.plotting.draw.svg import standalone
+from sojourn.plotting.draw.sheet import Sheet
+from sojourn.plotting.draw.svg import bounded, standalone
 
 if TYPE_CHECKING:
     import jinja2
@@ -32,21 +32,13 @@ _FEW: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class FlowKey:
-    """A flow in a panel's legend."""
-
-    name: str
-    colour: str
-
-
-@dataclass(frozen=True, slots=True)
 class CellView:
     """A cell as the templates see it."""
 
     title: str
     anchor: str
     values: Sequence[Value]
-    flows: Sequence[FlowKey]
+    flows: Sequence[str]
     panel: str
     """SVG."""
     file: str
@@ -154,9 +146,7 @@ def write(folder: Folder, report: Report) -> tuple[Path, Path]:
     for scenario in report.scenarios:
         write_file(folder.path / scenario.topology_file, standalone(scenario.topology).encode())
         for cell in scenario.cells:
-            keys = [(flow.name, flow.colour) for flow in cell.flows]
-            title = f"{scenario.name}: {cell.title}"
-            write_file(folder.path / cell.file, standalone(cell.panel, title, keys).encode())
+            write_file(folder.path / cell.file, standalone(cell.panel).encode())
     for path, template in ((page, "report.html.j2"), (markdown, "report.md.j2")):
         text = pages.get_template(template).render(report=report)
         write_file(path, text.encode())
@@ -175,6 +165,7 @@ def environment() -> "jinja2.Environment":
         undefined=jinja2.StrictUndefined,
     )
     pages.filters["inert"] = inert
+    pages.filters["bounded"] = bounded
     return pages
 
 
@@ -208,10 +199,14 @@ def _draw(
     scales = panel.Scales.over(panels)
     if processes > 1 and len(panels) >= _FEW:
         with ProcessPoolExecutor(processes) as pool:
-            pictures = _counted(pool.map(panel.draw, panels, [scales] * len(panels)), drawn)
+            pictures = _counted(pool.map(_picture, panels, [scales] * len(panels)), drawn)
     else:
-        pictures = _counted((panel.draw(p, scales) for p in panels), drawn)
+        pictures = _counted((_picture(p, scales) for p in panels), drawn)
     return [_cell(cell, picture, folder, columns) for cell, picture in zip(own, pictures, strict=True)]
+
+
+def _picture(shown: panel.Panel, scales: panel.Scales) -> str:
+    return Sheet([panel.part(shown, scales)]).svg()
 
 
 def _counted(pictures: Iterable[str], drawn: Callable[[int], None]) -> list[str]:
@@ -224,7 +219,7 @@ def _counted(pictures: Iterable[str], drawn: Callable[[int], None]) -> list[str]
 
 def _cell(cell: Cell, picture: str, folder: Folder, columns: Sequence[Headed]) -> CellView:
     anchor = _anchor(f"{cell.experiment} {cell.title} {cell.engine}")
-    flows = [FlowKey(flow_name(flow), flow_colour(index)) for index, flow in enumerate(describe.loads(cell.scenario))]
+    flows = [flow_name(flow) for flow in describe.loads(cell.scenario)]
     stored = folder.path / "runs" / cell.runs[0].key.folder_name / "scenario.json"
     seeds = [run.seed for run in cell.runs]
     count = f" --seeds {len(seeds)}" if len(seeds) > 1 and seeds == list(range(1, len(seeds) + 1)) else ""
@@ -266,9 +261,10 @@ def _drawn(own: Sequence[Cell]) -> str:
     step = step_of(describe.seconds(own[0].scenario))
     seeds = {len(cell.runs) for cell in own}
     text = (
-        f"Each point is the mean over {step:g} s. Lines: delivery rate (solid) and smoothed RTT (dotted); below, "
-        "the mean queue delay at the bottleneck with the least and the greatest in each step. The scales are the "
-        "same in all panels of the scenario, and logarithmic where the panels lie far apart."
+        f"Each point is the mean over {step:g} s. From above: throughput (TCP's delivery rate, of others what "
+        "arrived), smoothed RTT, and the mean queue delay at the bottleneck with the least and the greatest in each "
+        "step. The scales are the same in all panels of the scenario, and logarithmic where the panels lie far apart. "
+        "The measuring window is shaded."
     )
     if max(seeds) > 1:
         text += f" The lines are those of the first seed; the bands span all {_several(seeds)}."

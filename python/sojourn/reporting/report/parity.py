@@ -1,5 +1,6 @@
 """Two engines side by side as one HTML page that stands alone: the tables, and both runs of every cell overlaid."""
 
+import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -18,10 +19,10 @@ from sojourn.core.store.atomic import write_file
 from sojourn.evidence import parity
 from sojourn.evidence.parity import Comparison, Engines, Line, Pair
 from sojourn.plotting.draw import overlay
-from sojourn.plotting.draw.overlay import Overlay, Traces
-from sojourn.plotting.draw.palette import flow_colour
+from sojourn.plotting.draw.overlay import Overlay, Side
 from sojourn.plotting.draw.series import binned, flow_name, queue_line, step_of
-from sojourn.reporting.report.build import FlowKey, environment
+from sojourn.plotting.draw.traces import Band
+from sojourn.reporting.report.build import environment
 
 _FEW: Final = 8
 """Below this many pictures a pool of processes costs more than it gains."""
@@ -53,7 +54,6 @@ class _Row:
 class _CellView:
     title: str
     anchor: str
-    flows: Sequence[FlowKey]
     picture: str
     rows: Sequence[_Row]
     differs: Sequence[str]
@@ -90,7 +90,7 @@ def write(path: Path, both: Sequence[tuple[Cell, Cell]], pairs: Sequence[Pair], 
     else:
         pictures = [overlay.draw(each) for each in overlays]
     views = [
-        (cell.experiment, _view(number, cell, pair, picture))
+        (cell.experiment, _view(number, pair, picture))
         for number, ((cell, _), pair, picture) in enumerate(zip(both, pairs, pictures, strict=True))
     ]
     lines = parity.summary(pairs)
@@ -112,27 +112,26 @@ def write(path: Path, both: Sequence[tuple[Cell, Cell]], pairs: Sequence[Pair], 
 def _overlay(ours: Cell, theirs: Cell, engines: Engines) -> Overlay:
     seconds = describe.seconds(ours.scenario)
     step = step_of(seconds)
-    key = f"{ours.experiment} {ours.title}"
-    lines = (_traces(ours.runs[0], step), _traces(theirs.runs[0], step))
-    return Overlay(key, ours.title, seconds, *lines, engines.titles)
+    names = [flow_name(flow) for flow in describe.loads(ours.scenario)]
+    lines = (_side(ours.runs[0], step), _side(theirs.runs[0], step))
+    return Overlay(ours.title, seconds, names, *lines, engines.titles)
 
 
-def _traces(run: Run, step: float) -> Traces:
+def _side(run: Run, step: float) -> Side:
     table = binned(run, step, _COLUMNS)
     flows = []
     for flow in describe.loads(run.scenario):
         own = table.filter(pl.col("flow") == flow["name"])
         t = own["t"].to_list()
-        flows.append({name: overlay.Line(t, own[name].to_list()) for name in _COLUMNS})
+        flows.append({name: Band(t, own[name].fill_null(math.nan).to_list()) for name in _COLUMNS})
     queue = queue_line(run, step)
-    return Traces(flows, overlay.Line(queue.t, queue.value))
+    return Side(flows, Band(queue.t, queue.value))
 
 
-def _view(number: int, cell: Cell, pair: Pair, picture: str) -> _CellView:
-    flows = [FlowKey(flow_name(flow), flow_colour(i)) for i, flow in enumerate(describe.loads(cell.scenario))]
+def _view(number: int, pair: Pair, picture: str) -> _CellView:
     rows = [_row(c) for c in pair.comparisons]
     differs = [row.name for row in rows if row.verdict == "differs"]
-    return _CellView(pair.title, f"cell-{number}", flows, picture, rows, differs)
+    return _CellView(pair.title, f"cell-{number}", picture, rows, differs)
 
 
 def _row(c: Comparison) -> _Row:

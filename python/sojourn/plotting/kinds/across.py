@@ -1,0 +1,246 @@
+"""Metrics of cells against their axes: what goes along the horizontal axis, what colours, dashes and panels tell.
+
+For the kinds that draw any metric. A metric of each flow (``{flow}``) has the axis ``flow`` beside those of the cells.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from sojourn import _core
+from sojourn.core.cells import Cell, ordered
+from sojourn.core.measured import measure
+from sojourn.core.select import axes_of, labelled
+from sojourn.core.spread import Spread
+from sojourn.core.summary_table import Asked
+from sojourn.errors import UsageError
+from sojourn.plotting import labels as naming
+from sojourn.plotting.kind import Option
+from sojourn.plotting.labels import Label
+
+FLOW: Final = "flow"
+"""The axis of a metric that each flow has."""
+
+NONE: Final = "-"
+"""Given as an axis: none."""
+
+X: Final = Option("x", "the axis whose labels stand along the horizontal axis; the last that varies if empty")
+COLOUR: Final = Option("colour", "the axis that colours tell; the flows, or the first left, if empty; none if it is -")
+DASH: Final = Option("dash", "the axis that dashes and markers tell; the next left if empty; none if it is -")
+PANEL: Final = Option("panel", "the axis with a panel for each label; what is left if empty; one panel if it is -")
+WINDOW: Final = Option(
+    "window", "where to measure, in the words of metrics (over last 20s, during NAME); the default window if empty"
+)
+LOG: Final = Option("log", "which axes are logarithmic", "", ("", "x", "y", "xy"))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A metric of a cell, or of one of its flows."""
+
+    metric: str
+    """As it was asked for."""
+    cell: Cell
+    labels: Mapping[str, str]
+    """By axis, ``flow`` included."""
+    values: Sequence[float]
+    """By run, in the unit of :attr:`label`."""
+    label: Label
+
+    @property
+    def spread(self) -> Spread:
+        """Over the seeds."""
+        return Spread.of(self.values)
+
+
+def metrics_of(option: str) -> list[str]:
+    """Return the metrics of an option: with commas or semicolons between them, those within parentheses aside.
+
+    >>> metrics_of("p99(srtt, {flow}), goodput({flow}); jain(goodput)")
+    ['p99(srtt, {flow})', 'goodput({flow})', 'jain(goodput)']
+    """
+    found, depth, start = [], 0, 0
+    for at, letter in enumerate(option):
+        depth += (letter == "(") - (letter == ")")
+        if letter in ",;" and depth == 0:
+            found.append(option[start:at])
+            start = at + 1
+    return [text.strip() for text in [*found, option[start:]] if text.strip()]
+
+
+def measured(cells: Sequence[Cell], expression: str, window: str = "") -> list[Measured]:
+    """Measure a metric of every cell, once for each of its flows if it names ``{flow}``.
+
+    Raises:
+        UsageError: if it is wrong, or no run has a value for it, with what to write to have one.
+    """
+    label = naming.of_metric(expression)
+    found: list[Measured] = []
+    for cell in cells:
+        wanted = Asked(expression, expression).of(cell)
+        full = [f"{own} {window}".rstrip() for _, own in wanted]
+        by_run = [measure(run, full) for run in cell.runs]
+        for index, (of, _) in enumerate(wanted):
+            named = {**axes_of(cell), **({FLOW: of} if of else {})}
+            values = [run[index] * label.scale for run in by_run]
+            found.append(Measured(expression, cell, named, values, label))
+    if all(math.isnan(value) for one in found for value in one.values):
+        first = cells[0].runs[0]
+        asked = [own for _, own in Asked(expression, expression).of(cells[0])]
+        for own in asked:
+            if (why := first.not_recorded(f"{own} {window}".rstrip())) is not None:
+                raise why
+        raise UsageError(f"no run has a value of {expression}", help="`sojourn table DIR METRIC` shows what they have")
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which axis is where; an empty name is none."""
+
+    x: str
+    colour: str
+    dash: str
+    panels: Sequence[str]
+
+    @classmethod
+    def of(cls, labels: Sequence[Mapping[str, str]], options: Mapping[str, str], taken: Sequence[str] = ()) -> "Roles":
+        """Return what goes where.
+
+        Args:
+            labels: by axis, of everything that is drawn.
+            options: those of ``x``, ``colour``, ``dash`` and ``panel`` that the kind has.
+            taken: axes that are shown otherwise.
+
+        Raises:
+            UsageError: if an option names an axis that is not there.
+        """
+        every = list(dict.fromkeys(axis for own in labels for axis in own))
+        for option in ("x", "colour", "dash", "panel"):
+            named = options.get(option, "")
+            if named not in {"", NONE, *every}:
+                raise UsageError.unknown(f"axis for {option}", named, every)
+        said = {options[option] for option in ("x", "colour", "dash", "panel") if option in options}
+        varied = [a for a in every if len({own.get(a, "") for own in labels}) > 1 and a not in taken]
+        left = [a for a in varied if a not in said]
+        x = ""
+        if "x" in options:
+            usual = [a for a in left if a not in {FLOW, "scenario", "engine"}] or left
+            numbers = [a for a in usual if Places.of([own[a] for own in labels if a in own], a).numbers]
+            x = options["x"] or next(reversed(numbers or usual), "")
+            left = [a for a in left if a != x]
+        left.sort(key=lambda axis: axis != FLOW)  # flows first: they are what colours tell everywhere else
+        colour = cls._taken("colour", options, left)
+        dash = cls._taken("dash", options, left)
+        panel = options.get("panel", "")
+        if panel == NONE and left:
+            raise UsageError(
+                f"{', '.join(left)} would not be told from one another in one panel",
+                help="choose some cells with --cell",
+            )
+        panels = [panel, *left] if panel not in {"", NONE} else left
+        return cls("" if x == NONE else x, colour, dash, panels)
+
+    @staticmethod
+    def _taken(role: str, options: Mapping[str, str], left: list[str]) -> str:
+        """Return the axis of a role; the first that is left if none is named."""
+        if role not in options or options[role] == NONE:
+            return ""
+        named = options[role] or (left[0] if left else "")
+        if named in left:
+            left.remove(named)
+        return named
+
+    def series(self, labels: Mapping[str, str]) -> tuple[str, str]:
+        """Return what the colour and the dashes of something tell."""
+        return told(self.colour, labels), told(self.dash, labels)
+
+    def panel(self, labels: Mapping[str, str]) -> str:
+        """Return the name of the panel that something belongs to."""
+        return ", ".join(text for axis in self.panels if (text := told(axis, labels)))
+
+
+def told(axis: str, labels: Mapping[str, str]) -> str:
+    """Return a label as keys and titles have it: a number says of what.
+
+    >>> told("buffer", {"buffer": "0.5"}), told("queue", {"queue": "pie"}), told("rtt", {})
+    ('buffer 0.5', 'pie', '')
+    """
+    label = labels.get(axis, "")
+    return f"{axis} {label}" if label[:1].isdigit() else label
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where labels are along the horizontal axis: at their numbers, or side by side."""
+
+    title: str
+    at: Mapping[str, float]
+    ticks: Sequence[str] = ()
+    """The labels in order; empty where they are numbers."""
+
+    @property
+    def numbers(self) -> bool:
+        """Whether they are at their numbers."""
+        return not self.ticks
+
+    @classmethod
+    def of(cls, labels: Iterable[str], axis: str) -> "Places":
+        """Return where these labels of an axis are.
+
+        >>> Places.of(["500kbit", "10mbit"], "rate")
+        Places(title='rate (Mbit/s)', at={'10mbit': 10.0, '500kbit': 0.5}, ticks=())
+        >>> Places.of(["pie", "codel"], "queue").ticks
+        ['codel', 'pie']
+        """
+        own = ordered(labels)
+        for unit, scale, read in _READERS:
+            try:
+                at = {label: read(label) * scale for label in own}
+            except ValueError:
+                continue
+            if len(set(at.values())) == len(own) > 1:
+                return cls(f"{axis} ({unit})" if unit else axis, at)
+        return cls(axis, {label: float(index) for index, label in enumerate(own)}, own)
+
+
+def _number(label: str) -> float:
+    if not _PLAIN.fullmatch(label):
+        raise ValueError(label)
+    return float(label)
+
+
+def _bdp(label: str) -> float:
+    return _number(label.lower().removesuffix("bdp")) if label.lower().endswith("bdp") else _number("")
+
+
+_PLAIN: Final = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE]-?[0-9]+)?")
+
+_READERS: Final = (
+    ("", 1.0, _number),
+    ("BDP", 1.0, _bdp),
+    ("ms", 1e3, _core.parse_span),
+    ("Mbit/s", 1e-6, _core.parse_rate),
+)
+"""Unit, what a number in base units is multiplied by, and who reads labels of that kind."""
+
+
+def rows_of(found: Iterable[Measured]) -> pl.DataFrame:
+    """Return what was measured as the table beside the figure: labels, the metric, its unit, mean, range, seeds."""
+    rows = []
+    for one in found:
+        spread = one.spread
+        own = {
+            "metric": one.metric,
+            "unit": one.label.unit,
+            "mean": spread.mean,
+            "low": spread.low,
+            "high": spread.high,
+            "seeds": spread.seeds,
+        }
+        rows.append(labelled(one.labels, own))
+    return pl.DataFrame(rows, infer_schema_length=None)

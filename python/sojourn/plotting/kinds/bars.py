@@ -1,0 +1,65 @@
+"""Any metric against any axis, as bars: groups along one axis, colours for another, panels for the rest."""
+
+from collections.abc import Sequence
+
+from sojourn.core.measured import mean_said
+from sojourn.core.measured_window import window_said
+from sojourn.core.run import Run
+from sojourn.core.select import cells_of
+from sojourn.errors import UsageError
+from sojourn.plotting import labels as naming
+from sojourn.plotting.draw.bars import Bar, BarChart
+from sojourn.plotting.draw.sheet import Sheet
+from sojourn.plotting.kind import Drawn, Kind, Option, Options
+from sojourn.plotting.kinds.across import COLOUR, PANEL, WINDOW, Places, Roles, X, measured, metrics_of, rows_of
+from sojourn.plotting.kinds.barred import by_series, ranges_said
+
+
+def _make(runs: Sequence[Run], options: Options) -> Drawn:
+    cells = cells_of(runs)
+    wanted = metrics_of(options["y"])
+    if not wanted:
+        raise UsageError("bars needs a metric to draw", help="y=jain(goodput), for example")
+    by_metric = [measured(cells, expression, options["window"]) for expression in wanted]
+    found = [one for own in by_metric for one in own]
+    roles = Roles.of([one.labels for one in found], options)
+    log = options["log"] == "yes"
+    places = Places.of([one.labels.get(roles.x, "") for one in found], roles.x)
+    parts = []
+    for own in by_metric:
+        bars = []
+        for one in own:
+            group = one.labels.get(roles.x, one.cell.title)
+            shown = f"{places.at[group]:g}" if places.numbers and group in places.at else group
+            spread = one.spread
+            series = roles.series(one.labels)[0]
+            bars.append(Bar("", roles.panel(one.labels), shown, series, spread.mean, spread.low, spread.high))
+        label = own[0].label
+        below = places.title if own is by_metric[-1] else ""
+        chart = BarChart(
+            by_series(bars), str(label), f"{label.name} by {roles.x}", below, logarithmic=log, high=label.top
+        )
+        parts.append(chart.part())
+    names = naming.listed(own[0].label for own in by_metric)
+    ranges = ranges_said([bar for part in parts for bar in getattr(part.chart, "bars", ())])
+    caption = f"{names} by {roles.x or 'cell'}, {window_said(cells, options['window'])}: {mean_said(cells)}{ranges}"
+    return Drawn(Sheet(parts), rows_of(found), caption)
+
+
+KIND = Kind(
+    "bars",
+    "Any metric against any axis: groups of bars, colours for one axis, panels for what is left, the range over seeds.",
+    "No published figure: what the kinds after published ones leave out.",
+    _make,
+    (
+        Option(
+            "y", "what is drawn: metrics, with commas; {flow} is each flow, {queue} the bottleneck", "goodput({flow})"
+        ),
+        X,
+        COLOUR,
+        PANEL,
+        Option("log", "whether the vertical axis is logarithmic", "no", ("no", "yes")),
+        WINDOW,
+    ),
+)
+"""The kind."""

@@ -1,0 +1,265 @@
+"""What axes say: the name of what they show, with its unit, in the field's words. One table for every figure.
+
+Units are those of the extension module's table of metrics; here is what each quantity and metric is called, and in
+which unit people read it.
+"""
+
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from sojourn import _core
+
+FRACTION: Final = "Fraction of packets (CDF)"
+TAIL: Final = "Fraction of packets above (CCDF)"
+TIME: Final = "Time (s)"
+RATE: Final = "Throughput (Mbit/s)"
+"""TCP's delivery rate, of other flows what arrived."""
+RTT: Final = "RTT (ms)"
+QUEUE_DELAY: Final = "Queue delay (ms)"
+
+QUANTITIES: Final = {
+    "delivery_rate": "delivery rate",
+    "goodput": "goodput",
+    "rtt": "RTT",
+    "srtt": "smoothed RTT",
+    "cwnd": "congestion window",
+    "inflight": "packets in flight",
+    "pacing_rate": "pacing rate",
+    "queue_delay": "queue delay",
+    "queue_delay_min": "least queue delay",
+    "queue_delay_max": "largest queue delay",
+    "queue_length": "queue length",
+    "queue_bytes": "queue length",
+    "owd": "one-way delay",
+    "owd_back": "one-way delay back",
+    "ipdv": "delay variation (IPDV)",
+    "ipdv_back": "delay variation back (IPDV)",
+    "ipdv_rtt": "RTT variation (IPDV)",
+    "completion_time": "flow completion time",
+    "segment_bitrate": "segment bitrate",
+    "segment_throughput": "segment throughput",
+    "buffer": "playout buffer",
+    "sojourn": "queue delay",
+    "packet_rtt": "RTT",
+    "packet_owd": "one-way delay",
+    "pdv": "packet delay variation",
+}
+"""Of quantities, by their names in expressions."""
+
+METRICS: Final = {
+    "delivery_rate": "delivery rate",
+    "goodput": "goodput",
+    "sum": "total {q}",
+    "ratio": "ratio of {q}",
+    "share": "share of {q}",
+    "jain": "Jain's index of {q}",
+    "mean": "mean {q}",
+    "min": "least {q}",
+    "max": "largest {q}",
+    "median": "median {q}",
+    "sd": "standard deviation of {q}",
+    "geomean": "geometric mean {q}",
+    "percentile": "{n} percentile of {q}",
+    "utilisation": "utilisation",
+    "mark_fraction": "marked",
+    "marks": "marks",
+    "drops": "drops",
+    "ce_fraction": "CE-marked",
+    "retransmits": "retransmissions",
+    "loss_rate": "lost",
+    "time_above": "time with {q} above {level}",
+    "longest_above": "longest time with {q} above {level}",
+    "spike": "{q} above {level}",
+    "convergence_time": "convergence time",
+    "completed": "flows completed",
+    "unfinished": "flows unfinished",
+    "first_above": "time until {q} is above {level}",
+    "first_below": "time until {q} is below {level}",
+    "oscillation": "coefficient of variation of {q}",
+    "min_1s": "least {q} of a second",
+    "max_1s": "largest {q} of a second",
+    "spread_1s": "range of {q} within a second",
+    "period": "period of {q}",
+    "bitrate": "bitrate",
+    "stalls": "stalls",
+    "stall_time": "time stalled",
+    "switches": "bitrate switches",
+    "startup_delay": "startup delay",
+    "harm_less_is_better": "harm",
+    "harm_more_is_better": "harm",
+}
+"""Of metrics, by their names in expressions; ``{q}`` is the quantity, ``{n}`` the percentage, ``{level}`` the level."""
+
+_PER_CENT: Final = frozenset({"utilisation", "mark_fraction", "ce_fraction", "loss_rate"})
+"""Plain numbers that people read in per cent."""
+
+_WHOLE: Final = frozenset(
+    {"share", "jain", "mark_fraction", "ce_fraction", "harm_less_is_better", "harm_more_is_better"}
+)
+"""Plain numbers between nothing and all, where all is worth seeing."""
+
+_IN_SECONDS: Final = frozenset(
+    {
+        "time_above",
+        "longest_above",
+        "convergence_time",
+        "first_above",
+        "first_below",
+        "period",
+        "stall_time",
+        "startup_delay",
+    }
+)
+"""Times that are no delays of packets: read in seconds."""
+
+_SECONDS_QUANTITIES: Final = frozenset({"completion_time", "buffer"})
+
+_READ: Final = {"s": ("ms", 1e3), "bit/s": ("Mbit/s", 1e-6), "bytes": ("kB", 1e-3), "packets": ("packets", 1.0)}
+"""By base unit, in which unit it is read, and what its numbers are multiplied by."""
+
+_THINGS: Final = frozenset({"completed", "unfinished", "stalls", "switches"})
+"""Counts of what are no packets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What an axis says."""
+
+    name: str
+    unit: str = ""
+    """In which the values are read; empty for plain numbers."""
+    scale: float = 1.0
+    """What a value in base units is multiplied by."""
+    top: float | None = None
+    """The most that a value can be, where axes should end there: all of a share."""
+
+    def __str__(self) -> str:
+        """Return it as it is written: ``Queue delay (ms)``."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
+
+
+def of_metric(expression: str) -> Label:
+    """Return what an axis says that shows a metric.
+
+    >>> str(of_metric("p99(queue_delay, {queue})")), str(of_metric("share(goodput, bbr)"))
+    ('99th percentile of queue delay (ms)', 'Share of goodput: bbr')
+    >>> str(of_metric("goodput({flow})")), str(of_metric("goodput(a) / goodput(b)"))
+    ('Goodput (Mbit/s)', 'goodput(a) / goodput(b)')
+
+    Args:
+        expression: a metric; ``{flow}`` and ``{queue}`` may stand for flows and the bottleneck.
+
+    Raises:
+        UsageError: if it is wrong.
+    """
+    text = expression
+    for place, stands in _PLACES.items():
+        text = text.replace(place, stands)
+    unit, single = _core.about(text)
+    if single is None:
+        read, scale = _READ.get(unit, (unit, 1.0))
+        return Label(expression, read, scale)
+    function, quantity, number, names = single
+    read, scale = _unit(function, quantity, unit)
+    level = "" if math.isnan(number) else _level(number, quantity)
+    said = METRICS[function].format(q=_quantity(quantity), n=_nth(number), level=level)
+    named = [name for name in names if name not in _PLACES.values()]
+    top = scale if function in _WHOLE else None
+    return Label(_capital(said) + (f": {', '.join(named)}" if named else ""), read, scale, top)
+
+
+_PLACES: Final = {"{flow}": "each-flow", "{queue}": "the-bottleneck"}
+"""Names that stand for the places while an expression is read; nobody's flow is called so in a label."""
+
+
+def of_quantity(name: str) -> Label:
+    """Return what an axis says that shows the values of a quantity.
+
+    >>> str(of_quantity("owd")), str(of_quantity("sojourn.l")), str(of_quantity("completion_time"))
+    ('One-way delay (ms)', 'Queue delay in l (ms)', 'Flow completion time (s)')
+    """
+    known = {quantity["name"]: quantity["unit"] for quantity in quantities()}
+    unit = known.get(name, "s" if name.startswith("sojourn.") else "")
+    read, scale = _unit("mean", name, unit)
+    return Label(_capital(_quantity(name)), read, scale)
+
+
+def of_column(table: str, column: str) -> Label:
+    """Return what an axis says that shows a column of a table: its quantity, or its name and the unit at its end.
+
+    >>> str(of_column("flows", "srtt_s")), str(of_column("queues", "packets")), str(of_column("flows", "rttvar_s"))
+    ('Smoothed RTT (ms)', 'Queue length (packets)', 'Rttvar (ms)')
+    """
+    for quantity in quantities():
+        if (quantity["table"], quantity["column"]) == (table, column):
+            return of_quantity(quantity["name"])
+    base = {"bps": "bit/s", "s": "s"}.get(column.rpartition("_")[2], "")
+    read, scale = _READ.get(base, ("", 1.0))
+    return Label(_capital((column.rpartition("_")[0] if base else column).replace("_", " ")), read, scale)
+
+
+@cache
+def quantities() -> list[dict[str, str]]:
+    """Return every quantity: its name, its base unit, and the table and column that have it."""
+    found: list[dict[str, str]] = json.loads(_core.metrics())["quantities"]
+    return found
+
+
+def _quantity(name: str | None) -> str:
+    if name is None:
+        return ""
+    if name in QUANTITIES:
+        return QUANTITIES[name]
+    kind, _, own = name.partition(".")
+    return f"queue delay in {own}" if kind == "sojourn" else own or kind
+
+
+def _unit(function: str, quantity: str | None, unit: str) -> tuple[str, float]:
+    if function in _PER_CENT:
+        return "%", 100.0
+    if unit == "s" and (function in _IN_SECONDS or quantity in _SECONDS_QUANTITIES):
+        return "s", 1.0
+    if function in _THINGS:
+        return "", 1.0
+    return _READ.get(unit, (unit, 1.0))
+
+
+def _level(number: float, quantity: str | None) -> str:
+    label = of_quantity(quantity) if quantity else Label("")
+    return f"{number * label.scale:.4g} {label.unit}".strip()
+
+
+def _nth(number: float) -> str:
+    """Return a percentage as an ordinal.
+
+    >>> _nth(99), _nth(99.9), _nth(1), _nth(12)
+    ('99th', '99.9th', '1st', '12th')
+    """
+    if math.isnan(number):
+        return ""
+    text = f"{number:g}"
+    last = text[-1] if not text.endswith(("11", "12", "13")) else ""
+    return text + {"1": "st", "2": "nd", "3": "rd"}.get(last, "th")
+
+
+def inside(name: str) -> str:
+    """Return a name as it is written within a sentence.
+
+    >>> inside("Queue delay"), inside("RTT"), inside("Jain's index of goodput")
+    ('queue delay', 'RTT', "Jain's index of goodput")
+    """
+    return name if name[1:2].isupper() or name.startswith("Jain") else name[:1].lower() + name[1:]
+
+
+def listed(labels: Iterable[Label]) -> str:
+    """Return the names of what is shown, as a sentence begins with them."""
+    first, *others = dict.fromkeys(label.name for label in labels)
+    return " and ".join([first, *map(inside, others)])
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
