@@ -299,9 +299,9 @@ def test_lines_are_any_columns_over_time(results: sojourn.Results) -> None:
         ].mean()
         for run in one
     ]
-    (row,) = data.filter((pl.col("of") == "cubic-1") & (pl.col("quantity") == "Congestion window (packets)") & (pl.col("t_s") == 1.5)).rows(
-        named=True
-    )
+    (row,) = data.filter(
+        (pl.col("of") == "cubic-1") & (pl.col("quantity") == "Congestion window (packets)") & (pl.col("t_s") == 1.5)
+    ).rows(named=True)
     assert row["value"] == pytest.approx(means[0])
     assert [row["low"], row["high"]] == pytest.approx(sorted(float(str(mean)) for mean in means))
     queues = one.plot("timeseries", column="drops", table="queues").data

@@ -322,11 +322,12 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
     compare,
     data,
     doctor,
+    index,
     linux,
     parity,
     plot,
     table,
 )
 
-for _commands in (claims, compare, data, doctor, linux, parity, plot, table):
+for _commands in (claims, compare, data, doctor, index, linux, parity, plot, table):
     _commands.register(app)

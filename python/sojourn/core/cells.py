@@ -47,7 +47,7 @@ class Cell:
     def key(self) -> str:
         """What tells it from any other cell, whatever it was grouped with and whichever of its seeds are meant."""
         key = self.runs[0].key
-        return json.dumps([_asked(key), self.engine, key.version], sort_keys=True)
+        return json.dumps([key.asked, self.engine, key.version], sort_keys=True)
 
     @property
     def name(self) -> str:
@@ -113,7 +113,7 @@ def seeds_of_one(first: Told, second: Told) -> bool:
     one, other = _key_of(first), _key_of(second)
     if (first.engine, one.version) != (second.engine, other.version):
         return False
-    return _asked(one) == _asked(other)
+    return one.asked == other.asked
 
 
 def paired(first: Sequence[Cell], second: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
@@ -128,8 +128,8 @@ def paired(first: Sequence[Cell], second: Sequence[Cell]) -> list[tuple[Cell, Ce
         left = list(theirs.get(place, ()))
         alone = []
         for cell in own:
-            asked = _asked(cell.runs[0].key)
-            same = next((other for other in left if _asked(other.runs[0].key) == asked), None)
+            asked = cell.runs[0].key.asked
+            same = next((other for other in left if other.runs[0].key.asked == asked), None)
             if same is None:
                 alone.append(cell)
             else:
@@ -162,14 +162,6 @@ def _key_of(run: object) -> RunKey:
     return key
 
 
-def _asked(key: RunKey) -> Mapping[str, Any]:
-    """Return what was asked for: the scenario but for its seed, and for what was only measured."""
-    asked = {name: value for name, value in key.scenario.items() if name != "seed" and name not in key.measured}
-    if "start" in key.measured:
-        asked["flows"] = [{name: v for name, v in flow.items() if name != "start"} for flow in asked["flows"]]
-    return asked
-
-
 # --- what differs, in words ------------------------------------------------------------------------------------------
 
 _MOST_NAMED: Final = 3
@@ -185,7 +177,7 @@ def _differences(keys: Sequence[Told], taken: set[str]) -> list[Labels]:
     if len(keys) == 1:
         return [()]
     found = [_key_of(key) for key in keys]
-    leaves = [{**_leaves(_asked(key)), ("build",): key.version} for key in found]
+    leaves = [{**_leaves(key.asked), ("build",): key.version} for key in found]
     paths = [p for p in dict.fromkeys(p for own in leaves for p in own) if len({own.get(p) for own in leaves}) > 1]
     columns = {path: tuple(_shown(own.get(path)) for own in leaves) for path in paths}
     named: dict[str, tuple[str, ...]] = {}

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -13,6 +14,7 @@ from typing import Any, Self
 import polars as pl
 
 from sojourn.core.store.atomic import TEMPORARY, remove_folder, write_file
+from sojourn.core.store.index import Index
 from sojourn.core.store.record import LAST_CAPTURE, Record, write_record
 from sojourn.core.store.run_key import RunKey
 from sojourn.errors import StoreError
@@ -32,6 +34,11 @@ class Folder:
     command: str
     """The command that made it."""
     locks: list[int] = field(default_factory=list, repr=False, compare=False)
+
+    @cached_property
+    def index(self) -> Index:
+        """Its index (:mod:`sojourn.core.store.index`)."""
+        return Index(self.path)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
@@ -120,6 +127,7 @@ class Folder:
         Raises:
             StoreError: if the disk is full or the place cannot be written.
         """
+        self.index.begin()
         files = [] if captures is None else sorted(captures.iterdir())
         return Record(write_record(self.path / "runs", key, command, tables, files, texts, imported))
 
@@ -159,18 +167,32 @@ class Folder:
         Raises:
             StoreError: naming the file, if one is damaged.
         """
-        records = [Record(path) for path in sorted(self._run_folders())]
+        records = [Record(path) for path in sorted(self.run_folders())]
         for record in records:
             _ = record.head
         return records
 
-    def _run_folders(self) -> Iterator[Path]:
+    def run_folders(self) -> Iterator[Path]:
+        """Yield the folders of finished runs, in any order."""
         runs = self.path / "runs"
         if not runs.is_dir():
             return
         for path in runs.iterdir():
             if path.is_dir() and not path.name.startswith(TEMPORARY):
                 yield path
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other commands from writing here.
+
+        Raises:
+            StoreError: if one is.
+        """
+        _lock(self)
+        try:
+            yield
+        finally:
+            self._unlock()
 
     def __enter__(self) -> Self:
         return self
@@ -181,7 +203,12 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        """Let others write into the folder."""
+        """Write the index if it is not there, and let others write into the folder."""
+        if self.locks:
+            self.index.finish(self.run_folders())
+        self._unlock()
+
+    def _unlock(self) -> None:
         while self.locks:
             os.close(self.locks.pop())
 

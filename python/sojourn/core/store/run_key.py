@@ -54,6 +54,21 @@ class RunKey:
         text = json.dumps(key, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
+    @cached_property
+    def asked(self) -> Mapping[str, Any]:
+        """What was asked for: the scenario but for its seed, and for what was only measured."""
+        asked = {name: value for name, value in self.scenario.items() if name != "seed" and name not in self.measured}
+        if "start" in self.measured:
+            asked["flows"] = [{name: v for name, v in flow.items() if name != "start"} for flow in asked["flows"]]
+        return asked
+
+    @property
+    def cell_digest(self) -> str:
+        """A stable hash of all but the seed: runs of which it is the same are seeds of one cell."""
+        key = {"asked": self.asked, "engine": self.engine, "version": self.version}
+        text = json.dumps(key, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
     @property
     def folder_name(self) -> str:
         """The run's folder: its label made safe for a file system, and the hash."""
