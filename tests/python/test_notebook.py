@@ -462,3 +462,20 @@ def test_running_watches_unless_it_is_to_be_quiet(
     one.run(watcher=watcher)
     assert watcher.runs == 2
     assert notebook.shown == []
+
+
+def test_a_run_in_a_notebook_is_a_small_table(results: sojourn.Results) -> None:
+    run = results[0]
+    shown = run._repr_html_()
+    assert run.label in shown
+    assert shown.count("<tr>") == 3
+    rate = run.metric("delivery_rate(cubic-1)") / 1e6
+    assert f">{rate:.2f}<" in shown
+    assert "measured from" in shown
+    assert len(shown) < 4000
+
+
+def test_a_drawing_is_written_into_a_folder_that_is_named_by_text(results: sojourn.Results, tmp_path: Path) -> None:
+    picture, csv = results.plot("fairness").write(str(tmp_path), "one")
+    assert picture == tmp_path / "one.svg"
+    assert csv.exists()

@@ -92,6 +92,8 @@ def run(
     """Run experiments into a results folder. What is there already is not run again.
 
     Exits with status 1 if a check of an experiment does not hold in a run, or has no value there.
+
+    Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
     """
     from sojourn.cli.run import run as command
 
@@ -236,6 +238,8 @@ def validate(
     Understood: ect1.csv, ect1_pcap.csv and ect1_phases.csv (these two beside the first), iccrg.csv,
     rtt_independence.csv, disproof_summary.csv, and tables with the columns rate_mbit, qdisc, qdisc_tc (in tc's words),
     cc1, rtt1_ms, d1_mbps, the same with 2 for a second flow, window_s, length_s. Rows that were not run are listed.
+
+    Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
     """
     from sojourn.cli.validate import validate as command
 

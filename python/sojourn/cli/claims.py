@@ -38,6 +38,8 @@ def claims(
     """Compare the runs of a folder with every published claim.
 
     Exits with status 1 if a claim of the baseline is no longer reproduced; one that needs more runs is none.
+
+    Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
     """
     from sojourn.cli.screen import err, out, print_json, say
     from sojourn.core.results import results

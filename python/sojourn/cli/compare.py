@@ -51,6 +51,8 @@ def compare(
     """Compare two result sets cell by cell: means, ranges over the seeds, and which lie apart.
 
     Exits with status 1 if anything differs beyond the ranges. With one seed each, all that is not equal differs.
+
+    Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
     """
     from sojourn.cli.screen import print_json
     from sojourn.core.results import results

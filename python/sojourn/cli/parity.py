@@ -64,6 +64,8 @@ def parity(
     The page DIR/parity.html has both engines' runs of every cell on the same axes.
 
     Exits with status 0 if shares, sums and mean queue delays agree in nine of ten cells, else with 1.
+
+    Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
     """
     from sojourn import runner
     from sojourn.cli.run import run_keys

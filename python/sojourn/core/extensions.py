@@ -13,6 +13,7 @@ imported, or is something else, is named in one warning, and everything else goe
 the same form. So a run can be drawn although nothing here, nor in a run, imports what draws.
 """
 
+import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
@@ -168,8 +169,12 @@ class Drawing(Protocol):
         """What is shown."""
         ...
 
-    def write(self, folder: Path, stem: str) -> tuple[Path, Path]:
-        """Write ``stem.svg`` and ``stem.csv``; return both paths."""
+    def render(self, form: str = "svg", size: str = "") -> bytes:
+        """Return it as a file's content: ``svg``, ``pdf`` or ``png``, of a size such as ``160x90mm``."""
+        ...
+
+    def write(self, folder: str | os.PathLike[str], stem: str, form: str = "svg", size: str = "") -> tuple[Path, Path]:
+        """Write the picture, ``stem.svg`` or of another format, and ``stem.csv``; return both paths."""
         ...
 
     def _repr_html_(self) -> str: ...
