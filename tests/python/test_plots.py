@@ -1,3 +1,4 @@
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -7,12 +8,14 @@ from by_hand import a_scenario
 from conftest import Make
 from sojourn.core import cells
 from sojourn.plotting.draw import panel, topology
+from sojourn.plotting.draw.flows import looks
 from sojourn.plotting.draw.scale import Axis
 from sojourn.plotting.draw.series import panel_of, step_of
 from sojourn.plotting.draw.sheet import Sheet
-from sojourn.plotting.draw.svg import standalone
+from sojourn.plotting.draw.svg import bounded, standalone
 from sojourn.plotting.draw.terminal import Line, chart, legend, side_by_side
 from sojourn.plotting.draw.ticks import nice_ceiling
+from sojourn.plotting.figures import KINDS
 
 
 @pytest.mark.parametrize(("value", "ceiling"), [(47.8, 50), (50, 50), (0.9, 1), (1e-7, 1e-7), (-1, 1), (8.1, 10)])
@@ -96,3 +99,64 @@ def test_what_people_write_cannot_break_a_picture(tmp_path: Path) -> None:
     scenario = a_scenario(qdisc='<script>"&')
     ET.fromstring(topology.draw(scenario))  # noqa: S314
     assert tmp_path.exists()
+
+
+def test_a_topology_keeps_all_flows_where_they_are_many() -> None:
+    many = a_scenario(ccs=("cubic",) * 12 + ("bbr",), delays=("40ms",) * 13)
+    text = topology.draw(many)
+    root = ET.fromstring(text)  # noqa: S314
+    words = [node.text for node in root.iter() if node.tag.endswith("text")]
+    assert "12 × cubic" in words
+    assert "flow-13 (bbr)" in words
+    assert "13 flows: 40ms" in words
+    # Everything is inside of the picture.
+    x, y, width, height = map(float, root.attrib["viewBox"].split())
+    for node in root.iter():
+        if node.tag.endswith("rect"):
+            assert x <= float(node.attrib["x"])
+            assert y <= float(node.attrib["y"])
+            assert float(node.attrib["x"]) + float(node.attrib["width"]) <= x + width
+            assert float(node.attrib["y"]) + float(node.attrib["height"]) <= y + height
+
+
+def test_flows_of_a_group_share_a_colour_where_colours_are_few() -> None:
+    scenario = a_scenario(ccs=("cubic",) * 7 + ("bbr",), delays=("10ms",) * 8)
+    for flow in scenario["flows"][:7]:
+        flow["group"] = "download"
+    found = looks(scenario)
+    assert {look.key for look in found.values()} == {"download (7 × cubic)", "flow-8 (bbr)"}
+    assert len({look.colour for look in found.values()}) == 2
+    few = looks(a_scenario(ccs=("cubic", "bbr")))
+    assert [look.key for look in few.values()] == ["flow-1 (cubic)", "flow-2 (bbr)"]
+    assert "download (7 × cubic)" in topology.draw(scenario)
+
+
+def test_letters_are_large_enough_to_read_on_a_phone(make_run: Make) -> None:
+    """Pictures are no narrower than that their smallest letters have ten pixels."""
+    for kind in ("delivery", "fairness", "cdf", "shares", "timeseries"):
+        svg = bounded(KINDS[kind].draw([make_run(labels={"queue": "pie"})]).svg)
+        head = svg[: svg.index(">")]
+        least = float(head.partition("min-width:")[2].partition("px")[0])
+        width = float(head.partition('viewBox="')[2].split()[2])
+        sizes = [float(size) for size in re.findall(r"font(?:-size)?: ([0-9.]+)px", svg)]
+        assert min(sizes) * least / width >= 9.4  # of numbers above bars; ticks have ten
+        assert "width:100%" in head
+
+
+def test_no_legend_lies_over_a_title_or_outside(make_run: Make) -> None:
+    """Keys stand below the title, on as many rows as they need, also in a narrow picture."""
+    scenario = {"ccs": ("cubic",) * 6, "delays": ("10ms",) * 6, "labels": {"queue": "a very long label of a queue"}}
+    drawn = KINDS["delivery"].draw([make_run((1.0,) * 6, **scenario)])
+    root = ET.fromstring(drawn.render("svg", "70mm"))  # noqa: S314
+    width = float(root.attrib["viewBox"].split()[2])
+    placed = {}
+    for node in root.iter():
+        if node.tag.endswith("text") and node.text and (node.text.startswith(("flow-", "by-hand"))):
+            found = re.search(r"translate\(([0-9.]+) ([0-9.]+)\)", node.attrib.get("transform", ""))
+            x, y = (found[1], found[2]) if found else (node.attrib["x"], node.attrib["y"])
+            placed[node.text] = (float(x), float(y))
+    assert len(placed) == 7
+    title = placed.pop(next(text for text in placed if text.startswith("by-hand")))
+    assert all(y > title[1] + 5 for _, y in placed.values())
+    assert all(x < width - 40 for x, _ in placed.values())
+    assert len({y for _, y in placed.values()}) > 1

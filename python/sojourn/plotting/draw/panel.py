@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from sojourn.plotting.draw.palette import flow_colour
+from sojourn.plotting.draw.flows import Look
 from sojourn.plotting.draw.scale import Axis
 from sojourn.plotting.draw.sheet import Key, Part
 from sojourn.plotting.draw.style import QUEUE
@@ -21,6 +21,8 @@ class FlowLines:
     """Mbit/s: TCP's delivery rate, of others what arrived."""
     rtt: Band
     """RTT, ms."""
+    look: Look
+    """Its colour and its name in keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +67,16 @@ class Scales:
 
 def part(panel: Panel, scales: Scales, title: str = "") -> Part:
     """Return the panel as a chart with the names of its flows, under a heading if one is given."""
-    colours = [flow_colour(index) for index in range(len(panel.flows))]
-    flows = list(zip(panel.flows, colours, strict=True))
     strips = [
-        Strip(RATE, [Line(flow.rate, colour) for flow, colour in flows], scales.rate, 1.5),
-        Strip(RTT, [Line(flow.rtt, colour) for flow, colour in flows], scales.rtt),
+        Strip(RATE, [Line(flow.rate, flow.look.colour) for flow in panel.flows], scales.rate, 1.5),
+        Strip(RTT, [Line(flow.rtt, flow.look.colour) for flow in panel.flows], scales.rtt),
         Strip(QUEUE_DELAY, [Line(panel.queue, QUEUE)], scales.queue),
     ]
     shows = f"{panel.title}: throughput, RTT and queue delay over time"
     chart = Traces(shows, strips, scales.seconds, panel.events, panel.window)
-    return Part(chart, title, [Key(flow.name, colour) for flow, colour in flows])
+    return Part(chart, title, keys_of(panel.flows))
+
+
+def keys_of(flows: Sequence[FlowLines]) -> list[Key]:
+    """Return what the colours of flows mean, each once."""
+    return [Key(look.key, look.colour) for look in dict.fromkeys(flow.look for flow in flows)]

@@ -1,13 +1,14 @@
 """Tables of runs made into the lines of a panel: means over steps that an eye can tell apart."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
 from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
+from sojourn.plotting.draw.flows import flow_name, looks
 from sojourn.plotting.draw.panel import FlowLines, Panel
 from sojourn.plotting.draw.ticks import nice_ceiling
 from sojourn.plotting.draw.traces import Band
@@ -34,8 +35,14 @@ def panel_of(cell: Cell) -> Panel:
 def flow_lines(runs: Sequence[Run], step: float) -> list[FlowLines]:
     """Return the lines of each flow of the first run, with the range over all of the runs."""
     tables = [binned_flows(run, step) for run in runs]
+    shown = looks(runs[0].scenario)
     return [
-        FlowLines(flow_name(flow), _band(tables, flow["name"], "rate"), _band(tables, flow["name"], "rtt"))
+        FlowLines(
+            flow_name(flow),
+            _band(tables, flow["name"], "rate"),
+            _band(tables, flow["name"], "rtt"),
+            shown[flow["name"]],
+        )
         for flow in describe.loads(runs[0].scenario)
     ]
 
@@ -45,13 +52,6 @@ _RATE = (
     pl.when(pl.col("delivery_rate_bps").is_nan()).then(pl.col("goodput_bps")).otherwise(pl.col("delivery_rate_bps"))
     / 1e6
 )
-
-
-def flow_name(flow: Mapping[str, Any]) -> str:
-    """Return what a flow is called in pictures: its name, and its sender where the name does not say it."""
-    sender = describe.sender(flow)
-    name = str(flow["name"])
-    return name if sender in name else f"{name} ({sender})"
 
 
 def binned_flows(run: Run, step: float) -> pl.DataFrame:

@@ -16,7 +16,7 @@ FAINT: Final = "#020202"
 QUEUE: Final = "#6f7780"
 """Of what is a queue's and no flow's."""
 
-WIDTH: Final = 7.6
+WIDTH: Final = 7.3
 """Of a figure, inches: what a page's frame shows in its full width."""
 
 TICKS: Final = 8.5

@@ -7,8 +7,8 @@ from html import escape
 from textwrap import wrap
 from typing import Any, Final
 
-from sojourn.core.describe import is_load, sender
-from sojourn.plotting.draw.palette import flow_colour
+from sojourn.core.describe import sender
+from sojourn.plotting.draw.flows import Look, flow_name, looks
 from sojourn.plotting.draw.text import harmless
 
 _LINE: Final = 15
@@ -109,33 +109,33 @@ def draw(scenario: Mapping[str, Any]) -> str:
 def _hosts(scenario: Mapping[str, Any]) -> tuple[_Box, _Box]:
     """The hosts at both ends, with the flows that each sends."""
     sent: dict[str, tuple[list[str], list[str]]] = {"down": ([], []), "up": ([], [])}
-    loads = [flow["name"] for flow in scenario["flows"] if is_load(flow)]
-    colours = {name: flow_colour(index) for index, name in enumerate(loads)}
+    shown = looks(scenario)
     for direction, (lines, dots) in sent.items():
         own = [flow for flow in scenario["flows"] if flow["direction"] == direction]
-        for said, first in _named(own):
+        for said, first in _named(own, shown):
             lines.append(said)
-            dots.append(colours.get(first["name"], "var(--faint)"))
+            dots.append(shown[first["name"]].colour if first["name"] in shown else "var(--faint)")
     left, right = sent["down"], sent["up"]
     return _Box(["client", *left[0]], left[1]), _Box(["server", *right[0]], right[1])
 
 
-def _named(flows: Sequence[Mapping[str, Any]]) -> list[tuple[str, Mapping[str, Any]]]:
+def _named(flows: Sequence[Mapping[str, Any]], shown: Mapping[str, Look]) -> list[tuple[str, Mapping[str, Any]]]:
     """Return what is written of the flows of one direction, each with the flow whose colour it has.
 
-    Every flow by its name where they are few; where they are many, how many there are of each sender: ``12 × cubic``.
+    Every flow by its name where they are few; else every group, and where those are many, too, how many flows there are
+    of each sender: ``12 × cubic``.
     """
     if len(flows) <= _MOST_FLOWS:
-        return [(_flow(flow), flow) for flow in flows]
+        return [(flow_name(flow), flow) for flow in flows]
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for flow in flows:
-        groups.setdefault(sender(flow), []).append(flow)
-    return [(f"{len(own)} × {by}" if len(own) > 1 else _flow(own[0]), own[0]) for by, own in groups.items()]
-
-
-def _flow(flow: Mapping[str, Any]) -> str:
-    detail = sender(flow)
-    return flow["name"] if detail == flow["name"] else f"{flow['name']} ({detail})"
+        groups.setdefault(shown[flow["name"]].key if flow["name"] in shown else flow_name(flow), []).append(flow)
+    if len(groups) > _MOST_FLOWS:
+        groups = {}
+        for flow in flows:
+            groups.setdefault(sender(flow), []).append(flow)
+        return [(f"{len(own)} × {by}" if len(own) > 1 else flow_name(own[0]), own[0]) for by, own in groups.items()]
+    return [(said, own[0]) for said, own in groups.items()]
 
 
 def _element(element: Mapping[str, Any]) -> _Box:

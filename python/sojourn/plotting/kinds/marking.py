@@ -15,10 +15,10 @@ from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
 from sojourn.errors import UsageError
 from sojourn.plotting.draw.palette import flow_colour
-from sojourn.plotting.draw.panel import FlowLines
+from sojourn.plotting.draw.panel import FlowLines, keys_of
 from sojourn.plotting.draw.scale import Axis
 from sojourn.plotting.draw.series import events_of, flow_lines, state_band
-from sojourn.plotting.draw.sheet import Key, Part, Sheet
+from sojourn.plotting.draw.sheet import Part, Sheet
 from sojourn.plotting.draw.ticks import nice_ceiling
 from sojourn.plotting.draw.traces import Band, Line, Strip, Traces
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
@@ -65,7 +65,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         run = cell.runs[0]
         shows = f"{cell.title}: rates, RTTs and marking over time"
         shown = Traces(shows, strips, describe.seconds(cell.scenario), events_of(run), run.window())
-        parts.append(Part(shown, title, [Key(flow.name, flow_colour(index)) for index, flow in enumerate(flows)]))
+        parts.append(Part(shown, title, keys_of(flows)))
         bands = [
             *((flow.name, RATE, flow.rate) for flow in flows),
             *((flow.name, RTT, flow.rtt) for flow in flows),
@@ -108,7 +108,7 @@ def _percent(band: Band) -> Band:
 
 
 def _flow_lines(flows: Sequence[FlowLines], what: str) -> list[Line]:
-    return [Line(getattr(flow, what), flow_colour(index)) for index, flow in enumerate(flows)]
+    return [Line(getattr(flow, what), flow.look.colour) for flow in flows]
 
 
 def _mark_lines(marks: Sequence[tuple[str, Band]]) -> list[Line]:

@@ -20,7 +20,8 @@ from sojourn.core.store.atomic import write_file
 from sojourn.core.summary import Headed, Value, columns_of, values_of
 from sojourn.errors import StoreError
 from sojourn.plotting.draw import panel, topology
-from sojourn.plotting.draw.series import flow_name, panel_of, step_of
+from sojourn.plotting.draw.flows import looks
+from sojourn.plotting.draw.series import panel_of, step_of
 from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.draw.svg import bounded, standalone
 
@@ -219,7 +220,7 @@ def _counted(pictures: Iterable[str], drawn: Callable[[int], None]) -> list[str]
 
 def _cell(cell: Cell, picture: str, folder: Folder, columns: Sequence[Headed]) -> CellView:
     anchor = _anchor(f"{cell.experiment} {cell.title} {cell.engine}")
-    flows = [flow_name(flow) for flow in describe.loads(cell.scenario)]
+    flows = list(dict.fromkeys(look.key for look in looks(cell.scenario).values()))
     stored = folder.path / "runs" / cell.runs[0].key.folder_name / "scenario.json"
     seeds = [run.seed for run in cell.runs]
     count = f" --seeds {len(seeds)}" if len(seeds) > 1 and seeds == list(range(1, len(seeds) + 1)) else ""

@@ -19,8 +19,9 @@ from sojourn.core.store.atomic import write_file
 from sojourn.evidence import parity
 from sojourn.evidence.parity import Comparison, Engines, Line, Pair
 from sojourn.plotting.draw import overlay
+from sojourn.plotting.draw.flows import flow_name
 from sojourn.plotting.draw.overlay import Overlay, Side
-from sojourn.plotting.draw.series import binned, flow_name, queue_line, step_of
+from sojourn.plotting.draw.series import binned, queue_line, step_of
 from sojourn.plotting.draw.traces import Band
 from sojourn.reporting.report.build import environment
 
