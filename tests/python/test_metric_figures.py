@@ -308,3 +308,48 @@ def test_who_draws_otherwise_has_svg_alone(tmp_path: Path) -> None:
     drawn = Drawn('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>', pl.DataFrame({"a": [1]}), "One.")
     with pytest.raises(UsageError, match="no other format"):
         drawn.render("pdf")
+
+
+def test_the_measuring_window_is_shaded_and_said(make_run: Make) -> None:
+    run = make_run(seconds=60)
+    # The last third, up to a second before the end.
+    assert run.window() == pytest.approx((39.0, 59.0))
+    assert run.window("over last 10s") == pytest.approx((50.0, 60.0))
+    for kind, options in (("delivery", {}), ("timeseries", {}), ("queue-delay", {})):
+        drawn = KINDS[kind].draw([run], options)
+        assert chart_of(drawn).window == run.window()
+        assert "Shaded: the measuring window, 39 s to 59 s." in drawn.caption
+    assert "the measuring window (39 s to 59 s)" in KINDS["fairness"].draw([run]).caption
+    assert "over last 10s (50 s to 60 s)" in KINDS["goodput"].draw([run], {"window": "over last 10s"}).caption
+
+
+def test_rtt_has_axes_of_its_own(make_run: Make) -> None:
+    drawn = KINDS["delivery"].draw([make_run()])
+    strips = [strip.title for strip in chart_of(drawn).strips]
+    assert strips == ["Throughput (Mbit/s)", "RTT (ms)", "Queue delay (ms)"]
+
+
+def test_shares_show_the_ranges_of_their_data(make_run: Make) -> None:
+    runs = [make_run((10.0 + seed, 20.0), seed=seed, labels={"load": "1"}) for seed in (1, 2, 3)]
+    drawn = KINDS["shares"].draw(runs)
+    rows = drawn.data.select("share_percent_low", "share_percent_high").rows()
+    assert [(bar.low, bar.high) for bar in chart_of(drawn).bars] == rows
+    assert all(low < high for low, high in rows)
+    assert "the thin lines span the seeds" in drawn.caption
+
+
+def test_columns_over_time_have_their_range_over_seeds(make_run: Make) -> None:
+    runs = [make_run((10.0 + seed, 20.0), seed=seed) for seed in (1, 2, 3)]
+    drawn = KINDS["timeseries"].draw(runs, {"column": "goodput_bps"})
+    line = chart_of(drawn).strips[0].lines[0]
+    assert (set(line.band.low), set(line.band.high)) == ({11.0}, {13.0})
+
+
+def test_what_has_no_colour_is_nobodys(grid: list[Run]) -> None:
+    drawn = KINDS["lines"].draw(grid, {"y": "goodput({flow}), jain(goodput)", "x": "rtt"})
+    assert isinstance(drawn.picture, Sheet)
+    # The first flow is blue, as everywhere.
+    assert [(key.name, key.colour) for key in drawn.picture.parts[0].keys][:2] == [
+        ("flow-1", "#0072B2"),
+        ("flow-2", "#D55E00"),
+    ]

@@ -9,7 +9,7 @@ from sojourn.core.cells import ordered
 from sojourn.plotting.draw.palette import LINES, flow_colour, line_style, marker
 from sojourn.plotting.draw.scale import Axis
 from sojourn.plotting.draw.sheet import Key, Part
-from sojourn.plotting.draw.style import WIDTH
+from sojourn.plotting.draw.style import QUEUE, WIDTH
 from sojourn.plotting.draw.text import wrapped
 
 if TYPE_CHECKING:
@@ -114,9 +114,9 @@ class PointChart:
         colours, dashes = self._order
         plain = len(dashes) < 2  # noqa: PLR2004 - nothing to tell
         line = "solid" if self.joined else ""
-        keys = [Key(name, flow_colour(i), line, "o" if plain else "") for i, name in enumerate(colours) if name]
+        keys = [Key(name, self._colour(name), line, "o" if plain else "") for name in colours if name]
         if not plain:
-            keys = [Key(name, flow_colour(i), line="", area=True) for i, name in enumerate(colours) if name]
+            keys = [Key(name, self._colour(name), line="", area=True) for name in colours if name]
             keys += [Key(name, line=line and line_style(i), marker=marker(i)) for i, name in enumerate(dashes)]
         return Part(self, title, keys)
 
@@ -127,6 +127,13 @@ class PointChart:
     @property
     def _order(self) -> tuple[list[str], list[str]]:
         return ordered(p.colour for p in self.points), ordered(p.dash for p in self.points)
+
+    def _colour(self, label: str) -> str:
+        """Return the colour of a label; what has none beside others that have is nobody's."""
+        named = [colour for colour in self._order[0] if colour]
+        if not label:
+            return QUEUE if named else flow_colour(0)
+        return flow_colour(named.index(label))
 
     def paint(self, figure: "FigureBase") -> None:
         """Paint it into a figure that has nothing in it yet."""
@@ -164,14 +171,14 @@ class PointChart:
 
     def _panel(self, axes: "Axes", points: Sequence[Point]) -> None:
         colours, dashes = self._order
-        for i, colour in enumerate(colours):
+        for colour in colours:
             for j, dash in enumerate(dashes):
                 own = [p for p in points if (p.colour, p.dash) == (colour, dash) and not math.isnan(p.mean)]
                 if self.joined:
                     own.sort(key=lambda p: p.x)
                 if not own:
                     continue
-                shown = flow_colour(i)
+                shown = self._colour(colour)
                 if any(p.high > p.low for p in own):
                     beside = [[max(p.mean - p.low, 0) for p in own], [max(p.high - p.mean, 0) for p in own]]
                     self._bars(axes, own, shown, y=beside)
@@ -208,11 +215,10 @@ class PointChart:
         )
 
     def _ellipses(self, axes: "Axes", row: str, panel: str) -> None:
-        colours, _ = self._order
         for of, where, colour, ellipse in self.ellipses:
             if (of, where) == (row, panel):
                 x, y = ellipse.outline()
-                shown = flow_colour(colours.index(colour))
+                shown = self._colour(colour)
                 axes.fill(x, y, facecolor=shown, alpha=0.15, linewidth=0)
                 axes.plot(x, y, color=shown, linewidth=0.9)
 

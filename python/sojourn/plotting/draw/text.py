@@ -16,10 +16,10 @@ def harmless(text: str) -> str:
 def short(value: float) -> str:
     """Return a number with as many digits as a reader of a bar wants.
 
-    >>> short(47.82), short(0.0042), short(3.14159), short(812.3)
-    ('48', '0.0042', '3.1', '812')
+    >>> short(47.82), short(0.0042), short(3.14159), short(99.97), short(812.3)
+    ('48', '0.0042', '3.1', '100', '812')
     """
-    return f"{value:.2g}" if abs(value) < 100 else f"{value:.0f}"  # noqa: PLR2004 - two digits up to there
+    return f"{value:.2g}" if abs(value) < 99.5 else f"{value:.0f}"  # noqa: PLR2004 - two digits up to there
 
 
 def wrapped(label: str) -> str:
