@@ -116,9 +116,9 @@ def test_old_names_are_answered_with_the_new(experiment: sojourn.Experiment, tmp
         with pytest.raises(AttributeError, match="no 'colour'"):
             _ = run.colour  # type: ignore[attr-defined]
         with pytest.raises(UsageError, match=r"^`happenings` is called"):
-            run.plot("lines", table="happenings")
+            run.plot("timeseries", table="happenings")
         with pytest.raises(UsageError, match=r"^`why` is called `reason` now$"):
-            run.plot("lines", table="queue_signals", column="why")
+            run.plot("timeseries", table="queue_signals", column="why")
         with pytest.raises(UsageError, match="`least_second` is called `min_1s` now") as caught:
             run.metric("least_second(rtt, cubic)")
         assert caught.value.help == "min_1s(QUANTITY, FLOW|QUEUE)"
