@@ -315,8 +315,8 @@ def test_the_measuring_window_is_shaded_and_said(make_run: Make) -> None:
     # The last third, up to a second before the end.
     assert run.window() == pytest.approx((39.0, 59.0))
     assert run.window("over last 10s") == pytest.approx((50.0, 60.0))
-    for kind, options in (("delivery", {}), ("timeseries", {}), ("queue-delay", {})):
-        drawn = KINDS[kind].draw([run], options)
+    for kind in ("delivery", "timeseries", "queue-delay"):
+        drawn = KINDS[kind].draw([run])
         assert chart_of(drawn).window == run.window()
         assert "Shaded: the measuring window, 39 s to 59 s." in drawn.caption
     assert "the measuring window (39 s to 59 s)" in KINDS["fairness"].draw([run]).caption

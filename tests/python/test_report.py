@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import sojourn
 from by_hand import frames
 from conftest import Make
 from sojourn.core.run import Run
@@ -151,3 +152,15 @@ def test_a_page_forbids_itself_scripts_and_the_network(pages: tuple[Path, Path])
     assert "script-src" not in policy
     assert "http" not in policy
     assert "<script" not in pages[0].read_text()
+
+
+def test_control_characters_in_labels_reach_no_page(tmp_path: Path, make_run: Make) -> None:
+    folder = a_folder(
+        tmp_path / "results", [make_run(labels={"queue": "a\x1b[31m\x00b|c"}), make_run(labels={"queue": "d"})]
+    )
+    control = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
+    for path in (*write(folder, build(folder)), *(tmp_path / "results" / "report").glob("*.svg")):
+        assert not control.search(path.read_text()), path
+    shown = sojourn.open(tmp_path / "results")
+    for html in (shown._repr_html_(), shown[0]._repr_html_(), shown.plot("fairness")._repr_html_()):
+        assert not control.search(html)

@@ -1,5 +1,6 @@
 """What notebooks show of runs and experiments: small tables."""
 
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
@@ -7,9 +8,21 @@ from typing import Final
 _MOST_LABELS: Final = 12
 
 
+def legible(text: str) -> str:
+    r"""Return a page without control characters, which HTML does not allow and terminals obey; lines and tabs stay.
+
+    >>> legible("a\x1b[31m\x00b\n")
+    'a�[31m�b\n'
+    """
+    return _CONTROL.sub("\ufffd", text)
+
+
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
 def head(title: str, text: str) -> str:
     """Return a heading and a line below it."""
-    return f"<div><b>{escape(title)}</b><br>{escape(text)}</div>"
+    return f"<div><b>{escape(title)}</b><br>{legible(escape(text))}</div>"
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
@@ -24,7 +37,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 
         + "</tr>"
         for row in rows
     )
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    return legible(f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>")
 
 
 def axes(found: Mapping[str, Sequence[str]]) -> str:

@@ -16,6 +16,7 @@ import polars as pl
 
 from sojourn.core.digits import rounded
 from sojourn.core.extensions import FIGURES
+from sojourn.core.html import legible
 from sojourn.core.run import Run
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import UsageError
@@ -98,7 +99,7 @@ class Drawn:
 
     def _repr_html_(self) -> str:
         """Return it as notebooks show it: the picture, and the caption below."""
-        caption = f"<figcaption>{escape(self.caption)}</figcaption>"
+        caption = f"<figcaption>{legible(escape(self.caption))}</figcaption>"
         return f'<figure style="--faint:#8886;margin:0;overflow-x:auto">{bounded(self.svg)}{caption}</figure>'
 
     def __repr__(self) -> str:

@@ -14,6 +14,7 @@ from sojourn.core import cells as grouping
 from sojourn.core import describe
 from sojourn.core.cells import Cell, natural
 from sojourn.core.checks import Tally, tally
+from sojourn.core.html import legible
 from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.core.store.atomic import write_file
@@ -150,7 +151,7 @@ def write(folder: Folder, report: Report) -> tuple[Path, Path]:
             write_file(folder.path / cell.file, standalone(cell.panel).encode())
     for path, template in ((page, "report.html.j2"), (markdown, "report.md.j2")):
         text = pages.get_template(template).render(report=report)
-        write_file(path, text.encode())
+        write_file(path, legible(text).encode())
     return page, markdown
 
 

@@ -13,6 +13,7 @@ import polars as pl
 from sojourn import _core
 from sojourn.core import describe
 from sojourn.core.cells import Cell
+from sojourn.core.html import legible
 from sojourn.core.run import Run
 from sojourn.core.spread import Spread
 from sojourn.core.store.atomic import write_file
@@ -107,7 +108,7 @@ def write(path: Path, both: Sequence[tuple[Cell, Cell]], pairs: Sequence[Pair], 
         "engines": engines.heads,
         "made_by": f"Made by Sojourn {_core.version()}.",
     }
-    write_file(path, environment().get_template("parity.html.j2").render(page=page).encode())
+    write_file(path, legible(environment().get_template("parity.html.j2").render(page=page)).encode())
 
 
 def _overlay(ours: Cell, theirs: Cell, engines: Engines) -> Overlay:

@@ -12,6 +12,7 @@ import jinja2
 import jinja2.exceptions
 from markdown_it import MarkdownIt
 
+from sojourn.core.html import legible
 from sojourn.core.store import Folder
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import ExperimentError, StoreError, UsageError
@@ -76,8 +77,10 @@ def render(
     for stem, picture in drawn.items():
         picture.write(pictures, stem)
     html, markdown = folder.path / f"{name}.html", folder.path / f"{name}.md"
-    write_file(markdown, text.encode())
-    write_file(html, _page(text, functions, {f"{name}/{stem}.svg": made for stem, made in drawn.items()}).encode())
+    write_file(markdown, legible(text).encode())
+    write_file(
+        html, legible(_page(text, functions, {f"{name}/{stem}.svg": made for stem, made in drawn.items()})).encode()
+    )
     return Page(html, markdown, len(drawn) + len(functions.ready))
 
 
