@@ -169,7 +169,7 @@ def test_plot_lists_shows_and_draws(tmp_path: Path, runs: list[Run]) -> None:
         (("plot", "{a}", "fairness", "rate"), "write rate=VALUE"),
         (("plot", "{a}", "fairness", "rat=goodput"), 'did you mean "rate"?'),
         (("plot", "{a}", "fairness", "--cell", "queue=fq"), "there is no queue among these runs"),
-        (("plot", "{a}", "fairness", "-o", "x.png"), "say x.svg"),
+        (("plot", "{a}", "fairness", "-o", "x.jpg"), "say x.svg"),
         (("plot", "{a}", "delivery", "-o", "none/x.svg"), "there is no folder none"),
         (("plot", "nothing", "fairness"), "there is no folder nothing"),
         (("plot", "{a}", "fairness", "window=over lst 3s"), "over lst 3s"),

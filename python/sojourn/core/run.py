@@ -3,12 +3,13 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol
 
 import polars as pl
 
 from sojourn import _core
-from sojourn.core import describe, html
+from sojourn.core import describe
 from sojourn.core.drawing import Figures, draw, figures
 from sojourn.core.extensions import METRICS, Drawing
 from sojourn.core.store import Record, RunKey
@@ -37,9 +38,6 @@ def harm(alone: float, beside: float, better: Better = "more") -> float:
     """
     return _core.harm(alone, beside, better=better)
 
-
-_FLOWS_SHOWN = 12
-"""In a notebook."""
 
 _WINDOWS = ("events",)
 """Tables that tell when phases were."""
@@ -242,31 +240,15 @@ class Run:
 
     def __repr__(self) -> str:
         """Return its label, its engine and its size."""
-        return f"<Run {self.label} on {self.engine}: {self._size}>"
-
-    @property
-    def _size(self) -> str:
         flows = len(describe.loads(self.scenario))
-        return f"{flows} flow{'s'[: flows != 1]}, {describe.seconds(self.scenario):g} s"
+        size = f"{flows} flow{'s'[: flows != 1]}, {describe.seconds(self.scenario):g} s"
+        return f"<Run {self.label} on {self.engine}: {size}>"
 
     def _repr_html_(self) -> str:
         """Return it as notebooks show it: what it is, its flows, and a few numbers of each."""
-        from sojourn.core.summary import FLOW_COLUMNS, number, numbers_of  # noqa: PLC0415 - it needs runs itself
-
-        flows = describe.loads(self.scenario)
-        columns = numbers_of(self, FLOW_COLUMNS)
-        heads = [f"{column.name}{f' ({column.unit})' if column.unit else ''}" for column in FLOW_COLUMNS]
-        rows = [
-            [str(flow["name"]), describe.sender(flow)]
-            + [number(own[i], column.digits) for column, own in zip(FLOW_COLUMNS, columns, strict=True)]
-            for i, flow in enumerate(flows[:_FLOWS_SHOWN])
-        ]
-        rest = len(flows) - len(rows)
-        more = f"<div>… and {rest} more flows; <code>.flows</code> has all of them</div>" if rest > 0 else ""
-        window = self.window()
-        measured = f"; measured from {window[0]:.4g} s to {window[1]:.4g} s" if window else ""
-        said = f"{self.label} on {self.engine}: {self._size}{measured}"
-        return html.head("Run", said) + html.table(["flow", "sender", *heads], rows, left=2) + more
+        # By name, as what draws is: a run knows of no view of it.
+        shown: str = import_module("sojourn.core.run_html").shown(self)
+        return shown
 
 
 def _added(expression: str) -> bool:
