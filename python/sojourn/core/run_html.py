@@ -4,7 +4,7 @@ from typing import Final
 
 from sojourn.core import describe, html
 from sojourn.core.run import Run
-from sojourn.core.summary import FLOW_COLUMNS, number, numbers_of
+from sojourn.core.summary import COLUMNS, number, numbers_of
 
 _FLOWS_SHOWN: Final = 12
 
@@ -12,12 +12,20 @@ _FLOWS_SHOWN: Final = 12
 def shown(run: Run) -> str:
     """Return it as HTML."""
     flows = describe.loads(run.scenario)
-    columns = numbers_of(run, FLOW_COLUMNS)
-    heads = [f"{column.name}{f' ({column.unit})' if column.unit else ''}" for column in FLOW_COLUMNS]
+    columns = [column for column in COLUMNS if column.flows(run.scenario)]
+    found = [
+        dict(zip(column.flows(run.scenario), values, strict=True))
+        for column, values in zip(columns, numbers_of(run, columns), strict=True)
+    ]
+    heads = [f"{column.name}{f' ({column.unit})' if column.unit else ''}" for column in columns]
     rows = [
         [str(flow["name"]), describe.sender(flow)]
-        + [number(own[i], column.digits) for column, own in zip(FLOW_COLUMNS, columns, strict=True)]
-        for i, flow in enumerate(flows[:_FLOWS_SHOWN])
+        # What a kind of traffic has no value for stays empty.
+        + [
+            number(own[flow["name"]], column.digits) if flow["name"] in own else ""
+            for column, own in zip(columns, found, strict=True)
+        ]
+        for flow in flows[:_FLOWS_SHOWN]
     ]
     rest = len(flows) - len(rows)
     more = f"<div>… and {rest} more flows; <code>.flows</code> has all of them</div>" if rest > 0 else ""
