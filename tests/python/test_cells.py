@@ -61,6 +61,17 @@ def test_a_stale_build_is_no_seed(make_run: Make) -> None:
     assert "build=0.0.1" in [cell.title for cell in group(runs)]
 
 
+def test_runs_of_linux_are_seeds_though_each_has_a_plan_of_its_own(make_run: Make) -> None:
+    """Linux's runs are known by kernel and plan, and a plan has its seed in it."""
+    kernel = "0.1.0+00575694, kernel 7.3.4-184fd163"
+    runs = [of_build(make_run(seed=seed), f"{kernel}, plan {seed:016x}") for seed in (1, 2)]
+    assert [len(cell.runs) for cell in group(runs)] == [2]
+    other = of_build(make_run(seed=3), f"{kernel.replace('7.3.4', '6.1.192')}, plan {3:016x}")
+    assert [len(cell.runs) for cell in group([*runs, other])] == [2, 1]
+    again = [of_build(make_run(seed=seed), f"{kernel}, plan {seed + 2:016x}") for seed in (1, 2)]
+    assert len(paired(group(runs), group(again))) == 1
+
+
 def test_many_differences_are_told_apart_by_a_number(make_run: Make) -> None:
     runs = [
         make_run((20.0, 27.0), seed=1),

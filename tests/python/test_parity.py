@@ -1,76 +1,169 @@
 import math
+import random
 import re
+import statistics
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from sojourn import load, parse
 from sojourn.cli.parity import _place
-from sojourn.core.spread import Spread
 from sojourn.core.store import Folder
 from sojourn.errors import UsageError
-from sojourn.evidence import parity
-from sojourn.evidence.parity import METRICS, Comparison, Pair
+from sojourn.evidence import parity, student
+from sojourn.evidence.parity import METRICS, Comparison, Pair, Verdict, estimate
+from sojourn.evidence.parity.equivalence import welch
 from sojourn.reporting.report.parity import write as write_page
 
 BY_KEY = {metric.key: metric for metric in METRICS}
 
 
+def draws(centre: float, deviation: float, count: int, source: random.Random) -> list[float]:
+    return [source.gauss(centre, deviation) for _ in range(count)]
+
+
+def by_seed(values: list[float]) -> Mapping[int, float]:
+    return dict(enumerate(values, 1))
+
+
 def comparison(key: str, ours: list[float], theirs: list[float]) -> Comparison:
-    return Comparison(BY_KEY[key], "", Spread.of(ours), Spread.of(theirs))
+    return Comparison(BY_KEY[key], "", by_seed(ours), by_seed(theirs))
+
+
+@pytest.mark.parametrize(
+    ("freedom", "confidence", "t"),
+    # Abramowitz and Stegun, table 26.10, and the closed forms of one and two degrees of freedom.
+    [(1, 0.5, 1.0), (2, 0.95, 4.303), (4, 0.9, 2.132), (4, 0.95, 2.776), (8, 0.95, 2.306), (30, 0.99, 2.750)],
+)
+def test_students_t_is_the_table_s(freedom: float, confidence: float, t: float) -> None:
+    assert student.quantile(confidence, freedom) == pytest.approx(t, abs=5e-4)
+    assert student.two_sided(student.quantile(confidence, freedom), freedom) == pytest.approx(1 - confidence)
+
+
+def test_students_t_is_the_normal_in_the_end() -> None:
+    normal = statistics.NormalDist().inv_cdf(0.975)
+    assert student.quantile(0.95, 1e6) == pytest.approx(normal, abs=1e-5)
+
+
+def test_welch_by_hand() -> None:
+    # Means 2 and 6, variances 1 and 4, of three each: an error of √(5/3), (5/3)²/((1/3)²/2 + (4/3)²/2) = 50/17.
+    found = welch([1, 2, 3], [4, 6, 8])
+    assert found.difference == -4
+    assert found.error == pytest.approx(math.sqrt(5 / 3))
+    assert found.freedom == pytest.approx(50 / 17)
+
+
+def test_the_same_seeds_are_compared_seed_by_seed_and_others_are_not() -> None:
+    ours, theirs = [1.0, 5.0, 9.0], [1.1, 5.0, 9.2]
+    together = estimate(by_seed(ours), by_seed(theirs))
+    assert together.paired
+    assert together.difference == pytest.approx(-0.1)
+    assert together.error == pytest.approx(0.1 / math.sqrt(3))
+    apart = estimate(by_seed(ours), {seed + 3: value for seed, value in by_seed(theirs).items()})
+    assert not apart.paired
+    assert apart.error > 2
 
 
 @pytest.mark.parametrize(
     ("key", "ours", "theirs", "verdict"),
     [
-        ("share", [0.50, 0.60], [0.59, 0.70], "same"),
-        ("share", [0.50, 0.52], [0.535, 0.535], "near"),
-        ("share", [0.50, 0.52], [0.56, 0.58], "differs"),
-        ("sum", [47.8], [48.2], "near"),
-        ("sum", [47.0], [48.2], "differs"),
-        ("queue_delay_mean", [8.7], [10.0], "near"),
-        ("queue_delay_mean", [8.3], [10.0], "differs"),
-        ("drops", [3.0], [0.0], "near"),
+        # By 0.01 ± 0.0048: within 0.03.
+        ("share", [0.50, 0.51, 0.52, 0.53], [0.49, 0.505, 0.51, 0.515], "equivalent"),
+        # The ranges overlap from 0.55 to 0.60, and each seed is 0.05 off.
+        ("share", [0.50, 0.55, 0.60], [0.55, 0.601, 0.65], "different"),
+        # The means are the same, and nobody knows how well.
+        ("share", [0.40, 0.60], [0.60, 0.40], "not decided"),
+        ("share", [0.5], [0.5], "not decided"),
+        ("sum", [47.8, 47.9, 47.8], [48.1, 48.2, 48.1], "equivalent"),
+        ("sum", [47.0, 47.1, 47.0], [48.2, 48.3, 48.2], "different"),
+        ("queue_delay_mean", [8.7, 8.7, 8.7], [9.5, 9.5, 9.5], "equivalent"),
+        ("queue_delay_mean", [8.3, 8.3, 8.3], [10.0, 10.0, 10.0], "different"),
+        ("drops", [3.0, 3.0], [0.0, 0.0], "equivalent"),
+        ("drops", [4.0, 4.0], [0.0, 0.0], "different"),
         ("ce_fraction", [math.nan], [math.nan], "none"),
     ],
 )
-def test_spreads_that_overlap_or_means_that_are_close_agree(
+def test_engines_are_equivalent_within_a_margin_or_different_or_it_is_not_decided(
     key: str, ours: list[float], theirs: list[float], verdict: str
 ) -> None:
     assert comparison(key, ours, theirs).verdict == verdict
 
 
+@pytest.mark.parametrize("paired", [True, False])
+def test_a_shift_of_two_deviations_does_not_agree(*, paired: bool) -> None:
+    """Five seeds an engine, the margin as large as a deviation: overlap of the ranges would agree in 62 of 100."""
+    source = random.Random(7)  # noqa: S311 - the same draws each time
+    counts = dict.fromkeys(Verdict, 0)
+    for _ in range(400):
+        ours, theirs = draws(0.5, 0.03, 5, source), draws(0.5 + 2 * 0.03, 0.03, 5, source)
+        seeds = by_seed(theirs) if paired else {seed + 5: value for seed, value in by_seed(theirs).items()}
+        counts[Comparison(BY_KEY["share"], "", by_seed(ours), seeds).verdict] += 1
+    # At the margin 5 % would be equivalent; this is twice as far.
+    assert counts[Verdict.EQUIVALENT] <= 4
+    assert counts[Verdict.DIFFERENT] > 0.5 * 400
+
+
+@pytest.mark.parametrize("shift", [0.03, 0.04])
+def test_what_is_off_by_the_margin_is_equivalent_in_one_of_twenty_at_the_most(shift: float) -> None:
+    source = random.Random(8)  # noqa: S311
+    found = [comparison("share", draws(0.5, 0.01, 8, source), draws(0.5 + shift, 0.01, 8, source)) for _ in range(400)]
+    # 5 % of 400, and three deviations of a binomial count.
+    assert sum(c.verdict is Verdict.EQUIVALENT for c in found) <= 20 + 3 * math.sqrt(19)
+
+
+def test_engines_that_do_the_same_are_told_to_differ_as_seldom_as_chance_allows() -> None:
+    source = random.Random(9)  # noqa: S311
+    found = [comparison("share", draws(0.5, 0.1, 6, source), draws(0.5, 0.1, 6, source)) for _ in range(400)]
+    assert abs(sum(c.estimate.significant for c in found) - 20) <= 3 * math.sqrt(19)
+
+
 def test_what_one_engine_alone_has_does_not_agree() -> None:
-    assert comparison("rtt_mean", [math.nan], [20.0]).verdict == "differs"
+    assert comparison("rtt_mean", [math.nan], [20.0]).verdict is Verdict.DIFFERENT
+
+
+def made(sums: float, drops: float = 0.0, seeds: int = 3) -> Pair:
+    comparisons = [
+        comparison("share", [0.5] * seeds, [0.5] * seeds),
+        comparison("sum", [sums] * seeds, [48.0] * seeds),
+        comparison("queue_delay_mean", [5.0] * seeds, [5.0] * seeds),
+        comparison("drops", [drops] * seeds, [0.0] * seeds),
+    ]
+    return Pair("test", (("queue", "codel"),), "codel limit 1000", "cubic-reno", (seeds, seeds), comparisons)
 
 
 def test_the_verdict_rests_on_shares_sums_and_queue_delays() -> None:
-    def pair(sums: float, drops: float) -> Pair:
-        made = [
-            comparison("share", [0.5], [0.5]),
-            comparison("sum", [sums], [48.0]),
-            comparison("queue_delay_mean", [5.0], [5.0]),
-            comparison("drops", [drops], [0.0]),
-        ]
-        return Pair("test", (("queue", "codel"),), "codel limit 1000", "cubic-reno", (1, 1), made)
-
-    good = [pair(48.0, 100.0)] * 9
-    lines = parity.summary([*good, pair(40.0, 0.0)])
+    good = [made(48.0, drops=100.0)] * 9
+    lines = parity.summary([*good, made(40.0)])
     assert parity.holds(lines)
     by_key = {line.metric: line for line in lines if line.by == "all"}
-    assert (by_key["sum"].agree, by_key["sum"].count) == (9, 10)
+    assert (by_key["sum"].equivalent, by_key["sum"].different, by_key["sum"].count) == (9, 1, 10)
+    assert (by_key["drops"].different, by_key["drops"].significant) == (9, 9)
     assert by_key["sum"].worst == pytest.approx(-8 / 48)
-    assert not parity.holds(parity.summary([*good[1:], pair(40.0, 0.0), pair(40.0, 0.0)]))
+    assert by_key["sum"].mean == pytest.approx(-0.8 / 48)
+    # Nine times nought and once 8: a deviation of 8/√10, an error of 0.8, and 2.262 of it.
+    assert by_key["sum"].low == pytest.approx((-0.8 - 2.262 * 0.8) / 48, rel=1e-3)
+    assert not parity.holds(parity.summary([*good[1:], made(40.0), made(40.0)]))
     groups = {(line.by, line.name) for line in lines}
     assert groups == {("all", "all"), ("qdisc", "codel"), ("cc", "cubic-reno")}
 
 
+def test_what_is_not_decided_does_not_count_as_agreement() -> None:
+    undecided = made(48.0, seeds=1)
+    (line,) = [line for line in parity.summary([undecided]) if (line.by, line.metric) == ("all", "sum")]
+    assert (line.equivalent, line.different, line.undecided) == (0, 0, 1)
+    assert not parity.holds(parity.summary([undecided]))
+    assert parity.holds(parity.summary([undecided, made(48.0)]))
+    assert not parity.holds(parity.summary([undecided, undecided, made(48.0)]))
+
+
 def test_json_names_units_and_engines() -> None:
-    pair = Pair("test", (("queue", "codel"),), "codel", "cubic", (2, 3), [comparison("sum", [47.0], [48.0])])
+    pair = Pair("test", (("queue", "codel"),), "codel", "cubic", (2, 3), [comparison("sum", [47.0] * 3, [48.0] * 3)])
     told = parity.as_json([pair], parity.summary([pair]))
     (cell,) = told["cells"]
     assert cell["seeds"] == {"sim": 2, "linux": 3}
-    assert (cell["metric"], cell["unit"], cell["verdict"]) == ("sum", "Mbit/s", "differs")
+    assert (cell["metric"], cell["unit"], cell["verdict"]) == ("sum", "Mbit/s", "different")
+    assert (cell["interval"], cell["margin"], cell["paired"]) == ((-1.0, -1.0), pytest.approx(0.48), True)
     assert told["summary"][0]["metric"] == "sum"
 
 
@@ -80,7 +173,7 @@ def test_any_two_engines_are_named_in_all_that_is_written() -> None:
     (cell,) = parity.as_json([pair], [])["cells"]
     assert cell["seeds"] == {"sim": 2, "live": 3}
     assert (cell["sim"]["mean"], cell["live"]["mean"]) == (47.0, 48.0)
-    assert "| cell | metric | simulator | range | live | range | verdict |" in parity.markdown([pair], [])
+    assert "| cell | metric | simulator | range | live | range |" in parity.markdown([pair], [])
     assert parity.USUAL.titles == ("the simulator", "Linux")
 
 
@@ -115,7 +208,7 @@ SMALL = """
 [experiment]
 name = "small"
 duration = "4s"
-seeds = 1
+seeds = 2
 
 [axis.queue]
 "codel" = { hop.bottleneck.qdisc = "codel ecn" }
@@ -154,7 +247,7 @@ def test_the_page_has_both_runs_of_every_cell_and_stands_alone(tmp_path: Path) -
         assert figure.count("stroke-dasharray: 3.6") == 7
         assert figure.count("stroke-opacity: 0.5") == 7
     assert '<tr class="differs"><td class="text">rtt_mean first, ms</td>' in text
-    # An engine held against itself agrees in everything.
+    # An engine held against itself differs in nothing.
     write_page(page, parity.both(ours, ours), parity.compare(parity.both(ours, ours)))
     assert "What differs" not in page.read_text()
 

@@ -1,3 +1,4 @@
+import dataclasses
 import math
 from pathlib import Path
 from typing import Any
@@ -6,7 +7,7 @@ import pytest
 
 from conftest import Make
 from sojourn.errors import UsageError
-from sojourn.evidence.validation import Cell, Cells, Noise, Row, judge, markdown, read_published, summarise
+from sojourn.evidence.validation import Cell, Cells, Noise, Row, judge, markdown, read_published, summarise, totals
 
 HEADER = "scenario,rate_mbit,qdisc,qdisc_tc,cc1,rtt1_ms,d1_mbps,cc2,rtt2_ms,d2_mbps,length_s,window_s\n"
 
@@ -34,11 +35,12 @@ def test_a_row_worked_out_by_hand(tmp_path: Path, make_run: Make) -> None:
     first, second = judged.values
     # Of 23, 24, 25 the 2.5 % quantile lies a twentieth of the way from the first to the second.
     assert (first.low, first.ours, first.high) == pytest.approx((23.05, 24, 24.95))
-    assert first.noise == pytest.approx(1.96 * 0.02 * 48 + 0.01 * 22)
-    assert second.noise == pytest.approx(1.96 * 0.02 * 48 + 0.01 * 26)
+    # The published shares' own noise and nothing else: ours are by the same estimator.
+    assert first.noise == second.noise == pytest.approx(1.96 * 0.02 * 48)
     assert (first.bias, second.bias) == pytest.approx((2 / 48, -2 / 48))
     assert judged.seeds == 3
     assert judged.sum_error == pytest.approx(0)
+    assert judged.share_error == pytest.approx(24 / 48 - 22 / 48)
     assert first.agrees
     assert second.agrees
     assert judged.agrees
@@ -51,6 +53,63 @@ def test_a_row_worked_out_by_hand(tmp_path: Path, make_run: Make) -> None:
         assert summary.median_bias == pytest.approx(2 / 48)
         assert summary.median_abs_error == pytest.approx(2 / 48)
         assert summary.p90_abs_error == pytest.approx(2 / 48)
+
+
+def test_a_delivery_rate_is_widened_by_nothing_of_its_own(tmp_path: Path, make_run: Make) -> None:
+    """The estimator's bias is in both, so a value half a percent off our range is off."""
+    [row] = published(tmp_path, "s1,50,fq,fq_codel,cubic,20,40,,,,180,60")
+    one: dict[str, Any] = {"ccs": ("cubic",), "delays": ("10ms",)}
+    near = cells(make_run, (40.2,), (40.2,), **one).match(row)
+    there = cells(make_run, (39.9,), (40.1,), **one).match(row)
+    assert near is not None
+    assert there is not None
+    assert not judge(row, near, Noise()).agrees
+    assert judge(row, there, Noise()).agrees
+    assert judge(row, near, Noise()).share_error is None
+
+
+def test_totals_tell_shares_from_single_flows_and_phases(tmp_path: Path, make_run: Make) -> None:
+    rows = published(
+        tmp_path,
+        "s1,50,fq_codel,fq_codel,cubic,20,24,cubic,20,24,180,60",
+        "s1,50,pfifo(1000),pfifo limit 1000,cubic,20,30,cubic,20,18,180,60",
+        "s1,50,fq_codel,fq_codel,cubic,20,48,,,,180,60",
+        "s1,50,dualpi2,dualpi2,cubic,20,40,,,,180,60",
+    )
+    two = {"seconds": 180, "delays": ("10ms", "10ms")}
+    one = {"seconds": 180, "delays": ("10ms",), "ccs": ("cubic",)}
+    fq, fifo, alone, phase = (
+        judge(row, cell, Noise())
+        for row, cell in zip(
+            rows,
+            [
+                cells(make_run, (24.0, 24.0), (24.2, 23.8), (23.8, 24.2), **two).match(rows[0]),
+                cells(make_run, (24.0, 24.0), qdisc="pfifo limit 1000", **two).match(rows[1]),
+                cells(make_run, (48.0,), **one).match(rows[2]),
+                cells(make_run, (44.0,), qdisc="dualpi2", **one).match(rows[3]),
+            ],
+            strict=True,
+        )
+        if cell is not None
+    )
+    phase = dataclasses.replace(phase, row=dataclasses.replace(phase.row, part="after"))
+    found = totals([fq, fifo, alone, phase])
+    assert [(t.kind, t.family, t.rows, t.agree, t.close) for t in found] == [
+        ("several flows", "fq_codel", 1, 1, 1),
+        ("several flows", "pfifo", 1, 0, 1),
+        ("several flows", "", 2, 1, 2),
+        ("one flow", "", 1, 1, 1),
+        ("phases of one run", "", 1, 0, 0),
+        ("", "", 4, 2, 3),
+    ]
+    # 24 of 48 where 30 of 48 was published.
+    assert found[2].share_errors == pytest.approx([0, 6 / 48])
+    assert [t.rows for t in totals([fq, fifo, alone, phase], lambda j: j is not fifo)] == [1, 1, 1, 1, 3]
+    table = markdown.totals_table("these", found).splitlines()
+    assert table[2] == "| several flows, fq_codel | 1 | 1 | 100 % | 0.0000 | 0.0000 | 1 of 1 |"
+    assert table[5] == "| one flow | 1 | 1 | 100 % | – | – | 1 of 1 |"
+    with pytest.raises(ValueError, match="of no family of queues: sfq"):
+        totals([dataclasses.replace(fq, row=dataclasses.replace(fq.row, queue="sfq"))])
 
 
 def test_a_sum_that_is_off_does_not_agree_whatever_the_share(tmp_path: Path, make_run: Make) -> None:
@@ -293,7 +352,7 @@ def test_tables_for_documents(tmp_path: Path, make_run: Make) -> None:
     linux = judge(row, Cell(cell.runs), Noise())
     first, second = markdown.values_table([judged], {row.line: linux}).splitlines()[2:]
     assert first == (
-        "| 50 Mbit/s, fq | cubic 20ms | delivery rate, Mbit/s | 20.00 | 20.00 | 20.00 – 20.00 | ± 0.2000 "
+        "| 50 Mbit/s, fq | cubic 20ms | delivery rate, Mbit/s | 20.00 | 20.00 | 20.00 – 20.00 | ± 0.00 "
         "| 20.00 (20.00 – 20.00) | agrees |"
     )
     assert second.endswith("| 25.00 (25.00 – 25.00) | **differs** |")

@@ -32,12 +32,17 @@ def claims(
         Path | None, typer.Option(metavar="FILE.md", help="Write the table there, with the reasons, as Markdown.")
     ] = None,
     engine: Annotated[str, typer.Option(metavar="NAME", help="Whose runs count.")] = "sim",
+    seeds: Annotated[
+        int,
+        typer.Option(help="Seeds of each cell at the first look, fixed beforehand; others in the folder do not count."),
+    ] = 10,
     threads: Annotated[int | None, typer.Option(min=1, help="Runs that are read at a time.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compare the runs of a folder with every published claim.
 
-    Exits with status 1 if a claim of the baseline is no longer reproduced; one that needs more runs is none.
+    Exits with status 1 if a claim of the baseline is no longer reproduced, or has become inconclusive. A claim whose
+    runs are missing is none: it is not run.
 
     Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
     """
@@ -56,11 +61,12 @@ def claims(
             wanted,
             runs,
             engine=engine,
+            seeds=seeds,
             threads=threads,
             watcher=lambda done, of: status.update(f"{done} of {of} runs read"),
         )
     if run_only:
-        verdicts = [own for own in verdicts if own.cause is not published.Cause.NOT_RUN]
+        verdicts = [own for own in verdicts if own.verdict is not published.Verdict.NOT_RUN]
     if as_json:
         print_json([_json(verdict, folder) for verdict in verdicts])
     else:
@@ -97,12 +103,16 @@ def _show(verdicts: Sequence["ClaimVerdict"], *, details: bool) -> None:
     from sojourn.cli.screen import out
     from sojourn.evidence.claims import Verdict, page
 
-    colours = {Verdict.REPRODUCED: "green", Verdict.NOT_REPRODUCED: "red", Verdict.INCONCLUSIVE: "yellow"}
+    colours = {
+        Verdict.REPRODUCED: "green",
+        Verdict.NOT_REPRODUCED: "red",
+        Verdict.INCONCLUSIVE: "yellow",
+        Verdict.NOT_RUN: "dim",
+    }
     rows: list[list[str | Text]] = []
     for own in verdicts:
         verdict = Text(own.verdict, style=colours[own.verdict])
-        ours = page.ours(own) if own.runs else str(own.cause)
-        rows.append([own.claim.id, verdict, own.claim.finding, own.claim.published, ours, page.runs(own)])
+        rows.append([own.claim.id, verdict, own.claim.finding, own.claim.published, page.ours(own), page.runs(own)])
     heads = ["claim", "verdict", "finding", "published", "ours, at the telling cell", "runs"]
     print_table(heads, rows, prose=(0, 2, 3, 4, 5))
     for own in verdicts if details else ():
@@ -132,6 +142,8 @@ def _json(own: "ClaimVerdict", folder: Path) -> dict[str, Any]:
         "source": f"{own.claim.source}: {own.claim.where}",
         "remark": own.claim.remark,
         "witness": own.claim.witness,
+        "witness_data": own.claim.witness_data,
+        "seeds": own.seeds,
         "advice": own.advice,
         "runs": [str(folder / "runs" / run.key.folder_name) for run in own.runs],
         "parts": [page.part_json(part) for part in own.parts],

@@ -63,7 +63,8 @@ def parity(
 
     The page DIR/parity.html has both engines' runs of every cell on the same axes.
 
-    Exits with status 0 if shares, sums and mean queue delays agree in nine of ten cells, else with 1.
+    Exits with status 0 if the engines are equivalent in nine of ten of the cells where shares, sums and mean queue
+    delays are decided, and half of the cells are; else with 1.
 
     Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
     """
@@ -148,27 +149,20 @@ def _show(pairs: Sequence["Pair"], lines: Sequence["Line"], *, cells: bool) -> N
 
     from sojourn.cli.grid import print_table
     from sojourn.cli.screen import out
-    from sojourn.evidence.parity import ENOUGH, HEADLINES, difference, holds
+    from sojourn.evidence.parity import DECIDED, ENOUGH, HEADINGS, HEADLINES, cells_of, holds
 
-    rows = [
-        [
-            line.by,
-            line.name,
-            line.metric,
-            str(line.agree),
-            str(line.count),
-            difference(line.metric, line.median_difference),
-            difference(line.metric, line.worst),
-        ]
-        for line in lines
-        if line.by == "all" or line.metric in HEADLINES
-    ]
-    heads = ["by", "group", "metric", "agree", "of", "median\ndifference", "worst\ndifference"]
-    print_table(heads, rows, right=(3, 4, 5, 6), prose=(1,))
+    rows = [list(cells_of(line)) for line in lines if line.by == "all" or line.metric in HEADLINES]
+    heads = [heading.replace(" ", "\n") for heading in HEADINGS]
+    print_table(heads, rows, right=range(3, len(HEADINGS)), prose=(1,))
     if cells:
         _print_differing(pairs)
     said = "agree" if holds(lines) else "do not agree"
-    out().print(Text(f"the engines {said}: {', '.join(HEADLINES)} in at least {ENOUGH:.0%} of the cells is asked"))
+    out().print(
+        Text(
+            f"the engines {said}: asked is that {', '.join(HEADLINES)} are decided in {DECIDED:.0%} of the cells, "
+            f"and equivalent in {ENOUGH:.0%} of those"
+        )
+    )
 
 
 def _print_differing(pairs: Sequence["Pair"]) -> None:
@@ -176,20 +170,19 @@ def _print_differing(pairs: Sequence["Pair"]) -> None:
 
     from sojourn.cli.grid import print_table
     from sojourn.cli.screen import out
-    from sojourn.evidence.parity import USUAL
+    from sojourn.evidence.parity import USUAL, Verdict, named
 
     first, second = (pairs[0].engines if pairs else USUAL).heads
     rows = []
     for pair in pairs:
         for c in pair.comparisons:
-            if c.verdict != "differs":
+            if c.verdict is not Verdict.DIFFERENT:
                 continue
-            name = f"{c.metric.key} {c.flow}".strip() + (f", {c.metric.unit}" if c.metric.unit else "")
-            percent = "" if c.metric.key == "share" or c.relative != c.relative else f" ({100 * c.relative:+.0f} %)"
+            percent = "" if c.metric.several or c.relative != c.relative else f" ({100 * c.relative:+.0f} %)"
             rows.append(
                 [
                     pair.title,
-                    name,
+                    named(c),
                     f"{c.first.mean:.3f}",
                     f"{c.first.low:.3f}–{c.first.high:.3f}",
                     f"{c.second.mean:.3f}",

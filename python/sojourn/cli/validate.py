@@ -58,6 +58,7 @@ def _judged_json(judged: Judged) -> dict[str, Any]:
         "seeds": judged.seeds,
         "noise_known": judged.noise_known,
         "sum_errors": judged.sum_errors,
+        "share_error": judged.share_error,
         "values": [
             {
                 "sender": str(value.sender),
@@ -102,8 +103,8 @@ def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Seque
         _print_summary(summaries)
         console.print(
             "A row agrees when each published value lies in our central 95 % range, widened by the published\n"
-            "replicate noise and the value's own (1 % of a delivery rate, the square root of a count). Errors are\n"
-            "ours less published, of a row's first flow: of rates in percent of the row's sum, else of the value."
+            "replicate noise and the value's own (the square root of a count). Errors are ours less published,\n"
+            "of a row's first flow: of rates in percent of the row's sum, else of the value."
         )
     few = sum(j.seeds < ENOUGH_SEEDS for j in judged)
     if few:

@@ -47,7 +47,7 @@ class Cell:
     def key(self) -> str:
         """What tells it from any other cell, whatever it was grouped with and whichever of its seeds are meant."""
         key = self.runs[0].key
-        return json.dumps([key.asked, self.engine, key.version], sort_keys=True)
+        return json.dumps([key.asked, self.engine, _build(key)], sort_keys=True)
 
     @property
     def name(self) -> str:
@@ -111,7 +111,7 @@ def told_apart(runs: Iterable[OfTold]) -> list[tuple[Labels, list[OfTold]]]:
 def seeds_of_one(first: Told, second: Told) -> bool:
     """Return whether two runs differ in nothing but their seed."""
     one, other = _key_of(first), _key_of(second)
-    if (first.engine, one.version) != (second.engine, other.version):
+    if (first.engine, _build(one)) != (second.engine, _build(other)):
         return False
     return one.asked == other.asked
 
@@ -162,6 +162,11 @@ def _key_of(run: object) -> RunKey:
     return key
 
 
+def _build(key: RunKey) -> str:
+    """Return which code a run is by. The plan that Linux's runs name beside it has their seed in it."""
+    return re.sub(r", plan [0-9a-f]+$", "", key.version)
+
+
 # --- what differs, in words ------------------------------------------------------------------------------------------
 
 _MOST_NAMED: Final = 3
@@ -177,7 +182,7 @@ def _differences(keys: Sequence[Told], taken: set[str]) -> list[Labels]:
     if len(keys) == 1:
         return [()]
     found = [_key_of(key) for key in keys]
-    leaves = [{**_leaves(key.asked), ("build",): key.version} for key in found]
+    leaves = [{**_leaves(key.asked), ("build",): _build(key)} for key in found]
     paths = [p for p in dict.fromkeys(p for own in leaves for p in own) if len({own.get(p) for own in leaves}) > 1]
     columns = {path: tuple(_shown(own.get(path)) for own in leaves) for path in paths}
     named: dict[str, tuple[str, ...]] = {}

@@ -288,7 +288,7 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
                 _ => oscillation::first(&series, bounds, |x| x < level),
             })
         }
-        Which::TimeAbove | Which::LongestAbove | Which::Spike => {
+        Which::TimeAbove | Which::LongestAbove | Which::LongestBelow | Which::Spike => {
             let of = call.of.as_ref().ok_or("no quantity")?;
             let Some((series, bounds)) = sampled(frame, of, first(), window) else {
                 return Ok(None);
@@ -296,10 +296,12 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
             if series.values.is_empty() {
                 return Ok(None);
             }
-            let (together, longest) = functions::above(&series, call.number, bounds.from);
+            let level = call.number;
+            let (together, longest) = functions::standing(&series, bounds.from, |x| x > level);
             Ok(Some(match call.function.which {
                 Which::TimeAbove => together,
                 Which::LongestAbove => longest,
+                Which::LongestBelow => functions::standing(&series, bounds.from, |x| x < level).1,
                 _ => {
                     let highest = series.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                     (highest - call.number).max(0.0)

@@ -87,6 +87,7 @@ pub(super) enum Which {
     LossRate,
     TimeAbove,
     LongestAbove,
+    LongestBelow,
     Spike,
     ConvergenceTime,
     Completed,
@@ -248,6 +249,13 @@ pub const FUNCTIONS: &[Function] = &[
         &[Q, Subject, Level],
         SECONDS,
         "The longest such time without a break: the length of a spike.",
+    ),
+    f(
+        "longest_below",
+        Which::LongestBelow,
+        &[Q, Subject, Level],
+        SECONDS,
+        "The longest time in the window without a break during which the quantity is below the level: the length of a dead time.",
     ),
     f(
         "spike",
@@ -744,15 +752,15 @@ impl Sample {
     }
 }
 
-/// Times during which a series is above a level: all of them together, and the longest. Each value stands from
+/// Times during which a condition holds of a series: all of them together, and the longest. Each value stands from
 /// the value before it to itself; the first from the window's beginning.
-pub(super) fn above(series: &Series, level: f64, from: f64) -> (f64, f64) {
+pub(super) fn standing(series: &Series, from: f64, holds: impl Fn(f64) -> bool) -> (f64, f64) {
     let (mut total, mut longest, mut running) = (0.0, 0.0_f64, 0.0);
     let mut before = from;
     for (&t, &value) in series.times.iter().zip(&series.values) {
         let stood = (t - before).max(0.0);
         before = t;
-        if value > level {
+        if holds(value) {
             total += stood;
             running += stood;
             longest = longest.max(running);

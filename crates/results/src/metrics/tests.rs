@@ -350,6 +350,10 @@ fn each_metric_gives_the_number_worked_out_by_hand() {
         // Above 25.5 ms from the value at 6 s on, each standing for the second before it.
         ("time_above(rtt, a, 25500us) over all", 5.0),
         ("longest_above(queue_delay, first.down.qdisc, 5ms) over all", 1.0),
+        // 1, 2, 3 and 4 packets, then more.
+        ("longest_below(queue_length, first.down.qdisc, 5) over all", 4.0),
+        ("longest_below(queue_length, first.down.qdisc, 5) from 2s to 10s", 2.0),
+        ("longest_below(queue_length, first.down.qdisc, 1) over all", 0.0),
         ("time_above(queue_delay, first.down.qdisc, 5ms) over all", 5.0),
         ("spike(rtt, a, 20ms) over all", 0.010),
         ("spike(rtt, a, 1s) over all", 0.0),

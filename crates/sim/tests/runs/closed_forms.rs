@@ -146,6 +146,8 @@ fn rates_through_dualpi2_are_as_the_inverse_of_total_rtts() {
         let (rates, rtts) = (1..=4)
             .map(|seed| ratios(rtt_ms, seed))
             .fold((0.0, 0.0), |sum, (rates, rtts)| (sum.0 + rates / 4.0, sum.1 + rtts / 4.0));
-        near(&format!("{rtt_ms} ms"), rates, rtts, 0.35);
+        // Never less, and more by no more than was published: 26 % at 20 ms, and a tenth for what four seeds scatter.
+        let excess = rates / rtts;
+        assert!((1.0..1.36).contains(&excess), "{rtt_ms} ms: {rates} for {rtts}");
     }
 }

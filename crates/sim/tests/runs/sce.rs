@@ -107,31 +107,31 @@ fn alone(cc: &str, stack: &str, mbit: u64) -> Run {
 }
 
 /// ECT1-7: above 90 % of the link, p99 of the queue delay below 4 ms. At 50 Mbit/s it is so: 0.95 and 1.3 ms over all of
-/// the 30 s. At 250 it is not: 0.73, and 0.92 from 10 s on. Slow start ends by HyStart, since the queue puts a new flow's
+/// the 30 s. At 250 it is from 10 s on: 0.93 and 1.6 ms. Slow start ends by HyStart, since the queue puts a new flow's
 /// first mark off; CE follows, which sets the published plateau free (bug 3 of `cc::sce`), and then CE and ESCE at once, which
-/// take the window to 40 to 100 segments. With all bugs fixed it is 0.77 and 0.95: the first marks end slow start at 285.
+/// take the window to 40 to 100 segments. With all bugs fixed the link is full: the first marks end slow start at 285.
 #[test]
 fn cubic_sce_keeps_the_queue_short_and_the_link_full() {
-    for (stack, mbit, from, bound, longest) in [
-        ("sce-2020-03", 50, 0.0, 0.9, 4e-3),
-        ("sce-2020-03", 250, 10.0, 0.85, 10e-3),
-        ("sce-2020-03-fixed", 250, 20.0, 0.95, 4e-3),
+    for (stack, mbit, from, bound) in [
+        ("sce-2020-03", 50, 0.0, 0.9),
+        ("sce-2020-03", 250, 10.0, 0.9),
+        ("sce-2020-03-fixed", 250, 20.0, 0.99),
     ] {
         let r = alone("cubic-sce", stack, mbit);
         let used = share(&r, "cubic-sce-1", mbit, from, 30.0);
         let p99 = quantile_of(&buckets(&r, QUEUE, "sojourn"), 0.99);
-        assert!(used > bound && p99 < longest, "{mbit}: {used} {p99}");
+        assert!(used > bound && p99 < 4e-3, "{mbit}: {used} {p99}");
         assert!(total(&r, "cubic-sce-1", "esce_acks") > 5_000.0);
         assert_eq!(total(&r, "cubic-sce-1", "ecn_agreed"), 1.0, "what is agreed is RFC 3168");
     }
 }
 
 /// Scenario 5: a second netem behind the delay releases its packets in bursts of up to 42, every 0.8 to 10 ms. ECT1-5 has
-/// above 60 % of the link for `cubic-sce`. It is so in the published set-up: `ect1.batch` gives this scenario's flow no
-/// DSCP, so that it is in the ordinary class of `twin_codel_af`, targets of 2.5 and 5 ms; the suite `sce-l4s-ect1/s5` has
-/// 75 % at 20 ms and 52 % at 80, 67 % if the queue's marks are not put off. Through the tight class, DSCP 4, which this test has, and through `cake`, it is not:
-/// as published 24 and 33 % at 20 ms, 15 and 23 % at 80 ms (one seed, no ping beside, marks not put off). Here it is only seen that the flow
-/// lives.
+/// above 60 % of the link for `cubic-sce`, where Prague through DualPI2 has 11. As published (`ect1.batch` gives this
+/// scenario's flow no DSCP, so that it is in the ordinary class of `twin_codel_af`, targets of 2.5 and 5 ms) it is so at
+/// 20 ms: 60, 74 and 64 % with three seeds. At 80 ms it is not: 45, 48 and 43 %, still four times what Prague has. With the
+/// bugs of senders and queue fixed it is 83 and 64 %. Through the tight class, DSCP 4, and through `cake`, it is not at
+/// either: 39 and 26 % at 20 ms, 24 and 12 % at 80 ms.
 ///
 /// What was found: the bed is right, for Prague through DualPI2 on it sends 30 900 packets in the minute, and 30 768 in
 /// the captured run. Through `twin_codel_af` it is CE, not SCE, that holds the flow: 6 % of its packets have SCE, but
@@ -142,36 +142,46 @@ fn cubic_sce_keeps_the_queue_short_and_the_link_full() {
 /// The fixed senders have 46, 32, 14 and 15 %, so the bugs alone do not explain it.
 #[test]
 fn bursts_do_not_starve_cubic_sce() {
-    for stack in ["sce-2020-03", "sce-2020-03-fixed"] {
-        for rtt in [20, 80] {
-            for qdisc in ["twin_codel_af sce-thresh 4", "cake sce"] {
-                let mut s = bed(&["cubic-sce"], stack, qdisc, 50, rtt, 60);
-                if qdisc.starts_with("twin") {
-                    s.flows[0].dscp = Dscp::new(4).expect("it is a DSCP");
+    let used = |cc: &str, stack: &str, qdisc: &str, rtt| {
+        let of = |seed| {
+            let mut s = bed(&[cc], stack, qdisc, 50, rtt, 60);
+            s.seed = seed;
+            let hop = &mut s.hops[0];
+            for element in hop.down.iter_mut().chain(&mut hop.up) {
+                if let Kind::Netem(netem) = &mut element.kind {
+                    let slots = "delay 200us slot 800us 10ms packets 42 limit 512";
+                    netem.chain.push(slots.to_owned());
                 }
-                let hop = &mut s.hops[0];
-                for element in hop.down.iter_mut().chain(&mut hop.up) {
-                    if let Kind::Netem(netem) = &mut element.kind {
-                        let slots = "delay 200us slot 800us 10ms packets 42 limit 512";
-                        netem.chain.push(slots.to_owned());
-                    }
-                }
-                let used = share(&run(&s), "cubic-sce-1", 50, 0.0, 60.0);
-                assert!((0.08..0.95).contains(&used), "{stack} {qdisc} at {rtt} ms: {used}");
             }
-        }
+            share(&run(&s), &format!("{cc}-1"), 50, 5.0, 60.0)
+        };
+        (1..=3).map(of).sum::<f64>() / 3.0
+    };
+    for (stack, rtt, bound) in
+        [("sce-2020-03", 20, 0.6), ("sce-2020-03-fixed", 20, 0.8), ("sce-2020-03-fixed", 80, 0.6)]
+    {
+        let used = used("cubic-sce", stack, "twin_codel_af sce-thresh 4", rtt);
+        assert!(used > bound, "{stack} at {rtt} ms: {used}");
     }
+    let sce = used("cubic-sce", "sce-2020-03", "twin_codel_af sce-thresh 4", 80);
+    let prague = used("prague", "l4steam-2020-04-fixed", "dualpi2", 80);
+    assert!(sce > 3.0 * prague && prague < 0.25, "{sce} {prague}");
 }
 
-/// At 250 Mbit/s every sender has the link nearly full after 20 s.
+/// At 250 Mbit/s every sender has the link full after 20 s; but for `dctcp-sce`, whose window the bed's queue keeps lower.
 #[test]
 fn every_sender_of_sce_answers_to_it() {
-    for stack in ["sce-2020-03", "sce-2020-03-fixed"] {
-        for cc in ["cubic-sce", "reno-sce", "dctcp-sce"] {
-            let r = alone(cc, stack, 250);
-            let used = share(&r, &format!("{cc}-1"), 250, 20.0, 30.0);
-            assert!(used > 0.85, "{cc} on {stack}: {used}");
-        }
+    for (stack, cc, bound) in [
+        ("sce-2020-03", "cubic-sce", 0.98),
+        ("sce-2020-03", "reno-sce", 0.98),
+        ("sce-2020-03", "dctcp-sce", 0.9),
+        ("sce-2020-03-fixed", "cubic-sce", 0.98),
+        ("sce-2020-03-fixed", "reno-sce", 0.98),
+        ("sce-2020-03-fixed", "dctcp-sce", 0.97),
+    ] {
+        let r = alone(cc, stack, 250);
+        let used = share(&r, &format!("{cc}-1"), 250, 20.0, 30.0);
+        assert!(used > bound, "{cc} on {stack}: {used}");
     }
     let r = alone("cubic", "sce-2020-03", 50);
     // It is told all the same: the receiver's setting knows nothing of the sender's control.
@@ -190,15 +200,17 @@ fn in_a_conventional_queue_cubic_sce_is_cubic() {
         ("pfifo limit 1000", 180),
     ] {
         for rtt in [20, 80] {
-            let mut s = bed(&["cubic", "cubic-sce"], "sce-2020-03", qdisc, 50, rtt, seconds);
-            s.flows[1].start = Start::At(At::from_secs(10));
-            let r = run(&s);
-            let end = seconds as f64 - 2.0;
-            let of = |flow| share(&r, flow, 50, 20.0, end);
-            let ratio = of("cubic-sce-2") / of("cubic-1");
-            // One run scatters by more than the claim, which is of many: here up to 2.2 through CoDel at 80 ms.
-            assert!((0.33..=3.0).contains(&ratio), "{qdisc} at {rtt} ms: {ratio}");
-            assert_eq!(total(&r, "cubic-sce-2", "esce_acks"), 0.0);
+            for seed in 1..=3 {
+                let mut s = bed(&["cubic", "cubic-sce"], "sce-2020-03", qdisc, 50, rtt, seconds);
+                s.seed = seed;
+                s.flows[1].start = Start::At(At::from_secs(10));
+                let r = run(&s);
+                let end = seconds as f64 - 2.0;
+                let of = |flow| share(&r, flow, 50, 20.0, end);
+                let ratio = of("cubic-sce-2") / of("cubic-1");
+                assert!((0.5..=2.0).contains(&ratio), "{qdisc} at {rtt} ms, seed {seed}: {ratio}");
+                assert_eq!(total(&r, "cubic-sce-2", "esce_acks"), 0.0);
+            }
         }
     }
 }
@@ -219,7 +231,7 @@ fn an_erased_signal_leaves_conventional_behaviour() {
         let ratio = share(&r, "cubic-sce-1", 50, 10.0, 60.0) / share(&r, "cubic-2", 50, 10.0, 60.0);
         assert!((0.5..=2.0).contains(&ratio), "{rtt}: {ratio}");
         let median = quantile_of(&buckets(&r, QUEUE, "sojourn"), 0.5);
-        assert!((1e-3..10e-3).contains(&median), "{rtt}: {median}");
+        assert!((2e-3..6e-3).contains(&median), "{rtt}: {median}");
         assert!(total(&r, QUEUE, "sce_marked") > 1000.0 && total(&r, QUEUE, "marked") > 10.0);
         assert_eq!(total(&r, "cubic-sce-1", "esce_acks"), 0.0);
     }

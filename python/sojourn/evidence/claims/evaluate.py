@@ -2,6 +2,9 @@
 
 A run counts if it is the suite's own: a scenario that was changed with ``--set``, or is of an older suite, is not the
 one that the claim speaks of. Where a part compares cells, their runs are paired by seed.
+
+Seeds are counted from 1, and how many are looked at is fixed beforehand (:func:`.interval.looks`), whatever more a
+folder has: at the first look so many of each cell, and twice as many only where that did not tell.
 """
 
 import math
@@ -12,16 +15,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
+from itertools import pairwise, product
 
 from sojourn import _core
 from sojourn.core import describe
 from sojourn.core.cells import told_apart
 from sojourn.core.run import Run
 from sojourn.errors import SojournError, StoreError, UsageError
-from sojourn.evidence.claims.interval import FEWEST, median, median_interval
+from sojourn.evidence.claims.interval import SEEDS, Look, fewest, looks, median, median_interval
 from sojourn.evidence.claims.registry import Claim, Measure, Part
-from sojourn.evidence.claims.verdicts import Cause, CellVerdict, ClaimVerdict, PartVerdict, Verdict
+from sojourn.evidence.claims.verdicts import WORST_FIRST, Cause, CellVerdict, ClaimVerdict, PartVerdict, Verdict
 from sojourn.experiments import library
 from sojourn.experiments.experiment import load
 
@@ -70,6 +73,7 @@ def evaluate(
     runs: Iterable[Run],
     *,
     engine: str = "sim",
+    seeds: int = SEEDS,
     threads: int | None = None,
     watcher: Callable[[int, int], None] | None = None,
 ) -> list[ClaimVerdict]:
@@ -79,25 +83,32 @@ def evaluate(
         claims: which.
         runs: the runs of a results folder.
         engine: whose runs count.
+        seeds: of each cell at the first look: seeds 1 to so many, six at the least.
         threads: how many runs are read at a time.
         watcher: told how many runs have been read, of how many.
 
     Raises:
         StoreError: if a claim asks for what its experiment does not have.
+        UsageError: if there are too few seeds for any verdict.
     """
-    found = _places(runs, engine)
-    needed = _needed(claims)
-    own: dict[_Place, dict[int, Run]] = {}
-    for place in needed:
-        suite = _suite(place[0])
-        theirs = suite.cells[place[1]]
-        runs_of = found.get((suite.name, place[1]), ())
-        own[place] = _by_seed([run for run in runs_of if _same(run.scenario, theirs)])
-    values = _values(needed, own, threads or os.cpu_count() or 1, watcher)
-    return [_claim(claim, own, values) for claim in claims]
-
-
-_Values = Mapping[tuple[_Place, int], Mapping[str, float]]
+    plan = looks(seeds)
+    least = fewest(plan[0].confidence)
+    if seeds < least:
+        raise UsageError(f"no verdict can be reached with {seeds} seeds", help=f"{least} are the least")
+    values = _Values(_needed(claims), _places(runs, engine), threads or os.cpu_count() or 1, watcher)
+    verdicts: dict[str, ClaimVerdict] = {}
+    undecided = list(claims)
+    for look, following in pairwise([*plan, None]):
+        assert look is not None  # noqa: S101 - the last alone is followed by none
+        values.read(undecided, look.seeds)
+        for claim in undecided:
+            own = _claim(claim, values, look, following)
+            # At a later look what is missing says nothing: the verdict of the look before stays.
+            if claim.id not in verdicts or own.verdict is not Verdict.NOT_RUN:
+                verdicts[claim.id] = own
+        spanning = {own.claim.id for own in verdicts.values() if own.cause is Cause.SPANS and own.seeds == look.seeds}
+        undecided = [claim for claim in undecided if claim.id in spanning]
+    return [verdicts[claim.id] for claim in claims]
 
 
 def _places(runs: Iterable[Run], engine: str) -> dict[_Place, list[Run]]:
@@ -145,16 +156,48 @@ def _same(scenario: describe.Scenario, theirs: describe.Scenario) -> bool:
     return {k: v for k, v in scenario.items() if k not in aside} == {k: v for k, v in theirs.items() if k not in aside}
 
 
-def _values(
-    needed: Mapping[_Place, Sequence[str]],
-    own: Mapping[_Place, Mapping[int, Run]],
-    threads: int,
-    watcher: Callable[[int, int], None] | None,
-) -> _Values:
-    asked = [(place, seed, run) for place, by_seed in own.items() for seed, run in by_seed.items()]
+class _Values:
+    """What was measured on each run, read when a look asks for it."""
 
-    def measure(place: _Place, run: Run) -> dict[str, float]:
-        metrics = needed[place]
+    def __init__(
+        self,
+        needed: Mapping[_Place, Sequence[str]],
+        found: Mapping[_Place, Sequence[Run]],
+        threads: int,
+        watcher: Callable[[int, int], None] | None,
+    ) -> None:
+        self._needed = needed
+        self._threads = threads
+        self._watcher = watcher
+        self._values: dict[tuple[_Place, int], Mapping[str, float]] = {}
+        self.runs: dict[_Place, dict[int, Run]] = {}
+        for place in needed:
+            suite = _suite(place[0])
+            theirs = suite.cells[place[1]]
+            own = found.get((suite.name, place[1]), ())
+            self.runs[place] = _by_seed([run for run in own if _same(run.scenario, theirs)])
+
+    def seeds(self, place: _Place, most: int) -> list[int]:
+        """Return the seeds that a cell was run with, up to the last that counts."""
+        return sorted(seed for seed in self.runs[place] if 1 <= seed <= most)
+
+    def of(self, place: _Place, seed: int, metric: str) -> float:
+        """Return what was measured."""
+        return self._values[place, seed][metric]
+
+    def read(self, claims: Sequence[Claim], most: int) -> None:
+        """Measure what these claims need of the seeds up to ``most``, as far as there are runs."""
+        places = dict.fromkeys(place for claim in claims for part in claim.parts for place in _cells_of(part))
+        asked = [(p, seed) for p in places for seed in self.seeds(p, most) if (p, seed) not in self._values]
+        with ThreadPoolExecutor(self._threads) as pool:
+            jobs = [pool.submit(self._measure, place, self.runs[place][seed]) for place, seed in asked]
+            for done, (at, job) in enumerate(zip(asked, jobs, strict=True), start=1):
+                self._values[at] = job.result()
+                if self._watcher is not None:
+                    self._watcher(done, len(asked))
+
+    def _measure(self, place: _Place, run: Run) -> dict[str, float]:
+        metrics = self._needed[place]
         # The controllers' own numbers are by far the largest tables, and seldom asked for.
         whole = any("state." in metric for metric in metrics)
         tables = [name for name in run.tables if whole or not name.endswith("_state")]
@@ -163,22 +206,15 @@ def _values(
         except UsageError as error:
             raise StoreError(f"a claim on {place[0]}: {error.message}", help=error.help) from error
 
-    values = {}
-    with ThreadPoolExecutor(threads) as pool:
-        jobs = [pool.submit(measure, place, run) for place, _, run in asked]
-        for done, ((place, seed, _), job) in enumerate(zip(asked, jobs, strict=True), start=1):
-            values[place, seed] = job.result()
-            if watcher is not None:
-                watcher(done, len(asked))
-    return values
 
-
-def _claim(claim: Claim, own: Mapping[_Place, Mapping[int, Run]], values: _Values) -> ClaimVerdict:
-    parts = [_part(part, own, values) for part in claim.parts]
+def _claim(claim: Claim, values: _Values, look: Look, following: Look | None) -> ClaimVerdict:
+    parts = [_part(part, values, look) for part in claim.parts]
     places = dict.fromkeys(place for part in claim.parts for place in _cells_of(part))
-    runs = [run for place in places for run in own[place].values()]
+    runs = [values.runs[place][seed] for place in places for seed in values.seeds(place, look.seeds)]
     verdict, cause = _joined([(part.verdict, part.cause) for part in parts])
-    return ClaimVerdict(claim, parts, verdict, cause, runs, _advice(places, own, cause))
+    wanted = look if verdict is Verdict.NOT_RUN else following if cause is Cause.SPANS else None
+    advice = _advice(places, values, wanted) if wanted else ""
+    return ClaimVerdict(claim, parts, verdict, cause, look.seeds, runs, advice)
 
 
 def _cells_of(part: Part) -> list[_Place]:
@@ -187,14 +223,12 @@ def _cells_of(part: Part) -> list[_Place]:
 
 def _joined(verdicts: Sequence[tuple[Verdict, Cause]]) -> tuple[Verdict, Cause]:
     """Return the verdict on what must all hold."""
-    for wanted in (Verdict.NOT_REPRODUCED, Verdict.INCONCLUSIVE):
-        causes = [cause for verdict, cause in verdicts if verdict is wanted]
-        if causes:
-            return wanted, next((c for c in Cause if c in causes), Cause.NONE)
-    return Verdict.REPRODUCED, Cause.NONE
+    verdict = next(one for one in WORST_FIRST if any(own is one for own, _ in verdicts))
+    causes = [cause for own, cause in verdicts if own is verdict]
+    return verdict, next(cause for cause in Cause if cause in causes)
 
 
-def _part(part: Part, own: Mapping[_Place, Mapping[int, Run]], values: _Values) -> PartVerdict:
+def _part(part: Part, values: _Values, look: Look) -> PartVerdict:
     """Group the cells of a part's measures by what they share, and judge each group."""
     fixed = frozenset[str]().union(*(measure.fixed for measure in part.measures.values()))
     groups: dict[Labels, dict[str, _Place]] = defaultdict(dict)
@@ -206,10 +240,13 @@ def _part(part: Part, own: Mapping[_Place, Mapping[int, Run]], values: _Values) 
     if not whole:
         raise StoreError(f'"{part.what}": the cells that it compares have no labels in common')
     varied = {axis for axis in _axes(whole) if len({dict(shared).get(axis) for shared in whole}) > 1}
-    cells = [
-        _cell(part, tuple(p for p in shared if p[0] in varied), dict(shared), places, own, values)
+    judged = [
+        _cell(part, tuple(p for p in shared if p[0] in varied), dict(shared), places, values, look)
         for shared, places in whole.items()
     ]
+    cells = [cell for cell in judged if cell is not None]
+    if not cells:
+        return PartVerdict(part, cells, Verdict.INCONCLUSIVE, Cause.NOT_MET)
     verdict, cause = _joined([(cell.verdict, cell.cause) for cell in cells])
     return PartVerdict(part, cells, verdict, cause)
 
@@ -223,30 +260,35 @@ def _cell(
     labels: Labels,
     shared: Mapping[str, str],
     places: Mapping[str, _Place],
-    own: Mapping[_Place, Mapping[int, Run]],
     values: _Values,
-) -> CellVerdict:
-    constants = {axis: _quantity(label) for axis, label in shared.items() if axis in part.formula.names}
-    seeds = sorted(set.intersection(*(set(own[place]) for place in places.values())))
+    look: Look,
+) -> CellVerdict | None:
+    """Judge a cell; return None where too few of its runs meet the part's condition for it to count."""
+    names = part.formula.names | (part.where.names if part.where else frozenset())
+    constants = {axis: _quantity(label) for axis, label in shared.items() if axis in names}
+    seeds = sorted(set.intersection(*(set(values.seeds(place, look.seeds)) for place in places.values())))
     found = []
     for seed in seeds:
-        measured = {name: values[place, seed][part.measures[name].metric] for name, place in places.items()}
-        filled = {name: part.if_none if math.isnan(v) else v for name, v in measured.items()}
-        found.append(part.formula({**constants, **filled}))
-    verdict, cause, low, high = _judge(part, found)
+        measured = {name: values.of(place, seed, part.measures[name].metric) for name, place in places.items()}
+        filled = {**constants, **{name: part.if_none if math.isnan(v) else v for name, v in measured.items()}}
+        if part.where is None or part.where(filled):
+            found.append(part.formula(filled))
+    whole = len(seeds) == look.seeds
+    if whole and len(found) < fewest(look.confidence):
+        return None
+    verdict, cause, low, high = _judge(part, found, look.confidence) if whole else _missing(seeds)
     known = [value for value in found if not math.isnan(value)]
     return CellVerdict(labels, found, median(known) if known else math.nan, low, high, verdict, cause)
 
 
-def _judge(part: Part, found: Sequence[float]) -> tuple[Verdict, Cause, float, float]:
-    nothing = (math.nan, math.nan)
-    if not found:
-        return Verdict.INCONCLUSIVE, Cause.NOT_RUN, *nothing
-    if any(math.isnan(value) for value in found):
-        return Verdict.INCONCLUSIVE, Cause.NO_VALUE, *nothing
-    interval = median_interval(found)
-    if interval is None:
-        return Verdict.INCONCLUSIVE, Cause.FEW_SEEDS, *nothing
+def _missing(seeds: Sequence[int]) -> tuple[Verdict, Cause, float, float]:
+    return Verdict.NOT_RUN, Cause.FEW_SEEDS if seeds else Cause.NONE, math.nan, math.nan
+
+
+def _judge(part: Part, found: Sequence[float], confidence: float) -> tuple[Verdict, Cause, float, float]:
+    interval = median_interval(found, confidence)
+    if interval is None or any(math.isnan(value) for value in found):
+        return Verdict.INCONCLUSIVE, Cause.NO_VALUE, math.nan, math.nan
     low, high = interval
     if part.bound.holds(low) and part.bound.holds(high):
         return Verdict.REPRODUCED, Cause.NONE, low, high
@@ -265,14 +307,15 @@ def _quantity(label: str) -> float:
     raise StoreError(f'the label "{label}" is not a number, a rate or a time')
 
 
-def _advice(places: Iterable[_Place], own: Mapping[_Place, Mapping[int, Run]], cause: Cause) -> str:
-    """Return the command that makes what is missing."""
-    fewest = {Cause.SPANS: max((len(runs) for runs in own.values()), default=0) * 2}.get(cause, FEWEST)
+def _advice(places: Iterable[_Place], values: _Values, look: Look) -> str:
+    """Return the command that makes what a look lacks."""
     wanting: dict[str, list[Labels]] = defaultdict(list)
     for name, cell in places:
-        if (cause in {Cause.NOT_RUN, Cause.FEW_SEEDS} and len(own[name, cell]) < FEWEST) or cause is Cause.SPANS:
+        if len(values.seeds((name, cell), look.seeds)) < look.seeds:
             wanting[name].append(cell)
-    commands = [f"sojourn run {name}{_only(name, cells)} --seeds {fewest} -o DIR" for name, cells in wanting.items()]
+    commands = (
+        f"sojourn run {name}{_only(name, cells)} --seeds {look.seeds} -o DIR" for name, cells in wanting.items()
+    )
     return "; ".join(commands)
 
 

@@ -2,10 +2,10 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sojourn.evidence.claims.interval import FEWEST
+from sojourn.evidence.claims.interval import SEEDS, looks
 from sojourn.evidence.claims.verdicts import Cause, CellVerdict, ClaimVerdict, PartVerdict, Verdict
 
 _HEAD: Final = """\
@@ -13,8 +13,13 @@ _HEAD: Final = """\
 
 Written by `sojourn claims DIR --markdown docs/claims.md`; the claims, their bounds and the remarks are data in
 `python/sojourn/evidence/claims`. A bound tests the finding and is looser than the published figure. Ours is the median
-over the seeds with an interval that assumes no distribution (90 % or more), at the cell that decides: the one farthest
-out, or least within.
+over the seeds with an interval that assumes no distribution, at the cell that decides: the one farthest out, or least
+within.
+
+How many seeds are looked at was fixed beforehand: {first} of each cell, seeds 1 to {first}, for every claim. Where that
+does not tell, there is a look at {later} seeds, and then none. All looks together err in one of ten: that error is
+divided among them by halves (Bonferroni), so that the interval is of 95 % at the first look and of {last} at the last.
+*Not run* is said of claims whose runs are missing, *inconclusive* of runs that do not tell.
 """
 
 
@@ -22,8 +27,8 @@ def ours(own: ClaimVerdict) -> str:
     """Return what decides a claim: the value with its interval, the bound, and where."""
     telling = own.telling
     cell = telling.telling
-    if cell is None:
-        return own.cause
+    if cell is None or not cell.values:
+        return said(own.verdict, own.cause)
     text = f"{value(telling, cell)} ({telling.part.bound.text}): {telling.part.what}"
     return f"{text}; {cell.title}" if cell.title else text
 
@@ -39,7 +44,7 @@ def value(part: PartVerdict, cell: CellVerdict) -> str:
     bound = part.part.bound
     unit = f" {bound.unit}" if bound.unit else ""
     if not cell.values:
-        return cell.cause
+        return "no run"
     if math.isnan(cell.low):
         return f"{bound.show(cell.ours)}{unit}"
     return f"{bound.show(cell.ours)} [{bound.show(cell.low)}, {bound.show(cell.high)}]{unit}"
@@ -47,29 +52,47 @@ def value(part: PartVerdict, cell: CellVerdict) -> str:
 
 def details(own: ClaimVerdict) -> Iterator[str]:
     """Yield a line for each part, and one for each of its cells."""
-    yield f"{own.claim.id}: {_said(own.verdict, own.cause)}"
+    yield f"{own.claim.id}: {said(own.verdict, own.cause)}"
     for part in own.parts:
-        yield f"  {part.part.what} ({part.part.bound.text}): {_said(part.verdict, part.cause)}"
+        yield f"  {part.part.what} ({part.part.bound.text}): {said(part.verdict, part.cause)}"
         for cell in part.cells:
-            yield f"    {cell.title or 'the cell'}: {value(part, cell)}, {_said(cell.verdict, cell.cause)}"
+            yield f"    {cell.title or 'the cell'}: {value(part, cell)}, {said(cell.verdict, cell.cause)}"
 
 
-def _said(verdict: Verdict, cause: Cause) -> str:
+def said(verdict: Verdict, cause: Cause) -> str:
+    """Return a verdict in words, with its cause: ``inconclusive: spans the bound``."""
     return f"{verdict}: {cause}" if cause else str(verdict)
+
+
+def totals(verdicts: Sequence[ClaimVerdict]) -> Iterator[str]:
+    """Yield how many claims are reproduced: of all, and of those that nobody else was measured not to reproduce."""
+    counts = {verdict: sum(own.verdict is verdict for own in verdicts) for verdict in Verdict}
+    reproduced, witnesses = counts[Verdict.REPRODUCED], len(witnessed(verdicts))
+    yield f"{', '.join(f'{count} {verdict}' for verdict, count in counts.items())} of {len(verdicts)} claims"
+    if witnesses:
+        rest = len(verdicts) - witnesses
+        yield (
+            f"without the {witnesses} that others do not reproduce either: {reproduced} of {rest} reproduced, "
+            f"{_percent(reproduced, rest)}"
+        )
+
+
+def _percent(count: int, of: int) -> str:
+    return f"{100 * count / of:.0f} %" if of else "none"
 
 
 def summary(verdicts: Sequence[ClaimVerdict]) -> Iterator[str]:
     """Yield what is left to say below the table."""
-    counts = {verdict: sum(own.verdict is verdict for own in verdicts) for verdict in Verdict}
-    yield f"{', '.join(f'{count} {verdict}' for verdict, count in counts.items())} of {len(verdicts)} claims"
+    yield from totals(verdicts)
     told = {
-        Cause.NOT_RUN: "not run",
-        Cause.FEW_SEEDS: f"too few seeds, {FEWEST} are the least",
-        Cause.SPANS: "the interval spans the bound; more seeds may tell",
-        Cause.NO_VALUE: "a run gives no value",
+        (Verdict.NOT_RUN, Cause.NONE): "not run",
+        (Verdict.NOT_RUN, Cause.FEW_SEEDS): "too few seeds are run",
+        (Verdict.INCONCLUSIVE, Cause.SPANS): "the interval spans the bound; the next look may tell",
+        (Verdict.INCONCLUSIVE, Cause.NO_VALUE): "a run gives no value",
+        (Verdict.INCONCLUSIVE, Cause.NOT_MET): "the condition of the claim is met in no cell",
     }
-    for cause, text in told.items():
-        these = [own for own in verdicts if own.verdict is Verdict.INCONCLUSIVE and own.cause is cause]
+    for (verdict, cause), text in told.items():
+        these = [own for own in verdicts if own.verdict is verdict and own.cause is cause]
         if these:
             yield f"{text}: {', '.join(own.claim.id for own in these)}"
             for command in dict.fromkeys(own.advice for own in these if own.advice):
@@ -85,16 +108,24 @@ def witnessed(verdicts: Sequence[ClaimVerdict]) -> list[ClaimVerdict]:
 def not_elsewhere(verdicts: Sequence[ClaimVerdict]) -> Iterator[str]:
     """Yield a line for each finding that others do not reproduce either."""
     for own in witnessed(verdicts):
-        yield f"{own.claim.id} is not reproduced by others either: {own.claim.witness}"
+        yield f"{own.claim.id} is not reproduced by others either: {own.claim.witness} [{own.claim.witness_data}]"
 
 
-def regressions(verdicts: Sequence[ClaimVerdict], expected: Sequence[str]) -> list[str]:
-    """Return the claims that were expected to be reproduced and are not; that more seeds are wanted is no verdict."""
-    enough = {Cause.NONE, Cause.NO_VALUE}
+def regressions(verdicts: Sequence[ClaimVerdict], expected: Mapping[str, int]) -> list[str]:
+    """Return the claims that were expected to be reproduced and are not, or no longer tell.
+
+    That runs are missing is no regression, nor that an interval spans the bound at fewer seeds than the claim takes.
+
+    Args:
+        verdicts: what came of the claims.
+        expected: the claims that are to be reproduced, each with the seeds that it takes.
+    """
     return [
         own.claim.id
         for own in verdicts
-        if own.claim.id in expected and own.verdict is not Verdict.REPRODUCED and own.cause in enough
+        if own.claim.id in expected
+        and own.verdict in {Verdict.NOT_REPRODUCED, Verdict.INCONCLUSIVE}
+        and not (own.cause is Cause.SPANS and own.seeds < expected[own.claim.id])
     ]
 
 
@@ -124,15 +155,14 @@ def part_json(part: PartVerdict) -> dict[str, Any]:
 
 def markdown(verdicts: Sequence[ClaimVerdict]) -> str:
     """Return the page: the table of each source, what is not reproduced and why, and every part."""
-    reproduced = sum(own.verdict is Verdict.REPRODUCED for own in verdicts)
-    not_reproduced = sum(own.verdict is Verdict.NOT_REPRODUCED for own in verdicts)
-    inconclusive = len(verdicts) - reproduced - not_reproduced
-    lines = [
-        _HEAD,
-        f"**{reproduced} of {len(verdicts)} are reproduced**, {not_reproduced} not, {inconclusive} are inconclusive.",
-        "",
-        *_elsewhere(verdicts),
-    ]
+    plan = looks()
+    head = _HEAD.format(
+        first=SEEDS,
+        later=", ".join(str(look.seeds) for look in plan[1:]),
+        last=f"{100 * plan[-1].confidence:g} %",
+    )
+    first, *rest = totals(verdicts)
+    lines = [head, f"**{first}**" + "".join(f"; {line}" for line in rest) + ".", "", *_elsewhere(verdicts)]
     for source in dict.fromkeys(own.claim.source for own in verdicts):
         lines += [
             f"## {source}",
@@ -153,16 +183,17 @@ def _elsewhere(verdicts: Sequence[ClaimVerdict]) -> list[str]:
     these = witnessed(verdicts)
     if not these:
         return []
-    said = "; ".join(f"{own.claim.id}, {own.claim.witness}" for own in these)
     return [
-        f"Of those that are not, {len(these)} were measured elsewhere and are not reproduced there either: {said}.",
+        "| not reproduced by others either | who was measured | look again |",
+        "|---|---|---|",
+        *(f"| {own.claim.id} | {own.claim.witness} | `{own.claim.witness_data}` |" for own in these),
         "",
     ]
 
 
 def _row(own: ClaimVerdict) -> list[str]:
     bold = own.verdict is not Verdict.REPRODUCED
-    verdict = f"**{_said(own.verdict, own.cause)}**" if bold else str(own.verdict)
+    verdict = f"**{said(own.verdict, own.cause)}**" if bold else str(own.verdict)
     return [
         own.claim.id,
         own.claim.finding,
@@ -184,7 +215,7 @@ def _why(verdicts: Sequence[ClaimVerdict]) -> list[str]:
     if missed:
         lines += ["## Where ours does not reproduce, and why we think so", ""]
         for own in missed:
-            lines += [f"**{own.claim.id}**, {own.claim.finding}: {_said(own.verdict, own.cause)}.", ""]
+            lines += [f"**{own.claim.id}**, {own.claim.finding}: {said(own.verdict, own.cause)}.", ""]
             lines += [own.claim.remark or "Not looked into yet.", ""]
     if others:
         lines += ["## Remarks", ""]
@@ -197,8 +228,8 @@ def _every_part(verdicts: Sequence[ClaimVerdict]) -> list[str]:
     lines = [
         "## Every part, with its cells",
         "",
-        "| claim | what | bound | cells | reproduced | least | greatest | verdict |",
-        "|---|---|---|---:|---:|---:|---:|---|",
+        "| claim | what | bound | cells | reproduced | least | greatest | seeds | verdict |",
+        "|---|---|---|---:|---:|---:|---:|---:|---|",
     ]
     for own in verdicts:
         for part in own.parts:
@@ -213,7 +244,8 @@ def _every_part(verdicts: Sequence[ClaimVerdict]) -> list[str]:
                 str(sum(cell.verdict is Verdict.REPRODUCED for cell in part.cells)),
                 f"{bound.show(min(known))}{unit}" if known else "",
                 f"{bound.show(max(known))}{unit}" if known else "",
-                _said(part.verdict, part.cause),
+                str(own.seeds),
+                said(part.verdict, part.cause),
             ]
             lines.append("| " + " | ".join(map(_cell, row)) + " |")
     return [*lines, ""]

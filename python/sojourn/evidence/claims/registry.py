@@ -5,8 +5,9 @@ A file is a source: its ``title`` and its claims. A claim has an ``id``, its ``f
 tests, on which ``experiment`` and ``cells`` (labels by axis; axes that are not named are free, and the part must hold
 in each of their cells), the ``value`` and its ``bound``. The value is a metric; where several runs are compared,
 ``measure`` names the metrics and the cells they are taken ``at``, and the value is a formula over the names, seed by
-seed. ``if_none`` is what counts where a metric has no value. Where ours does not reproduce a finding, ``witness`` names
-who else was measured to do as ours does.
+seed. ``if_none`` is what counts where a metric has no value. ``where`` is a condition over the same names: runs that do
+not meet it do not count. Where ours does not reproduce a finding, ``witness`` names who else was measured to do as ours
+does, and ``witness_data`` the command or the published table by which anyone can look again.
 """
 
 import functools
@@ -20,6 +21,7 @@ from typing import Any, Final
 from sojourn.errors import StoreError, UsageError
 from sojourn.evidence.claims.bound import Bound
 from sojourn.evidence.claims.formula import Formula
+from sojourn.evidence.claims.interval import SEEDS
 
 _SOURCES: Final = ("overload", "l4s-tests", "sce-l4s-ect1", "fast-lane")
 """The files, in the order in which people see them."""
@@ -52,6 +54,8 @@ class Part:
     bound: Bound
     if_none: float
     """What counts where a run gives no value; NaN unless the claim says."""
+    where: Formula | None = None
+    """A condition: runs that do not meet it do not count. None if all do."""
 
     @property
     def experiments(self) -> list[str]:
@@ -76,6 +80,8 @@ class Claim:
     """What is to be known beside the verdict; where ours does not reproduce, why we think so."""
     witness: str
     """Who else was measured not to reproduce it: real Linux, or data that the publishers give; empty if nobody."""
+    witness_data: str
+    """The command that measures it again, or the published table that shows it; empty if there is no witness."""
 
     @property
     def experiments(self) -> list[str]:
@@ -92,32 +98,35 @@ def registry() -> Sequence[Claim]:
     return claims
 
 
-def baseline() -> list[str]:
-    """Return the claims that this version of the project reproduces."""
+def baseline() -> Mapping[str, int]:
+    """Return the claims that this version of the project reproduces, each with the seeds that it takes."""
     return read_baseline(Path(str(files("sojourn.evidence.claims") / "baseline.toml")))
 
 
-def read_baseline(file: Path) -> list[str]:
-    """Return the ids of the claims that a file says are reproduced.
+def read_baseline(file: Path) -> Mapping[str, int]:
+    """Return the ids of the claims that a file says are reproduced, each with the seeds a cell that it takes.
 
     Raises:
         UsageError: if it cannot be read, or names a claim that there is not.
     """
+    help_text = 'it is a TOML file with reproduced = ["OVER-1", ...], and perhaps a table: seeds = { OVER-1 = 40 }'
     known = [claim.id for claim in registry()]
     try:
-        ids = tomllib.loads(file.read_text(encoding="utf-8"))["reproduced"]
+        tree = tomllib.loads(file.read_text(encoding="utf-8"))
+        ids, more = tree["reproduced"], tree.get("seeds", {})
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(
-            f"{file} is not a baseline: {error}", help='it is a TOML file with reproduced = ["OVER-1", ...]'
-        ) from error
-    if not isinstance(ids, list):
-        raise UsageError(f"{file} is not a baseline", help='it is a TOML file with reproduced = ["OVER-1", ...]')
-    for name in ids:
+        raise UsageError(f"{file} is not a baseline: {error}", help=help_text) from error
+    if not isinstance(ids, list) or not isinstance(more, dict) or not all(isinstance(n, int) for n in more.values()):
+        raise UsageError(f"{file} is not a baseline", help=help_text)
+    for name in (*ids, *more):
         if name not in known:
             raise UsageError.unknown("claim", str(name), known)
-    return ids
+    for name in more:
+        if name not in ids:
+            raise UsageError(f'{file}: seeds has "{name}", which reproduced does not have', help=help_text)
+    return {str(name): more.get(name, SEEDS) for name in ids}
 
 
 def read(file: Path) -> list[Claim]:
@@ -137,7 +146,7 @@ def read(file: Path) -> list[Claim]:
 def _claim(title: str, tree: Mapping[str, Any]) -> Claim:
     name = _text(tree, "id")
     try:
-        _known(tree, {"id", "finding", "published", "where", "remark", "witness", "part"})
+        _known(tree, {"id", "finding", "published", "where", "remark", "witness", "witness_data", "part"})
         return Claim(
             id=name,
             finding=_text(tree, "finding"),
@@ -147,19 +156,21 @@ def _claim(title: str, tree: Mapping[str, Any]) -> Claim:
             parts=[_part(one) for one in tree["part"]],
             remark=str(tree.get("remark", "")).strip(),
             witness=_text(tree, "witness") if "witness" in tree else "",
+            witness_data=_text(tree, "witness_data") if "witness" in tree else "",
         )
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"claim {name}: {_message(error)}") from error
 
 
 def _part(tree: Mapping[str, Any]) -> Part:
-    _known(tree, {"what", "experiment", "cells", "value", "measure", "bound", "if_none"})
+    _known(tree, {"what", "experiment", "cells", "value", "measure", "bound", "if_none", "where"})
     cells = _labels(tree.get("cells", {}))
     value = _text(tree, "value")
+    where = Formula(_text(tree, "where")) if "where" in tree else None
     if "measure" in tree:
         measures = {name: _measure(name, one, tree, cells) for name, one in tree["measure"].items()}
         formula = Formula(value)
-        unused = measures.keys() - formula.names
+        unused = measures.keys() - formula.names - (where.names if where else set())
         if unused:
             raise ValueError(f'the value "{value}" does not use {", ".join(sorted(unused))}')
     else:
@@ -171,6 +182,7 @@ def _part(tree: Mapping[str, Any]) -> Part:
         formula=formula,
         bound=Bound.parse(_text(tree, "bound")),
         if_none=float(tree.get("if_none", "nan")),
+        where=where,
     )
 
 

@@ -17,15 +17,18 @@ class Verdict(enum.StrEnum):
     REPRODUCED = "reproduced"
     NOT_REPRODUCED = "not reproduced"
     INCONCLUSIVE = "inconclusive"
+    """The runs are there, and do not tell."""
+    NOT_RUN = "not run"
+    """Runs that it needs are missing."""
 
 
 class Cause(enum.StrEnum):
-    """Why a verdict is inconclusive."""
+    """Why there is no verdict yet."""
 
     NONE = ""
-    NOT_RUN = "not run"
     FEW_SEEDS = "few seeds"
     NO_VALUE = "no value"
+    NOT_MET = "its condition is met in no cell"
     SPANS = "spans the bound"
 
 
@@ -41,7 +44,7 @@ class CellVerdict:
     """Their median; NaN if there is none."""
     low: float
     high: float
-    """The interval of the median; NaN where there are too few seeds."""
+    """The interval of the median; NaN where runs are missing."""
     verdict: Verdict
     cause: Cause
 
@@ -76,6 +79,8 @@ class ClaimVerdict:
     parts: Sequence[PartVerdict]
     verdict: Verdict
     cause: Cause
+    seeds: int
+    """Of each cell, at the look that the verdict was reached at, or at the last that there are runs for."""
     runs: Sequence[Run]
     """The runs that were looked at."""
     advice: str
@@ -87,10 +92,11 @@ class ClaimVerdict:
         return min(self.parts, key=lambda own: _rank(own.verdict, own.part.bound, own.telling))
 
 
-_WORST_FIRST: Final = (Verdict.NOT_REPRODUCED, Verdict.INCONCLUSIVE, Verdict.REPRODUCED)
+WORST_FIRST: Final = (Verdict.NOT_REPRODUCED, Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.REPRODUCED)
+"""Of several things that must all hold, the first of these that there is is the verdict on all."""
 
 
 def _rank(verdict: Verdict, bound: Bound, cell: CellVerdict | None) -> tuple[int, float]:
     """Return what sorts the worst first: the verdict, then how far within the bound; what has no value comes last."""
     ours = math.nan if cell is None else cell.ours
-    return _WORST_FIRST.index(verdict), math.inf if math.isnan(ours) else bound.margin(ours)
+    return WORST_FIRST.index(verdict), math.inf if math.isnan(ours) else bound.margin(ours)

@@ -1,15 +1,16 @@
 """Two engines compared, cell by cell and metric by metric.
 
 Both engines run the same scenarios with the same seeds, hence the same start times; both answer the same
-metrics, computed by the same code. Each has a spread over its seeds. They agree where the spreads overlap, or
-where the means differ by no more than the metric's tolerance; :data:`METRICS` states the tolerances, and
-:data:`HEADLINES` those on which the verdict on the whole rests.
+metrics, computed by the same code. Each has a value for each seed; :mod:`.equivalence` says what their difference
+tells of the metric's margin. :data:`METRICS` states the margins, and :data:`HEADLINES` the metrics on which the
+verdict on the whole rests.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from sojourn.core import describe
@@ -17,9 +18,13 @@ from sojourn.core.cells import Cell, group, paired
 from sojourn.core.run import Run
 from sojourn.core.spread import Spread
 from sojourn.evidence.parity.engines import USUAL, Engines
+from sojourn.evidence.parity.equivalence import DIFFERENCE, EQUIVALENCE, Estimate, Verdict, estimate, mean_of
 
 ENOUGH: Final = 0.9
-"""The share of cells in which a headline metric must agree."""
+"""The share of the decided cells in which the engines must be equivalent in a headline metric."""
+
+DECIDED: Final = 0.5
+"""The share of the cells in which a headline metric must be decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +37,9 @@ class Metric:
     """``{flow}`` and ``{queue}`` stand for a flow's name and the bottleneck's path."""
     scale: float = 1.0
     absolute: float = 0.0
-    """Means agree that differ by no more than this, in the metric's unit."""
+    """The margin of equivalence in the metric's unit; the larger of the two margins counts."""
     relative: float = 0.0
-    """Means agree that differ by no more than this share of the second engine's."""
+    """The margin of equivalence as a share of the second engine's mean."""
     several: bool = False
     """Whether it says something only of more flows than one."""
 
@@ -49,9 +54,9 @@ METRICS: Final = (
     Metric("sum", "Mbit/s", "sum(goodput)", 1e-6, relative=0.01),
     Metric("rtt_mean", "ms", "mean(srtt, {flow})", 1e3, relative=0.05),
     Metric("rtt_p99", "ms", "p99(srtt, {flow})", 1e3, relative=0.1),
-    Metric("queue_delay_mean", "ms", "mean(queue_delay, {queue})", 1e3, relative=0.15),
-    Metric("queue_delay_p99", "ms", "p99(queue_delay, {queue})", 1e3, relative=0.15),
-    Metric("ce_fraction", "%", "ce_fraction({flow})", 100, absolute=0.005, relative=0.15),
+    Metric("queue_delay_mean", "ms", "mean(queue_delay, {queue})", 1e3, relative=0.1),
+    Metric("queue_delay_p99", "ms", "p99(queue_delay, {queue})", 1e3, relative=0.1),
+    Metric("ce_fraction", "%", "ce_fraction({flow})", 100, absolute=0.005, relative=0.1),
     Metric("drops", "packets", "drops({queue})", absolute=3, relative=0.15),
     Metric("retransmits", "packets", "retransmits({flow})", absolute=3, relative=0.15),
 )
@@ -61,15 +66,32 @@ HEADLINES: Final = ("share", "sum", "queue_delay_mean")
 """On these the verdict on the whole rests."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Comparison:
     """One metric of one cell, or of one flow of it."""
 
     metric: Metric
     flow: str
     """Empty for what is of the cell."""
-    first: Spread
-    second: Spread
+    ours: Mapping[int, float]
+    """The first engine's values by seed; NaN where a run has none."""
+    theirs: Mapping[int, float]
+    """The second engine's."""
+
+    @cached_property
+    def first(self) -> Spread:
+        """The first engine's mean, least and greatest."""
+        return Spread.of(list(self.ours.values()))
+
+    @cached_property
+    def second(self) -> Spread:
+        """The second engine's."""
+        return Spread.of(list(self.theirs.values()))
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """The difference of the means, the first less the second."""
+        return estimate(_there(self.ours), _there(self.theirs))
 
     @property
     def difference(self) -> float:
@@ -82,21 +104,25 @@ class Comparison:
         return self.difference / abs(self.second.mean) if self.second.mean else math.nan
 
     @property
-    def agrees(self) -> bool | None:
-        """Whether the engines agree; None where neither has a value."""
-        if math.isnan(self.first.mean) and math.isnan(self.second.mean):
-            return None
-        room = max(self.metric.absolute, self.metric.relative * abs(self.second.mean))
-        return self.first.overlaps(self.second) or abs(self.difference) <= room
+    def shown(self) -> float:
+        """The difference as tables have it: of shares as it is, of others as a share of the second engine's mean."""
+        return self.difference if self.metric.several else self.relative
 
     @property
-    def verdict(self) -> str:
-        """``same`` if the spreads overlap, ``near`` if only the means are close, else ``differs``."""
-        if self.agrees is None:
-            return "none"
-        if not self.agrees:
-            return "differs"
-        return "same" if self.first.overlaps(self.second) else "near"
+    def margin(self) -> float:
+        """The margin of equivalence, in the metric's unit."""
+        return max(self.metric.absolute, self.metric.relative * abs(self.second.mean))
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the engines do the same. What one of them alone has differs."""
+        if not self.first.seeds or not self.second.seeds:
+            return Verdict.DIFFERENT if self.first.seeds or self.second.seeds else Verdict.NONE
+        return self.estimate.verdict(self.margin)
+
+
+def _there(values: Mapping[int, float]) -> dict[int, float]:
+    return {seed: value for seed, value in values.items() if not math.isnan(value)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +169,13 @@ def _pair(cell: Cell, other: Cell, engines: Engines) -> Pair:
     path = bottleneck[0] if bottleneck else ""
     expressions = [metric.expression.format(flow=flow, queue=path) for metric, flow in asked]
     tables = ("flows", "queues", "queue_signals", "events")
-    ours = [run.measure(expressions, tables) for run in cell.runs]
-    kernels = [run.measure(expressions, tables) for run in other.runs]
+    ours, theirs = ({run.seed: run.measure(expressions, tables) for run in own.runs} for own in (cell, other))
+
+    def values(own: Mapping[int, Sequence[float]], place: int, metric: Metric) -> dict[int, float]:
+        return {seed: run[place] * metric.scale for seed, run in own.items()}
+
     comparisons = [
-        Comparison(
-            metric,
-            flow,
-            Spread.of([run[i] * metric.scale for run in ours]),
-            Spread.of([run[i] * metric.scale for run in kernels]),
-        )
+        Comparison(metric, flow, values(ours, i, metric), values(theirs, i, metric))
         for i, (metric, flow) in enumerate(asked)
     ]
     senders = "-".join(describe.sender(flow) for flow in describe.loads(scenario))
@@ -161,23 +185,37 @@ def _pair(cell: Cell, other: Cell, engines: Engines) -> Pair:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """How a metric went over a group of cells."""
+    """How a metric went over a group of cells. Differences are relative, but for shares."""
 
     by: str
     """``all``, ``qdisc`` or ``cc``."""
     name: str
     metric: str
     count: int
-    agree: int
-    median_difference: float
-    """Relative, but for shares."""
+    """Cells; of a metric of each flow, flows."""
+    equivalent: int
+    different: int
+    significant: int
+    """In how many the 95 % interval of the difference leaves out nought, however small it is: chance gives 5 %."""
+    mean: float
+    """The mean difference over the cells."""
+    low: float
+    """The 95 % interval of that mean, each cell being one value; NaN of fewer than two."""
+    high: float
+    median: float
     worst: float
     """The largest difference, either way."""
 
     @property
-    def share(self) -> float:
-        """The share that agrees."""
-        return self.agree / self.count if self.count else math.nan
+    def undecided(self) -> int:
+        """In how many nothing is decided."""
+        return self.count - self.equivalent - self.different
+
+    @property
+    def holds(self) -> bool:
+        """Whether half of the cells are decided, and the engines equivalent in nine of ten of those."""
+        decided = self.equivalent + self.different
+        return decided >= DECIDED * self.count and self.equivalent >= ENOUGH * decided
 
 
 def summary(pairs: Sequence[Pair]) -> list[Line]:
@@ -185,24 +223,38 @@ def summary(pairs: Sequence[Pair]) -> list[Line]:
     groups: dict[tuple[str, str, str], list[Comparison]] = defaultdict(list)
     for pair in pairs:
         for c in pair.comparisons:
-            if c.agrees is None:
+            if c.verdict is Verdict.NONE:
                 continue
             for by, name in (("all", "all"), ("qdisc", pair.queue.split(" limit ")[0]), ("cc", pair.senders)):
                 groups[by, name, c.metric.key].append(c)
     order = {"all": 0, "qdisc": 1, "cc": 2}
-    lines = []
-    for (by, name, key), own in sorted(groups.items(), key=lambda item: order[item[0][0]]):
-        off = [c.difference if key == "share" else c.relative for c in own]
-        there = sorted((x for x in off if not math.isnan(x)), key=abs)
-        middle = sorted(there)[len(there) // 2] if there else math.nan
-        worst = there[-1] if there else math.nan
-        lines.append(Line(by, name, key, len(own), sum(c.agrees is True for c in own), middle, worst))
-    return lines
+    ordered = sorted(groups.items(), key=lambda item: order[item[0][0]])
+    return [_line(*place, own) for place, own in ordered]
+
+
+def _line(by: str, name: str, metric: str, own: Sequence[Comparison]) -> Line:
+    there = sorted(c.shown for c in own if not math.isnan(c.shown))
+    whole = mean_of(there)
+    low, high = whole.interval(DIFFERENCE)
+    return Line(
+        by=by,
+        name=name,
+        metric=metric,
+        count=len(own),
+        equivalent=sum(c.verdict is Verdict.EQUIVALENT for c in own),
+        different=sum(c.verdict is Verdict.DIFFERENT for c in own),
+        significant=sum(c.estimate.significant for c in own),
+        mean=whole.difference,
+        low=low,
+        high=high,
+        median=there[len(there) // 2] if there else math.nan,
+        worst=max(there, key=abs, default=math.nan),
+    )
 
 
 def holds(lines: Sequence[Line]) -> bool:
-    """Whether every headline metric agrees in enough of all cells."""
-    return all(line.share >= ENOUGH for line in lines if line.by == "all" and line.metric in HEADLINES)
+    """Whether every headline metric holds over all cells."""
+    return all(line.holds for line in lines if line.by == "all" and line.metric in HEADLINES)
 
 
 def as_json(pairs: Sequence[Pair], lines: Sequence[Line]) -> Mapping[str, Any]:
@@ -214,8 +266,14 @@ def as_json(pairs: Sequence[Pair], lines: Sequence[Line]) -> Mapping[str, Any]:
                 "group": line.name,
                 "metric": line.metric,
                 "cells": line.count,
-                "agree": line.agree,
-                "median_difference": line.median_difference,
+                "equivalent": line.equivalent,
+                "different": line.different,
+                "not_decided": line.undecided,
+                "significant": line.significant,
+                "mean_difference": line.mean,
+                "mean_difference_low": line.low,
+                "mean_difference_high": line.high,
+                "median_difference": line.median,
                 "worst_difference": line.worst,
             }
             for line in lines
@@ -233,8 +291,11 @@ def as_json(pairs: Sequence[Pair], lines: Sequence[Line]) -> Mapping[str, Any]:
                 pair.engines.first: {"mean": c.first.mean, "low": c.first.low, "high": c.first.high},
                 pair.engines.second: {"mean": c.second.mean, "low": c.second.low, "high": c.second.high},
                 "difference": c.difference,
+                "interval": c.estimate.interval(EQUIVALENCE),
+                "margin": c.margin,
+                "paired": c.estimate.paired,
                 "relative": c.relative,
-                "verdict": c.verdict,
+                "verdict": c.verdict.value,
             }
             for pair in pairs
             for c in pair.comparisons
@@ -242,31 +303,67 @@ def as_json(pairs: Sequence[Pair], lines: Sequence[Line]) -> Mapping[str, Any]:
     }
 
 
+HEADINGS: Final = (
+    "by",
+    "group",
+    "metric",
+    "cells",
+    "equivalent",
+    "different",
+    "not decided",
+    "beyond chance",
+    "mean difference",
+    "its 95 % interval",
+    "worst",
+)
+"""Of the table of lines, wherever it is shown."""
+
+
+def cells_of(line: Line) -> tuple[str, ...]:
+    """Return a line as the table of lines has it."""
+    mean, low, high, worst = (difference(line.metric, x) for x in (line.mean, line.low, line.high, line.worst))
+    counts = (line.count, line.equivalent, line.different, line.undecided, line.significant)
+    interval = "–" if math.isnan(line.low) else f"{low} to {high}"
+    return (line.by, line.name, line.metric, *map(str, counts), mean, interval, worst)
+
+
 def markdown(pairs: Sequence[Pair], lines: Sequence[Line]) -> str:
-    """Return the summary and every cell's headline metrics as Markdown tables."""
-    text = ["| by | group | metric | agree | of | median difference | worst |", "|---|---|---|---:|---:|---:|---:|"]
-    for line in lines:
-        if line.by == "all" or line.metric in HEADLINES:
-            off = [difference(line.metric, value) for value in (line.median_difference, line.worst)]
-            text.append(
-                f"| {line.by} | {line.name} | {line.metric} | {line.agree} | {line.count} | {off[0]} | {off[1]} |"
-            )
+    """Return the summary, every cell's headline metrics and all that is different, as Markdown tables."""
+    text = [_row(HEADINGS), _row(["---"] * 3 + ["---:"] * (len(HEADINGS) - 3))]
+    text += [_row(cells_of(line)) for line in lines if line.by == "all" or line.metric in HEADLINES]
     first, second = (pairs[0].engines if pairs else USUAL).heads
-    text += [
-        "",
-        f"| cell | metric | {first} | range | {second} | range | verdict |",
-        "|---|---|---:|---:|---:|---:|---|",
-    ]
+    headings = ("cell", "metric", first, "range", second, "range", "difference, 90 %", "margin", "verdict")
+    text += ["", _row(headings), _row(["---", "---", "---:", "---", "---:", "---", "---", "---:", "---"])]
     for pair in pairs:
         for c in pair.comparisons:
-            if c.metric.key in HEADLINES or c.verdict == "differs":
-                name = f"{c.metric.key} {c.flow}".strip() + (f", {c.metric.unit}" if c.metric.unit else "")
+            if c.metric.key in HEADLINES or c.verdict is Verdict.DIFFERENT:
                 ours, theirs = c.first, c.second
+                low, high = c.estimate.interval(EQUIVALENCE)
                 text.append(
-                    f"| {pair.title} | {name} | {ours.mean:.3f} | {ours.low:.3f}–{ours.high:.3f} "
-                    f"| {theirs.mean:.3f} | {theirs.low:.3f}–{theirs.high:.3f} | {c.verdict} |"
+                    _row(
+                        (
+                            pair.title,
+                            named(c),
+                            f"{ours.mean:.3f}",
+                            f"{ours.low:.3f}–{ours.high:.3f}",
+                            f"{theirs.mean:.3f}",
+                            f"{theirs.low:.3f}–{theirs.high:.3f}",
+                            "–" if math.isnan(low) else f"{low:+.3f} to {high:+.3f}",
+                            f"± {c.margin:.3f}",
+                            c.verdict,
+                        )
+                    )
                 )
     return "\n".join(text) + "\n"
+
+
+def named(c: Comparison) -> str:
+    """Return what is compared: ``rtt_mean first, ms``."""
+    return f"{c.metric.key} {c.flow}".strip() + (f", {c.metric.unit}" if c.metric.unit else "")
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def difference(metric: str, value: float) -> str:

@@ -2,7 +2,7 @@
 
 How a row is judged: a cell is run with several seeds, and a published value agrees when it lies in
 our central 95 % range widened by the published replicate noise. :mod:`.judge` has the
-arithmetic, :mod:`.rows` what a row is, :mod:`.datasets` the tables that are
+arithmetic, :mod:`.totals` what is in a total, :mod:`.rows` what a row is, :mod:`.datasets` the tables that are
 understood, one file each, and :mod:`.markdown` the tables that documents show.
 """
 
@@ -11,6 +11,7 @@ from sojourn.evidence.validation.judge import CLOSE, ENOUGH_SEEDS, Judged, Summa
 from sojourn.evidence.validation.noise import Noise
 from sojourn.evidence.validation.ours import Cell, Cells
 from sojourn.evidence.validation.rows import Figure, Row, Sender
+from sojourn.evidence.validation.totals import Total, totals
 
 __all__ = [
     "CLOSE",
@@ -23,8 +24,10 @@ __all__ = [
     "Row",
     "Sender",
     "Summary",
+    "Total",
     "against",
     "judge",
     "read_published",
     "summarise",
+    "totals",
 ]

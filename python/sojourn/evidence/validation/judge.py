@@ -56,11 +56,18 @@ class Judged:
     """Whether the replicate noise of such a row is known; if not, only the figures' own is taken."""
     sum_errors: dict[str, float]
     """By quantity, of rates: our median sum less the published one, as a fraction of it."""
+    share_error: float | None
+    """Of the first flow's share of its first rate: our median less the published; None if it has the link to itself."""
 
     @property
     def agrees(self) -> bool:
         """Whether the row agrees: every value of it."""
         return all(value.agrees for value in self.values)
+
+    @property
+    def rates_agree(self) -> bool:
+        """Whether every rate of it agrees."""
+        return all(value.agrees for value in self.values if value.figure.is_rate)
 
     @property
     def sum_error(self) -> float:
@@ -147,22 +154,42 @@ def judge(row: Row, cell: Cell, noise: Noise) -> Judged:
                 bias=found["bias"] if figure.is_rate else _relative(found["bias"], figure.published),
             )
         )
-    return Judged(row, values, len(runs), noise_known=deviation is not None, sum_errors=_sum_errors(row, runs))
+    return Judged(
+        row,
+        values,
+        len(runs),
+        noise_known=deviation is not None,
+        sum_errors=_sum_errors(row, runs),
+        share_error=_share_error(row, runs),
+    )
 
 
 def _relative(difference: float, published: float) -> float:
     return difference / published if published else math.nan
 
 
-def _sum_errors(row: Row, runs: Sequence[tuple[float, ...]]) -> dict[str, float]:
+def _rates(row: Row) -> dict[str, list[int]]:
+    """Return the places of a row's rates among its figures, by quantity."""
     places: dict[str, list[int]] = {}
     for place, figure in enumerate(row.figures):
         if figure.is_rate:
             places.setdefault(figure.quantity, []).append(place)
+    return places
+
+
+def _sum_errors(row: Row, runs: Sequence[tuple[float, ...]]) -> dict[str, float]:
     return {
         quantity: statistics.median(sum(run[place] for place in own) for run in runs) / row.sum_of(quantity) - 1
-        for quantity, own in places.items()
+        for quantity, own in _rates(row).items()
     }
+
+
+def _share_error(row: Row, runs: Sequence[tuple[float, ...]]) -> float | None:
+    for quantity, own in _rates(row).items():
+        if len(own) > 1:
+            ours = statistics.median(run[own[0]] / sum(run[place] for place in own) for run in runs)
+            return ours - row.figures[own[0]].published / row.sum_of(quantity)
+    return None
 
 
 def summarise(judged: Sequence[Judged]) -> list[Summary]:

@@ -1,10 +1,12 @@
 """Verdicts as Markdown, for documents: a summary, then every published figure beside ours."""
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from sojourn.evidence.validation.judge import Judged, Summary, Value
+from sojourn.evidence.validation.totals import Total
 
 _RIGHT: Final = "---:"
 
@@ -26,6 +28,36 @@ def summary_table(summaries: Sequence[Summary]) -> str:
     ]
     headings = ("quantity", "group", "rows", "coverage", "median bias", "median error", "90 % error", "sums within 1 %")
     return _table(headings, ("---", "---", *[_RIGHT] * 6), rows)
+
+
+def totals_table(title: str, totals: Sequence[Total]) -> str:
+    """Return the table of a total; ``title`` says which rows are in it."""
+    rows = [
+        (
+            ", ".join(name for name in (total.kind, total.family) if name) or "all",
+            str(total.rows),
+            str(total.agree),
+            _percent(total.agree / total.rows),
+            f"{statistics.median(total.share_errors):.4f}" if total.share_errors else "–",
+            f"{_nearest_rank(total.share_errors, 0.9):.4f}" if total.share_errors else "–",
+            f"{total.close} of {len(total.sums)}",
+        )
+        for total in totals
+    ]
+    headings = (
+        f"rates, {title}",
+        "rows",
+        "agree",
+        "coverage",
+        "median share error",
+        "90 % share error",
+        "sums within 1 %",
+    )
+    return _table(headings, ("---", *[_RIGHT] * 6), rows)
+
+
+def _nearest_rank(ascending: Sequence[float], share: float) -> float:
+    return ascending[math.ceil(share * len(ascending)) - 1]
 
 
 def values_table(judged: Sequence[Judged], linux: Mapping[int, Judged]) -> str:

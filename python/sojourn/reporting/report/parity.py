@@ -18,7 +18,7 @@ from sojourn.core.run import Run
 from sojourn.core.spread import Spread
 from sojourn.core.store.atomic import write_file
 from sojourn.evidence import parity
-from sojourn.evidence.parity import Comparison, Engines, Line, Pair
+from sojourn.evidence.parity import Comparison, Engines, Line, Pair, Verdict
 from sojourn.plotting.draw import overlay
 from sojourn.plotting.draw.flows import flow_name
 from sojourn.plotting.draw.overlay import Overlay, Side
@@ -35,8 +35,10 @@ _COLUMNS: Final = {
     "rtt": pl.col("srtt_s").fill_nan(None) * 1e3,
 }
 _READING: Final = (
-    "The engines agree in a metric where their ranges over the seeds overlap (same) or where the means are close "
-    "(near); otherwise it differs. A metric of each flow counts once a flow."
+    "The engines are equivalent in a metric where the 90 % interval of their difference, seed by seed, lies within the "
+    "metric's margin. They are different where the 95 % interval leaves out nought and they are not equivalent. "
+    "Otherwise it is not decided. Beyond chance are the cells whose 95 % interval leaves out nought, however small the "
+    "difference is: one in twenty is chance. A metric of each flow counts once a flow."
 )
 _DRAWN: Final = "The first seed of each cell on both engines, means over steps."
 
@@ -59,17 +61,6 @@ class _CellView:
     picture: str
     rows: Sequence[_Row]
     differs: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class _Group:
-    by: str
-    name: str
-    metric: str
-    agree: int
-    count: int
-    median: str
-    worst: str
 
 
 def write(path: Path, both: Sequence[tuple[Cell, Cell]], pairs: Sequence[Pair], *, processes: int = 1) -> None:
@@ -102,7 +93,8 @@ def write(path: Path, both: Sequence[tuple[Cell, Cell]], pairs: Sequence[Pair], 
         "verdict": _verdict(lines),
         "reading": _READING,
         "drawn": _DRAWN,
-        "lines": [_group(line) for line in lines if line.by == "all" or line.metric in parity.HEADLINES],
+        "headings": parity.HEADINGS,
+        "lines": [parity.cells_of(line) for line in lines if line.by == "all" or line.metric in parity.HEADLINES],
         "differing": [view for _, view in views if view.differs],
         "experiments": [(name, [view for _, view in own]) for name, own in groupby(views, key=lambda v: v[0])],
         "engines": engines.heads,
@@ -132,32 +124,28 @@ def _side(run: Run, step: float) -> Side:
 
 def _view(number: int, pair: Pair, picture: str) -> _CellView:
     rows = [_row(c) for c in pair.comparisons]
-    differs = [row.name for row in rows if row.verdict == "differs"]
+    differs = [row.name for row in rows if row.verdict == Verdict.DIFFERENT]
     return _CellView(pair.title, f"cell-{number}", picture, rows, differs)
 
 
 def _row(c: Comparison) -> _Row:
-    name = f"{c.metric.key} {c.flow}".strip() + (f", {c.metric.unit}" if c.metric.unit else "")
-    off = c.difference if c.metric.key == "share" else c.relative
-    shown = parity.difference(c.metric.key, off)
-    return _Row(
-        name, f"{c.first.mean:.3f}", _range(c.first), f"{c.second.mean:.3f}", _range(c.second), shown, c.verdict
-    )
+    shown = parity.difference(c.metric.key, c.shown)
+    ours, theirs = (f"{spread.mean:.3f}" for spread in (c.first, c.second))
+    return _Row(parity.named(c), ours, _range(c.first), theirs, _range(c.second), shown, c.verdict)
 
 
 def _range(spread: Spread) -> str:
     return f"{spread.low:.3f} – {spread.high:.3f}"
 
 
-def _group(line: Line) -> _Group:
-    median, worst = (parity.difference(line.metric, value) for value in (line.median_difference, line.worst))
-    return _Group(line.by, line.name, line.metric, line.agree, line.count, median, worst)
-
-
 def _verdict(lines: Sequence[Line]) -> str:
-    told = [f"{x.metric} in {x.agree} of {x.count}" for x in lines if x.by == "all" and x.metric in parity.HEADLINES]
+    told = [
+        f"{x.metric} in {x.equivalent} of {x.count - x.undecided} decided cells, {x.undecided} not decided"
+        for x in lines
+        if x.by == "all" and x.metric in parity.HEADLINES
+    ]
     said = "agree" if parity.holds(lines) else "do not agree"
-    return f"The engines {said} ({parity.ENOUGH:.0%} of the cells is asked): {', '.join(told)}."
+    return f"The engines {said} ({parity.ENOUGH:.0%} of the decided cells is asked): equivalent in {'; '.join(told)}."
 
 
 def _seeds(pairs: Sequence[Pair]) -> str:

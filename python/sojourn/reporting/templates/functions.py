@@ -24,7 +24,7 @@ from sojourn.core.store.atomic import write_file
 from sojourn.core.summary import COLUMNS, columns_of, number, values_of
 from sojourn.errors import UsageError
 from sojourn.evidence.claims import ClaimVerdict
-from sojourn.evidence.claims.page import not_elsewhere, ours
+from sojourn.evidence.claims.page import not_elsewhere, ours, said
 from sojourn.plotting.draw import topology as drawing
 from sojourn.plotting.draw.svg import standalone
 from sojourn.reporting.templates.results import PANEL, NotRun, Results
@@ -192,11 +192,19 @@ class Functions:
         found = {name: own for name, own in self._results.verdicts.items() if _listed(name, which)}
         if not found:
             raise UsageError.unknown("claim", which, list(self._results.verdicts))
+        # A page on some of a source's scenarios has the claims on those.
+        own_claims = {
+            name: own for name, own in found.items() if set(own.claim.experiments) & self._results.runs.keys()
+        }
+        others = [f"- {line}" for line in not_elsewhere(list(own_claims.values()))]
+        if len(own_claims) < len(found):
+            others.append(f"- not run: {', '.join(name for name in found if name not in own_claims)}")
+        if not own_claims:
+            return "\n".join(others)
         lines = [_row(["claim", "finding", "published", "ours (bound)", "verdict"]), _row(["---"] * 5)]
-        for name, own in found.items():
-            said = f"{own.verdict}{f': {own.cause}' if own.cause else ''}"
-            lines.append(_row([name, own.claim.finding, own.claim.published, ours(own), said]))
-        others = [f"- {line}" for line in not_elsewhere(list(found.values()))]
+        for name, own in own_claims.items():
+            verdict = said(own.verdict, own.cause)
+            lines.append(_row([name, own.claim.finding, own.claim.published, ours(own), verdict]))
         return "\n".join([*lines, "", *others] if others else lines)
 
     def risk_matrix(self, *risks: object) -> str:
@@ -298,8 +306,8 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     ),
     "claims_table": Function(
         "claims_table(which)",
-        'Claims with their verdicts: ids, or beginnings such as `"OVER-"`; below, which of those that are not '
-        "reproduced others do not reproduce either.",
+        'Claims on experiments that the folder has runs of, with their verdicts: ids, or beginnings such as `"OVER-"`; '
+        "below, which of those that are not reproduced others do not reproduce either, and which are not run.",
         Functions.claims_table,
     ),
     "risk_matrix": Function(
