@@ -529,10 +529,10 @@ static void sample_flow(int i, uint64_t t) {
 	struct tcp_numbers n, r;
 	if (numbers(f->sender, &n)) return;
 	if (numbers(f->receiver, &r)) r.bytes_received = f->received;
-	fprintf(samples, "tcp %llu %d %llu %llu %llu %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %llu %u %u %llu %llu %u",
+	fprintf(samples, "tcp %llu %d %llu %llu %llu %u %u %u %u %u %u %u %u %u %u %u %u %u %u %u %llu %u %u %llu %llu %llu %u",
 		(u)t, i, (u)r.bytes_received, (u)n.delivery_rate, (u)n.pacing_rate, n.rtt, n.rttvar, n.min_rtt, n.snd_cwnd, n.snd_ssthresh,
 		n.unacked, n.sacked, n.lost, n.retrans, n.total_retrans, n.delivered, n.delivered_ce, n.ca_state, n.options, n.data_segs_out,
-		(u)n.bytes_acked, n.snd_wnd, n.reordering, (u)n.rwnd_limited, (u)n.sndbuf_limited, n.dsack_dups);
+		(u)n.bytes_acked, n.snd_wnd, n.reordering, (u)n.busy_time, (u)n.rwnd_limited, (u)n.sndbuf_limited, n.dsack_dups);
 	uint8_t own[64];
 	socklen_t size = sizeof own;
 	if (getsockopt(f->sender, IPPROTO_TCP, OPT_TCP_CC_INFO, own, &size)) size = 0;

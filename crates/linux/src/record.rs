@@ -101,6 +101,7 @@ struct Writer<'a> {
     trace: &'a Trace,
     flows: Rows<rows::Flows>,
     flow_state: Rows<rows::FlowState>,
+    limits: Rows<rows::Limits>,
     queues: Rows<rows::Queues>,
     queue_signals: Rows<rows::QueueSignals>,
     queue_state: Rows<rows::QueueState>,
@@ -134,6 +135,7 @@ impl<'a> Writer<'a> {
             trace,
             flows,
             flow_state: Rows::new(Sampled),
+            limits: Rows::new(Sampled),
             queues,
             queue_signals: Rows::new(Sampled),
             queue_state: Rows::new(Sampled),
@@ -214,6 +216,7 @@ impl<'a> Writer<'a> {
         vec![
             self.flows.into_table(),
             self.flow_state.into_table(),
+            self.limits.into_table(),
             self.queues.into_table(),
             self.queue_signals.into_table(),
             self.queue_state.into_table(),
@@ -301,6 +304,7 @@ impl<'a> Writer<'a> {
                 value,
             });
         }
+        self.limits.push(limit_row(t, &spec.name, s));
         self.last_tcp.insert(s.flow, s.clone());
     }
 
@@ -613,6 +617,22 @@ impl<'a> Writer<'a> {
             }
         }
         table.into_table()
+    }
+}
+
+/// The row of what has limited a flow: what `TCP_INFO` says, counted by the kernel in ticks.
+fn limit_row<'a>(t: f64, flow: &'a str, s: &TcpSample) -> rows::Limit<'a> {
+    let seconds = |us: u64| us as f64 / 1e6;
+    rows::Limit {
+        t_s: t,
+        flow: flow.into(),
+        busy_s: seconds(s.busy_us),
+        rwnd_limited_s: seconds(s.rwnd_limited_us),
+        sndbuf_limited_s: seconds(s.sndbuf_limited_us),
+        cwnd_limited_s: f64::NAN,
+        pacing_limited_s: f64::NAN,
+        app_limited_s: f64::NAN,
+        host_limited_s: f64::NAN,
     }
 }
 

@@ -4,8 +4,8 @@
 //! start T FLOW -            end T FLOW WHY            event T EVENT
 //! probe T FLOW -            reply T FLOW SENT
 //! tcp T FLOW RECEIVED DELIVERY_RATE PACING SRTT RTTVAR MIN_RTT CWND SSTHRESH UNACKED SACKED LOST RETRANS
-//!     TOTAL_RETRANS DELIVERED DELIVERED_CE STATE OPTIONS SEGMENTS BYTES_ACKED WINDOW REORDERING RWND_LIMITED
-//!     SNDBUF_LIMITED DSACKS CC_INFO
+//!     TOTAL_RETRANS DELIVERED DELIVERED_CE STATE OPTIONS SEGMENTS BYTES_ACKED WINDOW REORDERING BUSY_TIME
+//!     RWND_LIMITED SNDBUF_LIMITED DSACKS CC_INFO
 //! udp T FLOW SENT RECEIVED RECEIVED_BYTES
 //! queue T QUEUE KIND PACKETS BACKLOG SENT_PACKETS SENT_BYTES DROPS OVERLIMITS OWN
 //! missed TAP COUNT          error TEXT                done T
@@ -101,6 +101,7 @@ pub struct TcpSample {
     pub bytes_acked: u64,
     pub send_window: u64,
     pub reordering: u64,
+    pub busy_us: u64,
     pub rwnd_limited_us: u64,
     pub sndbuf_limited_us: u64,
     pub dsacks: u64,
@@ -264,6 +265,7 @@ fn tcp(l: &mut Line<'_>) -> Result<TcpSample, String> {
         bytes_acked: l.number()?,
         send_window: l.number()?,
         reordering: l.number()?,
+        busy_us: l.number()?,
         rwnd_limited_us: l.number()?,
         sndbuf_limited_us: l.number()?,
         dsacks: l.number()?,
@@ -280,7 +282,7 @@ mod tests {
         let text = "start 512 0 -\n\
             queue 50000000 1 codel 3 4542 10 15140 2 0 0001ff\n\
             reply 20001280 0 512\n\
-            tcp 500 1 7 1 2 10000 17 9000 80 2147483647 80 1 2 3 4 71 5 0 15 150 101361 124288 3 0 0 0 -\n\
+            tcp 500 1 7 1 2 10000 17 9000 80 2147483647 80 1 2 3 4 71 5 0 15 150 101361 124288 3 480000 120000 4000 0 -\n\
             end 600 0 Connection refused\nmissed 1 3\ndone 700\n";
         let samples = Samples::read(text).unwrap();
         assert!(samples.done && samples.error.is_none());
@@ -289,6 +291,7 @@ mod tests {
         let Sample::Queue(q) = &samples.all[1] else { panic!("a queue") };
         assert_eq!((q.queue, q.packets, q.drops, q.own.as_slice()), (1, 3, 2, &[0, 1, 255][..]));
         let Sample::Tcp(t) = &samples.all[3] else { panic!("tcp") };
+        assert_eq!((t.busy_us, t.rwnd_limited_us, t.sndbuf_limited_us), (480_000, 120_000, 4_000));
         assert_eq!((t.received, t.srtt_us, t.total_retrans, t.delivered_ce), (7, 10_000, 4, 5));
         let Sample::End { reason, .. } = &samples.all[4] else { panic!("an end") };
         assert_eq!(reason, "Connection refused");

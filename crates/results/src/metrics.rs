@@ -16,6 +16,7 @@ mod evaluate;
 mod expression;
 mod fault;
 pub mod functions;
+mod limits;
 mod oscillation;
 mod playback;
 mod probes;

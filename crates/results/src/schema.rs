@@ -139,6 +139,19 @@ tables! {
         value: number "its value";
     }
 
+    /// What has limited TCP flows.
+    LIMITS "limits" Limits of Limit: "What kept TCP flows from sending more, one row per sample interval and flow that is one connection. Times are cumulative since the connection was established. All but busy_s exclude one another and add up to its age." {
+        t_s: number["s"] "end of the sample interval, from the origin";
+        flow: text "the flow's name";
+        busy_s: number["s"] "time with data written that were not acknowledged (tcp_info's tcpi_busy_time)";
+        rwnd_limited_s: number["s"] "time limited by the peer's receive window (tcpi_rwnd_limited)";
+        sndbuf_limited_s: number["s"] "time limited by the send buffer: all that was written was out, the application waited for room, and the congestion window was not in use as a whole (tcpi_sndbuf_limited)";
+        cwnd_limited_s: number["s"] "time limited by the congestion window; NaN where it is not known, as on Linux";
+        pacing_limited_s: number["s"] "time limited by the pacing rate; NaN where it is not known, as on Linux";
+        app_limited_s: number["s"] "time in which the application had written no more, and the congestion window would have admitted more; NaN where it is not known, as on Linux";
+        host_limited_s: number["s"] "time limited by the small queue of the sender's host (TSQ); NaN where it is not known, as on Linux";
+    }
+
     /// Queues, one row per sample interval.
     QUEUES "queues" Queues of Queue: "One row per sample interval and queue." {
         t_s: number["s"] "end of the sample interval, from the origin";

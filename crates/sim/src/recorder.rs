@@ -9,6 +9,7 @@ use sojourn_model::Scenario;
 use sojourn_path::{PortStats, Signals, Sojourns};
 use sojourn_qdisc::Qdisc;
 use sojourn_results::{Code, Provenance, Rows, Table, rows};
+use sojourn_transport::LimitedTimes;
 use sojourn_units::Time;
 use sojourn_workload::Playing;
 
@@ -59,6 +60,7 @@ struct QueueBefore {
 struct FlowBefore {
     name: Code<rows::Flows>,
     state_name: Code<rows::FlowState>,
+    limits_name: Code<rows::Limits>,
     gauges: GaugeCodes<rows::FlowState>,
     delivered: u64,
     /// When the flow's last row was written, or the flow started.
@@ -71,6 +73,7 @@ pub(crate) struct Recorder {
     warmup: Time,
     flows: Rows<rows::Flows>,
     flow_state: Rows<rows::FlowState>,
+    limits: Rows<rows::Limits>,
     queues: Rows<rows::Queues>,
     queue_signals: Rows<rows::QueueSignals>,
     queue_state: Rows<rows::QueueState>,
@@ -96,6 +99,7 @@ impl Recorder {
             .with_provenance(|c| c.cwnd, sampled)
             .with_provenance(|c| c.inflight, sampled);
         let mut flow_state = Rows::<rows::FlowState>::new(exact);
+        let mut limits = Rows::<rows::Limits>::new(exact);
         let mut queues = Rows::<rows::Queues>::new(exact);
         let mut queue_state = Rows::<rows::QueueState>::new(exact);
         let mut queue_signals = Rows::<rows::QueueSignals>::new(exact);
@@ -108,6 +112,7 @@ impl Recorder {
             .map(|f| FlowBefore {
                 name: flows.intern(|c| c.flow, &f.name),
                 state_name: flow_state.intern(|c| c.flow, &f.name),
+                limits_name: limits.intern(|c| c.flow, &f.name),
                 gauges: GaugeCodes(Vec::new()),
                 delivered: 0,
                 at: Time::ZERO,
@@ -134,6 +139,7 @@ impl Recorder {
             warmup: Time::ZERO + scenario.warmup,
             flows,
             flow_state,
+            limits,
             queues,
             queue_signals,
             queue_state,
@@ -198,6 +204,9 @@ impl Recorder {
         let goodput = (bytes - before.delivered) as f64 * 8.0 / elapsed;
         before.delivered = bytes;
         before.at = now;
+        if let Some(times) = flow.app.limited_times(now) {
+            self.limits.push(limit_row(t, before.limits_name, &times));
+        }
         let (name, state_name, gauges) = (before.name, before.state_name, &mut before.gauges);
         match flow.app.record() {
             Record::Nothing => {}
@@ -273,10 +282,11 @@ impl Recorder {
     }
 
     /// The tables as far as they are written row by row.
-    pub(crate) fn tables(&self) -> [&Table; 7] {
+    pub(crate) fn tables(&self) -> [&Table; 8] {
         [
             self.flows.table(),
             self.flow_state.table(),
+            self.limits.table(),
             self.queues.table(),
             self.queue_signals.table(),
             self.queue_state.table(),
@@ -311,6 +321,7 @@ impl Recorder {
         vec![
             self.flows.into_table(),
             self.flow_state.into_table(),
+            self.limits.into_table(),
             self.queues.into_table(),
             self.queue_signals.into_table(),
             self.queue_state.into_table(),
@@ -324,6 +335,21 @@ impl Recorder {
             totals.into_table(),
             self.tc.into_table(),
         ]
+    }
+}
+
+/// The row of what has limited a flow until this time.
+fn limit_row(t: f64, flow: Code<rows::Limits>, times: &LimitedTimes) -> rows::Limit<'static> {
+    rows::Limit {
+        t_s: t,
+        flow: flow.into(),
+        busy_s: times.busy.as_secs_f64(),
+        rwnd_limited_s: times.receive_window.as_secs_f64(),
+        sndbuf_limited_s: times.send_buffer.as_secs_f64(),
+        cwnd_limited_s: times.congestion_window.as_secs_f64(),
+        pacing_limited_s: times.pacing.as_secs_f64(),
+        app_limited_s: times.application.as_secs_f64(),
+        host_limited_s: times.host.as_secs_f64(),
     }
 }
 

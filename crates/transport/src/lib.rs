@@ -30,5 +30,5 @@ struct Readme;
 
 pub use cc::CaState;
 pub use receiver::{Receiver, WindowPolicy};
-pub use sender::{Config, HostNic, Sender};
+pub use sender::{Config, HostNic, LimitedTimes, Sender};
 pub use tcb::Tcb;

@@ -8,7 +8,7 @@ use super::rows::Series;
 use super::series::{Frame, Of};
 use super::unit::Unit;
 use super::window::{Bounds, WindowSpec};
-use super::{delays, oscillation, playback};
+use super::{delays, limits, oscillation, playback};
 use crate::estimators::{harm_less_is_better, harm_more_is_better};
 use core::fmt;
 use serde::Serialize;
@@ -198,6 +198,10 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
                 _ => Err(format!("\"{}\" is a group: ask of one flow", first()).into()),
             }
         };
+    let limited = |column: &str| match flows(first())?.as_slice() {
+        [flow] => Ok(limits::share(frame, column, &flow.name, window)),
+        _ => Err(Fault::from(format!("\"{}\" is a group: ask of one flow", first()))),
+    };
     let of_queue = |metric: fn(&Frame<'_>, &str, &WindowSpec) -> Option<f64>| {
         Ok(metric(frame, first(), window))
     };
@@ -242,6 +246,12 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
         Which::CeFraction => of_one(functions::ce_fraction),
         Which::Retransmits => of_one(functions::retransmits),
         Which::LossRate => of_one(functions::loss_rate),
+        Which::RwndLimited => limited("rwnd_limited_s"),
+        Which::SndbufLimited => limited("sndbuf_limited_s"),
+        Which::CwndLimited => limited("cwnd_limited_s"),
+        Which::PacingLimited => limited("pacing_limited_s"),
+        Which::AppLimited => limited("app_limited_s"),
+        Which::HostLimited => limited("host_limited_s"),
         Which::ConvergenceTime => {
             Ok(functions::convergence_time(frame, rate_of, &all(&call.names)?))
         }

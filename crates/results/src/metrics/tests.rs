@@ -79,6 +79,35 @@ fn run_of(scenario: Scenario) -> Run {
             });
         }
     }
+    let mut limits = Rows::<rows::Limits>::new(Provenance::Exact);
+    for t in 1..=10_u32 {
+        // `a` up to 4 s by its receive window, then by others in turn; `b`, from 5 s on, a quarter by its buffer.
+        let held = |from: u32, to: u32| f64::from(t.clamp(from, to) - from);
+        limits.push(rows::Limit {
+            t_s: f64::from(t),
+            flow: "a".into(),
+            busy_s: held(0, 9),
+            rwnd_limited_s: held(0, 4),
+            sndbuf_limited_s: 0.0,
+            cwnd_limited_s: held(4, 6),
+            pacing_limited_s: held(6, 7),
+            app_limited_s: held(9, 10),
+            host_limited_s: held(7, 9),
+        });
+        if t > 5 {
+            limits.push(rows::Limit {
+                t_s: f64::from(t),
+                flow: "b".into(),
+                busy_s: held(5, 10),
+                rwnd_limited_s: 0.0,
+                sndbuf_limited_s: held(5, 10) / 4.0,
+                cwnd_limited_s: f64::NAN,
+                pacing_limited_s: f64::NAN,
+                app_limited_s: f64::NAN,
+                host_limited_s: f64::NAN,
+            });
+        }
+    }
     let mut queues = Rows::<rows::Queues>::new(Provenance::Exact);
     let mut sent = 0;
     for t in 1..=10_u32 {
@@ -247,6 +276,7 @@ fn run_of(scenario: Scenario) -> Run {
     }
     let tables = vec![
         flows.into_table(),
+        limits.into_table(),
         queues.into_table(),
         signals.into_table(),
         pings.into_table(),
@@ -345,6 +375,16 @@ fn each_metric_gives_the_number_worked_out_by_hand() {
         ("ce_fraction(a) over all", 3.0 / 99.0),
         ("loss_rate(a) over all", 0.01),
         ("retransmits(a) from 2s to 5s", 6.0),
+        ("rwnd_limited(a) over all", 0.4),
+        ("rwnd_limited(a) from 2s to 5s", 2.0 / 3.0),
+        ("cwnd_limited(a) from 2s to 5s", 1.0 / 3.0),
+        ("pacing_limited(a) over all", 0.1),
+        ("host_limited(a) from 7s to 9s", 1.0),
+        ("app_limited(a) from 8s to 10s", 0.5),
+        ("sndbuf_limited(a) over all", 0.0),
+        // Of the five seconds that it ran, whatever the window.
+        ("sndbuf_limited(b) over all", 0.25),
+        ("sndbuf_limited(b) from 3s to 7s", 0.25),
         ("mean(rtt, ping) over all", (0.021 + 0.023 + 0.040) / 3.0),
         ("mean(state.alpha, a) over all", 0.375),
         // Above 25.5 ms from the value at 6 s on, each standing for the second before it.
@@ -534,6 +574,9 @@ fn what_cannot_be_measured_is_an_error_not_a_number() {
     let frame = Frame::new(&run);
     for (text, message) in [
         ("mean(rtt, b) during early", "mean(rtt, b): there is no sample in the window"),
+        // What the engine does not tell is not nothing.
+        ("cwnd_limited(b)", "cwnd_limited(b): there is no sample in the window"),
+        ("rwnd_limited(b) during early", "rwnd_limited(b): there is no sample in the window"),
         ("goodput(nobody)", "goodput(nobody): there is no flow called \"nobody\""),
         ("mean(state.beta, a)", "mean(state.beta, a): there is no sample in the window"),
         ("1 / (goodput(a) - goodput(a))", "divided by zero"),

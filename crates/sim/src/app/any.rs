@@ -15,6 +15,7 @@ use super::streaming::Streaming;
 use crate::host::HostTx;
 use crate::packet::Packet;
 use sojourn_path::SkbCharge;
+use sojourn_transport::LimitedTimes;
 use sojourn_units::Time;
 
 macro_rules! apps {
@@ -119,6 +120,10 @@ impl App for AnyApp {
 
     fn record(&self) -> Record {
         each!(self, app => app.record())
+    }
+
+    fn limited_times(&self, now: Time) -> Option<LimitedTimes> {
+        each!(self, app => app.limited_times(now))
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

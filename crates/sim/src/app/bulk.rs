@@ -13,6 +13,7 @@ use crate::packet::{Body, Packet};
 use crate::topology::is_netperfs;
 use sojourn_model::{Direction, OnOff, Pulse, Traffic};
 use sojourn_path::SkbCharge;
+use sojourn_transport::LimitedTimes;
 use sojourn_units::{Random, Time};
 
 /// How far it is.
@@ -174,6 +175,10 @@ impl App for Bulk {
 
     fn record(&self) -> Record {
         Record::Connection(self.half.record())
+    }
+
+    fn limited_times(&self, now: Time) -> Option<LimitedTimes> {
+        Some(self.half.sender.limited_times(now))
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

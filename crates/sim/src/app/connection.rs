@@ -14,9 +14,9 @@ use crate::packet::{Body, Packet};
 use sojourn_model::Tcp;
 use sojourn_path::SkbCharge;
 use sojourn_stacks::Stack;
-use sojourn_transport::HostNic;
 use sojourn_transport::cc::Registry;
 use sojourn_transport::stack::TcpQuirks;
+use sojourn_transport::{HostNic, LimitedTimes};
 use sojourn_units::{Random, Time};
 use std::sync::Arc;
 
@@ -195,6 +195,11 @@ impl Connection {
     /// The row of its half that goes the way of the flow's data.
     pub fn record(&self) -> ConnectionRecord {
         self.data().record()
+    }
+
+    /// What has limited that half until `now`.
+    pub fn limited_times(&self, now: Time) -> LimitedTimes {
+        self.data().sender.limited_times(now)
     }
 
     /// Counts of that half.

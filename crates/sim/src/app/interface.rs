@@ -8,6 +8,7 @@ use super::report::{FlowReport, Record};
 use crate::host::HostTx;
 use crate::packet::Packet;
 use sojourn_path::SkbCharge;
+use sojourn_transport::LimitedTimes;
 use sojourn_units::Time;
 
 /// What runs on the two hosts of a flow.
@@ -51,6 +52,11 @@ pub trait App: core::fmt::Debug + Send {
 
     /// What its row in the table `flows` says at the end of a step.
     fn record(&self) -> Record;
+
+    /// What has limited it until `now`, if it is one TCP connection: its row in the table `limits`.
+    fn limited_times(&self, _now: Time) -> Option<LimitedTimes> {
+        None
+    }
 
     /// Further numbers of its own, always in the same order.
     fn gauges(&self, _out: &mut dyn FnMut(&'static str, f64)) {}

@@ -14,6 +14,7 @@ use crate::host::HostTx;
 use crate::packet::{Body, Packet};
 use sojourn_model::{Streaming as Settings, Traffic};
 use sojourn_path::SkbCharge;
+use sojourn_transport::LimitedTimes;
 use sojourn_units::Time;
 use sojourn_workload::{Player, Wish};
 use std::collections::VecDeque;
@@ -149,6 +150,10 @@ impl App for Streaming {
 
     fn record(&self) -> Record {
         Record::Connection(self.connection.record())
+    }
+
+    fn limited_times(&self, now: Time) -> Option<LimitedTimes> {
+        Some(self.connection.limited_times(now))
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {

@@ -94,7 +94,7 @@ impl Simulation {
     /// The tables that are written step by step, as far as they are: flows, their controls' numbers, queues, their marks
     /// and drops by reason, their disciplines' numbers, what happened, what tc says. The others come with
     /// [`Simulation::finish`].
-    pub fn tables(&self) -> [&Table; 7] {
+    pub fn tables(&self) -> [&Table; 8] {
         self.recorder.tables()
     }
 }

@@ -15,6 +15,7 @@ mod events;
 mod flow_options;
 mod golden;
 mod host_nic;
+mod limits;
 mod netperf;
 mod outside;
 mod overload;

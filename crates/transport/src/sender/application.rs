@@ -91,6 +91,9 @@ impl Sender {
         if let Some(buffer) = &mut self.data.send_buffer {
             buffer.discard(self.tcb.view.nxt);
         }
+        if self.is_established() {
+            self.note_limit(None, 0);
+        }
         bytes
     }
 

@@ -2,6 +2,7 @@
 //! the established one begins.
 
 use super::Sender;
+use super::limits::Limit;
 use super::output::Push;
 use super::timers::Kind;
 use crate::cc::CongestionControl;
@@ -119,6 +120,7 @@ impl Sender {
     pub(super) fn begin(&mut self, cwnd: u32) {
         self.tcb.control.cwnd = cwnd;
         self.last_sent = self.tcb.view.now;
+        self.limits.set(self.tcb.view.now, Limit::Idle);
         self.tcb.control.update_pacing_rate(&self.tcb.view);
         self.cc.init(&self.tcb.view, &mut self.tcb.control);
         self.has_cong_control = self.cc.has_cong_control();

@@ -13,6 +13,7 @@
 mod ack;
 mod application;
 mod handshake;
+mod limits;
 mod output;
 mod pacing;
 mod rate;
@@ -33,6 +34,8 @@ use crate::stack::TcpQuirks;
 use crate::tcb::Tcb;
 use application::AppData;
 use handshake::HandshakeState;
+pub use limits::LimitedTimes;
+use limits::Limits;
 use pacing::Pacing;
 use rate::RateEstimator;
 use recovery::Recovery;
@@ -116,6 +119,7 @@ pub struct Sender {
     clock_offset_ms: u32,
     /// The stack's, which all its senders share.
     quirks: Arc<TcpQuirks>,
+    limits: Limits,
     counters: Counters,
     tsq: Option<SmallQueue>,
     /// What the control has said of itself when the connection began.
@@ -183,6 +187,7 @@ impl Sender {
             clock_offset_ms: config.clock_offset_ms,
             handshake: HandshakeState::new(config.initial_window.unwrap_or(quirks.initial_window)),
             quirks,
+            limits: Limits::new(),
             counters: Counters::default(),
             tsq,
             has_cong_control: false,

@@ -2,6 +2,7 @@
 //! small queues admit it, repairs, and what is noted of each.
 
 use super::Sender;
+use super::limits::Limit;
 use super::tso::{Admitted, Next};
 use crate::cc::{CongestionControl, Event};
 use crate::segment::{Data, Output, Seq, before};
@@ -21,7 +22,7 @@ impl Sender {
     /// segments left.
     pub(super) fn write(&mut self, push: Push, out: &mut impl Output) -> u32 {
         let mut sent = 0;
-        let mut limited_by_cwnd = false;
+        let mut stopped = None;
         let mut rearm = false;
         if self.tcb.view.packets_out == 0 && self.is_ready() {
             self.restart_after_idle();
@@ -30,6 +31,7 @@ impl Sender {
         while self.is_ready() {
             if self.tcb.control.paced && self.pacing.holds(self.tcb.view.now) {
                 self.pacing.blocked = true;
+                stopped = Some(Limit::Pacing);
                 break;
             }
             let room = self.tcb.control.cwnd.saturating_sub(self.tcb.view.in_flight());
@@ -37,10 +39,11 @@ impl Sender {
                 break;
             }
             if push != Push::Probe && room == 0 {
-                limited_by_cwnd = true;
+                stopped = Some(Limit::CongestionWindow);
                 break;
             }
             if !before(self.tcb.view.nxt, self.peer.window_end) {
+                stopped = Some(Limit::ReceiveWindow);
                 break;
             }
             // At least two bursts are kept in flight, so none is larger than half of the window. A probe is sent
@@ -57,6 +60,7 @@ impl Sender {
                 Next::Send(burst) => {
                     self.cut_from_buffer(burst);
                     if self.small_queue_holds(burst, 1) {
+                        stopped = Some(Limit::Host);
                         break;
                     }
                     // The first packet out starts the timer, and new data end a probe's.
@@ -64,8 +68,8 @@ impl Sender {
                     self.send_burst(burst, out);
                     sent += burst;
                 }
-                Next::Wait { limited_by_cwnd: limited } => {
-                    limited_by_cwnd |= limited;
+                Next::Wait(limit) => {
+                    stopped = Some(limit);
                     break;
                 }
             }
@@ -79,10 +83,12 @@ impl Sender {
                 self.rearm_rto();
             }
         }
-        limited_by_cwnd |= self.tcb.view.in_flight() >= self.tcb.control.cwnd;
+        let limited_by_cwnd = stopped == Some(Limit::CongestionWindow)
+            || self.tcb.view.in_flight() >= self.tcb.control.cwnd;
         if sent > 0 || (limited_by_cwnd && self.quirks.notes_limit_unsent) {
             self.validate_cwnd(limited_by_cwnd);
         }
+        self.note_limit(stopped, sent);
         sent
     }
 

@@ -230,11 +230,12 @@ impl Sender {
             let full = room == 0 && self.queued(buffer) >= buffer.limit;
             let copied = buffer.copied;
             if full {
-                if copied {
-                    self.push_written(Push::Normal, out);
-                }
+                // It sleeps before what it has written is pushed (`SOCK_NOSPACE`): that attempt knows why no more comes.
                 if let Some(buffer) = &mut self.data.send_buffer {
                     buffer.asleep = true;
+                }
+                if copied {
+                    self.push_written(Push::Normal, out);
                 }
                 return false;
             }

@@ -16,6 +16,7 @@ use crate::stack::{TcpQuirks, TsoBursts};
 use sojourn_units::Span;
 
 mod controls;
+mod limits;
 
 const MSS: u32 = 1448;
 const RTT_MS: u64 = 20;

@@ -10,6 +10,7 @@
 //! ones fill it up from the next. The rest of a buffer that fits the window is not waited with.
 
 use super::Sender;
+use super::limits::Limit;
 use crate::cc::CongestionControl;
 use crate::cc::{CaState, LARGEST_BURST};
 use crate::stack::TsoBursts;
@@ -42,11 +43,8 @@ pub(super) struct Admitted {
 pub(super) enum Next {
     /// So many leave.
     Send(u32),
-    /// Wait for the next ACK.
-    Wait {
-        /// Whether it is the congestion window that is waited for.
-        limited_by_cwnd: bool,
-    },
+    /// Wait for the next ACK: for this to admit more.
+    Wait(Limit),
 }
 
 /// Segments that a full buffer holds.
@@ -124,11 +122,14 @@ impl Sender {
         if may_wait && !whole && self.would_wait(limit, goal) {
             let (own, other) = (room, window);
             if own < other && own <= buffer {
-                return Next::Wait { limited_by_cwnd: true };
+                return Next::Wait(Limit::CongestionWindow);
+            }
+            if own >= other && other <= buffer {
+                return Next::Wait(Limit::ReceiveWindow);
             }
             // The end of the stream gets no more data either.
-            if !last || (own >= other && other <= buffer) {
-                return Next::Wait { limited_by_cwnd: false };
+            if !last {
+                return Next::Wait(Limit::Application);
             }
         }
         Next::Send(burst.min(buffer))
