@@ -23,12 +23,16 @@ def of(value: float, low: float | None = None, high: float | None = None) -> Spr
     return Spread(value, value if low is None else low, value if high is None else high, 1 if low is None else 5)
 
 
+def flow(name: str, rate: float, rwnd_limited: float = 0.0, sndbuf_limited: float = 0.0) -> FlowFacts:
+    return FlowFacts(name, name, of(rate), of(rwnd_limited), of(sndbuf_limited))
+
+
 FACTS = Facts(
     qdisc="pfifo limit 1000",
     rate=100e6,
     base_rtt=0.02,
     window=(20.0, 30.0),
-    flows=[FlowFacts("cubic", "cubic", of(30e6)), FlowFacts("bbr", "bbr", of(40e6))],
+    flows=[flow("cubic", 30e6), flow("bbr", 40e6)],
     senders=[],
     total=of(70e6),
     calls=[],
@@ -60,19 +64,28 @@ FACTS = Facts(
         ),
         (answer.fairness, {}, "bbr gets a little more than cubic (Jain's index 0.98, where 1 is even)."),
         (answer.fairness, {"flows": FACTS.flows[:1]}, ""),
+        (answer.limited, {}, ""),
+        (
+            answer.limited,
+            {"flows": [flow("cubic", 30e6, rwnd_limited=0.83), flow("bbr", 40e6, sndbuf_limited=0.099)]},
+            (
+                "Limited by the receive window: cubic 83 % of the time. Rates then say nothing about the queue or the "
+                "congestion control; try a larger receive_window of the flow."
+            ),
+        ),
         (
             answer.fairness,
-            {"flows": [FACTS.flows[0], FlowFacts("reno", "reno", of(31e6))], "jain": of(1.0)},
+            {"flows": [FACTS.flows[0], flow("reno", 31e6)], "jain": of(1.0)},
             "They share evenly (Jain's index 1.00, where 1 is even).",
         ),
         (
             answer.fairness,
-            {"flows": [FACTS.flows[0], FlowFacts("reno", "reno", of(3e6))], "jain": of(0.6)},
+            {"flows": [FACTS.flows[0], flow("reno", 3e6)], "jain": of(0.6)},
             "cubic gets 10 times as much as reno (Jain's index 0.60, where 1 is even).",
         ),
         (
             answer.fairness,
-            {"flows": [FACTS.flows[0], FlowFacts("reno", "reno", of(0.0))], "jain": of(0.5)},
+            {"flows": [FACTS.flows[0], flow("reno", 0.0)], "jain": of(0.5)},
             "reno gets nothing at all (Jain's index 0.50).",
         ),
         (answer.use, {}, "The bottleneck is 100 % used."),
@@ -152,6 +165,7 @@ def test_every_rule_is_tested_and_the_answer_is_theirs_in_order() -> None:
     assert {rule.__name__ for rule in answer.RULES} == {
         "shares",
         "fairness",
+        "limited",
         "use",
         "queue",
         "latency",

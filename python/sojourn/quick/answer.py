@@ -77,6 +77,30 @@ def fairness(facts: Facts) -> str:
     return f"{most.name} gets {_times(ratio)} times as much as {least.name} ({jain}, where 1 is even)."
 
 
+_LIMITED: Final = 0.1
+"""From this share of the time on, what a flow gets is not what queue and congestion control make of it."""
+
+
+def limited(facts: Facts) -> str:
+    """Say which flows a buffer of their hosts keeps from sending: their even shares are no fairness."""
+    told = []
+    for name, remedy, shares in (
+        (
+            "receive window",
+            "a larger receive_window of the flow",
+            [(flow.name, flow.rwnd_limited) for flow in facts.flows],
+        ),
+        ("send buffer", "a shorter RTT or a lower rate", [(flow.name, flow.sndbuf_limited) for flow in facts.flows]),
+    ):
+        found = [f"{flow} {_percent(share)} of the time" for flow, share in shares if share.mean >= _LIMITED]
+        if found:
+            told.append(
+                f"Limited by the {name}: {', '.join(found)}. Rates then say nothing about the queue or the congestion "
+                f"control; try {remedy}."
+            )
+    return "\n".join(told)
+
+
 _UNUSED: Final = 0.03
 """What is unused is worth saying from here on."""
 
@@ -186,7 +210,7 @@ def limit(facts: Facts) -> str:
     return ""
 
 
-RULES: Final[Sequence[Rule]] = (shares, fairness, use, queue, latency, signals, calls, web, limit)
+RULES: Final[Sequence[Rule]] = (shares, fairness, limited, use, queue, latency, signals, calls, web, limit)
 """In the order in which they are said."""
 
 

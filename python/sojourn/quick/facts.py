@@ -24,6 +24,10 @@ class FlowFacts:
     """Its congestion control."""
     rate: Spread
     """Payload that arrived in the window, bit/s."""
+    rwnd_limited: Spread
+    """The share of the window in which the peer's receive window kept it from sending, 0 to 1."""
+    sndbuf_limited: Spread
+    """The same of its own send buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +148,8 @@ def facts_of(cell: Cell) -> Facts:
         "loaded": f"median(rtt, {PING})" if ping else "",
         "worst": f"max(rtt, {PING})" if ping else "",
     }
-    by_flow = [f"goodput({flow['name']})" for flow in flows]
+    of_flow = ("goodput", "rwnd_limited", "sndbuf_limited")
+    by_flow = [f"{metric}({flow['name']})" for flow in flows for metric in of_flow]
     by_sender = [f"sum(goodput, {', '.join(own)})" for own in senders.values()]
     by_call = [
         e for flow in calls for e in (f"loss_rate({flow['name']})", f"p99(packet_owd, {flow['name']}) over steady")
@@ -169,7 +174,16 @@ def facts_of(cell: Cell) -> Facts:
         rate=None if mbit is None else mbit * 1e6,
         base_rtt=describe.base_rtt_ms(scenario, flows[0], jitter=False) / 1e3 if flows else 0.0,
         window=_bounds(window, describe.seconds(scenario)),
-        flows=[FlowFacts(flow["name"], describe.sender(flow), next(values)) for flow in flows],
+        flows=[
+            FlowFacts(
+                flow["name"],
+                describe.sender(flow),
+                rate=next(values),
+                rwnd_limited=next(values),
+                sndbuf_limited=next(values),
+            )
+            for flow in flows
+        ],
         senders=[SenderFacts(sender, len(members), next(values)) for sender, members in senders.items()],
         calls=[
             CallFacts(
