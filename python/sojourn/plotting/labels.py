@@ -73,6 +73,7 @@ METRICS: Final = {
     "loss_rate": "lost",
     "time_above": "time with {q} above {level}",
     "longest_above": "longest time with {q} above {level}",
+    "longest_below": "longest time with {q} below {level}",
     "spike": "{q} above {level}",
     "convergence_time": "convergence time",
     "completed": "flows completed",
@@ -89,12 +90,23 @@ METRICS: Final = {
     "stall_time": "time stalled",
     "switches": "bitrate switches",
     "startup_delay": "startup delay",
+    "rwnd_limited": "limited by the receive window",
+    "sndbuf_limited": "limited by the send buffer",
+    "cwnd_limited": "limited by the congestion window",
+    "pacing_limited": "limited by pacing",
+    "app_limited": "limited by the application",
+    "host_limited": "limited by the host's queue",
     "harm_less_is_better": "harm",
     "harm_more_is_better": "harm",
 }
 """Of metrics, by their names in expressions; ``{q}`` is the quantity, ``{n}`` the percentage, ``{level}`` the level."""
 
-_PER_CENT: Final = frozenset({"utilisation", "mark_fraction", "ce_fraction", "loss_rate"})
+_LIMITS: Final = frozenset(
+    {"rwnd_limited", "sndbuf_limited", "cwnd_limited", "pacing_limited", "app_limited", "host_limited"}
+)
+"""Shares of the time that one limit held."""
+
+_PER_CENT: Final = frozenset({"utilisation", "mark_fraction", "ce_fraction", "loss_rate"}) | _LIMITS
 """Plain numbers that people read in per cent."""
 
 _WHOLE: Final = frozenset(
@@ -106,6 +118,7 @@ _IN_SECONDS: Final = frozenset(
     {
         "time_above",
         "longest_above",
+        "longest_below",
         "convergence_time",
         "first_above",
         "first_below",
