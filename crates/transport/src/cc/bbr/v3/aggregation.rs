@@ -2,7 +2,7 @@
 //! the rate made expect. (draft §5.5.9.)
 
 use super::rules::AggregationWindow;
-use super::{BW_BITS, Bbr3, Control, ControlSample, Version, View};
+use super::{BW_BITS, Control, ControlSample, Model, Version, View};
 use crate::minmax::WindowedMax;
 use crate::rate_sample::micros_between;
 use sojourn_units::Time;
@@ -53,7 +53,7 @@ impl Aggregation {
     }
 }
 
-impl<V: Version> Bbr3<V> {
+impl<V: Version> Model<V> {
     /// Takes in what an ACK has delivered.
     pub(super) fn update_aggregation(
         &mut self,

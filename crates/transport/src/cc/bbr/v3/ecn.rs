@@ -1,7 +1,7 @@
 //! Marks, as Google's branch takes them on a route with `ecn_low`, where the threshold is shallow and the receiver
 //! echoes each mark as DCTCP's does. The draft has no response to marks.
 
-use super::{Bbr3, Control, ControlSample, NONE, Version, View};
+use super::{Control, ControlSample, Model, NONE, Version, View};
 use crate::ecn::Agreed;
 
 /// One, in 256ths.
@@ -59,7 +59,7 @@ impl Marks {
     }
 }
 
-impl<V: Version> Bbr3<V> {
+impl<V: Version> Model<V> {
     /// At the start of a round: the share of marks, and whether two such rounds end Startup.
     pub(super) fn update_marks(&mut self, view: &View, control: &Control, sample: &ControlSample) {
         if !V::RULES.ecn || view.ecn == Agreed::Off {

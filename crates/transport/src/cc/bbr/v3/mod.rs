@@ -48,6 +48,7 @@ use crate::ecn::EcnRequirements;
 use crate::stack::TcpQuirks;
 use aggregation::Aggregation;
 use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
 use ecn::Marks;
 use model::MaxBw;
 use probe_bw::{AckPhase, Raise};
@@ -184,9 +185,27 @@ impl Undo {
     };
 }
 
-/// BBRv3. Times are of [`Bbr3::clock`].
+/// BBRv3, in a box: its state is several times as large as any other control's, and few flows have it.
 #[derive(Clone, Debug)]
-pub struct Bbr3<V> {
+pub struct Bbr3<V>(Box<Model<V>>);
+
+impl<V> Deref for Bbr3<V> {
+    type Target = Model<V>;
+
+    fn deref(&self) -> &Model<V> {
+        &self.0
+    }
+}
+
+impl<V> DerefMut for Bbr3<V> {
+    fn deref_mut(&mut self) -> &mut Model<V> {
+        &mut self.0
+    }
+}
+
+/// The state of BBRv3. Times are of [`Model::clock`].
+#[derive(Clone, Debug)]
+pub struct Model<V> {
     version: PhantomData<V>,
     random: Random,
     state: State,
@@ -260,6 +279,12 @@ impl<V: Version> Bbr3<V> {
 
     /// A new one.
     pub fn new(_quirks: &TcpQuirks) -> Self {
+        Self(Box::new(Model::new()))
+    }
+}
+
+impl<V: Version> Model<V> {
+    fn new() -> Self {
         Self {
             version: PhantomData,
             random: Random::named(0, "bbr3"),
@@ -346,6 +371,28 @@ impl<V: Version> Bbr3<V> {
         self.update_min_rtt(view, control, sample);
     }
 
+    /// An ACK, in the draft's order of work.
+    fn on_ack(&mut self, view: &View, control: &mut Control, sample: &ControlSample) {
+        self.update_round(view, sample);
+        self.update_marks(view, control, sample);
+        self.update_latest(view, sample);
+        if self.may_skip_model(sample) {
+            let before = (self.state, self.min_rtt_us);
+            self.update_state(view, control, sample);
+            if (self.state, self.min_rtt_us) == before && self.reached_target {
+                self.advance_latest(view, sample);
+                return;
+            }
+        } else {
+            self.update_model(view, control, sample);
+            self.update_state(view, control, sample);
+        }
+        self.advance_latest(view, sample);
+        (self.pacing_gain, self.cwnd_gain) = self.state.gains(&V::RULES);
+        self.pace(view, control, self.pacing_gain);
+        self.set_cwnd(view, control, sample);
+    }
+
     /// The recovery was for nothing: the bounds of before come back, and in the draft the state does.
     fn undo_recovery(&mut self, view: &View) {
         self.loss_in_round = false;
@@ -381,7 +428,7 @@ impl<V: Version> CongestionControl for Bbr3<V> {
         self.initial_window = control.cwnd.min(LONGEST_INITIAL_WINDOW);
         self.min_rtt_us = view.rtt.min_us();
         self.probe_rtt_min_us = self.min_rtt_us;
-        self.min_rtt_stamp = Self::clock(view);
+        self.min_rtt_stamp = Model::<V>::clock(view);
         self.probe_rtt_min_stamp = self.min_rtt_stamp;
         self.round_end = view.delivered;
         // The first round of losses ends after the first flight.
@@ -416,24 +463,7 @@ impl<V: Version> CongestionControl for Bbr3<V> {
     }
 
     fn cong_control(&mut self, view: &View, control: &mut Control, sample: &ControlSample) {
-        self.update_round(view, sample);
-        self.update_marks(view, control, sample);
-        self.update_latest(view, sample);
-        if self.may_skip_model(sample) {
-            let before = (self.state, self.min_rtt_us);
-            self.update_state(view, control, sample);
-            if (self.state, self.min_rtt_us) == before && self.reached_target {
-                self.advance_latest(view, sample);
-                return;
-            }
-        } else {
-            self.update_model(view, control, sample);
-            self.update_state(view, control, sample);
-        }
-        self.advance_latest(view, sample);
-        (self.pacing_gain, self.cwnd_gain) = self.state.gains(&V::RULES);
-        self.pace(view, control, self.pacing_gain);
-        self.set_cwnd(view, control, sample);
+        self.on_ack(view, control, sample);
     }
 
     /// The threshold plays no part, but this is when a reduction begins: the window is noted for afterwards.

@@ -1,7 +1,7 @@
 //! The model: rounds, the path's rate and lowest RTT, and what fills it. (draft §5.5.1, §5.5.2, §5.5.7, §5.6.)
 
 use super::{
-    BW_BITS, BW_UNIT, Bbr3, Control, ControlSample, LEAST_CWND, NONE, State, UNIT, Version, View,
+    BW_BITS, BW_UNIT, Control, ControlSample, LEAST_CWND, Model, NONE, State, UNIT, Version, View,
 };
 use crate::segment::before;
 use sojourn_units::{Span, Time};
@@ -47,7 +47,7 @@ pub(super) fn bytes_per_sec(view: &View, bw: u64, gain: u32) -> u64 {
     u64::try_from(per_second >> BW_BITS).unwrap_or(u64::MAX)
 }
 
-impl<V: Version> Bbr3<V> {
+impl<V: Version> Model<V> {
     /// The clock that seconds are counted by.
     pub(super) fn clock(view: &View) -> Time {
         if V::RULES.kernel_clocks {

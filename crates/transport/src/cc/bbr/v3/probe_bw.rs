@@ -1,7 +1,7 @@
 //! ProbeBW: DOWN, CRUISE, REFILL, UP. How long it cruises is bounded by two to three seconds and, so that Reno beside it
 //! finds room, by as many rounds as there are packets in flight, 63 at most. (draft §5.3.3, §5.5.5, §5.5.10.)
 
-use super::{Bbr3, CaState, Control, ControlSample, NONE, State, UNIT, Version, View};
+use super::{CaState, Control, ControlSample, Model, NONE, State, UNIT, Version, View};
 use sojourn_units::{Span, Time};
 
 /// Most rounds between two probes.
@@ -39,7 +39,7 @@ pub(super) struct Raise {
     acked_per_step: Option<u32>,
 }
 
-impl<V: Version> Bbr3<V> {
+impl<V: Version> Model<V> {
     pub(super) fn start_down(&mut self, view: &View) {
         self.forget_signals();
         self.raise.acked_per_step = None;

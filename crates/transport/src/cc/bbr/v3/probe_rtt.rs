@@ -2,7 +2,7 @@
 //! a round, so that the queue shows its bottom. (draft §5.3.4.)
 
 use super::probe_bw::AckPhase;
-use super::{Bbr3, Control, ControlSample, LEAST_CWND, State, UNIT, Version, View};
+use super::{Control, ControlSample, LEAST_CWND, Model, State, UNIT, Version, View};
 use sojourn_units::Span;
 
 /// How long the model keeps a lowest RTT.
@@ -12,7 +12,7 @@ const INTERVAL: Span = Span::from_secs(5);
 /// How long little is in flight.
 const STAY: Span = Span::from_millis(200);
 
-impl<V: Version> Bbr3<V> {
+impl<V: Version> Model<V> {
     /// What is in flight while the RTT is looked for.
     pub(super) fn probe_rtt_cwnd(&self) -> u32 {
         self.bdp(self.bw(), UNIT / 2).max(LEAST_CWND)
@@ -78,7 +78,7 @@ impl<V: Version> Bbr3<V> {
     /// Goes on once the time is over. It begins slowly, whatever comes next is in DOWN's account.
     pub(super) fn check_probe_rtt_done(&mut self, view: &View, control: &mut Control) {
         let now = Self::clock(view);
-        if !self.probe_rtt_done_stamp.is_some_and(|done| now > done) {
+        if self.probe_rtt_done_stamp.is_none_or(|done| now <= done) {
             return;
         }
         self.probe_rtt_min_stamp = now;

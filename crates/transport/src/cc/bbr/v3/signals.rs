@@ -1,10 +1,10 @@
 //! What losses say: whether a flight was too much for the path, and the short-term bounds that hold until the next
 //! probe. (draft §5.5.4, §5.5.6, §5.5.10.)
 
-use super::{Bbr3, Control, ControlSample, LostSegment, NONE, State, UNIT, Undo, Version, View};
+use super::{Control, ControlSample, LostSegment, Model, NONE, State, UNIT, Undo, Version, View};
 use crate::segment::before;
 
-impl<V: Version> Bbr3<V> {
+impl<V: Version> Model<V> {
     /// Forgets the losses and marks, and the deliveries, of this round.
     pub(super) fn forget_signals(&mut self) {
         self.loss_in_round = false;

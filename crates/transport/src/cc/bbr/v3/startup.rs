@@ -2,7 +2,9 @@
 //! much is lost; then the queue that this has made is drained. (draft §5.3.1, §5.3.2.)
 
 use super::rules::StartupLoss;
-use super::{Bbr3, CaState, Control, ControlSample, LostSegment, NONE, State, UNIT, Version, View};
+use super::{
+    CaState, Control, ControlSample, LostSegment, Model, NONE, State, UNIT, Version, View,
+};
 
 /// What counts as growth.
 const GROWTH: u64 = (UNIT / 4 * 5) as u64;
@@ -50,7 +52,7 @@ impl StartupLosses {
     }
 }
 
-impl<V: Version> Bbr3<V> {
+impl<V: Version> Model<V> {
     /// Looks for growth anew, from this rate on.
     pub(super) fn restart_full_bw(&mut self, baseline: u32) {
         self.full_bw = FullBw { baseline, ..FullBw::default() };

@@ -53,16 +53,16 @@ impl State {
     /// "Spurious": what ended Startup or UP was no loss (only the draft goes back).
     pub(super) const fn may_follow(from: Self, to: Self) -> bool {
         use State::{Cruise, Down, Drain, ProbeRtt, Refill, Startup, Up};
-        match (from, to) {
-            (Startup, Drain | ProbeRtt)
-            | (Drain | Up, Down)
-            | (Down, Cruise)
-            | (Down | Cruise | Refill, Refill)
-            | (Refill, Up)
-            | (ProbeRtt, Down | Startup) => true,
-            (Drain | Down | Cruise | Refill | Up, Startup | ProbeRtt) => true,
-            _ => false,
-        }
+        matches!(
+            (from, to),
+            (Startup | Drain | Down | Cruise | Refill | Up, ProbeRtt)
+                | (Drain | Down | Cruise | Refill | Up | ProbeRtt, Startup)
+                | (Startup, Drain)
+                | (Drain | Up | ProbeRtt, Down)
+                | (Down, Cruise)
+                | (Down | Cruise | Refill, Refill)
+                | (Refill, Up)
+        )
     }
 
     /// Whether it is one of the four phases of ProbeBW.

@@ -429,8 +429,8 @@ fn up_ends_at_the_plateau() {
 /// What is too much lost of a flight: above 2 %. One of 49 is, of 50 is not; Google rounds 5/256 down, so one of 51.
 #[test]
 fn the_threshold_of_loss() {
-    let draft = |flight, lost| Bbr3::<Draft>::is_too_much_lost(flight, lost);
-    let google = |flight, lost| Bbr3::<Google>::is_too_much_lost(flight, lost);
+    let draft = |flight, lost| Model::<Draft>::is_too_much_lost(flight, lost);
+    let google = |flight, lost| Model::<Google>::is_too_much_lost(flight, lost);
     assert_eq!(
         [draft(49, 1), draft(50, 1), draft(100, 2), draft(100, 3)],
         [true, false, false, true]
@@ -440,11 +440,11 @@ fn the_threshold_of_loss() {
         [true, false, true, false]
     );
     // Of 49, 48 fit in any case, and 0.02 · 48 = 0.96 of one more: none. Google: ⌈48 · 5/256⌉ = 1, so that one.
-    assert_eq!(Bbr3::<Draft>::flight_that_fits(49, 1), 48);
-    assert_eq!(Bbr3::<Google>::flight_that_fits(49, 1), 49);
+    assert_eq!(Model::<Draft>::flight_that_fits(49, 1), 48);
+    assert_eq!(Model::<Google>::flight_that_fits(49, 1), 49);
     // The third of 100: two before it are already ⌈1.93⌉.
-    assert_eq!(Bbr3::<Draft>::flight_that_fits(100, 3), 99);
-    assert_eq!(Bbr3::<Google>::flight_that_fits(100, 3), 99);
+    assert_eq!(Model::<Draft>::flight_that_fits(100, 3), 99);
+    assert_eq!(Model::<Google>::flight_that_fits(100, 3), 99);
 }
 
 /// A loss in UP's flight: the bound is what fitted, at least 0.7 of the target, and DOWN begins at once. Once a probe.
@@ -515,12 +515,13 @@ fn short_term_bounds() {
     assert!(b.bbr.bw_shortterm <= of_20ms(62) && b.bbr.inflight_shortterm >= 62);
     // Seven rounds of 0.7 make a tenth of it, with so little delivered.
     let first = b.bbr.bw_shortterm;
+    let mut reals = f64::from(first);
     for n in 1..=7 {
+        reals *= 0.7;
         // So that no probe comes between.
         b.bbr.rounds_since_probe = 0;
         b.lose(1, 62, 1);
         b.round(1);
-        let reals = f64::from(first) * 0.7_f64.powi(n);
         let floor = f64::from(of_20ms(if n == 1 { 10 } else { 1 }));
         let got = f64::from(b.bbr.bw_shortterm);
         assert!((got - reals.max(floor)).abs() < 10.0, "{n}: {got} {reals}");

@@ -1,9 +1,9 @@
 //! The window: what the model says is needed, reached no faster than what was acknowledged, and below the bounds of the
 //! phase. (draft §5.6.4.)
 
-use super::{Bbr3, CaState, Control, ControlSample, LEAST_CWND, NONE, State, Version, View};
+use super::{CaState, Control, ControlSample, LEAST_CWND, Model, NONE, State, Version, View};
 
-impl<V: Version> Bbr3<V> {
+impl<V: Version> Model<V> {
     /// Notes the window, to come back to it after recovery or ProbeRTT.
     pub(super) fn save_cwnd(&mut self, view: &View, control: &Control) {
         let cut_already = view.ca_state >= CaState::Recovery || self.state == State::ProbeRtt;
