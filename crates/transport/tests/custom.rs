@@ -210,10 +210,11 @@ fn an_unknown_name_is_told_with_the_nearest() {
         error("Copie"),
         "there is no congestion control \"Copie\"; did you mean \"copied\"?"
     );
+    let names: Vec<_> = controls.names().collect();
+    assert!(names.starts_with(&["cubic", "reno"]) && names.ends_with(&["copied"]));
     assert_eq!(
         error("vegas"),
-        "there is no congestion control \"vegas\"; there are: cubic, reno, dctcp, prague, bbr, \
-         cubic-sce, reno-sce, dctcp-sce, copied"
+        format!("there is no congestion control \"vegas\"; there are: {}", names.join(", "))
     );
 }
 

@@ -3,8 +3,9 @@
 
 use super::registry::Entry;
 use super::{
-    AckEvent, AckSample, Bbr, CaState, CongestionControl, Control, ControlSample, Cubic, CubicSce,
-    Dctcp, DctcpSce, Event, LostSegment, Prague, Reno, RenoSce, View,
+    AckEvent, AckSample, Bbr, Bbr3Draft, Bbr3Google, Bbr3GoogleEcn, CaState, CongestionControl,
+    Control, ControlSample, Cubic, CubicSce, Dctcp, DctcpSce, Event, LostSegment, Prague, Reno,
+    RenoSce, View,
 };
 use crate::ecn::EcnRequirements;
 use sojourn_units::Random;
@@ -51,6 +52,9 @@ controls! {
     Dctcp(Dctcp),
     Prague(Prague),
     Bbr(Bbr),
+    Bbr3(Bbr3Draft),
+    Bbr3Google(Bbr3Google),
+    Bbr3GoogleEcn(Bbr3GoogleEcn),
     CubicSce(CubicSce),
     RenoSce(RenoSce),
     DctcpSce(DctcpSce),
@@ -94,6 +98,11 @@ impl CongestionControl for AnyCongestionControl {
     #[inline]
     fn min_tso_segs(&self, view: &View, control: &Control) -> u32 {
         each!(self, c => c.min_tso_segs(view, control))
+    }
+
+    #[inline]
+    fn tso_segs(&self, view: &View, control: &Control) -> Option<u32> {
+        each!(self, c => c.tso_segs(view, control))
     }
 
     fn send_buffer_windows(&self) -> u64 {

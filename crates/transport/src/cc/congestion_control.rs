@@ -171,7 +171,9 @@ pub trait CongestionControl: CloneControl + Debug + Send {
     }
 
     /// Whether the sender keeps a [`SegmentState`] with each segment, which [`ControlSample::sent`] gives back, and calls
-    /// [`CongestionControl::segment_lost`]. Asked once, after [`CongestionControl::init`].
+    /// [`CongestionControl::segment_lost`]. Such a control gets exact marks of pauses, too: whether the application limits
+    /// the flow is tested when an ACK or a timer comes as well, before it changes anything (draft-ietf-ccwg-bbr §4.1.2.4).
+    /// Asked once, after [`CongestionControl::init`].
     fn wants_segment_state(&self) -> bool {
         false
     }
@@ -179,6 +181,11 @@ pub trait CongestionControl: CloneControl + Debug + Send {
     /// Least segments of a TSO burst (`min_tso_segs`).
     fn min_tso_segs(&self, _view: &View, _control: &Control) -> u32 {
         2
+    }
+
+    /// Segments of a TSO burst, if it is the control that says so and not the stack (`tso_segs` of google/bbr).
+    fn tso_segs(&self, _view: &View, _control: &Control) -> Option<u32> {
+        None
     }
 
     /// Windows that the send buffer is for (`sndbuf_expand`).

@@ -23,7 +23,7 @@ mod state;
 mod view;
 
 pub use any::AnyCongestionControl;
-pub use bbr::Bbr;
+pub use bbr::{Bbr, Bbr3, Bbr3Draft, Bbr3Google, Bbr3GoogleEcn};
 pub use congestion_control::{
     AckEvent, AckSample, CloneControl, CongestionControl, ControlSample, Event, LostSegment,
     SegmentState,

@@ -40,6 +40,7 @@ impl Sender {
             return;
         }
         self.tcb.view.now = now;
+        self.note_pause();
         let prior_una = self.tcb.view.una;
         if before(ack.ack, prior_una) {
             self.on_old_ack(ack, out);

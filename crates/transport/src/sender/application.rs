@@ -139,6 +139,14 @@ impl Sender {
         }
     }
 
+    /// The same before an ACK or a timer changes anything, for a control that wants pauses marked exactly.
+    #[inline]
+    pub(super) fn note_pause(&mut self) {
+        if self.board.is_tracking() {
+            self.check_app_limited();
+        }
+    }
+
     fn append(&mut self, mut bytes: u64) {
         let mss = u64::from(self.tcb.view.mss);
         if before(self.tcb.view.nxt, self.data.end) {

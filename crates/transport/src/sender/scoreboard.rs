@@ -269,6 +269,12 @@ impl Scoreboard {
         self.tracked = Some(Box::default());
     }
 
+    /// Whether a [`SegmentState`] is kept with each segment.
+    #[inline]
+    pub(super) fn is_tracking(&self) -> bool {
+        self.tracked.is_some()
+    }
+
     /// The segments taken for lost since this was last asked, if they are noted.
     #[inline]
     pub(super) fn newly_lost(&mut self) -> Option<vec::Drain<'_, LostSegment>> {

@@ -87,6 +87,7 @@ impl Sender {
     /// The time that [`Sender::next_timer`] named has come. Calls that come early only set the deadline right.
     pub fn on_timer(&mut self, now: Time, out: &mut impl Output) {
         self.tcb.view.now = now;
+        self.note_pause();
         if self.pacing.blocked && now >= self.pacing.until {
             self.pacing.blocked = false;
             self.retransmit_lost(out);

@@ -56,6 +56,11 @@ impl Sender {
     /// Segments that a burst should have: about a millisecond at the pacing rate, at least two unless the control says
     /// otherwise, at most 64 kB (`tcp_tso_segs`). Linux 5.18 adds 64 kB, halved for every 512 µs of the lowest RTT.
     pub(super) fn tso_segs_goal(&self) -> u32 {
+        if let Some(segments) = self.cc.tso_segs(&self.tcb.view, &self.tcb.control)
+            && self.quirks.tso_bursts != TsoBursts::Singly
+        {
+            return segments;
+        }
         let more = match self.quirks.tso_bursts {
             TsoBursts::Singly => return 1,
             TsoBursts::HalfRtt => 0,

@@ -1,8 +1,10 @@
 //! BBR, a folder a version, and what they count in. The filters that they share are [`crate::minmax`]'s.
 
 mod v1;
+mod v3;
 
 pub use v1::Bbr;
+pub use v3::{Bbr3, Bbr3Draft, Bbr3Google, Bbr3GoogleEcn};
 
 /// A gain of one (`BBR_UNIT`).
 const UNIT: u32 = 1 << GAIN_BITS;

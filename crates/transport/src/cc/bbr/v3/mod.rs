@@ -1,0 +1,556 @@
+//! BBR, version 3: the window and the pacing rate come from a model of the path, its highest recent delivery rate and
+//! its lowest recent RTT, within bounds that losses teach.
+//!
+//! There are two texts of it, and a control for each: `bbr3` is draft-ietf-ccwg-bbr as of 3 August 2026 (the posted text
+//! -06 is of 6 July), `bbr3-google` the kernel module of google/bbr, branch v3, whose behaviour last changed in
+//! November 2023. They share all code; where they differ there is a named rule in [`rules`]. `bbr3-google-ecn` is the
+//! kernel's module on a route with the feature `ecn_low`, without which it takes no notice of marks.
+//!
+//! - [`state`]: the seven states, and the table of which may follow which;
+//! - [`model`]: rounds, the path's rate and lowest RTT, and what fills it; [`aggregation`]: ACKs that come in heaps;
+//! - [`signals`]: losses, and the short-term bounds; [`ecn`]: marks;
+//! - [`startup`], [`probe_bw`], [`probe_rtt`]: what each state does and when it ends;
+//! - [`window`]: how the window follows.
+//!
+//! What the draft leaves open is read so (its own section numbers are in the files):
+//!
+//! - bytes are whole segments; rates are packets per microsecond times 2^24, gains 1/25600;
+//! - the sample's `tx_in_flight` and `lost` are those of the newest segment that the ACK delivers;
+//! - "lost ranges" of Startup are runs of consecutive segments, counted in the round of losses that ends in recovery;
+//! - Startup's end by loss sets `full_bw_now`, too, as the draft's second test expects;
+//! - the undo state is saved once an episode, at its first loss: saved anew when recovery begins, it would keep
+//!   what the loss has cut already;
+//! - Drain is not bounded by `inflight_longterm` (its code; its table says otherwise);
+//! - the draft has no response to marks, and says that a sender which sets ECT must have one: `bbr3` sends Not-ECT.
+//!
+//! Not modelled: PLB, which changes the path and not the rate; the receiver's fast ACK mode of google/bbr.
+
+mod aggregation;
+mod ecn;
+mod model;
+mod probe_bw;
+mod probe_rtt;
+mod rules;
+mod signals;
+mod startup;
+mod state;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+use super::{BW_BITS, BW_UNIT};
+use crate::cc::{
+    CaState, CongestionControl, Control, ControlSample, Event, INFINITE_SSTHRESH, Info,
+    LostSegment, View,
+};
+use crate::ecn::EcnRequirements;
+use crate::stack::TcpQuirks;
+use aggregation::Aggregation;
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+use ecn::Marks;
+use model::MaxBw;
+use probe_bw::{AckPhase, Raise};
+use rules::Rules;
+use sojourn_units::{Ecn, Random, Span, Time};
+use startup::{FullBw, StartupLosses};
+use state::State;
+
+/// A gain of one.
+const UNIT: u32 = 25_600;
+/// A bound that is not set.
+const NONE: u32 = u32::MAX;
+/// Lowest window, segments: two pairs, so that delayed acknowledgements keep coming.
+const LEAST_CWND: u32 = 4;
+/// Longest initial window that Google remembers.
+const LONGEST_INITIAL_WINDOW: u32 = 127;
+
+/// Which text it follows.
+pub trait Version: Clone + core::fmt::Debug + Send + 'static {
+    /// What it is.
+    const INFO: Info;
+    /// What it needs of ECN.
+    const ECN: EcnRequirements;
+    /// What it does.
+    const RULES: Rules;
+}
+
+/// The draft.
+#[derive(Clone, Debug)]
+pub struct Draft;
+
+/// Google's kernel branch.
+#[derive(Clone, Debug)]
+pub struct Google;
+
+/// The same on a route with `ecn_low`.
+#[derive(Clone, Debug)]
+pub struct GoogleEcn;
+
+type Gauge = (&'static str, &'static str, &'static str);
+
+/// What all of them report.
+const GAUGES: [Gauge; 10] = [
+    ("state", "", "0 Startup, 1 Drain, 2 DOWN, 3 CRUISE, 4 REFILL, 5 UP, 6 ProbeRTT"),
+    ("bw", "bit/s", "rate that is used, of payload"),
+    ("max_bw", "bit/s", "highest rate of the last two ProbeBW cycles, of payload"),
+    ("mrtt", "s", "lowest RTT of the last ten seconds"),
+    ("pacing_gain", "", "pacing rate over `bw`"),
+    ("cwnd_gain", "", "window over the bandwidth-delay product"),
+    (
+        "inflight_longterm",
+        "segments",
+        "long-term bound (`inflight_hi`); missing while there is none",
+    ),
+    (
+        "inflight_shortterm",
+        "segments",
+        "short-term bound (`inflight_lo`); missing while there is none",
+    ),
+    ("extra_acked", "segments", "what the window has more for ACKs that come in heaps"),
+    ("round", "", "round trips, counted by packets"),
+];
+
+impl Version for Draft {
+    const INFO: Info = Info {
+        name: "bbr3",
+        summary: "version 3 as the IETF's draft has it: paces at the path's rate, bounds what is in flight by loss; Not-ECT",
+        source: "draft-ietf-ccwg-bbr, text of 3 August 2026",
+        gauges: &GAUGES,
+    };
+    const ECN: EcnRequirements =
+        EcnRequirements { codepoint: Ecn::NotEct, ..EcnRequirements::NONE };
+    const RULES: Rules = Rules::DRAFT;
+}
+
+impl Version for Google {
+    const INFO: Info = Info {
+        name: "bbr3-google",
+        summary: "version 3 as Google's kernel branch has it, without ecn_low: marks are ignored",
+        source: "google/bbr branch v3 (November 2023), net/ipv4/tcp_bbr.c",
+        gauges: &GAUGES,
+    };
+    const ECN: EcnRequirements = EcnRequirements::NONE;
+    const RULES: Rules = Rules::GOOGLE;
+}
+
+impl Version for GoogleEcn {
+    const INFO: Info = Info {
+        name: "bbr3-google-ecn",
+        summary: "bbr3-google on a route with ecn_low: answers to marks as well, if the lowest RTT is 5 ms or less",
+        source: "google/bbr branch v3 (November 2023), net/ipv4/tcp_bbr.c",
+        gauges: &[
+            GAUGES[0],
+            GAUGES[1],
+            GAUGES[2],
+            GAUGES[3],
+            GAUGES[4],
+            GAUGES[5],
+            GAUGES[6],
+            GAUGES[7],
+            GAUGES[8],
+            GAUGES[9],
+            ("alpha", "", "smoothed share of marked packets, 0 to 1"),
+        ],
+    };
+    const ECN: EcnRequirements = EcnRequirements {
+        request: crate::ecn::Request::Rfc3168,
+        on_all: true,
+        exact_echo: true,
+        ..EcnRequirements::NONE
+    };
+    const RULES: Rules = Rules::GOOGLE_ECN;
+}
+
+/// What a spurious recovery gives back.
+#[derive(Clone, Debug)]
+struct Undo {
+    /// Whether it has been noted in this episode.
+    saved: bool,
+    /// Where losses have ended a probe.
+    state: Option<State>,
+    bw_shortterm: u32,
+    inflight_shortterm: u32,
+    inflight_longterm: u32,
+}
+
+impl Undo {
+    const NOTHING: Self = Self {
+        saved: false,
+        state: None,
+        bw_shortterm: NONE,
+        inflight_shortterm: NONE,
+        inflight_longterm: NONE,
+    };
+}
+
+/// BBRv3, in a box: its state is several times as large as any other control's, and few flows have it.
+#[derive(Clone, Debug)]
+pub struct Bbr3<V>(Box<Model<V>>);
+
+impl<V> Deref for Bbr3<V> {
+    type Target = Model<V>;
+
+    fn deref(&self) -> &Model<V> {
+        &self.0
+    }
+}
+
+impl<V> DerefMut for Bbr3<V> {
+    fn deref_mut(&mut self) -> &mut Model<V> {
+        &mut self.0
+    }
+}
+
+/// The state of BBRv3. Times are of [`Model::clock`].
+#[derive(Clone, Debug)]
+pub struct Model<V> {
+    version: PhantomData<V>,
+    random: Random,
+    state: State,
+    pacing_gain: u32,
+    cwnd_gain: u32,
+    initial_window: u32,
+    has_seen_rtt: bool,
+    /// Whether it begins to send again after the application paused.
+    idle_restart: bool,
+    /// Whether the window had reached what the model wants.
+    reached_target: bool,
+    /// Window before recovery or ProbeRTT.
+    prior_cwnd: u32,
+
+    /// Rounds, counted by packets, and `delivered` at which this one ends.
+    round_count: u32,
+    round_end: u32,
+    /// Whether this ACK began a round.
+    round_start: bool,
+    max_bw: MaxBw,
+    min_rtt_us: u32,
+    min_rtt_stamp: Time,
+    probe_rtt_min_us: u32,
+    probe_rtt_min_stamp: Time,
+    probe_rtt_done_stamp: Option<Time>,
+    probe_rtt_round_done: bool,
+    aggregation: Aggregation,
+
+    full_bw: FullBw,
+    /// Whether the pipe has been full.
+    full_bw_reached: bool,
+    startup_losses: StartupLosses,
+    drain_start_round: u32,
+
+    /// Rounds of losses, which are counted by themselves.
+    loss_round_delivered: u32,
+    loss_round_start: bool,
+    loss_in_round: bool,
+    /// Whether anything was lost since DOWN began.
+    loss_in_cycle: bool,
+    bw_latest: u32,
+    inflight_latest: u32,
+    bw_shortterm: u32,
+    inflight_shortterm: u32,
+    inflight_longterm: u32,
+    undo: Undo,
+    ecn: Marks,
+
+    ack_phase: AckPhase,
+    raise: Raise,
+    /// Whether what comes in tells of a probe.
+    probe_sample: bool,
+    /// Whether the last probe was too much, and whether this one stopped where it was.
+    probe_too_high: bool,
+    precautionary: bool,
+    rounds_since_probe: u32,
+    probe_wait: Span,
+    cycle_stamp: Time,
+}
+
+/// BBRv3 as the draft has it.
+pub type Bbr3Draft = Bbr3<Draft>;
+/// BBRv3 as Google's kernel branch has it.
+pub type Bbr3Google = Bbr3<Google>;
+/// The same on a route with `ecn_low`.
+pub type Bbr3GoogleEcn = Bbr3<GoogleEcn>;
+
+impl<V: Version> Bbr3<V> {
+    /// What it is.
+    pub const INFO: Info = V::INFO;
+
+    /// A new one.
+    pub fn new(_quirks: &TcpQuirks) -> Self {
+        Self(Box::new(Model::new()))
+    }
+}
+
+impl<V: Version> Model<V> {
+    fn new() -> Self {
+        Self {
+            version: PhantomData,
+            random: Random::named(0, "bbr3"),
+            state: State::Startup,
+            pacing_gain: V::RULES.startup_pacing,
+            cwnd_gain: 2 * UNIT,
+            initial_window: 0,
+            has_seen_rtt: false,
+            idle_restart: false,
+            reached_target: false,
+            prior_cwnd: 0,
+            round_count: 0,
+            round_end: 0,
+            round_start: false,
+            max_bw: MaxBw::default(),
+            min_rtt_us: u32::MAX,
+            min_rtt_stamp: Time::ZERO,
+            probe_rtt_min_us: u32::MAX,
+            probe_rtt_min_stamp: Time::ZERO,
+            probe_rtt_done_stamp: None,
+            probe_rtt_round_done: false,
+            aggregation: Aggregation::new(),
+            full_bw: FullBw::default(),
+            full_bw_reached: false,
+            startup_losses: StartupLosses::default(),
+            drain_start_round: 0,
+            loss_round_delivered: 0,
+            loss_round_start: false,
+            loss_in_round: false,
+            loss_in_cycle: false,
+            bw_latest: 0,
+            inflight_latest: 0,
+            bw_shortterm: NONE,
+            inflight_shortterm: NONE,
+            inflight_longterm: NONE,
+            undo: Undo::NOTHING,
+            ecn: Marks::default(),
+            ack_phase: AckPhase::Init,
+            raise: Raise::default(),
+            probe_sample: false,
+            probe_too_high: false,
+            precautionary: false,
+            rounds_since_probe: 0,
+            probe_wait: Span::ZERO,
+            cycle_stamp: Time::ZERO,
+        }
+    }
+
+    /// Goes to another state.
+    fn go(&mut self, to: State) {
+        debug_assert!(State::may_follow(self.state, to), "{:?} to {to:?}", self.state);
+        self.state = to;
+        // Gains have changed: the next ACK has to set window and pace.
+        self.reached_target = false;
+    }
+
+    /// Whether an ACK of an application that pauses is no news to the model.
+    fn may_skip_model(&self, sample: &ControlSample) -> bool {
+        V::RULES.fast_path
+            && self.reached_target
+            && Self::is_app_limited(sample)
+            && Self::sample_bw(sample) < self.max_bw.get()
+            && !self.loss_in_round
+            && !self.ecn.in_round()
+    }
+
+    /// What losses, rates and aggregation say, and whether the pipe is full.
+    fn update_model(&mut self, view: &View, control: &Control, sample: &ControlSample) {
+        self.update_max_bw(sample);
+        self.update_bounds(control, sample);
+        self.update_aggregation(view, control, sample);
+        if V::RULES.growth_on_each_ack {
+            self.check_startup_loss(view, control, sample);
+            self.check_full_bw(sample);
+        } else {
+            self.check_full_bw(sample);
+            self.check_startup_loss(view, control, sample);
+        }
+    }
+
+    fn update_state(&mut self, view: &View, control: &mut Control, sample: &ControlSample) {
+        self.check_drain(view, control, sample);
+        self.update_phase(view, control, sample);
+        self.update_min_rtt(view, control, sample);
+    }
+
+    /// An ACK, in the draft's order of work.
+    fn on_ack(&mut self, view: &View, control: &mut Control, sample: &ControlSample) {
+        self.update_round(view, sample);
+        self.update_marks(view, control, sample);
+        self.update_latest(view, sample);
+        if self.may_skip_model(sample) {
+            let before = (self.state, self.min_rtt_us);
+            self.update_state(view, control, sample);
+            if (self.state, self.min_rtt_us) == before && self.reached_target {
+                self.advance_latest(view, sample);
+                return;
+            }
+        } else {
+            self.update_model(view, control, sample);
+            self.update_state(view, control, sample);
+        }
+        self.advance_latest(view, sample);
+        (self.pacing_gain, self.cwnd_gain) = self.state.gains(&V::RULES);
+        self.pace(view, control, self.pacing_gain);
+        self.set_cwnd(view, control, sample);
+    }
+
+    /// The recovery was for nothing: the bounds of before come back, and in the draft the state does.
+    fn undo_recovery(&mut self, view: &View) {
+        self.loss_in_round = false;
+        self.restart_full_bw(0);
+        let undo = core::mem::replace(&mut self.undo, Undo::NOTHING);
+        if undo.saved {
+            self.bw_shortterm = self.bw_shortterm.max(undo.bw_shortterm);
+            self.inflight_shortterm = self.inflight_shortterm.max(undo.inflight_shortterm);
+            self.inflight_longterm = self.inflight_longterm.max(undo.inflight_longterm);
+        }
+        if !V::RULES.undo_returns || self.state == State::ProbeRtt {
+            return;
+        }
+        match undo.state {
+            Some(State::Startup) if self.state != State::Startup => {
+                self.full_bw_reached = false;
+                self.go(State::Startup);
+            }
+            Some(State::Up) if self.state != State::Up => self.start_refill(view, 0),
+            _ => {}
+        }
+    }
+}
+
+impl<V: Version> CongestionControl for Bbr3<V> {
+    fn seed(&mut self, random: Random) {
+        self.random = random;
+    }
+
+    fn init(&mut self, view: &View, control: &mut Control) {
+        control.ssthresh = INFINITE_SSTHRESH;
+        control.paced = true;
+        self.initial_window = control.cwnd.min(LONGEST_INITIAL_WINDOW);
+        self.min_rtt_us = view.rtt.min_us();
+        self.probe_rtt_min_us = self.min_rtt_us;
+        self.min_rtt_stamp = Model::<V>::clock(view);
+        self.probe_rtt_min_stamp = self.min_rtt_stamp;
+        self.round_end = view.delivered;
+        // The first round of losses ends after the first flight.
+        self.loss_round_delivered = view.delivered.wrapping_add(1);
+        self.ecn = Marks::new(view);
+        self.pace_by_window(view, control);
+        self.aggregation.begin_epoch(view.now);
+    }
+
+    fn ecn(&self) -> EcnRequirements {
+        V::ECN
+    }
+
+    fn has_cong_control(&self) -> bool {
+        true
+    }
+
+    fn wants_segment_state(&self) -> bool {
+        true
+    }
+
+    fn send_buffer_windows(&self) -> u64 {
+        3
+    }
+
+    fn min_tso_segs(&self, _view: &View, _control: &Control) -> u32 {
+        2
+    }
+
+    fn tso_segs(&self, view: &View, control: &Control) -> Option<u32> {
+        Some(self.burst(view, control))
+    }
+
+    fn cong_control(&mut self, view: &View, control: &mut Control, sample: &ControlSample) {
+        self.on_ack(view, control, sample);
+    }
+
+    /// The threshold plays no part, but this is when a reduction begins: the window is noted for afterwards.
+    fn ssthresh(&mut self, view: &View, control: &Control) -> u32 {
+        self.save_cwnd(view, control);
+        self.save_undo();
+        control.ssthresh
+    }
+
+    fn cong_avoid(&mut self, _view: &View, _control: &mut Control, _acked: u32) {}
+
+    fn segment_lost(&mut self, view: &View, control: &mut Control, lost: &LostSegment) {
+        self.take_loss(view, control, lost);
+    }
+
+    fn set_state(&mut self, view: &View, control: &mut Control, state: CaState) {
+        self.reached_target = false;
+        if state == CaState::Loss {
+            if V::RULES.timeout_sets_bound {
+                self.restart_full_bw(0);
+                if !self.state.is_probing() && self.inflight_shortterm == NONE {
+                    self.inflight_shortterm = control.cwnd.max(self.prior_cwnd);
+                }
+            }
+            return;
+        }
+        let before = view.ca_state;
+        if before == CaState::Loss
+            || (before == CaState::Recovery && V::RULES.restores_after_recovery)
+        {
+            self.restore_cwnd(control);
+        }
+        if state <= CaState::Disorder {
+            self.undo = Undo::NOTHING;
+        }
+    }
+
+    fn event(&mut self, view: &View, control: &mut Control, event: Event) {
+        match event {
+            Event::TxStart { .. } if view.app_limited.is_some() => {
+                self.idle_restart = true;
+                self.aggregation.begin_epoch(view.now);
+                if self.state.is_probe_bw() {
+                    // No need to be faster: it is the application that is slow.
+                    self.pace(view, control, UNIT);
+                } else if self.state == State::ProbeRtt {
+                    self.check_probe_rtt_done(view, control);
+                }
+            }
+            Event::TlpRecovery { app_limited } => {
+                self.take_repaired_loss(view, control, app_limited);
+                // The probe itself has shown that the loss was none to undo.
+                self.undo = Undo::NOTHING;
+            }
+            Event::TxStart { .. } | Event::CompleteCwr | Event::Loss => {}
+        }
+    }
+
+    fn undo_cwnd(&mut self, view: &View, control: &Control) -> u32 {
+        self.undo_recovery(view);
+        control.cwnd.max(self.prior_cwnd)
+    }
+
+    fn gauges(&self, view: &View, _control: &Control, out: &mut dyn FnMut(&'static str, f64)) {
+        let rate = |bw: u32| {
+            let bytes = (u128::from(bw) * u128::from(view.mss_cache()) * 1_000_000) >> BW_BITS;
+            bytes as f64 * 8.0
+        };
+        let gain = |gain: u32| f64::from(gain) / f64::from(UNIT);
+        out("state", f64::from(self.state as u32));
+        out("bw", rate(self.bw()));
+        out("max_bw", rate(self.max_bw.get()));
+        out("mrtt", f64::from(self.min_rtt_us) / 1e6);
+        out("pacing_gain", gain(self.pacing_gain));
+        out("cwnd_gain", gain(self.cwnd_gain));
+        for (name, bound) in [
+            ("inflight_longterm", self.inflight_longterm),
+            ("inflight_shortterm", self.inflight_shortterm),
+        ] {
+            if bound != NONE {
+                out(name, f64::from(bound));
+            }
+        }
+        out("extra_acked", f64::from(self.extra_acked()));
+        out("round", f64::from(self.round_count));
+        if V::RULES.ecn {
+            out("alpha", f64::from(self.ecn.alpha) / 256.0);
+        }
+    }
+}
