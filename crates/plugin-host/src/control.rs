@@ -152,6 +152,11 @@ impl CongestionControl for PluginControl {
         undone.unwrap_or_else(|| control.cwnd.max(view.prior_cwnd))
     }
 
+    // The interface of plugins knows a least burst and a limit of bursts; how large they are in between is the stack's.
+    fn tso_segs(&self, _view: &View, _control: &Control) -> Option<u32> {
+        None
+    }
+
     fn min_tso_segs(&self, view: &View, control: &Control) -> u32 {
         ask!(self, min_tso_segs, Call::<NoPacket>::looking(), view, control).unwrap_or(2)
     }
