@@ -8,7 +8,7 @@ use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Random, Rate, Span};
 
 /// Two CUBIC flows and a buffer that never runs empty after slow start, behind this shaper.
-fn saturated(seed: u64, shaper: &Shaper, sample: Span) -> Scenario {
+fn saturated(seed: u64, shaper: Shaper, sample: Span) -> Scenario {
     let bed = Dumbbell {
         rate: Rate::from_mbit(10),
         qdisc: "pfifo limit 200".to_owned(),
@@ -20,7 +20,7 @@ fn saturated(seed: u64, shaper: &Shaper, sample: Span) -> Scenario {
     scenario.sample_interval = sample;
     for Element { kind, .. } in &mut scenario.hops[0].down {
         if let Kind::Queue(Queue { shaper: own, .. }) = kind {
-            *own = shaper.clone();
+            *own = shaper;
         }
     }
     scenario
@@ -39,7 +39,7 @@ fn a_link_that_never_rests_is_used_by_one_and_no_more() {
     let mut random = Random::named(7, "windows");
     for shaper in [Shaper::Line { rate }, Shaper::Htb { rate, ceil: None, burst: None }] {
         for (seed, sample_ms) in [(1, 50), (2, 37), (3, 200)] {
-            let scenario = saturated(seed, &shaper, Span::from_millis(sample_ms));
+            let scenario = saturated(seed, shaper, Span::from_millis(sample_ms));
             let r = run(&scenario);
             for _ in 0..400 {
                 let mut ms = |low: u64, high: u64| low + random.below(high - low);
