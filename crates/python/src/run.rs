@@ -21,9 +21,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// A value, and where it was measured.
-type Measured = (f64, Vec<(f64, f64)>);
+type Measured = (f64, Windows);
 
-fn seconds(windows: &[Bounds]) -> Vec<(f64, f64)> {
+/// Where something was measured: after the first of these times, up to the second, in seconds.
+type Windows = Vec<(f64, f64)>;
+
+/// Flows, whether they alternate, the period and the window, in seconds.
+type Swinging = (Vec<String>, bool, f64, (f64, f64));
+
+/// A check: name, what came out, whether it holds, and where it looks.
+type Checked = (String, String, Option<bool>, Windows);
+
+fn seconds(windows: &[Bounds]) -> Windows {
     windows.iter().map(|bounds| (bounds.from, bounds.to)).collect()
 }
 
@@ -122,7 +131,7 @@ impl Run {
 
     /// The flows whose rates swing so slowly that the default window holds few of their periods, whether they alternate, the
     /// period in seconds, and the window; None if none do.
-    fn swing(&self) -> Option<(Vec<String>, bool, f64, (f64, f64))> {
+    fn swing(&self) -> Option<Swinging> {
         let swing = swing(&Frame::new(&self.results))?;
         let window = (swing.window.from, swing.window.to);
         Some((swing.flows, swing.alternate, swing.period, window))
@@ -144,7 +153,7 @@ impl Run {
 
     /// The experiment's checks: name, what came out in words, whether it holds (None where it has no value), and where it
     /// looks.
-    fn checks(&self) -> Vec<(String, String, Option<bool>, Vec<(f64, f64)>)> {
+    fn checks(&self) -> Vec<Checked> {
         let frame = Frame::new(&self.results);
         let checks = self.results.scenario.checks.iter().map(|check| {
             let name = check.name.clone().unwrap_or_else(|| check.that.clone());
