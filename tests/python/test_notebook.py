@@ -191,7 +191,8 @@ def test_results_are_a_sequence_of_runs(results: sojourn.Results) -> None:
 def test_a_frame_has_every_run_with_its_axes(results: sojourn.Results) -> None:
     frame = results.frame("flows")
     assert frame.columns[:5] == ["rtt", "qdisc", "cell", "seed", "engine"]
-    assert frame.columns[5:] == results[0].flows.columns
+    limits = [name for name in results[0].table("limits").columns if name not in {"t_s", "flow"}]
+    assert frame.columns[5:] == [*results[0].flows.columns, *limits]
     assert frame.height == sum(run.flows.height for run in results)
     own = frame.filter((pl.col("cell") == "notes[20ms,fifo]") & (pl.col("seed") == 2))
     run = results.select("rtt=20ms,qdisc=fifo", seed="2")[0]
@@ -212,7 +213,7 @@ def test_an_axis_that_is_called_as_a_column_is_told_apart() -> None:
 
 def test_a_metric_of_every_run(results: sojourn.Results) -> None:
     frame = results.metric("jain(goodput)")
-    assert frame.columns == ["rtt", "qdisc", "cell", "seed", "engine", "value"]
+    assert frame.columns == ["rtt", "qdisc", "cell", "seed", "engine", "value", "window_s"]
     assert frame.height == 8
     by_hand = {(run.label.split("#")[0], run.seed): run.metric("jain(goodput)") for run in results}
     assert {(cell, seed): value for cell, seed, value in frame.select("cell", "seed", "value").rows()} == by_hand
@@ -234,7 +235,7 @@ def test_a_metric_that_was_not_recorded_says_what_to_write() -> None:
 
 def test_the_summary_has_the_usual_metrics(results: sojourn.Results) -> None:
     summary = results.summary()
-    assert summary.columns[-5:] == ["metric", "mean", "low", "high", "seeds"]
+    assert summary.columns[-6:] == ["metric", "mean", "low", "high", "seeds", "window_s"]
     assert set(summary["seeds"]) == {2}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sojourn.core import cells
+from sojourn.core.remarks import Remark, Told
 from sojourn.core.spread import Spread
 from sojourn.errors import ExperimentError
 from sojourn.experiments.experiment import parse
@@ -23,8 +24,8 @@ def of(value: float, low: float | None = None, high: float | None = None) -> Spr
     return Spread(value, value if low is None else low, value if high is None else high, 1 if low is None else 5)
 
 
-def flow(name: str, rate: float, rwnd_limited: float = 0.0, sndbuf_limited: float = 0.0) -> FlowFacts:
-    return FlowFacts(name, name, of(rate), of(rwnd_limited), of(sndbuf_limited))
+def flow(name: str, rate: float) -> FlowFacts:
+    return FlowFacts(name, name, of(rate))
 
 
 FACTS = Facts(
@@ -48,6 +49,7 @@ FACTS = Facts(
     idle=of(0.02),
     loaded=of(0.063),
     worst=of(0.081),
+    remarks=[],
 )
 
 
@@ -64,14 +66,15 @@ FACTS = Facts(
         ),
         (answer.fairness, {}, "bbr gets a little more than cubic (Jain's index 0.98, where 1 is even)."),
         (answer.fairness, {"flows": FACTS.flows[:1]}, ""),
-        (answer.limited, {}, ""),
+        (answer.hidden, {}, ""),
         (
-            answer.limited,
-            {"flows": [flow("cubic", 30e6, rwnd_limited=0.83), flow("bbr", 40e6, sndbuf_limited=0.099)]},
-            (
-                "Limited by the receive window: cubic 83 % of the time. Rates then say nothing about the queue or the "
-                "congestion control; try a larger receive_window of the flow."
-            ),
+            answer.hidden,
+            {
+                "remarks": [
+                    Told(Remark("send_buffer", ("bbr",), "bbr is limited", "a shorter RTT would do"), 1, "try#1")
+                ]
+            },
+            "Note: bbr is limited (a shorter RTT would do).",
         ),
         (
             answer.fairness,
@@ -165,7 +168,7 @@ def test_every_rule_is_tested_and_the_answer_is_theirs_in_order() -> None:
     assert {rule.__name__ for rule in answer.RULES} == {
         "shares",
         "fairness",
-        "limited",
+        "hidden",
         "use",
         "queue",
         "latency",

@@ -16,6 +16,7 @@ from sojourn.errors import UsageError
 from sojourn.evidence.comparison import compare
 
 RATE = Asked("rate", "delivery_rate({flow})", 1e-6)
+WHERE = "Measured from 119 s to 179 s."
 
 
 def sojourn(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -52,6 +53,8 @@ def test_a_table_has_means_and_ranges(runs: list[Run]) -> None:
         "| fq_codel | 160ms | 25.5 (25–26) | 20 |",
         "| pfifo | 20ms | 41.5 (41–42) | 20 |",
         "| pfifo | 160ms | 41.5 (41–42) | 20 |",
+        "",
+        WHERE,
     ]
 
 
@@ -62,6 +65,8 @@ def test_an_axis_across_the_top(runs: list[Run]) -> None:
         "| --- | ---: | ---: |",
         "| fq_codel | 25.5 (25–26) | 25.5 (25–26) |",
         "| pfifo | 41.5 (41–42) | 41.5 (41–42) |",
+        "",
+        WHERE,
     ]
 
 

@@ -219,7 +219,7 @@ def test_captures_that_ended_early_are_left_out(ect1: Path) -> None:
     assert [f.published for f in two.figures if f.quantity == "queue delay, mean"] == [15.2, 15.4]
     # By the table's own definition: the way less the least of the run, which is the first flow's.
     [p99] = [f for f in two.figures if f.quantity == "queue delay, 99 %"]
-    assert p99.ask == "p99(packet_owd, {flow}) over last 18s before 2s - min(packet_owd, {first})"
+    assert p99.ask == "p99(packet_owd, {flow}) over last 18s before 2s - min(packet_owd, {first}) over all"
 
 
 def test_what_is_on_the_way_and_happens_is_part_of_a_cell(ect1: Path, make_run: Make) -> None:

@@ -86,18 +86,45 @@ fn the_language() {
     assert!(text.contains(&format!("in runs of up to {few} flows")), "the key `delays`");
 }
 
+/// What is said after a run, for the page of metrics.
+const REMARKS: &str = "## What numbers hide
+
+After a run Sojourn says what its numbers hide. `run`, `table`, `try`, reports and `--json` show it (`remarks`); it is stored
+with the run.
+
+- **A flow is limited by something else than queue and congestion control** for a tenth of the window or more: by its receive
+  window, by its send buffer, by the `app_rate` or the `max_pacing_rate` that it was given. Flows that such a limit holds
+  can share exactly alike, and that says nothing about fairness. The remark names the setting and a value that would do: of a
+  receive window the BDP of the path and what the buffer holds. What limits some flow for 5 % of the window has a column in tables.
+- **Rates swing more slowly than the window can see.** Of each TCP flow that always has something to send the goodput is
+  averaged over fiftieths of the window, from when all flows have started until the first ends. It swings if the standard
+  deviation of these means is 0.2 of their mean or more. Its period is twice the mean time between crossings of the mean; a crossing
+  counts when it leads half a standard deviation beyond. If the window holds fewer than four periods, that is said, with a length
+  that would do. Two flows that alternate can have a Jain's index of 1.000 over one turn.
+
+## Metrics and quantities
+";
+
 #[test]
 fn the_metrics() {
     let text = format!(
         "# Metrics\n\nA metric is asked for in an experiment's checks, by `sojourn table`, and by `Run.metric` in Python. There is one \
-         implementation of each.\n\nBehind an expression stands where to measure: `over last 60s before 1s`, `over all`, `over NAME` for a \
-         window, `during NAME` for a phase. Without that it is the window `steady`; for quantities of every packet it is the whole run. \
+         implementation of each.\n\n## Where a metric looks\n\nBehind an expression stands where to measure: `over last 60s before 1s`, `over all`, `over NAME` for a \
+         window, `during NAME` for a phase. Without that every metric looks in the same default window. It is the window that the \
+         experiment calls `steady`. Without one it is the last third of the run, up to one second before the last sample. Of a flow that ends \
+         before the run does, it is as long, up to one second before its own last sample. Tables, checks, CSV, JSON and reports say beside each number \
+         where it was measured; figures over time shade it.\n\nThe column \"looks at\" says which metrics are of the whole run by their nature, \
+         as is `packet_rtt`; they take no window.\n\nA row of a table stands for the sample interval that ends at its time. It belongs to a window \
+         that it ends in. So a window that begins between two samples begins at the last one before. `utilisation` takes bytes and capacity of the same \
+         whole sample intervals: a link that never rests is used by 1 in every window. It counts bytes with their Ethernet header. A link that \
+         adds framing of its own, such as cake's `overhead`, is full below 1, by the share of that framing. `goodput` counts of a sample \
+         interval the part that lies in the window. \
          A window that reaches beyond the run is refused. Of a phase, what was before the run's end counts.\n\n\
          Quantities of every packet are `sojourn`, `packet_owd` and `pdv`; `packet_rtt` is one of the whole run alone. Their \
          distributions are kept for the windows that are known before the run: `[[window]]`, `[[phase]]`, those of the file's checks, and the default. In another window they have no \
          value. Those of queues are always kept. Those of single flows are kept in runs of up to {few} flows; in larger runs, of flows \
          that say `delays = true` or whose delays a check asks for. With `sojourn` a flow may stand alone or `at` \
-         a queue: `p99(sojourn.l, prague at bottleneck.down.qdisc) over steady`.\n\n{}",
+         a queue: `p99(sojourn.l, prague at bottleneck.down.qdisc) over steady`.\n\n{REMARKS}\n{}",
         metrics::reference(),
         few = metrics::FEW,
     );

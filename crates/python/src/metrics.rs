@@ -26,7 +26,7 @@ pub fn metrics() -> String {
             Gives::Unit(unit) => Value::from(unit.symbol()),
             Gives::Quantity => Value::Null,
         };
-        json!({"name": function.name, "unit": unit})
+        json!({"name": function.name, "unit": unit, "looks": function.looks.word()})
     });
     let quantities = QUANTITIES.iter().map(|quantity| {
         let (table, column) = place(quantity.table);

@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_capture::{Capture, SNAP_LEN};
 use sojourn_engine::{RunError, WatchMany, refuse_capture, run_many as run_many_on};
-use sojourn_results::metrics::{Expression, Frame, Names};
+use sojourn_results::metrics::{Bounds, Expression, Frame, Names, swing};
 use sojourn_results::{EngineId, Run as Results, schema};
 use sojourn_units::Span;
 use std::collections::HashSet;
@@ -19,6 +19,22 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// A value, and where it was measured.
+type Measured = (f64, Windows);
+
+/// Where something was measured: after the first of these times, up to the second, in seconds.
+type Windows = Vec<(f64, f64)>;
+
+/// Flows, whether they alternate, the period and the window, in seconds.
+type Swinging = (Vec<String>, bool, f64, (f64, f64));
+
+/// A check: name, what came out, whether it holds, and where it looks.
+type Checked = (String, String, Option<bool>, Windows);
+
+fn seconds(windows: &[Bounds]) -> Windows {
+    windows.iter().map(|bounds| (bounds.from, bounds.to)).collect()
+}
 
 /// The results of one run: its scenario, the engine that ran it, and its tables.
 #[pyclass(frozen, module = "sojourn._core")]
@@ -84,8 +100,9 @@ impl Run {
             .ok_or_else(|| PyValueError::new_err(format!("this run has no table {name}")))
     }
 
-    /// The values of metrics, in base units; NaN where the run has none.
-    fn measure(&self, py: Python<'_>, expressions: Vec<String>) -> PyResult<Vec<f64>> {
+    /// The values of metrics, in base units, NaN where the run has none; each with where it looks, in seconds from the
+    /// origin: after the first, up to the second.
+    fn measure(&self, py: Python<'_>, expressions: Vec<String>) -> PyResult<Vec<Measured>> {
         let frame = Frame::new(&self.results);
         let scenario = &self.results.scenario;
         let queues: Vec<String> = scenario.queues().collect();
@@ -105,9 +122,19 @@ impl Run {
             if let Some(error) = expression.unknown_names(&names).first() {
                 return Err(word_error(py, text, error));
             }
-            Ok(expression.evaluate(&frame).map_or(f64::NAN, |verdict| verdict.value.number))
+            let value =
+                expression.evaluate(&frame).map_or(f64::NAN, |verdict| verdict.value.number);
+            Ok((value, seconds(&expression.windows(&frame))))
         };
         expressions.iter().map(value).collect()
+    }
+
+    /// The flows whose rates swing so slowly that the default window holds few of their periods, whether they alternate, the
+    /// period in seconds, and the window; None if none do.
+    fn swing(&self) -> Option<Swinging> {
+        let swing = swing(&Frame::new(&self.results))?;
+        let window = (swing.window.from, swing.window.to);
+        Some((swing.flows, swing.alternate, swing.period, window))
     }
 
     /// Why a metric has no value that the run could have had, and what to write so that it is recorded; None if that is
@@ -118,24 +145,26 @@ impl Run {
         error.help.map(|help| (error.message, help))
     }
 
-    /// Where an expression's first metric looks in this run, in seconds from the origin: after the first, up to the second;
-    /// None if the run never came to it.
-    fn window(&self, py: Python<'_>, expression: &str) -> PyResult<Option<(f64, f64)>> {
+    /// Where the metrics of an expression look in this run, as `measure` gives it.
+    fn windows(&self, py: Python<'_>, expression: &str) -> PyResult<Vec<(f64, f64)>> {
         let parsed = Expression::parse(expression).map_err(|e| word_error(py, expression, &e))?;
-        Ok(parsed.bounds(&self.results).map(|bounds| (bounds.from, bounds.to)))
+        Ok(seconds(&parsed.windows(&Frame::new(&self.results))))
     }
 
-    /// The experiment's checks: name, what came out in words, and whether it holds; None where it has no value.
-    fn checks(&self) -> Vec<(String, String, Option<bool>)> {
+    /// The experiment's checks: name, what came out in words, whether it holds (None where it has no value), and where it
+    /// looks.
+    fn checks(&self) -> Vec<Checked> {
         let frame = Frame::new(&self.results);
         let checks = self.results.scenario.checks.iter().map(|check| {
             let name = check.name.clone().unwrap_or_else(|| check.that.clone());
-            let verdict = Expression::parse(&check.that)
-                .map_err(|e| e.message)
-                .and_then(|expression| expression.evaluate(&frame).map_err(|e| e.to_string()));
-            match verdict {
-                Ok(verdict) => (name, verdict.to_string(), verdict.passed),
-                Err(why) => (name, why, None),
+            let expression = match Expression::parse(&check.that) {
+                Ok(expression) => expression,
+                Err(error) => return (name, error.message, None, Vec::new()),
+            };
+            let windows = seconds(&expression.windows(&frame));
+            match expression.evaluate(&frame) {
+                Ok(verdict) => (name, verdict.to_string(), verdict.passed, windows),
+                Err(error) => (name, error.to_string(), None, windows),
             }
         });
         checks.collect()

@@ -4,9 +4,10 @@
 //! alike by tables, checks, claims, `validate` and `parity`: none is computed in two places. An expression such
 //! as `ratio(delivery_rate, prague, rival) >= 10` is parsed once with positions and evaluated on any run.
 //!
-//! Where a metric is given no window, it takes the window called `steady`; where there is none, the last third
-//! of the run up to one second before the flow's last sample (the published convention, docs/sources/testbeds.md#steady-state, with
-//! the length that it has in the longest of those experiments).
+//! Where a metric is given no window, it takes the default one, whatever it measures: the window called `steady`; where
+//! there is none, the last third of the run up to one second before the flow's last sample (the published convention,
+//! docs/sources/testbeds.md#steady-state, with the length that it has in the longest of those experiments). A few are of the
+//! whole run by their nature, and say so ([`functions::Looks`]).
 //!
 //! A row of a table stands for the step that ends at its `t_s`; it belongs to the window `(from, to]`.
 
@@ -24,6 +25,7 @@ mod quantity;
 mod rows;
 mod series;
 mod summary;
+mod swings;
 mod unit;
 mod validate;
 mod window;
@@ -35,6 +37,7 @@ pub use expression::{Expression, Names, reference};
 pub use quantity::{QUANTITIES, Quantity, Table as QuantityTable};
 pub use series::Frame;
 pub use summary::{FlowSummary, QueueSummary, Summary, summary};
+pub use swings::{Swing, swing};
 pub use unit::Unit;
 pub use validate::{Agreement, GroupSummary, Noise, agreement, summarise};
 pub use window::{Bounds, WindowSpec};

@@ -264,6 +264,7 @@ def _queue_json(cell: Cell, facts: Facts) -> dict[str, Any]:
     return {
         "qdisc": facts.qdisc,
         "answer": answer(facts),
+        "remarks": [own.json() for own in facts.remarks],
         "window_s": list(facts.window),
         "flows": flows,
         "queue": _named(QUEUE_COLUMNS, queue),

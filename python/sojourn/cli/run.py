@@ -14,8 +14,8 @@ from sojourn.cli.plugins import note_plugins
 from sojourn.cli.progress import watching
 from sojourn.cli.screen import detail, out, print_json, say
 from sojourn.cli.tables import print_summary, summary_json
-from sojourn.cli.warnings import show_warnings
-from sojourn.core import cells, checks, selection
+from sojourn.cli.warnings import show_remarks, show_warnings
+from sojourn.core import cells, checks, remarks, selection
 from sojourn.core.run import Run
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import Interrupted, UsageError
@@ -96,12 +96,14 @@ def _show(runs: Sequence[Run], tallies: Sequence[checks.Tally], output: Path, *,
             {
                 "folder": str(output),
                 "warnings": list(dict.fromkeys(text for run in runs for text in run.key.warnings)),
+                "remarks": [own.json() for own in remarks.told(runs)],
                 "cells": summary_json(found),
                 "checks": [{**asdict(own), "said": str(own)} for own in tallies],
             }
         )
     else:
         print_summary(found)
+        show_remarks(remarks.told(runs))
         for tally in tallies:
             out().print(f"{tally.experiment}: {tally}", soft_wrap=True, markup=False)
         out().print(

@@ -47,19 +47,25 @@ def table(
     import sys
 
     from sojourn.cli.grid import print_table
-    from sojourn.cli.screen import print_json, say
+    from sojourn.cli.screen import out, print_json, say
+    from sojourn.cli.warnings import show_remarks
+    from sojourn.core.remarks import told
     from sojourn.core.results import results
     from sojourn.core.summary_table import USUAL, Asked, SummaryTable
     from sojourn.plotting import figures
 
     asked = [Asked(text, text) for text in metrics or []] or USUAL
-    made = SummaryTable.of(figures.select(results(folder), cell), asked, by)
+    chosen = figures.select(results(folder), cell)
+    made = SummaryTable.of(chosen, asked, by)
+    show_remarks(told(chosen))
     for expression, missing in made.missing.items():
         say(f"{expression}: {missing.message}\n  help: {missing.help}")
     match Form.JSON if as_json else form:
         case Form.TEXT:
             heads = [*made.axes, *(column.replace(" of ", "\nof ").replace(", ", ",\n") for column in made.columns)]
             print_table(heads, made.cells(), right=range(len(made.axes), len(heads)))
+            if said := made.measured():
+                out().print(said, style="dim", markup=False)
         case Form.MARKDOWN:
             sys.stdout.write(made.markdown())
         case Form.CSV:

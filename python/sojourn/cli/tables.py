@@ -9,7 +9,7 @@ from rich.text import Text
 from sojourn.cli.grid import print_table
 from sojourn.cli.screen import out
 from sojourn.core.cells import Cell
-from sojourn.core.summary import Headed, columns_of, numbers_of, values_of
+from sojourn.core.summary import Headed, columns_of, numbers_of, values_of, where_measured, windows_of
 
 
 def print_summary(found: Sequence[Cell]) -> None:
@@ -30,6 +30,8 @@ def print_summary(found: Sequence[Cell]) -> None:
         ]
         heads = ["cell", *map(_head, columns), "seeds"]
         print_table(heads, rows, right=range(1, len(heads)))
+        if said := where_measured(own, columns):
+            out().print(Text(said, style="dim"))
 
 
 def _head(column: Headed) -> str:
@@ -60,6 +62,7 @@ def summary_json(found: Sequence[Cell]) -> list[dict[str, Any]]:
                 "engine": cell.engine,
                 "seeds": [run.seed for run in cell.runs],
                 "values": values,
+                "windows_s": {key: [list(span) for span in own] for key, own in windows_of(cell, columns).items()},
             }
         )
     return cells

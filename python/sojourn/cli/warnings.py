@@ -1,10 +1,11 @@
-"""What the command line says of legal settings that may not be what was meant."""
+"""What the command line says of legal settings that may not be what was meant, and of results that mislead."""
 
 from collections.abc import Callable, Iterable
 
 from rich.text import Text
 
 from sojourn.cli.screen import TALK, err
+from sojourn.core.remarks import Told
 from sojourn.errors import ExperimentError
 from sojourn.experiments.warning import ExperimentWarning
 
@@ -20,9 +21,21 @@ def show_warnings(
     """
     if TALK.quiet:
         return
-    said = dict.fromkeys(pointed_at(warning.place).render() for warning in warnings)
-    for text in said:
-        first, *rest = text.split("\n")
-        err().print(Text("warning: ", style="bold yellow").append(first, style="bold default"), soft_wrap=True)
-        for line in rest:
-            err().print(Text(line), soft_wrap=True)
+    for text in dict.fromkeys(pointed_at(warning.place).render() for warning in warnings):
+        _show(text)
+
+
+def show_remarks(told: Iterable[Told]) -> None:
+    """Print what is to be known before numbers of runs are believed."""
+    if TALK.quiet:
+        return
+    for own in told:
+        others = f" and {own.runs - 1} more runs" if own.runs > 1 else ""
+        _show(f"{own.remark.message}\n  in {own.first}{others}\n  help: {own.remark.help}")
+
+
+def _show(text: str) -> None:
+    first, *rest = text.split("\n")
+    err().print(Text("warning: ", style="bold yellow").append(first, style="bold default"), soft_wrap=True)
+    for line in rest:
+        err().print(Text(line), soft_wrap=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sojourn.core.cells import told_apart
+from sojourn.core.measured_window import Span, span_said
 from sojourn.core.run import Run
 
 
@@ -18,6 +19,8 @@ class Tally:
     held: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
     """(run, what came out) where it does not hold or has no value."""
+    windows: list[Span] = field(default_factory=list)
+    """Where it looks, s: each place once."""
 
     @property
     def runs(self) -> int:
@@ -27,7 +30,8 @@ class Tally:
     def __str__(self) -> str:
         """Return it in one line."""
         which = f" ({self.of})" if self.of else ""
-        text = f"check {self.name}{which}: holds in {self.held} of {self.runs} runs"
+        where = f" ({' or '.join(map(span_said, self.windows))})" if self.windows else ""
+        text = f"check {self.name}{which}{where}: holds in {self.held} of {self.runs} runs"
         return f"{text}; not in {self.failed[0][0]} ({self.failed[0][1]})" if self.failed else text
 
 
@@ -40,6 +44,7 @@ def tally(runs: Iterable[Run]) -> list[Tally]:
             experiment = run.scenario["experiment"]
             for check in run.checks():
                 one = found.setdefault((experiment, check.name, of), Tally(experiment, check.name, of))
+                one.windows = list(dict.fromkeys([*one.windows, *check.windows]))
                 if check.passed:
                     one.held += 1
                 else:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 from sojourn.core import describe
 from sojourn.core.cells import Cell
-from sojourn.core.run import Run
+from sojourn.core.measured_window import Span
+from sojourn.core.run import Measured, Run
 from sojourn.core.spread import Spread
 from sojourn.core.summary import kind_of
 
@@ -81,19 +82,38 @@ def spreads(cell: Cell, expressions: Sequence[str]) -> list[Spread]:
     Raises:
         UsageError: if an expression is wrong or names what a run does not have.
     """
-    by_run = [measure(run, expressions) for run in cell.runs]
-    return [Spread.of([values[index] for values in by_run]) for index in range(len(expressions))]
+    return [spread for spread, _ in spreads_and_windows(cell, expressions)]
+
+
+def spreads_and_windows(cell: Cell, expressions: Sequence[str]) -> list[tuple[Spread, list[Span]]]:
+    """Return the same, each with where it was measured: each place once.
+
+    Raises:
+        UsageError: as :func:`spreads`.
+    """
+    by_run = [_measured(run, expressions) for run in cell.runs]
+    return [
+        (
+            Spread.of([values[index].value for values in by_run]),
+            list(dict.fromkeys(span for values in by_run for span in values[index].windows)),
+        )
+        for index in range(len(expressions))
+    ]
 
 
 def measure(run: Run, expressions: Sequence[str]) -> list[float]:
     """Return the values of metrics, reading no more tables than they need."""
+    return [own.value for own in _measured(run, expressions)]
+
+
+def _measured(run: Run, expressions: Sequence[str]) -> list[Measured]:
     if not expressions:
         return []
     asked = set(re.findall(r"([a-z_][a-z_0-9]*)(?:\.[a-z]+)?(?=\(|, )", " ".join(expressions)))
     if asked <= _OF_LINKS:
-        return run.measure(expressions, [name for name in _LINKS if name in run.tables])
+        return run.measured(expressions, [name for name in _LINKS if name in run.tables])
     whole = any("state." in expression for expression in expressions)
-    return run.measure(expressions, [name for name in run.tables if whole or not name.endswith("_state")])
+    return run.measured(expressions, [name for name in run.tables if whole or not name.endswith("_state")])
 
 
 def seeds_said(cells: Sequence[Cell]) -> str:

@@ -1,8 +1,49 @@
-"""The measuring window, in words: what captions say beside every number."""
+"""The measuring window, in words: what stands beside every number."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from sojourn.core.cells import Cell
+
+Span = tuple[float, float]
+"""After the first of these times, up to the second, s."""
+
+
+def span_said(span: Span) -> str:
+    """Return a window in words.
+
+    >>> span_said((39.0, 59.0)), span_said((5.666666666666667, 9.0))
+    ('39 s to 59 s', '5.667 s to 9 s')
+    """
+    return f"{span[0]:.4g} s to {span[1]:.4g} s"
+
+
+def spans_text(spans: Iterable[Span]) -> str:
+    """Return windows as one cell of a CSV file has them, in seconds.
+
+    >>> spans_text([(39.0, 59.0), (0.0, 60.0)])
+    '39 to 59; 0 to 60'
+    """
+    return "; ".join(f"{start:.10g} to {end:.10g}" for start, end in spans)
+
+
+def measured_said(spans: Mapping[str, Iterable[Span]]) -> str:
+    """Return in a sentence where the columns of a table were measured; empty if nowhere.
+
+    Args:
+        spans: the windows of each column.
+
+    >>> measured_said({"goodput": [(39.0, 59.0)], "RTT": [(39.0, 59.0)], "start": [(0.0, 60.0)]})
+    'Measured from 39 s to 59 s; start: from 0 s to 60 s.'
+    """
+    by_spans: dict[tuple[str, ...], list[str]] = {}
+    for column, own in spans.items():
+        if said := tuple(dict.fromkeys(map(span_said, own))):
+            by_spans.setdefault(said, []).append(column)
+    if not by_spans:
+        return ""
+    usual, *others = sorted(by_spans, key=lambda said: -len(by_spans[said]))
+    rest = [f"{', '.join(by_spans[said])}: from {' or '.join(said)}" for said in others]
+    return "; ".join([f"Measured from {' or '.join(usual)}", *rest]) + "."
 
 
 def window_said(cells: Sequence[Cell], words: str = "") -> str:
@@ -15,5 +56,5 @@ def window_said(cells: Sequence[Cell], words: str = "") -> str:
     found = {cell.runs[0].window(words) for cell in cells}
     named = words or "the measuring window"
     if len(found) == 1 and (bounds := found.pop()) is not None:
-        return f"{named} ({bounds[0]:.4g} s to {bounds[1]:.4g} s)"
+        return f"{named} ({span_said(bounds)})"
     return named

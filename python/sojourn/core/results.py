@@ -13,6 +13,7 @@ from sojourn.core import html
 from sojourn.core.cells import Cell, told_apart
 from sojourn.core.drawing import Figures, draw, figures
 from sojourn.core.extensions import Drawing
+from sojourn.core.measured_window import spans_text
 from sojourn.core.run import Run
 from sojourn.core.select import cells_of, labelled, select
 from sojourn.core.store import Folder
@@ -114,7 +115,7 @@ class Results(Sequence[Run]):
         return Results(chosen)
 
     def frame(self, table: str) -> pl.DataFrame:
-        """Return one table of all runs.
+        """Return one table of all runs; that of the flows with what limited them beside (``limits``, docs/results.md).
 
         Args:
             table: its name; see :attr:`sojourn.Run.tables`.
@@ -125,7 +126,7 @@ class Results(Sequence[Run]):
         frames = []
         for run in self._runs:
             if table in run.tables:
-                own = run.table(table)
+                own = _with_limits(run) if table == "flows" else run.table(table)
                 labels = _labels(run, self._labels_by_run[id(run)], own.columns)
                 frames.append(own.select(*(_column(name, value) for name, value in labels.items()), pl.all()))
         if not frames:
@@ -134,7 +135,10 @@ class Results(Sequence[Run]):
         return pl.concat(frames, how="diagonal")
 
     def metric(self, expression: str) -> pl.DataFrame:
-        """Return a metric of every run: the axes, ``cell``, ``seed``, ``engine`` and ``value``, in base units.
+        """Return a metric of every run, in base units.
+
+        Its columns are the axes, ``cell``, ``seed``, ``engine``, ``value`` and ``window_s``, where it was measured:
+        ``39 to 59``.
 
         Args:
             expression: as for :meth:`sojourn.Run.metric`; ``{flow}`` stands for each flow that carries data and
@@ -149,14 +153,13 @@ class Results(Sequence[Run]):
         for cell in self.cells:
             wanted = asked.of(cell)
             for run in cell.runs:
-                values = run.measure([own for _, own in wanted])
-                for (of, own), value in zip(wanted, values, strict=True):
+                values = run.measured([own for _, own in wanted])
+                for (of, own), (value, windows) in zip(wanted, values, strict=True):
                     if math.isnan(value) and missing is None:
                         missing = run.not_recorded(own)
                     named = {"of": of} if "{flow}" in expression else {}
-                    rows.append(
-                        {**_labels(run, self._labels_by_run[id(run)], ["value", *named]), **named, "value": value}
-                    )
+                    labels = _labels(run, self._labels_by_run[id(run)], ["value", "window_s", *named])
+                    rows.append({**labels, **named, "value": value, "window_s": spans_text(windows)})
         if missing is not None and all(math.isnan(float(str(row["value"]))) for row in rows):
             raise missing
         # Of the types that the columns of frame() have, so that the two can be joined.
@@ -218,6 +221,17 @@ class Results(Sequence[Run]):
 def results(folder: str | os.PathLike[str]) -> Results:
     """Return every finished run of a results folder, as :meth:`Results.open`."""
     return Results.open(folder)
+
+
+def _with_limits(run: Run) -> pl.DataFrame:
+    """Return a run's flows with what limited those that are one connection."""
+    flows = run.table("flows")
+    if "limits" not in run.tables:
+        return flows
+    keys = ["t_s", "flow"]
+    limits = run.table("limits").with_columns(pl.col("flow").cast(pl.String))
+    joined = flows.with_columns(pl.col("flow").cast(pl.String)).join(limits, on=keys, how="left", maintain_order="left")
+    return joined.with_columns(flows["flow"])
 
 
 def _count(of: Results) -> str:

@@ -24,6 +24,18 @@ class Check(NamedTuple):
     """In words: ``23.50 >= 10: passed``."""
     passed: bool | None
     """None where the run gives it no value."""
+    windows: Sequence[tuple[float, float]]
+    """Where it looks, s, as :attr:`Measured.windows`."""
+
+
+class Measured(NamedTuple):
+    """A metric's value in a run."""
+
+    value: float
+    """In base units; NaN where the run has none."""
+    windows: Sequence[tuple[float, float]]
+    """Where it was measured: after the first of these times (s), up to the second; several where its flows end apart or
+    it is made of metrics that look elsewhere. Empty for a metric that another distribution adds."""
 
 
 Better = Literal["more", "less"]
@@ -48,6 +60,10 @@ class _Source(Protocol):
 
     @property
     def names(self) -> list[str]: ...
+
+    @property
+    def remarks(self) -> Sequence[Mapping[str, Any]] | None:
+        """What was said of the results when they were stored; None if nothing was."""
 
     def frame(self, name: str) -> pl.DataFrame: ...
 
@@ -149,9 +165,41 @@ class Run:
             expressions: as in :meth:`metric`.
             tables: the tables that they need, for those who know; all unless given.
         """
+        return [own.value for own in self.measured(expressions, tables)]
+
+    def measured(self, expressions: Sequence[str], tables: Iterable[str] | None = None) -> list[Measured]:
+        """Return the values of several metrics, each with where it was measured.
+
+        Args:
+            expressions: as in :meth:`metric`.
+            tables: as in :meth:`measure`.
+        """
         ours = [expression for expression in expressions if not _added(expression)]
         found = iter(self._source.results(self.tables if tables is None else tables).measure(ours) if ours else ())
-        return [float(METRICS[e](self)) if _added(e) else next(found) for e in expressions]
+        return [Measured(float(METRICS[e](self)), ()) if _added(e) else Measured(*next(found)) for e in expressions]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What its results say that its numbers hide, each with what helps.
+
+        Flows that a buffer limits, rates that swing more slowly than the measuring window can see.
+        """
+        # By name: what remarks on a run knows runs.
+        of: Sequence[object] = import_module("sojourn.core.remarks").remarks(self)
+        return [str(own) for own in of]
+
+    @property
+    def stored_remarks(self) -> Sequence[Mapping[str, Any]] | None:
+        """The remarks as they were stored with it; None if it was stored without, or not at all."""
+        return self._source.remarks
+
+    def swing(self) -> tuple[list[str], bool, float, tuple[float, float]] | None:
+        """Return the flows whose rates swing so slowly that the default window holds fewer than four of their periods.
+
+        Returns:
+            The flows' names, whether they are two that alternate, the period (s), and the window (s); None if none do.
+        """
+        return self._source.results([name for name in ("flows", "events") if name in self.tables]).swing()
 
     def window(self, words: str = "") -> tuple[float, float] | None:
         """Return where metrics look: after the first of these times (s), up to the second; None if the run has no such.
@@ -163,9 +211,10 @@ class Run:
             UsageError: if that is no window.
         """
         # Where a metric looks does not depend on what it measures; of flows that end early it ends with them.
-        return self._source.results([name for name in _WINDOWS if name in self.tables]).window(
-            f"jain(goodput) {words}".rstrip()
+        found = self._source.results([name for name in _WINDOWS if name in self.tables]).windows(
+            f"drops(run) {words}".rstrip()
         )
+        return found[0] if found else None
 
     def harm(self, alone: "Run", metric: str, better: Better = "more") -> float:
         """Return the harm (Ware et al., HotNets 2019) that this run's rivals do to a metric, 0 to 1.
@@ -259,6 +308,8 @@ def _added(expression: str) -> bool:
 class _Fresh:
     """Tables that the extension module holds; frames share their memory."""
 
+    remarks = None
+
     def __init__(self, results: _core.Run) -> None:
         self._results = results
 
@@ -283,6 +334,10 @@ class _Stored:
     @property
     def names(self) -> list[str]:
         return self._record.tables
+
+    @property
+    def remarks(self) -> Sequence[Mapping[str, Any]] | None:
+        return self._record.remarks
 
     def frame(self, name: str) -> pl.DataFrame:
         return self._record.table(name)

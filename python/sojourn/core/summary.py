@@ -7,6 +7,7 @@ from typing import Final
 
 from sojourn.core import describe
 from sojourn.core.cells import Cell
+from sojourn.core.measured_window import Span, measured_said
 from sojourn.core.run import Run
 
 _FLOWS_SHOWN: Final = 4
@@ -43,6 +44,8 @@ class Column:
     """Of a column with a value for each flow: the kinds of flows (:func:`kind_of`) that have it."""
     meaning: str = ""
     """What it is, for a legend."""
+    least: float = 0.0
+    """A table has it only if it is so much for some flow, in its unit; always if 0."""
 
     @property
     def each_flow(self) -> bool:
@@ -97,6 +100,10 @@ class Value:
     """The least and the greatest over the seeds; empty where they are the same as shown."""
 
 
+_WORTH_SHOWING: Final = 5.0
+"""Percent of the window: what limits flows less has no column. That the congestion window and its pacing limit them is
+how it should be, and has none either."""
+
 COLUMNS: Final = (
     Column("delivery_rate_mbps", "delivery rate", "rate", "Mbit/s", "delivery_rate({flow})", 1e-6, digits=2),
     Column("jain", "Jain's index", "Jain", "", "jain(delivery_rate)", digits=3, several=True),
@@ -132,6 +139,23 @@ COLUMNS: Final = (
     ),
     Column("bitrate_mbps", "bitrate", "bitrate", "Mbit/s", "bitrate({flow})", 1e-6, digits=2, kinds=_STREAMING),
     Column("stalls", "stalls", "stalls", "", "stalls({flow})", digits=0, kinds=_STREAMING),
+    *(
+        Column(
+            f"{key}_limited_percent",
+            f"limited by the {by}",
+            f"limited by\n{short}",
+            "%",
+            f"{key}_limited({{flow}})",
+            100,
+            least=_WORTH_SHOWING,
+        )
+        for key, by, short in (
+            ("rwnd", "receive window", "rec. window"),
+            ("sndbuf", "send buffer", "send buffer"),
+            ("app", "application", "application"),
+            ("host", "host's small queue", "small queue"),
+        )
+    ),
 )
 """Of a cell: one row with everything. A table has those of them that say something of one of its cells."""
 
@@ -148,13 +172,13 @@ FLOW_COLUMNS: Final = (
     ),
     Column("rtt_ms", "RTT", "RTT", "ms", "mean(rtt, {flow})", 1e3, meaning="mean round-trip time"),
     Column(
-        "packet_rtt_p99_ms",
+        "rtt_p99_ms",
         "RTT, 99 %",
         "RTT 99 %",
         "ms",
-        "p99(packet_rtt, {flow})",
+        "p99(rtt, {flow})",
         1e3,
-        meaning="RTT that 99 % of the packets stay below, in the whole run",
+        meaning="RTT that 99 % of the samples stay below",
     ),
     Column(
         "retransmits",
@@ -216,7 +240,7 @@ FLOW_COLUMNS: Final = (
         "one-way delay",
         "delay",
         "ms",
-        "mean(packet_owd, {flow}) over steady",
+        "mean(packet_owd, {flow})",
         1e3,
         kinds=_DATAGRAMS,
         meaning="mean one-way delay",
@@ -226,7 +250,7 @@ FLOW_COLUMNS: Final = (
         "one-way delay, 99 %",
         "delay 99 %",
         "ms",
-        "p99(packet_owd, {flow}) over steady",
+        "p99(packet_owd, {flow})",
         1e3,
         kinds=_DATAGRAMS,
         meaning="one-way delay that 99 % of the packets stay below",
@@ -322,7 +346,7 @@ QUEUE_COLUMNS: Final = (
         "queue delay, 99 %",
         "queue 99 %",
         "ms",
-        "p99(sojourn, {queue}) over steady",
+        "p99(sojourn, {queue})",
         1e3,
         meaning="time in the queue that 99 % of the packets stay below",
     ),
@@ -331,7 +355,7 @@ QUEUE_COLUMNS: Final = (
 )
 """Of the bottleneck."""
 
-_TABLES: Final = ("flows", "queues", "queue_signals", "histograms", "events")
+_TABLES: Final = ("flows", "limits", "queues", "queue_signals", "histograms", "delays", "events")
 """What TCP flows and queues need; other kinds need what is smaller than these."""
 
 
@@ -350,15 +374,54 @@ def kind_of(flow: describe.Scenario) -> str:
 
 def columns_of(cells: Iterable[Cell], columns: Sequence[Column] = COLUMNS) -> list[Headed]:
     """Return the columns that say something of one of these cells, with the flows whose values are in them."""
-    scenarios = [cell.scenario for cell in cells]
+    own = list(cells)
+    scenarios = [cell.scenario for cell in own]
     found = []
+    worth = _worth_showing(own, columns)
     for column in columns:
-        if not any(column.asked(scenario) for scenario in scenarios):
+        if column not in worth or not any(column.asked(scenario) for scenario in scenarios):
             continue
-        own = [flows for flows in (tuple(column.flows(scenario)) for scenario in scenarios) if flows]
-        common = own[0] if own and len(set(own)) == 1 else ()
+        named = [flows for flows in (tuple(column.flows(scenario)) for scenario in scenarios) if flows]
+        common = named[0] if named and len(set(named)) == 1 else ()
         found.append(Headed(column, common))
     return found
+
+
+def _worth_showing(cells: Sequence[Cell], columns: Sequence[Column]) -> set[Column]:
+    """Return the columns that have a value large enough to be shown; those that are always shown among them."""
+    worth = {column for column in columns if column.least <= 0}
+    for run in (run for cell in cells for run in cell.runs if "limits" in run.tables):
+        open_still = [column for column in columns if column not in worth]
+        tables = [name for name in ("flows", "limits", "events") if name in run.tables]
+        expressions = [column.asked(run.scenario) for column in open_still]
+        values = iter(run.measure([text for own in expressions for text in own], tables))
+        for column, own in zip(open_still, expressions, strict=True):
+            found = [next(values) * column.scale for _ in own]
+            if any(value >= column.least for value in found):
+                worth.add(column)
+    return worth
+
+
+def windows_of(cell: Cell, columns: Sequence[Column]) -> dict[str, list[Span]]:
+    """Return where the values of a cell's first run are measured, s: by the column's key, each place once."""
+    run = cell.runs[0]
+    asked = [(column.key, text) for column in columns for text in column.asked(run.scenario)]
+    whole = [name for name in run.tables if not name.endswith("_state")]
+    found: dict[str, list[Span]] = {}
+    for (key, _), measured in zip(asked, run.measured([text for _, text in asked], whole), strict=True):
+        own = found.setdefault(key, [])
+        own.extend(span for span in measured.windows if span not in own)
+    return found
+
+
+def where_measured(cells: Iterable[Cell], columns: Sequence[Headed]) -> str:
+    """Return where the values of cells in these columns are measured, in a sentence: of the first run of each."""
+    found: dict[str, list[Span]] = {}
+    names = {own.column.key: own.column.name for own in columns}
+    for cell in cells:
+        for key, spans in windows_of(cell, [own.column for own in columns]).items():
+            found.setdefault(names[key], []).extend(spans)
+    return measured_said(found)
 
 
 def values_of(cell: Cell, columns: Sequence[Headed] | None = None) -> list[Value]:

@@ -1,7 +1,7 @@
 """Metrics of a results folder as a table: a row a cell, the mean over the seeds with their range."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,7 +9,8 @@ import polars as pl
 
 from sojourn.core import describe
 from sojourn.core.cells import Cell, ordered
-from sojourn.core.measured import parties, spreads
+from sojourn.core.measured import parties, spreads_and_windows
+from sojourn.core.measured_window import Span, measured_said, spans_text
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, labelled, varied
 from sojourn.core.spread import Spread
@@ -29,6 +30,8 @@ class Asked:
     """Whether it says something only of more flows than one."""
     kinds: frozenset[str] | None = None
     """The kinds of flows that have it; all if None."""
+    least: float = 0.0
+    """Shown only if it is so much for some flow, in its unit after scaling."""
 
     def of(self, cell: Cell) -> list[tuple[str, str]]:
         """Return what it is of (a flow, or nothing) and the expression to measure."""
@@ -44,11 +47,18 @@ class Asked:
         return [
             (party.name, self.expression.replace("{flow}", party.name).replace("{queue}", queue))
             for party in own
-            # Only rates have a meaning for a group.
             if (self.kinds is None or party.kind in self.kinds)
-            and (party.flows == 1 or self.expression.startswith(("delivery_rate", "goodput", "sum", "share")))
+            and (party.flows == 1 or self.expression.partition("(")[0] in _OF_GROUPS)
         ]
 
+
+_OF_GROUPS: Final = frozenset(
+    [
+        *("delivery_rate", "goodput", "sum", "share"),
+        *(f"{limit}_limited" for limit in ("rwnd", "sndbuf", "cwnd", "pacing", "app", "host")),
+    ]
+)
+"""Metrics that have a meaning for a group of flows."""
 
 USUAL: Final = tuple(
     Asked(
@@ -57,6 +67,7 @@ USUAL: Final = tuple(
         column.scale,
         column.several,
         column.kinds,
+        column.least,
     )
     for column in COLUMNS
 )
@@ -70,6 +81,8 @@ class Row:
     labels: Mapping[str, str]
     values: Mapping[str, Spread]
     """By column."""
+    windows: Mapping[str, Sequence[Span]]
+    """Where each was measured, s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,16 +113,17 @@ class SummaryTable:
             raise UsageError.unknown("axis that varies", by, list(axes))
         rows: dict[tuple[str, ...], Row] = {}
         columns: dict[str, str] = {}
+        least: dict[str, float] = {}
         missing: dict[str, UsageError] = {}
         names = [axis for axis in axes if axis != by]
         for cell in cells:
             wanted = [(one, of, expression) for one in asked for of, expression in one.of(cell)]
-            found = spreads(cell, [expression for _, _, expression in wanted])
+            found = spreads_and_windows(cell, [expression for _, _, expression in wanted])
             labels = axes_of(cell)
             key = tuple(labels.get(axis, "") for axis in names)
-            row = rows.setdefault(key, Row(dict(zip(names, key, strict=True)), {}))
-            values = dict(row.values)
-            for (one, of, expression), spread in zip(wanted, found, strict=True):
+            row = rows.setdefault(key, Row(dict(zip(names, key, strict=True)), {}, {}))
+            values, windows = dict(row.values), dict(row.windows)
+            for (one, of, expression), (spread, spans) in zip(wanted, found, strict=True):
                 if math.isnan(spread.mean) and (why := cell.runs[0].not_recorded(expression)):
                     missing.setdefault(expression, why)
                 parts = (
@@ -119,16 +133,27 @@ class SummaryTable:
                 name = ", ".join(part for part in parts if part)
                 columns[name] = parts[0]
                 values[name] = spread.scaled(one.scale)
-            rows[key] = Row(row.labels, values)
+                windows[name] = spans
+                least[name] = one.least
+            rows[key] = Row(row.labels, values, windows)
         order = ordered(columns.values())
-        ranked = sorted(columns, key=lambda name: order.index(columns[name]))
+        ranked = sorted(
+            (name for name in columns if _is_worth_it(name, least[name], rows.values())),
+            key=lambda name: order.index(columns[name]),
+        )
         return cls(names, ranked, list(rows.values()), missing)
 
     def markdown(self) -> str:
         """Return it as Markdown: the mean, and the range where the seeds differ."""
         head = [*self.axes, *self.columns]
         lines = [_line(head), _line(["---"] * len(self.axes) + ["---:"] * len(self.columns))]
-        return "\n".join([*lines, *map(_line, self.cells())]) + "\n"
+        where = f"\n{said}\n" if (said := self.measured()) else ""
+        return "\n".join([*lines, *map(_line, self.cells())]) + "\n" + where
+
+    def measured(self) -> str:
+        """Return where its values were measured, in a sentence; empty if nothing was."""
+        spans = {name: [s for row in self.rows for s in row.windows.get(name, ())] for name in self.columns}
+        return measured_said(spans)
 
     def cells(self) -> list[list[str]]:
         """Return the texts of each row: its labels, then the mean of each column with the range over the seeds."""
@@ -141,12 +166,23 @@ class SummaryTable:
         ]
 
     def frame(self) -> pl.DataFrame:
-        """Return one row for each value: labels, column, mean, low, high, seeds."""
+        """Return one row for each value: labels, column, mean, low, high, seeds, and where it was measured."""
         return pl.DataFrame(
             [
-                labelled(row.labels, {"metric": name, "mean": s.mean, "low": s.low, "high": s.high, "seeds": s.seeds})
+                labelled(
+                    row.labels,
+                    {
+                        "metric": name,
+                        "mean": s.mean,
+                        "low": s.low,
+                        "high": s.high,
+                        "seeds": s.seeds,
+                        "window_s": spans_text(row.windows[name]),
+                    },
+                )
                 for row in self.rows
                 for name, s in row.values.items()
+                if name in self.columns
             ],
             infer_schema_length=None,
         )
@@ -158,13 +194,25 @@ class SummaryTable:
                 row.labels,
                 {
                     "metrics": {
-                        name: {"mean": s.mean, "low": s.low, "high": s.high, "seeds": s.seeds}
+                        name: {
+                            "mean": s.mean,
+                            "low": s.low,
+                            "high": s.high,
+                            "seeds": s.seeds,
+                            "window_s": [list(span) for span in row.windows[name]],
+                        }
                         for name, s in row.values.items()
+                        if name in self.columns
                     }
                 },
             )
             for row in self.rows
         ]
+
+
+def _is_worth_it(name: str, least: float, rows: Iterable[Row]) -> bool:
+    """Whether a column is shown: always, or where a value of it is large enough."""
+    return least <= 0 or any(name in row.values and row.values[name].high >= least for row in rows)
 
 
 def number(value: float) -> str:

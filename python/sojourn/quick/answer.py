@@ -77,27 +77,12 @@ def fairness(facts: Facts) -> str:
     return f"{most.name} gets {_times(ratio)} times as much as {least.name} ({jain}, where 1 is even)."
 
 
-_LIMITED: Final = 0.1
-"""From this share of the time on, what a flow gets is not what queue and congestion control make of it."""
-
-
-def limited(facts: Facts) -> str:
-    """Say which flows a buffer of their hosts keeps from sending: their even shares are no fairness."""
+def hidden(facts: Facts) -> str:
+    """Say what the numbers hide: a flow that a buffer of its host limits, a window of one turn of an oscillation."""
     told = []
-    for name, remedy, shares in (
-        (
-            "receive window",
-            "a larger receive_window of the flow",
-            [(flow.name, flow.rwnd_limited) for flow in facts.flows],
-        ),
-        ("send buffer", "a shorter RTT or a lower rate", [(flow.name, flow.sndbuf_limited) for flow in facts.flows]),
-    ):
-        found = [f"{flow} {_percent(share)} of the time" for flow, share in shares if share.mean >= _LIMITED]
-        if found:
-            told.append(
-                f"Limited by the {name}: {', '.join(found)}. Rates then say nothing about the queue or the congestion "
-                f"control; try {remedy}."
-            )
+    for own in facts.remarks:
+        some = f" in {own.runs} of {facts.seeds} runs" if own.runs < facts.seeds else ""
+        told.append(f"Note{some}: {own.remark}.")
     return "\n".join(told)
 
 
@@ -210,7 +195,7 @@ def limit(facts: Facts) -> str:
     return ""
 
 
-RULES: Final[Sequence[Rule]] = (shares, fairness, limited, use, queue, latency, signals, calls, web, limit)
+RULES: Final[Sequence[Rule]] = (shares, fairness, hidden, use, queue, latency, signals, calls, web, limit)
 """In the order in which they are said."""
 
 

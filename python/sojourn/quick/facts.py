@@ -8,6 +8,7 @@ from sojourn import _core
 from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.measured import spreads
+from sojourn.core.remarks import Told, told
 from sojourn.core.spread import Spread
 from sojourn.core.summary import TCP, kind_of
 from sojourn.errors import UsageError
@@ -24,10 +25,6 @@ class FlowFacts:
     """Its congestion control."""
     rate: Spread
     """Payload that arrived in the window, bit/s."""
-    rwnd_limited: Spread
-    """The share of the window in which the peer's receive window kept it from sending, 0 to 1."""
-    sndbuf_limited: Spread
-    """The same of its own send buffer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +100,8 @@ class Facts:
     """The same beside them, in the window."""
     worst: Spread
     """The largest RTT of a ping in the window, s."""
+    remarks: Sequence[Told]
+    """What its numbers hide."""
 
     @property
     def seeds(self) -> int:
@@ -139,7 +138,7 @@ def facts_of(cell: Cell) -> Facts:
         "jain": f"jain(goodput, {names})" if len(flows) > 1 else "",
         "utilisation": f"utilisation({path})",
         "queue": f"mean(queue_delay, {path})",
-        "queue_tail": f"p99(sojourn, {path}) over steady",
+        "queue_tail": f"p99(sojourn, {path})",
         "queue_least": f"min(queue_delay_min, {path})",
         "queue_most": f"max(queue_length, {path})",
         "marks": f"marks({path})",
@@ -148,12 +147,9 @@ def facts_of(cell: Cell) -> Facts:
         "loaded": f"median(rtt, {PING})" if ping else "",
         "worst": f"max(rtt, {PING})" if ping else "",
     }
-    of_flow = ("goodput", "rwnd_limited", "sndbuf_limited")
-    by_flow = [f"{metric}({flow['name']})" for flow in flows for metric in of_flow]
+    by_flow = [f"goodput({flow['name']})" for flow in flows]
     by_sender = [f"sum(goodput, {', '.join(own)})" for own in senders.values()]
-    by_call = [
-        e for flow in calls for e in (f"loss_rate({flow['name']})", f"p99(packet_owd, {flow['name']}) over steady")
-    ]
+    by_call = [e for flow in calls for e in (f"loss_rate({flow['name']})", f"p99(packet_owd, {flow['name']})")]
     by_web = [
         e.format(flow["name"])
         for flow in web
@@ -174,16 +170,7 @@ def facts_of(cell: Cell) -> Facts:
         rate=None if mbit is None else mbit * 1e6,
         base_rtt=describe.base_rtt_ms(scenario, flows[0], jitter=False) / 1e3 if flows else 0.0,
         window=_bounds(window, describe.seconds(scenario)),
-        flows=[
-            FlowFacts(
-                flow["name"],
-                describe.sender(flow),
-                rate=next(values),
-                rwnd_limited=next(values),
-                sndbuf_limited=next(values),
-            )
-            for flow in flows
-        ],
+        flows=[FlowFacts(flow["name"], describe.sender(flow), rate=next(values)) for flow in flows],
         senders=[SenderFacts(sender, len(members), next(values)) for sender, members in senders.items()],
         calls=[
             CallFacts(
@@ -201,6 +188,7 @@ def facts_of(cell: Cell) -> Facts:
             )
             for flow in web
         ],
+        remarks=told(cell.runs),
         **own,
     )
 

@@ -10,6 +10,7 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.core import describe
+from sojourn.core.remarks import remarks
 from sojourn.core.run import Run
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import Refused, RunError, SojournError
@@ -172,7 +173,8 @@ def make_stored(
             if made not in folder:
                 tables = {n: pl.DataFrame(results.table(n)) for n in results.tables}
                 texts = tc_logs(tables.pop("tc", None))
-                folder.add(made, tables, command=command, captures=captures, texts=texts)
+                said = [remark.json() for remark in remarks(Run.fresh(made, results))]
+                folder.add(made, tables, command=command, captures=captures, texts=texts, remarks=said)
             elif captures is not None:
                 folder.add_captures(made, captures)
 

@@ -1,9 +1,10 @@
-//! What an expression is about: for those who write its name on an axis, and shade where it looks.
+//! What an expression is about: for those who write its name on an axis, and say and shade where it looks.
 
 use super::expression::{Call, Expression, TermKind};
+use super::functions::Looks;
+use super::series::{Frame, Of};
 use super::unit::Unit;
-use super::window::{Bounds, WindowSpec};
-use crate::Run;
+use super::window::Bounds;
 
 /// What an expression is about.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,17 +41,44 @@ impl Expression {
         About { unit: self.unit(), single }
     }
 
-    /// Where its first metric looks in a run, for a flow or queue whose last sample is the run's end; `None` if the run
-    /// never came to it, or nothing in it looks anywhere.
-    pub fn bounds(&self, run: &Run) -> Option<Bounds> {
-        let mut first: Option<WindowSpec> = None;
+    /// Where its metrics look in a run: each place once, in the order of the metrics and of the flows and queues that they
+    /// name. Nothing where the run never came to a place.
+    pub fn windows(&self, frame: &Frame<'_>) -> Vec<Bounds> {
+        let mut found: Vec<Bounds> = Vec::new();
         self.calls(&mut |call| {
-            first.get_or_insert_with(|| {
-                call.window.as_ref().map_or(WindowSpec::Default, |window| window.value.clone())
-            });
+            if call.function.looks == Looks::Values {
+                return;
+            }
+            let window = call.looks();
+            for subject in subjects(frame, call) {
+                let Some(bounds) = frame.bounds(&window, &subject) else { continue };
+                if !found.iter().any(|known| known.is_same(bounds)) {
+                    found.push(bounds);
+                }
+            }
         });
-        first?.bounds(run, run.scenario.duration.as_secs_f64())
+        found
     }
+}
+
+/// The flows and queues whose last samples place a metric's window.
+fn subjects(frame: &Frame<'_>, call: &Call) -> Vec<String> {
+    let names: Vec<&str> = call.names.iter().map(|name| name.text.as_str()).collect();
+    // Of a flow at a queue the flow decides.
+    let own = if call.of.as_ref().is_some_and(Of::is_sojourn) {
+        &names[..names.len().min(1)]
+    } else {
+        &names[..]
+    };
+    if own.is_empty() {
+        let tcp_only = call.of.as_ref().is_none_or(|of| of.name() != "goodput");
+        return frame.load(tcp_only).into_iter().map(|flow| flow.name.clone()).collect();
+    }
+    let members = |name: &&str| match frame.members(name).as_slice() {
+        [] => vec![(*name).to_owned()],
+        flows => flows.iter().map(|flow| flow.name.clone()).collect(),
+    };
+    own.iter().flat_map(members).collect()
 }
 
 fn single(call: &Call) -> Single {

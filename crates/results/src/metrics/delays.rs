@@ -126,7 +126,7 @@ struct Which<'n> {
 }
 
 /// The distribution of a quantity of every packet: of a queue, of a flow or group, or of a flow or group at a queue,
-/// as `names` say; in a window, or from the origin on. No bucket where there was no packet.
+/// as `names` say, in a window. No bucket where there was no packet.
 ///
 /// # Errors
 /// When the run does not tell it.
@@ -134,20 +134,25 @@ pub(super) fn distribution(
     frame: &Frame<'_>,
     of: &Of,
     names: &[&str],
-    window: Option<&WindowSpec>,
+    window: &WindowSpec,
 ) -> Result<Vec<Bucket>, Fault> {
     let Some(quantity) = of.histogram() else { return Ok(Vec::new()) };
     let (subject, at) = (names.first().copied().unwrap_or(""), names.get(1).copied());
     let is_queue = frame.run.scenario.is_queue(subject);
     // What a whole run has in a table of its own.
     let varies = matches!(of, Of::Quantity(q) if q.table == Place::DelayVariation);
-    if window.is_none() && at.is_none() && !varies {
+    let is_whole = *window == WindowSpec::Whole;
+    if is_whole && at.is_none() && !varies {
         let whole = frame.buckets(subject, quantity);
         if !whole.is_empty() || is_queue || quantity == "rtt" {
             return Ok(whole);
         }
     }
     if frame.run.table(schema::DELAYS.name).is_none() {
+        if frame.run.table(schema::HISTOGRAMS.name).is_none() {
+            // What was imported has neither.
+            return Ok(Vec::new());
+        }
         return Err(Fault::not_recorded(
             "this run has no delays by flow and window",
             "run it again to have them",
@@ -190,13 +195,12 @@ pub(super) fn distribution(
         } else {
             Which { quantity, queue: "", class: None }
         };
-        let bounds = match window {
+        let bounds = if is_whole {
+            None
+        } else {
             // A queue's window ends where the queue's rows do.
-            Some(w) => {
-                let of = if is_queue { subject } else { flow };
-                Some(frame.bounds(w, of).ok_or("the run never came to this window")?)
-            }
-            None => None,
+            let of = if is_queue { subject } else { flow };
+            Some(frame.bounds(window, of).ok_or("the run never came to this window")?)
         };
         let mut found = buckets(frame, flow, which, bounds)?;
         if varies {

@@ -148,8 +148,7 @@ impl Expression {
 
 /// The value of a metric; `None` where there is nothing to measure.
 fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
-    let default = WindowSpec::Default;
-    let window = call.window.as_ref().map_or(&default, |w| &w.value);
+    let window = &call.looks();
     let scenario = &frame.run.scenario;
     let stated = window.stated(&scenario.windows);
     if let Some(outside) = stated.and_then(|w| w.outside(scenario.warmup, scenario.duration)) {
@@ -198,9 +197,11 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
                 _ => Err(format!("\"{}\" is a group: ask of one flow", first()).into()),
             }
         };
-    let limited = |column: &str| match flows(first())?.as_slice() {
-        [flow] => Ok(limits::share(frame, column, &flow.name, window)),
-        _ => Err(Fault::from(format!("\"{}\" is a group: ask of one flow", first()))),
+    let limited = |column: &str| -> Result<Option<f64>, Fault> {
+        let own = flows(first())?;
+        let shares: Option<Vec<f64>> =
+            own.iter().map(|flow| limits::share(frame, column, &flow.name, window)).collect();
+        Ok(shares.map(|shares| crate::estimators::mean(&shares)))
     };
     let of_queue = |metric: fn(&Frame<'_>, &str, &WindowSpec) -> Option<f64>| {
         Ok(metric(frame, first(), window))
@@ -323,7 +324,6 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
             let sample = match of.histogram() {
                 Some(_) => {
                     let names: Vec<&str> = call.names.iter().map(|n| n.text.as_str()).collect();
-                    let window = call.window.as_ref().map(|w| &w.value);
                     Sample::Histogram(delays::distribution(frame, of, &names, window)?)
                 }
                 None => match sampled(frame, of, first(), window) {

@@ -15,7 +15,7 @@
 mod lexer;
 mod parser;
 
-use super::functions::{Function, Gives, Parameter, Which};
+use super::functions::{Function, Gives, Looks, Parameter, Which};
 use super::quantity::Quantity;
 use super::series::Of;
 use super::unit::Unit;
@@ -156,6 +156,19 @@ pub struct Names<'a> {
     pub warmup: Span,
     /// See `warmup`.
     pub duration: Span,
+}
+
+impl Call {
+    /// Where it looks: where it says, or in the default window; what is of the whole run by its nature there.
+    pub(super) fn looks(&self) -> WindowSpec {
+        let is_whole = self.function.looks == Looks::Run
+            || self.of.as_ref().is_some_and(|of| !of.takes_window());
+        match &self.window {
+            _ if is_whole => WindowSpec::Whole,
+            Some(window) => window.value.clone(),
+            None => WindowSpec::Default,
+        }
+    }
 }
 
 impl Expression {
@@ -327,14 +340,15 @@ impl Function {
 /// The reference of metrics and quantities in Markdown.
 pub fn reference() -> String {
     use core::fmt::Write as _;
-    let mut text = String::from("| metric | gives | meaning |\n|---|---|---|\n");
+    let mut text = String::from("| metric | gives | looks at | meaning |\n|---|---|---|---|\n");
     for f in super::functions::FUNCTIONS {
         let gives = match f.gives {
             Gives::Unit(Unit::One) => "number",
             Gives::Unit(unit) => unit.symbol(),
             Gives::Quantity => "the quantity's unit",
         };
-        let _ = writeln!(text, "| `{}` | {gives} | {} |", f.usage().replace('|', "\\|"), f.doc);
+        let (usage, looks) = (f.usage().replace('|', "\\|"), f.looks.word());
+        let _ = writeln!(text, "| `{usage}` | {gives} | {looks} | {} |", f.doc);
     }
     text.push_str("\n| quantity | unit | meaning |\n|---|---|---|\n");
     for q in super::quantity::QUANTITIES {

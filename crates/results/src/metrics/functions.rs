@@ -10,7 +10,7 @@ use crate::estimators::{
     quantile_interpolated, quantile_nearest_rank, quantile_weighted, sorted, standard_deviation,
     sum, weighted_mean,
 };
-use sojourn_model::{Flow, Renamed};
+use sojourn_model::{Flow, OnOff, Pulse, Renamed, Traffic};
 
 /// What a metric may be given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +48,28 @@ pub enum Gives {
     Quantity,
 }
 
+/// Where a metric looks if nothing is said.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Looks {
+    /// In the default window, or in the one that is given.
+    Window,
+    /// In the whole run by its nature.
+    Run,
+    /// Where the values that it is given do.
+    Values,
+}
+
+impl Looks {
+    /// As the reference says it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Window => "the window",
+            Self::Run => "the whole run",
+            Self::Values => "as its values",
+        }
+    }
+}
+
 /// A metric that expressions can name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Function {
@@ -59,6 +81,8 @@ pub struct Function {
     pub gives: Gives,
     /// What it is: formula and source.
     pub doc: &'static str,
+    /// Where it looks.
+    pub looks: Looks,
     /// Which it is.
     pub(super) which: Which,
 }
@@ -129,7 +153,12 @@ const fn f(
     gives: Gives,
     doc: &'static str,
 ) -> Function {
-    Function { name, parameters, gives, doc, which }
+    Function { name, parameters, gives, doc, looks: Looks::Window, which }
+}
+
+/// The same, where it looks elsewhere than in a window.
+const fn looking(looks: Looks, of: Function) -> Function {
+    Function { looks, ..of }
 }
 
 /// What earlier versions called metrics.
@@ -204,7 +233,7 @@ pub const FUNCTIONS: &[Function] = &[
         Which::Utilisation,
         &[Queue],
         ONE,
-        "Bytes that left the queue in the window, Ethernet header included, over what its rate could have carried, rate changes counted.",
+        "Bytes that left the queue in the window's whole sample intervals, Ethernet header included, over what its rate could have carried in them, rate changes counted. Of a packet that was on the line when they began, no more is counted than fits.",
     ),
     f(
         "mark_fraction",
@@ -247,7 +276,7 @@ pub const FUNCTIONS: &[Function] = &[
         Which::RwndLimited,
         &[F],
         ONE,
-        "Share of time in the window for which the flow was limited by its receive window (tcp_info's tcpi_rwnd_limited).",
+        "Share of time in the window for which the flow was limited by its receive window (tcp_info's tcpi_rwnd_limited). Of a group, as of the limits below: the mean over its flows.",
     ),
     f(
         "sndbuf_limited",
@@ -312,12 +341,15 @@ pub const FUNCTIONS: &[Function] = &[
         Gives::Quantity,
         "The largest value in the window less the level: the height of a spike above it; 0 if it never gets there.",
     ),
-    f(
-        "convergence_time",
-        Which::ConvergenceTime,
-        &[Rate, Flows],
-        SECONDS,
-        "From the start of the last of the flows until Jain's index of their rates, averaged over 1 s, first reaches 0.95 and stays there for 5 s. Looks at the whole run.",
+    looking(
+        Looks::Run,
+        f(
+            "convergence_time",
+            Which::ConvergenceTime,
+            &[Rate, Flows],
+            SECONDS,
+            "From the start of the last of the flows until Jain's index of their rates, averaged over 1 s, first reaches 0.95 and stays there for 5 s.",
+        ),
     ),
     f(
         "completed",
@@ -410,26 +442,35 @@ pub const FUNCTIONS: &[Function] = &[
         PACKETS,
         "How often the level that an adaptive stream plays changed in the window.",
     ),
-    f(
-        "startup_delay",
-        Which::StartupDelay,
-        &[F],
-        SECONDS,
-        "From an adaptive stream's start until it first plays. Looks at the whole run.",
+    looking(
+        Looks::Run,
+        f(
+            "startup_delay",
+            Which::StartupDelay,
+            &[F],
+            SECONDS,
+            "From an adaptive stream's start until it first plays.",
+        ),
     ),
-    f(
-        "harm_less_is_better",
-        Which::HarmLess,
-        &[Value, Value],
-        ONE,
-        "Harm (Ware et al., HotNets 2019) to something of which less is better, such as completion times, delay, stalls: (w − s)/w, the first value s alone, the second w beside the rival; 0 if nothing got worse.",
+    looking(
+        Looks::Values,
+        f(
+            "harm_less_is_better",
+            Which::HarmLess,
+            &[Value, Value],
+            ONE,
+            "Harm (Ware et al., HotNets 2019) to something of which less is better, such as completion times, delay, stalls: (w − s)/w, the first value s alone, the second w beside the rival; 0 if nothing got worse.",
+        ),
     ),
-    f(
-        "harm_more_is_better",
-        Which::HarmMore,
-        &[Value, Value],
-        ONE,
-        "The same of something of which more is better, such as goodput or bitrate: (s − w)/s.",
+    looking(
+        Looks::Values,
+        f(
+            "harm_more_is_better",
+            Which::HarmMore,
+            &[Value, Value],
+            ONE,
+            "The same of something of which more is better, such as goodput or bitrate: (s − w)/s.",
+        ),
     ),
 ];
 
@@ -514,13 +555,34 @@ pub fn jain(frame: &Frame<'_>, of: RateOf, flows: &[&Flow], window: &WindowSpec)
     known(jain_index(&rates(frame, of, flows, window)?))
 }
 
-/// Bytes that left a queue in the window over what its rate could have carried, `8·ΔB / ∫C dt`; the integral
-/// follows the changes of rate that happened. `None` for a queue of unknown rate.
+/// Bytes that left a queue over what its rate could have carried, `8·ΔB / ∫C dt`, both over the sample intervals that end
+/// in the window; the integral follows the changes of rate that happened. `None` for a queue of unknown rate.
+///
+/// A packet is counted where its last bit leaves. One that was on the line when the intervals began brings bytes that
+/// were carried before: what of it is more than the line could carry is left out, so that a line that never rests is used
+/// by 1 and no more. A shaper that saved up a burst while it was idle can exceed 1 in a window just behind.
 pub fn utilisation(frame: &Frame<'_>, queue: &str, window: &WindowSpec) -> Option<f64> {
-    let bounds = frame.bounds(window, queue)?;
-    let bytes = Frame::growth(&frame.queues, queue, "sent_bytes", bounds)?;
-    let capacity = capacity_bits(frame, queue, bounds)?;
-    known(8.0 * bytes as f64 / capacity)
+    let bounds = frame.intervals(&frame.queues, queue, frame.bounds(window, queue)?)?;
+    let bytes = Frame::growth(&frame.queues, queue, "sent_bytes", bounds)? as f64;
+    let could = capacity_bits(frame, queue, bounds)? / 8.0;
+    let is_cut = bytes > could && bytes <= could + f64::from(largest_packet(frame));
+    known(if is_cut { 1.0 } else { bytes / could })
+}
+
+/// An upper bound of the bytes that one packet of the run is on a line, Ethernet header and tunnels included.
+fn largest_packet(frame: &Frame<'_>) -> u32 {
+    const FULL: u32 = 1_514;
+    const GROUP: u32 = 65_536 + 14;
+    const UDP: u32 = 14 + 40 + 8;
+    const TUNNEL: u32 = 100;
+    let largest = frame.run.scenario.flows.iter().map(|flow| match &flow.traffic {
+        Traffic::Udp(udp) | Traffic::OnOff(OnOff { over: Pulse::Udp(udp), .. }) => {
+            udp.payload + UDP
+        }
+        traffic if traffic.tcp().is_some_and(|tcp| tcp.offload) => GROUP,
+        _ => FULL,
+    });
+    largest.fold(FULL, u32::max) + TUNNEL
 }
 
 /// What a queue's rate could carry in a window, in bits.

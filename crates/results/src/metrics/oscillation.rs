@@ -16,17 +16,22 @@ pub(super) fn variation(values: &[f64]) -> Option<f64> {
 
 /// The mean of the values of each whole second of the window; seconds without a value are given the one before.
 pub(super) fn by_second(series: &Series, bounds: Bounds) -> Vec<f64> {
-    let seconds = libm::floor(bounds.length() + 1e-9).max(0.0) as usize;
-    let mut sums = vec![(0.0, 0_u32); seconds];
+    by_part(series, bounds, 1.0)
+}
+
+/// The same of each whole part of the window of this length in seconds.
+pub(super) fn by_part(series: &Series, bounds: Bounds, length: f64) -> Vec<f64> {
+    let parts = libm::floor(bounds.length() / length + 1e-9).max(0.0) as usize;
+    let mut sums = vec![(0.0, 0_u32); parts];
     for (&t, &value) in series.times.iter().zip(&series.values) {
-        // A value at the end of a second belongs to it.
-        let second = libm::ceil(t - bounds.from - 1e-9) as i64 - 1;
-        if let Some((sum, n)) = usize::try_from(second).ok().and_then(|s| sums.get_mut(s)) {
+        // A value at the end of a part belongs to it.
+        let part = libm::ceil((t - bounds.from) / length - 1e-9) as i64 - 1;
+        if let Some((sum, n)) = usize::try_from(part).ok().and_then(|p| sums.get_mut(p)) {
             *sum += value;
             *n += 1;
         }
     }
-    let mut means = Vec::with_capacity(seconds);
+    let mut means = Vec::with_capacity(parts);
     let mut last = None;
     for (sum, n) in sums {
         if n > 0 {

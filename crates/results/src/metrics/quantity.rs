@@ -157,25 +157,25 @@ pub const QUANTITIES: &[Quantity] = &[
         "sojourn",
         Unit::Seconds,
         Table::QueueHistogram("sojourn"),
-        "sojourn time of every packet in a queue: of all (`bottleneck.down.qdisc`), of a flow's (`prague at bottleneck.down.qdisc`; `prague` alone where its data pass one queue only); from the origin on unless a window is given",
+        "sojourn time of every packet in a queue: of all (`bottleneck.down.qdisc`), of a flow's (`prague at bottleneck.down.qdisc`; `prague` alone where its data pass one queue only)",
     ),
     elsewhere(
         "packet_rtt",
         Unit::Seconds,
         Table::FlowHistogram("rtt"),
-        "RTT of every packet from the origin on, from the flow's histogram; takes no window",
+        "RTT of every packet of the whole run, from the flow's histogram; takes no window",
     ),
     elsewhere(
         "packet_owd",
         Unit::Seconds,
         Table::FlowHistogram("owd"),
-        "one-way delay of every packet with data, from host to host; from the origin on unless a window is given",
+        "one-way delay of every packet with data, from host to host",
     ),
     elsewhere(
         "pdv",
         Unit::Seconds,
         Table::DelayVariation,
-        "packet delay variation (RFC 5481 §4.2) of every packet with data: its one-way delay less the least of the flow's in the run, which leaves what queues, their lines and jitter added; from the origin on unless a window is given",
+        "packet delay variation (RFC 5481 §4.2) of every packet with data: its one-way delay less the least of the flow's in the run, which leaves what queues, their lines and jitter added",
     ),
 ];
 

@@ -212,6 +212,25 @@ impl<'a> Frame<'a> {
         (completed, started.len() - completed)
     }
 
+    /// The sample intervals of a subject that end in a window, together: from the last row not after the window's
+    /// beginning to the last one not after its end. `None` if there is no whole one.
+    pub(super) fn intervals(
+        &self,
+        rows: &Rows<'_>,
+        subject: &str,
+        bounds: Bounds,
+    ) -> Option<Bounds> {
+        let times = rows.table.f64("t_s");
+        let own = rows.of(subject);
+        let upto = |t: f64| {
+            let upto = Bounds { from: f64::NEG_INFINITY, to: t };
+            own.iter().rev().find(|&&row| upto.holds(times[row])).map(|&row| times[row])
+        };
+        let first = times[*own.first()?] - self.run.scenario.sample_interval.as_secs_f64();
+        let whole = Bounds { from: upto(bounds.from).unwrap_or(first), to: upto(bounds.to)? };
+        (whole.length() > 0.0).then_some(whole)
+    }
+
     /// How much a cumulative count of the flows' or queues' table grew in a window. The count at a bound is that
     /// of the last row not after it.
     pub(super) fn growth(

@@ -1,9 +1,9 @@
 //! The table at the end of a run.
 
-use super::Quantity;
 use super::functions::{self, RateOf};
 use super::series::{Frame, Of};
 use super::window::WindowSpec;
+use super::{Quantity, delays};
 use crate::estimators::{mean, quantile_weighted, weighted_mean};
 use crate::estimators::{mean_histogram, quantile_histogram, quantile_interpolated, sorted, sum};
 use serde::Serialize;
@@ -45,8 +45,8 @@ pub struct QueueSummary {
     pub queue: String,
     /// Mean sojourn time by packets, s.
     pub delay_mean_s: Option<f64>,
-    /// Its 99th percentile, s: of every packet of the run from the origin on where there is the histogram, which
-    /// means within a step would blunt; otherwise of the steps' means in the window.
+    /// Its 99th percentile, s: of every packet in the window where that was recorded, which means within a step would
+    /// blunt; otherwise of the steps' means.
     pub delay_p99_s: Option<f64>,
     /// Packets marked.
     pub marks: Option<f64>,
@@ -60,8 +60,7 @@ fn known(x: f64) -> Option<f64> {
     (!x.is_nan()).then_some(x)
 }
 
-/// Sums a run up, in its default window. Queues' percentiles are of the whole run (see
-/// [`QueueSummary::delay_p99_s`]).
+/// Sums a run up, in its default window.
 pub fn summary(frame: &Frame<'_>) -> Summary {
     let window = WindowSpec::Default;
     let scenario = &frame.run().scenario;
@@ -113,7 +112,10 @@ pub fn summary(frame: &Frame<'_>) -> Summary {
         .map(|path| {
             let delay = series("queue_delay", &path);
             let weights = delay.weights.unwrap_or_default();
-            let histogram = frame.buckets(&path, "sojourn");
+            let every = Quantity::named("sojourn").map(Of::Quantity);
+            let histogram = every
+                .and_then(|of| delays::distribution(frame, &of, &[&path], &window).ok())
+                .unwrap_or_default();
             let (mean, p99) = if delay.values.is_empty() && !histogram.is_empty() {
                 (mean_histogram(&histogram), quantile_histogram(&histogram, 0.99))
             } else if histogram.is_empty() {

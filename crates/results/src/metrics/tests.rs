@@ -334,15 +334,15 @@ fn each_metric_gives_the_number_worked_out_by_hand() {
         ("max(queue_delay_max, first.down.qdisc) over all", 0.012),
         ("mean(queue_length, first.down.qdisc) from 2s to 4s", 3.5),
         // 50 of 100 packets below 2 ms; the 95th is in the middle of the last bucket.
-        ("p50(sojourn, first.down.qdisc)", 0.002),
-        ("p95(sojourn, first.down.qdisc)", 0.0095),
-        ("mean(sojourn, first.down.qdisc)", 0.5 * 0.0015 + 0.4 * 0.0025 + 0.1 * 0.0095),
+        ("p50(sojourn, first.down.qdisc) over all", 0.002),
+        ("p95(sojourn, first.down.qdisc) over all", 0.0095),
+        ("mean(sojourn, first.down.qdisc) over all", 0.5 * 0.0015 + 0.4 * 0.0025 + 0.1 * 0.0095),
         // The classes apart: all of l's 10 are in one bucket, of c's 50 the last fifth in another.
-        ("max(sojourn.l, first.down.qdisc)", 0.002),
-        ("p90(sojourn.c, first.down.qdisc)", 0.0095),
+        ("max(sojourn.l, first.down.qdisc) over all", 0.002),
+        ("p90(sojourn.c, first.down.qdisc) over all", 0.0095),
         // Of one flow: 40 packets in the first bucket, 10 in another; rank 25.
-        ("p50(sojourn, a at first.down.qdisc)", 0.001 + 0.001 * 25.0 / 40.0),
-        ("max(sojourn, a at first.down.qdisc)", 0.004),
+        ("p50(sojourn, a at first.down.qdisc) over all", 0.001 + 0.001 * 25.0 / 40.0),
+        ("max(sojourn, a at first.down.qdisc) over all", 0.004),
         ("max(sojourn, a at first.down.qdisc) from 5s to 10s", 0.002),
         ("max(sojourn.c, a at first.down.qdisc) during early", 0.004),
         // A group is its flows.
@@ -350,11 +350,10 @@ fn each_metric_gives_the_number_worked_out_by_hand() {
         // All flows in a window: 30 packets and 20; 10 and 10 before.
         ("mean(sojourn, first.down.qdisc) from 5s to 10s", (30.0 * 0.0015 + 20.0 * 0.0055) / 50.0),
         ("min(sojourn.c, first.down.qdisc) from 5s to 10s", 0.005),
-        ("mean(sojourn, first.down.qdisc) over all", (40.0 * 0.0015 + 0.035 + 0.11) / 70.0),
         // From the least of the run, 10 ms, on.
         ("mean(packet_owd, a) from 0s to 5s", 0.0105),
-        ("max(packet_owd, a)", 0.013),
-        ("min(pdv, a)", 0.0),
+        ("max(packet_owd, a) over all", 0.013),
+        ("min(pdv, a) over all", 0.0),
         ("min(pdv, a) from 5s to 10s", 0.002),
         ("mean(pdv, a) over all", (20.0 * 0.0005 + 30.0 * 0.0025) / 50.0),
         // A window behind a bracket is for every call in it.
@@ -496,6 +495,167 @@ fn utilisation_follows_the_rate() {
     );
 }
 
+/// 2.5 MB a second at 20 Mbit/s: never more than the rate, wherever a window lies between samples.
+#[test]
+fn a_saturated_queue_is_used_by_one_in_every_window() {
+    let mut s = plain();
+    for element in &mut s.hops[0].down {
+        if let Kind::Queue(queue) = &mut element.kind {
+            queue.shaper = Shaper::Line { rate: Rate::from_mbit(20) };
+        }
+    }
+    let run = run_of(s);
+    for from in 0..40 {
+        for to in from + 4..=40 {
+            let (from, to) = (f64::from(from) / 4.0, f64::from(to) / 4.0);
+            let text = format!("utilisation(first.down.qdisc) from {from}s to {to}s");
+            assert_eq!(value(&run, &text), 1.0, "{text}");
+        }
+    }
+}
+
+/// A packet that was on the line when a window began brings 1514 bytes of before. More than a packet is no such thing.
+#[test]
+fn what_was_carried_before_the_window_is_no_more_than_a_packet() {
+    for (more, expected) in [(1_000, 1.0), (100_000, 2_600_000.0 / 2_500_000.0)] {
+        let mut s = plain();
+        for element in &mut s.hops[0].down {
+            if let Kind::Queue(queue) = &mut element.kind {
+                queue.shaper = Shaper::Line { rate: Rate::from_mbit(20) };
+            }
+        }
+        let mut run = run_of(s);
+        let mut queues = Rows::<rows::Queues>::new(Provenance::Exact);
+        for (t, bytes) in [(1, 2_500_000), (2, 5_000_000 + more)] {
+            queues.push(rows::Queue {
+                t_s: f64::from(t),
+                queue: QUEUE.into(),
+                packets: 1,
+                bytes: 1514,
+                sojourn_min_s: 0.0,
+                sojourn_mean_s: 0.0,
+                sojourn_max_s: 0.0,
+                sent_packets: 1,
+                sent_bytes: bytes,
+                marks: 0,
+                drops: 0,
+            });
+        }
+        run.tables.retain(|t| t.schema().name != "queues");
+        run.tables.push(queues.into_table());
+        let used = value(&run, "utilisation(first.down.qdisc) from 1s to 2s");
+        assert!((used - expected).abs() < 1e-12, "{more}: {used}");
+    }
+}
+
+/// The same window whatever is measured, but for what is of the whole run by its nature.
+#[test]
+fn every_metric_looks_in_the_default_window_or_says_otherwise() {
+    let mut s = plain();
+    let window = WindowBounds::Between { from: At::from_secs(5), to: At::from_secs(10) };
+    s.windows = vec![Window { name: "steady".into(), bounds: window }];
+    let run = run_of(s);
+    // Packets of the second half alone, though the first has others.
+    assert!((value(&run, "mean(packet_owd, a)") - 0.0125).abs() < 1e-12);
+    assert!((value(&run, "mean(sojourn, first.down.qdisc)") - 0.0031).abs() < 1e-12);
+    let windows = |text: &str| -> Vec<(f64, f64)> {
+        let found = Expression::parse(text).unwrap().windows(&Frame::new(&run));
+        found.into_iter().map(|b| (b.from, b.to)).collect()
+    };
+    for text in
+        ["goodput(a)", "jain(goodput)", "p99(sojourn, a at first.down.qdisc)", "p99(rtt, a)"]
+    {
+        assert_eq!(windows(text), [(5.0, 10.0)], "{text}");
+    }
+    for text in ["convergence_time(goodput)", "startup_delay(a)", "p99(packet_rtt, a)"] {
+        assert_eq!(windows(text), [(0.0, 10.0)], "{text}");
+    }
+    assert_eq!(
+        windows("harm_more_is_better(goodput(a) from 1s to 2s, goodput(a))"),
+        [(1.0, 2.0), (5.0, 10.0)]
+    );
+    assert_eq!(windows("goodput(b) during never"), []);
+}
+
+/// Flows that end at other times are measured up to a second before their own ends.
+#[test]
+fn flows_that_end_apart_have_windows_of_their_own() {
+    let mut run = run_of(plain());
+    let windows =
+        |run: &Run, text: &str| Expression::parse(text).unwrap().windows(&Frame::new(run));
+    assert_eq!(windows(&run, "sum(goodput, a, b)").len(), 1);
+    let queues = run.tables.iter().position(|t| t.schema().name == "flows").unwrap();
+    let mut flows = Rows::<rows::Flows>::new(Provenance::Exact);
+    for (flow, last) in [("a", 10), ("b", 7)] {
+        flows.push(rows::Flow { t_s: f64::from(last), flow: flow.into(), ..flow_row() });
+    }
+    run.tables[queues] = flows.into_table();
+    let ends: Vec<f64> = windows(&run, "sum(goodput, a, b)").iter().map(|b| b.to).collect();
+    assert_eq!(ends, [9.0, 6.0]);
+}
+
+/// `a` and `b` have 15 and 5 Mbit/s by turns, 7 s each: over 14 s, one turn of each, they are even.
+#[test]
+fn flows_that_alternate_are_told_beside_a_jain_of_one() {
+    let mut s = plain();
+    s.duration = Span::from_secs(60);
+    s.sample_interval = Span::from_millis(500);
+    let window = WindowBounds::Between { from: At::from_secs(28), to: At::from_secs(42) };
+    s.windows = vec![Window { name: "steady".into(), bounds: window }];
+    let mut run = run_of(s);
+    let mut flows = Rows::<rows::Flows>::new(Provenance::Exact);
+    for half in 1..=120_u32 {
+        let is_first = (half - 1) / 14 % 2 == 0;
+        for (flow, mbit) in
+            [("a", if is_first { 15.0 } else { 5.0 }), ("b", if is_first { 5.0 } else { 15.0 })]
+        {
+            let t_s = f64::from(half) / 2.0;
+            flows.push(rows::Flow {
+                t_s,
+                flow: flow.into(),
+                goodput_bps: mbit * 1e6,
+                ..flow_row()
+            });
+        }
+    }
+    run.tables.retain(|t| t.schema().name != "flows");
+    run.tables.push(flows.into_table());
+    assert!((value(&run, "jain(goodput)") - 1.0).abs() < 1e-9);
+    let swing = swing(&Frame::new(&run)).expect("they alternate");
+    assert_eq!(
+        (swing.flows.as_slice(), swing.alternate),
+        (&["a".to_owned(), "b".to_owned()][..], true)
+    );
+    assert!((swing.period - 14.0).abs() < 0.01 && (swing.held() - 1.0).abs() < 0.01, "{swing:?}");
+    // Over the whole run, more than four of them, the means stand.
+    run.scenario.windows[0].bounds =
+        WindowBounds::Between { from: At::from_secs(0), to: At::from_secs(60) };
+    assert_eq!(super::swing(&Frame::new(&run)), None);
+}
+
+/// A row of `flows` whose numbers do not matter.
+fn flow_row() -> rows::Flow<'static> {
+    rows::Flow {
+        t_s: 0.0,
+        flow: "".into(),
+        goodput_bps: 1e6,
+        delivery_rate_bps: 1e6,
+        rtt_s: 0.02,
+        srtt_s: 0.02,
+        rttvar_s: 0.001,
+        cwnd: 10,
+        ssthresh: 2_147_483_647,
+        inflight: 8,
+        retransmits: 0,
+        lost: 0,
+        delivered: 1,
+        ce: 0,
+        ece: 0,
+        pacing_rate_bps: f64::NAN,
+        state: "Open".into(),
+    }
+}
+
 #[test]
 fn flows_converge_when_their_shares_stay_even() {
     let mut s = plain();
@@ -565,7 +725,7 @@ fn verdicts_say_what_was_compared() {
         verdict("goodput(a) > 9mbit over all and ratio(goodput, a, b) < 2 during late"),
         "5 < 2: failed"
     );
-    assert_eq!(verdict("p99(sojourn, first.down.qdisc)"), "9.9 ms");
+    assert_eq!(verdict("p99(sojourn, first.down.qdisc) over all"), "9.9 ms");
 }
 
 #[test]
@@ -599,10 +759,10 @@ fn what_cannot_be_measured_is_an_error_not_a_number() {
         ),
         ("p99(sojourn, ghost)", "p99(sojourn, ghost): there is no flow or queue called \"ghost\""),
         (
-            "p99(sojourn.v, a at first.down.qdisc)",
+            "p99(sojourn.v, a at first.down.qdisc) over all",
             "p99(sojourn.v, a at first.down.qdisc): there is no sample in the window",
         ),
-        ("p99(pdv, b)", "p99(pdv, b): there is no sample in the window"),
+        ("p99(pdv, b) over all", "p99(pdv, b): there is no sample in the window"),
     ] {
         let Ok(expression) = Expression::parse(text) else {
             assert!(text.starts_with('1'), "{text}");

@@ -42,11 +42,17 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Whether a row with this time belongs to it. Times come from nanoseconds, so a nanosecond either way is
-    /// the same point.
+    /// Times come from nanoseconds: a nanosecond either way is the same point.
+    const SAME: f64 = 0.5e-9;
+
+    /// Whether a row with this time belongs to it.
     pub fn holds(self, t: f64) -> bool {
-        const SAME: f64 = 0.5e-9;
-        t > self.from + SAME && t <= self.to + SAME
+        t > self.from + Self::SAME && t <= self.to + Self::SAME
+    }
+
+    /// Whether it is the same to the nanosecond.
+    pub fn is_same(self, other: Self) -> bool {
+        (self.from - other.from).abs() <= Self::SAME && (self.to - other.to).abs() <= Self::SAME
     }
 
     /// Its length in seconds.

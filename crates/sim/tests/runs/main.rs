@@ -31,3 +31,4 @@ mod small_packets;
 mod stepping;
 mod tc;
 mod watching;
+mod windows;

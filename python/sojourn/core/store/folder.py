@@ -3,7 +3,7 @@
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -121,6 +121,7 @@ class Folder:
         captures: Path | None = None,
         texts: Mapping[str, str] | None = None,
         imported: Mapping[str, Any] | None = None,
+        remarks: Sequence[Mapping[str, Any]] | None = None,
     ) -> Record:
         """Store a finished run; its captures are moved from the folder of :meth:`captures`.
 
@@ -129,7 +130,7 @@ class Folder:
         """
         self.index.begin()
         files = [] if captures is None else sorted(captures.iterdir())
-        return Record(write_record(self.path / "runs", key, command, tables, files, texts, imported))
+        return Record(write_record(self.path / "runs", key, command, tables, files, texts, imported, remarks))
 
     @contextmanager
     def captures(self, key: RunKey) -> Iterator[Path]:

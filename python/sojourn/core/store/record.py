@@ -28,6 +28,7 @@ def write_record(
     captures: Sequence[Path] = (),
     texts: Mapping[str, str] | None = None,
     imported: Mapping[str, Any] | None = None,
+    remarks: Sequence[Mapping[str, Any]] | None = None,
 ) -> Path:
     """Write a finished run; it appears whole or not at all.
 
@@ -39,6 +40,7 @@ def write_record(
         captures: files of packets, which move to the run.
         texts: files for people to read, by name.
         imported: where it is from, and what its numbers are, if no engine of ours made it.
+        remarks: what its results say that its numbers hide.
 
     Returns:
         The run's folder.
@@ -52,7 +54,7 @@ def write_record(
         files[f"{name}.parquet"] = content
         contents[name] = {"rows": table.height, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     files |= {name: text.encode() for name, text in (texts or {}).items()}
-    head = {
+    head: dict[str, Any] = {
         "label": key.label,
         "engine": key.engine,
         "version": key.version,
@@ -62,6 +64,8 @@ def write_record(
     }
     if key.warnings:
         head["warnings"] = list(key.warnings)
+    if remarks is not None:
+        head["remarks"] = list(remarks)
     if imported is not None:
         head["imported"] = imported
     files["scenario.json"] = (json.dumps(head, indent=1, ensure_ascii=False) + "\n").encode()
@@ -113,6 +117,12 @@ class Record:
         return RunKey(head["scenario"], head["label"], head["engine"], head["version"], measured, warnings)
 
     @property
+    def remarks(self) -> Sequence[Mapping[str, Any]] | None:
+        """What its results say that its numbers hide; None if it was written without."""
+        remarks: Sequence[Mapping[str, Any]] | None = self.head.get("remarks")
+        return remarks
+
+    @property
     def tables(self) -> list[str]:
         """The names of its tables."""
         return list(self.head["tables"])
@@ -162,11 +172,21 @@ def _wrong(head: Mapping[str, Any]) -> str:
             return f"the scenario's {key} is of another kind"
     if not all(isinstance(pair, list) and len(pair) == len(("axis", "label")) for pair in scenario["cell"]):
         return "the scenario's cell is no list of axes and labels"
+    if not all(map(_is_remark, head.get("remarks", ()))):
+        return "a remark is of another kind"
     other = next((key for key, kind in _BESIDE.items() if not isinstance(head.get(key, kind()), kind)), None)
     return "" if other is None else f"{other} is of another kind"
 
 
-_BESIDE: Final[Mapping[str, type]] = {"warnings": list, "imported": dict}
+def _is_remark(own: object) -> bool:
+    return (
+        isinstance(own, Mapping)
+        and isinstance(own.get("flows"), list)
+        and all(isinstance(own.get(key), str) for key in ("about", "message", "help"))
+    )
+
+
+_BESIDE: Final[Mapping[str, type]] = {"warnings": list, "remarks": list, "imported": dict}
 """What some heads have."""
 
 

@@ -15,10 +15,11 @@ from sojourn.core import describe
 from sojourn.core.cells import Cell, natural
 from sojourn.core.checks import Tally, tally
 from sojourn.core.html import legible
+from sojourn.core.remarks import Told, told
 from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.core.store.atomic import write_file
-from sojourn.core.summary import Headed, Value, columns_of, values_of
+from sojourn.core.summary import Headed, Value, columns_of, values_of, where_measured
 from sojourn.errors import StoreError
 from sojourn.plotting.draw import panel, topology
 from sojourn.plotting.draw.flows import looks
@@ -82,6 +83,8 @@ class Report:
     commands: Sequence[str]
     warnings: Sequence[str]
     """What the experiments say that is legal and may not be what was meant."""
+    remarks: Sequence[Told]
+    """What the results say that their numbers hide."""
     made_by: str
 
 
@@ -123,11 +126,12 @@ def build(
         title=_title(folder, scenarios),
         what=f"{_count(len(records), 'run')}, {_count(len(found), 'cell')} of {_count(len(scenarios), 'scenario')}, "
         f"{_several(seeds)} each, run by {', '.join(sorted({c.engine for c in found}))}.",
-        reading=_READING,
+        reading=" ".join(part for part in (_READING, where_measured(found, columns)) if part),
         columns=columns,
         scenarios=scenarios,
         commands=commands,
         warnings=list(dict.fromkeys(text for record in records for text in record.key.warnings)),
+        remarks=told(run for cell in found for run in cell.runs),
         made_by=f"Made by Sojourn {folder.version}.",
     )
 

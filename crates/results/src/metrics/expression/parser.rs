@@ -1,6 +1,6 @@
 //! From tokens to terms, with units checked on the way. Precedence: `and`, comparison, `+ -`, `* /`, sign.
 
-use super::super::functions::{FUNCTIONS, Function, Parameter, RENAMED, Which};
+use super::super::functions::{FUNCTIONS, Function, Looks, Parameter, RENAMED};
 use super::super::quantity::QUANTITIES;
 use super::super::series::Of;
 use super::super::unit::Unit;
@@ -466,9 +466,7 @@ fn percentile(name: &str) -> Option<f64> {
 
 fn refuse_window(call: &Call, window: &Placed<WindowSpec>) -> Result<()> {
     let of_the_run = call.of.as_ref().is_some_and(|of| !of.takes_window());
-    let looks_everywhere =
-        matches!(call.function.which, Which::ConvergenceTime | Which::StartupDelay);
-    if of_the_run || looks_everywhere {
+    if of_the_run || call.function.looks == Looks::Run {
         return wrong(
             window.at.clone(),
             format!("{} looks at the whole run", call.function.name),

@@ -20,6 +20,7 @@ NEEDED: Final = ("run", "flow", "pcap_truncated", "both_goodput_mbps", "both_ce_
 _NORMAL_95: Final = 1.96
 _STAMPS_MS: Final = 0.001
 """Both captures have stamps of whole microseconds."""
+_LEAST: Final = "min(packet_owd, {first}) over all"
 _DELAYS: Final = [f"both_qd_{word}_ms" for word in ("mean", "p50", "p90", "p95", "p99", "p99.9", "max")]
 
 
@@ -49,6 +50,6 @@ def _row(row: Row, flows: list[Entry]) -> Row:
         published = [flow.number(column) if flow.text(column) else None for column in _DELAYS]
         # The flow that starts first finds the path empty: its least delay is the run's.
         figures += queue_delays(
-            i, published, lambda word: f"{word}(packet_owd, {{flow}}) {over} - min(packet_owd, {{first}})", _STAMPS_MS
+            i, published, lambda word: f"{word}(packet_owd, {{flow}}) {over} - {_LEAST}", _STAMPS_MS
         )
     return replace(row, line=flows[0].line, figures=tuple(figures))

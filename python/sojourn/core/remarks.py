@@ -1,0 +1,234 @@
+"""What the results of runs say that their numbers hide.
+
+Who was limited by something else than queue and congestion control, and which rates swing more slowly than the
+measuring window can see.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from sojourn import _core
+from sojourn.core import describe
+from sojourn.core.measured_window import span_said
+from sojourn.core.run import Run
+
+LIMITED: Final = 0.1
+"""From this share of the window on a flow counts as limited by something."""
+
+_FRAME: Final = 1514
+_NAMED: Final = 4
+_MIB: Final = 1024 * 1024
+"""A tc size of 1mb."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something to know before the numbers of a run are believed."""
+
+    about: str
+    """The setting that it names: ``receive_window``, ``send_buffer``, ``app_rate``, ``max_pacing_rate``; or ``window``,
+    which holds too few periods."""
+    flows: tuple[str, ...]
+    message: str
+    help: str
+
+    def __str__(self) -> str:
+        """Return it in one line."""
+        return f"{self.message} ({self.help})"
+
+    def json(self) -> Mapping[str, Any]:
+        """Return it for programs, and as it is stored with its run."""
+        return {**asdict(self), "flows": list(self.flows)}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A remark that is true of several runs, as it is of the first."""
+
+    remark: Remark
+    runs: int
+    first: str
+    """The first run's label."""
+
+    def __str__(self) -> str:
+        """Return it in one line with the runs."""
+        others = f" and {self.runs - 1} more" if self.runs > 1 else ""
+        return f"{self.first}{others}: {self.remark}"
+
+    def json(self) -> Mapping[str, Any]:
+        """Return it for programs."""
+        return {**self.remark.json(), "runs": self.runs, "first": self.first}
+
+
+def remarks(run: Run) -> list[Remark]:
+    """Return what is to be said of a run: as it was stored, or found anew."""
+    stored = run.stored_remarks
+    if stored is not None:
+        return [Remark(str(r["about"]), tuple(map(str, r["flows"])), str(r["message"]), str(r["help"])) for r in stored]
+    return [*_limited(run), *_swinging(run)]
+
+
+def told(runs: Iterable[Run]) -> list[Told]:
+    """Return what is to be said of many runs: each remark once for the same flows and the same setting."""
+    found: dict[tuple[str, str, tuple[str, ...]], Told] = {}
+    for run in runs:
+        for remark in remarks(run):
+            key = (str(run.scenario["experiment"]), remark.about, remark.flows)
+            known = found.get(key)
+            found[key] = (
+                Told(remark, 1, run.label) if known is None else Told(known.remark, known.runs + 1, known.first)
+            )
+    return list(found.values())
+
+
+# --- limited by something else ---------------------------------------------------------------------------------------
+
+
+def _limited(run: Run) -> list[Remark]:
+    """Return who was limited by what for :data:`LIMITED` of the window or more.
+
+    Asked of TCP connections that last. That an adaptive stream or a source that is on and off by turns has nothing to
+    send at times is what it is there for; a pacing rate is a limit of its own only if it is the one that was set.
+    """
+    flows = [flow for flow in describe.loads(run.scenario) if flow["traffic"]["kind"] == "tcp"]
+    if not flows or "limits" not in run.tables:
+        return []
+    tables = [name for name in ("flows", "limits", "events") if name in run.tables]
+    metrics = (
+        "rwnd_limited({})",
+        "sndbuf_limited({})",
+        "app_limited({})",
+        "pacing_limited({})",
+        "max(pacing_rate, {})",
+    )
+    found = iter(run.measured([metric.format(flow["name"]) for flow in flows for metric in metrics], tables))
+    limited: dict[str, list[tuple[Mapping[str, Any], float, tuple[float, float] | None]]] = {}
+    for flow in flows:
+        own = [next(found) for _ in metrics]
+        receive_window, send_buffer, application, pacing, pacing_rate = (measured.value for measured in own)
+        window = own[0].windows[0] if own[0].windows else None
+        traffic = flow["traffic"]
+        shares = {"receive_window": receive_window, "send_buffer": send_buffer}
+        if "app_rate" in traffic:
+            shares["app_rate"] = application
+        if "max_pacing_rate" in traffic and pacing_rate >= 0.99 * _core.parse_rate(traffic["max_pacing_rate"]):
+            shares["max_pacing_rate"] = pacing
+        for about, share in shares.items():
+            if share >= LIMITED:
+                limited.setdefault(about, []).append((flow, share, window))
+    return [_of_limit(run.scenario, about, limited[about]) for about in _WORDS if about in limited]
+
+
+_WORDS: Final[Mapping[str, tuple[str, str]]] = {
+    "receive_window": ("its receive window", "their receive windows"),
+    "send_buffer": ("its send buffer", "their send buffers"),
+    "app_rate": ("its application, which writes at its app_rate", "their applications, which write at their app_rate"),
+    "max_pacing_rate": ("its max_pacing_rate", "their max_pacing_rate"),
+}
+
+
+def _of_limit(
+    scenario: describe.Scenario,
+    about: str,
+    limited: Sequence[tuple[Mapping[str, Any], float, tuple[float, float] | None]],
+) -> Remark:
+    names = tuple(str(flow["name"]) for flow, _, _ in limited)
+    least, most = min(share for _, share, _ in limited), max(share for _, share, _ in limited)
+    low, high = f"{100 * least:.0f}", f"{100 * most:.0f}"
+    window = limited[0][2]
+    when = f" from {span_said(window)}" if window else ""
+    by = _WORDS[about][len(names) > 1]
+    message = (
+        f"{_listed(names)} {'is' if len(names) == 1 else 'are'} limited by {by} for "
+        f"{low if low == high else f'{low} to {high}'} % of the time{when}: rates and shares then say nothing about "
+        "the queue or the congestion control"
+    )
+    return Remark(about, names, message, _remedy(scenario, about, [flow for flow, _, _ in limited]))
+
+
+def _remedy(scenario: describe.Scenario, about: str, flows: Sequence[Mapping[str, Any]]) -> str:
+    """Return what would not limit: a value that fills the path and the buffer before it."""
+    needs = [need for flow in flows if (need := _needs(scenario, flow)) is not None]
+    rates = [rate for flow in flows if (rate := _rate(scenario, flow)) is not None]
+    match about:
+        case "receive_window":
+            if not needs:
+                return "give the flow a larger receive_window"
+            bdp, buffer = max(needs, key=sum)
+            holds = "the same again for the buffer" if buffer == bdp else f"{buffer:,.0f} that the buffer holds"
+            enough = bdp + buffer
+            size = f"{math.ceil(enough / _MIB)}mb" if enough > _MIB else f"{math.ceil(enough / 1024)}k"
+            return f'receive_window = "{size}" would do: the path\'s BDP of {bdp:,.0f} bytes and {holds}'
+        case "send_buffer":
+            return "no setting of a flow changes what its stack lets it buffer: a shorter RTT or a lower rate would do"
+        case _:
+            more = f", or set it above the bottleneck's {max(rates) / 1e6:g}mbit" if rates else ""
+            return f"leave {about} out{more}"
+
+
+def _queue(scenario: describe.Scenario, flow: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the slowest queue that a flow's data pass."""
+    hops = {scenario["hops"][index]["name"] for index in flow["hops"]}
+    own = [
+        (rate, index, element)
+        for index, (path, element) in enumerate(describe.elements(scenario, flow["direction"]))
+        if element["kind"] == "queue"
+        and path.split(".")[0] in hops
+        and (rate := describe.rate_mbit(element)) is not None
+    ]
+    return min(own)[2] if own else None
+
+
+def _rate(scenario: describe.Scenario, flow: Mapping[str, Any]) -> float | None:
+    queue = _queue(scenario, flow)
+    mbit = None if queue is None else describe.rate_mbit(queue)
+    return None if mbit is None else mbit * 1e6
+
+
+def _needs(scenario: describe.Scenario, flow: Mapping[str, Any]) -> tuple[float, float] | None:
+    """Return the BDP of a flow's path in bytes, and what its buffer holds: as much again where that is not known."""
+    queue, rate = _queue(scenario, flow), _rate(scenario, flow)
+    if queue is None or rate is None:
+        return None
+    bdp = rate / 8 * describe.base_rtt_ms(scenario, flow) / 1e3
+    packets = re.fullmatch(r"pfifo\s+limit\s+(\d+)", str(queue["qdisc"]).strip())
+    return bdp, float(packets[1]) * _FRAME if packets else bdp
+
+
+# --- rates that swing ------------------------------------------------------------------------------------------------
+
+_ENOUGH: Final = 10
+"""A window of so many periods is long enough."""
+
+
+def _swinging(run: Run) -> list[Remark]:
+    found = run.swing() if "flows" in run.tables else None
+    if found is None:
+        return []
+    flows, alternate, period, window = found
+    names = tuple(flows)
+    if alternate:
+        does = f"{_listed(names)} alternate"
+    elif len(names) == 1:
+        does = f"the rate of {names[0]} goes up and down"
+    else:
+        does = f"the rates of {_listed(names)} go up and down"
+    held = (window[1] - window[0]) / period
+    return [
+        Remark(
+            "window",
+            names,
+            f"{does} with a period of about {period:.2g} s: the measuring window from {span_said(window)} holds "
+            f"{held:.1f} of them, and rates, shares and Jain's index depend on where it lies",
+            f"let the run last longer and measure over {_ENOUGH * period:.0f} s or more",
+        )
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > _NAMED:
+        return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else names[0]

@@ -1,0 +1,198 @@
+"""What the results of a run say that its numbers hide: said after it, stored with it, shown beside the numbers."""
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import sojourn as package
+from conftest import Make
+from sojourn.core.remarks import remarks, told
+from sojourn.core.run import Run
+from sojourn.core.store import Folder
+from test_cli import sojourn
+
+LONG = """
+[experiment]
+name = "long"
+duration = "60s"
+[[hop]]
+name = "bottleneck"
+rate = "100mbit"
+rtt = "160ms"
+# Four times the BDP of 1321 packets.
+qdisc = "pfifo limit 5284"
+[[flow]]
+name = "cubic"
+count = 2
+cc = "cubic"
+"""
+
+WIDE = (
+    LONG.replace("100mbit", "1gbit")
+    .replace("160ms", "200ms")
+    .replace("5284", "66050")
+    .replace("count = 2", "count = 4")
+)
+SHORT = LONG.replace("160ms", "20ms").replace("5284", "165").replace("60s", "9s").replace("100mbit", "10mbit")
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("remarks")
+    (folder / "long.toml").write_text(LONG)
+    return folder
+
+
+def run_of(text: str, tmp_path: Path, *settings: str) -> Run:
+    file = tmp_path / "one.toml"
+    file.write_text(text)
+    return package.load(file, settings=settings).run()[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "jain", "needed"),
+    [(LONG, 0.99, "10mb"), (WIDE, 0.9999, "120mb")],
+    ids=["no drop in a buffer of four BDP at 160 ms", "exact shares at 1 Gbit/s and 200 ms"],
+)
+def test_a_receive_window_that_looks_like_fairness_is_named(
+    text: str, jain: float, needed: str, tmp_path: Path
+) -> None:
+    run = run_of(text, tmp_path)
+    assert run.metric("drops(bottleneck.down.qdisc) over all") == 0
+    assert run.metric("jain(delivery_rate)") > jain
+    [remark] = remarks(run)
+    names = tuple(flow["name"] for flow in run.scenario["flows"] if flow.get("group") == "cubic")
+    assert (remark.about, remark.flows) == ("receive_window", names)
+    assert re.search(
+        r"are limited by their receive windows for (9\d|100) % of the time from 39 s to 59 s", remark.message
+    )
+    assert remark.help.startswith(f'receive_window = "{needed}" would do: the path\'s BDP of')
+    # And it would: what shares then is the congestion control.
+    freed = run_of(text, tmp_path, f"flow.cubic.receive_window={needed}")
+    assert "receive_window" not in {own.about for own in remarks(freed)}
+    assert freed.metric("jain(delivery_rate)") < jain
+
+
+@pytest.mark.parametrize(
+    ("setting", "about"),
+    [("app_rate=1mbit", "app_rate"), ("max_pacing_rate=2mbit", "max_pacing_rate")],
+)
+def test_a_rate_that_was_set_is_named_where_it_limits(setting: str, about: str, tmp_path: Path) -> None:
+    [remark] = [own for own in remarks(run_of(SHORT, tmp_path, f"flow.cubic.{setting}")) if own.about != "window"]
+    assert (remark.about, remark.flows) == (about, ("cubic-1", "cubic-2"))
+    assert remark.help == f"leave {about} out, or set it above the bottleneck's 10mbit"
+    # One that does not is not.
+    high = "flow.cubic." + re.sub(r"\d+mbit", "100mbit", setting)
+    assert about not in {own.about for own in remarks(run_of(SHORT, tmp_path, high))}
+
+
+def test_flows_that_queue_and_congestion_control_share_among_are_not_remarked_on(tmp_path: Path) -> None:
+    run = run_of(SHORT, tmp_path)
+    assert remarks(run) == []
+    assert run.remarks == []
+
+
+def test_rates_that_swing_are_told_with_the_window_that_holds_few_turns(
+    make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def swing(run: Run) -> tuple[list[str], bool, float, tuple[float, float]]:
+        del run
+        return ["a", "b"], True, 14.0, (19.0, 36.0)
+
+    monkeypatch.setattr(Run, "swing", swing)
+    [remark] = remarks(make_run())
+    assert remark.message == (
+        "a and b alternate with a period of about 14 s: the measuring window from 19 s to 36 s holds 1.2 of them, and "
+        "rates, shares and Jain's index depend on where it lies"
+    )
+    assert remark.help == "let the run last longer and measure over 140 s or more"
+
+
+def test_the_same_of_several_runs_is_told_once(tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(SHORT)
+    runs = package.load(file, settings=["flow.cubic.app_rate=1mbit"], seeds=3).run()
+    [one] = told(runs)
+    assert (one.runs, one.first) == (3, "long#1")
+    assert str(one).startswith("long#1 and 2 more: cubic-1 and cubic-2 are limited by")
+
+
+def test_it_is_said_stored_and_reported(long: Path) -> None:
+    results = long / "results"
+    ran = sojourn("run", str(long / "long.toml"), "-o", str(results), "--json")
+    assert ran.returncode == 0, ran.stderr
+    answer = json.loads(ran.stdout)
+    [remark] = answer["remarks"]
+    assert (remark["about"], remark["runs"]) == ("receive_window", 1)
+    [cell] = answer["cells"]
+    assert cell["windows_s"]["jain"] == [[39.0, 59.0]]
+    assert all(share > 95 for own in cell["values"]["rwnd_limited_percent"].values() for share in own)
+    # What limits nobody has no column.
+    assert not {"sndbuf_limited_percent", "app_limited_percent"} & set(cell["values"])
+    [record] = Folder.open(results).records()
+    assert record.remarks == [{key: remark[key] for key in ("about", "flows", "message", "help")}]
+    for command in (("run", str(long / "long.toml"), "-o", str(results)), ("table", str(results))):
+        shown = sojourn(*command)
+        assert "warning: cubic-1 and cubic-2 are limited by their receive windows" in shown.stderr
+        assert 'help: receive_window = "10mb" would do' in shown.stderr
+        assert "Measured from 39 s to 59 s." in shown.stdout
+    assert "receive window" in sojourn("table", str(results), "--format", "markdown").stdout
+    assert sojourn("report", str(results)).returncode == 0
+    for page in ("report.md", "report.html"):
+        text = (results / page).read_text()
+        assert "are limited by their receive windows" in text
+        assert "limited by the receive window" in text
+        assert "Measured from 39 s to 59 s." in text
+
+
+def test_a_table_of_flows_has_what_limits_them_beside(long: Path) -> None:
+    results = package.open(long / "results")
+    frame = results.frame("flows")
+    limits = results.frame("limits")
+    assert frame.height == results[0].flows.height
+    last = frame.filter(pl.col("flow").cast(pl.String) == "cubic-1").sort("t_s")[-1]
+    same = limits.filter(pl.col("flow").cast(pl.String) == "cubic-1").sort("t_s")[-1]
+    for column in ("busy_s", "rwnd_limited_s", "cwnd_limited_s", "app_limited_s"):
+        assert last[column].to_list() == same[column].to_list()
+
+
+@pytest.mark.parametrize("damage", [1, {}, {"about": "x", "flows": [], "message": 1, "help": ""}])
+def test_a_damaged_remark_is_no_traceback(damage: object, long: Path) -> None:
+    [file] = (long / "results" / "runs").glob("*/scenario.json")
+    whole = file.read_text()
+    head = json.loads(whole)
+    head["remarks"] = [damage]
+    try:
+        file.write_text(json.dumps(head))
+        shown = sojourn("table", str(long / "results"))
+    finally:
+        file.write_text(whole)
+    assert shown.returncode != 0
+    assert "a remark is of another kind" in shown.stderr
+    assert "Traceback" not in shown.stderr
+
+
+def test_every_number_says_where_it_was_measured(tmp_path: Path) -> None:
+    file = tmp_path / "one.toml"
+    file.write_text(
+        f'{SHORT}\n[[window]]\nname = "steady"\nfrom = "5s"\nto = "8s"\n'
+        '[[check]]\nthat = "goodput(cubic) > 1mbit"\n[[check]]\nthat = "p99(packet_rtt, cubic-1) < 1s"\n'
+    )
+    results = tmp_path / "results"
+    ran = sojourn("run", str(file), "-o", str(results))
+    assert "check goodput(cubic) > 1mbit (5 s to 8 s): holds in 1 of 1 runs" in ran.stdout
+    assert "check p99(packet_rtt, cubic-1) < 1s (0 s to 9 s): holds" in ran.stdout
+    asked = ("goodput(cubic)", "convergence_time(goodput)", "jain(goodput) over last 2s before 1s")
+    table = sojourn("table", str(results), *asked).stdout
+    assert (
+        "Measured from 5 s to 8 s; convergence_time(goodput): from 0 s to 9 s; "
+        "jain(goodput) over last 2s before 1s: from 6 s to 8 s."
+    ) in " ".join(table.split())
+    rows = sojourn("table", str(results), *asked, "--format", "csv").stdout.splitlines()
+    assert [row.rpartition(",")[2] for row in rows] == ["window_s", "5 to 8", "0 to 9", "6 to 8"]
+    [row] = json.loads(sojourn("table", str(results), *asked, "--json").stdout)
+    assert [own["window_s"] for own in row["metrics"].values()] == [[[5.0, 8.0]], [[0.0, 9.0]], [[6.0, 8.0]]]
+    assert package.open(results).metric("goodput(cubic)")["window_s"].to_list() == ["5 to 8"]
