@@ -80,6 +80,7 @@ impl Settings for Config {
             }],
             preset: DefaultValue::Is("1024"),
             doc: "queues that flows are hashed to",
+            tried: &["flows 1", "flows 2", "flows 16"],
             fixed: true,
             ..OptionSpec::BASE
         }.sets(|config, given| config.flows = given.number()),
@@ -92,6 +93,7 @@ impl Settings for Config {
             }],
             preset: DefaultValue::Is("1514"),
             doc: "bytes a queue may send in a turn; less than 256 counts as 256",
+            tried: &["quantum 256", "quantum 1000", "quantum 9000"],
             ..OptionSpec::BASE
         }.sets(|config, given| config.quantum = given.number().max(256) as i32),
         table::TARGET.sets(|config, given| config.codel.set_target(given.span())),
@@ -111,6 +113,7 @@ impl Settings for Config {
             values: table::BYTES,
             preset: DefaultValue::Is("32mb"),
             doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
+            tried: &["memory_limit 10000", "memory_limit 300000", "memory_limit 40000000"],
             ..OptionSpec::BASE
         }.sets(|config, given| config.memory_limit = u64::from(given.number()).min(1 << 31)),
         OptionSpec {
@@ -118,6 +121,7 @@ impl Settings for Config {
             values: table::PACKETS,
             preset: DefaultValue::Is("64"),
             doc: "packets dropped at once when over the limit; in linux-5.4 any value set acts as 1",
+            tried: &["drop_batch 1", "drop_batch 9", "drop_batch 100"],
             ..OptionSpec::BASE
         }.sets(|config, given| {
                 // The default is never passed through that bug: only what is set by tc is.

@@ -78,6 +78,7 @@ impl Settings for Config {
             values: table::TIME,
             preset: DefaultValue::Is("15ms"),
             doc: "delay that the controller aims at",
+            tried: &["target 0", "target 900us", "target 30ms"],
             ..OptionSpec::BASE
         }.sets(|config, given| {
                 config.target = given.micros().as_nanos() >> 6;
@@ -88,6 +89,7 @@ impl Settings for Config {
             values: table::TIME_ABOVE_ZERO,
             preset: DefaultValue::Is("15ms"),
             doc: "time between updates of the probability, rounded up to whole timer ticks, and a tick more",
+            tried: &["tupdate 1ms", "tupdate 7ms", "tupdate 40ms"],
             ..OptionSpec::BASE
         }.sets(|config, given| {
                 config.tupdate = config.clock.tick() * config.clock.ticks(given.micros());
@@ -97,6 +99,7 @@ impl Settings for Config {
             values: GAIN,
             preset: DefaultValue::Is("2"),
             doc: "gain on the distance from target: 2 is 0.125 Hz",
+            tried: &["alpha 0", "alpha 5", "alpha 32"],
             ..OptionSpec::BASE
         }.sets(|config, given| config.alpha = given.number()),
         OptionSpec {
@@ -104,6 +107,7 @@ impl Settings for Config {
             values: GAIN,
             preset: DefaultValue::Is("20"),
             doc: "gain on the change of the delay: 20 is 1.25 Hz",
+            tried: &["beta 0", "beta 9", "beta 32"],
             ..OptionSpec::BASE
         }.sets(|config, given| config.beta = given.number()),
         OptionSpec {
