@@ -102,6 +102,10 @@ impl App for AnyApp {
         }
     }
 
+    fn has_many_connections(&self) -> bool {
+        each!(self, app => app.has_many_connections())
+    }
+
     fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &SkbCharge) {
         each!(self, app => app.tx_completion(tx, done));
     }
