@@ -79,7 +79,8 @@ impl Discipline {
 
         let mut words = self.name.to_owned();
         for option in self.options.iter().filter(is_known) {
-            let may_stand = !option.tried.is_empty() && !(changing && option.fixed);
+            let has_gone = changing && option.fixed;
+            let may_stand = !option.tried.is_empty() && !has_gone;
             if may_stand && (must(option) || pick(2) == 1) {
                 words = words + " " + option.tried[pick(option.tried.len())];
             }
