@@ -24,6 +24,7 @@ use crate::show;
 use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
 use crate::tally::QdiscCounters;
 use crate::words::{TcError, TcTokens};
+use crate::xstats::{Counted, Form, Xstats};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Span, Time, random::mix};
@@ -37,6 +38,26 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    xstats: &Xstats {
+        fields: &[
+            Form::Number.of(""),
+            Form::Number.of("maxpacket"),
+            Form::Number.of("drop_overlimit"),
+            Form::Number.of("ecn_mark"),
+            Form::Number.of("new_flow_count"),
+            Form::Number.of("new_flows_len"),
+            Form::Number.of("old_flows_len"),
+            Form::Number.of("ce_mark"),
+            Form::Number.of("memory_used"),
+            Form::Number.of("drop_overmemory"),
+        ],
+        signals: &[
+            Counted::Drops(Reason::Overlimit, "drop_overlimit"),
+            Counted::OtherDrops(Reason::ControlLaw),
+            Counted::Marks(Reason::ControlLaw, "ecn_mark"),
+            Counted::Marks(Reason::CeThreshold, "ce_mark"),
+        ],
+    },
     examples: &[
         "fq_codel",
         "fq_codel flows 1 limit 12 target 1ms interval 4ms",

@@ -50,6 +50,7 @@ mod tally;
 pub mod tbf;
 pub mod telemetry;
 pub mod words;
+pub mod xstats;
 
 /// The example of the README runs.
 #[cfg(doctest)]
@@ -70,6 +71,7 @@ pub use table::{Class, Discipline};
 pub use tally::{PacketQueue, QdiscCounters, mark};
 pub use telemetry::{Context, Reason, Telemetry};
 pub use words::{TcError, TcTokens};
+pub use xstats::Xstats;
 
 use sojourn_units::Time;
 

@@ -25,6 +25,7 @@ use crate::show;
 use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
 use crate::tally::{PacketQueue, QdiscCounters, mark};
 use crate::words::{TcError, TcTokens};
+use crate::xstats::{Counted, Form, Xstats};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{CoarseClock, Span, Time};
@@ -43,6 +44,24 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    xstats: &Xstats {
+        fields: &[
+            Form::Share64.of("prob"),
+            Form::Micros.of("delay"),
+            Form::Number.of("avg_dq_rate"),
+            Form::Number.of(""),
+            Form::Number.of("pkts_in"),
+            Form::Number.of("dropped"),
+            Form::Number.of("overlimit"),
+            Form::Number.of("maxq"),
+            Form::Number.of("ecn_mark"),
+        ],
+        signals: &[
+            Counted::Drops(Reason::Tail, "overlimit"),
+            Counted::OtherDrops(Reason::Early),
+            Counted::Marks(Reason::Early, "ecn_mark"),
+        ],
+    },
     examples: &[
         "pie limit 9 target 1ms tupdate 1ms",
         "pie ecn target 0 tupdate 2ms alpha 32 beta 32",

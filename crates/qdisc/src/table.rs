@@ -3,6 +3,7 @@
 //! this one table.
 
 use crate::QdiscQuirks;
+use crate::xstats::Xstats;
 use sojourn_units::Span;
 
 /// Everything there is to know about a discipline before it runs.
@@ -20,6 +21,8 @@ pub struct Discipline {
     pub counters: &'static [Counter],
     /// The controller's state: the names that [`crate::Qdisc::gauges`] reports.
     pub gauges: &'static [Gauge],
+    /// How the kernel's sends its statistics, for engines that run Linux.
+    pub xstats: &'static Xstats,
     /// The classes whose sojourn times are recorded per class, if it has any.
     pub classes: &'static [Class],
     /// Words that tc has and that are not here, each with the reason.
@@ -42,6 +45,7 @@ impl Discipline {
         options: &[],
         counters: &[],
         gauges: &[],
+        xstats: &Xstats::NONE,
         classes: &[],
         refused: &[],
         classful: false,
