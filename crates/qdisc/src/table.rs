@@ -98,6 +98,36 @@ impl Discipline {
     }
 }
 
+/// Tables in the alphabetical order of their names.
+pub(crate) const fn sorted<const N: usize>(
+    mut tables: [&'static Discipline; N],
+) -> [&'static Discipline; N] {
+    let mut end = N;
+    while end > 1 {
+        let mut place = 1;
+        while place < end {
+            if is_before(tables[place].name.as_bytes(), tables[place - 1].name.as_bytes()) {
+                (tables[place - 1], tables[place]) = (tables[place], tables[place - 1]);
+            }
+            place += 1;
+        }
+        end -= 1;
+    }
+    tables
+}
+
+/// Whether a name comes before another, where comparisons of text are not to be had.
+const fn is_before(name: &[u8], other: &[u8]) -> bool {
+    let mut place = 0;
+    while place < name.len() && place < other.len() {
+        if name[place] != other[place] {
+            return name[place] < other[place];
+        }
+        place += 1;
+    }
+    name.len() < other.len()
+}
+
 /// One of the queues inside a discipline.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Class {
