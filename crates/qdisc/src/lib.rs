@@ -30,7 +30,6 @@ macro_rules! disciplines {
             fifo: Bfifo BFIFO, Pfifo PFIFO;
             fq: Fq INFO;
             fq_codel: FqCodel INFO;
-            head_drop: HeadDrop INFO;
             htb: Htb INFO;
             lfq_cobalt: LfqCobalt INFO;
             netem: Netem INFO;
