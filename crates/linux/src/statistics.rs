@@ -33,7 +33,7 @@ pub(crate) fn read(kind: &str, own: &[u8], drops: u64) -> Own {
     for field in info.xstats.fields {
         let rest = own.get(at..).unwrap_or_default();
         values.insert(field.name, field.form.read(rest).unwrap_or(0.0));
-        at += field.form.len();
+        at += field.form.size();
     }
     let told = |name: &'static str| values.get(name).map(|value| (name, *value));
 

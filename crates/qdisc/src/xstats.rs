@@ -46,8 +46,8 @@ pub enum Form {
 }
 
 impl Form {
-    /// Bytes.
-    pub const fn len(self) -> usize {
+    /// Its size in bytes.
+    pub const fn size(self) -> usize {
         match self {
             Self::Share64 => 8,
             Self::Number | Self::Micros | Self::SignedMicros | Self::Share32 => 4,
