@@ -1,7 +1,10 @@
 //! What the disciplines say of themselves over netlink, by the names that `tc -s` and the simulator use.
 //!
-//! The layouts are those of the kernel's interface (`linux/pkt_sched.h`), which only ever grow at their ends:
-//! what an older kernel does not send is left out.
+//! What is sent, and in which order, is in each discipline's table (`sojourn_qdisc::xstats`).
+
+use sojourn_qdisc::xstats::Counted;
+use sojourn_qdisc::{Discipline, disciplines};
+use std::collections::BTreeMap;
 
 /// Counts by reason and gauges of one discipline.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -22,115 +25,34 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// Reads a discipline's own statistics.
+/// Reads a discipline's own statistics by its table. One that is not known drops what does not fit, as far as can be seen.
 pub(crate) fn read(kind: &str, own: &[u8], drops: u64) -> Own {
-    let n = |word: usize| u32_at(own, word * 4).unwrap_or(0);
-    let count = |word: usize| u64::from(n(word));
-    let number = |word: usize| f64::from(n(word));
-    let mut out = Own::default();
-    match kind {
-        "codel" => {
-            // maxpacket count lastcount ldelay drop_next drop_overlimit ecn_mark dropping ce_mark
-            let tail = count(5);
-            out.signals = vec![
-                ("tail", false, tail),
-                ("control_law", false, drops.saturating_sub(tail)),
-                ("control_law", true, count(6)),
-                ("ce_threshold", true, count(8)),
-            ];
-            let due = f64::from(n(4).cast_signed()) / 1e6;
-            let dropping = number(7);
-            out.gauges = vec![
-                ("count", number(1)),
-                ("dropping", dropping),
-                ("drop_next", if dropping > 0.0 { due } else { 0.0 }),
-            ];
-            out.counters = vec![
-                ("count", number(1)),
-                ("lastcount", number(2)),
-                ("ldelay", number(3) / 1e6),
-                ("maxpacket", number(0)),
-                ("ecn_mark", number(6)),
-                ("drop_overlimit", number(5)),
-                ("ce_mark", number(8)),
-            ];
-        }
-        "fq_codel" => {
-            // type | maxpacket drop_overlimit ecn_mark new_flow_count new_flows_len old_flows_len ce_mark
-            // memory_usage drop_overmemory
-            let over = count(2);
-            out.signals = vec![
-                ("overlimit", false, over),
-                ("control_law", false, drops.saturating_sub(over)),
-                ("control_law", true, count(3)),
-                ("ce_threshold", true, count(7)),
-            ];
-            out.gauges = vec![("new_flows_len", number(5)), ("old_flows_len", number(6))];
-            out.counters = vec![
-                ("maxpacket", number(1)),
-                ("drop_overlimit", number(2)),
-                ("ecn_mark", number(3)),
-                ("new_flow_count", number(4)),
-                ("ce_mark", number(7)),
-                ("memory_used", number(8)),
-                ("drop_overmemory", number(9)),
-            ];
-        }
-        "pie" => {
-            // prob (64 bits) delay avg_dq_rate dq_rate_estimating packets_in dropped overlimit maxq ecn_mark
-            let prob = u64_at(own, 0).unwrap_or(0) as f64 / 18_446_744_073_709_551_616.0;
-            let tail = count(7);
-            out.signals = vec![
-                ("tail", false, tail),
-                ("early", false, drops.saturating_sub(tail)),
-                ("early", true, count(9)),
-            ];
-            out.gauges =
-                vec![("prob", prob), ("delay", number(2) / 1e6), ("avg_dq_rate", number(3))];
-            out.counters = vec![
-                ("prob", prob),
-                ("pkts_in", number(5)),
-                ("overlimit", number(7)),
-                ("dropped", number(6)),
-                ("maxq", number(8)),
-                ("ecn_mark", number(9)),
-            ];
-        }
-        "red" => {
-            // early pdrop other marked
-            out.signals = vec![
-                ("early", false, count(0)),
-                ("tail", false, drops.saturating_sub(count(0))),
-                ("early", true, count(3)),
-            ];
-            out.counters = vec![
-                ("early", number(0)),
-                ("pdrop", number(1)),
-                ("other", number(2)),
-                ("marked", number(3)),
-            ];
-        }
-        "dualpi2" => {
-            // prob delay_c delay_l packets_in_c packets_in_l maxq ecn_mark step_marks credit memory_used …
-            out.signals =
-                vec![("step", true, count(7)), ("early", true, count(6)), ("early", false, drops)];
-            out.gauges = vec![
-                ("prob", number(0) / 4_294_967_296.0),
-                ("delay_c", number(1) / 1e6),
-                ("delay_l", number(2) / 1e6),
-            ];
-            out.counters = vec![
-                ("pkts_in_c", number(3)),
-                ("pkts_in_l", number(4)),
-                ("maxq", number(5)),
-                ("ecn_mark", number(6)),
-                ("step_marks", number(7)),
-            ];
-        }
-        _ => out.signals = vec![("tail", false, drops)],
+    let info = disciplines().iter().copied().find(|info| info.name == kind);
+    let info = info.unwrap_or(&Discipline::BASE);
+    let (mut at, mut values) = (0, BTreeMap::new());
+    for field in info.xstats.fields {
+        let rest = own.get(at..).unwrap_or_default();
+        values.insert(field.name, field.form.read(rest).unwrap_or(0.0));
+        at += field.form.size();
     }
-    out.signals.retain(|s| s.2 > 0);
-    out
+    let told = |name: &'static str| values.get(name).map(|value| (name, *value));
+
+    let count = |name| values.get(name).map_or(0, |value| *value as u64);
+    let counted = info.xstats.signals.iter().map(|signal| match signal {
+        Counted::Drops(_, field) => count(field),
+        Counted::OtherDrops(_) | Counted::Marks(..) => 0,
+    });
+    let others = drops.saturating_sub(counted.sum());
+    let signals = info.xstats.signals.iter().map(|signal| match signal {
+        Counted::Drops(reason, field) => (reason.name(), false, count(field)),
+        Counted::OtherDrops(reason) => (reason.name(), false, others),
+        Counted::Marks(reason, field) => (reason.name(), true, count(field)),
+    });
+    Own {
+        signals: signals.filter(|signal| signal.2 > 0).collect(),
+        gauges: info.gauges.iter().filter_map(|gauge| told(gauge.name)).collect(),
+        counters: info.counters.iter().filter_map(|counter| told(counter.name)).collect(),
+    }
 }
 
 /// A congestion control's own numbers, by its answer to `TCP_CC_INFO`.
@@ -169,8 +91,30 @@ mod tests {
         // What an older kernel does not send is zero.
         let old = read("codel", &words(&[1514, 4, 2, 5000, 0, 1, 6, 1]), 3);
         assert_eq!(old.signals[0], ("tail", false, 1));
-        assert_eq!(old.gauges[0], ("count", 4.0));
+        assert_eq!(old.gauges, [("count", 4.0), ("dropping", 1.0), ("drop_next", 0.0)]);
+        assert!(
+            old.counters.contains(&("ce_mark", 0.0)) && old.counters.contains(&("ldelay", 0.005))
+        );
         assert_eq!(read("pfifo", &[], 5).signals, [("tail", false, 5)]);
+    }
+
+    /// Whatever a discipline sends is told by a name of its table, and every field that a reason needs is sent.
+    #[test]
+    fn layouts_are_of_the_tables() {
+        for info in disciplines() {
+            let fields: Vec<&str> = info.xstats.fields.iter().map(|field| field.name).collect();
+            for field in fields.iter().filter(|name| !name.is_empty()) {
+                let mut names = info.counters.iter().map(|c| c.name);
+                let mut gauges = info.gauges.iter().map(|g| g.name);
+                let is_told = names.any(|n| n == *field) || gauges.any(|n| n == *field);
+                assert!(is_told, "{}: {field}", info.name);
+            }
+            for signal in info.xstats.signals {
+                if let Counted::Drops(_, field) | Counted::Marks(_, field) = signal {
+                    assert!(fields.contains(field), "{}: {field}", info.name);
+                }
+            }
+        }
     }
 
     /// `struct tcp_bbr_info`: the rate in two halves, the lowest RTT, the gains in 1/256. As `ss` shows them.

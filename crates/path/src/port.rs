@@ -401,46 +401,5 @@ fn take<P: PathPacket>(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::Walker;
-    use sojourn_qdisc::QdiscQuirks;
-
-    fn port(words: &str, rate: Rate) -> Port<Walker> {
-        let mut random = Random::named(1, "port");
-        let built = Registry::built_in().build(words, &QdiscQuirks::LINUX_7_3, &mut random);
-        let discipline = built.expect("a discipline");
-        Port::new(discipline, Device::line(rate), random)
-    }
-
-    /// At 12.112 Mbit/s a full frame takes a millisecond. Of four frames at once one is on the line, one waits, two are
-    /// dropped. Sockets get back the dropped ones at once, the others as they leave; from a port that is nobody's device
-    /// they get nothing.
-    #[test]
-    fn a_device_gives_back_what_it_drops_and_what_has_left() {
-        for own in [true, false] {
-            let mut port = port("pfifo limit 1", Rate::from_bits_per_sec(12_112_000));
-            if own {
-                port.report_completions();
-            }
-            let mut air = Air::new();
-            for flow in 0..4 {
-                port.accept(Time::ZERO, Walker { flow, ..Walker::default() });
-                let polled = port.poll_transmit(Time::ZERO, &mut air);
-                assert!(matches!(polled, Poll::Later(at) if at == Time::from_millis(1)));
-            }
-            let mut back = |port: &mut Port<Walker>, ms| {
-                let now = Time::from_millis(ms);
-                while let Poll::Packet(..) = port.poll_transmit(now, &mut air) {}
-                let mut flows = Vec::new();
-                while let Some(charge) = port.take_completion(now) {
-                    flows.push(charge.flow);
-                }
-                flows
-            };
-            let expected = if own { [vec![2, 3], vec![0], vec![1]] } else { Default::default() };
-            assert_eq!([0, 1, 2].map(|ms| back(&mut port, ms)), expected);
-            assert!(port.next_completion().is_never());
-        }
-    }
-}
+#[path = "port_tests.rs"]
+mod tests;

@@ -1,7 +1,7 @@
 //! Whichever discipline tc's words ask for: an enum, so that a packet's way through a queue is a jump and not
 //! a call through a table of pointers. One variant is such a table: that of disciplines from outside.
 //!
-//! To add a discipline to this crate: one file with its table and its type, and one line in `disciplines!` below. To
+//! To add a discipline to this crate: one file with its table and its type, and one line in `disciplines!` (`lib.rs`). To
 //! add one without changing this crate: [`crate::Registry::add`].
 
 use crate::configured::{BuildContext, TcConfigurable};
@@ -16,14 +16,14 @@ use sojourn_units::{Rate, Time};
 /// How one of this crate's is made from the words behind its name.
 type Build<P> = fn(&mut TcTokens<'_>, &mut BuildContext<'_, P>) -> Result<AnyQdisc<P>, TcError>;
 
-macro_rules! disciplines {
-    ($($variant:ident($type:ty) $info:path;)*) => {
+macro_rules! any_qdisc {
+    ($($file:ident: $($variant:ident $info:ident),+;)*) => {
         /// A discipline of any kind.
         #[derive(Clone, Debug)]
         #[non_exhaustive]
         #[expect(missing_docs, reason = "each variant is the discipline of its name")]
         pub enum AnyQdisc<P> {
-            $($variant($type),)*
+            $($($variant(crate::$file::$variant<P>),)+)*
             /// One from outside.
             Custom(Box<dyn DynQdisc<P>>),
         }
@@ -32,13 +32,13 @@ macro_rules! disciplines {
         macro_rules! each {
             ($any:expr, $qdisc:ident => $what:expr) => {
                 match $any {
-                    $(AnyQdisc::$variant($qdisc) => $what,)*
+                    $($(AnyQdisc::$variant($qdisc) => $what,)+)*
                     AnyQdisc::Custom($qdisc) => $what,
                 }
             };
             ($any:expr, $qdisc:ident, $cx:ident => $what:expr) => {
                 match $any {
-                    $(AnyQdisc::$variant($qdisc) => $what,)*
+                    $($(AnyQdisc::$variant($qdisc) => $what,)+)*
                     AnyQdisc::Custom($qdisc) => {
                         let $cx = &mut $cx.as_dyn();
                         $what
@@ -50,21 +50,25 @@ macro_rules! disciplines {
         /// Every discipline of this crate, in alphabetical order. Whoever reads words asks a [`crate::Registry`], which
         /// may have more.
         pub const fn disciplines() -> &'static [&'static Discipline] {
-            &[$(&$info,)*]
+            const SORTED: &[&Discipline] =
+                &crate::table::sorted([$($(&crate::$file::$info,)+)*]);
+            SORTED
         }
 
         /// How each of this crate's is built.
         pub(crate) fn built_in<P: Packet>() -> impl Iterator<Item = (&'static Discipline, Build<P>)> {
-            let builds: Vec<Build<P>> =
-                vec![$(|words, cx| TcConfigurable::build(words, cx).map(AnyQdisc::$variant),)*];
-            disciplines().iter().copied().zip(builds)
+            let builds: Vec<(&'static Discipline, Build<P>)> = vec![$($((
+                &crate::$file::$info,
+                |words, cx| TcConfigurable::build(words, cx).map(AnyQdisc::$variant),
+            ),)+)*];
+            builds.into_iter()
         }
 
         impl<P: Packet> AnyQdisc<P> {
             /// Its table.
             pub fn info(&self) -> &'static Discipline {
                 match self {
-                    $(Self::$variant(_) => &$info,)*
+                    $($(Self::$variant(_) => &crate::$file::$info,)+)*
                     Self::Custom(custom) => custom.info(),
                 }
             }
@@ -72,25 +76,7 @@ macro_rules! disciplines {
     };
 }
 
-disciplines! {
-    Bfifo(crate::fifo::Bfifo<P>) crate::fifo::BFIFO;
-    Cake(crate::cake::Cake<P>) crate::cake::INFO;
-    CnqCodelAf(crate::codel_af::CnqCodelAf<P>) crate::codel_af::CNQ;
-    Cobalt(crate::cobalt::Cobalt<P>) crate::cobalt::INFO;
-    Codel(crate::codel::Codel<P>) crate::codel::INFO;
-    DualPi2(crate::dualpi2::DualPi2<P>) crate::dualpi2::INFO;
-    Fq(crate::fq::Fq<P>) crate::fq::INFO;
-    FqCodel(crate::fq_codel::FqCodel<P>) crate::fq_codel::INFO;
-    Htb(Htb<P>) crate::htb::INFO;
-    LfqCobalt(crate::lfq_cobalt::LfqCobalt<P>) crate::lfq_cobalt::INFO;
-    Netem(crate::Netem<P>) crate::netem::INFO;
-    Pfifo(crate::fifo::Pfifo<P>) crate::fifo::PFIFO;
-    Pi2(crate::pi2::Pi2<P>) crate::pi2::INFO;
-    Pie(crate::pie::Pie<P>) crate::pie::INFO;
-    Red(crate::red::Red<P>) crate::red::INFO;
-    Tbf(crate::tbf::Tbf<P>) crate::tbf::INFO;
-    TwinCodelAf(crate::codel_af::TwinCodelAf<P>) crate::codel_af::TWIN;
-}
+disciplines!(any_qdisc);
 
 impl<P: Packet> AnyQdisc<P> {
     /// `child` under an htb class of `rate`: the bottleneck of the published testbeds.

@@ -26,65 +26,16 @@ use self::tin::{Isolation, Keys, Tin};
 use crate::cobalt_config::{SCE, SCE_THRESH_OFF};
 use crate::configured::{BuildContext, TcConfigurable};
 use crate::options_of;
+use crate::report::report_classes;
 use crate::settings::{Setting, Settings};
 use crate::shaper::{self, Clock, Framed, Framing, HasRtt};
 use crate::show;
-use crate::table::{
-    self, Class, Counter, DefaultValue, Discipline, Gauge, OptionSpec, Shown, Unit, counter,
-};
+use crate::table::{self, Class, DefaultValue, Discipline, OptionSpec};
 use crate::tally::QdiscCounters;
 use crate::words::{TcError, TcTokens};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use sojourn_units::{Dscp, Rate, Span, Time, random::mix};
 
-/// The statistics of all tins, behind those of the whole.
-macro_rules! counters {
-    ($($line:literal $tin:literal)*) => {
-        &[
-            counter("memory_used", Unit::Bytes, 0, Shown::Always, "memory of the packets held"),
-            counter("memory_max", Unit::Bytes, 0, Shown::Always, "the most that it has been"),
-            counter("memory_limit", Unit::Bytes, 0, Shown::Always, "the most that it may be"),
-            $(
-                counter(concat!($tin, "_thresh"), Unit::BytesPerSecond, $line, Shown::Always, "rate up to which the tin has priority"),
-                counter(concat!($tin, "_target"), Unit::Seconds, $line, Shown::Always, "its COBALT's target"),
-                counter(concat!($tin, "_interval"), Unit::Seconds, $line, Shown::Always, "its COBALT's interval"),
-                counter(concat!($tin, "_pk_delay"), Unit::Seconds, $line, Shown::Always, "moving average of the sojourn time, quick to rise"),
-                counter(concat!($tin, "_av_delay"), Unit::Seconds, $line, Shown::Always, "moving average of the sojourn time"),
-                counter(concat!($tin, "_sp_delay"), Unit::Seconds, $line, Shown::Always, "moving average of the sojourn time, quick to fall"),
-                counter(concat!($tin, "_backlog"), Unit::Bytes, $line, Shown::Always, "bytes held"),
-                counter(concat!($tin, "_pkts"), Unit::Count, $line, Shown::Always, "packets taken"),
-                counter(concat!($tin, "_bytes"), Unit::Bytes, $line, Shown::Always, "bytes taken"),
-                counter(concat!($tin, "_way_inds"), Unit::Count, $line, Shown::Always, "packets found in another way of their set"),
-                counter(concat!($tin, "_way_miss"), Unit::Count, $line, Shown::Always, "times a flow was given a queue"),
-                counter(concat!($tin, "_way_cols"), Unit::Count, $line, Shown::Always, "times it had to share one"),
-                counter(concat!($tin, "_drops"), Unit::Count, $line, Shown::Always, "packets dropped"),
-                counter(concat!($tin, "_marks"), Unit::Count, $line, Shown::Always, "packets marked CE, or that were CE and took a signal"),
-                counter(concat!($tin, "_sce_marks"), Unit::Count, $line, Shown::Always, "packets marked SCE"),
-                counter(concat!($tin, "_sp_flows"), Unit::Count, $line, Shown::Always, "sparse flows"),
-                counter(concat!($tin, "_bk_flows"), Unit::Count, $line, Shown::Always, "bulk flows"),
-                counter(concat!($tin, "_un_flows"), Unit::Count, $line, Shown::Always, "flows with BLUE awake"),
-                counter(concat!($tin, "_max_len"), Unit::Bytes, $line, Shown::Always, "largest packet seen"),
-                counter(concat!($tin, "_quantum"), Unit::Bytes, $line, Shown::Always, "a flow's turn"),
-            )*
-        ]
-    };
-}
-
-macro_rules! gauges {
-    ($($tin:literal)*) => {
-        &[$(
-            Gauge { name: concat!($tin, "_delay"), unit: Unit::Seconds, doc: "longest wait of a packet at the head of its queue" },
-            Gauge { name: concat!($tin, "_backlog"), unit: Unit::Bytes, doc: "bytes held" },
-            Gauge { name: concat!($tin, "_sp_flows"), unit: Unit::Count, doc: "sparse flows" },
-            Gauge { name: concat!($tin, "_bk_flows"), unit: Unit::Count, doc: "bulk flows" },
-            Gauge { name: concat!($tin, "_count"), unit: Unit::Count, doc: "greatest COBALT count of its flows" },
-            Gauge { name: concat!($tin, "_p_drop"), unit: Unit::Probability, doc: "greatest BLUE probability of its flows" },
-        )*]
-    };
-}
-
-/// In the order in which tc prints tins: place of each in the kernel's.
-const SHOWN: [usize; TINS] = [BULK, BEST_EFFORT, VOICE];
 /// The tins, by their numbers.
 static CLASSES: [Class; TINS] = [
     Class { name: "best_effort", doc: "whatever has no other tin" },
@@ -94,7 +45,6 @@ static CLASSES: [Class; TINS] = [
     },
     Class { name: "voice", doc: "EF, VA, CS6, CS7 and TOS4, first up to a quarter of the rate" },
 ];
-const COUNTERS: &[Counter] = counters![1 "bulk" 2 "best_effort" 3 "voice"];
 
 /// The table of `cake`.
 pub const INFO: Discipline = Discipline {
@@ -103,7 +53,7 @@ pub const INFO: Discipline = Discipline {
     source: "Linux 5.4 to 7.3, net/sched/sch_cake.c; SCE: chromi/sce; iproute2 6, tc/q_cake.c",
     options: options_of!(Config),
     counters: COUNTERS,
-    gauges: gauges!["bulk" "best_effort" "voice"],
+    gauges: GAUGES,
     classes: &CLASSES,
     refused: &[
         ("diffserv4", "use diffserv3 or besteffort"),
@@ -410,32 +360,67 @@ impl<P: Packet> Cake<P> {
             });
         }
     }
+}
 
-    fn stats_of(tin: &Tin<P>) -> [f64; 20] {
-        let (p, c) = (&tin.params, &tin.counts);
-        let seconds = |nanos: u64| nanos as f64 / 1e9;
-        [
-            tin.rate as f64,
-            seconds(p.target),
-            seconds(p.interval),
-            seconds(c.peak),
-            seconds(c.average),
-            seconds(c.base),
-            tin.held.bytes as f64,
-            c.packets as f64,
-            c.bytes as f64,
-            c.way_hits as f64,
-            c.way_misses as f64,
-            c.way_collisions as f64,
-            c.drops as f64,
-            c.marks as f64,
-            c.sce_marks as f64,
-            f64::from(tin.sparse),
-            f64::from(tin.bulk),
-            f64::from(tin.unresponsive),
-            f64::from(c.longest),
-            f64::from(tin.quantum),
-        ]
+/// Nanoseconds as seconds.
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / 1e9
+}
+
+report_classes! {
+    impl[P: Packet] Cake<P>, cake;
+    counters {
+        memory_used: Bytes, line 0, Always, "memory of the packets held" => cake.memory;
+        memory_max: Bytes, line 0, Always, "the most that it has been" => cake.memory_max;
+        memory_limit: Bytes, line 0, Always, "the most that it may be" => cake.memory_limit;
+    }
+    each tin of {
+        "bulk_", line 1 => cake.tins.get(BULK);
+        "best_effort_", line 2 => cake.tins.get(BEST_EFFORT);
+        "voice_", line 3 => cake.tins.get(VOICE);
+    }
+    where { let (law, counts) = (&tin.params, &tin.counts); }
+    {
+        thresh: BytesPerSecond, "rate up to which the tin has priority" => tin.rate;
+        target: Seconds, "its COBALT's target" => seconds(law.target);
+        interval: Seconds, "its COBALT's interval" => seconds(law.interval);
+        pk_delay: Seconds, "moving average of the sojourn time, quick to rise"
+            => seconds(counts.peak);
+        av_delay: Seconds, "moving average of the sojourn time" => seconds(counts.average);
+        sp_delay: Seconds, "moving average of the sojourn time, quick to fall"
+            => seconds(counts.base);
+        backlog: Bytes, "bytes held" => tin.held.bytes;
+        pkts: Count, "packets taken" => counts.packets;
+        bytes: Bytes, "bytes taken" => counts.bytes;
+        way_inds: Count, "packets found in another way of their set" => counts.way_hits;
+        way_miss: Count, "times a flow was given a queue" => counts.way_misses;
+        way_cols: Count, "times it had to share one" => counts.way_collisions;
+        drops: Count, "packets dropped" => counts.drops;
+        marks: Count, "packets marked CE, or that were CE and took a signal" => counts.marks;
+        sce_marks: Count, "packets marked SCE" => counts.sce_marks;
+        sp_flows: Count, "sparse flows" => tin.sparse;
+        bk_flows: Count, "bulk flows" => tin.bulk;
+        un_flows: Count, "flows with BLUE awake" => tin.unresponsive;
+        max_len: Bytes, "largest packet seen" => counts.longest;
+        quantum: Bytes, "a flow's turn" => tin.quantum;
+    }
+}
+
+report_classes! {
+    impl[P: Packet] Cake<P>, cake at now;
+    each tin of {
+        "bulk_" => cake.tins.get(BULK);
+        "best_effort_" => cake.tins.get(BEST_EFFORT);
+        "voice_" => cake.tins.get(VOICE);
+    }
+    gauges where { let state = tin.now(now); }
+    {
+        delay: Seconds, "longest wait of a packet at the head of its queue" => state.delay;
+        backlog: Bytes, "bytes held" => tin.held.bytes;
+        sp_flows: Count, "sparse flows" => tin.sparse;
+        bk_flows: Count, "bulk flows" => tin.bulk;
+        count: Count, "greatest COBALT count of its flows" => state.count;
+        p_drop: Probability, "greatest BLUE probability of its flows" => state.p_drop;
     }
 }
 
@@ -509,27 +494,11 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
     }
 
     fn stats(&self) -> Stats {
-        let whole = [self.memory, self.memory_max, self.memory_limit].map(|n| n as f64);
-        let tins = SHOWN.iter().flat_map(|i| Self::stats_of(&self.tins[*i]));
-        let values = whole.into_iter().chain(tins);
-        let own = COUNTERS.iter().map(|counter| counter.name).zip(values).collect();
-        Stats { overlimits: self.overlimits, ..self.tally.stats(self.backlog(), own) }
+        Stats { overlimits: self.overlimits, ..self.tally.stats(self.backlog(), self.counted()) }
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        let values = SHOWN.iter().flat_map(|i| {
-            let tin = &self.tins[*i];
-            let state = tin.now(now);
-            [
-                state.delay,
-                tin.held.bytes as f64,
-                f64::from(tin.sparse),
-                f64::from(tin.bulk),
-                f64::from(state.count),
-                state.p_drop,
-            ]
-        });
-        INFO.gauges.iter().zip(values).for_each(|(gauge, value)| out(gauge.name, value));
+        self.gauged(now, out);
     }
 }
 

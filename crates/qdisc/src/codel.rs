@@ -12,6 +12,7 @@ use crate::show::time;
 use crate::table::{self, DefaultValue, Discipline, OptionSpec};
 use crate::tally::{PacketQueue, QdiscCounters};
 use crate::words::{TcError, TcTokens};
+use crate::xstats::{Counted, Form, Xstats};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::Time;
@@ -24,6 +25,25 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    xstats: &Xstats {
+        fields: &[
+            Form::Number.of("maxpacket"),
+            Form::Number.of("count"),
+            Form::Number.of("lastcount"),
+            Form::Micros.of("ldelay"),
+            Form::SignedMicros.of("drop_next"),
+            Form::Number.of("drop_overlimit"),
+            Form::Number.of("ecn_mark"),
+            Form::Number.of("dropping"),
+            Form::Number.of("ce_mark"),
+        ],
+        signals: &[
+            Counted::Drops(Reason::Tail, "drop_overlimit"),
+            Counted::OtherDrops(Reason::ControlLaw),
+            Counted::Marks(Reason::ControlLaw, "ecn_mark"),
+            Counted::Marks(Reason::CeThreshold, "ce_mark"),
+        ],
+    },
     examples: &[
         "codel limit 8 target 1ms interval 5ms",
         "codel ecn target 0 interval 2ms ce_threshold 1ms",

@@ -28,70 +28,16 @@
 use crate::cobalt_config::{Aqm, Buckets, HasAqm, SCE_THRESH_4, SCE_THRESH_OFF, sce, sce_thresh};
 use crate::cobalt_law::{Twofold, TwofoldParams, Verdict, Weighted};
 use crate::configured::{BuildContext, TcConfigurable};
+use crate::report::report_classes;
 use crate::settings::{Setting, Settings};
 use crate::shaper::{self, Clock, Framed, Framing};
-use crate::table::{self, Discipline, Gauge, Unit};
+use crate::table::{self, Discipline};
 use crate::tally::QdiscCounters;
 use crate::words::{TcError, TcTokens};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Rate, Time};
 use std::collections::VecDeque;
-
-macro_rules! gauges {
-    ($($prefix:literal)*) => {
-        &[$(
-            Gauge {
-                name: concat!($prefix, "sparse_delay"),
-                unit: Unit::Seconds,
-                doc: "time that the first packet of the sparse queue has waited",
-            },
-            Gauge {
-                name: concat!($prefix, "bulk_delay"),
-                unit: Unit::Seconds,
-                doc: "time that the first packet of the bulk queue has waited",
-            },
-            Gauge {
-                name: concat!($prefix, "sparse_backlog"),
-                unit: Unit::Count,
-                doc: "packets in the sparse queue",
-            },
-            Gauge {
-                name: concat!($prefix, "bulk_backlog"),
-                unit: Unit::Count,
-                doc: "packets in the bulk queue, without dummies",
-            },
-            Gauge {
-                name: concat!($prefix, "active_flows"),
-                unit: Unit::Count,
-                doc: "flows in the bulk queue, dummies included",
-            },
-            Gauge {
-                name: concat!($prefix, "sparse_dummies"),
-                unit: Unit::Count,
-                doc: "dummies in the bulk queue",
-            },
-            Gauge {
-                name: concat!($prefix, "count"),
-                unit: Unit::Count,
-                doc: "greatest CE count of the flows in the bulk queue",
-            },
-            Gauge {
-                name: concat!($prefix, "sce_count"),
-                unit: Unit::Count,
-                doc: "greatest SCE count of the flows in the bulk queue",
-            },
-            Gauge {
-                name: concat!($prefix, "p_drop"),
-                unit: Unit::Probability,
-                doc: "greatest BLUE probability of the flows in the bulk queue",
-            },
-        )*]
-    };
-}
-
-/// The names of one class's gauges, in the table's order.
-const GAUGES_OF_A_CLASS: usize = 9;
 
 static CNQ_CLASSES: [table::Class; 2] = [
     table::Class { name: "sparse", doc: "packets of flows that had none held" },
@@ -109,7 +55,8 @@ pub const CNQ: Discipline = Discipline {
     source: "draft-morton-tsvwg-codel-approx-fair-01; Linux 5.4 of chromi/sce, net/sched/sch_cnq_codel_af.c; iproute2-sce, tc/q_cnq_codel_af.c",
     options: options_of!(Config<1>),
     counters: COUNTERS,
-    gauges: gauges![""],
+    // Of the two pairs of queues it has one.
+    gauges: GAUGES.split_at(GAUGES.len() / 2).0,
     classes: &CNQ_CLASSES,
     examples: &[
         "cnq_codel_af",
@@ -128,7 +75,7 @@ pub const TWIN: Discipline = Discipline {
     source: "Linux 5.4 of chromi/sce, net/sched/sch_twin_codel_af.c; iproute2-sce, tc/q_twin_codel_af.c",
     options: options_of!(Config<2>),
     counters: COUNTERS,
-    gauges: gauges!["" "tight_"],
+    gauges: GAUGES,
     classes: &TWIN_CLASSES,
     examples: &[
         "twin_codel_af",
@@ -378,35 +325,6 @@ impl<P: Packet, const CLASSES: usize> CodelAf<P, CLASSES> {
         held.packets -= 1;
         held.bytes -= u64::from(packet.wire_len());
     }
-
-    fn gauges_of(&self, c: usize, now: Time) -> [f64; GAUGES_OF_A_CLASS] {
-        let class = &self.classes[c];
-        let waited = |packet: Option<&P>| {
-            packet.map_or(0.0, |packet| now.since(packet.stamp()).as_secs_f64())
-        };
-        let first_of_bulk = class.bulk.iter().find_map(|(_, entry)| match entry {
-            Entry::Packet(packet) => Some(packet),
-            Entry::Dummy => None,
-        });
-        let (mut count, mut sce_count, mut p_drop) = (0, 0, 0.0_f64);
-        for (slot, _) in &class.bulk {
-            let law = &self.buckets.at(*slot).law;
-            count = count.max(law.ce.count);
-            sce_count = sce_count.max(law.sce.count);
-            p_drop = p_drop.max(law.blue.probability());
-        }
-        [
-            waited(class.sparse.front().map(|(_, packet)| packet)),
-            waited(first_of_bulk),
-            class.sparse.len() as f64,
-            (class.bulk.len() as u64 - u64::from(class.dummies)) as f64,
-            f64::from(class.active),
-            f64::from(class.dummies),
-            f64::from(count),
-            f64::from(sce_count),
-            p_drop,
-        ]
-    }
 }
 
 report! {
@@ -424,6 +342,64 @@ report! {
         law_drop: Count, line 1, NonZero, "packets dropped by the control law"
             => af.counts.law_drop;
         blue_drop: Count, line 1, NonZero, "packets dropped by BLUE" => af.counts.blue_drop;
+    }
+}
+
+impl<P: Packet> Class<P> {
+    /// The first packet of the bulk queue, past dummies.
+    fn first_of_bulk(&self) -> Option<&P> {
+        self.bulk.iter().find_map(|(_, entry)| match entry {
+            Entry::Packet(packet) => Some(packet),
+            Entry::Dummy => None,
+        })
+    }
+}
+
+/// The greatest that there is among the flows of a bulk queue.
+#[derive(Default)]
+struct Greatest {
+    count: u32,
+    sce_count: u32,
+    p_drop: f64,
+}
+
+impl<P: Packet, const CLASSES: usize> CodelAf<P, CLASSES> {
+    fn greatest(&self, class: &Class<P>) -> Greatest {
+        let laws = class.bulk.iter().map(|(slot, _)| &self.buckets.at(*slot).law);
+        laws.fold(Greatest::default(), |greatest, law| Greatest {
+            count: greatest.count.max(law.ce.count),
+            sce_count: greatest.sce_count.max(law.sce.count),
+            p_drop: greatest.p_drop.max(law.blue.probability()),
+        })
+    }
+}
+
+report_classes! {
+    impl[P: Packet, const CLASSES: usize] CodelAf<P, CLASSES>, af at now;
+    each class of {
+        "" => af.classes.first();
+        "tight_" => af.classes.get(1);
+    }
+    gauges where {
+        let waited = |packet: Option<&P>| {
+            packet.map_or(0.0, |packet| now.since(packet.stamp()).as_secs_f64())
+        };
+        let flows = af.greatest(class);
+    }
+    {
+        sparse_delay: Seconds, "time that the first packet of the sparse queue has waited"
+            => waited(class.sparse.front().map(|(_, packet)| packet));
+        bulk_delay: Seconds, "time that the first packet of the bulk queue has waited"
+            => waited(class.first_of_bulk());
+        sparse_backlog: Count, "packets in the sparse queue" => class.sparse.len();
+        bulk_backlog: Count, "packets in the bulk queue, without dummies"
+            => class.bulk.len() as u64 - u64::from(class.dummies);
+        active_flows: Count, "flows in the bulk queue, dummies included" => class.active;
+        sparse_dummies: Count, "dummies in the bulk queue" => class.dummies;
+        count: Count, "greatest CE count of the flows in the bulk queue" => flows.count;
+        sce_count: Count, "greatest SCE count of the flows in the bulk queue" => flows.sce_count;
+        p_drop: Probability, "greatest BLUE probability of the flows in the bulk queue"
+            => flows.p_drop;
     }
 }
 
@@ -488,12 +464,7 @@ impl<P: Packet, const CLASSES: usize> Qdisc<P> for CodelAf<P, CLASSES> {
     }
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        let mut names = <Config<CLASSES> as Settings>::INFO.gauges.iter();
-        for class in 0..CLASSES {
-            for (value, gauge) in self.gauges_of(class, now).into_iter().zip(names.by_ref()) {
-                out(gauge.name, value);
-            }
-        }
+        self.gauged(now, out);
     }
 }
 

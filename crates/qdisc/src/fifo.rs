@@ -68,6 +68,7 @@ impl Limit for InPackets {
         values: table::PACKETS,
         preset: DefaultValue::Is("1000"),
         doc: "packets held at most; the default is a veth's txqueuelen",
+        tried: &["limit 1", "limit 30", "limit 1500"],
         ..OptionSpec::BASE
     };
     const UNIT: char = 'p';
@@ -84,6 +85,7 @@ impl Limit for InBytes {
         values: table::BYTES,
         preset: DefaultValue::Is("1514000"),
         doc: "bytes held at most; the default is a veth's txqueuelen times 1514",
+        tried: &["limit 1514", "limit 40000", "limit 2000000"],
         ..OptionSpec::BASE
     };
     const UNIT: char = 'b';

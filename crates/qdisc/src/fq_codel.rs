@@ -24,6 +24,7 @@ use crate::show;
 use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
 use crate::tally::QdiscCounters;
 use crate::words::{TcError, TcTokens};
+use crate::xstats::{Counted, Form, Xstats};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Span, Time, random::mix};
@@ -37,6 +38,26 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    xstats: &Xstats {
+        fields: &[
+            Form::Number.of(""),
+            Form::Number.of("maxpacket"),
+            Form::Number.of("drop_overlimit"),
+            Form::Number.of("ecn_mark"),
+            Form::Number.of("new_flow_count"),
+            Form::Number.of("new_flows_len"),
+            Form::Number.of("old_flows_len"),
+            Form::Number.of("ce_mark"),
+            Form::Number.of("memory_used"),
+            Form::Number.of("drop_overmemory"),
+        ],
+        signals: &[
+            Counted::Drops(Reason::Overlimit, "drop_overlimit"),
+            Counted::OtherDrops(Reason::ControlLaw),
+            Counted::Marks(Reason::ControlLaw, "ecn_mark"),
+            Counted::Marks(Reason::CeThreshold, "ce_mark"),
+        ],
+    },
     examples: &[
         "fq_codel",
         "fq_codel flows 1 limit 12 target 1ms interval 4ms",
@@ -80,6 +101,7 @@ impl Settings for Config {
             }],
             preset: DefaultValue::Is("1024"),
             doc: "queues that flows are hashed to",
+            tried: &["flows 1", "flows 2", "flows 16"],
             fixed: true,
             ..OptionSpec::BASE
         }.sets(|config, given| config.flows = given.number()),
@@ -92,6 +114,7 @@ impl Settings for Config {
             }],
             preset: DefaultValue::Is("1514"),
             doc: "bytes a queue may send in a turn; less than 256 counts as 256",
+            tried: &["quantum 256", "quantum 1000", "quantum 9000"],
             ..OptionSpec::BASE
         }.sets(|config, given| config.quantum = given.number().max(256) as i32),
         table::TARGET.sets(|config, given| config.codel.set_target(given.span())),
@@ -111,6 +134,7 @@ impl Settings for Config {
             values: table::BYTES,
             preset: DefaultValue::Is("32mb"),
             doc: "memory of the packets held at most, as the kernel accounts it (skb->truesize)",
+            tried: &["memory_limit 10000", "memory_limit 300000", "memory_limit 40000000"],
             ..OptionSpec::BASE
         }.sets(|config, given| config.memory_limit = u64::from(given.number()).min(1 << 31)),
         OptionSpec {
@@ -118,6 +142,7 @@ impl Settings for Config {
             values: table::PACKETS,
             preset: DefaultValue::Is("64"),
             doc: "packets dropped at once when over the limit; in linux-5.4 any value set acts as 1",
+            tried: &["drop_batch 1", "drop_batch 9", "drop_batch 100"],
             ..OptionSpec::BASE
         }.sets(|config, given| {
                 // The default is never passed through that bug: only what is set by tc is.

@@ -158,6 +158,7 @@ impl Settings for Config {
             values: table::RATE,
             preset: DefaultValue::Required,
             doc: "long-run rate, counting Ethernet headers",
+            tried: &["rate 1mbit", "rate 7mbit", "rate 40mbit", "rate 200mbit"],
             ..OptionSpec::BASE
         }.sets(|config, given| config.rate = given.rate()),
         OptionSpec {
@@ -173,6 +174,7 @@ impl Settings for Config {
             values: table::BYTES,
             preset: DefaultValue::Unset("the rate in bytes per nanosecond, and mtu: 1600"),
             doc: "bytes that may leave at once after a pause",
+            tried: &["burst 1600", "burst 15k", "burst 60k"],
             ..OptionSpec::BASE
         }.sets(|config, given| config.burst = Some(given.number())),
         OptionSpec {

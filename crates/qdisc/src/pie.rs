@@ -25,6 +25,7 @@ use crate::show;
 use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
 use crate::tally::{PacketQueue, QdiscCounters, mark};
 use crate::words::{TcError, TcTokens};
+use crate::xstats::{Counted, Form, Xstats};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{CoarseClock, Span, Time};
@@ -43,6 +44,24 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    xstats: &Xstats {
+        fields: &[
+            Form::Share64.of("prob"),
+            Form::Micros.of("delay"),
+            Form::Number.of("avg_dq_rate"),
+            Form::Number.of(""),
+            Form::Number.of("pkts_in"),
+            Form::Number.of("dropped"),
+            Form::Number.of("overlimit"),
+            Form::Number.of("maxq"),
+            Form::Number.of("ecn_mark"),
+        ],
+        signals: &[
+            Counted::Drops(Reason::Tail, "overlimit"),
+            Counted::OtherDrops(Reason::Early),
+            Counted::Marks(Reason::Early, "ecn_mark"),
+        ],
+    },
     examples: &[
         "pie limit 9 target 1ms tupdate 1ms",
         "pie ecn target 0 tupdate 2ms alpha 32 beta 32",
@@ -78,6 +97,7 @@ impl Settings for Config {
             values: table::TIME,
             preset: DefaultValue::Is("15ms"),
             doc: "delay that the controller aims at",
+            tried: &["target 0", "target 900us", "target 30ms"],
             ..OptionSpec::BASE
         }.sets(|config, given| {
                 config.target = given.micros().as_nanos() >> 6;
@@ -88,6 +108,7 @@ impl Settings for Config {
             values: table::TIME_ABOVE_ZERO,
             preset: DefaultValue::Is("15ms"),
             doc: "time between updates of the probability, rounded up to whole timer ticks, and a tick more",
+            tried: &["tupdate 1ms", "tupdate 7ms", "tupdate 40ms"],
             ..OptionSpec::BASE
         }.sets(|config, given| {
                 config.tupdate = config.clock.tick() * config.clock.ticks(given.micros());
@@ -97,6 +118,7 @@ impl Settings for Config {
             values: GAIN,
             preset: DefaultValue::Is("2"),
             doc: "gain on the distance from target: 2 is 0.125 Hz",
+            tried: &["alpha 0", "alpha 5", "alpha 32"],
             ..OptionSpec::BASE
         }.sets(|config, given| config.alpha = given.number()),
         OptionSpec {
@@ -104,6 +126,7 @@ impl Settings for Config {
             values: GAIN,
             preset: DefaultValue::Is("20"),
             doc: "gain on the change of the delay: 20 is 1.25 Hz",
+            tried: &["beta 0", "beta 9", "beta 32"],
             ..OptionSpec::BASE
         }.sets(|config, given| config.beta = given.number()),
         OptionSpec {

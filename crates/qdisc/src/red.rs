@@ -32,6 +32,7 @@ use crate::show;
 use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
 use crate::tally::{PacketQueue, QdiscCounters, mark};
 use crate::words::{TcError, TcTokens};
+use crate::xstats::{Counted, Form, Xstats};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{CoarseClock, Rate, Span, Time};
@@ -44,6 +45,19 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    xstats: &Xstats {
+        fields: &[
+            Form::Number.of("early"),
+            Form::Number.of("pdrop"),
+            Form::Number.of("other"),
+            Form::Number.of("marked"),
+        ],
+        signals: &[
+            Counted::Drops(Reason::Early, "early"),
+            Counted::OtherDrops(Reason::Tail),
+            Counted::Marks(Reason::Early, "marked"),
+        ],
+    },
     refused: &[(
         "nodrop",
         "packets that are not ECN-capable would pass unmarked until the limit; use pfifo for those",

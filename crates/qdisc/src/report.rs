@@ -142,3 +142,114 @@ macro_rules! report {
         }
     };
 }
+
+/// The rows that a discipline has for each of its classes, all alike: the name of each begins with the class's prefix.
+/// Otherwise as [`crate::report!`].
+///
+/// The classes stand in the order in which they are told; each says where its state is, or `None` for one that is not
+/// there. Of counters, those of the whole come first. What several rows need is computed once a class, in `where`.
+macro_rules! report_classes {
+    (
+        impl[$($generics:tt)*] $type:ty, $it:ident;
+        counters {
+            $($whole:ident: $unit:ident, line $line:literal, $shown:ident, $doc:literal
+                => $value:expr;)*
+        }
+        each $class:ident of { $($prefix:literal, line $at:literal => $which:expr;)* }
+        where { $($common:tt)* }
+        { $($rows:tt)* }
+    ) => {
+        /// Its statistics, in tc's order.
+        const COUNTERS: &[$crate::table::Counter] = $crate::report::report_classes! {
+            @counters [$($prefix, $at;)*] [$(
+                $crate::table::Counter {
+                    name: stringify!($whole),
+                    unit: $crate::table::Unit::$unit,
+                    line: $line,
+                    shown: $crate::table::Shown::$shown,
+                    doc: $doc,
+                },
+            )*] $($rows)*
+        };
+
+        impl<$($generics)*> $type {
+            /// The values of [`COUNTERS`].
+            fn counted(&self) -> Vec<(&'static str, f64)> {
+                let $it = self;
+                let mut own = vec![$((stringify!($whole), $crate::Reported::reported($value)),)*];
+                let mut tell = |name, value| own.push((name, value));
+                $crate::report::report_classes! {
+                    @tell tell $class [$($prefix => $which;)*] { $($common)* } $($rows)*
+                }
+                own
+            }
+        }
+    };
+    (
+        impl[$($generics:tt)*] $type:ty, $it:ident at $now:ident;
+        each $class:ident of { $($prefix:literal => $which:expr;)* }
+        gauges where { $($common:tt)* }
+        { $($rows:tt)* }
+    ) => {
+        /// What there is of its state.
+        const GAUGES: &[$crate::table::Gauge] =
+            $crate::report::report_classes!(@gauges [$($prefix)*] [] $($rows)*);
+
+        impl<$($generics)*> $type {
+            /// Tells the values of [`GAUGES`].
+            fn gauged(&self, $now: sojourn_units::Time, out: &mut dyn FnMut(&'static str, f64)) {
+                let $it = self;
+                $crate::report::report_classes! {
+                    @tell out $class [$($prefix => $which;)*] { $($common)* } $($rows)*
+                }
+            }
+        }
+    };
+    // Class by class: rows that are written, and behind them those that are to be.
+    (@counters [] [$($done:tt)*] $($rows:tt)*) => { &[$($done)*] };
+    (
+        @counters [$prefix:literal, $at:literal; $($more:tt)*] [$($done:tt)*]
+        $($name:ident: $unit:ident, $doc:literal => $value:expr;)*
+    ) => {
+        $crate::report::report_classes! {
+            @counters [$($more)*] [$($done)* $(
+                $crate::table::Counter {
+                    name: concat!($prefix, stringify!($name)),
+                    unit: $crate::table::Unit::$unit,
+                    line: $at,
+                    shown: $crate::table::Shown::Always,
+                    doc: $doc,
+                },
+            )*] $($name: $unit, $doc => $value;)*
+        }
+    };
+    (@gauges [] [$($done:tt)*] $($rows:tt)*) => { &[$($done)*] };
+    (
+        @gauges [$prefix:literal $($more:literal)*] [$($done:tt)*]
+        $($name:ident: $unit:ident, $doc:literal => $value:expr;)*
+    ) => {
+        $crate::report::report_classes! {
+            @gauges [$($more)*] [$($done)* $(
+                $crate::table::Gauge {
+                    name: concat!($prefix, stringify!($name)),
+                    unit: $crate::table::Unit::$unit,
+                    doc: $doc,
+                },
+            )*] $($name: $unit, $doc => $value;)*
+        }
+    };
+    (@tell $tell:ident $class:ident [] $($rest:tt)*) => {};
+    (
+        @tell $tell:ident $class:ident [$prefix:literal => $which:expr; $($more:tt)*]
+        { $($common:tt)* } $($name:ident: $unit:ident, $doc:literal => $value:expr;)*
+    ) => {
+        if let Some($class) = $which {
+            $($common)*
+            $($tell(concat!($prefix, stringify!($name)), $crate::Reported::reported($value));)*
+        }
+        $crate::report::report_classes! {
+            @tell $tell $class [$($more)*] { $($common)* } $($name: $unit, $doc => $value;)*
+        }
+    };
+}
+pub(crate) use report_classes;

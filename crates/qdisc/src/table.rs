@@ -3,6 +3,7 @@
 //! this one table.
 
 use crate::QdiscQuirks;
+use crate::xstats::Xstats;
 use sojourn_units::Span;
 
 /// Everything there is to know about a discipline before it runs.
@@ -20,6 +21,8 @@ pub struct Discipline {
     pub counters: &'static [Counter],
     /// The controller's state: the names that [`crate::Qdisc::gauges`] reports.
     pub gauges: &'static [Gauge],
+    /// How the kernel's sends its statistics, for engines that run Linux.
+    pub xstats: &'static Xstats,
     /// The classes whose sojourn times are recorded per class, if it has any.
     pub classes: &'static [Class],
     /// Words that tc has and that are not here, each with the reason.
@@ -42,12 +45,87 @@ impl Discipline {
         options: &[],
         counters: &[],
         gauges: &[],
+        xstats: &Xstats::NONE,
         classes: &[],
         refused: &[],
         classful: false,
         examples: &[],
         changes: &[],
     };
+
+    /// Words that somebody might write, for tests: the name with some options, each as its [`OptionSpec::tried`] has
+    /// it, or one of [`Discipline::examples`]. With `changing` they are for `tc qdisc change`. Options that not all of
+    /// `kernels` have are left out. What is classful gets a child out of `children`, or none where there are none.
+    ///
+    /// `pick(n)` chooses a number below `n`. Where it is always 0, there are no more words than must be.
+    ///
+    /// # Panics
+    /// When the table gives nothing to draw from.
+    pub fn drawn(
+        &self,
+        kernels: &[&QdiscQuirks],
+        changing: bool,
+        children: &[&Self],
+        pick: &mut dyn FnMut(usize) -> usize,
+    ) -> String {
+        let is_known = |o: &&OptionSpec| kernels.iter().all(|kernel| o.is_known(kernel));
+        let texts = if changing { self.changes } else { self.examples };
+        let is_known_text = |text: &&&str| {
+            let mut unknown = self.options.iter().filter(|o| !is_known(o));
+            !unknown.any(|o| o.words().any(|word| text.split(' ').any(|w| w == word)))
+        };
+        let texts: Vec<&str> = texts.iter().filter(is_known_text).copied().collect();
+        let must = |o: &OptionSpec| matches!(o.preset, DefaultValue::Required);
+        let can_be_made = self.options.iter().all(|o| !must(o) || !o.tried.is_empty());
+        if !can_be_made || (!texts.is_empty() && pick(2) == 1) {
+            return texts[pick(texts.len())].to_owned();
+        }
+
+        let mut words = self.name.to_owned();
+        for option in self.options.iter().filter(is_known) {
+            let has_gone = changing && option.fixed;
+            let may_stand = !option.tried.is_empty() && !has_gone;
+            if may_stand && (must(option) || pick(2) == 1) {
+                words = words + " " + option.tried[pick(option.tried.len())];
+            }
+        }
+        let children: Vec<_> = children.iter().filter(|child| !child.classful).collect();
+        if self.classful && !changing && !children.is_empty() {
+            let child = children[pick(children.len())];
+            words = words + " " + &child.drawn(kernels, changing, &[], pick);
+        }
+        words
+    }
+}
+
+/// Tables in the alphabetical order of their names.
+pub(crate) const fn sorted<const N: usize>(
+    mut tables: [&'static Discipline; N],
+) -> [&'static Discipline; N] {
+    let mut end = N;
+    while end > 1 {
+        let mut place = 1;
+        while place < end {
+            if is_before(tables[place].name.as_bytes(), tables[place - 1].name.as_bytes()) {
+                (tables[place - 1], tables[place]) = (tables[place], tables[place - 1]);
+            }
+            place += 1;
+        }
+        end -= 1;
+    }
+    tables
+}
+
+/// Whether a name comes before another, where comparisons of text are not to be had.
+const fn is_before(name: &[u8], other: &[u8]) -> bool {
+    let mut place = 0;
+    while place < name.len() && place < other.len() {
+        if name[place] != other[place] {
+            return name[place] < other[place];
+        }
+        place += 1;
+    }
+    name.len() < other.len()
 }
 
 /// One of the queues inside a discipline.
@@ -81,6 +159,9 @@ pub struct OptionSpec {
     pub known: Option<fn(&QdiscQuirks) -> bool>,
     /// Whether it can only be given at creation.
     pub fixed: bool,
+    /// Ways to write it, its name and all, from one edge of what it does to the other. Tests draw from them
+    /// ([`Discipline::drawn`]); an option without any is tried by [`Discipline::examples`] alone.
+    pub tried: &'static [&'static str],
 }
 
 impl OptionSpec {
@@ -95,6 +176,7 @@ impl OptionSpec {
         doc: "",
         known: None,
         fixed: false,
+        tried: &[],
     };
 
     /// Whether the kernel of `profile` has this option.
@@ -229,6 +311,7 @@ pub const LIMIT: OptionSpec = OptionSpec {
     name: "limit",
     values: PACKETS,
     doc: "packets held at most; one that arrives beyond is refused",
+    tried: &["limit 2", "limit 17", "limit 300", "limit 2000"],
     ..OptionSpec::BASE
 };
 /// Whether packets are marked.
@@ -236,6 +319,7 @@ pub const ECN: OptionSpec = OptionSpec {
     name: "ecn",
     off: Some("noecn"),
     doc: "mark ECN-capable packets instead of dropping them",
+    tried: &["ecn", "noecn"],
     ..OptionSpec::BASE
 };
 /// CoDel's target.
@@ -244,6 +328,7 @@ pub const TARGET: OptionSpec = OptionSpec {
     values: TIME,
     preset: DefaultValue::Is("5ms"),
     doc: "acceptable sojourn time",
+    tried: &["target 0", "target 1us", "target 700us", "target 20ms"],
     ..OptionSpec::BASE
 };
 /// CoDel's interval.
@@ -252,6 +337,7 @@ pub const INTERVAL: OptionSpec = OptionSpec {
     values: TIME_ABOVE_ZERO,
     preset: DefaultValue::Is("100ms"),
     doc: "time above target before the first signal; about the longest usual RTT",
+    tried: &["interval 100us", "interval 3ms", "interval 200ms"],
     ..OptionSpec::BASE
 };
 /// A sojourn time at which everything is marked.
@@ -260,6 +346,7 @@ pub const CE_THRESHOLD: OptionSpec = OptionSpec {
     values: TIME,
     preset: DefaultValue::Unset("no threshold"),
     doc: "sojourn time above which every ECN-capable packet is marked",
+    tried: &["ce_threshold 0", "ce_threshold 900us", "ce_threshold 20ms"],
     ..OptionSpec::BASE
 };
 /// What a bucket adds to a packet's length (`tc_ratespec`).

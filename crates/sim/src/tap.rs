@@ -18,7 +18,7 @@ use crate::packet::{Owner, PacketBox};
 use crate::topology::{Role, Topology};
 use conversation::Conversation;
 use sojourn_capture::{Capture, CaptureError, PcapFile, Point, stamp};
-use sojourn_model::{Hop, Scenario, Side, Traffic, TunnelKind};
+use sojourn_model::{Hop, Scenario, Side, TunnelKind};
 use sojourn_units::{Time, random};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -38,6 +38,8 @@ pub(crate) struct Tap {
     scenario: Scenario,
     /// By flow and key: each flow's own from the beginning, those of further connections from their first packet on.
     conversations: HashMap<(u32, u32), Conversation>,
+    /// Of each flow, whether its application has connections that are all shown.
+    many: Vec<bool>,
     tunnels: Vec<TunnelKind>,
     /// The date of the run's own zero.
     zero: Duration,
@@ -80,12 +82,18 @@ impl Tap {
             leaving,
             scenario: scenario.clone(),
             conversations: own.collect(),
+            many: vec![false; scenario.flows.len()],
             tunnels: topology.tunnels.clone(),
             zero: stamp(scenario, Time::ZERO),
             snap_len: capture.snap_len as usize,
             frame: Vec::new(),
             failure: None,
         })
+    }
+
+    /// Whether all connections of a flow are shown: its application's answer.
+    pub(crate) fn show_connections(&mut self, flow: usize, all: bool) {
+        self.many[flow] = all;
     }
 
     /// A host sends a packet.
@@ -96,7 +104,7 @@ impl Tap {
         let flow = &scenario.flows[index];
         let conversation = match self.conversations.entry((packet.flow, packet.key)) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) if matches!(flow.traffic, Traffic::ShortFlows(_)) => {
+            Entry::Vacant(new) if self.many[index] => {
                 let key = random::key(&flow.name) as u32;
                 let owner = Owner { flow: packet.flow, key, up: false, ip: flow.ip };
                 let place = (index, owner.number(packet.key));

@@ -1,7 +1,6 @@
 //! DualPI2's options: the table, and what tc and the kernel make of the words.
 
 use super::{COUNTERS, GAUGES};
-use crate::QdiscQuirks;
 use crate::options_of;
 use crate::pi2_law::{self, Gain, MTU, Params};
 use crate::profile::DualPi2 as Version;
@@ -9,6 +8,8 @@ use crate::settings::{ParsedOption, Setting, Settings};
 use crate::show;
 use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
 use crate::words::{TcError, TcTokens};
+use crate::xstats::{Counted, Form, Xstats};
+use crate::{QdiscQuirks, Reason};
 use core::fmt::Write as _;
 use sojourn_units::Span;
 
@@ -41,6 +42,23 @@ pub const INFO: Discipline = Discipline {
     options: options_of!(Config),
     counters: COUNTERS,
     gauges: GAUGES,
+    xstats: &Xstats {
+        fields: &[
+            Form::Share32.of("prob"),
+            Form::Micros.of("delay_c"),
+            Form::Micros.of("delay_l"),
+            Form::Number.of("pkts_in_c"),
+            Form::Number.of("pkts_in_l"),
+            Form::Number.of("maxq"),
+            Form::Number.of("ecn_mark"),
+            Form::Number.of("step_marks"),
+        ],
+        signals: &[
+            Counted::Marks(Reason::Step, "step_marks"),
+            Counted::Marks(Reason::Early, "ecn_mark"),
+            Counted::OtherDrops(Reason::Early),
+        ],
+    },
     classes: &CLASSES,
     examples: &[
         "dualpi2 limit 9",

@@ -278,6 +278,7 @@ impl Settings for Parameters {
             ],
             preset: DefaultValue::Unset("none"),
             doc: "delay of each packet; it varies uniformly by up to JITTER either way, or as distribution says",
+            tried: &["delay 0", "delay 4ms", "delay 9ms 5ms", "delay 30ms 1ms 100%", "delay 1ms 2ms 30%"],
             ..OptionSpec::BASE
         }.sets(|config: &mut Self, given| {
             config.delay = given.span();
@@ -339,12 +340,14 @@ impl Settings for Parameters {
                   of loss while good (0%); after state those of a chain of four states, from good to a burst of \
                   losses (P13), back (P31, 100% less P13), from loss to a gap inside the burst (P32, 0%) and back \
                   (P23, 100%), and of a lone loss while good (P14, 0%)",
+            tried: &["loss 0.1%", "loss 3%", "loss random 10% 50%"],
             ..OptionSpec::BASE
         }.sets(Self::set_loss),
         OptionSpec {
             name: "ecn",
             preset: DefaultValue::Unset("packets are lost"),
             doc: "mark ECN-capable packets instead of losing them",
+            tried: &["ecn"],
             ..OptionSpec::BASE
         }.sets(|config: &mut Self, given| config.ecn = given.on),
         OptionSpec {

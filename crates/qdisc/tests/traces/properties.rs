@@ -64,20 +64,22 @@ fn step() -> impl Strategy<Value = Step> {
 #[derive(Default)]
 struct Ledger {
     inside: HashMap<u64, Pkt>,
+    /// Packets and bytes.
+    came: (u64, u64),
     sent: (u64, u64),
-    dropped: u64,
+    dropped: (u64, u64),
     last_of_flow: HashMap<u64, u64>,
 }
 
-struct Run {
+struct Run<'a> {
     bench: Bench,
-    words: &'static str,
+    words: &'a str,
     ledger: Ledger,
     seen_drops: usize,
     now: Time,
 }
 
-impl Run {
+impl Run<'_> {
     /// A packet has come out, one way or the other: it was inside, and nothing of it has changed but ECN.
     fn out(&mut self, packet: &Pkt) -> Pkt {
         let was =
@@ -132,14 +134,21 @@ impl Run {
         for packet in &drops {
             self.out(packet);
         }
-        self.ledger.dropped += drops.len() as u64;
+        self.ledger.dropped.0 += drops.len() as u64;
+        self.ledger.dropped.1 += drops.iter().map(|p| u64::from(p.len)).sum::<u64>();
 
         let backlog = self.bench.backlog();
+        // What the discipline itself says makes up for all that came, in packets and in bytes.
+        let Ledger { came, sent, dropped, .. } = &self.ledger;
+        let (held, stats) = (u64::from(backlog.packets), self.bench.stats());
+        assert_eq!(
+            (stats.packets + dropped.0 + held, stats.bytes + dropped.1 + backlog.bytes),
+            *came
+        );
+        assert_eq!((stats.packets, stats.bytes), *sent);
         let bytes: u64 = self.ledger.inside.values().map(|p| u64::from(p.len)).sum();
         assert_eq!((backlog.packets as usize, backlog.bytes), (self.ledger.inside.len(), bytes));
-        let stats = self.bench.stats();
-        assert_eq!((stats.packets, stats.bytes), self.ledger.sent);
-        assert_eq!((stats.dropped, stats.backlog), (self.ledger.dropped, backlog));
+        assert_eq!((stats.dropped, stats.backlog), (self.ledger.dropped.0, backlog));
     }
 
     /// Time goes on, with every timer on the way.
@@ -155,7 +164,7 @@ impl Run {
     }
 }
 
-fn check(words: &'static str, changes: &[&'static str], profile: &QdiscQuirks, steps: Vec<Step>) {
+fn check(words: &str, changes: &[&str], profile: &QdiscQuirks, steps: Vec<Step>) {
     let mut run = Run {
         bench: Bench::on(words, profile),
         words,
@@ -169,6 +178,8 @@ fn check(words: &'static str, changes: &[&'static str], profile: &QdiscQuirks, s
                 let dscp = Dscp::new(flow as u8).unwrap();
                 let packet = Pkt { dscp, ..pkt(id as u64).of(flow).long(len).ecn(ecn) };
                 run.ledger.inside.insert(packet.id, packet);
+                run.ledger.came.0 += 1;
+                run.ledger.came.1 += u64::from(len);
                 run.bench.put(run.now, packet);
                 run.settle();
             }
@@ -228,6 +239,25 @@ proptest! {
         }
         // The one whose words differ by stack.
         check("dualpi2 limit 9 step_thresh 1p", &["dualpi2 limit 3"], &QdiscQuirks::L4STEAM_2020_08, steps);
+    }
+
+    /// The same with options put together as they come.
+    #[test]
+    fn so_they_are_with_any_options(
+        steps in prop::collection::vec(step(), 1..120),
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 0..64),
+    ) {
+        for info in disciplines() {
+            for profile in [&QdiscQuirks::LINUX_7_3, &QdiscQuirks::LINUX_5_4] {
+                let mut picks = picks.iter();
+                let mut drawn = |changing| {
+                    let mut pick = |n| picks.next().map_or(0, |pick| pick.index(n));
+                    info.drawn(&[profile], changing, disciplines(), &mut pick)
+                };
+                let words = drawn(false);
+                check(&words, &[&drawn(true), &drawn(true)], profile, steps.clone());
+            }
+        }
     }
 }
 

@@ -2,24 +2,19 @@
 //! pointers. One from outside is behind a pointer.
 //!
 //! To add an application: one file with its type, which says what traffic it is for ([`FromFlow`]), and one line in
-//! `apps!` below.
+//! `apps!` (`mod.rs`).
 
-use super::bulk::Bulk;
 use super::interface::App;
-use super::probe::Probe;
 use super::report::{FlowReport, Record};
 use super::setup::{FromFlow, Setup};
-use super::short_flows::ShortFlows;
-use super::stream::Stream;
-use super::streaming::Streaming;
 use crate::host::HostTx;
 use crate::packet::Packet;
 use sojourn_path::SkbCharge;
 use sojourn_transport::LimitedTimes;
 use sojourn_units::Time;
 
-macro_rules! apps {
-    ($($variant:ident($type:ty);)*) => {
+macro_rules! any_app {
+    ($($file:ident: $variant:ident($type:ty);)*) => {
         /// An application of any kind. Which one stands in front, beside the hosts' line of cache.
         #[derive(Debug)]
         #[repr(u8)]
@@ -58,13 +53,7 @@ macro_rules! apps {
     };
 }
 
-apps! {
-    Bulk(Bulk);
-    Probe(Probe);
-    Stream(Box<Stream>);
-    ShortFlows(Box<ShortFlows>);
-    Streaming(Box<Streaming>);
-}
+apps!(any_app);
 
 #[deny(
     clippy::missing_trait_methods,
@@ -100,6 +89,10 @@ impl App for AnyApp {
             Self::Bulk(bulk) => bulk.next_timer(),
             _ => self.next_timer_any(),
         }
+    }
+
+    fn has_many_connections(&self) -> bool {
+        each!(self, app => app.has_many_connections())
     }
 
     fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &SkbCharge) {

@@ -17,7 +17,7 @@ pub enum Client {
 /// The connections of one flow. [`Simulation::connections`](crate::Simulation::connections) makes them, and an [`App`] that
 /// has them opens as many as it likes, each a flow of its own to queues.
 ///
-/// In captures the connections of a flow are told apart by their ports only where its traffic is `short_flows`.
+/// Captures show all of them if the application says so ([`App::has_many_connections`]), else the first alone.
 ///
 /// ```
 /// use sojourn_model::{EcnMode, Tcp, Traffic, Udp};

@@ -34,6 +34,12 @@ pub trait App: core::fmt::Debug + Send {
     /// When [`App::on_timer`] is to be called; [`Time::NEVER`] if not.
     fn next_timer(&self) -> Time;
 
+    /// Whether further TCP connections of the flow are shown in captures, each with a port of its own. Those of an
+    /// application without are not shown: they stand beside what it measures. Asked once, before it starts.
+    fn has_many_connections(&self) -> bool {
+        false
+    }
+
     /// The device of the sending host is done with packets of this flow.
     fn tx_completion(&mut self, _tx: &mut HostTx<'_>, _done: &SkbCharge) {}
 

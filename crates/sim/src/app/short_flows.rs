@@ -94,6 +94,10 @@ impl ShortFlows {
 }
 
 impl App for ShortFlows {
+    fn has_many_connections(&self) -> bool {
+        true
+    }
+
     /// The first connection is opened.
     fn start(&mut self, tx: &mut HostTx<'_>) {
         self.arrivals = Some(Arrivals::new(tx.now(), self.settings.clone()));

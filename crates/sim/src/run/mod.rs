@@ -98,7 +98,7 @@ impl Simulation {
         let scenario = scenario.into();
         let topology = topology::build(&scenario, &registry)
             .map_err(|unbuildable| RunError::Failed(unbuildable.to_string()))?;
-        let tap = capture.map(|c| Tap::new(c, &scenario, &topology)).transpose()?.map(Box::new);
+        let mut tap = capture.map(|c| Tap::new(c, &scenario, &topology)).transpose()?.map(Box::new);
         // One table a stack, for all its flows.
         let mut quirks: BTreeMap<&str, Arc<TcpQuirks>> = BTreeMap::new();
         let flows: Vec<FlowRun> = scenario
@@ -115,6 +115,11 @@ impl Simulation {
                 FlowRun::new(i, f, (routes, control), device, host, scenario.seed)
             })
             .collect();
+        if let Some(tap) = &mut tap {
+            for (i, flow) in flows.iter().enumerate() {
+                tap.show_connections(i, flow.app.has_many_connections());
+            }
+        }
         let timeline = Timeline::new(&scenario, |i| {
             let flow = &scenario.flows[i];
             if flow.traffic.is_load() {
@@ -170,6 +175,9 @@ impl Simulation {
         self.unfinished -= usize::from(run.is_finite);
         run.is_finite = app.is_finite();
         self.unfinished += usize::from(run.is_finite);
+        if let Some(tap) = &mut self.network.tap {
+            tap.show_connections(index, app.has_many_connections());
+        }
         run.app = AnyApp::Custom(app);
         Ok(())
     }

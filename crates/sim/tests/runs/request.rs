@@ -1,6 +1,9 @@
 //! An application from outside with TCP connections of its own: a client that asks, a server that answers.
 
-use sojourn_engine::RunError;
+use crate::bench::fingerprint;
+use crate::capture::{Scratch, read};
+use sojourn_capture::Capture;
+use sojourn_engine::{RunError, Watch as _};
 use sojourn_model::{EcnMode, Tcp, Traffic, Udp};
 use sojourn_path::SkbCharge;
 use sojourn_results::Table;
@@ -10,6 +13,7 @@ use sojourn_sim::app::{
 };
 use sojourn_sim::{FlowState, Sim, Simulation, dumbbell::Dumbbell};
 use sojourn_units::{Ecn, Rate, Span, Time};
+use std::collections::BTreeMap;
 
 const REQUEST: u64 = 200;
 /// Less than an initial window.
@@ -62,6 +66,10 @@ impl Requests {
 }
 
 impl App for Requests {
+    fn has_many_connections(&self) -> bool {
+        true
+    }
+
     fn start(&mut self, tx: &mut HostTx<'_>) {
         self.begin(tx);
     }
@@ -135,17 +143,26 @@ impl App for Requests {
 }
 
 /// A path of 20 ms and 50 Mbit/s for a flow that has it to itself.
-fn alone() -> Simulation {
+fn alone(capture: Option<&Capture>) -> Simulation {
     let duration = Span::from_secs(2);
     let dumbbell = Dumbbell { ccs: Vec::new(), ping: false, duration, ..Dumbbell::default() };
     let mut s = dumbbell.scenario();
     let udp = Udp { rate: Rate::from_mbit(1), payload: 1000, ecn: Ecn::NotEct };
     s.flows.push(dumbbell.flow("web", Traffic::Udp(udp)));
-    Sim::new().begin(&s, None).expect("it can be built")
+    Sim::new().begin(&s, capture).expect("it can be built")
 }
 
 fn run(client: Client, sizes: (u64, u64), reuse: usize) -> (u64, Vec<f64>, Vec<Table>) {
-    let mut simulation = alone();
+    capturing(client, sizes, reuse, None)
+}
+
+fn capturing(
+    client: Client,
+    sizes: (u64, u64),
+    reuse: usize,
+    capture: Option<&Capture>,
+) -> (u64, Vec<f64>, Vec<Table>) {
+    let mut simulation = alone(capture);
     let cubic = Tcp::plain("cubic", EcnMode::Rfc3168);
     let connections = simulation.connections("web", &cubic).expect("a flow and a control");
     let app = Requests::new(connections, client, sizes, reuse);
@@ -157,6 +174,30 @@ fn run(client: Client, sizes: (u64, u64), reuse: usize) -> (u64, Vec<f64>, Vec<T
     let fct = tables.iter().find(|t| t.schema().name == "completions").expect("it is there");
     let took = fct.f64("duration_s").to_vec();
     (flow.delivered_bytes, took, tables)
+}
+
+/// Each connection that the application opens has a port of its own in a capture, and opens and ends there whole.
+#[test]
+fn a_capture_shows_every_connection() {
+    for reuse in [6, 2, 1] {
+        let scratch = Scratch::new(&format!("requests-{reuse}"), u32::from(u16::MAX));
+        let capture = scratch.capture();
+        let (bytes, _, tables) =
+            capturing(Client::Receiver, (REQUEST, ANSWER), reuse, capture.as_ref());
+        let mut answered: BTreeMap<u16, (u32, u64)> = BTreeMap::new();
+        for (_, _, frame) in scratch.packets("client") {
+            let seen = read(&frame);
+            let tcp = seen.tcp.expect("all of it is TCP");
+            let (opened, of_data) = answered.entry(seen.flow).or_default();
+            *opened += u32::from(tcp.syn);
+            *of_data += if seen.from_sender { u64::from(tcp.len) } else { 0 };
+        }
+        let each = (2, ANSWER * reuse as u64);
+        assert_eq!(answered.into_values().collect::<Vec<_>>(), vec![each; 6 / reuse]);
+        assert_eq!(bytes, 6 * ANSWER);
+        let (_, _, without) = run(Client::Receiver, (REQUEST, ANSWER), reuse);
+        assert_eq!(fingerprint(&tables), fingerprint(&without), "a capture changes nothing");
+    }
 }
 
 /// A request and an answer that one window carries take a round trip; a new connection takes one more.
@@ -183,7 +224,7 @@ fn the_sender_of_the_flows_data_may_be_the_client() {
 
 #[test]
 fn what_there_is_not_is_said() {
-    let simulation = alone();
+    let simulation = alone(None);
     let fails = |flow: &str, cc: &str| {
         let result = simulation.connections(flow, &Tcp::plain(cc, EcnMode::Off));
         let Err(RunError::Failed(error)) = result else { panic!("{flow} with {cc}") };

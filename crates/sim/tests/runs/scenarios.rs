@@ -4,98 +4,32 @@ use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use proptest::strategy::Union;
 use sojourn_model::{
     Action, Adaptation, At, Direction, EcnMode, Edge, Element, Event, Flow, FlowDelay, Gauge, Hop,
     Ip, Irtt, Kind, Netem, OnOff, Order, Origin, Ping, Profile, Pulse, Queue, ReceiveWindow,
     Reference, Scenario, Shaper, ShortFlows, Start, Streaming, Tcp, Traffic, Udp, Video, Voip,
     When,
 };
-use sojourn_qdisc::disciplines;
-use sojourn_qdisc::table::OptionSpec;
+use sojourn_qdisc::{Discipline, QdiscQuirks, disciplines};
 use sojourn_stacks::STACKS;
 use sojourn_units::{Dscp, Ecn, Rate, Span};
 
-/// Words for a discipline with options that someone might write; with `changing`, none of those that only go
-/// at creation. What is not drawn option by option here comes from the discipline's own table.
-fn words_of(name: &'static str, changing: bool) -> BoxedStrategy<String> {
-    let us = |least: u64, most: u64| (least..most).prop_map(|n| format!("{n}us"));
-    let put = |name: &'static str, values: BoxedStrategy<String>| {
-        option::of(values).prop_map(move |v| v.map_or(String::new(), |v| format!(" {name} {v}")))
-    };
-    let number = |least: u64, most: u64| (least..most).prop_map(|n| n.to_string()).boxed();
-    let any_of = |words: &'static [&'static str]| select(words).prop_map(str::to_owned);
-    match name {
-        "pfifo" => put("limit", number(1, 1500)).prop_map(|o| format!("pfifo{o}")).boxed(),
-        "bfifo" => put("limit", number(1514, 2_000_000)).prop_map(|o| format!("bfifo{o}")).boxed(),
-        "codel" => (
-            put("limit", number(2, 2000)),
-            put("target", us(0, 20_000).boxed()),
-            put("interval", us(100, 200_000).boxed()),
-            put("ce_threshold", us(0, 20_000).boxed()),
-            any_of(&["", " ecn", " noecn"]),
-        )
-            .prop_map(|(a, b, c, d, e)| format!("codel{a}{b}{c}{d}{e}"))
-            .boxed(),
-        "fq_codel" => {
-            let flows = if changing { Just(String::new()).boxed() } else { flows_option() };
-            (
-                put("limit", number(2, 11_000)),
-                flows,
-                put("quantum", number(256, 9000)),
-                put("target", us(0, 20_000).boxed()),
-                put("interval", us(100, 200_000).boxed()),
-                put("ce_threshold", us(0, 20_000).boxed()),
-                put("memory_limit", number(10_000, 40_000_000)),
-                put("drop_batch", number(1, 100)),
-                any_of(&["", " ecn", " noecn"]),
-            )
-                .prop_map(|(a, b, c, d, e, f, g, h, i)| {
-                    format!("fq_codel{a}{b}{c}{d}{e}{f}{g}{h}{i}")
-                })
-                .boxed()
-        }
-        "pie" => (
-            put("limit", number(2, 2000)),
-            put("target", us(0, 30_000).boxed()),
-            put("tupdate", us(1000, 40_000).boxed()),
-            put("alpha", number(0, 33)),
-            put("beta", number(0, 33)),
-            any_of(&["", " ecn", " noecn"]),
-            any_of(&["", " bytemode"]),
-        )
-            .prop_map(|(a, b, c, d, e, f, g)| format!("pie{a}{b}{c}{d}{e}{f}{g}"))
-            .boxed(),
-        "netem" => (
-            put("limit", number(2, 5000)),
-            put("delay", delay_words()),
-            put("loss", any_of(&["0.1%", "3%", "random 10% 50%"]).boxed()),
-            any_of(&["", " ecn"]),
-        )
-            .prop_map(|(a, b, c, d)| format!("netem{a}{b}{c}{d}"))
-            .boxed(),
-        "htb" => (1_u64..200, words_of("codel", false))
-            .prop_map(|(mbit, child)| format!("htb rate {mbit}mbit {child}"))
-            .boxed(),
-        _ => from_the_table(name, changing),
-    }
+/// Words for a discipline, out of its own table: options that every stack has, at values that someone might write;
+/// with `changing`, none of those that only go at creation.
+fn words_of(info: &'static Discipline, changing: bool) -> BoxedStrategy<String> {
+    let kernels: Vec<&QdiscQuirks> = STACKS.iter().map(|stack| &stack.qdisc).collect();
+    vec(any::<Index>(), PICKS)
+        .prop_map(move |picks| {
+            let mut picks = picks.into_iter();
+            let mut pick = |n: usize| picks.next().map_or(0, |pick| pick.index(n));
+            info.drawn(&kernels, changing, disciplines(), &mut pick)
+        })
+        .boxed()
 }
 
-/// One of the texts in a discipline's table, those apart that a stack does not have.
-fn from_the_table(name: &str, changing: bool) -> BoxedStrategy<String> {
-    let info = disciplines().iter().find(|d| d.name == name).expect("it is in the list");
-    let everywhere = |text: &&&str| {
-        let not_of_all = |o: &&OptionSpec| STACKS.iter().any(|stack| !o.is_known(&stack.qdisc));
-        let mut words = info.options.iter().filter(not_of_all).flat_map(OptionSpec::words);
-        !words.any(|word| text.split(' ').any(|w| w == word))
-    };
-    let texts = if changing { info.changes } else { info.examples };
-    let texts: Vec<String> = texts.iter().filter(everywhere).map(|&t| t.to_owned()).collect();
-    select(texts).boxed()
-}
-
-fn flows_option() -> BoxedStrategy<String> {
-    select(&["", " flows 1", " flows 2", " flows 16"][..]).prop_map(str::to_owned).boxed()
-}
+/// Choices enough for every option of a discipline and of its child.
+const PICKS: usize = 64;
 
 fn delay_words() -> BoxedStrategy<String> {
     let jitter = option::of((0_u64..5000, option::of(0_u64..=100)));
@@ -109,8 +43,14 @@ fn delay_words() -> BoxedStrategy<String> {
 }
 
 /// The disciplines that go under a shaper, and are the same before and after a change.
-fn families() -> Vec<&'static str> {
-    disciplines().iter().map(|d| d.name).filter(|&name| name != "htb").collect()
+fn families() -> Vec<&'static Discipline> {
+    disciplines().iter().copied().filter(|info| !info.classful).collect()
+}
+
+/// A shaper of its own.
+fn classful() -> BoxedStrategy<String> {
+    let all = disciplines().iter().filter(|info| info.classful);
+    Union::new(all.map(|info| words_of(info, false))).boxed()
 }
 
 /// Words of every family, so that whichever is there can be changed.
@@ -171,7 +111,7 @@ fn hop() -> BoxedStrategy<HopDraw> {
         [shaper(), shaper()],
         any::<Index>(),
         [words(false), words(false)],
-        option::weighted(0.1, words_of("htb", false)),
+        option::weighted(0.1, classful()),
         vec(option::weighted(0.3, 50_u64..150_000), 6),
         any::<Index>(),
     )

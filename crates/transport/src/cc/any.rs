@@ -3,62 +3,52 @@
 
 use super::registry::Entry;
 use super::{
-    AckEvent, AckSample, Bbr, Bbr3Draft, Bbr3Google, Bbr3GoogleEcn, CaState, CongestionControl,
-    Control, ControlSample, Cubic, CubicSce, Dctcp, DctcpSce, Event, LostSegment, Prague, Reno,
-    RenoSce, View,
+    AckEvent, AckSample, CaState, CongestionControl, Control, ControlSample, Event, LostSegment,
+    View,
 };
 use crate::ecn::EcnRequirements;
 use sojourn_units::Random;
 
-/// `$d` is a dollar sign, for the macro within.
-macro_rules! controls {
-    (($d:tt) $($variant:ident($type:ty)),* $(,)?) => {
+macro_rules! any_control {
+    ($($vis:vis $file:ident: $($variant:ident),+;)*) => {
         /// Any of the congestion controls.
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
         pub enum AnyCongestionControl {
-            $(#[doc = concat!("See [`", stringify!($type), "`].")] $variant($type),)*
+            $($(
+                #[doc = concat!("See [`", stringify!($variant), "`](super::", stringify!($variant), ").")]
+                $variant(super::$variant),
+            )+)*
             /// One from outside.
             Custom(Box<dyn CongestionControl>),
         }
 
-        $(impl From<$type> for AnyCongestionControl {
-            fn from(control: $type) -> Self {
+        $($(impl From<super::$variant> for AnyCongestionControl {
+            fn from(control: super::$variant) -> Self {
                 Self::$variant(control)
             }
-        })*
+        })+)*
 
         /// The controls of this crate.
         pub(super) fn built_in() -> Vec<Entry> {
-            vec![$(Entry::new(<$type>::INFO, |quirks| <$type>::new(quirks).into())),*]
+            vec![$($(
+                Entry::new(super::$variant::INFO, |quirks| super::$variant::new(quirks).into()),
+            )+)*]
         }
 
         /// Calls a hook of whichever it is.
         macro_rules! each {
-            ($d any:expr, $d control:ident => $d call:expr) => {
-                match $d any {
-                    $(AnyCongestionControl::$variant($d control) => $d call,)*
-                    AnyCongestionControl::Custom($d control) => $d call,
+            ($any:expr, $control:ident => $call:expr) => {
+                match $any {
+                    $($(AnyCongestionControl::$variant($control) => $call,)+)*
+                    AnyCongestionControl::Custom($control) => $call,
                 }
             };
         }
     };
 }
 
-controls! {
-    ($)
-    Cubic(Cubic),
-    Reno(Reno),
-    Dctcp(Dctcp),
-    Prague(Prague),
-    Bbr(Bbr),
-    Bbr3(Bbr3Draft),
-    Bbr3Google(Bbr3Google),
-    Bbr3GoogleEcn(Bbr3GoogleEcn),
-    CubicSce(CubicSce),
-    RenoSce(RenoSce),
-    DctcpSce(DctcpSce),
-}
+controls!(any_control);
 
 impl AnyCongestionControl {
     /// A control from outside this crate.

@@ -1,43 +1,58 @@
 //! Congestion controls, one file or folder each. A control sees what a Linux one sees ([`View`]) and sets the window, its
 //! threshold and, if it wants to, the pacing rate ([`Control`]). Recovery, RTT and ECN feedback are the sender's.
 //!
-//! To add one to this crate: write its file, and one line in the list of `any.rs`. To bring one from outside: implement
+//! To add one to this crate: write its file, and one line in `controls!` below. To bring one from outside: implement
 //! [`CongestionControl`] and add it to a [`Registry`].
 
+/// Every control of this crate, a line each: its file and its types. Those who need the list are macros that take it: the
+/// modules here, the enum in `any.rs`.
+///
+/// rustfmt does not see modules that a macro declares: `make fmt` hands it every file.
+macro_rules! controls {
+    ($take:ident) => {
+        $take! {
+            cubic: Cubic;
+            reno: Reno;
+            dctcp: Dctcp;
+            pub prague: Prague;
+            bbr: Bbr, Bbr3Draft, Bbr3Google, Bbr3GoogleEcn;
+            cubic_sce: CubicSce;
+            reno_sce: RenoSce;
+            dctcp_sce: DctcpSce;
+        }
+    };
+}
+
+macro_rules! modules {
+    ($($vis:vis $file:ident: $($type:ident),+;)*) => {
+        $(
+            $vis mod $file;
+            pub use $file::{$($type),+};
+        )*
+    };
+}
+
+controls!(modules);
+
 mod any;
-mod bbr;
 mod congestion_control;
 mod control;
-mod cubic;
-mod cubic_sce;
-mod dctcp;
-mod dctcp_sce;
 mod hystart;
-pub mod prague;
 mod registry;
-mod reno;
-mod reno_sce;
 pub mod sce;
 mod slow_start;
 mod state;
 mod view;
 
 pub use any::AnyCongestionControl;
-pub use bbr::{Bbr, Bbr3, Bbr3Draft, Bbr3Google, Bbr3GoogleEcn};
+pub use bbr::Bbr3;
 pub use congestion_control::{
     AckEvent, AckSample, CloneControl, CongestionControl, ControlSample, Event, LostSegment,
     SegmentState,
 };
 pub use control::{Control, INFINITE_SSTHRESH, LARGEST_BURST};
-pub use cubic::Cubic;
-pub use cubic_sce::CubicSce;
-pub use dctcp::Dctcp;
-pub use dctcp_sce::DctcpSce;
 pub use hystart::{Exit, HyStart};
-pub use prague::Prague;
 pub use registry::{AddError, Info, Registry, UnknownControl};
-pub use reno::Reno;
-pub use reno_sce::RenoSce;
 pub use slow_start::SlowStart;
 pub use state::CaState;
 pub use view::View;
