@@ -59,8 +59,8 @@ fn every_packet_is_of_one_class() {
         let p99 =
             |class: &str| quantile_of(&buckets(&run, QUEUE, &format!("sojourn.{class}")), 0.99);
         assert!(p99(small) * 4.0 < p99(large), "{words}: {} {}", p99(small), p99(large));
-        // The same by an expression.
-        let text = format!("p99(sojourn.{small}, {QUEUE})");
+        // The same by an expression over the whole run.
+        let text = format!("p99(sojourn.{small}, {QUEUE}) over all");
         let verdict = Expression::parse(&text).unwrap().evaluate(&Frame::new(&run)).unwrap();
         let value = verdict.value.number;
         assert!((value / p99(small) - 1.0).abs() < 0.02, "{text}: {value}");
