@@ -14,7 +14,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-linux fmt lint bench digest dist docs coverage deny msrv validation clean help
+.PHONY: demo test test-linux fmt lint bench digest dist package semver docs coverage deny msrv validation clean help
 
 help:
 	@echo "make demo   set up, build, run a fifth of the published experiments, print what they say of the claims"
@@ -23,7 +23,9 @@ help:
 	@echo "make lint   run the checks alone: formats, lints, types, spelling, the crates' pages"
 	@echo "make docs   build the site of the documentation in site/"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json and compares with the record"
-	@echo "make dist   build a wheel and an sdist into dist/, and try the wheel in an empty environment"
+	@echo "make dist   build a wheel and an sdist into dist/, and try each in an empty environment"
+	@echo "make package  package the crates, and build and test the examples from the packages alone"
+	@echo "make semver  name what breaks users of units, qdisc, transport, plugin since BASELINE (needs cargo-semver-checks)"
 	@echo "make coverage  report which lines of the Python package the tests run"
 	@echo "make deny   check licences, sources and advisories of the crates that are used (needs cargo-deny)"
 	@echo "make msrv   build with the oldest Rust that is supported, where it is installed"
@@ -85,6 +87,20 @@ dist: $(VENV)/.tools
 	rm -rf dist
 	$(BIN)/maturin build --quiet --release --strip --sdist --out dist
 	PYTHON=$(PYTHON) tools/wheel_check.sh dist/*.whl
+	# What an sdist compiles anew is what lies in it; what it depends on is compiled already.
+	PYTHON=$(PYTHON) CARGO_TARGET_DIR=$(abspath $(TARGET)) tools/wheel_check.sh dist/*.tar.gz
+
+# As `cargo publish` would: each package is built by itself, too.
+package: tools
+	VERIFY=1 PYTHON=$(PYTHON) tools/packaged_examples.sh
+
+# What a user of the crates that stand alone would notice. A release compares with the last one: BASELINE=v0.1.0.
+BASELINE ?= HEAD
+semver: tools
+	@cargo semver-checks --version >/dev/null 2>&1 || { \
+	  echo "cargo-semver-checks is missing. Get it by: cargo install cargo-semver-checks --locked"; exit 1; }
+	cargo semver-checks --baseline-rev $(BASELINE) \
+	  -p sojourn-units -p sojourn-qdisc -p sojourn-transport -p sojourn-plugin
 
 coverage: $(VENV)/.checked
 	$(BIN)/coverage erase

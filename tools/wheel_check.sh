@@ -1,9 +1,9 @@
 #!/bin/sh
-# Installs a wheel, and then an sdist's build, into empty environments, and uses them as a newcomer would.
+# Installs a wheel, or builds an sdist, in an empty environment, and uses it as a newcomer would.
 #
-#     tools/wheel_check.sh dist/*.whl
+#     tools/wheel_check.sh dist/*.whl dist/*.tar.gz
 #
-# Each file that is named is installed alone, in a folder that knows nothing of the sources.
+# Each file that is named is installed alone, in a folder that knows nothing of the sources. An sdist needs Rust.
 set -eu
 python=${PYTHON:-python3}
 for file in "$@"; do

@@ -160,3 +160,23 @@ def test_commands_stand_in_blocks_that_are_run(page: str) -> None:
             assert not re.search(r"^\s*(sojourn|make|cargo|flent|tshark) ", token.content, re.MULTILINE), (
                 f"{page}:{token.map[0] + 1}: a command in an indented block; put it between ```sh and ```"
             )
+
+
+CITED: Final = re.compile(r"(?<![\w/.-])docs/[\w/-]+\.md\b")
+"""A page as code and pages name it: by its path from the repository's root."""
+
+CITING: Final = {".rs", ".py", ".pyi", ".toml", ".c", ".cpp", ".zig", ".h", ".md", ".sh", ".yml"}
+
+
+def test_every_page_that_a_line_cites_is_there() -> None:
+    folders = [ROOT / name for name in ("crates", "docs", "examples", "python", "tests", "tools")]
+    files = [file for folder in folders for file in folder.rglob("*") if file.suffix in CITING]
+    found = 0
+    for file in [*files, *ROOT.glob("*.md"), *ROOT.glob("*.toml"), ROOT / "Makefile"]:
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+            for page in CITED.findall(line):
+                found += 1
+                # Those are written by tools/reference_pages.py and may be missing.
+                if not page.startswith("docs/reference/"):
+                    assert (ROOT / page).exists(), f"{file.relative_to(ROOT)}:{number} cites {page}, which is not there"
+    assert found > 50

@@ -1,11 +1,14 @@
 """Plugins through the command line and the package; the one in C is built here."""
 
+import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import sojourn
@@ -110,6 +113,107 @@ def test_a_control_is_taken_by_name(tmp_path: Path) -> None:
     wrong = call("try", "halv", "--plugin", library)
     assert wrong.returncode == 2
     assert 'did you mean "halve"?' in wrong.stderr
+
+
+EVERY_CALL = """\
+[experiment]
+name = "languages"
+duration = "6s"
+plugins = ["./libramp.so"]
+[[hop]]
+name = "bottleneck"
+rate = "20mbit"
+rtt = "20ms"
+qdisc = "ramp high 5ms"
+[[flow]]
+name = "marked"
+cc = "cubic"
+ecn = "rfc3168"
+[[flow]]
+name = "dropped"
+cc = "reno"
+ecn = "off"
+[[event]]
+name = "shorten"
+at = "3s"
+hop = "bottleneck"
+change = "ramp limit 5 low 2ms high 4ms"
+"""
+"""It marks, drops, and is changed with more packets than its new limit."""
+
+
+def test_what_it_reports_is_named_as_of_a_built_in(library: Path, tmp_path: Path) -> None:
+    """Its gauges and those of a control are metrics, its counters are totals, its reasons are those of signals."""
+    build(tmp_path / "libhalve.so", source="halve.c")
+    plugins = f'["{library}", "./libhalve.so"]'
+    text = EVERY_CALL.replace('["./libramp.so"]', plugins).replace('"reno"', '"halve"')
+    (tmp_path / "both.toml").write_text(text)
+    (run,) = sojourn.load(tmp_path / "both.toml").run(tmp_path / "results")
+    assert 0.0 < run.metric("mean(state.probability, bottleneck.down.qdisc)") < 1.0
+    reductions = run.metric("max(state.reductions, dropped)")
+    queue = pl.col("subject") == "bottleneck.down.qdisc"
+    totals = dict(run.table("totals").filter(queue).select("name", "value").iter_rows())
+    assert 0.0 < reductions <= totals["dropped"]
+    assert 0.0 < totals["ramp.marked"] == totals["marked"]
+    shown = call("qdiscs", "ramp", "--plugin", library).stdout
+    for part in ("high", "10ms", "packets marked", "what the ramp says of the head", "ramp.c"):
+        assert part in shown, shown
+
+
+def tables(folder: Path) -> dict[str, pl.DataFrame]:
+    """Run the experiment with the plugin of this folder."""
+    (folder / "languages.toml").write_text(EVERY_CALL)
+    (run,) = sojourn.load(folder / "languages.toml").run(folder / "results")
+    return {name: run.table(name) for name in run.tables}
+
+
+@pytest.fixture(scope="module")
+def tables_of_c(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pl.DataFrame]:
+    folder = tmp_path_factory.mktemp("c")
+    build(folder / "libramp.so")
+    return tables(folder)
+
+
+def assert_same(ours: dict[str, pl.DataFrame], theirs: dict[str, pl.DataFrame]) -> None:
+    assert ours.keys() == theirs.keys()
+    for name, table in ours.items():
+        assert table.equals(theirs[name]), name
+    signals = ours["queue_signals"].filter(pl.col("reason").is_in(["ramp", "tail"]))
+    assert set(zip(signals["reason"], signals["kind"], strict=True)) >= {
+        ("ramp", "mark"),
+        ("ramp", "drop"),
+        ("tail", "drop"),
+    }
+
+
+def built_by_script(language: str, folder: Path, path: str) -> dict[str, pl.DataFrame]:
+    """Build an example as its script does, in a folder of its own, and run the experiment with it."""
+    for file in (ROOT / "examples" / f"plugin-{language}").iterdir():
+        shutil.copy(file, folder)
+    script = (folder / "build.sh").read_text().replace("../../crates", f"{ROOT}/crates")
+    environment = {**os.environ, "PATH": path}
+    subprocess.run(["/bin/sh", "-c", script], cwd=folder, env=environment, check=True)
+    return tables(folder)
+
+
+def test_one_in_cpp_gives_the_bits_of_the_one_in_c(tables_of_c: dict[str, pl.DataFrame], tmp_path: Path) -> None:
+    if shutil.which("c++") is None:
+        pytest.skip("there is no C++ compiler: c++")
+    assert_same(tables_of_c, built_by_script("cpp", tmp_path, os.environ["PATH"]))
+
+
+def test_one_in_zig_gives_the_bits_of_the_one_in_c(tables_of_c: dict[str, pl.DataFrame], tmp_path: Path) -> None:
+    path = os.environ["PATH"]
+    if shutil.which("zig") is None:
+        # The compiler as a package of Python's, which brings no command.
+        if importlib.util.find_spec("ziglang") is None:
+            pytest.skip("there is no Zig: pip install ziglang")
+        command = tmp_path / "bin" / "zig"
+        command.parent.mkdir()
+        command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m ziglang "$@"\n')
+        command.chmod(0o755)
+        path = f"{command.parent}{os.pathsep}{path}"
+    assert_same(tables_of_c, built_by_script("zig", tmp_path, path))
 
 
 def test_what_is_wrong_is_named_and_the_status_is_2(library: Path, tmp_path: Path) -> None:

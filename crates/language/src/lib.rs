@@ -29,6 +29,11 @@ mod sweep;
 mod tree;
 mod vocabulary;
 
+/// The example of the README runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use experiment::{Experiment, MOST_RUNS, Plan};
 pub use renamed::renamed_key;
 pub use schema::{json_schema, reference};

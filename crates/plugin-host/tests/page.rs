@@ -4,11 +4,14 @@ use std::fs;
 use std::path::Path;
 
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-const EXAMPLES: [&str; 7] = [
+const EXAMPLES: [&str; 10] = [
     "examples/plugin-c/ramp.c",
     "examples/plugin-c/halve.c",
     "examples/plugin-c/experiment.toml",
     "examples/plugin-c/run.sh",
+    "examples/plugin-cpp/ramp.cpp",
+    "examples/plugin-cpp/build.sh",
+    "examples/plugin-zig/build.sh",
     "examples/plugin-rust/Cargo.toml",
     "examples/plugin-rust/src/codel.rs",
     "examples/plugin-rust/src/lib.rs",

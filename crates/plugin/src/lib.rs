@@ -14,6 +14,11 @@ mod control;
 mod host;
 mod tables;
 
+/// The example of the README runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use abi::{
     AckEvent, AckSample, Control, ControlSample, EcnRequirements, Event, LostSegment, View,
 };

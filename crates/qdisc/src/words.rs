@@ -13,6 +13,7 @@ use sojourn_units::{
 
 /// What was wrong with a text of tc's words, where, and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct TcError {
     /// The whole text.
     pub text: String,

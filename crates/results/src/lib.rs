@@ -14,6 +14,11 @@ pub mod schema;
 mod table;
 mod writer;
 
+/// The example of the README runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use run::{EngineId, Run};
 pub use schema::rows;
 pub use table::{Column, MisfitTable, Provenance, Table, Text};

@@ -19,6 +19,11 @@ mod tap;
 mod timeline;
 mod topology;
 
+/// The example of the README runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 use sojourn_capture::Capture;
 use sojourn_engine::{Capabilities, Engine, RunError, Watch};
 use sojourn_model::{

@@ -4,6 +4,11 @@
 mod stack;
 mod table;
 
+/// The example of the README runs.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub use stack::Stack;
 pub use table::Row;
 

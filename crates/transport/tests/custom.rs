@@ -4,8 +4,7 @@ use sojourn_transport::cc::{
     AckSample, AddError, AnyCongestionControl, CaState, CongestionControl, Control, ControlSample,
     Event, Info, LostSegment, MIN_CWND, Registry, Reno, SegmentState, View,
 };
-use sojourn_transport::ecn::Request;
-use sojourn_transport::segment::{Ack, Block, Data, HEADERS, Handshake, Output};
+use sojourn_transport::segment::{Ack, Block, Data, Handshake, Output};
 use sojourn_transport::stack::{TcpQuirks, TsoBursts};
 use sojourn_transport::{Config, Sender};
 use sojourn_units::{Ecn, Time};
@@ -69,19 +68,8 @@ impl Wire {
 
 /// A sender whose first window leaves at 20 ms, segment by segment.
 fn established(control: AnyCongestionControl) -> (Sender, Wire) {
-    let config = Config {
-        mss: MSS,
-        headers: HEADERS,
-        ecn: Request::Off,
-        codepoint: None,
-        ignores_ce: false,
-        max_pacing_rate: None,
-        paced: false,
-        device: None,
-        initial_window: Some(10),
-        bytes: None,
-        clock_offset_ms: 0,
-    };
+    let config = Config { initial_window: Some(10), ..Config::default() };
+    assert_eq!(config.mss, MSS);
     let quirks = TcpQuirks { tso_bursts: TsoBursts::Singly, hz: 1000, ..TcpQuirks::LINUX_7_3 };
     let mut sender = Sender::new(&config, quirks, control);
     let mut wire = Wire::default();

@@ -51,6 +51,7 @@ impl Quantity {
 
 /// Why a text is not the quantity that was asked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct ParseError {
     text: String,
     quantity: Quantity,

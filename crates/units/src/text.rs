@@ -7,6 +7,7 @@ use core::str::FromStr;
 
 /// A text that is no DSCP or ECN codepoint.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct NotACodepoint {
     text: String,
     expected: &'static str,

@@ -116,7 +116,7 @@ def notebook() -> Callable[..., Any] | None:
         return None
     from IPython.display import display  # noqa: PLC0415 - there only in a notebook
 
-    return display  # type: ignore[no-any-return]
+    return display
 
 
 class _Bar:

@@ -145,6 +145,7 @@ impl fmt::Debug for Registry {
 
 /// Why a control cannot be added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum AddError {
     /// There is one of this name.
     Duplicate(&'static str),

@@ -53,6 +53,7 @@ pub(super) struct Limits {
 /// The times of all limits exclude one another, and their sum is the connection's age. Busy is the sum without what the
 /// application left idle.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct LimitedTimes {
     /// With data written that are not acknowledged yet (`tcpi_busy_time`).
     pub busy: Span,

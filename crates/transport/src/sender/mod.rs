@@ -29,7 +29,7 @@ mod tests;
 
 use crate::cc::{AnyCongestionControl, CongestionControl, Control, View};
 use crate::ecn::{self, Agreed, EcnFeedback, EctPolicy};
-use crate::segment::{Seq, clock_ms};
+use crate::segment::{HEADERS, Seq, clock_ms};
 use crate::stack::TcpQuirks;
 use crate::tcb::Tcb;
 use application::AppData;
@@ -46,7 +46,10 @@ use sojourn_units::{Ecn, Rate, Time};
 use std::sync::Arc;
 use timers::Timers;
 
-/// How a flow differs from its stack's default.
+/// Largest IP packet of an Ethernet.
+const ETHERNET_MTU: u32 = 1500;
+
+/// How a flow differs from its stack's default: `Config { bytes: Some(100_000), ..Config::default() }`.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Payload bytes of a full segment.
@@ -73,8 +76,28 @@ pub struct Config {
     pub clock_offset_ms: u32,
 }
 
+impl Default for Config {
+    /// Full Ethernet frames over IPv4 with timestamps; ECN is not asked for; data without end.
+    fn default() -> Self {
+        Self {
+            mss: ETHERNET_MTU - HEADERS,
+            headers: HEADERS,
+            ecn: ecn::Request::Off,
+            codepoint: None,
+            ignores_ce: false,
+            max_pacing_rate: None,
+            paced: false,
+            device: None,
+            initial_window: None,
+            bytes: None,
+            clock_offset_ms: 0,
+        }
+    }
+}
+
 /// Counters for the records, all since the beginning.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counters {
     /// Data segments sent, retransmissions included.
     pub sent: u64,
