@@ -72,13 +72,28 @@ impl Scenario {
     /// The first event that changes a discipline which does not stand there when it comes, or sets the rate of one that
     /// shapes itself.
     pub fn impossible_change(&self) -> Option<Impossible> {
+        self.impossible(|_| true)
+    }
+
+    /// The first of those that no engine could carry out: some disciplines that shape themselves take a rate, and which do
+    /// is not known here.
+    pub(crate) fn change_in_vain(&self) -> Option<Impossible> {
+        self.impossible(|action| matches!(action, Action::ChangeQdisc { .. }))
+    }
+
+    fn impossible(&self, asked: fn(&Action) -> bool) -> Option<Impossible> {
         self.elements().find_map(|(path, element)| match &element.kind {
-            Kind::Queue(queue) => self.impossible_at(&path, queue),
+            Kind::Queue(queue) => self.impossible_at(&path, queue, asked),
             _ => None,
         })
     }
 
-    fn impossible_at(&self, path: &str, queue: &Queue) -> Option<Impossible> {
+    fn impossible_at(
+        &self,
+        path: &str,
+        queue: &Queue,
+        asked: fn(&Action) -> bool,
+    ) -> Option<Impossible> {
         let all = self.events.iter().flat_map(|event| {
             let here = event.actions.iter().filter(|action| action.element() == Some(path));
             here.map(move |action| (event, action))
@@ -95,7 +110,7 @@ impl Scenario {
         let mut stood = vec![first.clone()];
         let mut now = first;
         for (event, action) in timed {
-            if !now.bears(action) && !at_any_time.iter().any(|s| s.bears(action)) {
+            if asked(action) && !now.bears(action) && !at_any_time.iter().any(|s| s.bears(action)) {
                 return Some(impossible(&event.name, path, &now, action));
             }
             if let Some(next) = now.after(action) {
@@ -104,8 +119,9 @@ impl Scenario {
             }
         }
         stood.extend(at_any_time);
-        let (event, action) =
-            waiting.iter().find(|(_, action)| !stood.iter().any(|s| s.bears(action)))?;
+        let (event, action) = waiting
+            .iter()
+            .find(|(_, action)| asked(action) && !stood.iter().any(|s| s.bears(action)))?;
         Some(impossible(&event.name, path, &now, action))
     }
 }

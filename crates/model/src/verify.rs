@@ -297,7 +297,7 @@ impl Scenario {
             known_time(&phase.name, &phase.from)?;
             known_time(&phase.name, &phase.to)?;
         }
-        match self.impossible_change() {
+        match self.change_in_vain() {
             Some(Impossible { event, why, help, .. }) => {
                 Err(Inconsistent::Change { event, why, help })
             }
