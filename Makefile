@@ -14,7 +14,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-linux fmt lint bench digest dist package semver docs coverage deny msrv validation clean help
+.PHONY: demo test test-linux fmt lint bench digest fuzz soak same-bits dist package semver docs coverage deny msrv validation clean help
 
 help:
 	@echo "make demo   set up, build, run a fifth of the published experiments, print what they say of the claims"
@@ -30,6 +30,9 @@ help:
 	@echo "make deny   check licences, sources and advisories of the crates that are used (needs cargo-deny)"
 	@echo "make msrv   build with the oldest Rust that is supported, where it is installed"
 	@echo "make digest  digest every table of every suite, and name those that differ from the record"
+	@echo "make same-bits  run the golden runs by builds for other processors and another C library (some minutes each)"
+	@echo "make soak RUNS=N  run N random experiments, from seed SEED on, on THREADS threads"
+	@echo "make fuzz MINUTES=N  look for files of others that make a reader fail; keeps what it finds"
 	@echo "make validation PUBLISHED=DIR  make the tables of docs/validation.md anew from the published ones in DIR"
 	@echo "make clean  remove what the others made"
 
@@ -120,6 +123,25 @@ msrv: tools
 # Nothing changes by accident: a minute on two idle cores.
 digest: $(VENV)/.release
 	$(BIN)/python tools/digest.py $(ARGS)
+
+# The same bits between builds: BUILDS="x86-64-v3" for one of them.
+same-bits: tools
+	tools/same_bits.sh $(BUILDS)
+
+# Random experiments with every check on: a million of them are some hours. SEED=17 RUNS=1 shows one.
+soak: tools
+	RUNS=$(RUNS) SEED=$(SEED) THREADS=$(THREADS) \
+	  cargo test --quiet -p sojourn-sim --profile checked --test runs -- --ignored --exact experiments::soak --nocapture
+
+# Half of the time for the Python readers, half for the Rust ones where cargo-fuzz is there.
+MINUTES ?= 10
+fuzz: $(VENV)/.checked
+	$(BIN)/python tests/python/fuzz_targets.py $(MINUTES)
+	@command -v cargo-fuzz >/dev/null || { \
+	  echo "The Rust readers were not searched: cargo install cargo-fuzz, and a nightly toolchain."; exit 0; }; \
+	for target in language/experiment language/values qdisc/grammar qdisc/operations; do \
+	  (cd crates/$${target%/*} && cargo +nightly fuzz run $${target#*/} -- -max_total_time=$$(($(MINUTES) * 15))) || exit 1; \
+	done
 
 # --- setting up ---------------------------------------------------------------------------------------------------
 

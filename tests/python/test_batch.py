@@ -309,3 +309,11 @@ class TestRefusals:
         done = sojourn("run", "l4s-tests/s7", "-b", "x", "-o", str(tmp_path / "r"))
         assert done.returncode == 2
         assert "there is none" in done.stderr
+
+
+def test_a_product_without_bound_is_refused_before_it_is_made(tmp_path: Path) -> None:
+    args = "".join(f"[Arg::a{i}]\nx = {i}\n" for i in range(20))
+    keys = "".join(f"for_k{i} = *\n" for i in range(9))
+    error = failing(f"{args}[Batch::b]\n{keys}length = 5\ntest_name = tcp_1up\n", tmp_path)
+    assert "512000000000 runs are more than 100000" in str(error)
+    assert "for_ keys" in str(error)

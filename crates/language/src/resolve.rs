@@ -14,11 +14,11 @@ use super::source::{DiagnosticKind, Diagnostics, Place};
 use super::vocabulary::{Takes, Vocabulary};
 pub(crate) use hop::base_rtt;
 use named::Named;
-use sojourn_model::WordError;
 use sojourn_model::{
     At, Check, Event, Gauge, Hop, Ip, Origin, Phase, Reference, Scenario, When, Window,
     WindowBounds,
 };
+use sojourn_model::{WordError, limits};
 use sojourn_results::metrics::Expression;
 use sojourn_units::Span;
 
@@ -103,6 +103,7 @@ impl<'a> Resolver<'a> {
             plugins: self.vocabulary.plugins().to_vec(),
         };
         self.own_devices(root, &scenario);
+        self.possible_changes(root, &scenario);
         if !self.diagnostics.is_empty() {
             return None;
         }
@@ -196,6 +197,16 @@ impl<'a> Resolver<'a> {
         one_line(&words)
     }
 
+    /// Words that change a discipline while it runs.
+    fn change(&mut self, item: &Item, stack: &str) -> String {
+        let words = self.without_bdp(item, "", None);
+        let (words, known) = named(&words, |words| self.vocabulary.change(words, stack));
+        if let Err(error) = known {
+            self.words_error(item, &words, error);
+        }
+        one_line(&words)
+    }
+
     fn netems(&mut self, items: &[Item], stack: &str, bdp: Option<f64>) -> Vec<String> {
         items
             .iter()
@@ -223,7 +234,14 @@ impl<'a> Resolver<'a> {
             let said = place.says(DiagnosticKind::Value, BDP_UNKNOWN);
             self.diagnostics.push(said.help(BDP_OF));
         }
-        bdp.map(|bdp| bdp::bytes(multiple, bdp))
+        let bytes = bdp::bytes(multiple, bdp?);
+        if !limits::BUCKET.holds(bytes) {
+            let most = limits::BUCKET.most;
+            let message =
+                format!("{multiple}bdp are {bytes} bytes here; a bucket has at most {most}");
+            self.says(place, DiagnosticKind::Value, message);
+        }
+        Some(bytes)
     }
 
     /// The words of a discipline with multiples of the BDP, bytes, worked out. `name` is what the vocabulary has before them.

@@ -32,9 +32,11 @@ const LENGTH: Ty = span(limits::LENGTH);
 /// The interval of a periodic source.
 const INTERVAL: Ty = span(limits::INTERVAL);
 /// A rate of a line or a source.
-const RATE: Ty = Ty::Rate("1bit", "10tbit");
+const RATE: Ty = Ty::Rate("8bit", "10tbit");
 /// The payload of a datagram.
 const PAYLOAD: Ty = count(limits::PAYLOAD);
+/// A token bucket.
+const BUCKET: Ty = Ty::Buffer(limits::BUCKET.least, limits::BUCKET.most);
 const PING_SIZE: Ty = count(limits::PING_SIZE);
 const NAMES: Ty = Ty::List(&Ty::Name);
 const PACKETS: Ty = Ty::Count(1, 4_294_967_295);
@@ -182,7 +184,7 @@ pub(crate) static HOP: Section = Section {
             "What limits the rate: `htb` above the discipline, a bare `line`, or the discipline's `own` words.",
         ),
         key("ceil", RATE, "htb's ceil; the rate unless given."),
-        key("burst", Ty::Buffer(1, 1 << 32), "htb's bucket; as tc computes it unless given."),
+        key("burst", BUCKET, "htb's bucket; as tc computes it unless given."),
         key(
             "netem",
             Ty::List(&Ty::Netem),
@@ -228,7 +230,7 @@ pub(crate) static SIDE: Section = Section {
         key("qdisc", Ty::Qdisc, "The discipline, in tc's words."),
         key("shaper", SHAPER, "`htb` (the default), `line` or `own`."),
         key("ceil", RATE, "htb's ceil."),
-        key("burst", Ty::Buffer(1, 1 << 32), "htb's bucket."),
+        key("burst", BUCKET, "htb's bucket."),
         key("delay", DELAY, "The delay of this direction alone."),
         key("netem", Ty::List(&Ty::Netem), "Further netems behind the delay."),
         key("netem_limit", PACKETS, "The limit of the delay's netem."),
@@ -300,7 +302,7 @@ pub(crate) static POLICER: Section = Section {
     doc: "A token bucket without a queue.",
     keys: &[
         required("rate", RATE, "What passes in the long run."),
-        required("burst", Ty::Buffer(1, 1 << 32), "The bucket."),
+        required("burst", BUCKET, "The bucket."),
         default(
             "exceed",
             Ty::Choice(&["drop", "mark"]),

@@ -27,8 +27,15 @@ pub(crate) struct Read<'a> {
 type Rule = fn(&Read<'_>, &mut Diagnostics);
 
 /// Every rule.
-const RULES: &[Rule] =
-    &[bare_numbers, bytes_a_second, two_shapers, prague_without_ecn, no_delay, small_window];
+const RULES: &[Rule] = &[
+    bare_numbers,
+    bytes_a_second,
+    two_shapers,
+    own_rate,
+    prague_without_ecn,
+    no_delay,
+    small_window,
+];
 
 /// What all rules say of a combination.
 pub(crate) fn of(read: &Read<'_>) -> Diagnostics {
@@ -153,21 +160,66 @@ fn two_shapers(read: &Read<'_>, found: &mut Diagnostics) {
                 .flatten()
                 .find_map(|t| t.rate("rate"));
             let Some(rate) = htb.filter(|_| !own) else { continue };
-            let words: Vec<_> = bdp::words(item.text()).collect();
-            // RED's bandwidth is what it estimates idle time by.
-            if words.first().is_some_and(|(_, name)| name.eq_ignore_ascii_case("red")) {
-                continue;
-            }
-            let shaped = words.iter().zip(words.iter().skip(1)).find(|((_, option), (at, _))| {
-                matches!(*option, "bandwidth" | "rate")
-                    && read.vocabulary.takes(item.text(), at) == Some(Takes::Rate)
-            });
-            let Some(((from, _), (to, word))) = shaped else { continue };
+            let Some((at, word)) = shaped_by_words(read, item) else { continue };
             let message = format!(
                 "two shapers limit this hop: one at {rate}, and the discipline's own at {word}"
             );
             let help = "say shaper = \"own\" if the discipline's is meant alone".to_owned();
-            found.push(says(item, &(from.start..to.end), message, help));
+            found.push(says(item, &at, message, help));
+        }
+    }
+}
+
+/// The rate that a discipline's words shape to, and where they say so.
+fn shaped_by_words<'a>(read: &Read<'_>, item: &'a Item) -> Option<(Range<usize>, &'a str)> {
+    let words: Vec<_> = bdp::words(item.text()).collect();
+    // RED's bandwidth is what it estimates idle time by.
+    if words.first().is_some_and(|(_, name)| name.eq_ignore_ascii_case("red")) {
+        return None;
+    }
+    let shaped = words.iter().zip(words.iter().skip(1)).find(|((_, option), (at, _))| {
+        matches!(*option, "bandwidth" | "rate")
+            && read.vocabulary.takes(item.text(), at) == Some(Takes::Rate)
+    });
+    let ((from, _), (to, word)) = shaped?;
+    Some((from.start..to.end, word))
+}
+
+/// `shaper = "own"` beside a `rate` that the discipline's words do not state.
+fn own_rate(read: &Read<'_>, found: &mut Diagnostics) {
+    for hop in read.hops() {
+        for side in [None, hop.table("down"), hop.table("up")] {
+            let table = side.unwrap_or(hop);
+            let tables = [Some(table), Some(hop), hop.table("down")];
+            let first = |key| tables.into_iter().flatten().find_map(move |t| t.given(key));
+            // Once where it stands for both sides.
+            let is_said_here = |key| table.given(key).is_some();
+            if side.is_some() && !["rate", "qdisc", "shaper"].into_iter().any(is_said_here) {
+                continue;
+            }
+            let Some(item) = first("qdisc") else { continue };
+            if first("shaper").is_none_or(|item| item.text() != "own") {
+                continue;
+            }
+            let mut with_rate = tables.into_iter().flatten().filter(|t| t.given("rate").is_some());
+            let Some((at, said)) = with_rate.next().and_then(|t| Some((t, t.rate("rate")?))) else {
+                continue;
+            };
+            let stated = shaped_by_words(read, item);
+            let message = match &stated {
+                Some((_, word)) if parse_rate(word) == Ok(said) => continue,
+                Some((_, word)) => {
+                    format!(
+                        "the discipline's words say {word}, and this rate is {said}: the words decide"
+                    )
+                }
+                None => format!(
+                    "nothing limits this hop to {said}: it is left to the discipline's words, which have no rate"
+                ),
+            };
+            let help = "write the same rate in both, or leave shaper = \"own\" out".to_owned();
+            let place = at.place_of("rate");
+            found.push(place.says(DiagnosticKind::Surprise, message).help(help));
         }
     }
 }

@@ -22,6 +22,11 @@ pub trait Vocabulary {
     /// A discipline and its options in tc's words, as `stack` has it.
     fn qdisc(&self, words: &str, stack: &str) -> Result<(), WordError>;
 
+    /// The same, of words that are to change a discipline while it runs: not all that can be given at its creation can.
+    fn change(&self, words: &str, stack: &str) -> Result<(), WordError> {
+        self.qdisc(words, stack)
+    }
+
     /// The options of a netem in tc's words, without the word `netem`.
     fn netem(&self, words: &str, stack: &str) -> Result<(), WordError>;
 

@@ -1,18 +1,67 @@
 /* Loaded into the kernel's process on the host, before the kernel's own code.
  *
- * Two things that a kernel run as an experiment must not do: outlive the program that started it, and draw
- * randomness from the host. The first is the parent-death signal; for the second, getrandom() is answered from
- * the run's seed (SplitMix64, Steele, Lea, Flood 2014), so that the same seed gives the same run.
+ * Three things that a kernel run as an experiment must not do: outlive the program that started it, draw
+ * randomness from the host, and touch files of the host that are not its own. The first is the parent-death signal; for
+ * the second, getrandom() is answered from the run's seed (SplitMix64, Steele, Lea, Flood 2014), so that the same seed
+ * gives the same run.
+ *
+ * The third is Landlock (landlock(7)): whatever runs in the guest, and be it the guest's root, the host's kernel lets this
+ * process and its children write in the run's folder alone, and read what programs and libraries lie in, besides the
+ * kernel itself and the agent. Where the host's kernel has no Landlock, the guest's mounts alone say so (agent.c).
  */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <linux/landlock.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 static uint64_t state;
+
+#define READ (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+/* Version 1 of Landlock's rights, which every kernel that has Landlock has: all that read, write, make and remove. */
+#define EVERY ((LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1)
+#define OF_FILES (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE)
+
+static int allow(int rules, const char *path, uint64_t rights) {
+	struct stat what;
+	int fd = open(path, O_PATH | O_CLOEXEC), done = 0;
+	if (fd < 0) return 0;
+	if (!fstat(fd, &what)) {
+		struct landlock_path_beneath_attr rule = {
+			.allowed_access = S_ISDIR(what.st_mode) ? rights : rights & OF_FILES, .parent_fd = fd};
+		done = !syscall(SYS_landlock_add_rule, rules, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+	}
+	close(fd);
+	return done;
+}
+
+/* A list of paths with colons between them. */
+static void allow_all(int rules, char *paths, uint64_t rights) {
+	for (char *path = paths ? strtok(paths, ":") : 0; path; path = strtok(0, ":")) allow(rules, path, rights);
+}
+
+/* The rest of the host does not exist for this process and its children. */
+static void confine(void) {
+	struct landlock_ruleset_attr attr = {.handled_access_fs = EVERY};
+	int rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
+	setenv("SOJOURN_CONFINED", rules < 0 ? "no" : "yes", 1);
+	if (rules < 0) return;
+	char *reads = getenv("SOJOURN_READS"), *writes = getenv("SOJOURN_WRITES");
+	allow_all(rules, reads, READ);
+	allow_all(rules, writes, EVERY);
+	/* What the kernel's process asks of its own host: its maps, the null device. */
+	allow(rules, "/proc", READ);
+	allow(rules, "/dev/null", READ | LANDLOCK_ACCESS_FS_WRITE_FILE);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || syscall(SYS_landlock_restrict_self, rules, 0)) _exit(1);
+	close(rules);
+}
 
 __attribute__((constructor)) static void begin(void) {
 	const char *seed = getenv("SOJOURN_SEED"), *parent = getenv("SOJOURN_PARENT");
@@ -20,6 +69,7 @@ __attribute__((constructor)) static void begin(void) {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* The parent may have died before it was watched. */
 	if (parent && getppid() != (pid_t)strtol(parent, 0, 10)) _exit(1);
+	confine();
 }
 
 ssize_t getrandom(void *buffer, size_t size, unsigned flags) {

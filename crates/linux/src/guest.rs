@@ -83,9 +83,8 @@ fn sweep(parent: &Path) {
     }
 }
 
-fn folder() -> Result<TempDir, std::io::Error> {
-    let parent = std::env::temp_dir();
-    sweep(&parent);
+fn folder(parent: &Path) -> Result<TempDir, std::io::Error> {
+    sweep(parent);
     tempfile::Builder::new().prefix(&format!("{PREFIX}{}-", std::process::id())).tempdir_in(parent)
 }
 
@@ -99,7 +98,8 @@ pub fn run(
     watch: &dyn Watch,
 ) -> Result<Outcome, RunError> {
     let failed = |what: &str, e: &std::io::Error| RunError::Failed(format!("{what}: {e}"));
-    let folder = folder().map_err(|e| failed("no folder for the guest", &e))?;
+    let folder =
+        folder(&std::env::temp_dir()).map_err(|e| failed("no folder for the guest", &e))?;
     let at = folder.path();
     fs::write(at.join("plan"), plan).map_err(|e| failed("cannot write the guest's plan", &e))?;
     for list in lists {
@@ -109,9 +109,9 @@ pub fn run(
     let console =
         File::create(at.join("console")).map_err(|e| failed("cannot write the console", &e))?;
     let errors = console.try_clone().map_err(|e| failed("cannot write the console", &e))?;
-    // The guest's memory is a file without a name: better in memory than on a disk.
-    let shared = Path::new("/dev/shm");
-    let memory = if shared.is_dir() { shared } else { at };
+    // The guest's memory is a file without a name: better in memory than on a disk, and in a folder of its own.
+    let shared = self::folder(Path::new("/dev/shm")).ok();
+    let memory = shared.as_ref().map_or(at, TempDir::path);
     let mut command = Command::new(&kernel.program);
     command
         .args([MEMORY, "root=none", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"])
@@ -124,6 +124,8 @@ pub fn run(
         .env("LD_PRELOAD", &agent.preload)
         .env("SOJOURN_SEED", scenario.seed.to_string())
         .env("SOJOURN_PARENT", std::process::id().to_string())
+        .env("SOJOURN_READS", reads(kernel, agent))
+        .env("SOJOURN_WRITES", format!("{}:{}", at.display(), memory.display()))
         .stdin(Stdio::null())
         .stdout(console)
         .stderr(errors)
@@ -161,6 +163,18 @@ pub fn run(
     Ok(Outcome { samples, stamps: Stamps { folder } })
 }
 
+/// Where programs and their libraries lie.
+const PROGRAMS: [&str; 7] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/iproute2"];
+
+/// What the guest's process may read of the host: programs, and the engine's cache with the kernel, the agent and perhaps a tc.
+fn reads(kernel: &Kernel, agent: &Agent) -> String {
+    let cache = agent.init.ancestors().nth(2);
+    let ours = [kernel.program.parent(), cache].into_iter().flatten();
+    let ours = ours.map(|folder| folder.display().to_string());
+    PROGRAMS.into_iter().map(str::to_owned).chain(ours).collect::<Vec<_>>().join(":")
+}
+
 /// How far the guest says it is.
 fn clock(at: &Path) -> Option<u64> {
     fs::read_to_string(at.join("clock")).ok()?.trim().parse().ok()
@@ -182,5 +196,51 @@ mod tests {
         }
         sweep(parent.path());
         assert!(!dead.exists() && ours.exists() && other.exists());
+    }
+
+    /// Whatever runs in the kernel's process, the host's kernel lets it read what it was given and write in its folder.
+    #[test]
+    fn the_process_reads_what_it_was_given_and_writes_in_its_folder() {
+        if crate::tools::find("cc").is_none() {
+            return;
+        }
+        let (cache, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let own = tempfile::tempdir().unwrap();
+        let agent = crate::tools::agent(cache.path()).unwrap();
+        fs::write(outside.path().join("secret"), "secret").unwrap();
+        fs::write(own.path().join("plan"), "plan").unwrap();
+        let sh = |line: String| {
+            let done = Command::new("/bin/sh")
+                .args(["-c", &line])
+                .env_clear()
+                .env("PATH", "/usr/bin:/bin")
+                .env("LD_PRELOAD", &agent.preload)
+                .env("SOJOURN_READS", format!("{}:{}", PROGRAMS.join(":"), cache.path().display()))
+                .env("SOJOURN_WRITES", own.path())
+                .output()
+                .unwrap();
+            (done.status.success(), String::from_utf8_lossy(&done.stdout).into_owned())
+        };
+        let (own, outside) = (own.path().display(), outside.path().display());
+        assert_eq!(
+            sh(format!("cat {own}/plan && echo more > {own}/log")),
+            (true, "plan".to_owned())
+        );
+        let (_, confined) = sh("echo $SOJOURN_CONFINED".to_owned());
+        let is_confined = match confined.trim() {
+            "yes" => true,
+            // A kernel without Landlock: nothing is denied.
+            "no" => false,
+            other => panic!("it says whether it is confined: {other}"),
+        };
+        for line in [
+            format!("cat {outside}/secret"),
+            format!("echo more > {outside}/new"),
+            format!("rm {outside}/secret"),
+            "cat /etc/passwd".to_owned(),
+        ] {
+            let denied = !sh(line.clone()).0;
+            assert_eq!(denied, is_confined, "{line}");
+        }
     }
 }

@@ -20,6 +20,7 @@ mod kind;
 pub mod limits;
 mod measure;
 mod scenario;
+mod standing;
 mod unsupported;
 mod verify;
 mod video;
@@ -38,6 +39,7 @@ pub use flow::{
 pub use kind::{ElementKind, RuleKind, TrafficKind, TunnelProtocol};
 pub use measure::{Check, Outside, Phase, Window, WindowBounds};
 pub use scenario::{Origin, Plugin, Scenario};
+pub use standing::Impossible;
 pub use unsupported::{Feature, Place, Unsupported};
 pub use verify::Inconsistent;
 pub use video::{Adaptation, FrameSize, MEASURED_AT, Profile, Video};

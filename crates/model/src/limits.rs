@@ -58,6 +58,10 @@ pub const INTERVAL: Times = Times::from("10us", "1000s");
 pub const PAYLOAD: Counts = Counts { least: 1, most: 65_507 };
 /// The IP packet of an echo request in bytes.
 pub const PING_SIZE: Counts = Counts { least: 28, most: 65_535 };
+/// The slowest rate in bits a second: tc counts whole bytes a second, and at none nothing would ever leave.
+pub const LEAST_RATE: u64 = 8;
+/// A token bucket in bytes: tc's size, 32 bits.
+pub const BUCKET: Counts = Counts { least: 1, most: 4_294_967_295 };
 /// How many connections a source of short flows makes.
 pub const SHORT_FLOWS: Counts = Counts { least: 1, most: 10_000_000 };
 

@@ -60,7 +60,7 @@ fn what_does_not_hold_together_is_named() {
         Action::Rate { element: "first.down.qdisc".into(), rate: Rate::ZERO };
     assert_eq!(
         broken.check().unwrap_err().to_string(),
-        "event step: first.down.qdisc has a rate of zero; write 8bit or more"
+        "event step: first.down.qdisc has a rate of less than a byte a second; write 8bit or more"
     );
     for shaper in [
         Shaper::Line { rate: Rate::ZERO },

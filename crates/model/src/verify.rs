@@ -5,7 +5,8 @@ use super::event::{Action, Gauge, Reference, When};
 use super::flow::{Direction, Flow, Pulse, Traffic};
 use super::limits::{self, Counts, Times};
 use super::scenario::Scenario;
-use sojourn_units::Span;
+use super::standing::Impossible;
+use sojourn_units::{Rate, Span};
 use std::collections::BTreeSet;
 
 /// What does not hold together in a scenario.
@@ -33,8 +34,18 @@ pub enum Inconsistent {
     #[error("the run has no {0}")]
     Missing(&'static str),
     /// A rate at which nothing would ever leave.
-    #[error("{0} has a rate of zero; write 8bit or more")]
+    #[error("{0} has a rate of less than a byte a second; write 8bit or more")]
     NoRate(String),
+    /// An event that cannot do what it says when it comes.
+    #[error("event {event}: {why}; {help}")]
+    Change {
+        /// Which.
+        event: String,
+        /// Why not.
+        why: String,
+        /// What would be right.
+        help: String,
+    },
     /// A number that is outside its range.
     #[error("{what} is {value}; it must be from {least} to {most}")]
     Range {
@@ -167,13 +178,35 @@ impl Scenario {
                 for element in elements {
                     let by = format!("{}.{side}.{}", hop.name, element.name);
                     match &element.kind {
+                        Kind::Queue(Queue { shaper, .. }) if shaped_to_nothing(shaper) => {
+                            return Err(Inconsistent::NoRate(by));
+                        }
                         Kind::Queue(Queue {
-                            shaper:
-                                Shaper::Line { rate }
-                                | Shaper::Htb { rate, .. }
-                                | Shaper::Own { rate: Some(rate) },
+                            shaper: Shaper::Htb { burst: Some(bytes), .. },
                             ..
-                        }) if rate.is_zero() => return Err(Inconsistent::NoRate(by)),
+                        }) => {
+                            count_in(|| format!("the burst of {by}"), *bytes, limits::BUCKET)?;
+                        }
+                        Kind::Policer(policer) if too_slow(policer.rate) => {
+                            return Err(Inconsistent::NoRate(by));
+                        }
+                        Kind::Policer(policer) => {
+                            count_in(
+                                || format!("the burst of {by}"),
+                                policer.burst,
+                                limits::BUCKET,
+                            )?;
+                        }
+                        Kind::AggregatingLink(link) => {
+                            if link.rates.iter().chain([&link.line]).any(|&r| too_slow(r)) {
+                                return Err(Inconsistent::NoRate(by));
+                            }
+                        }
+                        Kind::Wifi(wifi) => {
+                            if wifi.rates.iter().chain([&wifi.line]).any(|&r| too_slow(r)) {
+                                return Err(Inconsistent::NoRate(by));
+                            }
+                        }
                         Kind::Netem(netem) => {
                             for own in &netem.per_flow {
                                 known_flow(&by, &own.flow)?;
@@ -204,7 +237,7 @@ impl Scenario {
         }
         for flow in &self.flows {
             if let Traffic::Udp(udp) = &flow.traffic
-                && udp.rate.is_zero()
+                && too_slow(udp.rate)
             {
                 return Err(Inconsistent::NoRate(format!("flow {}", flow.name)));
             }
@@ -246,9 +279,13 @@ impl Scenario {
                 {
                     return unknown(&event.name, "element", path);
                 }
-                if let Action::Rate { element, rate } = action
-                    && rate.is_zero()
-                {
+                let stands = match action {
+                    Action::Rate { rate, .. } => too_slow(*rate),
+                    Action::ReplaceQdisc { shaper: Some(shaper), .. } => shaped_to_nothing(shaper),
+                    _ => false,
+                };
+                if stands {
+                    let element = action.element().unwrap_or_default();
                     return Err(Inconsistent::NoRate(format!("event {}: {element}", event.name)));
                 }
                 if let Some(flow) = action.flow() {
@@ -260,7 +297,12 @@ impl Scenario {
             known_time(&phase.name, &phase.from)?;
             known_time(&phase.name, &phase.to)?;
         }
-        Ok(())
+        match self.change_in_vain() {
+            Some(Impossible { event, why, help, .. }) => {
+                Err(Inconsistent::Change { event, why, help })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Every word that an engine hands to somebody else, such as `tc` and the kernel, and whose it is.
@@ -339,9 +381,27 @@ impl Scenario {
     }
 }
 
+/// At such a rate nothing would ever leave.
+fn too_slow(rate: Rate) -> bool {
+    rate.bits_per_sec() < limits::LEAST_RATE
+}
+
+fn shaped_to_nothing(shaper: &Shaper) -> bool {
+    match *shaper {
+        Shaper::Htb { rate, ceil, .. } => too_slow(rate) || ceil.is_some_and(too_slow),
+        Shaper::Line { rate } => too_slow(rate),
+        Shaper::Own { rate } => rate.is_some_and(too_slow),
+    }
+}
+
 /// That a source's numbers are in the ranges that the language gives them.
 fn traffic(flow: &Flow, of: &Traffic) -> Result<(), Inconsistent> {
     let what = |key: &'static str| move || format!("{key} of flow {}", flow.name);
+    if let Some(tcp) = of.tcp()
+        && [tcp.max_pacing_rate, tcp.app_rate].into_iter().flatten().any(too_slow)
+    {
+        return Err(Inconsistent::NoRate(format!("flow {}", flow.name)));
+    }
     match of {
         Traffic::Udp(udp) => count_in(what("payload"), udp.payload, limits::PAYLOAD),
         Traffic::Ping(ping) => {
@@ -369,7 +429,7 @@ fn traffic(flow: &Flow, of: &Traffic) -> Result<(), Inconsistent> {
             if video.audio_payload > 0 {
                 time_in(what("audio_interval"), video.audio_interval, limits::INTERVAL)?;
             }
-            if video.burst_rate.is_zero() {
+            if too_slow(video.burst_rate) {
                 return Err(Inconsistent::NoRate(format!("flow {}", flow.name)));
             }
             count_in(what("packet_payload"), video.packet_payload, limits::PAYLOAD)

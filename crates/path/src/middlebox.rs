@@ -39,7 +39,7 @@ impl Middlebox {
 
     /// Lets a packet pass. `None` if it was dropped, which the statistics then show.
     pub fn pass<P: PathPacket>(&mut self, now: Time, mut packet: P) -> Option<P> {
-        self.stats.entered += 1;
+        self.stats.count_entered(packet.wire_len());
         if self.enabled {
             let drop = match &mut self.kind {
                 MiddleboxKind::Rewrite(rewriter) => {

@@ -106,7 +106,7 @@ impl<P: PathPacket> Port<P> {
     #[inline(always)]
     pub fn accept(&mut self, now: Time, mut packet: P) {
         packet.set_entered(now);
-        self.stats.entered += 1;
+        self.stats.count_entered(packet.wire_len());
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
         self.discipline.enqueue(now, packet, &mut cx);
     }
@@ -273,6 +273,18 @@ impl<P: PathPacket> Port<P> {
             Device::Line { .. } | Device::Instant => {}
         }
         held
+    }
+
+    /// That nothing is lost and nothing made: what entered has left, was dropped, or is held, in packets and in bytes. Where
+    /// assertions are off it is not looked at.
+    #[inline]
+    pub fn check_books(&self) {
+        #[cfg(debug_assertions)]
+        {
+            let held = self.backlog();
+            let stats = &self.stats;
+            assert!(stats.balance(held), "the books do not balance: {held:?} held, {stats:?}");
+        }
     }
 
     /// The discipline, to be asked for its numbers.

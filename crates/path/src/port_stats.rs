@@ -4,6 +4,8 @@
 //! Invariant: `entered = left + dropped + held` at all times, where the port's discipline knows what is held.
 
 use crate::packet::{PathPacket, SkbCharge};
+#[cfg(debug_assertions)]
+use sojourn_qdisc::Backlog;
 use sojourn_qdisc::{Class, Packet, Reason, Telemetry};
 use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
@@ -73,6 +75,16 @@ pub struct PortStats {
     pub left: u64,
     /// Bytes that left.
     pub left_bytes: u64,
+    #[cfg(debug_assertions)]
+    books: Books,
+}
+
+/// Bytes, where assertions are on: what packets are counted by in release builds is checked by their lengths there.
+#[cfg(debug_assertions)]
+#[derive(Clone, Copy, Default, Debug)]
+struct Books {
+    entered: u64,
+    dropped: u64,
 }
 
 impl PortStats {
@@ -168,6 +180,25 @@ impl PortStats {
         }
     }
 
+    /// A packet of so many bytes was taken.
+    #[inline(always)]
+    pub(crate) fn count_entered(&mut self, bytes: u32) {
+        self.entered += 1;
+        #[cfg(debug_assertions)]
+        {
+            self.books.entered += u64::from(bytes);
+        }
+        #[cfg(not(debug_assertions))]
+        let _ = bytes;
+    }
+
+    /// That what entered has left, was dropped or is held, in packets and in bytes.
+    #[cfg(debug_assertions)]
+    pub(crate) fn balance(&self, held: Backlog) -> bool {
+        self.entered == self.left + self.all_drops() + u64::from(held.packets)
+            && self.books.entered == self.left_bytes + self.books.dropped + held.bytes
+    }
+
     /// What goes back to a socket by now.
     pub(crate) fn take_completion(&mut self, now: Time) -> Option<SkbCharge> {
         let completions = self.completions.as_mut()?;
@@ -202,6 +233,10 @@ impl<P: PathPacket + Packet> Telemetry<P> for PortStats {
         if !matches!(reason, Reason::Retries) {
             self.done_with(now, packet.charge());
         }
+        #[cfg(debug_assertions)]
+        {
+            self.books.dropped += u64::from(packet.wire_len());
+        }
         self.of_mut(reason).drops += 1;
         count(&mut self.drops_by_flow, packet.flow());
     }
@@ -222,7 +257,7 @@ impl<P: PathPacket + Packet> Telemetry<P> for PortStats {
     }
 
     fn duplicated(&mut self, _now: Time, packet: &P) {
-        self.entered += 1;
+        self.count_entered(packet.wire_len());
         count(&mut self.copies_by_flow, packet.flow());
     }
 }

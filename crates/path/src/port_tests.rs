@@ -79,9 +79,7 @@ fn devices() -> (Vec<Device<Walker>>, Air) {
         Device::Radio(Box::new(radio)),
         Device::Wifi(0, Box::new(transmitter)),
     ];
-    let mut air = Air::new();
-    air.push(channel);
-    (devices, air)
+    (devices, vec![channel])
 }
 
 /// What happens to a port.

@@ -181,6 +181,7 @@ impl Recorder {
             }
         }
         for (i, node) in topology.nodes.iter_mut().enumerate() {
+            node.port.check_books();
             if matches!(node.role, Role::Queue { .. }) {
                 self.queue_row(now, i, node);
             }

@@ -9,7 +9,7 @@
 use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
 use sojourn_model::{Plugin, WordError};
-use sojourn_qdisc::table::Kind;
+use sojourn_qdisc::table::{Kind, OptionSpec};
 use sojourn_qdisc::{Packet, QdiscQuirks, Registry, TcError};
 use sojourn_stacks::{STACKS, Stack};
 use sojourn_transport::cc::Registry as Controls;
@@ -58,6 +58,23 @@ impl<P: Packet> Words<P> {
 impl<P: Packet> Vocabulary for Words<P> {
     fn qdisc(&self, words: &str, stack: &str) -> Result<(), WordError> {
         self.read(words, stack).map_err(|error| from_tc(error, 0))
+    }
+
+    fn change(&self, words: &str, stack: &str) -> Result<(), WordError> {
+        self.qdisc(words, stack)?;
+        let name = words.split_whitespace().next().unwrap_or("");
+        let Some(info) = self.qdiscs.info(&name.to_ascii_lowercase()) else { return Ok(()) };
+        let fixed: Vec<&str> =
+            info.options.iter().filter(|o| o.fixed).flat_map(OptionSpec::words).collect();
+        let Some(word) = words.split_whitespace().find(|word| fixed.contains(word)) else {
+            return Ok(());
+        };
+        let from = word.as_ptr() as usize - words.as_ptr() as usize;
+        Err(WordError {
+            at: from..from + word.len(),
+            message: format!("\"{word}\" cannot be changed while the queue runs"),
+            help: format!("leave it out, or replace the {name} instead"),
+        })
     }
 
     fn netem(&self, words: &str, stack: &str) -> Result<(), WordError> {

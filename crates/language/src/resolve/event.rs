@@ -5,7 +5,7 @@ use super::super::source::DiagnosticKind;
 use super::Resolver;
 use super::hop::{NETEM, QDISC, share};
 use super::named::Named;
-use sojourn_model::{Action, Element, Event, FlowDelay, Hop, Kind, Netem, Shaper, Side};
+use sojourn_model::{Action, Element, Event, FlowDelay, Hop, Kind, Netem, Scenario, Shaper, Side};
 use sojourn_units::{Rate, Span};
 
 impl Resolver<'_> {
@@ -50,6 +50,15 @@ impl Resolver<'_> {
                 events.push(Event { name, when, actions });
             }
         }
+    }
+
+    /// Says where an event cannot do what it says, because of what stands at its queue when it comes.
+    pub(super) fn possible_changes(&mut self, root: &Fields, scenario: &Scenario) {
+        let Some(impossible) = scenario.impossible_change() else { return };
+        let event = root.tables("event").iter().find(|e| e.text("name") == Some(&impossible.event));
+        let place = event.map_or_else(|| root.place.clone(), |e| e.place_of(impossible.key));
+        self.diagnostics
+            .push(place.says(DiagnosticKind::Value, impossible.why).help(impossible.help));
     }
 
     fn hop_actions(
@@ -149,7 +158,7 @@ impl Resolver<'_> {
             }
         }
         if let Some(item) = table.item("change").cloned() {
-            let qdisc = self.qdisc(&item, &hop.stack, None);
+            let qdisc = self.change(&item, &hop.stack);
             actions.push(Action::ChangeQdisc { element, qdisc });
         }
     }

@@ -45,6 +45,20 @@ fn small_packets_get_as_many_bytes() {
     assert!(bytes[0].abs_diff(bytes[1]) < 2 * FULL, "{bytes:?}");
 }
 
+/// Each packet of 60 kB takes a flow 58 kB further below zero, for a pass gives back one frame: 40 000 of them would be more
+/// than 31 bits hold. A flow that is as far down as can be stays there, and has its turn once a pass as before.
+#[test]
+fn a_deficit_has_a_bottom() {
+    let mut b = Bench::new("lfq_cobalt");
+    for id in 0..3 {
+        b.put(ms(0), pkt(id).long(60_000));
+    }
+    for id in 3..40_000 {
+        b.put(ms(0), pkt(id).long(60_000));
+        assert_eq!(b.get(ms(0)).id, id - 3);
+    }
+}
+
 /// A full packet is 2728 bytes of memory. The kernel loses the new packet here; ours drops from the bulk head.
 #[test]
 fn the_memory_limit_drops_from_the_bulk_head() {

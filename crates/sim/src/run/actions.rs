@@ -34,7 +34,8 @@ impl Simulation {
                         };
                         let subject = format!("event {}", event.name);
                         self.recorder.event(self.now, "event", &subject, &detail);
-                        self.act(action)?;
+                        self.act(action)
+                            .map_err(|why| RunError::Failed(format!("{subject}: {why}")))?;
                     }
                     let reference = Reference::Event(event.name.clone());
                     self.timeline.happened(self.now, &reference, Edge::Start);
@@ -45,8 +46,7 @@ impl Simulation {
         Ok(())
     }
 
-    fn act(&mut self, action: &Action) -> Result<(), RunError> {
-        let failed = |e: ChangeError| RunError::Failed(e.to_string());
+    fn act(&mut self, action: &Action) -> Result<(), ChangeError> {
         match action {
             Action::StartFlow { flow } => {
                 if let Some(i) = self.flow_index(flow) {
@@ -61,11 +61,11 @@ impl Simulation {
             _ => {}
         }
         let topology = &mut self.network.topology;
-        topology.change_between(self.now, action).map_err(failed)?;
+        topology.change_between(self.now, action)?;
         for port in topology.ports_of(action) {
             let basis = topology::basis(&self.scenario, &self.registry);
             let topology = &mut self.network.topology;
-            topology.change_port(self.now, port, action, &basis).map_err(failed)?;
+            topology.change_port(self.now, port, action, &basis)?;
             self.network.schedule_queue_timer(port);
             self.drain(port);
         }

@@ -40,6 +40,11 @@ const TELL_EVERY: Span = Span::from_millis(500);
 /// After so many events at the latest somebody asks whether the run is still wanted: a tenth of a second or so of the
 /// machine's time, however little of the simulated.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
+/// After so many looks without simulated time going on, 16 million events at one instant, a run is given up: it would stand
+/// there for ever. A million flows that start together need a few of these.
+const LOOKS_AT_ONE_TIME: u32 = 64;
+/// Of so many events it is then said whose they were.
+const EVENTS_TO_NAME: usize = 1000;
 
 /// A run under way.
 ///
@@ -290,10 +295,16 @@ impl Simulation {
     /// As [`Simulation::advance_to`], and [`RunError::Cancelled`].
     pub fn run(mut self, watch: &dyn Watch) -> Result<Vec<Table>, RunError> {
         let mut told = self.now;
+        let (mut looked, mut looks) = (self.now, 0);
         while self.now < self.end {
             let there = self.advance(told + TELL_EVERY, EVENTS_BETWEEN_LOOKS)?;
             if there {
                 told = self.now;
+            }
+            looks = if self.now == looked { looks + 1 } else { 0 };
+            looked = self.now;
+            if looks >= LOOKS_AT_ONE_TIME {
+                return Err(self.stands_still());
             }
             watch.progress(self.now.since(Time::ZERO));
             if watch.cancelled() {
@@ -301,6 +312,48 @@ impl Simulation {
             }
         }
         self.finish()
+    }
+
+    /// That time does not go on, and who is at work meanwhile.
+    #[cold]
+    fn stands_still(&mut self) -> RunError {
+        let mut busy: BTreeMap<String, usize> = BTreeMap::new();
+        for _ in 0..EVENTS_TO_NAME {
+            let slot = self.network.agenda.next().1;
+            *busy.entry(self.name_of(slot)).or_default() += 1;
+            if let Err(error) = self.advance(self.now, 1) {
+                return error;
+            }
+        }
+        let mut busy: Vec<(String, usize)> = busy.into_iter().collect();
+        busy.sort_by_key(|(_, events)| core::cmp::Reverse(*events));
+        let names: Vec<String> = busy.into_iter().take(3).map(|(name, _)| name).collect();
+        let events = u64::from(LOOKS_AT_ONE_TIME) * EVENTS_BETWEEN_LOOKS;
+        RunError::Failed(format!(
+            "the run stands still at {} s: {events} events and time does not go on; at work are {}",
+            self.scenario.seconds(self.now),
+            names.join(", "),
+        ))
+    }
+
+    /// Whose slot it is.
+    fn name_of(&self, slot: usize) -> String {
+        let s = self.network.slots;
+        let port =
+            s.port(slot).or_else(|| (s.timers..s.flows).contains(&slot).then(|| slot - s.timers));
+        if let Some(port) = port {
+            return self.network.topology.nodes[port].role.to_string();
+        }
+        if slot == s.flows {
+            let flow = self.flow_agenda.next().1;
+            return format!("flow {}", self.scenario.flows[flow].name);
+        }
+        match slot {
+            CALENDAR => "events",
+            slot if slot == s.conditions => "events that wait for a number",
+            _ => "the recorder",
+        }
+        .to_owned()
     }
 
     /// Runs to the end and returns the tables.

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import product
+from math import prod
 from typing import Final
 
 from sojourn.interop.batch.language import Batches, Section, Values, unknown
@@ -17,6 +18,7 @@ from sojourn.interop.batch.placed import Placed
 
 _NAME: Final = re.compile(r"(?<!\$)\$\{([^}]+)\}")
 _MOST: Final = 1000
+_MOST_RUNS: Final = 100_000
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]")
 
 
@@ -41,9 +43,16 @@ def runs(batches: Batches, batch: Section) -> Iterator[Expanded]:
     """Yield the runs of a batch in Flent's order, the last ``for_`` key varying fastest; repetitions are seeds here.
 
     Raises:
-        ExperimentError: if a ``for_`` key names no arg, or a value goes round in circles.
+        ExperimentError: if a ``for_`` key names no arg, a value goes round in circles, or the product is beyond bound.
     """
     axes = {key: _matches(value, batches) for key, value in batch.values.items() if key.startswith("for_")}
+    count = prod(len(args) for args in axes.values())
+    if count > _MOST_RUNS:
+        raise batches.file.error(
+            f"{count} runs are more than {_MOST_RUNS}",
+            batch.values[max(axes, key=lambda key: len(axes[key]))],
+            help="name fewer args in the for_ keys",
+        )
     for chosen in product(*axes.values()):
         own: Values = dict(batch.values)
         own["repetition"] = Placed.of("01", batch.line)

@@ -25,10 +25,12 @@ fn burst(view: &View, control: &Control) -> u32 {
     control.tso_segs(view, 0, min_tso_segs(view, control)).min(LONGEST_BURST)
 }
 
-/// `bw` times `gain` in bytes of payload per second, less the margin (`bbr_rate_bytes_per_sec`).
+/// `bw` times `gain` in bytes of payload per second, less the margin (`bbr_rate_bytes_per_sec`). Without a delay and with a
+/// large window it is beyond 64 bits on the way: Linux wraps there, this does not.
 pub(super) fn bytes_per_sec(view: &View, bw: u64, gain: u32) -> u64 {
-    let rate = (bw * u64::from(view.mss_cache()) * u64::from(gain)) >> GAIN_BITS;
-    (rate * (1_000_000 / 100 * (100 - PACING_MARGIN))) >> BW_BITS
+    let product = u128::from(bw) * u128::from(view.mss_cache()) * u128::from(gain);
+    let rate = (product >> GAIN_BITS) * u128::from(1_000_000 / 100 * (100 - PACING_MARGIN));
+    u64::try_from(rate >> BW_BITS).unwrap_or(u64::MAX)
 }
 
 impl Bbr {

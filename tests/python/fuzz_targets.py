@@ -1,0 +1,137 @@
+"""Every reader of other people's files, as a function of bytes: it reads them, or says what is wrong with them.
+
+Anything else is a defect: a traceback, a panic, a text that is no message. Each has a corpus in ``tests/fuzz/corpus``,
+whose files named ``failed-…`` once failed. ``python tests/python/fuzz_targets.py MINUTES`` looks for more
+(``make fuzz``).
+"""
+
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import sojourn
+from by_hand import a_key, a_scenario, frames, tables
+from fuzz_mutate import mutated
+from sojourn import _core
+from sojourn.core.results import results
+from sojourn.core.run import Run
+from sojourn.core.store import Folder
+from sojourn.errors import SojournError
+from sojourn.evidence.validation import read_published
+from sojourn.interop import batch
+from sojourn.interop.flent.read import read as read_flent
+from sojourn.reporting import templates
+
+CORPUS: Final = Path(__file__).parents[1] / "fuzz" / "corpus"
+
+
+def _experiment(content: bytes, folder: Path) -> None:
+    file = folder / "x.toml"
+    file.write_bytes(content)
+    sojourn.load(file)
+
+
+def _batch(content: bytes, folder: Path) -> None:
+    file = folder / "x.batch"
+    file.write_bytes(content)
+    batch.load(file)
+
+
+def _flent(content: bytes, folder: Path) -> None:
+    file = folder / "x.flent"
+    file.write_bytes(content)
+    read_flent(file)
+
+
+def _published(content: bytes, folder: Path) -> None:
+    file = folder / "x.csv"
+    file.write_bytes(content)
+    read_published(file)
+
+
+def _run() -> Run:
+    scenario = a_scenario()
+    rates = (20.0, 27.0)
+    own = _core.Run(_core.Scenario(json.dumps(scenario)), "sim", "0", tables(scenario, rates))
+    return Run.fresh(a_key(scenario), own)
+
+
+def _stored(folder: Path) -> Path:
+    """A results folder with one run; the run's own."""
+    run = _run()
+    with Folder.create(folder / "r", version="1", command="x") as made:
+        return made.add(run.key, frames(run), command="x").path
+
+
+def _head(content: bytes, folder: Path) -> None:
+    (_stored(folder) / "scenario.json").write_bytes(content)
+    for run in results(folder / "r"):
+        run.measure(["sum(goodput)"])
+
+
+def _template(content: bytes, folder: Path) -> None:
+    _stored(folder)
+    file = folder / "mine.md"
+    file.write_bytes(content)
+    templates.render(Folder.open(folder / "r"), file)
+
+
+def _metric(content: bytes, _folder: Path) -> None:
+    _run().metric(content.decode("utf-8", "replace"))
+
+
+TARGETS: Final[dict[str, Callable[[bytes, Path], None]]] = {
+    "experiment": _experiment,
+    "batch": _batch,
+    "flent": _flent,
+    "published": _published,
+    "stored-scenario": _head,
+    "template": _template,
+    "metric": _metric,
+}
+
+
+def corpus(target: str) -> list[bytes]:
+    """Return the files that are kept for a target, in the order of their names."""
+    return [file.read_bytes() for file in sorted((CORPUS / target).iterdir())]
+
+
+def attempt(target: str, content: bytes) -> str | None:
+    """Give bytes to a target; return what went wrong if it was not a message, else None."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            TARGETS[target](content, Path(folder))
+        except SojournError as error:
+            return None if str(error).strip() else "a message without a word"
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            return f"{type(error).__name__}: {error}"
+    return None
+
+
+def _search(minutes: float, names: Sequence[str]) -> int:
+    kept = {name: corpus(name) for name in names}
+    counts, failed = dict.fromkeys(names, 0), 0
+    seed = time.time_ns()
+    end = time.monotonic() + 60 * minutes
+    while time.monotonic() < end:
+        for name in names:
+            seed += 1
+            content = mutated(kept[name], seed)
+            counts[name] += 1
+            if (wrong := attempt(name, content)) is not None:
+                failed += 1
+                file = CORPUS / name / f"failed-{seed}"
+                file.write_bytes(content)
+                sys.stdout.write(f"{file}: {wrong}\n")
+    sys.stdout.write(", ".join(f"{name} {count}" for name, count in counts.items()) + f"; {failed} failed\n")
+    return min(failed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(_search(float(sys.argv[1]), sys.argv[2:] or list(TARGETS)))

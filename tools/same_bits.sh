@@ -1,0 +1,33 @@
+#!/bin/sh
+# The same bits between builds: the golden runs, whose digests are in tests/golden, by builds for other processors and
+# another C library. A build whose results differ in a bit fails.
+#
+#     tools/same_bits.sh            # all of them
+#     tools/same_bits.sh x86-64-v3  # one
+set -eu
+cd "$(dirname "$0")/.."
+golden() {
+  name=$1
+  shift
+  echo "same bits: $name"
+  RUSTFLAGS="${flags:-}" CARGO_TARGET_DIR="target/same-bits/$name" \
+    cargo test --quiet -p sojourn-sim --profile checked --test runs "$@" -- golden unresponsive_loads small_packets
+}
+for build in "${@:-x86-64 x86-64-v3 musl}"; do
+  for name in $build; do
+    case $name in
+      x86-64 | x86-64-v2 | x86-64-v3 | x86-64-v4) flags="-C target-cpu=$name" golden "$name" ;;
+      musl)
+        rustup target list --installed | grep -q x86_64-unknown-linux-musl || {
+          echo "The target is missing. Get it by: rustup target add x86_64-unknown-linux-musl"
+          exit 1
+        }
+        flags="" golden musl --target x86_64-unknown-linux-musl
+        ;;
+      *)
+        echo "There is no build \"$name\": x86-64, x86-64-v2, x86-64-v3, x86-64-v4 or musl"
+        exit 2
+        ;;
+    esac
+  done
+done
