@@ -197,15 +197,15 @@ impl Scenario {
                                 limits::BUCKET,
                             )?;
                         }
-                        Kind::AggregatingLink(link) => {
-                            if link.rates.iter().chain([&link.line]).any(|&r| too_slow(r)) {
-                                return Err(Inconsistent::NoRate(by));
-                            }
+                        Kind::AggregatingLink(link)
+                            if link.rates.iter().chain([&link.line]).any(|&r| too_slow(r)) =>
+                        {
+                            return Err(Inconsistent::NoRate(by));
                         }
-                        Kind::Wifi(wifi) => {
-                            if wifi.rates.iter().chain([&wifi.line]).any(|&r| too_slow(r)) {
-                                return Err(Inconsistent::NoRate(by));
-                            }
+                        Kind::Wifi(wifi)
+                            if wifi.rates.iter().chain([&wifi.line]).any(|&r| too_slow(r)) =>
+                        {
+                            return Err(Inconsistent::NoRate(by));
                         }
                         Kind::Netem(netem) => {
                             for own in &netem.per_flow {

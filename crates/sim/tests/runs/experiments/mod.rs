@@ -191,7 +191,7 @@ fn soak() {
                     }
                     all.1.extend(failed);
                     let done: u64 = all.0.values().sum::<u64>() + all.1.len() as u64;
-                    if done % 1000 == 0 {
+                    if done.is_multiple_of(1000) {
                         eprintln!("{done} of {runs}: {:?}, {} failed", all.0, all.1.len());
                     }
                 }

@@ -346,9 +346,8 @@ impl File {
         }
         let flows = self.flows.clone();
         let text = match key {
-            "qdisc" | "replace" => self.draw.qdisc(),
             "host_qdisc" if self.draw.one_in(2) => "fq".to_owned(),
-            "host_qdisc" => self.draw.qdisc(),
+            "qdisc" | "replace" | "host_qdisc" => self.draw.qdisc(),
             "change" => self.draw.change(),
             "netem" => self.draw.netem(),
             "stack" => STACKS[self.draw.below(STACKS.len() as u64) as usize].name.to_owned(),
