@@ -64,6 +64,13 @@ hop.bottleneck.rate = "1mbit..1gbit log 10"
 hop.bottleneck.rtt = "10ms..100ms step 10ms"
 ```
 
+### Server and client
+
+Every path has a server at one end and a client at the other, as anybody's line has. `down` is the way of a download, from the
+server to the client; `up` is the way of an upload. A flow is a download unless it says `direction = "up"`: the server sends its
+data `down`, and the client's acknowledgements go `up`. A probe's requests go the way of its `direction`, and the answers come
+back. The suites call the way of the data `down`, whichever program sent it: in their testbeds it was mostly netperf's client.
+
 ### Warnings
 
 Some things are legal and may not be what was meant. They run, and are said once, with their place: a bare number in tc's
