@@ -44,7 +44,7 @@ def data_side(scenario: Scenario) -> str:
     Where flows send as much as they can, their way counts, and not that of calls beside them. Where these go both ways,
     it is ``down``.
     """
-    greedy = [flow for flow in loads(scenario) if flow["traffic"]["kind"] == "tcp"]
+    greedy = [f for f in loads(scenario) if f["traffic"]["kind"] == "tcp" and f["traffic"].get("bytes") is None]
     ways = {flow["direction"] for flow in greedy or loads(scenario)}
     return "up" if ways == {"up"} else "down"
 

@@ -111,6 +111,21 @@ def queue(facts: Facts) -> str:
     )
 
 
+def others(facts: Facts) -> str:
+    """Say what waits in the other queues that matter, such as that of the other direction."""
+    told = []
+    for own in facts.others:
+        if math.isnan(own.delay.mean):
+            continue
+        lost = "none" if own.drops.high == 0 else _count(own.drops)
+        marked = f" and marks {_count(own.marks)}" if own.marks.high > 0 else ""
+        told.append(
+            f"In the {own.name} queue packets wait {_time(own.delay)} on average, 99 % less than {_time(own.tail)}; it "
+            f"drops {lost}{marked}."
+        )
+    return "\n".join(told)
+
+
 _NOTICED_S: Final = 0.001
 """What a ping takes longer by is worth saying from here on."""
 
@@ -195,7 +210,7 @@ def limit(facts: Facts) -> str:
     return ""
 
 
-RULES: Final[Sequence[Rule]] = (shares, fairness, hidden, use, queue, latency, signals, calls, web, limit)
+RULES: Final[Sequence[Rule]] = (shares, fairness, hidden, use, queue, others, latency, signals, calls, web, limit)
 """In the order in which they are said."""
 
 

@@ -23,7 +23,7 @@ from sojourn.core.store import Folder, Record, RunKey
 from sojourn.errors import DataFileError, SojournError, UsageError
 from sojourn.interop.flent.grid import on_steps
 from sojourn.interop.flent.read import FlentFile, read
-from sojourn.interop.flent.series import COMPUTED, FLOW_KEYS, OWD_KEYS
+from sojourn.interop.flent.series import COMPUTED, FLOW_KEYS, OWD_KEYS, Way
 
 PROVENANCE: Final = "sampled, imported"
 """What ``scenario.json`` says of an imported run's numbers."""
@@ -304,12 +304,16 @@ def _tables(
 
 def _owd(file: FlentFile, scenario: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
     """Return which column is which key, of each flow."""
-    own = file.metadata["SOJOURN"] if _own_scenario(file) else {"down": "download"}
-    # The exports of earlier versions do not say what their ``down`` was, and had all requests go up.
-    down = own.get("down")
-    ways = {"down": down, "up": "upload" if down == "download" else "download"}
-    known = down in OWD_KEYS
-    return {flow["name"]: OWD_KEYS[ways[flow["direction"]] if known else "upload"] for flow in scenario["flows"]}
+    ways: dict[str, Way]
+    match file.metadata["SOJOURN"].get("down") if _own_scenario(file) else "download":
+        case "download":
+            ways = {"down": "download", "up": "upload"}
+        case "upload":
+            ways = {"down": "upload", "up": "download"}
+        case _:
+            # The exports of earlier versions do not say what their ``down`` was, and had all requests go up.
+            ways = {"down": "upload", "up": "upload"}
+    return {flow["name"]: OWD_KEYS[ways[flow["direction"]]] for flow in scenario["flows"]}
 
 
 def _stepped(

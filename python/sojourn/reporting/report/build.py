@@ -192,8 +192,9 @@ def _watch(drawn: Callable[[int, int], None] | None, before: int, total: int, do
 
 _READING: Final = (
     "Each value is the mean over the measuring window of each run, and over the seeds; below it the least and the "
-    "greatest of the seeds. Rates are TCP's delivery rate as tcp_info tells it, delays are those of the bottleneck's "
-    "queue."
+    "greatest of the seeds. Rates are TCP's delivery rate as tcp_info tells it, delays, marks and drops are "
+    "those of each queue that matters: in which at least one packet in a thousand waited longer than 1 ms, was dropped "
+    "or was marked. The queue that packets wait longest in stands first."
 )
 
 
@@ -268,7 +269,7 @@ def _drawn(own: Sequence[Cell]) -> str:
     seeds = {len(cell.runs) for cell in own}
     text = (
         f"Each point is the mean over {step:g} s. From above: throughput (TCP's delivery rate, of others what "
-        "arrived), smoothed RTT, and the mean queue delay at the bottleneck with the least and the greatest in each "
+        "arrived), smoothed RTT, and the mean delay of each queue that matters with the least and the greatest in each "
         "step. The scales are the same in all panels of the scenario, and logarithmic where the panels lie far apart. "
         "The measuring window is shaded."
     )
