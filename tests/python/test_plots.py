@@ -91,6 +91,7 @@ def test_the_topology_shows_hops_flows_and_both_directions() -> None:
     words = [node.text for node in root.iter() if node.tag.endswith("text")]
     for word in ("client", "server", "bottleneck", "flow-1 (cubic)", "flow-2 (reno)", "ping", "flow-1: 40ms"):
         assert word in words
+    assert words.index("server") < words.index("flow-1 (cubic)") < words.index("client"), "the server sends downloads"
     assert words.count("htb 50Mbit") == 2
     assert words.count("pfifo limit 1000") == 2
 
