@@ -17,6 +17,8 @@ from sojourn.core.summary_table import Asked, SummaryTable
 from sojourn.experiments import library
 from sojourn.experiments.experiment import load, parse
 from sojourn.plotting.draw.series import panel_of
+from sojourn.plotting.figures import KINDS
+from sojourn.plotting.kinds import across
 
 HOME = """\
 [experiment]
@@ -105,6 +107,20 @@ def test_the_table_and_the_panel_have_both(home: Path) -> None:
     assert frame["of"].to_list() == ["upload queue"]
     [cell] = group(runs)
     assert [name for name, _ in panel_of(cell).queues] == ["upload", "download"]
+
+
+def test_figures_have_both_or_say_which(home: Path) -> None:
+    runs = list(results(home))
+    for kind in ("queue-delay", "delivery"):
+        drawn = KINDS[kind].draw(runs).data
+        assert {"upload", "download"} <= set(drawn["of"].unique()), kind
+    assert set(KINDS["delays"].draw(runs).data["of"]) == {"upload queue", "download queue"}
+    of = KINDS["cdf"].draw(runs, {"quantity": "sojourn"}).data["of"].unique(maintain_order=True)
+    assert of.to_list() == ["line.up.qdisc", "line.down.qdisc"]
+    [one] = across.measured(group(runs), "mean(queue_delay, {queue})")
+    assert str(one.label) == "Mean queue delay: upload (ms)"
+    [rate, *_] = across.measured(group(runs), "goodput({flow})")
+    assert str(rate.label) == "Goodput (Mbit/s)"
 
 
 def test_one_queue_needs_no_name(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ def flow(name: str, rate: float) -> FlowFacts:
 
 
 FACTS = Facts(
+    name="download",
     qdisc="pfifo limit 1000",
     rate=100e6,
     base_rtt=0.02,
@@ -102,6 +103,11 @@ FACTS = Facts(
         ),
         (answer.queue, {"queue": of(math.nan)}, ""),
         (answer.others, {}, ""),
+        (
+            answer.signals,
+            {"others": [QueueFacts("upload", "pfifo", of(0.79), of(1.11), of(0), of(3))]},
+            "The download queue drops 12 packets and marks none.",
+        ),
         (
             answer.others,
             {"others": [QueueFacts("upload", "pfifo", of(0.79), of(1.11), of(0), of(3))]},

@@ -84,6 +84,8 @@ class QueueFacts:
 class Facts:
     """What one queue made of it: each value the mean over the seeds with its range."""
 
+    name: str
+    """The bottleneck's direction, to tell it from :attr:`others`: ``download``."""
     qdisc: str
     """In tc's words."""
     rate: float | None
@@ -192,6 +194,7 @@ def facts_of(cell: Cell) -> Facts:
     window = next((w for w in scenario["windows"] if w["name"] == "steady"), None)
     mbit = describe.rate_mbit(queue)
     return Facts(
+        name=main.named([main, *others]),
         qdisc=str(queue["qdisc"]),
         rate=None if mbit is None else mbit * 1e6,
         base_rtt=describe.base_rtt_ms(scenario, flows[0], jitter=False) / 1e3 if flows else 0.0,
