@@ -144,9 +144,9 @@ def test_both_engines_send_the_same_call(tmp_path: Path) -> None:
         process = start("run", str(file), "--engine", engine, "-o", str(tmp_path / engine), "--pcap", "--seeds", "1")
         _, said = process.communicate(timeout=300)
         assert process.returncode == 0, said
-        (client,) = (tmp_path / engine).rglob("client.pcap")
         (server,) = (tmp_path / engine).rglob("server.pcap")
-        seen[engine] = [datagrams(client, 46), datagrams(server, 10)]
+        (client,) = (tmp_path / engine).rglob("client.pcap")
+        seen[engine] = [datagrams(server, 46), datagrams(client, 10)]
     for ours, linux in zip(seen["sim"], seen["linux"], strict=True):
         assert len(ours) == len(linux) > 500
         assert [d[1:] for d in ours] == [d[1:] for d in linux]

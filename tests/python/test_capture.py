@@ -63,7 +63,7 @@ def test_dpkt_reads_it_and_counts_the_same(captured: tuple[Run, Path]) -> None:
     retransmitted: Counter[int] = Counter()
     marked: Counter[int] = Counter()
     sums_wrong = 0
-    for name in ("client", "server"):
+    for name in ("server", "client"):
         highest: dict[int, int] = {}
         with (path / f"{name}.pcap").open("rb") as file:
             for _, frame in dpkt.pcap.Reader(file):
@@ -80,7 +80,7 @@ def test_dpkt_reads_it_and_counts_the_same(captured: tuple[Run, Path]) -> None:
                 end = (tcp.seq + len(tcp.data)) & 0xFFFFFFFF
                 before = highest.get(flow)
                 behind = before is not None and (end - before) % 2**32 not in range(1, 2**31)
-                if name == "client":
+                if name == "server":
                     retransmitted[flow] += behind
                 else:
                     marked[flow] += ip.tos & 3 == 3
@@ -141,12 +141,12 @@ def test_tshark_reads_applications_without_a_warning(applications: tuple[Run, Pa
     """Each connection of the short flows is one stream to it, opened and never closed."""
     run, path = applications
     test_tshark_reads_it_without_a_warning(applications)
-    said = tshark("-r", path / "client.pcap", "-T", "fields", "-e", "tcp.stream", "-Y", "tcp.flags.syn==1")
+    said = tshark("-r", path / "server.pcap", "-T", "fields", "-e", "tcp.stream", "-Y", "tcp.flags.syn==1")
     assert len(set(said.split())) == total(run, "short", "connections") + 2
-    assert not tshark("-r", path / "client.pcap", "-Y", "tcp.flags.fin==1 || tcp.analysis.zero_window")
-    # The servers are on the client's side: they send downwards.
+    assert not tshark("-r", path / "server.pcap", "-Y", "tcp.flags.fin==1 || tcp.analysis.zero_window")
+    # What answers is the server: it sends downwards.
     again = "tcp.analysis.retransmission || tcp.analysis.fast_retransmission || tcp.analysis.spurious_retransmission"
-    counted = tshark("-r", path / "client.pcap", "-Y", f"({again}) && tcp.srcport < 50000 && tcp.len > 0")
+    counted = tshark("-r", path / "server.pcap", "-Y", f"({again}) && tcp.srcport < 50000 && tcp.len > 0")
     assert len(counted.splitlines()) >= total(run, "short", "retransmits")
 
 
@@ -154,14 +154,14 @@ def test_tshark_reads_version_6_without_a_warning(tmp_path: Path) -> None:
     [run] = parse(TEXT.replace("[experiment]", "[experiment]\nip = 6"), "wire.toml").run(tmp_path / "r", pcap=WHOLE)
     [path] = (tmp_path / "r" / "runs").iterdir()
     test_tshark_reads_it_without_a_warning((run, path))
-    client = path / "client.pcap"
-    assert not tshark("-r", client, "-Y", "!ipv6")
+    server = path / "server.pcap"
+    assert not tshark("-r", server, "-Y", "!ipv6")
     for i, payload in enumerate(("1428", "1428", "1416")):
         # Prague alone negotiates Accurate ECN here, whose option has 12 bytes on linux-7.3.
         full = f"tcp.dstport=={50_000 + i} && tcp.len > 1000"
-        assert set(tshark("-r", client, "-Y", full, "-T", "fields", "-e", "tcp.len").split()) == {payload}
-    assert not tshark("-r", client, "-Y", "icmpv6.checksum.status == 0")
-    assert tshark("-r", client, "-Y", "icmpv6.type == 128")
+        assert set(tshark("-r", server, "-Y", full, "-T", "fields", "-e", "tcp.len").split()) == {payload}
+    assert not tshark("-r", server, "-Y", "icmpv6.checksum.status == 0")
+    assert tshark("-r", server, "-Y", "icmpv6.type == 128")
 
 
 def test_tshark_reads_it_without_a_warning(captured: tuple[Run, Path]) -> None:
@@ -179,15 +179,15 @@ def test_tshark_reads_it_without_a_warning(captured: tuple[Run, Path]) -> None:
 
 
 def test_tshark_counts_the_same(captured: tuple[Run, Path]) -> None:
-    """At the client, where a sender's packets leave in order, whatever tshark takes for out of order is sent again."""
+    """At the server, where a sender's packets leave in order, whatever tshark takes for out of order is sent again."""
     run, path = captured
     again = "tcp.analysis.retransmission || tcp.analysis.out_of_order"
     for i, flow in enumerate(("cubic", "reno", "prague")):
         mine = f"tcp.dstport=={50_000 + i} && tcp.len>0"
-        sent = tshark("-r", path / "client.pcap", "-Y", f"{mine} && ({again})", "-T", "fields", "-e", "frame.number")
+        sent = tshark("-r", path / "server.pcap", "-Y", f"{mine} && ({again})", "-T", "fields", "-e", "frame.number")
         assert len(sent.split()) == total(run, flow, "retransmits"), flow
         marked = tshark(
-            "-r", path / "server.pcap", "-Y", f"{mine} && ip.dsfield.ecn==3", "-T", "fields", "-e", "frame.number"
+            "-r", path / "client.pcap", "-Y", f"{mine} && ip.dsfield.ecn==3", "-T", "fields", "-e", "frame.number"
         )
         assert len(marked.split()) == total(run, flow, "ce_packets"), flow
 
@@ -230,8 +230,8 @@ def test_the_command_line(tmp_path: Path) -> None:
     file.write_text(TEXT)
     done = sojourn("run", file, "-o", tmp_path / "r", "--pcap", "--snap-len", "96")
     assert done.returncode == 0, done.stderr
-    [client] = tmp_path.glob("r/runs/*/client.pcap")
-    with client.open("rb") as opened:
+    [server] = tmp_path.glob("r/runs/*/server.pcap")
+    with server.open("rb") as opened:
         reader = dpkt.pcap.Reader(opened)
         assert (reader.snaplen, max(len(frame) for _, frame in reader)) == (96, 96)
     tried = sojourn("try", "cubic", "--duration", "2s", "--pcap", tmp_path / "p")

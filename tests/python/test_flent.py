@@ -31,10 +31,10 @@ from sojourn.interop.flent.export import packed, title
 reading = sys.modules["sojourn.interop.flent.read"]
 
 LAYOUTS = {
-    "tcp_nup": ["cubic down", "reno down"],
-    "tcp_ndown": ["cubic up", "reno up", "cubic up"],
-    "rrul_be": ["cubic down", "reno up", "cubic up", "udp down"],
-    "rrul_be_nflows": ["cubic up", *["cubic down"] * 5],
+    "tcp_nup": ["cubic up", "reno up"],
+    "tcp_ndown": ["cubic down", "reno down", "cubic down"],
+    "rrul_be": ["cubic up", "reno down", "cubic down", "udp down"],
+    "rrul_be_nflows": ["cubic down", *["cubic up"] * 5],
     "ping": ["udp down"],
 }
 
@@ -103,6 +103,39 @@ def test_what_is_exported_comes_back(tmp_path: Path, test: str, origin: str) -> 
         same(was, now)
     if test != "ping":
         assert after.metric("sum(goodput)") == pytest.approx(before.metric("sum(goodput)"))
+
+
+def test_what_goes_down_is_a_download_unless_it_is_said(tmp_path: Path) -> None:
+    """The suites call the way of the data down: in their testbeds it was an upload."""
+    before = run(tmp_path / "a", LAYOUTS["rrul_be"])
+    plain, turned = (read(export_folder(tmp_path / "a", tmp_path / way, way)[0]) for way in ("download", "upload"))
+    streams = {
+        way: {
+            meta["SOJOURN_FLOW"]: series
+            for series, meta in file.metadata["SERIES_META"].items()
+            if not series.startswith("Ping")
+        }
+        for way, file in (("plain", plain), ("turned", turned))
+    }
+    assert streams["plain"]["cubic-0"] == "TCP upload BE"
+    assert streams["plain"]["reno-1"] == "TCP download BE"
+    assert streams["plain"]["udp-3"] == "UDP download::udp-3"
+    assert streams["turned"]["cubic-0"] == "TCP download BE"
+    assert streams["turned"]["udp-3"] == "UDP upload::udp-3"
+    # The ping's requests go down, which is the download's way.
+    there = before.pings["owd_s"][0] * 1e3
+    ping = "Ping (ms) ICMP"
+    assert plain.raw[ping][0]["owd_down"] == pytest.approx(there)
+    assert turned.raw[ping][0]["owd_up"] == pytest.approx(there)
+    for way in ("download", "upload"):
+        [file] = (tmp_path / way).iterdir()
+        [done] = import_files([file], tmp_path / f"{way}-again", command="a test")
+        after = Run.stored(done.record)
+        assert [f["direction"] for f in after.scenario["flows"]] == [f["direction"] for f in before.scenario["flows"]]
+        same(
+            sorted_by_time(before.pings.select("t_s", "flow", "owd_s")),
+            sorted_by_time(after.pings.select("t_s", "flow", "owd_s")),
+        )
 
 
 def test_any_numbers_come_back(make_run: Make, tmp_path: Path) -> None:
@@ -239,6 +272,7 @@ def test_other_peoples_runs(tmp_path: Path) -> None:
     assert (first.seed, second.seed) == (1, 2), "repetitions of one cell"
     assert first.label.startswith("l4s-s1[ns,cubic-prague,fq_codel,")
     assert [f["traffic"].get("cc") for f in first.scenario["flows"]] == ["cubic", "prague", None]
+    assert {f["direction"] for f in first.scenario["flows"]} == {"up"}, "Flent's host is the client"
     assert first.metric("delivery_rate(upload-1)") == pytest.approx(24e6, rel=0.02)
     assert first.flows["cwnd"].max() == 149
     assert first.pings["rtt_s"][0] == pytest.approx(0.020)
@@ -247,6 +281,7 @@ def test_other_peoples_runs(tmp_path: Path) -> None:
     assert base == 80
     queue = describe.bottleneck(first.scenario)
     assert queue is not None
+    assert queue[0] == "bottleneck.up.qdisc"
     assert (queue[1]["qdisc"], describe.rate_mbit(queue[1])) == ("fq_codel", 50.0)
     assert "rtt_s" in done[0].record.head["imported"]["not_in_the_file"]
     again = import_files([one], tmp_path / "r", command="a test")

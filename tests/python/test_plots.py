@@ -56,7 +56,7 @@ def test_a_panel_is_one_well_formed_picture_with_what_it_shows(make_run: Make) -
     first = drawn.flows[0].rate
     assert set(first.value) == {20.0}
     assert (set(first.low), set(first.high)) == ({20.0}, {22.0})
-    assert drawn.queue.value[0] == pytest.approx(5.0)
+    assert drawn.queues[0][1].value[0] == pytest.approx(5.0)
     scales = panel.Scales.over([drawn])
     assert (scales.seconds, scales.rate.high, scales.rtt.high, scales.queue.high) == (180, 30, 25, 6)
     assert not any(axis.logarithmic for axis in (scales.rate, scales.rtt, scales.queue))
@@ -91,6 +91,7 @@ def test_the_topology_shows_hops_flows_and_both_directions() -> None:
     words = [node.text for node in root.iter() if node.tag.endswith("text")]
     for word in ("client", "server", "bottleneck", "flow-1 (cubic)", "flow-2 (reno)", "ping", "flow-1: 40ms"):
         assert word in words
+    assert words.index("server") < words.index("flow-1 (cubic)") < words.index("client"), "the server sends downloads"
     assert words.count("htb 50Mbit") == 2
     assert words.count("pfifo limit 1000") == 2
 

@@ -16,7 +16,7 @@ from sojourn.errors import ExperimentError
 from sojourn.experiments.experiment import parse
 from sojourn.quick import answer
 from sojourn.quick.asked import FILE, Asked
-from sojourn.quick.facts import CallFacts, Facts, FlowFacts, SenderFacts, WebFacts, facts_of
+from sojourn.quick.facts import CallFacts, Facts, FlowFacts, QueueFacts, SenderFacts, WebFacts, facts_of
 from test_cli import sojourn
 
 
@@ -29,6 +29,7 @@ def flow(name: str, rate: float) -> FlowFacts:
 
 
 FACTS = Facts(
+    name="download",
     qdisc="pfifo limit 1000",
     rate=100e6,
     base_rtt=0.02,
@@ -46,6 +47,7 @@ FACTS = Facts(
     queue_most=of(500),
     marks=of(0),
     drops=of(12),
+    others=[],
     idle=of(0.02),
     loaded=of(0.063),
     worst=of(0.081),
@@ -100,6 +102,22 @@ FACTS = Facts(
             "The queue adds 43 ms on average to the base RTT of 20 ms; 99 % of the packets wait less than 61 ms.",
         ),
         (answer.queue, {"queue": of(math.nan)}, ""),
+        (answer.others, {}, ""),
+        (
+            answer.signals,
+            {"others": [QueueFacts("upload", "pfifo", of(0.79), of(1.11), of(0), of(3))]},
+            "The download queue drops 12 packets and marks none.",
+        ),
+        (
+            answer.others,
+            {"others": [QueueFacts("upload", "pfifo", of(0.79), of(1.11), of(0), of(3))]},
+            "In the upload queue packets wait 790 ms on average, 99 % less than 1.11 s; it drops 3.",
+        ),
+        (
+            answer.others,
+            {"others": [QueueFacts("upload", "codel", of(0.004), of(0.02), of(7), of(0))]},
+            "In the upload queue packets wait 4.0 ms on average, 99 % less than 20 ms; it drops none and marks 7.",
+        ),
         (
             answer.latency,
             {},
@@ -171,6 +189,7 @@ def test_every_rule_is_tested_and_the_answer_is_theirs_in_order() -> None:
         "hidden",
         "use",
         "queue",
+        "others",
         "latency",
         "signals",
         "calls",

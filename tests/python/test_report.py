@@ -1,4 +1,7 @@
+import os
 import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from html.parser import HTMLParser
@@ -12,6 +15,7 @@ from conftest import Make
 from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.errors import StoreError
+from sojourn.evidence import claims
 from sojourn.reporting.report import build, write
 
 
@@ -164,3 +168,46 @@ def test_control_characters_in_labels_reach_no_page(tmp_path: Path, make_run: Ma
     shown = sojourn.open(tmp_path / "results")
     for html in (shown._repr_html_(), shown[0]._repr_html_(), shown.plot("fairness")._repr_html_()):
         assert not control.search(html)
+
+
+def test_a_report_of_one_scenario_has_the_claims_on_it_and_no_others(tmp_path: Path) -> None:
+    """And so has `sojourn claims`, unless all of them are asked for."""
+    results = str(tmp_path / "r")
+
+    def command(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "sojourn", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            env={**os.environ, "COLUMNS": "200"},
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    few = (
+        "--only",
+        "queue=fq_codel(1q)",
+        "--only",
+        "rival=reno-ecn",
+        "--seeds",
+        "1",
+        "--set",
+        "experiment.duration=10s",
+    )
+    command("run", "l4s-tests/s6", *few, "--set", "window.steady.last=5s", "-o", results, "-q")
+    assert command("report", results).split() == [f"{results}/report.md", f"{results}/report.html"]
+    here = [claim.id for claim in claims.registry() if "l4s-tests/s6" in claim.experiments]
+    elsewhere = [claim.id for claim in claims.registry() if claim.id not in here]
+    assert here
+    for page in ("report.md", "report.html"):
+        text = (tmp_path / "r" / page).read_text()
+        named = {own.id for own in claims.registry() if re.search(rf"\b{own.id}\b(?!\d)", text)}
+        assert named == set(here), page
+    shown = command("claims", results)
+    assert all(re.search(rf"^{name} ", shown, re.MULTILINE) for name in here)
+    assert not any(re.search(rf"^{name} ", shown, re.MULTILINE) for name in elsewhere)
+    assert f"{len(elsewhere)} claims on other scenarios than the folder's: --all" in shown
+    every = command("claims", results, "--all")
+    assert all(re.search(rf"^{name} ", every, re.MULTILINE) for name in [*here, *elsewhere])

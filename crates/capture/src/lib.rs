@@ -4,13 +4,13 @@
 //! Every engine writes the same ones:
 //!
 //! ```text
-//! client.pcap          what the hosts on the client's side send and receive
-//! HOP.left.pcap        at the client's side of a hop's queues: what goes into `down`, what comes out of `up`
-//! HOP.right.pcap       at the server's side: what comes out of `down`, what goes into `up`
 //! server.pcap          what the hosts on the server's side send and receive
+//! HOP.left.pcap        at the server's side of a hop's queues: what goes into `down`, what comes out of `up`
+//! HOP.right.pcap       at the client's side: what comes out of `down`, what goes into `up`
+//! client.pcap          what the hosts on the client's side send and receive
 //! ```
 //!
-//! The client is where `down` begins. A hop without a queue has no files. "Left" and "right" are the words of the
+//! The server is where `down` begins. A hop without a queue has no files. "Left" and "right" are the words of the
 //! published harness for the two devices of its middle box; unlike there, a hop's delays lie outside of both.
 //!
 //! Stamps have no real date: a run's origin is [`EPOCH`], so that the same run gives the same bytes.
@@ -52,24 +52,24 @@ pub struct Capture {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Point {
     /// The hosts where `down` begins.
-    Client,
-    /// The client's side of a hop's queues; the hop's name.
+    Server,
+    /// The server's side of a hop's queues; the hop's name.
     Left(String),
-    /// The server's side.
+    /// The client's side.
     Right(String),
     /// The hosts where `down` ends.
-    Server,
+    Client,
 }
 
 impl Point {
-    /// Every point of a scenario, from the client to the server.
+    /// Every point of a scenario, from the server to the client.
     pub fn all(scenario: &Scenario) -> Vec<Self> {
         let queued = scenario.hops.iter().filter(|hop| {
             let mut elements = [Side::Down, Side::Up].into_iter().flat_map(|side| hop.side(side));
             elements.any(|e| e.kind.holds_a_queue())
         });
         let sides = queued.flat_map(|h| [Self::Left(h.name.clone()), Self::Right(h.name.clone())]);
-        [Self::Client].into_iter().chain(sides).chain([Self::Server]).collect()
+        [Self::Server].into_iter().chain(sides).chain([Self::Client]).collect()
     }
 
     /// The name of its file. What a file system may not like in a hop's name is written as `_`.
@@ -79,10 +79,10 @@ impl Point {
             name.chars().map(|c| if keeps(c) { c } else { '_' }).collect()
         };
         match self {
-            Self::Client => "client.pcap".to_owned(),
+            Self::Server => "server.pcap".to_owned(),
             Self::Left(hop) => format!("{}.left.pcap", safe(hop)),
             Self::Right(hop) => format!("{}.right.pcap", safe(hop)),
-            Self::Server => "server.pcap".to_owned(),
+            Self::Client => "client.pcap".to_owned(),
         }
     }
 }

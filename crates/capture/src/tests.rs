@@ -35,7 +35,7 @@ impl Drop for Scratch {
 #[test]
 fn the_bytes_are_those_of_the_format() {
     let scratch = Scratch::new("pcap-bytes");
-    let mut file = PcapFile::create(&scratch.capture(4), &Point::Client).unwrap();
+    let mut file = PcapFile::create(&scratch.capture(4), &Point::Server).unwrap();
     file.write(Duration::new(EPOCH + 1, 7), 1514, &[1, 2, 3, 4, 5, 6]).unwrap();
     file.write(Duration::new(EPOCH + 2, 999_999_999), 3, &[9; 6]).unwrap();
     file.finish().unwrap();
@@ -47,8 +47,8 @@ fn the_bytes_are_those_of_the_format() {
         words(&[946_684_802, 999_999_999, 3, 3]),
         vec![9; 3],
     ];
-    assert_eq!(fs::read(scratch.0.join("client.pcap")).unwrap(), expected.concat());
-    let read = PcapReader::new(File::open(scratch.0.join("client.pcap")).unwrap()).unwrap();
+    assert_eq!(fs::read(scratch.0.join("server.pcap")).unwrap(), expected.concat());
+    let read = PcapReader::new(File::open(scratch.0.join("server.pcap")).unwrap()).unwrap();
     assert_eq!(read.header().ts_resolution, TsResolution::NanoSecond);
 }
 
@@ -60,27 +60,27 @@ fn a_file_has_its_name_once_it_is_whole_and_leaves_nothing_otherwise() {
     assert_eq!(scratch.files(), [".unfinished-a_hop_1.left.pcap"]);
     file.finish().unwrap();
     assert_eq!(scratch.files(), ["a_hop_1.left.pcap"]);
-    drop(PcapFile::create(&scratch.capture(128), &Point::Server).unwrap());
+    drop(PcapFile::create(&scratch.capture(128), &Point::Client).unwrap());
     assert_eq!(scratch.files(), ["a_hop_1.left.pcap"]);
 }
 
 #[test]
 fn what_cannot_be_written_is_named() {
     let capture = Capture { folder: "/nowhere/at/all".into(), snap_len: 128 };
-    let error = PcapFile::create(&capture, &Point::Server).unwrap_err();
+    let error = PcapFile::create(&capture, &Point::Client).unwrap_err();
     let text = error.to_string();
     assert!(
-        text.starts_with("the capture /nowhere/at/all/server.pcap cannot be written: "),
+        text.starts_with("the capture /nowhere/at/all/client.pcap cannot be written: "),
         "{text}"
     );
 }
 
 #[test]
-fn the_points_of_a_scenario_go_from_client_to_server() {
+fn the_points_of_a_scenario_go_from_server_to_client() {
     let scenario = example();
     let names: Vec<_> = Point::all(&scenario).iter().map(Point::file_name).collect();
-    assert_eq!(names.first().unwrap(), "client.pcap");
-    assert_eq!(names.last().unwrap(), "server.pcap");
+    assert_eq!(names.first().unwrap(), "server.pcap");
+    assert_eq!(names.last().unwrap(), "client.pcap");
     for hop in &scenario.hops {
         let left = names.iter().position(|n| *n == format!("{}.left.pcap", hop.name));
         assert!(left.is_none_or(|i| names[i + 1] == format!("{}.right.pcap", hop.name)));

@@ -68,11 +68,7 @@ pub(crate) static ROOT: Section = Section {
             "Combinations that are run besides: one label for each axis.",
         ),
         key("ping", Ty::Table(&PING), "The ping that runs beside the flows, as in Flent."),
-        required(
-            "hop",
-            Ty::Tables(&HOP),
-            "The hops, in the order in which data going down passes them.",
-        ),
+        required("hop", Ty::Tables(&HOP), "The hops, in order from the server to the client."),
         key("tunnel", Ty::Tables(&TUNNEL), "Tunnels over some of the hops."),
         required("flow", Ty::Tables(&FLOW), "The flows."),
         key("event", Ty::Tables(&EVENT), "What changes during the run."),
@@ -160,8 +156,9 @@ pub(crate) static PING: Section = Section {
 
 pub(crate) static HOP: Section = Section {
     name: "[[hop]]",
-    doc: "A hop: a delay, then a queue, in each direction. A setting stands for both directions when it is given here, for \
-          one when it is given under `down` or `up`; what `up` does not say is as in `down`.",
+    doc: "A hop: a delay, then a queue, in each direction: `down`, to the client, and `up`, to the server. A setting \
+          stands for both directions when it is given here, for one when it is given under `down` or `up`; what `up` does \
+          not say is as in `down`.",
     keys: &[
         required("name", Ty::Name, "Its name."),
         key(
@@ -174,7 +171,7 @@ pub(crate) static HOP: Section = Section {
             "delay_on",
             Ty::Choice(&["both", "down", "up"]),
             "both",
-            "Where the base RTT is: half on each side, or all on one.",
+            "Where the base RTT is: half in each direction, or all in one.",
         ),
         key("rate", RATE, "Rate of the shaper."),
         key("qdisc", Ty::Qdisc, "The discipline, in tc's words."),
@@ -204,8 +201,16 @@ pub(crate) static HOP: Section = Section {
              TCP's small queues see what waits in it. This is for flows whose first hop is this one. Their delay must be \
              another hop's.",
         ),
-        key("down", Ty::Table(&SIDE), "Settings of the direction of data."),
-        key("up", Ty::Table(&SIDE), "Settings of the other direction."),
+        key(
+            "down",
+            Ty::Table(&SIDE),
+            "Settings of the way to the client: of downloads' data and uploads' ACKs.",
+        ),
+        key(
+            "up",
+            Ty::Table(&SIDE),
+            "Settings of the way to the server: of uploads' data and downloads' ACKs.",
+        ),
         key("element", Ty::Tables(&ELEMENT), "What else packets pass here."),
     ],
 };
@@ -214,7 +219,7 @@ const SHAPER: Ty = Ty::Choice(&["htb", "line", "own"]);
 
 pub(crate) static SIDE: Section = Section {
     name: "down and up of [[hop]]",
-    doc: "One direction of a hop.",
+    doc: "One direction of a hop: `down` is the way from the server to the client, `up` the way back.",
     keys: &[
         default(
             "queue",
@@ -242,7 +247,12 @@ pub(crate) static ELEMENT: Section = Section {
     doc: "Something that packets pass besides the delay (`netem`) and the queue (`qdisc`): exactly one of `rewrite`, `policer`, `aggregating_link`, `wifi` and `netem`.",
     keys: &[
         required("name", Ty::Name, "Its name, unique in its side of the hop."),
-        default("side", Ty::Choice(&["down", "up", "both"]), "down", "In which direction."),
+        default(
+            "side",
+            Ty::Choice(&["down", "up", "both"]),
+            "down",
+            "In which direction: to the client, to the server, or both.",
+        ),
         key(
             "before",
             Ty::Name,
@@ -421,7 +431,12 @@ pub(crate) static FLOW: Section = Section {
             IP,
             "Its version of IP, 4 or 6; the experiment's unless given. With 6 a packet's header has 20 bytes more: the segments of TCP carry 1428 bytes instead of 1448, datagrams are longer.",
         ),
-        default("direction", Ty::Choice(&["down", "up"]), "down", "Which way its data goes."),
+        default(
+            "direction",
+            Ty::Choice(&["down", "up"]),
+            "down",
+            "Which way its data goes: `down` is a download, which the server sends to the client; `up` is an upload.",
+        ),
         key("hops", NAMES, "Which hops it passes, in the file's order of hops; all unless given."),
         key(
             "rtt",
@@ -668,7 +683,12 @@ pub(crate) static EVENT: Section = Section {
              `queue bottleneck.down.qdisc prob > 0.25`, `flow a alpha < 0.1`.",
         ),
         key("hop", Ty::Name, "Which hop changes."),
-        default("side", Ty::Choice(&["both", "down", "up"]), "both", "In which direction."),
+        default(
+            "side",
+            Ty::Choice(&["both", "down", "up"]),
+            "both",
+            "In which direction: both, to the client, or to the server.",
+        ),
         key(
             "rate",
             RATE,

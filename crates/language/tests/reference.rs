@@ -64,6 +64,13 @@ hop.bottleneck.rate = "1mbit..1gbit log 10"
 hop.bottleneck.rtt = "10ms..100ms step 10ms"
 ```
 
+### Server and client
+
+Every path has a server at one end and a client at the other, as anybody's line has. `down` is the way of a download, from the
+server to the client; `up` is the way of an upload. A flow is a download unless it says `direction = "up"`: the server sends its
+data `down`, and the client's acknowledgements go `up`. A probe's requests go the way of its `direction`, and the answers come
+back. The suites call the way of the data `down`, whichever program sent it: in their testbeds it was mostly netperf's client.
+
 ### Warnings
 
 Some things are legal and may not be what was meant. They run, and are said once, with their place: a bare number in tc's
@@ -124,7 +131,12 @@ fn the_metrics() {
          distributions are kept for the windows that are known before the run: `[[window]]`, `[[phase]]`, those of the file's checks, and the default. In another window they have no \
          value. Those of queues are always kept. Those of single flows are kept in runs of up to {few} flows; in larger runs, of flows \
          that say `delays = true` or whose delays a check asks for. With `sojourn` a flow may stand alone or `at` \
-         a queue: `p99(sojourn.l, prague at bottleneck.down.qdisc) over steady`.\n\n{REMARKS}\n{}",
+         a queue: `p99(sojourn.l, prague at bottleneck.down.qdisc) over steady`.\n\n\
+         In `sojourn table`, `compare`, `plot` and Python, `{{flow}}` stands for each flow that carries data and `{{queue}}` for the \
+         bottleneck: the slowest queue on the way of the data. That is the way of the flows of TCP without end or, where there are \
+         none, of all flows but probes; if these go both ways, it is `down`. Where data passes several queues, results say which \
+         one it is. The usual summary has every queue that matters, in both directions: those in which at least one packet in a \
+         thousand waited longer than 1 ms, was dropped or was marked. The one that packets wait longest in stands first.\n\n{REMARKS}\n{}",
         metrics::reference(),
         few = metrics::FEW,
     );

@@ -1,7 +1,7 @@
 //! Packet captures of a guest: what the agent keeps of each packet becomes the files that every engine writes.
 //!
-//! Packets are taken at the devices themselves, both ways, as tcpdump takes them: the client's, both of a hop's, the
-//! server's. Each of the agent's files is a row of (time, length, how much follows, the bytes), from the Ethernet header on.
+//! Packets are taken at the devices themselves, both ways, as tcpdump takes them: the server's, both of a hop's, the
+//! client's. Each of the agent's files is a row of (time, length, how much follows, the bytes), from the Ethernet header on.
 
 use sojourn_capture::{Capture, PcapFile, Point, stamp};
 use sojourn_engine::RunError;

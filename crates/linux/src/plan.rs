@@ -1,13 +1,13 @@
 //! From a scenario to what the guest is to do.
 //!
-//! The hops stand in a row between a client and a server, a namespace each:
+//! The hops stand in a row between a server and a client, a namespace each:
 //!
 //! ```text
-//! client ── hop0 ── hop1 ── … ── server
+//! server ── hop0 ── hop1 ── … ── client
 //! ```
 //!
-//! A hop bridges its two devices, `c` towards the client and `s` towards the server. What comes in by `c` is sent
-//! through an ifb with the netem of the hop's `down` side and leaves by `s`, whose root is the shaper with the
+//! A hop bridges its two devices, `s` towards the server and `c` towards the client. What comes in by `s` is sent
+//! through an ifb with the netem of the hop's `down` side and leaves by `c`, whose root is the shaper with the
 //! discipline; `up` is the mirror image. Flows with a delay of their own have an ifb of their own, to which
 //! their ports lead. Taps look at the ifbs (a packet that enters a queue) and at the devices (one that leaves it).
 //!
@@ -29,10 +29,10 @@ use sojourn_stacks::HOST_JITTER;
 use sojourn_units::{Ecn, Rate, Span};
 use std::fmt::Write as _;
 
-const CLIENT: &str = "client";
 const SERVER: &str = "server";
-const CLIENT_ADDRESS: &str = "10.9.9.1";
-const SERVER_ADDRESS: &str = "10.9.9.2";
+const CLIENT: &str = "client";
+const SERVER_ADDRESS: &str = "10.9.9.1";
+const CLIENT_ADDRESS: &str = "10.9.9.2";
 
 /// Which end of a queue a tap looks at, or the end of a delay without a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,8 +123,8 @@ struct Place {
 fn place(hop: usize, side: Side) -> Place {
     let ns = format!("hop{hop}");
     match side {
-        Side::Down => Place { ns, from: "c", to: "s", letter: 'd' },
-        Side::Up => Place { ns, from: "s", to: "c", letter: 'u' },
+        Side::Down => Place { ns, from: "s", to: "c", letter: 'd' },
+        Side::Up => Place { ns, from: "c", to: "s", letter: 'u' },
     }
 }
 
@@ -215,10 +215,10 @@ pub(crate) fn captures(scenario: &Scenario, points: &[Point], snap: u32) -> Stri
     let mut text = String::new();
     for point in points {
         let (ns, device) = match point {
-            Point::Client => (CLIENT.to_owned(), "s"),
-            Point::Left(name) => (format!("hop{}", hop(name)), "c"),
-            Point::Right(name) => (format!("hop{}", hop(name)), "s"),
             Point::Server => (SERVER.to_owned(), "c"),
+            Point::Left(name) => (format!("hop{}", hop(name)), "s"),
+            Point::Right(name) => (format!("hop{}", hop(name)), "c"),
+            Point::Client => (CLIENT.to_owned(), "s"),
         };
         let _ = writeln!(text, "capture {ns} {device} {frames} {snap}");
     }
@@ -263,15 +263,15 @@ impl Builder<'_> {
     /// Namespaces and the links between them.
     fn topology(&mut self) {
         let hops = self.scenario.hops.len();
-        self.order(format!("namespace {CLIENT}"));
+        self.order(format!("namespace {SERVER}"));
         for hop in 0..hops {
             self.order(format!("namespace hop{hop}"));
         }
-        self.order(format!("namespace {SERVER}"));
+        self.order(format!("namespace {CLIENT}"));
         let name = |node: usize| match node {
-            0 => CLIENT.to_owned(),
+            0 => SERVER.to_owned(),
             n if n <= hops => format!("hop{}", n - 1),
-            _ => SERVER.to_owned(),
+            _ => CLIENT.to_owned(),
         };
         for link in 0..=hops {
             let (left, right) = (name(link), name(link + 1));
@@ -280,12 +280,12 @@ impl Builder<'_> {
             self.ip(
                 &left,
                 &format!(
-                    "link add s address {} type veth peer name c address {} netns {right}",
+                    "link add c address {} type veth peer name s address {} netns {right}",
                     mac(1),
                     mac(2)
                 ),
             );
-            for (ns, device) in [(&left, "s"), (&right, "c")] {
+            for (ns, device) in [(&left, "c"), (&right, "s")] {
                 self.order(format!("offloads {ns} {device}"));
                 self.ip(ns, &format!("link set {device} up"));
             }
@@ -293,7 +293,7 @@ impl Builder<'_> {
         for hop in 0..hops {
             let ns = format!("hop{hop}");
             self.ip(&ns, "link add bridge type bridge stp_state 0 forward_delay 0");
-            for device in ["c", "s"] {
+            for device in ["s", "c"] {
                 self.ip(&ns, &format!("link set {device} master bridge"));
             }
             self.ip(&ns, "link set bridge up");
@@ -304,8 +304,8 @@ impl Builder<'_> {
     fn hosts(&mut self) {
         let hops = self.scenario.hops.len();
         let ends = [
-            (CLIENT, "s", CLIENT_ADDRESS, SERVER_ADDRESS, format!("02:00:00:00:{hops:02x}:02")),
-            (SERVER, "c", SERVER_ADDRESS, CLIENT_ADDRESS, "02:00:00:00:00:01".to_owned()),
+            (SERVER, "c", SERVER_ADDRESS, CLIENT_ADDRESS, format!("02:00:00:00:{hops:02x}:02")),
+            (CLIENT, "s", CLIENT_ADDRESS, SERVER_ADDRESS, "02:00:00:00:00:01".to_owned()),
         ];
         let senders = [Direction::Down, Direction::Up];
         for ((ns, device, own, other, mac), direction) in ends.into_iter().zip(senders) {
@@ -328,7 +328,7 @@ impl Builder<'_> {
             }
         }
         for (direction, ns, device) in
-            [(Direction::Down, CLIENT, "s"), (Direction::Up, SERVER, "c")]
+            [(Direction::Down, SERVER, "c"), (Direction::Up, CLIENT, "s")]
         {
             let own = self.scenario.flows.iter().find_map(|f| {
                 let host = f.traffic.tcp()?.host_qdisc.as_deref()?;
@@ -571,8 +571,8 @@ fn ecn_number(mode: EcnMode) -> u8 {
 
 fn flow_line(scenario: &Scenario, flow: &Flow, list: Option<&datagrams::List>) -> String {
     let (tx, rx, from, to) = match flow.direction {
-        Direction::Down => (CLIENT, SERVER, CLIENT_ADDRESS, SERVER_ADDRESS),
-        Direction::Up => (SERVER, CLIENT, SERVER_ADDRESS, CLIENT_ADDRESS),
+        Direction::Down => (SERVER, CLIENT, SERVER_ADDRESS, CLIENT_ADDRESS),
+        Direction::Up => (CLIENT, SERVER, CLIENT_ADDRESS, SERVER_ADDRESS),
     };
     let start = match flow.start {
         Start::At(at) => (scenario.clock(at) + start_offset(scenario, flow)).as_nanos().to_string(),

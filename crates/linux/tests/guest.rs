@@ -201,19 +201,19 @@ fn a_capture_has_every_packet_and_changes_nothing() {
     let of = |point: &Point| packets(&folder.path().join(point.file_name()));
     let points = Point::all(&s);
     assert_eq!(points.len(), 4);
-    let [client, left, right, server] = [0, 1, 2, 3].map(|i| of(&points[i]));
-    for taken in [&client, &left, &right, &server] {
+    let [server, left, right, client] = [0, 1, 2, 3].map(|i| of(&points[i]));
+    for taken in [&server, &left, &right, &client] {
         assert!(taken.len() > 5_000, "{} packets", taken.len());
         assert!(taken.is_sorted_by_key(|(at, ..)| at), "in order of time");
         assert!(taken.iter().all(|(_, length, kept)| kept.len() == 96.min(*length as usize)));
         // IPv4 in Ethernet.
         assert!(taken.iter().all(|(.., kept)| kept[12..15] == [8, 0, 0x45]));
     }
-    // Full segments towards the server: what the queue drops is missing behind it, nothing else is.
+    // Full segments towards the client: what the queue drops is missing behind it, nothing else is.
     let full = |taken: &[(u64, u32, Vec<u8>)]| taken.iter().filter(|p| p.1 == 1514).count();
-    assert_eq!(full(&client), full(&left));
+    assert_eq!(full(&server), full(&left));
     assert!(full(&right) < full(&left));
-    assert!(full(&right).abs_diff(full(&server)) <= 1, "one may be under way at the end");
+    assert!(full(&right).abs_diff(full(&client)) <= 1, "one may be under way at the end");
     // Marks are set by the queue.
     let marked = |taken: &[(u64, u32, Vec<u8>)]| taken.iter().filter(|p| p.2[15] & 3 == 3).count();
     assert_eq!(marked(&left), 0);

@@ -63,9 +63,9 @@ fn programs() -> Programs {
 fn tcs_words_go_into_the_plan_as_they_are() {
     let plan = Plan::new(&scenario(EXPERIMENT), &programs());
     for line in [
-        "run hop0 /sbin/tc class add dev s parent 1: classid 1:1 htb rate 50000000bit ceil 50000000bit",
-        "run hop0 /sbin/tc qdisc add dev s parent 1:1 handle 10: fq_codel flows 1 target 1ms",
+        "run hop0 /sbin/tc class add dev c parent 1: classid 1:1 htb rate 50000000bit ceil 50000000bit",
         "run hop0 /sbin/tc qdisc add dev c parent 1:1 handle 10: fq_codel flows 1 target 1ms",
+        "run hop0 /sbin/tc qdisc add dev s parent 1:1 handle 10: fq_codel flows 1 target 1ms",
     ] {
         assert!(plan.text.lines().any(|l| l == line), "{line}\nis not in\n{}", plan.text);
     }
@@ -176,9 +176,9 @@ fn flows_of_one_direction_have_the_same_initial_window() {
     assert!(!told(&both).contains("initial_window"), "{}", told(&both));
     let plan = Plan::new(&scenario(&both), &programs()).text;
     assert!(
-        plan.contains("run client /sbin/ip route add 10.9.9.2/32 dev s src 10.9.9.1 initcwnd 4")
+        plan.contains("run server /sbin/ip route add 10.9.9.2/32 dev c src 10.9.9.1 initcwnd 4")
     );
-    assert!(!plan.contains("run server /sbin/ip route"));
+    assert!(!plan.contains("run client /sbin/ip route"));
 }
 
 /// Datagrams of a generator are in a file whose name says what is in it; a change of the seed changes both.

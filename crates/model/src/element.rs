@@ -16,19 +16,19 @@ pub struct Hop {
     /// see what waits in it.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub host_nic: bool,
-    /// In the order in which packets going `down` pass them.
+    /// What packets to the client pass, in their order.
     pub down: Vec<Element>,
-    /// In the order in which packets going `up` pass them.
+    /// What packets to the server pass, in their order.
     pub up: Vec<Element>,
 }
 
-/// A direction through a hop. `down` is the direction of a flow's data unless the flow says otherwise.
+/// A direction through a hop. `down` is the way from the server to the client, which a download's data goes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Side {
-    /// The data direction of flows that go `down`, and the ACKs of flows that go `up`.
+    /// From the server to the client: data of downloads, and the ACKs of uploads.
     Down,
-    /// The other one.
+    /// From the client to the server: data of uploads, and the ACKs of downloads.
     Up,
 }
 

@@ -62,14 +62,15 @@ impl Ip {
     }
 }
 
-/// Which way a flow's data goes.
+/// Which way a flow's data goes: the ends of every path are a server and a client, as on anybody's line.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Through the `down` side of its hops, its ACKs through `up` in reverse order of hops.
+    /// A download: the server sends data through the `down` side of its hops, the client's ACKs come back through `up`, in
+    /// reverse order of hops.
     #[default]
     Down,
-    /// The other way round.
+    /// An upload: the client sends, the other way round.
     Up,
 }
 

@@ -85,7 +85,7 @@ pub(crate) struct Owner {
     /// What queues tell flows apart by. From the flow's name, so that another flow more or less in the run does not
     /// move it to another slot.
     pub(crate) key: u32,
-    /// Whether its data goes up, from the far host to the near one.
+    /// Whether its data goes up, from the client to the server.
     pub(crate) up: bool,
     /// The version of IP.
     pub(crate) ip: Ip,

@@ -25,7 +25,7 @@ use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 /// Places of the hosts' files among the points.
-const CLIENT: usize = 0;
+const SERVER: usize = 0;
 
 /// The capture of one run.
 #[derive(Debug)]
@@ -114,8 +114,8 @@ impl Tap {
             Entry::Vacant(_) => return,
         };
         conversation.send(packet);
-        let host = if conversation.is_at_client(packet.is_from_receiver()) {
-            CLIENT
+        let host = if conversation.is_at_server(packet.is_from_receiver()) {
+            SERVER
         } else {
             self.files.len() - 1
         };
@@ -129,8 +129,8 @@ impl Tap {
             return;
         };
         conversation.arrive(packet);
-        let host = if conversation.is_at_client(!packet.is_from_receiver()) {
-            CLIENT
+        let host = if conversation.is_at_server(!packet.is_from_receiver()) {
+            SERVER
         } else {
             self.files.len() - 1
         };

@@ -128,7 +128,7 @@ def try_(
     ],
     rate: Annotated[str, typer.Option(help="Rate of the bottleneck.")] = "50mbit",
     up: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Rate of the other direction; the same unless given.")
+        str | None, typer.Option(metavar="RATE", help="Rate of the way up, of uploads; the same unless given.")
     ] = None,
     rtt: Annotated[str, typer.Option(help="Base RTT.")] = "20ms",
     qdisc: Annotated[

@@ -23,6 +23,7 @@ def claims(
         typer.Option("--claim", metavar="ID", help="Only this claim; may be repeated. All of them unless given."),
     ] = None,
     run_only: Annotated[bool, typer.Option("--run", help="Leave out claims that lack runs.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Print claims on scenarios that the folder lacks, too.")] = False,
     details: Annotated[bool, typer.Option("--details", help="Print every part and cell.")] = False,
     baseline: Annotated[
         Path | None,
@@ -70,9 +71,14 @@ def claims(
     if as_json:
         print_json([_json(verdict, folder) for verdict in verdicts])
     else:
-        _show(verdicts, details=details)
-        for line in page.summary(verdicts):
+        here = {run.scenario["experiment"] for run in runs}
+        shown = [own for own in verdicts if every or ids or not here.isdisjoint(own.claim.experiments)]
+        _show(shown, details=details)
+        for line in page.summary(shown):
             out().print(line, soft_wrap=True, markup=False)
+        if len(shown) < len(verdicts):
+            others = len(verdicts) - len(shown)
+            out().print(f"{others} claims on other scenarios than the folder's: --all", soft_wrap=True, markup=False)
     if markdown is not None:
         try:
             write_file(markdown, page.markdown(verdicts).encode())

@@ -20,13 +20,23 @@ def flent(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to; DIR/flent unless given.")
     ] = None,
+    uploads: Annotated[
+        bool,
+        typer.Option(
+            "--uploads",
+            help="Call what goes down an upload: most suites re-create testbeds whose client sent the data.",
+        ),
+    ] = False,
 ) -> None:
-    """Write each run as a data file of Flent's, with raw values and socket statistics."""
+    """Write each run as a data file of Flent's, with raw values and socket statistics.
+
+    What goes down is a download, what goes up is an upload.
+    """
     from sojourn.cli.screen import out
     from sojourn.interop.flent import export_folder
 
     to = folder / "flent" if output is None else output
-    written = export_folder(folder, to)
+    written = export_folder(folder, to, "upload" if uploads else "download")
     out().print(f"{len(written)} files in {to}", soft_wrap=True, markup=False)
     if written:
         out().print(f"flent --gui {written[0]}", soft_wrap=True, markup=False)

@@ -16,8 +16,9 @@ from sojourn.cli.plugins import note_plugins
 from sojourn.cli.progress import watching
 from sojourn.cli.screen import TALK, detail, out, print_json, say
 from sojourn.cli.warnings import show_warnings
-from sojourn.core import cells, describe
+from sojourn.core import cells, describe, queues
 from sojourn.core.cells import Cell
+from sojourn.core.queues import Queue
 from sojourn.core.run import Run
 from sojourn.core.store.atomic import write_file
 from sojourn.core.summary import QUEUE_COLUMNS, TCP, Column, flow_columns, kind_of, number, numbers_of
@@ -154,7 +155,7 @@ def _print_answer(several: Sequence[Facts]) -> None:
 
 
 def _print_one(cell: Cell) -> None:
-    """Print a table for each kind of flows, and one for the bottleneck."""
+    """Print a table for each kind of flows, and one for the queues: the bottleneck, and others that matter."""
     legend: dict[str, str] = {}
     for kind, names in _by_kind(cell.scenario).items():
         columns = [column for column in flow_columns(kind) if column.asked(cell.scenario)]
@@ -165,11 +166,26 @@ def _print_one(cell: Cell) -> None:
                 [name, *(_said(column, own) for column, own in zip(columns, zip(*by_run, strict=True), strict=True))]
             )
         _print_columns("flow", columns, rows, legend)
-    by_run = [[own[0] for own in numbers_of(run, QUEUE_COLUMNS)] for run in cell.runs]
-    values = [_said(column, own) for column, own in zip(QUEUE_COLUMNS, zip(*by_run, strict=True), strict=True)]
-    queue = describe.bottleneck(cell.scenario)
-    _print_columns("queue", QUEUE_COLUMNS, [[queue[1]["qdisc"] if queue else "none", *values]], legend)
+    rows = []
+    for queue, name in _queues(cell):
+        by_seed = zip(*_of_queue(cell, queue), strict=True)
+        values = [_said(column, own) for column, own in zip(QUEUE_COLUMNS, by_seed, strict=True)]
+        rows.append([f"{name}: {queue.words}" if name else queue.words, *values])
+    _print_columns("queue", QUEUE_COLUMNS, rows, legend)
     _print_legend(legend)
+
+
+def _queues(cell: Cell) -> list[tuple[Queue, str]]:
+    """Return the bottleneck and the other queues that matter, each with its name; empty where there is but one."""
+    main = queues.bottleneck(cell.scenario)
+    found = [main] if main else []
+    found += [queue for queue in queues.that_matter(cell.runs) if queue not in found]
+    return [(queue, queue.named(found) if len(found) > 1 else "") for queue in found]
+
+
+def _of_queue(cell: Cell, queue: Queue) -> list[list[float]]:
+    """Return the numbers of a queue, by run."""
+    return [[own[0] for own in numbers_of(run, QUEUE_COLUMNS, [queue])] for run in cell.runs]
 
 
 def _print_columns(
@@ -192,10 +208,15 @@ def _print_several(found: Sequence[Cell]) -> None:
                 by_run = [_of_flow(run, columns, name) for run in cell.runs]
                 for column, own in zip(columns, zip(*by_run, strict=True), strict=True):
                     rows.setdefault((name, _with_unit(column)), []).append(_said(column, own))
-        by_queue = [[own[0] for own in numbers_of(run, QUEUE_COLUMNS)] for run in cell.runs]
-        legend |= {column.short: column.meaning for column in QUEUE_COLUMNS}
-        for column, own in zip(QUEUE_COLUMNS, zip(*by_queue, strict=True), strict=True):
-            rows.setdefault(("the queue", _with_unit(column)), []).append(_said(column, own))
+    matter = queues.that_matter([run for cell in found for run in cell.runs])
+    main = queues.bottleneck(found[0].scenario)
+    shown = [*([main] if main else []), *(queue for queue in matter if main is None or queue.path != main.path)]
+    legend |= {column.short: column.meaning for column in QUEUE_COLUMNS}
+    for queue in shown:
+        name = f"the {queue.named(shown)} queue" if len(shown) > 1 else "the queue"
+        for cell in found:
+            for column, own in zip(QUEUE_COLUMNS, zip(*_of_queue(cell, queue), strict=True), strict=True):
+                rows.setdefault((name, _with_unit(column)), []).append(_said(column, own))
     heads = ["what", *(dict(cell.labels)["qdisc"] for cell in found)]
     texts = [[f"{of}: {what}", *values] for (of, what), values in rows.items()]
     print_table(heads, texts, right=range(1, len(heads)))
@@ -260,14 +281,23 @@ def _queue_json(cell: Cell, facts: Facts) -> dict[str, Any]:
         for name in names:
             by_run = [_of_flow(run, columns, name) for run in cell.runs]
             flows.append({"flow": name, "kind": kind, **_named(columns, by_run)})
-    queue = [[own[0] for own in numbers_of(run, QUEUE_COLUMNS)] for run in cell.runs]
+    shown = _queues(cell)
     return {
         "qdisc": facts.qdisc,
         "answer": answer(facts),
         "remarks": [own.json() for own in facts.remarks],
         "window_s": list(facts.window),
         "flows": flows,
-        "queue": _named(QUEUE_COLUMNS, queue),
+        "queue": _named(QUEUE_COLUMNS, _of_queue(cell, shown[0][0])),
+        "queues": [
+            {
+                "queue": queue.path,
+                "direction": queue.way,
+                "qdisc": queue.words,
+                **_named(QUEUE_COLUMNS, _of_queue(cell, queue)),
+            }
+            for queue, _ in shown
+        ],
         "latency": {
             "idle_rtt_ms": facts.idle.mean * 1e3,
             "loaded_rtt_ms": facts.loaded.mean * 1e3,

@@ -1,11 +1,13 @@
 """``sojourn report``."""
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 from sojourn.cli.screen import err, out
 from sojourn.core.store import Folder
 from sojourn.errors import UsageError
+from sojourn.experiments import library
 from sojourn.reporting import templates
 from sojourn.reporting.report import build, write
 
@@ -13,13 +15,13 @@ from sojourn.reporting.report import build, write
 def report(path: Path, *, chosen: list[str], threads: int | None) -> None:
     """Write the pages of a results folder and say where they are.
 
-    Suites that are published reports have templates of their own; what is not of such a suite is on one page that
-    shows every run.
+    Suites that are published reports have templates of their own. What is not of such a suite is on one page that
+    shows every run, with the claims on each scenario; and so is a scenario that stands alone for its suite.
     """
     folder = Folder.open(path)
     processes = threads or os.cpu_count() or 1
     found = {record.key.scenario["experiment"] for record in folder.records()}
-    suites = {name.partition("/")[0] for name in found} & templates.published().keys()
+    suites = {suite for suite in templates.published() if _many(suite, found)}
     pages = [_template(name) for name in chosen] if chosen else [templates.published()[name] for name in sorted(suites)]
     rest = set() if chosen else {name for name in found if name.partition("/")[0] not in suites}
     console = err()
@@ -45,6 +47,12 @@ def report(path: Path, *, chosen: list[str], threads: int | None) -> None:
             )
             html, markdown = write(folder, made)
         out().print(f"{markdown}\n{html}", soft_wrap=True)
+
+
+def _many(suite: str, found: Collection[str]) -> bool:
+    """Whether there are several scenarios of a suite, or all that it has."""
+    own = {name for name in found if name.partition("/")[0] == suite}
+    return len(own) > 1 or len(own) == len(library.suites().get(suite, {})) > 0
 
 
 GENERIC = "runs"

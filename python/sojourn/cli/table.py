@@ -28,7 +28,7 @@ def table(
         typer.Argument(
             metavar="METRIC...",
             help="Metrics in the words of docs/metrics.md: [b]'p99(srtt, {flow}) over last 20s'[/b]. {flow} is each "
-            "flow that carries data, {queue} the bottleneck. The usual summary unless given.",
+            "flow that carries data, {queue} the bottleneck. Unless given the summary, of all queues that matter.",
         ),
     ] = None,
     cell: Annotated[

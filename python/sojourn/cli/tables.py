@@ -8,8 +8,18 @@ from rich.text import Text
 
 from sojourn.cli.grid import print_table
 from sojourn.cli.screen import out
+from sojourn.core import queues
 from sojourn.core.cells import Cell
-from sojourn.core.summary import Headed, columns_of, numbers_of, values_of, where_measured, windows_of
+from sojourn.core.summary import (
+    COLUMNS,
+    Headed,
+    columns_of,
+    numbers_of,
+    queues_said,
+    values_of,
+    where_measured,
+    windows_of,
+)
 
 
 def print_summary(found: Sequence[Cell]) -> None:
@@ -30,8 +40,27 @@ def print_summary(found: Sequence[Cell]) -> None:
         ]
         heads = ["cell", *map(_head, columns), "seeds"]
         print_table(heads, rows, right=range(1, len(heads)))
+        if said := queues_said(own):
+            out().print(Text(f"queues: {said}", style="dim"))
         if said := where_measured(own, columns):
             out().print(Text(said, style="dim"))
+
+
+def _queues_json(cell: Cell) -> list[dict[str, Any]]:
+    """Return every queue that matters, the one that packets wait longest in first, with the value of each seed."""
+    matter = queues.that_matter(cell.runs)
+    columns = [column for column in COLUMNS if column.each_queue]
+    by_run = [numbers_of(run, columns, matter) for run in cell.runs]
+    return [
+        {
+            "queue": queue.path,
+            "hop": queue.hop,
+            "direction": queue.way,
+            "qdisc": queue.words,
+            "values": {column.key: [run[index][place] for run in by_run] for index, column in enumerate(columns)},
+        }
+        for place, queue in enumerate(matter)
+    ]
 
 
 def _head(column: Headed) -> str:
@@ -40,19 +69,23 @@ def _head(column: Headed) -> str:
 
 
 def summary_json(found: Sequence[Cell]) -> list[dict[str, Any]]:
-    """Return the same for programs: labels, seeds, and in each column the value of each seed, by flow where it has."""
+    """Return the same for programs: labels, seeds, and in each column the value of each seed, by flow where it has.
+
+    Columns of a queue are the bottleneck's; ``queues`` has them of every queue that matters.
+    """
     cells = []
     for cell in found:
         columns = [headed.column for headed in columns_of([cell])]
         values: dict[str, Any] = {}
-        by_run = [numbers_of(run, columns) for run in cell.runs]
+        main = queues.bottleneck(cell.scenario)
+        by_run = [numbers_of(run, columns, [main] if main else []) for run in cell.runs]
         for index, column in enumerate(columns):
             if column.each_flow:
                 values[column.key] = {
                     flow: [run[index][place] for run in by_run]
                     for place, flow in enumerate(column.flows(cell.scenario))
                 }
-            else:
+            elif by_run[0][index]:
                 values[column.key] = [run[index][0] for run in by_run]
         labels: Mapping[str, str] = dict(cell.labels)
         cells.append(
@@ -63,6 +96,8 @@ def summary_json(found: Sequence[Cell]) -> list[dict[str, Any]]:
                 "seeds": [run.seed for run in cell.runs],
                 "values": values,
                 "windows_s": {key: [list(span) for span in own] for key, own in windows_of(cell, columns).items()},
+                "bottleneck": main.path if main else None,
+                "queues": _queues_json(cell),
             }
         )
     return cells

@@ -11,6 +11,9 @@ Scenario = Mapping[str, Any]
 
 _PROBES: Final = frozenset({"ping", "irtt"})
 
+QUEUES: Final = frozenset({"queue", "aggregating_link", "wifi"})
+"""The kinds of elements that packets wait in."""
+
 
 def is_load(flow: Mapping[str, Any]) -> bool:
     """Whether a flow carries data for its own sake: everything but the probes."""
@@ -35,14 +38,23 @@ def elements(scenario: Scenario, side: str) -> Iterator[tuple[str, Mapping[str, 
             yield f"{hop['name']}.{side}.{element['name']}", element
 
 
-def queues(scenario: Scenario) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the queues that data sent ``down`` passes, with their paths."""
-    return [(path, e) for path, e in elements(scenario, "down") if e["kind"] == "queue"]
+def data_side(scenario: Scenario) -> str:
+    """Return the side of the hops that data passes, ``down`` or ``up``: ``up`` if all of it is uploads.
+
+    Where flows send as much as they can, their way counts, and not that of calls beside them. Where these go both ways,
+    it is ``down``.
+    """
+    greedy = [f for f in loads(scenario) if f["traffic"]["kind"] == "tcp" and f["traffic"].get("bytes") is None]
+    ways = {flow["direction"] for flow in greedy or loads(scenario)}
+    return "up" if ways == {"up"} else "down"
 
 
 def bottleneck(scenario: Scenario) -> tuple[str, Mapping[str, Any]] | None:
-    """Return the slowest queue of the ``down`` direction with its path; None if there is none."""
-    found = queues(scenario)
+    """Return the bottleneck with its path: the slowest queue on the way of the data (:func:`data_side`).
+
+    None if there is no queue on that way.
+    """
+    found = [(path, e) for path, e in elements(scenario, data_side(scenario)) if e["kind"] == "queue"]
     return min(found, key=lambda q: rate_mbit(q[1]) or float("inf")) if found else None
 
 

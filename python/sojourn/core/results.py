@@ -142,7 +142,8 @@ class Results(Sequence[Run]):
 
         Args:
             expression: as for :meth:`sojourn.Run.metric`; ``{flow}`` stands for each flow that carries data and
-                ``{queue}`` for the bottleneck, and then the column ``of`` says which flow it is.
+                ``{queue}`` for the bottleneck, and then the column ``of`` says which flow it is, and which queue where
+                data passes several.
 
         Raises:
             UsageError: if the expression is wrong, or what it needs was recorded in no run.
@@ -150,14 +151,15 @@ class Results(Sequence[Run]):
         asked = Asked(expression, expression)
         rows: list[dict[str, object]] = []
         missing: UsageError | None = None
-        for cell in self.cells:
-            wanted = asked.of(cell)
+        by_cell = [(cell, asked.of(cell)) for cell in self.cells]
+        told = "{flow}" in expression or any(of for _, wanted in by_cell for of, _ in wanted)
+        for cell, wanted in by_cell:
             for run in cell.runs:
                 values = run.measured([own for _, own in wanted])
                 for (of, own), (value, windows) in zip(wanted, values, strict=True):
                     if math.isnan(value) and missing is None:
                         missing = run.not_recorded(own)
-                    named = {"of": of} if "{flow}" in expression else {}
+                    named = {"of": of} if told else {}
                     labels = _labels(run, self._labels_by_run[id(run)], ["value", "window_s", *named])
                     rows.append({**labels, **named, "value": value, "window_s": spans_text(windows)})
         if missing is not None and all(math.isnan(float(str(row["value"]))) for row in rows):

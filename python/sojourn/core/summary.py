@@ -5,9 +5,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sojourn.core import describe
+from sojourn.core import describe, queues
 from sojourn.core.cells import Cell
 from sojourn.core.measured_window import Span, measured_said
+from sojourn.core.queues import Queue
 from sojourn.core.run import Run
 
 _FLOWS_SHOWN: Final = 4
@@ -34,7 +35,7 @@ class Column:
     """Its name where there is little room."""
     unit: str
     metric: str
-    """The metric's expression; ``{flow}`` and ``{queue}`` stand for a flow's name and the bottleneck's path."""
+    """The metric's expression; ``{flow}`` and ``{queue}`` stand for a flow's name and a queue's path."""
     scale: float = 1.0
     """What the metric, which is in base units, is multiplied by."""
     digits: int = 1
@@ -52,21 +53,30 @@ class Column:
         """Whether there is a value for each flow."""
         return "{flow}" in self.metric
 
+    @property
+    def each_queue(self) -> bool:
+        """Whether there is a value for each queue that matters."""
+        return "{queue}" in self.metric
+
     def flows(self, scenario: describe.Scenario) -> list[str]:
         """Return the flows of a run that have it."""
         return [flow["name"] for flow in scenario["flows"] if kind_of(flow) in self.kinds] if self.each_flow else []
 
-    def asked(self, scenario: describe.Scenario) -> list[str]:
-        """Return the expressions to measure: one, or one for each of :meth:`flows`; none if it says nothing there."""
-        queue = describe.bottleneck(scenario)
-        if "{queue}" in self.metric and queue is None:
-            return []
-        path = queue[0] if queue else ""
+    def asked(self, scenario: describe.Scenario, of: Sequence[Queue] = ()) -> list[str]:
+        """Return the expressions to measure; none if it says nothing there.
+
+        Args:
+            scenario: of the run.
+            of: the queues to measure. A column of queues has an expression for each of these, one of flows for each of
+                :meth:`flows`, another but one.
+        """
+        if self.each_queue:
+            return [self.metric.format(queue=queue.path) for queue in of]
         if self.each_flow:
-            return [self.metric.format(flow=flow, queue=path) for flow in self.flows(scenario)]
+            return [self.metric.format(flow=flow) for flow in self.flows(scenario)]
         if self.several and sum(kind_of(flow) in TCP for flow in describe.loads(scenario)) < 2:  # noqa: PLR2004 - two
             return []
-        return [self.metric.format(queue=path)]
+        return [self.metric]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +84,23 @@ class Headed:
     """A column of a table of cells."""
 
     column: Column
-    flows: Sequence[str] = ()
-    """The flows whose values stand beside one another in each row; empty where rows differ in it and name them."""
+    names: Sequence[str] = ()
+    """The flows or queues whose values stand beside one another in each row; empty where rows differ in it and name
+    them, and where it needs no saying."""
+    queues: Sequence[Queue] = ()
+    """Those that matter in one of the cells, in the order in which their values stand."""
+    plain: bool = False
+    """Whether there is but one queue that its values can be of, so that it needs no saying."""
 
     @property
     def of(self) -> str:
         """What its values are of, as a head says it: ``one / two``; empty if that needs no saying."""
-        shown = list(self.flows[:_FLOWS_SHOWN])
-        return " / ".join([*shown, *(["…"] if len(self.flows) > _FLOWS_SHOWN else [])]) if self.flows else ""
+        shown = list(self.names[:_FLOWS_SHOWN])
+        return " / ".join([*shown, *(["…"] if len(self.names) > _FLOWS_SHOWN else [])]) if self.names else ""
+
+    def queues_of(self, cell: Cell) -> list[Queue]:
+        """Return the queues of a cell that it has values of."""
+        return _there(cell, self.queues) if self.column.each_queue else []
 
     @property
     def heading(self) -> str:
@@ -353,7 +372,7 @@ QUEUE_COLUMNS: Final = (
     Column("marks", "marks", "marks", "", "marks({queue})", digits=0, meaning="packets that the queue marked CE"),
     Column("drops", "drops", "drops", "", "drops({queue})", digits=0, meaning="packets that the queue dropped"),
 )
-"""Of the bottleneck."""
+"""Of a queue."""
 
 _TABLES: Final = ("flows", "limits", "queues", "queue_signals", "histograms", "delays", "events")
 """What TCP flows and queues need; other kinds need what is smaller than these."""
@@ -373,17 +392,26 @@ def kind_of(flow: describe.Scenario) -> str:
 
 
 def columns_of(cells: Iterable[Cell], columns: Sequence[Column] = COLUMNS) -> list[Headed]:
-    """Return the columns that say something of one of these cells, with the flows whose values are in them."""
-    own = list(cells)
-    scenarios = [cell.scenario for cell in own]
+    """Return the columns that say something of one of these cells, with whose values are in them.
+
+    Those of queues have a value for each queue that matters in one of the cells, so that cells can be compared.
+    """
+    members = list(cells)
+    matter = queues.that_matter([run for cell in members for run in cell.runs]) if _of_queues(columns) else []
+    by_cell = [_there(cell, matter) for cell in members]
+    plain = all(len(queues.candidates(cell.scenario)) <= 1 for cell in members) and all(len(q) <= 1 for q in by_cell)
     found = []
-    worth = _worth_showing(own, columns)
+    worth = _worth_showing(members, columns)
     for column in columns:
-        if column not in worth or not any(column.asked(scenario) for scenario in scenarios):
+        asked = any(column.asked(cell.scenario, own) for cell, own in zip(members, by_cell, strict=True))
+        if column not in worth or not asked:
             continue
-        named = [flows for flows in (tuple(column.flows(scenario)) for scenario in scenarios) if flows]
-        common = named[0] if named and len(set(named)) == 1 else ()
-        found.append(Headed(column, common))
+        if column.each_queue:
+            names = [() if plain else _named(own) for own in by_cell]
+        else:
+            names = [tuple(column.flows(cell.scenario)) for cell in members]
+        differing = {own for own in names if own}
+        found.append(Headed(column, differing.pop() if len(differing) == 1 else (), matter, plain))
     return found
 
 
@@ -405,7 +433,8 @@ def _worth_showing(cells: Sequence[Cell], columns: Sequence[Column]) -> set[Colu
 def windows_of(cell: Cell, columns: Sequence[Column]) -> dict[str, list[Span]]:
     """Return where the values of a cell's first run are measured, s: by the column's key, each place once."""
     run = cell.runs[0]
-    asked = [(column.key, text) for column in columns for text in column.asked(run.scenario)]
+    of = queues.that_matter(cell.runs) if _of_queues(columns) else []
+    asked = [(column.key, text) for column in columns for text in column.asked(run.scenario, of)]
     whole = [name for name in run.tables if not name.endswith("_state")]
     found: dict[str, list[Span]] = {}
     for (key, _), measured in zip(asked, run.measured([text for _, text in asked], whole), strict=True):
@@ -424,18 +453,61 @@ def where_measured(cells: Iterable[Cell], columns: Sequence[Headed]) -> str:
     return measured_said(found)
 
 
+def queues_said(cells: Iterable[Cell]) -> str:
+    """Return which queues a table of these cells is of, in words; empty if that needs no saying.
+
+    ``bottleneck upload: pfifo limit 1000; bottleneck download: fq_codel``
+    """
+    members = list(cells)
+    columns = columns_of(members, [column for column in COLUMNS if column.each_queue])
+    own = next((headed for headed in columns if not headed.plain), None)
+    if own is None:
+        return ""
+    said: dict[str, list[str]] = {}
+    for cell in members:
+        for queue in own.queues_of(cell):
+            said.setdefault(f"{queue.hop} {queue.way}", []).append(queue.words)
+    return "; ".join(
+        f"{name}: {', '.join(different)}" if len(different := list(dict.fromkeys(words))) <= _FLOWS_SHOWN else name
+        for name, words in said.items()
+    )
+
+
+def _of_queues(columns: Iterable[Column]) -> bool:
+    return any(column.each_queue for column in columns)
+
+
+def _there(cell: Cell, matter: Sequence[Queue]) -> list[Queue]:
+    """Return which of these queues a cell has, with its own words; its bottleneck if it has none of them."""
+    own = {queue.path: queue for queue in queues.on_path(cell.scenario)}
+    found = [own[queue.path] for queue in matter if queue.path in own]
+    main = queues.bottleneck(cell.scenario)
+    return found or ([main] if main else [])
+
+
+def _named(own: Sequence[Queue]) -> tuple[str, ...]:
+    return tuple(queue.named(own) for queue in own)
+
+
 def values_of(cell: Cell, columns: Sequence[Headed] | None = None) -> list[Value]:
     """Return a cell's value in each of these columns; of its own ones unless given."""
     headed = columns_of([cell]) if columns is None else columns
-    by_run = [numbers_of(run, [own.column for own in headed]) for run in cell.runs]
-    return [
-        _value(own, own.column.flows(cell.scenario), [run[index] for run in by_run]) for index, own in enumerate(headed)
-    ]
+    of = next((own.queues_of(cell) for own in headed if own.column.each_queue), [])
+    by_run = [numbers_of(run, [own.column for own in headed], of) for run in cell.runs]
+    return [_value(own, _told(own, cell), [run[index] for run in by_run]) for index, own in enumerate(headed)]
 
 
-def numbers_of(run: Run, columns: Sequence[Column] = COLUMNS) -> list[list[float]]:
-    """Return a run's numbers in each column: one, or one for each flow that has it; in the column's unit."""
-    asked = [column.asked(run.scenario) for column in columns]
+def numbers_of(run: Run, columns: Sequence[Column] = COLUMNS, of: Sequence[Queue] | None = None) -> list[list[float]]:
+    """Return a run's numbers in each column: one, or one for each flow or queue that has it; in the column's unit.
+
+    Args:
+        run: whose numbers they are.
+        columns: which.
+        of: the queues; those that matter in the run unless given.
+    """
+    if of is None:
+        of = queues.that_matter([run]) if _of_queues(columns) else []
+    asked = [column.asked(run.scenario, of) for column in columns]
     tables = None if {kind_of(flow) for flow in run.scenario["flows"]} - {"tcp", "ping"} else _TABLES
     whole = [name for name in run.tables if not name.endswith("_state")]
     found = iter(run.measure([expression for own in asked for expression in own], tables or whole))
@@ -447,13 +519,19 @@ def flow_columns(kind: str) -> list[Column]:
     return [column for column in FLOW_COLUMNS if kind in column.kinds]
 
 
-def _value(headed: Headed, flows: Sequence[str], by_run: Sequence[Sequence[float]]) -> Value:
+def _told(headed: Headed, cell: Cell) -> Sequence[str]:
+    """Return what each value names itself by, where the head does not say whose they are."""
+    if headed.names or (headed.plain and headed.column.each_queue):
+        return ()
+    return _named(headed.queues_of(cell)) if headed.column.each_queue else headed.column.flows(cell.scenario)
+
+
+def _value(headed: Headed, told: Sequence[str], by_run: Sequence[Sequence[float]]) -> Value:
     digits = headed.column.digits
     by_flow = list(zip(*by_run, strict=True))
     shown = by_flow[:_FLOWS_SHOWN]
     more = f" … ({len(by_flow)})" if len(by_flow) > _FLOWS_SHOWN else ""
-    # Where the head does not say whose they are, they say it themselves.
-    names = [f"{flow} " for flow in flows] if flows and not headed.flows else [""] * len(by_flow)
+    names = [f"{name} " for name in told] or [""] * len(by_flow)
     means = [number(math.fsum(own) / len(own), digits) for own in shown]
     text = " / ".join(f"{name}{mean}" for name, mean in zip(names, means, strict=False)) + more
     ranges = [(number(min(own), digits), number(max(own), digits)) for own in shown]

@@ -7,10 +7,11 @@ from typing import Any, Final
 
 import polars as pl
 
-from sojourn.core import describe
+from sojourn.core import describe, queues
 from sojourn.core.cells import Cell, ordered
 from sojourn.core.measured import parties, spreads_and_windows
 from sojourn.core.measured_window import Span, measured_said, spans_text
+from sojourn.core.queues import Queue
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, labelled, varied
 from sojourn.core.spread import Spread
@@ -24,7 +25,8 @@ class Asked:
 
     title: str
     expression: str
-    """``{flow}`` stands for each flow or group that carries data, ``{queue}`` for the bottleneck."""
+    """``{flow}`` stands for each flow or group that carries data, ``{queue}`` for the bottleneck, or for
+    each queue that matters if :attr:`queues`."""
     scale: float = 1.0
     several: bool = False
     """Whether it says something only of more flows than one."""
@@ -32,21 +34,49 @@ class Asked:
     """The kinds of flows that have it; all if None."""
     least: float = 0.0
     """Shown only if it is so much for some flow, in its unit after scaling."""
+    queues: bool = False
+    """Whether it is wanted of every queue that matters."""
+    names_queue: bool = True
+    """Whether what it is of says which queue, where data passes several."""
 
-    def of(self, cell: Cell) -> list[tuple[str, str]]:
-        """Return what it is of (a flow, or nothing) and the expression to measure."""
-        own = parties(cell.scenario)
-        found = describe.bottleneck(cell.scenario)
-        if "{queue}" in self.expression and found is None:
-            return []
+    def of(self, cell: Cell, matter: Sequence[Queue] | None = None) -> list[tuple[str, str]]:
+        """Return what it is of (a flow, a queue where data passes several, or nothing) and the expression to measure.
+
+        Args:
+            cell: whose metric it is.
+            matter: the queues that matter; those that do in this cell unless given.
+        """
         if self.several and sum(kind_of(flow) in TCP for flow in describe.loads(cell.scenario)) < 2:  # noqa: PLR2004
             return []
-        queue = found[0] if found else ""
-        if "{flow}" not in self.expression:
-            return [("", self.expression.replace("{queue}", queue))]
+        if "{queue}" in self.expression:
+            return [
+                (", ".join(filter(None, (of, name))), expression.replace("{queue}", queue.path))
+                for queue, name in self._queues(cell, matter)
+                for of, expression in self._parties(cell)
+            ]
+        return self._parties(cell)
+
+    def _queues(self, cell: Cell, matter: Sequence[Queue] | None) -> list[tuple[Queue, str]]:
+        """Return the queues that it is wanted of, each with its name where it is one of several."""
+        main = queues.bottleneck(cell.scenario)
+        found = [main] if main else []
+        if self.queues:
+            there = {queue.path for queue in queues.on_path(cell.scenario)}
+            wanted = queues.that_matter(cell.runs) if matter is None else matter
+            found = [queue for queue in wanted if queue.path in there] or found
+        names = queues.told(cell.scenario, found)
         return [
-            (party.name, self.expression.replace("{flow}", party.name).replace("{queue}", queue))
-            for party in own
+            (queue, f"{name} queue" if name and self.names_queue else "")
+            for queue, name in zip(found, names, strict=True)
+        ]
+
+    def _parties(self, cell: Cell) -> list[tuple[str, str]]:
+        if "{flow}" not in self.expression:
+            return [("", self.expression)]
+        return [
+            (party.name, self.expression.replace("{flow}", party.name))
+            for party in parties(cell.scenario)
+            # Only rates have a meaning for a group.
             if (self.kinds is None or party.kind in self.kinds)
             and (party.flows == 1 or self.expression.partition("(")[0] in _OF_GROUPS)
         ]
@@ -68,6 +98,7 @@ USUAL: Final = tuple(
         column.several,
         column.kinds,
         column.least,
+        column.each_queue,
     )
     for column in COLUMNS
 )
@@ -116,8 +147,11 @@ class SummaryTable:
         least: dict[str, float] = {}
         missing: dict[str, UsageError] = {}
         names = [axis for axis in axes if axis != by]
+        matter = (
+            queues.that_matter([run for cell in cells for run in cell.runs]) if any(a.queues for a in asked) else []
+        )
         for cell in cells:
-            wanted = [(one, of, expression) for one in asked for of, expression in one.of(cell)]
+            wanted = [(one, of, expression) for one in asked for of, expression in one.of(cell, matter)]
             found = spreads_and_windows(cell, [expression for _, _, expression in wanted])
             labels = axes_of(cell)
             key = tuple(labels.get(axis, "") for axis in names)
@@ -232,7 +266,10 @@ def number(value: float) -> str:
 def _titled(asked: Asked, of: str, *, alone: bool) -> str:
     if alone:
         return of
-    return f"{asked.title} of {of}" if of and asked.title != asked.expression else asked.title.replace("{flow}", of)
+    # A title that is the expression says it where the flow stands in it.
+    if asked.title == asked.expression and "{queue}" not in asked.expression:
+        return asked.title.replace("{flow}", of)
+    return f"{asked.title} of {of}" if of else asked.title
 
 
 def said(spread: Spread) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from sojourn.core.cells import Cell, paired
 from sojourn.core.measured import spreads
+from sojourn.core.queues import that_matter
 from sojourn.core.run import Better, Run, harm
 from sojourn.core.select import cells_of
 from sojourn.core.spread import Spread
@@ -78,7 +79,8 @@ def compare(
         )
     lines = []
     for pair in common:
-        wanted = [(a, of, expression) for a in asked for of, expression in a.of(pair[0])]
+        matter = that_matter([run for cell in pair for run in cell.runs])
+        wanted = [(a, of, expression) for a in asked for of, expression in a.of(pair[0], matter)]
         found = [spreads(cell, [expression for _, _, expression in wanted]) for cell in pair]
         for (a, of, _), before, after in zip(wanted, *found, strict=True):
             b, c = before.scaled(a.scale), after.scaled(a.scale)

@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 
-from sojourn.core import describe
+from sojourn.core import describe, queues
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
 from sojourn.errors import UsageError
@@ -60,7 +60,7 @@ def distributions(cell: Cell, quantity: str, of: str, window: str) -> list[Distr
     Args:
         cell: whose runs are taken together.
         quantity: by its name in metrics: ``rtt``, ``completion_time``, ``sojourn``, ``sojourn.l``.
-        of: whose, with commas; all flows that have values if it is empty, and of queues the bottleneck.
+        of: whose, with commas; all flows that have values if it is empty, and of queues those that matter.
         window: where to look, in the words of metrics; from the origin on if it is empty.
 
     Raises:
@@ -144,9 +144,9 @@ def _rows(run: Run, table: str, column: str, window: str) -> pl.DataFrame:
 
 def _usual(cell: Cell, quantity: str, there: Sequence[str]) -> list[str]:
     """Return whose values are drawn unless somebody's are asked for."""
-    bottleneck = describe.bottleneck(cell.scenario)
-    if bottleneck is not None and bottleneck[0] in there:
-        return [bottleneck[0]]
+    matter = [queue.path for queue in queues.that_matter(cell.runs) if queue.path in there]
+    if matter:
+        return matter
     probes = [f["name"] for f in cell.scenario["flows"] if not describe.is_load(f) and f["name"] in there]
     if quantity == "rtt" and probes:
         return probes[:1]

@@ -106,9 +106,29 @@ def queue(facts: Facts) -> str:
     if math.isnan(facts.queue.mean):
         return ""
     return (
-        f"The queue adds {_time(facts.queue)} on average to the base RTT of {_number_of_time(facts.base_rtt)}; "
+        f"{_subject(facts)} adds {_time(facts.queue)} on average to the base RTT of {_number_of_time(facts.base_rtt)}; "
         f"99 % of the packets wait less than {_time(facts.queue_tail)}."
     )
+
+
+def _subject(facts: Facts) -> str:
+    """Return what the bottleneck's queue is called: by its direction where others matter, too."""
+    return f"The {facts.name} queue" if facts.others else "The queue"
+
+
+def others(facts: Facts) -> str:
+    """Say what waits in the other queues that matter, such as that of the other direction."""
+    told = []
+    for own in facts.others:
+        if math.isnan(own.delay.mean):
+            continue
+        lost = "none" if own.drops.high == 0 else _count(own.drops)
+        marked = f" and marks {_count(own.marks)}" if own.marks.high > 0 else ""
+        told.append(
+            f"In the {own.name} queue packets wait {_time(own.delay)} on average, 99 % less than {_time(own.tail)}; it "
+            f"drops {lost}{marked}."
+        )
+    return "\n".join(told)
 
 
 _NOTICED_S: Final = 0.001
@@ -135,11 +155,11 @@ def signals(facts: Facts) -> str:
     if math.isnan(facts.drops.mean) or math.isnan(facts.marks.mean):
         return ""
     if facts.drops.high == 0 and facts.marks.high == 0:
-        return "The queue neither drops nor marks a packet."
+        return f"{_subject(facts)} neither drops nor marks a packet."
     if facts.marks.high == 0:
-        return f"The queue drops {_count(facts.drops)} packets and marks none."
+        return f"{_subject(facts)} drops {_count(facts.drops)} packets and marks none."
     drops = f"drops {_count(facts.drops)}" if facts.drops.high > 0 else "drops none"
-    return f"The queue marks {_count(facts.marks)} packets CE and {drops}."
+    return f"{_subject(facts)} marks {_count(facts.marks)} packets CE and {drops}."
 
 
 _CALL_DELAY_S: Final = 0.150
@@ -195,7 +215,7 @@ def limit(facts: Facts) -> str:
     return ""
 
 
-RULES: Final[Sequence[Rule]] = (shares, fairness, hidden, use, queue, latency, signals, calls, web, limit)
+RULES: Final[Sequence[Rule]] = (shares, fairness, hidden, use, queue, others, latency, signals, calls, web, limit)
 """In the order in which they are said."""
 
 

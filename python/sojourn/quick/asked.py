@@ -65,7 +65,7 @@ class Asked:
     stack: str
     seeds: Sequence[int]
     up: str | None = None
-    """The rate of the other direction; the same unless given."""
+    """The rate of the way up; the same unless given."""
     beside: Sequence[str] = field(default=())
     """Of :data:`LOADS`."""
 

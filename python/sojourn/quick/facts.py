@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sojourn import _core
-from sojourn.core import describe
+from sojourn.core import describe, queues
 from sojourn.core.cells import Cell
 from sojourn.core.measured import spreads
+from sojourn.core.queues import Queue
 from sojourn.core.remarks import Told, told
 from sojourn.core.spread import Spread
 from sojourn.core.summary import TCP, kind_of
@@ -64,9 +65,27 @@ class WebFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueFacts:
+    """A queue that matters beside the bottleneck."""
+
+    name: str
+    """Its direction: ``upload``."""
+    qdisc: str
+    """In tc's words."""
+    delay: Spread
+    """Mean time in it, s."""
+    tail: Spread
+    """Time in it that 99 % of the packets stay below in the window, s."""
+    marks: Spread
+    drops: Spread
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What one queue made of it: each value the mean over the seeds with its range."""
 
+    name: str
+    """The bottleneck's direction, to tell it from :attr:`others`: ``download``."""
     qdisc: str
     """In tc's words."""
     rate: float | None
@@ -94,6 +113,8 @@ class Facts:
     """The most packets in it in the window."""
     marks: Spread
     drops: Spread
+    others: Sequence[QueueFacts]
+    """The other queues that matter."""
     idle: Spread
     """Median RTT of a ping before the flows start, s."""
     loaded: Spread
@@ -160,12 +181,20 @@ def facts_of(cell: Cell) -> Facts:
             "percentile(completion_time, {}, 95)",
         )
     ]
+    main = Queue.of(path, queue)
+    others = [own for own in queues.that_matter(cell.runs) if own.path != path]
+    by_queue = [
+        e.format(own.path)
+        for own in others
+        for e in ("mean(queue_delay, {})", "p99(sojourn, {}) over steady", "marks({})", "drops({})")
+    ]
     common = [text for text in asked.values() if text]
-    values = iter(spreads(cell, [*common, *by_flow, *by_sender, *by_call, *by_web]))
+    values = iter(spreads(cell, [*common, *by_flow, *by_sender, *by_call, *by_web, *by_queue]))
     own = {name: next(values) if text else Spread.of([]) for name, text in asked.items()}
     window = next((w for w in scenario["windows"] if w["name"] == "steady"), None)
     mbit = describe.rate_mbit(queue)
     return Facts(
+        name=main.named([main, *others]),
         qdisc=str(queue["qdisc"]),
         rate=None if mbit is None else mbit * 1e6,
         base_rtt=describe.base_rtt_ms(scenario, flows[0], jitter=False) / 1e3 if flows else 0.0,
@@ -189,6 +218,17 @@ def facts_of(cell: Cell) -> Facts:
             for flow in web
         ],
         remarks=told(cell.runs),
+        others=[
+            QueueFacts(
+                other.named([main, *others]),
+                other.words,
+                delay=next(values),
+                tail=next(values),
+                marks=next(values),
+                drops=next(values),
+            )
+            for other in others
+        ],
         **own,
     )
 

@@ -26,9 +26,9 @@ pub enum NicKind {
 /// An end of every path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum End {
-    /// Sends what goes down.
+    /// The server's: sends what goes down.
     Near,
-    /// Sends what goes up.
+    /// The client's: sends what goes up.
     Far,
 }
 

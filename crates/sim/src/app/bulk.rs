@@ -57,6 +57,7 @@ impl FromFlow for Bulk {
         let sender = if writer.is_some() { sender.without_data() } else { sender };
         let path = HalfPath { owner, routes: setup.routes, dscp: flow.dscp, turned: false };
         let control = is_netperfs(flow, host.stack).then(|| {
+            // In the testbeds with netperf its client sends (TCP_STREAM), and the suites call the way of that data `down`.
             let with_data = flow.direction == Direction::Down;
             let routes = setup.control_routes;
             Box::new(Control::new(host, seed, name, owner, with_data, routes, setup.random))

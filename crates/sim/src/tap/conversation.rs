@@ -10,9 +10,9 @@ use sojourn_transport::ecn::{Agreed, Flags, Request, accurate, conclude, option}
 use sojourn_transport::segment::{Seq, after, before};
 use sojourn_units::{Ecn, Random};
 
-/// The client's side and the server's, as in the published harness.
+/// The server's side and the client's. In the published harness the side that data comes from has the first, too.
 const ADDRESSES: [[u8; 4]; 2] = [[10, 9, 9, 1], [10, 9, 9, 2]];
-/// The hosts' network of IP version 6, fd00:9:9::/48 (RFC 4193): the client is 1 in it, the server 2.
+/// The hosts' network of IP version 6, fd00:9:9::/48 (RFC 4193): the server is 1 in it, the client 2.
 const PREFIX: [u8; 6] = [0xfd, 0, 0, 9, 0, 9];
 /// First port of senders, and of receivers. No protocol is at home there, so that no reader tries to see one.
 const PORTS: [u16; 2] = [30_000, 50_000];
@@ -50,7 +50,7 @@ struct End {
 /// The two ends.
 #[derive(Debug)]
 pub(super) struct Conversation {
-    /// Whether data goes from the client to the server.
+    /// Whether data goes from the server to the client.
     down: bool,
     ends: [End; 2],
     /// Whether probes are ICMP; irtt's are UDP.
@@ -73,8 +73,8 @@ impl Conversation {
         Self::with(index, PORTS.map(|first| first + (index % MOST_PORTS) as u16), random, flow)
     }
 
-    /// Of the connection of this number of a flow that has many. The client's end, which receives, has a port of its own,
-    /// of those that come after the flows' and the earlier connections' (`earlier` together); the server's is the flow's.
+    /// Of the connection of this number of a flow that has many. The end that asks, and receives, has a port of its own,
+    /// of those that come after the flows' and the earlier connections' (`earlier` together); that of the end that answers is the flow's.
     pub(super) fn connection(
         (index, number): (usize, u32),
         flow: &Flow,
@@ -82,8 +82,8 @@ impl Conversation {
         earlier: usize,
     ) -> Self {
         let random = Random::named(scenario.seed, &format!("flow/{}/wire/{number}", flow.name));
-        let [server, client] = PORTS;
-        let ports = [server + (index % MOST_PORTS) as u16, client + (earlier % MOST_PORTS) as u16];
+        let [answers, asks] = PORTS;
+        let ports = [answers + (index % MOST_PORTS) as u16, asks + (earlier % MOST_PORTS) as u16];
         Self::with(index, ports, random, flow)
     }
 
@@ -120,26 +120,26 @@ impl Conversation {
         }
     }
 
-    /// Whether the end that sends or receives is the client's.
-    pub(super) fn is_at_client(&self, receiver: bool) -> bool {
+    /// Whether the end that sends or receives is the server's.
+    pub(super) fn is_at_server(&self, receiver: bool) -> bool {
         self.down != receiver
     }
 
     /// Source and destination address.
     pub(super) fn addresses(&self, from_receiver: bool) -> [[u8; 4]; 2] {
-        let [client, server] = ADDRESSES;
-        if self.is_at_client(from_receiver) { [client, server] } else { [server, client] }
+        let [server, client] = ADDRESSES;
+        if self.is_at_server(from_receiver) { [server, client] } else { [client, server] }
     }
 
     /// The same of IP version 6.
     pub(super) fn addresses_v6(&self, from_receiver: bool) -> [[u8; 16]; 2] {
-        let [client, server] = [1, 2].map(|host| {
+        let [server, client] = [1, 2].map(|host| {
             let mut address = [0; 16];
             (address[..6]).copy_from_slice(&PREFIX);
             address[15] = host;
             address
         });
-        if self.is_at_client(from_receiver) { [client, server] } else { [server, client] }
+        if self.is_at_server(from_receiver) { [server, client] } else { [client, server] }
     }
 
     /// Source and destination port.

@@ -121,11 +121,11 @@ pub(super) fn frame(
 ) -> u32 {
     let wire_len = packet.wire_len();
     out.clear();
-    let from_client = conversation.is_at_client(packet.is_from_receiver());
+    let from_server = conversation.is_at_server(packet.is_from_receiver());
     let is_v6 = packet.outer().is_none() && packet.ip() == Version::V6;
     let ether_type = if is_v6 { EtherType::IPV6 } else { EtherType::IPV4 };
     let ethernet =
-        Ethernet2Header { source: mac(from_client), destination: mac(!from_client), ether_type };
+        Ethernet2Header { source: mac(from_server), destination: mac(!from_server), ether_type };
     out.extend_from_slice(&ethernet.to_bytes());
     packet.layers(&mut |layer| {
         let Layer { outer, ecn, dscp, wire_len } = layer;
@@ -145,7 +145,7 @@ pub(super) fn frame(
             return true;
         };
         let kind = tunnels[usize::from(outer.tunnel)];
-        let ip = outer_ip(outer, from_client, ecn, dscp, len);
+        let ip = outer_ip(outer, from_server, ecn, dscp, len);
         open(outer, kind, &ip, out);
         // Only what is in the clear is followed by the packet within.
         matches!(kind, TunnelKind::Fou { .. })
@@ -155,15 +155,15 @@ pub(super) fn frame(
 }
 
 /// Locally administered, the host's number last.
-const fn mac(client: bool) -> [u8; 6] {
-    [2, 0, 0, 0, 0, if client { 1 } else { 2 }]
+const fn mac(server: bool) -> [u8; 6] {
+    [2, 0, 0, 0, 0, if server { 1 } else { 2 }]
 }
 
-/// The ends of a tunnel have addresses of their own: 10.8.NUMBER.1 at the client's side, .2 at the server's.
-fn outer_ip(outer: &Outer, from_client: bool, ecn: Ecn, dscp: Dscp, len: usize) -> Ip {
-    let end = |client| [10, 8, outer.tunnel as u8, if client { 1 } else { 2 }];
+/// The ends of a tunnel have addresses of their own: 10.8.NUMBER.1 at the server's side, .2 at the client's.
+fn outer_ip(outer: &Outer, from_server: bool, ecn: Ecn, dscp: Dscp, len: usize) -> Ip {
+    let end = |server| [10, 8, outer.tunnel as u8, if server { 1 } else { 2 }];
     Ip {
-        ends: Addresses::V4([end(from_client), end(!from_client)]),
+        ends: Addresses::V4([end(from_server), end(!from_server)]),
         ecn,
         dscp,
         len,

@@ -260,7 +260,7 @@ fn every_packet_is_there_in_order() {
         counts.insert(name, packets.len() as f64);
     }
     assert_eq!(
-        counts["client"] + counts["server"],
+        counts["server"] + counts["client"],
         of_flows("packets_sent") + of_flows("packets_arrived")
     );
     assert_eq!(counts["bottleneck.left"], queue("down", "entered") + queue("up", "left"));
@@ -277,8 +277,8 @@ fn retransmissions_and_marks_are_the_runs_own() {
     let run = scratch.run(&s);
     let (mut retransmits, mut ce) = (BTreeMap::new(), BTreeMap::new());
     let mut highest: BTreeMap<u16, u32> = BTreeMap::new();
-    for name in ["client", "server"] {
-        let mine: [u8; 4] = if name == "client" { [10, 9, 9, 1] } else { [10, 9, 9, 2] };
+    for name in ["server", "client"] {
+        let mine: [u8; 4] = if name == "server" { [10, 9, 9, 1] } else { [10, 9, 9, 2] };
         let mut ids: BTreeMap<(u16, bool), u16> = BTreeMap::new();
         for (_, wire_len, frame) in scratch.packets(name) {
             assert_eq!(frame.len(), wire_len as usize);
@@ -353,12 +353,12 @@ fn headers_say_what_tcp_does() {
     let (mut sacks, mut marks, mut aces) = (0, 0, BTreeSet::new());
     let (mut first_data, mut told) = (BTreeMap::new(), [1, 0, 1]);
     // Of each flow as its sender sees it.
-    for name in ["client", "server"] {
+    for name in ["server", "client"] {
         for (.., frame) in scratch.packets(name) {
             let seen = read(&frame);
             let Some(t) = seen.tcp else { continue };
             let up = s.flows[usize::from(seen.flow)].direction == Direction::Up;
-            if up != (name == "server") {
+            if up != (name == "client") {
                 continue;
             }
             if t.syn {
@@ -473,8 +473,8 @@ fn applications_have_a_connection_each() {
     // By connection and end: the next byte, and what the end has acknowledged.
     let (mut next, mut told) = (BTreeMap::new(), BTreeMap::<_, u32>::new());
     let mut bytes: BTreeMap<(u16, bool), u64> = BTreeMap::new();
-    for name in ["client", "server"] {
-        let mine: [u8; 4] = if name == "client" { [10, 9, 9, 1] } else { [10, 9, 9, 2] };
+    for name in ["server", "client"] {
+        let mine: [u8; 4] = if name == "server" { [10, 9, 9, 1] } else { [10, 9, 9, 2] };
         for (.., frame) in scratch.packets(name) {
             frames += 1.0;
             let seen = read(&frame);
@@ -540,8 +540,8 @@ fn version_6_has_longer_headers() {
     let run = scratch.run(&s);
     assert_eq!(fingerprint(&run.tables), fingerprint(&crate::bench::run(&s).tables));
     let (mut ce, mut lengths, mut labels) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    for name in ["client", "server"] {
-        let mine: [u8; 4] = if name == "client" { [10, 9, 9, 1] } else { [10, 9, 9, 2] };
+    for name in ["server", "client"] {
+        let mine: [u8; 4] = if name == "server" { [10, 9, 9, 1] } else { [10, 9, 9, 2] };
         for (_, wire_len, frame) in scratch.packets(name) {
             assert_eq!((frame.len(), &frame[12..14]), (wire_len as usize, &[0x86, 0xdd][..]));
             let seen = read(&frame);
@@ -605,7 +605,7 @@ fn windows_are_scaled() {
     let scratch = Scratch::new("capture-windows", WHOLE);
     scratch.run(&s);
     let mut largest = 0;
-    for (.., frame) in scratch.packets("client") {
+    for (.., frame) in scratch.packets("server") {
         let seen = read(&frame);
         if let (0, false, Some(t)) = (seen.flow, seen.from_sender, seen.tcp) {
             if t.syn {
@@ -669,7 +669,7 @@ fn tunnels_have_their_outer_headers() {
             }
         }
         assert_eq!(within as f64, total(&run, "bottleneck.down.qdisc", "left"), "{}", kind.name());
-        assert!(scratch.packets("server").iter().all(|(.., f)| f[26..29] == [10, 9, 9]));
+        assert!(scratch.packets("client").iter().all(|(.., f)| f[26..29] == [10, 9, 9]));
     }
 }
 
@@ -692,7 +692,7 @@ fn what_is_not_whole_is_not_there() {
     let nowhere = Scratch(Capture { folder: "/nowhere/at/all".into(), snap_len: SNAP_LEN });
     let error = Sim::new().run(&s, &nowhere).expect_err("it cannot be written").to_string();
     assert!(
-        error.starts_with("the capture /nowhere/at/all/client.pcap cannot be written"),
+        error.starts_with("the capture /nowhere/at/all/server.pcap cannot be written"),
         "{error}"
     );
 }

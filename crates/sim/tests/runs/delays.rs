@@ -125,7 +125,7 @@ fn a_capture_says_the_same() {
     let run = scratch.run(&s);
     let mut sent: HashMap<(u16, u16), f64> = HashMap::new();
     let mut ways: BTreeMap<u16, Vec<(f64, f64)>> = BTreeMap::new();
-    for name in ["client", "server"] {
+    for name in ["server", "client"] {
         for (at, _, bytes) in scratch.packets(name) {
             // Ethernet, IPv4 without options, ports.
             let number = |at: usize| u16::from_be_bytes([bytes[at], bytes[at + 1]]);
@@ -133,7 +133,7 @@ fn a_capture_says_the_same() {
             let at = at.as_secs_f64() - EPOCH as f64;
             let is_data = bytes[23] == 6 && len > 1000 && from < to;
             let key = (to, id);
-            if is_data && name == "client" {
+            if is_data && name == "server" {
                 sent.insert(key, at);
             } else if is_data && let Some(from) = sent.get(&key) {
                 ways.entry(key.0 - 50_000).or_default().push((at, at - from));

@@ -32,11 +32,11 @@ fn moment(run: &Run, what: &str) -> f64 {
     t.f64("t_s")[row.expect("it happened")]
 }
 
-/// When the client's data left, seconds after the first packet of all (its SYN).
+/// When the server's data left, seconds after the first packet of all (its SYN).
 fn departures(name: &str, scenario: &Scenario) -> Vec<f64> {
     let scratch = Scratch::new(name, 128);
     scratch.run(scenario);
-    let packets = scratch.packets("client");
+    let packets = scratch.packets("server");
     let first = packets[0].0;
     packets.iter().filter(|p| p.1 > 200).map(|p| p.0.saturating_sub(first).as_secs_f64()).collect()
 }

@@ -95,7 +95,7 @@ fn captures_leave_it_out() {
     let captured = files.run(&s);
     let plain = run(&s);
     assert_eq!(starts(&plain, "cubic-1"), starts(&captured, "cubic-1"));
-    let packets = files.packets("server");
+    let packets = files.packets("client");
     // SYN, SYN/ACK, ten segments and their ACKs.
     assert_eq!(packets.iter().filter(|p| p.1 == 1514).count(), 10);
     assert_eq!(packets.iter().filter(|p| p.1 == 74).count(), 2);

@@ -178,7 +178,7 @@ fn captures_count_bytes() {
             packets.iter().map(|p| read(&p.2)).filter(|p| p.flow == flow).collect()
         };
         let (mut next, mut payload, mut ends, mut sizes) = (None, 0, vec![], vec![]);
-        for packet in seen("client").iter().filter(|p| p.from_sender) {
+        for packet in seen("server").iter().filter(|p| p.from_sender) {
             let tcp = packet.tcp.as_ref().expect("a segment");
             let (begin, len) = (tcp.seq, tcp.len + u32::from(tcp.syn));
             match next {
@@ -193,7 +193,7 @@ fn captures_count_bytes() {
                 }
             }
         }
-        let acks = seen("server").into_iter().filter(|p| !p.from_sender);
+        let acks = seen("client").into_iter().filter(|p| !p.from_sender);
         for ack in acks.filter_map(|p| p.tcp).filter(|t| !t.syn) {
             assert!(ends.contains(&ack.ack), "{} is inside a segment", ack.ack);
         }

@@ -128,7 +128,8 @@ def besides(scenario: describe.Scenario) -> tuple[str, ...]:
     """
     found: list[str] = []
     names = [flow["name"] for flow in describe.loads(scenario)]
-    for _, element in describe.elements(scenario, "down"):
+    side = describe.data_side(scenario)
+    for _, element in describe.elements(scenario, side):
         if not element["enabled"] or element["kind"] == "queue":
             continue
         if element["kind"] == "netem":
@@ -141,8 +142,9 @@ def besides(scenario: describe.Scenario) -> tuple[str, ...]:
                 found.append(f"{element['rule']}{to} of {', '.join(str(place) for place in places)}")
         else:
             found.append(element["kind"])
+    other = "up" if side == "down" else "down"
     for event in scenario["events"]:
-        found += [_said(action) for action in event["actions"] if ".up." not in action.get("element", "")]
+        found += [_said(action) for action in event["actions"] if f".{other}." not in action.get("element", "")]
     return tuple(found)
 
 

@@ -15,7 +15,7 @@ from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import StoreError
-from sojourn.interop.flent.series import DELAY, FLOW_KEYS, SUFFIX, VERSION, Layout
+from sojourn.interop.flent.series import DELAY, FLOW_KEYS, OWD_KEYS, SUFFIX, VERSION, Layout, Way
 
 Raw = dict[str, Any]
 
@@ -23,8 +23,13 @@ _BRIDGED: Final = 5
 """Gaps of more steps than these are left open in the results, as Flent leaves them."""
 
 
-def export_folder(folder: Path, to: Path) -> list[Path]:
+def export_folder(folder: Path, to: Path, down: Way = "download") -> list[Path]:
     """Write every run of a results folder as a file of its name; return the files.
+
+    Args:
+        folder: the results folder.
+        to: where to; made if need be.
+        down: what goes ``down``, in Flent's words.
 
     Raises:
         StoreError: if it is no results folder, is damaged, or the place cannot be written.
@@ -37,7 +42,7 @@ def export_folder(folder: Path, to: Path) -> list[Path]:
     written = []
     for record in records:
         path = to / f"{record.path.name}{SUFFIX}"
-        write_file(path, packed(export(Run.stored(record), path.name)))
+        write_file(path, packed(export(Run.stored(record), path.name, down)))
         written.append(path)
     return written
 
@@ -47,7 +52,7 @@ def packed(data: Mapping[str, Any]) -> bytes:
     return gzip.compress(json.dumps(data, ensure_ascii=False, allow_nan=False).encode(), mtime=0)
 
 
-def export(run: Run, filename: str) -> dict[str, Any]:
+def export(run: Run, filename: str, down: Way = "download") -> dict[str, Any]:
     """Return a run in Flent's format.
 
     The run's origin is dated 2000-01-01, as in captures. Flent's ``T0`` lies 5 s before it, so that its plots and
@@ -56,13 +61,14 @@ def export(run: Run, filename: str) -> dict[str, Any]:
     each probe. The series that Flent computes itself (sums, averages) are left to it.
     """
     scenario = run.scenario
-    layout = Layout.of(scenario)
+    layout = Layout.of(scenario, down)
+    owd = {flow["name"]: OWD_KEYS[layout.ways[flow["direction"]]] for flow in scenario["flows"]}
     names = layout.names
     raw: dict[str, list[Raw]] = {series: [] for series in names.values()}
     for row in run.flows.iter_rows(named=True):
         raw[names[row["flow"]]].append(_flow_row(row))
     for row in run.pings.iter_rows(named=True) if "pings" in run.tables else ():
-        raw[names[row["flow"]]].append(_ping_row(row))
+        raw[names[row["flow"]]].append(_ping_row(row, owd[row["flow"]]))
     for rows in raw.values():
         rows.sort(key=lambda r: r["t"])
     clock = _Clock.of(scenario)
@@ -120,13 +126,13 @@ def _flow_row(row: Mapping[str, Any]) -> Raw:
     return raw
 
 
-def _ping_row(row: Mapping[str, Any]) -> Raw:
+def _ping_row(row: Mapping[str, Any], owd: Mapping[str, str]) -> Raw:
     raw: Raw = {"t": _time(row["t_s"])}
     if math.isfinite(row["rtt_s"]):
         raw["val"] = row["rtt_s"] * 1e3
     else:
         raw["lost"] = 1
-    for column, key in (("sequence", "seq"), ("owd_s", "owd_up"), ("owd_back_s", "owd_down")):
+    for column, key in (("sequence", "seq"), *owd.items()):
         value = row.get(column)
         if value is not None and math.isfinite(value):
             raw[key] = value if column == "sequence" else value * 1e3
@@ -190,6 +196,7 @@ def _metadata(run: Run, layout: Layout, filename: str, clock: _Clock) -> dict[st
             "engine": run.engine,
             "version": run.key.version,
             "origin": _core.EPOCH,
+            "down": layout.ways["down"],
             "scenario": scenario,
         },
     }

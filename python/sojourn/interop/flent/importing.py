@@ -23,7 +23,7 @@ from sojourn.core.store import Folder, Record, RunKey
 from sojourn.errors import DataFileError, SojournError, UsageError
 from sojourn.interop.flent.grid import on_steps
 from sojourn.interop.flent.read import FlentFile, read
-from sojourn.interop.flent.series import COMPUTED, FLOW_KEYS
+from sojourn.interop.flent.series import COMPUTED, FLOW_KEYS, OWD_KEYS, Way
 
 PROVENANCE: Final = "sampled, imported"
 """What ``scenario.json`` says of an imported run's numbers."""
@@ -196,7 +196,8 @@ def _foreign_scenario(file: FlentFile, flows: Mapping[str, str]) -> dict[str, An
         kind = "ping" if name.startswith("Ping") else name.split()[0].lower()
         own = copy.deepcopy(by_name[kind])
         own["name"] = flow
-        own["direction"] = "up" if "download" in name.lower() else "down"
+        # Flent's host is the client: it uploads, and its pings' requests go up.
+        own["direction"] = "down" if "download" in name.lower() else "up"
         own["start"] = {"at": f"{max(0, round(file.raw[name][0]['t'] * 1e6))}us"}
         own.pop("group", None)
         if kind == "tcp":
@@ -274,6 +275,7 @@ def _tables(
     own_times = file.metadata.get("SOJOURN")
     # Times of an export of ours count from the run's origin again; those of others from Flent's T0.
     shift = file.t0 - own_times["origin"] if isinstance(own_times, dict) and _own_scenario(file) else 0.0
+    owd = _owd(file, scenario)
     strange = [flow for flow in flows.values() if flow not in names]
     if strange:
         raise DataFileError(file.path, f"its scenario has no flow {strange[0]!r}, which one of its series is of")
@@ -284,7 +286,7 @@ def _tables(
     for series, flow in flows.items():
         rows = [{**row, "t": round(row["t"] + shift, 6)} for row in file.raw[series]]
         if series.startswith("Ping"):
-            ping_rows.extend(_pings(rows, flow))
+            ping_rows.extend(_pings(rows, flow, owd[flow]))
         else:
             flow_rows.extend(_flow(_stepped(file, series, rows, scenario), flow, found))
             happened.extend(
@@ -298,6 +300,20 @@ def _tables(
     }
     tables |= {name: _frame(name, []) for name in _EMPTY_TABLES}
     return tables, [key.column for key in FLOW_KEYS if flow_rows and key.column not in found]
+
+
+def _owd(file: FlentFile, scenario: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
+    """Return which column is which key, of each flow."""
+    ways: dict[str, Way]
+    match file.metadata["SOJOURN"].get("down") if _own_scenario(file) else "download":
+        case "download":
+            ways = {"down": "download", "up": "upload"}
+        case "upload":
+            ways = {"down": "upload", "up": "download"}
+        case _:
+            # The exports of earlier versions do not say what their ``down`` was, and had all requests go up.
+            ways = {"down": "upload", "up": "upload"}
+    return {flow["name"]: OWD_KEYS[ways[flow["direction"]]] for flow in scenario["flows"]}
 
 
 def _stepped(
@@ -332,7 +348,7 @@ def _flow(rows: Sequence[Mapping[str, Any]], flow: str, found: set[str]) -> Iter
         yield own
 
 
-def _pings(rows: Sequence[Mapping[str, Any]], flow: str) -> Iterator[dict[str, Any]]:
+def _pings(rows: Sequence[Mapping[str, Any]], flow: str, owd: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     for i, row in enumerate(rows):
         value = row.get("val")
         own: dict[str, Any] = {"t_s": row["t"], "flow": flow, "lost": "" if value is not None else "lost"}
@@ -340,7 +356,7 @@ def _pings(rows: Sequence[Mapping[str, Any]], flow: str) -> Iterator[dict[str, A
         own["sequence"] = round(number) if isinstance(number, int | float) and number >= 0 else i
         if value is not None:
             own["rtt_s"] = value / 1e3
-        for column, key in (("owd_s", "owd_up"), ("owd_back_s", "owd_down")):
+        for column, key in owd.items():
             if isinstance(row.get(key), int | float):
                 own[column] = row[key] / 1e3
         yield own

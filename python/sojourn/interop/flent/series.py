@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from sojourn.core import describe
 
@@ -52,6 +52,15 @@ DELAY: Final = 5.0
 COMPUTED: Final = ("avg", "sum", "fairness", "totals")
 """How the names of series end that Flent computes from others."""
 
+Way = Literal["upload", "download"]
+"""Which way a stream goes, in Flent's words: its host is the client."""
+
+OWD_KEYS: Final[Mapping[Way, Mapping[str, str]]] = {
+    "upload": {"owd_s": "owd_up", "owd_back_s": "owd_down"},
+    "download": {"owd_s": "owd_down", "owd_back_s": "owd_up"},
+}
+"""Which column of a probe is which key, by the way of its requests."""
+
 RRUL_STREAMS: Final = 4
 """Streams each way of Flent's test ``rrul_be``."""
 
@@ -69,15 +78,22 @@ class Layout:
     """The series of each flow."""
     uploads: Sequence[str]
     downloads: Sequence[str]
+    ways: Mapping[str, Way]
+    """What is an upload: by our direction."""
 
     @classmethod
-    def of(cls, scenario: describe.Scenario) -> "Layout":
-        """Lay out the flows of a scenario. What goes ``down`` is an upload: the client sends it."""
+    def of(cls, scenario: describe.Scenario, down: Way = "download") -> "Layout":
+        """Lay out the flows of a scenario.
+
+        Args:
+            scenario: whose flows they are.
+            down: what goes ``down``: a download, unless the experiment re-creates one whose uploads it calls so.
+        """
         flows = scenario["flows"]
-        ways = {"down": "upload", "up": "download"}
+        ways: dict[str, Way] = {"down": down, "up": "upload" if down == "download" else "download"}
         tcp = [f for f in flows if is_tcp(f)]
-        uploads = [f["name"] for f in tcp if f["direction"] == "down"]
-        downloads = [f["name"] for f in tcp if f["direction"] == "up"]
+        uploads = [f["name"] for f in tcp if ways[f["direction"]] == "upload"]
+        downloads = [f["name"] for f in tcp if ways[f["direction"]] == "download"]
         names: dict[str, str] = {}
         if uploads and downloads:
             few = max(len(uploads), len(downloads)) <= RRUL_STREAMS
@@ -99,7 +115,7 @@ class Layout:
                 names[name] = _probe(kind, counts[kind], test)
             else:
                 names[name] = f"UDP {ways[flow['direction']]}::{name}"
-        return cls(test, names, uploads, downloads)
+        return cls(test, names, uploads, downloads, ways)
 
 
 def is_tcp(flow: Mapping[str, Any]) -> bool:

@@ -33,8 +33,9 @@ class Panel:
     seconds: float
     """How long the run is."""
     flows: Sequence[FlowLines]
-    queue: Band
-    """The bottleneck's sojourn time, ms: mean, and the range within each step."""
+    queues: Sequence[tuple[str, Band]]
+    """The sojourn time of each queue that matters, ms: mean, and the range within each step; each with the name of the
+    queue, which is empty where it needs no saying."""
     events: Sequence[tuple[float, str]] = field(default=())
     """When something was changed (s), and what."""
     window: tuple[float, float] | None = None
@@ -61,7 +62,7 @@ class Scales:
             max(p.seconds for p in panels),
             Axis(0, nice_ceiling(max(rates)), logarithmic=False),
             Axis.over([[v for f in p.flows for v in f.rtt.tops] for p in panels]),
-            Axis.over([p.queue.tops for p in panels]),
+            Axis.over([[v for _, band in p.queues for v in band.tops] for p in panels]),
         )
 
 
@@ -70,11 +71,20 @@ def part(panel: Panel, scales: Scales, title: str = "") -> Part:
     strips = [
         Strip(RATE, [Line(flow.rate, flow.look.colour) for flow in panel.flows], scales.rate, 1.5),
         Strip(RTT, [Line(flow.rtt, flow.look.colour) for flow in panel.flows], scales.rtt),
-        Strip(QUEUE_DELAY, [Line(panel.queue, QUEUE)], scales.queue),
+        *(Strip(queue_title(name), [Line(band, QUEUE)], scales.queue) for name, band in panel.queues),
     ]
     shows = f"{panel.title}: throughput, RTT and queue delay over time"
     chart = Traces(shows, strips, scales.seconds, panel.events, panel.window)
     return Part(chart, title, keys_of(panel.flows))
+
+
+def queue_title(name: str) -> str:
+    """Return what the axis of a queue's delay says.
+
+    >>> queue_title(""), queue_title("upload"), queue_title("line download")
+    ('Queue delay (ms)', 'Upload queue (ms)', 'Line download queue (ms)')
+    """
+    return f"{name[:1].upper()}{name[1:]} queue (ms)" if name else QUEUE_DELAY
 
 
 def keys_of(flows: Sequence[FlowLines]) -> list[Key]:

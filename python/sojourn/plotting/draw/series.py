@@ -5,7 +5,7 @@ from typing import Final
 
 import polars as pl
 
-from sojourn.core import describe
+from sojourn.core import describe, queues
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
 from sojourn.plotting.draw.flows import flow_name, looks
@@ -29,7 +29,7 @@ def panel_of(cell: Cell) -> Panel:
     step = step_of(seconds)
     lines = flow_lines(runs, step)
     run = runs[0]
-    return Panel(cell.title, seconds, lines, queue_line(run, step), events_of(run), run.window())
+    return Panel(cell.title, seconds, lines, queue_lines(runs, step), events_of(run), run.window())
 
 
 def flow_lines(runs: Sequence[Run], step: float) -> list[FlowLines]:
@@ -125,14 +125,32 @@ def _band(tables: Sequence[pl.DataFrame], flow: str, column: str) -> Band:
     return Band(both["t"].to_list(), *(_values(both[c]) for c in (column, "low", "high")))
 
 
-def queue_line(run: Run, step: float) -> Band:
-    """Return the queue delay of the bottleneck, ms: mean, least and most in each step."""
-    found = describe.bottleneck(run.scenario)
-    if found is None:
+def queue_lines(runs: Sequence[Run], step: float) -> list[tuple[str, Band]]:
+    """Return the queue delay in the first of the runs, ms, of each queue that matters in one of them, with its name.
+
+    The name is empty where there is but one queue that it can be.
+    """
+    scenario = runs[0].scenario
+    matter = queues.that_matter(runs)
+    names = queues.told(scenario, matter)
+    return [(name, queue_line(runs[0], step, queue.path)) for queue, name in zip(matter, names, strict=True)]
+
+
+def queue_line(run: Run, step: float, path: str = "") -> Band:
+    """Return the queue delay, ms: mean, least and most in each step.
+
+    Args:
+        run: whose it is.
+        step: s.
+        path: of which queue; of the bottleneck if empty.
+    """
+    main = queues.bottleneck(run.scenario)
+    path = path or (main.path if main else "")
+    if not path:
         return Band([], [])
     table = (
         run.queues.lazy()
-        .filter((pl.col("queue").cast(pl.String) == found[0]) & (pl.col("t_s") >= 0))
+        .filter((pl.col("queue").cast(pl.String) == path) & (pl.col("t_s") >= 0))
         .select(
             _bin(step),
             mean=pl.col("sojourn_mean_s").fill_nan(None) * 1e3,

@@ -116,7 +116,7 @@ def _hosts(scenario: Mapping[str, Any]) -> tuple[_Box, _Box]:
             lines.append(said)
             dots.append(shown[first["name"]].colour if first["name"] in shown else "var(--faint)")
     left, right = sent["down"], sent["up"]
-    return _Box(["client", *left[0]], left[1]), _Box(["server", *right[0]], right[1])
+    return _Box(["server", *left[0]], left[1]), _Box(["client", *right[0]], right[1])
 
 
 def _named(flows: Sequence[Mapping[str, Any]], shown: Mapping[str, Look]) -> list[tuple[str, Mapping[str, Any]]]:

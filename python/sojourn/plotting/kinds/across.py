@@ -6,12 +6,13 @@ For the kinds that draw any metric. A metric of each flow (``{flow}``) has the a
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import polars as pl
 
 from sojourn import _core
+from sojourn.core import queues
 from sojourn.core.cells import Cell, ordered
 from sojourn.core.measured import measure
 from sojourn.core.select import axes_of, labelled
@@ -79,9 +80,12 @@ def measured(cells: Sequence[Cell], expression: str, window: str = "") -> list[M
         UsageError: if it is wrong, or no run has a value for it, with what to write to have one.
     """
     label = naming.of_metric(expression)
+    if "{queue}" in expression and (queue := _queue_said(cells)):
+        label = replace(label, name=f"{label.name}: {queue}")
+    asked = Asked(expression, expression, names_queue=False)
     found: list[Measured] = []
     for cell in cells:
-        wanted = Asked(expression, expression).of(cell)
+        wanted = asked.of(cell)
         full = [f"{own} {window}".rstrip() for _, own in wanted]
         by_run = [measure(run, full) for run in cell.runs]
         for index, (of, _) in enumerate(wanted):
@@ -90,12 +94,20 @@ def measured(cells: Sequence[Cell], expression: str, window: str = "") -> list[M
             found.append(Measured(expression, cell, named, values, label))
     if all(math.isnan(value) for one in found for value in one.values):
         first = cells[0].runs[0]
-        asked = [own for _, own in Asked(expression, expression).of(cells[0])]
-        for own in asked:
+        for _, own in asked.of(cells[0]):
             if (why := first.not_recorded(f"{own} {window}".rstrip())) is not None:
                 raise why
         raise UsageError(f"no run has a value of {expression}", help="`sojourn table DIR METRIC` shows what they have")
     return found
+
+
+def _queue_said(cells: Sequence[Cell]) -> str:
+    """Return which queue is the bottleneck of these cells, if data passes several of them and it is the same in all."""
+    said = set()
+    for cell in cells:
+        main = queues.bottleneck(cell.scenario)
+        said.update(queues.told(cell.scenario, [main]) if main else [""])
+    return said.pop() if len(said) == 1 else ""
 
 
 @dataclass(frozen=True, slots=True)

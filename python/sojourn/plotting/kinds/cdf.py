@@ -87,7 +87,9 @@ KIND = Kind(
             "sojourn, sojourn.CLASS, packet_rtt, …",
             "rtt",
         ),
-        Option("of", "whose, with commas: flows or queues; the first probe, the bottleneck, or all flows if empty"),
+        Option(
+            "of", "whose, with commas: flows or queues; the first probe, the queues that matter, or all flows if empty"
+        ),
         COLOUR,
         DASH,
         PANEL,

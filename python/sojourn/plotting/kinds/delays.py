@@ -6,7 +6,7 @@ The queue delays of the overload results.
 from collections.abc import Sequence
 from typing import Final
 
-from sojourn.core import describe
+from sojourn.core import queues
 from sojourn.core.cells import Cell
 from sojourn.core.measured import mean_said
 from sojourn.core.run import Run
@@ -29,7 +29,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         cells,
         lambda cell: [
             Asked(
-                _NAMES.get(name, name),
+                name,
                 f"mean({quantity}, {queue})",
                 peak=f"percentile({quantity}, {queue}, {tail:g})",
                 scale=1e3,
@@ -52,26 +52,29 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         colours={"queue": QUEUE, "C queue": "#0072B2", "L queue": "#D55E00"},
     )
     caption = (
-        f"Queue delay of every packet at the bottleneck: mean (bars) and {tail:g}th percentile (marks), "
+        f"Delay of every packet in each queue that matters: mean (bars) and {tail:g}th percentile (marks), "
         f"of whole runs; {mean_said(cells)}{ranges_said(bars)}"
     )
     return Drawn(Sheet([chart.part()]), data, caption)
 
 
-_NAMES: Final = {"c": "C queue", "l": "L queue"}
+_NAMES: Final = {"": "queue", "c": "C queue", "l": "L queue"}
 
 
 def _queues(cell: Cell) -> list[tuple[str, str, str]]:
-    """Return name, quantity and queue of each class of the bottleneck's packets; of all of them if it has none."""
-    found = describe.bottleneck(cell.scenario)
-    if found is None or "histograms" not in cell.runs[0].tables:
+    """Return name, quantity and path of each class of the packets of the queues that matter; of all if it has none."""
+    if "histograms" not in cell.runs[0].tables:
         return []
     table = cell.runs[0].table("histograms")
-    own = table.filter(table["subject"].cast(str) == found[0])["quantity"].cast(str).unique().sort()
-    classes = [quantity for quantity in own if quantity.startswith("sojourn.")]
-    return [(q.removeprefix("sojourn."), q, found[0]) for q in classes] or [
-        ("queue", q, found[0]) for q in own if q == "sojourn"
-    ]
+    found = []
+    matter = queues.that_matter(cell.runs)
+    for queue, name in zip(matter, queues.told(cell.scenario, matter), strict=True):
+        own = table.filter(table["subject"].cast(str) == queue.path)["quantity"].cast(str).unique().sort()
+        quantities = [q for q in own if q.startswith("sojourn.")] or [q for q in own if q == "sojourn"]
+        for quantity in quantities:
+            of = quantity.removeprefix("sojourn").removeprefix(".")
+            found.append((" ".join(filter(None, (name, _NAMES.get(of, of)))), quantity, queue.path))
+    return found
 
 
 KIND = Kind(

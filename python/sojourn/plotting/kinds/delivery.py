@@ -47,8 +47,8 @@ def _picture(
         frames.append(band_table(_bands(panels[key]), axes_of(every[key])))
     step = step_of(describe.seconds(cells[0].scenario))
     caption = (
-        "Throughput (TCP's delivery rate, of others what arrived) and smoothed RTT of each flow; queue delay at the "
-        f"bottleneck with the least and the greatest in each step. Means over {step:g} s"
+        "Throughput (TCP's delivery rate, of others what arrived) and smoothed RTT of each flow; delay of each queue "
+        f"that matters, with the least and the greatest in each step. Means over {step:g} s"
     )
     several = max(len(cell.runs) for cell in cells) > 1
     caption += f" of the first of {seeds_said(cells)}; the bands span them." if several else "."
@@ -65,7 +65,7 @@ def _bands(shown: panel.Panel) -> list[tuple[str, str, Band]]:
     return [
         *((flow.name, RATE, flow.rate) for flow in shown.flows),
         *((flow.name, RTT, flow.rtt) for flow in shown.flows),
-        ("", QUEUE_DELAY, shown.queue),
+        *((name, QUEUE_DELAY, band) for name, band in shown.queues),
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 
-from sojourn.core import describe
+from sojourn.core import describe, queues
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
@@ -73,11 +73,18 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         ]
         frames.append(band_table(bands, axes_of(cell)))
     caption = (
-        f"Throughput and smoothed RTT of each flow, and what part of the packets the queue marked, by reason; "
-        f"means over {step:g} s of one run of each cell. The axis of the marks holds 99 % of the points."
+        f"Throughput and smoothed RTT of each flow, and what part of the packets the {_queue(cells)} marked, by "
+        f"reason; means over {step:g} s of one run of each cell. The axis of the marks holds 99 % of the points."
         f"{shaded(cells[0].runs[0].window())}"
     )
     return Drawn(Sheet(parts), pl.concat(frames, how="diagonal"), caption)
+
+
+def _queue(cells: Sequence[Cell]) -> str:
+    """Return what the bottleneck of these cells is called, in words."""
+    mains = [(cell, queues.bottleneck(cell.scenario)) for cell in cells]
+    names = {queues.told(cell.scenario, [main])[0] for cell, main in mains if main}
+    return f"{names.pop()} queue".strip() if len(names) == 1 else "queue"
 
 
 def _axis(values: Sequence[float]) -> Axis:

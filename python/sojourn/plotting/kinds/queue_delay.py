@@ -1,4 +1,4 @@
-"""The bottleneck's queue delay over time: the mean of each step, and the range within it.
+"""Queue delay over time: the mean of each step, and the range within it, of each queue that matters.
 
 The queue delays over time of the overload results, which average over seconds.
 """
@@ -12,8 +12,9 @@ from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
 from sojourn.errors import UsageError
 from sojourn.plotting.draw.palette import flow_colour
+from sojourn.plotting.draw.panel import queue_title
 from sojourn.plotting.draw.scale import Axis
-from sojourn.plotting.draw.series import events_of, queue_line
+from sojourn.plotting.draw.series import events_of, queue_lines
 from sojourn.plotting.draw.sheet import Part, Sheet
 from sojourn.plotting.draw.traces import Line, Strip, Traces
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
@@ -25,26 +26,26 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     step = options.number("step") or 1.0
     cells = few(cells_of(select(runs, options["only"])))
     every = cells_of(runs)
-    bands = {c.key: queue_line(c.runs[0], step) for c in every}
-    if not any(band.t for band in bands.values()):
+    bands = {c.key: queue_lines(c.runs, step) for c in every}
+    if not any(band.t for own in bands.values() for _, band in own):
         raise UsageError("these runs have no delay of a queue", help="results of others have none")
-    axis = Axis.over([band.tops for band in bands.values()])
+    axis = Axis.over([band.tops for own in bands.values() for _, band in own])
     if options["common"] == "no":
         axis = Axis(0, 0, logarithmic=False)
     parts, frames = [], []
     for cell in cells:
-        band = bands[cell.key]
-        own = axis if axis.high else Axis.over([band.tops])
+        lines = bands[cell.key]
+        own = axis if axis.high else Axis.over([band.tops for _, band in lines])
         title = next(c.title for c in every if c.key == cell.key)
-        strip = Strip(QUEUE_DELAY, [Line(band, flow_colour(0))], own, height=1.3)
+        strips = [Strip(queue_title(name), [Line(band, flow_colour(0))], own, height=1.3) for name, band in lines]
         run = cell.runs[0]
         shows = f"{cell.title}: queue delay over time"
         seconds = describe.seconds(cell.scenario)
-        parts.append(Part(Traces(shows, [strip], seconds, events_of(run), run.window()), title))
-        frames.append(band_table([("", QUEUE_DELAY, band)], axes_of(cell)))
+        parts.append(Part(Traces(shows, strips, seconds, events_of(run), run.window()), title))
+        frames.append(band_table([(name, QUEUE_DELAY, band) for name, band in lines], axes_of(cell)))
     caption = (
-        f"Queue delay at the bottleneck: means over {step:g} s (line), and the least and the greatest of each packet "
-        f"in them (lighter); of one run of each cell.{shaded(cells[0].runs[0].window())}"
+        f"Delay of each queue that matters: means over {step:g} s (line), and the least and the greatest of each "
+        f"packet in them (lighter); of one run of each cell.{shaded(cells[0].runs[0].window())}"
     )
     return Drawn(Sheet(parts), pl.concat(frames, how="diagonal"), caption)
 

@@ -21,6 +21,9 @@ from sojourn.core.store import Folder
 from sojourn.core.store.atomic import write_file
 from sojourn.core.summary import Headed, Value, columns_of, values_of, where_measured
 from sojourn.errors import StoreError
+from sojourn.evidence import claims
+from sojourn.evidence.claims import ClaimVerdict
+from sojourn.evidence.claims.page import ours, said
 from sojourn.plotting.draw import panel, topology
 from sojourn.plotting.draw.flows import looks
 from sojourn.plotting.draw.series import panel_of, step_of
@@ -51,6 +54,17 @@ class CellView:
 
 
 @dataclass(frozen=True, slots=True)
+class ClaimView:
+    """A claim on a scenario."""
+
+    name: str
+    finding: str
+    published: str
+    ours: str
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
 class ScenarioView:
     """A scenario as the templates see it."""
 
@@ -68,6 +82,8 @@ class ScenarioView:
     drawn: str
     """What the panels show."""
     checks: Sequence[Tally]
+    claims: Sequence[ClaimView]
+    """Those on it; none where no report says anything of it."""
     cells: Sequence[CellView]
 
 
@@ -112,6 +128,13 @@ def build(
     found = grouping.group(Run.stored(record) for record in records)
     found.sort(key=lambda cell: (natural(cell.experiment), [natural(label) for _, label in cell.labels]))
     scenarios = []
+    warnings = [text for record in records for text in record.key.warnings]
+    try:
+        verdicts = _verdicts(found)
+    except StoreError as error:
+        # Changed by --set, a scenario may lack what a claim asks for.
+        verdicts = []
+        warnings.append(f"The claims on these scenarios cannot be looked at: {error}")
     columns = columns_of(found)
     count = 0
     for experiment, members in groupby(found, key=lambda cell: cell.experiment):
@@ -119,7 +142,7 @@ def build(
         watch = partial(_watch, drawn, count, len(found))
         views = _draw(own, folder, columns, processes, watch)
         count += len(own)
-        scenarios.append(_scenario(experiment, own, views))
+        scenarios.append(_scenario(experiment, own, views, verdicts))
     commands = list(dict.fromkeys(record.head["command"] for record in records))
     seeds = {len(cell.runs) for cell in found}
     return Report(
@@ -130,7 +153,7 @@ def build(
         columns=columns,
         scenarios=scenarios,
         commands=commands,
-        warnings=list(dict.fromkeys(text for record in records for text in record.key.warnings)),
+        warnings=list(dict.fromkeys(warnings)),
         remarks=told(run for cell in found for run in cell.runs),
         made_by=f"Made by Sojourn {folder.version}.",
     )
@@ -192,8 +215,9 @@ def _watch(drawn: Callable[[int, int], None] | None, before: int, total: int, do
 
 _READING: Final = (
     "Each value is the mean over the measuring window of each run, and over the seeds; below it the least and the "
-    "greatest of the seeds. Rates are TCP's delivery rate as tcp_info tells it, delays are those of the bottleneck's "
-    "queue."
+    "greatest of the seeds. Rates are TCP's delivery rate as tcp_info tells it, delays, marks and drops are "
+    "those of each queue that matters: in which at least one packet in a thousand waited longer than 1 ms, was dropped "
+    "or was marked. The queue that packets wait longest in stands first."
 )
 
 
@@ -233,7 +257,16 @@ def _cell(cell: Cell, picture: str, folder: Folder, columns: Sequence[Headed]) -
     return CellView(cell.title, anchor, values_of(cell, columns), flows, picture, f"report/{anchor}.svg", again)
 
 
-def _scenario(experiment: str, own: Sequence[Cell], views: Sequence[CellView]) -> ScenarioView:
+def _verdicts(found: Sequence[Cell]) -> list[ClaimVerdict]:
+    """Return what came of the claims on the scenarios of these cells."""
+    here = {cell.experiment for cell in found}
+    asked = [claim for claim in claims.registry() if not here.isdisjoint(claim.experiments)]
+    return claims.evaluate(asked, [run for cell in found for run in cell.runs]) if asked else []
+
+
+def _scenario(
+    experiment: str, own: Sequence[Cell], views: Sequence[CellView], verdicts: Sequence[ClaimVerdict]
+) -> ScenarioView:
     first = own[0].scenario
     axes: dict[str, list[str]] = {axis: [] for axis, _ in own[0].labels}
     for cell in own:
@@ -253,6 +286,11 @@ def _scenario(experiment: str, own: Sequence[Cell], views: Sequence[CellView]) -
         axes=", ".join(axis for axis, labels in axes.items() if len(labels) > 1),
         drawn=_drawn(own),
         checks=tally(run for cell in own for run in cell.runs),
+        claims=[
+            ClaimView(v.claim.id, v.claim.finding, v.claim.published, ours(v), said(v.verdict, v.cause))
+            for v in verdicts
+            if experiment in v.claim.experiments
+        ],
         cells=views,
     )
 
@@ -268,7 +306,7 @@ def _drawn(own: Sequence[Cell]) -> str:
     seeds = {len(cell.runs) for cell in own}
     text = (
         f"Each point is the mean over {step:g} s. From above: throughput (TCP's delivery rate, of others what "
-        "arrived), smoothed RTT, and the mean queue delay at the bottleneck with the least and the greatest in each "
+        "arrived), smoothed RTT, and the mean delay of each queue that matters with the least and the greatest in each "
         "step. The scales are the same in all panels of the scenario, and logarithmic where the panels lie far apart. "
         "The measuring window is shaded."
     )

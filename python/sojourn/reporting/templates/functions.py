@@ -279,7 +279,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     ),
     "batch_link": Function(
         'batch_link(text, experiment, cell="", file="data")',
-        "Links to a file of a run: `data` is its folder; `setup`, `teardown` and `client pcap` where they are kept.",
+        "Links to a file of a run: `data` is its folder; `setup`, `teardown` and `server pcap` where they are kept.",
         Functions.batch_link,
     ),
     "gen_table": Function(

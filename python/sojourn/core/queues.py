@@ -1,0 +1,180 @@
+"""Which queues matter in runs, and what each is called: by what it is, in both directions.
+
+A queue matters if at least :data:`SHARE` of the packets that came to it waited longer than :data:`WAITED_S`, were
+dropped or were marked. Where none does, the bottleneck stands for the path.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import polars as pl
+
+from sojourn.core import describe
+from sojourn.core.run import Run
+
+SHARE: Final = 0.001
+"""Of the packets that came to a queue, from which on what became of them matters."""
+
+WAITED_S: Final = 0.001
+"""A packet that was in a queue for longer waited for others."""
+
+WAYS: Final = {"down": "download", "up": "upload"}
+"""What a direction is called, by the side of a hop."""
+
+_COUNTERS: Final = ("entered", "dropped", "marked")
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """A queue of a path."""
+
+    path: str
+    """``bottleneck.down.qdisc``: as metrics name it."""
+    hop: str
+    way: str
+    """``download`` or ``upload``: whose data it is on the way of."""
+    words: str
+    """The discipline in tc's words; of a radio its kind."""
+
+    @classmethod
+    def of(cls, path: str, element: Mapping[str, Any]) -> "Queue":
+        """Return the queue of this element."""
+        hop, side, _ = path.split(".", 2)
+        return cls(path, hop, WAYS[side], str(element.get("qdisc") or element["kind"].replace("_", " ")))
+
+    def named(self, among: Iterable["Queue"]) -> str:
+        """Return its name beside these: the direction, with the hop where there are several, else its path.
+
+        >>> down, up = Queue("a.down.qdisc", "a", "download", "pie"), Queue("a.up.qdisc", "a", "upload", "pie")
+        >>> radio = Queue("b.up.link", "b", "upload", "wifi")
+        >>> police = Queue("a.down.x", "a", "download", "fq")
+        >>> down.named([down, up]), radio.named([down, radio]), down.named([down, police])
+        ('download', 'b upload', 'a.down.qdisc')
+        """
+        others = [queue for queue in among if queue.path != self.path]
+        if any((queue.hop, queue.way) == (self.hop, self.way) for queue in others):
+            return self.path
+        return f"{self.hop} {self.way}" if any(queue.hop != self.hop for queue in others) else self.way
+
+
+def on_path(scenario: describe.Scenario) -> list[Queue]:
+    """Return every queue of a run, as downloads pass them, then as uploads do."""
+    return [
+        Queue.of(path, element)
+        for side in WAYS
+        for path, element in describe.elements(scenario, side)
+        if element["kind"] in describe.QUEUES
+    ]
+
+
+def bottleneck(scenario: describe.Scenario) -> Queue | None:
+    """Return the bottleneck, by the rule of :func:`sojourn.core.describe.bottleneck`; None if there is no queue."""
+    found = describe.bottleneck(scenario)
+    return Queue.of(*found) if found else None
+
+
+def candidates(scenario: describe.Scenario) -> list[Queue]:
+    """Return the queues that data passes: results say which of them they are of, if there are several."""
+    ways = {WAYS[str(flow["direction"])] for flow in describe.loads(scenario)}
+    return [queue for queue in on_path(scenario) if queue.way in ways]
+
+
+def told(scenario: describe.Scenario, of: Sequence[Queue]) -> list[str]:
+    """Return the name of each of these queues of a run; empty where there is but one that it can be."""
+    beside = [*of, *candidates(scenario)]
+    plain = len({queue.path for queue in beside}) <= 1
+    return ["" if plain else queue.named(beside) for queue in of]
+
+
+def that_matter(runs: Sequence[Run]) -> list[Queue]:
+    """Return the queues that matter in these runs together: the one that packets wait longest in, then along the path.
+
+    Args:
+        runs: of one cell or of several that stand in one table.
+    """
+    seen: dict[str, _Seen] = {}
+    known: dict[str, Queue] = {}
+    usual: dict[str, Queue] = {}
+    for run in runs:
+        own = {queue.path: queue for queue in on_path(run.scenario)}
+        known = own | known
+        main = bottleneck(run.scenario)
+        if main is not None:
+            usual.setdefault(main.path, main)
+        for path, added in _seen(run, own).items():
+            seen[path] = seen[path] + added if path in seen else added
+    found = [queue for queue in known.values() if queue.path in seen and seen[queue.path].matters]
+    if not found:
+        return list(usual.values())
+    worst = max(found, key=lambda queue: seen[queue.path].mean_s)
+    return [worst, *(queue for queue in found if queue is not worst)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What became of the packets that came to a queue."""
+
+    came: float
+    signalled: float
+    """Dropped or marked."""
+    left: float
+    waited: float
+    """Of those that left, longer than :data:`WAITED_S`."""
+    total_s: float
+    """Time that those that left were in it, together."""
+
+    def __add__(self, other: "_Seen") -> "_Seen":
+        return _Seen(
+            self.came + other.came,
+            self.signalled + other.signalled,
+            self.left + other.left,
+            self.waited + other.waited,
+            self.total_s + other.total_s,
+        )
+
+    @property
+    def matters(self) -> bool:
+        return 0 < self.signalled >= SHARE * self.came or 0 < self.waited >= SHARE * self.left
+
+    @property
+    def mean_s(self) -> float:
+        return self.total_s / self.left if self.left else 0.0
+
+
+def _seen(run: Run, queues: Mapping[str, Queue]) -> dict[str, _Seen]:
+    """Return what became of packets in each of these queues; nothing where the run did not record it."""
+    if not {"totals", "histograms"} <= set(run.tables):
+        return {}
+    counted = (
+        run.table("totals")
+        .lazy()
+        .select(pl.col("subject", "name").cast(pl.String), "value")
+        .filter(pl.col("subject").is_in(list(queues)), pl.col("name").is_in(_COUNTERS))
+        .collect()
+    )
+    counters = {(subject, name): float(value) for subject, name, value in counted.iter_rows()}
+    middle = (pl.col("lo_s") + pl.col("hi_s")) / 2
+    times = (
+        run.table("histograms")
+        .lazy()
+        .filter(pl.col("quantity").cast(pl.String) == "sojourn")
+        .select(pl.col("subject").cast(pl.String), "count", "lo_s", middle=middle)
+        .group_by("subject")
+        .agg(
+            left=pl.col("count").sum(),
+            waited=pl.col("count").filter(pl.col("lo_s") >= WAITED_S).sum(),
+            total=(pl.col("count") * pl.col("middle")).sum(),
+        )
+        .collect()
+    )
+    stayed = {subject: own for subject, *own in times.iter_rows()}
+    found = {}
+    for path in queues:
+        entered, dropped, marked = (counters.get((path, name), 0.0) for name in _COUNTERS)
+        left, waited, total = (float(number) for number in stayed.get(path, (0, 0, 0.0)))
+        # Most disciplines drop before a packet has entered.
+        came = max(entered, left) + dropped
+        if came:
+            found[path] = _Seen(came, dropped + marked, left, waited, total)
+    return found
