@@ -322,7 +322,8 @@ impl Builder<'_> {
                 ("tcp_rmem", "4096 131072 6291456"),
                 ("tcp_wmem", "4096 16384 4194304"),
                 ("tcp_no_metrics_save", "1"),
-                ("tcp_ecn_fallback", "0"),
+                // The kernel's default, by which a repeated SYN gives ECN up, as the simulator's does.
+                ("tcp_ecn_fallback", "1"),
             ] {
                 self.order(format!("set {ns} /proc/sys/net/ipv4/{name} {value}"));
             }
