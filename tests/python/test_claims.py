@@ -22,7 +22,7 @@ from sojourn.evidence import claims
 from sojourn.evidence.claims import Bound, Cause, Claim, ClaimVerdict, Verdict, evaluate, page, registry
 from sojourn.evidence.claims.formula import Formula
 from sojourn.evidence.claims.interval import ERROR, FEWEST, SEEDS, fewest, looks, median_interval
-from sojourn.evidence.claims.registry import read
+from sojourn.evidence.claims.registry import Missing, read
 from sojourn.experiments.experiment import load
 
 OVER = ["OVER-" + str(n) for n in range(1, 12)]
@@ -526,3 +526,20 @@ def test_mistakes_with_claims_are_named(tmp_path: Path, folder: Path) -> None:
 def test_an_unknown_claim_in_the_registry_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         claims.read_baseline(tmp_path / "none.toml")
+
+
+def test_what_is_not_reproduced_has_a_witness_or_names_what_is_missing() -> None:
+    reproduced = set(claims.baseline())
+    for claim in claims.registry():
+        if claim.id not in reproduced:
+            assert bool(claim.witness) != bool(claim.missing), claim.id
+
+
+def test_the_missing_mechanism_is_told_of_what_is_not_reproduced(
+    tmp_path: Path, file: Path, runs: Sequence[Run]
+) -> None:
+    missing = Missing("the air", "half of it", "a capture")
+    for bound, told in (("> 6mbit", True), ("> 1mbit", False)):
+        claim = written(tmp_path, file, f'value = "goodput(one)"\nbound = "{bound}"')
+        verdicts = evaluate([dataclasses.replace(claim, missing=missing)], runs, seeds=FEWEST, threads=1)
+        assert ("| X-1 | the air | half of it | a capture |" in page.markdown(verdicts)) is told

@@ -9,6 +9,7 @@ import pytest
 
 from sojourn import load, parse
 from sojourn.cli.parity import _place
+from sojourn.cli.run import run_keys
 from sojourn.core.store import Folder
 from sojourn.errors import UsageError
 from sojourn.evidence import parity, student
@@ -263,3 +264,20 @@ def test_runs_of_another_version_stay_and_those_of_linux_are_found_again(
     versions["sim"] = "0.1.0+new"
     assert _place(tmp_path, "sim") == tmp_path / "sim-new"
     assert _place(tmp_path, "linux") == tmp_path / "linux"
+
+
+def test_a_sample_is_told_by_its_seed_and_a_larger_one_holds_it() -> None:
+    keys = run_keys(["parity/two"], engine="sim", seeds=2, settings=[], yes=False)
+    few, more = (parity.sample(keys, count, 7) for count in (5, 20))
+    cells = [{key.label.rpartition("#")[0] for key in one} for one in (few, more)]
+    assert [len(one) for one in cells] == [5, 20]
+    assert [len(one) for one in (few, more)] == [10, 40], "every seed of a cell"
+    assert cells[0] < cells[1]
+    assert {key.label for key in parity.sample(keys[::-1], 5, 7)} == {key.label for key in few}
+    assert {key.label for key in parity.sample(keys, 5, 8)} != {key.label for key in few}
+
+
+def test_a_sample_of_more_cells_than_there_are_is_refused() -> None:
+    keys = run_keys(["parity/long"], engine="sim", seeds=1, settings=[], yes=False)
+    with pytest.raises(UsageError, match=r"a sample of 1000 cells of \d+"):
+        parity.sample(keys, 1000, 1)

@@ -161,6 +161,16 @@ static int write_text(const char *path, const char *text) {
 	return n < 0 ? -1 : 0;
 }
 
+static int read_text(const char *path, char *text, size_t size) {
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0) return -1;
+	ssize_t n = read(fd, text, size - 1);
+	close(fd);
+	if (n < 0) return -1;
+	text[n] = 0;
+	return 0;
+}
+
 static pid_t spawn(const char *ns, char **argv) {
 	enter(ns);
 	pid_t pid = vfork();
@@ -502,7 +512,8 @@ static void start_flow(int i, uint64_t t) {
 		if (f->list) next_of_list(f); else f->next = t;
 		return;
 	}
-	char value[16];
+	char value[16], before[16];
+	if (read_text("/proc/sys/net/ipv4/tcp_ecn", before, sizeof before)) fail("tcp_ecn");
 	snprintf(value, sizeof value, "%d", f->ecn);
 	if (write_text("/proc/sys/net/ipv4/tcp_ecn", value)) fail("tcp_ecn %d", f->ecn);
 	if (setsockopt(f->sender, IPPROTO_TCP, OPT_TCP_CONGESTION, f->cc, (socklen_t)strlen(f->cc))) fail("congestion control %s", f->cc);
@@ -511,7 +522,7 @@ static void start_flow(int i, uint64_t t) {
 	}
 	if (connect(f->sender, (void *)&to, sizeof to) && errno != EINPROGRESS) fail("connect");
 	/* Flows the other way, whose requests come here, find what the namespace had before. */
-	if (write_text("/proc/sys/net/ipv4/tcp_ecn", "1")) fail("tcp_ecn");
+	if (write_text("/proc/sys/net/ipv4/tcp_ecn", before)) fail("tcp_ecn");
 	watch(f->sender, EPOLLOUT, tag(i, SENDER));
 }
 

@@ -318,11 +318,12 @@ impl Builder<'_> {
             }
             self.ip(ns, "link set lo up");
             for (name, value) in [
-                ("tcp_ecn", "1"),
+                ("tcp_ecn", self.ecn_accepted()),
                 ("tcp_rmem", "4096 131072 6291456"),
                 ("tcp_wmem", "4096 16384 4194304"),
                 ("tcp_no_metrics_save", "1"),
-                ("tcp_ecn_fallback", "0"),
+                // The kernel's default, by which a repeated SYN gives ECN up, as the simulator's does.
+                ("tcp_ecn_fallback", "1"),
             ] {
                 self.order(format!("set {ns} /proc/sys/net/ipv4/{name} {value}"));
             }
@@ -340,6 +341,13 @@ impl Builder<'_> {
             let words = own.unwrap_or(jitter);
             self.tc(ns, &format!("qdisc add dev {device} root {words}"));
         }
+    }
+
+    /// What hosts agree to when they are asked (`tcp_ecn`): RFC 3168's ECN, and AccECN where a flow asks for it. A kernel
+    /// that has none knows no 4, and would not answer to AccECN either.
+    fn ecn_accepted(&self) -> &'static str {
+        let asks = |flow: &Flow| flow.traffic.tcp().is_some_and(|tcp| tcp.ecn == EcnMode::AccEcn);
+        if self.scenario.flows.iter().any(asks) { "4" } else { "1" }
     }
 
     /// The initial window of a direction's senders, if they state one: it is the route's, and the same for all.

@@ -220,6 +220,31 @@ fn a_capture_has_every_packet_and_changes_nothing() {
     assert!(marked(&right) > 0);
 }
 
+/// The flags of the first SYN and SYN/ACK of a flow that asks for this, AE, CWR and ECE as a number, and what a full
+/// segment's frame holds besides its payload.
+fn agreed(mode: EcnMode) -> (u8, u8, u32) {
+    let (linux, stack) = engine();
+    let mut s = scenario(&stack, "pie ecn", 10, Span::from_millis(20), 4, &["cubic"]);
+    s.flows[0].traffic = Traffic::Tcp(Tcp::plain("cubic", mode));
+    let folder = tempfile::tempdir().unwrap();
+    let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 96 });
+    linux.run(&s, &wish).unwrap();
+    let taken = packets(&folder.path().join(Point::all(&s)[0].file_name()));
+    // The TCP header follows 14 bytes of Ethernet and 20 of IPv4: its length, then its flags.
+    let flags = |p: &(u64, u32, Vec<u8>)| (p.2[46] & 1) << 2 | p.2[47] >> 6;
+    let syns: Vec<_> = taken.iter().filter(|p| p.2[47] & 2 != 0).collect();
+    let data = taken.iter().find(|p| p.1 == 1514).unwrap();
+    (flags(syns[0]), flags(syns[1]), 34 + 4 * u32::from(data.2[46] >> 4))
+}
+
+/// RFC 9768 §3.1: AE, CWR and ECE, and 010 for a SYN that was not ECN-capable; the option takes 12 bytes of each segment.
+/// RFC 3168: CWR and ECE, and ECE.
+fn what_a_flow_asks_for_is_agreed() {
+    assert_eq!(agreed(EcnMode::AccEcn), (0b111, 0b010, 78));
+    assert_eq!(agreed(EcnMode::Rfc3168), (0b011, 0b001, 66));
+    assert_eq!(agreed(EcnMode::Off), (0, 0, 66));
+}
+
 /// Every value of a table, bit by bit: NaN is not equal to itself.
 fn bits(table: &Table) -> Vec<Vec<u64>> {
     let of = |column: &Column| match column {
@@ -496,7 +521,7 @@ fn a_cancelled_run_leaves_nothing() {
 
 fn main() {
     let kernel = Linux::new().kernels().last().is_some();
-    let tests: [(&str, fn()); 13] = [
+    let tests: [(&str, fn()); 14] = [
         (
             "one_flow_fills_the_link_and_rtt_is_base_and_queue",
             one_flow_fills_the_link_and_rtt_is_base_and_queue,
@@ -514,6 +539,7 @@ fn main() {
             "a_rate_changes_at_its_time_and_datagrams_are_delayed_as_they_should",
             a_rate_changes_at_its_time_and_datagrams_are_delayed_as_they_should,
         ),
+        ("what_a_flow_asks_for_is_agreed", what_a_flow_asks_for_is_agreed),
         ("datagrams_that_are_dropped_are_lost", datagrams_that_are_dropped_are_lost),
         ("generators_datagrams_leave_at_their_times", generators_datagrams_leave_at_their_times),
         ("datagrams_are_classified_by_their_length", datagrams_are_classified_by_their_length),

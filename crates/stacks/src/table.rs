@@ -51,6 +51,7 @@ impl Stack {
         echoes_sce: plain, "a receiver echoes ECT(1) as SCE";
         sce: debug, "whose SCE senders";
         accecn_option: plain, "every packet of an AccECN connection but the SYN has its option";
+        accecn_syn_twice: plain, "the first SYN that is repeated asks for AccECN again";
         ack_event_counts_its_ack: plain, "DCTCP's alpha sees the ACK that ends its window";
         timer_slack: ticks_or_span, "added to the timers of tail-loss probes and of RACK";
         dsack_needs_reordering: plain, "a duplicate widens RACK's window only where reordering was seen";

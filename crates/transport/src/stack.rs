@@ -118,6 +118,9 @@ pub struct TcpQuirks {
     /// Whether AccECN's option is on every packet of an AccECN connection but its SYN (`net.ipv4.tcp_ecn_option`, 2 by default
     /// in 7.3). Those of 2020 and 2021 have it at the most on the two ACKs after a mark, which is left out.
     pub accecn_option: bool,
+    /// Whether the first SYN that is repeated asks for AccECN once more (RFC 9768 §3.1.4.1; docs/linux-notes/repeated-syn.md).
+    /// Those of 2020 and 2021 are of before that rule.
+    pub accecn_syn_twice: bool,
     /// Whether a control is told of an ACK (`in_ack_event`) when what it delivers has been counted (from 6.15), or
     /// before, when only what it SACKs has. DCTCP's alpha lags one ACK behind in the second case.
     pub ack_event_counts_its_ack: bool,
@@ -178,6 +181,7 @@ impl TcpQuirks {
         acks_ecn_change: true,
         ace_takes_least: false,
         accecn_option: true,
+        accecn_syn_twice: true,
         prague: PragueVersion::V0_7,
         rtt_independence: None,
         echoes_sce: false,
@@ -211,6 +215,7 @@ impl TcpQuirks {
         window_share: 128,
         compressed_sack_percent: 5,
         accecn_option: false,
+        accecn_syn_twice: false,
         prague: PragueVersion::Year2021,
         ack_event_counts_its_ack: false,
         timer_slack: None,

@@ -1,5 +1,6 @@
 """``sojourn claims``: what the published reports claim, and whether our runs bear it out."""
 
+import dataclasses
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -149,6 +150,7 @@ def _json(own: "ClaimVerdict", folder: Path) -> dict[str, Any]:
         "remark": own.claim.remark,
         "witness": own.claim.witness,
         "witness_data": own.claim.witness_data,
+        "missing": dataclasses.asdict(own.claim.missing) if own.claim.missing else None,
         "seeds": own.seeds,
         "advice": own.advice,
         "runs": [str(folder / "runs" / run.key.folder_name) for run in own.runs],

@@ -44,6 +44,12 @@ def parity(
     seeds: Annotated[
         int | None, typer.Option(min=1, help="So many seeds for each cell, instead of the file's.")
     ] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Only so many cells, drawn evenly of all with --sample-seed.")
+    ] = None,
+    sample_seed: Annotated[
+        int, typer.Option(metavar="S", help="Which sample: the same number draws the same cells.")
+    ] = 1,
     threads: Annotated[int | None, typer.Option(min=1, help="Runs at a time; one a core unless given.")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting. May be repeated.")
@@ -81,6 +87,8 @@ def parity(
     pair = parity.Engines.parse(engines)
     for engine in pair.names:
         keys = run_keys(what, engine=engine, seeds=seeds, settings=settings, yes=False)
+        if sample is not None:
+            keys = parity.sample(keys, sample, sample_seed)
         runner.refuse(keys, engine=engine)
         both[engine] = keys
     runs = {engine: _make(keys, _place(output, engine), engine, threads) for engine, keys in both.items()}

@@ -34,14 +34,16 @@ impl Flags {
     }
 }
 
-/// The flags of a SYN. RFC 3168 §6.1.1.1: one that repeats an unanswered one does not ask, in case a middlebox minds.
-pub const fn ask(request: Request, is_repeated: bool) -> Flags {
-    match request {
-        _ if is_repeated => Flags::from_ace(0b000),
-        Request::Off => Flags::from_ace(0b000),
-        Request::Rfc3168 => Flags::from_ace(0b011),
-        Request::AccEcn => Flags::from_ace(0b111),
-    }
+/// The flags of a SYN that repeats so many unanswered ones. RFC 3168 §6.1.1.1: one that repeats another does not ask, in
+/// case a middlebox minds. RFC 9768 §3.1.4.1: the first that does so asks for AccECN once more, if `accecn_twice`, which
+/// the kernels before that RFC do not know.
+pub const fn ask(request: Request, repeats: u32, accecn_twice: bool) -> Flags {
+    Flags::from_ace(match (request, repeats) {
+        (Request::AccEcn, 0) => 0b111,
+        (Request::AccEcn, 1) if accecn_twice => 0b111,
+        (Request::Rfc3168, 0) => 0b011,
+        _ => 0b000,
+    })
 }
 
 /// What a receiver makes of a SYN that came with `ecn` in its IP header, and the flags of its answer. `has_accecn`

@@ -15,12 +15,23 @@ fn what_is_agreed() {
         (Request::AccEcn, true, Agreed::AccEcn),
         (Request::AccEcn, false, Agreed::Rfc3168),
     ] {
-        let (theirs, answer) = accept(ask(request, false), NotEct, has_accecn);
+        let (theirs, answer) = accept(ask(request, 0, true), NotEct, has_accecn);
         assert_eq!((theirs, conclude(request, answer)), (agreed, agreed), "{request:?}");
         // A SYN that is repeated asks for nothing.
-        let (theirs, answer) = accept(ask(request, true), NotEct, has_accecn);
+        let (theirs, answer) = accept(ask(request, 1, false), NotEct, has_accecn);
         assert_eq!((theirs, conclude(request, answer)), (Agreed::Off, Agreed::Off));
     }
+}
+
+/// RFC 9768 §3.1.4.1, and Linux 7.3's SYNs (docs/linux-notes/repeated-syn.md): AccECN is asked for twice and then not at
+/// all, RFC 3168's ECN once. Kernels before asked for neither twice.
+#[test]
+fn what_repeated_syns_ask_for() {
+    let asked = |request, twice| [0, 1, 2, 9].map(|repeats| ask(request, repeats, twice).ace());
+    assert_eq!(asked(Request::AccEcn, true), [0b111, 0b111, 0, 0]);
+    assert_eq!(asked(Request::AccEcn, false), [0b111, 0, 0, 0]);
+    assert_eq!(asked(Request::Rfc3168, true), [0b011, 0, 0, 0]);
+    assert_eq!(asked(Request::Off, true), [0; 4]);
 }
 
 /// RFC 9768 table 2: the SYN/ACK says how the SYN arrived; the client understands each.
@@ -41,11 +52,12 @@ fn the_answer_tells_of_the_syn() {
 /// §3.1.3 takes AE alone for a request.
 #[test]
 fn what_a_stripping_middlebox_does() {
-    let (agreed, _) = accept(ask(Request::Rfc3168, false).without_ece_and_cwr(), NotEct, true);
+    let (agreed, _) = accept(ask(Request::Rfc3168, 0, true).without_ece_and_cwr(), NotEct, true);
     assert_eq!(agreed, Agreed::Off);
-    let (agreed, answer) = accept(ask(Request::AccEcn, false).without_ece_and_cwr(), NotEct, true);
+    let (agreed, answer) =
+        accept(ask(Request::AccEcn, 0, true).without_ece_and_cwr(), NotEct, true);
     assert_eq!((agreed, answer.ace()), (Agreed::AccEcn, 0b010));
-    let (agreed, _) = accept(ask(Request::AccEcn, false).without_ece_and_cwr(), NotEct, false);
+    let (agreed, _) = accept(ask(Request::AccEcn, 0, true).without_ece_and_cwr(), NotEct, false);
     assert_eq!(agreed, Agreed::Off);
     // On the way of the answer it leaves nothing that a client knows but "arrived ECT(0)".
     assert_eq!(

@@ -10,7 +10,7 @@ use crate::ecn::option::WHOLE;
 use crate::ecn::{self, Agreed};
 use crate::rate_sample::micros_between;
 use crate::segment::{Handshake, Output};
-use sojourn_units::{Ecn, Time};
+use sojourn_units::Time;
 
 /// Life of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,9 +61,10 @@ impl Sender {
 
     pub(super) fn send_syn(&mut self, out: &mut impl Output) {
         self.handshake.syn_sent = self.tcb.view.now;
-        let repeated = self.handshake.syn_retries > 0;
-        let flags = ecn::ask(self.ecn.asked, repeated);
-        let field = if repeated { Ecn::NotEct } else { self.ecn.ect.syn(self.ecn.asked) };
+        let twice = self.quirks.accecn_syn_twice;
+        let flags = ecn::ask(self.ecn.asked, self.handshake.syn_retries, twice);
+        // The codepoint is the socket's, whatever the flags ask for.
+        let field = self.ecn.ect.syn(self.ecn.asked);
         let syn = Handshake {
             ecn: flags,
             tsval: self.clock_ms(),

@@ -909,6 +909,22 @@ fn a_lost_syn_is_repeated_without_ecn() {
     assert_eq!(script.sender.tcb.view.rtt.latest_us(), 20_000);
 }
 
+/// RFC 9768 §3.1.4.1: AccECN is asked for once more, and then not again. Kernels before it take it back at once. The
+/// codepoint of a control whose SYNs are ECN-capable stays on all of them, as the socket has it
+/// (docs/linux-notes/repeated-syn.md).
+#[test]
+fn a_lost_syn_asks_for_accecn_once_more() {
+    for (stack, asked) in [(LINUX_7_3, [7, 7, 0, 0]), (LINUX_5_10, [7, 0, 0, 0])] {
+        let setup = Setup { stack, ecn: true, ..Setup::default() };
+        let mut t = Script { sender: setup.sender(), wire: Wire::default(), window: setup.window };
+        t.sender.ecn.asked = crate::ecn::Request::AccEcn;
+        t.sender.open(at(0), &mut t.wire);
+        t.until(8000);
+        let sent: Vec<u8> = t.wire.syns.iter().map(|syn| syn.ecn.ace()).take(4).collect();
+        assert_eq!(sent, asked);
+    }
+}
+
 /// From the second loss on the window is one segment (RFC 5681 §3.1). SYNs a second apart up to the fifth, then doubling, in recent
 /// kernels; doubling at once before.
 #[test]

@@ -162,7 +162,8 @@ def markdown(verdicts: Sequence[ClaimVerdict]) -> str:
         last=f"{100 * plan[-1].confidence:g} %",
     )
     first, *rest = totals(verdicts)
-    lines = [head, f"**{first}**" + "".join(f"; {line}" for line in rest) + ".", "", *_elsewhere(verdicts)]
+    lines = [head, f"**{first}**" + "".join(f"; {line}" for line in rest) + ".", ""]
+    lines += [*_elsewhere(verdicts), *_missing(verdicts)]
     for source in dict.fromkeys(own.claim.source for own in verdicts):
         lines += [
             f"## {source}",
@@ -187,6 +188,22 @@ def _elsewhere(verdicts: Sequence[ClaimVerdict]) -> list[str]:
         "| not reproduced by others either | who was measured | look again |",
         "|---|---|---|",
         *(f"| {own.claim.id} | {own.claim.witness} | `{own.claim.witness_data}` |" for own in these),
+        "",
+    ]
+
+
+def _missing(verdicts: Sequence[ClaimVerdict]) -> list[str]:
+    rows = [
+        (own.claim.id, own.claim.missing.mechanism, own.claim.missing.seen, own.claim.missing.settle)
+        for own in verdicts
+        if own.verdict is not Verdict.REPRODUCED and own.claim.missing
+    ]
+    if not rows:
+        return []
+    return [
+        "| not reproduced, and no witness | mechanism that is missing | what shows it | what would settle it |",
+        "|---|---|---|---|",
+        *("| " + " | ".join(map(_cell, row)) + " |" for row in rows),
         "",
     ]
 

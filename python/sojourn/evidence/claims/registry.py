@@ -7,7 +7,9 @@ in each of their cells), the ``value`` and its ``bound``. The value is a metric;
 ``measure`` names the metrics and the cells they are taken ``at``, and the value is a formula over the names, seed by
 seed. ``if_none`` is what counts where a metric has no value. ``where`` is a condition over the same names: runs that do
 not meet it do not count. Where ours does not reproduce a finding, ``witness`` names who else was measured to do as ours
-does, and ``witness_data`` the command or the published table by which anyone can look again.
+does, and ``witness_data`` the command or the published table by which anyone can look again. Where there is no witness,
+``missing`` says which mechanism we think is missing (``mechanism``), which measurement shows it (``seen``) and what
+would ``settle`` it.
 """
 
 import functools
@@ -64,6 +66,18 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """Why ours does not reproduce a finding that nobody else was measured not to reproduce."""
+
+    mechanism: str
+    """The mechanism that ours or the description lacks."""
+    seen: str
+    """The measurement that shows it."""
+    settle: str
+    """What would decide whether it is so."""
+
+
+@dataclass(frozen=True, slots=True)
 class Claim:
     """A finding of a published report."""
 
@@ -82,6 +96,8 @@ class Claim:
     """Who else was measured not to reproduce it: real Linux, or data that the publishers give; empty if nobody."""
     witness_data: str
     """The command that measures it again, or the published table that shows it; empty if there is no witness."""
+    missing: Missing | None
+    """Which mechanism is missing; None where nothing is, or a witness stands."""
 
     @property
     def experiments(self) -> list[str]:
@@ -146,7 +162,7 @@ def read(file: Path) -> list[Claim]:
 def _claim(title: str, tree: Mapping[str, Any]) -> Claim:
     name = _text(tree, "id")
     try:
-        _known(tree, {"id", "finding", "published", "where", "remark", "witness", "witness_data", "part"})
+        _known(tree, {"id", "finding", "published", "where", "remark", "witness", "witness_data", "missing", "part"})
         return Claim(
             id=name,
             finding=_text(tree, "finding"),
@@ -157,9 +173,15 @@ def _claim(title: str, tree: Mapping[str, Any]) -> Claim:
             remark=str(tree.get("remark", "")).strip(),
             witness=_text(tree, "witness") if "witness" in tree else "",
             witness_data=_text(tree, "witness_data") if "witness" in tree else "",
+            missing=_missing(tree["missing"]) if "missing" in tree else None,
         )
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"claim {name}: {_message(error)}") from error
+
+
+def _missing(tree: Mapping[str, Any]) -> Missing:
+    _known(tree, {"mechanism", "seen", "settle"})
+    return Missing(*(_text(tree, key) for key in ("mechanism", "seen", "settle")))
 
 
 def _part(tree: Mapping[str, Any]) -> Part:

@@ -25,6 +25,7 @@ from sojourn.evidence.parity.pairs import (
     named,
     summary,
 )
+from sojourn.evidence.parity.sample import sample
 
 __all__ = [
     "DECIDED",
@@ -49,5 +50,6 @@ __all__ = [
     "holds",
     "markdown",
     "named",
+    "sample",
     "summary",
 ]
