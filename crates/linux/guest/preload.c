@@ -42,20 +42,23 @@ static int allow(int rules, const char *path, uint64_t rights) {
 	return done;
 }
 
-/* A list of paths with colons between them. */
-static void allow_all(int rules, char *paths, uint64_t rights) {
+/* A list of paths with colons between them. It is left as it is: the kernel starts itself anew with this environment. */
+static void allow_all(int rules, const char *list, uint64_t rights) {
+	char *paths = list ? strdup(list) : 0;
 	for (char *path = paths ? strtok(paths, ":") : 0; path; path = strtok(0, ":")) allow(rules, path, rights);
+	free(paths);
 }
 
 /* The rest of the host does not exist for this process and its children. */
 static void confine(void) {
 	struct landlock_ruleset_attr attr = {.handled_access_fs = EVERY};
+	/* Once is for good, also for what it starts. */
+	if (getenv("SOJOURN_CONFINED")) return;
 	int rules = (int)syscall(SYS_landlock_create_ruleset, &attr, sizeof attr, 0);
 	setenv("SOJOURN_CONFINED", rules < 0 ? "no" : "yes", 1);
 	if (rules < 0) return;
-	char *reads = getenv("SOJOURN_READS"), *writes = getenv("SOJOURN_WRITES");
-	allow_all(rules, reads, READ);
-	allow_all(rules, writes, EVERY);
+	allow_all(rules, getenv("SOJOURN_READS"), READ);
+	allow_all(rules, getenv("SOJOURN_WRITES"), EVERY);
 	/* What the kernel's process asks of its own host: its maps, the null device. */
 	allow(rules, "/proc", READ);
 	allow(rules, "/dev/null", READ | LANDLOCK_ACCESS_FS_WRITE_FILE);
