@@ -36,7 +36,8 @@ def test_an_experiment_runs_and_its_checks_hold(file: Path, tmp_path: Path) -> N
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"{file.stem}: check " in done.stdout + done.stderr
-    assert "warning" not in done.stderr
+    # That BBR and CUBIC take turns, slower than the window can see, is true and said.
+    assert [line for line in done.stderr.splitlines() if "warning" in line and "up and down" not in line] == []
 
 
 def test_every_notebook_is_its_tutorial(script: ModuleType) -> None:

@@ -106,7 +106,7 @@ with the run.
 - **Rates swing more slowly than the window can see.** Of each TCP flow that always has something to send the goodput is
   averaged over fiftieths of the window, from when all flows have started until the first ends. It swings if the standard
   deviation of these means is 0.2 of their mean or more. Its period is twice the mean time between crossings of the mean; a crossing
-  counts when it leads half a standard deviation beyond. If the window holds fewer than four periods, that is said, with a length
+  counts when it leads half a standard deviation beyond. If the window holds fewer than two periods, that is said, with a length
   that would do. Two flows that alternate can have a Jain's index of 1.000 over one turn.
 
 ## Metrics and quantities

@@ -194,7 +194,7 @@ class Run:
         return self._source.remarks
 
     def swing(self) -> tuple[list[str], bool, float, tuple[float, float]] | None:
-        """Return the flows whose rates swing so slowly that the default window holds fewer than four of their periods.
+        """Return the flows whose rates swing so slowly that the default window holds fewer than two of their periods.
 
         Returns:
             The flows' names, whether they are two that alternate, the period (s), and the window (s); None if none do.

@@ -18,11 +18,11 @@ const HYSTERESIS: f64 = 0.5;
 /// So many crossings are needed: there is a whole period between the first and the third.
 const CROSSINGS: usize = 3;
 /// A window that holds fewer periods is too short.
-const PERIODS: f64 = 4.0;
+const PERIODS: f64 = 2.0;
 /// Two flows whose rates are so much against one another alternate (Pearson's correlation).
 const AGAINST: f64 = -0.5;
 
-/// Flows whose rates swing so slowly that the default window holds fewer than four of their periods.
+/// Flows whose rates swing so slowly that the default window holds fewer than two of their periods.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Swing {
     /// Their names, in the scenario's order.
@@ -174,7 +174,7 @@ mod tests {
         for _ in 0..100 {
             let noise: Vec<f64> = (0..150).map(|_| (0..4).map(|_| uniform()).sum()).collect();
             let found = period(&noise).expect("it has a deviation of 0.29 of its mean");
-            assert!((4.0..50.0 / PERIODS).contains(&found), "{found}");
+            assert!((4.0..12.5).contains(&found), "{found}");
         }
     }
 

@@ -30,8 +30,8 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         lambda cell: [
             Asked(
                 name,
-                f"mean({quantity}, {queue})",
-                peak=f"percentile({quantity}, {queue}, {tail:g})",
+                f"mean({quantity}, {queue}) over all",
+                peak=f"percentile({quantity}, {queue}, {tail:g}) over all",
                 scale=1e3,
             )
             for name, quantity, queue in _queues(cell)
