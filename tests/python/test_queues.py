@@ -183,3 +183,12 @@ def test_the_suites_bottlenecks_are_down() -> None:
         for key in load(named.file).run_keys[:1]:
             found = describe.bottleneck(key.scenario)
             assert found is None or ".down." in found[0], named.file
+
+
+def test_a_download_and_an_upload_have_no_fairness(tmp_path: Path) -> None:
+    """They share no link; two downloads do."""
+    [both] = group([run(["download", "upload"], tmp_path / "both")])
+    assert "jain" not in {own.column.key for own in columns_of([both])}
+    twice = text(["download"]) + '[[flow]]\nname = "other"\ncc = "cubic"\n'
+    [one_way] = group(parse(twice, "home.toml").run(tmp_path / "down"))
+    assert "jain" in {own.column.key for own in columns_of([one_way])}

@@ -74,8 +74,11 @@ class Column:
             return [self.metric.format(queue=queue.path) for queue in of]
         if self.each_flow:
             return [self.metric.format(flow=flow) for flow in self.flows(scenario)]
-        if self.several and sum(kind_of(flow) in TCP for flow in describe.loads(scenario)) < 2:  # noqa: PLR2004 - two
-            return []
+        if self.several:
+            ways = [flow["direction"] for flow in describe.loads(scenario) if kind_of(flow) in TCP]
+            # A download and an upload have no link to share.
+            if len(ways) < 2 or len(set(ways)) > 1:  # noqa: PLR2004 - two
+                return []
         return [self.metric]
 
 
