@@ -1,10 +1,12 @@
 """Where results are printed to: full, closed or plain places, and texts that would steer a terminal."""
 
 import io
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,3 +56,26 @@ def test_texts_do_not_steer_the_terminal() -> None:
     Screen(file=file, force_terminal=True, color_system=None).print("a\x1b[2Jb\0c\x9bd\ne\tf", markup=False)
     assert not {"\x1b", "\0", "\x9b"} & set(file.getvalue())
     assert "a[2Jbcd" in file.getvalue()
+
+
+def test_what_was_written_is_told_as_json(tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(
+        '[experiment]\nname = "one"\nduration = "3s"\n[[hop]]\nname = "line"\nrate = "5mbit"\nrtt = "20ms"\n'
+        'qdisc = "pie"\n[[flow]]\nname = "a"\ncc = "cubic"\n'
+    )
+    done = shell(f"cd {tmp_path} && sojourn run one.toml -o r -q")
+    assert done.returncode == 0, done.stderr
+
+    def told(words: str) -> dict[str, Any]:
+        done = shell(f"cd {tmp_path} && sojourn {words} --json")
+        assert done.returncode == 0, done.stderr
+        value: dict[str, Any] = json.loads(done.stdout)
+        return value
+
+    assert told("report r") == {"pages": [{"markdown": "r/report.md", "html": "r/report.html"}]}
+    assert told("index r") == {"index": "r/index.parquet", "runs": 1}
+    [file] = told("export flent r")["files"]
+    assert (tmp_path / file).is_file()
+    again = told(f"import {file} -o other")
+    assert again["failed"] == []
+    assert [(one["file"], one["new"]) for one in again["files"]] == [(file, True)]

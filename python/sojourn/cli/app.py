@@ -206,11 +206,12 @@ def report(
         ),
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="How many processes draw.")] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write a results folder as pages: HTML that stands alone, and Markdown."""
     from sojourn.cli.report import report as command
 
-    command(folder, chosen=template or [], threads=threads)
+    command(folder, chosen=template or [], threads=threads, as_json=as_json)
 
 
 @app.command()

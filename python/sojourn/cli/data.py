@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from sojourn.cli.options import AsJson
+
 _exports = typer.Typer(help="Write results in other programs' formats.", no_args_is_help=True)
 
 
@@ -27,16 +29,20 @@ def flent(
             help="Call what goes down an upload: most suites re-create testbeds whose client sent the data.",
         ),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write each run as a data file of Flent's, with raw values and socket statistics.
 
     What goes down is a download, what goes up is an upload.
     """
-    from sojourn.cli.screen import out
+    from sojourn.cli.screen import out, print_json
     from sojourn.interop.flent import export_folder
 
     to = folder / "flent" if output is None else output
     written = export_folder(folder, to, "upload" if uploads else "download")
+    if as_json:
+        print_json({"files": [str(file) for file in written]})
+        return
     out().print(f"{len(written)} files in {to}", soft_wrap=True, markup=False)
     if written:
         out().print(f"flent --gui {written[0]}", soft_wrap=True, markup=False)
@@ -45,6 +51,7 @@ def flent(
 def import_(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Flent's data files, .flent.gz.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The results folder.")],
+    as_json: AsJson = False,
 ) -> None:
     """Read other people's runs, Flent's data files, into a results folder.
 
@@ -53,7 +60,7 @@ def import_(
     import shlex
     import sys
 
-    from sojourn.cli.screen import out, say, show_error
+    from sojourn.cli.screen import out, print_json, say, show_error
     from sojourn.errors import DataFileError
     from sojourn.interop.flent import import_files
 
@@ -68,6 +75,10 @@ def import_(
         if one.left_out:
             say(f"{one.file}: left out, as there is no place for them: {', '.join(one.left_out)}")
     new = sum(one.new for one in done)
-    out().print(f"{new} of {len(files)} files imported into {output}", soft_wrap=True, markup=False)
+    if as_json:
+        told = [{"file": str(one.file), "new": one.new, "left_out": list(one.left_out)} for one in done]
+        print_json({"folder": str(output), "files": told, "failed": [str(error) for error in failed]})
+    else:
+        out().print(f"{new} of {len(files)} files imported into {output}", soft_wrap=True, markup=False)
     if failed:
         sys.exit(DataFileError.status)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from sojourn.cli.screen import err, out
+from sojourn.cli.screen import err, out, print_json
 from sojourn.core.store import Folder
 from sojourn.errors import UsageError
 from sojourn.experiments import library
@@ -12,7 +12,7 @@ from sojourn.reporting import templates
 from sojourn.reporting.report import build, write
 
 
-def report(path: Path, *, chosen: list[str], threads: int | None) -> None:
+def report(path: Path, *, chosen: list[str], threads: int | None, as_json: bool = False) -> None:
     """Write the pages of a results folder and say where they are.
 
     Suites that are published reports have templates of their own. What is not of such a suite is on one page that
@@ -25,6 +25,13 @@ def report(path: Path, *, chosen: list[str], threads: int | None) -> None:
     pages = [_template(name) for name in chosen] if chosen else [templates.published()[name] for name in sorted(suites)]
     rest = set() if chosen else {name for name in found if name.partition("/")[0] not in suites}
     console = err()
+    written: list[dict[str, str]] = []
+
+    def say(markdown: Path, html: Path) -> None:
+        written.append({"markdown": str(markdown), "html": str(html)})
+        if not as_json:
+            out().print(f"{markdown}\n{html}", soft_wrap=True)
+
     for template in pages:
         if template is None:
             rest = found
@@ -36,7 +43,7 @@ def report(path: Path, *, chosen: list[str], threads: int | None) -> None:
                 processes=processes,
                 watcher=lambda done, of: status.update(f"{done} of {of} pictures drawn"),
             )
-        out().print(f"{page.markdown}\n{page.html}", soft_wrap=True)
+        say(page.markdown, page.html)
     if rest or not pages:
         with console.status("reading") as status:
             made = build(
@@ -46,7 +53,9 @@ def report(path: Path, *, chosen: list[str], threads: int | None) -> None:
                 drawn=lambda done, of: status.update(f"{done} of {of} panels drawn"),
             )
             html, markdown = write(folder, made)
-        out().print(f"{markdown}\n{html}", soft_wrap=True)
+        say(markdown, html)
+    if as_json:
+        print_json({"pages": written})
 
 
 def _many(suite: str, found: Collection[str]) -> bool:
