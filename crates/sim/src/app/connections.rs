@@ -17,7 +17,8 @@ pub enum Client {
 /// The connections of one flow. [`Simulation::connections`](crate::Simulation::connections) makes them, and an [`App`] that
 /// has them opens as many as it likes, each a flow of its own to queues.
 ///
-/// Captures show all of them if the application says so ([`App::has_many_connections`]), else the first alone.
+/// Captures show all of them if the application says so
+/// ([`App::has_many_connections`](super::App::has_many_connections)), else the first alone.
 ///
 /// ```
 /// use sojourn_model::{EcnMode, Tcp, Traffic, Udp};
