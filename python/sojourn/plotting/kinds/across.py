@@ -20,7 +20,7 @@ from sojourn.core.spread import Spread
 from sojourn.core.summary_table import Asked
 from sojourn.errors import UsageError
 from sojourn.plotting import labels as naming
-from sojourn.plotting.kind import Option
+from sojourn.plotting.kind import Option, Options
 from sojourn.plotting.labels import Label
 
 FLOW: Final = "flow"
@@ -71,6 +71,18 @@ def metrics_of(option: str) -> list[str]:
             found.append(option[start:at])
             start = at + 1
     return [text.strip() for text in [*found, option[start:]] if text.strip()]
+
+
+def measured_each(cells: Sequence[Cell], options: Options, kind: str) -> list[list[Measured]]:
+    """Measure each metric that a kind's option ``y`` names, in its window.
+
+    Raises:
+        UsageError: if it names none, or as :func:`measured`.
+    """
+    wanted = metrics_of(options["y"])
+    if not wanted:
+        raise UsageError(f"{kind} needs a metric to draw", help="y=jain(goodput), for example")
+    return [measured(cells, expression, options["window"]) for expression in wanted]
 
 
 def measured(cells: Sequence[Cell], expression: str, window: str = "") -> list[Measured]:

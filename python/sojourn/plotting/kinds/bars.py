@@ -6,21 +6,17 @@ from sojourn.core.measured import mean_said
 from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
 from sojourn.core.select import cells_of
-from sojourn.errors import UsageError
 from sojourn.plotting import labels as naming
 from sojourn.plotting.draw.bars import Bar, BarChart
 from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
-from sojourn.plotting.kinds.across import COLOUR, PANEL, WINDOW, Places, Roles, X, measured, metrics_of, rows_of
+from sojourn.plotting.kinds.across import COLOUR, PANEL, WINDOW, Places, Roles, X, measured_each, rows_of
 from sojourn.plotting.kinds.barred import by_series, ranges_said
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
     cells = cells_of(runs)
-    wanted = metrics_of(options["y"])
-    if not wanted:
-        raise UsageError("bars needs a metric to draw", help="y=jain(goodput), for example")
-    by_metric = [measured(cells, expression, options["window"]) for expression in wanted]
+    by_metric = measured_each(cells, options, "bars")
     found = [one for own in by_metric for one in own]
     roles = Roles.of([one.labels for one in found], options)
     log = options["log"] == "yes"

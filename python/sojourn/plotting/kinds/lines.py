@@ -20,8 +20,7 @@ from sojourn.plotting.kinds.across import (
     Places,
     Roles,
     X,
-    measured,
-    metrics_of,
+    measured_each,
     rows_of,
 )
 
@@ -30,10 +29,7 @@ Y = Option("y", "what is drawn: metrics, with commas; {flow} is each flow, {queu
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
     cells = cells_of(runs)
-    wanted = metrics_of(options["y"])
-    if not wanted:
-        raise UsageError("lines needs a metric to draw", help="y=jain(goodput), for example")
-    by_metric = [measured(cells, expression, options["window"]) for expression in wanted]
+    by_metric = measured_each(cells, options, "lines")
     found = [one for own in by_metric for one in own]
     roles = Roles.of([one.labels for one in found], options)
     if not roles.x:
