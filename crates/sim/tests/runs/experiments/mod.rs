@@ -76,13 +76,11 @@ fn attempt(schema: &Value, seed: u64) -> Outcome {
     }
 }
 
-/// Whether a discipline is replaced when something happens.
+/// Whether an event waits for something, and a discipline is replaced: which of them comes first nobody knows before.
 fn has_waiting(scenario: &Scenario) -> bool {
-    scenario
-        .events
-        .iter()
-        .filter(|e| !matches!(e.when, When::At(_)))
-        .any(|e| e.actions.iter().any(|action| matches!(action, Action::ReplaceQdisc { .. })))
+    let mut actions = scenario.events.iter().flat_map(|e| &e.actions);
+    scenario.events.iter().any(|e| !matches!(e.when, When::At(_)))
+        && actions.any(|action| matches!(action, Action::ReplaceQdisc { .. }))
 }
 
 fn run(scenario: &Scenario) -> Result<Option<Run>, RunError> {
