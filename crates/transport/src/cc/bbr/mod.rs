@@ -1,5 +1,7 @@
-//! BBR, a folder a version, and what they count in. The filters that they share are [`crate::minmax`]'s.
+//! BBR, a folder a version, and what they count in. They share the count of heaps of ACKs; their
+//! filters are [`crate::minmax`]'s.
 
+mod heaps;
 mod v1;
 mod v3;
 

@@ -197,7 +197,7 @@ impl CongestionControl for Bbr {
         self.min_rtt_at = view.jiffies();
         self.pace_by_window(view, control);
         self.policer.reset(view);
-        self.aggregation.begin_epoch(view.now);
+        self.aggregation.epoch.begin(view.now);
     }
 
     fn has_cong_control(&self) -> bool {
@@ -247,7 +247,7 @@ impl CongestionControl for Bbr {
             return;
         }
         self.restarting = true;
-        self.aggregation.begin_epoch(view.now);
+        self.aggregation.epoch.begin(view.now);
         match self.mode {
             // No need to be faster: it is the application that is slow.
             Mode::ProbeBw => self.pace(view, control, UNIT),

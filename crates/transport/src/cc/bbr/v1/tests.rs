@@ -256,7 +256,7 @@ fn the_window_is_twice_the_product() {
     b.bbr.aggregation = Aggregation::default();
     b.tcb.control.cwnd = 100;
     b.in_flight(100);
-    b.bbr.aggregation.begin_epoch(b.tcb.view.now);
+    b.bbr.aggregation.epoch.begin(b.tcb.view.now);
     b.ack(10);
     assert_eq!(b.tcb.control.cwnd, 110);
     b.tcb.control.cwnd = 500;
@@ -286,7 +286,7 @@ fn heaps_of_acknowledgements_widen_the_window() {
     }
     assert!(b.bbr.aggregation_cwnd() <= 1);
     // Never more than the rate brings in 100 ms: 310.
-    b.bbr.aggregation.extra = [1_000, 0];
+    b.bbr.aggregation.slots.most = [1_000, 0];
     assert_eq!(b.bbr.aggregation_cwnd(), 309);
 }
 
@@ -443,7 +443,7 @@ fn recovery_conserves_packets_and_gives_the_window_back() {
     assert_eq!((b.tcb.control.cwnd, b.bbr.conserving), (88, false));
     b.tcb.view.ca_state = CaState::Open;
     b.bbr.aggregation = Aggregation::default();
-    b.bbr.aggregation.begin_epoch(b.tcb.view.now);
+    b.bbr.aggregation.epoch.begin(b.tcb.view.now);
     b.ack_within_round(2);
     assert_eq!(b.tcb.control.cwnd, 122);
     // ECN's reduction is none.

@@ -2,55 +2,16 @@
 //! the rate made expect. (draft §5.5.9.)
 
 use super::rules::AggregationWindow;
-use super::{BW_BITS, Control, ControlSample, Model, Version, View};
+use super::{Control, ControlSample, Model, Version, View};
+use crate::cc::bbr::heaps::{Epoch, Slots};
 use crate::minmax::WindowedMax;
-use crate::rate_sample::micros_between;
-use sojourn_units::Time;
 
-/// An epoch with so many acknowledged begins anew; fewer than this are counted.
-const LONGEST: u32 = 1 << 20;
-/// Most that Google adds: what the rate delivers in this many microseconds.
-const MOST_US: u64 = 100_000;
-
-/// The heaps.
-#[derive(Clone, Debug)]
+/// The heaps, in the memory of either version.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Aggregation {
-    /// Most packets acknowledged above what was expected: in a window of rounds, or in two slots of rounds.
-    pub(super) filter: WindowedMax,
-    pub(super) slots: [u32; 2],
-    current: usize,
-    rounds: u32,
-    /// The epoch: since then more has been acknowledged than expected.
-    began: Time,
-    pub(super) acked: u32,
-}
-
-impl Aggregation {
-    pub(super) fn new() -> Self {
-        Self {
-            filter: WindowedMax::new(),
-            slots: [0; 2],
-            current: 0,
-            rounds: 0,
-            began: Time::ZERO,
-            acked: 0,
-        }
-    }
-
-    pub(super) fn begin_epoch(&mut self, at: Time) {
-        self.began = at;
-        self.acked = 0;
-    }
-
-    /// The slots move on by a round.
-    fn next_round(&mut self, rounds_a_slot: u32) {
-        self.rounds += 1;
-        if self.rounds >= rounds_a_slot {
-            self.rounds = 0;
-            self.current ^= 1;
-            self.slots[self.current] = 0;
-        }
-    }
+    pub(super) epoch: Epoch,
+    rounds: WindowedMax,
+    slots: Slots,
 }
 
 impl<V: Version> Model<V> {
@@ -61,34 +22,25 @@ impl<V: Version> Model<V> {
         control: &Control,
         sample: &ControlSample,
     ) {
-        if sample.delivered == 0 {
+        let is_kernels = matches!(V::RULES.aggregation, AggregationWindow::TwoSlots(_));
+        if sample.delivered == 0 || (is_kernels && sample.rate.is_none()) {
             return;
         }
-        let (bw, full) = (u64::from(self.bw()), self.full_bw_reached);
+        // Startup forgets after a round: the rate has grown since.
+        let full = self.full_bw_reached;
+        let window = |rounds| if full { rounds } else { 1 };
+        let bw = self.bw();
         let a = &mut self.aggregation;
-        if let AggregationWindow::TwoSlots(rounds) = V::RULES.aggregation {
-            if sample.rate.is_none() {
-                return;
-            }
-            if self.round_start {
-                a.next_round(if full { rounds } else { 1 });
-            }
-        }
-        let epoch_us = u64::from(micros_between(view.delivered_at, a.began));
-        let mut expected = (bw * epoch_us) >> BW_BITS;
-        if u64::from(a.acked) <= expected || a.acked + sample.delivered >= LONGEST {
-            a.begin_epoch(view.delivered_at);
-            expected = 0;
-        }
-        a.acked = (a.acked + sample.delivered).min(LONGEST - 1);
-        let extra = u64::from(a.acked).saturating_sub(expected).min(u64::from(control.cwnd)) as u32;
         match V::RULES.aggregation {
             AggregationWindow::Rounds(rounds) => {
-                let window = if full { rounds } else { 1 };
-                a.filter.update(self.round_count, extra, window);
+                let extra = a.epoch.take(bw, view.delivered_at, sample.delivered, control.cwnd);
+                a.rounds.update(self.round_count, extra, window(rounds));
             }
-            AggregationWindow::TwoSlots(_) => {
-                a.slots[a.current] = a.slots[a.current].max(extra);
+            AggregationWindow::TwoSlots(rounds) => {
+                if self.round_start {
+                    a.slots.next_round(window(rounds));
+                }
+                a.slots.take(a.epoch.take(bw, view.delivered_at, sample.delivered, control.cwnd));
             }
         }
     }
@@ -96,12 +48,8 @@ impl<V: Version> Model<V> {
     /// What the window gets more.
     pub(super) fn extra_acked(&self) -> u32 {
         match V::RULES.aggregation {
-            AggregationWindow::Rounds(_) => self.aggregation.filter.get(),
-            AggregationWindow::TwoSlots(_) => {
-                let most = ((u64::from(self.bw()) * MOST_US) >> BW_BITS) as u32;
-                let [a, b] = self.aggregation.slots;
-                a.max(b).min(most)
-            }
+            AggregationWindow::Rounds(_) => self.aggregation.rounds.get(),
+            AggregationWindow::TwoSlots(_) => self.aggregation.slots.extra(self.bw()),
         }
     }
 }

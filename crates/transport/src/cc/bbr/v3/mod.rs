@@ -306,7 +306,7 @@ impl<V: Version> Model<V> {
             probe_rtt_min_stamp: Time::ZERO,
             probe_rtt_done_stamp: None,
             probe_rtt_round_done: false,
-            aggregation: Aggregation::new(),
+            aggregation: Aggregation::default(),
             full_bw: FullBw::default(),
             full_bw_reached: false,
             startup_losses: StartupLosses::default(),
@@ -435,7 +435,7 @@ impl<V: Version> CongestionControl for Bbr3<V> {
         self.loss_round_delivered = view.delivered.wrapping_add(1);
         self.ecn = Marks::new(view);
         self.pace_by_window(view, control);
-        self.aggregation.begin_epoch(view.now);
+        self.aggregation.epoch.begin(view.now);
     }
 
     fn ecn(&self) -> EcnRequirements {
@@ -505,7 +505,7 @@ impl<V: Version> CongestionControl for Bbr3<V> {
         match event {
             Event::TxStart { .. } if view.app_limited.is_some() => {
                 self.idle_restart = true;
-                self.aggregation.begin_epoch(view.now);
+                self.aggregation.epoch.begin(view.now);
                 if self.state.is_probe_bw() {
                     // No need to be faster: it is the application that is slow.
                     self.pace(view, control, UNIT);

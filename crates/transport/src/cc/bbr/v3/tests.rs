@@ -703,7 +703,7 @@ fn heaps_of_acks() {
     fn run<V: Version>() {
         let mut b = Bed::<V>::cruising();
         b.tcb.control.cwnd = 124;
-        b.bbr.aggregation = Aggregation::new();
+        b.bbr.aggregation = Aggregation::default();
         b.in_flight(62).ack(40);
         assert_eq!(b.bbr.extra_acked(), 40);
         b.later(10_001).ack(51);
@@ -711,7 +711,7 @@ fn heaps_of_acks() {
         // What was expected has caught up: a new epoch.
         b.later(20_000).ack(1);
         b.ack(9);
-        assert_eq!((b.bbr.aggregation.acked, b.bbr.extra_acked()), (10, 60));
+        assert_eq!((b.bbr.aggregation.epoch.acked, b.bbr.extra_acked()), (10, 60));
     }
     run::<Draft>();
     run::<Google>();
