@@ -2,6 +2,7 @@
 //! to be read by people.
 
 mod applications;
+mod around_codel;
 mod bbr;
 mod bench;
 mod capture;

@@ -1,25 +1,27 @@
 //! A discipline that the simulator does not have, brought in from outside.
 
+use crate::around_codel::around_codel;
 use crate::bench::{QUEUE, event, table, total};
 use sojourn_engine::Engine as _;
 use sojourn_model::{Action, Feature, Scenario};
-use sojourn_qdisc::codel::{self, Codel};
-use sojourn_qdisc::{
-    Backlog, BuildContext, Context, Dequeued, Discipline, Family, OwnedPacket, Packet, Qdisc,
-    QdiscQuirks, Reason, RegistryError, Stats, TcConfigurable, TcError, TcTokens, Telemetry,
-};
+use sojourn_qdisc::codel::Codel;
+use sojourn_qdisc::{Context, Dequeued, Packet, Qdisc, Reason, RegistryError, Telemetry};
 use sojourn_results::Run;
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Span, Time};
 
-/// CoDel under another name. What it marks for being above a lower threshold, it says in words of its own.
-#[derive(Clone, Debug)]
-struct Copy<P>(Codel<P>);
+around_codel! {
+    /// What it marks for being above a lower threshold, it says in words of its own.
+    Copy, CopyFamily, "codel_copy", told_otherwise
+}
 
-struct CopyFamily;
-
-impl Family for CopyFamily {
-    type Of<P: OwnedPacket> = Copy<P>;
+fn told_otherwise<P: Packet, T: Telemetry<P>>(
+    codel: &mut Codel<P>,
+    now: Time,
+    cx: &mut Context<'_, T>,
+) -> Dequeued<P> {
+    let mut renamed = Renamed(&mut *cx.telemetry);
+    codel.dequeue(now, &mut Context { random: &mut *cx.random, telemetry: &mut renamed })
 }
 
 /// Hands on what is told, but one reason under a name of its own.
@@ -33,50 +35,6 @@ impl<P, T: Telemetry<P>> Telemetry<P> for Renamed<'_, T> {
         let why =
             if why == Reason::CeThreshold { Reason::Custom("outside_threshold") } else { why };
         self.0.marked(now, packet, why);
-    }
-}
-
-impl<P: Packet> Qdisc<P> for Copy<P> {
-    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
-        self.0.enqueue(now, packet, cx);
-    }
-    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
-        let mut renamed = Renamed(&mut *cx.telemetry);
-        self.0.dequeue(now, &mut Context { random: &mut *cx.random, telemetry: &mut renamed })
-    }
-    fn backlog(&self) -> Backlog {
-        self.0.backlog()
-    }
-    fn stats(&self) -> Stats {
-        self.0.stats()
-    }
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.0.gauges(now, out);
-    }
-}
-
-impl<P: Packet> TcConfigurable<P> for Copy<P> {
-    const INFO: &'static Discipline = &Discipline { name: "codel_copy", ..codel::INFO };
-
-    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
-        Codel::build(words, cx).map(Self)
-    }
-    fn change<T: Telemetry<P>>(
-        &mut self,
-        now: Time,
-        words: &mut TcTokens<'_>,
-        cx: &mut Context<'_, T>,
-    ) -> Result<(), TcError> {
-        self.0.change(now, words, cx)
-    }
-    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        self.0.flush(now, cx);
-    }
-    fn quirks(&self) -> &QdiscQuirks {
-        self.0.quirks()
-    }
-    fn describe(&self) -> String {
-        self.0.describe()
     }
 }
 

@@ -1,66 +1,24 @@
 //! A run whose time does not go on is ended, by name.
 
+use crate::around_codel::around_codel;
 use crate::bench::QUEUE;
 use sojourn_engine::{Engine as _, RunError};
-use sojourn_qdisc::codel::{self, Codel};
-use sojourn_qdisc::{
-    Backlog, BuildContext, Context, Dequeued, Discipline, Family, OwnedPacket, Packet, Qdisc,
-    QdiscQuirks, Stats, TcConfigurable, TcError, TcTokens, Telemetry,
-};
+use sojourn_qdisc::codel::Codel;
+use sojourn_qdisc::{Context, Dequeued, Packet, Qdisc, Telemetry};
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Span, Time};
 
-/// A discipline that always says "ask me again at once" and never lets a packet go.
-#[derive(Clone, Debug)]
-struct Stuck<P>(Codel<P>);
-
-struct StuckFamily;
-
-impl Family for StuckFamily {
-    type Of<P: OwnedPacket> = Stuck<P>;
+around_codel! {
+    /// Always says "ask me again at once" and never lets a packet go.
+    Stuck, StuckFamily, "stuck", ask_again
 }
 
-impl<P: Packet> Qdisc<P> for Stuck<P> {
-    fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
-        self.0.enqueue(now, packet, cx);
-    }
-    fn dequeue<T: Telemetry<P>>(&mut self, now: Time, _: &mut Context<'_, T>) -> Dequeued<P> {
-        if self.0.backlog().packets == 0 { Dequeued::Empty } else { Dequeued::Wait(now) }
-    }
-    fn backlog(&self) -> Backlog {
-        self.0.backlog()
-    }
-    fn stats(&self) -> Stats {
-        self.0.stats()
-    }
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.0.gauges(now, out);
-    }
-}
-
-impl<P: Packet> TcConfigurable<P> for Stuck<P> {
-    const INFO: &'static Discipline = &Discipline { name: "stuck", ..codel::INFO };
-
-    fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
-        Codel::build(words, cx).map(Self)
-    }
-    fn change<T: Telemetry<P>>(
-        &mut self,
-        now: Time,
-        words: &mut TcTokens<'_>,
-        cx: &mut Context<'_, T>,
-    ) -> Result<(), TcError> {
-        self.0.change(now, words, cx)
-    }
-    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        self.0.flush(now, cx);
-    }
-    fn quirks(&self) -> &QdiscQuirks {
-        self.0.quirks()
-    }
-    fn describe(&self) -> String {
-        self.0.describe()
-    }
+fn ask_again<P: Packet, T: Telemetry<P>>(
+    codel: &mut Codel<P>,
+    now: Time,
+    _: &mut Context<'_, T>,
+) -> Dequeued<P> {
+    if codel.backlog().packets == 0 { Dequeued::Empty } else { Dequeued::Wait(now) }
 }
 
 #[test]
