@@ -22,5 +22,6 @@ OWN: Final[Mapping[str, str]] = {
     "harm": "harm:KIND",
     "spikes": "spikes:KIND",
     "overlay": "overlay:KIND",
+    "chiu-jain": "chiu_jain:KIND",
 }
 """Where each is, in the order of lists; read by :data:`sojourn.core.extensions.FIGURES` as entry points are."""
