@@ -16,6 +16,7 @@ from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.errors import UsageError
 from sojourn.plotting import figures
+from sojourn.plotting.draw.series import binned_flows
 from sojourn.plotting.draw.svg import slim
 from sojourn.plotting.figures import KINDS, Drawn
 from sojourn.plotting.reference import reference
@@ -247,6 +248,25 @@ def test_spikes_have_height_and_length_above_the_level(stepped: list[Run]) -> No
     assert data["height_ms"].to_list() == pytest.approx([3.0] * 4)
     assert data["length_s"].to_list() == pytest.approx([150.0] * 4, abs=1)
     assert KINDS["spikes"].draw(stepped, {"above": "10"}).data["length_s"].to_list() == [0.0] * 4
+
+
+def test_a_plane_has_the_steps_that_both_flows_have(two_queues: list[Run]) -> None:
+    data = checked(KINDS["chiu-jain"].draw(two_queues[:1], {"step": "10"}))
+    run = two_queues[0]
+    for way, flow in (("x", "flow-1"), ("y", "flow-2")):
+        rates = binned_flows(run, 10.0).filter(pl.col("flow") == flow)
+        assert data[way].to_list() == pytest.approx(rates["rate"].to_list())
+        assert data["t_s"].to_list() == pytest.approx(rates["t"].to_list())
+
+
+def test_a_plane_needs_two_flows_that_are_there(two_queues: list[Run]) -> None:
+    for options, said in (
+        ({"x": "flow-3"}, 'no flow "flow-3"'),
+        ({"x": "flow-1", "y": "flow-1"}, "both axes are of flow-1"),
+    ):
+        with pytest.raises(UsageError) as raised:
+            KINDS["chiu-jain"].draw(two_queues[:1], options)
+        assert said in raised.value.message
 
 
 def test_an_overlay_has_both_sets_named(two_queues: list[Run], tmp_path: Path) -> None:
