@@ -9,13 +9,13 @@ use core::ffi::c_void;
 use core::fmt;
 use core::ptr::NonNull;
 use sojourn_engine::Fault;
-use sojourn_qdisc::Packet;
+use sojourn_qdisc::NoPacket;
 use sojourn_transport::cc::{
     AckEvent, AckSample, CaState, CongestionControl, Control, ControlSample, Event, LostSegment,
     MIN_CWND, View,
 };
 use sojourn_transport::ecn::EcnRequirements;
-use sojourn_units::{Dscp, Ecn, Random, Time};
+use sojourn_units::Random;
 use std::sync::Arc;
 
 /// Functions are there: the table was checked when it was read.
@@ -229,41 +229,5 @@ impl fmt::Debug for PluginControl {
     /// Its name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.entry.info.name)
-    }
-}
-
-/// A control touches no packets.
-enum NoPacket {}
-
-impl Packet for NoPacket {
-    fn wire_len(&self) -> u32 {
-        match *self {}
-    }
-    fn ecn(&self) -> Ecn {
-        match *self {}
-    }
-    fn set_ecn(&mut self, _: Ecn) {
-        match *self {}
-    }
-    fn dscp(&self) -> Dscp {
-        match *self {}
-    }
-    fn set_dscp(&mut self, _: Dscp) {
-        match *self {}
-    }
-    fn flow_key(&self) -> u64 {
-        match *self {}
-    }
-    fn host_keys(&self) -> (u32, u32) {
-        match *self {}
-    }
-    fn l4_len(&self) -> u32 {
-        match *self {}
-    }
-    fn stamp(&self) -> Time {
-        match *self {}
-    }
-    fn set_stamp(&mut self, _: Time) {
-        match *self {}
     }
 }

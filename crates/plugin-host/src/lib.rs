@@ -16,6 +16,9 @@
 
 mod call;
 mod control;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 mod instance;
 mod library;
 mod mirror;

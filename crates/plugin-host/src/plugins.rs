@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// of these lives.
 #[derive(Clone, Debug, Default)]
 pub struct Plugins {
-    loaded: Vec<Arc<Plugin>>,
+    pub(crate) loaded: Vec<Arc<Plugin>>,
 }
 
 impl Plugins {

@@ -306,24 +306,33 @@ fn read_option(of: &str, option: &abi::OptionSpec) -> Result<(OptionKind, Option
             "let the least value come first; nothing but a number may be below 0",
         ));
     }
-    let or = |least: u64, greatest: u64| {
-        if has_range { (min as u64, max as u64) } else { (least, greatest) }
-    };
     // What tc can hand over: 32 bits of microseconds, bytes or packets.
     let all = u64::from(u32::MAX);
+    let within = |least: u64, greatest: u64| {
+        if !has_range {
+            return Ok((least, greatest));
+        }
+        if min > greatest as f64 {
+            return Err(wrong(
+                format!("{} is from {min} to {max}", what("the range")),
+                format!("tc hands over {greatest} at most: let it begin below"),
+            ));
+        }
+        Ok((min as u64, (max as u64).min(greatest)))
+    };
     let (kind, values) = match option.kind {
         abi::SOJOURN_TIME => {
-            let (min, max) = or(0, all * 1_000);
+            let (min, max) = within(0, all * 1_000)?;
             (OptionKind::Time, values(Kind::Span { min, max }, "TIME"))
         }
         abi::SOJOURN_RATE => (OptionKind::Rate, table::RATE),
         abi::SOJOURN_SIZE => {
-            let (min, max) = or(1, all);
-            (OptionKind::Size, values(Kind::Size { min, max: max.min(all) }, "BYTES"))
+            let (min, max) = within(1, all)?;
+            (OptionKind::Size, values(Kind::Size { min, max }, "BYTES"))
         }
         abi::SOJOURN_PACKETS => {
-            let (min, max) = or(1, all);
-            let kind = Kind::Count { unit: "packets", min, max: max.min(all) };
+            let (min, max) = within(1, all)?;
+            let kind = Kind::Count { unit: "packets", min, max };
             (OptionKind::Packets, values(kind, "PACKETS"))
         }
         abi::SOJOURN_NUMBER if has_range => {

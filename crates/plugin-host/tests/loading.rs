@@ -143,6 +143,7 @@ fn a_table_that_is_not_ours_is_refused_before_anything_is_called() {
         ("NULL_NAME", "the name of a queue discipline is a null pointer"),
         ("NULL_FUNCTION", "\"ramp\": dequeue is a null pointer"),
         ("NULL_OPTIONS", "\"ramp\": options (3 of them) is a null pointer"),
+        ("RANGE_BEYOND", "the range of the option \"far\" is from 1000000000000 to 2000000000000"),
         ("TAKEN_NAME", "there is a queue discipline \"codel\" already"),
     ] {
         let library = broken(define);

@@ -81,7 +81,7 @@ pub use configured::{BuildContext, TcConfigurable};
 pub use dynamic::{DynContext, DynQdisc, OwnedPacket};
 pub use htb::Htb;
 pub use netem::Netem;
-pub use packet::Packet;
+pub use packet::{NoPacket, Packet};
 pub use profile::{CodelLaw, QdiscQuirks};
 pub use registry::{Family, Registry, RegistryError};
 pub use report::Reported;

@@ -76,6 +76,44 @@ pub trait Packet {
     }
 }
 
+/// The packet of whoever has none: words are read, or a congestion control is called, and nothing is queued. There is no
+/// value of it.
+#[derive(Clone, Copy, Debug)]
+pub enum NoPacket {}
+
+impl Packet for NoPacket {
+    fn wire_len(&self) -> u32 {
+        match *self {}
+    }
+    fn ecn(&self) -> Ecn {
+        match *self {}
+    }
+    fn set_ecn(&mut self, _: Ecn) {
+        match *self {}
+    }
+    fn dscp(&self) -> Dscp {
+        match *self {}
+    }
+    fn set_dscp(&mut self, _: Dscp) {
+        match *self {}
+    }
+    fn flow_key(&self) -> u64 {
+        match *self {}
+    }
+    fn host_keys(&self) -> (u32, u32) {
+        match *self {}
+    }
+    fn l4_len(&self) -> u32 {
+        match *self {}
+    }
+    fn stamp(&self) -> Time {
+        match *self {}
+    }
+    fn set_stamp(&mut self, _: Time) {
+        match *self {}
+    }
+}
+
 /// Looks at a packet that leaves soon, so that the processor has it when it does: nobody waits for what is read.
 #[inline]
 pub(crate) fn fetch<P: Packet>(packet: &P) {

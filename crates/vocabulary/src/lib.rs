@@ -10,10 +10,10 @@ use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
 use sojourn_model::{Plugin, WordError};
 use sojourn_qdisc::table::{Kind, OptionSpec};
-use sojourn_qdisc::{Packet, QdiscQuirks, Registry, TcError};
+use sojourn_qdisc::{NoPacket, Packet, QdiscQuirks, Registry, TcError};
 use sojourn_stacks::{STACKS, Stack};
 use sojourn_transport::cc::Registry as Controls;
-use sojourn_units::{Dscp, Ecn, Random, Time};
+use sojourn_units::Random;
 
 /// The words of every engine together; what one engine lacks it refuses itself, by name. Queue disciplines are those of a
 /// registry: an engine's, so that those added to it are known, or, by default, those of `sojourn-qdisc`.
@@ -135,43 +135,6 @@ fn known<'a>(
         None => format!("there is {}", names.collect::<Vec<_>>().join(", ")),
     };
     Err(WordError { at: 0..name.len(), message: format!("there is no {what} \"{name}\""), help })
-}
-
-/// No packet: words are read, nothing is queued.
-#[derive(Clone, Debug)]
-pub enum NoPacket {}
-
-impl Packet for NoPacket {
-    fn wire_len(&self) -> u32 {
-        match *self {}
-    }
-    fn ecn(&self) -> Ecn {
-        match *self {}
-    }
-    fn set_ecn(&mut self, _: Ecn) {
-        match *self {}
-    }
-    fn dscp(&self) -> Dscp {
-        match *self {}
-    }
-    fn set_dscp(&mut self, _: Dscp) {
-        match *self {}
-    }
-    fn flow_key(&self) -> u64 {
-        match *self {}
-    }
-    fn host_keys(&self) -> (u32, u32) {
-        match *self {}
-    }
-    fn l4_len(&self) -> u32 {
-        match *self {}
-    }
-    fn stamp(&self) -> Time {
-        match *self {}
-    }
-    fn set_stamp(&mut self, _: Time) {
-        match *self {}
-    }
 }
 
 #[cfg(test)]

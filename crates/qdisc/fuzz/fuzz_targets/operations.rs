@@ -6,6 +6,9 @@
 mod bench;
 #[path = "../../tests/traces/fuzz.rs"]
 mod fuzz;
+#[path = "../../tests/traces/outside.rs"]
+#[allow(unused_imports, reason = "its tests are left out here")]
+mod outside;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let _ = fuzz::operations(data);
