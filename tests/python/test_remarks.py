@@ -120,6 +120,20 @@ def test_the_same_of_several_runs_is_told_once(tmp_path: Path) -> None:
     assert str(one).startswith("long#1 and 2 more: cubic-1 and cubic-2 are limited by")
 
 
+def test_of_windows_that_are_too_short_the_shortest_is_told(make_run: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    periods = iter([14.0, 178.7, 30.0])
+
+    def swing(run: Run) -> tuple[list[str], bool, float, tuple[float, float]]:
+        del run
+        period = next(periods)
+        return [f"flow-{period}"], False, period, (19.0, 36.0)
+
+    monkeypatch.setattr(Run, "swing", swing)
+    [one] = told([make_run(seed=seed) for seed in (1, 2, 3)])
+    assert (one.runs, one.first.endswith("#2")) == (3, True)
+    assert one.remark.help == "let the run last longer and measure over 1800 s or more"
+
+
 def test_it_is_said_stored_and_reported(long: Path) -> None:
     results = long / "results"
     ran = sojourn("run", str(long / "long.toml"), "-o", str(results), "--json")
@@ -133,7 +147,7 @@ def test_it_is_said_stored_and_reported(long: Path) -> None:
     # What limits nobody has no column.
     assert not {"sndbuf_limited_percent", "app_limited_percent"} & set(cell["values"])
     [record] = Folder.open(results).records()
-    assert record.remarks == [{key: remark[key] for key in ("about", "flows", "message", "help")}]
+    assert record.remarks == [{key: remark[key] for key in ("about", "flows", "message", "help", "enough")}]
     for command in (("run", str(long / "long.toml"), "-o", str(results)), ("table", str(results))):
         shown = sojourn(*command)
         assert "warning: cubic-1 and cubic-2 are limited by their receive windows" in shown.stderr

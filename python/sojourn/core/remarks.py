@@ -34,6 +34,8 @@ class Remark:
     flows: tuple[str, ...]
     message: str
     help: str
+    enough: float | None = None
+    """Of ``window``: the length that would do, s."""
 
     def __str__(self) -> str:
         """Return it in one line."""
@@ -67,20 +69,30 @@ def remarks(run: Run) -> list[Remark]:
     """Return what is to be said of a run: as it was stored, or found anew."""
     stored = run.stored_remarks
     if stored is not None:
-        return [Remark(str(r["about"]), tuple(map(str, r["flows"])), str(r["message"]), str(r["help"])) for r in stored]
+        return [
+            Remark(str(r["about"]), tuple(map(str, r["flows"])), str(r["message"]), str(r["help"]), r.get("enough"))
+            for r in stored
+        ]
     return [*_limited(run), *_swinging(run)]
 
 
 def told(runs: Iterable[Run]) -> list[Told]:
-    """Return what is to be said of many runs: each remark once for the same flows and the same setting."""
+    """Return what is to be said of many runs: each remark once for the same flows and the same setting.
+
+    That the window holds too few periods is said once of an experiment, by the run that asks for the longest.
+    """
     found: dict[tuple[str, str, tuple[str, ...]], Told] = {}
     for run in runs:
         for remark in remarks(run):
-            key = (str(run.scenario["experiment"]), remark.about, remark.flows)
+            of_window = remark.about == "window"
+            key = (str(run.scenario["experiment"]), remark.about, () if of_window else remark.flows)
             known = found.get(key)
-            found[key] = (
-                Told(remark, 1, run.label) if known is None else Told(known.remark, known.runs + 1, known.first)
-            )
+            if known is None:
+                found[key] = Told(remark, 1, run.label)
+            elif of_window and (remark.enough or 0.0) > (known.remark.enough or 0.0):
+                found[key] = Told(remark, known.runs + 1, run.label)
+            else:
+                found[key] = Told(known.remark, known.runs + 1, known.first)
     return list(found.values())
 
 
@@ -217,15 +229,26 @@ def _swinging(run: Run) -> list[Remark]:
     else:
         does = f"the rates of {_listed(names)} go up and down"
     held = (window[1] - window[0]) / period
+    enough = _ENOUGH * period
     return [
         Remark(
             "window",
             names,
-            f"{does} with a period of about {period:.2g} s: the measuring window from {span_said(window)} holds "
+            f"{does} with a period of about {_round(period)} s: the measuring window from {span_said(window)} holds "
             f"{held:.1f} of them, and rates, shares and Jain's index depend on where it lies",
-            f"let the run last longer and measure over {_ENOUGH * period:.0f} s or more",
+            f"let the run last longer and measure over {_round(enough)} s or more",
+            enough,
         )
     ]
+
+
+def _round(seconds: float) -> str:
+    """Return a time to two digits, as people write it.
+
+    >>> _round(178.7), _round(1787.0), _round(4.53), _round(0.123)
+    ('180', '1800', '4.5', '0.12')
+    """
+    return f"{float(f'{seconds:.2g}'):g}"
 
 
 def _listed(names: Sequence[str]) -> str:
