@@ -1,11 +1,13 @@
 //! What a discipline has besides [`Qdisc`]: words to be made from and changed with.
 
+use crate::child::AnyOf;
 use crate::words::{TcError, TcTokens};
-use crate::{AnyQdisc, Context, Discipline, Packet, Qdisc, QdiscQuirks, Registry, Telemetry};
+use crate::{Context, Discipline, Packet, Qdisc, QdiscQuirks, Telemetry};
+use core::fmt::Debug;
 use sojourn_units::{Random, Rate, Time};
 
-/// A discipline that tc's words configure. [`AnyQdisc`] asks nothing more of its variants, and [`Registry::add`] nothing
-/// more of a discipline from outside.
+/// A discipline that tc's words configure. [`crate::AnyQdisc`] asks nothing more of its variants, and
+/// [`crate::Registry::add`] nothing more of a discipline from outside.
 pub trait TcConfigurable<P: Packet>: Qdisc<P> + Sized {
     /// Its table: name, options, statistics.
     const INFO: &'static Discipline;
@@ -40,12 +42,12 @@ pub trait TcConfigurable<P: Packet>: Qdisc<P> + Sized {
     fn describe(&self) -> String;
 
     /// The discipline that it hands packets to.
-    fn child(&self) -> Option<&AnyQdisc<P>> {
+    fn child(&self) -> Option<&AnyOf<P>> {
         None
     }
 
     /// As [`TcConfigurable::child`], to be changed or replaced.
-    fn child_mut(&mut self) -> Option<&mut AnyQdisc<P>> {
+    fn child_mut(&mut self) -> Option<&mut AnyOf<P>> {
         None
     }
 
@@ -54,9 +56,9 @@ pub trait TcConfigurable<P: Packet>: Qdisc<P> + Sized {
     fn replace_child<T: Telemetry<P>>(
         &mut self,
         _now: Time,
-        child: AnyQdisc<P>,
+        child: AnyOf<P>,
         _cx: &mut Context<'_, T>,
-    ) -> Option<AnyQdisc<P>> {
+    ) -> Option<AnyOf<P>> {
         Some(child)
     }
 
@@ -64,6 +66,17 @@ pub trait TcConfigurable<P: Packet>: Qdisc<P> + Sized {
     fn set_rate(&mut self, _now: Time, _rate: Rate) -> bool {
         false
     }
+}
+
+/// Who builds the children of classful disciplines: [`crate::Registry`].
+pub(crate) trait Children<P>: Debug + Sync {
+    /// [`BuildContext::child`].
+    fn child(
+        &self,
+        words: &mut TcTokens<'_>,
+        quirks: &QdiscQuirks,
+        random: &mut Random,
+    ) -> Result<AnyOf<P>, TcError>;
 }
 
 /// What a discipline is built with, besides its words.
@@ -74,16 +87,16 @@ pub struct BuildContext<'a, P> {
     pub quirks: &'a QdiscQuirks,
     /// Its own random stream, which keys of hashes are drawn from.
     pub random: &'a mut Random,
-    registry: &'a Registry<P>,
+    children: &'a dyn Children<P>,
 }
 
 impl<'a, P: Packet> BuildContext<'a, P> {
     pub(crate) const fn new(
-        registry: &'a Registry<P>,
+        children: &'a dyn Children<P>,
         quirks: &'a QdiscQuirks,
         random: &'a mut Random,
     ) -> Self {
-        Self { quirks, random, registry }
+        Self { quirks, random, children }
     }
 
     /// The child of a classful discipline, from the words that follow its own options; without any, the `pfifo` that
@@ -91,11 +104,7 @@ impl<'a, P: Packet> BuildContext<'a, P> {
     ///
     /// # Errors
     /// Whatever is wrong with the child's words, with its place in them.
-    pub fn child(&mut self, words: &mut TcTokens<'_>) -> Result<AnyQdisc<P>, TcError> {
-        if words.peek().is_some() {
-            self.registry.read(words, self.quirks, self.random)
-        } else {
-            self.registry.build("pfifo", self.quirks, self.random)
-        }
+    pub fn child(&mut self, words: &mut TcTokens<'_>) -> Result<AnyOf<P>, TcError> {
+        self.children.child(words, self.quirks, self.random)
     }
 }

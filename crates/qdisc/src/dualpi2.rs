@@ -36,9 +36,7 @@
 
 mod config;
 
-pub use self::config::INFO;
-
-use self::config::{CLASSES, Config, Step};
+use self::config::{CLASSES, Config, Step, WORDS};
 use crate::configured::{BuildContext, TcConfigurable};
 use crate::pi2_law::{Fraction, Law, MTU, ONE, Verdict, roll_squared, share};
 use crate::report;
@@ -50,6 +48,9 @@ use crate::{
 };
 use sojourn_units::{Ecn, Random, Span, Time};
 use std::collections::VecDeque;
+
+/// The table of `dualpi2`.
+pub const INFO: Discipline = Discipline { counters: COUNTERS, gauges: GAUGES, ..WORDS };
 
 /// The two classes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,18 +1,17 @@
 //! A discipline behind a pointer: how one that this crate has never heard of stands in a queue.
 //!
-//! Built-in disciplines are variants of [`AnyQdisc`] and are compiled for the telemetry that they report to. One from outside
-//! is a [`DynQdisc`] in [`AnyQdisc::Custom`]: its methods are found through a table of pointers, and so are those of the
+//! Built-in disciplines are variants of [`crate::AnyQdisc`] and are compiled for the telemetry that they report to. One from outside
+//! is a [`DynQdisc`] in [`crate::AnyQdisc::Custom`]: its methods are found through a table of pointers, and so are those of the
 //! telemetry that it is handed. Whoever writes a discipline need not know: [`crate::Qdisc`] and [`TcConfigurable`] are what
 //! is written, and everything that has them (and can be cloned and sent to another thread) has this form too. A
 //! discipline that cannot be generic over the telemetry, such as one loaded at run time, implements [`DynQdisc`] itself.
 //!
 //! Invariant: both forms of a discipline make the same decisions; the object form forwards and does nothing else.
 
+use crate::child::AnyOf;
 use crate::configured::TcConfigurable;
 use crate::words::{TcError, TcTokens};
-use crate::{
-    AnyQdisc, Backlog, Context, Dequeued, Discipline, Packet, Qdisc, QdiscQuirks, Stats, Telemetry,
-};
+use crate::{Backlog, Context, Dequeued, Discipline, Packet, Qdisc, QdiscQuirks, Stats, Telemetry};
 use core::fmt;
 use sojourn_units::{Rate, Time};
 
@@ -57,14 +56,14 @@ pub trait DynQdisc<P>: Send {
     fn flush(&mut self, now: Time, cx: &mut DynContext<'_, P>);
     fn quirks(&self) -> &QdiscQuirks;
     fn describe(&self) -> String;
-    fn child(&self) -> Option<&AnyQdisc<P>>;
-    fn child_mut(&mut self) -> Option<&mut AnyQdisc<P>>;
+    fn child(&self) -> Option<&AnyOf<P>>;
+    fn child_mut(&mut self) -> Option<&mut AnyOf<P>>;
     fn replace_child(
         &mut self,
         now: Time,
-        child: AnyQdisc<P>,
+        child: AnyOf<P>,
         cx: &mut DynContext<'_, P>,
-    ) -> Option<AnyQdisc<P>>;
+    ) -> Option<AnyOf<P>>;
     fn set_rate(&mut self, now: Time, rate: Rate) -> bool;
     /// The discipline once more, with the packets that it holds.
     fn clone_box(&self) -> Box<dyn DynQdisc<P>>;
@@ -138,20 +137,20 @@ impl<P: OwnedPacket, Q: TcConfigurable<P> + Clone + Send + 'static> DynQdisc<P> 
         TcConfigurable::describe(self)
     }
 
-    fn child(&self) -> Option<&AnyQdisc<P>> {
+    fn child(&self) -> Option<&AnyOf<P>> {
         TcConfigurable::child(self)
     }
 
-    fn child_mut(&mut self) -> Option<&mut AnyQdisc<P>> {
+    fn child_mut(&mut self) -> Option<&mut AnyOf<P>> {
         TcConfigurable::child_mut(self)
     }
 
     fn replace_child(
         &mut self,
         now: Time,
-        child: AnyQdisc<P>,
+        child: AnyOf<P>,
         cx: &mut DynContext<'_, P>,
-    ) -> Option<AnyQdisc<P>> {
+    ) -> Option<AnyOf<P>> {
         with_reference!(cx, TcConfigurable::replace_child(self, now, child, cx))
     }
 

@@ -15,13 +15,14 @@
 //! after a pause (1600 - 1514 is not below zero); and a packet may leave as soon as the debt is *zero*, so a
 //! busy class sends one packet per packet time exactly.
 
+use crate::child::{AnyOf, Child, HasChildren};
 use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::{Setting, Settings};
 use crate::show;
 use crate::table::{self, DefaultValue, Discipline, OptionSpec};
 use crate::tally::QdiscCounters;
 use crate::words::{TcError, TcTokens};
-use crate::{AnyQdisc, Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Stats, Telemetry};
+use crate::{Backlog, Context, Dequeued, Qdisc, QdiscQuirks, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Rate, Span, Time};
 
@@ -216,7 +217,7 @@ pub struct Htb<P> {
     counted: Time,
     /// When neither bucket is in debt.
     ready: Time,
-    child: Box<AnyQdisc<P>>,
+    child: Box<AnyOf<P>>,
     lended: u64,
     overlimits: u64,
     tally: QdiscCounters,
@@ -224,13 +225,13 @@ pub struct Htb<P> {
     dropped_before: u64,
 }
 
-impl<P: Packet> Htb<P> {
+impl<P: HasChildren> Htb<P> {
     /// A class of `rate` over `child`: what `htb rate RATE` and the child's words make.
-    pub fn over(rate: Rate, child: AnyQdisc<P>) -> Self {
+    pub fn over(rate: Rate, child: AnyOf<P>) -> Self {
         Self::new(Config::at(rate), *child.quirks(), child)
     }
 
-    fn new(config: Config, profile: QdiscQuirks, child: AnyQdisc<P>) -> Self {
+    fn new(config: Config, profile: QdiscQuirks, child: AnyOf<P>) -> Self {
         let (rate, ceil) = config.buckets();
         Self {
             config,
@@ -291,7 +292,7 @@ fn ticks(tokens: i64) -> i64 {
 }
 
 report! {
-    impl[P: Packet] Htb<P>, htb at now;
+    impl[P: HasChildren] Htb<P>, htb at now;
     counters {
         lended: Count, line 0, Colon, "packets sent from its own tokens" => htb.lended;
         borrowed: Count, line 0, Colon, "packets sent from a parent's: none" => 0.0;
@@ -309,7 +310,7 @@ report! {
     }
 }
 
-impl<P: Packet> Qdisc<P> for Htb<P> {
+impl<P: HasChildren> Qdisc<P> for Htb<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
         self.child.enqueue(now, packet, cx);
@@ -323,7 +324,7 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
         if now < self.ready {
             return Dequeued::Wait(self.ready);
         }
-        let dequeued = self.child.dequeue_any(now, cx);
+        let dequeued = self.child.dequeue_called(now, cx);
         if let Dequeued::Packet(packet) = &dequeued {
             let len = packet.wire_len();
             self.tally.sent(len);
@@ -361,7 +362,7 @@ impl<P: Packet> Qdisc<P> for Htb<P> {
     }
 }
 
-impl<P: Packet> TcConfigurable<P> for Htb<P> {
+impl<P: HasChildren> TcConfigurable<P> for Htb<P> {
     const INFO: &'static Discipline = &INFO;
 
     fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
@@ -410,11 +411,11 @@ impl<P: Packet> TcConfigurable<P> for Htb<P> {
         )
     }
 
-    fn child(&self) -> Option<&AnyQdisc<P>> {
+    fn child(&self) -> Option<&AnyOf<P>> {
         Some(&self.child)
     }
 
-    fn child_mut(&mut self) -> Option<&mut AnyQdisc<P>> {
+    fn child_mut(&mut self) -> Option<&mut AnyOf<P>> {
         Some(&mut self.child)
     }
 
@@ -422,9 +423,9 @@ impl<P: Packet> TcConfigurable<P> for Htb<P> {
     fn replace_child<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        mut child: AnyQdisc<P>,
+        mut child: AnyOf<P>,
         cx: &mut Context<'_, T>,
-    ) -> Option<AnyQdisc<P>> {
+    ) -> Option<AnyOf<P>> {
         self.child.flush(now, cx);
         self.dropped_before += self.child.stats().dropped;
         child.start(now);

@@ -27,6 +27,7 @@
 //!
 //! Of netem's options `corrupt`, `seed` and the slots' distribution are not here, and are refused by name.
 
+mod correlated;
 mod distribution;
 mod line;
 mod loss;
@@ -35,68 +36,31 @@ mod slot;
 
 pub use self::parameters::Parameters;
 
+use self::correlated::Correlated;
 use self::line::Line;
 use self::loss::{Chain, Loss};
 use self::parameters::{DELAY, DUPLICATE, LOSS, Pace, REORDER};
 use self::slot::{Slot, SlotConfig};
 use crate::configured::{BuildContext, TcConfigurable};
+use crate::report;
 use crate::settings::Settings;
 use crate::show;
 use crate::table::Discipline;
 use crate::tally::{QdiscCounters, mark};
 use crate::words::{TcError, TcTokens};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
-use crate::{options_of, report};
 use core::cmp::{Ordering, Reverse};
 use sojourn_units::{Random, Span, Time};
 use std::collections::{BinaryHeap, VecDeque};
 
 /// The table of `netem`.
 pub const INFO: Discipline = Discipline {
-    name: "netem",
     summary: "a delay line, with jitter, slots, loss, copies and reordering",
     source: "Linux 5.4 to 7.3, net/sched/sch_netem.c; iproute2 6, tc/q_netem.c",
-    options: options_of!(Parameters),
     counters: COUNTERS,
     gauges: GAUGES,
-    refused: &[
-        (
-            "corrupt",
-            "a flipped bit is found by a checksum and the packet dropped at its host: loss behind the queue",
-        ),
-        ("seed", "the run's seed is the experiment's; each netem has a stream of its own"),
-    ],
-    examples: &[
-        "netem delay 3ms limit 6",
-        "netem delay 2ms 2ms 20% loss 10% limit 9",
-        "netem",
-        "netem delay 2ms 3ms distribution pareto rate 9mbit 10 48 5 limit 9",
-        "netem rate 900kbit loss state 20% 30% 10% 50% 10% limit 9",
-    ],
-    changes: &["netem delay 1ms", "netem delay 9ms 1ms limit 3", "netem loss 50% 30% ecn"],
-    ..Discipline::BASE
+    ..parameters::WORDS
 };
-
-/// Draws of which each is mixed with the one before (`struct crndstate`).
-#[derive(Clone, Copy, Default, Debug)]
-struct Correlated {
-    last: u32,
-    rho: u32,
-}
-
-impl Correlated {
-    #[inline]
-    fn draw(&mut self, random: &mut Random) -> u32 {
-        let fresh = random.next_u32();
-        if self.rho == 0 {
-            return fresh;
-        }
-        let rho = u64::from(self.rho) + 1;
-        let mixed = u64::from(fresh).wrapping_mul((1 << 32) - rho) + u64::from(self.last) * rho;
-        self.last = (mixed >> 32) as u32;
-        self.last
-    }
-}
 
 /// The draws that may be correlated.
 type Draws = [Correlated; 4];

@@ -17,7 +17,7 @@
 
 mod controller;
 
-use self::controller::{Controller, RATE_SCALE, TICKS_PER_SEC, Ticks, seconds, ticks};
+use self::controller::{Controller, Params, RATE_SCALE, TICKS_PER_SEC, seconds, ticks};
 use crate::configured::{BuildContext, TcConfigurable};
 use crate::profile::PieEstimator;
 use crate::settings::{Setting, Settings};
@@ -77,14 +77,10 @@ const FIRST_UPDATE: Span = Span::from_millis(500);
 #[derive(Clone, Debug)]
 struct Config {
     limit: u32,
-    target: Ticks,
+    params: Params,
     target_shown: Span,
     tupdate: Span,
-    alpha: u32,
-    beta: u32,
     ecn: bool,
-    bytemode: bool,
-    by_rate: bool,
     clock: CoarseClock,
 }
 
@@ -100,7 +96,7 @@ impl Settings for Config {
             tried: &["target 0", "target 900us", "target 30ms"],
             ..OptionSpec::BASE
         }.sets(|config, given| {
-                config.target = given.micros().as_nanos() >> 6;
+                config.params.target = given.micros().as_nanos() >> 6;
                 config.target_shown = given.micros();
             }),
         OptionSpec {
@@ -120,7 +116,7 @@ impl Settings for Config {
             doc: "gain on the distance from target: 2 is 0.125 Hz",
             tried: &["alpha 0", "alpha 5", "alpha 32"],
             ..OptionSpec::BASE
-        }.sets(|config, given| config.alpha = given.number()),
+        }.sets(|config, given| config.params.alpha = given.number()),
         OptionSpec {
             name: "beta",
             values: GAIN,
@@ -128,7 +124,7 @@ impl Settings for Config {
             doc: "gain on the change of the delay: 20 is 1.25 Hz",
             tried: &["beta 0", "beta 9", "beta 32"],
             ..OptionSpec::BASE
-        }.sets(|config, given| config.beta = given.number()),
+        }.sets(|config, given| config.params.beta = given.number()),
         OptionSpec {
             preset: DefaultValue::Is("noecn"),
             doc: "mark ECN-capable packets instead of dropping them while the probability is at most 10 %",
@@ -140,7 +136,7 @@ impl Settings for Config {
             preset: DefaultValue::Is("nobytemode"),
             doc: "scale the probability by a packet's length over the MTU",
             ..OptionSpec::BASE
-        }.sets(|config, given| config.bytemode = given.on),
+        }.sets(|config, given| config.params.bytemode = given.on),
         OptionSpec {
             name: "dq_rate_estimator",
             off: Some("no_dq_rate_estimator"),
@@ -148,21 +144,23 @@ impl Settings for Config {
             doc: "know the delay from the departure rate; linux-5.4 always does",
             known: Some(|profile| matches!(profile.pie_estimator, PieEstimator::Timestamp)),
             ..OptionSpec::BASE
-        }.sets(|config, given| config.by_rate = given.on),
+        }.sets(|config, given| config.params.by_rate = given.on),
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(profile: &QdiscQuirks) -> Self {
         Self {
             limit: 0,
-            target: 0,
+            params: Params {
+                target: 0,
+                alpha: 0,
+                beta: 0,
+                bytemode: false,
+                by_rate: matches!(profile.pie_estimator, PieEstimator::DepartureRate),
+            },
             target_shown: Span::ZERO,
             tupdate: Span::ZERO,
-            alpha: 0,
-            beta: 0,
             ecn: false,
-            bytemode: false,
-            by_rate: matches!(profile.pie_estimator, PieEstimator::DepartureRate),
             clock: CoarseClock::new(profile.hz),
         }
     }
@@ -201,7 +199,7 @@ impl<P: Packet> Pie<P> {
     /// In bytes per second, as the kernel computes it: in 32 bits, which overflow from 2.2 Gbit/s.
     fn departure_rate(&self) -> f64 {
         let rate = (u64::from(self.controller.avg_dq_rate) * TICKS_PER_SEC) >> RATE_SCALE;
-        if self.config.by_rate { f64::from(rate as u32) } else { 0.0 }
+        if self.config.params.by_rate { f64::from(rate as u32) } else { 0.0 }
     }
 }
 
@@ -238,7 +236,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
         let reason = if held.packets >= self.config.limit {
             self.overlimit += 1;
             Reason::Tail
-        } else if !self.controller.signals(&self.config, held.bytes, len, cx.random) {
+        } else if !self.controller.signals(&self.config.params, held.bytes, len, cx.random) {
             self.take(now, packet);
             return;
         } else if self.config.ecn
@@ -264,7 +262,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
         let len = packet.wire_len();
         self.tally.sent(len);
         self.controller.on_departure(
-            self.config.by_rate,
+            self.config.params.by_rate,
             ticks(now),
             ticks(packet.stamp()),
             len,
@@ -280,7 +278,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
 
     fn on_timer<T: Telemetry<P>>(&mut self, now: Time, _cx: &mut Context<'_, T>) {
         if now >= self.next_update {
-            self.controller.update(&self.config, self.ring.bytes());
+            self.controller.update(&self.config.params, self.ring.bytes());
             self.next_update = self.config.clock.fires_after(now, self.config.tupdate);
         }
     }
@@ -344,8 +342,8 @@ impl<P: Packet> TcConfigurable<P> for Pie<P> {
     }
 
     fn describe(&self) -> String {
-        let Config { limit, target_shown, tupdate, alpha, beta, ecn, bytemode, by_rate, .. } =
-            &self.config;
+        let Config { limit, params, target_shown, tupdate, ecn, .. } = &self.config;
+        let Params { alpha, beta, bytemode, by_rate, .. } = params;
         let (target, tupdate) = (show::time(*target_shown), show::time(*tupdate));
         let mut text =
             format!("limit {limit}p target {target} tupdate {tupdate} alpha {alpha} beta {beta}");

@@ -9,7 +9,7 @@
 //!
 //! Invariants: names are unique; the list is in alphabetical order; the defaults of every table can be read.
 
-use crate::configured::{BuildContext, TcConfigurable};
+use crate::configured::{BuildContext, Children, TcConfigurable};
 use crate::dynamic::{DynQdisc, OwnedPacket};
 use crate::settings;
 use crate::words::{TcError, TcTokens, nearest};
@@ -219,7 +219,7 @@ impl<P: Packet> Registry<P> {
     }
 
     /// From the cursor: the discipline's name, its options, its child.
-    pub(crate) fn read(
+    fn read(
         &self,
         words: &mut TcTokens<'_>,
         quirks: &QdiscQuirks,
@@ -247,5 +247,20 @@ impl<P: Packet> Registry<P> {
         };
         let message = format!("unknown queue discipline \"{}\"", name.text);
         Err(words.error(name.at, message, Some(help)))
+    }
+}
+
+impl<P: Packet> Children<P> for Registry<P> {
+    fn child(
+        &self,
+        words: &mut TcTokens<'_>,
+        quirks: &QdiscQuirks,
+        random: &mut Random,
+    ) -> Result<AnyQdisc<P>, TcError> {
+        if words.peek().is_some() {
+            self.read(words, quirks, random)
+        } else {
+            self.build("pfifo", quirks, random)
+        }
     }
 }

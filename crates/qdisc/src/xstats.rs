@@ -4,7 +4,7 @@
 //! The layouts are those of the kernel's interface (`include/uapi/linux/pkt_sched.h`, `tc_*_xstats`), which only ever
 //! grow at their ends: what an older kernel does not send is zero.
 
-use crate::Reason;
+use crate::reason::Reason;
 
 /// The layout of one discipline's statistics (`TCA_STATS_APP`), and what its counts are of.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,5 @@
 //! DualPI2's options: the table, and what tc and the kernel make of the words.
 
-use super::{COUNTERS, GAUGES};
 use crate::options_of;
 use crate::pi2_law::{self, Gain, MTU, Params};
 use crate::profile::DualPi2 as Version;
@@ -34,14 +33,12 @@ pub(super) static CLASSES: [table::Class; 2] = [
     table::Class { name: "l", doc: "scalable traffic: ECT(1) and CE, and ECT(0) with any_ect" },
 ];
 
-/// The table of `dualpi2`.
-pub const INFO: Discipline = Discipline {
+/// The part of dualpi2's table that does not depend on what it holds: all but what it reports.
+pub(super) const WORDS: Discipline = Discipline {
     name: "dualpi2",
     summary: "two coupled queues, one for scalable traffic with marks from a shallow delay, one for the rest",
     source: "RFC 9332; Linux 7.3 and L4STeam/linux of 2020, net/sched/sch_dualpi2.c; iproute2 6, tc/q_dualpi2.c",
     options: options_of!(Config),
-    counters: COUNTERS,
-    gauges: GAUGES,
     xstats: &Xstats {
         fields: &[
             Form::Share32.of("prob"),
@@ -109,7 +106,7 @@ pub(super) struct Config {
 }
 
 impl Settings for Config {
-    const INFO: &'static Discipline = &INFO;
+    const INFO: &'static Discipline = &WORDS;
     const OPTIONS: &'static [Setting<Self>] = &[
         OptionSpec {
             preset: DefaultValue::Is("10000"),

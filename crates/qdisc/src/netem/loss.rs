@@ -9,7 +9,7 @@
 //! fate is that of the state which the chain is in after its move, but for the lone loss, which is over with the next
 //! packet. Linux before 7.1 compares with both bounds open, so that one draw in 2^32 moves otherwise than here.
 
-use super::Correlated;
+use super::correlated::Correlated;
 use sojourn_units::Random;
 
 /// `loss …`.

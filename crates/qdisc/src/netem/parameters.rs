@@ -5,16 +5,38 @@
 //! Invariant: what is written reads the same. Shares are kept as the kernel has them, in 32 bits, and written with as
 //! many digits as it takes.
 
-use super::INFO;
 use super::distribution::Distribution;
 use super::loss::Loss;
 use super::slot::SlotConfig;
+use crate::options_of;
 use crate::settings::{ParsedOption, Setting, Settings};
 use crate::table::{self, DefaultValue, Kind, OptionSpec, ValueSpec};
 use crate::words::{TcError, TcTokens};
 use crate::{Discipline, QdiscQuirks};
 use core::fmt;
 use sojourn_units::{Rate, Span};
+
+/// The part of netem's table that says which words it takes.
+pub(super) const WORDS: Discipline = Discipline {
+    name: "netem",
+    options: options_of!(Parameters),
+    refused: &[
+        (
+            "corrupt",
+            "a flipped bit is found by a checksum and the packet dropped at its host: loss behind the queue",
+        ),
+        ("seed", "the run's seed is the experiment's; each netem has a stream of its own"),
+    ],
+    examples: &[
+        "netem delay 3ms limit 6",
+        "netem delay 2ms 2ms 20% loss 10% limit 9",
+        "netem",
+        "netem delay 2ms 3ms distribution pareto rate 9mbit 10 48 5 limit 9",
+        "netem rate 900kbit loss state 20% 30% 10% 50% 10% limit 9",
+    ],
+    changes: &["netem delay 1ms", "netem delay 9ms 1ms limit 3", "netem loss 50% 30% ecn"],
+    ..Discipline::BASE
+};
 
 /// The longest delay that is taken: an hour.
 const LONGEST: u64 = 3_600_000_000_000;
@@ -252,7 +274,7 @@ impl fmt::Display for Parameters {
 }
 
 impl Settings for Parameters {
-    const INFO: &'static Discipline = &INFO;
+    const INFO: &'static Discipline = &WORDS;
     const OPTIONS: &'static [Setting<Self>] = &[
         OptionSpec {
             preset: DefaultValue::Is("1000"),

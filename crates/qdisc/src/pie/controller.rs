@@ -1,7 +1,6 @@
 //! PIE's controller and estimators, in the kernel's integers: `pie_drop_early`, `pie_process_dequeue` and
 //! `pie_calculate_probability` of Linux 5.10 to 7.3, and what they were in 5.4.
 
-use super::Config;
 use crate::QdiscQuirks;
 use sojourn_units::{Random, Time};
 
@@ -25,6 +24,20 @@ pub(super) const fn ticks(time: Time) -> Ticks {
 /// As the kernel reports delays: whole microseconds of a 32-bit number of nanoseconds.
 pub(super) fn seconds(ticks: Ticks) -> f64 {
     f64::from((ticks << 6) as u32 / 1_000) / 1e6
+}
+
+/// What the controller is set to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Params {
+    /// Delay that it aims at.
+    pub(super) target: Ticks,
+    /// Sixteenths of a hertz, as the next.
+    pub(super) alpha: u32,
+    pub(super) beta: u32,
+    /// Whether the probability is scaled by a packet's length.
+    pub(super) bytemode: bool,
+    /// Whether the delay is known from the departure rate.
+    pub(super) by_rate: bool,
 }
 
 /// A departure rate being measured.
@@ -79,18 +92,18 @@ impl Controller {
     #[inline]
     pub(super) fn signals(
         &mut self,
-        config: &Config,
+        params: &Params,
         held: u64,
         len: u32,
         random: &mut Random,
     ) -> bool {
         if self.burst_time > 0
-            || (self.qdelay < config.target / 2 && self.prob < self.one / 5)
+            || (self.qdelay < params.target / 2 && self.prob < self.one / 5)
             || held < 2 * u64::from(MTU)
         {
             return false;
         }
-        let prob = if config.bytemode && len <= MTU {
+        let prob = if params.bytemode && len <= MTU {
             u64::from(len) * (self.prob / u64::from(MTU))
         } else {
             self.prob
@@ -164,9 +177,9 @@ impl Controller {
     }
 
     /// The update that comes every `tupdate`, with `held` bytes (`pie_calculate_probability`).
-    pub(super) fn update(&mut self, config: &Config, held: u64) {
+    pub(super) fn update(&mut self, params: &Params, held: u64) {
         let held = held as u32;
-        let (qdelay, qdelay_old) = if config.by_rate {
+        let (qdelay, qdelay_old) = if params.by_rate {
             self.qdelay_old = self.qdelay;
             let now = (held << RATE_SCALE).checked_div(self.avg_dq_rate).unwrap_or(0);
             (Ticks::from(now), self.qdelay)
@@ -176,9 +189,9 @@ impl Controller {
         // Something held but no delay: too little to know anything.
         let may_decay = qdelay != 0 || held == 0;
 
-        let (alpha, beta) = self.gains(config);
+        let (alpha, beta) = self.gains(params);
         let delta = alpha
-            .wrapping_mul(qdelay.wrapping_sub(config.target))
+            .wrapping_mul(qdelay.wrapping_sub(params.target))
             .wrapping_add(beta.wrapping_mul(qdelay.wrapping_sub(qdelay_old)))
             .cast_signed();
         // At most 2 % at a time once there is much.
@@ -207,22 +220,22 @@ impl Controller {
             self.prob -= self.prob / 64;
         }
         self.qdelay = qdelay;
-        let half = config.target / 2;
+        let half = params.target / 2;
         if self.qdelay < half
             && self.qdelay_old < half
             && self.prob == 0
-            && (!config.by_rate || self.avg_dq_rate > 0)
+            && (!params.by_rate || self.avg_dq_rate > 0)
         {
             self.reset();
         }
-        if !config.by_rate {
+        if !params.by_rate {
             self.qdelay_old = qdelay;
         }
     }
 
     /// The gains per tick, less the smaller the probability (RFC 8033 §5.2): a half below 10 %, and a quarter
     /// of that for each decade further down to a millionth.
-    fn gains(&self, config: &Config) -> (u64, u64) {
+    fn gains(&self, params: &Params) -> (u64, u64) {
         let per_tick = |gain: u32| (u64::from(gain) * (self.one / TICKS_PER_SEC)) >> 4;
         let mut shift = 0;
         if self.prob < self.one / 10 {
@@ -233,6 +246,6 @@ impl Controller {
                 power *= 10;
             }
         }
-        (per_tick(config.alpha) >> shift, per_tick(config.beta) >> shift)
+        (per_tick(params.alpha) >> shift, per_tick(params.beta) >> shift)
     }
 }
