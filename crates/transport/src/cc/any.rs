@@ -1,13 +1,16 @@
 //! Any congestion control in one type: those of this crate by a `match`, which the compiler sees through, others through
 //! a box.
 
-use super::registry::Entry;
 use super::{
-    AckEvent, AckSample, CaState, CongestionControl, Control, ControlSample, Event, LostSegment,
-    View,
+    AckEvent, AckSample, CaState, CongestionControl, Control, ControlSample, Event, Info,
+    LostSegment, View,
 };
 use crate::ecn::EcnRequirements;
+use crate::stack::TcpQuirks;
 use sojourn_units::Random;
+
+/// How one of this crate's is made, as a stack has it.
+type Make = fn(&TcpQuirks) -> AnyCongestionControl;
 
 macro_rules! any_control {
     ($($vis:vis $file:ident: $($variant:ident),+;)*) => {
@@ -30,9 +33,9 @@ macro_rules! any_control {
         })+)*
 
         /// The controls of this crate.
-        pub(super) fn built_in() -> Vec<Entry> {
+        pub(super) fn built_in() -> Vec<(Info, Make)> {
             vec![$($(
-                Entry::new(super::$variant::INFO, |quirks| super::$variant::new(quirks).into()),
+                (super::$variant::INFO, |quirks| super::$variant::new(quirks).into()),
             )+)*]
         }
 

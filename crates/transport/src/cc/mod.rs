@@ -38,6 +38,7 @@ mod any;
 mod congestion_control;
 mod control;
 mod hystart;
+mod info;
 mod registry;
 pub mod sce;
 mod slow_start;
@@ -52,7 +53,8 @@ pub use congestion_control::{
 };
 pub use control::{Control, INFINITE_SSTHRESH, LARGEST_BURST};
 pub use hystart::{Exit, HyStart};
-pub use registry::{AddError, Info, Registry, UnknownControl};
+pub use info::Info;
+pub use registry::{AddError, Registry, UnknownControl};
 pub use slow_start::SlowStart;
 pub use state::CaState;
 pub use view::View;

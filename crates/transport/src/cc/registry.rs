@@ -3,40 +3,18 @@
 //!
 //! Invariant: no two entries have the same name.
 
-use super::{AnyCongestionControl, any};
+use super::{AnyCongestionControl, Info, any};
 use crate::stack::TcpQuirks;
 use core::fmt;
 use std::sync::Arc;
-
-/// A congestion control's description, for lists, help and docs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Info {
-    /// Its name, as Linux has it.
-    pub name: &'static str,
-    /// What it is, in a line.
-    pub summary: &'static str,
-    /// Where it is specified.
-    pub source: &'static str,
-    /// The numbers it reports at each step: name, unit, meaning.
-    pub gauges: &'static [(&'static str, &'static str, &'static str)],
-}
 
 type Factory = Arc<dyn Fn(&TcpQuirks) -> AnyCongestionControl + Send + Sync>;
 
 /// A control that is known by its name.
 #[derive(Clone)]
-pub(super) struct Entry {
+struct Entry {
     info: Info,
     make: Factory,
-}
-
-impl Entry {
-    pub(super) fn new(
-        info: Info,
-        make: impl Fn(&TcpQuirks) -> AnyCongestionControl + Send + Sync + 'static,
-    ) -> Self {
-        Self { info, make: Arc::new(make) }
-    }
 }
 
 /// The congestion controls that somebody knows. A copy shares its entries with the original until one is added.
@@ -48,7 +26,9 @@ pub struct Registry {
 impl Registry {
     /// The controls of this crate.
     pub fn built_in() -> Self {
-        Self { entries: Arc::new(any::built_in()) }
+        let built_in = any::built_in();
+        let entries = built_in.into_iter().map(|(info, make)| Entry { info, make: Arc::new(make) });
+        Self { entries: Arc::new(entries.collect()) }
     }
 
     /// Adds one. `make` gives a new control, at rest, as a stack has it; it is called for each connection.
@@ -80,7 +60,7 @@ impl Registry {
         if self.find(name).is_some() {
             return Err(AddError::Duplicate(name));
         }
-        Arc::make_mut(&mut self.entries).push(Entry::new(info, make));
+        Arc::make_mut(&mut self.entries).push(Entry { info, make: Arc::new(make) });
         Ok(())
     }
 

@@ -23,6 +23,7 @@ use reassembly::{Arrival, Reassembly};
 use segment_size::SegmentSize;
 use sojourn_units::{Ecn, Span, Time};
 use window::Window;
+pub use window::WindowPolicy;
 
 /// Duplicate ACKs sent at once before SACKs are compressed (`TCP_FASTRETRANS_THRESH`).
 const DUPLICATES_AT_ONCE: u32 = 3;
@@ -30,15 +31,6 @@ const DUPLICATES_AT_ONCE: u32 = 3;
 const COMPRESSED_MOST: u32 = 44;
 /// Longest that a compressed ACK waits (`net.ipv4.tcp_comp_sack_delay_ns`).
 const COMPRESSED_WAIT: Span = Span::from_millis(1);
-
-/// How the receive window is managed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum WindowPolicy {
-    /// The kernel's autotuning within the stack's `tcp_rmem`.
-    Autotuned,
-    /// A constant window of this many bytes.
-    Fixed(u32),
-}
 
 /// A TCP receiver.
 ///

@@ -2,7 +2,6 @@
 //! what arrives (`tcp_grow_window`), and how the buffer grows with what the application reads in a round trip
 //! (`tcp_rcv_space_adjust`, dynamic right-sizing).
 
-use super::WindowPolicy;
 use crate::segment::Data;
 use crate::stack::{ReceiveTuning, TcpQuirks};
 use sojourn_units::{Span, Time};
@@ -17,6 +16,15 @@ const SMALLEST_THAT_COUNTS: u32 = 128;
 const LOW_RTT_US: u64 = 1_000;
 /// Offers are made in units of 2^7 bytes (the scale that a 6 MB buffer gives).
 const SCALE: u32 = 128;
+
+/// How the receive window is managed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WindowPolicy {
+    /// The kernel's autotuning within the stack's `tcp_rmem`.
+    Autotuned,
+    /// A constant window of this many bytes.
+    Fixed(u32),
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct Window {

@@ -1,7 +1,9 @@
 //! How fast the window grows: one packet for each window of unmarked packets, or, with RTT independence, as a function
 //! of the RTT (docs/sources/prague.md#gain; L4STeam/linux `net/ipv4/tcp_prague.c`, `rtt_scaling_heuristics`).
 
-use super::{ONE, ONE_BITS};
+/// One packet of window, and a gain or alpha of one: 2^20.
+pub(super) const ONE: i64 = 1 << 20;
+pub(super) const ONE_BITS: u32 = 20;
 
 /// The target of RTT independence from 2021 on, microseconds (`rtt_target`).
 pub(super) const TARGET_US: u64 = 25_000;

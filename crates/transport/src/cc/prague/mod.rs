@@ -27,41 +27,23 @@
 //! Without ECN it is Reno ("prague-reno"). With a peer that has RFC 3168 only it stays Prague.
 
 mod classic;
+mod common;
 mod gain;
 mod until_2021;
 mod v0_7;
+mod version;
 
 use super::{AckSample, CongestionControl, ControlSample, Event, Info, Reno};
 use crate::cc::CaState;
 use crate::cc::{Control, View};
 use crate::ecn::{Agreed, EcnRequirements, Request};
 use crate::stack::TcpQuirks;
+use common::{Answers, mtu};
 pub use gain::{Independence, Scaling};
-use sojourn_units::{Ecn, Time};
+use sojourn_units::Ecn;
 use until_2021::Until2021;
 use v0_7::V0_7;
-
-/// One packet of window, and a gain or alpha of one: 2^20.
-const ONE: i64 = 1 << 20;
-const ONE_BITS: u32 = 20;
-
-/// Which Prague.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Version {
-    /// L4STeam/linux e741f5ac: the classic-ECN detector acts, losses do not stop growth.
-    April2020,
-    /// The same with the loss rule of August, as in the L4S team's own runs of 25 April 2020.
-    April2020Fixed,
-    /// L4STeam/linux b256daed, of 4 August 2020: no detector.
-    August2020,
-    /// Of November 2020, still of 5.4. Its text is not stored. It is 2021's, but sends single packets: the ICCRG's runs tell
-    /// it from August's and from 2021's (docs/validation.md).
-    November2020,
-    /// Of 2021, module version 0.6: RTT independence after 500 rounds.
-    Year2021,
-    /// Module version 0.7, of 2024 and later.
-    V0_7,
-}
+pub use version::Version;
 
 /// Prague.
 #[derive(Clone, Debug)]
@@ -105,27 +87,6 @@ impl Prague {
             early => Self::Until2021(Until2021::new(early, quirks.rtt_independence)),
         }
     }
-}
-
-/// Bytes of a full packet.
-fn mtu(view: &View, control: &Control) -> u64 {
-    u64::from(control.mss + view.headers)
-}
-
-/// `bytes` a round trip as bytes per second; twice that early in slow start.
-fn pacing_rate(view: &View, control: &Control, bytes: u64) -> Option<u64> {
-    let twice = u32::from(control.cwnd < control.ssthresh / 2);
-    (bytes * 8_000_000).checked_div(u64::from(view.rtt.srtt8_us())).map(|rate| rate << twice)
-}
-
-/// Most segments of a burst: what a 2^12th of a second holds, about 244 µs, but so many `least`.
-fn burst(rate: u64, mtu: u64, least: u32) -> u32 {
-    (((rate / mtu) >> 12) as u32).max(least)
-}
-
-/// Whole microseconds from `earlier` to now.
-fn micros_since(view: &View, earlier: Time) -> u64 {
-    view.now.since(earlier).as_nanos() / 1_000
 }
 
 impl CongestionControl for Prague {
@@ -219,29 +180,4 @@ impl CongestionControl for Prague {
         }
         out("mtu", mtu(view, control) as f64);
     }
-}
-
-/// What every version answers alike, in its own way.
-trait Answers {
-    /// Marks begin a reduction.
-    fn enter_cwr(&mut self, view: &View, control: &Control);
-    /// A loss begins one.
-    fn enter_loss(&mut self, view: &View, control: &Control);
-    /// The loss is repaired.
-    fn leave_loss(&mut self);
-
-    /// The state of recovery is about to become another (`prague_state`).
-    fn set_state(&mut self, view: &View, control: &Control, state: CaState) {
-        match state {
-            CaState::Cwr => self.enter_cwr(view, control),
-            CaState::Recovery => self.enter_loss(view, control),
-            CaState::Open => self.leave_loss(),
-            CaState::Disorder | CaState::Loss => {}
-        }
-    }
-}
-
-/// A number with 20 bits of fraction.
-fn real(fixed: i64) -> f64 {
-    fixed as f64 / ONE as f64
 }

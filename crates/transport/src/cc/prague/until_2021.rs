@@ -2,8 +2,9 @@
 //! taken as a signed `carry`.
 
 use super::classic::Detector;
-use super::gain::{Independence, Scaling, TARGET_US};
-use super::{Answers, ONE, ONE_BITS, Version, burst, micros_since, mtu, pacing_rate, real};
+use super::common::{Answers, burst, micros_since, mtu, pacing_rate, real};
+use super::gain::{Independence, ONE, ONE_BITS, Scaling, TARGET_US};
+use super::version::Version;
 use crate::cc::{Control, View};
 use crate::cc::{ControlSample, MIN_CWND};
 use crate::segment::{Seq, before};

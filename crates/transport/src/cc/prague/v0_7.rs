@@ -7,7 +7,8 @@
 //! of the RTT, and with a second of 2^20 µs, as growth and packet sizes have it. So a flow is not where it was when it has gone from one
 //! to the other.
 
-use super::{Answers, ONE, ONE_BITS, burst, gain, micros_since, mtu, real};
+use super::common::{Answers, burst, micros_since, mtu, real};
+use super::gain::{self, ONE, ONE_BITS};
 use crate::cc::{Control, View};
 use crate::cc::{ControlSample, MIN_CWND};
 use crate::segment::{Seq, before};

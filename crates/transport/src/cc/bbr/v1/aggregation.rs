@@ -2,18 +2,11 @@
 //! between two heaps. So the window gets as much more as recent heaps had above what the rate made expect.
 //! (`bbr_update_ack_aggregation`; from Linux 5.1 on.)
 
-use super::{Bbr, Control, ControlSample, View};
-use crate::cc::bbr::heaps::{Epoch, Slots};
+use super::state::Bbr;
+use crate::cc::{Control, ControlSample, View};
 
 /// Rounds after which the older of two maxima is forgotten: one holds 5 to 10 rounds.
 const ROUNDS: u32 = 5;
-
-/// The heaps.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Aggregation {
-    pub(super) epoch: Epoch,
-    pub(super) slots: Slots,
-}
 
 impl Bbr {
     /// Takes in what an ACK with a rate sample has delivered.

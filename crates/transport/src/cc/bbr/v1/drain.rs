@@ -1,6 +1,8 @@
 //! Drain: as much slower than the path as Startup was faster, until what is in flight fits it. (`bbr_check_drain`.)
 
-use super::{Bbr, Control, ControlSample, Mode, UNIT, View};
+use super::state::{Bbr, Mode};
+use crate::cc::bbr::UNIT;
+use crate::cc::{Control, ControlSample, View};
 
 impl Bbr {
     /// Enters Drain once the pipe is full, and leaves it once the queue is gone; both may be at once.

@@ -1,15 +1,13 @@
 //! The model: what rate the path has, and how many packets fill it.
 
-use super::{
-    BW_BITS, BW_UNIT, Bbr, Control, ControlSample, GAIN_BITS, HIGH_GAIN, Mode, PAIRS_FROM, UNIT,
-    View,
-};
+use super::rate::bytes_per_sec;
+use super::state::{Bbr, HIGH_GAIN, Mode, PAIRS_FROM};
+use crate::cc::bbr::{BW_BITS, BW_UNIT, GAIN_BITS, UNIT};
+use crate::cc::{Control, ControlSample, View};
 use crate::segment::before;
 
 /// Rounds that a rate counts for: a cycle of gains and two.
 const BW_ROUNDS: u32 = super::probe_bw::PHASES + 2;
-/// How much slower than the estimate it is paced, so that queues shrink, percent.
-const PACING_MARGIN: u64 = 1;
 /// Window where there has never been an RTT sample (`TCP_INIT_CWND`).
 pub(super) const SAFE_CWND: u32 = 10;
 /// Most segments that a burst is taken to have.
@@ -23,14 +21,6 @@ pub(super) fn min_tso_segs(view: &View, control: &Control) -> u32 {
 /// Segments that a burst has at the pacing rate (`bbr_tso_segs_goal`).
 fn burst(view: &View, control: &Control) -> u32 {
     control.tso_segs(view, 0, min_tso_segs(view, control)).min(LONGEST_BURST)
-}
-
-/// `bw` times `gain` in bytes of payload per second, less the margin (`bbr_rate_bytes_per_sec`). Without a delay and with a
-/// large window it is beyond 64 bits on the way: Linux wraps there, this does not.
-pub(super) fn bytes_per_sec(view: &View, bw: u64, gain: u32) -> u64 {
-    let product = u128::from(bw) * u128::from(view.mss_cache()) * u128::from(gain);
-    let rate = (product >> GAIN_BITS) * u128::from(1_000_000 / 100 * (100 - PACING_MARGIN));
-    u64::try_from(rate >> BW_BITS).unwrap_or(u64::MAX)
 }
 
 impl Bbr {

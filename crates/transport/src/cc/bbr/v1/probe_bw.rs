@@ -2,7 +2,9 @@
 //! more; in the second a quarter slower, to drain what that has queued; in six at the rate. It begins in any of them
 //! but the second, at random, so that flows do not probe together. (`bbr_update_cycle_phase`.)
 
-use super::{Bbr, Control, ControlSample, Mode, UNIT, View};
+use super::state::{Bbr, Mode};
+use crate::cc::bbr::UNIT;
+use crate::cc::{Control, ControlSample, View};
 use crate::rate_sample::micros_between;
 
 /// Phases in a cycle.

@@ -1,7 +1,8 @@
 //! ProbeRtt: when the lowest RTT is ten seconds old, the window goes down to four packets for 200 ms and a round, so
 //! that the queue shows its bottom. (`bbr_update_min_rtt`.)
 
-use super::{Bbr, Control, ControlSample, LEAST_CWND, Mode, View};
+use super::state::{Bbr, LEAST_CWND, Mode};
+use crate::cc::{Control, ControlSample, View};
 use crate::segment::after;
 
 /// How long a lowest RTT holds, seconds.

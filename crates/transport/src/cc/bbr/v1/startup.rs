@@ -1,7 +1,9 @@
 //! Startup: 2/ln 2 times the rate seen so far, which doubles it each round. It ends when the rate has not grown by a
 //! quarter for three rounds: the pipe is full. (`bbr_check_full_bw_reached`.)
 
-use super::{Bbr, ControlSample, GAIN_BITS, UNIT};
+use super::state::Bbr;
+use crate::cc::ControlSample;
+use crate::cc::bbr::{GAIN_BITS, UNIT};
 
 /// What counts as growth.
 const GROWTH: u32 = UNIT * 5 / 4;

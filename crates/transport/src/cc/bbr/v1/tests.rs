@@ -1,11 +1,12 @@
 //! ACKs worked out by hand on a path of 20 ms, ticks of 4 ms, segments of 1448 bytes; then random ones.
 
+use super::state::{Aggregation, LEAST_CWND};
 use super::*;
 use crate::rate_sample::RateSample;
 use crate::stack::examples::LINUX_7_3;
 use crate::tcb::Tcb;
 use proptest::prelude::*;
-use sojourn_units::Span;
+use sojourn_units::{Span, Time};
 
 const RTT_US: u32 = 20_000;
 

@@ -3,7 +3,8 @@
 //! (`bbr_set_cwnd`.)
 
 use super::model::SAFE_CWND;
-use super::{Bbr, CaState, Control, ControlSample, LEAST_CWND, Mode, View};
+use super::state::{Bbr, LEAST_CWND, Mode};
+use crate::cc::{CaState, Control, ControlSample, View};
 
 impl Bbr {
     /// Notes the window, to come back to it after recovery or ProbeRtt (`bbr_save_cwnd`).

@@ -1,18 +1,10 @@
 //! Aggregation: where ACKs come in heaps (radio, cable), the window needs as much more as recent heaps had above what
 //! the rate made expect. (draft §5.5.9.)
 
+use super::memory::Model;
 use super::rules::AggregationWindow;
-use super::{Control, ControlSample, Model, Version, View};
-use crate::cc::bbr::heaps::{Epoch, Slots};
-use crate::minmax::WindowedMax;
-
-/// The heaps, in the memory of either version.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Aggregation {
-    pub(super) epoch: Epoch,
-    rounds: WindowedMax,
-    slots: Slots,
-}
+use super::version::Version;
+use crate::cc::{Control, ControlSample, View};
 
 impl<V: Version> Model<V> {
     /// Takes in what an ACK has delivered.

@@ -1,11 +1,13 @@
 //! Marks, as Google's branch takes them on a route with `ecn_low`, where the threshold is shallow and the receiver
 //! echoes each mark as DCTCP's does. The draft has no response to marks.
 
-use super::{Control, ControlSample, Model, NONE, Version, View};
+use super::marks::ONE;
+use super::memory::Model;
+use super::parts::NONE;
+use super::version::Version;
+use crate::cc::{Control, ControlSample, View};
 use crate::ecn::Agreed;
 
-/// One, in 256ths.
-const ONE: u32 = 256;
 /// Gain of the smoothed share of marks: a sixteenth.
 const GAIN: u32 = 16;
 /// A bound is cut by this part of the share: a third.
@@ -16,48 +18,6 @@ const THRESHOLD: u32 = 128;
 const STARTUP_ROUNDS: u32 = 2;
 /// Marks count where the lowest RTT was ever this short, microseconds.
 const LONGEST_RTT_US: u32 = 5_000;
-
-/// What is known of marks.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Marks {
-    /// Whether they count, for good.
-    pub(super) eligible: bool,
-    /// Smoothed share of marked packets, 256ths.
-    pub(super) alpha: u32,
-    in_round: bool,
-    in_cycle: bool,
-    delivered: u32,
-    delivered_ce: u32,
-    startup_rounds: u32,
-}
-
-impl Marks {
-    pub(super) fn new(view: &View) -> Self {
-        Self {
-            alpha: ONE,
-            delivered: view.delivered,
-            delivered_ce: view.delivered_ce,
-            ..Self::default()
-        }
-    }
-
-    pub(super) fn forget(&mut self) {
-        self.in_round = false;
-        self.in_cycle = false;
-    }
-
-    pub(super) fn end_round(&mut self) {
-        self.in_round = false;
-    }
-
-    pub(super) fn in_round(&self) -> bool {
-        self.in_round
-    }
-
-    pub(super) fn in_cycle(&self) -> bool {
-        self.in_cycle
-    }
-}
 
 impl<V: Version> Model<V> {
     /// At the start of a round: the share of marks, and whether two such rounds end Startup.

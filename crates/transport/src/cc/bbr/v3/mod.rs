@@ -6,6 +6,7 @@
 //! November 2023. They share all code; where they differ there is a named rule in [`rules`]. `bbr3-google-ecn` is the
 //! kernel's module on a route with the feature `ecn_low`, without which it takes no notice of marks.
 //!
+//! - [`version`], [`rules`]: the two texts; [`memory`], [`parts`], [`marks`]: what is remembered;
 //! - [`state`]: the seven states, and the table of which may follow which;
 //! - [`model`]: rounds, the path's rate and lowest RTT, and what fills it; [`aggregation`]: ACKs that come in heaps;
 //! - [`signals`]: losses, and the short-term bounds; [`ecn`]: marks;
@@ -27,163 +28,40 @@
 
 mod aggregation;
 mod ecn;
+mod marks;
+mod memory;
 mod model;
+mod parts;
 mod probe_bw;
 mod probe_rtt;
 mod rules;
 mod signals;
 mod startup;
 mod state;
+mod version;
 mod window;
 
 #[cfg(test)]
 mod tests;
 
-use super::{BW_BITS, BW_UNIT};
+use super::BW_BITS;
 use crate::cc::{
     CaState, CongestionControl, Control, ControlSample, Event, INFINITE_SSTHRESH, Info,
     LostSegment, View,
 };
 use crate::ecn::EcnRequirements;
 use crate::stack::TcpQuirks;
-use aggregation::Aggregation;
-use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
-use ecn::Marks;
-use model::MaxBw;
-use probe_bw::{AckPhase, Raise};
-use rules::Rules;
-use sojourn_units::{Ecn, Random, Span, Time};
-use startup::{FullBw, StartupLosses};
+use marks::Marks;
+use memory::Model;
+use parts::{NONE, Undo};
+use rules::UNIT;
+use sojourn_units::Random;
 use state::State;
+use version::{Draft, Google, GoogleEcn, Version};
 
-/// A gain of one.
-const UNIT: u32 = 25_600;
-/// A bound that is not set.
-const NONE: u32 = u32::MAX;
-/// Lowest window, segments: two pairs, so that delayed acknowledgements keep coming.
-const LEAST_CWND: u32 = 4;
 /// Longest initial window that Google remembers.
 const LONGEST_INITIAL_WINDOW: u32 = 127;
-
-/// Which text it follows.
-pub trait Version: Clone + core::fmt::Debug + Send + 'static {
-    /// What it is.
-    const INFO: Info;
-    /// What it needs of ECN.
-    const ECN: EcnRequirements;
-    /// What it does.
-    const RULES: Rules;
-}
-
-/// The draft.
-#[derive(Clone, Debug)]
-pub struct Draft;
-
-/// Google's kernel branch.
-#[derive(Clone, Debug)]
-pub struct Google;
-
-/// The same on a route with `ecn_low`.
-#[derive(Clone, Debug)]
-pub struct GoogleEcn;
-
-type Gauge = (&'static str, &'static str, &'static str);
-
-/// What all of them report.
-const GAUGES: [Gauge; 10] = [
-    ("state", "", "0 Startup, 1 Drain, 2 DOWN, 3 CRUISE, 4 REFILL, 5 UP, 6 ProbeRTT"),
-    ("bw", "bit/s", "rate that is used, of payload"),
-    ("max_bw", "bit/s", "highest rate of the last two ProbeBW cycles, of payload"),
-    ("mrtt", "s", "lowest RTT of the last ten seconds"),
-    ("pacing_gain", "", "pacing rate over `bw`"),
-    ("cwnd_gain", "", "window over the bandwidth-delay product"),
-    (
-        "inflight_longterm",
-        "segments",
-        "long-term bound (`inflight_hi`); missing while there is none",
-    ),
-    (
-        "inflight_shortterm",
-        "segments",
-        "short-term bound (`inflight_lo`); missing while there is none",
-    ),
-    ("extra_acked", "segments", "what the window has more for ACKs that come in heaps"),
-    ("round", "", "round trips, counted by packets"),
-];
-
-impl Version for Draft {
-    const INFO: Info = Info {
-        name: "bbr3",
-        summary: "version 3 as the IETF's draft has it: paces at the path's rate, bounds what is in flight by loss; Not-ECT",
-        source: "draft-ietf-ccwg-bbr, text of 3 August 2026",
-        gauges: &GAUGES,
-    };
-    const ECN: EcnRequirements =
-        EcnRequirements { codepoint: Ecn::NotEct, ..EcnRequirements::NONE };
-    const RULES: Rules = Rules::DRAFT;
-}
-
-impl Version for Google {
-    const INFO: Info = Info {
-        name: "bbr3-google",
-        summary: "version 3 as Google's kernel branch has it, without ecn_low: marks are ignored",
-        source: "google/bbr branch v3 (November 2023), net/ipv4/tcp_bbr.c",
-        gauges: &GAUGES,
-    };
-    const ECN: EcnRequirements = EcnRequirements::NONE;
-    const RULES: Rules = Rules::GOOGLE;
-}
-
-impl Version for GoogleEcn {
-    const INFO: Info = Info {
-        name: "bbr3-google-ecn",
-        summary: "bbr3-google on a route with ecn_low: answers to marks as well, if the lowest RTT is 5 ms or less",
-        source: "google/bbr branch v3 (November 2023), net/ipv4/tcp_bbr.c",
-        gauges: &[
-            GAUGES[0],
-            GAUGES[1],
-            GAUGES[2],
-            GAUGES[3],
-            GAUGES[4],
-            GAUGES[5],
-            GAUGES[6],
-            GAUGES[7],
-            GAUGES[8],
-            GAUGES[9],
-            ("alpha", "", "smoothed share of marked packets, 0 to 1"),
-        ],
-    };
-    const ECN: EcnRequirements = EcnRequirements {
-        request: crate::ecn::Request::Rfc3168,
-        on_all: true,
-        exact_echo: true,
-        ..EcnRequirements::NONE
-    };
-    const RULES: Rules = Rules::GOOGLE_ECN;
-}
-
-/// What a spurious recovery gives back.
-#[derive(Clone, Debug)]
-struct Undo {
-    /// Whether it has been noted in this episode.
-    saved: bool,
-    /// Where losses have ended a probe.
-    state: Option<State>,
-    bw_shortterm: u32,
-    inflight_shortterm: u32,
-    inflight_longterm: u32,
-}
-
-impl Undo {
-    const NOTHING: Self = Self {
-        saved: false,
-        state: None,
-        bw_shortterm: NONE,
-        inflight_shortterm: NONE,
-        inflight_longterm: NONE,
-    };
-}
 
 /// BBRv3, in a box: its state is several times as large as any other control's, and few flows have it.
 #[derive(Clone, Debug)]
@@ -201,69 +79,6 @@ impl<V> DerefMut for Bbr3<V> {
     fn deref_mut(&mut self) -> &mut Model<V> {
         &mut self.0
     }
-}
-
-/// The state of BBRv3. Times are of [`Model::clock`].
-#[derive(Clone, Debug)]
-pub struct Model<V> {
-    version: PhantomData<V>,
-    random: Random,
-    state: State,
-    pacing_gain: u32,
-    cwnd_gain: u32,
-    initial_window: u32,
-    has_seen_rtt: bool,
-    /// Whether it begins to send again after the application paused.
-    idle_restart: bool,
-    /// Whether the window had reached what the model wants.
-    reached_target: bool,
-    /// Window before recovery or ProbeRTT.
-    prior_cwnd: u32,
-
-    /// Rounds, counted by packets, and `delivered` at which this one ends.
-    round_count: u32,
-    round_end: u32,
-    /// Whether this ACK began a round.
-    round_start: bool,
-    max_bw: MaxBw,
-    min_rtt_us: u32,
-    min_rtt_stamp: Time,
-    probe_rtt_min_us: u32,
-    probe_rtt_min_stamp: Time,
-    probe_rtt_done_stamp: Option<Time>,
-    probe_rtt_round_done: bool,
-    aggregation: Aggregation,
-
-    full_bw: FullBw,
-    /// Whether the pipe has been full.
-    full_bw_reached: bool,
-    startup_losses: StartupLosses,
-    drain_start_round: u32,
-
-    /// Rounds of losses, which are counted by themselves.
-    loss_round_delivered: u32,
-    loss_round_start: bool,
-    loss_in_round: bool,
-    /// Whether anything was lost since DOWN began.
-    loss_in_cycle: bool,
-    bw_latest: u32,
-    inflight_latest: u32,
-    bw_shortterm: u32,
-    inflight_shortterm: u32,
-    inflight_longterm: u32,
-    undo: Undo,
-    ecn: Marks,
-
-    ack_phase: AckPhase,
-    raise: Raise,
-    /// Whether what comes in tells of a probe.
-    probe_sample: bool,
-    /// Whether the last probe was too much, and whether this one stopped where it was.
-    probe_too_high: bool,
-    precautionary: bool,
-    rounds_since_probe: u32,
-    probe_wait: Span,
-    cycle_stamp: Time,
 }
 
 /// BBRv3 as the draft has it.
@@ -284,63 +99,6 @@ impl<V: Version> Bbr3<V> {
 }
 
 impl<V: Version> Model<V> {
-    fn new() -> Self {
-        Self {
-            version: PhantomData,
-            random: Random::named(0, "bbr3"),
-            state: State::Startup,
-            pacing_gain: V::RULES.startup_pacing,
-            cwnd_gain: 2 * UNIT,
-            initial_window: 0,
-            has_seen_rtt: false,
-            idle_restart: false,
-            reached_target: false,
-            prior_cwnd: 0,
-            round_count: 0,
-            round_end: 0,
-            round_start: false,
-            max_bw: MaxBw::default(),
-            min_rtt_us: u32::MAX,
-            min_rtt_stamp: Time::ZERO,
-            probe_rtt_min_us: u32::MAX,
-            probe_rtt_min_stamp: Time::ZERO,
-            probe_rtt_done_stamp: None,
-            probe_rtt_round_done: false,
-            aggregation: Aggregation::default(),
-            full_bw: FullBw::default(),
-            full_bw_reached: false,
-            startup_losses: StartupLosses::default(),
-            drain_start_round: 0,
-            loss_round_delivered: 0,
-            loss_round_start: false,
-            loss_in_round: false,
-            loss_in_cycle: false,
-            bw_latest: 0,
-            inflight_latest: 0,
-            bw_shortterm: NONE,
-            inflight_shortterm: NONE,
-            inflight_longterm: NONE,
-            undo: Undo::NOTHING,
-            ecn: Marks::default(),
-            ack_phase: AckPhase::Init,
-            raise: Raise::default(),
-            probe_sample: false,
-            probe_too_high: false,
-            precautionary: false,
-            rounds_since_probe: 0,
-            probe_wait: Span::ZERO,
-            cycle_stamp: Time::ZERO,
-        }
-    }
-
-    /// Goes to another state.
-    fn go(&mut self, to: State) {
-        debug_assert!(State::may_follow(self.state, to), "{:?} to {to:?}", self.state);
-        self.state = to;
-        // Gains have changed: the next ACK has to set window and pace.
-        self.reached_target = false;
-    }
-
     /// Whether an ACK of an application that pauses is no news to the model.
     fn may_skip_model(&self, sample: &ControlSample) -> bool {
         V::RULES.fast_path

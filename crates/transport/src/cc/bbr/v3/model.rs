@@ -1,8 +1,12 @@
 //! The model: rounds, the path's rate and lowest RTT, and what fills it. (draft §5.5.1, §5.5.2, §5.5.7, §5.6.)
 
-use super::{
-    BW_BITS, BW_UNIT, Control, ControlSample, LEAST_CWND, Model, NONE, State, UNIT, Version, View,
-};
+use super::memory::{LEAST_CWND, Model};
+use super::parts::NONE;
+use super::rules::UNIT;
+use super::state::State;
+use super::version::Version;
+use crate::cc::bbr::{BW_BITS, BW_UNIT};
+use crate::cc::{Control, ControlSample, View};
 use crate::segment::before;
 use sojourn_units::{Span, Time};
 
@@ -15,30 +19,6 @@ const LARGEST_QUANTUM: u64 = 64 * 1024;
 /// What Google adds to a burst at an RTT of nothing, bytes, and the RTT that halves it, in powers of two of a microsecond.
 const SHORT_RTT_BURST: u64 = 65_536;
 const SHORT_RTT_SHIFT: u32 = 9;
-
-/// The highest rate of this ProbeBW cycle and of the one before.
-#[derive(Clone, Debug, Default)]
-pub(super) struct MaxBw {
-    slots: [u32; 2],
-}
-
-impl MaxBw {
-    #[inline]
-    pub(super) fn get(&self) -> u32 {
-        self.slots[0].max(self.slots[1])
-    }
-
-    fn take(&mut self, bw: u32) {
-        self.slots[1] = self.slots[1].max(bw);
-    }
-
-    /// A cycle is over; one that saw no rate at all does not count.
-    pub(super) fn advance(&mut self) {
-        if self.slots[1] > 0 {
-            self.slots = [self.slots[1], 0];
-        }
-    }
-}
 
 /// `bw` times `gain` in bytes of payload per second, less the margin.
 pub(super) fn bytes_per_sec(view: &View, bw: u64, gain: u32) -> u64 {

@@ -1,7 +1,12 @@
 //! ProbeBW: DOWN, CRUISE, REFILL, UP. How long it cruises is bounded by two to three seconds and, so that Reno beside it
 //! finds room, by as many rounds as there are packets in flight, 63 at most. (draft §5.3.3, §5.5.5, §5.5.10.)
 
-use super::{CaState, Control, ControlSample, Model, NONE, State, UNIT, Version, View};
+use super::memory::Model;
+use super::parts::{AckPhase, NONE};
+use super::rules::UNIT;
+use super::state::State;
+use super::version::Version;
+use crate::cc::{CaState, Control, ControlSample, View};
 use sojourn_units::{Span, Time};
 
 /// Most rounds between two probes.
@@ -11,33 +16,6 @@ const LEAST_WAIT: Span = Span::from_secs(2);
 const WAIT_RANGE_US: u64 = 1_000_000;
 /// Steps of the bound's growth double no more often than this.
 const MOST_DOUBLINGS: u32 = 30;
-
-/// What the feedback of a probe that is coming in stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum AckPhase {
-    /// No probe's.
-    #[default]
-    Init,
-    /// REFILL sends.
-    Refilling,
-    /// UP has begun; what comes in was sent before.
-    Starting,
-    /// What comes in was sent by UP.
-    Feedback,
-    /// UP is over; what comes in was sent by it.
-    Stopping,
-}
-
-/// How the long-term bound grows while UP finds that more fits.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Raise {
-    /// Rounds of it.
-    pub(super) rounds: u32,
-    /// Segments acknowledged that have not raised it yet.
-    acked: u32,
-    /// So many raise it by one; none do without it.
-    acked_per_step: Option<u32>,
-}
 
 impl<V: Version> Model<V> {
     pub(super) fn start_down(&mut self, view: &View) {

@@ -1,8 +1,12 @@
 //! ProbeRTT: when the lowest RTT of five seconds is that old, half of what fills the path stays in flight for 200 ms and
 //! a round, so that the queue shows its bottom. (draft §5.3.4.)
 
-use super::probe_bw::AckPhase;
-use super::{Control, ControlSample, LEAST_CWND, Model, State, UNIT, Version, View};
+use super::memory::{LEAST_CWND, Model};
+use super::parts::AckPhase;
+use super::rules::UNIT;
+use super::state::State;
+use super::version::Version;
+use crate::cc::{Control, ControlSample, View};
 use sojourn_units::Span;
 
 /// How long the model keeps a lowest RTT.

@@ -1,8 +1,8 @@
 //! In what the two versions of BBRv3 differ: the draft's and Google's. Each difference is a named rule; all else is
 //! written once.
 
-use super::UNIT;
-
+/// A gain of one.
+pub(super) const UNIT: u32 = 25_600;
 /// When Startup takes losses for a full pipe.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum StartupLoss {

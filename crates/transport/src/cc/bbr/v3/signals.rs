@@ -1,7 +1,12 @@
 //! What losses say: whether a flight was too much for the path, and the short-term bounds that hold until the next
 //! probe. (draft §5.5.4, §5.5.6, §5.5.10.)
 
-use super::{Control, ControlSample, LostSegment, Model, NONE, State, UNIT, Undo, Version, View};
+use super::memory::Model;
+use super::parts::{NONE, Undo};
+use super::rules::UNIT;
+use super::state::State;
+use super::version::Version;
+use crate::cc::{Control, ControlSample, LostSegment, View};
 use crate::segment::before;
 
 impl<V: Version> Model<V> {

@@ -1,10 +1,12 @@
 //! Startup and Drain: the rate doubles each round until it has not grown by a quarter for three rounds, or until too
 //! much is lost; then the queue that this has made is drained. (draft §5.3.1, §5.3.2.)
 
-use super::rules::StartupLoss;
-use super::{
-    CaState, Control, ControlSample, LostSegment, Model, NONE, State, UNIT, Version, View,
-};
+use super::memory::Model;
+use super::parts::{FullBw, NONE};
+use super::rules::{StartupLoss, UNIT};
+use super::state::State;
+use super::version::Version;
+use crate::cc::{CaState, Control, ControlSample, View};
 
 /// What counts as growth.
 const GROWTH: u64 = (UNIT / 4 * 5) as u64;
@@ -12,45 +14,6 @@ const GROWTH: u64 = (UNIT / 4 * 5) as u64;
 const ROUNDS: u32 = 3;
 /// Counters of losses stop here.
 const MOST: u32 = 15;
-
-/// The search for a rate that does not grow any more; UP uses it, too.
-#[derive(Clone, Debug, Default)]
-pub(super) struct FullBw {
-    /// Rate that was last taken for a growth.
-    pub(super) baseline: u32,
-    /// Rounds since.
-    pub(super) rounds: u32,
-    /// Whether three have passed.
-    pub(super) now: bool,
-}
-
-/// What Startup has lost in this round of losses.
-#[derive(Clone, Debug, Default)]
-pub(super) struct StartupLosses {
-    /// ACKs that told of losses.
-    acks: u32,
-    /// Separate ranges of sequence numbers.
-    ranges: u32,
-    /// Segments.
-    segments: u32,
-    /// One past the last segment taken for lost.
-    end: Option<u32>,
-    /// `delivered` when the round began.
-    delivered: u32,
-}
-
-impl StartupLosses {
-    /// A segment has been taken for lost.
-    pub(super) fn take(&mut self, lost: &LostSegment) {
-        self.ranges += u32::from(self.end != Some(lost.seq));
-        self.segments += 1;
-        self.end = Some(lost.seq.wrapping_add(1));
-    }
-
-    fn begin_round(&mut self, view: &View) {
-        *self = Self { delivered: view.delivered, ..Self::default() };
-    }
-}
 
 impl<V: Version> Model<V> {
     /// Looks for growth anew, from this rate on.

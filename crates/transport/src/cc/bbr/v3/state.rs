@@ -1,6 +1,6 @@
 //! The states of BBRv3, and which may follow which.
 
-use super::{Rules, UNIT};
+use super::rules::{Rules, UNIT};
 
 /// What BBR is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,5 +1,8 @@
 //! ACKs worked out by hand on a path of 20 ms, ticks of 4 ms, segments of 1448 bytes; then random ones.
 
+use super::memory::LEAST_CWND;
+use super::parts::{AckPhase, Aggregation, MaxBw};
+use super::rules::Rules;
 use super::*;
 use crate::cc::SegmentState;
 use crate::ecn::Agreed;

@@ -1,7 +1,11 @@
 //! The window: what the model says is needed, reached no faster than what was acknowledged, and below the bounds of the
 //! phase. (draft §5.6.4.)
 
-use super::{CaState, Control, ControlSample, LEAST_CWND, Model, NONE, State, Version, View};
+use super::memory::{LEAST_CWND, Model};
+use super::parts::NONE;
+use super::state::State;
+use super::version::Version;
+use crate::cc::{CaState, Control, ControlSample, View};
 
 impl<V: Version> Model<V> {
     /// Notes the window, to come back to it after recovery or ProbeRTT.
