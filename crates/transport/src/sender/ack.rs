@@ -1,6 +1,7 @@
 //! One ACK, in the kernel's order of work (`tcp_ack`).
 
 use super::Sender;
+use super::flags::Flags;
 use super::output::Push;
 use super::rate::RateEstimator;
 use super::recovery::RetransmitMode;
@@ -11,27 +12,6 @@ use crate::ecn::{AckInfo, EcnFeedback};
 use crate::rate_sample::{RateSample, micros_between};
 use crate::segment::{Ack, Output, after, before};
 use sojourn_units::Time;
-
-/// What the ACK turned out to be (`FLAG_*`).
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Flags {
-    pub(super) una_advanced: bool,
-    /// It tells of marks.
-    pub(super) ece: bool,
-    /// So many packets newly known to be marked.
-    pub(super) ce: u32,
-    pub(super) data_sacked: bool,
-    pub(super) dsack_tlp: bool,
-    pub(super) original_delivered: bool,
-    pub(super) retransmission_acked: bool,
-    pub(super) lost_retransmission: bool,
-    /// Nothing new at all: neither data acknowledged nor a window update nor a duplicate reported.
-    pub(super) is_duplicate: bool,
-    /// As that, and nothing SACKed either; a reported duplicate does not matter.
-    pub(super) is_pure_duplicate: bool,
-    /// The retransmission timer is to start anew.
-    pub(super) set_timer: bool,
-}
 
 impl Sender {
     /// Takes an ACK and sends what it lets out.

@@ -12,7 +12,6 @@
 //!
 //! The kernel counts in ticks, here it is nanoseconds.
 
-use super::Sender;
 use sojourn_units::{Span, Time};
 
 /// What keeps a sender from sending more.
@@ -42,10 +41,10 @@ const LIMITS: usize = Limit::Host as usize + 1;
 /// How long each limit has held.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
-    current: Limit,
+    pub(super) current: Limit,
     since: Time,
     /// Before that, by [`Limit`]. Touched only when the limit changes, so it is not among what every ACK reads.
-    held: Box<[Span; LIMITS]>,
+    pub(super) held: Box<[Span; LIMITS]>,
 }
 
 /// How long a connection was kept from sending more, and by what, since it was established.
@@ -85,62 +84,8 @@ impl Limits {
     }
 
     #[inline(never)]
-    fn change(&mut self, now: Time, limit: Limit) {
+    pub(super) fn change(&mut self, now: Time, limit: Limit) {
         self.held[self.current as usize] += now.since(self.since);
         (self.current, self.since) = (limit, now);
-    }
-}
-
-impl Sender {
-    /// What has limited the connection until now. `now` is not before the sender was last told of anything.
-    pub fn limited_times(&self, now: Time) -> LimitedTimes {
-        let mut limits = self.limits.clone();
-        limits.change(now, Limit::Closed);
-        let of = |limit: Limit| limits.held[limit as usize];
-        let busy =
-            limits.held[Limit::Application as usize..].iter().fold(Span::ZERO, |a, &b| a + b);
-        LimitedTimes {
-            busy,
-            receive_window: of(Limit::ReceiveWindow),
-            send_buffer: of(Limit::SendBuffer),
-            congestion_window: of(Limit::CongestionWindow),
-            pacing: of(Limit::Pacing),
-            application: of(Limit::Idle) + of(Limit::Application),
-            host: of(Limit::Host),
-        }
-    }
-
-    /// Notes what ended an attempt to send: `stopped` if something did that had more to send.
-    #[inline]
-    pub(super) fn note_limit(&mut self, stopped: Option<Limit>, sent: u32) {
-        let limit = match stopped {
-            Some(limit) => limit,
-            // One burst was all that was wanted: what stops the sender is as it was.
-            None if self.is_ready() => return,
-            None => self.limit_without_data(sent),
-        };
-        self.limits.set(self.tcb.view.now, limit);
-    }
-
-    /// What limits a sender that has sent all that is written.
-    fn limit_without_data(&self, sent: u32) -> Limit {
-        let (view, control) = (&self.tcb.view, &self.tcb.control);
-        let asleep = self.data.send_buffer.as_ref().is_some_and(|buffer| buffer.is_asleep());
-        let full = view.in_flight() >= control.cwnd;
-        if asleep {
-            // Decided by the attempt that has sent the last of it (`tcp_cwnd_validate`).
-            if sent == 0 {
-                return self.limits.current;
-            }
-            let limited_by_cwnd = full || control.is_cwnd_limited(view);
-            return if limited_by_cwnd { Limit::CongestionWindow } else { Limit::SendBuffer };
-        }
-        if view.packets_out == 0 {
-            Limit::Idle
-        } else if full {
-            Limit::CongestionWindow
-        } else {
-            Limit::Application
-        }
     }
 }

@@ -10,19 +10,30 @@
 //! timeout shrinks (`tcp_cwnd_application_limited`): every ACK that lets the window grow starts that time anew, so it
 //! passes only where the restart after idleness, which is modelled, has struck already.
 
+// What a sender consists of: each file owns its state and knows nothing of the sender.
+mod account;
+mod data;
+mod flags;
+mod limits;
+mod pacing;
+mod phase;
+mod rate;
+mod reduction;
+mod scoreboard;
+mod send_buffer;
+mod timer;
+
+// What a sender does.
 mod ack;
 mod application;
 mod handshake;
-mod limits;
+mod limiting;
 mod output;
-mod pacing;
-mod rate;
 mod recovery;
-mod scoreboard;
-mod send_buffer;
 mod small_queue;
 mod timers;
 mod tso;
+mod writing;
 
 #[cfg(test)]
 mod tests;
@@ -32,19 +43,19 @@ use crate::ecn::{self, Agreed, EcnFeedback, EctPolicy};
 use crate::segment::{HEADERS, Seq, clock_ms};
 use crate::stack::TcpQuirks;
 use crate::tcb::Tcb;
-use application::AppData;
-use handshake::HandshakeState;
+pub use account::HostNic;
+use account::SmallQueue;
+use data::AppData;
 pub use limits::LimitedTimes;
 use limits::Limits;
 use pacing::Pacing;
+use phase::HandshakeState;
 use rate::RateEstimator;
-use recovery::Recovery;
+use reduction::Recovery;
 use scoreboard::Scoreboard;
-pub use small_queue::HostNic;
-use small_queue::SmallQueue;
 use sojourn_units::{Ecn, Rate, Time};
 use std::sync::Arc;
-use timers::Timers;
+use timer::Timers;
 
 /// Largest IP packet of an Ethernet.
 const ETHERNET_MTU: u32 = 1500;

@@ -4,101 +4,17 @@
 //! Who may follow whom is a table, [`may_follow`], which every change of state is held against in tests.
 
 use super::Sender;
-use super::ack::Flags;
+use super::flags::Flags;
 use super::output::Push;
-use super::scoreboard::{AckSummary, Undo};
+use super::reduction::{REO_WND_PERSIST, Tlp};
+use super::scoreboard::AckSummary;
+use super::timer::Kind;
 use crate::cc::{CaState, INFINITE_SSTHRESH};
 use crate::cc::{CongestionControl, Event};
 use crate::segment::{Output, Seq, after, before};
 use crate::stack::PrrBound;
 use crate::tcb::Tcb;
 use sojourn_units::Span;
-
-/// Recoveries after which a widened reordering window narrows again (`TCP_RACK_RECOVERY_THRESH`).
-const REO_WND_PERSIST: u32 = 16;
-
-/// What a sender knows of the reduction that is under way, and of the last one.
-#[derive(Clone, Debug)]
-pub(super) struct Recovery {
-    /// Recovery point: `nxt` when the reduction began (`high_seq`).
-    pub(super) high_seq: Seq,
-    pub(super) undo: Undo,
-    /// Threshold before the reduction, if it may be taken back (`prior_ssthresh`).
-    pub(super) prior_ssthresh: u32,
-    pub(super) prr: Prr,
-    /// Timestamp clock at the first retransmission of the episode (`retrans_stamp`).
-    pub(super) retrans_stamp: Option<u32>,
-    /// The tail-loss probe that is out.
-    pub(super) tlp: Option<Tlp>,
-    /// Timeouts since the last progress (`icsk_retransmits`).
-    pub(super) timeouts: u32,
-    /// F-RTO is deciding (RFC 5682).
-    pub(super) frto: bool,
-    pub(super) reo_wnd: ReorderingWindow,
-}
-
-impl Recovery {
-    pub(super) fn new() -> Self {
-        Self {
-            high_seq: 0,
-            undo: Undo { marker: None, retransmissions: -1, resent: 0, duplicates: 0 },
-            prior_ssthresh: 0,
-            prr: Prr::default(),
-            retrans_stamp: None,
-            tlp: None,
-            timeouts: 0,
-            frto: false,
-            reo_wnd: ReorderingWindow { steps: 1, ..ReorderingWindow::default() },
-        }
-    }
-}
-
-/// Proportional rate reduction's counts since the reduction began, segments.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Prr {
-    delivered: u32,
-    pub(super) out: u32,
-}
-
-/// A tail-loss probe (RFC 8985 §7).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Tlp {
-    /// `nxt` when it was sent (`tlp_high_seq`).
-    pub(super) point: Seq,
-    /// Whether it repeated old data.
-    pub(super) repeated: bool,
-    /// Whether the application was pausing when that had first left.
-    pub(super) app_limited: bool,
-}
-
-/// RACK's reordering window (RFC 8985 §6.2 step 4), in quarters of the lowest RTT.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ReorderingWindow {
-    steps: u32,
-    /// Recoveries for which it stays as it is.
-    persist: u32,
-    /// Whether a duplicate has shown that it is too narrow.
-    pub(super) dsack_seen: bool,
-    /// `delivered` when it was last widened.
-    last_delivered: u32,
-}
-
-impl ReorderingWindow {
-    /// Widens by a step when a duplicate showed that it was too narrow, at most once a round trip.
-    fn update(&mut self, prior_delivered: u32, delivered: u32) {
-        if before(prior_delivered, self.last_delivered) {
-            self.dsack_seen = false;
-        }
-        if self.dsack_seen {
-            self.steps = (self.steps + 1).min(255);
-            self.dsack_seen = false;
-            self.last_delivered = delivered;
-            self.persist = REO_WND_PERSIST;
-        } else if self.persist == 0 {
-            self.steps = 1;
-        }
-    }
-}
 
 /// What is to be sent once the window is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -251,7 +167,7 @@ impl Sender {
             return false;
         }
         let wait = Span::from_micros(u64::from(left_us)) + self.timers.slack;
-        self.arm(super::timers::Kind::Reorder, wait.min(self.tcb.view.rtt.rto()));
+        self.arm(Kind::Reorder, wait.min(self.tcb.view.rtt.rto()));
         true
     }
 
@@ -548,7 +464,7 @@ impl Sender {
             head_resent |= seq == self.tcb.view.una;
         }
         if head_resent && !self.awaits_reordering() {
-            self.arm(super::timers::Kind::Rto, self.tcb.view.rtt.rto());
+            self.arm(Kind::Rto, self.tcb.view.rtt.rto());
         }
     }
 }

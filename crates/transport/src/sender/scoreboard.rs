@@ -1,7 +1,7 @@
 //! The retransmission queue and what is known of each segment in it: SACKed, lost, retransmitted (RFC 6675's
 //! scoreboard with Linux's tags), and the rules by which SACK blocks and RACK (RFC 8985) change the tags.
 //!
-//! Invariants: the counts in the [`Tcb`] (`packets_out`, `sacked_out`, `lost_out`, `retrans_out`) are at all
+//! Invariants: the counts in the [`View`] (`packets_out`, `sacked_out`, `lost_out`, `retrans_out`) are at all
 //! times what counting the tags would give; a SACKed segment is never lost.
 //!
 //! The trick: segments never sent twice are in order of both number and time, so RACK needs no list sorted by

@@ -16,45 +16,30 @@
 //! first such; what is sent again or SACKed is not cut or joined in the buffer; and the application runs at once when it is
 //! woken, after what the ACK itself lets out.
 
-use super::Sender;
-use super::output::Push;
-use super::small_queue::OVERHEAD;
-use crate::cc::CongestionControl;
-use crate::segment::{Output, Seq, before};
+use crate::segment::{Seq, before};
 use std::collections::VecDeque;
-
-/// What a segment counts in the limit: payload and headers, 2052 bytes, rounded up to a power of two, and `sk_buff`.
-const PER_SEGMENT: u64 = 4096 + 256;
-/// The least window that it is for (`TCP_INIT_CWND`).
-const LEAST_WINDOW: u32 = 10;
-/// Its largest value (`net.ipv4.tcp_wmem`).
-const LARGEST: u64 = 4 << 20;
-/// What the application writes at a time (netperf and iperf3 on a socket of default size).
-const WRITE: u64 = 16 << 10;
-/// Payload of a buffer at most: 64 kB less headers (`tcp_xmit_size_goal`).
-const LARGEST_PIECE: u64 = 65_536 - 1 - 320;
 
 /// What the socket holds, and the application behind it.
 #[derive(Clone, Default, Debug)]
 pub(super) struct SendBuffer {
     /// The limit (`sk_sndbuf`), bytes.
-    limit: u64,
+    pub(super) limit: u64,
     /// Buffers that have not been sent (`sk_write_queue`), bytes each.
-    unsent: VecDeque<u64>,
+    pub(super) unsent: VecDeque<u64>,
     /// One past the last segment of each buffer that is sent and not acknowledged (`tcp_rtx_queue`).
-    sent: VecDeque<Seq>,
+    pub(super) sent: VecDeque<Seq>,
     /// One past the last segment that the application has written whole.
-    end: Seq,
+    pub(super) end: Seq,
     /// Bytes that it has written of the next.
-    odd: u64,
+    pub(super) odd: u64,
     /// What is left of the write that it is at.
-    left: u64,
+    pub(super) left: u64,
     /// Whether something of that write has been taken.
-    copied: bool,
+    pub(super) copied: bool,
     /// Whether it sleeps for want of room (`SOCK_NOSPACE`).
-    asleep: bool,
+    pub(super) asleep: bool,
     /// The largest window that the peer has offered, bytes.
-    max_window: u32,
+    pub(super) max_window: u32,
 }
 
 impl SendBuffer {
@@ -125,152 +110,5 @@ impl SendBuffer {
     /// As if the application did not wait for room.
     pub(super) fn keep_awake(&mut self) {
         self.asleep = false;
-    }
-}
-
-impl Sender {
-    /// One past the last segment that is there to be sent.
-    #[inline]
-    pub(super) fn ready_end(&self) -> Seq {
-        self.data.send_buffer.as_ref().map_or(self.data.end, |buffer| buffer.end)
-    }
-
-    /// Whether segments are there to be sent.
-    #[inline]
-    pub(super) fn is_ready(&self) -> bool {
-        before(self.tcb.view.nxt, self.ready_end())
-    }
-
-    /// What the application still has to write.
-    fn unwritten(&self, buffer: &SendBuffer) -> u64 {
-        match self.data.end.wrapping_sub(buffer.end) {
-            0 => 0,
-            n => {
-                u64::from(n - 1) * u64::from(self.tcb.view.mss) + u64::from(self.data.last_len)
-                    - buffer.odd
-            }
-        }
-    }
-
-    /// What is queued (`sk_wmem_queued`); a short last segment counts as a full one.
-    fn queued(&self, buffer: &SendBuffer) -> u64 {
-        let whole =
-            u64::from(buffer.end.wrapping_sub(self.tcb.view.una)) * u64::from(self.tcb.view.mss);
-        let buffers = (buffer.unsent.len() + buffer.sent.len()) as u64;
-        whole + buffer.odd + buffers * OVERHEAD
-    }
-
-    /// Makes room for two windows, or as the control has it (`tcp_sndbuf_expand`).
-    pub(super) fn expand_buffer(&mut self) {
-        let window = self.tcb.control.cwnd.max(LEAST_WINDOW).max(self.board.reordering + 1);
-        let windows = self.cc.send_buffer_windows();
-        if let Some(buffer) = &mut self.data.send_buffer {
-            let size = (windows * u64::from(window) * PER_SEGMENT).min(LARGEST);
-            buffer.limit = buffer.limit.max(size);
-        }
-    }
-
-    /// The connection is established: the application begins to write.
-    pub(super) fn let_application_begin(&mut self, out: &mut impl Output) {
-        if self.data.send_buffer.is_some() {
-            self.expand_buffer();
-            self.let_application_write(out);
-        }
-    }
-
-    /// After an ACK: a sleeping application is woken if there is room (`tcp_check_space`).
-    #[inline]
-    pub(super) fn check_space(&mut self, una_advanced: bool, out: &mut impl Output) {
-        if !una_advanced || !self.data.send_buffer.as_ref().is_some_and(|buffer| buffer.asleep) {
-            return;
-        }
-        if self.tcb.view.in_flight() < self.tcb.control.cwnd {
-            self.expand_buffer();
-        }
-        let writable = self.data.send_buffer.as_ref().is_some_and(|buffer| {
-            let queued = self.queued(buffer);
-            queued + queued / 2 <= buffer.limit && queued < buffer.limit
-        });
-        if writable {
-            self.let_application_write(out);
-        }
-    }
-
-    /// The application writes until it has to sleep, or has written all. It runs as a process: what it sends passes through
-    /// the host before it goes on.
-    pub(super) fn let_application_write(&mut self, out: &mut impl Output) {
-        loop {
-            let Some(buffer) = &self.data.send_buffer else { return };
-            let next = if buffer.left == 0 { WRITE.min(self.unwritten(buffer)) } else { 0 };
-            if buffer.left == 0 && next == 0 {
-                return;
-            }
-            if next > 0 {
-                self.check_app_limited();
-            }
-            if let Some(buffer) = &mut self.data.send_buffer {
-                buffer.asleep = false;
-                buffer.copied &= next == 0;
-                buffer.left += next;
-            }
-            if !self.copy_write(out) {
-                return;
-            }
-            self.push_written(Push::Normal, out);
-        }
-    }
-
-    /// Takes the rest of a write into buffers; false if the application sleeps now.
-    fn copy_write(&mut self, out: &mut impl Output) -> bool {
-        let mss = u64::from(self.tcb.view.mss);
-        while let Some(buffer) = self.data.send_buffer.as_ref().filter(|buffer| buffer.left > 0) {
-            let half = u64::from(buffer.max_window / 2);
-            let goal = (LARGEST_PIECE.min(half) / mss).max(1) * mss;
-            let room = buffer.unsent.back().map_or(0, |last| goal.saturating_sub(*last));
-            let full = room == 0 && self.queued(buffer) >= buffer.limit;
-            let copied = buffer.copied;
-            if full {
-                // It sleeps before what it has written is pushed (`SOCK_NOSPACE`): that attempt knows why no more comes.
-                if let Some(buffer) = &mut self.data.send_buffer {
-                    buffer.asleep = true;
-                }
-                if copied {
-                    self.push_written(Push::Normal, out);
-                }
-                return false;
-            }
-            let (data_end, last_len) = (self.data.end, u64::from(self.data.last_len));
-            let Some(buffer) = &mut self.data.send_buffer else { return false };
-            if room == 0 {
-                buffer.unsent.push_back(0);
-            }
-            let taken = buffer.left.min(if room == 0 { goal } else { room });
-            buffer.left -= taken;
-            buffer.copied = true;
-            if let Some(last) = buffer.unsent.back_mut() {
-                *last += taken;
-            }
-            buffer.odd += taken;
-            buffer.end = buffer.end.wrapping_add((buffer.odd / mss) as u32);
-            buffer.odd %= mss;
-            if data_end.wrapping_sub(buffer.end) == 1 && buffer.odd == last_len {
-                (buffer.end, buffer.odd) = (data_end, 0);
-            }
-            // A buffer that is full and next to be sent is begun with at once.
-            if buffer.unsent.len() == 1 && buffer.first() >= goal {
-                self.push_written(Push::One, out);
-            }
-        }
-        true
-    }
-
-    fn push_written(&mut self, push: Push, out: &mut impl Output) {
-        if let Some(queue) = &mut self.tsq {
-            queue.set_in_process(true);
-        }
-        self.write(push, out);
-        if let Some(queue) = &mut self.tsq {
-            queue.set_in_process(false);
-        }
     }
 }

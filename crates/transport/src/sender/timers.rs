@@ -5,56 +5,16 @@
 //! computing them is put off until the earliest time that this can be.
 
 use super::Sender;
-use super::ack::Flags;
+use super::flags::Flags;
 use super::output::Push;
-use super::recovery::Tlp;
+use super::reduction::Tlp;
 use super::scoreboard::REORDERING;
+use super::timer::{Kind, Timer};
 use crate::cc::CaState;
 use crate::cc::{CongestionControl, Event};
 use crate::rate_sample::micros_between;
 use crate::segment::{Output, after, before};
-use crate::stack::TcpQuirks;
-use sojourn_units::{CoarseClock, Span, Time};
-
-/// What a timer is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    /// Repeat the SYN.
-    Syn,
-    /// Retransmission timeout.
-    Rto,
-    /// Tail-loss probe.
-    Probe,
-    /// RACK: a candidate's reordering window ends.
-    Reorder,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Timer {
-    pub(super) kind: Kind,
-    /// When it was set, and for how long.
-    set: Time,
-    span: Span,
-    /// Not before this is it due.
-    at: Time,
-}
-
-/// The one timer that runs, and the clock that it hangs on.
-#[derive(Clone, Debug)]
-pub(super) struct Timers {
-    pub(super) next: Option<Timer>,
-    /// What is added to short timers ([`TcpQuirks::timer_slack`]).
-    pub(super) slack: Span,
-    clock: CoarseClock,
-}
-
-impl Timers {
-    pub(super) fn new(quirks: &TcpQuirks) -> Self {
-        let clock = CoarseClock::new(quirks.hz);
-        let slack = quirks.timer_slack.unwrap_or(clock.tick() * 2);
-        Self { next: None, slack, clock }
-    }
-}
+use sojourn_units::{Span, Time};
 
 impl Sender {
     pub(super) fn arm(&mut self, kind: Kind, span: Span) {

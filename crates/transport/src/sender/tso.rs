@@ -10,6 +10,7 @@
 //! ones fill it up from the next. The rest of a buffer that fits the window is not waited with.
 
 use super::Sender;
+use super::data::buffer_size;
 use super::limits::Limit;
 use crate::cc::CongestionControl;
 use crate::cc::{CaState, LARGEST_BURST};
@@ -45,11 +46,6 @@ pub(super) enum Next {
     Send(u32),
     /// Wait for the next ACK: for this to admit more.
     Wait(Limit),
-}
-
-/// Segments that a full buffer holds.
-pub(super) fn buffer_size(mss: u32) -> u32 {
-    (LARGEST_BURST / u64::from(mss)).max(1) as u32
 }
 
 impl Sender {
