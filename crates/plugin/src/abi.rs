@@ -6,9 +6,23 @@
 //! Invariants: a value that a plugin writes is never an enum of Rust's; text ends with a zero byte and is UTF-8; tables stay
 //! where they are and as they are while the library is loaded; a field is only ever added at a table's end.
 
+/// What threads may share.
+macro_rules! tables {
+    ($($table:ident),*) => {$(
+        // SAFETY: a table is never written once it is there, and neither is what it points to.
+        #[allow(unsafe_code)]
+        unsafe impl Sync for $table {}
+        // SAFETY: as above.
+        #[allow(unsafe_code)]
+        unsafe impl Send for $table {}
+    )*};
+}
+
 mod control;
+mod plugin;
 
 pub use control::*;
+pub use plugin::Plugin;
 
 use core::ffi::{c_char, c_void};
 
@@ -68,24 +82,6 @@ pub const SOJOURN_EMPTY: u32 = 0;
 pub const SOJOURN_PACKET: u32 = 1;
 /// Packets are held, and none may leave before the time that has been written.
 pub const SOJOURN_WAIT: u32 = 2;
-
-/// What a plugin exports as `sojourn_plugin`.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Plugin {
-    /// `SOJOURN_ABI_VERSION`. Read before anything else.
-    pub abi_version: u32,
-    /// `sizeof(SojournPlugin)`.
-    pub size: u32,
-    /// Its queue disciplines; may be null if there are none.
-    pub aqms: *const *const Aqm,
-    /// How many there are.
-    pub aqm_count: u32,
-    /// Its congestion controls; may be null if there are none.
-    pub controls: *const *const CongestionControl,
-    /// How many there are.
-    pub control_count: u32,
-}
 
 /// A packet as a discipline sees it when it arrives.
 #[repr(C)]
@@ -272,15 +268,4 @@ pub struct HostCalls {
     pub fail: unsafe extern "C" fn(host: *mut Host, what: *const c_char),
 }
 
-macro_rules! tables {
-    ($($table:ident),*) => {$(
-        // SAFETY: a table is never written once it is there, and neither is what it points to.
-        #[allow(unsafe_code)]
-        unsafe impl Sync for $table {}
-        // SAFETY: as above.
-        #[allow(unsafe_code)]
-        unsafe impl Send for $table {}
-    )*};
-}
-
-tables!(Plugin, Aqm, CongestionControl, OptionSpec, Counter, Gauge, HostCalls);
+tables!(Aqm, OptionSpec, Counter, Gauge, HostCalls);

@@ -84,6 +84,7 @@ fn generated() -> String {
     };
     let bindings = Builder::new()
         .with_config(config)
+        .with_src(source.join("abi/plugin.rs"))
         .with_src(source.join("abi.rs"))
         .with_src(source.join("abi/control.rs"))
         .generate();

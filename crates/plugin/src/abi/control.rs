@@ -401,3 +401,5 @@ pub struct CongestionControl {
         ),
     >,
 }
+
+tables!(CongestionControl);

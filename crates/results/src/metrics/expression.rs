@@ -14,9 +14,9 @@
 
 mod lexer;
 mod parser;
+mod tree;
 
-use super::functions::{Function, Gives, Looks, Parameter, Which};
-use super::quantity::Quantity;
+use super::functions::{Function, Gives, Parameter, Which};
 use super::series::Of;
 use super::unit::Unit;
 use super::window::WindowSpec;
@@ -24,6 +24,7 @@ use core::fmt;
 use core::ops::Range;
 use sojourn_model::{WordError, nearest};
 use sojourn_units::Span;
+pub(super) use tree::{Call, Clause, Name, NameOf, Operator, Placed, Term, TermKind};
 
 /// A parsed expression.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,110 +32,6 @@ pub struct Expression {
     pub(super) text: String,
     /// Joined by `and`.
     pub(super) clauses: Vec<Clause>,
-}
-
-/// A value, or a comparison of two.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Clause {
-    pub(super) left: Term,
-    pub(super) right: Option<(Comparison, Term)>,
-    /// Where in the text.
-    pub(super) at: Range<usize>,
-}
-
-/// How two values are compared.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Comparison {
-    Less,
-    LessOrEqual,
-    Greater,
-    GreaterOrEqual,
-    Equal,
-    NotEqual,
-}
-
-impl Comparison {
-    pub(super) fn holds(self, a: f64, b: f64) -> bool {
-        match self {
-            Self::Less => a < b,
-            Self::LessOrEqual => a <= b,
-            Self::Greater => a > b,
-            Self::GreaterOrEqual => a >= b,
-            Self::Equal => a == b,
-            Self::NotEqual => a != b,
-        }
-    }
-
-    pub(super) const fn symbol(self) -> &'static str {
-        match self {
-            Self::Less => "<",
-            Self::LessOrEqual => "<=",
-            Self::Greater => ">",
-            Self::GreaterOrEqual => ">=",
-            Self::Equal => "==",
-            Self::NotEqual => "!=",
-        }
-    }
-}
-
-/// Something with a value.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Term {
-    pub(super) kind: TermKind,
-    pub(super) unit: Unit,
-    pub(super) at: Range<usize>,
-}
-
-#[derive(Clone, PartialEq, Debug)]
-pub(super) enum TermKind {
-    Number(f64),
-    Call(Call),
-    Negative(Box<Term>),
-    Binary(Operator, Box<Term>, Box<Term>),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Operator {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-}
-
-/// A metric with what it is given.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Call {
-    pub(super) function: &'static Function,
-    pub(super) of: Option<Of>,
-    pub(super) names: Vec<Name>,
-    pub(super) number: f64,
-    pub(super) reason: Option<String>,
-    /// Values that it is given.
-    pub(super) terms: Vec<Term>,
-    pub(super) window: Option<Placed<WindowSpec>>,
-}
-
-/// A name with its place and what it names.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Name {
-    pub(super) text: String,
-    pub(super) of: NameOf,
-    pub(super) at: Range<usize>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum NameOf {
-    Flow,
-    Queue,
-    Element,
-    Either,
-}
-
-/// Something with its place in the text.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) struct Placed<T> {
-    pub(super) value: T,
-    pub(super) at: Range<usize>,
 }
 
 /// The names that an expression may use.
@@ -158,23 +55,10 @@ pub struct Names<'a> {
     pub duration: Span,
 }
 
-impl Call {
-    /// Where it looks: where it says, or in the default window; what is of the whole run by its nature there.
-    pub(super) fn looks(&self) -> WindowSpec {
-        let is_whole = self.function.looks == Looks::Run
-            || self.of.as_ref().is_some_and(|of| !of.takes_window());
-        match &self.window {
-            _ if is_whole => WindowSpec::Whole,
-            Some(window) => window.value.clone(),
-            None => WindowSpec::Default,
-        }
-    }
-}
-
 impl Expression {
     /// Parses an expression; the error points at what is wrong.
     pub fn parse(text: &str) -> Result<Self, WordError> {
-        parser::parse(text)
+        Ok(Self { text: text.to_owned(), clauses: parser::parse(text)? })
     }
 
     /// The text it was parsed from.
@@ -360,15 +244,4 @@ pub fn reference() -> String {
     );
     text.push_str("| `state.NAME` | | a controller's own number: `state.alpha`, `state.prob` |\n");
     text
-}
-
-/// The quantity of this name, or a controller's own number.
-pub(super) fn of_name(name: &str) -> Option<Of> {
-    match name.strip_prefix("state.") {
-        Some(state) if !state.is_empty() => Some(Of::State(state.to_owned())),
-        _ => match name.strip_prefix("sojourn.") {
-            Some(class) if !class.is_empty() => Some(Of::ClassSojourn(name.to_owned())),
-            _ => Quantity::named(name).map(Of::Quantity),
-        },
-    }
 }

@@ -1,14 +1,12 @@
 //! From tokens to terms, with units checked on the way. Precedence: `and`, comparison, `+ -`, `* /`, sign.
 
 use super::super::functions::{FUNCTIONS, Function, Looks, Parameter, RENAMED};
-use super::super::quantity::QUANTITIES;
+use super::super::quantity::{QUANTITIES, Quantity};
 use super::super::series::Of;
 use super::super::unit::Unit;
 use super::super::window::WindowSpec;
 use super::lexer::{Kind, Token, tokens};
-use super::{
-    Call, Clause, Comparison, Expression, Name, NameOf, Operator, Placed, Term, TermKind, of_name,
-};
+use super::tree::{Call, Clause, Comparison, Name, NameOf, Operator, Placed, Term, TermKind};
 use core::ops::Range;
 use sojourn_model::At;
 use sojourn_model::{WordError, nearest, new_name, renamed};
@@ -31,7 +29,7 @@ fn wrong<T>(at: Range<usize>, message: impl Into<String>, help: impl Into<String
     Err(WordError { at, message: message.into(), help: help.into() })
 }
 
-pub(super) fn parse(text: &str) -> Result<Expression> {
+pub(super) fn parse(text: &str) -> Result<Vec<Clause>> {
     let tokens = tokens(text)?;
     let end = text.len()..text.len();
     let mut parser = Parser { tokens: &tokens, next: 0, end, depth: 0 };
@@ -47,7 +45,7 @@ pub(super) fn parse(text: &str) -> Result<Expression> {
     {
         return wrong(clause.at.clone(), "what \"and\" joins are comparisons", "");
     }
-    Ok(Expression { text: text.to_owned(), clauses })
+    Ok(clauses)
 }
 
 impl<'t> Parser<'t> {
@@ -499,5 +497,16 @@ fn default_window(term: &mut Term, window: &Placed<WindowSpec>) -> Result<bool> 
             Ok(true)
         }
         TermKind::Number(_) | TermKind::Call(_) => Ok(false),
+    }
+}
+
+/// The quantity of this name, or a controller's own number.
+fn of_name(name: &str) -> Option<Of> {
+    match name.strip_prefix("state.") {
+        Some(state) if !state.is_empty() => Some(Of::State(state.to_owned())),
+        _ => match name.strip_prefix("sojourn.") {
+            Some(class) if !class.is_empty() => Some(Of::ClassSojourn(name.to_owned())),
+            _ => Quantity::named(name).map(Of::Quantity),
+        },
     }
 }
