@@ -2,8 +2,12 @@
 
     python tools/circles.py           # exits with status 1 and names a circle of each crate that has one
 
-A file uses another where it names an item of it, by a ``use`` or in its code. What a file only hands on (``pub use``)
-is no use of it: an item is looked up where it is defined. Tests do not count.
+A file uses another where it names an item of it, by a ``use`` or in its code. What a file only hands on (``pub use``,
+and nothing of it in its own code) is no use of it: an item is looked up where it is defined. Tests do not count.
+What a method of another file does is not seen.
+
+A macro that takes names alone is expanded where it is used, and so is one that it hands them to (``rust_macros.py``): a
+file that makes something of a list of modules uses each of them.
 """
 
 import re
@@ -12,16 +16,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-CRATES: Final = Path(__file__).parent.parent / "crates"
-# Crates that still have circles. To be emptied, never to be added to.
-EXEMPT: Final = frozenset({"qdisc", "transport"})
+from rust_macros import Macros, without_definitions
 
+CRATES: Final = Path(__file__).parent.parent / "crates"
 Module = tuple[str, ...]
 
 # Names are handed on no more often than this.
 _DEPTH: Final = 8
-_NOISE: Final = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"', re.DOTALL)
+_NOISE: Final = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'|\bin (?:crate|super)(?:::\w+)*(?=\))|\bmod \w+;""",
+    re.DOTALL,
+)
 _USE: Final = re.compile(r"(?P<pub>\bpub(?:\([a-z :]+\))?\s+)?\buse\s+(?P<tree>[^;]+);")
+_BARE: Final = re.compile(r"(?<![\w:.$])[a-z]\w*(?:::\w+)+")
+_EXPORTED: Final = re.compile(r"#\[macro_export\]\s*macro_rules!\s*(\w+)")
 _PATH: Final = re.compile(r"(?<![\w:])(?:crate|super|self)(?:::\w+)+")
 
 
@@ -37,9 +45,9 @@ def modules(source: Path) -> dict[Module, Path]:
 
 
 def without_tests(text: str) -> str:
-    """Return a file's text without comments, strings, and the module of its tests."""
+    """Return a file's text without comments, strings, what only declares modules, and the module of its tests."""
     text = _NOISE.sub(" ", text)
-    start = re.search(r"#\[cfg\(test\)\]\s*mod\s+\w+\s*\{", text)
+    start = re.search(r"#\[cfg\(test\)\]\s*(?:pub(?:\([a-z :]+\))?\s+)?mod\s+\w+\s*\{", text)
     return text[: start.start()] if start else text
 
 
@@ -75,18 +83,30 @@ class Crate:
         self.names: dict[Module, dict[str, list[str]]] = {}
         self.globs: dict[Module, list[list[str]]] = {}
         used: dict[Module, list[list[str]]] = {}
-        for module, file in self.files.items():
-            text = without_tests(file.read_text(encoding="utf-8"))
+        self.texts = {module: without_tests(file.read_text(encoding="utf-8")) for module, file in self.files.items()}
+        self.exported = {macro: module for module, text in self.texts.items() for macro in _EXPORTED.findall(text)}
+        macros = Macros()
+        for text in self.texts.values():
+            macros.read(text)
+        for module, own in self.texts.items():
+            macros.read(own)
+            text = own + " " + macros.expanded(own)
+            code = _USE.sub(" ", text)
+            words = set(re.findall(r"(?<![\w:.])\w+\b(?!\s*!)", _USE.sub(" ", without_definitions(own))))
             self.names[module], self.globs[module], used[module] = {}, [], []
             for use in _USE.finditer(text):
                 for path, name in leaves(use["tree"]):
                     if name == "*":
                         self.globs[module].append(path[:-1])
+                        items = words & self.items(self.target(module, path[:-1]))
                     else:
                         self.names[module][name] = path
-                    if not use["pub"]:
+                        items = words & {name}
+                    if not use["pub"] or items:
                         used[module].append(path)
-            used[module] += [m[0].split("::") for m in _PATH.finditer(_USE.sub(" ", text))]
+            used[module] += [m[0].split("::") for m in _PATH.finditer(code)]
+            bare = [m[0].split("::") for m in _BARE.finditer(code)]
+            used[module] += [path for path in bare if (*module, path[0]) in self.files]
         self.graph = {
             module: {t for path in paths if (t := self.target(module, path)) not in {None, module}}
             for module, paths in used.items()
@@ -96,6 +116,8 @@ class Crate:
         """Return the module that defines what a path in a module names; ``None`` outside of the crate."""
         if path[0] not in {"crate", "self", "super"} and (*module, path[0]) not in self.files:
             return None
+        if path[0] == "crate" and path[-1] in self.exported and path[1:] == path[-1:]:
+            return self.exported[path[-1]]
         at, rest = (() if path[0] == "crate" else module), list(path)
         while rest and rest[0] in {"crate", "self", "super"}:
             if rest.pop(0) == "super":
@@ -108,14 +130,14 @@ class Crate:
                 return found
             for glob in self.globs.get(at, []):
                 inside = self.target(at, glob, depth + 1)
-                if inside is not None and self.defines(inside, rest[0]):
+                if rest[0] in self.items(inside):
                     return inside
         return at if at in self.files else None
 
-    def defines(self, module: Module, name: str) -> bool:
-        """Return whether a module's file has an item of this name."""
-        text = without_tests(self.files[module].read_text(encoding="utf-8"))
-        return bool(re.search(rf"\b(?:fn|struct|enum|trait|type|const|static|mod)\s+{name}\b", text))
+    def items(self, module: Module | None) -> set[str]:
+        """Return the names of what a module's file defines."""
+        text = "" if module is None else self.texts[module]
+        return set(re.findall(r"(?<!\*)\b(?:fn|struct|enum|trait|type|const|static|mod)\s+(\w+)", text))
 
     def circle(self) -> list[Module]:
         """Return a circle, first and last the same; empty if there is none."""
@@ -138,18 +160,15 @@ class Crate:
 
 
 def main() -> int:
-    """Print a circle of every crate that has one and should not, and every exemption that is no longer needed."""
+    """Print a circle of every crate that has one."""
     status = 0
     for source in sorted(CRATES.glob("*/src")):
         name = source.parent.name
         circle = Crate(source).circle()
-        if circle and name not in EXEMPT:
+        if circle:
             status = 1
             names = " uses ".join("::".join(m) or "lib" for m in circle)
             sys.stderr.write(f"{name}: {names}\n")
-        if not circle and name in EXEMPT:
-            status = 1
-            sys.stderr.write(f"{name}: no circle any more; take it off EXEMPT\n")
     return status
 
 
