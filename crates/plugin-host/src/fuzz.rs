@@ -323,7 +323,7 @@ pub fn tables(data: &[u8]) -> Result<u32> {
         let shown = qdisc.describe();
         assert!(!shown.contains('\0'), "\"{words}\" is shown as {shown:?}");
         qdisc.gauges(Time::ZERO, &mut |name, _| {
-            assert!(info.gauges.iter().any(|gauge| gauge.name == name))
+            assert!(info.gauges.iter().any(|gauge| gauge.name == name));
         });
     }
     Ok(made)
