@@ -13,6 +13,7 @@ macro_rules! controls {
         $take! {
             cubic: Cubic;
             reno: Reno;
+            scalable: Scalable;
             dctcp: Dctcp;
             pub prague: Prague;
             bbr: Bbr, Bbr3Draft, Bbr3Google, Bbr3GoogleEcn;
