@@ -18,6 +18,7 @@ macro_rules! engines {
         $take! {
             sim;
             linux;
+            stub;
         }
     };
 }
