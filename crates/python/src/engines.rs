@@ -18,7 +18,6 @@ macro_rules! engines {
         $take! {
             sim;
             linux;
-            stub;
         }
     };
 }
