@@ -20,6 +20,7 @@ __all__ = [
     "ccs",
     "columns",
     "engines",
+    "foresee",
     "harm",
     "identity",
     "json_schema",
@@ -138,6 +139,15 @@ def run_many(
     captures: Sequence[str] = ...,
     snap_len: int = ...,
 ) -> None: ...
+
+class Foreseen:
+    packets: float
+    rows: float
+    cpu_s: float
+    memory: tuple[float, float, float]
+    disk_bytes: float
+
+def foresee(scenarios: Sequence[Scenario], *, engine: str = "sim") -> list[Foreseen | None]: ...
 def refusals(scenarios: Sequence[Scenario], *, engine: str = "sim", pcap: bool = False) -> list[str]: ...
 def qdiscs(*, plugins: Sequence[str] = ...) -> str: ...
 def ccs(*, plugins: Sequence[str] = ...) -> str: ...

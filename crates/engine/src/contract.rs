@@ -1,6 +1,7 @@
 //! What an engine is, who watches a run, and why one gives no result.
 
 use super::capabilities::Capabilities;
+use super::foreseen::Foreseen;
 use sojourn_capture::{Capture, CaptureError};
 use sojourn_model::{Inconsistent, Scenario, Unsupported};
 use sojourn_results::Run;
@@ -28,6 +29,12 @@ pub trait Engine: Send + Sync {
     /// [`Engine::capabilities`]; an engine with further limits adds its own.
     fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
         self.capabilities().refuse(scenario)
+    }
+
+    /// About what a run of this scenario will need. The scenario has been checked and not refused. None if the engine
+    /// cannot say.
+    fn foresee(&self, _scenario: &Scenario) -> Option<Foreseen> {
+        None
     }
 
     /// Runs it. The scenario has been checked ([`Scenario::check`]) and not refused. Calls `watch` now and

@@ -305,6 +305,47 @@ pub fn refusals(
     Ok(said)
 }
 
+/// About what a run will need.
+#[pyclass(frozen, get_all, module = "sojourn._core")]
+pub struct Foreseen {
+    /// Packets that carry data or are a probe's.
+    packets: f64,
+    /// Rows of its tables.
+    rows: f64,
+    /// How long it keeps a core busy, s.
+    cpu_s: f64,
+    /// Bytes of memory for packets, for flows, and for rows.
+    memory: (f64, f64, f64),
+    /// Bytes of its stored tables.
+    disk_bytes: f64,
+}
+
+/// About what each run will need of this engine; None for an engine that cannot say.
+#[pyfunction]
+#[pyo3(signature = (scenarios, *, engine="sim"))]
+pub fn foresee(
+    py: Python<'_>,
+    scenarios: Vec<PyRef<'_, Scenario>>,
+    engine: &str,
+) -> PyResult<Vec<Option<Foreseen>>> {
+    let scenarios: Vec<_> = scenarios.iter().map(|s| Arc::clone(s.resolved())).collect();
+    let named = sim_of(py, scenarios.iter().map(|s| &**s))?;
+    let engine = engines::engine_with(py, engine, named)?;
+    Ok(py.detach(|| {
+        let about = scenarios.iter().map(|scenario| {
+            let own = engine.foresee(scenario)?;
+            Some(Foreseen {
+                packets: own.packets,
+                rows: own.rows,
+                cpu_s: own.cpu_s,
+                memory: (own.memory.packets, own.memory.flows, own.memory.rows),
+                disk_bytes: own.disk_bytes,
+            })
+        });
+        about.collect()
+    }))
+}
+
 /// What decides a run of this scenario besides the scenario: the version, and what else the engine names.
 #[pyfunction]
 #[pyo3(signature = (scenario, *, engine="sim"))]

@@ -10,6 +10,7 @@ mod delays;
 mod distribution;
 pub mod dumbbell;
 mod flow;
+mod foresee;
 mod host;
 mod network;
 mod packet;
@@ -25,7 +26,7 @@ mod topology;
 struct Readme;
 
 use sojourn_capture::Capture;
-use sojourn_engine::{Capabilities, Engine, RunError, Watch};
+use sojourn_engine::{Capabilities, Engine, Foreseen, RunError, Watch};
 use sojourn_model::{
     ElementKind, Feature, Place, RuleKind, Scenario, TrafficKind, TunnelProtocol, Unsupported,
 };
@@ -204,6 +205,10 @@ impl Engine for Sim {
             }
         }
         refusals
+    }
+
+    fn foresee(&self, scenario: &Scenario) -> Option<Foreseen> {
+        Some(foresee::foresee(self, scenario))
     }
 
     fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {

@@ -82,8 +82,17 @@ def run(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before more than 100 000 runs.")] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Run nothing: print cells, runs and the time that they would take."),
+        typer.Option("--dry-run", help="Run nothing: print cells, runs, and the time, memory and disk that they need."),
     ] = False,
+    memory: Annotated[
+        float | None,
+        typer.Option(
+            "--memory",
+            metavar="GB",
+            min=0,
+            help="Refuse runs that would need more memory, 10^9 bytes; what the machine has unless given.",
+        ),
+    ] = None,
     plugins: Plugins = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -111,6 +120,7 @@ def run(
         only=only or [],
         yes=yes,
         dry_run=dry_run,
+        memory=memory,
         plugins=plugins or [],
         as_json=as_json,
     )

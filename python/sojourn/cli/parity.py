@@ -90,6 +90,7 @@ def parity(
         if sample is not None:
             keys = parity.sample(keys, sample, sample_seed)
         runner.refuse(keys, engine=engine)
+        runner.refuse_what_cannot_fit(keys, engine=engine, threads=threads or os.cpu_count() or 1)
         both[engine] = keys
     runs = {engine: _make(keys, _place(output, engine), engine, threads) for engine, keys in both.items()}
     both_cells = parity.both(runs[pair.first], runs[pair.second])

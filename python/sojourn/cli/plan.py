@@ -1,39 +1,38 @@
-"""``sojourn run --dry-run``: what would be run, and how long it would take."""
+"""``sojourn run --dry-run``: what would be run, and what it would need."""
 
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from sojourn.cli.grid import print_table
 from sojourn.cli.screen import out, print_json
-from sojourn.core import describe
 from sojourn.core.store import Folder, RunKey
+from sojourn.runner import Needs, needs
+from sojourn.runner.foresight import count, size
 from sojourn.runner.progress import span
+
+_BASIS: Final = (
+    "All of it is about: packets by rates, times, windows and losses; time by the speeds of the benchmark's record "
+    "(docs/performance.md), not by this machine's; memory of the largest runs at one time, and of the program."
+)
+
+LONG_S: Final = 60.0
+"""What is expected to take longer says what it will need before it begins, s."""
 
 
 def show_plan(keys: Sequence[RunKey], output: Path | None, *, threads: int, as_json: bool) -> None:
-    """Print cells, runs and expected time by experiment; of a folder that is there, what is left to run."""
+    """Print cells, runs and what they need by experiment; of a folder that is there, of what is left to run."""
     there = _there(keys, output)
     by_name: dict[str, list[RunKey]] = {}
     for key in keys:
         by_name.setdefault(key.scenario["experiment"], []).append(key)
-    planned: list[dict[str, Any]] = [
-        {
-            "experiment": name,
-            "cells": len({tuple(map(tuple, key.scenario["cell"])) for key in own}),
-            "runs": len(own),
-            "there": sum(key.digest in there for key in own),
-            "simulated_s": math.fsum(describe.length(key.scenario) for key in own if key.digest not in there),
-            "expected_cpu_s": math.fsum(
-                describe.expected_cpu_seconds(key.scenario) for key in own if key.digest not in there
-            ),
-        }
-        for name, own in by_name.items()
-    ]
-    cpu = math.fsum(own["expected_cpu_s"] for own in planned)
+    planned = [_experiment(name, own, there, threads) for name, own in by_name.items()]
+    left = [key for key in keys if key.digest not in there]
+    together = needs(left, engine=keys[0].engine, threads=threads)
     if as_json:
-        print_json({"experiments": planned, "threads": threads, "expected_s": cpu / threads})
+        own = {"expected_s": together.expected_s(threads), "memory_bytes": together.memory_bytes}
+        print_json({"experiments": planned, "threads": threads, **own})
         return
     rows = [
         [
@@ -42,16 +41,48 @@ def show_plan(keys: Sequence[RunKey], output: Path | None, *, threads: int, as_j
             str(own["runs"]),
             str(own["there"]),
             span(own["simulated_s"]),
-            span(own["expected_cpu_s"] / threads),
+            count(own["packets"]),
+            _time(own["expected_s"]),
+            size(own["memory_bytes"]),
+            size(own["disk_bytes"]),
         ]
         for own in planned
     ]
-    print_table(["experiment", "cells", "runs", "there", "simulated", "time"], rows, right=range(1, 6))
-    left = len(keys) - len(there)
-    out().print(
-        f"{left} run{'s'[: left != 1]} to make, about {span(cpu / threads)} on {threads} idle "
-        f"core{'s'[: threads != 1]}; nothing was run"
+    heads = ["experiment", "cells", "runs", "there", "simulated", "packets", "time", "memory", "disk"]
+    print_table(heads, rows, right=range(1, 9))
+    out().print(f"{len(left)} run{'s'[: len(left) != 1]} to make, {told(together, threads)}; nothing was run")
+    if not math.isnan(together.packets):
+        out().print(_BASIS)
+
+
+def told(own: Needs, threads: int) -> str:
+    """Return in a line what runs will need."""
+    if math.isnan(own.packets):
+        return f"{span(own.simulated_s)} simulated; what else they need this engine cannot say"
+    return (
+        f"about {span(own.expected_s(threads))} on {threads} idle core{'s'[: threads != 1]}, {count(own.packets)} "
+        f"packets, {size(own.memory_bytes)} of memory, {size(own.disk_bytes)} on disk"
     )
+
+
+def _experiment(name: str, keys: Sequence[RunKey], there: set[str], threads: int) -> dict[str, Any]:
+    own = needs([key for key in keys if key.digest not in there], engine=keys[0].engine, threads=threads)
+    return {
+        "experiment": name,
+        "cells": len({tuple(map(tuple, key.scenario["cell"])) for key in keys}),
+        "runs": len(keys),
+        "there": len(keys) - own.runs,
+        "simulated_s": own.simulated_s,
+        "packets": own.packets,
+        "expected_cpu_s": own.cpu_s,
+        "expected_s": own.expected_s(threads),
+        "memory_bytes": own.memory_bytes,
+        "disk_bytes": own.disk_bytes,
+    }
+
+
+def _time(seconds: float) -> str:
+    return "–" if math.isnan(seconds) else span(seconds)
 
 
 def _there(keys: Sequence[RunKey], output: Path | None) -> set[str]:

@@ -110,6 +110,8 @@ def _run(experiment: Experiment, *, engine: str, pcap: Path | None, snap_len: in
         # Programs are run from there: not from a folder that is somebody else's.
         kernels.cache()
     runner.refuse(keys, engine=engine, pcap=length is not None)
+    threads = min(len(keys), os.cpu_count() or 1)
+    runner.refuse_what_cannot_fit(keys, engine=engine, threads=threads)
     captures: list[Path] = []
     if pcap is not None:
         captures = [pcap] if len(keys) == 1 else [pcap / str(number) for number in range(1, len(keys) + 1)]
@@ -117,7 +119,6 @@ def _run(experiment: Experiment, *, engine: str, pcap: Path | None, snap_len: in
             make_folder(folder)
         for folder, key in zip(captures, keys, strict=True) if len(keys) > 1 else ():
             say(f"{folder}: {key.label}")
-    threads = min(len(keys), os.cpu_count() or 1)
     with watching(len(keys), experiment.seconds, after=1.0) as progress:
         return runner.make_fresh(
             keys,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sojourn import _core, runner
 from sojourn.cli.capture import snap_length
-from sojourn.cli.plan import show_plan
+from sojourn.cli.plan import LONG_S, show_plan, told
 from sojourn.cli.plugins import note_plugins
 from sojourn.cli.progress import watching
 from sojourn.cli.screen import detail, out, print_json, say
@@ -39,6 +39,7 @@ def run(
     only: list[str],
     yes: bool,
     dry_run: bool,
+    memory: float | None,
     plugins: list[str],
     as_json: bool,
 ) -> None:
@@ -53,9 +54,11 @@ def run(
         # Programs are run from there: not from a folder that is somebody else's.
         kernels.cache()
     runner.refuse(keys, engine=engine, pcap=pcap)
+    threads = threads or os.cpu_count() or 1
     if output is None or dry_run:
-        show_plan(keys, output, threads=threads or os.cpu_count() or 1, as_json=as_json)
+        show_plan(keys, output, threads=threads, as_json=as_json)
         return
+    most = None if memory is None else memory * 1e9
     command = shlex.join(["sojourn", *sys.argv[1:]])
     with Folder.create(output, version=_core.version(engine), command=command) as folder:
         plan = runner.Plan.of(keys, folder, pcap=pcap)
@@ -64,13 +67,17 @@ def run(
         if plan.uncaptured:
             say(f"{len(plan.uncaptured)} of them are repeated for their packets")
         detail(f"{len(plan.to_make)} runs to make, {plan.seconds:g} simulated seconds")
+        runner.refuse_what_cannot_fit(plan.to_make, engine=engine, threads=threads, most_bytes=most)
+        needed = runner.needs(plan.to_make, engine=engine, threads=threads)
+        if needed.expected_s(threads) > LONG_S:
+            say(f"{needed.runs} run{'s'[: needed.runs != 1]} to make, {told(needed, threads)}")
         with watching(len(plan.to_make), plan.seconds) as progress:
             try:
                 runs = runner.make_stored(
                     plan,
                     folder,
                     engine=engine,
-                    threads=threads or os.cpu_count() or 1,
+                    threads=threads,
                     command=command,
                     watcher=progress,
                     snap_len=snap_len,

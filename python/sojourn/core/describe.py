@@ -93,30 +93,6 @@ def length(scenario: Scenario) -> float:
     return _core.parse_span(scenario["warmup"]) + _core.parse_span(scenario["duration"])
 
 
-def expected_cpu_seconds(scenario: Scenario) -> float:
-    """Return about how long a run keeps a core busy, storing included: for lists, not for measurements.
-
-    By the packets that the bottleneck could carry, both ways where both are slow, and that unresponsive senders add.
-    """
-    seconds_long = length(scenario)
-    slowest = [min((rate_mbit(q) or 1e3 for q in _queues(scenario, side)), default=0.0) for side in ("down", "up")]
-    udp = sum(_core.parse_rate(f["traffic"]["rate"]) / 1e6 for f in scenario["flows"] if f["traffic"]["kind"] == "udp")
-    packets = (max(slowest) + udp) * 1e6 / _FRAME_BITS * seconds_long
-    steps = seconds_long / _core.parse_span(scenario["sample_interval"]) * (len(scenario["flows"]) + 2)
-    return _RUN_S + packets * _PACKET_S + steps * _ROW_S
-
-
-_FRAME_BITS: Final = 8 * 1514
-_RUN_S: Final = 0.03
-_PACKET_S: Final = 2.5e-7
-_ROW_S: Final = 4e-6
-"""Of the runs of all suites on the machine of docs/performance.md: a run, a packet, a recorded row."""
-
-
-def _queues(scenario: Scenario, side: str) -> Iterator[Mapping[str, Any]]:
-    return (element for _, element in elements(scenario, side) if element["kind"] == "queue")
-
-
 def from_json(text: str) -> Scenario:
     """Return a scenario that the extension module wrote."""
     scenario: Scenario = json.loads(text)

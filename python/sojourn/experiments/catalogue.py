@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from sojourn.core import describe
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment, load
+from sojourn.runner import needs
 
 
 def catalogue(name: str | None = None) -> list[dict[str, Any]]:
@@ -35,5 +35,5 @@ def _entry(name: str, experiment: Experiment) -> dict[str, Any]:
         "cells": len(experiment.cells),
         "runs": len(experiment.run_keys),
         "simulated_s": experiment.seconds,
-        "expected_cpu_s": sum(describe.expected_cpu_seconds(key.scenario) for key in experiment.run_keys),
+        "expected_cpu_s": needs(experiment.run_keys, engine=experiment.engine, threads=1).cpu_s,
     }

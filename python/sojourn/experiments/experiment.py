@@ -171,6 +171,7 @@ class Experiment:
         threads: int | None = None,
         watcher: Watcher | None = None,
         pcap: int | None = None,
+        memory: float | None = None,
         quiet: bool = False,
     ) -> Results:
         """Run it; the results do not depend on the machine or on the number of threads.
@@ -182,16 +183,19 @@ class Experiment:
             watcher: told how far it is, instead of a notebook or a terminal.
             pcap: so many bytes of each packet to keep, in captures beside the tables (see docs/data.md); it needs a
                 folder.
+            memory: the bytes of memory that the runs may take; what the machine has unless given.
             quiet: whether to show nothing; otherwise what takes more than a second shows how far it is, in a notebook
                 or on a terminal.
 
         Raises:
-            Refused: if the engine lacks something that the experiment needs; nothing was run then.
+            Refused: if the engine lacks something that the experiment needs, or the runs would not fit into memory;
+                nothing was run then.
             RunError: if a run failed; the others are kept.
             StoreError: if the folder cannot be written or belongs to another version.
         """
         runner.refuse(self.run_keys, engine=self.engine, pcap=pcap is not None)
         threads = threads or os.cpu_count() or 1
+        runner.refuse_what_cannot_fit(self.run_keys, engine=self.engine, threads=threads, most_bytes=memory)
         if folder is None:
             if pcap is not None:
                 raise UsageError("packets are kept in a results folder", help="give one")

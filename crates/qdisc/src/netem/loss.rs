@@ -45,6 +45,30 @@ pub(super) enum Loss {
     },
 }
 
+impl Loss {
+    /// The share of packets that it loses in the long run.
+    pub(super) fn share(self) -> f64 {
+        let of = |part: u32| f64::from(part) / f64::from(u32::MAX);
+        match self {
+            Self::None => 0.0,
+            Self::Random(p) => of(p),
+            Self::GilbertElliott { p, r, h, k1 } => {
+                let (p, r) = (of(p), of(r));
+                let bad = if p + r > 0.0 { p / (p + r) } else { 0.0 };
+                bad * (1.0 - of(h)) + (1.0 - bad) * of(k1)
+            }
+            // As many moves go from the good state to bursts as come back, and within bursts likewise.
+            Self::FourStates { p13, p31, p32, p23, p14 } => {
+                let part = |a: u32, b: u32| if a == 0 { 0.0 } else { of(a) / of(b) };
+                let burst = part(p13, p31);
+                let lost = burst + of(p14);
+                let good = 1.0 + burst * part(p32, p23);
+                if lost.is_finite() && good.is_finite() { lost / (lost + good) } else { 1.0 }
+            }
+        }
+    }
+}
+
 /// A state of the four.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Four {

@@ -155,6 +155,33 @@ impl Parameters {
         self.delay
     }
 
+    /// The rate at which it sends one packet after the other, if it has one.
+    pub fn rate(&self) -> Option<Rate> {
+        self.rate.map(|pace| pace.rate)
+    }
+
+    /// The share of packets that it loses, or marks instead, in the long run: 0 to 1.
+    ///
+    /// ```
+    /// use sojourn_qdisc::{QdiscQuirks, netem::Parameters};
+    /// # fn main() -> Result<(), sojourn_qdisc::TcError> {
+    /// let per_mille = |words| -> Result<f64, sojourn_qdisc::TcError> {
+    ///     Ok((Parameters::parse(words, &QdiscQuirks::LINUX_7_3)?.loss() * 1000.0).round())
+    /// };
+    /// assert_eq!(per_mille("delay 1ms")?, 0.0);
+    /// assert_eq!(per_mille("loss 2%")?, 20.0);
+    /// // A tenth of the packets find the bad state, which loses all; of the others 5 % are lost.
+    /// assert_eq!(per_mille("loss gemodel 1% 9% 100% 5%")?, 145.0);
+    /// // A burst of two on the average begins with 1 %: 0.02 of 1.02; alone another 1 %.
+    /// assert_eq!(per_mille("loss state 1% 50%")?, 20.0);
+    /// assert_eq!(per_mille("loss state 1% 50% 0% 100% 1%")?, 29.0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn loss(&self) -> f64 {
+        self.loss.share()
+    }
+
     /// The same with another constant delay.
     pub fn with_delay(self, delay: Span) -> Self {
         Self { delay, ..self }

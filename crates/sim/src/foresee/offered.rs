@@ -1,0 +1,147 @@
+//! What a flow would send if nothing were in its way.
+
+use super::ways::FRAME;
+use sojourn_model::{Flow, Pulse, ReceiveWindow, ShortFlows, Tcp, Traffic, Udp};
+use sojourn_stacks::Stack;
+use sojourn_units::sample::log_normal_by_percentiles;
+use sojourn_units::{Rate, parse_rate};
+
+/// Payload of a full segment of TCP with timestamps, bytes.
+const SEGMENT: f64 = 1448.0;
+/// Ethernet, IPv4 and UDP or ICMP in front of a datagram's payload, bytes.
+const HEADERS: f64 = 42.0;
+/// Round trips are not shorter than what the hosts take, s.
+const LEAST_RTT: f64 = 1e-4;
+
+/// What a flow sends while it is on, as if nobody else were there.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Offered {
+    /// Data packets a second.
+    pub(super) rate: f64,
+    /// The length of one on the wire, bytes.
+    pub(super) length: f64,
+    /// How many there are at most.
+    pub(super) most: f64,
+    /// The packets that it may have out at once, if it is one that takes what there is.
+    pub(super) window: Option<f64>,
+    /// The share that goes the way of the data: of a probe, requests.
+    pub(super) there: f64,
+    /// Rows of results for each of its packets.
+    pub(super) rows: f64,
+}
+
+impl Offered {
+    /// Of a flow on a way of this round trip, s, that loses this share of its packets.
+    pub(super) fn by(flow: &Flow, stack: &Stack, rtt: f64, loss: f64) -> Self {
+        let greedy = |tcp: &Tcp| greedy(tcp, stack, rtt.max(LEAST_RTT), loss);
+        let steady = |rate: f64, payload: f64| Self {
+            rate,
+            length: payload + HEADERS,
+            most: f64::INFINITY,
+            window: None,
+            there: 1.0,
+            rows: 0.0,
+        };
+        let every = |interval: f64| 1.0 / interval;
+        match &flow.traffic {
+            Traffic::Tcp(tcp) => greedy(tcp),
+            Traffic::Udp(udp) => of_udp(udp, steady),
+            Traffic::Ping(ping) => Self {
+                there: 0.5,
+                rows: 0.5,
+                ..steady(
+                    2.0 * every(ping.interval.as_secs_f64()),
+                    f64::from(ping.size) + 14.0 - HEADERS,
+                )
+            },
+            Traffic::Irtt(irtt) => Self {
+                there: 0.5,
+                rows: 0.5,
+                ..steady(2.0 * every(irtt.interval.as_secs_f64()), f64::from(irtt.payload))
+            },
+            Traffic::Voip(voip) => Self {
+                rows: 1.0,
+                ..steady(every(voip.interval.as_secs_f64()), f64::from(voip.payload))
+            },
+            Traffic::Video(video) => {
+                let payload = f64::from(video.packet_payload);
+                steady(video.mean_rate().bits_per_sec() as f64 / 8.0 / payload, payload)
+            }
+            Traffic::ShortFlows(short) => of_short_flows(short),
+            Traffic::Streaming(streaming) => {
+                let highest = streaming.ladder.last().map_or(0.0, |r| r.bits_per_sec() as f64);
+                let full = greedy(&streaming.tcp);
+                Self { rate: full.rate.min(highest / 8.0 / SEGMENT), ..full }
+            }
+            Traffic::OnOff(on_off) => {
+                let (on, off) = (on_off.on.as_secs_f64(), on_off.off.as_secs_f64());
+                let full = match &on_off.over {
+                    Pulse::Tcp(tcp) => greedy(tcp),
+                    Pulse::Udp(udp) => of_udp(udp, steady),
+                };
+                Self { rate: full.rate * on / (on + off), ..full }
+            }
+        }
+    }
+}
+
+fn of_udp(udp: &Udp, steady: impl Fn(f64, f64) -> Offered) -> Offered {
+    let payload = f64::from(udp.payload);
+    steady(udp.rate.bits_per_sec() as f64 / 8.0 / payload, payload)
+}
+
+/// One connection: a window a round trip, unless losses keep it smaller, it is paced, its host's queue has a rate, or its
+/// application writes slower.
+fn greedy(tcp: &Tcp, stack: &Stack, rtt: f64, loss: f64) -> Offered {
+    let bytes = match tcp.receive_window {
+        ReceiveWindow::Fixed(bytes) => bytes as f64,
+        ReceiveWindow::Autotune => {
+            f64::from(stack.tcp.receive_buffer.1) * f64::from(stack.tcp.window_share) / 256.0
+        }
+    };
+    let window = (bytes / SEGMENT).min(window_by_loss(&tcp.cc, rtt, loss));
+    let seconds = |rate: Rate, bytes: f64| rate.bits_per_sec() as f64 / 8.0 / bytes;
+    let paced = tcp.max_pacing_rate.map(|rate| seconds(rate, FRAME));
+    let written = tcp.app_rate.map(|rate| seconds(rate, SEGMENT));
+    let shaped = tcp.host_qdisc.as_deref().and_then(rate_of).map(|rate| seconds(rate, FRAME));
+    let limits = [paced, written, shaped].into_iter().flatten();
+    Offered {
+        rate: limits.fold(window / rtt, f64::min),
+        length: FRAME,
+        most: tcp.bytes.map_or(f64::INFINITY, |bytes| (bytes as f64 / SEGMENT).ceil()),
+        window: Some(window),
+        there: 1.0,
+        rows: 0.0,
+    }
+}
+
+/// The mean window of a control that losses govern, packets: Reno's `√(3/2p)` (Mathis and others 1997), CUBIC's
+/// `1.054 (RTT/p)^¾` where that is larger (RFC 9438, equation 6 with C = 0.4 and β = 0.7). A BBR's is not limited by
+/// single losses.
+fn window_by_loss(cc: &str, rtt: f64, loss: f64) -> f64 {
+    if loss <= 0.0 || cc.starts_with("bbr") {
+        return f64::INFINITY;
+    }
+    let reno = (1.5 / loss).sqrt();
+    if cc.starts_with("cubic") { reno.max(1.054 * libm::pow(rtt / loss, 0.75)) } else { reno }
+}
+
+/// The rate in a discipline's words: `tbf rate 2mbit burst 1540`.
+fn rate_of(words: &str) -> Option<Rate> {
+    let mut words = words.split_whitespace().skip_while(|word| *word != "rate").skip(1);
+    parse_rate(words.next()?).ok()
+}
+
+/// So many connections a second, of the mean of the log-normal lengths, `exp(μ + σ²/2)`.
+fn of_short_flows(short: &ShortFlows) -> Offered {
+    let (mu, sigma) = log_normal_by_percentiles(short.length_p5 as f64, short.length_p95 as f64);
+    let packets = (libm::exp(mu + sigma * sigma / 2.0) / SEGMENT).max(1.0);
+    Offered {
+        rate: packets / short.mean_interval.as_secs_f64(),
+        length: FRAME,
+        most: short.count.map_or(f64::INFINITY, |n| n as f64 * packets),
+        window: None,
+        there: 1.0,
+        rows: 1.0 / packets,
+    }
+}
