@@ -27,6 +27,12 @@ pub trait Vocabulary {
         self.qdisc(words, stack)
     }
 
+    /// The disciplines that words which [`Vocabulary::qdisc`] takes stand for: the outermost first, then its child and so
+    /// on, whether written or not. By default the first word.
+    fn nested(&self, words: &str, _stack: &str) -> Vec<String> {
+        words.split_whitespace().next().map(str::to_ascii_lowercase).into_iter().collect()
+    }
+
     /// The options of a netem in tc's words, without the word `netem`.
     fn netem(&self, words: &str, stack: &str) -> Result<(), WordError>;
 

@@ -39,7 +39,7 @@ pub use flow::{
 pub use kind::{ElementKind, RuleKind, TrafficKind, TunnelProtocol};
 pub use measure::{Check, Outside, Phase, Window, WindowBounds};
 pub use scenario::{Origin, Plugin, Scenario};
-pub use standing::Impossible;
+pub use standing::{Impossible, Nested};
 pub use unsupported::{Feature, Place, Unsupported};
 pub use verify::Inconsistent;
 pub use video::{Adaptation, FrameSize, MEASURED_AT, Profile, Video};

@@ -20,48 +20,89 @@ pub struct Impossible {
     pub help: String,
 }
 
-/// A discipline, and whether it shapes itself.
+/// Whoever knows disciplines names those in tc's words, for a stack: from the outermost to the innermost child, those that
+/// nobody wrote included.
+pub type Nested<'a> = dyn Fn(&str, &str) -> Vec<String> + 'a;
+
+/// The discipline that tc's words name: what is known of them here.
+fn outermost(words: &str, _stack: &str) -> Vec<String> {
+    vec![words.split_whitespace().next().unwrap_or("").to_ascii_lowercase()]
+}
+
+/// The disciplines that words of a change name: children that are not written stay as they are.
+fn written(words: &str, stack: &str, nested: &Nested<'_>) -> Vec<String> {
+    let is_written =
+        |name: &String| words.split_whitespace().any(|word| word.eq_ignore_ascii_case(name));
+    nested(words, stack).into_iter().take_while(is_written).collect()
+}
+
+/// A discipline with its children, and whether it shapes itself.
 #[derive(Clone, PartialEq, Eq)]
 struct Standing {
-    name: String,
+    names: Vec<String>,
     own: bool,
 }
 
-/// The discipline that tc's words name.
-fn name(words: &str) -> String {
-    words.split_whitespace().next().unwrap_or("").to_ascii_lowercase()
+/// A queue's stack, and who names disciplines.
+#[derive(Clone, Copy)]
+struct Known<'a> {
+    stack: &'a str,
+    nested: &'a Nested<'a>,
 }
 
 impl Standing {
-    fn of(queue: &Queue) -> Self {
-        Self { name: name(&queue.qdisc), own: matches!(queue.shaper, Shaper::Own { .. }) }
+    fn of(queue: &Queue, known: Known<'_>) -> Self {
+        let names = (known.nested)(&queue.qdisc, known.stack);
+        Self { names, own: matches!(queue.shaper, Shaper::Own { .. }) }
     }
 
-    fn after(&self, action: &Action) -> Option<Self> {
+    fn after(&self, action: &Action, known: Known<'_>) -> Option<Self> {
         let Action::ReplaceQdisc { qdisc, shaper, .. } = action else { return None };
         let own = shaper.map_or(self.own, |s| matches!(s, Shaper::Own { .. }));
-        Some(Self { name: name(qdisc), own })
+        Some(Self { names: (known.nested)(qdisc, known.stack), own })
     }
 
-    fn bears(&self, action: &Action) -> bool {
+    fn bears(&self, action: &Action, known: Known<'_>) -> bool {
         match action {
-            Action::ChangeQdisc { qdisc, .. } => self.name == name(qdisc),
+            Action::ChangeQdisc { qdisc, .. } => {
+                self.names.starts_with(&written(qdisc, known.stack, known.nested))
+            }
             Action::Rate { .. } => !self.own,
             _ => true,
         }
     }
 }
 
-fn impossible(event: &str, path: &str, at: &Standing, action: &Action) -> Impossible {
+fn impossible(
+    event: &str,
+    path: &str,
+    at: &Standing,
+    action: &Action,
+    known: Known<'_>,
+) -> Impossible {
     let (key, why, help) = match action {
-        Action::ChangeQdisc { qdisc, .. } => (
-            "change",
-            format!("{path} is {} then, and {} cannot change it", at.name, name(qdisc)),
-            format!("write {} and its new options, or replace = \"{qdisc}\"", at.name),
-        ),
+        Action::ChangeQdisc { qdisc, .. } => {
+            let with = written(qdisc, known.stack, known.nested);
+            // Names of children only where they are what differs.
+            let differs = if at.names.first() == with.first() { at.names.len() } else { 1 };
+            let there = &at.names[..differs.min(at.names.len())];
+            let with = &with[..differs.min(with.len())];
+            (
+                "change",
+                format!(
+                    "{path} is {} then, and {} cannot change it",
+                    there.join(" with "),
+                    with.join(" with ")
+                ),
+                format!(
+                    "write {} and its new options, or replace = \"{qdisc}\"",
+                    there.join(", its options, ")
+                ),
+            )
+        }
         _ => (
             "rate",
-            format!("{path} is {} then, which shapes itself", at.name),
+            format!("{path} is {} then, which shapes itself", at.names[0]),
             "change its words: change = \"…\"".to_owned(),
         ),
     };
@@ -71,20 +112,28 @@ fn impossible(event: &str, path: &str, at: &Standing, action: &Action) -> Imposs
 impl Scenario {
     /// The first event that changes a discipline which does not stand there when it comes, or sets the rate of one that
     /// shapes itself.
-    pub fn impossible_change(&self) -> Option<Impossible> {
-        self.impossible(|_| true)
+    pub fn impossible_change(&self, nested: &Nested<'_>) -> Option<Impossible> {
+        self.impossible(nested, |_| true)
     }
 
     /// The first of those that no engine could carry out: some disciplines that shape themselves take a rate, and which do
     /// is not known here.
-    pub(crate) fn change_in_vain(&self) -> Option<Impossible> {
-        self.impossible(|action| matches!(action, Action::ChangeQdisc { .. }))
+    pub fn change_in_vain(&self, nested: &Nested<'_>) -> Option<Impossible> {
+        self.impossible(nested, |action| matches!(action, Action::ChangeQdisc { .. }))
     }
 
-    fn impossible(&self, asked: fn(&Action) -> bool) -> Option<Impossible> {
-        self.elements().find_map(|(path, element)| match &element.kind {
-            Kind::Queue(queue) => self.impossible_at(&path, queue, asked),
-            _ => None,
+    /// The same as far as it is known without anybody who knows disciplines.
+    pub(crate) fn change_of_another(&self) -> Option<Impossible> {
+        self.change_in_vain(&outermost)
+    }
+
+    fn impossible(&self, nested: &Nested<'_>, asked: fn(&Action) -> bool) -> Option<Impossible> {
+        self.hops.iter().find_map(|hop| {
+            let known = Known { stack: &hop.stack, nested };
+            hop.elements().find_map(|(path, element)| match &element.kind {
+                Kind::Queue(queue) => self.impossible_at(&path, queue, known, asked),
+                _ => None,
+            })
         })
     }
 
@@ -92,6 +141,7 @@ impl Scenario {
         &self,
         path: &str,
         queue: &Queue,
+        known: Known<'_>,
         asked: fn(&Action) -> bool,
     ) -> Option<Impossible> {
         let all = self.events.iter().flat_map(|event| {
@@ -104,16 +154,22 @@ impl Scenario {
             When::At(at) => at,
             _ => unreachable!("those that wait are apart"),
         });
-        let first = Standing::of(queue);
+        if timed.is_empty() && waiting.is_empty() {
+            return None;
+        }
+        let first = Standing::of(queue, known);
         let at_any_time: Vec<Standing> =
-            waiting.iter().filter_map(|(_, action)| first.after(action)).collect();
+            waiting.iter().filter_map(|(_, action)| first.after(action, known)).collect();
         let mut stood = vec![first.clone()];
         let mut now = first;
         for (event, action) in timed {
-            if asked(action) && !now.bears(action) && !at_any_time.iter().any(|s| s.bears(action)) {
-                return Some(impossible(&event.name, path, &now, action));
+            if asked(action)
+                && !now.bears(action, known)
+                && !at_any_time.iter().any(|s| s.bears(action, known))
+            {
+                return Some(impossible(&event.name, path, &now, action, known));
             }
-            if let Some(next) = now.after(action) {
+            if let Some(next) = now.after(action, known) {
                 stood.push(next.clone());
                 now = next;
             }
@@ -121,7 +177,7 @@ impl Scenario {
         stood.extend(at_any_time);
         let (event, action) = waiting
             .iter()
-            .find(|(_, action)| asked(action) && !stood.iter().any(|s| s.bears(action)))?;
-        Some(impossible(&event.name, path, &now, action))
+            .find(|(_, action)| asked(action) && !stood.iter().any(|s| s.bears(action, known)))?;
+        Some(impossible(&event.name, path, &now, action, known))
     }
 }

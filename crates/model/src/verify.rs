@@ -297,7 +297,7 @@ impl Scenario {
             known_time(&phase.name, &phase.from)?;
             known_time(&phase.name, &phase.to)?;
         }
-        match self.change_in_vain() {
+        match self.change_of_another() {
             Some(Impossible { event, why, help, .. }) => {
                 Err(Inconsistent::Change { event, why, help })
             }

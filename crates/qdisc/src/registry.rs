@@ -218,6 +218,17 @@ impl<P: Packet> Registry<P> {
         }
     }
 
+    /// The names of the disciplines that words stand for: the outermost first, then its child and so on, whether written or
+    /// not. Of words that name none, or are wrong, the first word.
+    pub fn nested(&self, words: &str, quirks: &QdiscQuirks) -> Vec<String> {
+        let Ok(outermost) = self.build(words, quirks, &mut Random::named(0, "words")) else {
+            let first = words.split_whitespace().next().map(str::to_ascii_lowercase);
+            return first.into_iter().collect();
+        };
+        let each = core::iter::successors(Some(&outermost), |d| d.child());
+        each.map(|d| d.info().name.to_owned()).collect()
+    }
+
     /// From the cursor: the discipline's name, its options, its child.
     fn read(
         &self,

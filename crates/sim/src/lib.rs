@@ -165,6 +165,15 @@ impl Engine for Sim {
         let is_hosts =
             |u: &Unsupported| matches!((&u.place, &u.what), (Place::Flow(_), Feature::Qdisc(_)));
         refusals.retain(|u| !is_hosts(u));
+        let nested =
+            |words: &str, stack: &str| self.qdiscs.nested(words, &topology::stack(stack).qdisc);
+        // What is known without the disciplines, `Scenario::check` has said.
+        refusals.extend(scenario.change_in_vain(&nested).map(|impossible| Unsupported {
+            what: Feature::Limit("a change of another discipline".into()),
+            place: Place::Event(impossible.event),
+            why: impossible.why,
+            help: impossible.help,
+        }));
         for flow in &scenario.flows {
             let Some(tcp) = flow.traffic.tcp() else { continue };
             let place = || Place::Flow(flow.name.clone());

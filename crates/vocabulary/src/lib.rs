@@ -77,6 +77,11 @@ impl<P: Packet> Vocabulary for Words<P> {
         })
     }
 
+    fn nested(&self, words: &str, stack: &str) -> Vec<String> {
+        let profile = Stack::named(stack).map_or_else(QdiscQuirks::default, |s| s.qdisc);
+        self.qdiscs.nested(words, &profile)
+    }
+
     fn netem(&self, words: &str, stack: &str) -> Result<(), WordError> {
         const NAME: &str = "netem ";
         self.read(&format!("{NAME}{words}"), stack).map_err(|error| from_tc(error, NAME.len()))

@@ -40,6 +40,31 @@ fn a_change_is_of_the_discipline_that_stands_there_then() {
 }
 
 #[test]
+fn a_change_names_the_child_that_stands_there_then() {
+    let hop = "qdisc = \"htb rate 10mbit fq_codel\"\nshaper = \"own\"";
+    let change = |words| event("c", "2s", &format!("change = \"{words}\""));
+    let wrong = said(hop, "", &change("htb rate 5mbit pie")).expect_err("fq_codel is the child");
+    for part in [
+        "b.down.qdisc is htb with fq_codel then, and htb with pie cannot change it",
+        "write htb, its options, fq_codel and its new options, or replace = \"htb rate 5mbit pie\"",
+        "s.toml:19:10",
+        "^^^^",
+    ] {
+        assert!(wrong.contains(part), "{part}: {wrong}");
+    }
+    for right in ["htb rate 5mbit", "htb rate 5mbit fq_codel", "HTB rate 5mbit fq_codel target 9ms"]
+    {
+        assert_eq!(said(hop, "", &change(right)), Ok(()), "{right}");
+    }
+    // A child that nobody named has a name.
+    let plain = "qdisc = \"htb rate 10mbit\"\nshaper = \"own\"";
+    let wrong = said(plain, "", &change("htb rate 5mbit pie")).expect_err("it has another child");
+    assert!(wrong.contains("b.down.qdisc is htb with pfifo then, and htb with pie"), "{wrong}");
+    let replace = event("r", "1s", "replace = \"htb rate 9mbit pie\"");
+    assert_eq!(said(plain, "", &(replace + &change("htb rate 5mbit pie target 5ms"))), Ok(()));
+}
+
+#[test]
 fn what_only_goes_at_creation_is_no_change() {
     let wrong = said(HOP, "", &event("c", "2s", "change = \"fq_codel limit 5 flows 16\""));
     let wrong = wrong.expect_err("the hash has its size");

@@ -54,7 +54,8 @@ impl Resolver<'_> {
 
     /// Says where an event cannot do what it says, because of what stands at its queue when it comes.
     pub(super) fn possible_changes(&mut self, root: &Fields, scenario: &Scenario) {
-        let Some(impossible) = scenario.impossible_change() else { return };
+        let nested = |words: &str, stack: &str| self.vocabulary.nested(words, stack);
+        let Some(impossible) = scenario.impossible_change(&nested) else { return };
         let event = root.tables("event").iter().find(|e| e.text("name") == Some(&impossible.event));
         let place = event.map_or_else(|| root.place.clone(), |e| e.place_of(impossible.key));
         self.diagnostics

@@ -3,8 +3,8 @@
 use crate::bench::try_run;
 use sojourn_engine::{Engine, RunError};
 use sojourn_model::{
-    Action, AggregatingLink, EcnMode, Element, Kind, PoliceAction, Policer, Rewrite, RttScaling,
-    Rule, Scenario, Selector, Tcp, Tunnel, TunnelKind,
+    Action, AggregatingLink, At, EcnMode, Element, Event, Kind, PoliceAction, Policer, Rewrite,
+    RttScaling, Rule, Scenario, Selector, Shaper, Tcp, Tunnel, TunnelKind, When,
 };
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
@@ -44,6 +44,23 @@ fn with_element(kind: Kind) -> Scenario {
     let mut s = plain();
     s.hops[0].down.insert(1, Element { name: "extra".to_owned(), enabled: true, kind });
     s
+}
+
+#[test]
+fn a_change_of_another_child_is_refused() {
+    let mut s = plain();
+    let Kind::Queue(queue) = &mut s.hops[0].down[1].kind else { panic!("no queue") };
+    queue.qdisc = "htb rate 10mbit fq_codel".into();
+    queue.shaper = Shaper::Own { rate: None };
+    let mut change = |words: &str| {
+        let (element, qdisc) = ("bottleneck.down.qdisc".to_owned(), words.to_owned());
+        let actions = vec![Action::ChangeQdisc { element, qdisc }];
+        s.events = vec![Event { name: "c".into(), when: When::At(At::from_secs(1)), actions }];
+        s.clone()
+    };
+    is_refused(&change("htb rate 5mbit pie"), "event c", "a change of another discipline");
+    assert!(Sim::new().refuse(&change("htb rate 5mbit fq_codel target 9ms")).is_empty());
+    assert!(Sim::new().refuse(&change("htb rate 5mbit")).is_empty());
 }
 
 #[test]
