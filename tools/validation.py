@@ -149,8 +149,8 @@ def main() -> None:
     for entry in TABLES:
         rows = read_published(given.published / entry.table)
         named = {file for suite in entry.suites for file in (one.name for one in library.resolve(suite))}
-        judged, _ = against(rows, given.results, noise, named)
-        linux = {j.row.line: j for folder in given.linux for j in against(rows, folder, noise)[0]}
+        judged = against(rows, given.results, noise, named).judged
+        linux = {j.row.line: j for folder in given.linux for j in against(rows, folder, noise).judged}
         parts.append(_part(entry, judged, linux))
         if not entry.same_runs_as:
             every += judged

@@ -1,4 +1,5 @@
 import dataclasses
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -6,8 +7,21 @@ from typing import Any
 import pytest
 
 from conftest import Make
+from sojourn.core.store import Folder
 from sojourn.errors import UsageError
-from sojourn.evidence.validation import Cell, Cells, Noise, Row, judge, markdown, read_published, summarise, totals
+from sojourn.evidence.validation import (
+    Cell,
+    Cells,
+    Noise,
+    Row,
+    against,
+    judge,
+    markdown,
+    read_published,
+    summarise,
+    totals,
+)
+from test_cli import sojourn
 
 HEADER = "scenario,rate_mbit,qdisc,qdisc_tc,cc1,rtt1_ms,d1_mbps,cc2,rtt2_ms,d2_mbps,length_s,window_s\n"
 
@@ -220,6 +234,36 @@ def test_captures_that_ended_early_are_left_out(ect1: Path) -> None:
     # By the table's own definition: the way less the least of the run, which is the first flow's.
     [p99] = [f for f in two.figures if f.quantity == "queue delay, 99 %"]
     assert p99.ask == "p99(packet_owd, {flow}) over last 18s before 2s - min(packet_owd, {first}) over all"
+
+
+def test_a_row_of_which_our_runs_lack_a_value_is_named_and_the_others_stand(
+    ect1: Path, tmp_path: Path, make_run: Make
+) -> None:
+    file = ect1.with_name("ect1_pcap.csv")
+    header = "run,flow,pcap_truncated,both_goodput_mbps,both_ce_frac,both_n_ce,both_qd_mean_ms,both_qd_p99_ms\n"
+    file.write_text(header + "bursty,1,False,5.9,0.01,348,4,9\n")
+    jitter = ("delay 200us slot 800us 10ms",)
+    run = make_run((6.0,), ccs=("prague",), delays=("10ms",), seconds=60, qdisc="dualpi2", jitter=jitter)
+    results = tmp_path / "r"
+    with Folder.create(results, version="0", command="sojourn run x") as folder:
+        folder.add(run.key, {name: run.table(name) for name in run.tables}, command="sojourn run x")
+    told = sojourn("validate", str(results), "--against", str(file))
+    assert told.returncode == 2, told.stderr
+    assert "Traceback" not in told.stderr
+    assert "a published row cannot be compared: our runs have no value of something" in told.stderr
+    assert "line 2: 50 Mbit/s" in told.stderr
+    assert "no value of" in told.stderr
+    said = json.loads(sojourn("validate", str(results), "--against", str(file), "--json").stdout)
+    assert [row["verdict"] for row in said["rows"]] == ["no value"]
+    # A row that the runs have every value of stands beside it.
+    rates = results.with_name("rates.csv")
+    rates.write_text(HEADER + "s1,50,dualpi2,dualpi2,prague,20,6,,,,180,60\n")
+    run = make_run((6.0,), ccs=("prague",), delays=("10ms",), seconds=180, qdisc="dualpi2")
+    with Folder.create(results, version="0", command="sojourn run x") as folder:
+        folder.add(run.key, {name: run.table(name) for name in run.tables}, command="sojourn run x")
+    both = against([*read_published(file), *read_published(rates)], results, Noise())
+    assert [judged.row.line for judged in both.judged] == [2]
+    assert [own.row.scenario for own in both.unmeasured] == ["s5"]
 
 
 def test_what_is_on_the_way_and_happens_is_part_of_a_cell(ect1: Path, make_run: Make) -> None:

@@ -11,6 +11,7 @@ from rich.text import Text
 from sojourn.cli.grid import print_table
 from sojourn.cli.screen import out, print_json
 from sojourn.core.store.atomic import write_file
+from sojourn.errors import UsageError
 from sojourn.evidence.validation import ENOUGH_SEEDS, Judged, Noise, Row, Summary, read_published, summarise
 from sojourn.evidence.validation import against as against_runs
 from sojourn.evidence.validation import markdown as document
@@ -28,17 +29,33 @@ def validate(
     """Compare, and print a summary and what is behind it."""
     rows = read_published(against)
     known = Noise.read(noise) if noise is not None else Noise.beside(against)
-    judged, not_run = against_runs(rows, path, known)
+    judged, not_run, unmeasured = against_runs(rows, path, known)
     summaries = summarise(judged)
     if markdown is not None:
-        beside = {j.row.line: j for folder in linux for j in against_runs(rows, folder, known)[0]}
+        beside = {j.row.line: j for folder in linux for j in against_runs(rows, folder, known).judged}
         text = f"{document.summary_table(summaries)}\n{document.values_table(judged, beside)}"
         write_file(markdown, text.encode())
     if as_json:
-        rows_json = [*map(_judged_json, judged), *map(_not_run_json, not_run)]
+        rows_json = [
+            *map(_judged_json, judged),
+            *(_unjudged_json(row, "not run") for row in not_run),
+            *(_unjudged_json(own.row, "no value") for own in unmeasured),
+        ]
         print_json({"summary": [asdict(summary) for summary in summaries], "rows": rows_json})
     else:
-        _show(summaries, judged, not_run)
+        _show(summaries, judged, not_run, published=len(rows))
+    if unmeasured:
+        head = (
+            "a published row cannot be compared"
+            if len(unmeasured) == 1
+            else f"{len(unmeasured)} rows cannot be compared"
+        )
+        rows_said = "\n  ".join(str(own) for own in unmeasured)
+        raise UsageError(
+            f"{head}: our runs have no value of something that was published\n  {rows_said}",
+            help=next((own.why.render() for own in unmeasured if own.why), None)
+            or "leave these rows out of the table, or make the runs anew by an engine that records it",
+        )
 
 
 def _row_json(row: Row, verdict: str) -> dict[str, Any]:
@@ -77,7 +94,7 @@ def _judged_json(judged: Judged) -> dict[str, Any]:
     }
 
 
-def _not_run_json(row: Row) -> dict[str, Any]:
+def _unjudged_json(row: Row, verdict: str) -> dict[str, Any]:
     values = [
         {
             "sender": str(row.senders[figure.flow]),
@@ -87,15 +104,14 @@ def _not_run_json(row: Row) -> dict[str, Any]:
         }
         for figure in row.figures
     ]
-    return {**_row_json(row, "not run"), "agrees": None, "seeds": 0, "values": values}
+    return {**_row_json(row, verdict), "agrees": None, "seeds": 0, "values": values}
 
 
-def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Sequence[Row]) -> None:
+def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Sequence[Row], *, published: int) -> None:
     console = out()
     # First what there is nothing to say of: the verdict is what the reader is left with.
     if not_run:
-        rows = len(judged) + len(not_run)
-        console.print(f"not run: {len(not_run)} of {rows} published rows")
+        console.print(f"not run: {len(not_run)} of {published} published rows")
         for row in not_run:
             console.print(Text(f"  line {row.line}: {row}"))
     if judged:

@@ -7,7 +7,17 @@ understood, one file each, and :mod:`.markdown` the tables that documents show.
 """
 
 from sojourn.evidence.validation.datasets import read_published
-from sojourn.evidence.validation.judge import CLOSE, ENOUGH_SEEDS, Judged, Summary, against, judge, summarise
+from sojourn.evidence.validation.judge import (
+    CLOSE,
+    ENOUGH_SEEDS,
+    Compared,
+    Judged,
+    Summary,
+    Unmeasured,
+    against,
+    judge,
+    summarise,
+)
 from sojourn.evidence.validation.noise import Noise
 from sojourn.evidence.validation.ours import Cell, Cells
 from sojourn.evidence.validation.rows import Figure, Row, Sender
@@ -18,6 +28,7 @@ __all__ = [
     "ENOUGH_SEEDS",
     "Cell",
     "Cells",
+    "Compared",
     "Figure",
     "Judged",
     "Noise",
@@ -25,6 +36,7 @@ __all__ = [
     "Sender",
     "Summary",
     "Total",
+    "Unmeasured",
     "against",
     "judge",
     "read_published",

@@ -6,10 +6,11 @@ import statistics
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from sojourn import _core
 from sojourn.core.results import results
+from sojourn.errors import UsageError
 from sojourn.evidence.validation.noise import Noise
 from sojourn.evidence.validation.ours import Cell, Cells
 from sojourn.evidence.validation.rows import Figure, Row, Sender
@@ -76,6 +77,31 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """A published row of which our runs lack a value."""
+
+    row: Row
+    asked: Sequence[str]
+    """The metrics that no run has a value of."""
+    why: UsageError | None
+    """Why the first of them has none, and what to do, if it is that it was not recorded."""
+
+    def __str__(self) -> str:
+        """Return the row with what it lacks."""
+        more = f" and {len(self.asked) - 1} more" if len(self.asked) > 1 else ""
+        return f"line {self.row.line}: {self.row}: no value of {self.asked[0]}{more}"
+
+
+class Compared(NamedTuple):
+    """Published rows beside a results folder."""
+
+    judged: list[Judged]
+    not_run: list[Row]
+    unmeasured: list[Unmeasured]
+    """Rows that were run, of which the runs lack something that was published."""
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """A group of published rows, and of their figures of one quantity.
 
@@ -97,9 +123,7 @@ class Summary:
     """The share of the rows whose sum is within 1 % of the published one; NaN of what has no sum."""
 
 
-def against(
-    rows: Sequence[Row], folder: Path, noise: Noise, experiments: Collection[str] | None = None
-) -> tuple[list[Judged], list[Row]]:
+def against(rows: Sequence[Row], folder: Path, noise: Noise, experiments: Collection[str] | None = None) -> Compared:
     """Return the published rows that a results folder has runs of, judged, and the others.
 
     Args:
@@ -115,15 +139,20 @@ def against(
     for run in results(folder):
         if experiments is None or run.scenario["experiment"] in experiments:
             cells.add(run)
-    judged: list[Judged] = []
-    not_run: list[Row] = []
+    found = Compared([], [], [])
     for row in rows:
         cell = cells.match(row)
         if cell is None:
-            not_run.append(row)
+            found.not_run.append(row)
+            continue
+        runs = cell.values(row.figures)
+        lacking = [place for place in range(len(row.figures)) if all(math.isnan(run[place]) for run in runs)]
+        if lacking:
+            asked = [cell.asked(row.figures[place]) for place in lacking]
+            found.unmeasured.append(Unmeasured(row, asked, cell.runs[0][0].not_recorded(asked[0])))
         else:
-            judged.append(judge(row, cell, noise))
-    return judged, not_run
+            found.judged.append(_judged(row, runs, noise))
+    return found
 
 
 def judge(row: Row, cell: Cell, noise: Noise) -> Judged:
@@ -134,7 +163,10 @@ def judge(row: Row, cell: Cell, noise: Noise) -> Judged:
         cell: our runs.
         noise: the published replicate noise.
     """
-    runs = cell.values(row.figures)
+    return _judged(row, cell.values(row.figures), noise)
+
+
+def _judged(row: Row, runs: Sequence[tuple[float, ...]], noise: Noise) -> Judged:
     deviation = noise.share(row) if len(row.senders) > 1 else None
     values = []
     for place, figure in enumerate(row.figures):

@@ -43,12 +43,20 @@ class Cell:
         """Return ours of the figures, in their units: one tuple a run."""
         return [_measured(run, order, figures) for run, order in self.runs]
 
+    def asked(self, figure: Figure) -> str:
+        """Return the metric that a figure is compared with, as the first run calls things."""
+        return _asked(*self.runs[0], [figure])[0]
 
-def _measured(run: Run, order: tuple[int, ...], figures: Sequence[Figure]) -> tuple[float, ...]:
+
+def _asked(run: Run, order: tuple[int, ...], figures: Sequence[Figure]) -> list[str]:
     flows = [flow["name"] for flow in describe.loads(run.scenario)]
     queue = describe.bottleneck(run.scenario)
     named = {"first": flows[order[0]], **({"queue": queue[0]} if queue else {})}
-    asked = [figure.ask.format(flow=flows[order[figure.flow]], **named) for figure in figures]
+    return [figure.ask.format(flow=flows[order[figure.flow]], **named) for figure in figures]
+
+
+def _measured(run: Run, order: tuple[int, ...], figures: Sequence[Figure]) -> tuple[float, ...]:
+    asked = _asked(run, order, figures)
     # The controllers' own numbers are by far the largest tables, and seldom asked for.
     whole = any("state." in ask for ask in asked)
     tables = [name for name in run.tables if whole or not name.endswith("_state")]
