@@ -44,6 +44,7 @@ def table(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print metrics of every cell of a results folder: the mean over the seeds with their range."""
+    import math
     import sys
 
     from sojourn.cli.grid import print_table
@@ -52,14 +53,18 @@ def table(
     from sojourn.core.remarks import told
     from sojourn.core.results import results
     from sojourn.core.summary_table import USUAL, Asked, SummaryTable
+    from sojourn.errors import UsageError
     from sojourn.plotting import figures
 
     asked = [Asked(text, text) for text in metrics or []] or USUAL
     chosen = figures.select(results(folder), cell)
     made = SummaryTable.of(chosen, asked, by)
     show_remarks(told(chosen))
+    nothing = all(math.isnan(spread.mean) for row in made.rows for spread in row.values.values())
     for expression, missing in made.missing.items():
-        say(f"{expression}: {missing.message}\n  help: {missing.help}")
+        if metrics and nothing and missing.everywhere:
+            raise UsageError(f"no run has a value of {expression}: {missing.why.message}", help=missing.why.help)
+        say(f"{expression}: {missing}")
     match Form.JSON if as_json else form:
         case Form.TEXT:
             heads = [*made.axes, *(column.replace(" of ", "\nof ").replace(", ", ",\n") for column in made.columns)]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import polars as pl
@@ -117,14 +117,34 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Missing:
+    """Why cells have no value of a metric that they could have had."""
+
+    cell: str
+    """The first of them."""
+    why: UsageError
+    everywhere: bool = True
+    """Whether no cell has one."""
+
+    def __str__(self) -> str:
+        """Return it with its help, over two lines."""
+        where = "" if self.everywhere or not self.cell else f"{self.cell}: "
+        return f"{where}{self.why.render()}"
+
+
+def _names_nearest(why: UsageError) -> bool:
+    return (why.help or "").startswith("did you mean")
+
+
+@dataclass(frozen=True, slots=True)
 class SummaryTable:
     """A table."""
 
     axes: Sequence[str]
     columns: Sequence[str]
     rows: Sequence[Row]
-    missing: Mapping[str, UsageError]
-    """By expression, what was not recorded, with what to write to have it."""
+    missing: Mapping[str, "Missing"]
+    """By expression, why cells have no value of it."""
 
     @classmethod
     def of(cls, runs: Sequence[Run], asked: Sequence[Asked] = USUAL, by: str = "") -> "SummaryTable":
@@ -145,7 +165,8 @@ class SummaryTable:
         rows: dict[tuple[str, ...], Row] = {}
         columns: dict[str, str] = {}
         least: dict[str, float] = {}
-        missing: dict[str, UsageError] = {}
+        missing: dict[str, Missing] = {}
+        there: set[str] = set()
         names = [axis for axis in axes if axis != by]
         matter = (
             queues.that_matter([run for cell in cells for run in cell.runs]) if any(a.queues for a in asked) else []
@@ -159,7 +180,11 @@ class SummaryTable:
             values, windows = dict(row.values), dict(row.windows)
             for (one, of, expression), (spread, spans) in zip(wanted, found, strict=True):
                 if math.isnan(spread.mean) and (why := cell.runs[0].not_recorded(expression)):
-                    missing.setdefault(expression, why)
+                    known = missing.get(expression)
+                    if known is None or _names_nearest(why) > _names_nearest(known.why):
+                        missing[expression] = Missing(cell.title, why)
+                elif not math.isnan(spread.mean):
+                    there.add(expression)
                 parts = (
                     labels[by] if by and (by in labels) else "",
                     _titled(one, of, alone=len(asked) == 1 and bool(by)),
@@ -175,7 +200,8 @@ class SummaryTable:
             (name for name in columns if _is_worth_it(name, least[name], rows.values())),
             key=lambda name: order.index(columns[name]),
         )
-        return cls(names, ranked, list(rows.values()), missing)
+        told = {name: replace(own, everywhere=name not in there) for name, own in missing.items()}
+        return cls(names, ranked, list(rows.values()), told)
 
     def markdown(self) -> str:
         """Return it as Markdown: the mean, and the range where the seeds differ."""

@@ -12,7 +12,7 @@ use super::{delays, limits, oscillation, playback};
 use crate::estimators::{harm_less_is_better, harm_more_is_better};
 use core::fmt;
 use serde::Serialize;
-use sojourn_model::Flow;
+use sojourn_model::{Flow, nearest};
 
 /// A number with its unit.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -139,11 +139,33 @@ impl Expression {
                 }
                 Ok(harm)
             }
-            TermKind::Call(call) => evaluate(frame, call)
-                .map_err(fault)?
-                .ok_or_else(|| fail("there is no sample in the window".into())),
+            TermKind::Call(call) => {
+                evaluate(frame, call).map_err(fault)?.ok_or_else(|| fault(no_sample(frame, call)))
+            }
         }
     }
+}
+
+/// Why a metric has no value where nothing was measured: its subject may not have the number at all.
+fn no_sample(frame: &Frame<'_>, call: &Call) -> Fault {
+    let (Some(Of::State(name)), Some(subject)) = (&call.of, call.names.first()) else {
+        return "there is no sample in the window".into();
+    };
+    let subject = subject.text.as_str();
+    if frame.members(subject).len() > 1 {
+        return format!("\"{subject}\" is a group: ask of one flow").into();
+    }
+    let own = frame.states(subject);
+    if own.contains(&name.as_str()) {
+        return "there is no sample in the window".into();
+    }
+    let message = format!("{subject} has no number of its own called \"{name}\"");
+    let help = match nearest(name, own.iter().copied()) {
+        Some(near) => format!("did you mean \"state.{near}\"? it has {}", own.join(", ")),
+        None if own.is_empty() => "it has none at all".to_owned(),
+        None => format!("it has {}", own.join(", ")),
+    };
+    Fault::not_recorded(message, help)
 }
 
 /// The value of a metric; `None` where there is nothing to measure.

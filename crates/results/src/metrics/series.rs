@@ -112,6 +112,22 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// The names of a flow's or queue's own numbers, in the order in which they come.
+    pub(super) fn states(&self, subject: &str) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for rows in [&self.flow_state, &self.queue_state] {
+            let column = rows.table.text("name");
+            let mut seen = vec![false; column.names().len()];
+            for &row in rows.of(subject) {
+                let code = column.codes()[row] as usize;
+                if !core::mem::replace(&mut seen[code], true) {
+                    names.push(column.get(row));
+                }
+            }
+        }
+        names
+    }
+
     /// The flows that carry data, for metrics over all of them; with `tcp_only` those that have delivery-rate
     /// samples.
     pub(super) fn load(&self, tcp_only: bool) -> Vec<&'a Flow> {

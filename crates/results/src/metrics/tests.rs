@@ -738,7 +738,18 @@ fn what_cannot_be_measured_is_an_error_not_a_number() {
         ("cwnd_limited(b)", "cwnd_limited(b): there is no sample in the window"),
         ("rwnd_limited(b) during early", "rwnd_limited(b): there is no sample in the window"),
         ("goodput(nobody)", "goodput(nobody): there is no flow called \"nobody\""),
-        ("mean(state.beta, a)", "mean(state.beta, a): there is no sample in the window"),
+        (
+            "mean(state.alpah, a)",
+            "mean(state.alpah, a): a has no number of its own called \"alpah\" (did you mean \"state.alpha\"? it has alpha)",
+        ),
+        (
+            "max(state.prob, a)",
+            "max(state.prob, a): a has no number of its own called \"prob\" (it has alpha)",
+        ),
+        (
+            "mean(state.alpha, b)",
+            "mean(state.alpha, b): b has no number of its own called \"alpha\" (it has none at all)",
+        ),
         ("1 / (goodput(a) - goodput(a))", "divided by zero"),
         ("startup_delay(b)", "startup_delay(b): there is no sample in the window"),
         ("first_above(rtt, a, 1s)", "first_above(rtt, a, 1s): there is no sample in the window"),
