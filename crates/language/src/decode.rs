@@ -446,7 +446,8 @@ fn from_text(ty: &Ty, text: &str) -> Option<Result<Val, String>> {
             Ok(Val::Bdp(bdp::multiple(text).unwrap_or_default()))
         }
         Ty::Size(..) if bdp::multiple(text).is_some() => {
-            Err("a bandwidth-delay product is known in a hop alone; write a size such as 64k"
+            Err("a multiple of the bandwidth-delay product is known of a hop, and of a flow's bytes and \
+                 receive_window, alone; write a size such as 64k"
                 .into())
         }
         Ty::Size(min, max) | Ty::Buffer(min, max) => strict(Quantity::Size)

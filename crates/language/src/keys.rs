@@ -43,7 +43,7 @@ pub(crate) enum Ty {
     Rate(&'static str, &'static str),
     /// A number of bytes between two bounds, with its unit.
     Size(u64, u64),
-    /// The same, or a multiple of the hop's bandwidth-delay product: `0.5bdp`.
+    /// The same, or a multiple of the bandwidth-delay product of the hop, or of the flow's path: `0.5bdp`.
     Buffer(u64, u64),
     /// A point in a run: see [`super::moment`].
     Moment,

@@ -18,6 +18,7 @@ mod keys;
 mod matrix;
 mod moment;
 mod overrides;
+mod path;
 mod renamed;
 mod resolve;
 mod schema;

@@ -7,12 +7,11 @@ mod named;
 mod traffic;
 
 use super::bdp;
-use super::decode::{Fields, Item};
+use super::decode::{Fields, Item, Val};
 use super::matrix::{Axis, Cell, Pattern};
 use super::moment;
 use super::source::{DiagnosticKind, Diagnostics, Place};
 use super::vocabulary::{Takes, Vocabulary};
-pub(crate) use hop::base_rtt;
 use named::Named;
 use sojourn_model::{
     At, Check, Event, Gauge, Hop, Ip, Origin, Phase, Reference, Scenario, When, Window,
@@ -198,8 +197,8 @@ impl<'a> Resolver<'a> {
     }
 
     /// Words that change a discipline while it runs.
-    fn change(&mut self, item: &Item, stack: &str) -> String {
-        let words = self.without_bdp(item, "", None);
+    fn change(&mut self, item: &Item, stack: &str, bdp: Option<f64>) -> String {
+        let words = self.without_bdp(item, "", bdp);
         let (words, known) = named(&words, |words| self.vocabulary.change(words, stack));
         if let Err(error) = known {
             self.words_error(item, &words, error);
@@ -230,15 +229,37 @@ impl<'a> Resolver<'a> {
 
     /// So many times the BDP in bytes; says so where that is not known.
     fn bytes(&mut self, multiple: f64, bdp: Option<f64>, place: &Place) -> Option<u64> {
+        self.size(multiple, bdp, place, BDP_OF, ("a bucket", limits::BUCKET.most))
+    }
+
+    /// So many bytes, or times the BDP of a flow's path, as one of its keys has it.
+    fn of_flow(&mut self, table: &Fields, key: &str, bdp: Option<f64>, most: u64) -> Option<u64> {
+        match (&table.given(key)?.val, table.place_of(key)) {
+            (Val::Bdp(multiple), place) => {
+                self.size(*multiple, bdp, &place, BDP_OF_FLOW, (key, most))
+            }
+            _ => table.count(key),
+        }
+    }
+
+    /// So many times the BDP in bytes; says so where that is not known, with what it is `of`, and where it is more than
+    /// `what` has.
+    fn size(
+        &mut self,
+        multiple: f64,
+        bdp: Option<f64>,
+        place: &Place,
+        of: &str,
+        (what, most): (&str, u64),
+    ) -> Option<u64> {
         if bdp.is_none() {
             let said = place.says(DiagnosticKind::Value, BDP_UNKNOWN);
-            self.diagnostics.push(said.help(BDP_OF));
+            self.diagnostics.push(said.help(of));
         }
         let bytes = bdp::bytes(multiple, bdp?);
-        if !limits::BUCKET.holds(bytes) {
-            let most = limits::BUCKET.most;
+        if bytes > most {
             let message =
-                format!("{multiple}bdp are {bytes} bytes here; a bucket has at most {most}");
+                format!("{multiple}bdp are {bytes} bytes here; {what} has at most {most}");
             self.says(place, DiagnosticKind::Value, message);
         }
         Some(bytes)
@@ -551,6 +572,8 @@ impl<'a> Resolver<'a> {
 
 const BDP_UNKNOWN: &str = "the bandwidth-delay product is not known here";
 const BDP_OF: &str = "it is of a hop that has both rate and rtt";
+const BDP_OF_FLOW: &str =
+    "it is of a flow whose hops have a rate and an rtt, or that has an rtt of its own";
 
 /// A name, or words that begin with one, as they are known: capitals do not matter where nothing is called so letter by
 /// letter.

@@ -36,6 +36,10 @@ const RATE: Ty = Ty::Rate("8bit", "10tbit");
 /// The payload of a datagram.
 const PAYLOAD: Ty = count(limits::PAYLOAD);
 /// A token bucket.
+/// The most that a flow may be told to send.
+pub(crate) const MOST_BYTES: u64 = 1 << 50;
+/// The largest receive window.
+pub(crate) const MOST_WINDOW: u64 = 1 << 30;
 const BUCKET: Ty = Ty::Buffer(limits::BUCKET.least, limits::BUCKET.most);
 const PING_SIZE: Ty = count(limits::PING_SIZE);
 const NAMES: Ty = Ty::List(&Ty::Name);
@@ -467,7 +471,11 @@ pub(crate) static FLOW: Section = Section {
             Ty::Ecn,
             "The codepoint of data packets; the congestion control's choice unless given.",
         ),
-        key("bytes", Ty::Size(1, 1 << 50), "How much there is to send; without end unless given."),
+        key(
+            "bytes",
+            Ty::Buffer(1, MOST_BYTES),
+            "How much there is to send; without end unless given.",
+        ),
         key("max_pacing_rate", RATE, "The socket's maximum pacing rate."),
         key("app_rate", RATE, "The rate at which the application writes."),
         key(
@@ -477,7 +485,7 @@ pub(crate) static FLOW: Section = Section {
         ),
         key(
             "receive_window",
-            Ty::Size(1, 1 << 30),
+            Ty::Buffer(1, MOST_WINDOW),
             "A fixed receive window; autotuned unless given.",
         ),
         key(

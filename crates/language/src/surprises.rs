@@ -3,11 +3,11 @@
 
 use super::bdp;
 use super::decode::{Fields, Item};
-use super::resolve::base_rtt;
+use super::path::{base_rtt, bdp_of};
 use super::source::{Diagnostic, DiagnosticKind, Diagnostics};
 use super::vocabulary::{Takes, Vocabulary};
 use core::ops::Range;
-use sojourn_units::{Span, parse_rate, parse_span};
+use sojourn_units::{parse_rate, parse_span};
 
 /// Something that may not be what was meant.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -275,19 +275,8 @@ fn no_delay(read: &Read<'_>, found: &mut Diagnostics) {
 fn small_window(read: &Read<'_>, found: &mut Diagnostics) {
     for flow in read.root.tables("flow") {
         let Some(window) = flow.count("receive_window") else { continue };
-        let side = flow.text("direction").unwrap_or("down");
-        let rate_of = |hop: &Fields| {
-            let of = |t: &Fields| t.rate("rate");
-            hop.table(side)
-                .and_then(of)
-                .or_else(|| of(hop))
-                .or_else(|| hop.table("down").and_then(of))
-        };
-        let rate = read.hops_of(flow).filter_map(rate_of).min();
-        let hops = read.hops_of(flow).filter_map(base_rtt).fold(Span::ZERO, |sum, rtt| sum + rtt);
-        let rtt = flow.span("rtt").unwrap_or(hops);
-        let Some(rate) = rate else { continue };
-        let bdp = bdp::of(rate, rtt);
+        let hops: Vec<&Fields> = read.hops_of(flow).collect();
+        let Some(bdp) = bdp_of(flow, hops.into_iter()) else { continue };
         if (window as f64) < bdp {
             let place = flow.place_of("receive_window");
             let message = format!(

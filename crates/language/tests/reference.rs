@@ -32,6 +32,10 @@ is meant. Capitals do not matter in the names of disciplines, congestion control
 that side of the hop times the hop's base RTT. Where an option takes packets, it is a number of full frames of 1514 bytes,
 rounded, and at least one. Where it takes bytes, it is bytes. Of a policer it is the policer's own rate.
 
+In an event (`change`, `replace`, `netem`) it is of the hop as its table says, with the `rate` and `rtt` that the same event
+sets; what other events did does not count. A flow's `bytes = "2bdp"` and `receive_window = "4bdp"` are of its path: the
+lowest rate that its data meets, times its own `rtt`, or the sum of its hops'.
+
 ### Expressions
 
 `${...}` in any text is a value of `[let]`, or arithmetic: `+ - * /`, parentheses, `min`, `max` and `round`. Units are

@@ -1,7 +1,7 @@
 //! Legal and surprising: each rule of the language, with the words of the engines.
 
 use sojourn_language::{Experiment, MOST_RUNS, Plan};
-use sojourn_model::{Kind, Traffic};
+use sojourn_model::{Action, Kind, ReceiveWindow, Traffic};
 use sojourn_vocabulary::Words;
 
 fn file(hop: &str, flow: &str) -> String {
@@ -170,11 +170,85 @@ fn a_bdp_that_is_not_known_is_pointed_at() {
         let errors = experiment.plan(&Words::default(), MOST_RUNS).expect_err(hop).to_string();
         assert!(errors.contains(said) && errors.contains(mark), "{hop}:\n{errors}");
     }
-    let wrong =
-        Experiment::parse("s.toml", &file(&format!("{LINE}qdisc = \"pfifo\""), "bytes = \"1bdp\""));
-    let errors =
-        wrong.expect("TOML").plan(&Words::default(), MOST_RUNS).expect_err("bytes").to_string();
-    assert!(errors.contains("known in a hop alone"), "{errors}");
+    let wrong = |hop: &str, flow: &str, more: &str| {
+        let text = file(hop, flow) + more;
+        let experiment = Experiment::parse("s.toml", &text).expect("TOML");
+        experiment.plan(&Words::default(), MOST_RUNS).expect_err(&text).to_string()
+    };
+    let line = format!("{LINE}qdisc = \"pfifo\"");
+    for (hop, flow, said, mark) in [
+        (
+            "rate = \"50mbit\"\nqdisc = \"pfifo\"",
+            "bytes = \"2bdp\"",
+            "a flow whose hops have a rate and an rtt",
+            "^^^^",
+        ),
+        (&line, "bytes = \"1000000000000bdp\"", "bytes has at most 1125899906842624", "^^^^"),
+        (
+            &line,
+            "short_flows = { mean_interval = \"1s\", length_p5 = \"1bdp\" }",
+            "of a hop",
+            "^^^^",
+        ),
+    ] {
+        let errors = wrong(hop, flow, "");
+        assert!(errors.contains(said) && errors.contains(mark), "{flow}:\n{errors}");
+    }
+    let event =
+        |what: &str| format!("\n\n[[event]]\nname = \"e\"\nat = \"1s\"\nhop = \"b\"\n{what}\n");
+    for (hop, what, said) in [
+        (
+            "rate = \"50mbit\"\nqdisc = \"pfifo\"",
+            "change = \"pfifo limit 1bdp\"",
+            "is not known here",
+        ),
+        (&line, "replace = \"codel target 1bdp\"", "here stands neither"),
+    ] {
+        let errors = wrong(hop, "", &event(what));
+        assert!(errors.contains(said) && errors.contains("^^^^"), "{what}:\n{errors}");
+    }
+}
+
+#[test]
+fn multiples_of_the_bdp_in_events_are_of_the_hop_as_it_is_then() {
+    let words = |what: &str| {
+        let hop = format!("{LINE}qdisc = \"pfifo\"");
+        let event = format!(
+            "\n\n[[event]]\nname = \"e\"\nat = \"1s\"\nhop = \"b\"\nside = \"down\"\n{what}\n"
+        );
+        let scenario = plan(&(file(&hop, "") + &event)).scenarios().next().expect("a run");
+        let said = scenario.events[0].actions.iter().find_map(|action| match action {
+            Action::ChangeQdisc { qdisc, .. } | Action::ReplaceQdisc { qdisc, .. } => {
+                Some(qdisc.clone())
+            }
+            Action::ChangeNetem { chain, .. } => Some(chain.join(" | ")),
+            _ => None,
+        });
+        said.expect("words")
+    };
+    // 50 Mbit/s and 20 ms are 125 000 bytes, 82.56 frames.
+    assert_eq!(words("change = \"pfifo limit 0.2bdp\""), "pfifo limit 17");
+    assert_eq!(words("replace = \"bfifo limit 1bdp\""), "bfifo limit 125000b");
+    assert_eq!(words("netem = [\"delay 1ms limit 2bdp\"]"), "delay 1ms limit 165");
+    // What the event itself sets counts.
+    assert_eq!(words("rate = \"5mbit\"\nchange = \"pfifo limit 2bdp\""), "pfifo limit 17");
+    assert_eq!(words("rtt = \"40ms\"\nchange = \"pfifo limit 1bdp\""), "pfifo limit 165");
+}
+
+#[test]
+fn multiples_of_the_bdp_of_a_flow_are_of_its_path() {
+    let tcp = |hop: &str, flow: &str| {
+        let scenario = plan(&file(hop, flow)).scenarios().next().expect("a run");
+        scenario.flows[0].traffic.tcp().expect("TCP").clone()
+    };
+    let line = format!("{LINE}qdisc = \"pfifo\"");
+    assert_eq!(tcp(&line, "bytes = \"2bdp\"").bytes, Some(250_000));
+    // Of its own RTT, and of the slower side that its data goes.
+    assert_eq!(tcp(&line, "rtt = \"40ms\"\nbytes = \"2bdp\"").bytes, Some(500_000));
+    let sides = "rtt = \"20ms\"\nqdisc = \"pfifo\"\ndown = { rate = \"100mbit\" }\nup = { rate = \"10mbit\" }";
+    assert_eq!(tcp(sides, "direction = \"up\"\nbytes = \"1BDP\"").bytes, Some(25_000));
+    let window = tcp(&line, "receive_window = \"4bdp\"").receive_window;
+    assert_eq!(window, ReceiveWindow::Fixed(500_000));
 }
 
 #[test]

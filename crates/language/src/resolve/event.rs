@@ -1,6 +1,8 @@
 //! Events: when, and what they do to which elements.
 
+use super::super::bdp;
 use super::super::decode::{Fields, Item, Val};
+use super::super::path::{base_rtt, rate_of};
 use super::super::source::DiagnosticKind;
 use super::Resolver;
 use super::hop::{NETEM, QDISC, share};
@@ -98,7 +100,8 @@ impl Resolver<'_> {
         };
         let before = actions.len();
         for &side in sides {
-            self.queue_actions(table, hop, side, actions);
+            let bdp = bdp_then(table, settings, side);
+            self.queue_actions(table, hop, side, bdp, actions);
             self.delay_actions(table, settings, named, hop, side, actions);
         }
         let queue_or_delay = ["rate", "change", "replace", "rtt", NETEM];
@@ -122,7 +125,14 @@ impl Resolver<'_> {
         }
     }
 
-    fn queue_actions(&mut self, table: &Fields, hop: &Hop, side: Side, actions: &mut Vec<Action>) {
+    fn queue_actions(
+        &mut self,
+        table: &Fields,
+        hop: &Hop,
+        side: Side,
+        bdp: Option<f64>,
+        actions: &mut Vec<Action>,
+    ) {
         let Some((element, shaper)) = hop.side(side).iter().find_map(|e| match &e.kind {
             Kind::Queue(queue) => Some((format!("{}.{side}.{}", hop.name, e.name), queue.shaper)),
             _ => None,
@@ -131,7 +141,7 @@ impl Resolver<'_> {
         };
         let rate = table.rate("rate");
         if let Some(item) = table.item("replace").cloned() {
-            let qdisc = self.qdisc(&item, &hop.stack, None);
+            let qdisc = self.qdisc(&item, &hop.stack, bdp);
             let shaper = match (table.text("shaper"), rate) {
                 (None, None) => None,
                 (word, rate) => self.new_shaper(table, shaper, word, rate),
@@ -159,7 +169,7 @@ impl Resolver<'_> {
             }
         }
         if let Some(item) = table.item("change").cloned() {
-            let qdisc = self.change(&item, &hop.stack);
+            let qdisc = self.change(&item, &hop.stack, bdp);
             actions.push(Action::ChangeQdisc { element, qdisc });
         }
     }
@@ -240,7 +250,7 @@ impl Resolver<'_> {
             self.says(&place, DiagnosticKind::Key, "flow goes with rtt");
         }
         if let Some(Item { val: Val::List(items), .. }) = table.item(NETEM).cloned() {
-            let chain = self.netems(&items, &stack, None);
+            let chain = self.netems(&items, &stack, bdp_then(table, settings, side));
             netem_of(elements);
             actions.push(Action::ChangeNetem { element, chain });
         }
@@ -277,6 +287,14 @@ impl Resolver<'_> {
             self.unknown(&item.place, "element", item.text(), names.iter().map(String::as_str));
         }
     }
+}
+
+/// The BDP of one side of a hop after an event, bytes: with the rate and the RTT that the event sets, and else those of the
+/// hop's own settings, whatever other events did.
+fn bdp_then(event: &Fields, hop: &Fields, side: Side) -> Option<f64> {
+    let rate = event.rate("rate").or_else(|| rate_of(hop, side.name()))?;
+    let own = event.given("flow").is_none().then(|| event.span("rtt")).flatten();
+    Some(bdp::of(rate, own.filter(|rtt| !rtt.is_zero()).or_else(|| base_rtt(hop))?))
 }
 
 /// The delay of a side, which is made (with no delay yet) if there is none: an event may bring one.

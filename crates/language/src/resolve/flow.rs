@@ -1,6 +1,7 @@
 //! Flows: groups written out, names, starts and stops.
 
 use super::super::decode::{Fields, Item};
+use super::super::path::bdp_of;
 use super::super::source::DiagnosticKind;
 use super::Resolver;
 use super::named::{Named, PING};
@@ -141,7 +142,9 @@ impl Resolver<'_> {
                 let place = table.place_of("stop");
                 self.says(&place, DiagnosticKind::Value, "a flow stops after it starts");
             }
-            let Some(traffic) = self.traffic(table, &stack) else { continue };
+            let passed = hops.iter().map(|&hop| &root.tables("hop")[hop]);
+            let bdp = bdp_of(table, passed);
+            let Some(traffic) = self.traffic(table, &stack, bdp) else { continue };
             for name in members {
                 flows.push(Flow {
                     name,

@@ -2,6 +2,7 @@
 
 use super::super::bdp;
 use super::super::decode::{Fields, Item, Val};
+use super::super::path::base_rtt;
 use super::super::source::DiagnosticKind;
 use super::Resolver;
 use super::named::Named;
@@ -532,13 +533,6 @@ impl Resolver<'_> {
             hops[first].up.push(leave);
         }
     }
-}
-
-/// The base RTT of a hop: as given, or the delays of its sides together.
-pub(crate) fn base_rtt(table: &Fields) -> Option<Span> {
-    let delay = |side: &str| table.table(side).and_then(|t| t.span("delay"));
-    let both = || delay("down").map(|down| down + delay("up").unwrap_or(down));
-    table.span("rtt").or_else(both).filter(|rtt| !rtt.is_zero())
 }
 
 /// The part of a round trip that lies on one side of a hop.

@@ -1,7 +1,7 @@
 //! What a flow sends.
 
 use super::super::decode::Fields;
-use super::super::sections::{TCP_KEYS, TRAFFIC_KEYS};
+use super::super::sections::{MOST_BYTES, MOST_WINDOW, TCP_KEYS, TRAFFIC_KEYS};
 use super::super::source::DiagnosticKind;
 use super::{Resolver, named};
 use sojourn_model::{
@@ -11,7 +11,13 @@ use sojourn_model::{
 use sojourn_units::{Ecn, Rate, Span};
 
 impl Resolver<'_> {
-    pub(super) fn traffic(&mut self, table: &Fields, stack: &str) -> Option<Traffic> {
+    /// What a flow sends whose path has this BDP, bytes, if it is known.
+    pub(super) fn traffic(
+        &mut self,
+        table: &Fields,
+        stack: &str,
+        bdp: Option<f64>,
+    ) -> Option<Traffic> {
         use TrafficKind as Is;
         let keys = TRAFFIC_KEYS.iter().copied();
         let given: Vec<TrafficKind> = keys.filter(|k| table.given(k.name()).is_some()).collect();
@@ -68,17 +74,17 @@ impl Resolver<'_> {
             }
             Is::Video => self.video(table.table("video")?).map(Traffic::Video),
             Is::ShortFlows => {
-                let tcp = self.tcp(table, stack);
+                let tcp = self.tcp(table, stack, bdp);
                 self.short_flows(tcp, table.table("short_flows")?).map(Traffic::ShortFlows)
             }
             Is::Streaming => {
-                let tcp = self.tcp(table, stack);
+                let tcp = self.tcp(table, stack, bdp);
                 self.streaming(tcp, table.table("streaming")?).map(Traffic::Streaming)
             }
             Is::OnOff => {
                 let over = match table.table("udp") {
                     Some(t) => Pulse::Udp(udp(t)?),
-                    None => Pulse::Tcp(self.tcp(table, stack)),
+                    None => Pulse::Tcp(self.tcp(table, stack, bdp)),
                 };
                 let t = table.table("on_off")?;
                 Some(Traffic::OnOff(OnOff {
@@ -88,11 +94,11 @@ impl Resolver<'_> {
                     exponential: t.bool("exponential")?,
                 }))
             }
-            Is::Tcp => Some(Traffic::Tcp(self.tcp(table, stack))),
+            Is::Tcp => Some(Traffic::Tcp(self.tcp(table, stack, bdp))),
         }
     }
 
-    fn tcp(&mut self, table: &Fields, stack: &str) -> Tcp {
+    fn tcp(&mut self, table: &Fields, stack: &str, bdp: Option<f64>) -> Tcp {
         let cc = match table.item("cc") {
             Some(item) => {
                 let (name, known) = named(item.text(), |name| self.vocabulary.cc(name, stack));
@@ -114,18 +120,18 @@ impl Resolver<'_> {
             let place = table.place_of("rtt_target");
             self.says(&place, DiagnosticKind::Key, "rtt_target goes with rtt_scaling");
         }
+        let bytes = self.of_flow(table, "bytes", bdp, MOST_BYTES);
+        let window = self.of_flow(table, "receive_window", bdp, MOST_WINDOW);
         let host_qdisc = table.item("host_qdisc").map(|item| self.qdisc(item, stack, None));
         Tcp {
             cc,
             ecn,
             codepoint: table.ecn("codepoint"),
-            bytes: table.count("bytes"),
+            bytes,
             max_pacing_rate: table.rate("max_pacing_rate"),
             app_rate: table.rate("app_rate"),
             initial_window: table.count("initial_window").map(|n| n as u32),
-            receive_window: table
-                .count("receive_window")
-                .map_or(ReceiveWindow::Autotune, ReceiveWindow::Fixed),
+            receive_window: window.map_or(ReceiveWindow::Autotune, ReceiveWindow::Fixed),
             offload: table.bool("offload").unwrap_or(false),
             host_qdisc,
             ignore_ce: table.bool("ignore_ce").unwrap_or(false),
