@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_capture::{Capture, SNAP_LEN};
 use sojourn_engine::{RunError, WatchMany, refuse_capture, run_many as run_many_on};
+use sojourn_model::WordError;
 use sojourn_results::metrics::{Bounds, Expression, Frame, Names, swing};
 use sojourn_results::{EngineId, Run as Results, schema};
 use sojourn_units::Span;
@@ -104,22 +105,9 @@ impl Run {
     /// origin: after the first, up to the second.
     fn measure(&self, py: Python<'_>, expressions: Vec<String>) -> PyResult<Vec<Measured>> {
         let frame = Frame::new(&self.results);
-        let scenario = &self.results.scenario;
-        let queues: Vec<String> = scenario.queues().collect();
-        let elements: Vec<String> = scenario.elements().map(|(path, _)| path).collect();
-        let names = Names {
-            flows: scenario.flows.iter().map(|f| f.name.as_str()).collect(),
-            groups: scenario.flows.iter().filter_map(|f| f.group.as_deref()).collect(),
-            queues: queues.iter().map(String::as_str).collect(),
-            elements: elements.iter().map(String::as_str).collect(),
-            phases: scenario.phases.iter().map(|p| p.name.as_str()).collect(),
-            windows: scenario.windows.iter().map(|w| w.name.as_str()).collect(),
-            warmup: scenario.warmup,
-            duration: scenario.duration,
-        };
         let value = |text: &String| {
             let expression = Expression::parse(text).map_err(|e| word_error(py, text, &e))?;
-            if let Some(error) = expression.unknown_names(&names).first() {
+            if let Some(error) = self.unknown(&expression).first() {
                 return Err(word_error(py, text, error));
             }
             let value =
@@ -145,10 +133,23 @@ impl Run {
         error.help.map(|help| (error.message, help))
     }
 
-    /// Where the metrics of an expression look in this run, as `measure` gives it.
-    fn windows(&self, py: Python<'_>, expression: &str) -> PyResult<Vec<(f64, f64)>> {
-        let parsed = Expression::parse(expression).map_err(|e| word_error(py, expression, &e))?;
-        Ok(seconds(&parsed.windows(&Frame::new(&self.results))))
+    /// Where metrics look in this run by the words of a window, as `measure` gives it; where they look without any, if there
+    /// are none.
+    fn windows(&self, py: Python<'_>, words: &str) -> PyResult<Vec<(f64, f64)>> {
+        // Where a metric looks does not depend on what it measures; of flows that end early it ends with them.
+        const OF: &str = "drops(run) ";
+        let text = format!("{OF}{words}");
+        let in_words = |mut error: WordError| {
+            error.at =
+                error.at.start.saturating_sub(OF.len())..error.at.end.saturating_sub(OF.len());
+            word_error(py, words, &error)
+        };
+        let parsed = Expression::parse(text.trim_end()).map_err(in_words)?;
+        let mut unknown = self.unknown(&parsed).into_iter().filter(|e| e.at.start >= OF.len());
+        match unknown.next() {
+            Some(error) => Err(in_words(error)),
+            None => Ok(seconds(&parsed.windows(&Frame::new(&self.results)))),
+        }
     }
 
     /// The experiment's checks: name, what came out in words, whether it holds (None where it has no value), and where it
@@ -172,6 +173,26 @@ impl Run {
 
     fn __repr__(&self) -> String {
         format!("<Run {}>", self.results.scenario.id())
+    }
+}
+
+impl Run {
+    /// What an expression names that this run does not have.
+    fn unknown(&self, expression: &Expression) -> Vec<WordError> {
+        let scenario = &self.results.scenario;
+        let queues: Vec<String> = scenario.queues().collect();
+        let elements: Vec<String> = scenario.elements().map(|(path, _)| path).collect();
+        let names = Names {
+            flows: scenario.flows.iter().map(|f| f.name.as_str()).collect(),
+            groups: scenario.flows.iter().filter_map(|f| f.group.as_deref()).collect(),
+            queues: queues.iter().map(String::as_str).collect(),
+            elements: elements.iter().map(String::as_str).collect(),
+            phases: scenario.phases.iter().map(|p| p.name.as_str()).collect(),
+            windows: scenario.windows.iter().map(|w| w.name.as_str()).collect(),
+            warmup: scenario.warmup,
+            duration: scenario.duration,
+        };
+        expression.unknown_names(&names)
     }
 }
 

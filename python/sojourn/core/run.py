@@ -208,12 +208,9 @@ class Run:
             words: as behind a metric, ``over last 20s`` or ``during NAME``; the default window if empty.
 
         Raises:
-            UsageError: if that is no window.
+            UsageError: if that is no window, or one that the run does not have.
         """
-        # Where a metric looks does not depend on what it measures; of flows that end early it ends with them.
-        found = self._source.results([name for name in _WINDOWS if name in self.tables]).windows(
-            f"drops(run) {words}".rstrip()
-        )
+        found = self._source.results([name for name in _WINDOWS if name in self.tables]).windows(words)
         return found[0] if found else None
 
     def harm(self, alone: "Run", metric: str, better: Better = "more") -> float:

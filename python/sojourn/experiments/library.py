@@ -66,6 +66,11 @@ def resolve(what: str) -> list[Named]:
         if not os.access(path, os.R_OK):
             raise UsageError(f"{what} cannot be read", help="check its permissions")
         return [Named(what, path)]
+    if path.is_dir():
+        raise UsageError(
+            f"{what} is a folder, not an experiment file",
+            help="name a file in it; of results, `sojourn table DIR` shows what they say",
+        )
     return resolve_suite(what, "suite or file")
 
 
@@ -84,7 +89,10 @@ def resolve_suite(what: str, kind: str = "suite") -> list[Named]:
         return [Named(f"{s}/{n}", file) for s, own in found.items() if s not in _OWN for n, file in in_order(own)]
     suite, _, scenario = _spelt(what, found).partition("/")
     if suite not in found:
-        raise UsageError.unknown(kind, what, [ALL, *found, *_all_scenarios(found)])
+        error = UsageError.unknown(kind, what, [ALL, *found, *_all_scenarios(found)])
+        if not (error.help or "").startswith("did you mean"):
+            error.help = f"there is {', '.join([ALL, *found])}; `sojourn suites` lists the scenarios of each"
+        raise error
     if not scenario:
         return [Named(f"{suite}/{name}", file) for name, file in in_order(found[suite])]
     if scenario not in found[suite]:

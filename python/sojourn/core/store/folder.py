@@ -14,6 +14,7 @@ from typing import Any, Self
 import polars as pl
 
 from sojourn.core.store.atomic import TEMPORARY, remove_folder, write_file
+from sojourn.core.store.damage import why
 from sojourn.core.store.index import Index
 from sojourn.core.store.record import LAST_CAPTURE, Record, write_record
 from sojourn.core.store.run_key import RunKey
@@ -49,6 +50,10 @@ class Folder:
         """
         path = Path(path)
         file = path / "manifest.json"
+        if path.exists() and not path.is_dir():
+            raise StoreError(
+                f"{path} is a file, not a results folder", help="give the folder that `sojourn run ... -o DIR` wrote"
+            )
         if not path.is_dir():
             raise StoreError(f"there is no folder {path}", help=f"make one with `sojourn run SUITE -o {path}`")
         try:
@@ -60,9 +65,7 @@ class Folder:
                 help="give the folder that `sojourn run ... -o DIR` wrote",
             ) from error
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            raise StoreError(
-                f"{file} is damaged: {type(error).__name__}: {error}", help="run again into another folder"
-            ) from error
+            raise StoreError(f"{file} is damaged: {why(error)}", help="run again into another folder") from error
         if found != FORMAT:
             raise StoreError(
                 f"{path} has format {found}, and this Sojourn reads format {FORMAT}",

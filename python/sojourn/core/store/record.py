@@ -13,6 +13,7 @@ from typing import Any, Final
 import polars as pl
 
 from sojourn.core.store.atomic import write_folder
+from sojourn.core.store.damage import why
 from sojourn.core.store.run_key import RunKey
 from sojourn.errors import StoreError
 
@@ -90,7 +91,7 @@ class Record:
             sizes = {name: int(table["bytes"]) for name, table in head["tables"].items()}
             wrong = _wrong(head)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-            raise _damaged(file, f"{type(error).__name__}: {error}") from error
+            raise _damaged(file, why(error)) from error
         if wrong:
             raise _damaged(file, wrong)
         for name, size in sizes.items():
@@ -98,7 +99,7 @@ class Record:
             try:
                 found = table.stat().st_size
             except OSError as error:
-                raise _damaged(table, error) from error
+                raise _damaged(table, why(error)) from error
             if found != size:
                 raise _damaged(table, f"it has {found} bytes and was written with {size}")
         return head  # type: ignore[no-any-return]
@@ -139,7 +140,7 @@ class Record:
         try:
             content = file.read_bytes()
         except OSError as error:
-            raise _damaged(file, error) from error
+            raise _damaged(file, why(error)) from error
         stated = self.head["tables"][name].get("sha256")
         # Folders of earlier versions state none.
         if stated is not None and hashlib.sha256(content).hexdigest() != stated:

@@ -23,6 +23,9 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     for expression in wanted:
         found = measured(cells, expression, options["window"])
         every += found
+        axes = list(dict.fromkeys(axis for one in found for axis in one.labels))
+        if options["y"] not in {"", NONE, *axes}:
+            raise UsageError.unknown("axis for y", options["y"], axes)
         # The vertical axis is chosen as colours are elsewhere: the first that is left.
         chosen = {"x": options["x"], "colour": options["y"], "panel": options["panel"]}
         roles = Roles.of([one.labels for one in found], chosen)

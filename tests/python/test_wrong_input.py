@@ -1,0 +1,78 @@
+"""What a newcomer gets wrong: each is said in words, with the place and what would be right, and status 2."""
+
+from pathlib import Path
+
+import pytest
+
+import sojourn as package
+from test_cli import sojourn
+from test_own_numbers import TEXT
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("wrong")
+    package.parse(TEXT, "own.toml").run(target / "r", quiet=True)
+    return target / "r"
+
+
+def said(*words: object) -> str:
+    wrong = sojourn(*map(str, words))
+    assert wrong.returncode == 2, wrong.stdout
+    assert "Traceback" not in wrong.stderr
+    return wrong.stderr
+
+
+def test_a_file_is_no_results_folder(tmp_path: Path) -> None:
+    file = tmp_path / "results"
+    file.write_text("")
+    assert f"{file} is a file, not a results folder" in said("table", file)
+
+
+def test_a_folder_is_no_experiment(tmp_path: Path) -> None:
+    assert f"{tmp_path} is a folder, not an experiment file" in said("run", tmp_path, "--dry-run")
+
+
+def test_what_is_nothing_like_a_suite_gets_a_short_list() -> None:
+    told = said("run", "zzzzzzzzzz", "--dry-run")
+    assert "there is all, fast-lane, iccrg" in told
+    assert len(told) < 400
+
+
+@pytest.mark.parametrize(
+    ("window", "told"),
+    [
+        ("over nobody", 'over nobody: there is no window called "nobody"'),
+        ("during later", 'during later: there is no phase called "later"'),
+        ("over last", "over last: a time is missing here"),
+        ("over last 60s", "but the run lasts 3s"),
+    ],
+)
+def test_a_window_that_a_run_does_not_have_is_named(folder: Path, tmp_path: Path, window: str, told: str) -> None:
+    wrong = said("plot", folder, "cdf", "quantity=srtt", f"window={window}", "-o", tmp_path / "p.svg")
+    assert told in wrong
+    assert "drops(run)" not in wrong
+
+
+def test_an_axis_of_a_heatmap_is_called_by_its_option(folder: Path, tmp_path: Path) -> None:
+    wrong = said("plot", folder, "heatmap", "y=goodput", "-o", tmp_path / "p.svg")
+    assert 'there is no axis for y "goodput"' in wrong
+
+
+def test_damage_is_told_without_names_of_the_program(folder: Path, tmp_path: Path) -> None:
+    def damaged(file: str, content: bytes | None) -> str:
+        copy = tmp_path / f"{file}-{content is None}"
+        package.parse(TEXT, "own.toml").run(copy, quiet=True)
+        target = next(copy.glob(file))
+        if content is None:
+            target.unlink()
+        else:
+            target.write_bytes(content)
+        told = said("table", copy)
+        assert target.name in told
+        assert not {"Error:", "Errno"} & {*told.split(), *told.replace("[", " ").split()}
+        return told
+
+    assert "it is no JSON" in damaged("manifest.json", b"{")
+    assert "it is no JSON" in damaged("runs/*/scenario.json", b"junk")
+    assert "No such file" in damaged("runs/*/queues.parquet", None)
