@@ -1,5 +1,9 @@
 """What a newcomer gets wrong: each is said in words, with the place and what would be right, and status 2."""
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -76,3 +80,31 @@ def test_damage_is_told_without_names_of_the_program(folder: Path, tmp_path: Pat
     assert "it is no JSON" in damaged("manifest.json", b"{")
     assert "it is no JSON" in damaged("runs/*/scenario.json", b"junk")
     assert "No such file" in damaged("runs/*/queues.parquet", None)
+
+
+@pytest.mark.parametrize(
+    ("metric", "told"),
+    [
+        ("mean(rtt, {flw})", "{flw} stands for nothing here"),
+        ("", "an empty text: the expression ends where a metric or a number should stand"),
+    ],
+)
+def test_what_is_no_metric_is_told(folder: Path, metric: str, told: str) -> None:
+    wrong = said("table", folder, metric)
+    assert told in wrong
+    assert "help: " in wrong
+
+
+def test_ctrl_c_of_a_try_says_that_nothing_is_kept(tmp_path: Path) -> None:
+    captures = tmp_path / "packets"
+    words = ["try", "cubic", "--rate", "1mbit", "--duration", "100000s", "--pcap", str(captures)]
+    process = subprocess.Popen([sys.executable, "-m", "sojourn", *words], stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    # A capture with packets in it: the run is under way.
+    while not any(file.stat().st_size > 10_000 for file in captures.glob("*")) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted: nothing is kept of it" in told
+    assert "Traceback" not in told

@@ -67,6 +67,7 @@ pub fn word_error(py: Python<'_>, text: &str, error: &WordError) -> PyErr {
     let part = text.get(error.at.clone()).filter(|part| !part.is_empty());
     let place = part.map_or_else(String::new, |part| format!(" (at \"{part}\")"));
     let help = Some(error.help.as_str()).filter(|help| !help.is_empty());
+    let text = if text.trim().is_empty() { "an empty text" } else { text };
     usage_error(py, &format!("{text}: {}{place}", error.message), help)
 }
 

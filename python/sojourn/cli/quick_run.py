@@ -22,7 +22,7 @@ from sojourn.core.queues import Queue
 from sojourn.core.run import Run
 from sojourn.core.store.atomic import write_file
 from sojourn.core.summary import QUEUE_COLUMNS, TCP, Column, flow_columns, kind_of, number, numbers_of
-from sojourn.errors import ExperimentError, UsageError
+from sojourn.errors import ExperimentError, Interrupted, UsageError
 from sojourn.experiments.experiment import Experiment, parse
 from sojourn.linux import kernels
 from sojourn.plotting.draw import terminal
@@ -120,14 +120,20 @@ def _run(experiment: Experiment, *, engine: str, pcap: Path | None, snap_len: in
         for folder, key in zip(captures, keys, strict=True) if len(keys) > 1 else ():
             say(f"{folder}: {key.label}")
     with watching(len(keys), experiment.seconds, after=1.0) as progress:
-        return runner.make_fresh(
-            keys,
-            engine=engine,
-            threads=threads,
-            watcher=progress,
-            captures=captures,
-            snap_len=length or _core.SNAP_LEN,
-        )
+        try:
+            return runner.make_fresh(
+                keys,
+                engine=engine,
+                threads=threads,
+                watcher=progress,
+                captures=captures,
+                snap_len=length or _core.SNAP_LEN,
+            )
+        except KeyboardInterrupt:
+            raise Interrupted(
+                "interrupted: nothing is kept of it",
+                help="try a shorter --duration; what --save writes, `sojourn run FILE -o DIR` keeps run by run",
+            ) from None
 
 
 # --- in words and tables ---------------------------------------------------------------------------------------------

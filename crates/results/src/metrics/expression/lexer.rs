@@ -60,6 +60,11 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Token>, WordError> {
             let length = if text[i..].starts_with(sign) { sign.len() } else { 1 };
             tokens.push(Token { kind: Kind::Sign(sign), at: i..i + length });
             i += length;
+        } else if let ('{', Some(length)) = (c, text[i..].find('}')) {
+            let at = i..i + length + 1;
+            let message = format!("{} stands for nothing here", &text[at.clone()]);
+            let help = "in tables and figures {flow} stands for each flow that carries data, {queue} for the bottleneck";
+            return Err(WordError { at, message, help: help.to_owned() });
         } else {
             return wrong(i..i + c.len_utf8(), format!("\"{c}\" has no meaning here"));
         }

@@ -189,9 +189,11 @@ impl<'t> Parser<'t> {
                 self.call(text, at)
             }
             Some(_) => wrong(at.clone(), "a metric or a number is missing here", ""),
-            None => {
-                wrong(at.clone(), "the expression ends where a metric or a number should stand", "")
-            }
+            None => wrong(
+                at.clone(),
+                "the expression ends where a metric or a number should stand",
+                "such as goodput(FLOW)",
+            ),
         }
     }
 
