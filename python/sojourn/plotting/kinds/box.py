@@ -36,7 +36,10 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         label = labels.of_quantity(options["quantity"])
         five = [(own, [values.quantile(part) for part in _PARTS], values.total) for own, values in found]
         whiskers = "the whiskers reach from the 1st to the 99th percentile"
-        said = f"every value of {seeds_said(cells)} together, {window or 'from the origin on'}"
+        where = window or "from the origin on"
+        said = f"every value of {seeds_said(cells)} together, {where}"
+        # Metrics look at the default window: that this does not is said in the picture itself.
+        titled = f"{label}, {where}"
     else:
         wanted = metrics_of(options["y"])
         if len(wanted) != 1:
@@ -44,6 +47,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         values_of = measured(cells, wanted[0], window)
         label = values_of[0].label
         five = [(one.labels, _over_seeds(one.values), one.spread.seeds) for one in values_of]
+        titled = str(label)
         whiskers = "the whiskers reach from the least to the largest"
         said = f"over {seeds_said(cells)}, {window_said(cells, window)}"
     roles = Roles.of([own for own, _, _ in five], {o: options[o] for o in ("x", "colour", "panel")})
@@ -55,7 +59,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         boxes.append(Box(roles.panel(own), shown, roles.series(own)[0], *numbers))
         rows.append(labelled(own, {**dict(zip(_FIVE, numbers, strict=True)), "values": count, "unit": label.unit}))
     log = options["log"] == "yes"
-    chart = BoxChart(boxes, str(label), places.title, f"{label.name} by {roles.x}", log)
+    chart = BoxChart(boxes, titled, places.title, f"{label.name} by {roles.x}", log)
     caption = (
         f"{label.name} by {roles.x or 'cell'}: {said}. A box spans the middle half, its line is the median; {whiskers}."
     )

@@ -43,14 +43,13 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     tail = options["tail"] == "log"
     said = f"{label.name}{' above the least' if induced else ''}"
     side = _side(quantity, tail=tail)
-    title = f"{said} ({label.unit})" if label.unit else said
+    where = window or "from the origin on"
+    # Metrics look at the default window: that this does not is said in the picture itself.
+    title = f"{f'{said} ({label.unit})' if label.unit else said}, {where}"
     log = options["log"] == "yes"
     chart = CurveChart(curves, title, side, f"distribution of {said}", tail, log)
     of = f" of {whose.pop()}" if len(whose) == 1 else ""
-    caption = (
-        f"Distribution of {labels.inside(said)}{of}, "
-        f"{window or 'from the origin on'}; {seeds_said(cells)} of each cell together."
-    )
+    caption = f"Distribution of {labels.inside(said)}{of}, {where}; {seeds_said(cells)} of each cell together."
     return Drawn(Sheet([chart.part()]), pl.concat(frames, how="diagonal"), caption)
 
 

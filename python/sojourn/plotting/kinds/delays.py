@@ -43,7 +43,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         raise UsageError("these runs have no histogram of a queue's delay", help="results of others have none")
     chart = BarChart(
         bars,
-        QUEUE_DELAY,
+        f"{QUEUE_DELAY}, whole run",
         f"queue delays by {grid.x}",
         grid.below,
         logarithmic=True,
