@@ -10,13 +10,15 @@ mod offered;
 mod tests;
 mod ways;
 
-use crate::Sim;
+use crate::packet::PacketBox;
 use crate::topology;
 use offered::Offered;
 use sojourn_engine::{Foreseen, Memory};
 use sojourn_model::{Action, At, Flow, Kind, Scenario, Start, Traffic, When};
+use sojourn_qdisc::Registry;
 use sojourn_results::metrics::FEW;
 use sojourn_results::schema::{self, Schema, Type};
+use sojourn_transport::cc::Registry as Controls;
 use std::collections::BTreeMap;
 use ways::{FRAME, Ways};
 
@@ -62,8 +64,13 @@ struct Sharers {
     rtt: f64,
 }
 
-pub(crate) fn foresee(sim: &Sim, scenario: &Scenario) -> Foreseen {
-    let ways = Ways::of(scenario, sim.qdiscs());
+/// What a run will need of an engine that knows these disciplines and controls.
+pub(crate) fn foresee(
+    qdiscs: &Registry<PacketBox>,
+    controls: &Controls,
+    scenario: &Scenario,
+) -> Foreseen {
+    let ways = Ways::of(scenario, qdiscs);
     let seconds = scenario.length().as_secs_f64();
     let mut rows = Rows { seconds, steps: steps(scenario), ..Rows::default() };
     let mut sharers: BTreeMap<Option<usize>, Sharers> = BTreeMap::new();
@@ -79,7 +86,7 @@ pub(crate) fn foresee(sim: &Sim, scenario: &Scenario) -> Foreseen {
         let wanted = (offered.rate * (to - from)).min(offered.most);
         let kind = if crowded { CROWD } else { kind(flow) };
         let way = ways.way(flow);
-        rows.flow(sim, flow, to - from, wanted * offered.rows);
+        rows.flow(controls, flow, to - from, wanted * offered.rows);
         if let Some(window) = offered.window {
             let group = sharers.entry(way.bottleneck).or_default();
             group.times.push((from, to));
@@ -122,7 +129,7 @@ pub(crate) fn foresee(sim: &Sim, scenario: &Scenario) -> Foreseen {
     let recorded = |flow: &Flow| flow.delays.unwrap_or(scenario.flows.len() <= FEW);
     let recorded = scenario.flows.iter().filter(|flow| recorded(flow)).count();
     rows.add(&schema::DELAYS, recorded as f64 * OF_A_FLOW);
-    rows.queues(sim, scenario);
+    rows.queues(qdiscs, scenario);
     let packets: f64 = sent.iter().sum();
     let busy: f64 = sent.iter().zip(SPEEDS).map(|(packets, speed)| packets / speed).sum();
     Foreseen {
@@ -216,13 +223,13 @@ impl Rows {
         self.bytes += rows * bytes;
     }
 
-    fn flow(&mut self, sim: &Sim, flow: &Flow, long: f64, reported: f64) {
+    fn flow(&mut self, controls: &Controls, flow: &Flow, long: f64, reported: f64) {
         let steps = self.steps * long / self.seconds;
         self.add(&schema::FLOWS, steps);
         if let Some(tcp) = flow.traffic.tcp()
             && !matches!(flow.traffic, Traffic::ShortFlows(_))
         {
-            let gauges = sim.controls().info(&tcp.cc).map_or(0, |info| info.gauges.len());
+            let gauges = controls.info(&tcp.cc).map_or(0, |info| info.gauges.len());
             self.add(&schema::LIMITS, steps);
             self.add(&schema::FLOW_STATE, steps * gauges as f64);
         }
@@ -234,13 +241,13 @@ impl Rows {
         self.add(table, reported);
     }
 
-    fn queues(&mut self, sim: &Sim, scenario: &Scenario) {
+    fn queues(&mut self, qdiscs: &Registry<PacketBox>, scenario: &Scenario) {
         for (_, element) in scenario.elements().filter(|(_, e)| e.kind.holds_a_queue()) {
             self.add(&schema::QUEUES, self.steps);
             self.add(&schema::HISTOGRAMS, OF_A_QUEUE);
             if let Kind::Queue(queue) = &element.kind {
                 let name = queue.qdisc.split_whitespace().next().unwrap_or("");
-                let info = sim.qdiscs().info(&name.to_ascii_lowercase());
+                let info = qdiscs.info(&name.to_ascii_lowercase());
                 let gauges = info.map_or(0, |info| info.gauges.len());
                 self.add(&schema::QUEUE_STATE, self.steps * gauges as f64);
             }

@@ -217,7 +217,7 @@ impl Engine for Sim {
     }
 
     fn foresee(&self, scenario: &Scenario) -> Option<Foreseen> {
-        Some(foresee::foresee(self, scenario))
+        Some(foresee::foresee(&self.qdiscs, &self.controls, scenario))
     }
 
     fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {

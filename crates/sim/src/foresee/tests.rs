@@ -1,6 +1,7 @@
 //! Estimates that are worked out by hand, and that hold of real runs.
 
 use super::*;
+use crate::Sim;
 use crate::dumbbell::Dumbbell;
 use sojourn_engine::Engine as _;
 use sojourn_model::{Event, ReceiveWindow, Tcp, Udp};
