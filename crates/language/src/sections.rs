@@ -418,7 +418,7 @@ pub(crate) static TUNNEL: Section = Section {
 
 pub(crate) static FLOW: Section = Section {
     name: "[[flow]]",
-    doc: "A flow: one TCP connection unless it has one of the tables `udp`, `ping`, `irtt`, `voip`, `video`, `short_flows`, `streaming`, `on_off`.",
+    doc: "A flow: one TCP connection unless it has one of the tables `udp`, `ping`, `irtt`, `voip`, `video`, `short_flows`, `streaming`, `on_off`, `quic`.",
     keys: &[
         required("name", Ty::Name, "Its name."),
         default(
@@ -521,6 +521,7 @@ pub(crate) static FLOW: Section = Section {
             Ty::Table(&ON_OFF),
             "A source that is on and off by turns: TCP, or UDP where `udp` is given too.",
         ),
+        key("quic", Ty::Table(&QUIC), "One QUIC connection between two real implementations."),
     ],
 };
 
@@ -551,6 +552,7 @@ pub(crate) const TRAFFIC_KEYS: &[TrafficKind] = &[
     TrafficKind::ShortFlows,
     TrafficKind::Streaming,
     TrafficKind::OnOff,
+    TrafficKind::Quic,
 ];
 
 pub(crate) static UDP: Section = Section {
@@ -675,6 +677,70 @@ pub(crate) static ON_OFF: Section = Section {
             Ty::Bool,
             "false",
             "Whether the lengths are means of exponential distributions.",
+        ),
+    ],
+};
+
+pub(crate) static QUIC: Section = Section {
+    name: "quic of [[flow]]",
+    doc: "One QUIC connection: both ends are an implementation that people use. A download's client asks by opening streams, \
+          and the server answers on them.",
+    keys: &[
+        default("stack", Ty::Text, "noq", "The implementation; `sojourn ccs` lists them."),
+        key("cc", Ty::Text, "Its congestion control; its own default unless given."),
+        default(
+            "crypto",
+            Ty::Choice(&["null", "tls"]),
+            "null",
+            "What protects packets: `tls` is TLS 1.3; `null` is nothing, in messages and packets of the same lengths, which costs less time.",
+        ),
+        default(
+            "ecn",
+            Ty::Choice(&["default", "off"]),
+            "default",
+            "Whether its hosts can set and read the ECN field: by `default` the implementation sends ECT(0), echoes CE and answers to it.",
+        ),
+        key(
+            "bytes",
+            Ty::Size(1, 1 << 50),
+            "How much there is to send, over all streams; without end unless given.",
+        ),
+        default(
+            "streams",
+            count(limits::QUIC_STREAMS),
+            "1",
+            "How many streams share the connection.",
+        ),
+        key(
+            "initial_window",
+            Ty::Count(1, 10_000),
+            "Initial window in packets of 1200 bytes; the implementation's unless given.",
+        ),
+        key(
+            "ack_every",
+            Ty::Count(1, 10_000),
+            "After how many packets the receiver is asked to acknowledge (draft-ietf-quic-ack-frequency); not asked unless given: it acknowledges every second.",
+        ),
+        key(
+            "ack_delay",
+            span(limits::INTERVAL),
+            "With `ack_every`: for how long an acknowledgement may be held back.",
+        ),
+        default(
+            "burst",
+            count(limits::QUIC_BURST),
+            "10",
+            "How many datagrams the implementation may hand to its host at once, as with generic segmentation offload; they are packets of their own on the path.",
+        ),
+        key(
+            "receive_window",
+            Ty::Size(1200, 1 << 30),
+            "The receive window of each stream; the implementation's unless given: 1.25 MB, which is 100 Mbit/s at 100 ms.",
+        ),
+        key(
+            "max_pacing_rate",
+            RATE,
+            "The most that is sent in a second; only where the implementation has a limit.",
         ),
     ],
 };

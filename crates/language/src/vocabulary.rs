@@ -42,6 +42,26 @@ pub trait Vocabulary {
     /// A stack.
     fn stack(&self, name: &str) -> Result<(), WordError>;
 
+    /// A QUIC implementation.
+    fn quic_stack(&self, _name: &str) -> Result<(), WordError> {
+        Ok(())
+    }
+
+    /// A congestion control of a QUIC implementation.
+    fn quic_cc(&self, _name: &str, _stack: &str) -> Result<(), WordError> {
+        Ok(())
+    }
+
+    /// The congestion control that a QUIC implementation has by default.
+    fn quic_default(&self, _stack: &str) -> &'static str {
+        "cubic"
+    }
+
+    /// Why a QUIC implementation does not have this setting, if it does not.
+    fn quic_lacks(&self, _stack: &str, _setting: &str) -> Option<&'static str> {
+        None
+    }
+
     /// What stands at a place in a discipline's words: `target` takes a time, a pfifo's `limit` packets. `None` where it is
     /// none of these, or nobody knows.
     fn takes(&self, _words: &str, _at: &Range<usize>) -> Option<Takes> {

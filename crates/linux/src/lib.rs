@@ -102,7 +102,10 @@ const fn sends(kind: TrafficKind) -> bool {
         | TrafficKind::Voip
         | TrafficKind::Video
         | TrafficKind::OnOff => true,
-        TrafficKind::Irtt | TrafficKind::ShortFlows | TrafficKind::Streaming => false,
+        TrafficKind::Irtt
+        | TrafficKind::ShortFlows
+        | TrafficKind::Streaming
+        | TrafficKind::Quic => false,
     }
 }
 

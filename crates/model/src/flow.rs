@@ -106,6 +106,8 @@ pub enum Traffic {
     Streaming(Streaming),
     /// A source that is on and off by turns.
     OnOff(OnOff),
+    /// One QUIC connection between two real stacks.
+    Quic(Quic),
 }
 
 impl Traffic {
@@ -121,6 +123,7 @@ impl Traffic {
             Self::ShortFlows(_) => TrafficKind::ShortFlows,
             Self::Streaming(_) => TrafficKind::Streaming,
             Self::OnOff(_) => TrafficKind::OnOff,
+            Self::Quic(_) => TrafficKind::Quic,
         }
     }
 
@@ -372,4 +375,75 @@ pub enum Pulse {
     Tcp(Tcp),
     /// UDP at a constant rate.
     Udp(Udp),
+}
+
+/// One QUIC connection: both of its ends are an implementation that people use, and not a model of one.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Quic {
+    /// The implementation, by its name: `quinn`, `noq`.
+    pub stack: String,
+    /// The congestion control, by the implementation's name.
+    pub cc: String,
+    /// What protects its packets.
+    #[serde(default)]
+    pub crypto: QuicCrypto,
+    /// Whether its hosts can set and read the ECN field. If so, the implementation decides what it sends.
+    pub ecn: bool,
+    /// How many bytes there are to send, over all streams; without end unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// How many streams share the connection.
+    pub streams: u32,
+    /// The initial window in packets of 1200 bytes; the implementation's unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<u32>,
+    /// After how many packets the receiver is asked to acknowledge (the extension for the frequency of
+    /// acknowledgements); not asked unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_every: Option<u32>,
+    /// For how long the receiver may hold an acknowledgement back, with `ack_every`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_delay: Option<Span>,
+    /// How many datagrams the implementation may hand to its host at once (generic segmentation offload).
+    pub burst: u32,
+    /// The receive window of each stream in bytes; the implementation's unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receive_window: Option<u64>,
+    /// The most that is sent in a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_pacing_rate: Option<Rate>,
+}
+
+impl Quic {
+    /// Datagrams that an implementation hands over at once on Linux.
+    pub const BURST: u32 = 10;
+
+    /// A connection of this implementation and congestion control that has no other setting of its own.
+    pub fn plain(stack: impl Into<String>, cc: impl Into<String>) -> Self {
+        Self {
+            stack: stack.into(),
+            cc: cc.into(),
+            crypto: QuicCrypto::default(),
+            ecn: true,
+            bytes: None,
+            streams: 1,
+            initial_window: None,
+            ack_every: None,
+            ack_delay: None,
+            burst: Self::BURST,
+            receive_window: None,
+            max_pacing_rate: None,
+        }
+    }
+}
+
+/// What protects the packets of a QUIC connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum QuicCrypto {
+    /// Nothing: messages of TLS's lengths, tags of AEAD's length.
+    #[default]
+    Null,
+    /// TLS 1.3.
+    Tls,
 }

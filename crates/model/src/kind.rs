@@ -118,5 +118,7 @@ kinds! {
         Streaming "streaming",
         /// A source that is on and off by turns.
         OnOff "on_off",
+        /// One QUIC connection.
+        Quic "quic",
     }
 }

@@ -56,6 +56,10 @@ pub const SAMPLE_INTERVAL: Times = Times::from("1ms", "1000s");
 pub const INTERVAL: Times = Times::from("10us", "1000s");
 /// The payload of a datagram in bytes.
 pub const PAYLOAD: Counts = Counts { least: 1, most: 65_507 };
+/// How many streams share a QUIC connection: what the stacks allow a peer by default.
+pub const QUIC_STREAMS: Counts = Counts { least: 1, most: 100 };
+/// How many datagrams a QUIC stack hands over at once: the most that Linux takes (`UDP_MAX_SEGMENTS`).
+pub const QUIC_BURST: Counts = Counts { least: 1, most: 64 };
 /// The IP packet of an echo request in bytes.
 pub const PING_SIZE: Counts = Counts { least: 28, most: 65_535 };
 /// The slowest rate in bits a second: tc counts whole bytes a second, and at none nothing would ever leave.

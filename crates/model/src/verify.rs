@@ -453,5 +453,12 @@ fn traffic(flow: &Flow, of: &Traffic) -> Result<(), Inconsistent> {
             }
         }
         Traffic::Tcp(_) => Ok(()),
+        Traffic::Quic(quic) => {
+            if quic.max_pacing_rate.is_some_and(too_slow) {
+                return Err(Inconsistent::NoRate(format!("flow {}", flow.name)));
+            }
+            count_in(what("streams"), quic.streams, limits::QUIC_STREAMS)?;
+            count_in(what("burst"), quic.burst, limits::QUIC_BURST)
+        }
     }
 }

@@ -26,7 +26,8 @@ mod _core {
     use super::experiment::{Experiment, Warning, json_schema, load};
     #[pymodule_export]
     use super::listings::{
-        ccs, columns, plugin_header, qdiscs, renamed_column, renamed_key, renamed_table, stacks,
+        ccs, columns, plugin_header, qdiscs, quic_stacks, renamed_column, renamed_key,
+        renamed_table, stacks,
     };
     #[pymodule_export]
     use super::metrics::{about, metrics};

@@ -109,6 +109,27 @@ pub fn ccs(py: Python<'_>, plugins: Vec<PathBuf>) -> PyResult<String> {
     Ok(listed.collect::<Value>().to_string())
 }
 
+/// Every QUIC implementation as JSON: name, package and version, whether it is built in, its congestion controls, what it
+/// does not have.
+#[pyfunction]
+pub fn quic_stacks() -> String {
+    let listed = sojourn_quic::STACKS.iter().map(|stack| {
+        json!({
+            "name": stack.name,
+            "package": stack.package,
+            "version": stack.version,
+            "built_in": sojourn_quic::BUILT_IN,
+            "controls": stack.controls.iter().map(|control| json!({
+                "name": control.name, "summary": control.says,
+            })).collect::<Vec<_>>(),
+            "lacks": stack.lacks.iter().map(|(setting, why)| json!({
+                "setting": setting, "why": why,
+            })).collect::<Vec<_>>(),
+        })
+    });
+    listed.collect::<Value>().to_string()
+}
+
 /// Every stack as JSON: name, summary, source and its switches.
 #[pyfunction]
 pub fn stacks() -> String {

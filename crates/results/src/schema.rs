@@ -115,7 +115,7 @@ tables! {
         t_s: number["s"] "end of the sample interval, from the origin";
         flow: text "the flow's name";
         goodput_bps: number["bit/s"] "payload that arrived in order at the receiver in the sample interval, over its length";
-        delivery_rate_bps: number["bit/s"] "the latest delivery-rate sample (tcp_info's tcpi_delivery_rate); NaN for other than TCP";
+        delivery_rate_bps: number["bit/s"] "the latest delivery-rate sample (tcp_info's tcpi_delivery_rate; of QUIC in bits of its packets); NaN for other than TCP and QUIC";
         rtt_s: number["s"] "the latest RTT sample; NaN before the first";
         srtt_s: number["s"] "the smoothed RTT; NaN before the first sample";
         rttvar_s: number["s"] "the RTT's mean deviation; NaN before the first sample";

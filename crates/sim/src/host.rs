@@ -69,6 +69,16 @@ impl HostTx<'_> {
         self.send(if back { packet.turned() } else { packet });
     }
 
+    /// The same of a datagram whose bytes the other end reads ([`Packet::payload`]).
+    pub fn send_payload(&mut self, number: u32, payload: &[u8], ecn: Ecn, back: bool) {
+        let host = &*self.host;
+        let route = if back { host.back } else { host.there };
+        let body = Body::Datagram { number, sent: self.now };
+        let length = payload.len() as u32;
+        let packet = Packet::udp(host.owner, route, host.dscp, ecn, length, body).carrying(payload);
+        self.send(if back { packet.turned() } else { packet });
+    }
+
     /// Sends a packet by the route that it names.
     pub(crate) fn send(&mut self, packet: Packet) {
         self.send_here(packet);

@@ -28,9 +28,11 @@ struct Readme;
 use sojourn_capture::Capture;
 use sojourn_engine::{Capabilities, Engine, Foreseen, RunError, Watch};
 use sojourn_model::{
-    ElementKind, Feature, Place, RuleKind, Scenario, TrafficKind, TunnelProtocol, Unsupported,
+    ElementKind, Feature, Place, Quic, RuleKind, Scenario, Traffic, TrafficKind, TunnelProtocol,
+    Unsupported,
 };
 use sojourn_qdisc::{Family, Registry, RegistryError};
+use sojourn_quic::Stack;
 use sojourn_results::{EngineId, Run};
 use sojourn_transport::cc::{AddError, AnyCongestionControl, Info, Registry as Controls};
 use sojourn_transport::stack::{PragueVersion, TcpQuirks};
@@ -117,6 +119,23 @@ impl Sim {
     }
 }
 
+/// What of a QUIC flow there is not: a scenario that was read back from a file has passed no check of words.
+fn refuse_quic(flow: &str, quic: &Quic) -> Option<Unsupported> {
+    let stack = Stack::named(&quic.stack);
+    let known = stack.and_then(|stack| stack.control(&quic.cc).map(|_| stack));
+    let (what, why, help) = match known {
+        Err(word) => {
+            (format!("quic stack {}, cc {}", quic.stack, quic.cc), word.message, word.help)
+        }
+        Ok(stack) => {
+            let (setting, why) = stack.refuse(quic)?;
+            (format!("quic {setting}"), format!("{}: {why}", stack.name), "leave it out".to_owned())
+        }
+    };
+    let place = Place::Flow(flow.to_owned());
+    Some(Unsupported { what: Feature::Limit(what.into()), place, why, help })
+}
+
 /// The engine's name.
 pub const NAME: &str = "sim";
 
@@ -146,7 +165,8 @@ impl Engine for Sim {
         able.extend(ElementKind::ALL.iter().copied().map(Feature::Element));
         able.extend(RuleKind::ALL.iter().copied().map(Feature::Rewrite));
         able.extend(TunnelProtocol::ALL.iter().copied().map(Feature::Tunnel));
-        able.extend(TrafficKind::ALL.iter().copied().map(Feature::Traffic));
+        let sends = |kind: &TrafficKind| *kind != TrafficKind::Quic || sojourn_quic::BUILT_IN;
+        able.extend(TrafficKind::ALL.iter().copied().filter(sends).map(Feature::Traffic));
         able.extend([
             Feature::StateEvents,
             Feature::RelativeEvents,
@@ -175,6 +195,9 @@ impl Engine for Sim {
             help: impossible.help,
         }));
         for flow in &scenario.flows {
+            if let Traffic::Quic(quic) = &flow.traffic {
+                refusals.extend(refuse_quic(&flow.name, quic));
+            }
             let Some(tcp) = flow.traffic.tcp() else { continue };
             let place = || Place::Flow(flow.name.clone());
             if let Some(host) = topology::host_queue(flow) {

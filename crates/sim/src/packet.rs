@@ -43,11 +43,15 @@ impl Pool {
     #[inline(always)]
     pub(crate) fn pack(&mut self, packet: Packet) -> PacketBox {
         let Some(mut used) = self.free.pop() else { return PacketBox(Box::new(packet)) };
-        if used.form.has(Form::COVERED) {
-            used.outer = None;
+        if used.form.has(Form::COVERED | Form::CARRIES) {
+            used.extra = None;
         }
-        let Packet { stamp, entered, sent, flow, key, form, route, position, tos, body, .. } =
-            packet;
+        let Packet {
+            stamp, entered, sent, flow, key, form, route, position, tos, body, extra, ..
+        } = packet;
+        if form.has(Form::CARRIES) {
+            used.extra = extra;
+        }
         (used.stamp, used.entered, used.sent) = (stamp, entered, sent);
         (used.flow, used.key, used.form) = (flow, key, form);
         (used.route, used.position, used.tos) = (route, position, tos);
@@ -131,8 +135,8 @@ pub struct Packet {
     tos: u8,
     /// What it carries.
     pub(crate) body: Body,
-    /// The outermost header of a tunnel, and under it what it covers; none unless the form says so.
-    outer: Option<Box<Covered>>,
+    /// What few packets have; of what is in it nothing counts unless the form says so.
+    extra: Option<Box<Extra>>,
     /// What a TCP header says of the other direction, where somebody sees it: bytes acknowledged by a data segment, bytes
     /// sent before an acknowledgement. 0 unless there is a tap.
     pub(crate) beside: u32,
@@ -144,6 +148,15 @@ pub struct Packet {
     pub(crate) window: u16,
     /// The ACE flags of a data segment; likewise.
     pub(crate) ace: u8,
+}
+
+/// What few packets have: one pointer in the packet, so that it is two lines of cache.
+#[derive(Clone, Default, Debug)]
+struct Extra {
+    /// The outermost header of a tunnel, and under it what it covers.
+    covered: Option<Box<Covered>>,
+    /// The bytes that a datagram carries.
+    payload: Box<[u8]>,
 }
 
 /// An outer header, and the fields that the packet has again without it.
@@ -223,9 +236,11 @@ impl Form {
     const ANSWER: u32 = 8;
     /// It has an outer header.
     const COVERED: u32 = 16;
+    /// It carries bytes that somebody reads.
+    const CARRIES: u32 = 32;
 
-    const fn has(self, bit: u32) -> bool {
-        self.0 & bit != 0
+    const fn has(self, bits: u32) -> bool {
+        self.0 & bits != 0
     }
 
     /// Bytes with the Ethernet header.
@@ -279,6 +294,14 @@ impl Packet {
         Self::new(owner, route, dscp, ecn, payload + UDP_HEADERS, body)
     }
 
+    /// The same, of a datagram whose bytes the other end reads.
+    #[must_use]
+    pub(crate) fn carrying(mut self, payload: &[u8]) -> Self {
+        self.form.0 |= Form::CARRIES;
+        self.extra = Some(Box::new(Extra { covered: None, payload: payload.into() }));
+        self
+    }
+
     /// Any packet at its source; `ip_len` is the length of the IP packet in bytes, were it of version 4.
     #[inline(always)]
     pub(crate) fn new(
@@ -304,7 +327,7 @@ impl Packet {
             position: 0,
             tos: dscp.tos(ecn),
             body,
-            outer: None,
+            extra: None,
             beside: 0,
             id: 0,
             window: 0,
@@ -339,6 +362,13 @@ impl Packet {
         self.form.wire_len() - ETHERNET_HEADER - UDP_HEADERS - self.ip().more()
     }
 
+    /// The bytes of a datagram that has come, if somebody is to read them; of any other only the length is known.
+    #[inline]
+    pub fn payload(&self) -> Option<&[u8]> {
+        let extra = self.extra.as_deref().filter(|_| self.form.has(Form::CARRIES));
+        extra.map(|extra| &*extra.payload)
+    }
+
     /// Whether it is of such a half.
     pub(crate) fn is_turned(&self) -> bool {
         self.form.has(Form::TURNED)
@@ -357,7 +387,8 @@ impl Packet {
     /// The outermost header of a tunnel, and what it covers.
     #[inline]
     fn covered(&self) -> Option<&Covered> {
-        if self.form.has(Form::COVERED) { self.outer.as_deref() } else { None }
+        let extra = self.extra.as_deref().filter(|_| self.form.has(Form::COVERED));
+        extra.and_then(|extra| extra.covered.as_deref())
     }
 
     /// Shows its headers, the outermost first, as long as `next` asks for what is inside.
@@ -489,9 +520,10 @@ impl PathPacket for PacketBox {
 
     fn push_header(&mut self, outer: Outer) {
         let packet = &mut *self.0;
-        let (tos, within) = (packet.tos, packet.outer.take());
+        let extra = packet.extra.get_or_insert_default();
+        let (tos, within) = (packet.tos, extra.covered.take());
         let (ecn, dscp) = (Ecn::from_bits(tos), Dscp::from_tos(tos));
-        packet.outer = Some(Box::new(Covered { outer, ecn, dscp, within }));
+        extra.covered = Some(Box::new(Covered { outer, ecn, dscp, within }));
         packet.tos = outer.dscp.tos(outer.ecn);
         packet.form = packet.form.with_len(packet.form.wire_len() + outer.growth);
         packet.form.0 |= Form::COVERED;
@@ -499,14 +531,15 @@ impl PathPacket for PacketBox {
 
     fn pop_header(&mut self) -> bool {
         let packet = &mut *self.0;
-        let Some(covered) = packet.outer.take() else { return false };
+        let Some(extra) = &mut packet.extra else { return false };
+        let Some(covered) = extra.covered.take() else { return false };
         let Covered { outer, ecn, dscp, within } = *covered;
         packet.tos = dscp.tos(ecn);
         packet.form = packet.form.with_len(packet.form.wire_len() - outer.growth);
         if within.is_none() {
             packet.form.0 &= !Form::COVERED;
         }
-        packet.outer = within;
+        extra.covered = within;
         true
     }
 }

@@ -1,5 +1,5 @@
 //! The words of experiments, checked by the crates that implement what they name: tc's by `sojourn-qdisc`, congestion
-//! controls by `sojourn-transport`, stacks by `sojourn-stacks`. Whoever reads an experiment takes them from here: the Python
+//! controls by `sojourn-transport`, stacks by `sojourn-stacks`, QUIC's by `sojourn-quic`. Whoever reads an experiment takes them from here: the Python
 //! package, a Rust program, a page in a browser.
 //!
 //! It is a crate of its own because of what it must know. The engines need the stacks and no parser of experiments; the
@@ -11,6 +11,7 @@ use sojourn_language::{Takes, Vocabulary};
 use sojourn_model::{Plugin, WordError};
 use sojourn_qdisc::table::{Kind, OptionSpec};
 use sojourn_qdisc::{NoPacket, Packet, QdiscQuirks, Registry, TcError};
+use sojourn_quic::Stack as QuicStack;
 use sojourn_stacks::{STACKS, Stack};
 use sojourn_transport::cc::Registry as Controls;
 use sojourn_units::Random;
@@ -96,6 +97,23 @@ impl<P: Packet> Vocabulary for Words<P> {
         known(name, "stack", STACKS.iter().map(|s| s.name))
     }
 
+    fn quic_stack(&self, name: &str) -> Result<(), WordError> {
+        QuicStack::named(name).map(drop)
+    }
+
+    fn quic_cc(&self, name: &str, stack: &str) -> Result<(), WordError> {
+        QuicStack::named(stack)?.control(name).map(drop)
+    }
+
+    fn quic_default(&self, stack: &str) -> &'static str {
+        let stack = QuicStack::named(stack).ok();
+        stack.and_then(|stack| stack.controls.first()).map_or("cubic", |control| control.name)
+    }
+
+    fn quic_lacks(&self, stack: &str, setting: &str) -> Option<&'static str> {
+        QuicStack::named(stack).ok()?.lacks(setting)
+    }
+
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
         let before: Vec<&str> = words.get(..at.start)?.split_whitespace().collect();
         // The words of one discipline may stand in another's: the last named is meant.
@@ -172,6 +190,42 @@ mod tests {
         ] {
             let text = plan(wrong.clone()).expect_err("it is wrong").to_string();
             assert!(text.contains(message), "{wrong}\n{text}");
+        }
+    }
+
+    /// What a flow may say of QUIC, and what is said of what it may not.
+    #[test]
+    fn a_quic_flow_has_what_its_stack_has() {
+        let plan = |flow: &str| {
+            let text = file("linux-7.3", "pie", "delay 1ms", "cubic")
+                .replace("cc = \"cubic\"\n", &format!("{flow}\n"));
+            Experiment::parse("words.toml", &text)
+                .and_then(|e| e.plan(&Words::default(), MOST_RUNS).map(|p| p.cells()))
+        };
+        for right in [
+            "quic = {}",
+            "quic = { stack = \"noq\", cc = \"bbr3\", max_pacing_rate = \"5mbit\" }",
+            "quic = { stack = \"QUINN\", cc = \"BBR\", crypto = \"tls\", ecn = \"off\", bytes = \"1mb\", streams = 3 }",
+            "quic = { initial_window = 32, ack_every = 10, ack_delay = \"5ms\", burst = 1, receive_window = \"8mb\" }",
+        ] {
+            assert_eq!(plan(right), Ok(1), "{right}");
+        }
+        for (wrong, says) in [
+            ("quic = { stack = \"quin\" }", "did you mean \"quinn\"?"),
+            ("quic = { stack = \"quinn\", cc = \"bbr3\" }", "stack = \"noq\", which has it"),
+            ("quic = { cc = \"cubik\" }", "there is no congestion control of noq \"cubik\""),
+            (
+                "quic = { stack = \"quinn\", max_pacing_rate = \"5mbit\" }",
+                "quinn has no max_pacing_rate: its pacer",
+            ),
+            ("quic = { ack_delay = \"5ms\" }", "ack_delay goes with ack_every"),
+            ("quic = { burst = 65 }", "burst"),
+            ("quic = {}\nbytes = \"1mb\"", "write quic = { bytes = … }"),
+            ("quic = {}\nhost_qdisc = \"fq\"", "leave host_qdisc out"),
+            ("quic = {}\nudp = { rate = \"1mbit\" }", "a flow is one thing, not udp and quic"),
+        ] {
+            let text = plan(wrong).expect_err("it is wrong").to_string();
+            assert!(text.contains(says), "{wrong}\n{text}");
         }
     }
 

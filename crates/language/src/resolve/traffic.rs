@@ -1,14 +1,20 @@
 //! What a flow sends.
 
 use super::super::decode::Fields;
-use super::super::sections::{MOST_BYTES, MOST_WINDOW, TCP_KEYS, TRAFFIC_KEYS};
+use super::super::keys::Section;
+use super::super::sections::{MOST_BYTES, MOST_WINDOW, QUIC, TCP_KEYS, TRAFFIC_KEYS};
 use super::super::source::DiagnosticKind;
 use super::{Resolver, named};
 use sojourn_model::{
-    Adaptation, EcnMode, FrameSize, Irtt, OnOff, Ping, Profile, Pulse, ReceiveWindow, RttScaling,
-    ShortFlows, Streaming, Tcp, Traffic, TrafficKind, Udp, Video, Voip,
+    Adaptation, EcnMode, FrameSize, Irtt, OnOff, Ping, Profile, Pulse, Quic, QuicCrypto,
+    ReceiveWindow, RttScaling, ShortFlows, Streaming, Tcp, Traffic, TrafficKind, Udp, Video, Voip,
 };
 use sojourn_units::{Ecn, Rate, Span};
+
+/// Whether a section has a key of this name.
+fn has(section: &Section, key: &str) -> bool {
+    section.keys.iter().any(|k| k.name == key)
+}
 
 impl Resolver<'_> {
     /// What a flow sends whose path has this BDP, bytes, if it is known.
@@ -42,8 +48,8 @@ impl Resolver<'_> {
             self.diagnostics.push(
                 place
                     .says(DiagnosticKind::Key, format!("{key} is TCP's, and this flow is {kind}"))
-                    .help(if *key == "ecn" {
-                        format!("write {kind} = {{ ecn = … }}")
+                    .help(if *key == "ecn" || (kind == Is::Quic && has(&QUIC, key)) {
+                        format!("write {kind} = {{ {key} = … }}")
                     } else {
                         format!("leave {key} out")
                     }),
@@ -95,7 +101,59 @@ impl Resolver<'_> {
                 }))
             }
             Is::Tcp => Some(Traffic::Tcp(self.tcp(table, stack, bdp))),
+            Is::Quic => self.quic(table.table("quic")?).map(Traffic::Quic),
         }
+    }
+
+    fn quic(&mut self, t: &Fields) -> Option<Quic> {
+        let item = t.item("stack")?;
+        let (stack, known) = named(item.text(), |name| self.vocabulary.quic_stack(name));
+        if let Err(error) = known {
+            self.word_error(item, error);
+            return None;
+        }
+        let cc = match t.item("cc") {
+            Some(item) => {
+                let (name, known) =
+                    named(item.text(), |name| self.vocabulary.quic_cc(name, &stack));
+                if let Err(error) = known {
+                    self.word_error(item, error);
+                }
+                name
+            }
+            None => self.vocabulary.quic_default(&stack).to_owned(),
+        };
+        for key in QUIC.keys.iter().filter(|key| t.given(key.name).is_some()) {
+            if let Some(why) = self.vocabulary.quic_lacks(&stack, key.name) {
+                let message = format!("{stack} has no {}: {why}", key.name);
+                let said = t.place_of(key.name).says(DiagnosticKind::Key, message);
+                self.diagnostics.push(said.help("leave it out, or use another stack"));
+            }
+        }
+        if t.given("ack_delay").is_some() && t.given("ack_every").is_none() {
+            self.says(
+                &t.place_of("ack_delay"),
+                DiagnosticKind::Key,
+                "ack_delay goes with ack_every",
+            );
+        }
+        Some(Quic {
+            stack,
+            cc,
+            crypto: match t.text("crypto") {
+                Some("tls") => QuicCrypto::Tls,
+                _ => QuicCrypto::Null,
+            },
+            ecn: t.text("ecn") != Some("off"),
+            bytes: t.count("bytes"),
+            streams: t.count("streams")? as u32,
+            initial_window: t.count("initial_window").map(|n| n as u32),
+            ack_every: t.count("ack_every").map(|n| n as u32),
+            ack_delay: t.span("ack_delay"),
+            burst: t.count("burst")? as u32,
+            receive_window: t.count("receive_window"),
+            max_pacing_rate: t.rate("max_pacing_rate"),
+        })
     }
 
     fn tcp(&mut self, table: &Fields, stack: &str, bdp: Option<f64>) -> Tcp {

@@ -14,13 +14,13 @@ use sojourn_transport::LimitedTimes;
 use sojourn_units::Time;
 
 macro_rules! any_app {
-    ($($file:ident: $variant:ident($type:ty);)*) => {
+    ($($(#[$if:meta])* $file:ident: $variant:ident($type:ty);)*) => {
         /// An application of any kind. Which one stands in front, beside the hosts' line of cache.
         #[derive(Debug)]
         #[repr(u8)]
         #[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
         pub(crate) enum AnyApp {
-            $($variant($type),)*
+            $($(#[$if])* $variant($type),)*
             /// One that the simulator does not know.
             Custom(Box<dyn App>),
         }
@@ -29,7 +29,7 @@ macro_rules! any_app {
         macro_rules! each {
             ($any:expr, $app:ident => $what:expr) => {
                 match $any {
-                    $(AnyApp::$variant($app) => $what,)*
+                    $($(#[$if])* AnyApp::$variant($app) => $what,)*
                     AnyApp::Custom($app) => $what,
                 }
             };
@@ -38,7 +38,7 @@ macro_rules! any_app {
         impl AnyApp {
             /// The application of a flow, at rest.
             pub(crate) fn of(setup: &mut Setup<'_>) -> Self {
-                $(if let Some(app) = <$type>::of(setup) {
+                $($(#[$if])* if let Some(app) = <$type>::of(setup) {
                     return Self::$variant(app);
                 })*
                 unreachable!("no application is for {}", setup.flow.traffic.name())

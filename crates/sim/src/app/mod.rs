@@ -4,7 +4,8 @@
 //! that it asked for, and sends through [`HostTx`]. When what is sent is decided by the state machines of
 //! `sojourn_workload`, which the engines share; here is what happens to it.
 
-/// Every application, a line each: its file, and the type that stands in the enum, as `any.rs` sees it. Those who need
+/// Every application, a line each: its file, and the type that stands in the enum, as `any.rs` sees it; in front, whether
+/// it is there at all. Those who need
 /// the list are macros that take it: the modules here, the enum in `any.rs`.
 ///
 /// rustfmt does not see modules that a macro declares: `make fmt` hands it every file.
@@ -16,13 +17,14 @@ macro_rules! apps {
             stream: Stream(Box<super::stream::Stream>);
             short_flows: ShortFlows(Box<super::short_flows::ShortFlows>);
             streaming: Streaming(Box<super::streaming::Streaming>);
+            #[cfg(feature = "quic")] quic: Quic(Box<super::quic::Quic>);
         }
     };
 }
 
 macro_rules! modules {
-    ($($file:ident: $variant:ident($type:ty);)*) => {
-        $(mod $file;)*
+    ($($(#[$if:meta])* $file:ident: $variant:ident($type:ty);)*) => {
+        $($(#[$if])* mod $file;)*
     };
 }
 

@@ -1,7 +1,7 @@
 //! What a flow would send if nothing were in its way.
 
 use super::ways::FRAME;
-use sojourn_model::{Flow, Pulse, ReceiveWindow, ShortFlows, Tcp, Traffic, Udp};
+use sojourn_model::{Flow, Pulse, Quic, ReceiveWindow, ShortFlows, Tcp, Traffic, Udp};
 use sojourn_stacks::Stack;
 use sojourn_units::sample::log_normal_by_percentiles;
 use sojourn_units::{Rate, parse_rate};
@@ -10,6 +10,12 @@ use sojourn_units::{Rate, parse_rate};
 const SEGMENT: f64 = 1448.0;
 /// Ethernet, IPv4 and UDP or ICMP in front of a datagram's payload, bytes.
 const HEADERS: f64 = 42.0;
+/// UDP payload of a full QUIC packet, bytes: what the implementations' search for the path's MTU ends at.
+const QUIC_DATAGRAM: f64 = 1452.0;
+/// What of it is a stream's, bytes.
+const QUIC_PAYLOAD: f64 = 1418.0;
+/// The receive window of a stream by the implementations' defaults, bytes.
+const QUIC_WINDOW: f64 = 1_250_000.0;
 /// Round trips are not shorter than what the hosts take, s.
 const LEAST_RTT: f64 = 1e-4;
 
@@ -81,7 +87,25 @@ impl Offered {
                 };
                 Self { rate: full.rate * on / (on + off), ..full }
             }
+            Traffic::Quic(quic) => of_quic(quic, rtt.max(LEAST_RTT), loss),
         }
+    }
+}
+
+/// One QUIC connection: its streams' receive windows a round trip, unless losses keep it smaller or it is paced.
+fn of_quic(quic: &Quic, rtt: f64, loss: f64) -> Offered {
+    let stream = quic.receive_window.map_or(QUIC_WINDOW, |bytes| bytes as f64);
+    let window =
+        (stream * f64::from(quic.streams) / QUIC_PAYLOAD).min(window_by_loss(&quic.cc, rtt, loss));
+    let length = QUIC_DATAGRAM + HEADERS;
+    let paced = quic.max_pacing_rate.map(|rate| rate.bits_per_sec() as f64 / 8.0 / length);
+    Offered {
+        rate: paced.into_iter().fold(window / rtt, f64::min),
+        length,
+        most: quic.bytes.map_or(f64::INFINITY, |bytes| (bytes as f64 / QUIC_PAYLOAD).ceil()),
+        window: Some(window),
+        there: 1.0,
+        rows: 0.0,
     }
 }
 

@@ -49,6 +49,8 @@ impl Simulation {
         let ran = flow.state == FlowState::Running;
         if flow.state != FlowState::Waiting {
             flow.app.stop(self.now);
+            // It may have something to say before it is silent.
+            self.schedule_flow(index);
         }
         // Whoever waits for its end waits for nothing more.
         self.end_flow(index, if ran { "stopped" } else { "stopped before it started" });

@@ -4,7 +4,7 @@
 //! flags AE, CWR, ECE), RFC 8200 §3 (IPv6), RFC 4443 §4 (ICMPv6), RFC 4303 §2 (ESP), the WireGuard whitepaper §5.4.6 (transport data). The order of the options
 //! is Linux's (`tcp_options_write`). Formats and checksums are `etherparse`'s.
 //!
-//! Payload is zeros, as is everything that a tunnel would encrypt; checksums are right for that. The length is the
+//! Payload is zeros where nobody reads it, as is everything that a tunnel would encrypt; checksums are right for that. The length is the
 //! one that queues counted with.
 
 use super::conversation::Conversation;
@@ -238,14 +238,24 @@ fn innermost(packet: &PacketBox, c: &Conversation, ip: &Ip, out: &mut Vec<u8>) {
                 out.extend_from_slice(&Icmpv4Header::with_checksum(kind, payload).to_bytes());
             }
         }
-        Body::Datagram { .. } | Body::Report { .. } => udp(c, from_receiver, ip, out),
+        Body::Datagram { .. } | Body::Report { .. } => match packet.payload() {
+            Some(payload) => {
+                udp_with(payload, c, from_receiver, ip, out);
+                out.extend_from_slice(payload);
+            }
+            None => udp(c, from_receiver, ip, out),
+        },
     }
 }
 
-/// A UDP header and its payload.
+/// A UDP header, its payload being what is left of the IP packet.
 fn udp(c: &Conversation, from_receiver: bool, ip: &Ip, out: &mut Vec<u8>) {
+    udp_with(&ZEROS[..ip.payload().saturating_sub(UDP_HEADER)], c, from_receiver, ip, out);
+}
+
+/// A UDP header in front of this payload.
+fn udp_with(payload: &[u8], c: &Conversation, from_receiver: bool, ip: &Ip, out: &mut Vec<u8>) {
     let (from, to) = c.ports(from_receiver);
-    let payload = &ZEROS[..ip.payload().saturating_sub(UDP_HEADER)];
     let mut udp = UdpHeader {
         source_port: from,
         destination_port: to,

@@ -25,6 +25,8 @@ mod overload;
 mod path;
 mod physics;
 mod properties;
+#[cfg(feature = "quic")]
+mod quic;
 mod refusals;
 mod request;
 mod sce;

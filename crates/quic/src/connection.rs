@@ -1,0 +1,116 @@
+//! What every implementation's connection is asked.
+
+use sojourn_model::Quic;
+use sojourn_units::{Ecn, Span, Time};
+
+/// An end of a connection, by the way of its flow's data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    /// Who sends the data.
+    Sender,
+    /// Who receives them.
+    Receiver,
+}
+
+/// A datagram that an end sends.
+#[derive(Debug)]
+pub struct Datagram<'a> {
+    /// Who sends it.
+    pub from: End,
+    /// Its codepoint.
+    pub ecn: Ecn,
+    /// UDP payload.
+    pub payload: &'a [u8],
+}
+
+/// What is known of a connection. Packets and windows are the sender's.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Measured {
+    /// The newest RTT sample.
+    pub rtt: Option<Span>,
+    /// How many samples there have been.
+    pub samples: u64,
+    /// The smoothed RTT.
+    pub srtt: Option<Span>,
+    /// The largest UDP payload that the sender uses now, bytes: what windows are counted in.
+    pub packet: u64,
+    /// Congestion window, bytes.
+    pub window: u64,
+    /// Slow-start threshold, bytes; none while there is none, or if the control has none.
+    pub ssthresh: Option<u64>,
+    /// Bytes in flight.
+    pub in_flight: u64,
+    /// The pacing rate that the congestion control asks for, bits per second. Without one the implementation derives the
+    /// rate from its window.
+    pub pacing: Option<u64>,
+    /// The newest delivery-rate sample, bits per second of QUIC packets.
+    pub delivery_rate: Option<u64>,
+    /// Packets that were acknowledged.
+    pub acked: u64,
+    /// Packets that were held for lost.
+    pub lost: u64,
+    /// Congestion events by loss.
+    pub loss_events: u64,
+    /// Congestion events by ECN.
+    pub ecn_events: u64,
+    /// Persistent congestion (RFC 9002 §7.6).
+    pub persistent: u64,
+    /// Why the window is held down now.
+    pub reduced: Option<Reduced>,
+    /// Whether the handshake is complete at the sender.
+    pub is_open: bool,
+    /// Whether the connection is over: closed, or given up.
+    pub is_over: bool,
+}
+
+/// Why a window is held down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reduced {
+    /// Packets were marked.
+    ByEcn,
+    /// Packets were lost.
+    ByLoss,
+}
+
+/// Where datagrams go.
+pub type Out<'a> = &'a mut dyn FnMut(Datagram<'_>);
+
+/// A connection, both ends.
+pub trait Connection: core::fmt::Debug + Send {
+    /// The client connects.
+    fn open(&mut self, now: Time, out: Out<'_>);
+
+    /// The sender's application closes the connection at the next call of [`Connection::on_timer`], which is due now.
+    fn stop(&mut self, now: Time);
+
+    /// A datagram has reached this end.
+    fn receive(&mut self, now: Time, at: End, ecn: Ecn, payload: &[u8], out: Out<'_>);
+
+    /// When [`Connection::on_timer`] is to be called; [`Time::NEVER`] if not.
+    fn next_timer(&self) -> Time;
+
+    /// Does what is due.
+    fn on_timer(&mut self, now: Time, out: Out<'_>);
+
+    /// Whether the sender's application has nothing more to send and knows that everything arrived.
+    fn is_finished(&self) -> bool;
+
+    /// Bytes that the receiver's application has read.
+    fn delivered_bytes(&self) -> u64;
+
+    /// What is known of it now.
+    fn measured(&self) -> Measured;
+}
+
+/// A connection of checked settings, closed. `upload` says that the client sends; the seed and the flow's name say what is
+/// drawn.
+///
+/// # Panics
+/// There is no such implementation or congestion control: [`crate::Stack`] says before.
+pub fn connect(quic: &Quic, upload: bool, seed: u64, flow: &str) -> Box<dyn Connection> {
+    match quic.stack.as_str() {
+        "quinn" => Box::new(super::quinn::Ends::new(quic, upload, seed, flow)),
+        "noq" => Box::new(super::noq::Ends::new(quic, upload, seed, flow)),
+        other => panic!("no QUIC stack \"{other}\": the settings were not checked"),
+    }
+}

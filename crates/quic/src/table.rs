@@ -1,0 +1,137 @@
+//! Which implementations there are, and what each has: the one place that says so.
+
+use sojourn_model::{Quic, WordError};
+
+/// An implementation.
+#[derive(Clone, Copy, Debug)]
+pub struct Stack {
+    /// Its name in experiments.
+    pub name: &'static str,
+    /// The crate that it is, with its version.
+    pub package: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// Its congestion controls, the default first.
+    pub controls: &'static [Control],
+    /// Settings of a flow that it does not have, each with the reason.
+    pub lacks: &'static [(&'static str, &'static str)],
+}
+
+/// A congestion control of an implementation.
+#[derive(Clone, Copy, Debug)]
+pub struct Control {
+    /// Its name in experiments.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub says: &'static str,
+}
+
+const fn control(name: &'static str, says: &'static str) -> Control {
+    Control { name, says }
+}
+
+/// Every implementation.
+pub const STACKS: &[Stack] = &[
+    Stack {
+        name: "quinn",
+        package: "quinn-proto",
+        version: "0.11.19",
+        controls: &[
+            control("cubic", "CUBIC (RFC 8312), quinn's default"),
+            control("newreno", "NewReno (RFC 9002)"),
+            control("bbr", "BBR of 2017, which quinn calls experimental"),
+        ],
+        lacks: &[("max_pacing_rate", "its pacer has no limit that an application can set")],
+    },
+    Stack {
+        name: "noq",
+        package: "noq-proto",
+        version: "1.4.0",
+        controls: &[
+            control("cubic", "CUBIC (RFC 9438), noq's default"),
+            control("newreno", "NewReno (RFC 9002)"),
+            control("bbr3", "BBRv3 (draft-ietf-ccwg-bbr)"),
+        ],
+        lacks: &[],
+    },
+];
+
+impl Stack {
+    /// The implementation of this name.
+    ///
+    /// # Errors
+    /// There is none; the message has the nearest name.
+    pub fn named(name: &str) -> Result<&'static Self, WordError> {
+        let known = STACKS.iter().find(|stack| stack.name == name);
+        known.ok_or_else(|| unknown("QUIC stack", name, STACKS.iter().map(|stack| stack.name)))
+    }
+
+    /// Its congestion control of this name.
+    ///
+    /// # Errors
+    /// It has none; the message has the nearest name, or the implementation that has it.
+    pub fn control(&self, name: &str) -> Result<&'static Control, WordError> {
+        if let Some(control) = self.controls.iter().find(|control| control.name == name) {
+            return Ok(control);
+        }
+        let what = format!("congestion control of {}", self.name);
+        let mut error = unknown(&what, name, self.controls.iter().map(|control| control.name));
+        let has = |stack: &&Self| stack.controls.iter().any(|control| control.name == name);
+        if let Some(other) = STACKS.iter().find(has) {
+            error.help = format!("{}, or stack = \"{}\", which has it", error.help, other.name);
+        }
+        Err(error)
+    }
+
+    /// Why it does not have this setting, if it does not.
+    pub fn lacks(&self, setting: &str) -> Option<&'static str> {
+        self.lacks.iter().find(|(lacked, _)| *lacked == setting).map(|(_, why)| *why)
+    }
+
+    /// What of these settings it does not have: names and reasons.
+    pub fn refuse(&self, quic: &Quic) -> Option<(&'static str, &'static str)> {
+        let pacing = quic.max_pacing_rate.and_then(|_| self.lacks("max_pacing_rate"));
+        pacing.map(|why| ("max_pacing_rate", why))
+    }
+}
+
+fn unknown(what: &str, name: &str, names: impl Iterator<Item = &'static str> + Clone) -> WordError {
+    let near = names
+        .clone()
+        .map(|n| (strsim::damerau_levenshtein(name, n), n))
+        .min()
+        .filter(|(distance, n)| distance * 2 <= n.len());
+    let help = match near {
+        Some((_, near)) => format!("did you mean \"{near}\"?"),
+        None => format!("there is {}", names.collect::<Vec<_>>().join(", ")),
+    };
+    WordError { at: 0..name.len(), message: format!("there is no {what} \"{name}\""), help }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_word_has_its_nearest_or_who_has_it() {
+        let error = Stack::named("quin").unwrap_err();
+        assert_eq!(error.message, "there is no QUIC stack \"quin\"");
+        assert_eq!(error.help, "did you mean \"quinn\"?");
+        let quinn = Stack::named("quinn").unwrap();
+        let error = quinn.control("bbr3").unwrap_err();
+        assert_eq!(error.message, "there is no congestion control of quinn \"bbr3\"");
+        assert_eq!(error.help, "did you mean \"bbr\"?, or stack = \"noq\", which has it");
+        assert!(Stack::named("noq").unwrap().control("bbr3").is_ok());
+        assert!(quinn.control("prague").unwrap_err().help.starts_with("there is cubic, newreno"));
+    }
+
+    /// The table says the versions that the workspace pins.
+    #[test]
+    fn versions_are_those_that_are_built() {
+        let lock = include_str!("../../../Cargo.lock");
+        for stack in STACKS {
+            let entry = format!("name = \"{}\"\nversion = \"{}\"\n", stack.package, stack.version);
+            assert!(lock.contains(&entry), "{entry}");
+        }
+    }
+}
