@@ -143,6 +143,8 @@ def test_lists_are_readable_and_as_json(kind: str) -> None:
         (("qdiscs", "fq_codel"), ("target TIME", "5ms", "interval TIME", "RFC 8290")),
         (("qdiscs", "pie"), ("linux-5.4", "tupdate")),
         (("ccs", "cubic"), ("RFC 9438", "w_max")),
+        (("ccs", "noq/bbr3"), ("noq-proto 1.4.0", 'quic = { stack = "noq", cc = "bbr3" }')),
+        (("ccs", "quinn/bbr"), ("quinn-proto", "without max_pacing_rate: its pacer has no limit")),
         (("stacks", "linux-5.4"), ("hystart", "initial_window")),
     ],
 )

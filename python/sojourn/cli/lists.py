@@ -64,8 +64,8 @@ def qdiscs(name: str | None, *, as_json: bool, plugins: list[str]) -> None:
 
 
 def ccs(name: str | None, *, as_json: bool, plugins: list[str]) -> None:
-    """List the congestion controls, or show one."""
-    entries = listings.ccs(plugins)
+    """List the congestion controls, those of QUIC implementations after TCP's, or show one."""
+    entries = listings.ccs(plugins) + listings.quic()
     note_files(plugins)
     _list_or_show("ccs", "congestion control", entries, name, _show_cc, as_json=as_json)
 
@@ -117,7 +117,19 @@ def _show_qdisc(entry: Entry) -> None:
 
 def _show_cc(entry: Entry) -> None:
     _show_head(entry)
+    if "written" in entry:
+        _show_quic(entry)
+        return
     _show_numbers("state, as recorded in flow_state", entry["gauges"])
+
+
+def _show_quic(entry: Entry) -> None:
+    console = out()
+    console.print(Text(f"in a flow: {entry['written']}"))
+    for lack in entry["lacks"]:
+        console.print(Text(f"without {lack['setting']}: {lack['why']}"))
+    if not entry["built_in"]:
+        console.print(Text("not built in: this build has no QUIC implementations"))
 
 
 def _show_stack(entry: Entry) -> None:

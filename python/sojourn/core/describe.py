@@ -11,6 +11,8 @@ Scenario = Mapping[str, Any]
 
 _PROBES: Final = frozenset({"ping", "irtt"})
 
+_GREEDY: Final = frozenset({"tcp", "quic"})
+
 QUEUES: Final = frozenset({"queue", "aggregating_link", "wifi"})
 """The kinds of elements that packets wait in."""
 
@@ -26,8 +28,10 @@ def loads(scenario: Scenario) -> list[Mapping[str, Any]]:
 
 
 def sender(flow: Mapping[str, Any]) -> str:
-    """Return what a flow sends by: its congestion control, or the kind of its traffic."""
+    """Return what a flow sends by: its congestion control (QUIC's behind its stack), or the kind of its traffic."""
     traffic = flow["traffic"]
+    if traffic["kind"] == "quic":
+        return f"{traffic['stack']}/{traffic['cc']}"
     return str(traffic.get("cc") or traffic.get("tcp", {}).get("cc") or traffic["kind"])
 
 
@@ -44,7 +48,7 @@ def data_side(scenario: Scenario) -> str:
     Where flows send as much as they can, their way counts, and not that of calls beside them. Where these go both ways,
     it is ``down``.
     """
-    greedy = [f for f in loads(scenario) if f["traffic"]["kind"] == "tcp" and f["traffic"].get("bytes") is None]
+    greedy = [f for f in loads(scenario) if f["traffic"]["kind"] in _GREEDY and f["traffic"].get("bytes") is None]
     ways = {flow["direction"] for flow in greedy or loads(scenario)}
     return "up" if ways == {"up"} else "down"
 

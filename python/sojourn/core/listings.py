@@ -28,6 +28,22 @@ def ccs(plugins: Sequence[str] = ()) -> list[Entry]:
     return _entries(_core.ccs(plugins=plugins))
 
 
+def quic() -> list[Entry]:
+    """Return every congestion control of every QUIC implementation, as ``STACK/CONTROL``, with the version."""
+    return [
+        {
+            "name": f"{stack['name']}/{control['name']}",
+            "summary": f"{control['summary']}; {stack['package']} {stack['version']}",
+            "source": f"{stack['package']} {stack['version']}",
+            "written": f'quic = {{ stack = "{stack["name"]}", cc = "{control["name"]}" }}',
+            "built_in": stack["built_in"],
+            "lacks": stack["lacks"],
+        }
+        for stack in _entries(_core.quic_stacks())
+        for control in stack["controls"]
+    ]
+
+
 def stacks() -> list[Entry]:
     """Return every stack: its switches with their meaning."""
     return _entries(_core.stacks())

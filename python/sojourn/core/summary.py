@@ -13,8 +13,8 @@ from sojourn.core.run import Run
 
 _FLOWS_SHOWN: Final = 4
 
-TCP: Final = frozenset({"tcp", "streaming", "on_off tcp"})
-"""Flows of one connection that lasts: they have a delivery rate and an RTT of their own."""
+TCP: Final = frozenset({"tcp", "streaming", "on_off tcp", "quic"})
+"""Flows of one connection that lasts, QUIC's too: they have a delivery rate and an RTT of their own."""
 _DATAGRAMS: Final = frozenset({"udp", "on_off udp", "video", "voip"})
 """Flows that nobody acknowledges: what matters is what was lost and how late the rest came."""
 _STREAMS: Final = _DATAGRAMS - {"voip"}

@@ -121,6 +121,8 @@ class Layout:
 def is_tcp(flow: Mapping[str, Any]) -> bool:
     """Whether a flow's data goes over TCP."""
     traffic = flow["traffic"]
+    if traffic["kind"] == "quic":
+        return False
     return "cc" in traffic or "tcp" in traffic
 
 
