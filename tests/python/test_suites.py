@@ -57,6 +57,9 @@ CELLS: Final = {
     "iccrg/four": 2,
     "rtt-independence/steps": 4,
     "imc-2019/bbr-share": 3 * 6,
+    "quic/alone": 6 * 4 * 3 * 4,
+    "quic/pairs": 6 * 3 * 6 * 3 * 3,
+    "quic/quiche-1400": 8 * 4,
 }
 """What each report lists; issue 5."""
 
@@ -120,7 +123,7 @@ def test_names_within_are_right(name: str, file: Path) -> None:
 
 def test_all_stands_for_what_is_published() -> None:
     named = [one.name for one in library.resolve("all")]
-    assert sorted(named) == sorted(name for name, _ in PUBLISHED)
+    assert sorted(named) == sorted(name for name, _ in PUBLISHED if not name.startswith("quic/"))
 
 
 def test_overload_is_the_product_of_what_the_source_varies(experiments: dict[str, Experiment]) -> None:
