@@ -173,9 +173,9 @@ impl PacketKey for Null {
 }
 
 impl HeaderKey for Null {
-    fn decrypt(&self, _pn_offset: usize, _packet: &mut [u8]) {}
+    fn decrypt(&self, _offset: usize, _packet: &mut [u8]) {}
 
-    fn encrypt(&self, _pn_offset: usize, _packet: &mut [u8]) {}
+    fn encrypt(&self, _offset: usize, _packet: &mut [u8]) {}
 
     fn sample_size(&self) -> usize {
         null::SAMPLE
