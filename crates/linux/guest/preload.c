@@ -1,4 +1,5 @@
-/* Loaded into the kernel's process on the host, before the kernel's own code.
+/* Loaded into the kernel's process on the host, before the kernel's own code. It stays on the core that it is given, and
+ * so do its children.
  *
  * Three things that a kernel run as an experiment must not do: outlive the program that started it, draw
  * randomness from the host, and touch files of the host that are not its own. The first is the parent-death signal; for
@@ -12,6 +13,7 @@
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -66,12 +68,23 @@ static void confine(void) {
 	close(rules);
 }
 
+/* On one core; where the host does not allow it, the guest is slower and nothing else. */
+static void stay(void) {
+	const char *core = getenv("SOJOURN_CORE");
+	cpu_set_t one;
+	if (!core) return;
+	CPU_ZERO(&one);
+	CPU_SET(strtoul(core, 0, 10), &one);
+	sched_setaffinity(0, sizeof one, &one);
+}
+
 __attribute__((constructor)) static void begin(void) {
 	const char *seed = getenv("SOJOURN_SEED"), *parent = getenv("SOJOURN_PARENT");
 	state = seed ? strtoull(seed, 0, 10) : 0;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	/* The parent may have died before it was watched. */
 	if (parent && getppid() != (pid_t)strtol(parent, 0, 10)) _exit(1);
+	stay();
 	confine();
 }
 

@@ -6,6 +6,7 @@
 //! stirs it into its randomness.
 
 use crate::cache::Kernel;
+use crate::cores::Core;
 use crate::datagrams::List;
 use crate::samples::Samples;
 use crate::tools::Agent;
@@ -117,6 +118,8 @@ pub fn run(
         .args([MEMORY, "root=none", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"])
         .arg(format!("init={}", agent.init.display()))
         .args(["time-travel=inf-cpu", "time-travel-start=1700000000000000000"])
+        // Where kernel and host can: system calls of the guest's programs without a stop under ptrace.
+        .arg("seccomp=auto")
         .args(["con=null", "con0=null,fd:1", "con1=null", "umid=guest", "uml_dir=uml/"])
         .current_dir(at)
         .env_clear()
@@ -130,6 +133,10 @@ pub fn run(
         .stdout(console)
         .stderr(errors)
         .process_group(0);
+    let core = Core::take();
+    if let Some(core) = &core {
+        command.env("SOJOURN_CORE", core.number().to_string());
+    }
     let child = command.spawn().map_err(|e| failed("cannot start the kernel", &e))?;
     let mut guest = Guest(child);
     loop {
@@ -146,7 +153,7 @@ pub fn run(
         }
         std::thread::sleep(LOOK_EVERY);
     }
-    drop(guest);
+    drop((guest, core));
     let text = fs::read_to_string(at.join("samples")).unwrap_or_default();
     let samples = Samples::read(&text).map_err(RunError::Failed)?;
     if let Some(error) = &samples.error {

@@ -12,6 +12,7 @@
 
 pub mod cache;
 mod captures;
+mod cores;
 pub mod datagrams;
 pub mod guest;
 pub mod plan;
