@@ -4,6 +4,7 @@ mod event;
 mod flow;
 mod hop;
 mod named;
+mod program;
 mod traffic;
 
 use super::bdp;

@@ -418,7 +418,7 @@ pub(crate) static TUNNEL: Section = Section {
 
 pub(crate) static FLOW: Section = Section {
     name: "[[flow]]",
-    doc: "A flow: one TCP connection unless it has one of the tables `udp`, `ping`, `irtt`, `voip`, `video`, `short_flows`, `streaming`, `on_off`, `quic`.",
+    doc: "A flow: one TCP connection unless it has one of the tables `udp`, `ping`, `irtt`, `voip`, `video`, `short_flows`, `streaming`, `on_off`, `quic`, `program`.",
     keys: &[
         required("name", Ty::Name, "Its name."),
         default(
@@ -522,6 +522,7 @@ pub(crate) static FLOW: Section = Section {
             "A source that is on and off by turns: TCP, or UDP where `udp` is given too.",
         ),
         key("quic", Ty::Table(&QUIC), "One QUIC connection between two real implementations."),
+        key("program", Ty::Table(&PROGRAM), "Programs of the machine, on the Linux engine."),
     ],
 };
 
@@ -553,6 +554,7 @@ pub(crate) const TRAFFIC_KEYS: &[TrafficKind] = &[
     TrafficKind::Streaming,
     TrafficKind::OnOff,
     TrafficKind::Quic,
+    TrafficKind::Program,
 ];
 
 pub(crate) static UDP: Section = Section {
@@ -663,6 +665,53 @@ pub(crate) static STREAMING: Section = Section {
             "Spread of segment sizes: standard deviation of their logarithm.",
         ),
         default("request", Ty::Count(0, 65_535), "300", "Bytes of a segment's request."),
+    ],
+};
+
+pub(crate) static PROGRAM: Section = Section {
+    name: "program of [[flow]]",
+    doc: "Programs of this machine, unmodified, in virtual time, on the Linux engine alone: a server, and a client that it serves. All packets between them are the flow's, which ends with the client. They run in a folder of their own (`/tmp`), find each other by the names `server` and `client`, and write what nobody keeps but their standard output and error (table `output`).",
+    keys: &[
+        required("client", Ty::List(&Ty::Text), "The client's command and its arguments."),
+        key(
+            "server",
+            Ty::List(&Ty::Text),
+            "The server's command and its arguments; none unless given.",
+        ),
+        default(
+            "ready",
+            Ty::Text,
+            "listens",
+            "When the client is started: `listens`, when the server listens on some port of TCP or UDP; `port 443`, when on this one; `output TEXT`, when it has written that; `2s`, so long after its own start.",
+        ),
+        key("files", Ty::Free, "Files that both find in their folder, by name: their text."),
+        key(
+            "environment",
+            Ty::Free,
+            "Variables of their environment, by name: their text. They see no others of this machine's.",
+        ),
+        key(
+            "reads",
+            Ty::List(&Ty::Text),
+            "Files and folders that they may read, besides the system's and those of their commands; `~` is your home.",
+        ),
+        default(
+            "exit",
+            Ty::Count(0, 255),
+            "0",
+            "The exit status of the client that is no failure.",
+        ),
+        key(
+            "within",
+            LENGTH,
+            "How long the client may run; longer is a failure. Until the flow stops unless given.",
+        ),
+        default(
+            "cpu_limit",
+            Ty::Span(limits::CPU.least, limits::CPU.most),
+            "60s",
+            "How much of this machine's CPU time the run may take while its clock goes a second on: a program that computes without end is stopped.",
+        ),
     ],
 };
 

@@ -40,6 +40,7 @@ fn cell(plan: &Plan, labels: &[&str]) -> Scenario {
 const KEPT: &[&str] = &[
     "by-state",
     "flent-origin",
+    "program",
     "fast-lane/disproof",
     "l4s-tests/fct",
     "l4s-tests/replay-dos",
@@ -70,6 +71,33 @@ const KEPT: &[&str] = &[
     "sce-l4s-ect1/s5",
     "sce-l4s-ect1/s6",
 ];
+
+/// Files of programs stay in their folder, and their table has texts alone.
+#[test]
+fn what_is_wrong_with_programs_is_said() {
+    let said = |table: &str| {
+        let text = format!(
+            "[experiment]\nname = \"t\"\nduration = \"1s\"\n[[hop]]\nname = \"h\"\nrate = \"1mbit\"\nrtt = \"1ms\"\n\
+             qdisc = \"pfifo\"\n[[flow]]\nname = \"f\"\nprogram = {{ {table} }}\n"
+        );
+        Experiment::parse("t.toml", &text).unwrap().plan(&AnyWords, 1).unwrap_err().to_string()
+    };
+    for (table, wanted) in [
+        ("client = []", "a command has at least a program"),
+        (
+            "client = [\"a\"], files = { \"../a\" = \"\" }",
+            "\"../a\" is no file of the programs' folder",
+        ),
+        ("client = [\"a\"], files = { \"/etc/a\" = \"\" }", "is no file of the programs' folder"),
+        ("client = [\"a\"], files = { a = 1 }", "a is a string"),
+        ("client = [\"a\"], environment = { \"A=B\" = \"\" }", "\"A=B\" cannot name a variable"),
+        ("client = [\"a\"], ready = \"port 0\"", "says nothing of when a server is ready"),
+        ("server = [\"a\"]", "client"),
+    ] {
+        let said = said(table);
+        assert!(said.contains(wanted), "{said}");
+    }
+}
 
 /// A run in few lines: each element, flow, event on its own.
 fn describe(s: &Scenario) -> String {

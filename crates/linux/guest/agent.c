@@ -7,6 +7,9 @@
  *
  * The trick: in virtual time a program's work takes no time, so one loop that looks at everything between two
  * timers sees a consistent state, and a packet's stamp is the time at which the kernel handled it.
+ *
+ * A flow of programs is one of the machine's own programs at each end, in namespaces of their own beside the server's and the
+ * client's. Its packets are told by the two addresses that it alone has.
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -23,6 +26,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,9 +36,13 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/reboot.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -69,15 +77,16 @@ struct tcp_numbers {
 	uint32_t dsack_dups, reord_seen, rcv_ooopack, snd_wnd, rcv_wnd, rehash;
 };
 
-/* What the engine reads of a packet: 28 bytes, in the machine's order. */
+/* What the engine reads of a packet: 32 bytes, in the machine's order. */
 struct stamp {
 	uint64_t at;       /* ns of the run's clock */
 	uint32_t seq, ack; /* TCP's; of UDP the datagram's number, of ICMP the sequence number */
-	uint16_t tap, flow, id, length; /* length: of TCP the payload's, else the IP packet's */
+	uint16_t tap, flow, id, length; /* length: of TCP and of programs' UDP the payload's, else the IP packet's */
 	uint8_t tos, flags, protocol, way; /* way: 0 data, 1 what comes back */
+	uint32_t connection; /* of programs: the ports of server and client; else 0 */
 } __attribute__((packed));
 
-enum kind { TCP, UDP, PING };
+enum kind { TCP, UDP, PING, PROGRAM };
 enum life { WAITING, RUNNING, ENDED };
 
 struct flow {
@@ -90,6 +99,7 @@ struct flow {
 	int ecn, tos, payload;
 	int listener, receiver, sender;
 	FILE *list; /* of datagrams that have no rate: the one due next has been read */
+	struct program *program;
 };
 
 /* A datagram of a list: when after the flow's start, and how many bytes. */
@@ -108,7 +118,7 @@ static struct action actions[1024];
 static struct queue queues[64];
 static struct tap taps[128];
 static struct capture captures[128];
-static int n_flows, n_actions, n_queues, n_taps, n_captures;
+static int n_flows, n_actions, n_queues, n_taps, n_captures, n_programs;
 static uint64_t epoch, length, step, real_offset;
 static int epoll, log_fd = -1, stamps_fd, clock_fd;
 static FILE *samples;
@@ -227,7 +237,8 @@ static struct sockaddr_in address(const char *ip, int port) {
 
 /* --- taps ----------------------------------------------------------------------------------------------------- */
 
-#define FRAME 128u
+/* Of programs more is read: a header of IPv6, and enough of a datagram to tell it from others. */
+static unsigned frame_size = 128, snap = 64;
 
 /* Only what leaves the device: a bottleneck's packets come out of its queue, those the other way go in. */
 static struct sock_filter outgoing[] = {
@@ -241,17 +252,20 @@ static void open_tap(struct tap *tap) {
 	enter(tap->ns);
 	tap->socket = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (tap->socket < 0) fail("packet socket");
+	outgoing[2].k = snap;
 	struct sock_fprog program = {.len = sizeof outgoing / sizeof *outgoing, .filter = outgoing};
 	if (setsockopt(tap->socket, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program)) fail("tap filter");
 	int version = TPACKET_V2;
 	if (setsockopt(tap->socket, SOL_PACKET, PACKET_VERSION, &version, sizeof version)) fail("tap version");
-	struct tpacket_req ring = {.tp_block_size = 1u << 16, .tp_frame_size = FRAME};
-	ring.tp_block_nr = (tap->frames * FRAME + ring.tp_block_size - 1) / ring.tp_block_size;
-	tap->frames = ring.tp_block_nr * (ring.tp_block_size / FRAME);
+	struct tpacket_req ring = {.tp_block_size = 1u << 16, .tp_frame_size = frame_size};
+	ring.tp_block_nr = (tap->frames * frame_size + ring.tp_block_size - 1) / ring.tp_block_size;
+	tap->frames = ring.tp_block_nr * (ring.tp_block_size / frame_size);
 	ring.tp_frame_nr = tap->frames;
 	if (setsockopt(tap->socket, SOL_PACKET, PACKET_RX_RING, &ring, sizeof ring)) fail("tap ring of %u frames", tap->frames);
-	tap->ring = mmap(0, (size_t)tap->frames * FRAME, PROT_READ | PROT_WRITE, MAP_SHARED, tap->socket, 0);
+	tap->ring = mmap(0, (size_t)tap->frames * frame_size, PROT_READ | PROT_WRITE, MAP_SHARED, tap->socket, 0);
 	if (tap->ring == MAP_FAILED) fail("tap memory");
+	/* The kernel of the guest does not survive a copy of it in a child. */
+	if (madvise(tap->ring, (size_t)tap->frames * frame_size, MADV_DONTFORK)) fail("tap memory");
 	struct sockaddr_ll where = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP), .sll_ifindex = (int)if_nametoindex(tap->device)};
 	if (!where.sll_ifindex) fail("tap on %s", tap->device);
 	/* Outgoing packets are shown only to those who ask for every protocol. */
@@ -262,9 +276,66 @@ static void open_tap(struct tap *tap) {
 static uint16_t be16(const uint8_t *p) { return (uint16_t)(p[0] << 8 | p[1]); }
 static uint32_t be32(const uint8_t *p) { return (uint32_t)be16(p) << 16 | be16(p + 2); }
 
+/* The flow of programs that an address is of, and which end; no flow if it is none's. Version 4: 10.(64 + F/256).(F%256).END,
+ * version 6: fd00:0:0:F::END; END is 1 for the server and 2 for the client. */
+static int owner(const uint8_t *address, int v6, int *end) {
+	int flow;
+	if (v6) {
+		static const uint8_t zero[8];
+		if (address[0] != 0xfd || memcmp(address + 1, zero, 5) || memcmp(address + 8, zero, 7)) return -1;
+		flow = be16(address + 6);
+		*end = address[15];
+	} else {
+		if (address[0] != 10 || address[1] < 64) return -1;
+		flow = (address[1] - 64) << 8 | address[2];
+		*end = address[3];
+	}
+	return flow < n_flows && flows[flow].kind == PROGRAM ? flow : -1;
+}
+
+static int sends_data(int flow, int end);
+
+/* A packet of programs. What tells one from another of its connection: TCP's numbers and the identification of IP, or where that
+ * is not there TCP's checksum; of other packets a hash of what is captured, in which their own checksums are. */
+static int read_programs_packet(const uint8_t *ip, unsigned captured, struct stamp *out) {
+	int v6 = ip[0] >> 4 == 6, end, other;
+	unsigned header = v6 ? 40 : (ip[0] & 15u) * 4u;
+	if (captured < header + 8) return 0;
+	int flow = owner(ip + (v6 ? 8 : 12), v6, &end);
+	if (flow < 0 || owner(ip + (v6 ? 24 : 16), v6, &other) != flow || end == other) return 0;
+	const uint8_t *l4 = ip + header;
+	unsigned whole = v6 ? be16(ip + 4) + 40u : be16(ip + 2);
+	int whole_packet = v6 || !(be16(ip + 6) & 0x3fff);
+	out->flow = (uint16_t)flow;
+	out->protocol = v6 ? ip[6] : ip[9];
+	out->tos = v6 ? (uint8_t)(be16(ip) >> 4) : ip[1];
+	out->way = !sends_data(flow, end);
+	out->connection = UINT32_MAX;
+	if (whole_packet && (out->protocol == IPPROTO_TCP || out->protocol == IPPROTO_UDP)) {
+		uint32_t from = be16(l4), to = be16(l4 + 2);
+		out->connection = end == 1 ? from << 16 | to : to << 16 | from;
+	}
+	if (whole_packet && out->protocol == IPPROTO_TCP && captured >= header + 20) {
+		out->seq = be32(l4 + 4);
+		out->ack = be32(l4 + 8);
+		out->flags = l4[13];
+		out->id = v6 ? be16(l4 + 16) : be16(ip + 4);
+		out->length = (uint16_t)(whole - header - (unsigned)(l4[12] >> 4) * 4u);
+		return 1;
+	}
+	uint32_t hash = 2166136261u;
+	for (const uint8_t *at = l4; at < ip + captured; at++) hash = (hash ^ *at) * 16777619u;
+	out->seq = hash;
+	out->id = v6 ? 0 : be16(ip + 4);
+	out->length = (uint16_t)(whole - header - (out->protocol == IPPROTO_UDP ? 8 : 0));
+	return 1;
+}
+
 /* Whose packet this is; 0 if nobody's. */
 static int read_packet(const uint8_t *ip, unsigned captured, struct stamp *out) {
-	if (captured < 28 || ip[0] >> 4 != 4) return 0;
+	if (captured < 28) return 0;
+	if (n_programs && read_programs_packet(ip, captured, out)) return 1;
+	if (ip[0] >> 4 != 4) return 0;
 	unsigned header = (ip[0] & 15u) * 4u;
 	if (captured < header + 8) return 0;
 	const uint8_t *l4 = ip + header;
@@ -318,7 +389,7 @@ static void put_stamps(const void *data, size_t size) {
 static void drain_tap(int number) {
 	struct tap *tap = &taps[number];
 	for (;;) {
-		uint8_t *frame = tap->ring + (size_t)tap->at * FRAME;
+		uint8_t *frame = tap->ring + (size_t)tap->at * frame_size;
 		volatile struct tpacket2_hdr *header = (void *)frame;
 		if (!(header->tp_status & TP_STATUS_USER)) break;
 		__sync_synchronize();
@@ -346,7 +417,8 @@ static void open_capture(int number) {
 	if (c->socket < 0) fail("packet socket");
 	struct sock_filter ip[] = {
 		{BPF_LD | BPF_H | BPF_ABS, 0, 0, (uint32_t)(SKF_AD_OFF + SKF_AD_PROTOCOL)},
-		{BPF_JMP | BPF_JEQ | BPF_K, 0, 1, ETH_P_IP},
+		{BPF_JMP | BPF_JEQ | BPF_K, 1, 0, ETH_P_IP},
+		{BPF_JMP | BPF_JEQ | BPF_K, 0, 1, ETH_P_IPV6},
 		{BPF_RET | BPF_K, 0, 0, c->snap},
 		{BPF_RET | BPF_K, 0, 0, 0},
 	};
@@ -362,6 +434,7 @@ static void open_capture(int number) {
 	if (setsockopt(c->socket, SOL_PACKET, PACKET_RX_RING, &ring, sizeof ring)) fail("capture ring of %u frames", c->frames);
 	c->ring = mmap(0, (size_t)ring.tp_block_nr * ring.tp_block_size, PROT_READ | PROT_WRITE, MAP_SHARED, c->socket, 0);
 	if (c->ring == MAP_FAILED) fail("capture memory");
+	if (madvise(c->ring, (size_t)ring.tp_block_nr * ring.tp_block_size, MADV_DONTFORK)) fail("capture memory");
 	struct sockaddr_ll where = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)if_nametoindex(c->device)};
 	if (!where.sll_ifindex || bind(c->socket, (void *)&where, sizeof where)) fail("capture on %s", c->device);
 }
@@ -484,12 +557,361 @@ static void next_of_list(struct flow *f) {
 	f->payload = (int)next.bytes;
 }
 
+static void end_flow(int i, uint64_t t, const char *why);
+
+/* --- programs ------------------------------------------------------------------------------------------------- */
+
+/* What a program may write before it is said to flood, and how many processes and threads the two ends may have. */
+#define OUTPUT_KEPT (4u << 20)
+#define PROCESSES 512
+#define SERVER_PATIENCE 60000000000u
+#define LAST_WORDS 1000000000u
+
+/* Of a flow of programs: the server and the client. */
+enum side { SERVER_SIDE, CLIENT_SIDE };
+
+struct ended { pid_t pid; int pidfd, out, status, gone; uint64_t written, line_at; unsigned used; char line[4096]; };
+struct program {
+	const char *ns[2], *name[2], *order[2], *ready;
+	char *file[2];
+	size_t size[2];
+	struct ended side[2];
+	uint64_t within, began, ready_after;
+	int has_server, sender, wanted, port, seen, serves, stopping;
+};
+
+static void failed(int i, enum side side, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The lines that a program has begun and not ended count, too. */
+static void put_line(int i, enum side side) {
+	struct ended *e = &flows[i].program->side[side];
+	if (!e->used) return;
+	fprintf(samples, "output %llu %d %d ", (unsigned long long)e->line_at, i, (int)side);
+	for (unsigned k = 0; k < e->used; k++) fprintf(samples, "%02x", (uint8_t)e->line[k]);
+	fputc('\n', samples);
+	e->used = 0;
+}
+
+/* A program of a flow did what ends the run. */
+static void failed(int i, enum side side, const char *format, ...) {
+	char text[512];
+	va_list list;
+	va_start(list, format);
+	vsnprintf(text, sizeof text, format, list);
+	va_end(list);
+	put_line(i, SERVER_SIDE);
+	put_line(i, CLIENT_SIDE);
+	fprintf(samples, "failed %d %d %s\n", i, (int)side, text);
+	leave();
+}
+
+/* What a program wrote, line by line. */
+static void read_output(int i, enum side side, uint64_t t) {
+	struct program *p = flows[i].program;
+	struct ended *e = &p->side[side];
+	static char text[1 << 16];
+	ssize_t n;
+	if (e->out < 0) return;
+	while ((n = read(e->out, text, sizeof text)) > 0) {
+		e->written += (uint64_t)n;
+		for (ssize_t k = 0; k < n; k++) {
+			if (!e->used) e->line_at = t;
+			int ends = text[k] == '\n';
+			if (!ends) e->line[e->used++] = text[k];
+			if (ends || e->used == sizeof e->line - 1 || k + 1 == n) {
+				e->line[e->used] = 0;
+				if (p->ready && side == SERVER_SIDE && strstr(e->line, p->ready)) p->seen = 1;
+			}
+			if (ends && !e->used) fprintf(samples, "output %llu %d %d -\n", (unsigned long long)t, i, (int)side);
+			if (ends || e->used == sizeof e->line - 1) put_line(i, side);
+		}
+		if (e->written > OUTPUT_KEPT) failed(i, side, "wrote more than %u MiB of output; let it write into a file", OUTPUT_KEPT >> 20);
+	}
+	if (n == 0) {
+		epoll_ctl(epoll, EPOLL_CTL_DEL, e->out, 0);
+		close(e->out);
+		e->out = -1;
+	}
+}
+
+static void must(int wrong, const char *what) {
+	if (!wrong) return;
+	dprintf(2, "sojourn: %s: %s\n", what, strerror(errno));
+	_exit(126);
+}
+
+static void make_file(const char *path, const char *text) {
+	int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0755);
+	must(fd < 0 || write(fd, text, strlen(text)) < 0, path);
+	close(fd);
+}
+
+static void make_device(const char *path, unsigned major, unsigned minor) {
+	must(mknod(path, S_IFCHR | 0666, (dev_t)(major << 8 | minor)) || chmod(path, 0666), path);
+}
+
+/* The machine's files as a program sees them: read-only, but for folders of its own that nobody keeps. */
+static void furnish(const char *names) {
+	static const char *const own[] = {"/tmp", "/var/tmp", "/var/log", "/dev", "/run", 0};
+	must(unshare(CLONE_NEWNS) || mount(0, "/", 0, MS_REC | MS_PRIVATE, 0), "a view of its own");
+	/* Where the machine has no such folder, a program cannot write there. */
+	for (int k = 0; own[k]; k++)
+		if (mount("own", own[k], "tmpfs", MS_NOSUID, "mode=0777,size=256m") && k == 0) must(1, own[k]);
+	make_device("/dev/null", 1, 3);
+	make_device("/dev/zero", 1, 5);
+	make_device("/dev/full", 1, 7);
+	make_device("/dev/random", 1, 8);
+	make_device("/dev/urandom", 1, 9);
+	must(symlink("/proc/self/fd", "/dev/fd") || symlink("/proc/self/fd/0", "/dev/stdin")
+		|| symlink("/proc/self/fd/1", "/dev/stdout") || symlink("/proc/self/fd/2", "/dev/stderr"), "/dev");
+	must(mkdir("/dev/shm", 0777) || mkdir("/dev/pts", 0755), "/dev");
+	mount("pts", "/dev/pts", "devpts", 0, "ptmxmode=0666,newinstance");
+	if (symlink("pts/ptmx", "/dev/ptmx")) {}
+	/* The guest's names come from a file, and no server is asked. */
+	make_file("/run/hosts", names);
+	make_file("/run/resolv.conf", "");
+	make_file("/run/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n");
+	mount("/run/hosts", "/etc/hosts", 0, MS_BIND, 0);
+	mount("/run/resolv.conf", "/etc/resolv.conf", 0, MS_BIND, 0);
+	mount("/run/nsswitch.conf", "/etc/nsswitch.conf", 0, MS_BIND, 0);
+	/* The kernel's switches are not a program's. */
+	static const char *const locked[] = {"/proc/sys", "/proc/sysrq-trigger", "/sys", 0};
+	for (int k = 0; locked[k]; k++)
+		must(mount(locked[k], locked[k], 0, MS_BIND | MS_REC, 0) || mount(0, locked[k], 0, MS_BIND | MS_REMOUNT | MS_RDONLY, 0), locked[k]);
+	must(chdir("/tmp"), "/tmp");
+}
+
+/* What a server needs beyond an ordinary user's rights, and nothing that reaches the guest. */
+static void drop_rights(void) {
+	static const int kept[] = {0 /* CHOWN */, 1 /* DAC_OVERRIDE */, 3 /* FOWNER */, 5 /* KILL */, 6 /* SETGID */, 7 /* SETUID */,
+		10 /* NET_BIND_SERVICE */, 13 /* NET_RAW */};
+	for (int cap = 0; cap < 64; cap++) {
+		int keep = 0;
+		for (unsigned k = 0; k < sizeof kept / sizeof *kept; k++) keep |= kept[k] == cap;
+		if (!keep) prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* fails behind the last that there is */
+	}
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+/* Becomes the program that a file tells of: strings that end with NUL, each with a letter in front: the guest's names (h), a
+ * word of the command (a), a variable (e), a file's name (n), its text (t). The names are first. */
+static void become(const char *text, size_t size) {
+	char *words[1024] = {0}, *variables[256] = {0};
+	const char *name = 0;
+	int n = 0, v = 0;
+	for (const char *at = text; at < text + size; at += strlen(at) + 1) {
+		if (*at == 'h') furnish(at + 1);
+		else if (*at == 'a' && n < 1023) words[n++] = (char *)at + 1;
+		else if (*at == 'e' && v < 255) variables[v++] = (char *)at + 1;
+		else if (*at == 'n') name = at + 1;
+		else if (*at == 't' && name) {
+			char folder[4096];
+			snprintf(folder, sizeof folder, "%s", name);
+			for (char *c = strchr(folder, '/'); c; c = strchr(c + 1, '/')) {
+				*c = 0;
+				mkdir(folder, 0755);
+				*c = '/';
+			}
+			make_file(name, at + 1);
+		}
+	}
+	drop_rights();
+	execve(words[0], words, variables);
+	dprintf(2, "sojourn: cannot run %s: %s\n", words[0], strerror(errno));
+	_exit(127);
+}
+
+static void cgroup_path(char *path, size_t size, int i, const char *file) { snprintf(path, size, "/run/cgroup/flow%d/%s", i, file); }
+
+static void start_program(int i, enum side side, uint64_t t) {
+	struct flow *f = &flows[i];
+	struct program *p = f->program;
+	struct ended *e = &p->side[side];
+	int pipes[2];
+	char group[64];
+	cgroup_path(group, sizeof group, i, "cgroup.procs");
+	if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK)) fail("pipe");
+	enter(p->ns[side]);
+	fflush(samples);
+	e->pid = fork();
+	if (e->pid < 0) fail("cannot start %s", p->name[side]);
+	if (e->pid == 0) {
+		setsid();
+		/* Nothing of the agent's own time must be left undone in a copy of its buffers. */
+		dup2(open("/dev/null", O_RDONLY), 0);
+		dup2(pipes[1], 1);
+		dup2(pipes[1], 2);
+		fcntl(1, F_SETFL, 0);
+		struct rlimit none = {0, 0};
+		setrlimit(RLIMIT_CORE, &none);
+		must(write_text(group, "0"), "its group");
+		become(p->file[side], p->size[side]);
+	}
+	close(pipes[1]);
+	e->out = pipes[0];
+	e->pidfd = (int)syscall(SYS_pidfd_open, e->pid, 0);
+	if (e->pidfd < 0) fail("pidfd");
+	watch(e->out, EPOLLIN, tag(i, (int)side));
+	watch(e->pidfd, EPOLLIN, tag(i, 2 + (int)side));
+	if (side == CLIENT_SIDE) {
+		p->serves = 1;
+		p->began = t;
+		happened("start", t, i, "-");
+		f->next = p->within ? t + p->within : NEVER;
+	}
+}
+
+/* Whether somebody listens in this namespace, on a port if one is named; on the loopback address nobody is reached. */
+static int listens(const char *ns, int port) {
+	static const struct { const char *file; unsigned state; } tables[] = {
+		{"/proc/self/net/tcp", 10}, {"/proc/self/net/tcp6", 10}, {"/proc/self/net/udp", 7}, {"/proc/self/net/udp6", 7}};
+	enter(ns);
+	for (unsigned k = 0; k < sizeof tables / sizeof *tables; k++) {
+		FILE *table = fopen(tables[k].file, "re");
+		char line[512], at[64];
+		unsigned bound, state;
+		if (!table) continue;
+		while (fgets(line, sizeof line, table)) {
+			if (sscanf(line, " %*[^:]: %63[0-9A-F]:%x %*[0-9A-F]:%*x %x", at, &bound, &state) != 3 || state != tables[k].state) continue;
+			if (!strcmp(at, "0100007F") || !strcmp(at, "00000000000000000000000001000000")) continue;
+			if (port && bound != (unsigned)port) continue;
+			fclose(table);
+			return 1;
+		}
+		fclose(table);
+	}
+	return 0;
+}
+
+static int is_ready(struct program *p, uint64_t t) {
+	if (p->ready) return p->seen;
+	if (p->ready_after != NEVER) return t - p->began >= p->ready_after;
+	return listens(p->ns[SERVER_SIDE], p->port);
+}
+
+static void end_programs(int i) {
+	char path[64];
+	cgroup_path(path, sizeof path, i, "cgroup.kill");
+	write_text(path, "1");
+}
+
+/* The next look at a flow of programs: whether the server is ready, whether the client has had its time, whether all are to go. */
+static void look_at_program(int i, uint64_t t) {
+	struct flow *f = &flows[i];
+	struct program *p = f->program;
+	if (p->stopping) {
+		end_programs(i);
+		f->next = NEVER;
+	} else if (!p->serves) {
+		read_output(i, SERVER_SIDE, t);
+		if (is_ready(p, t)) {
+			start_program(i, CLIENT_SIDE, t);
+			return;
+		}
+		uint64_t waited = t - p->began;
+		if (waited >= SERVER_PATIENCE) failed(i, SERVER_SIDE, "was not ready after %u s", (unsigned)(SERVER_PATIENCE / 1000000000u));
+		f->next = t + (waited / 16 > 1000000 ? waited / 16 : 1000000);
+	} else {
+		failed(i, CLIENT_SIDE, "still ran after the %g s that it was given", (double)p->within / 1e9);
+	}
+}
+
+static void start_programs(int i, uint64_t t) {
+	struct flow *f = &flows[i];
+	struct program *p = f->program;
+	char path[64], number[16];
+	cgroup_path(path, sizeof path, i, "");
+	if (mkdir(path, 0755)) fail("a group for the programs");
+	cgroup_path(path, sizeof path, i, "pids.max");
+	snprintf(number, sizeof number, "%d", PROCESSES);
+	if (write_text(path, number)) fail("this kernel cannot bound the number of processes; build it anew");
+	p->began = t;
+	if (!p->has_server) {
+		start_program(i, CLIENT_SIDE, t);
+		return;
+	}
+	start_program(i, SERVER_SIDE, t);
+	f->next = t;
+}
+
+static void describe_end(int status, char *text, size_t size) {
+	if (WIFSIGNALED(status)) snprintf(text, size, "was ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+	else snprintf(text, size, "ended with exit status %d", WEXITSTATUS(status));
+}
+
+/* Where too many processes were asked for, the run is not what it would have been. */
+static void count_processes(int i) {
+	char path[64], text[256];
+	cgroup_path(path, sizeof path, i, "pids.events");
+	if (read_text(path, text, sizeof text)) return;
+	char *most = strstr(text, "max ");
+	if (most && strtoull(most + 4, 0, 10)) failed(i, CLIENT_SIDE, "or its server wanted more than %d processes and threads", PROCESSES);
+}
+
+static void program_gone(int i, enum side side, uint64_t t) {
+	struct flow *f = &flows[i];
+	struct program *p = f->program;
+	struct ended *e = &p->side[side];
+	char how[128];
+	if (e->gone) return;
+	if (waitpid(e->pid, &e->status, WNOHANG) != e->pid) return;
+	e->gone = 1;
+	epoll_ctl(epoll, EPOLL_CTL_DEL, e->pidfd, 0);
+	close(e->pidfd);
+	read_output(i, side, t);
+	describe_end(e->status, how, sizeof how);
+	if (f->life != RUNNING) return;
+	int good = WIFEXITED(e->status) && WEXITSTATUS(e->status) == (side == CLIENT_SIDE ? p->wanted : 0);
+	count_processes(i);
+	/* A server that has put itself into the background is gone, and serves. */
+	if (!good && side == CLIENT_SIDE) failed(i, side, "%s, and %d is what it should end with", how, p->wanted);
+	if (!good) failed(i, side, "%s before its client", how);
+	if (side == CLIENT_SIDE) end_flow(i, t, how);
+}
+
+/* The end of a flow of programs: they are asked to go, and have a second for it. */
+static void stop_programs(int i, uint64_t t) {
+	struct program *p = flows[i].program;
+	if (!p->serves) failed(i, SERVER_SIDE, "was not ready when the flow ended");
+	for (int side = 0; side < 2; side++)
+		if (p->side[side].pid > 0 && !p->side[side].gone) kill(p->side[side].pid, SIGTERM);
+	p->stopping = 1;
+	flows[i].next = t + LAST_WORDS;
+}
+
+static void read_program_files(int i) {
+	struct program *p = flows[i].program;
+	for (int side = 0; side < 2; side++) {
+		char path[128];
+		struct stat what;
+		p->side[side].out = -1;
+		if (side == SERVER_SIDE && !p->has_server) continue;
+		snprintf(path, sizeof path, FOLDER "/%s", p->order[side]);
+		int fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 || fstat(fd, &what)) fail("%s", path);
+		p->size[side] = (size_t)what.st_size;
+		p->file[side] = malloc(p->size[side] + 1);
+		for (size_t done = 0; done < p->size[side];) {
+			ssize_t n = read(fd, p->file[side] + done, p->size[side] - done);
+			if (n <= 0) fail("%s", path);
+			done += (size_t)n;
+		}
+		close(fd);
+	}
+}
+
+static int sends_data(int flow, int end) { return (end == 1) == (flows[flow].program->sender == SERVER_SIDE); }
+
 static void start_flow(int i, uint64_t t) {
 	struct flow *f = &flows[i];
 	/* A list's times are those of the plan, to the nanosecond. */
 	uint64_t planned = f->start == NEVER ? t : f->start;
 	f->life = RUNNING;
 	f->start = NEVER;
+	if (f->kind == PROGRAM) {
+		start_programs(i, t);
+		return;
+	}
 	happened("start", t, i, "-");
 	enter(f->tx);
 	if (f->kind == PING) {
@@ -536,6 +958,10 @@ static void sample_flow(int i, uint64_t t) {
 	struct flow *f = &flows[i];
 	typedef unsigned long long u;
 	if (f->kind == UDP) fprintf(samples, "udp %llu %d %llu %llu %llu\n", (u)t, i, (u)f->sent, (u)f->received, (u)f->received_bytes);
+	if (f->kind == PROGRAM && f->program->serves) {
+		count_processes(i);
+		fprintf(samples, "program %llu %d\n", (u)t, i);
+	}
 	if (f->kind != TCP) return;
 	struct tcp_numbers n, r;
 	if (numbers(f->sender, &n)) return;
@@ -559,6 +985,7 @@ static void end_flow(int i, uint64_t t, const char *why) {
 	f->life = ENDED;
 	f->next = NEVER;
 	f->stop = NEVER;
+	if (f->kind == PROGRAM) stop_programs(i, t);
 	happened("end", t, i, why);
 	if (f->kind == TCP && f->sender >= 0) {
 		epoll_ctl(epoll, EPOLL_CTL_DEL, f->sender, 0);
@@ -603,6 +1030,10 @@ static uint16_t checksum(const uint8_t *data, unsigned size) {
 /* A probe or datagram that is due. */
 static void send_due(int i, uint64_t t) {
 	struct flow *f = &flows[i];
+	if (f->kind == PROGRAM) {
+		look_at_program(i, t);
+		return;
+	}
 	uint8_t packet[65536] = {0};
 	uint32_t number = (uint32_t)f->sent;
 	if (f->kind == PING) {
@@ -691,6 +1122,9 @@ static void name_space(const char *name) {
 	if (unshare(CLONE_NEWNET)) fail("a namespace");
 	if (mount("/proc/self/ns/net", path, 0, MS_BIND, 0)) fail("naming a namespace");
 	here = name;
+	/* Version 6 only where a flow wants it: hosts that find one another send packets of their own. A kernel may have none. */
+	write_text("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
+	write_text("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
 }
 
 static void read_plan(void) {
@@ -731,10 +1165,10 @@ static void read_plan(void) {
 			for (int i = 4; i < n; i++) a->argv[i - 4] = word[i];
 		} else if (!strcmp(word[0], "flow")) {
 			/* flow KIND TX RX TX_ADDRESS RX_ADDRESS START STOP TOS then KIND's own; of UDP
-			 * "constant PAYLOAD RATE" or "listed FILE" */
+			 * "constant PAYLOAD RATE" or "listed FILE"; of programs SENDER HAS_SERVER READY WITHIN EXIT SERVER_ORDER CLIENT_ORDER */
 			struct flow *f = &flows[n_flows++];
 			*f = (struct flow){.next = NEVER, .listener = -1, .receiver = -1, .sender = -1};
-			f->kind = !strcmp(word[1], "tcp") ? TCP : !strcmp(word[1], "udp") ? UDP : PING;
+			f->kind = !strcmp(word[1], "tcp") ? TCP : !strcmp(word[1], "udp") ? UDP : !strcmp(word[1], "program") ? PROGRAM : PING;
 			f->tx = word[2]; f->rx = word[3]; f->tx_address = word[4]; f->rx_address = word[5];
 			f->start = !strcmp(word[6], "never") ? NEVER : number_of(word[6]);
 			f->stop = !strcmp(word[7], "never") ? NEVER : number_of(word[7]);
@@ -745,6 +1179,34 @@ static void read_plan(void) {
 				f->bytes = number_of(word[11]);
 				f->pace = number_of(word[12]);
 				f->window = number_of(word[13]);
+			} else if (f->kind == PROGRAM) {
+				struct program *p = f->program = calloc(1, sizeof *p);
+				int up = !strcmp(word[9], "client");
+				p->sender = up ? CLIENT_SIDE : SERVER_SIDE;
+				p->ns[SERVER_SIDE] = up ? f->rx : f->tx;
+				p->ns[CLIENT_SIDE] = up ? f->tx : f->rx;
+				p->name[SERVER_SIDE] = "the server";
+				p->name[CLIENT_SIDE] = "the client";
+				p->has_server = (int)number_of(word[10]);
+				p->ready_after = NEVER;
+				/* READY: listens, port=N, after=NS, output=HEX */
+				if (!strncmp(word[11], "port=", 5)) p->port = (int)number_of(word[11] + 5);
+				else if (!strncmp(word[11], "after=", 6)) p->ready_after = number_of(word[11] + 6);
+				else if (!strncmp(word[11], "output=", 7)) {
+					size_t size = strlen(word[11] + 7) / 2;
+					char *wanted = calloc(1, size + 1);
+					for (size_t k = 0; k < size; k++) {
+						char byte[3] = {word[11][7 + 2 * k], word[11][8 + 2 * k], 0};
+						wanted[k] = (char)strtoul(byte, 0, 16);
+					}
+					p->ready = wanted;
+				}
+				p->within = number_of(word[12]);
+				p->wanted = (int)number_of(word[13]);
+				p->order[SERVER_SIDE] = word[14];
+				p->order[CLIENT_SIDE] = word[15];
+				n_programs++;
+				read_program_files(n_flows - 1);
 			} else if (f->kind == PING) {
 				f->payload = (int)number_of(word[9]);
 				f->interval = number_of(word[10]);
@@ -774,7 +1236,18 @@ static void sample_all(uint64_t t) {
 	for (int i = 0; i < n_captures; i++) drain_capture(i);
 	for (int i = 0; i < n_flows; i++) if (flows[i].life == RUNNING) sample_flow(i, t);
 	for (int i = 0; i < n_queues; i++) sample_queue(i, t);
-	while (waitpid(-1, 0, WNOHANG) > 0) {}
+	for (;;) {
+		/* Programs are not reaped here: each has its own watch. */
+		siginfo_t gone = {0};
+		int program = 0;
+		if (waitid(P_ALL, 0, &gone, WEXITED | WNOHANG | WNOWAIT) || !gone.si_pid) break;
+		for (int i = 0; n_programs && i < n_flows; i++) {
+			if (flows[i].kind != PROGRAM) continue;
+			for (int side = 0; side < 2; side++)
+				if (flows[i].program->side[side].pid == gone.si_pid) program_gone(i, (enum side)side, t), program = 1;
+		}
+		if (!program) waitpid(gone.si_pid, 0, 0);
+	}
 }
 
 /* What is due at or before t, other than the sample. */
@@ -818,7 +1291,10 @@ static void set_timer(int fd, uint64_t at) {
 static void ready(struct epoll_event *event, uint64_t t) {
 	int i = (int)(event->data.u64 / 4), end = (int)(event->data.u64 % 4);
 	struct flow *f = &flows[i];
-	if (end == LISTENER) {
+	if (f->kind == PROGRAM) {
+		if (end < 2) read_output(i, (enum side)end, t);
+		else program_gone(i, (enum side)(end - 2), t);
+	} else if (end == LISTENER) {
 		int fd = accept4(f->listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0) return;
 		f->receiver = fd;
@@ -854,6 +1330,12 @@ int main(void) {
 	if (log_fd < 0 || stamps_fd < 0 || clock_fd < 0) fail("files of results");
 	epoll = epoll_create1(EPOLL_CLOEXEC);
 	read_plan();
+	if (n_programs) {
+		frame_size = 256;
+		snap = 128;
+		if (mkdir("/run/cgroup", 0755) || mount("cgroup", "/run/cgroup", "cgroup2", 0, 0) || write_text("/run/cgroup/cgroup.subtree_control", "+pids"))
+			fail("this kernel cannot bound the number of processes; build it anew");
+	}
 	for (int i = 0; i < n_taps; i++) open_tap(&taps[i]);
 	for (int i = 0; i < n_captures; i++) open_capture(i);
 	for (int i = 0; i < n_queues; i++) {
@@ -861,7 +1343,7 @@ int main(void) {
 		queues[i].socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 		queues[i].index = (int)if_nametoindex(queues[i].device);
 	}
-	for (int i = 0; i < n_flows; i++) if (flows[i].kind != PING) listen_for(i);
+	for (int i = 0; i < n_flows; i++) if (flows[i].kind != PING && flows[i].kind != PROGRAM) listen_for(i);
 
 	/* The run's clock begins at a whole second. */
 	epoch = (clock_ns(CLOCK_MONOTONIC) / 1000000000u + 1) * 1000000000u;
@@ -907,7 +1389,13 @@ int main(void) {
 		if (lost.tp_drops) fprintf(samples, "missed %d %u\n", i, lost.tp_drops);
 	}
 	for (int i = 0; i < n_captures; i++) close_capture(i);
-	for (int i = 0; i < n_flows; i++) end_flow(i, length, "end of the run");
+	for (int i = 0; i < n_flows; i++) {
+		end_flow(i, length, "end of the run");
+		for (int side = 0; flows[i].kind == PROGRAM && side < 2; side++) {
+			read_output(i, (enum side)side, length);
+			put_line(i, (enum side)side);
+		}
+	}
 	put_stamps(0, 0);
 	tell_clock(length);
 	fprintf(samples, "done %llu\n", (unsigned long long)length);

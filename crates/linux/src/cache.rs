@@ -24,6 +24,9 @@ pub struct Kernel {
     /// Whether the same seed was seen to give the same bits on it.
     #[serde(default)]
     pub repeatable: Option<bool>,
+    /// Whether programs of the machine can run on it: its configuration bounds how many processes there are.
+    #[serde(skip)]
+    pub programs: bool,
     /// The program itself.
     #[serde(skip)]
     pub program: PathBuf,
@@ -82,7 +85,7 @@ fn folder_by(environment: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, 
         })
 }
 
-/// The kernels in a folder, oldest version first.
+/// The kernels in a folder, oldest version first; of one version those first that programs cannot run on.
 pub fn kernels(folder: &Path) -> Vec<Kernel> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut kernels: Vec<Kernel> = entries
@@ -91,10 +94,14 @@ pub fn kernels(folder: &Path) -> Vec<Kernel> {
             let text = std::fs::read_to_string(path.join("kernel.json")).ok()?;
             let mut kernel: Kernel = serde_json::from_str(&text).ok()?;
             kernel.program = path.join("linux");
+            let config = std::fs::read_to_string(path.join("config")).unwrap_or_default();
+            kernel.programs = config.lines().any(|line| line == "CONFIG_CGROUP_PIDS=y");
             kernel.program.is_file().then_some(kernel)
         })
         .collect();
-    kernels.sort_by(|a, b| (a.order(), &a.config).cmp(&(b.order(), &b.config)));
+    kernels.sort_by(|a, b| {
+        (a.order(), a.programs, &a.config).cmp(&(b.order(), b.programs, &b.config))
+    });
     kernels
 }
 
@@ -115,6 +122,7 @@ mod tests {
             qdiscs: vec!["codel".to_owned()],
             ccs: vec!["cubic".to_owned()],
             repeatable: None,
+            programs: false,
             program: PathBuf::new(),
         }
     }
@@ -140,6 +148,24 @@ mod tests {
         }
         let found: Vec<String> = kernels(folder.path()).into_iter().map(|k| k.version).collect();
         assert_eq!(found, ["5.4.1", "7.3.4"]);
+    }
+
+    /// Kernels that were built before programs could run stay in the cache.
+    #[test]
+    fn of_one_version_the_kernel_that_programs_run_on_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, config) in [("7.3.4-1", "CONFIG_CGROUP_PIDS=y\n"), ("7.3.4-2", "CONFIG_NET=y\n")]
+        {
+            let path = folder.path().join(name);
+            std::fs::create_dir(&path).unwrap();
+            let own = Kernel { config: name.to_owned(), ..kernel("7.3.4") };
+            std::fs::write(path.join("linux"), "").unwrap();
+            std::fs::write(path.join("config"), config).unwrap();
+            std::fs::write(path.join("kernel.json"), serde_json::to_string(&own).unwrap()).unwrap();
+        }
+        let found = kernels(folder.path());
+        let taken = newest(&found, "linux-7.3").unwrap();
+        assert_eq!((taken.config.as_str(), taken.programs), ("7.3.4-1", true));
     }
 
     /// Each of the three says where, in this order; an empty one is as good as none. None is no folder at all: not one

@@ -7,8 +7,10 @@
 
 use crate::cache::Kernel;
 use crate::cores::Core;
-use crate::datagrams::List;
-use crate::samples::Samples;
+use crate::patience::{Patience, taken_by};
+use crate::plan::Plan;
+use crate::programs;
+use crate::samples::{Sample, Samples};
 use crate::tools::Agent;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
 use sojourn_engine::{RunError, Watch};
@@ -23,6 +25,8 @@ use tempfile::TempDir;
 
 /// How often the guest is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// After how many looks the CPU time that it takes is looked at, where it has programs.
+const LOOKS: u32 = 25;
 /// The guest's memory; what it does not touch costs nothing.
 const MEMORY: &str = "mem=512M";
 const PREFIX: &str = "sojourn-guest-";
@@ -89,12 +93,12 @@ fn folder(parent: &Path) -> Result<TempDir, std::io::Error> {
     tempfile::Builder::new().prefix(&format!("{PREFIX}{}-", std::process::id())).tempdir_in(parent)
 }
 
-/// Carries out a plan; `lists` are the files that it names.
+/// Carries out a plan, whose text is this; the files that it names are its.
 pub fn run(
     kernel: &Kernel,
     agent: &Agent,
-    plan: &str,
-    lists: &[List],
+    text: &str,
+    plan: &Plan,
     scenario: &Scenario,
     watch: &dyn Watch,
 ) -> Result<Outcome, RunError> {
@@ -102,10 +106,14 @@ pub fn run(
     let folder =
         folder(&std::env::temp_dir()).map_err(|e| failed("no folder for the guest", &e))?;
     let at = folder.path();
-    fs::write(at.join("plan"), plan).map_err(|e| failed("cannot write the guest's plan", &e))?;
-    for list in lists {
+    fs::write(at.join("plan"), text).map_err(|e| failed("cannot write the guest's plan", &e))?;
+    for list in &plan.lists {
         fs::write(at.join(&list.name), list.bytes())
             .map_err(|e| failed("cannot write a flow's datagrams", &e))?;
+    }
+    for order in &plan.programs {
+        fs::write(at.join(&order.name), &order.bytes)
+            .map_err(|e| failed("cannot write what a program is started with", &e))?;
     }
     let console =
         File::create(at.join("console")).map_err(|e| failed("cannot write the console", &e))?;
@@ -127,7 +135,7 @@ pub fn run(
         .env("LD_PRELOAD", &agent.preload)
         .env("SOJOURN_SEED", scenario.seed.to_string())
         .env("SOJOURN_PARENT", std::process::id().to_string())
-        .env("SOJOURN_READS", reads(kernel, agent))
+        .env("SOJOURN_READS", reads(kernel, agent, scenario))
         .env("SOJOURN_WRITES", format!("{}:{}", at.display(), memory.display()))
         .stdin(Stdio::null())
         .stdout(console)
@@ -139,7 +147,9 @@ pub fn run(
     }
     let child = command.spawn().map_err(|e| failed("cannot start the kernel", &e))?;
     let mut guest = Guest(child);
-    loop {
+    let mut patience =
+        programs::cpu_limit(scenario).map(|(flow, limit)| (flow, limit, Patience::new(limit)));
+    for look in 1_u32.. {
         match guest.0.try_wait() {
             Ok(Some(_)) => break,
             Ok(None) => {}
@@ -148,14 +158,33 @@ pub fn run(
         if watch.cancelled() {
             return Err(RunError::Cancelled);
         }
-        if let Some(nanos) = clock(at) {
+        let now = clock(at);
+        if let Some(nanos) = now {
             watch.progress(Span::from_nanos(nanos));
+        }
+        if let Some((flow, limit, patience)) = &mut patience
+            && look % LOOKS == 0
+            && patience.is_over(now, taken_by(guest.0.id()))
+        {
+            let why = format!(
+                "flow {flow}: its programs took {} s of CPU time, and the clock stood at {} s: one of them computes \
+                 without end, or waits for a time in a loop",
+                limit.as_secs(),
+                now.unwrap_or(0) / 1_000_000_000,
+            );
+            return Err(RunError::Environment { why, help: EXPECTED.to_owned() });
         }
         std::thread::sleep(LOOK_EVERY);
     }
     drop((guest, core));
     let text = fs::read_to_string(at.join("samples")).unwrap_or_default();
     let samples = Samples::read(&text).map_err(RunError::Failed)?;
+    if let Some((flow, client, what)) = &samples.failed {
+        return Err(RunError::Environment {
+            why: fault(scenario, *flow, *client, what, &samples),
+            help: EXPECTED.to_owned(),
+        });
+    }
     if let Some(error) = &samples.error {
         let log = fs::read_to_string(at.join("log")).unwrap_or_default();
         return Err(RunError::Failed(format!("in the guest: {error}: {}", log.trim())));
@@ -170,15 +199,46 @@ pub fn run(
     Ok(Outcome { samples, stamps: Stamps { folder } })
 }
 
+/// What a program of a flow did, with the last that it wrote.
+fn fault(scenario: &Scenario, flow: usize, client: bool, what: &str, samples: &Samples) -> String {
+    const LINES: usize = 3;
+    let name = &scenario.flows[flow].name;
+    let end = if client { "client" } else { "server" };
+    let mut lines: Vec<&str> = samples
+        .all
+        .iter()
+        .rev()
+        .filter_map(|sample| match sample {
+            Sample::Output { flow: of, client: by, text, .. } if (*of, *by) == (flow, client) => {
+                Some(text.trim())
+            }
+            _ => None,
+        })
+        .filter(|line| !line.is_empty())
+        .take(LINES)
+        .collect();
+    lines.reverse();
+    let wrote = if lines.is_empty() {
+        "it wrote nothing".to_owned()
+    } else {
+        format!("the last that it wrote: {}", lines.join(" / "))
+    };
+    format!("flow {name}: its {end} {what}; {wrote}")
+}
+
+/// What to do where a program did what it should not.
+const EXPECTED: &str =
+    "the flow's table `program` says what is expected of it: ready, exit, within, cpu_limit";
+
 /// Where programs and their libraries lie.
 const PROGRAMS: [&str; 7] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/iproute2"];
 
 /// What the guest's process may read of the host: programs, and the engine's cache with the kernel, the agent and perhaps a tc.
-fn reads(kernel: &Kernel, agent: &Agent) -> String {
-    let cache = agent.init.ancestors().nth(2);
-    let ours = [kernel.program.parent(), cache].into_iter().flatten();
-    let ours = ours.map(|folder| folder.display().to_string());
+fn reads(kernel: &Kernel, agent: &Agent, scenario: &Scenario) -> String {
+    let cache = agent.init.ancestors().nth(2).map(Path::to_path_buf);
+    let ours = [kernel.program.parent().map(Path::to_path_buf), cache].into_iter().flatten();
+    let ours = ours.chain(programs::reads(scenario)).map(|folder| folder.display().to_string());
     PROGRAMS.into_iter().map(str::to_owned).chain(ours).collect::<Vec<_>>().join(":")
 }
 

@@ -15,8 +15,10 @@ mod captures;
 mod cores;
 pub mod datagrams;
 pub mod guest;
+mod patience;
 pub mod plan;
 pub mod ports;
+mod programs;
 mod record;
 mod refuse;
 mod rewrite;
@@ -102,7 +104,8 @@ const fn sends(kind: TrafficKind) -> bool {
         | TrafficKind::Ping
         | TrafficKind::Voip
         | TrafficKind::Video
-        | TrafficKind::OnOff => true,
+        | TrafficKind::OnOff
+        | TrafficKind::Program => true,
         TrafficKind::Irtt
         | TrafficKind::ShortFlows
         | TrafficKind::Streaming
@@ -129,7 +132,8 @@ impl Engine for Linux {
         };
         let Ok(programs) = programs(cache, scenario) else { return String::new() };
         let plan = tools::fnv1a(&plan::Plan::new(scenario, &programs).text);
-        format!("kernel {}-{}, plan {plan:016x}", kernel.version, kernel.config)
+        let programs = programs::identity(scenario);
+        format!("kernel {}-{}, plan {plan:016x}{programs}", kernel.version, kernel.config)
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -176,7 +180,7 @@ impl Engine for Linux {
             plan::captures(scenario, &points, captures::snap(wish))
         });
         let text = format!("{}{kept}", plan.text);
-        let outcome = guest::run(kernel, &agent, &text, &plan.lists, scenario, watch)?;
+        let outcome = guest::run(kernel, &agent, &text, &plan, scenario, watch)?;
         if let Some(wish) = &capture {
             captures::write(wish, &points, scenario, outcome.stamps.folder())?;
         }

@@ -15,12 +15,13 @@
 //! over as they are; addresses of devices are fixed and neighbours known, so that nothing but the scenario's
 //! packets passes.
 
+use crate::programs::End;
 use crate::schedule::{self, start_offset};
 use crate::tools::Programs;
-use crate::{datagrams, rewrite};
+use crate::{datagrams, programs, rewrite};
 use sojourn_capture::Point;
 use sojourn_model::{
-    Action, Direction, EcnMode, Element, Feature, Flow, Kind, Netem, Place as Where, Queue,
+    Action, Direction, EcnMode, Element, Feature, Flow, Ip, Kind, Netem, Place as Where, Queue,
     ReceiveWindow, Scenario, Shaper, Side, Start, Tcp, Traffic, Unsupported,
 };
 use sojourn_qdisc::QdiscQuirks;
@@ -33,6 +34,25 @@ const SERVER: &str = "server";
 const CLIENT: &str = "client";
 const SERVER_ADDRESS: &str = "10.9.9.1";
 const CLIENT_ADDRESS: &str = "10.9.9.2";
+
+/// Where there are programs: the bridge of an end's hosts.
+const BRIDGE: &str = "hosts";
+
+/// What every host is set to.
+const TCP_SETTINGS: [(&str, &str); 4] = [
+    ("tcp_rmem", "4096 131072 6291456"),
+    ("tcp_wmem", "4096 16384 4194304"),
+    ("tcp_no_metrics_save", "1"),
+    // The kernel's default, by which a repeated SYN gives ECN up, as the simulator's does.
+    ("tcp_ecn_fallback", "1"),
+];
+
+/// The few microseconds by which a host's packets leave late. Order is kept where netem is given a rate; at this one a packet
+/// takes 0.1 µs.
+fn host_jitter() -> String {
+    let half = tc_time(HOST_JITTER / 2);
+    format!("netem delay {half} {half} rate 100gbit limit 1000000")
+}
 
 /// Which end of a queue a tap looks at, or the end of a delay without a queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +94,8 @@ pub struct Plan {
     pub queues: Vec<QueuePlan>,
     /// The datagrams of flows that have no constant rate, each a file beside the plan, which names it.
     pub lists: Vec<datagrams::List>,
+    /// What programs of the machine are started with, each a file beside the plan.
+    pub programs: Vec<programs::Order>,
     /// What the engine cannot record of this run.
     pub unrecorded: Vec<Unsupported>,
 }
@@ -182,9 +204,12 @@ impl Plan {
             b.order(line);
         }
         let lists = b.flows();
+        let programs = scenario.flows.iter().enumerate();
+        let programs = programs.flat_map(|(i, flow)| programs::Order::of(i, flow)).collect();
         b.events();
         Self {
             lists,
+            programs,
             text: b.text,
             taps: taps.into_iter().map(|(tap, _)| tap).collect(),
             queues: b.queues,
@@ -303,9 +328,27 @@ impl Builder<'_> {
     /// Addresses, neighbours and what the published testbeds set.
     fn hosts(&mut self) {
         let hops = self.scenario.hops.len();
+        // Where there are programs, each end has several hosts, and the one of the other flows is the bridge between them.
+        let several = programs::are_in(self.scenario);
+        let own_device = |device| if several { BRIDGE } else { device };
+        if several {
+            self.bridges();
+        }
         let ends = [
-            (SERVER, "c", SERVER_ADDRESS, CLIENT_ADDRESS, format!("02:00:00:00:{hops:02x}:02")),
-            (CLIENT, "s", CLIENT_ADDRESS, SERVER_ADDRESS, "02:00:00:00:00:01".to_owned()),
+            (
+                SERVER,
+                own_device("c"),
+                SERVER_ADDRESS,
+                CLIENT_ADDRESS,
+                format!("02:00:00:00:{hops:02x}:02"),
+            ),
+            (
+                CLIENT,
+                own_device("s"),
+                CLIENT_ADDRESS,
+                SERVER_ADDRESS,
+                "02:00:00:00:00:01".to_owned(),
+            ),
         ];
         let senders = [Direction::Down, Direction::Up];
         for ((ns, device, own, other, mac), direction) in ends.into_iter().zip(senders) {
@@ -317,29 +360,84 @@ impl Builder<'_> {
                 self.ip(ns, &words);
             }
             self.ip(ns, "link set lo up");
-            for (name, value) in [
-                ("tcp_ecn", self.ecn_accepted()),
-                ("tcp_rmem", "4096 131072 6291456"),
-                ("tcp_wmem", "4096 16384 4194304"),
-                ("tcp_no_metrics_save", "1"),
-                // The kernel's default, by which a repeated SYN gives ECN up, as the simulator's does.
-                ("tcp_ecn_fallback", "1"),
-            ] {
+            let ecn = ("tcp_ecn", self.ecn_accepted());
+            for (name, value) in [ecn].into_iter().chain(TCP_SETTINGS) {
                 self.order(format!("set {ns} /proc/sys/net/ipv4/{name} {value}"));
             }
         }
         for (direction, ns, device) in
-            [(Direction::Down, SERVER, "c"), (Direction::Up, CLIENT, "s")]
+            [(Direction::Down, SERVER, own_device("c")), (Direction::Up, CLIENT, own_device("s"))]
         {
             let own = self.scenario.flows.iter().find_map(|f| {
                 let host = f.traffic.tcp()?.host_qdisc.as_deref()?;
                 (f.direction == direction).then(|| host.to_owned())
             });
-            // Order is kept where netem is given a rate; at this one a packet takes 0.1 µs.
-            let half = tc_time(HOST_JITTER / 2);
-            let jitter = format!("netem delay {half} {half} rate 100gbit limit 1000000");
-            let words = own.unwrap_or(jitter);
+            let words = own.unwrap_or_else(host_jitter);
             self.tc(ns, &format!("qdisc add dev {device} root {words}"));
+        }
+        for (i, flow) in self.scenario.flows.iter().enumerate() {
+            if matches!(flow.traffic, Traffic::Program(_)) {
+                self.hosts_of_programs(i, flow.ip);
+            }
+        }
+        if self.scenario.flows.iter().any(|flow| flow.ip == Ip::V6) {
+            // Hosts tell their neighbours of the groups that they have joined: before the run, and not in it.
+            self.order("wait 5000");
+        }
+    }
+
+    /// At each end a bridge, whose device is the host of the flows that are no programs.
+    fn bridges(&mut self) {
+        let hops = self.scenario.hops.len();
+        let ends = [
+            (SERVER, "c", "02:00:00:00:00:01".to_owned()),
+            (CLIENT, "s", format!("02:00:00:00:{hops:02x}:02")),
+        ];
+        for (ns, device, mac) in ends {
+            let kind = "type bridge stp_state 0 forward_delay 0";
+            self.ip(ns, &format!("link add {BRIDGE} address {mac} {kind}"));
+            self.order(format!("offloads {ns} {BRIDGE}"));
+            self.ip(ns, &format!("link set {device} master {BRIDGE}"));
+            self.ip(ns, &format!("link set {BRIDGE} up"));
+        }
+    }
+
+    /// A host for the server and one for the client of a flow of programs.
+    fn hosts_of_programs(&mut self, i: usize, ip: Ip) {
+        let mac =
+            |end: End| format!("02:01:00:{:02x}:{:02x}:{:02x}", i >> 8, i & 255, end.number());
+        for (end, at) in [(End::Server, SERVER), (End::Client, CLIENT)] {
+            let (ns, other) = (programs::namespace(i, end), end.other());
+            let (own, peer) = (programs::address(i, end, ip), programs::address(i, other, ip));
+            self.order(format!("namespace {ns}"));
+            let address = mac(end);
+            self.ip(
+                at,
+                &format!("link add p{i} type veth peer name e address {address} netns {ns}"),
+            );
+            self.ip(at, &format!("link set p{i} master {BRIDGE}"));
+            for (ns, device) in [(at, format!("p{i}")), (&*ns, "e".to_owned())] {
+                self.order(format!("offloads {ns} {device}"));
+            }
+            let (bits, more) = match ip {
+                Ip::V4 => (24, ""),
+                Ip::V6 => (64, " nodad"),
+            };
+            for (device, name, value) in [("lo", "disable_ipv6", 0), ("e", "addr_gen_mode", 1)] {
+                self.order(format!("set {ns} /proc/sys/net/ipv6/conf/{device}/{name} {value}"));
+            }
+            if ip == Ip::V6 {
+                self.order(format!("set {ns} /proc/sys/net/ipv6/conf/e/disable_ipv6 0"));
+            }
+            self.ip(at, &format!("link set p{i} up"));
+            self.ip(&ns, "link set lo up");
+            self.ip(&ns, "link set e up");
+            self.ip(&ns, &format!("addr add {own}/{bits} dev e{more}"));
+            self.ip(&ns, &format!("neigh add {peer} lladdr {} nud permanent dev e", mac(other)));
+            self.tc(&ns, &format!("qdisc add dev e root {}", host_jitter()));
+            for (name, value) in TCP_SETTINGS {
+                self.order(format!("set {ns} /proc/sys/net/ipv4/{name} {value}"));
+            }
         }
     }
 
@@ -407,10 +505,15 @@ impl Builder<'_> {
                     self.tc(&ns, &format!("{ingress} prio 99 u32 match u32 0 0 {to_ifb}"));
                 }
                 Some(i) => {
-                    let matches = rewrite::of_flow(*i, &scenario.flows[*i].traffic);
-                    for words in matches {
-                        let ingress = format!("filter add dev {from} parent ffff: protocol ip");
-                        self.tc(&ns, &format!("{ingress} prio 98 u32 {words} {to_ifb}"));
+                    let own = &scenario.flows[*i];
+                    // Of each protocol filters have a priority of their own.
+                    let protocol = match own.ip {
+                        Ip::V4 => "ip prio 98",
+                        Ip::V6 => "ipv6 prio 97",
+                    };
+                    for words in rewrite::of_flow(*i, own) {
+                        let ingress = format!("filter add dev {from} parent ffff: protocol");
+                        self.tc(&ns, &format!("{ingress} {protocol} u32 {words} {to_ifb}"));
                     }
                 }
             }
@@ -443,9 +546,9 @@ impl Builder<'_> {
     fn flows(&mut self) -> Vec<datagrams::List> {
         let scenario = self.scenario;
         let mut lists = Vec::new();
-        for flow in &scenario.flows {
+        for (number, flow) in scenario.flows.iter().enumerate() {
             let list = datagrams::List::of(scenario, flow);
-            let line = flow_line(scenario, flow, list.as_ref());
+            let line = flow_line(scenario, number, flow, list.as_ref());
             self.order(line);
             lists.extend(list);
         }
@@ -577,7 +680,12 @@ fn ecn_number(mode: EcnMode) -> u8 {
     }
 }
 
-fn flow_line(scenario: &Scenario, flow: &Flow, list: Option<&datagrams::List>) -> String {
+fn flow_line(
+    scenario: &Scenario,
+    number: usize,
+    flow: &Flow,
+    list: Option<&datagrams::List>,
+) -> String {
     let (tx, rx, from, to) = match flow.direction {
         Direction::Down => (SERVER, CLIENT, SERVER_ADDRESS, CLIENT_ADDRESS),
         Direction::Up => (CLIENT, SERVER, CLIENT_ADDRESS, SERVER_ADDRESS),
@@ -615,6 +723,32 @@ fn flow_line(scenario: &Scenario, flow: &Flow, list: Option<&datagrams::List>) -
         }
         Traffic::Ping(ping) => {
             format!("{} {} {}", head("ping", ping.ecn), ping.size, ping.interval.as_nanos())
+        }
+        Traffic::Program(program) => {
+            let i = number;
+            let (tx, rx) = match flow.direction {
+                Direction::Down => (End::Server, End::Client),
+                Direction::Up => (End::Client, End::Server),
+            };
+            let address = |end| programs::address(i, end, flow.ip);
+            let name = |end| programs::namespace(i, end);
+            let order = |end| {
+                let order = programs::Order::of_end(i, flow.ip, program, end);
+                order.map_or_else(|| "-".to_owned(), |order| order.name)
+            };
+            format!(
+                "flow program {} {} {} {} {start} {stop} 0 {tx} {} {} {} {} {} {}",
+                name(tx),
+                name(rx),
+                address(tx),
+                address(rx),
+                u8::from(!program.server.is_empty()),
+                programs::ready(&program.ready),
+                program.within.map_or(0, Span::as_nanos),
+                program.exit,
+                order(End::Server),
+                order(End::Client),
+            )
         }
         other => unreachable!("{} is refused beforehand", other.name()),
     }

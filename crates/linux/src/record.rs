@@ -2,6 +2,7 @@
 
 use crate::datagrams::List;
 use crate::plan::{Edge, Plan, delay_before, queue_of};
+use crate::programs;
 use crate::samples::{QueueSample, Sample, Samples, TcpSample};
 use crate::schedule::{self, start_offset};
 use crate::stamps::{Layout, Left, Role, Trace};
@@ -106,6 +107,8 @@ struct Writer<'a> {
     queue_signals: Rows<rows::QueueSignals>,
     queue_state: Rows<rows::QueueState>,
     events: Rows<rows::Events>,
+    output: Rows<rows::Output>,
+    completions: Rows<rows::Completions>,
     before: Vec<FlowBefore>,
     signals: Vec<BTreeMap<(&'static str, bool), u64>>,
     replies: Vec<Vec<(u64, u64)>>,
@@ -140,6 +143,9 @@ impl<'a> Writer<'a> {
             queue_signals: Rows::new(Sampled),
             queue_state: Rows::new(Sampled),
             events: Rows::new(Exact),
+            output: Rows::new(Exact),
+            completions: Rows::<rows::Completions>::new(Exact)
+                .with_provenance(|c| c.bytes, Estimated),
             before: vec![FlowBefore::default(); n],
             signals: vec![BTreeMap::new(); plan.queues.len()],
             replies: vec![Vec::new(); n],
@@ -187,6 +193,7 @@ impl<'a> Writer<'a> {
                     self.before[*flow].ended = true;
                     let subject = format!("flow {}", scenario.flows[*flow].name);
                     self.event(*at, "end", &subject, reason);
+                    self.completed(*at, *flow, reason);
                 }
                 Sample::Event { at, event } => {
                     // The agent tells of each command; an event's actions are told in their order.
@@ -208,12 +215,22 @@ impl<'a> Writer<'a> {
                     self.udp_row(*at, *flow, *received, *bytes);
                     self.last_udp.insert(*flow, (*sent, *received));
                 }
+                Sample::Program { at, flow } => {
+                    let counts = self.counts(*flow, *at);
+                    self.plain_row(*at, *flow, counts.bytes, counts.arrived, 0);
+                }
+                Sample::Output { at, flow, client, text } => self.output.push(rows::OutputLine {
+                    t_s: self.seconds(*at),
+                    flow: (&scenario.flows[*flow].name).into(),
+                    program: if *client { "client" } else { "server" }.into(),
+                    text: text.as_str().into(),
+                }),
                 Sample::Queue(s) => self.queue_row(s),
             }
         }
         let (pings, totals) = (self.pings(), self.totals(samples));
         let (histograms, delays) = (self.histograms(), self.delays());
-        vec![
+        let mut tables = vec![
             self.flows.into_table(),
             self.flow_state.into_table(),
             self.limits.into_table(),
@@ -225,7 +242,27 @@ impl<'a> Writer<'a> {
             delays,
             self.events.into_table(),
             totals,
-        ]
+        ];
+        if programs::are_in(scenario) {
+            tables.extend([self.completions.into_table(), self.output.into_table()]);
+        }
+        tables
+    }
+
+    /// What a flow of programs took, if its client has come to an end.
+    fn completed(&mut self, at: u64, flow: usize, reason: &str) {
+        let spec = &self.scenario.flows[flow];
+        if !matches!(spec.traffic, Traffic::Program(_)) {
+            return;
+        }
+        let began = self.before[flow].began;
+        let took = at.saturating_sub(began) as f64 / 1e9;
+        self.completions.push(rows::Completion {
+            t_s: self.seconds(began),
+            flow: (&spec.name).into(),
+            bytes: self.counts(flow, at).bytes,
+            duration_s: if reason.starts_with("ended") { took } else { f64::NAN },
+        });
     }
 
     /// Edges of phases, by time.
@@ -309,10 +346,15 @@ impl<'a> Writer<'a> {
     }
 
     fn udp_row(&mut self, at: u64, flow: usize, received: u64, bytes: u64) {
-        let Some(goodput) = self.goodput(at, flow, bytes) else { return };
-        let name = &self.scenario.flows[flow].name;
         let lost = &self.trace.flows[flow].lost;
         let lost = lost.get(self.step_at(at)).or(lost.last()).copied().unwrap_or(0);
+        self.plain_row(at, flow, bytes, received, lost);
+    }
+
+    /// A row of a flow whose sender's state nobody knows.
+    fn plain_row(&mut self, at: u64, flow: usize, bytes: u64, received: u64, lost: u64) {
+        let Some(goodput) = self.goodput(at, flow, bytes) else { return };
+        let name = &self.scenario.flows[flow].name;
         let counts = self.counts(flow, at);
         let (t, nan) = (self.seconds(at), f64::NAN);
         self.flows.push(rows::Flow {
@@ -320,7 +362,7 @@ impl<'a> Writer<'a> {
             flow: name.into(),
             goodput_bps: goodput,
             delivery_rate_bps: nan,
-            rtt_s: nan,
+            rtt_s: counts.rtt.map_or(nan, |r| r as f64 / 1e9),
             srtt_s: nan,
             rttvar_s: nan,
             cwnd: 0,
@@ -330,7 +372,7 @@ impl<'a> Writer<'a> {
             lost,
             delivered: received,
             ce: counts.ce,
-            ece: 0,
+            ece: counts.ece,
             pacing_rate_bps: nan,
             state: STATES[0].into(),
         });
@@ -669,7 +711,9 @@ fn time_of(sample: &Sample) -> u64 {
         | Sample::Event { at, .. }
         | Sample::Probe { at, .. }
         | Sample::Reply { at, .. }
-        | Sample::Udp { at, .. } => *at,
+        | Sample::Udp { at, .. }
+        | Sample::Program { at, .. }
+        | Sample::Output { at, .. } => *at,
         Sample::Tcp(s) => s.at,
         Sample::Queue(s) => s.at,
     }

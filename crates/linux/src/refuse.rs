@@ -3,12 +3,13 @@
 use crate::cache::Kernel;
 use crate::datagrams::{List, PAYLOADS};
 use crate::plan::{netem_of, queue_of};
-use crate::{schedule, tools};
+use crate::{programs, schedule, tools};
 use sojourn_engine::Capabilities;
 use sojourn_model::{
-    Action, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Pulse, Scenario,
-    Shaper, Side, Traffic, Unsupported, Video, When,
+    Action, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Program, Pulse,
+    Scenario, Shaper, Side, Traffic, TrafficKind, Unsupported, Video, When,
 };
+use sojourn_units::Dscp;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -122,7 +123,7 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
             unknown_time(&mut refusals, scenario, when, &Place::Phase(phase.name.clone()));
         }
     }
-    programs(&mut refusals, here.engine, cache, scenario);
+    commands(&mut refusals, here.engine, cache, scenario);
     refusals.0
 }
 
@@ -224,7 +225,7 @@ fn of_flow(refusals: &mut Refusals, kernel: &Kernel, scenario: &Scenario, flow: 
             "run it on the simulator",
         );
     }
-    if flow.ip == Ip::V6 {
+    if flow.ip == Ip::V6 && !matches!(flow.traffic, Traffic::Program(_)) {
         let help = "run it on the simulator, or with ip = 4";
         refusals.limit(
             "IP version 6",
@@ -267,6 +268,9 @@ fn of_flow(refusals: &mut Refusals, kernel: &Kernel, scenario: &Scenario, flow: 
             &format!("use {} to {}", PAYLOADS.start(), PAYLOADS.end()),
         );
     }
+    if let Traffic::Program(program) = &flow.traffic {
+        of_program(refusals, kernel, scenario, flow, program);
+    }
     let Some(tcp) = flow.traffic.tcp() else { return };
     let mut cannot = |what: &'static str, why: &str| refusals.limit(what, &place, why, "");
     match tcp.ecn {
@@ -306,6 +310,42 @@ fn of_flow(refusals: &mut Refusals, kernel: &Kernel, scenario: &Scenario, flow: 
         })
     {
         cannot("host qdisc of one flow", "flows of one direction share a host");
+    }
+}
+
+fn of_program(
+    refusals: &mut Refusals,
+    kernel: &Kernel,
+    scenario: &Scenario,
+    flow: &Flow,
+    program: &Program,
+) {
+    let place = Place::Flow(flow.name.clone());
+    if !kernel.programs {
+        refusals.add(
+            Feature::Traffic(TrafficKind::Program),
+            &place,
+            "the kernel was built without what bounds programs",
+            "build it anew: sojourn linux build",
+        );
+    }
+    for (end, word) in programs::missing(program) {
+        refusals.limit(
+            format!("the {end} {word}"),
+            &place,
+            "this machine has no such program, or none that a guest sees (it has a /tmp of its own)",
+            "install it, write the whole path where it is, or put it into files and write ./NAME",
+        );
+    }
+    if flow.dscp != Dscp::BEST_EFFORT {
+        let why = "what a program sends has the DSCP that it chooses";
+        refusals.limit("a DSCP", &place, why, "tell the program, or use a rewriter");
+    }
+    let rewrites = scenario.hops.iter().flat_map(|hop| hop.down.iter().chain(&hop.up));
+    let rewrites = rewrites.filter(|element| matches!(element.kind, Kind::Rewrite(_)));
+    if flow.ip == Ip::V6 && rewrites.count() > 0 {
+        let why = "the rewriters here know version 4 alone";
+        refusals.limit("IP version 6 behind a rewriter", &place, why, "use ip = 4");
     }
 }
 
@@ -385,7 +425,7 @@ fn unknown_time(refusals: &mut Refusals, scenario: &Scenario, when: &When, place
 }
 
 /// What this machine lacks.
-fn programs(refusals: &mut Refusals, engine: &str, cache: &Path, scenario: &Scenario) {
+fn commands(refusals: &mut Refusals, engine: &str, cache: &Path, scenario: &Scenario) {
     let named = disciplines(scenario);
     let names: Vec<String> = named.iter().map(|(name, _)| name.clone()).collect();
     let lacking = match tools::Programs::knowing(cache, &names) {

@@ -4,7 +4,8 @@
 //! next filter sees the packet as it is now. Headers have fixed places here: IPv4 without options, TCP behind it.
 
 use crate::ports::{RECEIVER_PORT, SENDER_PORT};
-use sojourn_model::{Rewrite, Rule, Scenario, Selector, Traffic};
+use crate::programs;
+use sojourn_model::{Flow, Ip, Rewrite, Rule, Scenario, Selector, Traffic};
 
 /// The filters of a rewriter, as words behind `filter add dev … parent ffff: protocol ip prio …`.
 pub(crate) fn filters(scenario: &Scenario, rewrite: &Rewrite) -> Vec<String> {
@@ -52,14 +53,21 @@ fn selections(scenario: &Scenario, select: &Selector) -> Vec<String> {
             .iter()
             .enumerate()
             .filter(|(_, flow)| names.contains(&flow.name))
-            .flat_map(|(i, flow)| of_flow(i, &flow.traffic))
+            .flat_map(|(i, flow)| of_flow(i, flow))
             .collect(),
     }
 }
 
 /// What finds a flow's packets, both ways.
-pub(crate) fn of_flow(i: usize, traffic: &Traffic) -> Vec<String> {
-    if matches!(traffic, Traffic::Ping(_)) {
+pub(crate) fn of_flow(i: usize, flow: &Flow) -> Vec<String> {
+    if matches!(flow.traffic, Traffic::Program(_)) {
+        let network = programs::network(i, flow.ip);
+        return match flow.ip {
+            Ip::V4 => vec![format!("match ip src {network}")],
+            Ip::V6 => vec![format!("match ip6 src {network}")],
+        };
+    }
+    if matches!(flow.traffic, Traffic::Ping(_)) {
         return vec![format!("match ip protocol 1 0xff match u16 {i} 0xffff at 24")];
     }
     [SENDER_PORT + i, RECEIVER_PORT + i]

@@ -8,10 +8,12 @@
 //!     RWND_LIMITED SNDBUF_LIMITED DSACKS CC_INFO
 //! udp T FLOW SENT RECEIVED RECEIVED_BYTES
 //! queue T QUEUE KIND PACKETS BACKLOG SENT_PACKETS SENT_BYTES DROPS OVERLIMITS OWN
+//! program T FLOW            output T FLOW PROGRAM TEXT        failed FLOW PROGRAM TEXT
 //! missed TAP COUNT          error TEXT                done T
 //! ```
 //!
-//! Times are nanoseconds of the run's clock; `CC_INFO` and `OWN` are the kernel's bytes in hexadecimal or `-`.
+//! Times are nanoseconds of the run's clock; `CC_INFO` and `OWN` are the kernel's bytes in hexadecimal or `-`, and so
+//! are what a program wrote; `PROGRAM` is 0 for the server and 1 for the client.
 
 /// One line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -69,6 +71,24 @@ pub enum Sample {
         received: u64,
         /// Bytes of payload received.
         bytes: u64,
+    },
+    /// A flow of programs runs.
+    Program {
+        /// When.
+        at: u64,
+        /// Which.
+        flow: usize,
+    },
+    /// A program wrote a line.
+    Output {
+        /// When.
+        at: u64,
+        /// Of which flow.
+        flow: usize,
+        /// Whether it is the client.
+        client: bool,
+        /// The line.
+        text: String,
     },
     /// A queue's numbers.
     Queue(Box<QueueSample>),
@@ -142,6 +162,8 @@ pub struct Samples {
     pub missed: Vec<(usize, u64)>,
     /// What went wrong.
     pub error: Option<String>,
+    /// What a flow's program did that ends the run: the flow, whether it was the client, and what.
+    pub failed: Option<(usize, bool, String)>,
     /// Whether the guest came to its end.
     pub done: bool,
 }
@@ -219,6 +241,19 @@ impl Samples {
                     overlimits: l.number()?,
                     own: l.bytes()?,
                 })),
+                "program" => Sample::Program { at: l.number()?, flow: l.index()? },
+                "output" => Sample::Output {
+                    at: l.number()?,
+                    flow: l.index()?,
+                    client: l.number()? == 1,
+                    text: String::from_utf8_lossy(&l.bytes()?).trim_end_matches('\r').to_owned(),
+                },
+                "failed" => {
+                    let (flow, client) = (l.index()?, l.number()? == 1);
+                    let said: Vec<&str> = l.words.collect();
+                    samples.failed = Some((flow, client, said.join(" ")));
+                    continue;
+                }
                 "missed" => {
                     samples.missed.push((l.index()?, l.number()?));
                     continue;

@@ -1,8 +1,9 @@
 //! Packets as they were seen on both sides of every queue, and what that tells.
 //!
-//! The agent writes a stamp of 28 bytes for every packet at every tap. A packet that leaves a queue is found
+//! The agent writes a stamp of 32 bytes for every packet at every tap. A packet that leaves a queue is found
 //! among those that entered it; what it overtook of its flow that had come with the same ECN field was dropped, for no
-//! discipline here changes their order (DualPI2 has two queues, by that field). From the pairs come sojourn times, marks
+//! discipline here changes their order (DualPI2 has two queues, by that field). Programs of the machine may have several
+//! connections, of which each is in order by itself. From the pairs come sojourn times, marks
 //! and drops; from data at the first queue and acknowledgements behind the last, the RTT samples that the sender's kernel
 //! took.
 //!
@@ -11,11 +12,11 @@
 //! sent twice (Karn and Partridge 1987), as `tcp_clean_rtx_queue` does.
 
 use sojourn_workload::Missing;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io::{self, Read};
 
 /// Bytes of a stamp.
-pub const STAMP: usize = 28;
+pub const STAMP: usize = 32;
 /// The tap number of a datagram's arrival at its receiver, whose `seq` is its one-way delay in nanoseconds, and `ack` its
 /// number.
 pub const ARRIVAL: u16 = 0xffff;
@@ -23,6 +24,7 @@ const TCP: u8 = 6;
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
 const RST: u8 = 0x04;
+const ACK: u8 = 0x10;
 const ECE: u8 = 0x40;
 
 /// A packet at a tap.
@@ -40,7 +42,7 @@ pub struct Stamp {
     pub flow: u16,
     /// The IP identification.
     pub id: u16,
-    /// Bytes of payload of TCP, of the whole IP packet otherwise.
+    /// Bytes of payload of TCP and of programs' UDP, of the whole IP packet otherwise.
     pub length: u16,
     /// DSCP and ECN field.
     pub tos: u8,
@@ -50,6 +52,8 @@ pub struct Stamp {
     pub protocol: u8,
     /// 0 for data, 1 for what comes back.
     pub way: u8,
+    /// Of a flow of programs its connection: the ports of server and client. 0 for other flows, which have but one.
+    pub connection: u32,
 }
 
 impl Stamp {
@@ -69,6 +73,7 @@ impl Stamp {
             flags: b[25],
             protocol: b[26],
             way: b[27],
+            connection: u32_at(28),
         }
     }
 
@@ -157,6 +162,10 @@ pub struct FlowCounts {
     pub ece: u64,
     /// The latest RTT sample in nanoseconds, if there was one.
     pub rtt: Option<u64>,
+    /// Packets that left their last queue, both ways.
+    pub arrived: u64,
+    /// Of programs: bytes of payload that left the last queue, of TCP those in order.
+    pub bytes: u64,
 }
 
 /// A flow as its stamps tell it.
@@ -182,10 +191,51 @@ pub struct FlowTrace {
     /// The number of each datagram of `delays`.
     pub numbers: Vec<u32>,
     missing: Missing,
+}
+
+/// One connection of a flow.
+#[derive(Debug, Default)]
+struct Connection {
     /// Data on its way, and when it was sent.
     on_its_way: InOrder<u64>,
     segments: VecDeque<Segment>,
     highest: Option<u32>,
+    received: Received,
+}
+
+/// What of a byte stream has come.
+#[derive(Debug, Default)]
+struct Received {
+    /// Everything before it has come; nothing has before the first segment.
+    edge: Option<u64>,
+    /// What came beyond the edge: from, to.
+    beyond: BTreeMap<u64, u64>,
+}
+
+impl Received {
+    /// Takes a segment; returns by how many bytes the stream has grown in order.
+    fn take(&mut self, seq: u32, length: u16, syn: bool) -> u64 {
+        let Some(edge) = self.edge else {
+            // The sequence space is 2³²; the edge counts on.
+            let first = seq.wrapping_add(u32::from(syn));
+            self.edge = Some((1 << 32) + u64::from(first) + u64::from(length));
+            return length.into();
+        };
+        let ahead = i64::from(seq.wrapping_sub(edge as u32).cast_signed());
+        let from = edge.saturating_add_signed(ahead);
+        let to = from + u64::from(length);
+        if to <= edge {
+            return 0;
+        }
+        let longest = self.beyond.entry(from).or_insert(to);
+        *longest = to.max(*longest);
+        let mut now = edge;
+        while let Some(next) = self.beyond.first_entry().filter(|e| *e.key() <= now) {
+            now = now.max(next.remove());
+        }
+        self.edge = Some(now);
+        now - edge
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -208,7 +258,7 @@ pub struct QueueTrace {
     pub marked: u64,
     /// Packets marked although they were not ECN-capable.
     pub false_marks: u64,
-    /// By flow and way.
+    /// By connection and way.
     lanes: Vec<[InOrder<Waiting>; 2]>,
 }
 
@@ -247,6 +297,9 @@ pub struct Trace {
     pub queues: Vec<QueueTrace>,
     /// By flow.
     pub flows: Vec<FlowTrace>,
+    /// The first have the numbers of their flows; those of programs follow as they are met.
+    connections: Vec<Connection>,
+    numbers: HashMap<(u16, u32), usize>,
     step: u64,
 }
 
@@ -269,14 +322,15 @@ fn step_of<T: Clone>(
 impl Trace {
     /// Reads a file of stamps.
     pub fn read(mut from: impl Read, layout: &Layout) -> io::Result<Self> {
-        let lanes = || (0..layout.flows).map(|_| <[InOrder<Waiting>; 2]>::default()).collect();
         let mut trace = Self {
-            queues: (0..layout.queues)
-                .map(|_| QueueTrace { lanes: lanes(), ..QueueTrace::default() })
-                .collect(),
+            queues: (0..layout.queues).map(|_| QueueTrace::default()).collect(),
             flows: (0..layout.flows).map(|_| FlowTrace::default()).collect(),
             step: layout.step,
+            ..Self::default()
         };
+        for _ in 0..layout.flows {
+            trace.connect();
+        }
         let mut bytes = vec![0; STAMP * 8192];
         let mut held = 0;
         loop {
@@ -292,6 +346,29 @@ impl Trace {
             bytes.copy_within(whole..held, 0);
             held -= whole;
         }
+    }
+
+    /// One connection more.
+    fn connect(&mut self) -> usize {
+        self.connections.push(Connection::default());
+        for queue in &mut self.queues {
+            queue.lanes.push(Default::default());
+        }
+        self.connections.len() - 1
+    }
+
+    /// The number of a packet's connection.
+    fn connection(&mut self, stamp: &Stamp) -> usize {
+        if stamp.connection == 0 {
+            return stamp.flow.into();
+        }
+        let of = (stamp.flow, stamp.connection);
+        if let Some(&number) = self.numbers.get(&of) {
+            return number;
+        }
+        let number = self.connect();
+        self.numbers.insert(of, number);
+        number
     }
 
     /// The next stamp.
@@ -315,21 +392,24 @@ impl Trace {
     }
 
     fn enter(&mut self, stamp: &Stamp, queue: usize, flow: usize, role: Role) {
+        let number = self.connection(stamp);
         let q = &mut self.queues[queue];
         q.entered += 1;
         let waiting = Waiting { at: stamp.at, ecn: stamp.ecn() };
-        q.lanes[flow][usize::from(stamp.way & 1)].put(stamp, waiting);
-        let f = &mut self.flows[flow];
+        q.lanes[number][usize::from(stamp.way & 1)].put(stamp, waiting);
+        let (f, connection) = (&mut self.flows[flow], &mut self.connections[number]);
         match (stamp.way, role.first) {
             (0, Some(delay)) => {
                 f.sent += 1;
-                if stamp.protocol == TCP
+                if (stamp.protocol == TCP || stamp.connection != 0)
                     && let Some(delay) = delay
                 {
                     let sent = stamp.at.saturating_sub(delay);
-                    f.data(stamp, sent);
+                    if stamp.protocol == TCP {
+                        connection.data(stamp, sent);
+                    }
                     if stamp.length > 0 {
-                        f.on_its_way.put(stamp, sent);
+                        connection.on_its_way.put(stamp, sent);
                     }
                 }
             }
@@ -339,8 +419,10 @@ impl Trace {
     }
 
     fn leave(&mut self, stamp: &Stamp, queue: usize, flow: usize, role: Role) {
+        let number = self.connection(stamp);
         let (q, f) = (&mut self.queues[queue], &mut self.flows[flow]);
-        let lane = &mut q.lanes[flow][usize::from(stamp.way & 1)];
+        let connection = &mut self.connections[number];
+        let lane = &mut q.lanes[number][usize::from(stamp.way & 1)];
         if let Some((entry, overtaken)) = lane.take(stamp) {
             f.dropped += overtaken;
             let stayed = stamp.at.saturating_sub(entry.at);
@@ -368,15 +450,23 @@ impl Trace {
         if stamp.way == 0 && role.last {
             f.arrived += 1;
             f.now.ce += u64::from(stamp.ecn() == 3);
-            if let Some((sent, _)) = f.on_its_way.take(stamp) {
+            if let Some((sent, _)) = connection.on_its_way.take(stamp) {
                 f.ways.push((stamp.at, stamp.at.saturating_sub(sent)));
+            }
+            if stamp.connection != 0 {
+                let syn = stamp.flags & SYN != 0;
+                f.now.bytes += match stamp.protocol {
+                    TCP => connection.received.take(stamp.seq, stamp.length, syn),
+                    _ => stamp.length.into(),
+                };
             }
         } else if stamp.way == 1 && role.back {
             f.arrived += 1;
-            f.acknowledged(stamp);
+            f.acknowledged(connection, stamp);
         } else {
             return;
         }
+        f.now.arrived = f.arrived;
         let now = f.now;
         *step_of(&mut f.steps, stamp.at, self.step, |before| before.copied().unwrap_or_default()) =
             now;
@@ -398,6 +488,22 @@ impl FlowTrace {
         *step_of(&mut self.lost, stamp.at, step, |before| before.copied().unwrap_or(0)) = lost;
     }
 
+    /// An acknowledgement reached the sender.
+    fn acknowledged(&mut self, connection: &mut Connection, stamp: &Stamp) {
+        // The SYN of a client that data come to acknowledges nothing.
+        if stamp.protocol != TCP || stamp.flags & RST != 0 || stamp.flags & ACK == 0 {
+            return;
+        }
+        self.now.ece += u64::from(stamp.flags & ECE != 0 && stamp.flags & SYN == 0);
+        if let Some(sent) = connection.acknowledged(stamp) {
+            let rtt = stamp.at.saturating_sub(sent);
+            self.now.rtt = Some(rtt);
+            self.delays.push((stamp.at, rtt));
+        }
+    }
+}
+
+impl Connection {
     /// A segment was sent.
     fn data(&mut self, stamp: &Stamp, sent: u64) {
         if stamp.flags & RST != 0 {
@@ -421,12 +527,8 @@ impl FlowTrace {
         self.segments.push_back(Segment { end, sent, again: false });
     }
 
-    /// An acknowledgement reached the sender.
-    fn acknowledged(&mut self, stamp: &Stamp) {
-        if stamp.protocol != TCP || stamp.flags & RST != 0 {
-            return;
-        }
-        self.now.ece += u64::from(stamp.flags & ECE != 0 && stamp.flags & SYN == 0);
+    /// Takes what an acknowledgement covers; returns when the oldest of it was sent, if that was once.
+    fn acknowledged(&mut self, stamp: &Stamp) -> Option<u64> {
         let mut first = None;
         while let Some(&s) = self.segments.front() {
             if before(stamp.ack, s.end) {
@@ -437,11 +539,7 @@ impl FlowTrace {
             }
             self.segments.pop_front();
         }
-        if let Some(sent) = first {
-            let rtt = stamp.at.saturating_sub(sent);
-            self.now.rtt = Some(rtt);
-            self.delays.push((stamp.at, rtt));
-        }
+        first
     }
 }
 
@@ -484,11 +582,25 @@ mod tests {
             flags: 0x10,
             protocol: 6,
             way: 0,
+            connection: 0,
         }
     }
 
     fn ack(at: u64, tap: u16, id: u16, ack: u32, flags: u8) -> Stamp {
-        Stamp { at, seq: 1, ack, tap, flow: 0, id, length: 0, tos: 0, flags, protocol: 6, way: 1 }
+        Stamp {
+            at,
+            seq: 1,
+            ack,
+            tap,
+            flow: 0,
+            id,
+            length: 0,
+            tos: 0,
+            flags,
+            protocol: 6,
+            way: 1,
+            connection: 0,
+        }
     }
 
     /// What these stamps come to.
@@ -565,6 +677,53 @@ mod tests {
         assert_eq!(f.ways.iter().map(|w| w.1 / MS).collect::<Vec<_>>(), [13, 12, 30]);
     }
 
+    /// A step's entries stand before its exits, so the answer to a SYN is known before the SYN has left its queue. Its
+    /// field for an acknowledgement is 0, which is behind half of all sequence numbers.
+    #[test]
+    fn a_syn_acknowledges_nothing() {
+        let answer = Stamp { flags: SYN | ACK, length: 0, ..data(40 * MS, 0, 1, 3 << 30, 0) };
+        let stamps = [
+            answer,
+            ack(20 * MS, 1, 1, 0, SYN),
+            Stamp { tap: 2, at: 41 * MS, ..answer },
+            ack(20 * MS, 3, 1, 0, SYN),
+            ack(60 * MS, 1, 2, (3 << 30) + 1, ACK),
+            ack(60 * MS, 3, 2, (3 << 30) + 1, ACK),
+        ];
+        assert_eq!(traced(&layout(), &stamps).flows[0].delays, [(60 * MS, 30 * MS)]);
+    }
+
+    /// Two connections of one program through fq_codel: the second one's packet overtakes the first one's, and nothing was
+    /// dropped. The segment at 1000 comes twice and the one at 2000 before it.
+    #[test]
+    fn a_programs_connections_have_an_order_each() {
+        let of = |connection, stamp| Stamp { connection, ..stamp };
+        let stamps = [
+            of(7, data(10 * MS, 0, 1, 0, 0)),
+            of(9, data(11 * MS, 0, 1, 0, 0)),
+            of(9, data(12 * MS, 2, 1, 0, 0)),
+            of(7, data(20 * MS, 2, 1, 0, 0)),
+            of(7, data(21 * MS, 2, 3, 2000, 0)),
+            of(7, data(22 * MS, 2, 2, 1000, 0)),
+            of(7, data(23 * MS, 2, 4, 1000, 0)),
+        ];
+        let trace = traced(&layout(), &stamps);
+        let (q, f) = (&trace.queues[0], &trace.flows[0]);
+        assert_eq!(q.sojourns.iter().map(|s| s.nanos / MS).collect::<Vec<_>>(), [1, 10]);
+        assert_eq!((f.dropped, f.steps[0].bytes), (0, 4000));
+    }
+
+    /// The edge goes on over the end of the sequence space.
+    #[test]
+    fn a_stream_grows_in_order() {
+        let mut stream = Received::default();
+        assert_eq!(stream.take(u32::MAX - 999, 0, true), 0);
+        assert_eq!(stream.take(u32::MAX - 998, 500, false), 500);
+        assert_eq!(stream.take(501, 100, false), 0);
+        assert_eq!(stream.take(u32::MAX - 498, 1000, false), 1100);
+        assert_eq!(stream.take(u32::MAX - 498, 1000, false), 0);
+    }
+
     #[test]
     fn rtt_is_taken_of_the_oldest_segment_sent_once() {
         let stamps = [
@@ -581,8 +740,11 @@ mod tests {
         // Sent 10 ms before it was seen at the queue.
         assert_eq!(trace.flows[0].delays, [(30 * MS, 30 * MS)]);
         let steps = &trace.flows[0].steps;
-        assert_eq!(steps[0], FlowCounts { ce: 0, ece: 1, rtt: Some(30 * MS) });
-        assert_eq!(steps[1], steps[0]);
+        assert_eq!(
+            steps[0],
+            FlowCounts { ce: 0, ece: 1, rtt: Some(30 * MS), arrived: 1, bytes: 0 }
+        );
+        assert_eq!(steps[1], FlowCounts { arrived: 2, ..steps[0] });
     }
 
     #[test]
@@ -595,8 +757,10 @@ mod tests {
             bytes.extend(n.to_ne_bytes());
         }
         bytes.extend([0xb8, 0x10, 6, 1]);
+        bytes.extend(8_u32.to_ne_bytes());
         let s = Stamp::read(bytes.as_slice().try_into().unwrap());
         assert_eq!((s.at, s.seq, s.ack, s.tap, s.flow), (7_000_000_123, 5, 6, 1, 2));
         assert_eq!((s.id, s.length, s.tos, s.way), (3, 4, 0xb8, 1));
+        assert_eq!(s.connection, 8);
     }
 }

@@ -51,6 +51,7 @@ fn kernel(version: &str) -> Kernel {
         qdiscs: names(&["pfifo", "codel", "fq_codel", "pie", "netem", "htb"]),
         ccs: names(&["cubic", "reno"]),
         repeatable: None,
+        programs: true,
         program: PathBuf::from("linux"),
     }
 }

@@ -1,6 +1,6 @@
 //! Flows: who sends, along which hops, when, and what.
 
-use super::{At, TrafficKind, Video};
+use super::{At, Program, TrafficKind, Video};
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
 
@@ -108,6 +108,8 @@ pub enum Traffic {
     OnOff(OnOff),
     /// One QUIC connection between two real stacks.
     Quic(Quic),
+    /// Programs of the machine.
+    Program(Program),
 }
 
 impl Traffic {
@@ -124,6 +126,7 @@ impl Traffic {
             Self::Streaming(_) => TrafficKind::Streaming,
             Self::OnOff(_) => TrafficKind::OnOff,
             Self::Quic(_) => TrafficKind::Quic,
+            Self::Program(_) => TrafficKind::Program,
         }
     }
 

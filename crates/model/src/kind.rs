@@ -120,5 +120,7 @@ kinds! {
         OnOff "on_off",
         /// One QUIC connection.
         Quic "quic",
+        /// Programs of the machine.
+        Program "program",
     }
 }

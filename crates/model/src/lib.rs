@@ -19,6 +19,7 @@ mod flow;
 mod kind;
 pub mod limits;
 mod measure;
+mod program;
 mod scenario;
 mod standing;
 mod unsupported;
@@ -38,6 +39,7 @@ pub use flow::{
 };
 pub use kind::{ElementKind, RuleKind, TrafficKind, TunnelProtocol};
 pub use measure::{Check, Outside, Phase, Window, WindowBounds};
+pub use program::{Program, Ready};
 pub use scenario::{Origin, Plugin, Scenario};
 pub use standing::{Impossible, Nested};
 pub use unsupported::{Feature, Place, Unsupported};

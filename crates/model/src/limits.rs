@@ -66,6 +66,8 @@ pub const PING_SIZE: Counts = Counts { least: 28, most: 65_535 };
 pub const LEAST_RATE: u64 = 8;
 /// A token bucket in bytes: tc's size, 32 bits.
 pub const BUCKET: Counts = Counts { least: 1, most: 4_294_967_295 };
+/// The CPU time that a run may take for a second of its clock.
+pub const CPU: Times = Times::from("1s", "1000000s");
 /// How many connections a source of short flows makes.
 pub const SHORT_FLOWS: Counts = Counts { least: 1, most: 10_000_000 };
 
@@ -78,7 +80,7 @@ mod tests {
 
     #[test]
     fn bounds_are_times_in_order() {
-        for range in [LENGTH, WARMUP, SAMPLE_INTERVAL, INTERVAL] {
+        for range in [LENGTH, WARMUP, SAMPLE_INTERVAL, INTERVAL, CPU] {
             let (least, most) = (range.least.parse().unwrap(), range.most.parse::<Span>().unwrap());
             assert!(range.holds(least) && range.holds(most) && least < most, "{range:?}");
             assert!(!range.holds(most + Span::from_nanos(1)), "{range:?}");

@@ -452,6 +452,13 @@ fn traffic(flow: &Flow, of: &Traffic) -> Result<(), Inconsistent> {
                 Pulse::Tcp(_) => Ok(()),
             }
         }
+        Traffic::Program(program) => {
+            if program.client.is_empty() {
+                return Err(Inconsistent::Empty(what("client")()));
+            }
+            program.within.map_or(Ok(()), |span| time_in(what("within"), span, limits::LENGTH))?;
+            time_in(what("cpu_limit"), program.cpu_limit, limits::CPU)
+        }
         Traffic::Tcp(_) => Ok(()),
         Traffic::Quic(quic) => {
             if quic.max_pacing_rate.is_some_and(too_slow) {

@@ -262,6 +262,14 @@ tables! {
         value: number "its value";
     }
 
+    /// What programs of the machine wrote.
+    OUTPUT "output" Output of OutputLine: "What programs of a flow wrote on their standard output and error, one row a line." {
+        t_s: number["s"] "when the line's first byte came, from the origin";
+        flow: text "the flow's name";
+        program: text "server or client";
+        text: text "the line";
+    }
+
     /// What tc says.
     TC "tc" Tc of TcText: "What `tc -s -d qdisc show` says of every delay and queue before the run and after it; a results folder has it as `setup.log` and `teardown.log`." {
         t_s: number["s"] "when, from the origin";

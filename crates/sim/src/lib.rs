@@ -165,7 +165,12 @@ impl Engine for Sim {
         able.extend(ElementKind::ALL.iter().copied().map(Feature::Element));
         able.extend(RuleKind::ALL.iter().copied().map(Feature::Rewrite));
         able.extend(TunnelProtocol::ALL.iter().copied().map(Feature::Tunnel));
-        let sends = |kind: &TrafficKind| *kind != TrafficKind::Quic || sojourn_quic::BUILT_IN;
+        // Programs of the machine need a kernel.
+        let sends = |kind: &TrafficKind| match kind {
+            TrafficKind::Program => false,
+            TrafficKind::Quic => sojourn_quic::BUILT_IN,
+            _ => true,
+        };
         able.extend(TrafficKind::ALL.iter().copied().filter(sends).map(Feature::Traffic));
         able.extend([
             Feature::StateEvents,
@@ -194,6 +199,12 @@ impl Engine for Sim {
             why: impossible.why,
             help: impossible.help,
         }));
+        for refusal in &mut refusals {
+            if refusal.what == Feature::Traffic(TrafficKind::Program) {
+                "programs run on a kernel".clone_into(&mut refusal.why);
+                "run it with --engine linux".clone_into(&mut refusal.help);
+            }
+        }
         for flow in &scenario.flows {
             if let Traffic::Quic(quic) = &flow.traffic {
                 refusals.extend(refuse_quic(&flow.name, quic));

@@ -100,6 +100,7 @@ impl Resolver<'_> {
                     exponential: t.bool("exponential")?,
                 }))
             }
+            Is::Program => self.program(table.table("program")?).map(Traffic::Program),
             Is::Tcp => Some(Traffic::Tcp(self.tcp(table, stack, bdp))),
             Is::Quic => self.quic(table.table("quic")?).map(Traffic::Quic),
         }

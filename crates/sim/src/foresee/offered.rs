@@ -88,6 +88,8 @@ impl Offered {
                 Self { rate: full.rate * on / (on + off), ..full }
             }
             Traffic::Quic(quic) => of_quic(quic, rtt.max(LEAST_RTT), loss),
+            // The simulator refuses them: no packet of theirs is here.
+            Traffic::Program(_) => steady(0.0, SEGMENT),
         }
     }
 }
