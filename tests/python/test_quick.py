@@ -15,8 +15,8 @@ from sojourn.core.spread import Spread
 from sojourn.errors import ExperimentError
 from sojourn.experiments.experiment import parse
 from sojourn.quick import answer
-from sojourn.quick.asked import FILE, Asked
-from sojourn.quick.facts import CallFacts, Facts, FlowFacts, QueueFacts, SenderFacts, WebFacts, facts_of
+from sojourn.quick.asked import FILE, Asked, Programs
+from sojourn.quick.facts import CallFacts, Facts, FlowFacts, ProgramFacts, QueueFacts, SenderFacts, WebFacts, facts_of
 from test_cli import sojourn
 
 
@@ -39,6 +39,7 @@ FACTS = Facts(
     total=of(70e6),
     calls=[],
     web=[],
+    programs=[],
     jain=of(0.98),
     utilisation=of(0.995),
     queue=of(0.043),
@@ -157,6 +158,12 @@ FACTS = Facts(
             {"web": [WebFacts("web", of(0), of(2), of(math.nan), of(math.nan))]},
             "No web transfer was completed.",
         ),
+        (answer.programs, {}, ""),
+        (
+            answer.programs,
+            {"programs": [ProgramFacts("curl", of(1.82)), ProgramFacts("wget", of(math.nan))]},
+            "curl took 1.82 s.\nwget was still running at the end.",
+        ),
         (answer.limit, {}, ""),
         (answer.limit, {"qdisc": "codel", "queue_least": of(0.01)}, ""),
         (answer.limit, {"drops": of(0), "queue_least": of(0.01)}, ""),
@@ -184,6 +191,7 @@ def test_each_rule_says_what_the_numbers_carry_and_no_more(
 
 def test_every_rule_is_tested_and_the_answer_is_theirs_in_order() -> None:
     assert {rule.__name__ for rule in answer.RULES} == {
+        "programs",
         "shares",
         "fairness",
         "hidden",
@@ -246,6 +254,24 @@ def test_what_is_asked_is_an_experiment_file() -> None:
     assert names == ["cubic-1", "cubic-2", "bbr", "voice-down", "voice-up", "web", "video-down", "video-up"]
     assert read["window"][1] == {"name": "steady", "from": "4s", "to": "6s"}
     assert len(parse(asked.toml(), FILE).run_keys) == 2
+
+
+def test_programs_are_a_flow_of_the_experiment_file(tmp_path: Path) -> None:
+    (tmp_path / "serve.py").write_text("print('it')\n")
+    programs = Programs(["/usr/bin/curl", "a b"], ["python3", "serve.py"], "port 80", [tmp_path / "serve.py"])
+    asked = replace(ASKED, flows=["cubic"], programs=programs, engine="linux")
+    read = tomllib.loads(asked.toml())
+    table = {
+        "client": ["/usr/bin/curl", "a b"],
+        "server": ["python3", "serve.py"],
+        "ready": "port 80",
+        "files": {"serve.py": "print('it')\n"},
+    }
+    assert read["flow"] == [{"name": "curl", "program": table}, {"name": "cubic", "cc": "cubic"}]
+    assert read["window"][1] == {"name": "steady", "from": "0s", "to": "6s"}
+    words = shlex.split(asked.command)
+    assert words[words.index("--engine") :][:4] == ["--engine", "linux", "--server", "python3 serve.py"]
+    assert words[-3:] == ["--", "/usr/bin/curl", "a b"]
 
 
 def test_the_command_asks_for_the_same() -> None:

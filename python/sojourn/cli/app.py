@@ -7,6 +7,7 @@ import typer
 
 from sojourn.cli import complete
 from sojourn.cli.options import AsJson, Engine, Plugins, Quiet, Results, Settings, SnapLen, Threads, Verbose
+from sojourn.cli.program import WithProgram
 
 app = typer.Typer(
     name="sojourn",
@@ -126,16 +127,19 @@ def run(
     )
 
 
-@app.command(name="try")
+@app.command(name="try", cls=WithProgram)
 def try_(
+    ctx: typer.Context,
     flows: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
             metavar="CC...",
-            help="A flow for each congestion control named: cubic reno.",
+            help="A flow for each congestion control named: cubic reno. And behind [b]--[/b] the command of a program "
+            "that is a flow's client, with [b]--engine linux[/b].",
             autocompletion=complete.ccs,
+            show_default=False,
         ),
-    ],
+    ] = None,
     rate: Annotated[str, typer.Option(help="Rate of the bottleneck.")] = "50mbit",
     up: Annotated[
         str | None, typer.Option(metavar="RATE", help="Rate of the way up, of uploads; the same unless given.")
@@ -168,19 +172,32 @@ def try_(
         Path | None, typer.Option("--pcap", metavar="DIR", help="Write the packets, too, into this folder.")
     ] = None,
     snap_len: SnapLen = None,
+    server: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="The program that serves the one behind [b]--[/b].")
+    ] = None,
+    ready: Annotated[
+        str | None,
+        typer.Option(
+            help="When it is ready: [b]'port 443'[/b], [b]'output TEXT'[/b], [b]2s[/b]; when it listens, unless given."
+        ),
+    ] = None,
+    file: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A text that both programs find in their folder.")
+    ] = None,
     as_json: AsJson = False,
     plugins: Plugins = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
     """Try a queue, or several, with a few flows: the answer in words, a table and a small plot, in about a second."""
+    from sojourn.cli.program import programs_of
     from sojourn.cli.quick_run import quick_run
     from sojourn.quick.asked import Asked
 
     del quiet, verbose
     beside = [name for name, wanted in (("voice", voice), ("web", web), ("video", video)) if wanted]
     asked = Asked(
-        flows=flows,
+        flows=flows or [],
         rate=rate,
         rtt=rtt,
         qdiscs=qdisc or ["fq_codel"],
@@ -189,6 +206,8 @@ def try_(
         seeds=range(seed, seed + seeds),
         up=up,
         beside=beside,
+        programs=programs_of(ctx, flows, server=server, ready=ready, files=file),
+        engine=engine,
     )
     quick_run(
         asked,

@@ -21,7 +21,7 @@ from sojourn.core.cells import Cell
 from sojourn.core.queues import Queue
 from sojourn.core.run import Run
 from sojourn.core.store.atomic import write_file
-from sojourn.core.summary import QUEUE_COLUMNS, TCP, Column, flow_columns, kind_of, number, numbers_of
+from sojourn.core.summary import PROGRAMS, QUEUE_COLUMNS, TCP, Column, flow_columns, kind_of, number, numbers_of
 from sojourn.errors import ExperimentError, Interrupted, UsageError
 from sojourn.experiments.experiment import Experiment, parse
 from sojourn.linux import kernels
@@ -36,6 +36,8 @@ _WIDEST = 120
 _ROWS = 8
 _POINTS = 120
 _FEW_ROWS = 4
+_LINES = 10
+"""Of what programs wrote."""
 _BOTH = 76
 """From this width on two charts stand side by side."""
 
@@ -71,6 +73,7 @@ def quick_run(
     detail(experiment.toml())
     _print_answer(facts)
     console.print()
+    _print_output(runs[0])
     if len(found) == 1:
         _print_one(found[0])
     else:
@@ -159,6 +162,17 @@ def _print_answer(several: Sequence[Facts]) -> None:
             console.print()
     for sentence in comparison(several):
         console.print(Text(sentence))
+
+
+def _print_output(run: Run) -> None:
+    """Print the last lines that the clients of a run wrote."""
+    if "output" not in run.tables:
+        return
+    lines = run.table("output").filter(pl.col("program").cast(pl.String) == "client")
+    for flow, text in lines.select(pl.col("flow", "text").cast(pl.String)).tail(_LINES).iter_rows():
+        out().print(Text(f"{flow}: {text}", style="dim"))
+    if len(lines):
+        out().print()
 
 
 def _print_one(cell: Cell) -> None:
@@ -329,7 +343,7 @@ def _plots(found: Sequence[Cell], width: int, *, coloured: bool) -> list[Text]:
     seconds = describe.seconds(run.scenario)
     step = seconds / _POINTS
     if len(found) == 1:
-        keys = [flow["name"] for flow in describe.loads(run.scenario) if kind_of(flow) in TCP]
+        keys = [flow["name"] for flow in describe.loads(run.scenario) if kind_of(flow) in TCP | PROGRAMS]
         table = binned_flows(run, step)
         left, right = (_lines(table, keys, column) for column in ("rate", "rtt"))
         titles = ("rate, Mbit/s", "RTT, ms")

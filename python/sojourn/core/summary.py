@@ -20,6 +20,8 @@ _DATAGRAMS: Final = frozenset({"udp", "on_off udp", "video", "voip"})
 _STREAMS: Final = _DATAGRAMS - {"voip"}
 _CALLS: Final = frozenset({"voip"})
 _SHORT: Final = frozenset({"short_flows"})
+PROGRAMS: Final = frozenset({"program"})
+"""Programs of the machine: a flow each, whatever connections they make."""
 _STREAMING: Final = frozenset({"streaming"})
 _PROBES: Final = frozenset({"ping", "irtt"})
 
@@ -138,6 +140,15 @@ COLUMNS: Final = (
     Column("goodput_mbps", "goodput", "goodput", "Mbit/s", "goodput({flow})", 1e-6, digits=2, kinds=_STREAMS),
     Column("loss_percent", "loss", "loss", "%", "loss_rate({flow})", 100, digits=2, kinds=_DATAGRAMS),
     Column("owd_p99_ms", "one-way delay, 99 %", "delay 99 %", "ms", "p99(packet_owd, {flow})", 1e3, kinds=_DATAGRAMS),
+    Column(
+        "program_s",
+        "time that the program took",
+        "took",
+        "s",
+        "mean(completion_time, {flow})",
+        digits=3,
+        kinds=PROGRAMS,
+    ),
     Column("jitter_ms", "jitter", "jitter", "ms", "mean(ipdv, {flow})", 1e3, digits=2, kinds=_CALLS),
     Column(
         "completion_median_ms",
@@ -287,6 +298,46 @@ FLOW_COLUMNS: Final = (
         digits=2,
         kinds=_CALLS,
         meaning="mean difference of the delays of successive packets (RFC 3393)",
+    ),
+    Column(
+        "program_s",
+        "time that the program took",
+        "took",
+        "s",
+        "mean(completion_time, {flow})",
+        digits=3,
+        kinds=PROGRAMS,
+        meaning="from the client's start to its end",
+    ),
+    Column(
+        "rtt_ms",
+        "RTT",
+        "RTT",
+        "ms",
+        "mean(rtt, {flow})",
+        1e3,
+        kinds=PROGRAMS,
+        meaning="mean round-trip time of its TCP connections",
+    ),
+    Column(
+        "owd_ms",
+        "one-way delay",
+        "delay",
+        "ms",
+        "mean(packet_owd, {flow})",
+        1e3,
+        kinds=PROGRAMS,
+        meaning="mean one-way delay of what the sender sent",
+    ),
+    Column(
+        "owd_p99_ms",
+        "one-way delay, 99 %",
+        "delay 99 %",
+        "ms",
+        "p99(packet_owd, {flow})",
+        1e3,
+        kinds=PROGRAMS,
+        meaning="one-way delay that 99 % of its packets stay below",
     ),
     Column("completed", "completed", "done", "", "completed({flow})", digits=0, kinds=_SHORT, meaning="transfers done"),
     Column(

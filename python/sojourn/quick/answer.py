@@ -193,6 +193,16 @@ def web(facts: Facts) -> str:
     return "\n".join(told)
 
 
+def programs(facts: Facts) -> str:
+    """Say how long each program took."""
+    return "\n".join(
+        f"{own.name} was still running at the end."
+        if math.isnan(own.took.mean)
+        else f"{own.name} took {_time(own.took)}."
+        for own in facts.programs
+    )
+
+
 _FIFO: Final = frozenset({"pfifo", "bfifo"})
 _STANDING_S: Final = 0.001
 """A queue that never waits less than this does not run empty."""
@@ -215,7 +225,20 @@ def limit(facts: Facts) -> str:
     return ""
 
 
-RULES: Final[Sequence[Rule]] = (shares, fairness, hidden, use, queue, others, latency, signals, calls, web, limit)
+RULES: Final[Sequence[Rule]] = (
+    programs,
+    shares,
+    fairness,
+    hidden,
+    use,
+    queue,
+    others,
+    latency,
+    signals,
+    calls,
+    web,
+    limit,
+)
 """In the order in which they are said."""
 
 

@@ -4,10 +4,11 @@ import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from sojourn import _core
-from sojourn.errors import ExperimentError
+from sojourn.errors import ExperimentError, UsageError
 from sojourn.experiments import document
 
 HOP: Final = "bottleneck"
@@ -52,6 +53,61 @@ _OPTIONS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
+class Programs:
+    """Programs of the machine, as a flow."""
+
+    client: Sequence[str]
+    server: Sequence[str] = ()
+    ready: str | None = None
+    files: Sequence[Path] = ()
+    """Text files that they find in their folder, under their names."""
+
+    def table(self) -> dict[str, object]:
+        """Return the flow's table.
+
+        Raises:
+            UsageError: if a file cannot be read, or is no text.
+        """
+        table: dict[str, object] = {"client": list(self.client)}
+        if self.server:
+            table["server"] = list(self.server)
+        if self.ready is not None:
+            table["ready"] = self.ready
+        if self.files:
+            table["files"] = {path.name: _text(path) for path in self.files}
+        return table
+
+    @property
+    def name(self) -> str:
+        """The flow's name: the client's."""
+        return _plain(Path(self.client[0]).name)
+
+    @property
+    def words(self) -> list[str]:
+        """The options that ask for the server."""
+        words = ["--server", shlex.join(self.server)] if self.server else []
+        words += ["--ready", self.ready] if self.ready is not None else []
+        for path in self.files:
+            words += ["--file", str(path)]
+        return words
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"{path} is no text", help="leave it where it is, and name its folder in the experiment's reads"
+        ) from error
+
+
+def _plain(name: str) -> str:
+    return "".join(c if (c.isascii() and c.isalnum()) or c in "-_" else "-" for c in name.lower()) or "flow"
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """A quick run; everything is text as the user wrote it, and is judged as the file would be."""
 
@@ -68,6 +124,8 @@ class Asked:
     """The rate of the way up; the same unless given."""
     beside: Sequence[str] = field(default=())
     """Of :data:`LOADS`."""
+    programs: Programs | None = None
+    engine: str = "sim"
 
     def toml(self) -> str:
         """Return the experiment file."""
@@ -81,7 +139,11 @@ class Asked:
             hop["qdisc"] = self.qdiscs[0]
         else:
             axis = {"qdisc": {words: {f"hop.{HOP}.qdisc": words} for words in self.qdiscs}}
-        flows = [{"name": name, "cc": cc} for name, cc in zip(self.names, self.flows, strict=True)]
+        flows: list[dict[str, object]] = [
+            {"name": name, "cc": cc} for name, cc in zip(self.names, self.flows, strict=True)
+        ]
+        if self.programs is not None:
+            flows.insert(0, {"name": self.programs.name, "program": self.programs.table()})
         return document.toml(
             name="try",
             stack=self.stack,
@@ -96,10 +158,7 @@ class Asked:
     @property
     def names(self) -> list[str]:
         """The names of the flows: the congestion controls', numbered where one occurs twice."""
-        plain = [
-            "".join(c if (c.isascii() and c.isalnum()) or c in "-_" else "-" for c in cc.lower()) or "flow"
-            for cc in self.flows
-        ]
+        plain = [_plain(cc) for cc in self.flows]
         return [
             f"{name}-{plain[: index + 1].count(name)}" if plain.count(name) > 1 else name
             for index, name in enumerate(plain)
@@ -112,9 +171,11 @@ class Asked:
         except ValueError:
             # The language says what is wrong with it.
             return None
+        # A program is measured from its beginning to its end.
+        begin = 0 if self.programs is not None else 2 / 3
         return [
             {"name": "idle", "from": "-4s", "to": "0s"},
-            {"name": "steady", "from": f"{_SAMPLE_S * round(seconds * 2 / 3 / _SAMPLE_S):.6g}s", "to": self.duration},
+            {"name": "steady", "from": f"{_SAMPLE_S * round(seconds * begin / _SAMPLE_S):.6g}s", "to": self.duration},
         ]
 
     @property
@@ -128,6 +189,8 @@ class Asked:
         words += [f"--{load}" for load in self.beside]
         words += ["--duration", self.duration, "--stack", self.stack, "--seed", str(self.seeds[0])]
         words += ["--seeds", str(len(self.seeds))] if len(self.seeds) > 1 else []
+        if self.programs is not None:
+            words += ["--engine", self.engine, *self.programs.words, "--", *self.programs.client]
         return shlex.join(words)
 
     def in_words(self) -> str:
@@ -136,8 +199,9 @@ class Asked:
         up = f", the other way {self.up}" if self.up is not None else ""
         several = f", each with seeds {self.seeds[0]} to {self.seeds[-1]}" if len(self.seeds) > 1 else ""
         queues = " or ".join(self.qdiscs)
+        sends = [*([self.programs.name] if self.programs is not None else []), *self.flows]
         return (
-            f"{', '.join(self.flows)}{loads} and a ping through {queues} at {self.rate}{up}; base RTT {self.rtt}; "
+            f"{', '.join(sends)}{loads} and a ping through {queues} at {self.rate}{up}; base RTT {self.rtt}; "
             f"{self.duration}{several}."
         )
 

@@ -65,6 +65,15 @@ class WebFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class ProgramFacts:
+    """A program that is a flow's client."""
+
+    name: str
+    took: Spread
+    """From its start to its end, s; NaN if it was still running when the run ended."""
+
+
+@dataclass(frozen=True, slots=True)
 class QueueFacts:
     """A queue that matters beside the bottleneck."""
 
@@ -100,6 +109,7 @@ class Facts:
     """The sum of the flows' rates, bit/s."""
     calls: Sequence[CallFacts]
     web: Sequence[WebFacts]
+    programs: Sequence[ProgramFacts]
     jain: Spread
     """Of the rates of the flows; NaN of one alone."""
     utilisation: Spread
@@ -149,6 +159,7 @@ def facts_of(cell: Cell) -> Facts:
     flows = [flow for flow in describe.loads(scenario) if flow["direction"] == "down" and kind_of(flow) in TCP]
     calls = [flow for flow in describe.loads(scenario) if kind_of(flow) in {"voip", "video"}]
     web = [flow for flow in describe.loads(scenario) if kind_of(flow) == "short_flows"]
+    programs = [flow for flow in describe.loads(scenario) if kind_of(flow) == "program"]
     senders: dict[str, list[str]] = {}
     for flow in flows:
         senders.setdefault(describe.sender(flow), []).append(flow["name"])
@@ -181,6 +192,7 @@ def facts_of(cell: Cell) -> Facts:
             "percentile(completion_time, {}, 95)",
         )
     ]
+    by_program = [f"mean(completion_time, {flow['name']})" for flow in programs]
     main = Queue.of(path, queue)
     others = [own for own in queues.that_matter(cell.runs) if own.path != path]
     by_queue = [
@@ -189,7 +201,7 @@ def facts_of(cell: Cell) -> Facts:
         for e in ("mean(queue_delay, {})", "p99(sojourn, {}) over steady", "marks({})", "drops({})")
     ]
     common = [text for text in asked.values() if text]
-    values = iter(spreads(cell, [*common, *by_flow, *by_sender, *by_call, *by_web, *by_queue]))
+    values = iter(spreads(cell, [*common, *by_flow, *by_sender, *by_call, *by_web, *by_program, *by_queue]))
     own = {name: next(values) if text else Spread.of([]) for name, text in asked.items()}
     window = next((w for w in scenario["windows"] if w["name"] == "steady"), None)
     mbit = describe.rate_mbit(queue)
@@ -197,7 +209,7 @@ def facts_of(cell: Cell) -> Facts:
         name=main.named([main, *others]),
         qdisc=str(queue["qdisc"]),
         rate=None if mbit is None else mbit * 1e6,
-        base_rtt=describe.base_rtt_ms(scenario, flows[0], jitter=False) / 1e3 if flows else 0.0,
+        base_rtt=next((describe.base_rtt_ms(scenario, flow, jitter=False) / 1e3 for flow in (*flows, *programs)), 0.0),
         window=_bounds(window, describe.seconds(scenario)),
         flows=[FlowFacts(flow["name"], describe.sender(flow), rate=next(values)) for flow in flows],
         senders=[SenderFacts(sender, len(members), next(values)) for sender, members in senders.items()],
@@ -217,6 +229,7 @@ def facts_of(cell: Cell) -> Facts:
             )
             for flow in web
         ],
+        programs=[ProgramFacts(flow["name"], took=next(values)) for flow in programs],
         remarks=told(cell.runs),
         others=[
             QueueFacts(

@@ -1,0 +1,73 @@
+"""Programs of the machine as a flow: what the command says of them, and their pages."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sojourn.linux.kernels import kernels
+
+_THERE = any("CONFIG_CGROUP_PIDS=y" in (k.folder / "config").read_text().splitlines() for k in kernels())
+
+pytestmark = pytest.mark.skipif(not _THERE, reason="no kernel for programs has been built: sojourn linux build")
+
+SERVE = """\
+import socket
+s = socket.socket()
+s.bind(("0.0.0.0", 80))
+s.listen()
+c, _ = s.accept()
+c.recv(10)
+c.sendall(bytes(2_000_000))
+"""
+
+FETCH = """\
+import socket
+s = socket.create_connection(("server", 80))
+s.send(b"go")
+n = 0
+while part := s.recv(1 << 16):
+    n += len(part)
+print("got", n)
+"""
+
+
+def sojourn(*words: str) -> str:
+    ran = subprocess.run([sys.executable, "-m", "sojourn", *words], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+@pytest.fixture(name="asked")
+def _asked(tmp_path: Path) -> list[str]:
+    (tmp_path / "serve.py").write_text(SERVE)
+    (tmp_path / "fetch.py").write_text(FETCH)
+    words = ["try", "--engine", "linux", "--rate", "20mbit", "--duration", "3s"]
+    for name in ["serve.py", "fetch.py"]:
+        words += ["--file", str(tmp_path / name)]
+    return [*words, "--server", "/usr/bin/python3 serve.py"]
+
+
+CLIENT = ["--", "/usr/bin/python3", "fetch.py"]
+
+
+def test_a_program_is_tried(asked: list[str]) -> None:
+    (queue,) = json.loads(sojourn(*asked, "--json", *CLIENT))["queues"]
+    (flow,) = [flow for flow in queue["flows"] if flow["kind"] == "program"]
+    # 2 MB of payload at 20 Mbit/s, 1514 bytes for 1448 of them, and a few round trips of 20 ms.
+    assert 0.8365 < flow["program_s"] < 1.0
+    assert 20 < flow["rtt_ms"] < 40
+    said = sojourn(*asked, *CLIENT)
+    assert "python3: got 2000000" in said
+    assert "python3 took" in said
+
+
+def test_a_program_has_a_page(asked: list[str], tmp_path: Path) -> None:
+    file, results = tmp_path / "program.toml", tmp_path / "results"
+    sojourn(*asked, "--save", str(file), *CLIENT)
+    sojourn("run", str(file), "--engine", "linux", "-o", str(results))
+    sojourn("report", str(results))
+    pages = list(results.rglob("*.html"))
+    assert any("python3" in page.read_text() for page in pages), pages
