@@ -97,7 +97,9 @@ impl App for Quic {
     }
 
     fn on_packet(&mut self, tx: &mut HostTx<'_>, packet: &Packet) {
-        let (Body::Datagram { .. }, Some(payload)) = (packet.body(), packet.payload()) else { return };
+        let (Body::Datagram { .. }, Some(payload)) = (packet.body(), packet.payload()) else {
+            return;
+        };
         let at = if packet.is_from_receiver() { End::Sender } else { End::Receiver };
         let ecn = packet.ecn_field();
         self.received[index(at)] += 1;
