@@ -199,7 +199,7 @@ def test_a_mistake_in_a_file_is_named_with_its_place(
         (("run", "l4s-test/s1", "-o", "x"), 'did you mean "l4s-tests/s1"?'),
         (("run", "l4s-tests/s99", "-o", "x"), 'there is no scenario "l4s-tests/s99"'),
         (("run", "nothing.toml", "-o", "x"), "there is no file nothing.toml"),
-        (("run", ".", "-o", "x"), "there is no suite or file"),
+        (("run", ".", "-o", "x"), "is a folder, not an experiment file"),
         (("run", "l4s-tests/s1"), "there is no results folder to run into"),
         (("run", "l4s-tests/s7", "-o", "x", "--seeds", "0"), "greater than or equal to 1"),
         (("run", "l4s-tests/s7", "-o", "x", "--engine", "ns3"), 'there is no engine "ns3"'),

@@ -187,7 +187,9 @@ def test_a_cdf_of_completion_times_counts_those_that_completed(with_completions:
     assert own.height == 99
     assert own.filter(pl.col("value") <= 2.5 + 1e-9)["below"].to_list()[-1] == pytest.approx(50 / 99)
     assert own["unit"].unique().to_list() == ["s"]
-    assert {"Flow completion time (s)", "Fraction of flows (CDF)", "fq", "pfifo"} <= set(words(drawn))
+    assert {"Flow completion time (s), from the origin on", "Fraction of flows (CDF)", "fq", "pfifo"} <= set(
+        words(drawn)
+    )
     late = KINDS["cdf"].draw(with_completions, {"quantity": "completion_time", "window": "over last 130s"}).data
     # Those that started after 50 s: the 51st to the 99th.
     assert late.filter(pl.col("queue") == "pfifo")["value"].to_list() == pytest.approx([n / 10 for n in range(51, 100)])

@@ -72,10 +72,10 @@ impl Watched {
 }
 
 impl Controller for Watched {
-    fn on_sent(&mut self, now: Instant, bytes: u64, largest_pn: u64) {
+    fn on_sent(&mut self, now: Instant, bytes: u64, largest: u64) {
         self.delivery.sent(now, self.watch.in_flight.get());
         self.watch.in_flight.add(bytes);
-        self.inner.on_sent(now, bytes, largest_pn);
+        self.inner.on_sent(now, bytes, largest);
     }
 
     fn on_packet_sent(&mut self, now: Instant, bytes: u16, pn: u64) {
