@@ -46,13 +46,16 @@ pub struct Scenario {
     pub plugins: Vec<Plugin>,
 }
 
-/// A shared library with disciplines or controls of somebody's own.
+/// A file with disciplines or controls of somebody's own: a shared library, or a Python file.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Plugin {
     /// Where its file is, from the root.
     pub path: String,
     /// SHA-256 of the file, in hexadecimal digits: what tells one build from another.
     pub digest: String,
+    /// What words call it by, if it is a Python file: `mine.py` in `python:mine.py:Mine`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// What time 0 of a run is.

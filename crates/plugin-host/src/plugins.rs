@@ -36,7 +36,7 @@ impl Plugins {
         Ok(())
     }
 
-    /// Those that these scenarios name.
+    /// The shared libraries that these scenarios name.
     ///
     /// # Errors
     /// As of [`Plugins::load`]; the file is another than that of the scenario; or two scenarios name different builds of
@@ -45,7 +45,7 @@ impl Plugins {
         let mut plugins = Self::new();
         let mut named: Vec<_> = Vec::new();
         for plugin in scenarios.into_iter().flat_map(|scenario| &scenario.plugins) {
-            if named.contains(&plugin) {
+            if plugin.name.is_some() || named.contains(&plugin) {
                 continue;
             }
             named.push(plugin);
@@ -71,6 +71,7 @@ impl Plugins {
         let named = |plugin: &Arc<Plugin>| sojourn_model::Plugin {
             path: plugin.file(),
             digest: plugin.digest.clone(),
+            name: None,
         };
         self.loaded.iter().map(named).collect()
     }

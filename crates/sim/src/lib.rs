@@ -151,7 +151,8 @@ impl Engine for Sim {
     fn identity(&self, scenario: &Scenario) -> String {
         let named = scenario.plugins.iter().map(|plugin| {
             let file = Path::new(&plugin.path).file_name().unwrap_or_default().display();
-            format!("plugin {file} {}", plugin.digest)
+            let kind = if plugin.name.is_some() { "python" } else { "plugin" };
+            format!("{kind} {file} {}", plugin.digest)
         });
         named.collect::<Vec<_>>().join(", ")
     }
