@@ -585,7 +585,8 @@ fn named(
     let as_written = known(text);
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
     let lower = format!("{}{}", text[..end].to_ascii_lowercase(), &text[end..]);
-    if as_written.is_ok() || lower == text {
+    // A name with a colon is of something outside, such as a file.
+    if as_written.is_ok() || lower == text || text[..end].contains(':') {
         return (text.to_owned(), as_written);
     }
     let found = known(&lower);
