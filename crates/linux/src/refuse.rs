@@ -135,6 +135,11 @@ fn explained(missing: Unsupported) -> Unsupported {
             "namespaces of one kernel carry the inner flow's hash across a tunnel, so it would not be the experiment",
             "run it on the simulator; separate guests come later",
         ),
+        Feature::CongestionControl(ref name) | Feature::Qdisc(ref name)
+            if name.starts_with("python:") =>
+        {
+            ("a kernel runs no Python", "run it on the simulator: --engine sim")
+        }
         Feature::CongestionControl(_) => {
             ("no kernel here has it", "build a tree that has it: sojourn linux build --source DIR")
         }
@@ -150,7 +155,10 @@ fn explained(missing: Unsupported) -> Unsupported {
 
 fn words(refusals: &mut Refusals, kernel: &Kernel, qdisc: &str, place: &Place) {
     let name = qdisc.split_whitespace().next().unwrap_or("");
-    if !kernel.qdiscs.iter().any(|q| q == name) {
+    if name.starts_with("python:") {
+        let help = "run it on the simulator: --engine sim";
+        refusals.add(Feature::Qdisc(name.to_owned()), place, "a kernel runs no Python", help);
+    } else if !kernel.qdiscs.iter().any(|q| q == name) {
         refusals.add(
             Feature::Qdisc(name.to_owned()),
             place,
