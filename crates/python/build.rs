@@ -34,7 +34,12 @@ const LINUX: [&str; 6] = [
 
 fn main() {
     let crates = Path::new("..");
-    tell("SOJOURN_SOURCES", CRATES.map(|name| crates.join(name).join("src")));
+    // How a class of the user's is called.
+    let custom = PathBuf::from("src/custom");
+    tell(
+        "SOJOURN_SOURCES",
+        CRATES.map(|name| crates.join(name).join("src")).into_iter().chain([custom]),
+    );
     tell("SOJOURN_LINUX_SOURCES", LINUX.map(|part| crates.join(part)));
 }
 

@@ -49,6 +49,7 @@ _NAMES = {"open": "results"}
 _MODULES = {
     "claims": "sojourn.evidence.claims",
     "core": "sojourn.core",
+    "custom": "sojourn.custom",
     "errors": "sojourn.errors",
     "evidence": "sojourn.evidence",
     "experiments": "sojourn.experiments",

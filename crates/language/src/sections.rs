@@ -460,7 +460,12 @@ pub(crate) static FLOW: Section = Section {
             Ty::Name,
             "The hop before whose queue its TOS byte is cleared (rule `bleach_ecn`): an ECN flow that queues can only drop.",
         ),
-        key("cc", Ty::Cc, "Congestion control; cubic unless given."),
+        key(
+            "cc",
+            Ty::Cc,
+            "Congestion control; cubic unless given. `python:FILE:CLASS` is a class in a Python file of one's own, seen from \
+             this file, which runs with your rights.",
+        ),
         key(
             "ecn",
             Ty::Choice(&["default", "off", "rfc3168", "accecn", "sce"]),

@@ -1,12 +1,13 @@
 //! Experiments: from the text that a person wrote to the scenarios that engines run.
 
+use crate::custom::{Classes, WithClasses};
 use crate::errors::experiment_error;
 use crate::plugins::{self, load_error};
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
 use sojourn_language::{Diagnostics, MOST_RUNS, Plan};
+use sojourn_model::Scenario as Resolved;
 use sojourn_plugin_host::LoadError;
-use sojourn_vocabulary::Words;
 use std::path::PathBuf;
 
 /// An experiment with its axes multiplied out.
@@ -88,7 +89,7 @@ impl Experiment {
 
 /// Reads an experiment; `name` is how messages call the file, `settings` are `PATH=VALUE`. More than 100 000 runs
 /// are refused unless `yes`. The plugins that it names are looked for in `folder`, those at `plugins` are added to them;
-/// all are loaded.
+/// all are loaded, and so are the Python files that words name.
 #[pyfunction]
 #[pyo3(signature = (text, name, *, settings=Vec::new(), seeds=None, yes=false, plugins=Vec::new(), folder=PathBuf::new()))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
@@ -115,16 +116,24 @@ pub fn load(
             plugins.load(&folder.join(path)).map_err(|error| (error.message, error.help))
         })?;
         let sim = plugins::sim(&plugins)?;
-        let words = Words::new(sim.qdiscs().clone())
-            .with_controls(sim.controls().clone())
-            .with_plugins(plugins.named());
+        let words = WithClasses::new(sim, plugins.named(), Classes::in_folder(folder.clone()));
         let plan = experiment.plan(&words, if yes { u64::MAX } else { MOST_RUNS })?;
+        let scenarios: Vec<_> = plan.scenarios().collect();
+        let classes = words.into_classes();
+        let named = |scenario: Resolved| {
+            if classes.is_empty() {
+                return scenario;
+            }
+            let files = classes.named_by(&scenario);
+            let plugins = scenario.plugins.iter().cloned().chain(files).collect();
+            Resolved { plugins, ..scenario }
+        };
         let says = |key| experiment.says(key).unwrap_or_default().to_owned();
         Ok(Experiment {
             name: says("name"),
             about: says("about"),
             source: says("source"),
-            scenarios: plan.scenarios().map(Scenario::new).collect(),
+            scenarios: scenarios.into_iter().map(named).map(Scenario::new).collect(),
             warnings: warnings(&plan),
         })
     };

@@ -1,6 +1,7 @@
 //! What there is: disciplines and congestion controls, from the tables that the parsers and the engine read.
 
-use crate::plugins::sim_with;
+use crate::custom::Classes;
+use crate::plugins::{sim_of_classes, sim_with};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_qdisc::QdiscQuirks;
@@ -29,11 +30,11 @@ pub fn renamed_column(table: &str, name: &str) -> Option<String> {
 
 /// Every queue discipline as JSON: name, summary, source, options with their defaults by stack, statistics and
 /// the controller's own numbers.
-/// With those of the plugins at these paths.
+/// With those of the plugins at these paths, and with these classes of Python files.
 #[pyfunction]
-#[pyo3(signature = (*, plugins=Vec::new()))]
-pub fn qdiscs(py: Python<'_>, plugins: Vec<PathBuf>) -> PyResult<String> {
-    let sim = sim_with(py, &plugins)?;
+#[pyo3(signature = (*, plugins=Vec::new(), classes=Vec::new()))]
+pub fn qdiscs(py: Python<'_>, plugins: Vec<PathBuf>, classes: Vec<String>) -> PyResult<String> {
+    let sim = sim_of_classes(py, &sim_with(py, &plugins)?, &classes, Classes::aqm)?;
     let listed = sim.qdiscs().disciplines().iter().map(|discipline| {
         json!({
             "name": discipline.name,
@@ -91,11 +92,11 @@ const fn unit(unit: Unit) -> &'static str {
 }
 
 /// Every congestion control as JSON: name, summary, source and the numbers that it reports.
-/// With those of the plugins at these paths.
+/// With those of the plugins at these paths, and with these classes of Python files.
 #[pyfunction]
-#[pyo3(signature = (*, plugins=Vec::new()))]
-pub fn ccs(py: Python<'_>, plugins: Vec<PathBuf>) -> PyResult<String> {
-    let sim = sim_with(py, &plugins)?;
+#[pyo3(signature = (*, plugins=Vec::new(), classes=Vec::new()))]
+pub fn ccs(py: Python<'_>, plugins: Vec<PathBuf>, classes: Vec<String>) -> PyResult<String> {
+    let sim = sim_of_classes(py, &sim_with(py, &plugins)?, &classes, Classes::control)?;
     let listed = sim.controls().infos().map(|control| {
         json!({
             "name": control.name,

@@ -1,7 +1,10 @@
 //! Plugins: what of them was named is loaded for each call, and let go after it. The operating system keeps one copy.
 
+use crate::custom::{Attached, Classes, Wrong};
+use crate::engines;
 use crate::errors::usage_error;
 use pyo3::prelude::*;
+use sojourn_engine::Engine;
 use sojourn_model::Scenario;
 use sojourn_plugin_host::{LoadError, Plugins};
 use sojourn_sim::Sim;
@@ -30,13 +33,38 @@ pub fn sim_with(py: Python<'_>, paths: &[PathBuf]) -> PyResult<Sim> {
     load(paths).and_then(|plugins| sim(&plugins)).map_err(|error| load_error(py, &error))
 }
 
-/// The simulator with the plugins of these scenarios.
-pub fn sim_of<'a>(
+/// This simulator with these classes of Python files, each loaded by `load`.
+pub fn sim_of_classes(
     py: Python<'_>,
-    scenarios: impl IntoIterator<Item = &'a Scenario>,
+    sim: &Sim,
+    names: &[String],
+    load: fn(&mut Classes, &str) -> Result<(), Wrong>,
 ) -> PyResult<Sim> {
-    let plugins = Plugins::of(scenarios);
-    plugins.and_then(|plugins| sim(&plugins)).map_err(|error| load_error(py, &error))
+    let mut classes = Classes::default();
+    let loaded = names.iter().try_for_each(|name| load(&mut classes, name));
+    loaded.and_then(|()| classes.sim(sim)).map_err(|wrong| class_error(py, &wrong))
+}
+
+/// What a class that cannot be used raises.
+fn class_error(py: Python<'_>, wrong: &Wrong) -> PyErr {
+    usage_error(py, &wrong.message, Some(&wrong.help))
+}
+
+/// The engine of this name with the plugins and the Python files of these scenarios.
+pub fn engine_of<'a>(
+    py: Python<'_>,
+    name: &str,
+    scenarios: impl IntoIterator<Item = &'a Scenario> + Clone,
+) -> PyResult<Box<dyn Engine>> {
+    let plugins = Plugins::of(scenarios.clone());
+    let sim = plugins.and_then(|plugins| sim(&plugins)).map_err(|error| load_error(py, &error))?;
+    let classes = Classes::of(scenarios).map_err(|wrong| class_error(py, &wrong))?;
+    if classes.is_empty() {
+        return engines::engine_with(py, name, sim);
+    }
+    let sim = classes.sim(&sim).map_err(|wrong| class_error(py, &wrong))?;
+    let engine = engines::engine_with(py, name, sim)?;
+    Ok(Box::new(Attached(engine)))
 }
 
 /// What a plugin that cannot be used raises.

@@ -3,7 +3,7 @@
 use crate::arrow::{Table, import};
 use crate::engines;
 use crate::errors::{run_error, word_error};
-use crate::plugins::sim_of;
+use crate::plugins::engine_of;
 use crate::scenario::Scenario;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -248,8 +248,7 @@ pub fn run_many(
     snap_len: u32,
 ) -> PyResult<()> {
     let scenarios: Vec<_> = scenarios.iter().map(|s| Arc::clone(s.resolved())).collect();
-    let named = sim_of(py, scenarios.iter().map(|s| &**s))?;
-    let engine = engines::engine_with(py, engine, named)?;
+    let engine = engine_of(py, engine, scenarios.iter().map(|s| &**s))?;
     let shared = Shared {
         simulated: scenarios.iter().map(|_| AtomicU64::new(0)).collect(),
         captures: captures.into_iter().map(|folder| Capture { folder, snap_len }).collect(),
@@ -310,8 +309,7 @@ pub fn refusals(
     engine: &str,
     pcap: bool,
 ) -> PyResult<Vec<String>> {
-    let named = sim_of(py, scenarios.iter().map(|s| &**s.resolved()))?;
-    let engine = engines::engine_with(py, engine, named)?;
+    let engine = engine_of(py, engine, scenarios.iter().map(|s| &**s.resolved()))?;
     let wanted = pcap.then(|| refuse_capture(&*engine)).flatten();
     let mut said: Vec<String> = wanted.iter().map(ToString::to_string).collect();
     let mut known = HashSet::new();
@@ -350,8 +348,7 @@ pub fn foresee(
     engine: &str,
 ) -> PyResult<Vec<Option<Foreseen>>> {
     let scenarios: Vec<_> = scenarios.iter().map(|s| Arc::clone(s.resolved())).collect();
-    let named = sim_of(py, scenarios.iter().map(|s| &**s))?;
-    let engine = engines::engine_with(py, engine, named)?;
+    let engine = engine_of(py, engine, scenarios.iter().map(|s| &**s))?;
     Ok(py.detach(|| {
         let about = scenarios.iter().map(|scenario| {
             let own = engine.foresee(scenario)?;

@@ -7,10 +7,11 @@ from typing import Any
 from rich.text import Text
 
 from sojourn.cli.grid import print_table
-from sojourn.cli.plugins import note_files
+from sojourn.cli.plugins import note_files, note_python
 from sojourn.cli.screen import out, print_json
 from sojourn.core import listings
 from sojourn.core.listings import Entry
+from sojourn.custom.loading import PREFIX
 from sojourn.experiments.catalogue import catalogue
 from sojourn.runner.progress import span
 
@@ -58,16 +59,28 @@ def _cores() -> str:
 
 def qdiscs(name: str | None, *, as_json: bool, plugins: list[str]) -> None:
     """List the queue disciplines, or show one."""
-    entries = listings.qdiscs(plugins)
-    note_files(plugins)
+    entries = listings.qdiscs(plugins, _classes(name))
+    _note(plugins, name)
     _list_or_show("qdiscs", "queue discipline", entries, name, _show_qdisc, as_json=as_json)
 
 
 def ccs(name: str | None, *, as_json: bool, plugins: list[str]) -> None:
     """List the congestion controls, those of QUIC implementations after TCP's, or show one."""
-    entries = listings.ccs(plugins) + listings.quic()
-    note_files(plugins)
+    entries = listings.ccs(plugins, _classes(name)) + listings.quic()
+    _note(plugins, name)
     _list_or_show("ccs", "congestion control", entries, name, _show_cc, as_json=as_json)
+
+
+def _classes(name: str | None) -> list[str]:
+    """Return the name if it is that of a class in a Python file."""
+    return [name] if name is not None and name.startswith(PREFIX) else []
+
+
+def _note(plugins: list[str], name: str | None) -> None:
+    """Say what has been loaded."""
+    note_files(plugins)
+    for word in _classes(name):
+        note_python(word.removeprefix(PREFIX).rpartition(":")[0])
 
 
 def stacks(name: str | None, *, as_json: bool) -> None:
@@ -95,6 +108,8 @@ def _list_or_show(
     else:
         print_table(["name", "what it is"], [[e["name"], e["summary"]] for e in entries], prose=(1,), lines=1)
         out().print(f"more of one: sojourn {command} NAME", markup=False)
+        if command in {"ccs", "qdiscs"}:
+            out().print(f"one of yours, in Python: {PREFIX}FILE:CLASS (docs/tutorials/own-control.md)", markup=False)
 
 
 def _show_head(entry: Entry) -> None:

@@ -1,14 +1,25 @@
-"""What the command line says of plugins."""
+"""What the command line says of plugins and of Python files of the user's."""
 
 from collections.abc import Iterable
 
 from sojourn.cli.screen import say
 from sojourn.core.store import RunKey
+from sojourn.custom.loading import doubts
 
 
 def note_plugins(keys: Iterable[RunKey]) -> None:
-    """Say once of each plugin of these runs that it is native code."""
-    note_files(plugin["path"] for key in keys for plugin in key.scenario.get("plugins", []))
+    """Say once of each plugin and each Python file of these runs that it is a program."""
+    named = [plugin for key in keys for plugin in key.scenario.get("plugins", [])]
+    note_files(plugin["path"] for plugin in named if "name" not in plugin)
+    for file in dict.fromkeys(plugin["path"] for plugin in named if "name" in plugin):
+        note_python(file)
+
+
+def note_python(file: str) -> None:
+    """Say of a Python file that it is a program, and what in it may make results differ from run to run."""
+    say(f"{file}: Python, which runs with your rights")
+    for doubt in doubts(file):
+        say(f"{file}: {doubt}: results that depend on it do not repeat; random numbers are those of view.random()")
 
 
 def note_files(files: Iterable[str]) -> None:

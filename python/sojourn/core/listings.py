@@ -10,22 +10,24 @@ from sojourn.errors import UsageError
 Entry = dict[str, Any]
 
 
-def qdiscs(plugins: Sequence[str] = ()) -> list[Entry]:
+def qdiscs(plugins: Sequence[str] = (), classes: Sequence[str] = ()) -> list[Entry]:
     """Return every queue discipline: options with units and defaults by stack, statistics, sources.
 
     Args:
         plugins: shared libraries whose disciplines are listed, too; they are loaded.
+        classes: names of classes in Python files, as ``python:mine.py:Mine``, which are listed, too; the files are run.
     """
-    return _entries(_core.qdiscs(plugins=plugins))
+    return _entries(_core.qdiscs(plugins=plugins, classes=classes))
 
 
-def ccs(plugins: Sequence[str] = ()) -> list[Entry]:
+def ccs(plugins: Sequence[str] = (), classes: Sequence[str] = ()) -> list[Entry]:
     """Return every congestion control: summary, source, and the numbers that it reports.
 
     Args:
         plugins: as in :func:`qdiscs`.
+        classes: as in :func:`qdiscs`.
     """
-    return _entries(_core.ccs(plugins=plugins))
+    return _entries(_core.ccs(plugins=plugins, classes=classes))
 
 
 def quic() -> list[Entry]:

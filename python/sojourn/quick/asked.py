@@ -157,8 +157,11 @@ class Asked:
 
     @property
     def names(self) -> list[str]:
-        """The names of the flows: the congestion controls', numbered where one occurs twice."""
-        plain = [_plain(cc) for cc in self.flows]
+        """The names of the flows: the congestion controls', numbered where one occurs twice.
+
+        A class in a Python file (``python:mine.py:Mine``) is named by itself.
+        """
+        plain = [_plain(cc.rpartition(":")[2] if cc.startswith("python:") else cc) for cc in self.flows]
         return [
             f"{name}-{plain[: index + 1].count(name)}" if plain.count(name) > 1 else name
             for index, name in enumerate(plain)

@@ -1,0 +1,92 @@
+//! Words among which classes of Python files may stand: they are loaded when they are named.
+
+use super::aqm::UNCHANGEABLE;
+use super::classes::Classes;
+use super::fault::Wrong;
+use super::name::is_class;
+use core::cell::RefCell;
+use core::ops::Range;
+use sojourn_language::{Takes, Vocabulary};
+use sojourn_model::{Plugin, WordError};
+use sojourn_sim::{PacketBox, Sim};
+use sojourn_vocabulary::Words;
+
+/// The words of a simulator, and the classes that they name besides.
+pub struct WithClasses {
+    plain: Words<PacketBox>,
+    sim: Sim,
+    classes: RefCell<Classes>,
+}
+
+impl WithClasses {
+    /// Those of this simulator.
+    pub fn new(sim: Sim, plugins: Vec<Plugin>, classes: Classes) -> Self {
+        let plain = Words::new(sim.qdiscs().clone())
+            .with_controls(sim.controls().clone())
+            .with_plugins(plugins);
+        Self { plain, sim, classes: RefCell::new(classes) }
+    }
+
+    /// What has been named.
+    pub fn into_classes(self) -> Classes {
+        self.classes.into_inner()
+    }
+
+    /// Loads the disciplines that are named; whether there are any.
+    fn load(&self, words: &str) -> Result<bool, WordError> {
+        let mut any = false;
+        for word in words.split_whitespace().filter(|word| is_class(word)) {
+            let from = word.as_ptr() as usize - words.as_ptr() as usize;
+            let at = from..from + word.len();
+            self.classes.borrow_mut().aqm(word).map_err(|wrong| told(wrong, at))?;
+            any = true;
+        }
+        Ok(any)
+    }
+}
+
+fn told(wrong: Wrong, at: Range<usize>) -> WordError {
+    WordError { at, message: wrong.message, help: wrong.help }
+}
+
+impl Vocabulary for WithClasses {
+    fn qdisc(&self, words: &str, stack: &str) -> Result<(), WordError> {
+        if !self.load(words)? {
+            return self.plain.qdisc(words, stack);
+        }
+        let sim = self.classes.borrow().sim(&self.sim);
+        let sim = sim.map_err(|wrong| told(wrong, 0..words.len()))?;
+        Words::new(sim.qdiscs().clone()).qdisc(words, stack)
+    }
+
+    fn change(&self, words: &str, stack: &str) -> Result<(), WordError> {
+        if !words.split_whitespace().any(is_class) {
+            return self.plain.change(words, stack);
+        }
+        let (message, help) = UNCHANGEABLE;
+        Err(WordError { at: 0..words.len(), message: message.to_owned(), help: help.to_owned() })
+    }
+
+    fn netem(&self, words: &str, stack: &str) -> Result<(), WordError> {
+        self.plain.netem(words, stack)
+    }
+
+    fn cc(&self, name: &str, stack: &str) -> Result<(), WordError> {
+        if !is_class(name) {
+            return self.plain.cc(name, stack);
+        }
+        self.classes.borrow_mut().control(name).map_err(|wrong| told(wrong, 0..name.len()))
+    }
+
+    fn stack(&self, name: &str) -> Result<(), WordError> {
+        self.plain.stack(name)
+    }
+
+    fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
+        self.plain.takes(words, at)
+    }
+
+    fn plugins(&self) -> &[Plugin] {
+        self.plain.plugins()
+    }
+}

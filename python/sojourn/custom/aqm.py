@@ -1,0 +1,39 @@
+"""What a queue discipline in Python is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar
+
+from sojourn._core import Packet, QueueView
+
+
+class Aqm(ABC):
+    """A queue discipline. Each port has an object of its own.
+
+    It is made with the words behind the name as keyword arguments: ``qdisc = "python:mine.py:Mine limit 100 target 5ms
+    ecn"`` makes ``Mine(limit=100, target=5_000_000, ecn=True)``. Whole numbers are ``int``, others ``float``,
+    percentages fractions, times nanoseconds, rates bits per second. The name of a parameter whose default is a bool
+    stands alone, and with ``no`` before it means False.
+
+    A packet that was enqueued leaves once: dropped (:meth:`Packet.drop`), or returned by :meth:`dequeue`.
+
+    A call may read the queue, its packets and nothing that differs from run to run: no clock, no generator of its own,
+    no file. Random numbers are those of :meth:`QueueView.random`.
+    """
+
+    reasons: ClassVar[tuple[str, ...]] = ()
+    """Names of reasons for drops and marks that Sojourn does not have itself."""
+    gauges: ClassVar[Mapping[str, str]] = {}
+    """Attributes of the object, numbers, that are recorded at each step in the table ``queue_state``, each with what it
+    is."""
+
+    @abstractmethod
+    def enqueue(self, packet: Packet, queue: QueueView) -> None:
+        """Take a packet: keep it, or drop it."""
+
+    @abstractmethod
+    def dequeue(self, queue: QueueView) -> Packet | int | None:
+        """Return the packet that leaves now, or None if none is held.
+
+        Or a time in nanoseconds, later than ``queue.now_ns``, before which none may leave.
+        """

@@ -1,0 +1,32 @@
+"""What is wrong in a file of the user's, said with its line and without ours."""
+
+import traceback
+from collections.abc import Callable
+
+
+class Wrong(Exception):  # noqa: N818 - it becomes an error of the experiment or of the run
+    """What is wrong with a class, and what would be right."""
+
+    def __init__(self, message: str, help: str) -> None:  # noqa: A002 - the word shown
+        super().__init__(message)
+        self.message = message
+        self.help = help
+
+
+def raised(error: BaseException, path: str) -> tuple[str, str]:
+    """Return what is said of an exception that came out of a file: the line there, and what to do."""
+    kind = f"{type(error).__name__}: {error}".removesuffix(": ")
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return f"line {error.lineno}: {error.msg}", "mend the line"
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    if not own:
+        return kind, "see that the file fits what Sojourn calls it with"
+    frame = own[-1]
+    text = f" ({frame.line})" if frame.line else ""
+    return f"line {frame.lineno}, in {frame.name}: {kind}", f"mend line {frame.lineno}{text}"
+
+
+def place(function: Callable[..., object]) -> str:
+    """Return where a method is written: its line."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return f"line {code.co_firstlineno}, " if code is not None else ""
