@@ -1,6 +1,7 @@
 """The measuring window, in words: what stands beside every number."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
 from sojourn.core.cells import Cell
 
@@ -42,8 +43,23 @@ def measured_said(spans: Mapping[str, Iterable[Span]]) -> str:
     if not by_spans:
         return ""
     usual, *others = sorted(by_spans, key=lambda said: -len(by_spans[said]))
-    rest = [f"{', '.join(by_spans[said])}: from {' or '.join(said)}" for said in others]
-    return "; ".join([f"Measured from {' or '.join(usual)}", *rest]) + "."
+    rest = [f"{', '.join(by_spans[said])}: {_from(said)}" for said in others]
+    return "; ".join([f"Measured {_from(usual)}", *rest]) + "."
+
+
+def _from(said: tuple[str, ...]) -> str:
+    """Return where windows lie; of more than a few only how many they are and what the first is.
+
+    >>> _from(("39 s to 59 s",)), _from(("1 s to 2 s", "1 s to 3 s", "1 s to 4 s", "1 s to 5 s"))
+    ('from 39 s to 59 s', 'in 4 windows, each by the end of its flows, the first from 1 s to 2 s (CSV has all)')
+    """
+    if len(said) <= _FEW:
+        return f"from {' or '.join(said)}"
+    return f"in {len(said)} windows, each by the end of its flows, the first from {said[0]} (CSV has all)"
+
+
+_FEW: Final = 3
+"""Windows that a sentence can name."""
 
 
 def window_said(cells: Sequence[Cell], words: str = "") -> str:
