@@ -10,6 +10,7 @@ __all__ = [
     "MOST_RUNS",
     "SNAP_LEN",
     "Experiment",
+    "Foreseen",
     "Netem",
     "Packet",
     "QueueView",
@@ -144,6 +145,7 @@ def run_many(
     snap_len: int = ...,
 ) -> None: ...
 
+@final
 class Foreseen:
     packets: float
     rows: float

@@ -6,7 +6,7 @@ module raises these same classes. ``str(error)`` is what the command line shows,
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 
 class SojournError(Exception):
@@ -68,17 +68,39 @@ class ExperimentError(SojournError):
             # What is no file has no number of its line.
             number = "" if self.line is None else str(self.line)
             margin = " " * len(number)
-            lines += [f" {margin} |", f" {number} | {self.source}"]
+            shown, at = _around(self.source, (self.column or 1) - 1)
+            lines += [f" {margin} |", f" {number} | {shown}"]
             if self.column is not None:
                 # Tabs are kept, so that the mark stands under the same place in any terminal.
-                before = "".join("\t" if c == "\t" else " " for c in self.source[: self.column - 1])
-                room = max(1, len(self.source) - self.column + 1)
+                before = "".join("\t" if c == "\t" else " " for c in shown[:at])
+                room = max(1, len(shown) - at)
                 lines.append(f" {margin} | {before}{'^' * max(1, min(self.width or 1, room))}")
         if self.help is not None:
             lines.append(f"  help: {self.help}")
         for other in self.also:
             lines += ["", *other.render().split("\n")]
         return "\n".join(lines)
+
+
+def _around(line: str, at: int) -> tuple[str, int]:
+    """Return what is shown of a line, and where in it the place is: of a long one what stands around the place.
+
+    >>> _around("qdisc = 'pie'", 8)
+    ("qdisc = 'pie'", 8)
+    >>> shown, at = _around("a" * 500 + "!" + "b" * 500, 500)
+    >>> len(shown), shown[at], shown[:2], shown[-2:]
+    (162, '!', '…a', 'b…')
+    """
+    if len(line) <= 2 * _AROUND:
+        return line, at
+    start = max(0, min(at, len(line)) - _AROUND)
+    end = min(len(line), start + 2 * _AROUND)
+    head, tail = "…" if start > 0 else "", "…" if end < len(line) else ""
+    return f"{head}{line[start:end]}{tail}", at - start + len(head)
+
+
+_AROUND: Final = 80
+"""Characters to either side of a place that are shown of a long line."""
 
 
 class UsageError(SojournError):

@@ -94,6 +94,11 @@ class Programs:
 
 def _text(path: Path) -> str:
     try:
+        if path.stat().st_size > _LARGEST_FILE:
+            raise UsageError(
+                f"{path} is larger than {_LARGEST_FILE // 1_000_000} MB",
+                help="leave it where it is, and name its folder in the experiment's reads",
+            )
         return path.read_text()
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
@@ -101,6 +106,10 @@ def _text(path: Path) -> str:
         raise UsageError(
             f"{path} is no text", help="leave it where it is, and name its folder in the experiment's reads"
         ) from error
+
+
+_LARGEST_FILE: Final = 1_000_000
+"""A file's text stands in the experiment: bytes that it may have."""
 
 
 def _plain(name: str) -> str:
