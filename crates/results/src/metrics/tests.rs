@@ -457,6 +457,10 @@ fn the_window_is_the_steady_one_or_the_last_third() {
     };
     // A third of nine seconds up to one second before the last sample at 10 s.
     assert_eq!(bounds(&s), Bounds { from: 6.0, to: 9.0 });
+    // What ends before so much has passed is looked at as a whole, and not before the run began.
+    s.duration = Span::from_secs(60);
+    assert_eq!(bounds(&s), Bounds { from: 0.0, to: 10.0 });
+    s.duration = Span::from_secs(9);
     let last = WindowBounds::Last { length: Span::from_secs(4), before_end: Span::from_secs(2) };
     s.windows = vec![Window { name: "steady".into(), bounds: last }];
     assert_eq!(bounds(&s), Bounds { from: 4.0, to: 8.0 });

@@ -7,7 +7,8 @@ use sojourn_units::Span;
 /// Which part of a run a metric is about, as an expression says it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum WindowSpec {
-    /// The window called `steady`, or the last third up to a second before the end.
+    /// The window called `steady`, or the last third up to a second before the end; of what ended before so much had
+    /// passed, all of it.
     #[default]
     Default,
     /// The whole run from the origin on.
@@ -111,7 +112,8 @@ impl WindowSpec {
             }
             Self::Default => {
                 let third = scenario.duration.as_secs_f64() / 3.0;
-                Some(before(last - 1.0, third))
+                let usual = before(last - 1.0, third);
+                Some(if usual.from < 0.0 { Bounds { from: 0.0, to: last } } else { usual })
             }
             Self::Last { .. } | Self::Between { .. } | Self::Named(_) => None,
         }
