@@ -67,6 +67,10 @@ impl Vocabulary for WithClasses {
         Err(WordError { at: 0..words.len(), message: message.to_owned(), help: help.to_owned() })
     }
 
+    fn nested(&self, words: &str, stack: &str) -> Vec<String> {
+        self.plain.nested(words, stack)
+    }
+
     fn netem(&self, words: &str, stack: &str) -> Result<(), WordError> {
         self.plain.netem(words, stack)
     }
@@ -80,6 +84,22 @@ impl Vocabulary for WithClasses {
 
     fn stack(&self, name: &str) -> Result<(), WordError> {
         self.plain.stack(name)
+    }
+
+    fn quic_stack(&self, name: &str) -> Result<(), WordError> {
+        self.plain.quic_stack(name)
+    }
+
+    fn quic_cc(&self, name: &str, stack: &str) -> Result<(), WordError> {
+        self.plain.quic_cc(name, stack)
+    }
+
+    fn quic_default(&self, stack: &str) -> &'static str {
+        self.plain.quic_default(stack)
+    }
+
+    fn quic_lacks(&self, stack: &str, setting: &str) -> Option<&'static str> {
+        self.plain.quic_lacks(stack, setting)
     }
 
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
