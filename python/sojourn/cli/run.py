@@ -44,11 +44,12 @@ def run(
     as_json: bool,
 ) -> None:
     """Run experiments into a results folder and show what came out; exit with status 1 if a check fails."""
-    if output is None and not dry_run:
-        raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")
     keys = run_keys(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
     )
+    # What is to be run comes first: a wrong name is the nearer mistake.
+    if output is None and not dry_run:
+        raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")
     snap_len = snap_length(snap_len, pcap=pcap)
     if engine == "linux":
         # Programs are run from there: not from a folder that is somebody else's.
