@@ -1,5 +1,8 @@
 """QUIC flows as people meet them: in a file, in tables, and where they are refused."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 import sojourn
@@ -7,6 +10,7 @@ from sojourn import _core
 from sojourn.core import describe
 from sojourn.errors import ExperimentError
 from sojourn.interop.flent.series import is_tcp
+from test_cli import sojourn as sojourn_command
 
 TEXT = """
 [experiment]
@@ -51,3 +55,14 @@ def test_the_linux_engine_refuses_it_by_name() -> None:
     [key] = sojourn.parse(TEXT, "quic.toml").run_keys
     refusals = _core.refusals([key.resolved], engine="linux")
     assert any("quic" in str(refusal) and "traffic quic" in str(refusal) for refusal in refusals)
+
+
+def test_try_takes_one_and_names_what_is_wrong_with_it(tmp_path: Path) -> None:
+    ran = sojourn_command("try", "noq/newreno", "cubic", "--rate", "10mbit", "--duration", "3s", "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    [queue] = json.loads(ran.stdout)["queues"]
+    assert any(sentence.startswith("noq-newreno gets") for sentence in queue["answer"])
+    wrong = sojourn_command("try", "nok/newreno", cwd=tmp_path)
+    assert wrong.returncode == 2
+    assert 'there is no QUIC stack "nok"' in wrong.stderr
+    assert 'did you mean "noq"?' in wrong.stderr

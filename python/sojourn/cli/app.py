@@ -134,8 +134,8 @@ def try_(
         list[str] | None,
         typer.Argument(
             metavar="CC...",
-            help="A flow for each congestion control named: cubic reno. And behind [b]--[/b] the command of a program "
-            "that is a flow's client, with [b]--engine linux[/b].",
+            help="A flow for each congestion control named: cubic reno; noq/bbr3 is QUIC. And behind [b]--[/b] the "
+            "command of a program that is a flow's client, with [b]--engine linux[/b].",
             autocompletion=complete.ccs,
             show_default=False,
         ),

@@ -47,9 +47,10 @@ _OPTIONS: Final = {
     "duration": "--duration",
     "stack": "--stack",
     "seeds": "--seed",
+    "quic": "",
     "cc": "",
 }
-"""The option that a setting of the file comes from, by the setting's name; a congestion control has none."""
+"""The option that a setting of the file comes from, by the setting's name; a flow's sender has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,18 @@ class Programs:
         return words
 
 
+def _sender(word: str) -> dict[str, object]:
+    """Return what a flow's word says of its sender: TCP with a control, or QUIC as ``sojourn ccs`` lists it.
+
+    >>> _sender("cubic"), _sender("noq/bbr3")
+    ({'cc': 'cubic'}, {'quic': {'stack': 'noq', 'cc': 'bbr3'}})
+    """
+    stack, slash, cc = word.partition("/")
+    if not slash or word.startswith("python:"):
+        return {"cc": word}
+    return {"quic": {"stack": stack, "cc": cc}}
+
+
 def _text(path: Path) -> str:
     try:
         if path.stat().st_size > _LARGEST_FILE:
@@ -121,7 +134,7 @@ class Asked:
     """A quick run; everything is text as the user wrote it, and is judged as the file would be."""
 
     flows: Sequence[str]
-    """A congestion control for each flow."""
+    """A congestion control for each flow; ``noq/bbr3``: a QUIC connection with this stack's."""
     rate: str
     rtt: str
     qdiscs: Sequence[str]
@@ -149,7 +162,7 @@ class Asked:
         else:
             axis = {"qdisc": {words: {f"hop.{HOP}.qdisc": words} for words in self.qdiscs}}
         flows: list[dict[str, object]] = [
-            {"name": name, "cc": cc} for name, cc in zip(self.names, self.flows, strict=True)
+            {"name": name, **_sender(cc)} for name, cc in zip(self.names, self.flows, strict=True)
         ]
         if self.programs is not None:
             flows.insert(0, {"name": self.programs.name, "program": self.programs.table()})
