@@ -505,6 +505,16 @@ pub(crate) static FLOW: Section = Section {
         ),
         key("ignore_ce", Ty::Bool, "Whether the sender ignores CE; no unless given."),
         key(
+            "slow_start",
+            Ty::Choice(&["standard", "hystart++", "search"]),
+            "Another slow start than the congestion control's own: `standard` ends by a loss or a mark alone (RFC 5681), `hystart++` by a rise of the RTT after five rounds of slower growth (RFC 9406), `search` when deliveries do not double any more (draft-chung-ccwg-search, version 3.0). Not beside BBR and Prague, which set their windows themselves.",
+        ),
+        key(
+            "rate_limited_increase",
+            Ty::Bool,
+            "Whether a window that is not filled grows by draft-ietf-ccwg-ratelimited-increase-10: up to a round trip's growth from the most that was in flight. Unless given, it is Linux's rule: the same in slow start, and no growth beyond.",
+        ),
+        key(
             "rtt_scaling",
             Ty::Choice(&["none", "rate", "scalable", "additive"]),
             "How the growth of a Prague up to 2021 goes with the RTT (its module parameter 0 to 3); as its version has it unless given.",
@@ -544,6 +554,8 @@ pub(crate) const TCP_KEYS: &[&str] = &[
     "offload",
     "host_qdisc",
     "ignore_ce",
+    "slow_start",
+    "rate_limited_increase",
     "rtt_scaling",
     "rtt_target",
 ];

@@ -294,6 +294,12 @@ fn of_flow(refusals: &mut Refusals, kernel: &Kernel, scenario: &Scenario, flow: 
     if tcp.ignore_ce {
         cannot("ignore_ce", "a kernel cannot be told to ignore CE");
     }
+    if tcp.slow_start.is_some() {
+        cannot("slow_start", "a kernel's congestion controls have the slow start that they have");
+    }
+    if tcp.rate_limited_increase {
+        cannot("rate_limited_increase", "the kernel has a rule of its own");
+    }
     if tcp.rtt_scaling.is_some() {
         cannot("rtt_scaling", "mainline has no Prague");
     }

@@ -195,6 +195,12 @@ pub struct Tcp {
     pub host_qdisc: Option<String>,
     /// Whether the sender takes no notice of CE (its feedback is given, and ignored).
     pub ignore_ce: bool,
+    /// Another slow start than the congestion control's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_start: Option<SlowStart>,
+    /// Whether a window that is not filled grows by draft-ietf-ccwg-ratelimited-increase-10 instead of Linux's rule.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub rate_limited_increase: bool,
     /// How a Prague's growth goes with the RTT; as its version has it unless given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_scaling: Option<RttScaling>,
@@ -218,8 +224,35 @@ impl Tcp {
             offload: false,
             host_qdisc: None,
             ignore_ce: false,
+            slow_start: None,
+            rate_limited_increase: false,
             rtt_scaling: None,
             rtt_target: None,
+        }
+    }
+}
+
+/// How a flow's window grows up to its threshold, and what ends that before a loss or a mark does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum SlowStart {
+    /// Nothing does (RFC 5681).
+    #[serde(rename = "standard")]
+    Standard,
+    /// A rise of the RTT, after some rounds of slower growth (RFC 9406).
+    #[serde(rename = "hystart++")]
+    HyStartPlusPlus,
+    /// Deliveries that do not double any more (draft-chung-ccwg-search, version 3.0).
+    #[serde(rename = "search")]
+    Search,
+}
+
+impl SlowStart {
+    /// Its name in an experiment.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::HyStartPlusPlus => "hystart++",
+            Self::Search => "search",
         }
     }
 }

@@ -75,11 +75,11 @@ impl FrameSize {
     /// The mean in bytes.
     pub fn mean(&self) -> f64 {
         match *self {
-            Self::Uniform { low, high } => f64::from(low + high) / 2.0,
+            Self::Uniform { low, high } => f64::midpoint(f64::from(low), f64::from(high)),
             Self::Measured(sizes) => (1..sizes.len())
                 .map(|i| {
                     let share = f64::from(MEASURED_AT[i] - MEASURED_AT[i - 1]) / 100.0;
-                    share * f64::from(sizes[i - 1] + sizes[i]) / 2.0
+                    share * f64::midpoint(f64::from(sizes[i - 1]), f64::from(sizes[i]))
                 })
                 .sum(),
             Self::LogNormal { mean, .. } => mean,

@@ -125,6 +125,9 @@ impl CongestionControl for PluginControl {
         self.entry.table.has_cong_control
     }
 
+    // The interface has no word for it: a plugin that ends slow start by itself still does.
+    fn leave_slow_start_to_others(&mut self) {}
+
     fn wants_segment_state(&self) -> bool {
         self.entry.table.wants_segment_state
     }

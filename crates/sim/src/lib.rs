@@ -12,6 +12,7 @@ pub mod dumbbell;
 mod flow;
 mod foresee;
 mod host;
+mod netem_changes;
 mod network;
 mod packet;
 mod recorder;
@@ -34,7 +35,9 @@ use sojourn_model::{
 use sojourn_qdisc::{Family, Registry, RegistryError};
 use sojourn_quic::Stack;
 use sojourn_results::{EngineId, Run};
-use sojourn_transport::cc::{AddError, AnyCongestionControl, Info, Registry as Controls};
+use sojourn_transport::cc::{
+    AddError, AnyCongestionControl, CongestionControl, Info, Registry as Controls,
+};
 use sojourn_transport::stack::{PragueVersion, TcpQuirks};
 use std::path::Path;
 
@@ -200,6 +203,13 @@ impl Engine for Sim {
             why: impossible.why,
             help: impossible.help,
         }));
+        let profile = |stack: &str| &topology::stack(stack).qdisc;
+        refusals.extend(netem_changes::unsuited(scenario, profile).map(|unsuited| Unsupported {
+            what: Feature::Limit("a delay that its netem cannot have".into()),
+            place: Place::Event(unsuited.event),
+            why: unsuited.why,
+            help: "change the netem's words instead: netem = […]".to_owned(),
+        }));
         for refusal in &mut refusals {
             if refusal.what == Feature::Traffic(TrafficKind::Program) {
                 "programs run on a kernel".clone_into(&mut refusal.why);
@@ -229,6 +239,17 @@ impl Engine for Sim {
                         place: place(),
                         why: why.to_owned(),
                         help: help.to_owned(),
+                    });
+                }
+            }
+            if tcp.slow_start.is_some() {
+                let control = self.controls.build(&tcp.cc, &topology::stack(&flow.stack).tcp);
+                if control.is_ok_and(|control| control.has_cong_control()) {
+                    refusals.push(Unsupported {
+                        what: Feature::Limit("slow_start".into()),
+                        place: place(),
+                        why: format!("{} sets its window itself from the start", tcp.cc),
+                        help: "leave it out, or use another congestion control".to_owned(),
                     });
                 }
             }

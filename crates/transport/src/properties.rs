@@ -201,6 +201,7 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
         max_pacing_rate: None,
         paced: case.paced,
         device: None,
+        rate_limited_increase: false,
         initial_window: None,
         bytes: Some(case.bytes),
         clock_offset_ms: 1000,

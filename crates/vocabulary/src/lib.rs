@@ -63,13 +63,19 @@ impl<P: Packet> Vocabulary for Words<P> {
 
     fn change(&self, words: &str, stack: &str) -> Result<(), WordError> {
         self.qdisc(words, stack)?;
-        let name = words.split_whitespace().next().unwrap_or("");
-        let Some(info) = self.qdiscs.info(&name.to_ascii_lowercase()) else { return Ok(()) };
-        let fixed: Vec<&str> =
-            info.options.iter().filter(|o| o.fixed).flat_map(OptionSpec::words).collect();
-        let Some(word) = words.split_whitespace().find(|word| fixed.contains(word)) else {
-            return Ok(());
-        };
+        // Whose words they are: the outermost discipline's, and behind a child's name the child's.
+        let nested = self.nested(words, stack);
+        let mut nested = nested.iter().map(String::as_str).peekable();
+        let mut of = None;
+        let fixed = words.split_whitespace().find_map(|word| {
+            if let Some(name) = nested.next_if(|name| word.eq_ignore_ascii_case(name)) {
+                of = self.qdiscs.info(name);
+                return None;
+            }
+            let mut fixed = of?.options.iter().filter(|o| o.fixed).flat_map(OptionSpec::words);
+            fixed.any(|option| option == word).then_some((word, of?.name))
+        });
+        let Some((word, name)) = fixed else { return Ok(()) };
         let from = word.as_ptr() as usize - words.as_ptr() as usize;
         Err(WordError {
             at: from..from + word.len(),

@@ -7,7 +7,8 @@ use super::super::source::DiagnosticKind;
 use super::{Resolver, named};
 use sojourn_model::{
     Adaptation, EcnMode, FrameSize, Irtt, OnOff, Ping, Profile, Pulse, Quic, QuicCrypto,
-    ReceiveWindow, RttScaling, ShortFlows, Streaming, Tcp, Traffic, TrafficKind, Udp, Video, Voip,
+    ReceiveWindow, RttScaling, ShortFlows, SlowStart, Streaming, Tcp, Traffic, TrafficKind, Udp,
+    Video, Voip,
 };
 use sojourn_units::{Ecn, Rate, Span};
 
@@ -194,6 +195,12 @@ impl Resolver<'_> {
             offload: table.bool("offload").unwrap_or(false),
             host_qdisc,
             ignore_ce: table.bool("ignore_ce").unwrap_or(false),
+            slow_start: table.text("slow_start").map(|kind| match kind {
+                "hystart++" => SlowStart::HyStartPlusPlus,
+                "search" => SlowStart::Search,
+                _ => SlowStart::Standard,
+            }),
+            rate_limited_increase: table.bool("rate_limited_increase").unwrap_or(false),
             rtt_scaling: table.text("rtt_scaling").map(|mode| match mode {
                 "rate" => RttScaling::Rate,
                 "scalable" => RttScaling::Scalable,

@@ -2,8 +2,8 @@
 
 use super::setup::HostStack;
 use crate::packet::mss;
-use sojourn_model::{EcnMode, Ip, ReceiveWindow, RttScaling, Tcp};
-use sojourn_transport::cc::CongestionControl;
+use sojourn_model::{EcnMode, Ip, ReceiveWindow, RttScaling, SlowStart, Tcp};
+use sojourn_transport::cc::{AnyCongestionControl, CongestionControl, WithSlowStart, slow_start};
 use sojourn_transport::segment::HEADERS;
 use sojourn_transport::stack::{EcnRequest, Independence, Scaling, TcpQuirks};
 use sojourn_transport::{Config, HostNic, Receiver, Sender, WindowPolicy};
@@ -42,6 +42,15 @@ pub(crate) fn endpoint(
     };
     let mut control = host.controls.build(&tcp.cc, &quirks).expect("the control was checked");
     control.seed(random);
+    if let Some(kind) = tcp.slow_start {
+        let kind = match kind {
+            SlowStart::Standard => slow_start::Kind::Standard,
+            SlowStart::HyStartPlusPlus => slow_start::Kind::HyStartPlusPlus,
+            SlowStart::Search => slow_start::Kind::Search,
+        };
+        let with = WithSlowStart::new(kind, control).expect("the scenario was refused otherwise");
+        control = AnyCongestionControl::custom(with);
+    }
     let needs = control.ecn();
     let ecn = match tcp.ecn {
         // A control that needs more than the stack asks for gets it (`tcp_ca_needs_ecn`).
@@ -59,6 +68,7 @@ pub(crate) fn endpoint(
         max_pacing_rate: tcp.max_pacing_rate,
         paced: tcp.host_qdisc.as_deref().is_some_and(|q| q.split_whitespace().next() == Some("fq")),
         device,
+        rate_limited_increase: tcp.rate_limited_increase,
         initial_window: tcp.initial_window,
         bytes: tcp.bytes,
         clock_offset_ms: clocks.0,

@@ -271,3 +271,58 @@ fn rtt_target_goes_with_rtt_scaling() {
         "{error}"
     );
 }
+
+/// One Reno alone on 20 Mbit/s and 100 ms, where so many packets fit into the queue: its widest window, what it sent again,
+/// its goodput in Mbit/s.
+fn alone(limit: u32, setting: &str) -> [f64; 3] {
+    let hop = format!("rate = \"20mbit\"\nrtt = \"100ms\"\nqdisc = \"pfifo limit {limit}\"");
+    let run = run(&experiment("", &hop, &format!("cc = \"reno\"\n{setting}")));
+    ["max(cwnd, a) over all", "retransmits(a) over all", "goodput(a) over all"].map(|text| {
+        let expression = Expression::parse(text).expect("an expression");
+        expression.evaluate(&Frame::new(&run)).expect("a value").value.number
+    })
+}
+
+fn begun_by(kind: &str, limit: u32) -> [f64; 3] {
+    alone(limit, &format!("slow_start = \"{kind}\""))
+}
+
+/// The path holds 173 segments. With room for 331 in the queue plain slow start overflows it in the round after the one that
+/// fills it, and loses what the path and the queue have not room for. HyStart++ sees the RTT rise in the same round, and may grow
+/// by 1.25^5 = 3.05 from there: it loses, too, but less. SEARCH needs two RTTs in which plain slow start
+/// grows fourfold, to 692: with less room than that a loss comes first, with more it does not.
+#[test]
+fn slow_starts_that_end_in_time() {
+    let [widest, lost, _] = begun_by("standard", 331);
+    assert!(widest > 504.0 && lost > 331.0, "{widest} {lost}");
+    let [cautious, fewer, _] = begun_by("hystart++", 331);
+    assert!(cautious < 504.0 * 1.5 && fewer < lost / 2.0, "{cautious} {fewer}");
+    assert_eq!(begun_by("search", 331), begun_by("standard", 331));
+    for limit in [200, 331, 1000] {
+        assert!(begun_by("hystart++", limit)[1] <= begun_by("standard", limit)[1], "{limit}");
+    }
+
+    let [_, lost, _] = begun_by("standard", 1000);
+    assert!(lost > 1000.0, "{lost}");
+    let [widest, lost, goodput] = begun_by("search", 1000);
+    assert_eq!(lost, 0.0);
+    assert!((173.0 * 3.0..1173.0).contains(&widest), "{widest}");
+    assert!(goodput > 17.5e6, "{goodput}");
+}
+
+/// Reno has plain slow start by itself.
+#[test]
+fn standard_slow_start_is_renos_own() {
+    assert_eq!(begun_by("standard", 331), alone(331, ""));
+}
+
+/// An application writes 1 Mbit/s, some 9 segments a round trip and twice as many at the most: in slow start the draft's
+/// bound is Linux's, and both leave the window at about the double of what was in flight.
+#[test]
+fn rate_limited_increase() {
+    let [linux, draft] = ["", "rate_limited_increase = true"].map(|setting| {
+        alone(331, &format!("app_rate = \"1mbit\"\ninitial_window = 4\n{setting}"))[0]
+    });
+    assert!((18.0..=40.0).contains(&draft), "{draft}");
+    assert!((linux - draft).abs() <= 2.0, "{linux} and {draft}");
+}

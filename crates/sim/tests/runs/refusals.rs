@@ -4,7 +4,7 @@ use crate::bench::try_run;
 use sojourn_engine::{Engine, RunError};
 use sojourn_model::{
     Action, AggregatingLink, At, EcnMode, Element, Event, Kind, PoliceAction, Policer, Rewrite,
-    RttScaling, Rule, Scenario, Selector, Shaper, Tcp, Tunnel, TunnelKind, When,
+    RttScaling, Rule, Scenario, Selector, Shaper, SlowStart, Tcp, Tunnel, TunnelKind, When,
 };
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
@@ -81,6 +81,11 @@ fn what_is_there_is_not_refused() {
 fn settings_of_tcp_that_are_not_there() {
     let flow = "flow cubic-1";
     is_refused(&with_tcp(|t| t.rtt_scaling = Some(RttScaling::Rate)), flow, "rtt_scaling");
+    let bbr = with_tcp(|t| {
+        t.cc = "bbr".to_owned();
+        t.slow_start = Some(SlowStart::Search);
+    });
+    is_refused(&bbr, flow, "slow_start");
     is_refused(&with_tcp(|t| t.cc = "westwood".to_owned()), flow, "congestion control westwood");
     for words in ["fq maxrate 5mbit", "etf"] {
         let scenario = with_tcp(|t| t.host_qdisc = Some(words.to_owned()));

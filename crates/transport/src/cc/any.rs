@@ -84,6 +84,10 @@ impl CongestionControl for AnyCongestionControl {
         each!(self, c => c.has_cong_control())
     }
 
+    fn leave_slow_start_to_others(&mut self) {
+        each!(self, c => c.leave_slow_start_to_others());
+    }
+
     fn wants_segment_state(&self) -> bool {
         each!(self, c => c.wants_segment_state())
     }

@@ -170,6 +170,11 @@ pub trait CongestionControl: CloneControl + Debug + Send {
         false
     }
 
+    /// From now on another slow start grows the window up to its threshold
+    /// ([`WithSlowStart`](super::WithSlowStart)): a control that ends slow start by a rule of its own gives that rule up. Called
+    /// before [`CongestionControl::init`].
+    fn leave_slow_start_to_others(&mut self) {}
+
     /// Whether the sender keeps a [`SegmentState`] with each segment, which [`ControlSample::sent`] gives back, and calls
     /// [`CongestionControl::segment_lost`]. Such a control gets exact marks of pauses, too: whether the application limits
     /// the flow is tested when an ACK or a timer comes as well, before it changes anything (draft-ietf-ccwg-bbr §4.1.2.4).

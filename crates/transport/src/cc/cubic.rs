@@ -199,6 +199,10 @@ impl CongestionControl for Cubic {
         self.reset(view);
     }
 
+    fn leave_slow_start_to_others(&mut self) {
+        self.slow_start = SlowStart::Classic;
+    }
+
     fn ssthresh(&mut self, _view: &View, control: &Control) -> u32 {
         self.epoch = None;
         // Fast convergence (RFC 9438 §4.7): a flow whose windows shrink gives way faster.
@@ -226,7 +230,7 @@ impl CongestionControl for Cubic {
         if self.delay_min_us == 0 || rtt_us < self.delay_min_us {
             self.delay_min_us = rtt_us;
         }
-        self.slow_start.on_rtt(view, control, rtt_us, self.delay_min_us);
+        self.slow_start.on_ack(view, control, Some(rtt_us), self.delay_min_us);
     }
 
     fn set_state(&mut self, view: &View, _control: &mut Control, state: CaState) {

@@ -121,6 +121,10 @@ impl CongestionControl for CubicSce {
         NEEDS
     }
 
+    fn leave_slow_start_to_others(&mut self) {
+        self.cubic.leave_slow_start_to_others();
+    }
+
     fn init(&mut self, view: &View, control: &mut Control) {
         self.cubic.init(view, control);
         self.cubic.unit = self.scale.unit(view);

@@ -42,9 +42,10 @@ mod hystart;
 mod info;
 mod registry;
 pub mod sce;
-mod slow_start;
+pub mod slow_start;
 mod state;
 mod view;
+mod with_slow_start;
 
 pub use any::AnyCongestionControl;
 pub use bbr::Bbr3;
@@ -59,6 +60,7 @@ pub use registry::{AddError, Registry, UnknownControl};
 pub use slow_start::SlowStart;
 pub use state::CaState;
 pub use view::View;
+pub use with_slow_start::WithSlowStart;
 
 /// Lowest window and threshold, in segments, that any control here sets.
 pub const MIN_CWND: u32 = 2;

@@ -1,10 +1,30 @@
-//! Slow start as a part of its own, which any control's growth can hold: how the window grows below its threshold, and
-//! what ends it before a loss does.
+//! Slow start as a part of its own: how the window grows below its threshold, and what ends it before a loss does.
 //!
-//! A further variant (HyStart++, SEARCH) is a variant here and a file beside `hystart.rs`.
+//! CUBIC holds HyStart as Linux has it. Any control whose growth the stack calls for can be given another
+//! ([`Kind`], [`WithSlowStart`](super::WithSlowStart)): plain slow start, HyStart++, SEARCH.
+//!
+//! A further kind is a file in `slow_start/`, and a variant here.
+
+mod hystart_plus_plus;
+mod search;
+
+pub use hystart_plus_plus::HyStartPlusPlus;
+pub use search::Search;
 
 use super::hystart::{Exit, HyStart};
 use super::{Control, View};
+
+/// A slow start that can be chosen beside any control's growth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum Kind {
+    /// RFC 5681: it ends by a loss or a mark.
+    Standard,
+    /// RFC 9406.
+    HyStartPlusPlus,
+    /// draft-chung-ccwg-search, version 3.0.
+    Search,
+}
 
 /// How a flow goes through slow start.
 #[derive(Clone, Debug)]
@@ -13,6 +33,20 @@ pub enum SlowStart {
     Classic,
     /// As that, until HyStart finds that the path is full.
     HyStart(HyStart),
+    /// Growth and end by HyStart++.
+    HyStartPlusPlus(HyStartPlusPlus),
+    /// As the first, until SEARCH finds that deliveries do not double any more.
+    Search(Box<Search>),
+}
+
+impl From<Kind> for SlowStart {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Standard => Self::Classic,
+            Kind::HyStartPlusPlus => Self::HyStartPlusPlus(HyStartPlusPlus::new()),
+            Kind::Search => Self::Search(Box::new(Search::new())),
+        }
+    }
 }
 
 impl SlowStart {
@@ -21,6 +55,8 @@ impl SlowStart {
         match self {
             Self::Classic => {}
             Self::HyStart(hystart) => hystart.restart(view),
+            Self::HyStartPlusPlus(plus) => plus.restart(view),
+            Self::Search(search) => search.restart(view),
         }
     }
 
@@ -28,33 +64,48 @@ impl SlowStart {
     /// the threshold is reached.
     #[inline]
     pub fn grow(&mut self, view: &View, control: &mut Control, acked: u32) -> u32 {
-        match self {
-            Self::Classic => {}
-            Self::HyStart(hystart) => hystart.on_growth(view),
-        }
-        control.slow_start(acked)
-    }
-
-    /// An RTT sample; the lowest that the control has seen is `delay_min_us`. May end slow start, by setting the
-    /// threshold to the window.
-    #[inline]
-    pub fn on_rtt(&mut self, view: &View, control: &mut Control, rtt_us: u32, delay_min_us: u32) {
-        match self {
-            Self::Classic => {}
+        let counted = match self {
+            Self::Classic | Self::Search(_) => acked,
             Self::HyStart(hystart) => {
-                if control.in_slow_start() && hystart.on_sample(view, control, rtt_us, delay_min_us)
-                {
-                    control.ssthresh = control.cwnd;
-                }
+                hystart.on_growth(view);
+                acked
             }
+            Self::HyStartPlusPlus(plus) => plus.growth(control, acked),
+        };
+        control.slow_start(counted)
+    }
+
+    /// An ACK of new data, with its RTT if it gave one; the lowest RTT that the control has seen is `delay_min_us`. May end
+    /// slow start, by setting the threshold to the window.
+    #[inline]
+    pub fn on_ack(
+        &mut self,
+        view: &View,
+        control: &mut Control,
+        rtt_us: Option<u32>,
+        delay_min_us: u32,
+    ) {
+        let ends = match self {
+            Self::Classic => false,
+            Self::HyStart(hystart) => rtt_us.is_some_and(|rtt_us| {
+                control.in_slow_start() && hystart.on_sample(view, control, rtt_us, delay_min_us)
+            }),
+            Self::HyStartPlusPlus(plus) => plus.on_ack(view, control, rtt_us),
+            Self::Search(search) => {
+                search.on_ack(view, control, rtt_us);
+                false
+            }
+        };
+        if ends {
+            control.ssthresh = control.cwnd;
         }
     }
 
-    /// Why it was left before a loss, if it was.
+    /// Why HyStart has ended it, if it has.
     pub fn exit(&self) -> Option<Exit> {
         match self {
-            Self::Classic => None,
             Self::HyStart(hystart) => hystart.found(),
+            Self::Classic | Self::HyStartPlusPlus(_) | Self::Search(_) => None,
         }
     }
 }
@@ -78,7 +129,7 @@ mod tests {
             let mut left = None;
             for sample in 1..=12 {
                 tcb.view.now += Span::from_millis(1);
-                slow_start.on_rtt(&tcb.view, &mut tcb.control, 50_000, 40_000);
+                slow_start.on_ack(&tcb.view, &mut tcb.control, Some(50_000), 40_000);
                 if left.is_none() && !tcb.control.in_slow_start() {
                     left = Some(sample);
                 }

@@ -177,11 +177,16 @@ impl Window {
         self.started = now;
     }
 
+    // A path without a rate delivers gigabytes in a round trip. What is above the most that a buffer may have makes no
+    // difference, so sums and products stay at the top.
+
     fn hold_generously(&mut self, copied: u32) {
         let space = u64::from(self.read_space);
         let mut window = 2 * u64::from(copied) + 16 * u64::from(self.mss);
-        window += 2 * (window * (u64::from(copied) - space) / space);
-        self.enlarge(window / u64::from(self.mss) * u64::from(self.memory_per_segment()));
+        let growth = window.saturating_mul(u64::from(copied) - space) / space;
+        window = window.saturating_add(growth.saturating_mul(2));
+        let segments = window / u64::from(self.mss);
+        self.enlarge(segments.saturating_mul(u64::from(self.memory_per_segment())));
     }
 
     /// Linux 7.3 (`tcp_rcvbuf_grow`).
@@ -192,10 +197,11 @@ impl Window {
         let more = if rtt < LOW_RTT_US {
             window * rtt / LOW_RTT_US
         } else {
-            2 * window * (now - before) / before
+            (2 * window).saturating_mul(now - before) / before
         };
-        let window = window + more + u64::from(ahead) * u64::from(self.mss);
-        self.enlarge(window * 256 / u64::from(self.share));
+        let ahead = u64::from(ahead) * u64::from(self.mss);
+        let window = window.saturating_add(more).saturating_add(ahead);
+        self.enlarge(window.saturating_mul(256) / u64::from(self.share));
     }
 
     /// A segment has come out of order, and what waits so ends so many segments ahead: that has room, too (7.3).

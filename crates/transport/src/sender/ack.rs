@@ -34,6 +34,9 @@ impl Sender {
         if f.una_advanced {
             self.recovery.timeouts = 0;
         }
+        if let Some(rule) = &mut self.limited_increase {
+            rule.note(&self.tcb);
+        }
         let prior_fack = self.board.highest_sacked(&self.tcb.view);
         let prior_packets = self.tcb.view.packets_out;
         let prior_lost = self.tcb.view.lost;
@@ -281,7 +284,10 @@ impl Sender {
                 f.una_advanced
             };
             if may_raise && delivered > 0 {
-                self.cc.cong_avoid(&self.tcb.view, &mut self.tcb.control, delivered);
+                match &self.limited_increase {
+                    None => self.cc.cong_avoid(&self.tcb.view, &mut self.tcb.control, delivered),
+                    Some(rule) => rule.grow(&mut self.cc, &mut self.tcb, delivered),
+                }
             }
         }
         self.tcb.control.update_pacing_rate(&self.tcb.view);

@@ -84,6 +84,9 @@ impl Sender {
     /// The connection is established and begins with this window.
     pub(super) fn begin(&mut self, cwnd: u32) {
         self.tcb.control.cwnd = cwnd;
+        if let Some(rule) = &mut self.limited_increase {
+            rule.begin(cwnd);
+        }
         self.last_sent = self.tcb.view.now;
         self.limits.set(self.tcb.view.now, Limit::Idle);
         self.tcb.control.update_pacing_rate(&self.tcb.view);

@@ -27,6 +27,7 @@ mod timer;
 mod ack;
 mod application;
 mod handshake;
+mod limited_increase;
 mod limiting;
 mod output;
 mod recovery;
@@ -46,6 +47,7 @@ use crate::tcb::Tcb;
 pub use account::HostNic;
 use account::SmallQueue;
 use data::AppData;
+use limited_increase::LimitedIncrease;
 pub use limits::LimitedTimes;
 use limits::Limits;
 use pacing::Pacing;
@@ -79,6 +81,8 @@ pub struct Config {
     pub paced: bool,
     /// The device of the sender's own host, if that is what its packets wait for.
     pub device: Option<HostNic>,
+    /// Whether a window that is not filled grows by draft-ietf-ccwg-ratelimited-increase-10 instead of Linux's rule.
+    pub rate_limited_increase: bool,
     /// Initial window in segments, if not the stack's.
     pub initial_window: Option<u32>,
     /// Payload bytes to send; `None` sends until stopped.
@@ -99,6 +103,7 @@ impl Default for Config {
             max_pacing_rate: None,
             paced: false,
             device: None,
+            rate_limited_increase: false,
             initial_window: None,
             bytes: None,
             clock_offset_ms: 0,
@@ -156,6 +161,8 @@ pub struct Sender {
     limits: Limits,
     counters: Counters,
     tsq: Option<SmallQueue>,
+    /// The bound on growth, where it is the draft's and not Linux's.
+    limited_increase: Option<LimitedIncrease>,
     /// What the control has said of itself when the connection began.
     has_cong_control: bool,
     cc: AnyCongestionControl,
@@ -224,6 +231,7 @@ impl Sender {
             limits: Limits::new(),
             counters: Counters::default(),
             tsq,
+            limited_increase: config.rate_limited_increase.then(LimitedIncrease::new),
             has_cong_control: false,
             cc,
         }

@@ -178,6 +178,9 @@ impl Sender {
 
     /// Keeps the record of what limited the flight (`tcp_cwnd_validate`).
     fn validate_cwnd(&mut self, limited: bool) {
+        if let Some(rule) = &mut self.limited_increase {
+            rule.note(&self.tcb);
+        }
         let t = &mut self.tcb;
         let new_flight = !before(t.view.una, self.usage_end);
         let fuller = t.view.packets_out > t.view.max_packets_out;

@@ -155,6 +155,7 @@ impl Setup {
             max_pacing_rate: None,
             paced: self.paced,
             device: self.device,
+            rate_limited_increase: false,
             initial_window: Some(self.initial),
             bytes: self.bytes,
             clock_offset_ms: 0,

@@ -219,7 +219,7 @@ impl File {
         }
         // What most refuse.
         if !self.draw.one_in(12) {
-            but.extend(["rtt_target", "rtt_scaling", "offload"]);
+            but.extend(["rtt_target", "rtt_scaling", "offload", "slow_start"]);
         }
         self.keys(flow, "flow", 7, &but);
         if let Some(traffic) = traffic {
