@@ -45,47 +45,17 @@ pub(crate) struct Here<'a> {
 /// Everything that stands against running a scenario on Linux here.
 pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
     let mut refusals = Refusals(Vec::new());
-    let cache = match here.cache {
-        Ok(cache) => cache,
-        Err(why) => {
-            let engine = Feature::Engine(here.engine.to_owned());
-            let help = "set SOJOURN_CACHE, or HOME, to a folder of yours";
-            refusals.add(engine, &Place::Experiment, why, help);
-            return refusals.0;
-        }
-    };
-    if here.kernels.is_empty() {
-        refusals.add(
-            Feature::Engine(here.engine.to_owned()),
-            &Place::Experiment,
-            "no kernel has been built for it",
-            "build one, about ten minutes: sojourn linux build",
-        );
-        return refusals.0;
-    }
-    let Some(kernel) = crate::cache::newest(here.kernels, &scenario.stack) else {
-        let known: Vec<String> = here.kernels.iter().map(Kernel::stack).collect();
-        let series = scenario.stack.strip_prefix("linux-");
-        let help = match series {
-            Some(series) => {
-                format!("sojourn linux build --version {series}; there is {}", known.join(", "))
-            }
-            None => format!("use a stack that a kernel stands for: {}", known.join(", ")),
-        };
-        refusals.add(
-            Feature::Stack(scenario.stack.clone()),
-            &Place::Experiment,
-            "no kernel that stands for it has been built",
-            &help,
-        );
-        return refusals.0;
-    };
+    let kernel = kernel(&mut refusals, here, scenario);
     for missing in here.able.refuse(scenario) {
-        refusals.0.push(explained(missing));
+        if kernel.is_some() || !is_of_a_kernel(&missing.what) {
+            refusals.0.push(explained(missing));
+        }
     }
     for (path, queue) in scenario.disciplines() {
         let place = Place::Element(path);
-        words(&mut refusals, kernel, &queue.qdisc, &place);
+        if let Some(kernel) = kernel {
+            words(&mut refusals, kernel, &queue.qdisc, &place);
+        }
         if matches!(queue.shaper, Shaper::Line { .. }) {
             refusals.limit(
                 "shaper line",
@@ -123,8 +93,53 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
             unknown_time(&mut refusals, scenario, when, &Place::Phase(phase.name.clone()));
         }
     }
-    commands(&mut refusals, here.engine, cache, scenario);
+    if let (Some(_), Ok(cache)) = (kernel, here.cache) {
+        commands(&mut refusals, here.engine, cache, scenario);
+    }
     refusals.0
+}
+
+/// The kernel that the scenario runs on. Where there is none, that is said, and what no kernel could run is said
+/// beside it: nobody is to build one for nothing.
+fn kernel<'a>(refusals: &mut Refusals, here: &Here<'a>, scenario: &Scenario) -> Option<&'a Kernel> {
+    let engine = || Feature::Engine(here.engine.to_owned());
+    if let Err(why) = here.cache {
+        let help = "set SOJOURN_CACHE, or HOME, to a folder of yours";
+        refusals.add(engine(), &Place::Experiment, why, help);
+        return None;
+    }
+    if here.kernels.is_empty() {
+        let help = "build one, about ten minutes: sojourn linux build";
+        refusals.add(engine(), &Place::Experiment, "no kernel has been built for it", help);
+        return None;
+    }
+    let found = crate::cache::newest(here.kernels, &scenario.stack);
+    if found.is_none() {
+        let known: Vec<String> = here.kernels.iter().map(Kernel::stack).collect();
+        let series = scenario.stack.strip_prefix("linux-");
+        let help = match series {
+            Some(series) => {
+                format!("sojourn linux build --version {series}; there is {}", known.join(", "))
+            }
+            None => format!("use a stack that a kernel stands for: {}", known.join(", ")),
+        };
+        refusals.add(
+            Feature::Stack(scenario.stack.clone()),
+            &Place::Experiment,
+            "no kernel that stands for it has been built",
+            &help,
+        );
+    }
+    found
+}
+
+/// Whether it depends on the kernel if this is there. What is written in Python is in none.
+fn is_of_a_kernel(what: &Feature) -> bool {
+    match what {
+        Feature::CongestionControl(name) | Feature::Qdisc(name) => !name.starts_with("python:"),
+        Feature::Stack(_) => true,
+        _ => false,
+    }
 }
 
 /// Says more than that it is not there, where there is more to say.
@@ -220,7 +235,7 @@ fn elements(refusals: &mut Refusals, elements: &[Element], place: &Place) {
     }
 }
 
-fn of_flow(refusals: &mut Refusals, kernel: &Kernel, scenario: &Scenario, flow: &Flow) {
+fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario, flow: &Flow) {
     let place = Place::Flow(flow.name.clone());
     if flow.stack != scenario.stack {
         another_stack(refusals, &flow.stack, &place);
@@ -283,8 +298,10 @@ fn of_flow(refusals: &mut Refusals, kernel: &Kernel, scenario: &Scenario, flow: 
     let mut cannot = |what: &'static str, why: &str| refusals.limit(what, &place, why, "");
     match tcp.ecn {
         EcnMode::Sce => cannot("ECN mode sce", "no mainline kernel has it"),
-        EcnMode::AccEcn if kernel.order() < (7, 0, 0) => {
-            cannot("ECN mode accecn", &format!("kernel {} does not have it", kernel.version));
+        EcnMode::AccEcn => {
+            if let Some(kernel) = kernel.filter(|kernel| kernel.order() < (7, 0, 0)) {
+                cannot("ECN mode accecn", &format!("kernel {} does not have it", kernel.version));
+            }
         }
         _ => {}
     }
@@ -329,13 +346,13 @@ fn of_flow(refusals: &mut Refusals, kernel: &Kernel, scenario: &Scenario, flow: 
 
 fn of_program(
     refusals: &mut Refusals,
-    kernel: &Kernel,
+    kernel: Option<&Kernel>,
     scenario: &Scenario,
     flow: &Flow,
     program: &Program,
 ) {
     let place = Place::Flow(flow.name.clone());
-    if !kernel.programs {
+    if kernel.is_some_and(|kernel| !kernel.programs) {
         refusals.add(
             Feature::Traffic(TrafficKind::Program),
             &place,

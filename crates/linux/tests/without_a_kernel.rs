@@ -145,6 +145,33 @@ fn without_a_kernel_everything_is_refused_with_the_command_that_builds_one() {
     assert!(refusals[0].to_string().contains("sojourn linux build"), "{}", refusals[0]);
 }
 
+/// Nobody is to build a kernel, ten minutes, and be told then that no kernel could run it.
+#[test]
+fn what_no_kernel_could_run_is_refused_before_one_is_built() {
+    let text = format!(
+        "{}\n[[flow]]\nname = \"clip\"\nvideo = {{ adapt = true }}\n\
+         [[flow]]\nname = \"own\"\ncc = \"python:mine.py:Mine\"\n\
+         [[flow]]\nname = \"meter\"\nirtt = {{}}\n",
+        EXPERIMENT.replace("rtt = \"20ms\"", "rtt = \"20ms\"\nshaper = \"line\"")
+    );
+    let told = |kernels: Vec<Kernel>| -> Vec<String> {
+        let linux = Linux::with_kernels(kernels);
+        linux.refuse(&scenario(&text)).iter().map(ToString::to_string).collect()
+    };
+    for kernels in [vec![], vec![kernel("5.4.1")]] {
+        let without = told(kernels);
+        let build = without.iter().filter(|line| line.contains("sojourn linux build"));
+        assert_eq!(build.count(), 1, "{without:#?}");
+        for word in ["shaper line", "adapts its rate", "runs no Python", "irtt"] {
+            assert!(without.iter().any(|line| line.contains(word)), "{word}: {without:#?}");
+        }
+        // What one kernel has and another has not is not known yet.
+        for word in ["qdisc fq_codel", "control cubic"] {
+            assert!(!without.iter().any(|line| line.contains(word)), "{without:#?}");
+        }
+    }
+}
+
 #[test]
 fn what_the_kernel_lacks_is_named() {
     let linux = Linux::with_kernels(vec![kernel("7.3.4"), kernel("5.10.223")]);
