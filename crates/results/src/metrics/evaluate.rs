@@ -202,13 +202,6 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
         functions::rates(frame, of, flows, window).map(|rates| crate::estimators::sum(&rates))
     };
     let first = || call.names.first().map_or("", |n| n.text.as_str());
-    let of_one =
-        |metric: fn(&Frame<'_>, &str, &WindowSpec) -> Option<f64>| -> Result<Option<f64>, Fault> {
-            match flows(first())?.as_slice() {
-                [flow] => Ok(metric(frame, &flow.name, window)),
-                _ => Err(format!("\"{}\" is a group: ask of one flow", first()).into()),
-            }
-        };
     let of_stream =
         |metric: fn(&Frame<'_>, &str, Bounds) -> Option<f64>| -> Result<Option<f64>, Fault> {
             match flows(first())?.as_slice() {
@@ -266,9 +259,12 @@ fn evaluate(frame: &Frame<'_>, call: &Call) -> Result<Option<f64>, Fault> {
         Which::Drops => {
             Ok(functions::signals(frame, first(), SignalKind::Drop, call.reason.as_deref(), window))
         }
-        Which::CeFraction => of_one(functions::ce_fraction),
-        Which::Retransmits => of_one(functions::retransmits),
-        Which::LossRate => of_one(functions::loss_rate),
+        Which::CeFraction => Ok(functions::ce_fraction(frame, &flows(first())?, window)),
+        Which::Retransmits => Ok(functions::retransmits(frame, &flows(first())?, window)),
+        Which::LossRate => match flows(first())?.as_slice() {
+            [flow] => Ok(functions::loss_rate(frame, flow, window)),
+            several => Ok(functions::loss_rate_of_group(frame, several, window)),
+        },
         Which::RwndLimited => limited("rwnd_limited_s"),
         Which::SndbufLimited => limited("sndbuf_limited_s"),
         Which::CwndLimited => limited("cwnd_limited_s"),

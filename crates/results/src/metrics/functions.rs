@@ -1,7 +1,7 @@
 //! The metrics themselves. Each is a function of a [`Frame`] and a window, with its formula and where it comes
 //! from; [`FUNCTIONS`] lists them by the names that expressions use.
 
-use super::rows::{Rows, Series};
+use super::rows::Series;
 use super::series::{Frame, Of};
 use super::window::{Bounds, WindowSpec};
 use super::{Quantity, Unit};
@@ -261,15 +261,21 @@ pub const FUNCTIONS: &[Function] = &[
         Which::CeFraction,
         &[F],
         ONE,
-        "Packets with CE that reached the receiver over segments delivered, in the window.",
+        "Packets with CE that reached the receiver over segments delivered, in the window. Of a group: of all its flows together.",
     ),
-    f("retransmits", Which::Retransmits, &[F], PACKETS, "Segments sent again in the window."),
+    f(
+        "retransmits",
+        Which::Retransmits,
+        &[F],
+        PACKETS,
+        "Segments sent again in the window. Of a group: the sum.",
+    ),
     f(
         "loss_rate",
         Which::LossRate,
         &[F],
         ONE,
-        "Segments held for lost over segments lost or delivered, in the window; of UDP by the numbers that the receiver misses; of a probe or voice call packets lost over all that came or were lost.",
+        "Segments held for lost over segments lost or delivered, in the window; of UDP by the numbers that the receiver misses; of a probe or voice call packets lost over all that came or were lost. Of a group, which has neither of these: of all its flows together.",
     ),
     f(
         "rwnd_limited",
@@ -718,43 +724,63 @@ impl SignalKind {
 /// Packets marked over packets that left, in the window.
 pub fn mark_fraction(frame: &Frame<'_>, queue: &str, window: &WindowSpec) -> Option<f64> {
     let bounds = frame.bounds(window, queue)?;
-    fraction(&frame.queues, queue, "marks", &["sent_packets"], bounds)
+    let marks = Frame::growth(&frame.queues, queue, "marks", bounds)? as f64;
+    part_of(marks, Frame::growth(&frame.queues, queue, "sent_packets", bounds)? as f64)
 }
 
 /// Packets with CE that reached the receiver over segments delivered, in the window.
-pub fn ce_fraction(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Option<f64> {
-    let bounds = frame.bounds(window, flow)?;
-    fraction(&frame.flows, flow, "ce", &["delivered"], bounds)
+pub fn ce_fraction(frame: &Frame<'_>, flows: &[&Flow], window: &WindowSpec) -> Option<f64> {
+    fraction(frame, flows, "ce", &["delivered"], window)
 }
 
 /// Segments held for lost over segments lost or delivered, in the window; of a probe or voice call, packets lost over
 /// all that came or were lost.
-pub fn loss_rate(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Option<f64> {
-    let bounds = frame.bounds(window, flow)?;
-    if !frame.pings.of(flow).is_empty() {
-        return super::probes::loss(&frame.pings, flow, bounds);
+pub fn loss_rate(frame: &Frame<'_>, flow: &Flow, window: &WindowSpec) -> Option<f64> {
+    if !frame.pings.of(&flow.name).is_empty() {
+        let bounds = frame.bounds(window, &flow.name)?;
+        return super::probes::loss(&frame.pings, &flow.name, bounds);
     }
-    fraction(&frame.flows, flow, "lost", &["lost", "delivered"], bounds)
+    loss_rate_of_group(frame, &[flow], window)
+}
+
+/// The same of several flows that send segments or datagrams: what all of them lost over what all of them lost or
+/// delivered.
+pub fn loss_rate_of_group(frame: &Frame<'_>, flows: &[&Flow], window: &WindowSpec) -> Option<f64> {
+    fraction(frame, flows, "lost", &["lost", "delivered"], window)
 }
 
 /// Segments sent again in the window.
-pub fn retransmits(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Option<f64> {
-    let bounds = frame.bounds(window, flow)?;
-    Frame::growth(&frame.flows, flow, "retransmits", bounds).map(|n| n as f64)
+pub fn retransmits(frame: &Frame<'_>, flows: &[&Flow], window: &WindowSpec) -> Option<f64> {
+    growth(frame, flows, "retransmits", window)
+}
+
+/// What a column of these flows grew by in the window, each flow's counted in its own bounds.
+fn growth(frame: &Frame<'_>, flows: &[&Flow], column: &str, window: &WindowSpec) -> Option<f64> {
+    let mut sum = 0.0;
+    for flow in flows {
+        let bounds = frame.bounds(window, &flow.name)?;
+        sum += Frame::growth(&frame.flows, &flow.name, column, bounds)? as f64;
+    }
+    Some(sum)
 }
 
 fn fraction(
-    rows: &Rows<'_>,
-    subject: &str,
+    frame: &Frame<'_>,
+    flows: &[&Flow],
     part: &str,
     whole: &[&str],
-    bounds: Bounds,
+    window: &WindowSpec,
 ) -> Option<f64> {
-    let part = Frame::growth(rows, subject, part, bounds)? as f64;
+    let part = growth(frame, flows, part, window)?;
     let mut all = 0.0;
     for column in whole {
-        all += Frame::growth(rows, subject, column, bounds)? as f64;
+        all += growth(frame, flows, column, window)?;
     }
+    part_of(part, all)
+}
+
+/// A part of a whole; of nothing there is no part.
+fn part_of(part: f64, all: f64) -> Option<f64> {
     if all == 0.0 { (part == 0.0).then_some(0.0) } else { Some(part / all) }
 }
 

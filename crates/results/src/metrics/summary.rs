@@ -95,8 +95,8 @@ pub fn summary(frame: &Frame<'_>) -> Summary {
                 share: goodput.filter(|_| total > 0.0).map(|g| g / total),
                 rtt_mean_s: known(mean(&rtt)),
                 rtt_p99_s: known(p99),
-                retransmits: functions::retransmits(frame, name, &window),
-                ce_fraction: functions::ce_fraction(frame, name, &window),
+                retransmits: functions::retransmits(frame, &[flow], &window),
+                ce_fraction: functions::ce_fraction(frame, &[flow], &window),
             }
         })
         .collect();

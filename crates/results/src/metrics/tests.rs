@@ -917,6 +917,20 @@ fn windows_known_before_the_run_cut_it() {
     near(&seconds(&s, 1), &[0.0, 1.0, 5.0, 7.0, 8.0, 9.0, 10.0]);
 }
 
+/// Of a group losses, marks and repeats are those of all its flows together, each counted from when it starts.
+#[test]
+fn a_group_is_its_flows_together() {
+    let mut s = plain();
+    s.flows[0].group = Some("late".into());
+    let run = run_of(s);
+    let of = |metric: &str, flow: &str| value(&run, &format!("{metric}({flow}) over all"));
+    assert_eq!(of("retransmits", "late"), of("retransmits", "a") + of("retransmits", "b"));
+    for metric in ["loss_rate", "ce_fraction"] {
+        let (a, b, both) = (of(metric, "a"), of(metric, "b"), of(metric, "late"));
+        assert!(a.min(b) <= both && both <= a.max(b), "{metric}: {a} {b} {both}");
+    }
+}
+
 /// Of few flows all are recorded per flow; of many those that ask, by their setting or in a check, by the flow's name or its
 /// group's. The others are together. One-way delays of no window are a histogram of their own; RTTs always are.
 #[test]
