@@ -356,6 +356,7 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
     compare,
     data,
     doctor,
+    evaluate,
     index,
     linux,
     parity,
@@ -363,5 +364,5 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
     table,
 )
 
-for _commands in (claims, compare, data, doctor, index, linux, parity, plot, table):
+for _commands in (claims, compare, data, doctor, evaluate, index, linux, parity, plot, table):
     _commands.register(app)

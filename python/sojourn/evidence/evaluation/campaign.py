@@ -1,0 +1,106 @@
+"""The runs of an evaluation: which there are, and what they measured.
+
+A suite's flows of the names in :data:`~sojourn.evidence.evaluation.subject.TESTED` get the subject's sender; everything
+else is the suite's own. Runs are measured suite by suite and let go, unless there is a folder to keep them in.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from sojourn import _core, runner
+from sojourn.core.store import Folder
+from sojourn.errors import ExperimentError, Refused
+from sojourn.evidence.evaluation.document import Document
+from sojourn.evidence.evaluation.subject import Subject
+from sojourn.evidence.evaluation.values import Values, measure
+from sojourn.experiments import library
+from sojourn.experiments.experiment import Experiment, load
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """The suites of a document with a subject in them."""
+
+    document: Document
+    subject: Subject
+    engine: str
+    experiments: Mapping[str, Experiment]
+    """By suite."""
+    refused: Mapping[str, str]
+    """Why the engine cannot run a suite with it, by suite."""
+
+    @classmethod
+    def plan(
+        cls,
+        document: Document,
+        subject: Subject,
+        *,
+        engine: str = "sim",
+        seeds: int | None = None,
+        plugins: Sequence[str] = (),
+    ) -> "Campaign":
+        """Read the suites.
+
+        Raises:
+            ExperimentError: if there is no such sender, with the nearest.
+        """
+        subject.check(engine=engine, plugins=plugins)
+        experiments: dict[str, Experiment] = {}
+        refused: dict[str, str] = {}
+        for suite in document.suites:
+            [named] = library.resolve_suite(suite)
+            settings = subject.settings(named.file.read_text(encoding="utf-8"))
+            try:
+                experiment = load(named.file, settings=settings, seeds=seeds, engine=engine, plugins=plugins)
+                runner.refuse(experiment.run_keys, engine=engine)
+            except ExperimentError as why:
+                refused[suite] = why.message
+            except Refused as why:
+                refused[suite] = str(why).splitlines()[1].strip()
+            else:
+                experiments[suite] = experiment
+        return cls(document, subject, engine, experiments, refused)
+
+    @property
+    def runs(self) -> int:
+        """How many there are."""
+        return sum(len(experiment.run_keys) for experiment in self.experiments.values())
+
+    @property
+    def seconds(self) -> float:
+        """Simulated seconds of all of them together."""
+        return sum(experiment.seconds for experiment in self.experiments.values())
+
+    def measure(
+        self,
+        watching: Callable[[int, float], AbstractContextManager[runner.Watcher]],
+        *,
+        threads: int | None = None,
+        folder: Path | None = None,
+    ) -> Values:
+        """Run what is not in the folder, and return what was measured.
+
+        Args:
+            watching: gives whoever watches so many runs of so many simulated seconds.
+            threads: runs at a time.
+            folder: a results folder that keeps the runs.
+        """
+        values = Values()
+        threads = threads or os.cpu_count() or 1
+        with watching(self.runs, self.seconds) as watcher:
+            for suite, experiment in self.experiments.items():
+                keys = experiment.run_keys
+                if folder is None:
+                    made = runner.make_fresh(keys, engine=self.engine, threads=threads, watcher=watcher)
+                else:
+                    command = f"evaluate {self.subject.word}"
+                    with Folder.create(folder, version=_core.version(self.engine), command=command) as store:
+                        plan = runner.Plan.of(keys, store)
+                        made = runner.make_stored(
+                            plan, store, engine=self.engine, threads=threads, command=command, watcher=watcher
+                        )
+                measure(values, self.document, suite, made)
+        return values

@@ -1,0 +1,155 @@
+"""Documents that say how something is to be evaluated, as they are written down.
+
+A file has the document's ``name``, its ``title``, the incumbents that others are compared with (``beside``), its rows
+and what it asks that no run can say (``not_covered``, by section). A row has the ``section``, the ``level`` in the
+document's own word, the ``criterion`` in a line, the ``suite`` whose runs decide, and figures. A figure has a ``name``,
+a ``metric`` (of several the least counts), a ``unit`` for people, the cells that are meant (``only``: labels by axis)
+and one rule: a ``bound``, with the ``origin`` of its number; or ``pair``, whether ``less`` or ``more`` is better than
+what the worse of the incumbents does in the same cell with the same seed, with a ``factor`` and something on top
+(``plus``, in the metric's own unit), of which the more generous counts; or none, and it is only reported.
+"""
+
+import functools
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from sojourn.errors import UsageError
+from sojourn.evidence.claims.bound import Bound
+
+PAIR_ORIGIN: Final = "the worse of Reno and CUBIC; the margin is ours"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """No worse than the worse incumbent."""
+
+    better: Literal["less", "more"]
+    factor: float
+    """At least 1: so many times as much, or as little, is still no worse."""
+    plus: float
+    """As is so much more, or less, in the metric's own unit."""
+
+    def limit(self, incumbents: Sequence[float]) -> float:
+        """Return the last value that is no worse.
+
+        >>> Pair("less", 1.25, 5.0).limit([10.0, 40.0]), Pair("more", 1.25, 0.0).limit([10.0, 40.0])
+        (50.0, 8.0)
+        """
+        if self.better == "less":
+            worst = max(incumbents)
+            return max(worst * self.factor, worst + self.plus)
+        worst = min(incumbents)
+        return min(worst / self.factor, worst - self.plus)
+
+    def holds(self, value: float, limit: float) -> bool:
+        """Return whether a value is no worse than the limit."""
+        return value <= limit if self.better == "less" else value >= limit
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Something that is measured, and the rule that judges it."""
+
+    name: str
+    metrics: tuple[str, ...]
+    """Expressions; of several the least value counts."""
+    unit: str
+    rule: Bound | Pair | None
+    """None where it is only reported."""
+    origin: str
+    """Whose number the rule has; empty where there is none."""
+    only: Mapping[str, tuple[str, ...]]
+    """The cells that are meant, by axis; an axis that is not named is free."""
+
+    def means(self, labels: Mapping[str, str]) -> bool:
+        """Return whether a cell of these labels is meant."""
+        return all(labels.get(axis) in wanted for axis, wanted in self.only.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A criterion."""
+
+    id: str
+    section: str
+    level: str
+    criterion: str
+    suite: str
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a document asks."""
+
+    name: str
+    title: str
+    about: str
+    beside: tuple[str, ...]
+    """The incumbents, as ``sojourn ccs`` names them."""
+    rows: tuple[Row, ...]
+    not_covered: Mapping[str, str]
+    """Why there is no row, by section."""
+
+    @property
+    def suites(self) -> list[str]:
+        """The suites of its rows, each once."""
+        return list(dict.fromkeys(row.suite for row in self.rows))
+
+
+@functools.cache
+def documents() -> Mapping[str, Path]:
+    """Return the files of the documents that there are, by name."""
+    folder = Path(str(files("sojourn.evidence.evaluation")))
+    return {file.stem: file for file in sorted(folder.glob("*.toml"))}
+
+
+def read(name: str) -> Document:
+    """Return the document of this name.
+
+    Raises:
+        UsageError: if there is none, with the nearest.
+    """
+    found = documents()
+    if name not in found:
+        raise UsageError.unknown("document", name, list(found))
+    tree = tomllib.loads(found[name].read_text(encoding="utf-8"))
+    return Document(
+        tree["name"],
+        tree["title"],
+        tree["about"],
+        tuple(tree["beside"]),
+        tuple(_row(row) for row in tree["row"]),
+        tree["not_covered"],
+    )
+
+
+def _row(row: Mapping[str, Any]) -> Row:
+    figures = tuple(_figure(figure) for figure in row["figure"])
+    return Row(row["id"], row["section"], row["level"], row["criterion"], row["suite"], figures)
+
+
+def _figure(figure: Mapping[str, Any]) -> Figure:
+    known = {"name", "metric", "unit", "bound", "origin", "pair", "factor", "plus", "only"}
+    if unknown := figure.keys() - known:
+        raise ValueError(f"{figure['name']}: there is no {', '.join(sorted(unknown))}")
+    metric = figure["metric"]
+    rule: Bound | Pair | None = None
+    origin = figure.get("origin", "")
+    if "bound" in figure:
+        rule = Bound.parse(figure["bound"])
+    elif "pair" in figure:
+        rule = Pair(figure["pair"], figure.get("factor", 1.0), figure.get("plus", 0.0))
+        origin = origin or PAIR_ORIGIN
+    return Figure(
+        figure["name"],
+        (metric,) if isinstance(metric, str) else tuple(metric),
+        figure.get("unit", ""),
+        rule,
+        origin,
+        {axis: tuple(labels) for axis, labels in figure.get("only", {}).items()},
+    )

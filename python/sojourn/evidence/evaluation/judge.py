@@ -1,0 +1,154 @@
+"""Verdicts: a subject's values against a document's rules.
+
+A cell passes if its rule holds with every seed, fails if with none, and is inconclusive in between. A figure, and a
+row, is as its worst cell. What has no value fails no rule: it is said.
+"""
+
+import enum
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from sojourn.evidence.claims.bound import Bound
+from sojourn.evidence.evaluation.document import Document, Figure, Pair, Row
+from sojourn.evidence.evaluation.values import Cell, Values
+
+
+class Verdict(enum.StrEnum):
+    """What became of a rule; the worse comes first."""
+
+    FAIL = "fail"
+    INCONCLUSIVE = "inconclusive"
+    NO_VALUE = "no value"
+    PASS = "pass"  # noqa: S105 - a verdict
+    REPORTED = "reported"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCell:
+    """A figure in one cell."""
+
+    cell: Cell
+    verdict: Verdict
+    value: float
+    """The median over the seeds."""
+    low: float
+    high: float
+    limit: float
+    """The median of the limits of a pair; NaN of any other rule."""
+
+    @property
+    def title(self) -> str:
+        """Its labels."""
+        return ", ".join(label for _, label in self.cell)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedFigure:
+    """A figure in all cells that it means."""
+
+    figure: Figure
+    cells: Sequence[JudgedCell]
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the worst cell."""
+        return min((cell.verdict for cell in self.cells), key=list(Verdict).index, default=Verdict.NO_VALUE)
+
+    @property
+    def telling(self) -> JudgedCell | None:
+        """The cell that decides: the furthest beyond its limit or, where none is, the nearest to it."""
+        worst = [cell for cell in self.cells if cell.verdict == self.verdict]
+        return min(worst, key=self._room, default=None)
+
+    def _room(self, cell: JudgedCell) -> float:
+        rule = self.figure.rule
+        if isinstance(rule, Bound):
+            room = rule.margin(cell.value)
+        elif isinstance(rule, Pair):
+            size = abs(cell.limit) or 1.0
+            room = (cell.limit - cell.value if rule.better == "less" else cell.value - cell.limit) / size
+        else:
+            return 0.0
+        return math.inf if math.isnan(room) else room
+
+    def count(self, verdict: Verdict) -> int:
+        """Return how many cells have this verdict."""
+        return sum(cell.verdict == verdict for cell in self.cells)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRow:
+    """A criterion's figures."""
+
+    row: Row
+    figures: Sequence[JudgedFigure]
+    refused: str = ""
+    """Why the subject cannot run the row's suite; empty where it can."""
+
+    @property
+    def verdict(self) -> Verdict:
+        """That of the worst figure; what is only reported counts where nothing else is."""
+        return min((own.verdict for own in self.figures), key=list(Verdict).index, default=Verdict.NO_VALUE)
+
+    @property
+    def telling(self) -> JudgedFigure | None:
+        """The figure that decides."""
+        return next((own for own in self.figures if own.verdict == self.verdict), None)
+
+
+def judge(
+    document: Document, subject: Values, incumbents: Sequence[Values], refused: Mapping[str, str]
+) -> list[JudgedRow]:
+    """Return a verdict for each row.
+
+    Args:
+        document: what is asked.
+        subject: what was measured of what is evaluated.
+        incumbents: of those that it is compared with.
+        refused: why suites were not run, by suite.
+    """
+    judged = []
+    for row in document.rows:
+        if row.suite in refused:
+            judged.append(JudgedRow(row, (), refused[row.suite]))
+            continue
+        figures = []
+        for figure in row.figures:
+            cells = [cell for cell in subject.cells(row.suite) if figure.means(dict(cell))]
+            own = [_judged(row.suite, figure, cell, subject, incumbents) for cell in cells]
+            figures.append(JudgedFigure(figure, own))
+        judged.append(JudgedRow(row, figures))
+    return judged
+
+
+def _judged(suite: str, figure: Figure, cell: Cell, subject: Values, incumbents: Sequence[Values]) -> JudgedCell:
+    values = subject.least(suite, cell, figure.metrics)
+    others = [incumbent.least(suite, cell, figure.metrics) for incumbent in incumbents]
+    known = {seed: value for seed, value in values.items() if not math.isnan(value)}
+    if not known:
+        return JudgedCell(cell, Verdict.NO_VALUE, math.nan, math.nan, math.nan, math.nan)
+    limits: list[float] = []
+    holds: list[bool] = []
+    for seed, value in known.items():
+        match figure.rule:
+            case Bound() as bound:
+                holds.append(bound.holds(value))
+            case Pair() as pair:
+                beside = [other[seed] for other in others if not math.isnan(other.get(seed, math.nan))]
+                if beside:
+                    limits.append(pair.limit(beside))
+                    holds.append(pair.holds(value, limits[-1]))
+            case None:
+                pass
+    if figure.rule is None:
+        verdict = Verdict.REPORTED
+    elif not holds:
+        verdict = Verdict.NO_VALUE
+    elif len(known) < len(values) or any(holds) != all(holds):
+        verdict = Verdict.INCONCLUSIVE
+    else:
+        verdict = Verdict.PASS if all(holds) else Verdict.FAIL
+    of = list(known.values())
+    return JudgedCell(cell, verdict, median(of), min(of), max(of), median(limits) if limits else math.nan)
