@@ -184,3 +184,41 @@ def test_bits_do_not_depend_on_how_busy_the_machine_is(tmp_path: Path) -> None:
         for process in busy:
             process.kill()
             process.wait()
+
+
+def test_what_a_kernel_alone_has_runs_as_anything_else(tmp_path: Path) -> None:
+    """The simulator has neither Vegas nor hhf; a kernel that has them knows it itself."""
+    kernel = next((k for k in kernels() if {"vegas"} <= set(k.ccs) and "hhf" in k.qdiscs), None)
+    if kernel is None:
+        pytest.skip("no kernel here has vegas and hhf")
+    file = tmp_path / "own.toml"
+    file.write_text(
+        CALL.replace('qdisc = "codel"', 'qdisc = "hhf"')
+        .replace('cc = "cubic"', 'cc = "vegas"')
+        .replace("linux-7.3", kernel.stack)
+    )
+    words = ("run", str(file), "--engine", "linux", "--kernel", kernel.label, "-o", str(tmp_path / "results"))
+    told, said = start(*words, "--json").communicate(timeout=300)
+    assert json.loads(told)["cells"][0]["engine"] == f"linux:{kernel.label}", said
+    [record] = (tmp_path / "results").rglob("scenario.json")
+    assert f"kernel {kernel.id}, plan " in record.read_text()
+    _, said = start("run", str(file), "-o", str(tmp_path / "sim")).communicate(timeout=60)
+    assert 'the simulator has no congestion control "vegas"' in said
+    assert "--engine linux" in said
+
+
+@pytest.mark.skipif(not any(k.tree for k in kernels()), reason="no tree of one's own has been built")
+def test_a_kernel_of_ones_own_repeats_its_runs(tmp_path: Path) -> None:
+    """All of its congestion controls at once, twice: the same numbers to the last digit."""
+    for kernel in (k for k in kernels() if k.tree):
+        answers = []
+        for _ in range(2):
+            words = ("try", *kernel.ccs, "--engine", "linux", "--kernel", kernel.id, "--stack", kernel.stack)
+            told, said = start(*words, "--duration", "5s", "--json").communicate(timeout=300)
+            assert told, said
+            answers.append(told)
+        assert answers[0] == answers[1]
+        [queue] = json.loads(answers[0])["queues"]
+        rates = {flow["flow"]: flow["goodput_mbps"] for flow in queue["flows"] if flow["kind"] == "tcp"}
+        assert set(rates) == set(kernel.ccs)
+        assert min(rates.values()) > 0.0

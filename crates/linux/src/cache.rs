@@ -1,10 +1,14 @@
 //! Where built kernels are kept, and which there are.
 //!
-//! `sojourn linux build` leaves one folder a kernel, named by version and configuration, in the user's cache:
-//! the kernel itself (`linux`), its configuration (`config`) and what it can do (`kernel.json`). A folder
+//! `sojourn linux build` leaves one folder a kernel in the user's cache, named by its version and the hash of its program:
+//! the kernel itself (`linux`), its configuration (`config`) and what it said that it has (`kernel.json`). A folder
 //! without a readable `kernel.json` is one that is not finished, and is passed over.
+//!
+//! The hash is of what was built. A build is repeatable (its date and place are fixed), so the same tree, configuration and
+//! compiler give the same hash, and whatever makes a difference to the kernel gives another.
 
 use serde::{Deserialize, Serialize};
+use sojourn_model::nearest;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -13,14 +17,29 @@ use std::path::{Path, PathBuf};
 pub struct Kernel {
     /// As `uname -r` says it: `7.3.4`.
     pub version: String,
+    /// The beginning of its program's hash. Kernels of earlier versions of Sojourn have none.
+    #[serde(default)]
+    pub hash: Option<String>,
     /// The beginning of its configuration's hash.
     pub config: String,
+    /// What its user calls it.
+    #[serde(default)]
+    pub name: Option<String>,
     /// Where its source comes from.
     pub source: String,
+    /// Whether that is a tree of the user's, and not the distribution's package.
+    #[serde(default)]
+    pub tree: bool,
+    /// When it was built, in seconds since 1970.
+    #[serde(default)]
+    pub built: u64,
     /// The queue disciplines it has, by tc's names.
     pub qdiscs: Vec<String>,
     /// The congestion controls it has.
     pub ccs: Vec<String>,
+    /// Whether it negotiates AccECN, if it was asked.
+    #[serde(default)]
+    pub accecn: Option<bool>,
     /// Whether the same seed was seen to give the same bits on it.
     #[serde(default)]
     pub repeatable: Option<bool>,
@@ -33,6 +52,27 @@ pub struct Kernel {
 }
 
 impl Kernel {
+    /// What tells it from every other: `7.3.4-1c0ffee1`.
+    pub fn id(&self) -> String {
+        format!("{}-{}", self.version, self.hash.as_ref().unwrap_or(&self.config))
+    }
+
+    /// What people call it: its name, or else what tells it from every other.
+    pub fn label(&self) -> String {
+        self.name.clone().unwrap_or_else(|| self.id())
+    }
+
+    /// Whether this word means it: its name, its id or its hash.
+    fn is_called(&self, word: &str) -> bool {
+        let hash = self.hash.as_ref().unwrap_or(&self.config);
+        self.name.as_deref() == Some(word) || hash == word || self.id() == word
+    }
+
+    /// Whether it negotiates AccECN; one that was not asked has it from 7.0 on.
+    pub fn has_accecn(&self) -> bool {
+        self.accecn.unwrap_or_else(|| self.order() >= (7, 0, 0))
+    }
+
     /// The series, which is its first two numbers: `7.3`.
     pub fn series(&self) -> String {
         let (major, minor, _) = self.order();
@@ -85,7 +125,7 @@ fn folder_by(environment: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, 
         })
 }
 
-/// The kernels in a folder, oldest version first; of one version those first that programs cannot run on.
+/// The kernels in a folder, oldest version first.
 pub fn kernels(folder: &Path) -> Vec<Kernel> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut kernels: Vec<Kernel> = entries
@@ -99,15 +139,45 @@ pub fn kernels(folder: &Path) -> Vec<Kernel> {
             kernel.program.is_file().then_some(kernel)
         })
         .collect();
-    kernels.sort_by(|a, b| {
-        (a.order(), a.programs, &a.config).cmp(&(b.order(), b.programs, &b.config))
-    });
+    kernels.sort_by_key(|kernel| (kernel.order(), kernel.id()));
     kernels
 }
 
-/// The kernel that stands for a stack: the newest of its series.
-pub fn newest<'a>(kernels: &'a [Kernel], stack: &str) -> Option<&'a Kernel> {
-    kernels.iter().filter(|k| k.is_of(stack)).max_by_key(|k| k.order())
+/// The kernel that stands for a stack where none is chosen. The distribution's own come before trees of the user's: what a
+/// stack means must not change by a build beside it. Then the newest of the series; of one version those that programs can
+/// run on, and the one that was built last.
+pub fn standing_for<'a>(kernels: &'a [Kernel], stack: &str) -> Option<&'a Kernel> {
+    let of_it = kernels.iter().filter(|kernel| kernel.is_of(stack));
+    of_it.max_by_key(|k| (!k.tree, k.order(), k.programs, k.built, k.id()))
+}
+
+/// There is no kernel that is called so.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownKernel {
+    /// What was asked for.
+    pub word: String,
+    /// What would be right: the nearest name, all of them, or how to build one.
+    pub help: String,
+}
+
+/// The kernel that is called so: by its name, its id (`7.3.4-1c0ffee1`) or its hash alone.
+///
+/// # Errors
+///
+/// If there is none, with the nearest.
+pub fn named<'a>(kernels: &'a [Kernel], word: &str) -> Result<&'a Kernel, UnknownKernel> {
+    if let Some(kernel) = kernels.iter().find(|kernel| kernel.is_called(word)) {
+        return Ok(kernel);
+    }
+    let labels: Vec<String> = kernels.iter().map(Kernel::label).collect();
+    let help = match nearest(word, labels.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None if labels.is_empty() => {
+            format!("no kernel has been built: sojourn linux build --source DIR --name {word}")
+        }
+        None => format!("there is {}", labels.join(", ")),
+    };
+    Err(UnknownKernel { word: word.to_owned(), help })
 }
 
 #[cfg(test)]
@@ -117,10 +187,15 @@ mod tests {
     fn kernel(version: &str) -> Kernel {
         Kernel {
             version: version.to_owned(),
+            hash: None,
             config: "1234abcd".to_owned(),
+            name: None,
             source: String::new(),
+            tree: false,
+            built: 0,
             qdiscs: vec!["codel".to_owned()],
             ccs: vec!["cubic".to_owned()],
+            accecn: None,
             repeatable: None,
             programs: false,
             program: PathBuf::new(),
@@ -164,8 +239,45 @@ mod tests {
             std::fs::write(path.join("kernel.json"), serde_json::to_string(&own).unwrap()).unwrap();
         }
         let found = kernels(folder.path());
-        let taken = newest(&found, "linux-7.3").unwrap();
+        let taken = standing_for(&found, "linux-7.3").unwrap();
         assert_eq!((taken.config.as_str(), taken.programs), ("7.3.4-1", true));
+    }
+
+    /// A build beside it must not change what a stack means: not one of the user's own tree, however new.
+    #[test]
+    fn a_tree_stands_for_a_stack_only_where_no_package_does() {
+        let of = |hash: &str, tree, built| Kernel {
+            hash: Some(hash.to_owned()),
+            tree,
+            built,
+            ..kernel("7.3.4")
+        };
+        let patched = Kernel { version: "7.3.9".to_owned(), ..of("ffffffff", true, 9) };
+        let all = [patched, of("bbbbbbbb", false, 1), of("aaaaaaaa", false, 2)];
+        let taken = |kernels: &[Kernel]| standing_for(kernels, "linux-7.3").map(Kernel::id);
+        // Of the two packages the one that was built last.
+        assert_eq!(taken(&all).unwrap(), "7.3.4-aaaaaaaa");
+        assert_eq!(taken(&all[..1]).unwrap(), "7.3.9-ffffffff");
+        assert_eq!(standing_for(&all, "linux-6.12"), None);
+    }
+
+    #[test]
+    fn a_kernel_is_called_by_name_id_or_hash() {
+        let mine = Kernel {
+            name: Some("mine".to_owned()),
+            hash: Some("1c0ffee1".to_owned()),
+            ..kernel("7.3.4")
+        };
+        let all = [kernel("7.3.4"), mine];
+        for word in ["mine", "7.3.4-1c0ffee1", "1c0ffee1"] {
+            assert_eq!(named(&all, word).unwrap().label(), "mine");
+        }
+        // A kernel of an earlier version of Sojourn goes by its configuration.
+        assert_eq!(named(&all, "7.3.4-1234abcd").unwrap().label(), "7.3.4-1234abcd");
+        let help = |kernels: &[Kernel], word: &str| named(kernels, word).unwrap_err().help;
+        assert_eq!(help(&all, "mime"), "did you mean \"mine\"?");
+        assert_eq!(help(&all, "something"), "there is 7.3.4-1234abcd, mine");
+        assert!(help(&[], "mine").contains("sojourn linux build --source DIR --name mine"));
     }
 
     /// Each of the three says where, in this order; an empty one is as good as none. None is no folder at all: not one

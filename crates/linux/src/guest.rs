@@ -24,7 +24,7 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 /// How often the guest is looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// After how many looks the CPU time that it takes is looked at, where it has programs.
 const LOOKS: u32 = 25;
 /// The guest's memory; what it does not touch costs nothing.
@@ -59,18 +59,74 @@ pub struct Outcome {
 }
 
 /// A running guest; ends with this value.
-struct Guest(Child);
+pub(crate) struct Guest {
+    pub(crate) child: Child,
+    /// What lives as long: the core that it stays on, the folder of its memory.
+    _held: (Option<Core>, Option<TempDir>),
+}
+
+impl Guest {
+    /// Starts a kernel with this init in a folder, to which it writes; `reads` are the paths of the host that it may read
+    /// besides. Its console is the file `console` there.
+    pub(crate) fn start(
+        kernel: &Path,
+        agent: &Agent,
+        at: &Path,
+        reads: &str,
+        seed: u64,
+    ) -> Result<Self, std::io::Error> {
+        let console = File::create(at.join("console"))?;
+        let errors = console.try_clone()?;
+        // The guest's memory is a file without a name: better in memory than on a disk, and in a folder of its own.
+        let shared = folder(Path::new("/dev/shm")).ok();
+        let memory = shared.as_ref().map_or(at, TempDir::path);
+        let mut command = Command::new(kernel);
+        command
+            .args([MEMORY, "root=none", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"])
+            .arg(format!("init={}", agent.init.display()))
+            .args(["time-travel=inf-cpu", "time-travel-start=1700000000000000000"])
+            // Where kernel and host can: system calls of the guest's programs without a stop under ptrace.
+            .arg("seccomp=auto")
+            .args(["con=null", "con0=null,fd:1", "con1=null", "umid=guest", "uml_dir=uml/"])
+            .current_dir(at)
+            .env_clear()
+            .env("TMPDIR", memory)
+            .env("LD_PRELOAD", &agent.preload)
+            .env("SOJOURN_SEED", seed.to_string())
+            .env("SOJOURN_PARENT", std::process::id().to_string())
+            .env("SOJOURN_READS", reads)
+            .env("SOJOURN_WRITES", format!("{}:{}", at.display(), memory.display()))
+            .stdin(Stdio::null())
+            .stdout(console)
+            .stderr(errors)
+            .process_group(0);
+        let core = Core::take();
+        if let Some(core) = &core {
+            command.env("SOJOURN_CORE", core.number().to_string());
+        }
+        Ok(Self { child: command.spawn()?, _held: (core, shared) })
+    }
+}
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        if matches!(self.0.try_wait(), Ok(Some(_))) {
+        if matches!(self.child.try_wait(), Ok(Some(_))) {
             return;
         }
-        if let Some(group) = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw) {
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
         }
-        let _ = self.0.wait();
+        let _ = self.child.wait();
     }
+}
+
+/// The last that a guest wrote on its console.
+pub(crate) fn last_words(at: &Path) -> String {
+    let console = fs::read(at.join("console")).unwrap_or_default();
+    let console = String::from_utf8_lossy(&console);
+    let mut tail: Vec<&str> = console.lines().rev().take(5).collect();
+    tail.reverse();
+    tail.join(" / ")
 }
 
 /// Removes folders whose process is no more.
@@ -88,7 +144,8 @@ fn sweep(parent: &Path) {
     }
 }
 
-fn folder(parent: &Path) -> Result<TempDir, std::io::Error> {
+/// A folder for a guest; those that killed processes left are removed.
+pub(crate) fn folder(parent: &Path) -> Result<TempDir, std::io::Error> {
     sweep(parent);
     tempfile::Builder::new().prefix(&format!("{PREFIX}{}-", std::process::id())).tempdir_in(parent)
 }
@@ -115,42 +172,13 @@ pub fn run(
         fs::write(at.join(&order.name), &order.bytes)
             .map_err(|e| failed("cannot write what a program is started with", &e))?;
     }
-    let console =
-        File::create(at.join("console")).map_err(|e| failed("cannot write the console", &e))?;
-    let errors = console.try_clone().map_err(|e| failed("cannot write the console", &e))?;
-    // The guest's memory is a file without a name: better in memory than on a disk, and in a folder of its own.
-    let shared = self::folder(Path::new("/dev/shm")).ok();
-    let memory = shared.as_ref().map_or(at, TempDir::path);
-    let mut command = Command::new(&kernel.program);
-    command
-        .args([MEMORY, "root=none", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"])
-        .arg(format!("init={}", agent.init.display()))
-        .args(["time-travel=inf-cpu", "time-travel-start=1700000000000000000"])
-        // Where kernel and host can: system calls of the guest's programs without a stop under ptrace.
-        .arg("seccomp=auto")
-        .args(["con=null", "con0=null,fd:1", "con1=null", "umid=guest", "uml_dir=uml/"])
-        .current_dir(at)
-        .env_clear()
-        .env("TMPDIR", memory)
-        .env("LD_PRELOAD", &agent.preload)
-        .env("SOJOURN_SEED", scenario.seed.to_string())
-        .env("SOJOURN_PARENT", std::process::id().to_string())
-        .env("SOJOURN_READS", reads(kernel, agent, scenario))
-        .env("SOJOURN_WRITES", format!("{}:{}", at.display(), memory.display()))
-        .stdin(Stdio::null())
-        .stdout(console)
-        .stderr(errors)
-        .process_group(0);
-    let core = Core::take();
-    if let Some(core) = &core {
-        command.env("SOJOURN_CORE", core.number().to_string());
-    }
-    let child = command.spawn().map_err(|e| failed("cannot start the kernel", &e))?;
-    let mut guest = Guest(child);
+    let reads = reads(kernel, agent, scenario);
+    let mut guest = Guest::start(&kernel.program, agent, at, &reads, scenario.seed)
+        .map_err(|e| failed("cannot start the kernel", &e))?;
     let mut patience =
         programs::cpu_limit(scenario).map(|(flow, limit)| (flow, limit, Patience::new(limit)));
     for look in 1_u32.. {
-        match guest.0.try_wait() {
+        match guest.child.try_wait() {
             Ok(Some(_)) => break,
             Ok(None) => {}
             Err(e) => return Err(failed("lost the guest", &e)),
@@ -164,7 +192,7 @@ pub fn run(
         }
         if let Some((flow, limit, patience)) = &mut patience
             && look % LOOKS == 0
-            && patience.is_over(now, taken_by(guest.0.id()))
+            && patience.is_over(now, taken_by(guest.child.id()))
         {
             let why = format!(
                 "flow {flow}: its programs took {} s of CPU time, and the clock stood at {} s: one of them computes \
@@ -176,7 +204,7 @@ pub fn run(
         }
         std::thread::sleep(LOOK_EVERY);
     }
-    drop((guest, core));
+    drop(guest);
     let text = fs::read_to_string(at.join("samples")).unwrap_or_default();
     let samples = Samples::read(&text).map_err(RunError::Failed)?;
     if let Some((flow, client, what)) = &samples.failed {
@@ -190,10 +218,7 @@ pub fn run(
         return Err(RunError::Failed(format!("in the guest: {error}: {}", log.trim())));
     }
     if !samples.done {
-        let console = fs::read_to_string(at.join("console")).unwrap_or_default();
-        let tail: Vec<&str> = console.lines().rev().take(5).collect();
-        let tail: Vec<&str> = tail.into_iter().rev().collect();
-        return Err(RunError::Failed(format!("the guest ended early: {}", tail.join(" / "))));
+        return Err(RunError::Failed(format!("the guest ended early: {}", last_words(at))));
     }
     watch.progress(scenario.length());
     Ok(Outcome { samples, stamps: Stamps { folder } })
@@ -231,7 +256,7 @@ const EXPECTED: &str =
     "the flow's table `program` says what is expected of it: ready, exit, within, cpu_limit";
 
 /// Where programs and their libraries lie.
-const PROGRAMS: [&str; 7] =
+pub(crate) const PROGRAMS: [&str; 7] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/iproute2"];
 
 /// What the guest's process may read of the host: programs, and the engine's cache with the kernel, the agent and perhaps a tc.

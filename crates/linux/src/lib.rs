@@ -18,6 +18,7 @@ pub mod guest;
 mod patience;
 pub mod plan;
 pub mod ports;
+pub mod probe;
 mod programs;
 mod record;
 mod refuse;
@@ -28,7 +29,7 @@ pub mod stamps;
 mod statistics;
 pub mod tools;
 
-pub use cache::Kernel;
+pub use cache::{Kernel, UnknownKernel};
 
 use sojourn_capture::Point;
 use sojourn_engine::{Capabilities, Engine, RunError, Watch};
@@ -40,6 +41,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug)]
 pub struct Linux {
     kernels: Vec<Kernel>,
+    /// The one that was chosen, by its place among them; each stack's own unless it was.
+    chosen: Option<usize>,
     /// Where they and the programs beside them are, or why nobody knows.
     cache: Result<PathBuf, String>,
 }
@@ -52,12 +55,23 @@ impl Linux {
     pub fn new() -> Self {
         let cache = cache::folder();
         let kernels = cache.as_deref().map(cache::kernels).unwrap_or_default();
-        Self { kernels, cache }
+        Self { kernels, chosen: None, cache }
     }
 
     /// With these kernels, and the programs that are in the user's cache.
     pub fn with_kernels(kernels: Vec<Kernel>) -> Self {
-        Self { kernels, cache: cache::folder() }
+        Self { kernels, chosen: None, cache: cache::folder() }
+    }
+
+    /// On this kernel, by its name, its id or its hash.
+    ///
+    /// # Errors
+    ///
+    /// If there is none that is called so.
+    pub fn on(self, word: &str) -> Result<Self, UnknownKernel> {
+        let found = cache::named(&self.kernels, word)?;
+        let chosen = self.kernels.iter().position(|kernel| kernel == found);
+        Ok(Self { chosen, ..self })
     }
 
     /// The kernels.
@@ -65,9 +79,21 @@ impl Linux {
         &self.kernels
     }
 
-    /// The kernel that stands for a stack: the newest of its series.
+    /// The kernel that was chosen, if it stands for a stack; where none was, the one that does
+    /// ([`cache::standing_for`]).
     pub fn kernel(&self, stack: &str) -> Option<&Kernel> {
-        cache::newest(&self.kernels, stack)
+        match self.chosen {
+            Some(chosen) => self.kernels.get(chosen).filter(|kernel| kernel.is_of(stack)),
+            None => cache::standing_for(&self.kernels, stack),
+        }
+    }
+
+    /// The kernels that may run something: the chosen one, or all.
+    pub fn able(&self) -> &[Kernel] {
+        match self.chosen {
+            Some(chosen) => &self.kernels[chosen..=chosen],
+            None => &self.kernels,
+        }
     }
 }
 
@@ -113,6 +139,25 @@ const fn sends(kind: TrafficKind) -> bool {
     }
 }
 
+/// What these kernels have, and the engine with them.
+fn capabilities(kernels: &[Kernel]) -> Capabilities {
+    let qdiscs = kernels.iter().flat_map(|k| k.qdiscs.iter().cloned()).map(Feature::Qdisc);
+    let ccs = kernels.iter().flat_map(|k| k.ccs.iter().cloned()).map(Feature::CongestionControl);
+    let stacks = kernels.iter().map(|k| Feature::Stack(k.stack()));
+    let mut able: Capabilities = qdiscs.chain(ccs).chain(stacks).collect();
+    able.extend(ElementKind::ALL.iter().copied().filter(|k| has(*k)).map(Feature::Element));
+    // `rewrite` has each of them.
+    able.extend(RuleKind::ALL.iter().copied().map(Feature::Rewrite));
+    able.extend(TrafficKind::ALL.iter().copied().filter(|k| sends(*k)).map(Feature::Traffic));
+    able.extend([
+        Feature::PerFlowDelay,
+        Feature::HostQdisc,
+        Feature::RelativeEvents,
+        Feature::Capture,
+    ]);
+    able
+}
+
 impl Engine for Linux {
     fn name(&self) -> &'static str {
         NAME
@@ -133,35 +178,23 @@ impl Engine for Linux {
         let Ok(programs) = programs(cache, scenario) else { return String::new() };
         let plan = tools::fnv1a(&plan::Plan::new(scenario, &programs).text);
         let programs = programs::identity(scenario);
-        format!("kernel {}-{}, plan {plan:016x}{programs}", kernel.version, kernel.config)
+        format!("kernel {}, plan {plan:016x}{programs}", kernel.id())
     }
 
+    /// What some kernel has; one scenario runs on one of them, and may be refused still.
     fn capabilities(&self) -> Capabilities {
-        let kernels = &self.kernels;
-        let qdiscs = kernels.iter().flat_map(|k| k.qdiscs.iter().cloned()).map(Feature::Qdisc);
-        let ccs =
-            kernels.iter().flat_map(|k| k.ccs.iter().cloned()).map(Feature::CongestionControl);
-        let stacks = kernels.iter().map(|k| Feature::Stack(k.stack()));
-        let mut able: Capabilities = qdiscs.chain(ccs).chain(stacks).collect();
-        able.extend(ElementKind::ALL.iter().copied().filter(|k| has(*k)).map(Feature::Element));
-        // `rewrite` has each of them.
-        able.extend(RuleKind::ALL.iter().copied().map(Feature::Rewrite));
-        able.extend(TrafficKind::ALL.iter().copied().filter(|k| sends(*k)).map(Feature::Traffic));
-        able.extend([
-            Feature::PerFlowDelay,
-            Feature::HostQdisc,
-            Feature::RelativeEvents,
-            Feature::Capture,
-        ]);
-        able
+        capabilities(self.able())
     }
 
     fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
+        let kernel = self.kernel(&scenario.stack);
         let here = refuse::Here {
             engine: NAME,
             kernels: &self.kernels,
+            chosen: self.chosen.map(|chosen| &self.kernels[chosen]),
+            kernel,
             cache: self.cache.as_deref().map_err(String::as_str),
-            able: &self.capabilities(),
+            able: &capabilities(kernel.map(std::slice::from_ref).unwrap_or_default()),
         };
         refuse::refuse(&here, scenario)
     }
@@ -188,7 +221,7 @@ impl Engine for Linux {
         let engine = EngineId {
             name: NAME.to_owned(),
             version: self.version().to_owned(),
-            detail: format!("kernel {}, configuration {}", kernel.version, kernel.config),
+            detail: format!("kernel {}, configuration {}", kernel.id(), kernel.config),
         };
         Ok(Run { scenario: scenario.clone(), engine, tables, unrecorded: plan.unrecorded })
     }

@@ -36,9 +36,13 @@ pub(crate) struct Here<'a> {
     pub(crate) engine: &'static str,
     /// The kernels that have been built.
     pub(crate) kernels: &'a [Kernel],
+    /// The one that was chosen among them, if one was.
+    pub(crate) chosen: Option<&'a Kernel>,
+    /// The one that runs the scenario, if one can.
+    pub(crate) kernel: Option<&'a Kernel>,
     /// Where they and the programs beside them are, or why nobody knows.
     pub(crate) cache: Result<&'a Path, &'a str>,
-    /// What the engine can run with them.
+    /// What the engine can run with that.
     pub(crate) able: &'a Capabilities,
 }
 
@@ -48,14 +52,11 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
     let kernel = kernel(&mut refusals, here, scenario);
     for missing in here.able.refuse(scenario) {
         if kernel.is_some() || !is_of_a_kernel(&missing.what) {
-            refusals.0.push(explained(missing));
+            refusals.0.push(explained(here, missing));
         }
     }
     for (path, queue) in scenario.disciplines() {
         let place = Place::Element(path);
-        if let Some(kernel) = kernel {
-            words(&mut refusals, kernel, &queue.qdisc, &place);
-        }
         if matches!(queue.shaper, Shaper::Line { .. }) {
             refusals.limit(
                 "shaper line",
@@ -113,24 +114,25 @@ fn kernel<'a>(refusals: &mut Refusals, here: &Here<'a>, scenario: &Scenario) -> 
         refusals.add(engine(), &Place::Experiment, "no kernel has been built for it", help);
         return None;
     }
-    let found = crate::cache::newest(here.kernels, &scenario.stack);
-    if found.is_none() {
+    if here.kernel.is_none() {
         let known: Vec<String> = here.kernels.iter().map(Kernel::stack).collect();
-        let series = scenario.stack.strip_prefix("linux-");
-        let help = match series {
-            Some(series) => {
-                format!("sojourn linux build --version {series}; there is {}", known.join(", "))
-            }
-            None => format!("use a stack that a kernel stands for: {}", known.join(", ")),
+        let (why, help) = match (here.chosen, scenario.stack.strip_prefix("linux-")) {
+            (Some(chosen), _) => (
+                format!("kernel {} stands for {}", chosen.label(), chosen.stack()),
+                format!("choose another kernel, or say --set experiment.stack={}", chosen.stack()),
+            ),
+            (None, Some(series)) => (
+                "no kernel that stands for it has been built".to_owned(),
+                format!("sojourn linux build --version {series}; there is {}", known.join(", ")),
+            ),
+            (None, None) => (
+                "no kernel that stands for it has been built".to_owned(),
+                format!("use a stack that a kernel stands for: {}", known.join(", ")),
+            ),
         };
-        refusals.add(
-            Feature::Stack(scenario.stack.clone()),
-            &Place::Experiment,
-            "no kernel that stands for it has been built",
-            &help,
-        );
+        refusals.add(Feature::Stack(scenario.stack.clone()), &Place::Experiment, &why, &help);
     }
-    found
+    here.kernel
 }
 
 /// Whether it depends on the kernel if this is there. What is written in Python is in none.
@@ -143,7 +145,7 @@ fn is_of_a_kernel(what: &Feature) -> bool {
 }
 
 /// Says more than that it is not there, where there is more to say.
-fn explained(missing: Unsupported) -> Unsupported {
+fn explained(here: &Here<'_>, missing: Unsupported) -> Unsupported {
     let (why, help) = match missing.what {
         Feature::Tunnel(_)
         | Feature::Element(ElementKind::Encapsulate | ElementKind::Decapsulate) => (
@@ -155,32 +157,41 @@ fn explained(missing: Unsupported) -> Unsupported {
         {
             ("a kernel runs no Python", "run it on the simulator: --engine sim")
         }
-        Feature::CongestionControl(_) => {
-            ("no kernel here has it", "build a tree that has it: sojourn linux build --source DIR")
+        Feature::CongestionControl(ref name) => {
+            return of_another(here, &missing, |kernel| &kernel.ccs, name);
         }
-        Feature::Qdisc(_) => (
-            "no kernel here has it",
-            "build a newer kernel, or a tree that has it: sojourn linux build --source DIR",
-        ),
+        Feature::Qdisc(ref name) => {
+            return of_another(here, &missing, |kernel| &kernel.qdiscs, name);
+        }
         Feature::StateEvents => ("the kernel's controllers cannot be waited for", ""),
         _ => return missing,
     };
     Unsupported { why: why.to_owned(), help: help.to_owned(), ..missing }
 }
 
-fn words(refusals: &mut Refusals, kernel: &Kernel, qdisc: &str, place: &Place) {
-    let name = qdisc.split_whitespace().next().unwrap_or("");
-    if name.starts_with("python:") {
-        let help = "run it on the simulator: --engine sim";
-        refusals.add(Feature::Qdisc(name.to_owned()), place, "a kernel runs no Python", help);
-    } else if !kernel.qdiscs.iter().any(|q| q == name) {
-        refusals.add(
-            Feature::Qdisc(name.to_owned()),
-            place,
-            &format!("kernel {} does not have it", kernel.version),
-            "build a newer kernel, or a tree that has it: sojourn linux build --source DIR",
-        );
-    }
+/// Says of what the kernel lacks which of the others has it, or how to get one.
+fn of_another(
+    here: &Here<'_>,
+    missing: &Unsupported,
+    names: fn(&Kernel) -> &Vec<String>,
+    name: &String,
+) -> Unsupported {
+    let why = match here.kernel {
+        Some(kernel) => format!("kernel {} does not have it", kernel.label()),
+        None => "no kernel here has it".to_owned(),
+    };
+    let others: Vec<String> = here
+        .kernels
+        .iter()
+        .filter(|kernel| names(kernel).contains(name))
+        .map(Kernel::label)
+        .collect();
+    let help = match &others[..] {
+        [] => "build a tree that has it: sojourn linux build --source DIR".to_owned(),
+        [one] => format!("{one} has it: --kernel {one}"),
+        [first, ..] => format!("{} have it: --kernel {first}", others.join(" and ")),
+    };
+    Unsupported { why, help, ..missing.clone() }
 }
 
 fn another_stack(refusals: &mut Refusals, stack: &str, place: &Place) {
@@ -299,8 +310,8 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
     match tcp.ecn {
         EcnMode::Sce => cannot("ECN mode sce", "no mainline kernel has it"),
         EcnMode::AccEcn => {
-            if let Some(kernel) = kernel.filter(|kernel| kernel.order() < (7, 0, 0)) {
-                cannot("ECN mode accecn", &format!("kernel {} does not have it", kernel.version));
+            if let Some(kernel) = kernel.filter(|kernel| !kernel.has_accecn()) {
+                cannot("ECN mode accecn", &format!("kernel {} does not have it", kernel.label()));
             }
         }
         _ => {}
@@ -318,7 +329,7 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
         cannot("rate_limited_increase", "the kernel has a rule of its own");
     }
     if tcp.rtt_scaling.is_some() {
-        cannot("rtt_scaling", "mainline has no Prague");
+        cannot("rtt_scaling", "the engine sets no parameters of a kernel's Prague");
     }
     if tcp.codepoint.is_some() {
         cannot("codepoint", "a kernel's TCP chooses its own");

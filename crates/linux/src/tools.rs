@@ -1,4 +1,4 @@
-//! The host's programs that the engine needs, and the guest's agent, which is compiled once.
+//! The host's programs that the engine needs, and the programs of ours that run in guests, which are compiled once.
 //!
 //! The agent is C because it must run as the init of a kernel on whatever the host has: the compiler that built
 //! the kernel builds it in a second, statically, and it is kept in the cache under the hash of its source.
@@ -11,6 +11,7 @@ use std::sync::{Mutex, PoisonError};
 
 const AGENT: &str = include_str!("../guest/agent.c");
 const PRELOAD: &str = include_str!("../guest/preload.c");
+const PROBE: &str = include_str!("../probe/probe.c");
 
 /// Programs of iproute2.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -113,10 +114,37 @@ pub(crate) fn fnv1a(bytes: impl AsRef<[u8]>) -> u64 {
 /// The agent, compiled if it is not in the cache yet.
 pub fn agent(cache: &Path) -> Result<Agent, String> {
     let name = format!("agent-{:016x}", fnv1a(AGENT) ^ fnv1a(PRELOAD).rotate_left(1));
+    let init = Source { text: AGENT, file: "agent.c", to: "init", flags: ON_ITS_OWN };
+    let folder = compiled(cache, &name, &[init, LOADED])?;
+    Ok(Agent { init: folder.join("init"), preload: folder.join("preload.so") })
+}
+
+/// The program that asks a kernel what it has, likewise.
+pub(crate) fn probe(cache: &Path) -> Result<Agent, String> {
+    let name = format!("probe-{:016x}", fnv1a(PROBE) ^ fnv1a(PRELOAD).rotate_left(1));
+    let init = Source { text: PROBE, file: "probe.c", to: "init", flags: ON_ITS_OWN };
+    let folder = compiled(cache, &name, &[init, LOADED])?;
+    Ok(Agent { init: folder.join("init"), preload: folder.join("preload.so") })
+}
+
+/// A program of ours in C, and the flags that it is compiled with: the first that work.
+struct Source {
+    text: &'static str,
+    file: &'static str,
+    to: &'static str,
+    flags: &'static [&'static [&'static str]],
+}
+
+/// Where there is no static library, the guest finds the host's shared one: its root is the host's.
+const ON_ITS_OWN: &[&[&str]] = &[&["-static"], &[]];
+const LOADED: Source =
+    Source { text: PRELOAD, file: "preload.c", to: "preload.so", flags: &[&["-shared", "-fPIC"]] };
+
+/// The folder of the cache with these programs, compiled if it is not there yet.
+fn compiled(cache: &Path, name: &str, sources: &[Source]) -> Result<PathBuf, String> {
     let folder = cache.join(name);
-    let agent = Agent { init: folder.join("init"), preload: folder.join("preload.so") };
-    if agent.init.is_file() && agent.preload.is_file() {
-        return Ok(agent);
+    if sources.iter().all(|source| folder.join(source.to).is_file()) {
+        return Ok(folder);
     }
     let compiler = ["cc", "gcc", "clang"]
         .into_iter()
@@ -125,31 +153,34 @@ pub fn agent(cache: &Path) -> Result<Agent, String> {
     let failed = |what: &str, e: std::io::Error| format!("{what} in {}: {e}", cache.display());
     fs::create_dir_all(cache).map_err(|e| failed("cannot write", e))?;
     let work = tempfile::tempdir_in(cache).map_err(|e| failed("cannot write", e))?;
-    let compile = |source: &str, name: &str, to: &str, flags: &[&str]| {
-        let file = work.path().join(name);
-        fs::write(&file, source).map_err(|e| failed("cannot write", e))?;
-        let done = Command::new(&compiler)
-            .args(["-O2", "-o"])
-            .arg(work.path().join(to))
-            .args(flags)
-            .arg(&file)
-            .output()
-            .map_err(|e| failed("cannot compile", e))?;
-        if done.status.success() {
-            return Ok(());
+    for source in sources {
+        let file = work.path().join(source.file);
+        fs::write(&file, source.text).map_err(|e| failed("cannot write", e))?;
+        let mut said = None;
+        for flags in source.flags {
+            let done = Command::new(&compiler)
+                .args(["-O2", "-o"])
+                .arg(work.path().join(source.to))
+                .args(*flags)
+                .arg(&file)
+                .output()
+                .map_err(|e| failed("cannot compile", e))?;
+            said = (!done.status.success())
+                .then(|| String::from_utf8_lossy(&done.stderr).into_owned());
+            if said.is_none() {
+                break;
+            }
         }
-        let said = String::from_utf8_lossy(&done.stderr).into_owned();
-        Err(format!("{} cannot compile the guest's {name}: {said}", compiler.display()))
-    };
-    // Where there is no static library, the guest finds the host's shared one: its root is the host's.
-    compile(AGENT, "agent.c", "init", &["-static"])
-        .or_else(|_| compile(AGENT, "agent.c", "init", &[]))?;
-    compile(PRELOAD, "preload.c", "preload.so", &["-shared", "-fPIC"])?;
+        if let Some(said) = said {
+            let compiler = compiler.display();
+            return Err(format!("{compiler} cannot compile the guest's {}: {said}", source.file));
+        }
+    }
     // Another process may have been quicker; then its result, which is the same, stays.
     if fs::rename(work.path(), &folder).is_ok() {
         let _ = work.keep();
     }
-    Ok(agent)
+    Ok(folder)
 }
 
 #[cfg(test)]

@@ -519,9 +519,44 @@ fn a_cancelled_run_leaves_nothing() {
     assert!(!left);
 }
 
+/// The kernel's own answer, beside what its configuration names: nothing that was built in is missing.
+fn a_kernel_says_what_it_has() {
+    let (linux, _) = engine();
+    let kernel = linux.kernels().last().unwrap();
+    let cache = sojourn_linux::cache::folder().unwrap();
+    let answer = sojourn_linux::probe::ask(&cache, &kernel.program).unwrap();
+    assert_eq!(answer.release, kernel.version);
+    let config = std::fs::read_to_string(kernel.program.with_file_name("config")).unwrap();
+    let built_in = |prefix: &str| -> Vec<String> {
+        let lines = config.lines().filter_map(|line| line.strip_prefix(prefix)?.strip_suffix("=y"));
+        lines.map(str::to_lowercase).collect()
+    };
+    // Neither is one of either: what is chosen where none is named, the three that share an option.
+    let of_all = |name: &&String| !["advanced", "default", "fifo"].contains(&name.as_str());
+    let controls = built_in("CONFIG_TCP_CONG_");
+    assert!(controls.len() > 3, "{controls:?}");
+    for name in controls.iter().filter(of_all) {
+        // What a module calls itself is not always what its option is called.
+        let name = if name == "hstcp" { "highspeed" } else { name };
+        assert!(answer.ccs.iter().any(|own| own == name), "{name}: {:?}", answer.ccs);
+    }
+    let disciplines = built_in("CONFIG_NET_SCH_");
+    assert!(disciplines.len() > 10, "{disciplines:?}");
+    for name in disciplines.iter().filter(of_all) {
+        let name = if name == "teql" { "teql0" } else { name };
+        assert!(answer.qdiscs.iter().any(|own| own == name), "{name}: {:?}", answer.qdiscs);
+    }
+    for always in ["pfifo", "bfifo", "pfifo_fast"] {
+        assert!(answer.qdiscs.iter().any(|own| own == always), "{always}");
+    }
+    assert!(!answer.qdiscs.iter().any(|own| own == "cubic" || own == "eth0"));
+    assert_eq!(answer.accecn, kernel.order() >= (7, 0, 0));
+}
+
 fn main() {
     let kernel = Linux::new().kernels().last().is_some();
-    let tests: [(&str, fn()); 14] = [
+    let tests: [(&str, fn()); 15] = [
+        ("a_kernel_says_what_it_has", a_kernel_says_what_it_has),
         (
             "one_flow_fills_the_link_and_rtt_is_base_and_queue",
             one_flow_fills_the_link_and_rtt_is_base_and_queue,

@@ -46,10 +46,15 @@ fn kernel(version: &str) -> Kernel {
     let names = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
     Kernel {
         version: version.to_owned(),
+        hash: None,
         config: "0".to_owned(),
+        name: None,
         source: String::new(),
+        tree: false,
+        built: 0,
         qdiscs: names(&["pfifo", "codel", "fq_codel", "pie", "netem", "htb"]),
         ccs: names(&["cubic", "reno"]),
+        accecn: None,
         repeatable: None,
         programs: true,
         program: PathBuf::from("linux"),
@@ -180,15 +185,51 @@ fn what_the_kernel_lacks_is_named() {
     };
     // This machine may lack tc itself; what follows does not depend on it.
     let text = EXPERIMENT.replace("cc = \"reno\"", "cc = \"prague\"");
-    assert!(told(&text).contains("flow second: congestion control prague: no kernel here has it"));
+    let refused = "flow second: congestion control prague: kernel 7.3.4-0 does not have it";
+    assert!(told(&text).contains(refused), "{}", told(&text));
+    assert!(told(&text).contains("sojourn linux build --source DIR"));
     let text = EXPERIMENT.replace("fq_codel flows 1 target 1ms", "dualpi2");
-    assert!(
-        told(&text).contains("bottleneck.down.qdisc: qdisc dualpi2: kernel 7.3.4 does not have it")
-    );
+    let refused = "bottleneck.down.qdisc: qdisc dualpi2: kernel 7.3.4-0 does not have it";
+    assert_eq!(told(&text).matches(refused).count(), 1, "{}", told(&text));
     let text = EXPERIMENT.replace("linux-7.3", "linux-5.4");
     let refused = told(&text);
     assert!(refused.contains("stack linux-5.4"), "{refused}");
     assert!(refused.contains("sojourn linux build --version 5.4"), "{refused}");
+}
+
+/// What one kernel has is not what another has: a run is on one of them, and the refusal says which other would do.
+#[test]
+fn another_kernel_that_has_it_is_named_and_can_be_chosen() {
+    let mine = Kernel {
+        name: Some("mine".to_owned()),
+        hash: Some("1c0ffee1".to_owned()),
+        tree: true,
+        ccs: vec!["cubic".to_owned(), "steady".to_owned()],
+        ..kernel("7.3.4")
+    };
+    let old = Kernel { name: Some("old".to_owned()), ..kernel("5.10.223") };
+    let linux = Linux::with_kernels(vec![kernel("7.3.4"), mine, old]);
+    let told = |linux: &Linux, text: &str| {
+        linux.refuse(&scenario(text)).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    let text = EXPERIMENT.replace("cc = \"reno\"", "cc = \"steady\"");
+    let refused = told(&linux, &text);
+    assert!(
+        refused.contains("kernel 7.3.4-0 does not have it (mine has it: --kernel mine)"),
+        "{refused}"
+    );
+    let chosen = linux.clone().on("mine").unwrap();
+    assert!(!told(&chosen, &text).contains("steady"), "{}", told(&chosen, &text));
+    let refused = told(&chosen, EXPERIMENT);
+    assert!(refused.contains("control reno: kernel mine does not have it"), "{refused}");
+    // The chosen one stands for its own series alone.
+    let refused = told(&linux.clone().on("old").unwrap(), EXPERIMENT);
+    assert!(refused.contains("kernel old stands for linux-5.10"), "{refused}");
+    let identity = |linux: &Linux| linux.identity(&scenario(&EXPERIMENT.replace("reno", "cubic")));
+    if Programs::find().is_ok() {
+        assert!(identity(&linux).starts_with("kernel 7.3.4-0, plan "), "{}", identity(&linux));
+        assert!(identity(&chosen).starts_with("kernel 7.3.4-1c0ffee1, plan "));
+    }
 }
 
 /// Routes have one initial window for all that take them.

@@ -1,9 +1,11 @@
 //! The engines there are.
 
-use crate::errors::usage_error;
+use crate::errors::{failed, usage_error};
 use pyo3::prelude::*;
 use sojourn_engine::{Engine, Registry, UnknownEngine};
+use sojourn_linux::{Linux, NAME as LINUX};
 use sojourn_sim::Sim;
+use std::path::PathBuf;
 
 /// The package's version and the digest of an engine's sources, which `build.rs` takes.
 macro_rules! version {
@@ -42,9 +44,46 @@ pub fn engine(py: Python<'_>, name: &str) -> PyResult<Box<dyn Engine>> {
     engine_with(py, name, Sim::new())
 }
 
-/// The engine of this name; if it is the simulator, this one.
+/// The engine of this name; if it is the simulator, this one. `linux:NAME` is Linux on the kernel of this name.
 pub fn engine_with(py: Python<'_>, name: &str, sim: Sim) -> PyResult<Box<dyn Engine>> {
-    registry(&sim).engine(name).map_err(|error| unknown(py, &error))
+    match parts(name) {
+        (LINUX, Some(kernel)) => Ok(Box::new(linux_on(py, kernel)?)),
+        (plain, None) => registry(&sim).engine(plain).map_err(|error| unknown(py, &error)),
+        (other, Some(_)) => {
+            registry(&sim).engine(other).map_err(|error| unknown(py, &error))?;
+            let why = format!("the engine {other} has no kernels to choose from");
+            Err(usage_error(py, &why, Some("write linux:NAME")))
+        }
+    }
+}
+
+/// An engine's name, and the kernel that is named behind a colon.
+fn parts(name: &str) -> (&str, Option<&str>) {
+    name.split_once(':').map_or((name, None), |(engine, kernel)| (engine, Some(kernel)))
+}
+
+/// Linux as this engine's name has it, if it is that.
+pub fn linux(py: Python<'_>, name: &str) -> PyResult<Option<Linux>> {
+    match parts(name) {
+        (LINUX, Some(kernel)) => linux_on(py, kernel).map(Some),
+        (LINUX, None) => Ok(Some(Linux::new())),
+        _ => Ok(None),
+    }
+}
+
+fn linux_on(py: Python<'_>, kernel: &str) -> PyResult<Linux> {
+    Linux::new().on(kernel).map_err(|error| {
+        let why = format!("there is no kernel \"{}\"", error.word);
+        usage_error(py, &why, Some(&error.help))
+    })
+}
+
+/// What a kernel says that it has, as JSON: it is booted, which takes a second. `cache` is the Linux engine's folder.
+#[pyfunction]
+pub fn ask_kernel(py: Python<'_>, kernel: PathBuf, cache: PathBuf) -> PyResult<String> {
+    let answer = py.detach(|| sojourn_linux::probe::ask(&cache, &kernel));
+    let answer = answer.map_err(|why| failed(py, &why))?;
+    Ok(serde_json::json!(answer).to_string())
 }
 
 /// The names of the engines.
@@ -57,6 +96,7 @@ pub fn engines() -> Vec<String> {
 #[pyfunction]
 #[pyo3(signature = (engine = "sim"))]
 pub fn version(py: Python<'_>, engine: &str) -> PyResult<String> {
+    let (engine, _) = parts(engine);
     registry(&Sim::new()).version(engine).map(str::to_owned).map_err(|error| unknown(py, &error))
 }
 

@@ -37,6 +37,11 @@ pub fn run_error(py: Python<'_>, error: RunError, run: &str) -> PyErr {
     }
 }
 
+/// What raises where something failed that is no run.
+pub fn failed(_: Python<'_>, why: &str) -> PyErr {
+    python::RunError::new_err(why.to_owned())
+}
+
 /// Everything that is wrong with an experiment: the first mistake, which carries the others.
 pub fn experiment_error(py: Python<'_>, diagnostics: &Diagnostics) -> PyErr {
     let make = |diagnostic: &Diagnostic, also: Vec<Py<PyAny>>| {

@@ -1,7 +1,9 @@
 //! Experiments: from the text that a person wrote to the scenarios that engines run.
 
 use crate::custom::{Classes, WithClasses};
+use crate::engines;
 use crate::errors::experiment_error;
+use crate::kernels::WithKernels;
 use crate::plugins::{self, load_error};
 use crate::scenario::Scenario;
 use pyo3::prelude::*;
@@ -88,10 +90,10 @@ impl Experiment {
 }
 
 /// Reads an experiment; `name` is how messages call the file, `settings` are `PATH=VALUE`. More than 100 000 runs
-/// are refused unless `yes`. The plugins that it names are looked for in `folder`, those at `plugins` are added to them;
+/// are refused unless `yes`. `engine` is what is to run it: Linux knows the words of its kernels. The plugins that it names are looked for in `folder`, those at `plugins` are added to them;
 /// all are loaded, and so are the Python files that words name.
 #[pyfunction]
-#[pyo3(signature = (text, name, *, settings=Vec::new(), seeds=None, yes=false, plugins=Vec::new(), folder=PathBuf::new()))]
+#[pyo3(signature = (text, name, *, settings=Vec::new(), seeds=None, yes=false, engine="sim", plugins=Vec::new(), folder=PathBuf::new()))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
 pub fn load(
     py: Python<'_>,
@@ -100,10 +102,12 @@ pub fn load(
     settings: Vec<String>,
     seeds: Option<u64>,
     yes: bool,
+    engine: &str,
     plugins: Vec<PathBuf>,
     folder: PathBuf,
 ) -> PyResult<Experiment> {
-    let read = || -> Result<_, Wrong> {
+    let linux = engines::linux(py, engine)?;
+    let read = move || -> Result<_, Wrong> {
         let mut experiment = sojourn_language::Experiment::parse(name, text)?;
         for setting in &settings {
             experiment.set(setting)?;
@@ -117,9 +121,10 @@ pub fn load(
         })?;
         let sim = plugins::sim(&plugins)?;
         let words = WithClasses::new(sim, plugins.named(), Classes::in_folder(folder.clone()));
+        let words = WithKernels::new(words, linux);
         let plan = experiment.plan(&words, if yes { u64::MAX } else { MOST_RUNS })?;
         let scenarios: Vec<_> = plan.scenarios().collect();
-        let classes = words.into_classes();
+        let classes = words.into_words().into_classes();
         let named = |scenario: Resolved| {
             if classes.is_empty() {
                 return scenario;

@@ -6,6 +6,7 @@ mod engines;
 mod errors;
 mod experiment;
 mod json;
+mod kernels;
 mod listings;
 mod metrics;
 mod plugins;
@@ -24,7 +25,7 @@ mod _core {
     #[pymodule_export]
     use super::custom::{Packet, QueueView, View};
     #[pymodule_export]
-    use super::engines::{engines, version};
+    use super::engines::{ask_kernel, engines, version};
     #[pymodule_export]
     use super::experiment::{Experiment, Warning, json_schema, load};
     #[pymodule_export]

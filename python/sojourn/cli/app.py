@@ -6,7 +6,19 @@ from typing import Annotated
 import typer
 
 from sojourn.cli import complete
-from sojourn.cli.options import AsJson, Engine, Plugins, Quiet, Results, Settings, SnapLen, Threads, Verbose
+from sojourn.cli.options import (
+    AsJson,
+    Engine,
+    Kernel,
+    Plugins,
+    Quiet,
+    Results,
+    Settings,
+    SnapLen,
+    Threads,
+    Verbose,
+    on_kernel,
+)
 from sojourn.cli.program import WithProgram
 
 app = typer.Typer(
@@ -63,6 +75,7 @@ def run(
         ),
     ] = None,
     engine: Engine = "sim",
+    kernel: Kernel = None,
     seeds: Annotated[
         int | None,
         typer.Option(min=1, help="So many seeds (1, 2, ...) for each cell, instead of the file's."),
@@ -111,7 +124,7 @@ def run(
     command(
         what,
         output,
-        engine=engine,
+        engine=on_kernel(engine, kernel),
         seeds=seeds,
         threads=threads,
         settings=settings or [],
@@ -164,6 +177,7 @@ def try_(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random streams.")] = 1,
     seeds: Annotated[int, typer.Option(min=1, help="So many seeds from there on; ranges are over them.")] = 1,
     engine: Engine = "sim",
+    kernel: Kernel = None,
     settings: Settings = None,
     save: Annotated[
         Path | None, typer.Option(metavar="FILE.toml", help="Write the experiment there, for [b]sojourn run[/b].")
@@ -195,6 +209,7 @@ def try_(
     from sojourn.quick.asked import Asked
 
     del quiet, verbose
+    engine = on_kernel(engine, kernel)
     beside = [name for name, wanted in (("voice", voice), ("web", web), ("video", video)) if wanted]
     asked = Asked(
         flows=flows or [],
@@ -301,11 +316,12 @@ def qdiscs(
     ] = None,
     as_json: AsJson = False,
     plugins: Plugins = None,
+    engine: Engine = "sim",
 ) -> None:
-    """List the queue disciplines, or show the options of one."""
+    """List the queue disciplines, or show the options of one; with [b]--engine linux[/b] what each kernel has."""
     from sojourn.cli.lists import qdiscs as command
 
-    command(name, as_json=as_json, plugins=plugins or [])
+    command(name, as_json=as_json, plugins=plugins or [], engine=engine)
 
 
 @app.command()
@@ -315,11 +331,12 @@ def ccs(
     ] = None,
     as_json: AsJson = False,
     plugins: Plugins = None,
+    engine: Engine = "sim",
 ) -> None:
-    """List the congestion controls, or show one."""
+    """List the congestion controls, or show one; with [b]--engine linux[/b] what each kernel has."""
     from sojourn.cli.lists import ccs as command
 
-    command(name, as_json=as_json, plugins=plugins or [])
+    command(name, as_json=as_json, plugins=plugins or [], engine=engine)
 
 
 @app.command()

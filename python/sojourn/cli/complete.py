@@ -1,4 +1,4 @@
-"""What a shell completes: names of suites, disciplines, congestion controls, stacks and engines.
+"""What a shell completes: names of suites, disciplines, congestion controls, stacks, engines and kernels.
 
 None of it runs an experiment or reads a suite's file, so that a Tab answers at once.
 """
@@ -48,6 +48,13 @@ def engines(incomplete: str) -> list[str]:
     from sojourn import _core
 
     return _fitting(_core.engines(), incomplete)
+
+
+def kernels(incomplete: str) -> list[str]:
+    """Return the kernels of the Linux engine."""
+    from sojourn.linux.kernels import kernels as built
+
+    return _fitting([kernel.label for kernel in built()], incomplete)
 
 
 def _told(entries: Iterable[dict[str, str]], incomplete: str) -> Iterator[tuple[str, str]]:

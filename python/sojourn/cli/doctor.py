@@ -21,6 +21,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     from sojourn.cli.screen import out, print_json
     from sojourn.core import listings
     from sojourn.linux import iproute
+    from sojourn.linux.configuration import controls_of_mainline
     from sojourn.linux.kernels import kernels
     from sojourn.linux.needs import command, needs
 
@@ -34,6 +35,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
         advice.append(command(lacking))
     if not built:
         advice.append("sojourn linux build")
+    mainline = controls_of_mainline()
     known = [entry["name"] for entry in listings.qdiscs()]
     untold = [] if run else iproute.unknown(name for name in known if any(name in k.qdiscs for k in built))
     if untold:
@@ -44,7 +46,9 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
                 "sim": {"ready": True, "version": _core.version()},
                 "linux": {
                     "ready": able,
-                    "kernels": [f"{k.version}-{k.config}" for k in built],
+                    "kernels": [k.label for k in built],
+                    "ccs": sorted({cc for k in built for cc in k.ccs}),
+                    "qdiscs": sorted({qdisc for k in built for qdisc in k.qdiscs}),
                     "missing": [need.name for need in lacking],
                     "unknown_to_tc": untold,
                     "advice": [a for a in advice if a],
@@ -52,7 +56,11 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
             }
         )
     else:
-        told = [f"kernel {k.version} ({k.config}), stack {k.stack}" for k in built]
+        told = [
+            f"kernel {k.label} for {k.stack}: {len(k.ccs)} congestion controls, {len(k.qdiscs)} queue disciplines"
+            + (f"; beyond mainline's {', '.join(own)}" if (own := [cc for cc in k.ccs if cc not in mainline]) else "")
+            for k in built
+        ]
         for need in lacking:
             what = "fetch a kernel's source" if need.purpose == "source" else need.purpose
             told.append(f"missing to {what}: {need.name}")

@@ -1,9 +1,14 @@
 """``sojourn linux``: the kernels of the Linux engine."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from sojourn.cli import complete
+
+if TYPE_CHECKING:
+    from sojourn.linux.kernels import Kernel
 
 _commands = typer.Typer(help="Kernels for the Linux engine.", no_args_is_help=True)
 
@@ -16,38 +21,88 @@ def register(app: typer.Typer) -> None:
 @_commands.command()
 def build(
     version: Annotated[
-        str | None, typer.Option(metavar="X.Y", help="The series; the newest that apt has unless given.")
+        str | None,
+        typer.Option(metavar="X.Y", help="The series; the newest that apt has and a stack is of unless given."),
     ] = None,
     source: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A kernel tree to build instead of the distribution's source.")
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="A kernel tree to build instead of the distribution's source: with all the congestion controls and "
+            "queue disciplines in it. Built again, it takes what has changed.",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What it is to be called: [b]--engine linux --kernel NAME[/b] runs on it."),
+    ] = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="More options for its configuration: CONFIG_NAME=y, a line each."),
     ] = None,
     jobs: Annotated[int | None, typer.Option("-j", "--jobs", min=1, help="Compilers at a time.")] = None,
 ) -> None:
-    """Build a kernel for the Linux engine, once; about ten minutes on two cores."""
+    """Build a kernel for the Linux engine, once; about ten minutes on two cores.
+
+    What it has it is asked itself, and it stands beside all others that were built: `sojourn linux list`.
+    """
     from sojourn.cli.screen import out, say
     from sojourn.core import listings
     from sojourn.errors import Interrupted, SojournError, UsageError
     from sojourn.linux import iproute
     from sojourn.linux.build import build as make
-    from sojourn.linux.build import terminal_say
+    from sojourn.linux.configuration import controls_of_mainline
+    from sojourn.linux.progress import terminal_say
+    from sojourn.linux.source import known_series
 
     if version is not None and source is not None:
         raise UsageError("--version and --source are two different sources", help="give one of them")
     try:
-        kernel = make(version=version, source=source, jobs=jobs, say=terminal_say())
+        kernel = make(version=version, tree=source, name=name, config=config, jobs=jobs, say=terminal_say())
     except KeyboardInterrupt:
         say("")
-        raise Interrupted("interrupted: nothing was kept") from None
+        kept = "what was compiled is kept: the next build goes on from there" if source else "nothing was kept"
+        raise Interrupted(f"interrupted: {kept}") from None
     say("")
-    out().print(f"kernel {kernel.version} ({kernel.config}) is in {kernel.folder}")
-    lacking = iproute.unknown(entry["name"] for entry in listings.qdiscs() if entry["name"] in kernel.qdiscs)
+    out().print(f"kernel {_called(kernel)} is in {kernel.folder}", soft_wrap=True, markup=False)
+    disciplines = [entry["name"] for entry in listings.qdiscs()]
+    mainline = controls_of_mainline()
+    if own := [cc for cc in kernel.ccs if cc not in mainline]:
+        out().print(f"congestion controls that mainline does not have: {', '.join(own)}", markup=False)
+    if kernel.stack.removeprefix("linux-") not in known_series():
+        say(f"the simulator has no stack {kernel.stack}: it is for the engine linux alone, with stack = {kernel.stack}")
+    lacking = iproute.unknown(qdisc for qdisc in disciplines if qdisc in kernel.qdiscs)
     if lacking:
         say(f"no tc here knows {', '.join(lacking)}: building a newer one")
         try:
             out().print(f"tc is in {iproute.build()}")
         except SojournError as error:
             say(f"that failed, and everything else works: {error.message}")
-    out().print(f"try it: sojourn try --engine linux --stack {kernel.stack} cubic reno", markup=False)
+    chosen = f" --kernel {kernel.label}" if kernel.tree or kernel.name else ""
+    first = own[0] if own else "reno"
+    out().print(f"try it: sojourn try --engine linux{chosen} --stack {kernel.stack} {first} cubic", markup=False)
+
+
+def _called(kernel: "Kernel") -> str:
+    return f"{kernel.name} ({kernel.id})" if kernel.name else kernel.id
+
+
+@_commands.command()
+def remove(
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME", help="Its name, or what `sojourn linux list` shows.", autocompletion=complete.kernels
+        ),
+    ],
+) -> None:
+    """Remove a kernel. Runs that were made on it stay as they are."""
+    from sojourn.cli.screen import out
+    from sojourn.linux.kernels import named
+    from sojourn.linux.kernels import remove as remove_it
+
+    for folder in remove_it(named(name)):
+        out().print(f"removed {folder}", soft_wrap=True, markup=False)
 
 
 @_commands.command()
@@ -71,7 +126,7 @@ def tc(
 def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """List the kernels that were built."""
     from sojourn.cli.grid import print_table
-    from sojourn.cli.screen import print_json, say
+    from sojourn.cli.screen import out, print_json, say
     from sojourn.linux.kernels import kernels
 
     found = kernels()
@@ -79,12 +134,18 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
         print_json(
             [
                 {
+                    "id": k.id,
+                    "name": k.name,
                     "version": k.version,
+                    "hash": k.hash,
                     "config": k.config,
+                    "compiler": k.compiler,
                     "stack": k.stack,
                     "source": k.source,
+                    "tree": k.tree,
                     "qdiscs": k.qdiscs,
                     "ccs": k.ccs,
+                    "accecn": k.accecn,
                     "folder": str(k.folder),
                 }
                 for k in found
@@ -94,5 +155,6 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     if not found:
         say("no kernel has been built; about ten minutes: sojourn linux build")
         return
-    rows = [[k.version, k.config, k.stack, k.source] for k in found]
-    print_table(["version", "configuration", "stands for", "source"], rows, prose=(3,))
+    rows = [[k.name or "", k.id, k.stack, k.source, ", ".join(k.ccs)] for k in found]
+    print_table(["name", "kernel", "stands for", "source", "congestion controls"], rows, prose=(3, 4))
+    out().print("more of them: sojourn ccs --engine linux, sojourn qdiscs --engine linux", markup=False)

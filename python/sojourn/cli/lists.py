@@ -1,18 +1,22 @@
 """``sojourn suites``, ``qdiscs``, ``ccs``, ``stacks``."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.text import Text
 
+from sojourn import _core
 from sojourn.cli.grid import print_table
 from sojourn.cli.plugins import note_files, note_python
 from sojourn.cli.screen import out, print_json
 from sojourn.core import listings
 from sojourn.core.listings import Entry
 from sojourn.custom.loading import PREFIX
+from sojourn.errors import UsageError
 from sojourn.experiments.catalogue import catalogue
+from sojourn.linux.kernels import Kernel, named
+from sojourn.linux.kernels import kernels as built
 from sojourn.runner.progress import span
 
 
@@ -57,18 +61,67 @@ def _cores() -> str:
     return f"{cores} idle core{'s'[: cores != 1]}"
 
 
-def qdiscs(name: str | None, *, as_json: bool, plugins: list[str]) -> None:
-    """List the queue disciplines, or show one."""
+def qdiscs(name: str | None, *, as_json: bool, plugins: list[str], engine: str) -> None:
+    """List the queue disciplines, or show one; or those that kernels have."""
+    if (kernels := _kernels(engine)) is not None:
+        entries = _of_kernels(kernels, lambda kernel: kernel.qdiscs, listings.qdiscs())
+        _list_or_show_of_kernels("queue discipline", entries, name, as_json=as_json)
+        return
     entries = listings.qdiscs(plugins, _classes(name))
     _note(plugins, name)
     _list_or_show("qdiscs", "queue discipline", entries, name, _show_qdisc, as_json=as_json)
 
 
-def ccs(name: str | None, *, as_json: bool, plugins: list[str]) -> None:
-    """List the congestion controls, those of QUIC implementations after TCP's, or show one."""
+def ccs(name: str | None, *, as_json: bool, plugins: list[str], engine: str) -> None:
+    """List the congestion controls, QUIC's after TCP's, or show one; or those that kernels have."""
+    if (kernels := _kernels(engine)) is not None:
+        entries = _of_kernels(kernels, lambda kernel: kernel.ccs, listings.ccs())
+        _list_or_show_of_kernels("congestion control", entries, name, as_json=as_json)
+        return
     entries = listings.ccs(plugins, _classes(name)) + listings.quic()
     _note(plugins, name)
     _list_or_show("ccs", "congestion control", entries, name, _show_cc, as_json=as_json)
+
+
+def _kernels(engine: str) -> list[Kernel] | None:
+    """Return the kernels that an engine is: one, or all; None of an engine that is none.
+
+    Raises:
+        UsageError: if there is no such engine or kernel, or none has been built.
+    """
+    plain, _, word = engine.partition(":")
+    if plain not in _core.engines():
+        raise UsageError.unknown("engine", plain, _core.engines())
+    if plain != "linux":
+        return None
+    found = [named(word)] if word else built()
+    if not found:
+        raise UsageError("no kernel has been built", help="about ten minutes: sojourn linux build")
+    return found
+
+
+def _of_kernels(kernels: Sequence[Kernel], names: Callable[[Kernel], list[str]], known: Sequence[Entry]) -> list[Entry]:
+    """Return what kernels have, each with those that do, and what the simulator says of it if it has it, too."""
+    summaries = {entry["name"]: entry["summary"] for entry in known}
+    return [
+        {
+            "name": name,
+            "summary": summaries.get(name, ""),
+            "on_the_simulator": name in summaries,
+            "kernels": [kernel.label for kernel in kernels if name in names(kernel)],
+        }
+        for name in sorted({name for kernel in kernels for name in names(kernel)})
+    ]
+
+
+def _list_or_show_of_kernels(kind: str, entries: list[Entry], name: str | None, *, as_json: bool) -> None:
+    if name is not None:
+        entries = [listings.named(kind, entries, name)]
+    if as_json:
+        print_json(entries if name is None else entries[0])
+        return
+    rows = [[e["name"], "yes" if e["on_the_simulator"] else "no", ", ".join(e["kernels"])] for e in entries]
+    print_table(["name", "simulator", "kernels that have it"], rows, prose=(2,))
 
 
 def _classes(name: str | None) -> list[str]:

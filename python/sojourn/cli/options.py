@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from sojourn.cli import complete
+from sojourn.errors import UsageError
 
 
 def _quiet(wanted: bool) -> None:
@@ -22,12 +23,35 @@ def _verbose(wanted: bool) -> None:
         TALK.verbose = True
 
 
+def on_kernel(engine: str, kernel: str | None) -> str:
+    """Return the engine with the kernel that is asked for.
+
+    Raises:
+        UsageError: if the engine has no kernels, or names another one.
+    """
+    if kernel is None:
+        return engine
+    if engine != "linux":
+        raise UsageError(f"--kernel goes with --engine linux, not {engine}", help=f"--engine linux --kernel {kernel}")
+    return f"{engine}:{kernel}"
+
+
 Engine = Annotated[
     str,
     typer.Option(
-        help="What runs it: [b]sim[/b], the simulator, or [b]linux[/b], the kernel itself.",
+        help="What runs it: [b]sim[/b], the simulator, or [b]linux[/b], the kernel itself; [b]linux:NAME[/b], "
+        "the kernel of this name.",
         metavar="NAME",
         autocompletion=complete.engines,
+    ),
+]
+Kernel = Annotated[
+    str | None,
+    typer.Option(
+        help="The kernel that runs it, with [b]--engine linux[/b]; the distribution's newest of the stack's series "
+        "unless given. [b]sojourn linux list[/b] has them.",
+        metavar="NAME",
+        autocompletion=complete.kernels,
     ),
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="Runs at a time; as many as there are cores unless given.")]

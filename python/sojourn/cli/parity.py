@@ -55,7 +55,12 @@ def parity(
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting. May be repeated.")
     ] = None,
     engines: Annotated[
-        str, typer.Option(metavar="A,B", help="Which two engines are compared; differences are A's less B's.")
+        str,
+        typer.Option(
+            metavar="A,B",
+            help="Which two engines are compared; differences are A's less B's. Linux on a kernel of yours: "
+            "[b]sim,linux:NAME[/b], or two kernels: [b]linux,linux:NAME[/b].",
+        ),
     ] = "sim,linux",
     cells: Annotated[bool, typer.Option(help="Print every cell that differs.")] = True,
     markdown: Annotated[
@@ -117,9 +122,10 @@ def _place(output: Path, engine: str) -> Path:
     from sojourn import _core
     from sojourn.core.store import Folder
 
-    place, version = output / engine, _core.version(engine)
+    name = engine.replace(":", "-")
+    place, version = output / name, _core.version(engine)
     if (place / "manifest.json").exists() and Folder.open(place).version != version:
-        return output / f"{engine}-{version.partition('+')[2]}"
+        return output / f"{name}-{version.partition('+')[2]}"
     return place
 
 

@@ -109,7 +109,7 @@ def _save(path: Path, asked: Asked, settings: Sequence[str]) -> None:
 def _run(experiment: Experiment, *, engine: str, pcap: Path | None, snap_len: int | None) -> list[Run]:
     keys = experiment.run_keys
     length = snap_length(snap_len, pcap=pcap is not None)
-    if engine == "linux":
+    if engine.partition(":")[0] == "linux":
         # Programs are run from there: not from a folder that is somebody else's.
         kernels.cache()
     runner.refuse(keys, engine=engine, pcap=length is not None)

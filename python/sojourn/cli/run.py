@@ -51,7 +51,7 @@ def run(
     if output is None and not dry_run:
         raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")
     snap_len = snap_length(snap_len, pcap=pcap)
-    if engine == "linux":
+    if engine.partition(":")[0] == "linux":
         # Programs are run from there: not from a folder that is somebody else's.
         kernels.cache()
     runner.refuse(keys, engine=engine, pcap=pcap)

@@ -269,7 +269,7 @@ def load(
         what: its name (:func:`suites` has them), or where the file is.
         settings: changes as ``path=value``: ``hop.bottleneck.rate=10mbit``.
         seeds: so many seeds (1, 2, …) for each cell, instead of the file's.
-        engine: what is to run it.
+        engine: what is to run it: ``sim``, ``linux``, or ``linux:NAME`` for the kernel of this name.
         yes: whether more than 100 000 runs are meant.
         plugins: shared libraries with words of one's own, besides those that the file names. They are native code,
             which runs with your rights.
@@ -327,6 +327,7 @@ def parse(
         settings=list(settings),
         seeds=seeds,
         yes=yes,
+        engine=engine,
         plugins=list(plugins),
         folder=os.fspath(folder),
     )

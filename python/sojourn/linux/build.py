@@ -1,218 +1,245 @@
 """Building a kernel.
 
-The source is the distribution's package, fetched and unpacked without installing it, or a tree that the user
-names. Nothing is written into a tree: the build has a folder of its own, and the one thing that no configuration
-can say, User-Mode Linux's tick rate, is said by a copy of the tree's own top Kconfig with one symbol before
-everything else (Kconfig takes the first default of a symbol that is defined twice).
+Nothing is written into a tree: the build has a folder of its own. A package's goes with it; a tree's is kept, so that
+after a change of a file or two the next build takes seconds.
+
+A build is made repeatable as Documentation/kbuild/reproducible-builds.rst of the kernel has it: date,
+user, host and count are fixed, and Kbuild keeps the folder's name out of the program. So the program's hash says what
+was built: tree, configuration and compiler.
+
+When it is built it is booted once and asked what it has. One that does not boot is not kept.
 """
 
+import fcntl
+import json
 import os
 import re
 import shutil
 import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from importlib.resources import files
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from sojourn.core.store.atomic import write_file
+from sojourn import _core
 from sojourn.errors import RunError, UsageError
-from sojourn.linux.kernels import Kernel, cache, ccs_of, hash_of, kernels, order, qdiscs_of
-from sojourn.linux.needs import command, missing, program
+from sojourn.linux import configuration, source
+from sojourn.linux.commands import output, run
+from sojourn.linux.kernels import (
+    Kernel,
+    cache,
+    check_name,
+    hash_of,
+    hash_of_program,
+    kernels,
+    objects_of,
+)
+from sojourn.linux.needs import command, missing
+from sojourn.linux.progress import Say, silent
+from sojourn.linux.source import Source
 
-HZ: Final = 250
-"""What distributions set; TCP's and PIE's clocks tick in it."""
-
-Say = Callable[[str, float], None]
-"""Told what is being done, and how much of it: 0 to 1."""
-
-_OBJECTS: Final = 1900
-"""About how many files are compiled: the scale of the progress."""
+_REPEATABLE: Final = {
+    "KBUILD_BUILD_TIMESTAMP": "Tue Nov 14 22:13:20 UTC 2023",
+    "KBUILD_BUILD_USER": "sojourn",
+    "KBUILD_BUILD_HOST": "sojourn",
+    "KBUILD_BUILD_VERSION": "1",
+    # Of a tree in git neither the commit nor a plus sign: the hash tells more.
+    "LOCALVERSION": "",
+}
+_COMPILED: Final = re.compile(r"^  (CC|AS)\s")
+_TO_COMPILE: Final = re.compile(r"echo '  (?:CC|AS)\s+([^'\s]+)'")
 
 
 def build(
     *,
     version: str | None = None,
-    source: Path | None = None,
+    tree: Path | None = None,
+    name: str | None = None,
+    config: Path | None = None,
     jobs: int | None = None,
-    say: Say = lambda _what, _how: None,
+    say: Say = silent,
 ) -> Kernel:
     """Build a kernel and put it into the cache.
 
     Args:
-        version: the series, ``7.3``; the newest that the package sources have unless given.
-        source: a kernel tree to build instead of a package.
+        version: the series, ``7.3``; the newest that the package sources have and a stack is of unless given.
+        tree: a kernel tree to build instead of a package.
+        name: what it is to be called. The name of an earlier kernel of the same source goes over to it.
+        config: a file with more options for it.
         jobs: compilers at a time; one a core unless given.
         say: told how far it is.
 
     Raises:
-        UsageError: if something is missing on this machine, or there is no such source.
-        RunError: if the build fails.
+        UsageError: if something is missing on this machine, there is no such source, or the name is taken.
+        RunError: if the build fails, or what was built does not boot.
     """
-    lacking = missing(["build"] if source else ["build", "source"])
+    lacking = missing(["build"] if tree else ["build", "source"])
     if lacking:
         names = ", ".join(need.name for need in lacking)
         raise UsageError(f"to build a kernel, this is missing: {names}", help=command(lacking) or None)
-    if source is not None and not (source / "arch" / "um" / "Kconfig").is_file():
-        raise UsageError(
-            f"{source} is no kernel tree: it has no arch/um", help="name the folder that has Makefile and Kbuild"
-        )
+    own = source.tree(tree) if tree is not None else None
+    # Ten minutes are not to end in either of these.
+    configuration.lines(config)
+    if name is not None and own is not None:
+        check_name(name, own.origin)
     store = cache()
     store.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="build-", dir=store) as work:
         place = Path(work)
-        if source is None:
-            tree, origin = _fetch(version, place, say)
-        else:
-            tree, origin = source.resolve(), str(source)
-        return _make(tree, origin, place, jobs or os.cpu_count() or 1, say)
+        found = own or source.fetch(version, place, say)
+        if name is not None and own is None:
+            check_name(name, found.origin)
+        with _objects(found, place) as out:
+            kernel = _Build(found, out, config, jobs or os.cpu_count() or 1, say).kernel()
+    return called(kernel, name) if name is not None else kernel
 
 
-def _fetch(version: str | None, work: Path, say: Say) -> tuple[Path, str]:
-    """Fetch a package of kernel source and unpack it."""
-    package = _package(version)
-    say(f"fetching {package}", 0.0)
-    _run(["apt-get", "download", package], work, f"apt-get cannot download {package}")
-    archive = next(work.glob("*.deb"))
-    say(f"unpacking {archive.name}", 0.0)
-    _run(["dpkg-deb", "-x", archive.name, "package"], work, f"{archive.name} cannot be unpacked")
-    origin = archive.stem.replace("_", " ").removesuffix(" all").replace("%3a", ":")
-    archive.unlink()
-    tarball = next((work / "package").rglob("linux-source-*.tar.*"))
-    (work / "tree").mkdir()
-    _run(["tar", "xf", str(tarball), "-C", "tree", "--strip-components=1"], work, f"{tarball.name} cannot be unpacked")
-    shutil.rmtree(work / "package")
-    return work / "tree", origin
+def called(kernel: Kernel, name: str) -> Kernel:
+    """Give a kernel this name; another that had it stays, under its id."""
+    for other in kernels():
+        if other.name == name and other.folder != kernel.folder:
+            replace(other, name=None).write()
+    own = replace(kernel, name=name)
+    own.write()
+    return own
 
 
-def _package(version: str | None) -> str:
-    """Return the name of the newest source package, or that of a series."""
-    found = _output(["apt-cache", "search", "--names-only", r"^linux-source-[0-9.]+$"])
-    names = re.findall(r"^(linux-source-([0-9.]+))\s", found, re.MULTILINE)
-    by_version: dict[str, str] = {number: name for name, number in names}
-    if not by_version:
-        raise UsageError(
-            "the package sources of this machine have no kernel source",
-            help="run apt-get update, or name a tree: sojourn linux build --source DIR",
-        )
-    if version is None:
-        return by_version[max(by_version, key=order)]
-    series = ".".join(version.split(".")[:2])
-    if series not in by_version:
-        there = ", ".join(sorted(by_version, key=order))
-        raise UsageError(
-            f"the package sources of this machine have no linux-source-{series}",
-            help=f"there is {there}; for another, add a distribution's source for it (backports), "
-            "or name a tree: sojourn linux build --source DIR",
-        )
-    return by_version[series]
-
-
-def _make(tree: Path, origin: str, work: Path, jobs: int, say: Say) -> Kernel:
-    out = work / "out"
-    out.mkdir()
-    top = (tree / "Kconfig").read_text()
-    first = top.index('source "')
-    (out / "Kconfig.sojourn").write_text(f"{top[:first]}config HZ\n\tint\n\tdefault {HZ}\n\n{top[first:]}")
-    fragment = Path(str(files("sojourn.linux"))) / "fragment.config"
-    make = ["make", "-C", str(tree), "ARCH=um", f"O={out}", f"KBUILD_KCONFIG={out / 'Kconfig.sojourn'}"]
-    say("configuring", 0.0)
-    failed = f"the kernel in {tree} cannot be configured"
-    _run([*make, "defconfig"], work, failed)
-    merge = [str(tree / "scripts/kconfig/merge_config.sh"), "-m", "-O", str(out), str(out / ".config"), str(fragment)]
-    _run(merge, tree, failed)
-    _run([*make, "olddefconfig"], work, failed)
-    config = (out / ".config").read_text()
-    for needed in ("CONFIG_UML_TIME_TRAVEL_SUPPORT=y", "CONFIG_HOSTFS=y", f"CONFIG_HZ={HZ}"):
-        if needed not in config.splitlines():
-            raise UsageError(
-                f"this kernel cannot be used: its configuration does not take {needed}", help="5.4 or newer is needed"
-            )
-    release = _output([*make, "-s", "kernelrelease"]).strip().splitlines()[-1]
-    there = [k for k in kernels() if (k.version, k.config) == (release, hash_of(config))]
-    if there and "linux-source" in origin:
-        say(f"{release} is there already", 1.0)
-        return there[0]
-    _compile([*make, f"-j{jobs}", "linux"], out, release, say)
-    return _keep(out, release, config, origin)
-
-
-def _compile(words: Sequence[str], out: Path, release: str, say: Say) -> None:
-    """Run the compilation, counting its lines."""
-    done = 0
-    with (
-        (out / "build.log").open("w") as log,
-        subprocess.Popen(  # noqa: S603 - make, with words of our own
-            words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        ) as process,
-    ):
-        assert process.stdout is not None  # noqa: S101 - it was asked for
+@contextmanager
+def _objects(found: Source, work: Path) -> Iterator[Path]:
+    """Lend the folder that is built in: a tree's own, which stays, to one build at a time."""
+    out = objects_of(found.tree) if found.own else work / "out"
+    out.mkdir(exist_ok=True)
+    with (out / "sojourn.lock").open("w") as lock:
         try:
-            for line in process.stdout:
-                log.write(line)
-                if re.match(r"  (CC|AS|AR|LD|HOSTCC)\s", line):
-                    done += 1
-                    say(f"building {release}", min(0.99, done / _OBJECTS))
-        except BaseException:
-            process.terminate()
-            raise
-    if process.returncode != 0:
-        kept = cache() / "build.log"
-        shutil.copy(out / "build.log", kept)
-        said = [line for line in kept.read_text(errors="replace").splitlines() if "rror" in line]
-        raise RunError(
-            f"the kernel's build failed: {said[0].strip() if said else 'make says no more'}",
-            help=f"all of it is in {kept}",
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UsageError(f"{found.origin} is being built already", help="wait until that ends") from None
+        yield out
+
+
+class _Build:
+    """One build."""
+
+    def __init__(self, found: Source, out: Path, config: Path | None, jobs: int, say: Say) -> None:
+        self.source, self.out, self.own, self.jobs, self.say = found, out, config, jobs, say
+        top = out / "Kconfig.sojourn"
+        self.make = ["make", "-C", str(found.tree), "ARCH=um", f"O={out}", f"KBUILD_KCONFIG={top}"]
+
+    def kernel(self) -> Kernel:
+        """Configure it, build it unless it is there, and ask it what it has."""
+        config = self._configure()
+        release = output([*self.make, "-s", "kernelrelease"], _REPEATABLE).strip().splitlines()[-1]
+        compiler = self._compiler()
+        for there in kernels():
+            same = (there.source, there.config, there.compiler) == (self.source.origin, hash_of(config), compiler)
+            if same and not self.source.own:
+                self.say(f"{there.id} is there already", 1.0)
+                return there
+        self._compile(release)
+        return self._keep(release, config, compiler)
+
+    def _configure(self) -> str:
+        tree, out, work = self.source.tree, self.out, self.out
+        (out / "Kconfig.sojourn").write_text(configuration.top((tree / "Kconfig").read_text()))
+        (out / "fragment").write_text(configuration.fragment(tree, self.own))
+        self.say("configuring", 0.0)
+        failed = f"the kernel in {tree} cannot be configured"
+        run([*self.make, "defconfig"], work, failed, _REPEATABLE)
+        merge = [str(tree / "scripts/kconfig/merge_config.sh"), "-m", "-O", str(out)]
+        run([*merge, str(out / ".config"), str(out / "fragment")], tree, failed)
+        run([*self.make, "olddefconfig"], work, failed, _REPEATABLE)
+        config = (out / ".config").read_text()
+        configuration.refuse_what_does_not_take(config, self.own)
+        return config
+
+    def _compiler(self) -> str:
+        said = re.search(r'^CONFIG_CC_VERSION_TEXT="(.*)"$', (self.out / ".config").read_text(), re.MULTILINE)
+        return said[1] if said else ""
+
+    def _compile(self, release: str) -> None:
+        """Run the compilation, counting the files against those that make says it will compile."""
+        self.say("counting what is to be compiled", 0.0)
+        run([*self.make, f"-j{self.jobs}", "prepare"], self.out, "the kernel cannot be prepared", _REPEATABLE)
+        # What is to be linked is not there yet, which a rehearsal takes for an error; it goes on with the rest.
+        rehearsed = _TO_COMPILE.findall(output([*self.make, "-nk", "linux"], _REPEATABLE))
+        files = len(rehearsed)
+        # Of what is there already it takes what may have to be made anew (offsets, and who reads them) for made anew.
+        again = any((self.out / name).exists() for name in rehearsed if name.endswith(".o"))
+        most = "at most " if again else ""
+        what = f"building {release}: {most}{files} file{'s'[: files != 1]} to compile"
+        self.say(what, 0.0)
+        log = self.out / "build.log"
+        done = self._follow([*self.make, f"-j{self.jobs}", "linux"], log, files, what)
+        if done != 0:
+            kept = cache() / "build.log"
+            shutil.copy(log, kept)
+            said = [line for line in kept.read_text(errors="replace").splitlines() if "rror" in line]
+            raise RunError(
+                f"the kernel's build failed: {said[0].strip() if said else 'make says no more'}",
+                help=f"all of it is in {kept}",
+            )
+
+    def _follow(self, words: Sequence[str], log: Path, files: int, what: str) -> int:
+        done = 0
+        with (
+            log.open("w") as written,
+            subprocess.Popen(  # noqa: S603 - make, with words of our own
+                words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ, **_REPEATABLE}
+            ) as process,
+        ):
+            assert process.stdout is not None  # noqa: S101 - it was asked for
+            try:
+                for line in process.stdout:
+                    written.write(line)
+                    done += bool(_COMPILED.match(line))
+                    # Whatever is compiled twice, or by the link, is not to make it more than the whole.
+                    self.say(what, min(done / max(files, 1), 1.0))
+            except BaseException:
+                process.terminate()
+                raise
+        return process.returncode
+
+    def _keep(self, release: str, config: str, compiler: str) -> Kernel:
+        """Put a built kernel into the cache; what it has is written last."""
+        stripped = self.out / "linux.stripped"
+        run(["strip", "-o", str(stripped), str(self.out / "linux")], self.out, "the kernel cannot be stripped")
+        digest = hash_of_program(stripped)
+        for there in kernels():
+            if there.hash == digest and there.version == release:
+                self.say(f"{there.id} is there already: nothing in it has changed", 1.0)
+                return there
+        self.say("asking it what it has", 0.0)
+        with tempfile.TemporaryDirectory(prefix="build-", dir=cache()) as work:
+            place = Path(work)
+            shutil.move(stripped, place / "linux")
+            (place / "config").write_text(config)
+            try:
+                answer = json.loads(_core.ask_kernel(str(place / "linux"), str(cache())))
+            except RunError as error:
+                raise RunError(
+                    f"{release} was built, and cannot be used: {error.message}",
+                    help="nothing was kept but what was compiled; change the tree and build it again",
+                ) from None
+            folder = cache() / f"{release}-{digest}"
+            folder.mkdir(exist_ok=True)
+            for file in ("linux", "config"):
+                shutil.move(place / file, folder / file)
+        kernel = Kernel(
+            folder,
+            release,
+            hash_of(config),
+            self.source.origin,
+            answer["qdiscs"],
+            answer["ccs"],
+            digest,
+            None,
+            self.source.own,
+            int(time.time()),
+            compiler,
+            answer["accecn"],
         )
-
-
-def _keep(out: Path, release: str, config: str, origin: str) -> Kernel:
-    """Put a built kernel into the cache; what it can do is written last."""
-    import json  # noqa: PLC0415 - needed here alone
-
-    folder = cache() / f"{release}-{hash_of(config)}"
-    folder.mkdir(exist_ok=True)
-    (folder / "kernel.json").unlink(missing_ok=True)
-    _run(["strip", "-o", str(folder / "linux"), str(out / "linux")], out, "the kernel cannot be stripped")
-    (folder / "config").write_text(config)
-    kernel = Kernel(folder, release, hash_of(config), origin, qdiscs_of(config), ccs_of(config))
-    told = {"version": release, "config": kernel.config, "source": origin, "qdiscs": kernel.qdiscs, "ccs": kernel.ccs}
-    write_file(folder / "kernel.json", json.dumps(told, indent=1).encode())
-    return kernel
-
-
-def _run(words: Sequence[str], folder: Path, what: str) -> None:
-    path = program(words[0]) or words[0]
-    done = subprocess.run(  # noqa: S603 - programs and words of our own
-        [path, *words[1:]], cwd=folder, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        said = (done.stderr or done.stdout).strip().splitlines()
-        raise RunError(what + (f": {said[-1]}" if said else ""))
-
-
-def _output(words: Sequence[str]) -> str:
-    path = program(words[0]) or words[0]
-    done = subprocess.run([path, *words[1:]], capture_output=True, text=True, check=False)  # noqa: S603 - as above
-    return done.stdout
-
-
-def terminal_say() -> Say:
-    """Return a progress for a terminal: what, and how much, in one line that is written over."""
-    told: list[tuple[str, int]] = []
-
-    def say(what: str, share: float) -> None:
-        percent = int(100 * share)
-        if told and told[-1] == (what, percent):
-            return
-        new = not told or told[-1][0] != what
-        told.append((what, percent))
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r\x1b[K{what}" + (f" {percent} %" if percent else ""))
-        elif new or percent % 10 == 0:
-            sys.stderr.write(f"{what}" + (f" {percent} %" if percent else "") + "\n")
-        sys.stderr.flush()
-
-    return say
+        kernel.write()
+        return kernel

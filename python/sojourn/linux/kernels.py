@@ -3,17 +3,21 @@
 import json
 import os
 import re
+import shutil
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Final
 
+from sojourn.core.store.atomic import write_file
 from sojourn.errors import UsageError
 
 _TOOLCHAIN = re.compile(r"CONFIG_(CC|GCC|AS|LD|LLD|CLANG|RUSTC|PAHOLE|BINDGEN|TOOLCHAIN)_")
 """Options that say what it was built with, not what was built."""
 
-_NOT_QDISCS = {"default", "fifo"}
-_NOT_CONTROLS = {"advanced"}
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+_DIGITS: Final = 8
+"""How many hexadecimal digits of a hash are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +30,63 @@ class Kernel:
     config: str
     """The beginning of its configuration's hash."""
     source: str
-    """Where its source comes from."""
+    """Where its source comes from: a package with its version, or a tree's folder."""
     qdiscs: list[str]
+    """Its queue disciplines, as it says itself."""
     ccs: list[str]
+    """Its congestion controls, as it says itself."""
+    hash: str | None = None
+    """The beginning of its program's hash; None of one that an earlier version of Sojourn built."""
+    name: str | None = None
+    """What its user calls it."""
+    tree: bool = False
+    """Whether its source is a tree of the user's."""
+    built: int = 0
+    """When, in seconds since 1970."""
+    compiler: str = ""
+    accecn: bool | None = None
+    """Whether it negotiates AccECN; None if it was not asked."""
 
     @property
     def stack(self) -> str:
         """The stack that it stands for: ``linux-7.3``."""
-        return f"linux-{'.'.join(str(n) for n in order(self.version)[:2])}"
+        return f"linux-{series(self.version)}"
+
+    @property
+    def id(self) -> str:
+        """What tells it from every other: ``7.3.4-1c0ffee1``."""
+        return f"{self.version}-{self.hash or self.config}"
+
+    @property
+    def label(self) -> str:
+        """What people call it: its name, or else what tells it from every other."""
+        return self.name or self.id
+
+    def write(self) -> None:
+        """Write what is known of it into its folder, which makes it a finished kernel."""
+        told = {
+            "version": self.version,
+            "hash": self.hash,
+            "config": self.config,
+            "name": self.name,
+            "source": self.source,
+            "tree": self.tree,
+            "built": self.built,
+            "compiler": self.compiler,
+            "qdiscs": self.qdiscs,
+            "ccs": self.ccs,
+            "accecn": self.accecn,
+        }
+        write_file(self.folder / "kernel.json", json.dumps(told, indent=1).encode())
+
+
+def series(version: str) -> str:
+    """Return the series of a version: its first two numbers.
+
+    >>> series("7.3.4-rc1")
+    '7.3'
+    """
+    return ".".join(str(n) for n in order(version)[:2])
 
 
 def order(version: str) -> tuple[int, int, int]:
@@ -71,12 +124,86 @@ def kernels(folder: Path | None = None) -> list[Kernel]:
     for file in (folder or cache()).glob("*/kernel.json"):
         try:
             told = json.loads(file.read_bytes())
-            kernel = Kernel(file.parent, told["version"], told["config"], told["source"], told["qdiscs"], told["ccs"])
-        except (OSError, ValueError, KeyError, TypeError):
+            kernel = Kernel(
+                file.parent,
+                told["version"],
+                told["config"],
+                told["source"],
+                told["qdiscs"],
+                told["ccs"],
+                told.get("hash"),
+                told.get("name"),
+                told.get("tree", False),
+                told.get("built", 0),
+                told.get("compiler", ""),
+                told.get("accecn"),
+            )
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
         if (file.parent / "linux").is_file():
             found.append(kernel)
-    return sorted(found, key=lambda k: (order(k.version), k.config))
+    return sorted(found, key=lambda k: (order(k.version), k.id))
+
+
+def named(word: str) -> Kernel:
+    """Return the kernel that is called so: by its name, its id (``7.3.4-1c0ffee1``) or its hash alone.
+
+    Raises:
+        UsageError: if there is none, with the nearest.
+    """
+    found = kernels()
+    for kernel in found:
+        if word in {kernel.name, kernel.id, kernel.hash or kernel.config}:
+            return kernel
+    if not found:
+        raise UsageError(f'there is no kernel "{word}"', help="none has been built: sojourn linux build")
+    raise UsageError.unknown("kernel", word, [kernel.label for kernel in found])
+
+
+def check_name(name: str, source: str) -> None:
+    """Refuse a name that a kernel of this source cannot have.
+
+    A name goes with its source: built anew, the tree's new kernel takes it over. The old one stays under its id.
+
+    Raises:
+        UsageError: if it is no name, or that of a kernel of another source.
+    """
+    if _NAME.fullmatch(name) is None:
+        raise UsageError(
+            f'"{name}" cannot name a kernel', help="begin with a letter; letters, digits, _, . and - may follow"
+        )
+    for kernel in kernels():
+        if kernel.name == name and kernel.source != source:
+            raise UsageError(
+                f'there is a kernel "{name}" already, of {kernel.source}',
+                help=f"choose another name, or remove it first: sojourn linux remove {name}",
+            )
+
+
+def remove(kernel: Kernel) -> list[Path]:
+    """Remove a kernel, and with the last one of a tree what the next build of that would have begun with.
+
+    Returns:
+        The folders that are gone.
+    """
+    gone = [kernel.folder]
+    if kernel.tree and not any(k.source == kernel.source for k in kernels() if k.folder != kernel.folder):
+        gone += [folder for folder in [objects_of(Path(kernel.source))] if folder.is_dir()]
+    # Without this it is not a finished kernel any more, should the rest be interrupted.
+    (kernel.folder / "kernel.json").unlink(missing_ok=True)
+    for folder in gone:
+        shutil.rmtree(folder)
+    return gone
+
+
+def objects_of(tree: Path) -> Path:
+    """Return where what was compiled of a tree is kept, so that its next build compiles what has changed alone."""
+    return cache() / f"objects-{sha256(os.fsencode(tree)).hexdigest()[:_DIGITS]}"
+
+
+def hash_of_program(file: Path) -> str:
+    """Return the beginning of a program's hash."""
+    return sha256(file.read_bytes()).hexdigest()[:_DIGITS]
 
 
 def hash_of(config: str) -> str:
@@ -86,24 +213,4 @@ def hash_of(config: str) -> str:
     True
     """
     lines = sorted(line for line in config.splitlines() if line.startswith("CONFIG_") and not _TOOLCHAIN.match(line))
-    return sha256("\n".join(lines).encode()).hexdigest()[:8]
-
-
-def qdiscs_of(config: str) -> list[str]:
-    r"""Return the queue disciplines that a configuration has, by tc's names.
-
-    >>> qdiscs_of("CONFIG_NET_SCH_FQ_CODEL=y\n# CONFIG_NET_SCH_PIE is not set\n")
-    ['bfifo', 'fq_codel', 'pfifo', 'pfifo_fast']
-    """
-    own = {name.lower() for name in re.findall(r"^CONFIG_NET_SCH_(\w+)=y$", config, re.MULTILINE)}
-    return sorted(own - _NOT_QDISCS | {"pfifo", "bfifo", "pfifo_fast"})
-
-
-def ccs_of(config: str) -> list[str]:
-    r"""Return the congestion controls that a configuration has.
-
-    >>> ccs_of("CONFIG_TCP_CONG_ADVANCED=y\nCONFIG_TCP_CONG_CUBIC=y\n")
-    ['cubic', 'reno']
-    """
-    own = {name.lower() for name in re.findall(r"^CONFIG_TCP_CONG_(\w+)=y$", config, re.MULTILINE)}
-    return sorted(own - _NOT_CONTROLS | {"reno"})
+    return sha256("\n".join(lines).encode()).hexdigest()[:_DIGITS]

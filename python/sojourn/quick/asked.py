@@ -214,8 +214,9 @@ class Asked:
         words += [f"--{load}" for load in self.beside]
         words += ["--duration", self.duration, "--stack", self.stack, "--seed", str(self.seeds[0])]
         words += ["--seeds", str(len(self.seeds))] if len(self.seeds) > 1 else []
+        words += ["--engine", self.engine] if self.engine != "sim" else []
         if self.programs is not None:
-            words += ["--engine", self.engine, *self.programs.words, "--", *self.programs.client]
+            words += [*self.programs.words, "--", *self.programs.client]
         return shlex.join(words)
 
     def in_words(self) -> str:

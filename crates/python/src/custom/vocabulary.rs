@@ -27,6 +27,11 @@ impl WithClasses {
         Self { plain, sim, classes: RefCell::new(classes) }
     }
 
+    /// Whether a discipline of this name is known, whatever its options.
+    pub fn has_qdisc(&self, name: &str) -> bool {
+        is_class(name) || self.sim.qdiscs().info(name).is_some()
+    }
+
     /// What has been named.
     pub fn into_classes(self) -> Classes {
         self.classes.into_inner()

@@ -21,10 +21,12 @@ class Engines:
 
     @classmethod
     def parse(cls, words: str) -> "Engines":
-        """Return the engines of ``A,B``.
+        """Return the engines of ``A,B``. Linux may be on a kernel of its own: ``linux:NAME``.
 
         >>> Engines.parse("sim,linux")
         Engines(first='sim', second='linux')
+        >>> Engines.parse("linux,linux:mine").titles
+        ('Linux', 'Linux (mine)')
 
         Raises:
             UsageError: if these are not two engines.
@@ -34,7 +36,7 @@ class Engines:
             raise UsageError(f'"{words}" is not two engines', help="write --engines sim,linux")
         known = _core.engines()
         for name in names:
-            if name not in known:
+            if name.partition(":")[0] not in known:
                 raise UsageError.unknown("engine", name, known)
         return cls(*names)
 
@@ -46,13 +48,19 @@ class Engines:
     @property
     def titles(self) -> tuple[str, str]:
         """What they are called in a sentence: ``the simulator``."""
-        return _TITLES.get(self.first, self.first), _TITLES.get(self.second, self.second)
+        return _title(self.first), _title(self.second)
 
     @property
     def heads(self) -> tuple[str, str]:
         """What they are called above a column: ``simulator``."""
         first, second = (title.removeprefix("the ") for title in self.titles)
         return first, second
+
+
+def _title(name: str) -> str:
+    engine, _, kernel = name.partition(":")
+    title = _TITLES.get(engine, engine)
+    return f"{title} ({kernel})" if kernel else title
 
 
 USUAL: Final = Engines("sim", "linux")

@@ -1,0 +1,150 @@
+//! Words of kernels: what the simulator does not have, and a kernel in the cache says that it has.
+//!
+//! Under the engine Linux such a word is right, and whether the kernel that is chosen has it the engine says itself, with
+//! the kernel that does. Under the simulator it is wrong, and the error names the kernel.
+
+use crate::custom::WithClasses;
+use core::ops::Range;
+use sojourn_language::{Takes, Vocabulary};
+use sojourn_linux::{Kernel, Linux, NAME};
+use sojourn_model::{Plugin, WordError, nearest};
+
+/// Words, and those of the kernels in the cache besides.
+pub struct WithKernels {
+    words: WithClasses,
+    linux: Linux,
+    /// Whether a kernel is to run it.
+    on_linux: bool,
+}
+
+/// What a kernel has of something, by name.
+type Names = fn(&Kernel) -> &[String];
+
+impl WithKernels {
+    /// These words, and what the kernels of `linux` have besides, if that is what runs it.
+    pub fn new(words: WithClasses, linux: Option<Linux>) -> Self {
+        let on_linux = linux.is_some();
+        Self { words, linux: linux.unwrap_or_default(), on_linux }
+    }
+
+    /// The words themselves.
+    pub fn into_words(self) -> WithClasses {
+        self.words
+    }
+
+    /// Whether it is the kernel that stands for its stack where none is chosen.
+    fn is_usual(&self, kernel: &Kernel) -> bool {
+        self.linux.kernel(&kernel.stack()) == Some(kernel)
+    }
+
+    /// The options of the command line by which it runs something.
+    fn options(&self, kernel: &Kernel) -> String {
+        if self.is_usual(kernel) {
+            return format!("--engine {NAME}");
+        }
+        format!("--engine {NAME} --kernel {}", kernel.label())
+    }
+
+    /// What is to be said of a name that the words do not know. `at` is where it stands.
+    fn known(
+        &self,
+        name: &str,
+        what: &str,
+        names: Names,
+        error: WordError,
+    ) -> Result<(), WordError> {
+        let has = |kernel: &&Kernel| names(kernel).iter().any(|own| own == name);
+        let having = self.linux.kernels().iter().filter(has).max_by_key(|k| self.is_usual(k));
+        let at = error.at.start..error.at.start + name.len();
+        match (having, self.on_linux) {
+            (Some(_), true) => Ok(()),
+            (Some(kernel), false) => Err(WordError {
+                at,
+                message: format!("the simulator has no {what} \"{name}\""),
+                help: format!("kernel {} has it: {}", kernel.label(), self.options(kernel)),
+            }),
+            (None, true) => {
+                let all = self.linux.able().iter().flat_map(|k| names(k).iter());
+                match nearest(name, all.map(String::as_str)) {
+                    Some(near) => {
+                        Err(WordError { help: format!("did you mean \"{near}\"?"), ..error })
+                    }
+                    None => Err(error),
+                }
+            }
+            (None, false) => Err(error),
+        }
+    }
+
+    /// The same of a discipline's words: those of one that only a kernel knows are tc's to judge.
+    fn discipline(&self, words: &str, error: WordError) -> Result<(), WordError> {
+        let name = words.split_whitespace().next().unwrap_or("");
+        if name.is_empty() || self.words.has_qdisc(&name.to_ascii_lowercase()) {
+            return Err(error);
+        }
+        self.known(name, "queue discipline", |kernel| &kernel.qdiscs, error)
+    }
+}
+
+#[deny(clippy::missing_trait_methods, reason = "what is not forwarded would run the default")]
+impl Vocabulary for WithKernels {
+    fn qdisc(&self, words: &str, stack: &str) -> Result<(), WordError> {
+        self.words.qdisc(words, stack).or_else(|error| self.discipline(words, error))
+    }
+
+    fn change(&self, words: &str, stack: &str) -> Result<(), WordError> {
+        self.words.change(words, stack).or_else(|error| self.discipline(words, error))
+    }
+
+    fn nested(&self, words: &str, stack: &str) -> Vec<String> {
+        self.words.nested(words, stack)
+    }
+
+    fn netem(&self, words: &str, stack: &str) -> Result<(), WordError> {
+        self.words.netem(words, stack)
+    }
+
+    fn cc(&self, name: &str, stack: &str) -> Result<(), WordError> {
+        let own = self.words.cc(name, stack);
+        own.or_else(|error| self.known(name, "congestion control", |kernel| &kernel.ccs, error))
+    }
+
+    fn stack(&self, name: &str) -> Result<(), WordError> {
+        let Err(error) = self.words.stack(name) else { return Ok(()) };
+        let of_it = self.linux.kernels().iter().filter(|kernel| kernel.is_of(name));
+        let standing = of_it.max_by_key(|kernel| self.is_usual(kernel));
+        match (standing, self.on_linux) {
+            (Some(_), true) => Ok(()),
+            (Some(kernel), false) => Err(WordError {
+                message: format!("the simulator has no stack \"{name}\""),
+                help: format!("kernel {} stands for it: {}", kernel.label(), self.options(kernel)),
+                ..error
+            }),
+            (None, _) => Err(error),
+        }
+    }
+
+    fn quic_stack(&self, name: &str) -> Result<(), WordError> {
+        self.words.quic_stack(name)
+    }
+
+    fn quic_cc(&self, name: &str, stack: &str) -> Result<(), WordError> {
+        self.words.quic_cc(name, stack)
+    }
+
+    fn quic_default(&self, stack: &str) -> &'static str {
+        self.words.quic_default(stack)
+    }
+
+    fn quic_lacks(&self, stack: &str, setting: &str) -> Option<&'static str> {
+        self.words.quic_lacks(stack, setting)
+    }
+
+    fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
+        self.words.takes(words, at)
+    }
+
+    fn plugins(&self) -> &[Plugin] {
+        self.words.plugins()
+    }
+}

@@ -1,0 +1,30 @@
+"""How far a build is."""
+
+import sys
+from collections.abc import Callable
+
+Say = Callable[[str, float], None]
+"""Told what is being done, and how much of it: 0 to 1."""
+
+
+def silent(_what: str, _share: float) -> None:
+    """Say nothing."""
+
+
+def terminal_say() -> Say:
+    """Return a progress for a terminal: what, and how much, in one line that is written over."""
+    told: list[tuple[str, int]] = []
+
+    def say(what: str, share: float) -> None:
+        percent = int(100 * share)
+        if told and told[-1] == (what, percent):
+            return
+        new = not told or told[-1][0] != what
+        told.append((what, percent))
+        if sys.stderr.isatty():
+            sys.stderr.write(f"\r\x1b[K{what}" + (f" {percent} %" if percent else ""))
+        elif new or percent % 10 == 0:
+            sys.stderr.write(f"{what}" + (f" {percent} %" if percent else "") + "\n")
+        sys.stderr.flush()
+
+    return say
