@@ -371,6 +371,7 @@ def schema() -> None:
 from sojourn.cli import (  # noqa: E402 - they add their commands to what is above
     claims,
     compare,
+    conformance,
     data,
     doctor,
     evaluate,
@@ -381,5 +382,5 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
     table,
 )
 
-for _commands in (claims, compare, data, doctor, evaluate, index, linux, parity, plot, table):
+for _commands in (claims, compare, conformance, data, doctor, evaluate, index, linux, parity, plot, table):
     _commands.register(app)

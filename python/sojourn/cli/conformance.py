@@ -1,0 +1,210 @@
+"""``sojourn conformance``: whether a sender or a queue does what its specification promises."""
+
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from sojourn.cli import complete
+from sojourn.cli.options import Engine, Plugins, Quiet, Settings, Threads
+
+if TYPE_CHECKING:
+    from sojourn.core.run import Run
+    from sojourn.core.store import RunKey
+    from sojourn.evidence.conformance import Document, Examination, Subject
+
+_FORMATS = ("text", "tap", "junit", "json", "markdown", "html")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(conformance)
+
+
+def conformance(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME|NAME/CASE|DIR]...",
+            help="Documents, cases of them ([b]bbr/5[/b]), or a folder of cases of your own. Lists what there is "
+            "unless given.",
+            show_default=False,
+        ),
+    ] = None,
+    cc: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="A congestion control to test. May be repeated.", autocompletion=complete.ccs
+        ),
+    ] = None,
+    quic: Annotated[
+        list[str] | None,
+        typer.Option(metavar="STACK/CC", help="A QUIC stack with one of its controls. May be repeated."),
+    ] = None,
+    qdisc: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WORDS", help="A queue, in tc's words. May be repeated.", autocompletion=complete.qdiscs),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Everything of ours that the document is about, and not only its own subject.")
+    ] = False,
+    form: Annotated[
+        str, typer.Option("--format", metavar="FORMAT", help="text, tap, junit, json, markdown or html.")
+    ] = "text",
+    details: Annotated[bool, typer.Option("--details", help="Print every expectation, with what was asked.")] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="DIR", help="Keep the runs there, a figure of each case, and a page."),
+    ] = None,
+    engine: Engine = "sim",
+    seeds: Annotated[int | None, typer.Option(min=1, help="So many seeds of each case, instead of the file's.")] = None,
+    threads: Threads = None,
+    settings: Settings = None,
+    plugins: Plugins = None,
+    quiet: Quiet = False,
+) -> None:
+    """Put a congestion control, a QUIC stack or a queue to the test of its specification.
+
+    Exits with status 1 if a case fails where no deviation is known, or nothing passes. What cannot be observed, and
+    cases whose precondition did not come about, are said to be so: they are no passes.
+    """
+    from sojourn.cli.screen import out
+    from sojourn.errors import UsageError
+    from sojourn.evidence.conformance import documents, find
+    from sojourn.reporting.conformance import page
+
+    del quiet
+    if form not in _FORMATS:
+        raise UsageError.unknown("format", form, list(_FORMATS))
+    if not names:
+        for line in page.listing(documents()):
+            out().print(line, soft_wrap=True, markup=False)
+        return
+    found = [find(name) for name in names]
+    asked = [(document, _subjects(document, cc or [], quic or [], qdisc or [], every=every)) for document in found]
+    examinations = _examined(
+        asked,
+        engine=engine,
+        seeds=seeds,
+        threads=threads,
+        settings=settings or [],
+        plugins=plugins or [],
+        output=output,
+    )
+    if output is not None:
+        _keep(output, examinations)
+    _print(examinations, form, details=details)
+    if not all(one.is_passed for one in examinations):
+        sys.exit(1)
+
+
+def _subjects(
+    document: "Document", cc: Sequence[str], quic: Sequence[str], qdisc: Sequence[str], *, every: bool
+) -> list["Subject"]:
+    """Return who is put to the test of a document."""
+    from sojourn.errors import UsageError
+    from sojourn.evidence.conformance import Subject
+
+    if document.kind == "queue" and (cc or quic):
+        raise UsageError(f"{document.name} is about queues", help="name one: --qdisc 'dualpi2'")
+    if document.kind == "sender" and qdisc:
+        raise UsageError(f"{document.name} is about senders", help="name one: --cc NAME or --quic STACK/CC")
+    for name in quic:
+        if "/" not in name:
+            raise UsageError(f'"{name}" is no QUIC stack with a control', help="write noq/bbr3: see `sojourn ccs`")
+    named = [Subject(name, document.kind) for name in dict.fromkeys([*cc, *quic, *qdisc])]
+    if every:
+        named += [one for one in (*document.subjects, *document.also) if one not in named]
+    return named or list(document.subjects)
+
+
+def _examined(
+    asked: Sequence[tuple["Document", Sequence["Subject"]]],
+    *,
+    engine: str,
+    seeds: int | None,
+    threads: int | None,
+    settings: Sequence[str],
+    plugins: Sequence[str],
+    output: Path | None,
+) -> list["Examination"]:
+    from contextlib import ExitStack
+
+    from sojourn import _core, runner
+    from sojourn.cli.plugins import note_plugins
+    from sojourn.cli.progress import watching
+    from sojourn.core import describe
+    from sojourn.core.store import Folder
+    from sojourn.evidence.conformance import examine
+
+    workers = threads or os.cpu_count() or 1
+    command = shlex.join(["sojourn", *sys.argv[1:]])
+    with ExitStack() as stack:
+        folder = (
+            None
+            if output is None
+            else stack.enter_context(Folder.create(output, version=_core.version(engine), command=command))
+        )
+
+        def make(keys: Sequence["RunKey"]) -> Sequence["Run"]:
+            note_plugins(keys)
+            plan = runner.Plan.of(keys, folder)
+            with watching(len(plan.to_make), sum(describe.length(key.scenario) for key in plan.to_make)) as progress:
+                if folder is not None:
+                    runs = runner.make_stored(
+                        plan, folder, engine=engine, threads=workers, command=command, watcher=progress
+                    )
+                else:
+                    runs = runner.make_fresh(keys, engine=engine, threads=workers, watcher=progress)
+            by_digest = {run.key.digest: run for run in runs}
+            return [by_digest[key.digest] for key in keys]
+
+        return [
+            examine(document, subjects, make, engine=engine, settings=settings, seeds=seeds, plugins=plugins)
+            for document, subjects in asked
+        ]
+
+
+def _keep(output: Path, examinations: Sequence["Examination"]) -> None:
+    """Write the figures and the pages beside the runs."""
+    from sojourn.core.store.atomic import write_file
+    from sojourn.reporting.conformance import page
+    from sojourn.reporting.conformance.figure import sheet
+
+    pictures: dict[tuple[str, str], str] = {}
+    (output / "figures").mkdir(exist_ok=True)
+    for one in examinations:
+        for own in one.verdicts:
+            drawn = sheet(one.document, own)
+            if drawn is None:
+                continue
+            plain = "".join(c if c.isalnum() or c in "-_" else "-" for c in f"{own.case.name} {own.subject.name}")
+            write_file(output / "figures" / f"{plain}.png", drawn.file("png"))
+            pictures[own.case.name, own.subject.name] = f"figures/{plain}.png"
+    text = page.markdown(examinations, pictures)
+    write_file(output / "conformance.md", text.encode())
+    write_file(output / "conformance.html", page.html(text).encode())
+
+
+def _print(examinations: Sequence["Examination"], form: str, *, details: bool) -> None:
+    from sojourn.cli.screen import out, print_json
+    from sojourn.reporting.conformance import formats, page
+
+    match form:
+        case "json":
+            print_json(formats.as_json(examinations))
+        case "tap":
+            sys.stdout.write(formats.tap(examinations))
+        case "junit":
+            sys.stdout.write(formats.junit(examinations))
+        case "markdown":
+            sys.stdout.write(page.markdown(examinations, {}))
+        case "html":
+            sys.stdout.write(page.html(page.markdown(examinations, {})))
+        case _:
+            for line in page.lines(examinations, details=details):
+                out().print(line, soft_wrap=True, markup=False)

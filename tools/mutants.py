@@ -1,0 +1,282 @@
+"""Seeds mistakes in a copy of our implementations, and asks which of them `sojourn conformance` catches.
+
+    tools/mutants.py check                      # whether every mistake still finds its place; builds nothing
+    tools/mutants.py build                      # the copy with all of them: some minutes, once
+    tools/mutants.py run [NAME...]              # every mistake of tools/mutations/NAME.toml, all unless named
+    tools/mutants.py run --markdown FILE.md     # and the tables
+
+A mistake is data: a place in a source file (`file`, the text `at`, in which `old` stands), and what stands there
+instead (`new`). Compiling each by itself would take hours, so all are compiled at once (mutant schemata): where `old`
+stood, the copy has `if mutant(N) { new } else { old }`, and the environment says which N a process has. The copy is
+built beside the project, and the product knows nothing of it.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+LISTS: Final = ROOT / "tools" / "mutations"
+PLACE: Final = ROOT / "target" / "mutants"
+TREE: Final = PLACE / "tree"
+SITE: Final = PLACE / "site"
+VARIABLE: Final = "SOJOURN_MUTANT"
+
+_SWITCH: Final = f"""
+/// Whether this process has this mistake; written by tools/mutants.py.
+#[allow(clippy::all, clippy::pedantic, missing_docs)]
+pub fn mutant(number: u32) -> bool {{
+    static CHOSEN: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
+    *CHOSEN.get_or_init(|| {{
+        std::env::var("{VARIABLE}").ok().and_then(|text| text.parse().ok()).unwrap_or(0)
+    }}) == number
+}}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """A mistake."""
+
+    number: int
+    what: str
+    file: str
+    at: str
+    """A text that the file has once."""
+    old: str
+    """What in it is replaced: an expression, or a statement with its semicolon."""
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A file of mistakes."""
+
+    name: str
+    document: str
+    """Whose cases are to catch them."""
+    subject: str
+    prepare: Sequence[tuple[str, str, str]]
+    """File, old text and new one: what is changed for all of them, and changes no behaviour."""
+    mutations: Sequence[Mutation]
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """What came of a mistake."""
+
+    mutation: Mutation
+    cases: Sequence[str]
+    """The cases that fail with it, and pass without."""
+
+
+def lists(names: Iterable[str] = ()) -> list[Listed]:
+    """Return the files of mistakes of these names, all unless named."""
+    wanted = list(names) or sorted(path.stem for path in LISTS.glob("*.toml"))
+    found = []
+    for name in wanted:
+        tree = tomllib.loads((LISTS / f"{name}.toml").read_text(encoding="utf-8"))
+        prepare = [(one["file"], one["old"], one["new"]) for one in tree.get("prepare", [])]
+        mutations = [Mutation(**one) for one in tree["mutation"]]
+        found.append(Listed(name, tree["document"], tree["subject"], prepare, mutations))
+    numbers = [mutation.number for own in found for mutation in own.mutations]
+    if len(numbers) != len(set(numbers)):
+        raise ValueError("two mistakes have the same number")
+    return found
+
+
+def patched(text: str, mutations: Sequence[Mutation]) -> str:
+    """Return a file's text with these mistakes in it, each behind its switch.
+
+    >>> one, two = (Mutation(n, "", "f", "let x = a + b;", "a", new) for n, new in ((1, "0"), (2, "1")))
+    >>> patched("let x = a + b;", [one, two])
+    'let x = (if sojourn_units::mutant(2) { 1 } else { (if sojourn_units::mutant(1) { 0 } else { a }) }) + b;'
+
+    Raises:
+        ValueError: if a mistake does not find its place, or finds two.
+    """
+    for place in dict.fromkeys((one.at, one.old) for one in mutations):
+        at, old = place
+        count = text.count(at)
+        if count != 1 or at.count(old) != 1:
+            raise ValueError(f'"{at}" is {count} times in the file, and "{old}" {at.count(old)} times in it')
+        made = old
+        for one in mutations:
+            if (one.at, one.old) == place:
+                switch = f"if sojourn_units::mutant({one.number}) {{ {one.new} }} else {{ {made} }}"
+                made = switch if old.endswith(";") else f"({switch})"
+        text = text.replace(at, at.replace(old, made))
+    return text
+
+
+def _files(own: Sequence[Listed]) -> dict[str, str]:
+    """Return the texts of the files that have mistakes."""
+    prepared: dict[str, str] = {}
+    by_file: dict[str, list[Mutation]] = {}
+    for one in own:
+        for file, old, new in one.prepare:
+            text = prepared.get(file) or (ROOT / file).read_text(encoding="utf-8")
+            if text.count(old) != 1:
+                raise ValueError(f'{file}: "{old}" is {text.count(old)} times in it')
+            prepared[file] = text.replace(old, new)
+        for mutation in one.mutations:
+            by_file.setdefault(mutation.file, []).append(mutation)
+    texts = {}
+    for file, mutations in by_file.items():
+        text = prepared.get(file) or (ROOT / file).read_text(encoding="utf-8")
+        # Places that overlap are patched from the one that holds more: its text is found as it was written.
+        for at in dict.fromkeys(one.at for one in mutations):
+            try:
+                text = _at(text, at, [one for one in mutations if one.at == at])
+            except ValueError as error:
+                raise ValueError(f"{file}: {error}") from None
+        texts[file] = text
+    return {**prepared, **texts}
+
+
+def _at(text: str, at: str, mutations: Sequence[Mutation]) -> str:
+    """Patch one place, which may have several mistakes in different parts of it."""
+    if text.count(at) != 1:
+        raise ValueError(f'"{at}" is {text.count(at)} times in it')
+    place = at
+    for old in dict.fromkeys(one.old for one in mutations):
+        same = [replace(one, at=place) for one in mutations if one.old == old]
+        place = patched(place, same)
+    return text.replace(at, place)
+
+
+def build() -> None:
+    """Build the copy with every mistake in it."""
+    texts = _files(lists())
+    names = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - git as it is found
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.splitlines()
+    for name in names:
+        if not (ROOT / name).is_file() or name.startswith(("docs/", "tests/")) or "/fuzz/" in name:
+            continue
+        text = texts.get(name, "").encode() or (ROOT / name).read_bytes()
+        if name == "crates/units/src/lib.rs":
+            text += _SWITCH.encode()
+        copy = TREE / name
+        # What is as it was keeps its time, so that it is not compiled again.
+        if not copy.exists() or copy.read_bytes() != text:
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(text)
+    shutil.rmtree(PLACE / "wheel", ignore_errors=True)
+    maturin = Path(sys.executable).parent / "maturin"
+    done = subprocess.run(  # noqa: S603 - the project's own
+        [maturin, "build", "--quiet", "--profile", "checked", "--out", PLACE / "wheel"],
+        cwd=TREE,
+        check=False,
+        capture_output=True,
+        text=True,
+        # The dependencies are compiled already; the project's own crates lie elsewhere and are others.
+        env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")},
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    _site()
+
+
+def _site() -> None:
+    """Make a package of the project's own Python, whose extension is the copy's."""
+    shutil.rmtree(SITE, ignore_errors=True)
+    (SITE / "sojourn").mkdir(parents=True)
+    for path in (ROOT / "python" / "sojourn").iterdir():
+        if path.suffix == ".pyi" or not (path.name == "__pycache__" or path.name.startswith("_core.")):
+            (SITE / "sojourn" / path.name).symlink_to(path)
+    wheel = next((PLACE / "wheel").glob("*.whl"))
+    with zipfile.ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if re.fullmatch(r"sojourn/_core\.[^/]*(so|pyd)", name):
+                archive.extract(name, SITE)
+
+
+def _verdicts(own: Listed, number: int) -> dict[str, str]:
+    """Return the verdict of each case with this mistake; 0 for none."""
+    asked = [own.document, _option(own), own.subject, "--format", "json", "-q"]
+    done = subprocess.run(  # noqa: S603 - the project's own
+        [sys.executable, "-m", "sojourn", "conformance", *asked],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(SITE), VARIABLE: str(number)},
+    )
+    if done.returncode not in {0, 1}:
+        # A check of the implementation itself, such as an overflow, has caught it before any case could.
+        return {"(the run itself)": "failed"} if number else _complain(done.stderr)
+    return {one["case"]: one["verdict"] for one in json.loads(done.stdout)["cases"]}
+
+
+def _complain(text: str) -> dict[str, str]:
+    raise SystemExit(f"without any mistake the cases do not run:\n{text}")
+
+
+def _option(own: Listed) -> str:
+    return "--qdisc" if own.name == "dualpi2" else "--cc"
+
+
+def judge(own: Listed, numbers: Sequence[int] = ()) -> list[Caught]:
+    """Return which cases catch each mistake of a list: those that fail with it and do not without."""
+    sound = _verdicts(own, 0)
+    wanted = [one for one in own.mutations if not numbers or one.number in numbers]
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        verdicts = list(pool.map(lambda one: _verdicts(own, one.number), wanted))
+    return [
+        Caught(one, [case for case, verdict in found.items() if verdict == "failed" and sound.get(case) != "failed"])
+        for one, found in zip(wanted, verdicts, strict=True)
+    ]
+
+
+def markdown(found: Sequence[tuple[Listed, Sequence[Caught]]]) -> str:
+    """Return the tables of what was caught, by which cases."""
+    lines = []
+    for own, caught in found:
+        hits = sum(bool(one.cases) for one in caught)
+        lines += [f"### `{own.subject}` by `{own.document}`: {hits} of {len(caught)}", ""]
+        lines += ["| mistake | caught by |", "|---|---|"]
+        for one in caught:
+            cases = ", ".join(case.partition("/")[2] or case for case in one.cases) or "**not caught**"
+            lines.append(f"| {one.mutation.what} | {cases} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Do what is asked."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=["check", "build", "run"])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="lists of mistakes; all unless named")
+    parser.add_argument("--number", type=int, action="append", default=[], help="only this mistake; may be repeated")
+    parser.add_argument("--markdown", type=Path, metavar="FILE.md", help="write the tables there")
+    asked = parser.parse_args()
+    if asked.what == "check":
+        _files(lists())
+        return
+    if asked.what == "build":
+        build()
+        return
+    found = [(own, judge(own, asked.number)) for own in lists(asked.names)]
+    text = markdown(found)
+    print(text)  # noqa: T201 - a tool's output
+    if asked.markdown is not None:
+        asked.markdown.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
