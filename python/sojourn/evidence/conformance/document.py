@@ -14,7 +14,8 @@
     state = "where(cwnd_gain == 1, ProbeRTT, ...)"
 
 A case is an experiment file with three tables more: ``[case]`` (``title``, ``section``, ``precondition``, ``stimulus``,
-``expected``; ``not_applicable`` and ``known``: reasons by subject), ``[[require]]`` and ``[[expect]]``. These say where
+``expected``; ``not_applicable`` and ``known``: reasons by subject; ``flows``: those that are the subject's, ``subject``
+unless given), ``[[require]]`` and ``[[expect]]``. These say where
 they look (``from``, ``to``: :class:`Moment`; or ``for`` a time from there), at which steps (``during``, ``entering`` or
 ``leaving`` a predicate; all unless given), and one of
 
@@ -37,7 +38,7 @@ from typing import Any, Final
 
 from sojourn import _core
 from sojourn.errors import StoreError, UsageError
-from sojourn.evidence.conformance.subject import Kind, Subject
+from sojourn.evidence.conformance.subject import FLOW, Kind, Subject
 from sojourn.evidence.conformance.words import Words, parse
 
 _OWN: Final = ("case", "require", "expect")
@@ -119,6 +120,8 @@ class Case:
     """Those that are required first."""
     not_applicable: Mapping[str, str] = field(repr=False)
     known: Mapping[str, str] = field(repr=False)
+    flows: Sequence[str] = (FLOW,)
+    """The flows that are the subject's: the one under test, and others that are to be its like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +217,7 @@ def _case(path: Path, document: str, constants: Mapping[str, float]) -> Case:
     try:
         tree = _tree(path)
         own = tree["case"]
-        _known(own, {"title", "section", "precondition", "stimulus", "expected", "not_applicable", "known"})
+        _known(own, {"title", "section", "precondition", "stimulus", "expected", "not_applicable", "known", "flows"})
         section = _text(own, "section")
         expectations = [
             _expectation(one, section, constants, precondition=key == "require")
@@ -234,6 +237,7 @@ def _case(path: Path, document: str, constants: Mapping[str, float]) -> Case:
             expectations=expectations,
             not_applicable=dict(own.get("not_applicable", {})),
             known=dict(own.get("known", {})),
+            flows=tuple(own.get("flows", [FLOW])),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{path}: {_message(error)}") from error

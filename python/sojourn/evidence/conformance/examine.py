@@ -72,7 +72,7 @@ def examine(
                     keys = parse(
                         case.experiment,
                         str(case.file),
-                        settings=[*subject.settings, *settings],
+                        settings=[*subject.settings(case.flows), *settings],
                         seeds=seeds,
                         engine=engine,
                         plugins=plugins,

@@ -1,6 +1,6 @@
 """What is put to the test: a sender by its congestion control or QUIC stack, or a queue by its words."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -30,16 +30,13 @@ class Subject:
         """Whether it is a QUIC stack with one of its controls."""
         return self.kind == "sender" and "/" in self.name and not self.name.startswith("python:")
 
-    @property
-    def settings(self) -> Sequence[str]:
-        """What is set in a case to put it to the test."""
+    def settings(self, flows: Sequence[str] = (FLOW,)) -> Sequence[str]:
+        """Return what is set in a case to put it to the test; of a sender, in these flows."""
         if self.kind == "queue":
             return [f"hop.{HOP}.qdisc={self.name}"]
         if self.is_quic:
             stack, _, control = self.name.partition("/")
-            return [f"flow.{FLOW}.quic.stack={stack}", f"flow.{FLOW}.quic.cc={control}"]
-        return [f"flow.{FLOW}.cc={self.name}"]
-
-    def of(self, texts: Mapping[str, str]) -> str:
-        """Return the text that a table has for it, by its name or the first word of it; empty if none."""
-        return texts.get(self.name) or texts.get(self.name.split()[0], "")
+            return [
+                text for flow in flows for text in (f"flow.{flow}.quic.stack={stack}", f"flow.{flow}.quic.cc={control}")
+            ]
+        return [f"flow.{flow}.cc={self.name}" for flow in flows]
