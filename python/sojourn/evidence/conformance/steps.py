@@ -2,8 +2,9 @@
 
 Of the subject's flow every column of the table ``flows`` without its unit, and each number of its congestion control by
 its name; ``t``, the time (s). ``recovery`` is the recovery state by Linux's name. Of another flow the same as
-``NAME.COLUMN``, with ``_`` for ``-`` in the name; of the queue at the bottleneck, in the data's direction, ``queue.COLUMN``, its controller's numbers
-``queue.NAME``, and its marks and drops by reason ``queue.marks_REASON`` and ``queue.drops_REASON``.
+``NAME.COLUMN``, with ``_`` for ``-`` in the name; of the queue at the bottleneck, in the data's direction,
+``queue.COLUMN``, its controller's numbers ``queue.NAME``, and its marks and drops by reason ``queue.marks_REASON`` and
+``queue.drops_REASON``.
 """
 
 import functools
