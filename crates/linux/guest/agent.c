@@ -8,6 +8,9 @@
  * The trick: in virtual time a program's work takes no time, so one loop that looks at everything between two
  * timers sees a consistent state, and a packet's stamp is the time at which the kernel handled it.
  *
+ * Connections that ask and answer are in connections.h. What a flow does that depends on what it receives is decided by the
+ * engine, which is asked (ask()): the kernel's process hands the question over and waits, and the guest's clock stands still.
+ *
  * A flow of programs is one of the machine's own programs at each end, in namespaces of their own beside the server's and the
  * client's. Its packets are told by the two addresses that it alone has.
  */
@@ -53,12 +56,19 @@
 #define WORDS 64
 #define PORT_SENDER 40001
 #define PORT_RECEIVER 5001
+/* Behind the receivers' ports, of which there are as many as flows: those of clients that open many connections. */
+#define PORT_CLIENT 10000
+#define CLIENTS 30000
 
 /* Values of the kernel's interface that the C library's headers may be too old to have. */
 #define OPT_TCP_INFO 11
 #define OPT_TCP_CONGESTION 13
 #define OPT_TCP_WINDOW_CLAMP 10
 #define OPT_TCP_CC_INFO 26
+#define OPT_TCP_NODELAY 1
+#define OPT_TCP_REPAIR 19
+#define OPT_TCP_NOTSENT_LOWAT 25
+#define ASK_UNSENT 0x894b /* SIOCOUTQNSD */
 #define OPT_MAX_PACING_RATE 47
 #define OPT_RCVBUFFORCE 33
 
@@ -86,8 +96,14 @@ struct stamp {
 	uint32_t connection; /* of programs: the ports of server and client; else 0 */
 } __attribute__((packed));
 
-enum kind { TCP, UDP, PING, PROGRAM };
+enum kind { TCP, UDP, PING, PROGRAM, IRTT, SHORT, STREAM };
 enum life { WAITING, RUNNING, ENDED };
+
+/* One of a list: when after the flow's start, and how many bytes; of on and off periods 1 for on. */
+struct listed { uint64_t at, bytes; };
+
+/* Counts over several connections. */
+struct sums { uint64_t sent, retransmits, lost, delivered, in_flight; };
 
 struct flow {
 	enum kind kind;
@@ -98,12 +114,24 @@ struct flow {
 	char cc[32];
 	int ecn, tos, payload;
 	int listener, receiver, sender;
-	FILE *list; /* of datagrams that have no rate: the one due next has been read */
+	FILE *list; /* of datagrams, on and off periods, or connections: the one due next has been read */
+	struct listed listed;
 	struct program *program;
+	/* Of TCP that does not always have data: segments' bytes, bits per second (0: no rate), until where it may write, when
+	 * its next segment is due since when it has been writing, and how many it has had. */
+	int writes, wanting, is_on;
+	uint64_t piece, rate, allowed, clock, pieces, piece_at;
+	/* Of connections that ask: bytes of a request, connections opened and completed, and the sums over those that are gone. */
+	uint64_t request, opened, completed;
+	struct sums gone;
+	struct stream *stream;
+	/* Of a video call that adapts: when its next datagram and its receiver's next report are due, and what has come. */
+	int asks;
+	uint64_t due, report, reports;
+	char come[3072];
+	unsigned come_used;
 };
 
-/* A datagram of a list: when after the flow's start, and how many bytes. */
-struct listed { uint64_t at; uint32_t bytes; } __attribute__((packed));
 
 struct action { uint64_t at; char *argv[WORDS]; const char *ns; int number, done; };
 struct queue { const char *ns, *device; uint32_t handle; int index; int socket; };
@@ -229,15 +257,63 @@ static void watch(int fd, uint32_t events, uint64_t tag) {
 static uint64_t tag(int flow, int end) { return (uint64_t)flow * 4 + (uint64_t)end; }
 enum { LISTENER, RECEIVER, SENDER };
 
-static struct sockaddr_in address(const char *ip, int port) {
-	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-	inet_pton(AF_INET, ip, &a.sin_addr);
-	return a;
+static int is_v6(const char *ip) { return strchr(ip, ':') != 0; }
+static int family(const char *ip) { return is_v6(ip) ? AF_INET6 : AF_INET; }
+
+/* An address of either version with a port. */
+struct endpoint { struct sockaddr_storage at; socklen_t size; };
+
+static struct endpoint endpoint(const char *ip, int port) {
+	struct endpoint e = {0};
+	if (is_v6(ip)) {
+		struct sockaddr_in6 *a = (void *)&e.at;
+		a->sin6_family = AF_INET6;
+		a->sin6_port = htons((uint16_t)port);
+		inet_pton(AF_INET6, ip, &a->sin6_addr);
+		e.size = sizeof *a;
+	} else {
+		struct sockaddr_in *a = (void *)&e.at;
+		a->sin_family = AF_INET;
+		a->sin_port = htons((uint16_t)port);
+		inet_pton(AF_INET, ip, &a->sin_addr);
+		e.size = sizeof *a;
+	}
+	return e;
+}
+
+/* --- the engine ----------------------------------------------------------------------------------------------- */
+
+static const char *ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Asks the engine, and has its answer when this returns: both calls end in the kernel's process, on the host, where they
+ * stand for question and answer (preload.c). No time goes by. */
+static const char *ask(const char *format, ...) {
+	static char question[4000], answer[4096];
+	va_list list;
+	va_start(list, format);
+	vsnprintf(question, sizeof question, format, list);
+	va_end(list);
+	if (symlink(question, FOLDER "/question") == 0) fail("a question was taken for a file");
+	ssize_t n = readlink(FOLDER "/answer", answer, sizeof answer - 1);
+	errno = 0;
+	if (n <= 0) fail("the engine does not answer: %s", question);
+	answer[n] = 0;
+	if (answer[0] == '!') fail("the engine: %s", answer + 1);
+	return answer;
+}
+
+/* The next number of an answer. */
+static uint64_t next_number(const char **answer) {
+	char *end;
+	uint64_t n = strtoull(*answer, &end, 10);
+	if (end == *answer) fail("the engine's answer is cut short");
+	*answer = end;
+	return n;
 }
 
 /* --- taps ----------------------------------------------------------------------------------------------------- */
 
-/* Of programs more is read: a header of IPv6, and enough of a datagram to tell it from others. */
+/* Of version 6 more is read, for its header is longer; of programs, too: enough of a datagram to tell it from others. */
 static unsigned frame_size = 128, snap = 64;
 
 /* Only what leaves the device: a bottleneck's packets come out of its queue, those the other way go in. */
@@ -335,37 +411,47 @@ static int read_programs_packet(const uint8_t *ip, unsigned captured, struct sta
 static int read_packet(const uint8_t *ip, unsigned captured, struct stamp *out) {
 	if (captured < 28) return 0;
 	if (n_programs && read_programs_packet(ip, captured, out)) return 1;
-	if (ip[0] >> 4 != 4) return 0;
-	unsigned header = (ip[0] & 15u) * 4u;
+	int v6 = ip[0] >> 4 == 6;
+	if (!v6 && ip[0] >> 4 != 4) return 0;
+	unsigned header = v6 ? 40 : (ip[0] & 15u) * 4u;
 	if (captured < header + 8) return 0;
 	const uint8_t *l4 = ip + header;
 	int source = be16(l4), target = be16(l4 + 2), flow;
-	out->tos = ip[1];
-	out->length = be16(ip + 2);
-	out->id = be16(ip + 4);
-	out->protocol = ip[9];
-	if (ip[9] == IPPROTO_TCP && captured >= header + 20) {
+	out->tos = v6 ? (uint8_t)(be16(ip) >> 4) : ip[1];
+	out->length = (uint16_t)(v6 ? be16(ip + 4) + 40 : be16(ip + 2));
+	out->id = v6 ? 0 : be16(ip + 4);
+	out->protocol = v6 ? ip[6] : ip[9];
+	if (out->protocol == IPPROTO_TCP && captured >= header + 20) {
 		out->seq = be32(l4 + 4);
 		out->ack = be32(l4 + 8);
 		out->flags = l4[13];
-	} else if (ip[9] == IPPROTO_UDP && captured >= header + 12) {
+		/* Version 6 has no identification: TCP's checksum tells one copy from another. */
+		if (v6) out->id = be16(l4 + 16);
+	} else if (out->protocol == IPPROTO_UDP && captured >= header + 12) {
 		out->seq = be32(l4 + 8);
-	} else if (ip[9] == IPPROTO_ICMP) {
+	} else if (out->protocol == (v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP)) {
+		int request = v6 ? 128 : 8, reply = v6 ? 129 : 0;
 		flow = be16(l4 + 4);
 		out->seq = be16(l4 + 6);
-		out->way = l4[0] == 0;
+		out->way = l4[0] == reply;
 		out->flow = (uint16_t)flow;
-		return flow < n_flows && flows[flow].kind == PING && (l4[0] == 0 || l4[0] == 8);
+		return flow < n_flows && flows[flow].kind == PING && (l4[0] == reply || l4[0] == request);
 	} else {
 		return 0;
 	}
 	out->way = source < PORT_SENDER;
-	flow = out->way ? source - PORT_RECEIVER : source - PORT_SENDER;
+	int tx = out->way ? target : source, rx = out->way ? source : target;
+	flow = tx - PORT_SENDER;
 	if (flow < 0 || flow >= n_flows) return 0;
-	if (target - (out->way ? PORT_SENDER : PORT_RECEIVER) != flow) return 0;
+	if (flows[flow].kind == SHORT) {
+		if (rx < PORT_CLIENT) return 0;
+		out->connection = (uint32_t)tx << 16 | (uint32_t)rx;
+	} else if (rx - PORT_RECEIVER != flow) {
+		return 0;
+	}
 	out->flow = (uint16_t)flow;
 	/* Bytes of payload in the place of the IP length. */
-	if (ip[9] == IPPROTO_TCP) out->length = (uint16_t)(out->length - header - (unsigned)(l4[12] >> 4) * 4u);
+	if (out->protocol == IPPROTO_TCP) out->length = (uint16_t)(out->length - header - (unsigned)(l4[12] >> 4) * 4u);
 	return 1;
 }
 
@@ -520,26 +606,61 @@ static void set_number(int fd, int level, int option, int value, const char *wha
 	if (setsockopt(fd, level, option, &value, sizeof value)) fail("%s", what);
 }
 
+/* The traffic class of what a socket sends. */
+static void set_class(int fd, const char *ip, int tos) {
+	if (is_v6(ip)) set_number(fd, IPPROTO_IPV6, IPV6_TCLASS, tos, "IPV6_TCLASS");
+	else set_number(fd, IPPROTO_IP, IP_TOS, tos, "IP_TOS");
+}
+
+static int asks_and_answers(const struct flow *f) { return f->kind == SHORT || f->kind == STREAM; }
+
+/* What a TCP flow asks of each of its sockets before there is a connection. */
+static void prepare(int fd, const struct flow *f, const char *own) {
+	/* The echo of DCTCP's and its like's marks is the receiver's congestion control's part. */
+	if (setsockopt(fd, IPPROTO_TCP, OPT_TCP_CONGESTION, f->cc, (socklen_t)strlen(f->cc))) fail("congestion control %s", f->cc);
+	set_class(fd, own, f->tos);
+}
+
+static void limit_window(int fd, const struct flow *f) {
+	if (!f->window) return;
+	set_number(fd, SOL_SOCKET, OPT_RCVBUFFORCE, (int)(2 * f->window), "SO_RCVBUFFORCE");
+	set_number(fd, IPPROTO_TCP, OPT_TCP_WINDOW_CLAMP, (int)f->window, "TCP_WINDOW_CLAMP");
+}
+
+static void limit_pace(int fd, const struct flow *f) {
+	if (f->pace && setsockopt(fd, SOL_SOCKET, OPT_MAX_PACING_RATE, &f->pace, sizeof f->pace)) fail("SO_MAX_PACING_RATE");
+}
+
+/* Connects with the ECN that the flow asks for. Flows the other way, whose requests come here, find what the namespace had. */
+static void connect_to(int fd, const struct flow *f, const char *ip, int port) {
+	char value[16], before[16];
+	struct endpoint to = endpoint(ip, port);
+	if (read_text("/proc/sys/net/ipv4/tcp_ecn", before, sizeof before)) fail("tcp_ecn");
+	snprintf(value, sizeof value, "%d", f->ecn);
+	if (write_text("/proc/sys/net/ipv4/tcp_ecn", value)) fail("tcp_ecn %d", f->ecn);
+	if (connect(fd, (void *)&to.at, to.size) && errno != EINPROGRESS) fail("connect");
+	if (write_text("/proc/sys/net/ipv4/tcp_ecn", before)) fail("tcp_ecn");
+}
+
+/* The end that waits: the receiver of a flow's data, or its sender where it answers to requests. */
 static void listen_for(int i) {
 	struct flow *f = &flows[i];
-	enter(f->rx);
-	struct sockaddr_in a = address("0.0.0.0", PORT_RECEIVER + i);
-	int stream = f->kind == TCP;
-	int fd = socket(AF_INET, (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int answers = asks_and_answers(f), stream = f->kind == TCP || answers;
+	const char *own = answers ? f->tx_address : f->rx_address;
+	enter(answers ? f->tx : f->rx);
+	struct endpoint a = endpoint(own, (answers ? PORT_SENDER : PORT_RECEIVER) + i);
+	int fd = socket(family(own), (stream ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (fd < 0) fail("socket");
 	set_number(fd, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
 	if (stream) {
-		/* The echo of DCTCP's and its like's marks is the receiver's congestion control's part. */
-		if (setsockopt(fd, IPPROTO_TCP, OPT_TCP_CONGESTION, f->cc, (socklen_t)strlen(f->cc))) fail("congestion control %s", f->cc);
-		set_number(fd, IPPROTO_IP, IP_TOS, f->tos, "IP_TOS");
-		if (f->window) {
-			set_number(fd, SOL_SOCKET, OPT_RCVBUFFORCE, (int)(2 * f->window), "SO_RCVBUFFORCE");
-			set_number(fd, IPPROTO_TCP, OPT_TCP_WINDOW_CLAMP, (int)f->window, "TCP_WINDOW_CLAMP");
-		}
+		prepare(fd, f, own);
+		if (answers) limit_pace(fd, f); else limit_window(fd, f);
+		if (f->kind == STREAM) set_number(fd, IPPROTO_TCP, OPT_TCP_NOTSENT_LOWAT, (int)(2 * f->piece), "TCP_NOTSENT_LOWAT");
 	} else {
+		set_class(fd, own, f->tos);
 		set_number(fd, SOL_SOCKET, OPT_RCVBUFFORCE, 1 << 22, "SO_RCVBUFFORCE");
 	}
-	if (bind(fd, (void *)&a, sizeof a) || (stream && listen(fd, 4))) fail("listen");
+	if (bind(fd, (void *)&a.at, a.size) || (stream && listen(fd, 128))) fail("listen on %s", own);
 	if (stream) f->listener = fd; else f->receiver = fd;
 	watch(fd, EPOLLIN, tag(i, stream ? LISTENER : RECEIVER));
 }
@@ -548,13 +669,10 @@ static void happened(const char *what, uint64_t t, int i, const char *why) {
 	fprintf(samples, "%s %llu %d %s\n", what, (unsigned long long)t, i, why);
 }
 
-/* Reads the next datagram of a flow's list, if it has one; the last leaves it with nothing due. */
-static void next_of_list(struct flow *f) {
-	struct listed next;
-	f->next = NEVER;
-	if (fread(&next, sizeof next, 1, f->list) != 1) return;
-	f->next = f->base + next.at;
-	f->payload = (int)next.bytes;
+/* Reads the next of a flow's list, if it has one: when it is due. */
+static uint64_t next_of_list(struct flow *f) {
+	if (fread(&f->listed, sizeof f->listed, 1, f->list) != 1) return NEVER;
+	return f->base + f->listed.at;
 }
 
 static void end_flow(int i, uint64_t t, const char *why);
@@ -902,6 +1020,57 @@ static void read_program_files(int i) {
 
 static int sends_data(int flow, int end) { return (end == 1) == (flows[flow].program->sender == SERVER_SIDE); }
 
+static void start_connections(int i, uint64_t t, uint64_t planned);
+static void open_connection(int i, uint64_t t, uint64_t bytes);
+static void stream_due(int i, uint64_t t);
+static void stop_stream(int i, uint64_t t);
+static void sum_connections(int i, struct sums *sums);
+static void connection_ready(uint32_t events, unsigned slot, int end, uint64_t t);
+static void accept_connection(int i, int fd, uint64_t t);
+
+/* When a writer next writes, begins or ceases. */
+static void writer_next(struct flow *f, uint64_t pulse) {
+	f->due = pulse;
+	f->next = pulse < f->piece_at ? pulse : f->piece_at;
+}
+
+/* The first segment of a clock that begins now, or none. */
+static void writer_clock(struct flow *f, uint64_t t, int runs) {
+	f->clock = t;
+	f->pieces = 0;
+	f->piece_at = runs ? t : NEVER;
+}
+
+static void start_writer(struct flow *f, uint64_t planned) {
+	f->allowed = 0;
+	f->base = planned;
+	writer_clock(f, planned, !f->list);
+	writer_next(f, f->list ? next_of_list(f) : NEVER);
+}
+
+static void write_more(int i, uint64_t t);
+
+/* What a writer does at its time: an on or off period begins before a segment is written, as in the simulator. */
+static void writer_due(int i, uint64_t t) {
+	struct flow *f = &flows[i];
+	if (f->due <= t) {
+		f->is_on = f->listed.bytes != 0;
+		writer_clock(f, t, f->is_on && f->rate);
+		if (f->is_on && !f->rate) f->allowed = NEVER;
+		/* What the kernel has not taken is not sent. */
+		else if (!f->is_on) f->allowed = f->sent;
+		writer_next(f, next_of_list(f));
+	} else {
+		f->allowed += f->piece;
+		f->pieces++;
+		/* Exact in the long run, as that of datagrams. */
+		f->piece_at = f->clock + (uint64_t)((unsigned __int128)f->pieces * f->piece * 8u * 1000000000u / f->rate);
+		if (f->bytes && f->allowed >= f->bytes) f->piece_at = NEVER;
+		writer_next(f, f->due);
+	}
+	write_more(i, t);
+}
+
 static void start_flow(int i, uint64_t t) {
 	struct flow *f = &flows[i];
 	/* A list's times are those of the plan, to the nanosecond. */
@@ -913,39 +1082,51 @@ static void start_flow(int i, uint64_t t) {
 		return;
 	}
 	happened("start", t, i, "-");
+	if (asks_and_answers(f)) {
+		start_connections(i, t, planned);
+		return;
+	}
 	enter(f->tx);
 	if (f->kind == PING) {
-		f->sender = socket(AF_INET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_ICMP);
+		int v6 = is_v6(f->tx_address);
+		f->sender = socket(family(f->tx_address), SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, v6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
 		if (f->sender < 0) fail("raw socket");
-		set_number(f->sender, IPPROTO_IP, IP_TOS, f->tos, "IP_TOS");
+		set_class(f->sender, f->tx_address, f->tos);
 		watch(f->sender, EPOLLIN, tag(i, SENDER));
 		f->next = t;
 		return;
 	}
-	struct sockaddr_in from = address("0.0.0.0", PORT_SENDER + i), to = address(f->rx_address, PORT_RECEIVER + i);
-	f->sender = socket(AF_INET, (f->kind == TCP ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	struct endpoint from = endpoint(f->tx_address, PORT_SENDER + i), to = endpoint(f->rx_address, PORT_RECEIVER + i);
+	f->sender = socket(family(f->tx_address), (f->kind == TCP ? SOCK_STREAM : SOCK_DGRAM) | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (f->sender < 0) fail("socket");
 	set_number(f->sender, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
-	set_number(f->sender, IPPROTO_IP, IP_TOS, f->tos, "IP_TOS");
-	if (bind(f->sender, (void *)&from, sizeof from)) fail("bind");
-	if (f->kind == UDP) {
-		if (connect(f->sender, (void *)&to, sizeof to)) fail("connect");
+	set_class(f->sender, f->tx_address, f->tos);
+	if (bind(f->sender, (void *)&from.at, from.size)) fail("bind");
+	if (f->kind != TCP) {
+		if (connect(f->sender, (void *)&to.at, to.size)) fail("connect");
+		if (f->kind == IRTT || f->asks) watch(f->sender, EPOLLIN, tag(i, SENDER));
 		f->base = f->list ? planned : t;
-		if (f->list) next_of_list(f); else f->next = t;
+		if (f->asks) {
+			const char *answer = ask("%d %llu start", i, (unsigned long long)planned);
+			f->due = next_number(&answer);
+			f->report = planned + 1000000000u;
+			f->next = f->due < f->report ? f->due : f->report;
+		} else {
+			f->next = f->list ? next_of_list(f) : t;
+		}
 		return;
 	}
-	char value[16], before[16];
-	if (read_text("/proc/sys/net/ipv4/tcp_ecn", before, sizeof before)) fail("tcp_ecn");
-	snprintf(value, sizeof value, "%d", f->ecn);
-	if (write_text("/proc/sys/net/ipv4/tcp_ecn", value)) fail("tcp_ecn %d", f->ecn);
-	if (setsockopt(f->sender, IPPROTO_TCP, OPT_TCP_CONGESTION, f->cc, (socklen_t)strlen(f->cc))) fail("congestion control %s", f->cc);
-	if (f->pace) {
-		if (setsockopt(f->sender, SOL_SOCKET, OPT_MAX_PACING_RATE, &f->pace, sizeof f->pace)) fail("SO_MAX_PACING_RATE");
+	prepare(f->sender, f, f->tx_address);
+	limit_pace(f->sender, f);
+	if (f->writes) {
+		set_number(f->sender, IPPROTO_TCP, OPT_TCP_NODELAY, 1, "TCP_NODELAY");
+		/* What it gives up when it goes off must not wait in the kernel. */
+		if (f->list) set_number(f->sender, IPPROTO_TCP, OPT_TCP_NOTSENT_LOWAT, (int)(2 * f->piece), "TCP_NOTSENT_LOWAT");
+		start_writer(f, planned);
 	}
-	if (connect(f->sender, (void *)&to, sizeof to) && errno != EINPROGRESS) fail("connect");
-	/* Flows the other way, whose requests come here, find what the namespace had before. */
-	if (write_text("/proc/sys/net/ipv4/tcp_ecn", before)) fail("tcp_ecn");
+	connect_to(f->sender, f, f->rx_address, PORT_RECEIVER + i);
 	watch(f->sender, EPOLLOUT, tag(i, SENDER));
+	f->wanting = 1;
 }
 
 static int numbers(int fd, struct tcp_numbers *n) {
@@ -962,7 +1143,13 @@ static void sample_flow(int i, uint64_t t) {
 		count_processes(i);
 		fprintf(samples, "program %llu %d\n", (u)t, i);
 	}
-	if (f->kind != TCP) return;
+	if (f->kind == SHORT) {
+		struct sums s = f->gone;
+		sum_connections(i, &s);
+		fprintf(samples, "many %llu %d %llu %llu %llu %llu %llu %llu\n", (u)t, i, (u)f->received_bytes, (u)s.sent, (u)s.retransmits, (u)s.lost,
+			(u)s.delivered, (u)s.in_flight);
+	}
+	if (f->kind != TCP && f->kind != STREAM) return;
 	struct tcp_numbers n, r;
 	if (numbers(f->sender, &n)) return;
 	if (numbers(f->receiver, &r)) r.bytes_received = f->received;
@@ -986,6 +1173,8 @@ static void end_flow(int i, uint64_t t, const char *why) {
 	f->next = NEVER;
 	f->stop = NEVER;
 	if (f->kind == PROGRAM) stop_programs(i, t);
+	/* At the run's end nobody is stopped. */
+	if (f->kind == STREAM && t < length) stop_stream(i, t);
 	happened("end", t, i, why);
 	if (f->kind == TCP && f->sender >= 0) {
 		epoll_ctl(epoll, EPOLL_CTL_DEL, f->sender, 0);
@@ -996,16 +1185,40 @@ static void end_flow(int i, uint64_t t, const char *why) {
 	}
 }
 
+/* Whether a sender is told when it can write: only while it has something to. */
+static void want_room(int i, int wanting) {
+	struct flow *f = &flows[i];
+	if (f->wanting == wanting) return;
+	f->wanting = wanting;
+	struct epoll_event event = {.events = wanting ? EPOLLOUT : 0, .data.u64 = tag(i, SENDER)};
+	epoll_ctl(epoll, EPOLL_CTL_MOD, f->sender, &event);
+}
+
+/* Writes up to so many bytes. What may be given up again is kept out of the kernel (`lean`): there, a few segments wait beyond
+ * what its window lets go, enough to use the window up. Returns what was written. */
+static uint64_t put(int fd, uint64_t bytes, uint64_t piece, int lean) {
+	uint64_t done = 0;
+	while (done < bytes) {
+		uint64_t want = lean ? 4 * piece : sizeof bulk / 2;
+		int unsent = 0;
+		if (lean && (ioctl(fd, ASK_UNSENT, &unsent) || (uint64_t)unsent >= 2 * piece)) break;
+		if (bytes - done < want) want = bytes - done;
+		ssize_t sent = send(fd, bulk, want, MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (sent <= 0) break;
+		done += (uint64_t)sent;
+	}
+	return done;
+}
+
 static void write_more(int i, uint64_t t) {
 	struct flow *f = &flows[i];
 	struct tcp_numbers n;
-	for (;;) {
-		uint64_t want = sizeof bulk / 2;
-		if (f->bytes && f->bytes - f->sent < want) want = f->bytes - f->sent;
-		if (want == 0) break;
-		ssize_t sent = send(f->sender, bulk, want, MSG_DONTWAIT | MSG_NOSIGNAL);
-		if (sent <= 0) break;
-		f->sent += (uint64_t)sent;
+	if (f->life != RUNNING || f->sender < 0) return;
+	if (!f->bytes || f->sent < f->bytes) {
+		uint64_t until = f->writes ? f->allowed : NEVER;
+		if (f->bytes && f->bytes < until) until = f->bytes;
+		if (f->sent < until) f->sent += put(f->sender, until - f->sent, f->piece, f->writes && f->list);
+		if (f->writes) want_room(i, f->sent < until);
 	}
 	if (!f->bytes || f->sent < f->bytes) return;
 	if (f->sent == f->bytes) {
@@ -1027,37 +1240,92 @@ static uint16_t checksum(const uint8_t *data, unsigned size) {
 	return (uint16_t)~sum;
 }
 
-/* A probe or datagram that is due. */
+/* What a call that adapts has received since it last told the engine. */
+static void tell_arrivals(int i, uint64_t t) {
+	struct flow *f = &flows[i];
+	if (!f->come_used) return;
+	f->come[f->come_used] = 0;
+	ask("%d %llu came%s", i, (unsigned long long)t, f->come);
+	f->come_used = 0;
+}
+
+/* The receiver of a call that adapts tells the sender what is missing: a report of RTCP with one block is 32 bytes. */
+static void report_arrivals(int i, uint64_t t) {
+	struct flow *f = &flows[i];
+	uint32_t packet[8] = {htonl((uint32_t)f->reports++)};
+	tell_arrivals(i, t);
+	const char *answer = ask("%d %llu report", i, (unsigned long long)t);
+	packet[1] = htonl((uint32_t)next_number(&answer));
+	packet[2] = htonl((uint32_t)next_number(&answer));
+	struct endpoint to = endpoint(f->tx_address, PORT_SENDER + i);
+	sendto(f->receiver, packet, sizeof packet, MSG_DONTWAIT, (void *)&to.at, to.size);
+	f->report += 1000000000u;
+	f->next = f->due < f->report ? f->due : f->report;
+}
+
+/* A probe, datagram, connection or piece of data that is due. */
 static void send_due(int i, uint64_t t) {
 	struct flow *f = &flows[i];
 	if (f->kind == PROGRAM) {
 		look_at_program(i, t);
 		return;
 	}
+	if (f->kind == TCP) {
+		writer_due(i, t);
+		return;
+	}
+	if (f->kind == SHORT) {
+		uint64_t bytes = f->listed.bytes;
+		f->next = next_of_list(f);
+		open_connection(i, t, bytes);
+		return;
+	}
+	if (f->kind == STREAM) {
+		stream_due(i, t);
+		return;
+	}
+	if (f->asks && f->report <= t) {
+		report_arrivals(i, t);
+		return;
+	}
 	uint8_t packet[65536] = {0};
 	uint32_t number = (uint32_t)f->sent;
 	if (f->kind == PING) {
+		int v6 = is_v6(f->rx_address);
 		unsigned size = (unsigned)f->payload - 20;
-		struct sockaddr_in to = address(f->rx_address, 0);
-		packet[0] = 8;
+		struct endpoint to = endpoint(f->rx_address, 0);
+		packet[0] = v6 ? 128 : 8;
 		packet[4] = (uint8_t)(i >> 8);
 		packet[5] = (uint8_t)i;
 		packet[6] = (uint8_t)(number >> 8);
 		packet[7] = (uint8_t)number;
 		memcpy(packet + 8, &t, sizeof t);
-		uint16_t sum = checksum(packet, size);
+		/* Of version 6 the kernel computes it. */
+		uint16_t sum = v6 ? 0 : checksum(packet, size);
 		packet[2] = (uint8_t)(sum >> 8);
 		packet[3] = (uint8_t)sum;
-		sendto(f->sender, packet, size, 0, (void *)&to, sizeof to);
+		sendto(f->sender, packet, size, 0, (void *)&to.at, to.size);
 		happened("probe", t, i, "-");
 		f->next = t + f->interval;
 	} else {
 		uint32_t wire = htonl(number);
+		if (f->list) f->payload = (int)f->listed.bytes;
+		if (f->asks) {
+			const char *answer = ask("%d %llu send", i, (unsigned long long)t);
+			f->payload = (int)next_number(&answer);
+			f->due = next_number(&answer);
+			if (f->payload < 12) fail("a datagram of %d bytes has no room for its send time: let the call's least rate be higher", f->payload);
+		}
 		memcpy(packet, &wire, 4);
 		memcpy(packet + 4, &t, sizeof t);
 		send(f->sender, packet, (size_t)f->payload, MSG_DONTWAIT);
+		if (f->kind == IRTT) {
+			happened("probe", t, i, "-");
+			f->next = t + f->interval;
+		}
 		/* Exact in the long run: the n-th datagram is due n payloads of time after the first. */
-		if (f->list) next_of_list(f);
+		else if (f->list) f->next = next_of_list(f);
+		else if (f->asks) f->next = f->due < f->report ? f->due : f->report;
 		else f->next = f->base + (uint64_t)((unsigned __int128)(f->sent + 1) * (unsigned)f->payload * 8u * 1000000000u / f->pace);
 	}
 	f->sent++;
@@ -1083,31 +1351,60 @@ static void receive(int i, uint64_t t) {
 		return;
 	}
 	ssize_t n;
-	while ((n = recv(f->receiver, bulk, sizeof bulk, MSG_DONTWAIT)) >= 12) {
+	struct endpoint from = {.size = sizeof from.at};
+	while ((n = recvfrom(f->receiver, bulk, sizeof bulk, MSG_DONTWAIT, (void *)&from.at, &from.size)) >= 12) {
 		uint64_t sent;
 		uint32_t number;
 		memcpy(&number, bulk, 4);
 		memcpy(&sent, bulk + 4, sizeof sent);
+		number = ntohl(number);
 		f->received++;
 		f->received_bytes += (uint64_t)n;
+		if (f->kind == IRTT) {
+			sendto(f->receiver, bulk, (size_t)n, MSG_DONTWAIT, (void *)&from.at, from.size);
+			fprintf(samples, "came %llu %d %llu\n", (unsigned long long)t, i, (unsigned long long)sent);
+			continue;
+		}
+		if (f->asks) {
+			f->come_used += (unsigned)snprintf(f->come + f->come_used, sizeof f->come - f->come_used, " %u", number);
+			if (f->come_used > sizeof f->come - 16) tell_arrivals(i, t);
+		}
 		struct stamp s = {.at = t, .tap = 0xffff, .flow = (uint16_t)i, .protocol = IPPROTO_UDP};
 		s.seq = (uint32_t)(t - sent > UINT32_MAX ? UINT32_MAX : t - sent);
-		s.ack = ntohl(number);
+		s.ack = number;
 		put_stamps(&s, sizeof s);
 	}
 }
 
+/* What comes back to the sender of probes and datagrams. */
 static void replies(int i, uint64_t t) {
+	struct flow *f = &flows[i];
 	uint8_t packet[65536];
 	ssize_t n;
-	while ((n = recv(flows[i].sender, packet, sizeof packet, MSG_DONTWAIT)) > 0) {
-		uint8_t *icmp = packet + (packet[0] & 15) * 4;
+	while ((n = recv(f->sender, packet, sizeof packet, MSG_DONTWAIT)) > 0) {
 		uint64_t sent;
-		if (icmp[0] != 0 || be16(icmp + 4) != i) continue;
-		memcpy(&sent, icmp + 8, sizeof sent);
+		if (f->asks) {
+			if (n < 12 || f->life != RUNNING) continue;
+			const char *answer = ask("%d %llu heard %u %u", i, (unsigned long long)t, be32(packet + 4), be32(packet + 8));
+			f->due = next_number(&answer);
+			f->next = f->due < f->report ? f->due : f->report;
+			continue;
+		}
+		if (f->kind == IRTT) {
+			if (n < 12) continue;
+			memcpy(&sent, packet + 4, sizeof sent);
+		} else {
+			/* Of version 6 the header is not shown. */
+			int v6 = is_v6(f->tx_address);
+			uint8_t *icmp = packet + (v6 ? 0 : (packet[0] & 15) * 4);
+			if (icmp[0] != (v6 ? 129 : 0) || be16(icmp + 4) != i) continue;
+			memcpy(&sent, icmp + 8, sizeof sent);
+		}
 		fprintf(samples, "reply %llu %d %llu\n", (unsigned long long)t, i, (unsigned long long)sent);
 	}
 }
+
+#include "connections.h"
 
 /* --- the plan ------------------------------------------------------------------------------------------------- */
 
@@ -1125,6 +1422,16 @@ static void name_space(const char *name) {
 	/* Version 6 only where a flow wants it: hosts that find one another send packets of their own. A kernel may have none. */
 	write_text("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
 	write_text("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+}
+
+/* A file of the run's folder with what a flow does by the clock; none by the name "-". */
+static FILE *open_list(const char *name) {
+	char path[128];
+	if (!strcmp(name, "-")) return 0;
+	snprintf(path, sizeof path, FOLDER "/%s", name);
+	FILE *list = fopen(path, "re");
+	if (!list) fail("%s", path);
+	return list;
 }
 
 static void read_plan(void) {
@@ -1164,21 +1471,35 @@ static void read_plan(void) {
 			a->ns = word[3];
 			for (int i = 4; i < n; i++) a->argv[i - 4] = word[i];
 		} else if (!strcmp(word[0], "flow")) {
-			/* flow KIND TX RX TX_ADDRESS RX_ADDRESS START STOP TOS then KIND's own; of UDP
-			 * "constant PAYLOAD RATE" or "listed FILE"; of programs SENDER HAS_SERVER READY WITHIN EXIT SERVER_ORDER CLIENT_ORDER */
+			/* flow KIND TX RX TX_ADDRESS RX_ADDRESS START STOP TOS then KIND's own. Of tcp, short and stream
+			 * "CC ECN BYTES PACE WINDOW PIECE", BYTES of short being the number of connections; then of tcp "RATE LIST", of
+			 * short "REQUEST LIST", of stream "REQUEST"; of udp "constant PAYLOAD RATE", "listed FILE" or "asked"; of ping and
+			 * irtt "SIZE INTERVAL"; of programs SENDER HAS_SERVER READY WITHIN EXIT SERVER_ORDER CLIENT_ORDER */
+			static const struct { const char *word; enum kind kind; } kinds[] = {
+				{"tcp", TCP}, {"udp", UDP}, {"ping", PING}, {"program", PROGRAM}, {"irtt", IRTT}, {"short", SHORT}, {"stream", STREAM}};
 			struct flow *f = &flows[n_flows++];
-			*f = (struct flow){.next = NEVER, .listener = -1, .receiver = -1, .sender = -1};
-			f->kind = !strcmp(word[1], "tcp") ? TCP : !strcmp(word[1], "udp") ? UDP : !strcmp(word[1], "program") ? PROGRAM : PING;
+			*f = (struct flow){.next = NEVER, .listener = -1, .receiver = -1, .sender = -1, .due = NEVER, .report = NEVER, .piece_at = NEVER};
+			for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
+				if (!strcmp(word[1], kinds[k].word)) f->kind = kinds[k].kind;
 			f->tx = word[2]; f->rx = word[3]; f->tx_address = word[4]; f->rx_address = word[5];
 			f->start = !strcmp(word[6], "never") ? NEVER : number_of(word[6]);
 			f->stop = !strcmp(word[7], "never") ? NEVER : number_of(word[7]);
 			f->tos = (int)number_of(word[8]);
-			if (f->kind == TCP) {
+			if (f->kind == TCP || asks_and_answers(f)) {
 				snprintf(f->cc, sizeof f->cc, "%s", word[9]);
 				f->ecn = (int)number_of(word[10]);
 				f->bytes = number_of(word[11]);
 				f->pace = number_of(word[12]);
 				f->window = number_of(word[13]);
+				f->piece = number_of(word[14]);
+				if (f->kind == TCP) {
+					f->rate = number_of(word[15]);
+					f->list = open_list(word[16]);
+					f->writes = f->rate || f->list;
+				} else {
+					f->request = number_of(word[15]);
+					f->list = open_list(f->kind == SHORT ? word[16] : "-");
+				}
 			} else if (f->kind == PROGRAM) {
 				struct program *p = f->program = calloc(1, sizeof *p);
 				int up = !strcmp(word[9], "client");
@@ -1207,14 +1528,13 @@ static void read_plan(void) {
 				p->order[CLIENT_SIDE] = word[15];
 				n_programs++;
 				read_program_files(n_flows - 1);
-			} else if (f->kind == PING) {
+			} else if (f->kind == PING || f->kind == IRTT) {
 				f->payload = (int)number_of(word[9]);
 				f->interval = number_of(word[10]);
 			} else if (!strcmp(word[9], "listed")) {
-				char path[128];
-				snprintf(path, sizeof path, FOLDER "/%s", word[10]);
-				f->list = fopen(path, "re");
-				if (!f->list) fail("%s", path);
+				f->list = open_list(word[10]);
+			} else if (!strcmp(word[9], "asked")) {
+				f->asks = 1;
 			} else {
 				f->payload = (int)number_of(word[10]);
 				f->pace = number_of(word[11]);
@@ -1235,6 +1555,7 @@ static void sample_all(uint64_t t) {
 	for (int i = 0; i < n_taps; i++) drain_tap(i);
 	for (int i = 0; i < n_captures; i++) drain_capture(i);
 	for (int i = 0; i < n_flows; i++) if (flows[i].life == RUNNING) sample_flow(i, t);
+	close_quiet_connections();
 	for (int i = 0; i < n_queues; i++) sample_queue(i, t);
 	for (;;) {
 		/* Programs are not reaped here: each has its own watch. */
@@ -1289,6 +1610,11 @@ static void set_timer(int fd, uint64_t at) {
 }
 
 static void ready(struct epoll_event *event, uint64_t t) {
+	if (event->data.u64 & OF_CONNECTION) {
+		uint64_t of = event->data.u64 & ~OF_CONNECTION;
+		connection_ready(event->events, (unsigned)(of / 2), (int)(of % 2), t);
+		return;
+	}
 	int i = (int)(event->data.u64 / 4), end = (int)(event->data.u64 % 4);
 	struct flow *f = &flows[i];
 	if (f->kind == PROGRAM) {
@@ -1297,11 +1623,15 @@ static void ready(struct epoll_event *event, uint64_t t) {
 	} else if (end == LISTENER) {
 		int fd = accept4(f->listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0) return;
+		if (asks_and_answers(f)) {
+			accept_connection(i, fd, t);
+			return;
+		}
 		f->receiver = fd;
 		watch(fd, EPOLLIN, tag(i, RECEIVER));
 	} else if (end == RECEIVER) {
 		receive(i, t);
-	} else if (f->kind == PING) {
+	} else if (f->kind == PING || f->kind == IRTT || f->asks) {
 		replies(i, t);
 	} else if (event->events & (EPOLLERR | EPOLLHUP) && !(f->bytes && f->sent > f->bytes)) {
 		int error = 0;
@@ -1330,9 +1660,13 @@ int main(void) {
 	if (log_fd < 0 || stamps_fd < 0 || clock_fd < 0) fail("files of results");
 	epoll = epoll_create1(EPOLL_CLOEXEC);
 	read_plan();
-	if (n_programs) {
+	int longer = n_programs;
+	for (int i = 0; i < n_flows; i++) longer |= is_v6(flows[i].tx_address);
+	if (longer) {
 		frame_size = 256;
 		snap = 128;
+	}
+	if (n_programs) {
 		if (mkdir("/run/cgroup", 0755) || mount("cgroup", "/run/cgroup", "cgroup2", 0, 0) || write_text("/run/cgroup/cgroup.subtree_control", "+pids"))
 			fail("this kernel cannot bound the number of processes; build it anew");
 	}

@@ -5,6 +5,7 @@
 //! that a killed process left are removed by the next; its command line is the same for every run, for a kernel
 //! stirs it into its randomness.
 
+use crate::asked::Answers;
 use crate::cache::Kernel;
 use crate::cores::Core;
 use crate::patience::{Patience, taken_by};
@@ -17,6 +18,8 @@ use sojourn_engine::{RunError, Watch};
 use sojourn_model::Scenario;
 use sojourn_units::Span;
 use std::fs::{self, File};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -56,6 +59,8 @@ pub struct Outcome {
     pub samples: Samples,
     /// The stamps, still a file.
     pub stamps: Stamps,
+    /// What was decided for flows while the guest ran, where something was.
+    pub(crate) answers: Option<Answers>,
 }
 
 /// A running guest; ends with this value.
@@ -67,13 +72,14 @@ pub(crate) struct Guest {
 
 impl Guest {
     /// Starts a kernel with this init in a folder, to which it writes; `reads` are the paths of the host that it may read
-    /// besides. Its console is the file `console` there.
+    /// besides, `input` its standard input. Its console is the file `console` there.
     pub(crate) fn start(
         kernel: &Path,
         agent: &Agent,
         at: &Path,
         reads: &str,
         seed: u64,
+        input: Stdio,
     ) -> Result<Self, std::io::Error> {
         let console = File::create(at.join("console"))?;
         let errors = console.try_clone()?;
@@ -96,7 +102,7 @@ impl Guest {
             .env("SOJOURN_PARENT", std::process::id().to_string())
             .env("SOJOURN_READS", reads)
             .env("SOJOURN_WRITES", format!("{}:{}", at.display(), memory.display()))
-            .stdin(Stdio::null())
+            .stdin(input)
             .stdout(console)
             .stderr(errors)
             .process_group(0);
@@ -166,14 +172,26 @@ pub fn run(
     fs::write(at.join("plan"), text).map_err(|e| failed("cannot write the guest's plan", &e))?;
     for list in &plan.lists {
         fs::write(at.join(&list.name), list.bytes())
-            .map_err(|e| failed("cannot write a flow's datagrams", &e))?;
+            .map_err(|e| failed("cannot write what a flow does", &e))?;
     }
     for order in &plan.programs {
         fs::write(at.join(&order.name), &order.bytes)
             .map_err(|e| failed("cannot write what a program is started with", &e))?;
     }
+    // What it asks comes by its standard input, which is a socket.
+    let (answers, input) = match Answers::of(scenario) {
+        None => (None, Stdio::null()),
+        Some(answers) => {
+            let asked = UnixStream::pair().and_then(|pair| {
+                std::os::unix::fs::symlink("-", at.join("answer"))?;
+                Ok(pair)
+            });
+            let (ours, theirs) = asked.map_err(|e| failed("cannot be asked by the guest", &e))?;
+            (Some(answers.serve(ours)), Stdio::from(OwnedFd::from(theirs)))
+        }
+    };
     let reads = reads(kernel, agent, scenario);
-    let mut guest = Guest::start(&kernel.program, agent, at, &reads, scenario.seed)
+    let mut guest = Guest::start(&kernel.program, agent, at, &reads, scenario.seed, input)
         .map_err(|e| failed("cannot start the kernel", &e))?;
     let mut patience =
         programs::cpu_limit(scenario).map(|(flow, limit)| (flow, limit, Patience::new(limit)));
@@ -205,6 +223,8 @@ pub fn run(
         std::thread::sleep(LOOK_EVERY);
     }
     drop(guest);
+    // All that held the other end of the socket is gone, so that there are no more questions.
+    let answers = answers.and_then(|serving| serving.join().ok());
     let text = fs::read_to_string(at.join("samples")).unwrap_or_default();
     let samples = Samples::read(&text).map_err(RunError::Failed)?;
     if let Some((flow, client, what)) = &samples.failed {
@@ -221,7 +241,7 @@ pub fn run(
         return Err(RunError::Failed(format!("the guest ended early: {}", last_words(at))));
     }
     watch.progress(scenario.length());
-    Ok(Outcome { samples, stamps: Stamps { folder } })
+    Ok(Outcome { samples, stamps: Stamps { folder }, answers })
 }
 
 /// What a program of a flow did, with the last that it wrote.

@@ -1,8 +1,8 @@
 //! Linux itself as an engine: the kernel's own TCP and queue disciplines in a guest whose clock jumps from
 //! timer to timer. `docs/linux-engine.md` says how it works and what its limits are.
 //!
-//! A scenario becomes a plan ([`plan`]): namespaces, tc's words, flows, and the datagrams of flows that send by a
-//! generator ([`datagrams`]). A guest ([`guest`]) carries it out; its
+//! A scenario becomes a plan ([`plan`]): namespaces, tc's words, flows, and what these do by the clock alone ([`lists`]);
+//! what depends on what a flow receives is decided here, too, while the guest waits (`asked`). A guest ([`guest`]) carries it out; its
 //! agent writes samples ([`samples`]) and the stamps of every packet on both sides of every queue ([`stamps`]);
 //! from these come the same tables as the simulator's ([`record`]).
 //!
@@ -10,11 +10,13 @@
 //! written; the plan depends on the scenario alone; what the kernel or the machine lacks is refused before
 //! anything runs.
 
+mod addresses;
+mod asked;
 pub mod cache;
 mod captures;
 mod cores;
-pub mod datagrams;
 pub mod guest;
+pub mod lists;
 mod patience;
 pub mod plan;
 pub mod ports;
@@ -131,11 +133,11 @@ const fn sends(kind: TrafficKind) -> bool {
         | TrafficKind::Voip
         | TrafficKind::Video
         | TrafficKind::OnOff
-        | TrafficKind::Program => true,
-        TrafficKind::Irtt
+        | TrafficKind::Irtt
         | TrafficKind::ShortFlows
         | TrafficKind::Streaming
-        | TrafficKind::Quic => false,
+        | TrafficKind::Program => true,
+        TrafficKind::Quic => false,
     }
 }
 
@@ -217,7 +219,7 @@ impl Engine for Linux {
         if let Some(wish) = &capture {
             captures::write(wish, &points, scenario, outcome.stamps.folder())?;
         }
-        let tables = record::tables(scenario, &plan, &outcome.samples, &outcome.stamps.path())?;
+        let tables = record::tables(scenario, &plan, &outcome)?;
         let engine = EngineId {
             name: NAME.to_owned(),
             version: self.version().to_owned(),

@@ -15,14 +15,16 @@
 //! over as they are; addresses of devices are fixed and neighbours known, so that nothing but the scenario's
 //! packets passes.
 
+use crate::addresses::{self, Windows};
+use crate::lists::List;
 use crate::programs::End;
 use crate::schedule::{self, start_offset};
 use crate::tools::Programs;
-use crate::{datagrams, programs, rewrite};
+use crate::{asked, programs, rewrite};
 use sojourn_capture::Point;
 use sojourn_model::{
-    Action, Direction, EcnMode, Element, Feature, Flow, Ip, Kind, Netem, Place as Where, Queue,
-    ReceiveWindow, Scenario, Shaper, Side, Start, Tcp, Traffic, Unsupported,
+    Action, Direction, EcnMode, Element, Feature, Flow, Ip, Kind, Netem, OnOff, Place as Where,
+    Pulse, Queue, ReceiveWindow, Scenario, Shaper, Side, Start, Tcp, Traffic, Unsupported,
 };
 use sojourn_qdisc::QdiscQuirks;
 use sojourn_qdisc::netem::Parameters;
@@ -32,11 +34,12 @@ use std::fmt::Write as _;
 
 const SERVER: &str = "server";
 const CLIENT: &str = "client";
-const SERVER_ADDRESS: &str = "10.9.9.1";
-const CLIENT_ADDRESS: &str = "10.9.9.2";
 
 /// Where there are programs: the bridge of an end's hosts.
 const BRIDGE: &str = "hosts";
+
+/// Bytes of payload that a full segment over version 4 has, with TCP's time stamps: what an application writes at a time.
+const FULL_PAYLOAD: u32 = 1448;
 
 /// What every host is set to.
 const TCP_SETTINGS: [(&str, &str); 4] = [
@@ -92,8 +95,8 @@ pub struct Plan {
     pub taps: Vec<Tap>,
     /// The queues, by their numbers.
     pub queues: Vec<QueuePlan>,
-    /// The datagrams of flows that have no constant rate, each a file beside the plan, which names it.
-    pub lists: Vec<datagrams::List>,
+    /// What flows do by the clock alone, each a file beside the plan, which names it.
+    pub lists: Vec<List>,
     /// What programs of the machine are started with, each a file beside the plan.
     pub programs: Vec<programs::Order>,
     /// What the engine cannot record of this run.
@@ -335,35 +338,19 @@ impl Builder<'_> {
             self.bridges();
         }
         let ends = [
-            (
-                SERVER,
-                own_device("c"),
-                SERVER_ADDRESS,
-                CLIENT_ADDRESS,
-                format!("02:00:00:00:{hops:02x}:02"),
-            ),
-            (
-                CLIENT,
-                own_device("s"),
-                CLIENT_ADDRESS,
-                SERVER_ADDRESS,
-                "02:00:00:00:00:01".to_owned(),
-            ),
+            (Direction::Down, SERVER, own_device("c"), format!("02:00:00:00:{hops:02x}:02")),
+            (Direction::Up, CLIENT, own_device("s"), "02:00:00:00:00:01".to_owned()),
         ];
-        let senders = [Direction::Down, Direction::Up];
-        for ((ns, device, own, other, mac), direction) in ends.into_iter().zip(senders) {
-            self.ip(ns, &format!("addr add {own}/24 dev {device}"));
-            self.ip(ns, &format!("neigh add {other} lladdr {mac} nud permanent dev {device}"));
-            if let Some(window) = self.initial_window(direction) {
-                let words =
-                    format!("route add {other}/32 dev {device} src {own} initcwnd {window}");
-                self.ip(ns, &words);
+        for (direction, ns, device, mac) in &ends {
+            for ip in addresses::versions(self.scenario) {
+                self.host_addresses(*direction, ns, device, mac, ip);
             }
             self.ip(ns, "link set lo up");
             let ecn = ("tcp_ecn", self.ecn_accepted());
             for (name, value) in [ecn].into_iter().chain(TCP_SETTINGS) {
                 self.order(format!("set {ns} /proc/sys/net/ipv4/{name} {value}"));
             }
+            self.codepoints(ns, device);
         }
         for (direction, ns, device) in
             [(Direction::Down, SERVER, own_device("c")), (Direction::Up, CLIENT, own_device("s"))]
@@ -448,10 +435,62 @@ impl Builder<'_> {
         if self.scenario.flows.iter().any(asks) { "4" } else { "1" }
     }
 
-    /// The initial window of a direction's senders, if they state one: it is the route's, and the same for all.
-    fn initial_window(&self, direction: Direction) -> Option<u32> {
-        let own = self.scenario.flows.iter().filter(|flow| flow.direction == direction);
-        own.filter_map(|flow| flow.traffic.tcp()).find_map(|tcp| tcp.initial_window)
+    /// Of the host that sends a direction's data: its addresses, and the way to the other host's.
+    fn host_addresses(&mut self, direction: Direction, ns: &str, device: &str, mac: &str, ip: Ip) {
+        let (server, client) = (addresses::of_server(ip), addresses::of_client(ip));
+        let (own, other, back) = match direction {
+            Direction::Down => (server, client, Direction::Up),
+            Direction::Up => (client, server, Direction::Down),
+        };
+        let (bits, more) = (addresses::prefix(ip), if ip == Ip::V6 { " nodad" } else { "" });
+        if ip == Ip::V6 {
+            for (device, name, value) in [
+                ("lo", "disable_ipv6", 0),
+                (device, "addr_gen_mode", 1),
+                (device, "disable_ipv6", 0),
+            ] {
+                self.order(format!("set {ns} /proc/sys/net/ipv6/conf/{device}/{name} {value}"));
+            }
+        }
+        let further = |direction| match addresses::windows(self.scenario, direction) {
+            Windows::Same(_) => Vec::new(),
+            Windows::Several(windows) => windows,
+        };
+        let (senders, receivers) = (further(direction), further(back));
+        let own_further = (0..receivers.len()).map(|place| addresses::for_window(place, ip));
+        for address in std::iter::once(own.clone()).chain(own_further) {
+            self.ip(ns, &format!("addr add {address}/{bits} dev {device}{more}"));
+        }
+        let mut ways = vec![(other, None)];
+        if let Windows::Same(window) = addresses::windows(self.scenario, direction) {
+            ways[0].1 = window;
+        }
+        ways.extend(
+            (0..).zip(senders).map(|(place, w)| (addresses::for_window(place, ip), Some(w))),
+        );
+        for (to, window) in ways {
+            self.ip(ns, &format!("neigh add {to} lladdr {mac} nud permanent dev {device}"));
+            if let Some(window) = window {
+                let whole = if ip == Ip::V6 { 128 } else { 32 };
+                let words =
+                    format!("route add {to}/{whole} dev {device} src {own} initcwnd {window}");
+                self.ip(ns, &words);
+            }
+        }
+    }
+
+    /// Gives the packets of a host's flows the codepoint that these are to have, before they leave it.
+    fn codepoints(&mut self, ns: &str, device: &str) {
+        let flows = self.scenario.flows.iter().enumerate();
+        let filters: Vec<String> =
+            flows.flat_map(|(i, flow)| rewrite::codepoint(i, flow)).collect();
+        if filters.is_empty() {
+            return;
+        }
+        self.tc(ns, &format!("qdisc add dev {device} clsact"));
+        for words in filters {
+            self.tc(ns, &format!("filter add dev {device} egress {words}"));
+        }
     }
 
     /// One side of a hop: shaper and discipline, delays, taps.
@@ -543,11 +582,11 @@ impl Builder<'_> {
         }
     }
 
-    fn flows(&mut self) -> Vec<datagrams::List> {
+    fn flows(&mut self) -> Vec<List> {
         let scenario = self.scenario;
         let mut lists = Vec::new();
         for (number, flow) in scenario.flows.iter().enumerate() {
-            let list = datagrams::List::of(scenario, flow);
+            let list = List::of(scenario, flow);
             let line = flow_line(scenario, number, flow, list.as_ref());
             self.order(line);
             lists.extend(list);
@@ -680,16 +719,12 @@ fn ecn_number(mode: EcnMode) -> u8 {
     }
 }
 
-fn flow_line(
-    scenario: &Scenario,
-    number: usize,
-    flow: &Flow,
-    list: Option<&datagrams::List>,
-) -> String {
-    let (tx, rx, from, to) = match flow.direction {
-        Direction::Down => (SERVER, CLIENT, SERVER_ADDRESS, CLIENT_ADDRESS),
-        Direction::Up => (CLIENT, SERVER, CLIENT_ADDRESS, SERVER_ADDRESS),
+fn flow_line(scenario: &Scenario, number: usize, flow: &Flow, list: Option<&List>) -> String {
+    let (tx, rx) = match flow.direction {
+        Direction::Down => (SERVER, CLIENT),
+        Direction::Up => (CLIENT, SERVER),
     };
+    let (from, to) = addresses::of_flow(scenario, flow);
     let start = match flow.start {
         Start::At(at) => (scenario.clock(at) + start_offset(scenario, flow)).as_nanos().to_string(),
         Start::Event => "never".to_owned(),
@@ -699,23 +734,44 @@ fn flow_line(
         let tos = flow.dscp.tos(ecn);
         format!("flow {kind} {tx} {rx} {from} {to} {start} {stop} {tos}")
     };
-    if let (Some(ecn), Some(list)) = (flow.traffic.datagrams(), list) {
-        return format!("{} listed {}", head("udp", ecn), list.name);
+    if let Some(ecn) = flow.traffic.datagrams() {
+        if let Some(list) = list {
+            return format!("{} listed {}", head("udp", ecn), list.name);
+        }
+        if asked::decides(&flow.traffic) {
+            return format!("{} asked", head("udp", ecn));
+        }
     }
+    // What TCP flows of every kind say; `bytes` are connections where there are many.
+    let connection = |kind: &str, tcp: &Tcp, bytes: Option<u64>| {
+        let window = match tcp.receive_window {
+            ReceiveWindow::Autotune => 0,
+            ReceiveWindow::Fixed(bytes) => bytes,
+        };
+        format!(
+            "{} {} {} {} {} {window} {}",
+            head(kind, Ecn::NotEct),
+            tcp.cc,
+            ecn_number(tcp.ecn),
+            bytes.unwrap_or(0),
+            tcp.max_pacing_rate.map_or(0, Rate::bytes_per_sec),
+            FULL_PAYLOAD - flow.ip.more(),
+        )
+    };
+    let listed = list.map_or("-", |list| list.name.as_str());
     match &flow.traffic {
-        Traffic::Tcp(tcp) => {
-            let Tcp { cc, ecn, bytes, max_pacing_rate, receive_window, .. } = tcp;
-            let window = match receive_window {
-                ReceiveWindow::Autotune => 0,
-                ReceiveWindow::Fixed(bytes) => *bytes,
-            };
-            format!(
-                "{} {cc} {} {} {} {window}",
-                head("tcp", Ecn::NotEct),
-                ecn_number(*ecn),
-                bytes.unwrap_or(0),
-                max_pacing_rate.map_or(0, Rate::bytes_per_sec),
-            )
+        Traffic::Tcp(tcp) | Traffic::OnOff(OnOff { over: Pulse::Tcp(tcp), .. }) => {
+            let rate = tcp.app_rate.map_or(0, Rate::bits_per_sec);
+            format!("{} {rate} {listed}", connection("tcp", tcp, tcp.bytes))
+        }
+        Traffic::ShortFlows(short) => {
+            format!("{} {} {listed}", connection("short", &short.tcp, short.count), short.request)
+        }
+        Traffic::Streaming(stream) => {
+            format!("{} {}", connection("stream", &stream.tcp, None), stream.request)
+        }
+        Traffic::Irtt(irtt) => {
+            format!("{} {} {}", head("irtt", irtt.ecn), irtt.payload, irtt.interval.as_nanos())
         }
         Traffic::Udp(udp) => {
             let rate = udp.rate.bits_per_sec();

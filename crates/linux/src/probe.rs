@@ -12,6 +12,7 @@ use crate::tools;
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
+use std::process::Stdio;
 
 /// After how many looks a guest that does not answer is given up: a minute.
 const LOOKS: u32 = 3000;
@@ -45,7 +46,8 @@ pub fn ask(cache: &Path, kernel: &Path) -> Result<Answer, String> {
     let ours = [kernel.parent(), probe.init.parent()].into_iter().flatten();
     let reads = PROGRAMS.map(str::to_owned).into_iter();
     let reads: Vec<String> = reads.chain(ours.map(|p| p.display().to_string())).collect();
-    let mut guest = Guest::start(kernel, &probe, at.path(), &reads.join(":"), 0).map_err(cannot)?;
+    let mut guest = Guest::start(kernel, &probe, at.path(), &reads.join(":"), 0, Stdio::null())
+        .map_err(cannot)?;
     let mut looks = 0;
     while guest.child.try_wait().map_err(cannot)?.is_none() {
         looks += 1;

@@ -1,9 +1,11 @@
 //! From samples and stamps to the tables of a run, with where each column comes from.
 
-use crate::datagrams::List;
+use crate::asked::Answers;
+use crate::guest::Outcome;
+use crate::lists::List;
 use crate::plan::{Edge, Plan, delay_before, queue_of};
 use crate::programs;
-use crate::samples::{QueueSample, Sample, Samples, TcpSample};
+use crate::samples::{ManySample, QueueSample, Sample, Samples, TcpSample};
 use crate::schedule::{self, start_offset};
 use crate::stamps::{Layout, Left, Role, Trace};
 use crate::statistics;
@@ -13,10 +15,13 @@ use sojourn_model::{Direction, Flow, Scenario, Side, Start, Traffic};
 use sojourn_results::metrics::subjects;
 use sojourn_results::{Provenance, Rows, Table, rows};
 use sojourn_units::{Span, Time};
+use sojourn_workload::Playing;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
+
+/// How long an irtt client waits at the end for replies if none has come, nanoseconds.
+const IRTT_WAIT: u64 = 4_000_000_000;
 
 const STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
 
@@ -77,14 +82,15 @@ pub(crate) fn layout(scenario: &Scenario, plan: &Plan) -> Layout {
 pub(crate) fn tables(
     scenario: &Scenario,
     plan: &Plan,
-    samples: &Samples,
-    stamps: &Path,
+    outcome: &Outcome,
 ) -> Result<Vec<Table>, RunError> {
     let failed = |e: std::io::Error| RunError::Failed(format!("the packets' stamps: {e}"));
     let layout = layout(scenario, plan);
-    let trace = Trace::read(BufReader::new(File::open(stamps).map_err(failed)?), &layout)
-        .map_err(failed)?;
-    Ok(Writer::new(scenario, plan, &trace).write(samples))
+    let stamps = File::open(outcome.stamps.path()).map_err(failed)?;
+    let trace = Trace::read(BufReader::new(stamps), &layout).map_err(failed)?;
+    let mut tables = Writer::new(scenario, plan, &trace).write(&outcome.samples);
+    tables.extend(played(scenario, outcome.answers.as_ref()));
+    Ok(tables)
 }
 
 /// A flow as the rows so far have it.
@@ -113,6 +119,11 @@ struct Writer<'a> {
     signals: Vec<BTreeMap<(&'static str, bool), u64>>,
     replies: Vec<Vec<(u64, u64)>>,
     probes: Vec<Vec<u64>>,
+    /// Of each request of a probe that has come, when it was sent and when it came.
+    came: Vec<HashMap<u64, u64>>,
+    /// Of each connection when it was opened, for how many bytes, and when the last of them was read.
+    opened: Vec<Vec<(u64, u64, Option<u64>)>>,
+    last_many: HashMap<usize, ManySample>,
     last_tcp: HashMap<usize, TcpSample>,
     last_udp: HashMap<usize, (u64, u64)>,
     last_queue: HashMap<usize, QueueSample>,
@@ -150,6 +161,9 @@ impl<'a> Writer<'a> {
             signals: vec![BTreeMap::new(); plan.queues.len()],
             replies: vec![Vec::new(); n],
             probes: vec![Vec::new(); n],
+            came: vec![HashMap::new(); n],
+            opened: vec![Vec::new(); n],
+            last_many: HashMap::new(),
             last_tcp: HashMap::new(),
             last_udp: HashMap::new(),
             last_queue: HashMap::new(),
@@ -210,6 +224,17 @@ impl<'a> Writer<'a> {
                 }
                 Sample::Probe { at, flow } => self.probes[*flow].push(*at),
                 Sample::Reply { at, flow, sent } => self.replies[*flow].push((*at, *sent)),
+                Sample::Came { at, flow, sent } => {
+                    // Of copies the first counts.
+                    self.came[*flow].entry(*sent).or_insert(*at);
+                }
+                Sample::Open { at, flow, bytes } => self.opened[*flow].push((*at, *bytes, None)),
+                Sample::Took { at, flow, number } => {
+                    if let Some(connection) = self.opened[*flow].get_mut(*number) {
+                        connection.2 = Some(*at);
+                    }
+                }
+                Sample::Many(s) => self.many_row(s),
                 Sample::Tcp(s) => self.tcp_row(s),
                 Sample::Udp { at, flow, sent, received, bytes } => {
                     self.udp_row(*at, *flow, *received, *bytes);
@@ -229,6 +254,7 @@ impl<'a> Writer<'a> {
             }
         }
         let (pings, totals) = (self.pings(), self.totals(samples));
+        self.answered();
         let (histograms, delays) = (self.histograms(), self.delays());
         let mut tables = vec![
             self.flows.into_table(),
@@ -243,10 +269,29 @@ impl<'a> Writer<'a> {
             self.events.into_table(),
             totals,
         ];
-        if programs::are_in(scenario) {
-            tables.extend([self.completions.into_table(), self.output.into_table()]);
+        let opens = |flow: &Flow| matches!(flow.traffic, Traffic::ShortFlows(_));
+        let has_programs = programs::are_in(scenario);
+        if has_programs || scenario.flows.iter().any(opens) {
+            tables.push(self.completions.into_table());
+        }
+        if has_programs {
+            tables.push(self.output.into_table());
         }
         tables
+    }
+
+    /// What each connection of short flows took.
+    fn answered(&mut self) {
+        for (spec, opened) in self.scenario.flows.iter().zip(std::mem::take(&mut self.opened)) {
+            for &(began, bytes, ended) in &opened {
+                self.completions.push(rows::Completion {
+                    t_s: self.scenario.seconds(Time::from_nanos(began)),
+                    flow: (&spec.name).into(),
+                    bytes,
+                    duration_s: ended.map_or(f64::NAN, |at| at.saturating_sub(began) as f64 / 1e9),
+                });
+            }
+        }
     }
 
     /// What a flow of programs took, if its client has come to an end.
@@ -351,6 +396,33 @@ impl<'a> Writer<'a> {
         self.plain_row(at, flow, bytes, received, lost);
     }
 
+    /// A row of a flow that has many connections: their sums, as the simulator's.
+    fn many_row(&mut self, s: &ManySample) {
+        let Some(goodput) = self.goodput(s.at, s.flow, s.received) else { return };
+        let counts = self.counts(s.flow, s.at);
+        let (t, nan) = (self.seconds(s.at), f64::NAN);
+        self.flows.push(rows::Flow {
+            t_s: t,
+            flow: (&self.scenario.flows[s.flow].name).into(),
+            goodput_bps: goodput,
+            delivery_rate_bps: nan,
+            rtt_s: nan,
+            srtt_s: nan,
+            rttvar_s: nan,
+            cwnd: 0,
+            ssthresh: 0,
+            inflight: s.in_flight,
+            retransmits: s.retransmits,
+            lost: s.lost,
+            delivered: s.delivered,
+            ce: counts.ce,
+            ece: counts.ece,
+            pacing_rate_bps: nan,
+            state: STATES[0].into(),
+        });
+        self.last_many.insert(s.flow, *s);
+    }
+
     /// A row of a flow whose sender's state nobody knows.
     fn plain_row(&mut self, at: u64, flow: usize, bytes: u64, received: u64, lost: u64) {
         let Some(goodput) = self.goodput(at, flow, bytes) else { return };
@@ -430,7 +502,7 @@ impl<'a> Writer<'a> {
         let mut table = Rows::<rows::Pings>::new(Provenance::Exact);
         for (i, flow) in self.scenario.flows.iter().enumerate() {
             match &flow.traffic {
-                Traffic::Ping(_) => self.probe_rows(i, flow, &mut table),
+                Traffic::Ping(_) | Traffic::Irtt(_) => self.probe_rows(i, flow, &mut table),
                 Traffic::Voip(_) => self.voice_rows(i, flow, &mut table),
                 _ => {}
             }
@@ -438,27 +510,41 @@ impl<'a> Writer<'a> {
         table.into_table()
     }
 
-    /// Requests and their replies.
+    /// Requests and their replies. One that the run's end may have cut off is late and not lost, as on the simulator; of a
+    /// ping nobody knows whether the request or the reply was lost.
     fn probe_rows(&self, i: usize, flow: &Flow, table: &mut Rows<rows::Pings>) {
-        let replies = &self.replies[i];
-        let answered: HashMap<u64, u64> = replies.iter().map(|&(at, sent)| (sent, at)).collect();
-        let mut rows: Vec<(u64, u64, f64, &str)> = (0..)
+        let is_ping = matches!(flow.traffic, Traffic::Ping(_));
+        let (replies, came) = (&self.replies[i], &self.came[i]);
+        // Of copies the first counts.
+        let answered: HashMap<u64, u64> =
+            replies.iter().rev().map(|&(at, sent)| (sent, at)).collect();
+        let longest = replies.iter().map(|&(at, sent)| at.saturating_sub(sent)).max();
+        let wait = longest.map_or(IRTT_WAIT, |rtt| 3 * rtt);
+        let patience = self.scenario.length().as_nanos().saturating_sub(wait);
+        let mut rows: Vec<(u64, u64, u64)> = (0..)
             .zip(&self.probes[i])
-            .map(|(number, &sent)| match answered.get(&sent) {
-                Some(&at) => (at, number, at.saturating_sub(sent) as f64 / 1e9, ""),
-                None => (sent, number, f64::NAN, "lost"),
-            })
+            .map(|(number, &sent)| (answered.get(&sent).copied().unwrap_or(sent), number, sent))
             .collect();
-        rows.sort_by_key(|r| r.0);
-        for (at, number, rtt, lost) in rows {
-            let t = self.seconds(at);
+        rows.sort_by_key(|row| row.0);
+        let between = |from: Option<u64>, to: Option<u64>| {
+            from.zip(to).map_or(f64::NAN, |(from, to)| to.saturating_sub(from) as f64 / 1e9)
+        };
+        for (at, number, sent) in rows {
+            let (there, back) = (came.get(&sent).copied(), answered.get(&sent).copied());
+            let lost = match (back, there) {
+                (Some(_), _) => "",
+                (None, _) if is_ping => "lost",
+                (None, _) if sent > patience => "late",
+                (None, None) => "there",
+                (None, Some(_)) => "back",
+            };
             table.push(rows::Ping {
-                t_s: t,
+                t_s: self.seconds(at),
                 flow: (&flow.name).into(),
-                rtt_s: rtt,
+                rtt_s: between(Some(sent), back),
                 sequence: number,
-                owd_s: f64::NAN,
-                owd_back_s: f64::NAN,
+                owd_s: between(Some(sent), there),
+                owd_back_s: between(there, back),
                 lost: lost.into(),
             });
         }
@@ -483,7 +569,7 @@ impl<'a> Writer<'a> {
         let came: HashMap<u32, (u64, u64)> = arrivals.rev().collect();
         let longest = trace.delays.iter().map(|d| d.1).max().unwrap_or(0);
         let patience = self.scenario.length().as_nanos().saturating_sub(3 * longest);
-        let row = |(number, &(after, _)): (u32, &(Span, u32))| {
+        let row = |(number, &(after, _)): (u32, &(Span, u64))| {
             if let Some(&(at, delay)) = came.get(&number) {
                 return (at, number, delay as f64 / 1e9, "");
             }
@@ -491,7 +577,7 @@ impl<'a> Writer<'a> {
             (at, number, f64::NAN, if at > patience { "late" } else { "there" })
         };
         let mut rows: Vec<_> =
-            (0..).zip(list.datagrams.iter().take(sent as usize)).map(row).collect();
+            (0..).zip(list.entries.iter().take(sent as usize)).map(row).collect();
         rows.sort_by_key(|r| r.0);
         for (at, number, delay, lost) in rows {
             table.push(rows::Ping {
@@ -529,7 +615,7 @@ impl<'a> Writer<'a> {
                 traffic if traffic.datagrams().is_some() => {
                     add(&flow.name, "owd", &self.trace.flows[i].delays);
                 }
-                Traffic::Ping(_) => {
+                Traffic::Ping(_) | Traffic::Irtt(_) => {
                     let rtts: Vec<(u64, u64)> =
                         self.replies[i].iter().map(|&(at, sent)| (at, at - sent.min(at))).collect();
                     add(&flow.name, "rtt", &rtts);
@@ -653,13 +739,65 @@ impl<'a> Writer<'a> {
                 add(&flow.name, "datagrams_received", received as f64);
                 add(&flow.name, "ce_packets", counts.ce as f64);
             }
-            if matches!(flow.traffic, Traffic::Ping(_)) {
+            if let Some(s) = self.last_many.get(&i) {
+                let done = self.opened[i].iter().filter(|c| c.2.is_some()).count();
+                for (name, value) in [
+                    ("connections", self.opened[i].len() as u64),
+                    ("completed", done as u64),
+                    ("segments_sent", s.segments),
+                    ("retransmits", s.retransmits),
+                    ("ce_packets", counts.ce),
+                    ("delivered_bytes", s.received),
+                ] {
+                    add(&flow.name, name, value as f64);
+                }
+            }
+            if matches!(flow.traffic, Traffic::Ping(_) | Traffic::Irtt(_)) {
                 add(&flow.name, "requests", self.probes[i].len() as f64);
                 add(&flow.name, "replies", self.replies[i].len() as f64);
             }
         }
         table.into_table()
     }
+}
+
+/// What the clients of adaptive streams downloaded and played, where there are such.
+fn played(scenario: &Scenario, answers: Option<&Answers>) -> Vec<Table> {
+    let Some(answers) = answers.filter(|answers| !answers.players().is_empty()) else {
+        return Vec::new();
+    };
+    let seconds = |at: Time| scenario.seconds(at);
+    let mut segments = Rows::<rows::Segments>::new(Provenance::Exact);
+    let mut playback = Rows::<rows::Playback>::new(Provenance::Exact);
+    for (flow, player) in answers.players() {
+        let name = scenario.flows[flow].name.as_str();
+        for a in player.arrived() {
+            segments.push(rows::Segment {
+                t_s: seconds(a.at),
+                flow: name.into(),
+                bitrate_bps: a.bitrate.bits_per_sec() as f64,
+                throughput_bps: 8.0 * a.bytes as f64 / (a.at - a.asked).as_secs_f64(),
+                buffer_s: a.buffer.as_secs_f64(),
+                stalled_s: a.stalled.as_secs_f64(),
+                number: a.number,
+                requested_s: seconds(a.asked),
+                bytes: a.bytes,
+            });
+        }
+        for &(at, playing) in player.changes() {
+            let bitrate = match playing {
+                Playing::Level(rate) => rate.bits_per_sec() as f64,
+                Playing::Starting | Playing::Stalled | Playing::Ended => f64::NAN,
+            };
+            playback.push(rows::Playing {
+                t_s: seconds(at),
+                flow: name.into(),
+                state: playing.name().into(),
+                bitrate_bps: bitrate,
+            });
+        }
+    }
+    vec![segments.into_table(), playback.into_table()]
 }
 
 /// The row of what has limited a flow: what `TCP_INFO` says, counted by the kernel in ticks.
@@ -711,9 +849,13 @@ fn time_of(sample: &Sample) -> u64 {
         | Sample::Event { at, .. }
         | Sample::Probe { at, .. }
         | Sample::Reply { at, .. }
+        | Sample::Came { at, .. }
+        | Sample::Open { at, .. }
+        | Sample::Took { at, .. }
         | Sample::Udp { at, .. }
         | Sample::Program { at, .. }
         | Sample::Output { at, .. } => *at,
+        Sample::Many(s) => s.at,
         Sample::Tcp(s) => s.at,
         Sample::Queue(s) => s.at,
     }

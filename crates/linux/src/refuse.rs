@@ -1,13 +1,14 @@
 //! What this engine cannot run, by name and with what would provide it.
 
+use crate::addresses::{self, MOST_WINDOWS, Windows};
 use crate::cache::Kernel;
-use crate::datagrams::{List, PAYLOADS};
+use crate::lists::{List, PAYLOADS};
 use crate::plan::{netem_of, queue_of};
 use crate::{programs, schedule, tools};
 use sojourn_engine::Capabilities;
 use sojourn_model::{
     Action, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Program, Pulse,
-    Scenario, Shaper, Side, Traffic, TrafficKind, Unsupported, Video, When,
+    Scenario, Shaper, Side, Traffic, TrafficKind, Unsupported, When,
 };
 use sojourn_units::Dscp;
 use std::borrow::Cow;
@@ -259,14 +260,11 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
             "run it on the simulator",
         );
     }
-    if flow.ip == Ip::V6 && !matches!(flow.traffic, Traffic::Program(_)) {
-        let help = "run it on the simulator, or with ip = 4";
-        refusals.limit(
-            "IP version 6",
-            &place,
-            "the guest's hosts have addresses of version 4",
-            help,
-        );
+    let rewrites = scenario.hops.iter().flat_map(|hop| hop.down.iter().chain(&hop.up));
+    let mut rewrites = rewrites.filter(|element| matches!(element.kind, Kind::Rewrite(_)));
+    if flow.ip == Ip::V6 && rewrites.next().is_some() {
+        let why = "the rewriters here know version 4 alone";
+        refusals.limit("IP version 6 behind a rewriter", &place, why, "use ip = 4");
     }
     if let Traffic::Ping(ping) = &flow.traffic
         && ping.size < 36
@@ -278,32 +276,16 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
             "",
         );
     }
-    if let Traffic::Video(Video { adaptation: Some(_), .. }) = &flow.traffic {
-        refusals.limit(
-            "a video call that adapts its rate",
-            &place,
-            "what it sends is written down before the run",
-            "run it on the simulator, or without adaptation",
-        );
-    }
-    if let Traffic::OnOff(OnOff { over: Pulse::Tcp(_), .. }) = &flow.traffic {
-        refusals.limit(
-            "on_off over tcp",
-            &place,
-            "the agent's connections always have data to send",
-            "run it on the simulator, or over udp",
-        );
-    }
     if let Some(payload) = unfit_payload(scenario, flow) {
         refusals.limit(
             format!("datagrams of {payload} bytes"),
             &place,
             "they must have room for their send time and fit a packet",
-            &format!("use {} to {}", PAYLOADS.start(), PAYLOADS.end()),
+            &format!("use {} to {}", PAYLOADS.start(), PAYLOADS.end() - flow.ip.more()),
         );
     }
     if let Traffic::Program(program) = &flow.traffic {
-        of_program(refusals, kernel, scenario, flow, program);
+        of_program(refusals, kernel, flow, program);
     }
     let Some(tcp) = flow.traffic.tcp() else { return };
     let mut cannot = |what: &'static str, why: &str| refusals.limit(what, &place, why, "");
@@ -315,9 +297,6 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
             }
         }
         _ => {}
-    }
-    if tcp.app_rate.is_some() {
-        cannot("app_rate", "the agent always writes as fast as it may");
     }
     if tcp.ignore_ce {
         cannot("ignore_ce", "a kernel cannot be told to ignore CE");
@@ -331,19 +310,10 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
     if tcp.rtt_scaling.is_some() {
         cannot("rtt_scaling", "the engine sets no parameters of a kernel's Prague");
     }
-    if tcp.codepoint.is_some() {
-        cannot("codepoint", "a kernel's TCP chooses its own");
-    }
-    let shares_route = |other: &Flow| other.direction == flow.direction;
-    if tcp.initial_window.is_some()
-        && scenario
-            .flows
-            .iter()
-            .filter(|f| shares_route(f))
-            .filter_map(|f| f.traffic.tcp())
-            .any(|other| other.initial_window != tcp.initial_window)
+    if let Windows::Several(windows) = addresses::windows(scenario, flow.direction)
+        && windows.len() > MOST_WINDOWS
     {
-        cannot("initial_window of one flow", "flows of one direction share a route");
+        cannot("more than 200 initial windows", "each is a route's, to an address of its own");
     }
     if tcp.host_qdisc.is_some()
         && scenario.flows.iter().any(|other| {
@@ -355,13 +325,7 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
     }
 }
 
-fn of_program(
-    refusals: &mut Refusals,
-    kernel: Option<&Kernel>,
-    scenario: &Scenario,
-    flow: &Flow,
-    program: &Program,
-) {
+fn of_program(refusals: &mut Refusals, kernel: Option<&Kernel>, flow: &Flow, program: &Program) {
     let place = Place::Flow(flow.name.clone());
     if kernel.is_some_and(|kernel| !kernel.programs) {
         refusals.add(
@@ -383,25 +347,25 @@ fn of_program(
         let why = "what a program sends has the DSCP that it chooses";
         refusals.limit("a DSCP", &place, why, "tell the program, or use a rewriter");
     }
-    let rewrites = scenario.hops.iter().flat_map(|hop| hop.down.iter().chain(&hop.up));
-    let rewrites = rewrites.filter(|element| matches!(element.kind, Kind::Rewrite(_)));
-    if flow.ip == Ip::V6 && rewrites.count() > 0 {
-        let why = "the rewriters here know version 4 alone";
-        refusals.limit("IP version 6 behind a rewriter", &place, why, "use ip = 4");
-    }
 }
 
 /// The first payload of a stream of datagrams that the agent cannot send.
 fn unfit_payload(scenario: &Scenario, flow: &Flow) -> Option<u32> {
-    let unfit = |payload: &u32| !PAYLOADS.contains(payload);
+    let most = PAYLOADS.end() - flow.ip.more();
+    let unfit = |payload: &u32| !(*PAYLOADS.start()..=most).contains(payload);
     match &flow.traffic {
         Traffic::Udp(udp) | Traffic::OnOff(OnOff { over: Pulse::Udp(udp), .. }) => {
             Some(udp.payload).filter(unfit)
         }
         Traffic::Voip(voip) => Some(voip.payload).filter(unfit),
+        Traffic::Irtt(irtt) => Some(irtt.payload).filter(unfit),
+        // Its packets are no longer than this; of one that adapts nobody knows more beforehand.
+        Traffic::Video(video) if video.adaptation.is_some() => {
+            Some(video.packet_payload).filter(unfit)
+        }
         Traffic::Video(_) => {
             let list = List::of(scenario, flow)?;
-            list.datagrams.into_iter().map(|(_, payload)| payload).find(unfit)
+            list.entries.into_iter().map(|(_, payload)| payload as u32).find(unfit)
         }
         _ => None,
     }

@@ -6,6 +6,7 @@
 use crate::ports::{RECEIVER_PORT, SENDER_PORT};
 use crate::programs;
 use sojourn_model::{Flow, Ip, Rewrite, Rule, Scenario, Selector, Traffic};
+use sojourn_units::Ecn;
 
 /// The filters of a rewriter, as words behind `filter add dev … parent ffff: protocol ip prio …`.
 pub(crate) fn filters(scenario: &Scenario, rewrite: &Rewrite) -> Vec<String> {
@@ -68,11 +69,50 @@ pub(crate) fn of_flow(i: usize, flow: &Flow) -> Vec<String> {
         };
     }
     if matches!(flow.traffic, Traffic::Ping(_)) {
-        return vec![format!("match ip protocol 1 0xff match u16 {i} 0xffff at 24")];
+        return match flow.ip {
+            Ip::V4 => vec![format!("match ip protocol 1 0xff match u16 {i} 0xffff at 24")],
+            Ip::V6 => vec![format!("match ip6 protocol 58 0xff match u16 {i} 0xffff at 44")],
+        };
     }
-    [SENDER_PORT + i, RECEIVER_PORT + i]
-        .map(|port| format!("match ip sport {port} 0xffff"))
+    // Of many connections each has a port of its own at the receiver.
+    let many = matches!(flow.traffic, Traffic::ShortFlows(_));
+    let receiver = if many { ("dport", SENDER_PORT + i) } else { ("sport", RECEIVER_PORT + i) };
+    let ip = match flow.ip {
+        Ip::V4 => "ip",
+        Ip::V6 => "ip6",
+    };
+    [("sport", SENDER_PORT + i), receiver]
+        .map(|(side, port)| format!("match {ip} {side} {port} 0xffff"))
         .to_vec()
+}
+
+/// The filters by which a flow's packets get the codepoint that it states in the place of its control's, at both of its hosts,
+/// as words behind `filter add dev … egress`. What is not ECN-capable stays as it is.
+pub(crate) fn codepoint(i: usize, flow: &Flow) -> Vec<String> {
+    let Some(ecn) = flow.traffic.tcp().and_then(|tcp| tcp.codepoint) else { return Vec::new() };
+    let own = [Ecn::Ect0, Ecn::Ect1].into_iter().filter(|other| *other != ecn);
+    let (from, to): (Vec<u8>, u8) = (own.map(Ecn::bits).collect(), ecn.bits());
+    let packets = of_flow(i, flow);
+    let filter = |(packets, from): (&String, &u8)| match flow.ip {
+        Ip::V4 => format!(
+            "protocol ip prio {} u32 {packets} match ip tos {from:#04x} 0x03 action pedit \
+             munge ip tos set {to:#04x} retain 0x03 pipe action csum ip4h",
+            2 * from,
+        ),
+        // The traffic class lies across the first two bytes.
+        Ip::V6 => format!(
+            "protocol ipv6 prio {} u32 {packets} match u8 {:#04x} 0x30 at 1 action pedit \
+             munge offset 1 u8 set {:#04x} retain 0x30",
+            2 * from + 1,
+            from << 4,
+            to << 4,
+        ),
+    };
+    packets
+        .iter()
+        .flat_map(|packets| from.iter().map(move |from| (packets, from)))
+        .map(filter)
+        .collect()
 }
 
 /// What keeps SYN segments, or what is not TCP, out.
@@ -129,7 +169,6 @@ fn actions(rule: Rule) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_units::Ecn;
 
     #[test]
     fn rules_are_tcs_words() {

@@ -6,6 +6,8 @@
 //! tcp T FLOW RECEIVED DELIVERY_RATE PACING SRTT RTTVAR MIN_RTT CWND SSTHRESH UNACKED SACKED LOST RETRANS
 //!     TOTAL_RETRANS DELIVERED DELIVERED_CE STATE OPTIONS SEGMENTS BYTES_ACKED WINDOW REORDERING BUSY_TIME
 //!     RWND_LIMITED SNDBUF_LIMITED DSACKS CC_INFO
+//! came T FLOW SENT          open T FLOW BYTES         took T FLOW NUMBER
+//! many T FLOW RECEIVED SEGMENTS RETRANSMITS LOST DELIVERED IN_FLIGHT
 //! udp T FLOW SENT RECEIVED RECEIVED_BYTES
 //! queue T QUEUE KIND PACKETS BACKLOG SENT_PACKETS SENT_BYTES DROPS OVERLIMITS OWN
 //! program T FLOW            output T FLOW PROGRAM TEXT        failed FLOW PROGRAM TEXT
@@ -57,6 +59,35 @@ pub enum Sample {
         /// When the request was sent.
         sent: u64,
     },
+    /// A request that was sent then has come to the other end.
+    Came {
+        /// When.
+        at: u64,
+        /// Of which flow.
+        flow: usize,
+        /// When it was sent.
+        sent: u64,
+    },
+    /// A connection is opened, for an answer of so many bytes.
+    Open {
+        /// When.
+        at: u64,
+        /// Of which flow.
+        flow: usize,
+        /// The answer's length.
+        bytes: u64,
+    },
+    /// The last byte of an answer has been read.
+    Took {
+        /// When.
+        at: u64,
+        /// Of which flow.
+        flow: usize,
+        /// The connection's number.
+        number: usize,
+    },
+    /// The sums over a flow's connections.
+    Many(Box<ManySample>),
     /// A TCP flow's numbers.
     Tcp(Box<TcpSample>),
     /// A datagram flow's numbers.
@@ -92,6 +123,27 @@ pub enum Sample {
     },
     /// A queue's numbers.
     Queue(Box<QueueSample>),
+}
+
+/// Sums over the connections of a flow, those included that are gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ManySample {
+    /// When.
+    pub at: u64,
+    /// Which flow.
+    pub flow: usize,
+    /// Bytes of answers that were read.
+    pub received: u64,
+    /// Segments sent.
+    pub segments: u64,
+    /// Segments sent again.
+    pub retransmits: u64,
+    /// Retransmissions, and segments held for lost now.
+    pub lost: u64,
+    /// Segments delivered.
+    pub delivered: u64,
+    /// Segments under way.
+    pub in_flight: u64,
 }
 
 /// `tcp_info` of the sender, with the bytes that the receiver has in order.
@@ -221,6 +273,19 @@ impl Samples {
                 "event" => Sample::Event { at: l.number()?, event: l.index()? },
                 "probe" => Sample::Probe { at: l.number()?, flow: l.index()? },
                 "reply" => Sample::Reply { at: l.number()?, flow: l.index()?, sent: l.number()? },
+                "came" => Sample::Came { at: l.number()?, flow: l.index()?, sent: l.number()? },
+                "open" => Sample::Open { at: l.number()?, flow: l.index()?, bytes: l.number()? },
+                "took" => Sample::Took { at: l.number()?, flow: l.index()?, number: l.index()? },
+                "many" => Sample::Many(Box::new(ManySample {
+                    at: l.number()?,
+                    flow: l.index()?,
+                    received: l.number()?,
+                    segments: l.number()?,
+                    retransmits: l.number()?,
+                    lost: l.number()?,
+                    delivered: l.number()?,
+                    in_flight: l.number()?,
+                })),
                 "udp" => Sample::Udp {
                     at: l.number()?,
                     flow: l.index()?,

@@ -3,7 +3,7 @@
 //! The guest's agent acts at points in time. "20 s after the step" and "while the second flow runs" are such points
 //! when the step and the flow have one; "when the workload ends" has none before the run, and is refused.
 
-use sojourn_model::{Edge, Flow, Reference, Scenario, Start, When};
+use sojourn_model::{Edge, Flow, Reference, Scenario, Start, Traffic, When};
 use sojourn_stacks::START_JITTER;
 use sojourn_units::{Random, Span, Time};
 
@@ -18,6 +18,15 @@ pub(crate) fn start_offset(scenario: &Scenario, flow: &Flow) -> Span {
     let name = format!("flow/{}/start", flow.name);
     let mut random = Random::named(scenario.seed, &name);
     Span::from_nanos(random.below(START_JITTER.as_nanos()))
+}
+
+/// Whether a flow has so many bytes to send, or so many connections to open.
+const fn ends_by_itself(traffic: &Traffic) -> bool {
+    match traffic {
+        Traffic::Tcp(tcp) => tcp.bytes.is_some(),
+        Traffic::ShortFlows(short) => short.count.is_some(),
+        _ => false,
+    }
 }
 
 /// The point of the run's clock that is meant; `None` if that is not known before the run.
@@ -48,10 +57,8 @@ fn resolve(scenario: &Scenario, when: &When, depth: usize) -> Option<Time> {
                             Start::At(at) => scenario.clock(at) + start_offset(scenario, flow),
                             Start::Event => return None,
                         },
-                        // A flow of so many bytes may end before it is stopped.
-                        Edge::End if flow.traffic.tcp().is_some_and(|t| t.bytes.is_some()) => {
-                            return None;
-                        }
+                        // It may end before it is stopped.
+                        Edge::End if ends_by_itself(&flow.traffic) => return None,
                         Edge::End => scenario.clock(flow.stop?),
                     }
                 }

@@ -10,6 +10,7 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 const AGENT: &str = include_str!("../guest/agent.c");
+const CONNECTIONS: &str = include_str!("../guest/connections.h");
 const PRELOAD: &str = include_str!("../guest/preload.c");
 const PROBE: &str = include_str!("../probe/probe.c");
 
@@ -113,8 +114,12 @@ pub(crate) fn fnv1a(bytes: impl AsRef<[u8]>) -> u64 {
 
 /// The agent, compiled if it is not in the cache yet.
 pub fn agent(cache: &Path) -> Result<Agent, String> {
-    let name = format!("agent-{:016x}", fnv1a(AGENT) ^ fnv1a(PRELOAD).rotate_left(1));
-    let init = Source { text: AGENT, file: "agent.c", to: "init", flags: ON_ITS_OWN };
+    let hash = [AGENT, PRELOAD, CONNECTIONS]
+        .iter()
+        .fold(0_u64, |hash, source| hash.rotate_left(1) ^ fnv1a(source));
+    let name = format!("agent-{hash:016x}");
+    let includes = &[("connections.h", CONNECTIONS)];
+    let init = Source { text: AGENT, file: "agent.c", includes, to: "init", flags: ON_ITS_OWN };
     let folder = compiled(cache, &name, &[init, LOADED])?;
     Ok(Agent { init: folder.join("init"), preload: folder.join("preload.so") })
 }
@@ -122,7 +127,8 @@ pub fn agent(cache: &Path) -> Result<Agent, String> {
 /// The program that asks a kernel what it has, likewise.
 pub(crate) fn probe(cache: &Path) -> Result<Agent, String> {
     let name = format!("probe-{:016x}", fnv1a(PROBE) ^ fnv1a(PRELOAD).rotate_left(1));
-    let init = Source { text: PROBE, file: "probe.c", to: "init", flags: ON_ITS_OWN };
+    let init =
+        Source { text: PROBE, file: "probe.c", includes: &[], to: "init", flags: ON_ITS_OWN };
     let folder = compiled(cache, &name, &[init, LOADED])?;
     Ok(Agent { init: folder.join("init"), preload: folder.join("preload.so") })
 }
@@ -131,14 +137,21 @@ pub(crate) fn probe(cache: &Path) -> Result<Agent, String> {
 struct Source {
     text: &'static str,
     file: &'static str,
+    /// Files beside it that it includes: name and text.
+    includes: &'static [(&'static str, &'static str)],
     to: &'static str,
     flags: &'static [&'static [&'static str]],
 }
 
 /// Where there is no static library, the guest finds the host's shared one: its root is the host's.
 const ON_ITS_OWN: &[&[&str]] = &[&["-static"], &[]];
-const LOADED: Source =
-    Source { text: PRELOAD, file: "preload.c", to: "preload.so", flags: &[&["-shared", "-fPIC"]] };
+const LOADED: Source = Source {
+    text: PRELOAD,
+    file: "preload.c",
+    includes: &[],
+    to: "preload.so",
+    flags: &[&["-shared", "-fPIC"]],
+};
 
 /// The folder of the cache with these programs, compiled if it is not there yet.
 fn compiled(cache: &Path, name: &str, sources: &[Source]) -> Result<PathBuf, String> {
@@ -156,6 +169,9 @@ fn compiled(cache: &Path, name: &str, sources: &[Source]) -> Result<PathBuf, Str
     for source in sources {
         let file = work.path().join(source.file);
         fs::write(&file, source.text).map_err(|e| failed("cannot write", e))?;
+        for (name, text) in source.includes {
+            fs::write(work.path().join(name), text).map_err(|e| failed("cannot write", e))?;
+        }
         let mut said = None;
         for flags in source.flags {
             let done = Command::new(&compiler)

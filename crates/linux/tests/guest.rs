@@ -6,14 +6,14 @@ use sojourn_capture::{Capture, EPOCH, Point};
 use sojourn_engine::{Engine as _, RunError, Watch};
 use sojourn_linux::Linux;
 use sojourn_model::{
-    Action, At, Direction, EcnMode, Element, Event, Flow, Hop, Ip, Kind, Netem, OnOff, Origin,
-    Ping, Profile, Pulse, Queue, Rewrite, Rule, Scenario, Selector, Shaper, Start, Tcp, Traffic,
-    Udp, Video, Voip, When, Window, WindowBounds,
+    Action, Adaptation, At, Direction, EcnMode, Element, Event, Flow, Hop, Ip, Irtt, Kind, Netem,
+    OnOff, Origin, Ping, Profile, Pulse, Queue, Rewrite, Rule, Scenario, Selector, Shaper,
+    ShortFlows, Start, Streaming, Tcp, Traffic, Udp, Video, Voip, When, Window, WindowBounds,
 };
 use sojourn_results::metrics::{Expression, Frame};
 use sojourn_results::{Column, Run, Table};
 use sojourn_units::{Dscp, Ecn, Random, Rate, Span, Time};
-use sojourn_workload::{Act, Datagrams, Source as _, random_name};
+use sojourn_workload::{Act, Arrivals, Datagrams, Player, Source as _, Wish, random_name};
 use std::path::Path;
 
 /// The engine, and the stack of the newest kernel in the cache.
@@ -491,6 +491,267 @@ fn rewriters_rewrite() {
     assert!(ce == 0 && retransmits > 3 && other > 3, "{ce} {retransmits} {other}");
 }
 
+fn short_flows() -> ShortFlows {
+    ShortFlows {
+        tcp: tcp("cubic"),
+        mean_interval: Span::from_millis(200),
+        count: Some(20),
+        length_p5: 5_000,
+        length_p95: 200_000,
+        request: 150,
+    }
+}
+
+/// The connections are those that the generator draws, opened at its times. Each takes two round trips of 20 ms, for the
+/// handshake and the request, and what its bytes take at 47.8 Mbit/s of payload; alone on the link, few take more than six
+/// round trips beyond it, and the flow ends with the last.
+fn short_flows_are_those_of_the_generator(ip: Ip) {
+    let (linux, stack) = engine();
+    let mut s = scenario(&stack, "fq_codel", 50, Span::from_millis(20), 12, &[]);
+    s.flows.push(Flow { ip, ..flow(&stack, "short", Traffic::ShortFlows(short_flows())) });
+    let run = linux.run(&s, &()).unwrap();
+    let late = Random::named(s.seed, "flow/short/start").below(25_000_000);
+    let mut arrivals = Arrivals::new(Time::from_nanos(late), short_flows());
+    let mut random = Random::named(s.seed, &random_name("short"));
+    let table = run.table("completions").unwrap();
+    assert_eq!(table.len(), 20);
+    let (times, bytes, took) = (table.f64("t_s"), table.u64("bytes"), table.f64("duration_s"));
+    for row in 0..table.len() {
+        let at = arrivals.next().unwrap().as_nanos() as f64 / 1e9;
+        let Act::Connection { bytes: drawn, .. } = arrivals.act(&mut random) else { panic!() };
+        assert_eq!(bytes[row], drawn);
+        assert!((times[row] - at).abs() < 2e-6, "{} {at}", times[row]);
+        // Two segments leave at once: one by the bucket, one by what it may run into debt.
+        let least = 0.040 + drawn.saturating_sub(2 * 1448) as f64 * 8.0 / 47.9e6;
+        assert!((least..least + 0.150).contains(&took[row]), "{drawn}: {} {least}", took[row]);
+    }
+    let whole: u64 = bytes.iter().sum();
+    assert_eq!(total(&run, "short", "delivered_bytes").to_bits(), (whole as f64).to_bits());
+    assert_eq!(total(&run, "short", "completed") as u64, 20);
+    let events = run.table("events").unwrap();
+    let ended = (0..events.len()).any(|i| {
+        events.text("subject").get(i) == "flow short" && events.text("detail").get(i) == "finished"
+    });
+    assert!(ended);
+    // The RTT of what each acknowledgement covers is known from the stamps.
+    let histograms = run.table("histograms").unwrap();
+    let of = |i: &usize| histograms.text("subject").get(*i) == "short";
+    let rows: Vec<usize> = (0..histograms.len()).filter(of).collect();
+    assert!(rows.iter().all(|&i| histograms.f64("lo_s")[i] >= 0.0199));
+    let samples: u64 = rows.iter().map(|&i| histograms.u64("count")[i]).sum();
+    assert!(samples > whole / 1448 / 3, "{samples} {whole}");
+}
+
+fn short_flows_over_both_versions() {
+    short_flows_are_those_of_the_generator(Ip::V4);
+    short_flows_are_those_of_the_generator(Ip::V6);
+}
+
+/// An application that writes 4 Mbit/s: 4 of the 50 Mbit/s are used, whatever the window is. One that is on for 300 ms and off
+/// for 200 sends nothing while it is off, beyond the round trip that ends what it had on its way.
+fn applications_write_at_their_own_times() {
+    let (linux, stack) = engine();
+    let mut s = scenario(&stack, "fq_codel", 50, Span::from_millis(20), 6, &[]);
+    let slow = Tcp { app_rate: Some(Rate::from_mbit(4)), ..tcp("cubic") };
+    s.flows.push(flow(&stack, "slow", Traffic::Tcp(slow.clone())));
+    let (on, off) = (Span::from_millis(300), Span::from_millis(200));
+    let pulses = |tcp| Traffic::OnOff(OnOff { over: Pulse::Tcp(tcp), on, off, exponential: false });
+    s.flows.push(flow(&stack, "pulses", pulses(tcp("cubic"))));
+    s.flows.push(flow(&stack, "slow-pulses", pulses(slow)));
+    let run = linux.run(&s, &()).unwrap();
+    let goodput = |name: &str| column(&run, "flows", "flow", name, "goodput_bps", 1.0);
+    let slow = mean(&goodput("slow")) / 1e6;
+    assert!((slow / 4.0 - 1.0).abs() < 0.01, "{slow}");
+    let half = mean(&goodput("slow-pulses")) / 1e6;
+    assert!((half / 2.4 - 1.0).abs() < 0.03, "{half}");
+    let flows = run.table("flows").unwrap();
+    let late = Random::named(s.seed, "flow/pulses/start").below(25_000_000) as f64 / 1e9;
+    let (mut on, mut off) = (Vec::new(), Vec::new());
+    for i in (0..flows.len()).filter(|&i| flows.text("flow").get(i) == "pulses") {
+        // Rows are of the 50 ms before their time.
+        let within = (flows.f64("t_s")[i] - late) % 0.5;
+        if flows.f64("t_s")[i] > 1.0 && (0.15..0.29).contains(&within) {
+            on.push(flows.f64("goodput_bps")[i] / 1e6);
+        }
+        if flows.f64("t_s")[i] > 1.0 && (0.40..0.49).contains(&within) {
+            off.push(flows.f64("goodput_bps")[i]);
+        }
+    }
+    assert!(on.len() > 20 && mean(&on) > 38.0, "{on:?}");
+    assert!(off.len() > 10 && off.iter().all(|&x| x == 0.0), "{off:?}");
+}
+
+/// Two flows of one direction, of which one states 32: the other has the kernel's 10.
+fn initial_windows_are_flows_own(ip: Ip) {
+    let (linux, stack) = engine();
+    let mut s =
+        scenario(&stack, "pfifo limit 1000", 50, Span::from_millis(400), 2, &["reno", "reno"]);
+    for (flow, window) in s.flows.iter_mut().zip([Some(32), None]) {
+        flow.ip = ip;
+        let Traffic::Tcp(tcp) = &mut flow.traffic else { panic!() };
+        tcp.initial_window = window;
+    }
+    let run = linux.run(&s, &()).unwrap();
+    let flows = run.table("flows").unwrap();
+    for (name, window) in [("reno-1", 32), ("reno-2", 10)] {
+        let early = (0..flows.len()).filter(|&i| {
+            flows.text("flow").get(i) == name && (0.6..0.75).contains(&flows.f64("t_s")[i])
+        });
+        let found: Vec<u64> = early.map(|i| flows.u64("cwnd")[i]).collect();
+        assert!(found.len() >= 2 && found.iter().all(|&w| w == window), "{name}: {found:?}");
+    }
+}
+
+fn initial_windows_over_both_versions() {
+    initial_windows_are_flows_own(Ip::V4);
+    initial_windows_are_flows_own(Ip::V6);
+}
+
+/// CUBIC's data has ECT(0), and ECT(1) where a flow states it; the SYN has neither.
+fn a_codepoint_is_the_flows_own() {
+    let (linux, stack) = engine();
+    let mut s =
+        scenario(&stack, "pie ecn", 10, Span::from_millis(20), 4, &["cubic", "cubic", "cubic"]);
+    for (flow, (ip, codepoint)) in s.flows.iter_mut().zip([
+        (Ip::V4, Some(Ecn::Ect1)),
+        (Ip::V4, None),
+        (Ip::V6, Some(Ecn::Ect1)),
+    ]) {
+        flow.ip = ip;
+        let Traffic::Tcp(tcp) = &mut flow.traffic else { panic!() };
+        tcp.codepoint = codepoint;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 96 });
+    linux.run(&s, &wish).unwrap();
+    let taken = packets(&folder.path().join(Point::all(&s)[0].file_name()));
+    let full = taken.iter().filter(|p| p.1 == 1514);
+    let mut seen = [const { [0; 4] }; 3];
+    for (.., kept) in full {
+        let (port, ecn) = match kept[14] >> 4 {
+            4 => (u16::from_be_bytes([kept[34], kept[35]]), kept[15] & 3),
+            _ => (u16::from_be_bytes([kept[54], kept[55]]), kept[15] >> 4 & 3),
+        };
+        seen[usize::from(port - 40_001)][usize::from(ecn)] += 1;
+    }
+    // Retransmissions are not ECN-capable.
+    for (seen, ecn) in seen.iter().zip([1, 2, 1]) {
+        assert!(seen[ecn] > 300 && seen[3 - ecn] == 0 && seen[0] < 50, "{seen:?}");
+    }
+    let syn = taken.iter().find(|p| p.2[14] >> 4 == 4 && p.2[23] == 6 && p.2[47] & 2 != 0).unwrap();
+    assert_eq!(syn.2[15] & 3, 0);
+}
+
+/// Of each of irtt's packets both ways are known; they add up, and are 10 ms each without a queue.
+fn irtt_knows_both_ways() {
+    let (linux, stack) = engine();
+    let mut s = scenario(&stack, "fq_codel", 50, Span::from_millis(20), 4, &[]);
+    let irtt = Irtt { interval: Span::from_millis(20), payload: 60, ecn: Ecn::NotEct };
+    for (name, ip) in [("four", Ip::V4), ("six", Ip::V6)] {
+        s.flows.push(Flow { ip, ..flow(&stack, name, Traffic::Irtt(irtt)) });
+    }
+    let ping = Ping { interval: Span::from_millis(200), size: 84, ecn: Ecn::NotEct };
+    s.flows.push(Flow { ip: Ip::V6, ..flow(&stack, "ping-six", Traffic::Ping(ping)) });
+    let run = linux.run(&s, &()).unwrap();
+    let pings = run.table("pings").unwrap();
+    let (rtt, there, back) = (pings.f64("rtt_s"), pings.f64("owd_s"), pings.f64("owd_back_s"));
+    for name in ["four", "six"] {
+        let rows: Vec<usize> =
+            (0..pings.len()).filter(|&i| pings.text("flow").get(i) == name).collect();
+        assert!((200..=201).contains(&rows.len()));
+        for i in rows.into_iter().filter(|&i| pings.text("lost").get(i).is_empty()) {
+            assert!((rtt[i] - there[i] - back[i]).abs() < 1e-9);
+            assert!(there[i] > 0.010 && there[i] < 0.0102 && back[i] > 0.010 && back[i] < 0.0102);
+        }
+        assert!(total(&run, name, "replies") >= 198.0);
+    }
+    assert!(total(&run, "ping-six", "replies") >= 19.0);
+}
+
+/// A ladder of 1, 4 and 30 Mbit/s on 20: the first segment is of the lowest level, and 4 is the highest that fits. What the
+/// client says is what the same client says of these arrivals anywhere.
+fn a_stream_plays_what_fits(ip: Ip) {
+    let (linux, stack) = engine();
+    let mut s = scenario(&stack, "fq_codel", 20, Span::from_millis(20), 20, &["cubic"]);
+    let streaming = Streaming {
+        tcp: tcp("cubic"),
+        ladder: [1, 4, 30].map(Rate::from_mbit).to_vec(),
+        segment: Span::from_secs(2),
+        buffer: Span::from_secs(6),
+        start_at: Span::from_secs(2),
+        resume_at: Span::from_secs(2),
+        live_delay: None,
+        safety: 0.8,
+        half_lives: (Span::from_secs(3), Span::from_secs(8)),
+        size_sigma: 0.2,
+        request: 300,
+    };
+    s.flows.push(Flow { ip, ..flow(&stack, "film", Traffic::Streaming(streaming.clone())) });
+    let run = linux.run(&s, &()).unwrap();
+    let segments = run.table("segments").unwrap();
+    let levels = segments.f64("bitrate_bps");
+    assert!(segments.len() >= 8, "{}", segments.len());
+    assert!(levels[0] == 1e6 && levels[2..].iter().all(|&level| level == 4e6), "{levels:?}");
+    let late = Random::named(s.seed, "flow/film/start").below(25_000_000);
+    let mut player = Player::new(Time::from_nanos(late), streaming, s.seed, "film");
+    let (asked, bytes) = (segments.f64("requested_s"), segments.u64("bytes"));
+    for row in 0..segments.len() {
+        let now = Time::from_nanos((asked[row] * 1e9).round() as u64);
+        let mut wished = None;
+        while player.next() <= now {
+            wished = player.act(now, 0).or(wished);
+        }
+        assert_eq!(wished, Some(Wish::Segment(bytes[row])), "{row}");
+        player.on_segment(Time::from_nanos((segments.f64("t_s")[row] * 1e9).round() as u64));
+    }
+    let playback = run.table("playback").unwrap();
+    let states = playback.text("state");
+    let told: Vec<&str> = (0..playback.len()).map(|i| states.get(i)).collect();
+    assert_eq!(told, ["starting", "playing", "playing"]);
+    let delivered = total(&run, "film", "delivered_bytes") as u64;
+    assert!(delivered >= bytes.iter().sum());
+    let flows = run.table("flows").unwrap();
+    let own = (0..flows.len()).filter(|&i| flows.text("flow").get(i) == "film");
+    assert!(own.filter(|&i| flows.u64("cwnd")[i] >= 10).count() > 300);
+}
+
+fn a_stream_over_both_versions() {
+    a_stream_plays_what_fits(Ip::V4);
+    a_stream_plays_what_fits(Ip::V6);
+}
+
+/// On a link that has room for a third of the call its receiver misses most, and it goes down to its least; on one that
+/// has room, it keeps its rate or goes up.
+fn a_call_adapts_to_what_is_missing() {
+    let (linux, stack) = engine();
+    let rate_at_the_end = |mbit: Rate| {
+        let mut s = scenario(&stack, "pfifo limit 20", 1, Span::from_millis(20), 12, &[]);
+        let hop = &mut s.hops[0];
+        for side in [&mut hop.down, &mut hop.up] {
+            let Kind::Queue(queue) = &mut side[1].kind else { panic!() };
+            queue.shaper = Shaper::Htb { rate: mbit, ceil: None, burst: None };
+        }
+        let mut call = Video::captured(Profile::CallDown, Ecn::NotEct);
+        let mean_rate = call.mean_rate().bits_per_sec();
+        call.adaptation = Some(Adaptation {
+            loss: 0.05,
+            decrease: 0.8,
+            increase: 1.05,
+            min: Rate::from_bits_per_sec(mean_rate / 4),
+            max: Rate::from_bits_per_sec(mean_rate),
+        });
+        s.flows.push(flow(&stack, "call", Traffic::Video(call)));
+        let run = linux.run(&s, &()).unwrap();
+        let sent = total(&run, "call", "datagrams_sent");
+        (sent, mean(&column(&run, "flows", "flow", "call", "goodput_bps", 9.0)) / mean_rate as f64)
+    };
+    let mean_rate = Video::captured(Profile::CallDown, Ecn::NotEct).mean_rate().bits_per_sec();
+    let (plenty, full) = rate_at_the_end(Rate::from_mbit(50));
+    let (few, third) = rate_at_the_end(Rate::from_bits_per_sec(mean_rate / 3));
+    assert!((0.8..1.2).contains(&full), "{full}");
+    assert!(third < 0.36 && few < 0.7 * plenty, "{third} {few} {plenty}");
+}
+
 fn wrong_words_are_told_in_tcs_own() {
     let (linux, stack) = engine();
     let s = scenario(&stack, "fq_codel tarqet 5ms", 10, Span::from_millis(20), 1, &["cubic"]);
@@ -555,8 +816,15 @@ fn a_kernel_says_what_it_has() {
 
 fn main() {
     let kernel = Linux::new().kernels().last().is_some();
-    let tests: [(&str, fn()); 15] = [
+    let tests: [(&str, fn()); 22] = [
         ("a_kernel_says_what_it_has", a_kernel_says_what_it_has),
+        ("short_flows_over_both_versions", short_flows_over_both_versions),
+        ("applications_write_at_their_own_times", applications_write_at_their_own_times),
+        ("initial_windows_over_both_versions", initial_windows_over_both_versions),
+        ("a_codepoint_is_the_flows_own", a_codepoint_is_the_flows_own),
+        ("irtt_knows_both_ways", irtt_knows_both_ways),
+        ("a_stream_over_both_versions", a_stream_over_both_versions),
+        ("a_call_adapts_to_what_is_missing", a_call_adapts_to_what_is_missing),
         (
             "one_flow_fills_the_link_and_rtt_is_base_and_queue",
             one_flow_fills_the_link_and_rtt_is_base_and_queue,

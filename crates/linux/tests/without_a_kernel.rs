@@ -232,22 +232,25 @@ fn another_kernel_that_has_it_is_named_and_can_be_chosen() {
     }
 }
 
-/// Routes have one initial window for all that take them.
+/// A route has one initial window: where flows differ, the receiver has an address for each.
 #[test]
-fn flows_of_one_direction_have_the_same_initial_window() {
-    let linux = Linux::with_kernels(vec![kernel("7.3.4")]);
-    let told = |text: &str| {
-        linux.refuse(&scenario(text)).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-    };
+fn each_initial_window_has_a_route() {
+    let plan = |text: &str| Plan::new(&scenario(text), &programs()).text;
     let one = EXPERIMENT.replace("cc = \"reno\"", "cc = \"reno\"\ninitial_window = 4");
-    assert!(told(&one).contains("flow second: initial_window of one flow"), "{}", told(&one));
+    let text = plan(&one);
+    for line in [
+        "run client /sbin/ip addr add 10.9.9.10/24 dev s",
+        "run server /sbin/ip route add 10.9.9.10/32 dev c src 10.9.9.1 initcwnd 4",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line}\nis not in\n{text}");
+    }
+    assert!(text.contains("flow tcp server client 10.9.9.1 10.9.9.2 "));
+    assert!(text.contains("flow tcp server client 10.9.9.1 10.9.9.10 "));
     let both = one.replace("cc = \"cubic\"", "cc = \"cubic\"\ninitial_window = 4");
-    assert!(!told(&both).contains("initial_window"), "{}", told(&both));
-    let plan = Plan::new(&scenario(&both), &programs()).text;
-    assert!(
-        plan.contains("run server /sbin/ip route add 10.9.9.2/32 dev c src 10.9.9.1 initcwnd 4")
-    );
-    assert!(!plan.contains("run client /sbin/ip route"));
+    let text = plan(&both);
+    let route = "run server /sbin/ip route add 10.9.9.2/32 dev c src 10.9.9.1 initcwnd 4";
+    assert!(text.contains(route) && !text.contains("10.9.9.10"));
+    assert!(!text.contains("run client /sbin/ip route"));
 }
 
 /// Datagrams of a generator are in a file whose name says what is in it; a change of the seed changes both.
@@ -262,53 +265,53 @@ fn a_call_is_written_down_before_the_run() {
     let [list] = &plan.lists[..] else { panic!("one list, of the call: {}", plan.lists.len()) };
     assert!(plan.text.lines().any(|l| l.ends_with(&format!(" 0 listed {}", list.name))));
     assert!(plan.text.lines().any(|l| l.ends_with(" 0 constant 1000 1000000")), "{}", plan.text);
-    let bytes: u64 = list.datagrams.iter().map(|d| u64::from(d.1)).sum();
+    let bytes: u64 = list.entries.iter().map(|d| d.1).sum();
     // 15 s of warmup and duration at 1.8 Mbit/s, the last 15 s of it without the start's 5: 10 s are 2.25 MB.
     assert!((bytes as f64 / 2.25e6 - 1.0).abs() < 0.1, "{bytes}");
-    assert_eq!(list.bytes().len(), 12 * list.datagrams.len());
-    let (at, size) = list.datagrams[1];
-    assert_eq!(list.bytes()[12..20], at.as_nanos().to_ne_bytes());
-    assert_eq!(list.bytes()[20..24], size.to_ne_bytes());
+    assert_eq!(list.bytes().len(), 16 * list.entries.len());
+    let (at, size) = list.entries[1];
+    assert_eq!(list.bytes()[16..24], at.as_nanos().to_ne_bytes());
+    assert_eq!(list.bytes()[24..32], size.to_ne_bytes());
     s.seed += 1;
     let other = Plan::new(&s, &programs());
-    assert!(other.lists[0].name != list.name && other.lists[0].datagrams != list.datagrams);
+    assert!(other.lists[0].name != list.name && other.lists[0].entries != list.entries);
 }
 
 #[test]
-fn what_must_be_answered_for_cannot_be_written_down() {
+fn what_the_agent_cannot_send_is_refused() {
     let linux = Linux::with_kernels(vec![kernel("7.3.4")]);
     let told = |flow: &str| {
         let text = format!("{EXPERIMENT}\n[[flow]]\nname = \"more\"\n{flow}\n");
         let refusals = linux.refuse(&scenario(&text));
         refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
-    let adapts = "video = { adapt = true }";
-    assert!(
-        told(adapts).contains("flow more: a video call that adapts its rate"),
-        "{}",
-        told(adapts)
-    );
-    let over_tcp = "cc = \"cubic\"\non_off = { on = \"1s\", off = \"1s\" }";
-    assert!(told(over_tcp).contains("flow more: on_off over tcp"), "{}", told(over_tcp));
-    let small = "voip = { payload = 8 }";
-    assert!(told(small).contains("flow more: datagrams of 8 bytes"), "{}", told(small));
     // Audio takes 48.8 kbit/s of this, so its frames are a few bytes.
-    let tiny = "video = { rate = \"49kbit\" }";
-    assert!(told(tiny).contains("flow more: datagrams of "), "{}", told(tiny));
-    for fine in ["on_off = { on = \"1s\", off = \"1s\" }\nudp = { rate = \"1mbit\" }", "voip = {}"]
+    for unfit in
+        ["voip = { payload = 8 }", "irtt = { payload = 8 }", "video = { rate = \"49kbit\" }"]
     {
+        assert!(told(unfit).contains("flow more: datagrams of "), "{}", told(unfit));
+    }
+    let long = "udp = { rate = \"1mbit\", payload = 1460 }";
+    assert!(!told(long).contains("flow more"), "{}", told(long));
+    let longer = format!("{long}\nip = 6");
+    assert!(told(&longer).contains("use 12 to 1452"), "{}", told(&longer));
+    for fine in [
+        "on_off = { on = \"1s\", off = \"1s\" }\nudp = { rate = \"1mbit\" }",
+        "voip = {}",
+        "irtt = {}\nip = 6",
+        "video = { adapt = true }",
+        "video = { profile = \"call-up\" }",
+        "cc = \"cubic\"\non_off = { on = \"1s\", off = \"1s\" }",
+        "cc = \"cubic\"\nstreaming = {}",
+        "short_flows = {}\ncc = \"reno\"\nip = 6",
+    ] {
         assert!(!told(fine).contains("flow more"), "{}", told(fine));
     }
     // An engine is asked for a run's identity before it is asked whether it refuses it.
-    for refused in
-        [over_tcp, "cc = \"cubic\"\nstreaming = {}", "irtt = {}", "short_flows = {}\ncc = \"reno\""]
-    {
-        assert!(!told(refused).is_empty(), "{refused}");
-        let text = format!("{EXPERIMENT}\n[[flow]]\nname = \"more\"\n{refused}\n");
-        assert_eq!(linux.identity(&scenario(&text)), "", "{refused}");
-    }
-    let fine = "video = { profile = \"call-up\" }";
-    assert!(!told(fine).contains("flow more"), "{}", told(fine));
+    let refused = "cc = \"cubic\"\nignore_ce = true";
+    assert!(told(refused).contains("flow more: ignore_ce"), "{}", told(refused));
+    let text = format!("{EXPERIMENT}\n[[flow]]\nname = \"more\"\n{refused}\n");
+    assert_eq!(linux.identity(&scenario(&text)), "");
 }
 
 #[test]
