@@ -24,6 +24,7 @@ from sojourn.errors import SojournError
 from sojourn.evidence.validation import read_published
 from sojourn.interop import batch
 from sojourn.interop.flent.read import read as read_flent
+from sojourn.interop.importing import import_files
 from sojourn.reporting import templates
 
 CORPUS: Final = Path(__file__).parents[1] / "fuzz" / "corpus"
@@ -45,6 +46,12 @@ def _flent(content: bytes, folder: Path) -> None:
     file = folder / "x.flent"
     file.write_bytes(content)
     read_flent(file)
+
+
+def _qlog(content: bytes, folder: Path) -> None:
+    file = folder / "x.qlog"
+    file.write_bytes(content)
+    import_files([file], folder / "r", command="a test")
 
 
 def _published(content: bytes, folder: Path) -> None:
@@ -88,6 +95,7 @@ TARGETS: Final[dict[str, Callable[[bytes, Path], None]]] = {
     "experiment": _experiment,
     "batch": _batch,
     "flent": _flent,
+    "qlog": _qlog,
     "published": _published,
     "stored-scenario": _head,
     "template": _template,

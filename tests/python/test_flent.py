@@ -25,8 +25,9 @@ from sojourn.core.results import results
 from sojourn.core.run import Run
 from sojourn.errors import DataFileError
 from sojourn.experiments.experiment import parse
-from sojourn.interop.flent import export, export_folder, import_files, read
+from sojourn.interop.flent import export, export_folder, read
 from sojourn.interop.flent.export import packed, title
+from sojourn.interop.importing import import_files
 
 reading = sys.modules["sojourn.interop.flent.read"]
 

@@ -49,11 +49,11 @@ def flent(
 
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Flent's data files, .flent.gz.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Flent's .flent.gz; .qlog, .sqlog.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The results folder.")],
     as_json: AsJson = False,
 ) -> None:
-    """Read other people's runs, Flent's data files, into a results folder.
+    """Read other people's runs into a results folder: Flent's data files, and qlog of QUIC implementations.
 
     A file that cannot be read is named, and the others are imported; the status is then 2.
     """
@@ -62,7 +62,7 @@ def import_(
 
     from sojourn.cli.screen import out, print_json, say, show_error
     from sojourn.errors import DataFileError
-    from sojourn.interop.flent import import_files
+    from sojourn.interop.importing import import_files
 
     command = shlex.join(["sojourn", *sys.argv[1:]])
     failed: list[DataFileError] = []

@@ -1,1 +1,1 @@
-"""Other programs' files: Flent's data files and its batch files."""
+"""Other programs' files: Flent's data files and its batch files, and qlog."""

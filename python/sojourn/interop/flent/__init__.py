@@ -5,7 +5,7 @@ not needed. :mod:`sojourn.interop.flent.series` says which number is which key, 
 """
 
 from sojourn.interop.flent.export import export, export_folder
-from sojourn.interop.flent.importing import import_files
+from sojourn.interop.flent.incoming import incoming
 from sojourn.interop.flent.read import FlentFile, read
 
-__all__ = ["FlentFile", "export", "export_folder", "import_files", "read"]
+__all__ = ["FlentFile", "export", "export_folder", "incoming", "read"]

@@ -1,14 +1,7 @@
 """Flent's data files as they are, checked: nothing that is read from one surprises whoever uses it."""
 
-import bz2
-import gzip
 import hashlib
-import io
 import json
-import lzma
-import os
-import stat
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +11,7 @@ from typing import Any, Final
 from sojourn.errors import DataFileError
 from sojourn.interop.flent.grid import step_of
 from sojourn.interop.flent.series import VERSION
+from sojourn.interop.packed import read_file, unpacked
 
 MOST_BYTES: Final = 64 << 20
 """Of a file, and of what it is unpacked to: an hour of four streams at 50 ms has some 60 MiB."""
@@ -60,7 +54,7 @@ def read(path: Path) -> FlentFile:
     Raises:
         DataFileError: saying what is wrong with it.
     """
-    content = _content(path)
+    content = read_file(path, MOST_BYTES, kind="Flent's data files, .flent.gz", too_large=_BUDGET)
     data = _json(path, content)
     metadata, x_values, results, raw = (_part(path, data, key, kind) for key, kind in _PARTS)
     version = data.get("version")
@@ -84,39 +78,8 @@ def read(path: Path) -> FlentFile:
 _PARTS: tuple[tuple[str, type], ...] = (("metadata", dict), ("x_values", list), ("results", dict), ("raw_values", dict))
 
 
-def _content(path: Path) -> bytes:
-    """Return the bytes of a file; a device or a pipe, which may have no end, is none."""
-    try:
-        # A pipe is opened only to be asked what it is; nobody need have its other end.
-        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise DataFileError(path, "it is no file", help="give Flent's data files, .flent.gz")
-            content = file.read(MOST_BYTES + 1)
-    except OSError as error:
-        raise DataFileError(path, error.strerror or str(error)) from error
-    if len(content) > MOST_BYTES:
-        raise DataFileError(path, f"it has more than {MOST_BYTES >> 20} MiB", help=_BUDGET)
-    return content
-
-
 def _json(path: Path, content: bytes) -> dict[str, Any]:
-    packed = io.BytesIO(content)
-    try:
-        match content[:2]:
-            case b"\x1f\x8b":
-                text = gzip.GzipFile(fileobj=packed).read(MOST_BYTES + 1)
-            case b"BZ":
-                text = bz2.BZ2File(packed).read(MOST_BYTES + 1)
-            case b"\xfd7":
-                with lzma.LZMAFile(packed) as file:
-                    text = file.read(MOST_BYTES + 1)
-            case _:
-                text = content
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        raise DataFileError(path, f"it cannot be unpacked: {error}", help="it may have been cut short") from error
-    if len(text) > MOST_BYTES:
-        raise DataFileError(path, f"it has more than {MOST_BYTES >> 20} MiB when it is unpacked", help=_BUDGET)
+    text, _ = unpacked(path, content, MOST_BYTES, too_large=_BUDGET)
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:

@@ -1,38 +1,31 @@
-"""Other people's runs into a results folder: plots, metrics, ``validate`` and reports then work on them.
+"""Flent's data files as runs.
 
-What such a file does not say is left open rather than made up: numbers that it lacks are NaN, counters that it lacks
-are 0 and named in the run's ``scenario.json``; a bottleneck and delays are stated where its title states them, as
-the published harness's titles do (``qdisc:fq_codel bandwidth:50Mbit rtt:20ms``).
+What such a file does not say is left open rather than made up: a bottleneck and delays are stated where its title
+states them, as the published harness's titles do (``qdisc:fq_codel bandwidth:50Mbit rtt:20ms``).
 """
 
 import copy
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
 from sojourn import _core
-from sojourn.core import describe
-from sojourn.core.store import Folder, Record, RunKey
 from sojourn.errors import DataFileError, SojournError, UsageError
 from sojourn.interop.flent.grid import on_steps
 from sojourn.interop.flent.read import FlentFile, read
 from sojourn.interop.flent.series import COMPUTED, FLOW_KEYS, OWD_KEYS, Way
-
-PROVENANCE: Final = "sampled, imported"
-"""What ``scenario.json`` says of an imported run's numbers."""
+from sojourn.interop.frames import COLUMNS, frame
+from sojourn.interop.incoming import UNKNOWN, Incoming
 
 ENGINE: Final = "flent"
 """The engine that an imported run is said to be by."""
 
 _EMPTY_TABLES: Final = ("queues", "totals", "histograms")
-_UNKNOWN: Final = "unknown"
 
 _TEMPLATE: Final = """\
 [experiment]
@@ -53,95 +46,33 @@ udp = { rate = "1mbit" }
 """
 
 
-@dataclass(frozen=True)
-class Imported:
-    """What came of one file."""
-
-    file: Path
-    record: Record
-    new: bool
-    """Whether it was not in the folder before."""
-    left_out: Sequence[str]
-    """Its series for which there is no place."""
-
-
-def import_files(
-    files: Sequence[Path], to: Path, *, command: str, failed: Callable[[DataFileError], None] | None = None
-) -> list[Imported]:
-    """Read Flent's data files into a results folder, made if need be. A file that is there already is passed over.
-
-    Args:
-        files: which.
-        to: the results folder; it is not made if no file can be read.
-        command: the command that asked for it.
-        failed: told of each file that is not one of Flent's, or is damaged; the others are imported. Such a file ends
-            the import unless this is given.
+def incoming(path: Path) -> Incoming:
+    """Read one of Flent's data files.
 
     Raises:
-        DataFileError: if a file is not one of Flent's, or is damaged, and nobody is told.
-        StoreError: if the folder cannot be written.
+        DataFileError: if it is not one of Flent's, or is damaged.
     """
-    done: list[Imported] = []
-    with ExitStack() as stack:
-        folder: Folder | None = None
-        known: dict[str, Record] = {}
-        for path in files:
-            try:
-                file = read(path)
-                if folder is None:
-                    folder = stack.enter_context(Folder.create(to, version=_core.version(), command=command))
-                    known = {_digest(record): record for record in folder.records()}
-                done.append(_import(file, folder, known, command))
-            except DataFileError as error:
-                if failed is None:
-                    raise
-                failed(error)
-    return done
-
-
-def _digest(record: Record) -> str:
-    return str(record.head.get("imported", {}).get("sha256", ""))
-
-
-def _import(file: FlentFile, folder: Folder, known: dict[str, Record], command: str) -> Imported:
+    file = read(path)
     flows, left_out = _series(file)
-    if file.digest in known:
-        return Imported(file.path, known[file.digest], new=False, left_out=left_out)
     own = _own_scenario(file)
-    scenario = own or _foreign_scenario(file, flows)
-    others = [record.head["scenario"] for record in known.values()]
-    taken = {s["seed"] for s in others if (s["experiment"], s["cell"]) == (scenario["experiment"], scenario["cell"])}
-    # Repetitions of one cell are told apart as runs with different seeds are.
-    scenario["seed"] = next(n for n in (scenario["seed"], *range(1, len(taken) + 2)) if n not in taken)
-    try:
-        resolved = _core.Scenario(json.dumps(scenario))
-        resolved.check()
-    except (ValueError, SojournError) as error:
-        why = error.message if isinstance(error, SojournError) else error
-        raise DataFileError(
-            file.path,
-            f"the scenario in it does not hold together: {why}",
-            help="if another version of Sojourn wrote it, export it again with this one",
-        ) from error
-    scenario = json.loads(resolved.json)
-    tables, missing = _tables(file, flows, scenario)
-    imported = {
-        "file": file.path.name,
-        "sha256": file.digest,
-        "test": file.name,
-        "title": file.title,
-        "time": file.metadata.get("TIME"),
-        "host": file.metadata.get("LOCAL_HOST"),
-        "flent": file.metadata.get("FLENT_VERSION"),
-        "provenance": PROVENANCE,
-        "not_in_the_file": missing,
+    return Incoming(
+        path=path,
+        digest=file.digest,
+        engine=ENGINE,
+        version=str(file.metadata.get("FLENT_VERSION") or UNKNOWN),
+        scenario=own or _foreign_scenario(file, flows),
         # Of a file of ours everything was asked for.
-        "measured": [] if own else ["duration", "source", "start"],
-    }
-    key = RunKey(scenario, describe.label(scenario), ENGINE, str(file.metadata.get("FLENT_VERSION") or _UNKNOWN))
-    record = folder.add(key, tables, command=command, imported=imported)
-    known[file.digest] = record
-    return Imported(file.path, record, new=True, left_out=left_out)
+        measured=[] if own else ["duration", "source", "start"],
+        about={
+            "test": file.name,
+            "title": file.title,
+            "time": file.metadata.get("TIME"),
+            "host": file.metadata.get("LOCAL_HOST"),
+            "flent": file.metadata.get("FLENT_VERSION"),
+        },
+        tables=lambda scenario: _tables(file, flows, scenario),
+        left_out=left_out,
+    )
 
 
 def _series(file: FlentFile) -> tuple[dict[str, str], list[str]]:
@@ -229,7 +160,7 @@ def _stated(
         rate = next((words[key] for key in ("bandwidth", "bandwidth1", "rate") if _rate(words.get(key))), None)
         if rate is None:
             return None
-        return element | {"rate": f"{_core.parse_rate(rate)}bit", "qdisc": words.get("qdisc") or _UNKNOWN}
+        return element | {"rate": f"{_core.parse_rate(rate)}bit", "qdisc": words.get("qdisc") or UNKNOWN}
     if element["kind"] == "netem":
         if not delays:
             return None
@@ -261,7 +192,7 @@ def _ccs(file: FlentFile, series: Sequence[str]) -> dict[str, str]:
     """Return the congestion control of each TCP series, as far as the file says."""
     parameters = file.metadata.get("TEST_PARAMETERS")
     parameters = parameters if isinstance(parameters, dict) else {}
-    one = parameters.get("tcp_cong_control") or parameters.get("cc_algo") or parameters.get("cc") or _UNKNOWN
+    one = parameters.get("tcp_cong_control") or parameters.get("cc_algo") or parameters.get("cc") or UNKNOWN
     each = parameters.get("cc_algos")
     stated = [word.strip() for word in each.split(",")] if isinstance(each, str) else []
     return {name: (stated[i] if i < len(stated) and stated[i] else str(one)) for i, name in enumerate(series)}
@@ -294,11 +225,11 @@ def _tables(
                 for i, what in ((0, "start"), (-1, "end"))
             )
     tables = {
-        "flows": _frame("flows", sorted(flow_rows, key=lambda row: row["t_s"])),
-        "pings": _frame("pings", sorted(ping_rows, key=lambda row: row["t_s"])),
-        "events": _frame("events", sorted(happened, key=lambda row: row["t_s"])),
+        "flows": frame("flows", sorted(flow_rows, key=lambda row: row["t_s"])),
+        "pings": frame("pings", sorted(ping_rows, key=lambda row: row["t_s"])),
+        "events": frame("events", sorted(happened, key=lambda row: row["t_s"])),
     }
-    tables |= {name: _frame(name, []) for name in _EMPTY_TABLES}
+    tables |= {name: frame(name, []) for name in _EMPTY_TABLES}
     return tables, [key.column for key in FLOW_KEYS if flow_rows and key.column not in found]
 
 
@@ -335,7 +266,7 @@ def _flow(rows: Sequence[Mapping[str, Any]], flow: str, found: set[str]) -> Iter
         own: dict[str, Any] = {"t_s": row["t"], "flow": flow}
         for key in FLOW_KEYS:
             value = row.get(key.name)
-            counts = _types("flows")[key.column] == "u64"
+            counts = COLUMNS["flows"][key.column] == "u64"
             if value is None:
                 if counts and key.column in counters:
                     own[key.column] = counters[key.column]
@@ -360,20 +291,3 @@ def _pings(rows: Sequence[Mapping[str, Any]], flow: str, owd: Mapping[str, str])
             if isinstance(row.get(key), int | float):
                 own[column] = row[key] / 1e3
         yield own
-
-
-def _types(table: str) -> dict[str, str]:
-    return _COLUMNS[table]
-
-
-_COLUMNS: Final[dict[str, dict[str, str]]] = {
-    table: dict(columns) for table, columns in json.loads(_core.columns()).items()
-}
-_POLARS: Final = {"f64": pl.Float64, "u64": pl.UInt64, "text": pl.String}
-_ABSENT: Final[dict[str, Any]] = {"f64": math.nan, "u64": 0, "text": ""}
-
-
-def _frame(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    types = _types(table)
-    columns = {name: [row.get(name, _ABSENT[kind]) for row in rows] for name, kind in types.items()}
-    return pl.DataFrame(columns, schema={name: _POLARS[kind] for name, kind in types.items()})

@@ -1,0 +1,54 @@
+"""Other people's runs into a results folder: plots, metrics, ``validate`` and reports then work on them.
+
+What a file does not say is left open rather than made up: numbers that it lacks are NaN, counters that it lacks are 0
+and named in the run's ``scenario.json``. Which reader takes a file, its name says: ``.qlog`` and ``.sqlog``, packed or
+not, are qlog; all others are taken for Flent's.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from sojourn import _core
+from sojourn.core.store import Folder, Record
+from sojourn.errors import DataFileError
+from sojourn.interop import flent, qlog
+from sojourn.interop.incoming import Imported, Incoming, add, digest_of
+
+
+def import_files(
+    files: Sequence[Path], to: Path, *, command: str, failed: Callable[[DataFileError], None] | None = None
+) -> list[Imported]:
+    """Read data files into a results folder, made if need be. A file that is there already is passed over.
+
+    Args:
+        files: which.
+        to: the results folder; it is not made if no file can be read.
+        command: the command that asked for it.
+        failed: told of each file that cannot be read; the others are imported. Such a file ends the import unless this
+            is given.
+
+    Raises:
+        DataFileError: if a file is of no format that is read, or is damaged, and nobody is told.
+        StoreError: if the folder cannot be written.
+    """
+    done: list[Imported] = []
+    with ExitStack() as stack:
+        folder: Folder | None = None
+        known: dict[str, Record] = {}
+        for path in files:
+            try:
+                file = _read(path)
+                if folder is None:
+                    folder = stack.enter_context(Folder.create(to, version=_core.version(), command=command))
+                    known = {digest_of(record): record for record in folder.records()}
+                done.append(add(file, folder, known, command))
+            except DataFileError as error:
+                if failed is None:
+                    raise
+                failed(error)
+    return done
+
+
+def _read(path: Path) -> Incoming:
+    return qlog.incoming(path) if qlog.is_qlog(path) else flent.incoming(path)
