@@ -2,6 +2,7 @@
 
 mod event;
 mod flow;
+mod gauges;
 mod hop;
 mod named;
 mod program;
@@ -74,7 +75,8 @@ impl<'a> Resolver<'a> {
             self.event_names(root, event);
         }
         let windows = self.windows(root);
-        let checks = self.checks(root, &named, &hops, &phases, &windows);
+        let standing = gauges::Standing { hops: &hops, flows: &flows, events: &events };
+        let checks = self.checks(root, &named, &standing, &phases, &windows);
         if !self.diagnostics.is_empty() {
             return None;
         }
@@ -517,12 +519,12 @@ impl<'a> Resolver<'a> {
         &mut self,
         root: &Fields,
         named: &Named,
-        hops: &[Hop],
+        standing: &gauges::Standing<'_>,
         phases: &[Phase],
         windows: &[Window],
     ) -> Vec<Check> {
         let mut checks = Vec::new();
-        let elements = element_paths(hops);
+        let elements = element_paths(standing.hops);
         let paths = |queues_only: bool| {
             elements.iter().filter(move |e| e.1 || !queues_only).map(|e| e.0.as_str()).collect()
         };
@@ -553,6 +555,13 @@ impl<'a> Resolver<'a> {
                             error.help = "say where the check is asked: only = { AXIS = … }".into();
                         }
                         self.word_error(&item, error);
+                    }
+                    for (subject, name) in expression.states() {
+                        if let Err(error) =
+                            standing.has(self.vocabulary, &subject, &name, item.text())
+                        {
+                            self.word_error(&item, error);
+                        }
                     }
                     if !expression.is_verdict() {
                         self.diagnostics.push(

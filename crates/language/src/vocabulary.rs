@@ -62,6 +62,16 @@ pub trait Vocabulary {
         None
     }
 
+    /// The numbers of its own that a congestion control records (`state.NAME`); `None` where nobody knows.
+    fn gauges_of_cc(&self, _name: &str) -> Option<Vec<String>> {
+        None
+    }
+
+    /// The same of a discipline in tc's words and of its children.
+    fn gauges_of_qdisc(&self, _words: &str, _stack: &str) -> Option<Vec<String>> {
+        None
+    }
+
     /// What stands at a place in a discipline's words: `target` takes a time, a pfifo's `limit` packets. `None` where it is
     /// none of these, or nobody knows.
     fn takes(&self, _words: &str, _at: &Range<usize>) -> Option<Takes> {

@@ -120,6 +120,17 @@ impl<P: Packet> Vocabulary for Words<P> {
         QuicStack::named(stack).ok()?.lacks(setting)
     }
 
+    fn gauges_of_cc(&self, name: &str) -> Option<Vec<String>> {
+        let info = self.controls.info(name).ok()?;
+        Some(info.gauges.iter().map(|(name, ..)| (*name).to_owned()).collect())
+    }
+
+    fn gauges_of_qdisc(&self, words: &str, stack: &str) -> Option<Vec<String>> {
+        let infos = self.nested(words, stack).into_iter().map(|name| self.qdiscs.info(&name));
+        let infos: Option<Vec<_>> = infos.collect();
+        Some(infos?.iter().flat_map(|info| info.gauges).map(|g| g.name.to_owned()).collect())
+    }
+
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
         let before: Vec<&str> = words.get(..at.start)?.split_whitespace().collect();
         // The words of one discipline may stand in another's: the last named is meant.

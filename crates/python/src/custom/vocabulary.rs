@@ -108,6 +108,15 @@ impl Vocabulary for WithClasses {
         self.plain.quic_lacks(stack, setting)
     }
 
+    fn gauges_of_cc(&self, name: &str) -> Option<Vec<String>> {
+        if is_class(name) { None } else { self.plain.gauges_of_cc(name) }
+    }
+
+    fn gauges_of_qdisc(&self, words: &str, stack: &str) -> Option<Vec<String>> {
+        let own = words.split_whitespace().any(is_class);
+        if own { None } else { self.plain.gauges_of_qdisc(words, stack) }
+    }
+
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
         self.plain.takes(words, at)
     }

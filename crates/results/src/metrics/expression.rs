@@ -89,6 +89,17 @@ impl Expression {
         }
     }
 
+    /// The numbers of controllers that it asks for (`state.NAME`), each with the flow, group or queue that it asks.
+    pub fn states(&self) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        self.calls(&mut |call| {
+            if let (Some(Of::State(name)), Some(subject)) = (&call.of, call.names.first()) {
+                found.push((subject.text.clone(), name.clone()));
+            }
+        });
+        found
+    }
+
     /// The names in it that an experiment does not have.
     pub fn unknown_names(&self, known: &Names<'_>) -> Vec<WordError> {
         let mut errors = Vec::new();

@@ -121,3 +121,33 @@ fn a_delay_of_nothing_beside_reordering() {
     let waits = event("flow f ends", words);
     assert_eq!(refused("qdisc = \"pfifo\"", &(event("300ms", "rtt = \"0us\"") + &waits)), "");
 }
+
+/// A check that asks for a number which its controller does not have is wrong before the run, at its place.
+#[test]
+fn a_number_that_no_controller_has() {
+    let wrong = |that: &str, cc: &str, more: &str| {
+        let check = format!("cc = \"{cc}\"\n{more}\n[[check]]\nthat = \"{that}\"");
+        refused("qdisc = \"dualpi2\"", &check)
+    };
+    let told = wrong("mean(state.alpah, f) < 1", "dctcp", "");
+    assert!(told.contains("f has no number of its own called \"alpah\""), "{told}");
+    assert!(told.contains("did you mean \"state.alpha\"?"), "{told}");
+    assert!(told.contains("^^^^^^^^^^^"), "{told}");
+    let told = wrong("max(state.alpha, b.down.qdisc) < 1", "cubic", "");
+    assert!(told.contains("b.down.qdisc has no number of its own"), "{told}");
+    assert!(wrong("mean(state.alpha, f) < 1", "reno", "").contains("it has none at all"));
+    for (that, cc, more) in [
+        ("mean(state.alpha, f) < 1", "dctcp", ""),
+        ("max(state.prob_c, b.down.qdisc) < 1", "cubic", ""),
+        ("max(state.hystart_phase, f) < 3", "reno", "slow_start = \"hystart++\""),
+        // What replaces a queue brings numbers of its own.
+        (
+            "max(state.prob, b.down.qdisc) < 1",
+            "reno",
+            "[[event]]\nname = \"e\"\nat = \"1s\"\nhop = \"b\"\nreplace = \"pie\"",
+        ),
+    ] {
+        let told = wrong(that, cc, more);
+        assert!(!told.contains("no number of its own"), "{that}: {told}");
+    }
+}

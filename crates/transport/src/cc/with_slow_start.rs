@@ -124,7 +124,7 @@ impl CongestionControl for WithSlowStart {
         self.control.gauges(view, control, out);
         match &self.slow_start {
             SlowStart::Classic | SlowStart::HyStart(_) => {}
-            SlowStart::HyStartPlusPlus(plus) => out("hystart++", f64::from(plus.phase())),
+            SlowStart::HyStartPlusPlus(plus) => out("hystart_phase", f64::from(plus.phase())),
             SlowStart::Search(search) => {
                 out("search", f64::from(u8::from(search.is_over())));
                 out("search_missing", search.missing().unwrap_or(f64::NAN));
