@@ -219,6 +219,10 @@ def test_what_is_built_is_told_by_its_hash_and_called_by_its_name(built_here: Pa
     assert build(tree=tree).hash == first.hash
     copy = shutil.copytree(tree, built_here / "copy")
     assert build(tree=copy).id == first.id
+    assert build(tree=tree, name="mine").name == "mine"
+    with pytest.raises(UsageError, match="is the kernel mine, to the bit"):
+        build(tree=copy, name="yours")
+    assert {kernel.id: kernel.name for kernel in kernels()} == {first.id: "mine", second.id: None}
 
 
 @tools

@@ -4,6 +4,7 @@
 //! the kernel that does. Under the simulator it is wrong, and the error names the kernel.
 
 use crate::custom::WithClasses;
+use core::cell::OnceCell;
 use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
 use sojourn_linux::{Kernel, Linux, NAME};
@@ -12,7 +13,8 @@ use sojourn_model::{Plugin, WordError, nearest};
 /// Words, and those of the kernels in the cache besides.
 pub struct WithKernels {
     words: WithClasses,
-    linux: Linux,
+    /// Looked for when a word asks for it; most experiments on the simulator have none.
+    linux: OnceCell<Linux>,
     /// Whether a kernel is to run it.
     on_linux: bool,
 }
@@ -24,7 +26,11 @@ impl WithKernels {
     /// These words, and what the kernels of `linux` have besides, if that is what runs it.
     pub fn new(words: WithClasses, linux: Option<Linux>) -> Self {
         let on_linux = linux.is_some();
-        Self { words, linux: linux.unwrap_or_default(), on_linux }
+        Self { words, linux: linux.map_or_else(OnceCell::new, OnceCell::from), on_linux }
+    }
+
+    fn linux(&self) -> &Linux {
+        self.linux.get_or_init(Linux::new)
     }
 
     /// The words themselves.
@@ -34,7 +40,7 @@ impl WithKernels {
 
     /// Whether it is the kernel that stands for its stack where none is chosen.
     fn is_usual(&self, kernel: &Kernel) -> bool {
-        self.linux.kernel(&kernel.stack()) == Some(kernel)
+        self.linux().kernel(&kernel.stack()) == Some(kernel)
     }
 
     /// The options of the command line by which it runs something.
@@ -54,7 +60,7 @@ impl WithKernels {
         error: WordError,
     ) -> Result<(), WordError> {
         let has = |kernel: &&Kernel| names(kernel).iter().any(|own| own == name);
-        let having = self.linux.kernels().iter().filter(has).max_by_key(|k| self.is_usual(k));
+        let having = self.linux().kernels().iter().filter(has).max_by_key(|k| self.is_usual(k));
         let at = error.at.start..error.at.start + name.len();
         match (having, self.on_linux) {
             (Some(_), true) => Ok(()),
@@ -64,7 +70,7 @@ impl WithKernels {
                 help: format!("kernel {} has it: {}", kernel.label(), self.options(kernel)),
             }),
             (None, true) => {
-                let all = self.linux.able().iter().flat_map(|k| names(k).iter());
+                let all = self.linux().able().iter().flat_map(|k| names(k).iter());
                 match nearest(name, all.map(String::as_str)) {
                     Some(near) => {
                         Err(WordError { help: format!("did you mean \"{near}\"?"), ..error })
@@ -111,7 +117,7 @@ impl Vocabulary for WithKernels {
 
     fn stack(&self, name: &str) -> Result<(), WordError> {
         let Err(error) = self.words.stack(name) else { return Ok(()) };
-        let of_it = self.linux.kernels().iter().filter(|kernel| kernel.is_of(name));
+        let of_it = self.linux().kernels().iter().filter(|kernel| kernel.is_of(name));
         let standing = of_it.max_by_key(|kernel| self.is_usual(kernel));
         match (standing, self.on_linux) {
             (Some(_), true) => Ok(()),

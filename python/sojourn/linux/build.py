@@ -94,15 +94,20 @@ def build(
             check_name(name, found.origin)
         with _objects(found, place) as out:
             kernel = _Build(found, out, config, jobs or os.cpu_count() or 1, say).kernel()
-    return called(kernel, name) if name is not None else kernel
+    return _called(kernel, name, found.origin) if name is not None else kernel
 
 
-def called(kernel: Kernel, name: str) -> Kernel:
+def _called(kernel: Kernel, name: str, origin: str) -> Kernel:
     """Give a kernel this name; another that had it stays, under its id."""
+    if kernel.source != origin and kernel.name not in {None, name}:
+        raise UsageError(
+            f"what was built of {origin} is the kernel {kernel.name}, to the bit: it gets no other name",
+            help=f"run it as that: --engine linux --kernel {kernel.name}",
+        )
     for other in kernels():
         if other.name == name and other.folder != kernel.folder:
             replace(other, name=None).write()
-    own = replace(kernel, name=name)
+    own = replace(kernel, name=name, source=origin)
     own.write()
     return own
 
