@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import dpkt
 import pytest
 
 from sojourn.linux.kernels import kernels
@@ -12,6 +13,9 @@ from sojourn.linux.kernels import kernels
 _THERE = any("CONFIG_CGROUP_PIDS=y" in (k.folder / "config").read_text().splitlines() for k in kernels())
 
 pytestmark = pytest.mark.skipif(not _THERE, reason="no kernel for programs has been built: sojourn linux build")
+
+PORT = 80
+BYTES = 2_000_000
 
 SERVE = """\
 import socket
@@ -71,3 +75,30 @@ def test_a_program_has_a_page(asked: list[str], tmp_path: Path) -> None:
     sojourn("report", str(results))
     pages = list(results.rglob("*.html"))
     assert any("python3" in page.read_text() for page in pages), pages
+
+
+def test_a_programs_packets_are_captured_and_nothing_changes(asked: list[str], tmp_path: Path) -> None:
+    def answer(*words: str) -> list[object]:
+        return json.loads(sojourn(*asked, "--json", *words, *CLIENT))["queues"]
+
+    packets = tmp_path / "packets"
+    assert answer("--pcap", str(packets)) == answer()
+    arrived = {}
+    for name in ("server", "bottleneck.left", "bottleneck.right", "client"):
+        opened, payload = {}, {}
+        with (packets / f"{name}.pcap").open("rb") as file:
+            for at, frame in dpkt.pcap.Reader(file):
+                ip = dpkt.ethernet.Ethernet(frame).data
+                if not isinstance(ip.data, dpkt.tcp.TCP):
+                    continue
+                if ip.data.flags & dpkt.tcp.TH_SYN:
+                    opened[ip.data.sport == PORT] = at
+                if ip.data.sport == PORT:
+                    # Headers alone are kept: the sizes are the headers' own.
+                    payload[ip.data.seq] = ip.len - 4 * (ip.hl + ip.data.off)
+        # The client opens it, the server answers, and every byte passes each place.
+        assert opened[False] < opened[True]
+        assert sum(payload.values()) == BYTES
+        arrived[name] = opened[True]
+    # A bridge takes no time, the queue and the delay before it do.
+    assert arrived["server"] == arrived["bottleneck.left"] < arrived["bottleneck.right"] <= arrived["client"]
