@@ -21,6 +21,7 @@ __all__ = [
     "Warning",
     "about",
     "agreement",
+    "ask_kernel",
     "ccs",
     "columns",
     "engines",

@@ -1,8 +1,11 @@
 """``sojourn doctor``: what this machine can do for each engine, and how to get the rest."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from sojourn.linux.kernels import Kernel
 
 
 def register(app: typer.Typer) -> None:
@@ -21,7 +24,6 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     from sojourn.cli.screen import out, print_json
     from sojourn.core import listings
     from sojourn.linux import iproute
-    from sojourn.linux.configuration import controls_of_mainline
     from sojourn.linux.kernels import kernels
     from sojourn.linux.needs import command, needs
 
@@ -35,7 +37,6 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
         advice.append(command(lacking))
     if not built:
         advice.append("sojourn linux build")
-    mainline = controls_of_mainline()
     known = [entry["name"] for entry in listings.qdiscs()]
     untold = [] if run else iproute.unknown(name for name in known if any(name in k.qdiscs for k in built))
     if untold:
@@ -56,11 +57,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
             }
         )
     else:
-        told = [
-            f"kernel {k.label} for {k.stack}: {len(k.ccs)} congestion controls, {len(k.qdiscs)} queue disciplines"
-            + (f"; beyond mainline's {', '.join(own)}" if (own := [cc for cc in k.ccs if cc not in mainline]) else "")
-            for k in built
-        ]
+        told = [_kernel(kernel) for kernel in built]
         for need in lacking:
             what = "fetch a kernel's source" if need.purpose == "source" else need.purpose
             told.append(f"missing to {what}: {need.name}")
@@ -73,3 +70,17 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
             console.print(f"         {line}", markup=False)
     if not able:
         raise typer.Exit(1)
+
+
+def _kernel(kernel: "Kernel") -> str:
+    """Return what is to be said of a kernel."""
+    from sojourn.linux.configuration import controls_beyond_mainline
+
+    text = (
+        f"kernel {kernel.label} for {kernel.stack}: {len(kernel.ccs)} congestion controls, "
+        f"{len(kernel.qdiscs)} queue disciplines"
+    )
+    if kernel.hash is None:
+        return f"{text}; never asked what it has: built by an earlier version"
+    own = controls_beyond_mainline(kernel)
+    return f"{text}; mainline has no {', '.join(own)}" if own else text

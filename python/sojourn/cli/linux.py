@@ -51,7 +51,7 @@ def build(
     from sojourn.errors import Interrupted, SojournError, UsageError
     from sojourn.linux import iproute
     from sojourn.linux.build import build as make
-    from sojourn.linux.configuration import controls_of_mainline
+    from sojourn.linux.configuration import controls_beyond_mainline
     from sojourn.linux.progress import terminal_say
     from sojourn.linux.source import known_series
 
@@ -66,8 +66,7 @@ def build(
     say("")
     out().print(f"kernel {_called(kernel)} is in {kernel.folder}", soft_wrap=True, markup=False)
     disciplines = [entry["name"] for entry in listings.qdiscs()]
-    mainline = controls_of_mainline()
-    if own := [cc for cc in kernel.ccs if cc not in mainline]:
+    if own := controls_beyond_mainline(kernel):
         out().print(f"congestion controls that mainline does not have: {', '.join(own)}", markup=False)
     if kernel.stack.removeprefix("linux-") not in known_series():
         say(f"the simulator has no stack {kernel.stack}: it is for the engine linux alone, with stack = {kernel.stack}")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from sojourn.errors import UsageError
+from sojourn.linux.kernels import Kernel
 
 HZ: Final = 250
 """What distributions set; TCP's and PIE's clocks tick in it."""
@@ -60,11 +61,17 @@ def options(tree: Path) -> list[str]:
     return [name for name in dict.fromkeys(found) if name not in _NONE_OF_THEM]
 
 
-def controls_of_mainline() -> set[str]:
-    """Return the congestion controls that mainline has, by their own names."""
+def controls_beyond_mainline(kernel: Kernel) -> list[str]:
+    """Return the congestion controls of a kernel that mainline does not have.
+
+    Of one that an earlier version of Sojourn built there are none: what is known of it are the names of options.
+    """
+    if kernel.hash is None:
+        return []
     named = {name.lower() for name in re.findall(r"^CONFIG_TCP_CONG_(\w+)=y$", _fragment(), re.MULTILINE)}
     # One module is called otherwise than its option, and one option is of trees alone.
-    return named - {"advanced", "hstcp", "prague"} | {"reno", "highspeed"}
+    mainline = named - {"advanced", "hstcp", "prague"} | {"reno", "highspeed"}
+    return [cc for cc in kernel.ccs if cc not in mainline]
 
 
 def _fragment() -> str:
