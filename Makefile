@@ -14,7 +14,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-linux fmt lint bench digest fuzz soak same-bits dist package semver docs coverage deny msrv validation clean help
+.PHONY: demo test test-linux fmt lint bench digest mutants fuzz soak same-bits dist package semver docs coverage deny msrv validation clean help
 
 help:
 	@echo "make demo   set up, build, run a fifth of the published experiments, print what they say of the claims"
@@ -30,6 +30,7 @@ help:
 	@echo "make deny   check licences, sources and advisories of the crates that are used (needs cargo-deny)"
 	@echo "make msrv   build with the oldest Rust that is supported, where it is installed"
 	@echo "make digest  digest every table of every suite, and name those that differ from the record"
+	@echo "make mutants  seed mistakes into a copy of our senders and queues, and ask which the conformance cases catch"
 	@echo "make same-bits  run the golden runs by builds for other processors and another C library (some minutes each)"
 	@echo "make soak RUNS=N  run N random experiments, from seed SEED on, on THREADS threads"
 	@echo "make fuzz MINUTES=N  look for files of others that make a reader fail; keeps what it finds"
@@ -123,6 +124,11 @@ msrv: tools
 # Nothing changes by accident: a minute on two idle cores.
 digest: $(VENV)/.release
 	$(BIN)/python tools/digest.py $(ARGS)
+
+# Forty seeded mistakes, compiled at once: some minutes. ARGS='--number 4' for one of them.
+mutants: $(VENV)/.checked
+	$(BIN)/python tools/mutants.py build
+	$(BIN)/python tools/mutants.py run $(ARGS)
 
 # The same bits between builds: BUILDS="x86-64-v3" for one of them.
 same-bits: tools

@@ -3,7 +3,10 @@
     tools/mutants.py check                      # whether every mistake still finds its place; builds nothing
     tools/mutants.py build                      # the copy with all of them: some minutes, once
     tools/mutants.py run [NAME...]              # every mistake of tools/mutations/NAME.toml, all unless named
+    tools/mutants.py run --number 4             # this one alone
     tools/mutants.py run --markdown FILE.md     # and the tables
+
+`run` exits with status 1 if fewer are caught than a list says (`least`); of those named by their number, if one is not.
 
 A mistake is data: a place in a source file (`file`, the text `at`, in which `old` stands), and what stands there
 instead (`new`). Compiling each by itself would take hours, so all are compiled at once (mutant schemata): where `old`
@@ -67,6 +70,8 @@ class Listed:
     document: str
     """Whose cases are to catch them."""
     subject: str
+    least: int
+    """So many must be caught."""
     prepare: Sequence[tuple[str, str, str]]
     """File, old text and new one: what is changed for all of them, and changes no behaviour."""
     mutations: Sequence[Mutation]
@@ -89,7 +94,7 @@ def lists(names: Iterable[str] = ()) -> list[Listed]:
         tree = tomllib.loads((LISTS / f"{name}.toml").read_text(encoding="utf-8"))
         prepare = [(one["file"], one["old"], one["new"]) for one in tree.get("prepare", [])]
         mutations = [Mutation(**one) for one in tree["mutation"]]
-        found.append(Listed(name, tree["document"], tree["subject"], prepare, mutations))
+        found.append(Listed(name, tree["document"], tree["subject"], tree["least"], prepare, mutations))
     numbers = [mutation.number for own in found for mutation in own.mutations]
     if len(numbers) != len(set(numbers)):
         raise ValueError("two mistakes have the same number")
@@ -120,7 +125,7 @@ def patched(text: str, mutations: Sequence[Mutation]) -> str:
     return text
 
 
-def _files(own: Sequence[Listed]) -> dict[str, str]:
+def patched_files(own: Sequence[Listed]) -> dict[str, str]:
     """Return the texts of the files that have mistakes."""
     prepared: dict[str, str] = {}
     by_file: dict[str, list[Mutation]] = {}
@@ -158,7 +163,7 @@ def _at(text: str, at: str, mutations: Sequence[Mutation]) -> str:
 
 def build() -> None:
     """Build the copy with every mistake in it."""
-    texts = _files(lists())
+    texts = patched_files(lists())
     names = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],  # noqa: S607 - git as it is found
         cwd=ROOT,
@@ -243,12 +248,22 @@ def judge(own: Listed, numbers: Sequence[int] = ()) -> list[Caught]:
     ]
 
 
+_HEAD: Final = """\
+# Conformance: seeded mistakes, and which cases catch them
+
+Written by `tools/mutants.py run --markdown docs/conformance-mutants.md`. Each mistake is a change of one place in a
+copy of our own implementation (`tools/mutations`); it is caught by the cases that fail with it and pass without it.
+[Conformance](conformance.md) says more.
+
+"""
+
+
 def markdown(found: Sequence[tuple[Listed, Sequence[Caught]]]) -> str:
     """Return the tables of what was caught, by which cases."""
     lines = []
     for own, caught in found:
         hits = sum(bool(one.cases) for one in caught)
-        lines += [f"### `{own.subject}` by `{own.document}`: {hits} of {len(caught)}", ""]
+        lines += [f"## `{own.subject}` by `{own.document}`: {hits} of {len(caught)}", ""]
         lines += ["| mistake | caught by |", "|---|---|"]
         for one in caught:
             cases = ", ".join(case.partition("/")[2] or case for case in one.cases) or "**not caught**"
@@ -266,7 +281,7 @@ def main() -> None:
     parser.add_argument("--markdown", type=Path, metavar="FILE.md", help="write the tables there")
     asked = parser.parse_args()
     if asked.what == "check":
-        _files(lists())
+        patched_files(lists())
         return
     if asked.what == "build":
         build()
@@ -274,8 +289,15 @@ def main() -> None:
     found = [(own, judge(own, asked.number)) for own in lists(asked.names)]
     text = markdown(found)
     print(text)  # noqa: T201 - a tool's output
+    short = [
+        own.name
+        for own, caught in found
+        if sum(bool(one.cases) for one in caught) < (len(caught) if asked.number else own.least)
+    ]
     if asked.markdown is not None:
-        asked.markdown.write_text(text, encoding="utf-8")
+        asked.markdown.write_text(_HEAD + text.rstrip() + "\n", encoding="utf-8")
+    if short:
+        raise SystemExit(f"too few are caught: {', '.join(short)}")
 
 
 if __name__ == "__main__":

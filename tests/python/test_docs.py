@@ -5,7 +5,8 @@ own:
 
 - `sh` by a shell that stops at the first command that fails;
 - `python` as a program;
-- `toml` with an `[experiment]` is read and every cell of it planned; other TOML is read.
+- `toml` with an `[experiment]` is read and every cell of it planned; other TOML is read, as is a case of a
+  specification.
 
 A comment directly above a block says what else is to be known of it: `<!-- file: NAME -->` writes the block there for
 those that follow, `<!-- uses: PAGE NAME -->` takes such a file from another page, and `<!-- not run: WHY -->` leaves
@@ -136,7 +137,8 @@ def test_what_a_page_shows_runs(page: str, tmp_path: Path) -> None:
             program = tmp_path / f"line-{block.line}.py"
             program.write_text(block.text)
             command([sys.executable, "-W", "error", program], tmp_path, place)
-        elif "experiment" in tomllib.loads(block.text):
+        # A case of a specification is an experiment with tables more, which its page's own commands read.
+        elif "experiment" in (tree := tomllib.loads(block.text)) and "case" not in tree:
             try:
                 sojourn.parse(block.text, place, folder=tmp_path)
             except SojournError as error:

@@ -122,6 +122,9 @@ pub fn quic_stacks() -> String {
             "built_in": sojourn_quic::BUILT_IN,
             "controls": stack.controls.iter().map(|control| json!({
                 "name": control.name, "summary": control.says,
+                "gauges": control.gauges.iter().map(|(name, unit, doc)| json!({
+                    "name": name, "unit": unit, "doc": doc,
+                })).collect::<Vec<_>>(),
             })).collect::<Vec<_>>(),
             "lacks": stack.lacks.iter().map(|(setting, why)| json!({
                 "setting": setting, "why": why,

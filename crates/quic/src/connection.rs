@@ -100,6 +100,9 @@ pub trait Connection: core::fmt::Debug + Send {
 
     /// What is known of it now.
     fn measured(&self) -> Measured;
+
+    /// The numbers that the sender's control tells of itself, by their names ([`crate::Control::gauges`]).
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64));
 }
 
 /// A connection of checked settings, closed. `upload` says that the client sends; the seed and the flow's name say what is

@@ -351,6 +351,10 @@ impl connection::Connection for Ends {
         self.application.received
     }
 
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.watch.model.each(out);
+    }
+
     fn measured(&self) -> Measured {
         let (w, connection) = (&self.watch, self.sender.connection.as_ref());
         let samples = w.samples.get();

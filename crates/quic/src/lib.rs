@@ -33,7 +33,7 @@ mod watch;
 
 #[cfg(feature = "stacks")]
 pub use connection::{Connection, Datagram, End, Measured, Out, Reduced, connect};
-pub use table::{Control, STACKS, Stack};
+pub use table::{Control, Gauge, STACKS, Stack};
 
 /// Whether the implementations are built in.
 pub const BUILT_IN: bool = cfg!(feature = "stacks");

@@ -24,11 +24,30 @@ pub struct Control {
     pub name: &'static str,
     /// What it is, in a line.
     pub says: &'static str,
+    /// The numbers that it tells of itself: name, unit, meaning.
+    pub gauges: &'static [Gauge],
 }
 
+/// A number that a control tells of itself: name, unit, meaning.
+pub type Gauge = (&'static str, &'static str, &'static str);
+
 const fn control(name: &'static str, says: &'static str) -> Control {
-    Control { name, says }
+    Control { name, says, gauges: &[] }
 }
+
+/// What noq's BBRv3 tells, by the names of this project's own.
+pub(crate) const BBR3: [Gauge; 10] = [
+    ("state", "", "0 Startup, 1 Drain, 2 DOWN, 3 CRUISE, 4 REFILL, 5 UP, 6 ProbeRTT"),
+    ("bw", "bit/s", "rate that is used, of packets"),
+    ("max_bw", "bit/s", "highest rate of the last two ProbeBW cycles, of packets"),
+    ("mrtt", "s", "lowest RTT of the last ten seconds; missing before the first"),
+    ("pacing_gain", "", "pacing rate over `bw`"),
+    ("cwnd_gain", "", "window over the bandwidth-delay product"),
+    ("inflight_longterm", "packets", "long-term bound; missing while there is none"),
+    ("inflight_shortterm", "packets", "short-term bound; missing while there is none"),
+    ("extra_acked", "packets", "what the window has more for ACKs that come in heaps"),
+    ("round", "", "round trips, counted by packets"),
+];
 
 /// Every implementation.
 pub const STACKS: &[Stack] = &[
@@ -50,7 +69,7 @@ pub const STACKS: &[Stack] = &[
         controls: &[
             control("cubic", "CUBIC (RFC 9438), noq's default"),
             control("newreno", "NewReno (RFC 9002)"),
-            control("bbr3", "BBRv3 (draft-ietf-ccwg-bbr)"),
+            Control { gauges: &BBR3, ..control("bbr3", "BBRv3 (draft-ietf-ccwg-bbr)") },
         ],
         lacks: &[],
     },

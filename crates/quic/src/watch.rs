@@ -1,6 +1,7 @@
 //! What a congestion control does, seen from outside: a wrapper around whichever it is notes what goes in and what comes
 //! out. The implementations tell their applications less.
 
+use crate::table::BBR3;
 use core::time::Duration;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -36,6 +37,38 @@ pub(crate) struct Watch {
     pub(crate) persistent: Cell,
     /// Why the window is held down now: 0 not at all, 1 by ECN, 2 by loss.
     pub(crate) recovering: Cell,
+    /// What BBRv3 tells of its model.
+    pub(crate) model: Model,
+}
+
+/// The numbers of [`BBR3`], in its order.
+#[derive(Default, Debug)]
+pub(crate) struct Model {
+    is_told: Cell,
+    numbers: [Cell; BBR3.len()],
+}
+
+impl Model {
+    /// Takes them; NaN is one that there is not.
+    pub(crate) fn set(&self, numbers: [f64; BBR3.len()]) {
+        self.is_told.set(1);
+        for (cell, number) in self.numbers.iter().zip(numbers) {
+            cell.set(number.to_bits());
+        }
+    }
+
+    /// Those that there are, by their names; none of a control that tells none.
+    pub(crate) fn each(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        if self.is_told.get() == 0 {
+            return;
+        }
+        for ((name, ..), cell) in BBR3.iter().zip(&self.numbers) {
+            let number = f64::from_bits(cell.get());
+            if !number.is_nan() {
+                out(name, number);
+            }
+        }
+    }
 }
 
 /// A number.
@@ -78,6 +111,7 @@ impl Default for Watch {
             touched: Cell::default(),
             persistent: Cell::default(),
             recovering: Cell::default(),
+            model: Model::default(),
         }
     }
 }

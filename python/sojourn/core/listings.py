@@ -37,6 +37,7 @@ def quic() -> list[Entry]:
             "name": f"{stack['name']}/{control['name']}",
             "summary": f"{control['summary']}; {stack['package']} {stack['version']}",
             "source": f"{stack['package']} {stack['version']}",
+            "gauges": control["gauges"],
             "written": f'quic = {{ stack = "{stack["name"]}", cc = "{control["name"]}" }}',
             "built_in": stack["built_in"],
             "lacks": stack["lacks"],

@@ -1,12 +1,13 @@
 //! noq's congestion controls, watched.
 
-use super::bbr3::{Bbr3Config, seeded};
+use super::bbr3::{Bbr3, Bbr3Config, seeded};
 use super::proto::RttEstimator;
 use super::proto::congestion::{
     Controller, ControllerFactory, ControllerMetrics, CubicConfig, NewRenoConfig,
 };
 use crate::watch::{Delivery, Watch};
 use core::any::Any;
+use core::ops::{Deref, DerefMut};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -32,13 +33,66 @@ impl ControllerFactory for Factory {
         }
         let bbr3 = || -> Bbr3Config { seeded(self.seed) };
         let inner = match self.name.as_str() {
-            "newreno" => control!(NewRenoConfig::default()),
-            "bbr3" => control!(bbr3()),
-            _ => control!(CubicConfig::default()),
+            "newreno" => Inner::Silent(control!(NewRenoConfig::default())),
+            "bbr3" => Inner::told(control!(bbr3())),
+            _ => Inner::Silent(control!(CubicConfig::default())),
         };
         match &self.watch {
             Some(watch) => Box::new(Watched::new(inner, Arc::clone(watch), now)),
-            None => inner,
+            None => inner.into_control(),
+        }
+    }
+}
+
+/// A control, with what it tells of itself.
+#[derive(Debug)]
+enum Inner {
+    /// One that keeps its numbers to itself.
+    Silent(Box<dyn Controller>),
+    /// One whose model is told.
+    Bbr3(Box<Bbr3>),
+}
+
+impl Inner {
+    /// BBRv3 as the implementation's factory hands it out.
+    fn told(control: Box<dyn Controller>) -> Self {
+        match control.into_any().downcast::<Bbr3>() {
+            Ok(bbr3) => Self::Bbr3(bbr3),
+            Err(_) => unreachable!("the factory of BBRv3 makes BBRv3"),
+        }
+    }
+
+    fn into_control(self) -> Box<dyn Controller> {
+        match self {
+            Self::Silent(control) => control,
+            Self::Bbr3(bbr3) => bbr3,
+        }
+    }
+
+    fn duplicate(&self) -> Self {
+        match self {
+            Self::Silent(control) => Self::Silent(control.clone_box()),
+            Self::Bbr3(bbr3) => Self::Bbr3(bbr3.clone()),
+        }
+    }
+}
+
+impl Deref for Inner {
+    type Target = dyn Controller;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::Silent(control) => &**control,
+            Self::Bbr3(bbr3) => &**bbr3,
+        }
+    }
+}
+
+impl DerefMut for Inner {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        match self {
+            Self::Silent(control) => &mut **control,
+            Self::Bbr3(bbr3) => &mut **bbr3,
         }
     }
 }
@@ -46,7 +100,7 @@ impl ControllerFactory for Factory {
 /// A control that is watched.
 #[derive(Debug)]
 struct Watched {
-    inner: Box<dyn Controller>,
+    inner: Inner,
     watch: Arc<Watch>,
     /// When the packet was sent that was acknowledged last.
     sent: Option<Instant>,
@@ -56,7 +110,7 @@ struct Watched {
 }
 
 impl Watched {
-    fn new(inner: Box<dyn Controller>, watch: Arc<Watch>, now: Instant) -> Self {
+    fn new(inner: Inner, watch: Arc<Watch>, now: Instant) -> Self {
         let delivery = Delivery::new(now);
         let watched = Self { inner, watch, sent: None, event: None, delivery };
         watched.note();
@@ -68,6 +122,9 @@ impl Watched {
         self.watch.window.set(self.inner.window());
         self.watch.ssthresh.set(metrics.ssthresh.unwrap_or(u64::MAX));
         self.watch.pacing.set(metrics.pacing_rate.map_or(0, |bytes| bytes.saturating_mul(8)));
+        if let Inner::Bbr3(bbr3) = &self.inner {
+            self.watch.model.set(bbr3.model());
+        }
     }
 }
 
@@ -172,7 +229,7 @@ impl Controller for Watched {
 
     fn clone_box(&self) -> Box<dyn Controller> {
         Box::new(Self {
-            inner: self.inner.clone_box(),
+            inner: self.inner.duplicate(),
             watch: Arc::clone(&self.watch),
             sent: self.sent,
             event: self.event,
@@ -185,6 +242,6 @@ impl Controller for Watched {
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
-        self.inner.into_any()
+        self.inner.into_control().into_any()
     }
 }

@@ -167,6 +167,10 @@ impl App for Quic {
         })
     }
 
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+        self.connection.gauges(out);
+    }
+
     fn report(&self, _end: Time) -> FlowReport {
         let m = self.connection.measured();
         let [sent, back] = self.sent.map(f64::from);

@@ -76,12 +76,14 @@ def examine(
                         seeds=seeds,
                         engine=engine,
                         plugins=plugins,
-                        folder=case.file.parent,
+                        # A file that the subject names is seen from where the user is.
+                        folder="" if subject.name.startswith("python:") else case.file.parent,
                     ).run_keys
                     refuse(keys, engine=engine)
                 except (ExperimentError, Refused) as error:
                     reasons.append(error)
-                    told = " ".join(error.message.split())
+                    # Of what an engine lacks the first is enough.
+                    told = " ".join("".join(error.message.split("\n")[:2]).split())
                     verdict = CaseVerdict(case, subject, Verdict.NOT_OBSERVABLE, reason=told)
                     keys = ()
             own.append((case, subject, keys, verdict))

@@ -114,15 +114,19 @@ def _with_numbers(
 @functools.cache
 def _listed() -> dict[str, frozenset[str]]:
     """Return the numbers that each congestion control tells of itself, by its name."""
-    return {entry["name"]: frozenset(one["name"] for one in entry["gauges"]) for entry in listings.ccs()}
+    entries = [*listings.ccs(), *listings.quic()]
+    return {entry["name"]: frozenset(one["name"] for one in entry["gauges"]) for entry in entries}
 
 
 def _told(run: Run, flow: str) -> frozenset[str]:
     """Return the numbers that the control of a flow tells, those included that have no value for the time being."""
     own = next((one for one in run.scenario["flows"] if one["name"] == flow), None)
-    if own is None or own["traffic"]["kind"] == "quic":
+    # A kernel tells what ss shows of its control, which are other numbers.
+    if own is None or run.engine != "sim":
         return frozenset()
-    return _listed().get(own["traffic"].get("cc", ""), frozenset())
+    traffic = own["traffic"]
+    stack = f"{traffic['stack']}/" if traffic["kind"] == "quic" else ""
+    return _listed().get(f"{stack}{traffic.get('cc', '')}", frozenset())
 
 
 def _prefixed(rows: pl.DataFrame, prefix: str) -> pl.DataFrame:

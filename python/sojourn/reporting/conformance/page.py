@@ -78,7 +78,7 @@ def matrix(found: Sequence[Examination]) -> list[str]:
     for one in found:
         names = [subject.name for subject in one.subjects]
         out += [
-            f"### `{one.document.name}`: {one.document.title}",
+            f"## `{one.document.name}`: {one.document.title}",
             "",
             f"{one.document.source}. {one.document.about}.",
             "",

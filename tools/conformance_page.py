@@ -1,0 +1,39 @@
+"""Writes docs/conformance-results.md: every case of every document, on everything of ours that the document is about.
+
+tools/conformance_page.py            # some twenty seconds
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from sojourn import runner
+from sojourn.core.run import Run
+from sojourn.core.store import RunKey
+from sojourn.evidence.conformance import documents, examine
+from sojourn.reporting.conformance import page
+
+PAGE: Final = Path(__file__).parent.parent / "docs" / "conformance-results.md"
+
+HEAD: Final = """\
+# Conformance: what came of each case
+
+Written by `tools/conformance_page.py`; [Conformance](conformance.md) says what a case is and what the words mean.
+*deviates*: it fails, and why is known and said below the table. **failed**: it fails, and nobody has said why.
+"""
+
+
+def make(keys: Sequence[RunKey]) -> Sequence[Run]:
+    """Make runs, in the order of their keys."""
+    found = {run.key.digest: run for run in runner.make_fresh(keys, engine="sim", threads=2)}
+    return [found[key.digest] for key in keys]
+
+
+def text() -> str:
+    """Return the page."""
+    found = [examine(own, [*own.subjects, *own.also], make) for own in documents().values()]
+    return "\n".join([HEAD, *page.matrix(found)]).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")
