@@ -13,11 +13,15 @@ from typing import Any
 
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from sojourn import _core
+from sojourn.core import describe
 from sojourn.core.run import Run
 from sojourn.errors import DataFileError
+from sojourn.experiments.experiment import parse
 from sojourn.interop.importing import import_files
+from sojourn.interop.qlog import export_folder
 from sojourn.interop.qlog.in_order import InOrder
 from sojourn.interop.qlog.outstanding import Outstanding
 
@@ -341,6 +345,84 @@ def test_acknowledgements_take_each_packet_once() -> None:
             taken += got
     assert taken > 300
     assert ours.rate_bps is not None
+
+
+def test_what_is_written_comes_back(tmp_path: Path) -> None:
+    """Every column of TCP's and QUIC's flows, down and up, from the start or later."""
+    text = """
+[experiment]
+name = "out"
+duration = "3s"
+[[hop]]
+name = "b"
+rate = "10mbit"
+rtt = "20ms"
+qdisc = "fq_codel"
+[[flow]]
+name = "cubic"
+cc = "cubic"
+ecn = "rfc3168"
+[[flow]]
+name = "bbr"
+cc = "bbr"
+[[flow]]
+name = "quic"
+direction = "up"
+start = "1s"
+quic = { stack = "noq", cc = "bbr3" }
+[[flow]]
+name = "datagrams"
+udp = { rate = "1mbit" }
+"""
+    [before] = parse(text, "out.toml").run(tmp_path / "a")
+    files = export_folder(tmp_path / "a", tmp_path / "out")
+    again = export_folder(tmp_path / "a", tmp_path / "again")
+    assert [f.read_bytes() for f in files] == [f.read_bytes() for f in again], "the same run is the same bytes"
+    assert len(files) == 3, "datagrams are no connection"
+    done = import_files(files, tmp_path / "r", command="a test")
+    for name, one in zip(("cubic", "bbr", "quic"), done, strict=True):
+        after = Run.stored(one.record)
+        [flow] = after.scenario["flows"]
+        [own] = [f for f in before.scenario["flows"] if f["name"] == name]
+        assert (flow["name"], flow["direction"]) == (name, own["direction"])
+        assert describe.sender(flow) == describe.sender(own)
+        was = before.flows.filter(pl.col("flow").cast(pl.String) == name).select(pl.exclude("flow", "state"))
+        now = after.flows.select(pl.exclude("flow", "state"))
+        # A rate is a whole number of bits in qlog.
+        assert_frame_equal(was, now, rel_tol=1e-6, abs_tol=1e-12)
+        states = before.flows.filter(pl.col("flow").cast(pl.String) == name)["state"].cast(pl.String).to_list()
+        assert after.flows["state"].cast(pl.String).to_list() == states
+        lost = {row["name"]: row["value"] for row in after.table("totals").to_dicts()}["packets_lost"]
+        assert lost >= was["lost"].to_list()[-1]
+
+
+def test_the_options_write_what_the_export_does(tmp_path: Path) -> None:
+    (tmp_path / "x.toml").write_text(
+        '[experiment]\nname = "x"\nduration = "1s"\n[[hop]]\nname = "b"\nrate = "5mbit"\nrtt = "10ms"\n'
+        'qdisc = "pfifo"\n[[flow]]\nname = "a"\n'
+    )
+    for words in (["run", "x.toml", "-o", "r", "--qlog"], ["export", "qlog", "r", "-o", "s"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "sojourn", *words],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            cwd=tmp_path,
+        )
+        assert done.returncode == 0, done.stderr
+    [one], [two] = ((tmp_path / folder).glob("*.sqlog") for folder in ("r/qlog", "s"))
+    assert (one.name, one.read_bytes()) == (two.name, two.read_bytes())
+    done = subprocess.run(
+        [sys.executable, "-m", "sojourn", "try", "cubic", "reno", "--duration", "1s", "--qlog", tmp_path / "t"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "2 connections as qlog" in done.stdout
+    assert len(list((tmp_path / "t").glob("*.sqlog"))) == 2
 
 
 def test_a_scenario_of_an_import_is_one_that_is_checked(tmp_path: Path) -> None:

@@ -86,6 +86,9 @@ def run(
         bool, typer.Option("--pcap", help="Keep the packets, too: at client, server and both sides of each queue.")
     ] = False,
     snap_len: SnapLen = None,
+    qlog: Annotated[
+        bool, typer.Option("--qlog", help="Write each connection as qlog, too, into DIR/qlog; a sample an interval.")
+    ] = False,
     only: Annotated[
         list[str] | None,
         typer.Option(
@@ -130,6 +133,7 @@ def run(
         settings=settings or [],
         pcap=pcap,
         snap_len=snap_len,
+        qlog=qlog,
         batches=batches or [],
         only=only or [],
         yes=yes,
@@ -186,6 +190,10 @@ def try_(
         Path | None, typer.Option("--pcap", metavar="DIR", help="Write the packets, too, into this folder.")
     ] = None,
     snap_len: SnapLen = None,
+    qlog: Annotated[
+        Path | None,
+        typer.Option("--qlog", metavar="DIR", help="Write each connection as qlog, too, into this folder."),
+    ] = None,
     server: Annotated[
         str | None, typer.Option(metavar="COMMAND", help="The program that serves the one behind [b]--[/b].")
     ] = None,
@@ -230,6 +238,7 @@ def try_(
         settings=settings or [],
         pcap=pcap,
         snap_len=snap_len,
+        qlog=qlog,
         save=save,
         as_json=as_json,
         plugins=plugins or [],

@@ -48,6 +48,29 @@ def flent(
         out().print(f"flent --gui {written[0]}", soft_wrap=True, markup=False)
 
 
+@_exports.command()
+def qlog(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to; DIR/qlog unless given.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write each flow that is one connection as qlog: its windows, RTTs, losses and states, one sample an interval.
+
+    TCP has no schema in qlog; its flows are written under the names that mean the same for QUIC.
+    """
+    from sojourn.cli.screen import out, print_json
+    from sojourn.interop.qlog import export_folder
+
+    to = folder / "qlog" if output is None else output
+    written = export_folder(folder, to)
+    if as_json:
+        print_json({"files": [str(file) for file in written]})
+        return
+    out().print(f"{len(written)} files in {to}", soft_wrap=True, markup=False)
+
+
 def import_(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Flent's .flent.gz; .qlog, .sqlog.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The results folder.")],

@@ -24,6 +24,7 @@ from sojourn.core.store.atomic import write_file
 from sojourn.core.summary import PROGRAMS, QUEUE_COLUMNS, TCP, Column, flow_columns, kind_of, number, numbers_of
 from sojourn.errors import ExperimentError, Interrupted, UsageError
 from sojourn.experiments.experiment import Experiment, parse
+from sojourn.interop.qlog import export_runs
 from sojourn.linux import kernels
 from sojourn.plotting.draw import terminal
 from sojourn.plotting.draw.series import binned_flows, queue_line
@@ -49,6 +50,7 @@ def quick_run(
     settings: list[str],
     pcap: Path | None,
     snap_len: int | None,
+    qlog: Path | None,
     save: Path | None,
     as_json: bool,
     plugins: list[str],
@@ -60,6 +62,7 @@ def quick_run(
     if save is not None:
         _save(save, asked, settings)
     runs = _run(experiment, engine=engine, pcap=pcap, snap_len=snap_len)
+    files = [] if qlog is None else export_runs(((run.label, run) for run in runs), qlog)
     found = cells.group(runs)
     facts = [facts_of(cell) for cell in found]
     if as_json:
@@ -85,6 +88,8 @@ def quick_run(
         say(f"the experiment is in {save}; to run it: sojourn run {save} -o DIR")
     if pcap is not None:
         console.print(f"packets in {pcap}", soft_wrap=True, markup=False)
+    if qlog is not None:
+        console.print(f"{len(files)} connections as qlog in {qlog}", soft_wrap=True, markup=False)
 
 
 def _experiment(asked: Asked, *, engine: str, settings: list[str], plugins: list[str]) -> Experiment:

@@ -22,6 +22,7 @@ from sojourn.errors import Interrupted, UsageError
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment, load
 from sojourn.interop import batch
+from sojourn.interop.qlog import export_runs
 from sojourn.linux import kernels
 
 
@@ -35,6 +36,7 @@ def run(
     settings: list[str],
     pcap: bool,
     snap_len: int | None,
+    qlog: bool,
     batches: list[str],
     only: list[str],
     yes: bool,
@@ -91,10 +93,17 @@ def run(
                 ) from None
         if plan.to_make:
             say(progress.closing())
+        _write_qlog(runs if qlog else [], folder, output / "qlog")
     tallies = checks.tally(runs)
     _show(runs, tallies, output, as_json=as_json)
     if any(tally.failed for tally in tallies):
         sys.exit(1)
+
+
+def _write_qlog(runs: Sequence[Run], folder: Folder, to: Path) -> None:
+    if runs:
+        files = export_runs(((folder.record(run.key).path.name, run) for run in runs), to)
+        say(f"{len(files)} connections as qlog in {to}")
 
 
 def _show(runs: Sequence[Run], tallies: Sequence[checks.Tally], output: Path, *, as_json: bool) -> None:

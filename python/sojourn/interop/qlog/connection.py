@@ -23,8 +23,8 @@ LEAST_PACKET: Final = 1200
 NO_THRESHOLD: Final = 2147483647
 """The column's word for no slow-start threshold."""
 
-_AS_STATED: Final = ("rtt_s", "srtt_s", "rttvar_s", "pacing_rate_bps", "delivery_rate_bps")
-_COUNTS: Final = ("retransmits", "delivered", "ce", "ece")
+_AS_STATED: Final = ("rtt_s", "srtt_s", "rttvar_s", "pacing_rate_bps", "delivery_rate_bps", "goodput_bps")
+_COUNTS: Final = ("lost", "retransmits", "delivered", "ce", "ece")
 _LINUX: Final = {name.lower(): name for name in ("Open", "Disorder", "CWR", "Recovery", "Loss")}
 
 
@@ -43,7 +43,7 @@ class Connection:
         self._datagrams = dict.fromkeys(("sent", "received"), 0)
         self._ce = {"packets": 0, "datagrams": 0}
         self._state = "Open"
-        self._last = {"received": 0.0, "acknowledged": 0.0, "stated": 0.0}
+        self._last = {"received": 0.0, "acknowledged": 0.0}
         self.changes: list[tuple[float, str]] = []
         """When the control changed its state, s, and how."""
         self.found: set[str] = set()
@@ -135,7 +135,7 @@ class Connection:
     @property
     def goodput_at(self) -> Literal["receiver", "sender"] | None:
         """Where what arrived in order was seen; None if the frames of packets were not logged."""
-        if "delivered_bytes" in self._numbers or (not self.sends and self._received.total):
+        if "goodput_bps" in self._numbers or (not self.sends and self._received.total):
             return "receiver"
         return "sender" if self._acknowledged.total else None
 
@@ -147,8 +147,7 @@ class Connection:
     def row(self, t: float, step: float) -> dict[str, Any]:
         """Return the columns at the end of a sample interval of this length, both in s.
 
-        ``received``, ``acknowledged`` and ``stated`` beside them are goodput as it was seen at the receiver, at the
-        sender, and as the trace itself states it.
+        ``received`` and ``acknowledged`` beside them are goodput as it was seen at the receiver and at the sender.
         """
         own: dict[str, float] = {}
         own |= {name: self._numbers[name] for name in _AS_STATED if name in self._numbers}
@@ -158,7 +157,7 @@ class Connection:
             own["inflight"] = round(self._numbers["packets_in_flight"])
         for name in ("cwnd", "ssthresh", "inflight"):
             if name in self._numbers:
-                own[name] = min(math.ceil(self._numbers[name] / self.packet), NO_THRESHOLD)
+                own[name] = math.ceil(min(self._numbers[name] / self.packet, NO_THRESHOLD))
         counts = self._cumulative()
         self.found |= own.keys()
         return {"t_s": t, "state": self._state, "ssthresh": NO_THRESHOLD} | own | counts | self._arrived(step)
@@ -177,7 +176,6 @@ class Connection:
         totals = {
             "received": float(self._received.total),
             "acknowledged": float(self._acknowledged.total),
-            "stated": self._numbers.get("delivered_bytes", 0.0),
         }
         rates = {name: (total - self._last[name]) * 8 / step for name, total in totals.items()}
         self._last = totals

@@ -7,6 +7,7 @@ rates in bit/s, as the drafts have them; mvfst's and picoquic's spans are in µs
 Numbers that are no numbers, or below zero, are errors with the number of the record.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,15 +46,20 @@ NUMBERS: Final[Mapping[str, str]] = {
     "packets_in_flight": "packets_in_flight",
     "pacing_rate": "pacing_rate_bps",
     "pto_count": "pto_count",
-    # Ours: the draft leaves room for further fields.
+}
+"""What else is in the metrics: windows in bytes, rates in bit/s, counts."""
+
+OWN: Final[Mapping[str, str]] = {
+    "sojourn_goodput": "goodput_bps",
     "sojourn_delivery_rate": "delivery_rate_bps",
-    "sojourn_delivered": "delivered",
-    "sojourn_delivered_bytes": "delivered_bytes",
+    "sojourn_lost": "lost",
     "sojourn_retransmits": "retransmits",
+    "sojourn_delivered": "delivered",
     "sojourn_ce": "ce",
     "sojourn_ece": "ece",
 }
-"""What else is in the metrics: windows in bytes, rates in bit/s, counts."""
+"""What Sojourn adds to the metrics, for which the draft leaves room, and its columns: rates in bit/s, counts since the
+flow's start."""
 
 NO_WINDOW: Final = 2**62
 """From here on a threshold is none: 2^64 - 1 is how implementations write that."""
@@ -84,17 +90,18 @@ class Reader:
     microseconds: bool
 
     def metrics(self, event: Event) -> dict[str, float]:
-        """Return the numbers that an event of :data:`METRICS` has, by our names; spans in s, windows in bytes."""
+        """Return the numbers that an event of :data:`METRICS` has, by our names: spans in s, windows in bytes."""
         scale = 1e-6 if self.microseconds else 1e-3
         found: dict[str, float] = {}
         for key, name in SPANS.items():
             if event.data.get(key) is not None:
                 found[name] = self._number(event, event.data, key) * scale
-        for key, name in NUMBERS.items():
+        for key, name in (*NUMBERS.items(), *OWN.items()):
             value = event.data.get(key)
-            if value is None or (key == "ssthresh" and isinstance(value, int) and value >= NO_WINDOW):
-                continue
-            found[name] = self._number(event, event.data, key)
+            if key == "ssthresh" and isinstance(value, int) and value >= NO_WINDOW:
+                found[name] = math.inf
+            elif value is not None:
+                found[name] = self._number(event, event.data, key)
         return found
 
     def packet(self, event: Event) -> Packet:

@@ -93,7 +93,10 @@ def incoming(path: Path) -> Incoming:
     own = _own(file)
     step_us = own.step_us if own else _step(file)
     names = [own.flow] if own else _names(file.traces)
-    flows = [_added_up(file, trace, name, step_us) for trace, name in zip(file.traces, names, strict=True)]
+    flows = [
+        _added_up(file, trace, name, step_us, is_ours=own is not None)
+        for trace, name in zip(file.traces, names, strict=True)
+    ]
     if not any(flow.connection.used for flow in flows):
         raise DataFileError(
             path,
@@ -158,10 +161,12 @@ def _names(traces: Sequence[Trace]) -> list[str]:
     return [p if points.count(p) == 1 else f"{p}-{points[: i + 1].count(p)}" for i, p in enumerate(points)]
 
 
-def _added_up(file: QlogFile, trace: Trace, name: str, step_us: int) -> _Flow:
+def _added_up(file: QlogFile, trace: Trace, name: str, step_us: int, *, is_ours: bool) -> _Flow:
     connection = Connection(Reader(file.path, trace.microseconds))
-    first = math.floor(trace.events[0].at * 1e3 / step_us)
-    last = max(first + 1, math.ceil(trace.events[-1].at * 1e3 / step_us))
+    opens, closes = (round(trace.events[i].at * 1e3, 3) / step_us for i in (0, -1))
+    # The first event opens the first step, unless it is a sample of ours, which is of a step's end.
+    first = math.ceil(opens) - 1 if is_ours else math.floor(opens)
+    last = max(first + 1, math.ceil(closes))
     if last - first > MOST_ROWS:
         raise DataFileError(
             file.path, f"{name}: it has more than {MOST_ROWS:,} steps of {step_us} µs from its first event to its last"
@@ -172,28 +177,23 @@ def _added_up(file: QlogFile, trace: Trace, name: str, step_us: int) -> _Flow:
     for index in range(first + 1, last + 1):
         # What happens at the end of a step belongs to it.
         end = index * step_us / 1e3
-        while at < len(trace.events) and trace.events[at].at <= end:
+        while at < len(trace.events) and round(trace.events[at].at, 6) <= end:
             connection.take(trace.events[at])
             at += 1
         t = index * step_us / 1e6
         rows.append(connection.row(t, step_us / 1e6) | {"flow": name})
         gauges += [{"t_s": t, "flow": name, "name": key, "value": v} for key, v in connection.gauges().items()]
-    chosen = {"receiver": "stated" if _is_stated(trace) else "received", "sender": "acknowledged", None: None}
-    goodput = chosen[connection.goodput_at]
+    goodput = {"receiver": "received", "sender": "acknowledged", None: None}[connection.goodput_at]
     for row in rows:
-        rates = {key: row.pop(key) for key in ("received", "acknowledged", "stated")}
+        rates = {key: row.pop(key) for key in ("received", "acknowledged")}
         if not connection.sends:
             # Of what little this end sends: it would stand for the data's.
             row.pop("delivery_rate_bps", None)
             connection.found.discard("delivery_rate_bps")
         if goodput is not None:
-            row["goodput_bps"] = rates[goodput]
+            row.setdefault("goodput_bps", rates[goodput])
             connection.found.add("goodput_bps")
     return _Flow(name, trace, connection, rows, gauges)
-
-
-def _is_stated(trace: Trace) -> bool:
-    return isinstance(trace.common.get("sojourn"), dict)
 
 
 def _scenario(file: QlogFile, flows: Sequence[_Flow], own: _Own | None, step_us: int) -> dict[str, Any]:

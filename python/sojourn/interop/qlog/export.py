@@ -1,0 +1,174 @@
+"""Runs as qlog: a text sequence for each flow that is one connection (draft-ietf-quic-qlog-main-schema-14).
+
+What is in it are the recovery events of draft-ietf-quic-qlog-quic-events-14: ``quic:recovery_metrics_updated``,
+``quic:congestion_state_updated`` and ``quic:packet_lost``, as far as the table ``flows`` has them. They are samples,
+one a sample interval, of which only what has changed is written; packets are in captures (``--pcap``), not here. TCP
+has no schema in qlog. Its senders' windows, RTTs, states and losses mean the same as QUIC's, and are written under the
+same names; their ``group_id`` says that they are TCP's.
+
+The draft counts windows in bytes and we in packets. So they are multiples of the size of a packet, which the trace
+states first (``quic:recovery_parameters_set``). What we know besides is in the metrics, to which the draft lets anybody
+add: :data:`~sojourn.interop.qlog.events.OWN`. ``common_fields.sojourn`` says which flow of which run it is, so that it
+comes back as what it was.
+"""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from sojourn.core import describe
+from sojourn.core.run import Run
+from sojourn.core.store import Folder
+from sojourn.core.store.atomic import write_file
+from sojourn.errors import StoreError
+from sojourn.interop.qlog.connection import NO_THRESHOLD
+from sojourn.interop.qlog.events import OWN
+
+SUFFIX: Final = ".sqlog"
+"""How the names of the files end."""
+
+_QUIC_PACKET: Final = 1452
+"""Bytes of UDP payload that a QUIC packet has once the path's MTU of 1500 has been found: a window's packet."""
+
+_TCP_PACKET: Final = 1448
+"""Bytes of a TCP segment's payload, with timestamps, over IPv4."""
+
+_NO_THRESHOLD: Final = 2**64 - 1
+"""How implementations write that there is no slow-start threshold."""
+
+_SPANS: Final = {"rtt_s": "latest_rtt", "srtt_s": "smoothed_rtt", "rttvar_s": "rtt_variance"}
+_WINDOWS: Final = {"cwnd": "congestion_window", "inflight": "bytes_in_flight", "ssthresh": "ssthresh"}
+
+
+def export_folder(folder: Path, to: Path) -> list[Path]:
+    """Write each connection of every run of a results folder as a file; return the files.
+
+    Args:
+        folder: the results folder.
+        to: where to; made if need be.
+
+    Raises:
+        StoreError: if it is no results folder, is damaged, or the place cannot be written.
+    """
+    return export_runs(((record.path.name, Run.stored(record)) for record in Folder.open(folder).records()), to)
+
+
+def export_runs(runs: Iterable[tuple[str, Run]], to: Path) -> list[Path]:
+    """Write each connection of these runs, which are named for their files, as a file; return the files.
+
+    Args:
+        runs: the beginning of a file's name, and the run.
+        to: where to; made if need be.
+
+    Raises:
+        StoreError: if the place cannot be written.
+    """
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{to} could not be made: {error.strerror}") from error
+    written = []
+    for name, run in runs:
+        for number, flow in enumerate(connections(run.scenario)):
+            path = to / f"{_safe(name)}.{number}-{_safe(flow['name'])}{SUFFIX}"
+            write_file(path, "".join(f"\x1e{_text(one)}\n" for one in records_of(run, flow)).encode())
+            written.append(path)
+    return written
+
+
+def _safe(name: str) -> str:
+    """Return a name without what a file system may not like."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", name)
+
+
+def connections(scenario: describe.Scenario) -> list[Mapping[str, Any]]:
+    """Return the flows of a scenario that are one connection each."""
+    return [flow for flow in scenario["flows"] if flow["traffic"]["kind"] in {"tcp", "quic"}]
+
+
+def _text(record: Mapping[str, Any]) -> str:
+    return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def records_of(run: Run, flow: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a flow's records: the header, then the events in the order of time."""
+    scenario, traffic = run.scenario, flow["traffic"]
+    packet = _QUIC_PACKET if traffic["kind"] == "quic" else _TCP_PACKET
+    sender = {"down": "server", "up": "client"}[flow["direction"]]
+    own = {
+        "version": run.key.version,
+        "engine": run.engine,
+        "label": run.label,
+        "flow": flow["name"],
+        "direction": flow["direction"],
+        "traffic": {"kind": traffic["kind"], **_sender(flow)},
+        "sample_interval": scenario["sample_interval"],
+        "duration": scenario["duration"],
+    }
+    yield {
+        "file_schema": "urn:ietf:params:qlog:file:sequential",
+        "serialization_format": "application/qlog+json-seq",
+        "title": run.label,
+        "trace": {
+            "title": f"{run.label} {flow['name']}",
+            "common_fields": {
+                "group_id": f"{traffic['kind']} {flow['name']}",
+                "time_format": "relative_to_epoch",
+                # The run's origin, as in captures.
+                "reference_time": {"clock_type": "system", "epoch": "2000-01-01T00:00:00.000Z"},
+                "sojourn": own,
+            },
+            "vantage_point": {"name": describe.sender(flow), "type": sender},
+            "event_schemas": ["urn:ietf:params:qlog:events:quic-14"],
+        },
+    }
+    rows = run.flows.filter(pl.col("flow").cast(pl.String) == flow["name"]).sort("t_s").iter_rows(named=True)
+    last: dict[str, Any] = {}
+    for row in rows:
+        at = row["t_s"] * 1e3
+        if not last:
+            yield _event(at, "recovery_parameters_set", {"max_datagram_size": packet})
+        yield from _changes(at, last, row)
+        now = _metrics(row, packet)
+        changed = {name: value for name, value in now.items() if last.get(name) != value}
+        last |= now | {"state": row["state"], "lost": row["lost"]}
+        yield _event(at, "recovery_metrics_updated", changed)
+
+
+def _sender(flow: Mapping[str, Any]) -> dict[str, str]:
+    traffic = flow["traffic"]
+    cc = str(traffic.get("cc", ""))
+    return {"stack": str(traffic["stack"]), "cc": cc} if traffic["kind"] == "quic" else {"cc": cc}
+
+
+def _event(at: float, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    return {"time": round(at, 6), "name": f"quic:{name}", "data": data}
+
+
+def _changes(at: float, last: Mapping[str, Any], row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    if last.get("state", "Open") != row["state"]:
+        yield _event(at, "congestion_state_updated", {"old": last.get("state", "Open"), "new": row["state"]})
+    for _ in range(max(0, row["lost"] - last.get("lost", 0))):
+        yield _event(at, "packet_lost", {})
+
+
+def _metrics(row: Mapping[str, Any], packet: int) -> dict[str, Any]:
+    """Return what a row says, by the names of the metrics' fields; what is not known is left out."""
+    found: dict[str, Any] = {}
+    for column, name in _SPANS.items():
+        if math.isfinite(row[column]):
+            found[name] = row[column] * 1e3
+    for column, name in _WINDOWS.items():
+        none = column == "ssthresh" and row[column] >= NO_THRESHOLD
+        found[name] = _NO_THRESHOLD if none else row[column] * packet
+    if math.isfinite(row["pacing_rate_bps"]):
+        found["pacing_rate"] = round(row["pacing_rate_bps"])
+    for name, column in OWN.items():
+        if math.isfinite(row[column]):
+            found[name] = row[column]
+    return found
