@@ -1,6 +1,7 @@
 """Congestion controls and queue disciplines that are classes in a Python file of the user's."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 import sojourn
 from sojourn.core.run import Run
 from sojourn.core.store import Folder
+from sojourn.custom import watchdog
 from sojourn.errors import ExperimentError, Refused, RunError
 
 CLASSES = Path(__file__).with_name("own_classes.py")
@@ -345,6 +347,60 @@ def test_what_a_discipline_may_not_do_ends_the_run(tmp_path: Path, enqueue: str,
         experiment.run(quiet=True)
     assert message in str(wrong.value)
     assert str(tmp_path / "mine.py") in str(wrong.value)
+
+
+ENDLESS = """\
+from sojourn.custom import CongestionControl
+class Mine(CongestionControl):
+    calls = 0
+    def on_ack(self, view):
+        self.calls += 1
+        while self.calls > 50:
+            try:
+                view.cwnd
+            except Exception:
+                pass
+        return 10
+    def on_loss(self, view):
+        return 10
+"""
+
+
+def test_a_hook_that_does_not_come_back_ends_its_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends where it is, whatever it catches."""
+    monkeypatch.setattr(watchdog, "PERIOD_S", 0.05)
+    monkeypatch.setattr(watchdog, "LOOKS", 5)
+    (tmp_path / "own.py").write_text(ENDLESS)
+    with pytest.raises(RunError) as wrong:
+        runs(tmp_path, cc="python:own.py:Mine")
+    assert re.search(r"own\.py: line [6-9], in on_ack: it does not come back", wrong.value.message)
+    assert "see why it does not get past line" in (wrong.value.help or "")
+    good = tmp_path / "good"
+    good.mkdir()
+    shutil.copy(CLASSES, good / "own.py")
+    assert runs(good, cc="python:own.py:Reno"), "who comes back is let alone"
+
+
+def test_what_a_file_imports_beside_it_identifies_the_run(folder: Path) -> None:
+    """And is read anew, also where somebody else has a module of that name."""
+    text = (folder / "own.py").read_text()
+    plain = runs(folder, cc="python:own.py:Reno")[0].key.digest
+    (folder / "own.py").write_text(f"import steps\nfrom tools.more import NUMBER\n{text}")
+    (folder / "steps.py").write_text("import json\nSTEP = 1\n")
+    (folder / "tools").mkdir()
+    (folder / "tools" / "__init__.py").write_text("")
+    (folder / "tools" / "more.py").write_text("from steps import STEP\nNUMBER = STEP\n")
+    [one] = runs(folder, cc="python:own.py:Reno")
+    [same] = runs(folder, cc="python:own.py:Reno")
+    (folder / "tools" / "more.py").write_text("from steps import STEP\nNUMBER = STEP + 1\n")
+    [other] = runs(folder, cc="python:own.py:Reno")
+    assert one.key.digest == same.key.digest
+    assert len({plain, one.key.digest, other.key.digest}) == 3
+    assert not {"steps", "tools", "tools.more"} & sys.modules.keys()
+    assert str(folder) not in sys.path
+    (folder / "steps.py").unlink()
+    with pytest.raises(ExperimentError, match=r"in <module>: ModuleNotFoundError: No module named 'steps'"):
+        runs(folder, cc="python:own.py:Reno")
 
 
 def test_two_files_of_one_name_are_two(folder: Path) -> None:

@@ -3,6 +3,8 @@
 import traceback
 from collections.abc import Callable
 
+from sojourn.custom.watchdog import Endless
+
 
 class Wrong(Exception):  # noqa: N818 - it becomes an error of the experiment or of the run
     """What is wrong with a class, and what would be right."""
@@ -22,6 +24,11 @@ def raised(error: BaseException, path: str) -> tuple[str, str]:
     if not own:
         return kind, "see that the file fits what Sojourn calls it with"
     frame = own[-1]
+    if isinstance(error, Endless):
+        return (
+            f"line {frame.lineno}, in {frame.name}: it does not come back",
+            f"see why it does not get past line {frame.lineno}; a hook may take seconds, not minutes",
+        )
     text = f" ({frame.line})" if frame.line else ""
     return f"line {frame.lineno}, in {frame.name}: {kind}", f"mend line {frame.lineno}{text}"
 

@@ -12,8 +12,10 @@ from pathlib import Path
 
 from sojourn import _core
 from sojourn.custom.aqm import Aqm
+from sojourn.custom.beside import beside, importable
 from sojourn.custom.control import CongestionControl
 from sojourn.custom.faults import Wrong, raised
+from sojourn.custom.watchdog import watch
 
 PREFIX = "python:"
 """What the names of classes begin with."""
@@ -24,12 +26,16 @@ _DIFFERS = frozenset({"random", "secrets", "time", "datetime", "uuid", "os", "th
 
 
 def digest(path: str) -> str:
-    """Return the SHA-256 of a file.
+    """Return the SHA-256 of a file, and of the modules beside it that it imports, if there are any.
 
     Raises:
-        Wrong: it cannot be read.
+        Wrong: it cannot be read, or one of them cannot.
     """
-    return hashlib.sha256(_content(path)).hexdigest()
+    content = _content(path)
+    own = hashlib.sha256(content)
+    for name, file in _beside(path, content).items():
+        own.update(f"\0{name}\0{hashlib.sha256(_content(str(file))).hexdigest()}".encode())
+    return own.hexdigest()
 
 
 def load_control(path: str, name: str) -> tuple[type, str, list[tuple[str, str]], list[str]]:
@@ -81,15 +87,23 @@ def make_aqm(made: type, words: list[str], path: str) -> object:
 
 
 def doubts(path: str) -> list[str]:
-    """Return what in a file may make results differ from run to run: imports, each with its line."""
+    """Return what in a file, and in what it imports beside it, may make results differ: imports, each with its line."""
+    content = _content(path)
+    found = _doubts(content, path, "")
+    for file in _beside(path, content).values():
+        found += _doubts(_content(str(file)), str(file), f" of {file.name}")
+    return found
+
+
+def _doubts(content: bytes, path: str, of: str) -> list[str]:
     found = []
-    for node in ast.walk(ast.parse(_content(path), path)):
+    for node in ast.walk(ast.parse(content, path)):
         names = []
         if isinstance(node, ast.Import):
             names = [(node.lineno, alias.name) for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names = [(node.lineno, node.module)]
-        found += [f"line {line} imports {name}" for line, name in names if name.partition(".")[0] in _DIFFERS]
+        found += [f"line {line}{of} imports {name}" for line, name in names if name.partition(".")[0] in _DIFFERS]
     return found
 
 
@@ -105,20 +119,32 @@ def _content(path: str) -> bytes:
         raise Wrong(f"it cannot be read: {error.strerror}", "check that it is a file, and its permissions") from None
 
 
+def _beside(path: str, content: bytes) -> dict[str, Path]:
+    try:
+        return beside(path, content)
+    except OSError as error:
+        raise Wrong(
+            f"it imports {error.filename}, which cannot be read: {error.strerror}", "check its permissions"
+        ) from None
+
+
 def _class(path: str, name: str, base: type[ABC], what: str) -> type:
     """Run the file as a module of its own, and return its class."""
     # The address of the file and its content: two files, or two states of one, are two modules.
     content = _content(path)
     module = types.ModuleType(f"sojourn_custom_{hashlib.sha256(path.encode() + content).hexdigest()[:12]}")
+    modules = _beside(path, content)
     module.__file__ = path
     # A dataclass looks for its module there.
     sys.modules[module.__name__] = module
     try:
-        exec(compile(content, path, "exec"), module.__dict__)  # noqa: S102 - the user has named this file
+        with importable(Path(path).parent, modules):
+            exec(compile(content, path, "exec"), module.__dict__)  # noqa: S102 - the user has named this file
     except Exception as error:  # noqa: BLE001 - whatever the user's code raises
         raise Wrong(*raised(error, path)) from None
     finally:
         del sys.modules[module.__name__]
+    watch(path)
     own = [key for key, value in vars(module).items() if inspect.isclass(value) and value.__module__ == module.__name__]
     made = vars(module).get(name)
     if not inspect.isclass(made):
