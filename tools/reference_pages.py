@@ -67,7 +67,7 @@ def numbers(title: str, said: str, entries: Sequence[Entry]) -> str:
 
 
 def discipline(entry: Entry) -> str:
-    """Return the page of a queue discipline."""
+    """Return the page of what has options: a queue discipline, a path element, an application."""
     options = table(
         ["option", "value", "default", "meaning"],
         (
@@ -176,10 +176,13 @@ def contents(folder: str, title: str, said_first: str, entries: Sequence[Entry])
 def pages() -> dict[str, str]:
     """Return every page by its path."""
     qdiscs, ccs, stacks = (json.loads(text) for text in (_core.qdiscs(), _core.ccs(), _core.stacks()))
+    elements, apps = (json.loads(text) for text in (_core.elements(), _core.apps()))
     schema = json.loads(_core.json_schema())
     found = {
         **contents("disciplines", "Queue disciplines", "As `sojourn qdiscs [NAME]` prints them.", qdiscs),
         **contents("controls", "Congestion controls", "As `sojourn ccs [NAME]` prints them.", ccs),
+        **contents("elements", "Path elements", "As `sojourn elements [NAME]` prints them.", elements),
+        **contents("applications", "Applications", "As `sojourn apps [NAME]` prints them.", apps),
         **contents("stacks", "Stacks", "As `sojourn stacks [NAME]` prints them.", stacks),
         "keys.md": "# Every key of an experiment file\n\nBy path, from the JSON Schema that `sojourn schema` prints "
         "for editors; `[]` stands for each of several tables. With defaults and ranges they are in "
@@ -191,6 +194,8 @@ def pages() -> dict[str, str]:
     for folder, entries, page in (
         ("disciplines", qdiscs, discipline),
         ("controls", ccs, control),
+        ("elements", elements, discipline),
+        ("applications", apps, discipline),
         ("stacks", stacks, stack),
     ):
         found |= {f"{folder}/{entry['name']}.md": page(entry) for entry in entries}

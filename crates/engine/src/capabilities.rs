@@ -58,7 +58,8 @@ impl Missing<'_> {
             | Kind::Decapsulate { .. }
             | Kind::Policer(_)
             | Kind::AggregatingLink(_)
-            | Kind::Wifi(_) => {}
+            | Kind::Wifi(_)
+            | Kind::Middlebox(_) => {}
         }
     }
 

@@ -209,6 +209,19 @@ impl<'a> Resolver<'a> {
         one_line(&words)
     }
 
+    /// The words of a path element or an application, on one line.
+    fn own_words(
+        &mut self,
+        item: &Item,
+        check: impl Fn(&dyn Vocabulary, &str) -> Result<(), WordError>,
+    ) -> String {
+        let (words, known) = named(item.text(), |words| check(self.vocabulary, words));
+        if let Err(error) = known {
+            self.word_error(item, error);
+        }
+        one_line(&words)
+    }
+
     fn netems(&mut self, items: &[Item], stack: &str, bdp: Option<f64>) -> Vec<String> {
         items
             .iter()

@@ -248,7 +248,7 @@ pub(crate) static SIDE: Section = Section {
 
 pub(crate) static ELEMENT: Section = Section {
     name: "[[hop.element]]",
-    doc: "Something that packets pass besides the delay (`netem`) and the queue (`qdisc`): exactly one of `rewrite`, `policer`, `aggregating_link`, `wifi` and `netem`.",
+    doc: "Something that packets pass besides the delay (`netem`) and the queue (`qdisc`): exactly one of `rewrite`, `policer`, `aggregating_link`, `wifi`, `netem` and `middlebox`.",
     keys: &[
         required("name", Ty::Name, "Its name, unique in its side of the hop."),
         default(
@@ -284,6 +284,11 @@ pub(crate) static ELEMENT: Section = Section {
             ElementKind::Netem.name(),
             Ty::List(&Ty::Netem),
             "A netem of its own, in tc's words, a chain if several.",
+        ),
+        key(
+            ElementKind::Middlebox.name(),
+            Ty::Table(&MIDDLEBOX),
+            "A path element that the engine knows by name; it holds no packets.",
         ),
     ],
 };
@@ -323,6 +328,16 @@ pub(crate) static POLICER: Section = Section {
             "drop",
             "What happens to the excess; `mark` drops what is not ECN-capable.",
         ),
+    ],
+};
+
+pub(crate) static MIDDLEBOX: Section = Section {
+    name: "middlebox of [[hop.element]]",
+    doc: "A path element that the engine knows by name: those of `sojourn elements`, and those that a program of one's own adds to the simulator.",
+    keys: &[
+        required("words", Ty::Text, "Its name and its options: `periodic_loss every 100`."),
+        key("dscp", Ty::Dscp, "Only packets with this DSCP."),
+        key("flows", NAMES, "Only packets of these flows, both directions of each."),
     ],
 };
 
@@ -418,7 +433,7 @@ pub(crate) static TUNNEL: Section = Section {
 
 pub(crate) static FLOW: Section = Section {
     name: "[[flow]]",
-    doc: "A flow: one TCP connection unless it has one of the tables `udp`, `ping`, `irtt`, `voip`, `video`, `short_flows`, `streaming`, `on_off`, `quic`, `program`.",
+    doc: "A flow: one TCP connection unless it has one of the tables `udp`, `ping`, `irtt`, `voip`, `video`, `short_flows`, `streaming`, `on_off`, `quic`, `program`, or an `app`.",
     keys: &[
         required("name", Ty::Name, "Its name."),
         default(
@@ -538,6 +553,11 @@ pub(crate) static FLOW: Section = Section {
         ),
         key("quic", Ty::Table(&QUIC), "One QUIC connection between two real implementations."),
         key("program", Ty::Table(&PROGRAM), "Programs of the machine, on the Linux engine."),
+        key(
+            TrafficKind::App.name(),
+            Ty::Text,
+            "An application that the engine knows by name, and its options: `tcp_rr response 10kb`. There are those of `sojourn apps`, and those that a program of one's own adds to the simulator. The TCP connections that it opens are as the flow's own keys have them.",
+        ),
     ],
 };
 
@@ -572,6 +592,7 @@ pub(crate) const TRAFFIC_KEYS: &[TrafficKind] = &[
     TrafficKind::OnOff,
     TrafficKind::Quic,
     TrafficKind::Program,
+    TrafficKind::App,
 ];
 
 pub(crate) static UDP: Section = Section {

@@ -1,4 +1,4 @@
-//! Words that other crates know: disciplines, congestion controls, stacks. The language asks about them through
+//! Words that other crates know: disciplines, congestion controls, stacks, path elements, applications. The language asks about them through
 //! this trait, so that a message can still point at the wrong word inside the string of the file.
 
 use core::ops::Range;
@@ -70,6 +70,16 @@ pub trait Vocabulary {
     /// The same of a discipline in tc's words and of its children.
     fn gauges_of_qdisc(&self, _words: &str, _stack: &str) -> Option<Vec<String>> {
         None
+    }
+
+    /// A path element that holds no packets, and its options.
+    fn middlebox(&self, _words: &str) -> Result<(), WordError> {
+        Ok(())
+    }
+
+    /// An application of a flow, and its options.
+    fn app(&self, _words: &str) -> Result<(), WordError> {
+        Ok(())
     }
 
     /// What stands at a place in a discipline's words: `target` takes a time, a pfifo's `limit` packets. `None` where it is

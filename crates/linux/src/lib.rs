@@ -120,7 +120,8 @@ const fn has(kind: ElementKind) -> bool {
         | ElementKind::Decapsulate
         | ElementKind::Policer
         | ElementKind::AggregatingLink
-        | ElementKind::Wifi => false,
+        | ElementKind::Wifi
+        | ElementKind::Middlebox => false,
     }
 }
 
@@ -137,7 +138,7 @@ const fn sends(kind: TrafficKind) -> bool {
         | TrafficKind::ShortFlows
         | TrafficKind::Streaming
         | TrafficKind::Program => true,
-        TrafficKind::Quic => false,
+        TrafficKind::Quic | TrafficKind::App => false,
     }
 }
 

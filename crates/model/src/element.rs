@@ -109,6 +109,8 @@ pub enum Kind {
     AggregatingLink(AggregatingLink),
     /// A wireless LAN's link: a channel that both directions and neighbours share.
     Wifi(Wifi),
+    /// Whatever of an engine's path elements these words name.
+    Middlebox(Middlebox),
 }
 
 impl Kind {
@@ -128,6 +130,7 @@ impl Kind {
             Self::Policer(_) => ElementKind::Policer,
             Self::AggregatingLink(_) => ElementKind::AggregatingLink,
             Self::Wifi(_) => ElementKind::Wifi,
+            Self::Middlebox(_) => ElementKind::Middlebox,
         }
     }
 
@@ -341,6 +344,15 @@ impl TunnelKind {
     pub const fn name(self) -> &'static str {
         self.protocol().name()
     }
+}
+
+/// A path element that an engine knows by name: one that holds no packets.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Middlebox {
+    /// Its name and its options: `periodic_loss every 100`.
+    pub words: String,
+    /// Which packets it meets; the others pass beside it.
+    pub select: Selector,
 }
 
 /// A token bucket without a queue.

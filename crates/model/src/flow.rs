@@ -110,6 +110,8 @@ pub enum Traffic {
     Quic(Quic),
     /// Programs of the machine.
     Program(Program),
+    /// Whatever of an engine's applications these words name.
+    App(App),
 }
 
 impl Traffic {
@@ -127,6 +129,7 @@ impl Traffic {
             Self::OnOff(_) => TrafficKind::OnOff,
             Self::Quic(_) => TrafficKind::Quic,
             Self::Program(_) => TrafficKind::Program,
+            Self::App(_) => TrafficKind::App,
         }
     }
 
@@ -156,7 +159,8 @@ impl Traffic {
             Self::Tcp(tcp)
             | Self::ShortFlows(ShortFlows { tcp, .. })
             | Self::Streaming(Streaming { tcp, .. })
-            | Self::OnOff(OnOff { over: Pulse::Tcp(tcp), .. }) => Some(tcp),
+            | Self::OnOff(OnOff { over: Pulse::Tcp(tcp), .. })
+            | Self::App(App { tcp, .. }) => Some(tcp),
             _ => None,
         }
     }
@@ -411,6 +415,15 @@ pub enum Pulse {
     Tcp(Tcp),
     /// UDP at a constant rate.
     Udp(Udp),
+}
+
+/// An application that an engine knows by name.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct App {
+    /// Its name and its options: `tcp_rr request 100b response 10kb`.
+    pub words: String,
+    /// How the TCP connections behave that it opens.
+    pub tcp: Tcp,
 }
 
 /// One QUIC connection: both of its ends are an implementation that people use, and not a model of one.

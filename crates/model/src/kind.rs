@@ -62,6 +62,8 @@ kinds! {
         AggregatingLink "aggregating_link",
         /// A wireless LAN's link.
         Wifi "wifi",
+        /// What words name among the path elements that an engine knows.
+        Middlebox "middlebox",
     }
 
     /// What rewriters do.
@@ -122,5 +124,7 @@ kinds! {
         Quic "quic",
         /// Programs of the machine.
         Program "program",
+        /// What words name among the applications that an engine knows.
+        App "app",
     }
 }

@@ -29,12 +29,12 @@ mod words;
 
 pub use at::At;
 pub use element::{
-    AggregatingLink, Element, FlowDelay, Hop, Kind, Neighbours, Netem, PoliceAction, Policer,
-    Queue, Rewrite, Rule, Selector, Shaper, Side, Tunnel, TunnelKind, Wifi,
+    AggregatingLink, Element, FlowDelay, Hop, Kind, Middlebox, Neighbours, Netem, PoliceAction,
+    Policer, Queue, Rewrite, Rule, Selector, Shaper, Side, Tunnel, TunnelKind, Wifi,
 };
 pub use event::{Action, Edge, Event, Gauge, Order, Reference, When};
 pub use flow::{
-    Direction, EcnMode, Flow, Ip, Irtt, OnOff, Ping, Pulse, Quic, QuicCrypto, ReceiveWindow,
+    App, Direction, EcnMode, Flow, Ip, Irtt, OnOff, Ping, Pulse, Quic, QuicCrypto, ReceiveWindow,
     RttScaling, ShortFlows, SlowStart, Start, Streaming, Tcp, Traffic, Udp, Voip,
 };
 pub use kind::{ElementKind, RuleKind, TrafficKind, TunnelProtocol};

@@ -217,6 +217,10 @@ impl Scenario {
                         })
                         | Kind::Encapsulate(super::Tunnel {
                             select: Selector::Flows(names), ..
+                        })
+                        | Kind::Middlebox(super::Middlebox {
+                            select: Selector::Flows(names),
+                            ..
                         }) => {
                             for name in names {
                                 known_flow(&by, name)?;
@@ -459,7 +463,8 @@ fn traffic(flow: &Flow, of: &Traffic) -> Result<(), Inconsistent> {
             program.within.map_or(Ok(()), |span| time_in(what("within"), span, limits::LENGTH))?;
             time_in(what("cpu_limit"), program.cpu_limit, limits::CPU)
         }
-        Traffic::Tcp(_) => Ok(()),
+        Traffic::App(app) if app.words.trim().is_empty() => Err(Inconsistent::Empty(what("app")())),
+        Traffic::Tcp(_) | Traffic::App(_) => Ok(()),
         Traffic::Quic(quic) => {
             if quic.max_pacing_rate.is_some_and(too_slow) {
                 return Err(Inconsistent::NoRate(format!("flow {}", flow.name)));

@@ -7,22 +7,14 @@
 //! nothing is rounded. Lengths are those that queues count.
 
 use crate::PathPacket;
-use sojourn_model::{PoliceAction, Policer as Settings};
+use crate::element::Verdict;
+use crate::setup::{FromElement, Setup, Typed};
+use sojourn_model::{Kind, PoliceAction, Policer as Settings};
+use sojourn_qdisc::Reason;
 use sojourn_units::{Ecn, Rate, Time};
 
 /// Billionths of a bit in a byte.
 const BYTE: u128 = 8 * 1_000_000_000;
-
-/// What a policer decides.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// Within the rate, or CE already.
-    Passes,
-    /// Beyond it, and has just been marked CE.
-    Marked,
-    /// Beyond it, and must be dropped.
-    Dropped,
-}
 
 /// The bucket.
 #[derive(Clone, Debug)]
@@ -67,10 +59,28 @@ impl Policer {
             (PoliceAction::Mark, Ecn::Ce) => Verdict::Passes,
             (PoliceAction::Mark, Ecn::Ect0 | Ecn::Ect1) => {
                 packet.set_ecn(Ecn::Ce);
-                Verdict::Marked
+                Verdict::Marked(Reason::Policer)
             }
-            _ => Verdict::Dropped,
+            _ => Verdict::Dropped(Reason::Policer),
         }
+    }
+}
+
+impl FromElement for Policer {
+    fn of(setup: &mut Setup<'_>) -> Option<Self> {
+        let Kind::Policer(settings) = setup.kind else { return None };
+        Some(Self::new(settings))
+    }
+}
+
+impl Typed for Policer {
+    fn pass<P: PathPacket>(&mut self, now: Time, packet: &mut P) -> Verdict {
+        self.judge(now, packet)
+    }
+
+    fn set_rate(&mut self, now: Time, rate: Rate) -> bool {
+        Self::set_rate(self, now, rate);
+        true
     }
 }
 
@@ -78,7 +88,10 @@ impl Policer {
 mod tests {
     use super::*;
     use crate::testing::Walker;
-    use Verdict::{Dropped, Marked, Passes};
+    use Verdict::Passes;
+
+    const MARKED: Verdict = Verdict::Marked(Reason::Policer);
+    const DROPPED: Verdict = Verdict::Dropped(Reason::Policer);
 
     fn policer(exceed: PoliceAction) -> Policer {
         Policer::new(&Settings { rate: Rate::from_mbit(8), burst: 3000, exceed })
@@ -92,12 +105,12 @@ mod tests {
         let mut at = |us, wire_len| {
             p.judge(Time::from_micros(us), &mut Walker { wire_len, ..Walker::default() })
         };
-        assert_eq!([at(0, 1000), at(0, 1500), at(0, 1000)], [Passes, Passes, Dropped]);
-        assert_eq!([at(499, 1000), at(500, 1000), at(500, 60)], [Dropped, Passes, Dropped]);
+        assert_eq!([at(0, 1000), at(0, 1500), at(0, 1000)], [Passes, Passes, DROPPED]);
+        assert_eq!([at(499, 1000), at(500, 1000), at(500, 60)], [DROPPED, Passes, DROPPED]);
         // Full again after 3 ms, and not fuller later.
         assert_eq!(
             [at(10_000, 3001), at(10_000, 3000), at(10_000, 60)],
-            [Dropped, Passes, Dropped]
+            [DROPPED, Passes, DROPPED]
         );
     }
 
@@ -108,9 +121,9 @@ mod tests {
             let mut packet = Walker { ecn, wire_len: 4000, ..Walker::default() };
             (p.judge(Time::ZERO, &mut packet), packet.ecn)
         };
-        assert_eq!(judge(Ecn::NotEct), (Dropped, Ecn::NotEct));
-        assert_eq!(judge(Ecn::Ect0), (Marked, Ecn::Ce));
-        assert_eq!(judge(Ecn::Ect1), (Marked, Ecn::Ce));
+        assert_eq!(judge(Ecn::NotEct), (DROPPED, Ecn::NotEct));
+        assert_eq!(judge(Ecn::Ect0), (MARKED, Ecn::Ce));
+        assert_eq!(judge(Ecn::Ect1), (MARKED, Ecn::Ce));
         assert_eq!(judge(Ecn::Ce), (Passes, Ecn::Ce));
     }
 
@@ -135,7 +148,7 @@ mod tests {
         assert_eq!(p.judge(Time::ZERO, &mut packet), Passes);
         p.set_rate(Time::from_micros(1000), Rate::from_mbit(16));
         packet.wire_len = 2000;
-        assert_eq!(p.judge(Time::from_micros(1499), &mut packet), Dropped);
+        assert_eq!(p.judge(Time::from_micros(1499), &mut packet), DROPPED);
         assert_eq!(p.judge(Time::from_micros(1500), &mut packet), Passes);
     }
 }

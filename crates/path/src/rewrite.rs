@@ -23,9 +23,11 @@
 //! A SYN without ECE and CWR asks for nothing (RFC 3168 §6.1.1): with `syn`, the two `notect` rules keep ECN from
 //! being agreed; without, they take away the feedback of a connection that has agreed.
 
+use crate::element::Verdict;
+use crate::setup::{FromElement, Setup, Typed};
 use crate::{PathPacket, Selection};
-use sojourn_model::Rule;
-use sojourn_units::{Dscp, Ecn};
+use sojourn_model::{Kind, Rule};
+use sojourn_units::{Dscp, Ecn, Time};
 
 /// A rule, and whom it is for.
 #[derive(Clone, PartialEq, Debug)]
@@ -81,6 +83,20 @@ impl Rewriter {
             }
         }
         true
+    }
+}
+
+impl FromElement for Rewriter {
+    fn of(setup: &mut Setup<'_>) -> Option<Self> {
+        let Kind::Rewrite(r) = setup.kind else { return None };
+        Some(Self::new(r.rule, setup.selection(&r.select), r.syn))
+    }
+}
+
+impl Typed for Rewriter {
+    fn pass<P: PathPacket>(&mut self, _now: Time, packet: &mut P) -> Verdict {
+        self.apply(packet);
+        Verdict::Passes
     }
 }
 

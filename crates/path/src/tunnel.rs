@@ -12,11 +12,13 @@
 //! alone, which it sends as outer ECT(0) (RFC 3168 §9.1.1); at the far end the inner CE is CE either way.
 //! DSCP: ESP copies it (Linux's default), WireGuard and FOU leave it 0.
 
+use crate::element::Verdict;
 use crate::packet::{Outer, PathPacket};
+use crate::setup::{FromElement, Setup, Typed};
 use crate::{ReplayWindow, Selection};
-use sojourn_model::TunnelKind;
+use sojourn_model::{Kind, TunnelKind};
 use sojourn_qdisc::Reason;
-use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn};
+use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn, Time};
 
 /// The largest IP packet that goes in, beyond which WireGuard does not pad.
 const MTU: u32 = 1500;
@@ -85,6 +87,21 @@ impl Entrance {
     }
 }
 
+impl FromElement for Entrance {
+    fn of(setup: &mut Setup<'_>) -> Option<Self> {
+        let Kind::Encapsulate(tunnel) = setup.kind else { return None };
+        let number = setup.tunnels.number(setup.side, setup.name, tunnel.kind);
+        Some(Self::new(number, tunnel.kind, setup.selection(&tunnel.select), tunnel.overhead))
+    }
+}
+
+impl Typed for Entrance {
+    fn pass<P: PathPacket>(&mut self, _now: Time, packet: &mut P) -> Verdict {
+        self.enter(packet);
+        Verdict::Passes
+    }
+}
+
 /// The far end.
 #[derive(Clone, Debug)]
 pub struct Exit {
@@ -117,6 +134,27 @@ impl Exit {
             return Err(Reason::Replay);
         }
         strip(packet)
+    }
+}
+
+impl FromElement for Exit {
+    fn of(setup: &mut Setup<'_>) -> Option<Self> {
+        let Kind::Decapsulate { tunnel } = setup.kind else { return None };
+        let (kind, window) = {
+            let near = setup.near_end(tunnel)?;
+            (near.kind, near.replay_window)
+        };
+        let number = setup.tunnels.number(setup.side, tunnel, kind);
+        Some(Self::new(number, kind, window))
+    }
+}
+
+impl Typed for Exit {
+    fn pass<P: PathPacket>(&mut self, _now: Time, packet: &mut P) -> Verdict {
+        match self.leave(packet) {
+            Ok(()) => Verdict::Passes,
+            Err(reason) => Verdict::Dropped(reason),
+        }
     }
 }
 

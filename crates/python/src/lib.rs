@@ -30,8 +30,8 @@ mod _core {
     use super::experiment::{Experiment, Warning, json_schema, load};
     #[pymodule_export]
     use super::listings::{
-        ccs, columns, plugin_header, qdiscs, quic_stacks, renamed_column, renamed_key,
-        renamed_table, stacks,
+        apps, ccs, columns, elements, plugin_header, qdiscs, quic_stacks, renamed_column,
+        renamed_key, renamed_table, stacks,
     };
     #[pymodule_export]
     use super::metrics::{about, metrics};

@@ -4,9 +4,10 @@ use crate::custom::Classes;
 use crate::plugins::{sim_of_classes, sim_with};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use sojourn_qdisc::QdiscQuirks;
 use sojourn_qdisc::table::{DefaultValue, OptionSpec, Unit};
+use sojourn_qdisc::{Discipline, QdiscQuirks};
 use sojourn_results::schema;
+use sojourn_sim::Sim;
 use sojourn_stacks::STACKS;
 use std::path::PathBuf;
 
@@ -35,22 +36,39 @@ pub fn renamed_column(table: &str, name: &str) -> Option<String> {
 #[pyo3(signature = (*, plugins=Vec::new(), classes=Vec::new()))]
 pub fn qdiscs(py: Python<'_>, plugins: Vec<PathBuf>, classes: Vec<String>) -> PyResult<String> {
     let sim = sim_of_classes(py, &sim_with(py, &plugins)?, &classes, Classes::aqm)?;
-    let listed = sim.qdiscs().disciplines().iter().map(|discipline| {
+    Ok(tables(sim.qdiscs().disciplines().iter().copied()))
+}
+
+/// Every path element that words name, as JSON, as [`qdiscs`] has its own.
+#[pyfunction]
+pub fn elements() -> String {
+    tables(Sim::new().elements().infos())
+}
+
+/// Every application that words name, as JSON, as [`qdiscs`] has its own.
+#[pyfunction]
+pub fn apps() -> String {
+    tables(Sim::new().apps().infos())
+}
+
+/// Tables as JSON: name, summary, source, options, statistics.
+fn tables(infos: impl Iterator<Item = &'static Discipline>) -> String {
+    let listed = infos.map(|info| {
         json!({
-            "name": discipline.name,
-            "summary": discipline.summary,
-            "source": discipline.source,
-            "classful": discipline.classful,
-            "options": discipline.options.iter().map(option).collect::<Vec<_>>(),
-            "counters": discipline.counters.iter().map(|c| json!({
+            "name": info.name,
+            "summary": info.summary,
+            "source": info.source,
+            "classful": info.classful,
+            "options": info.options.iter().map(option).collect::<Vec<_>>(),
+            "counters": info.counters.iter().map(|c| json!({
                 "name": c.name, "unit": unit(c.unit), "doc": c.doc,
             })).collect::<Vec<_>>(),
-            "gauges": discipline.gauges.iter().map(|g| json!({
+            "gauges": info.gauges.iter().map(|g| json!({
                 "name": g.name, "unit": unit(g.unit), "doc": g.doc,
             })).collect::<Vec<_>>(),
         })
     });
-    Ok(listed.collect::<Value>().to_string())
+    listed.collect::<Value>().to_string()
 }
 
 fn option(option: &OptionSpec) -> Value {

@@ -50,6 +50,7 @@ macro_rules! modules {
 disciplines!(modules);
 
 mod any;
+pub mod catalogue;
 mod child;
 mod cobalt_config;
 mod cobalt_law;
@@ -80,6 +81,7 @@ pub mod xstats;
 struct Readme;
 
 pub use any::{AnyQdisc, disciplines};
+pub use catalogue::{Catalogue, NotAdded};
 pub use child::AnyOf;
 pub use configured::{BuildContext, TcConfigurable};
 pub use dynamic::{DynContext, DynQdisc, OwnedPacket};

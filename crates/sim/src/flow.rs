@@ -1,11 +1,12 @@
 //! A flow while it runs: its hosts and the application on them.
 
-use crate::app::App as _;
 use crate::app::any::AnyApp;
 use crate::app::setup::{HostStack, Setup};
+use crate::app::{App as _, Apps};
 use crate::distribution::Distribution;
 use crate::host::Host;
 use crate::packet::Owner;
+use sojourn_engine::RunError;
 use sojourn_model::{Direction, Flow};
 use sojourn_transport::HostNic;
 use sojourn_units::{Random, random};
@@ -49,14 +50,17 @@ impl FlowRun {
 
     /// A flow of a checked scenario, at rest: its routes and those of its program's control connection, and the device
     /// that its sender's packets wait for.
+    ///
+    /// # Errors
+    /// What is wrong with the words that name its application.
     pub(crate) fn new(
         index: usize,
         flow: &Flow,
         (routes, control_routes): ((u16, u16), (u16, u16)),
         device: Option<HostNic>,
-        host: HostStack<'_>,
+        (host, apps): (HostStack<'_>, &Apps),
         seed: u64,
-    ) -> Self {
+    ) -> Result<Self, RunError> {
         let mut random = Random::named(seed, &format!("flow/{}/host", flow.name));
         let owner = Owner {
             flow: index as u32,
@@ -64,7 +68,7 @@ impl FlowRun {
             up: flow.direction == Direction::Up,
             ip: flow.ip,
         };
-        let app = AnyApp::of(&mut Setup {
+        let setup = &mut Setup {
             flow,
             owner,
             host,
@@ -73,7 +77,9 @@ impl FlowRun {
             control_routes,
             seed,
             random: &mut random,
-        });
+        };
+        let app = AnyApp::of(setup, apps)
+            .map_err(|error| RunError::Failed(format!("flow \"{}\": {error}", flow.name)))?;
         let hosts = Host {
             owner,
             there: routes.0,
@@ -85,7 +91,7 @@ impl FlowRun {
             arrived: 0,
             delays: Box::new(Distribution::new()),
         };
-        Self { host: hosts, state: FlowState::Waiting, is_finite: app.is_finite(), app }
+        Ok(Self { host: hosts, state: FlowState::Waiting, is_finite: app.is_finite(), app })
     }
 }
 

@@ -12,6 +12,7 @@ pub mod dumbbell;
 mod flow;
 mod foresee;
 mod host;
+mod known;
 mod netem_changes;
 mod network;
 mod packet;
@@ -26,13 +27,16 @@ mod topology;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
+use app::{Apps, NamedApp};
+use known::Known;
 use sojourn_capture::Capture;
 use sojourn_engine::{Capabilities, Engine, Foreseen, RunError, Watch};
 use sojourn_model::{
-    ElementKind, Feature, Place, Quic, RuleKind, Scenario, Traffic, TrafficKind, TunnelProtocol,
-    Unsupported,
+    ElementKind, Feature, Kind, Place, Quic, RuleKind, Scenario, Traffic, TrafficKind,
+    TunnelProtocol, Unsupported,
 };
-use sojourn_qdisc::{Family, Registry, RegistryError};
+use sojourn_path::{Elements, NamedElement};
+use sojourn_qdisc::{Family, NotAdded, Registry, RegistryError, TcError};
 use sojourn_quic::Stack;
 use sojourn_results::{EngineId, Run};
 use sojourn_transport::cc::{
@@ -46,15 +50,15 @@ pub use packet::PacketBox;
 pub use run::{FlowSnapshot, QueueSnapshot, Simulation, Snapshot};
 pub use sojourn_qdisc::{Discipline, disciplines};
 
-/// The simulator, with the queue disciplines and congestion controls that it knows.
+/// The simulator, with the queue disciplines, congestion controls, path elements and applications that it knows.
 #[derive(Clone, Debug, Default)]
 pub struct Sim {
-    qdiscs: Registry<PacketBox>,
-    controls: Controls,
+    known: Known,
 }
 
 impl Sim {
-    /// With the disciplines of [`sojourn_qdisc`] and the congestion controls of [`sojourn_transport`].
+    /// With the disciplines of [`sojourn_qdisc`], the congestion controls of [`sojourn_transport`], the path elements of
+    /// [`sojourn_path`] and the applications here.
     pub fn new() -> Self {
         Self::default()
     }
@@ -64,19 +68,48 @@ impl Sim {
     /// # Errors
     /// The name is taken or no word, or the table contradicts itself.
     pub fn with_qdisc<F: Family>(mut self) -> Result<Self, RegistryError> {
-        self.qdiscs.add::<F>()?;
+        self.known.qdiscs.add::<F>()?;
         Ok(self)
     }
 
     /// With these disciplines and no others: for those of [`Registry::add_entry`].
     pub fn with_registry(qdiscs: Registry<PacketBox>) -> Self {
-        Self { qdiscs, controls: Controls::default() }
+        Self { known: Known { qdiscs, ..Known::default() } }
     }
 
     /// With these congestion controls and no others.
     #[must_use]
     pub fn with_controls(self, controls: Controls) -> Self {
-        Self { controls, ..self }
+        Self { known: Known { controls, ..self.known } }
+    }
+
+    /// And with this path element, by the name in its table: `middlebox = { words = "NAME …" }` of an `[[hop.element]]` asks
+    /// for it.
+    ///
+    /// # Errors
+    /// The name is taken or no word, or the table contradicts itself.
+    pub fn with_element<E: NamedElement>(mut self) -> Result<Self, NotAdded> {
+        self.known.elements.add::<E>()?;
+        Ok(self)
+    }
+
+    /// And with this application, by the name in its table: `app = "NAME …"` of a `[[flow]]` asks for it.
+    ///
+    /// # Errors
+    /// The name is taken or no word, or the table contradicts itself.
+    pub fn with_app<A: NamedApp>(mut self) -> Result<Self, NotAdded> {
+        self.known.apps.add::<A>()?;
+        Ok(self)
+    }
+
+    /// The path elements that it knows by name. Whoever checks the words of an experiment before it runs asks this, too.
+    pub const fn elements(&self) -> &Elements {
+        &self.known.elements
+    }
+
+    /// The applications that it knows by name. Whoever checks the words of an experiment before it runs asks this, too.
+    pub const fn apps(&self) -> &Apps {
+        &self.known.apps
     }
 
     /// And with this congestion control ([`Registry::add`](Controls::add)).
@@ -88,13 +121,13 @@ impl Sim {
         info: Info,
         make: impl Fn(&TcpQuirks) -> AnyCongestionControl + Send + Sync + 'static,
     ) -> Result<Self, AddError> {
-        self.controls.add(info, make)?;
+        self.known.controls.add(info, make)?;
         Ok(self)
     }
 
     /// The congestion controls that it knows. Whoever checks the words of an experiment before it runs asks this, too.
     pub const fn controls(&self) -> &Controls {
-        &self.controls
+        &self.known.controls
     }
 
     /// A run at its beginning, which is then advanced step by step; its packets are captured if somebody wants them.
@@ -112,13 +145,35 @@ impl Sim {
         if !refusals.is_empty() {
             return Err(RunError::Refused(refusals));
         }
-        let known = (self.qdiscs.clone(), &self.controls);
-        Simulation::build(scenario.clone(), known, capture)
+        Simulation::build(scenario.clone(), &self.known, capture)
     }
 
     /// The disciplines that it knows. Whoever checks the words of an experiment before it runs asks this too.
     pub const fn qdiscs(&self) -> &Registry<PacketBox> {
-        &self.qdiscs
+        &self.known.qdiscs
+    }
+
+    /// What of a scenario names a path element or an application that is not known, or gives it options that it does not
+    /// have: one that was read back from a file has passed no check of words.
+    fn refuse_words(&self, scenario: &Scenario) -> Vec<Unsupported> {
+        let (elements, apps) = (self.known.elements.words(), self.known.apps.words());
+        let refusal = |key: &str, words: &str, place: Place, error: TcError| Unsupported {
+            what: Feature::Limit(format!("{key} {words}").into()),
+            place,
+            why: error.message,
+            help: error.help.unwrap_or_default(),
+        };
+        let of_elements = scenario.elements().filter_map(|(path, element)| {
+            let Kind::Middlebox(named) = &element.kind else { return None };
+            let error = elements.check(&named.words).err()?;
+            Some(refusal("middlebox", &named.words, Place::Element(path), error))
+        });
+        let of_flows = scenario.flows.iter().filter_map(|flow| {
+            let Traffic::App(app) = &flow.traffic else { return None };
+            let error = apps.check(&app.words).err()?;
+            Some(refusal("app", &app.words, Place::Flow(flow.name.clone()), error))
+        });
+        of_elements.chain(of_flows).collect()
     }
 }
 
@@ -161,8 +216,9 @@ impl Engine for Sim {
     }
 
     fn capabilities(&self) -> Capabilities {
-        let qdiscs = self.qdiscs.disciplines().iter().map(|d| Feature::Qdisc(d.name.to_owned()));
-        let ccs = self.controls.names().map(|c| Feature::CongestionControl(c.to_owned()));
+        let qdiscs =
+            self.known.qdiscs.disciplines().iter().map(|d| Feature::Qdisc(d.name.to_owned()));
+        let ccs = self.known.controls.names().map(|c| Feature::CongestionControl(c.to_owned()));
         let stacks = sojourn_stacks::STACKS.iter().map(|s| Feature::Stack(s.name.to_owned()));
         let mut able: Capabilities = qdiscs.chain(ccs).chain(stacks).collect();
         // Of these the model has nothing that is not built: the code that does so matches on them exhaustively.
@@ -194,8 +250,9 @@ impl Engine for Sim {
         let is_hosts =
             |u: &Unsupported| matches!((&u.place, &u.what), (Place::Flow(_), Feature::Qdisc(_)));
         refusals.retain(|u| !is_hosts(u));
-        let nested =
-            |words: &str, stack: &str| self.qdiscs.nested(words, &topology::stack(stack).qdisc);
+        let nested = |words: &str, stack: &str| {
+            self.known.qdiscs.nested(words, &topology::stack(stack).qdisc)
+        };
         // What is known without the disciplines, `Scenario::check` has said.
         refusals.extend(scenario.change_in_vain(&nested).map(|impossible| Unsupported {
             what: Feature::Limit("a change of another discipline".into()),
@@ -216,6 +273,7 @@ impl Engine for Sim {
                 "run it with --engine linux".clone_into(&mut refusal.help);
             }
         }
+        refusals.extend(self.refuse_words(scenario));
         for flow in &scenario.flows {
             if let Traffic::Quic(quic) = &flow.traffic {
                 refusals.extend(refuse_quic(&flow.name, quic));
@@ -273,12 +331,13 @@ impl Engine for Sim {
     }
 
     fn foresee(&self, scenario: &Scenario) -> Option<Foreseen> {
-        Some(foresee::foresee(&self.qdiscs, &self.controls, scenario))
+        Some(foresee::foresee(&self.known.qdiscs, &self.known.controls, scenario))
     }
 
     fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
-        let (known, capture) = ((self.qdiscs.clone(), &self.controls), watch.capture());
-        let tables = Simulation::build(scenario.clone(), known, capture.as_ref())?.run(watch)?;
+        let capture = watch.capture();
+        let simulation = Simulation::build(scenario.clone(), &self.known, capture.as_ref())?;
+        let tables = simulation.run(watch)?;
         let engine = EngineId {
             name: NAME.to_owned(),
             version: self.version().to_owned(),

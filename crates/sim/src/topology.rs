@@ -5,6 +5,7 @@
 
 use crate::packet::PacketBox;
 use sojourn_model::{Flow, Scenario, Traffic};
+use sojourn_path::Elements;
 use sojourn_path::topology::{Basis, HostSide, NicKind, Unbuildable};
 use sojourn_qdisc::{QdiscQuirks, Registry};
 use sojourn_stacks::{DEFAULT, Stack};
@@ -18,20 +19,20 @@ pub(crate) type Topology = sojourn_path::Topology<PacketBox>;
 /// A port of the simulator's packets.
 pub(crate) type Node = sojourn_path::topology::Node<PacketBox>;
 
+/// What the words of a path may name: disciplines, and elements that hold no packets.
+pub(crate) type PathWords<'a> = (&'a Registry<PacketBox>, &'a Elements);
+
 /// What the ports of a scenario are made from.
 pub(crate) fn basis<'a>(
     scenario: &'a Scenario,
-    registry: &'a Registry<PacketBox>,
+    (registry, elements): PathWords<'a>,
 ) -> Basis<'a, PacketBox> {
-    Basis { scenario, registry, profiles: &profile }
+    Basis { scenario, registry, elements, profiles: &profile }
 }
 
 /// Ports and routes of a scenario.
-pub(crate) fn build(
-    scenario: &Scenario,
-    registry: &Registry<PacketBox>,
-) -> Result<Topology, Unbuildable> {
-    Topology::build(&basis(scenario, registry), |flow| HostSide {
+pub(crate) fn build(scenario: &Scenario, words: PathWords<'_>) -> Result<Topology, Unbuildable> {
+    Topology::build(&basis(scenario, words), |flow| HostSide {
         nic: true,
         queue: host_queue(flow),
         control: is_netperfs(flow, stack(&flow.stack)),

@@ -10,7 +10,7 @@ use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
 use sojourn_model::{Plugin, WordError};
 use sojourn_qdisc::table::{Kind, OptionSpec};
-use sojourn_qdisc::{NoPacket, Packet, QdiscQuirks, Registry, TcError};
+use sojourn_qdisc::{Catalogue, NoPacket, Packet, QdiscQuirks, Registry, TcError};
 use sojourn_quic::Stack as QuicStack;
 use sojourn_stacks::{STACKS, Stack};
 use sojourn_transport::cc::Registry as Controls;
@@ -22,6 +22,8 @@ use sojourn_units::Random;
 pub struct Words<P = NoPacket> {
     qdiscs: Registry<P>,
     controls: Controls,
+    elements: Catalogue<()>,
+    apps: Catalogue<()>,
     plugins: Vec<Plugin>,
 }
 
@@ -33,9 +35,28 @@ impl Default for Words {
 }
 
 impl<P: Packet> Words<P> {
-    /// With the queue disciplines of this registry, and the congestion controls of `sojourn-transport`.
+    /// With the queue disciplines of this registry, and the congestion controls of `sojourn-transport`; without path elements
+    /// and applications, which an engine has.
     pub fn new(qdiscs: Registry<P>) -> Self {
-        Self { qdiscs, controls: Controls::built_in(), plugins: Vec::new() }
+        Self {
+            qdiscs,
+            controls: Controls::built_in(),
+            elements: Catalogue::new("path element"),
+            apps: Catalogue::new("application"),
+            plugins: Vec::new(),
+        }
+    }
+
+    /// With the path elements that an engine knows by name (`elements().words()` of the simulator).
+    #[must_use]
+    pub fn with_elements(self, elements: Catalogue<()>) -> Self {
+        Self { elements, ..self }
+    }
+
+    /// With the applications that an engine knows by name (`apps().words()` of the simulator).
+    #[must_use]
+    pub fn with_apps(self, apps: Catalogue<()>) -> Self {
+        Self { apps, ..self }
     }
 
     /// With the congestion controls of this registry: an engine's, so that those added to it are known.
@@ -129,6 +150,14 @@ impl<P: Packet> Vocabulary for Words<P> {
         let infos = self.nested(words, stack).into_iter().map(|name| self.qdiscs.info(&name));
         let infos: Option<Vec<_>> = infos.collect();
         Some(infos?.iter().flat_map(|info| info.gauges).map(|g| g.name.to_owned()).collect())
+    }
+
+    fn middlebox(&self, words: &str) -> Result<(), WordError> {
+        self.elements.check(words).map_err(|error| from_tc(error, 0))
+    }
+
+    fn app(&self, words: &str) -> Result<(), WordError> {
+        self.apps.check(words).map_err(|error| from_tc(error, 0))
     }
 
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {

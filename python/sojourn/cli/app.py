@@ -349,6 +349,32 @@ def ccs(
 
 
 @app.command()
+def elements(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.", autocompletion=complete.elements)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the path elements that a [b]middlebox[/b] may name, or show the options of one."""
+    from sojourn.cli.lists import elements as command
+
+    command(name, as_json=as_json)
+
+
+@app.command()
+def apps(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.", autocompletion=complete.apps)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the applications that the [b]app[/b] of a flow may name, or show the options of one."""
+    from sojourn.cli.lists import apps as command
+
+    command(name, as_json=as_json)
+
+
+@app.command()
 def stacks(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.", autocompletion=complete.stacks)

@@ -1,4 +1,4 @@
-"""What a shell completes: names of suites, disciplines, congestion controls, stacks, engines and kernels.
+"""What a shell completes: names of suites, of what words of an experiment name, of stacks, engines and kernels.
 
 None of it runs an experiment or reads a suite's file, so that a Tab answers at once.
 """
@@ -34,6 +34,20 @@ def ccs(incomplete: str) -> Iterator[tuple[str, str]]:
     from sojourn.core import listings
 
     return _told(listings.ccs(), incomplete)
+
+
+def elements(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield path elements that words name with what they are."""
+    from sojourn.core import listings
+
+    return _told(listings.elements(), incomplete)
+
+
+def apps(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield applications that words name with what they are."""
+    from sojourn.core import listings
+
+    return _told(listings.apps(), incomplete)
 
 
 def stacks(incomplete: str) -> Iterator[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""``sojourn suites``, ``qdiscs``, ``ccs``, ``stacks``."""
+"""``sojourn suites``, ``qdiscs``, ``ccs``, ``elements``, ``apps``, ``stacks``."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -69,7 +69,7 @@ def qdiscs(name: str | None, *, as_json: bool, plugins: list[str], engine: str) 
         return
     entries = listings.qdiscs(plugins, _classes(name))
     _note(plugins, name)
-    _list_or_show("qdiscs", "queue discipline", entries, name, _show_qdisc, as_json=as_json)
+    _list_or_show("qdiscs", "queue discipline", entries, name, _show_options, as_json=as_json)
 
 
 def ccs(name: str | None, *, as_json: bool, plugins: list[str], engine: str) -> None:
@@ -81,6 +81,16 @@ def ccs(name: str | None, *, as_json: bool, plugins: list[str], engine: str) -> 
     entries = listings.ccs(plugins, _classes(name)) + listings.quic()
     _note(plugins, name)
     _list_or_show("ccs", "congestion control", entries, name, _show_cc, as_json=as_json)
+
+
+def elements(name: str | None, *, as_json: bool) -> None:
+    """List the path elements that words name, or show one."""
+    _list_or_show("elements", "path element", listings.elements(), name, _show_options, as_json=as_json)
+
+
+def apps(name: str | None, *, as_json: bool) -> None:
+    """List the applications that words name, or show one."""
+    _list_or_show("apps", "application", listings.apps(), name, _show_options, as_json=as_json)
 
 
 def _kernels(engine: str) -> list[Kernel] | None:
@@ -172,7 +182,7 @@ def _show_head(entry: Entry) -> None:
         console.print(Text(f"source: {entry['source']}", style="dim"))
 
 
-def _show_qdisc(entry: Entry) -> None:
+def _show_options(entry: Entry) -> None:
     _show_head(entry)
     if entry["options"]:
         rows = [[_usage(o), _default(o), _meaning(o)] for o in entry["options"]]

@@ -1,4 +1,4 @@
-"""What there is: queue disciplines, congestion controls, stacks and suites, as data."""
+"""What there is: queue disciplines, congestion controls, path elements, applications, stacks and suites, as data."""
 
 import json
 from collections.abc import Sequence
@@ -45,6 +45,16 @@ def quic() -> list[Entry]:
         for stack in _entries(_core.quic_stacks())
         for control in stack["controls"]
     ]
+
+
+def elements() -> list[Entry]:
+    """Return every path element that words name: options with units and defaults, sources."""
+    return _entries(_core.elements())
+
+
+def apps() -> list[Entry]:
+    """Return every application that words name: options with units and defaults, sources."""
+    return _entries(_core.apps())
 
 
 def stacks() -> list[Entry]:

@@ -7,9 +7,9 @@ use super::super::source::DiagnosticKind;
 use super::Resolver;
 use super::named::Named;
 use sojourn_model::{
-    AggregatingLink, Element, ElementKind, FlowDelay, Hop, Kind, Neighbours, Netem, PoliceAction,
-    Policer, Queue, Rewrite, Rule, RuleKind, Scenario, Selector, Shaper, Side, Tunnel, TunnelKind,
-    TunnelProtocol, Wifi,
+    AggregatingLink, Element, ElementKind, FlowDelay, Hop, Kind, Middlebox, Neighbours, Netem,
+    PoliceAction, Policer, Queue, Rewrite, Rule, RuleKind, Scenario, Selector, Shaper, Side,
+    Tunnel, TunnelKind, TunnelProtocol, Wifi,
 };
 use sojourn_units::{Ecn, Rate, Span};
 
@@ -255,7 +255,10 @@ impl Resolver<'_> {
         }
         let Some(kind) = self.element_kind(table, owner, named, &hop.stack.clone()) else { return };
         let for_nobody = |select: &Selector| matches!(select, Selector::Flows(f) if f.is_empty());
-        if matches!(&kind, Kind::Rewrite(rewrite) if for_nobody(&rewrite.select)) {
+        if let Kind::Rewrite(Rewrite { select, .. }) | Kind::Middlebox(Middlebox { select, .. }) =
+            &kind
+            && for_nobody(select)
+        {
             return;
         }
         let enabled = table.bool("enabled").unwrap_or(true);
@@ -306,7 +309,8 @@ impl Resolver<'_> {
         stack: &str,
     ) -> Option<Kind> {
         use ElementKind as Is;
-        let kinds = [Is::Rewrite, Is::Policer, Is::AggregatingLink, Is::Wifi, Is::Netem];
+        let kinds =
+            [Is::Rewrite, Is::Policer, Is::AggregatingLink, Is::Wifi, Is::Netem, Is::Middlebox];
         let given: Vec<ElementKind> =
             kinds.into_iter().filter(|k| table.given(k.name()).is_some()).collect();
         let [kind] = given[..] else {
@@ -317,11 +321,9 @@ impl Resolver<'_> {
                 let names: Vec<&str> = given.iter().map(|k| k.name()).collect();
                 format!("an element is one thing, not {}", names.join(" and "))
             };
-            self.diagnostics.push(
-                place
-                    .says(DiagnosticKind::Key, message)
-                    .help("give exactly one of rewrite, policer, aggregating_link, wifi and netem"),
-            );
+            self.diagnostics.push(place.says(DiagnosticKind::Key, message).help(
+                "give exactly one of rewrite, policer, aggregating_link, wifi, netem and middlebox",
+            ));
             return None;
         };
         match kind {
@@ -353,6 +355,12 @@ impl Resolver<'_> {
             Is::Netem => {
                 let chain = self.netems(table.list(kind.name()), stack, None);
                 Some(Kind::Netem(Netem { chain, per_flow: Vec::new() }))
+            }
+            Is::Middlebox => {
+                let t = table.table(kind.name())?;
+                let words = self.own_words(t.item("words")?, |v, words| v.middlebox(words));
+                let select = self.selector(t, named)?;
+                Some(Kind::Middlebox(Middlebox { words, select }))
             }
             // A hop has its queue by itself, and a `[[tunnel]]` its ends.
             Is::Queue | Is::Encapsulate | Is::Decapsulate => None,
@@ -395,10 +403,18 @@ impl Resolver<'_> {
                 Rule::ClassifyByLength { longer_than: longer_than as u32, ecn, to: t.dscp("to") }
             }
         };
-        let select = match (t.dscp("dscp"), t.given("flows")) {
-            (None, None) => Selector::All,
-            (Some(dscp), None) => Selector::Dscp(dscp),
-            (None, Some(_)) => Selector::Flows(self.members(t.list("flows"), named)),
+        let select = self.selector(t, named)?;
+        let by_default =
+            matches!(rule, Rule::BleachEcn { .. } | Rule::DscpToNotect | Rule::DscpToNotectEct1);
+        Some(Rewrite { rule, select, syn: t.bool("syn").unwrap_or(by_default) })
+    }
+
+    /// Which packets an element is for.
+    fn selector(&mut self, t: &Fields, named: &Named) -> Option<Selector> {
+        match (t.dscp("dscp"), t.given("flows")) {
+            (None, None) => Some(Selector::All),
+            (Some(dscp), None) => Some(Selector::Dscp(dscp)),
+            (None, Some(_)) => Some(Selector::Flows(self.members(t.list("flows"), named))),
             (Some(_), Some(item)) => {
                 let place = item.place.clone();
                 self.says(
@@ -406,12 +422,9 @@ impl Resolver<'_> {
                     DiagnosticKind::Key,
                     "a rule selects by dscp or by flows, not both",
                 );
-                return None;
+                None
             }
-        };
-        let by_default =
-            matches!(rule, Rule::BleachEcn { .. } | Rule::DscpToNotect | Rule::DscpToNotectEct1);
-        Some(Rewrite { rule, select, syn: t.bool("syn").unwrap_or(by_default) })
+        }
     }
 
     fn ladder(&mut self, t: &Fields) -> Vec<Rate> {

@@ -6,7 +6,7 @@ use super::super::sections::{MOST_BYTES, MOST_WINDOW, QUIC, TCP_KEYS, TRAFFIC_KE
 use super::super::source::DiagnosticKind;
 use super::{Resolver, named};
 use sojourn_model::{
-    Adaptation, EcnMode, FrameSize, Irtt, OnOff, Ping, Profile, Pulse, Quic, QuicCrypto,
+    Adaptation, App, EcnMode, FrameSize, Irtt, OnOff, Ping, Profile, Pulse, Quic, QuicCrypto,
     ReceiveWindow, RttScaling, ShortFlows, SlowStart, Streaming, Tcp, Traffic, TrafficKind, Udp,
     Video, Voip,
 };
@@ -42,7 +42,7 @@ impl Resolver<'_> {
             }
         };
         let over_udp = given.contains(&Is::Udp);
-        let is_tcp = matches!(kind, Is::Tcp | Is::ShortFlows | Is::Streaming)
+        let is_tcp = matches!(kind, Is::Tcp | Is::ShortFlows | Is::Streaming | Is::App)
             || (kind == Is::OnOff && !over_udp);
         if !is_tcp && let Some(key) = TCP_KEYS.iter().find(|k| table.given(k).is_some()) {
             let place = table.place_of(key);
@@ -104,6 +104,10 @@ impl Resolver<'_> {
             Is::Program => self.program(table.table("program")?).map(Traffic::Program),
             Is::Tcp => Some(Traffic::Tcp(self.tcp(table, stack, bdp))),
             Is::Quic => self.quic(table.table("quic")?).map(Traffic::Quic),
+            Is::App => {
+                let words = self.own_words(table.item(kind.name())?, |v, words| v.app(words));
+                Some(Traffic::App(App { words, tcp: self.tcp(table, stack, bdp) }))
+            }
         }
     }
 

@@ -53,6 +53,7 @@ impl<P: PathPacket> Topology<P> {
             }
         }
         let Middleboxes { all: middleboxes, tunnels, .. } = middleboxes;
+        let tunnels = tunnels.kinds;
         Ok(Self {
             nodes,
             middleboxes,
@@ -111,7 +112,7 @@ impl<'a, P: PathPacket> Builder<'a, P> {
             path.to(self.ports.host_queue(words, end, flow)?, &mut self.steps);
         }
         for place in places {
-            if let Some(number) = self.middleboxes.of_element(self.basis, &place) {
+            if let Some(number) = self.middleboxes.of_element(self.basis, &place)? {
                 path.before.push(Step::Pass(number));
                 continue;
             }

@@ -7,7 +7,7 @@
 use super::elements::Basis;
 use super::ports::{OPEN, queue};
 use super::{ChangeError, Role, Topology};
-use crate::{MiddleboxKind, PathPacket};
+use crate::PathPacket;
 use sojourn_model::{Action, Queue};
 use sojourn_qdisc::TcError;
 use sojourn_qdisc::netem::Parameters;
@@ -40,11 +40,10 @@ impl<P: PathPacket> Topology<P> {
     pub fn change_between(&mut self, now: Time, action: &Action) -> Result<(), ChangeError> {
         match action {
             Action::Rate { element, rate } => {
-                if let Some(middlebox) = self.middlebox(element) {
-                    let MiddleboxKind::Police(policer) = &mut middlebox.kind else {
-                        return Err(ChangeError::NoRate(element.clone()));
-                    };
-                    policer.set_rate(now, *rate);
+                if let Some(middlebox) = self.middlebox(element)
+                    && !middlebox.kind.set_rate(now, *rate)
+                {
+                    return Err(ChangeError::NoRate(element.clone()));
                 }
             }
             Action::Enable { element } => self.switch(element, true),

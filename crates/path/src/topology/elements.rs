@@ -1,8 +1,8 @@
 //! What a topology is built from, and what the scenario says of an element over the whole run.
 
-use crate::Selection;
+use crate::Elements;
 use core::fmt;
-use sojourn_model::{Action, Element, Kind, Scenario, Selector, Side, Tunnel};
+use sojourn_model::{Action, Element, Kind, Scenario, Side};
 use sojourn_qdisc::{QdiscQuirks, Registry};
 
 /// What ports are made from, at the beginning and when an event puts another in their place.
@@ -11,6 +11,8 @@ pub struct Basis<'a, P> {
     pub scenario: &'a Scenario,
     /// The disciplines that words may name.
     pub registry: &'a Registry<P>,
+    /// The path elements that words may name.
+    pub elements: &'a Elements,
     /// The disciplines' switches of the stack of this name. It is asked for the stacks of the scenario's hops and flows.
     pub profiles: &'a dyn Fn(&str) -> QdiscQuirks,
 }
@@ -30,18 +32,6 @@ impl<P> Basis<'_, P> {
     /// Those where an element stands.
     pub(super) fn profile_at(&self, element: &str) -> QdiscQuirks {
         self.profile_of_hop(element.split('.').next().unwrap_or(""))
-    }
-
-    /// The packets that a selector means.
-    pub(super) fn selection(&self, selector: &Selector) -> Selection {
-        match selector {
-            Selector::All => Selection::All,
-            Selector::Dscp(dscp) => Selection::Dscp(*dscp),
-            Selector::Flows(names) => {
-                let flows = &self.scenario.flows;
-                Selection::Flows(flows.iter().map(|f| names.contains(&f.name)).collect())
-            }
-        }
     }
 }
 
@@ -67,14 +57,6 @@ impl<'a> Place<'a> {
             _ => acts,
         }
     }
-}
-
-/// The near end of a tunnel.
-pub(super) fn near_end<'a>(scenario: &'a Scenario, side: Side, name: &str) -> Option<&'a Tunnel> {
-    scenario.hops.iter().flat_map(|h| h.side(side)).find_map(|e| match &e.kind {
-        Kind::Encapsulate(tunnel) if e.name == name => Some(tunnel),
-        _ => None,
-    })
 }
 
 /// What events do to an element.

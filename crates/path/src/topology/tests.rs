@@ -5,8 +5,8 @@
 //! event switches on, and a queue that takes no time. Up: a queue at `b` and a delay of 10 ms at `a`.
 
 use super::*;
-use crate::Poll;
 use crate::testing::Walker;
+use crate::{Elements, Poll};
 use sojourn_model::{
     Action, At, Direction, EcnMode, Element, Event, Flow, FlowDelay, Hop, Ip, Kind, Netem, Origin,
     PoliceAction, Policer, Queue, Rewrite, Rule, Scenario, Selector, Shaper, Start, Tcp, Traffic,
@@ -99,17 +99,22 @@ fn scenario() -> Scenario {
 struct Lab {
     scenario: Scenario,
     registry: Registry<Walker>,
+    elements: Elements,
 }
 
 impl Lab {
     fn new(scenario: Scenario) -> Self {
         scenario.check().expect("a scenario that holds together");
-        Self { scenario, registry: Registry::built_in() }
+        Self { scenario, registry: Registry::built_in(), elements: Elements::built_in() }
     }
 
     fn basis(&self) -> Basis<'_, Walker> {
-        let (scenario, registry) = (&self.scenario, &self.registry);
-        Basis { scenario, registry, profiles: &|_| QdiscQuirks::LINUX_7_3 }
+        Basis {
+            scenario: &self.scenario,
+            registry: &self.registry,
+            elements: &self.elements,
+            profiles: &|_| QdiscQuirks::LINUX_7_3,
+        }
     }
 
     fn build(&self, host: HostSide<'static>) -> Topology<Walker> {

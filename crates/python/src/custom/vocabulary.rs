@@ -23,6 +23,8 @@ impl WithClasses {
     pub fn new(sim: Sim, plugins: Vec<Plugin>, classes: Classes) -> Self {
         let plain = Words::new(sim.qdiscs().clone())
             .with_controls(sim.controls().clone())
+            .with_elements(sim.elements().words())
+            .with_apps(sim.apps().words())
             .with_plugins(plugins);
         Self { plain, sim, classes: RefCell::new(classes) }
     }
@@ -115,6 +117,14 @@ impl Vocabulary for WithClasses {
     fn gauges_of_qdisc(&self, words: &str, stack: &str) -> Option<Vec<String>> {
         let own = words.split_whitespace().any(is_class);
         if own { None } else { self.plain.gauges_of_qdisc(words, stack) }
+    }
+
+    fn middlebox(&self, words: &str) -> Result<(), WordError> {
+        self.plain.middlebox(words)
+    }
+
+    fn app(&self, words: &str) -> Result<(), WordError> {
+        self.plain.app(words)
     }
 
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {

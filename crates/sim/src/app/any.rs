@@ -1,27 +1,37 @@
 //! Whichever application a flow has: an enum, so that a packet's way to it is a jump and not a call through a table of
 //! pointers. One from outside is behind a pointer.
 //!
-//! To add an application: one file with its type, which says what traffic it is for ([`FromFlow`]), and one line in
-//! `apps!` (`mod.rs`).
+//! To add an application: one file with its type, which has a name and options ([`NamedApp`](super::NamedApp)), or says what
+//! traffic of the model it is for ([`FromFlow`]); and one line in `apps!` (`mod.rs`).
 
+use super::apps::Apps;
+use super::connection::Template;
+use super::connections::Connections;
+use super::half::HalfPath;
 use super::interface::App;
+use super::named::AppSetup;
 use super::report::{FlowReport, Record};
 use super::setup::{FromFlow, Setup};
 use crate::host::HostTx;
 use crate::packet::Packet;
+use sojourn_model::{App as AppWords, Traffic};
 use sojourn_path::SkbCharge;
+use sojourn_qdisc::TcError;
 use sojourn_transport::LimitedTimes;
 use sojourn_units::Time;
 
 macro_rules! any_app {
-    ($($(#[$if:meta])* $file:ident: $variant:ident($type:ty);)*) => {
+    (
+        typed { $($(#[$if:meta])* $file:ident: $variant:ident($type:ty);)* }
+        by_words { $($words:tt)* }
+    ) => {
         /// An application of any kind. Which one stands in front, beside the hosts' line of cache.
         #[derive(Debug)]
         #[repr(u8)]
         #[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
         pub(crate) enum AnyApp {
             $($(#[$if])* $variant($type),)*
-            /// One that the simulator does not know.
+            /// One that words name, or that the simulator does not know at all.
             Custom(Box<dyn App>),
         }
 
@@ -37,9 +47,15 @@ macro_rules! any_app {
 
         impl AnyApp {
             /// The application of a flow, at rest.
-            pub(crate) fn of(setup: &mut Setup<'_>) -> Self {
+            ///
+            /// # Errors
+            /// What is wrong with the words that name it.
+            pub(crate) fn of(setup: &mut Setup<'_>, apps: &Apps) -> Result<Self, TcError> {
+                if let Traffic::App(app) = &setup.flow.traffic {
+                    return named(app, setup, apps).map(Self::Custom);
+                }
                 $($(#[$if])* if let Some(app) = <$type>::of(setup) {
-                    return Self::$variant(app);
+                    return Ok(Self::$variant(app));
                 })*
                 unreachable!("no application is for {}", setup.flow.traffic.name())
             }
@@ -54,6 +70,16 @@ macro_rules! any_app {
 }
 
 apps!(any_app);
+
+/// The application that words name.
+fn named(app: &AppWords, setup: &Setup<'_>, apps: &Apps) -> Result<Box<dyn App>, TcError> {
+    let flow = setup.flow;
+    let template = Template::new(&app.tcp, setup.host, setup.device, setup.seed, &flow.name);
+    let path =
+        HalfPath { owner: setup.owner, routes: setup.routes, dscp: flow.dscp, turned: false };
+    let connections = Connections::new(template, path);
+    apps.build(&app.words, AppSetup::new(connections, setup.own_random()))
+}
 
 #[deny(
     clippy::missing_trait_methods,

@@ -4,38 +4,49 @@
 //! that it asked for, and sends through [`HostTx`]. When what is sent is decided by the state machines of
 //! `sojourn_workload`, which the engines share; here is what happens to it.
 
-/// Every application, a line each: its file, and the type that stands in the enum, as `any.rs` sees it; in front, whether
-/// it is there at all. Those who need
-/// the list are macros that take it: the modules here, the enum in `any.rs`.
+/// Every application, a line each. Those that the model has a type for stand first: the file, and the type that stands in the
+/// enum, as `any.rs` sees it; in front, whether it is there at all. Then those that words name ([`NamedApp`]): the file and
+/// the type there. Those who need the list are macros that take it: the modules here, the enum in `any.rs`, the registry in
+/// `apps.rs`.
 ///
 /// rustfmt does not see modules that a macro declares: `make fmt` hands it every file.
 macro_rules! apps {
     ($take:ident) => {
         $take! {
-            bulk: Bulk(super::bulk::Bulk);
-            probe: Probe(super::probe::Probe);
-            stream: Stream(Box<super::stream::Stream>);
-            short_flows: ShortFlows(Box<super::short_flows::ShortFlows>);
-            streaming: Streaming(Box<super::streaming::Streaming>);
-            #[cfg(feature = "quic")] quic: Quic(Box<super::quic::Quic>);
+            typed {
+                bulk: Bulk(super::bulk::Bulk);
+                probe: Probe(super::probe::Probe);
+                stream: Stream(Box<super::stream::Stream>);
+                short_flows: ShortFlows(Box<super::short_flows::ShortFlows>);
+                streaming: Streaming(Box<super::streaming::Streaming>);
+                #[cfg(feature = "quic")] quic: Quic(Box<super::quic::Quic>);
+            }
+            by_words {
+            }
         }
     };
 }
 
 macro_rules! modules {
-    ($($(#[$if:meta])* $file:ident: $variant:ident($type:ty);)*) => {
-        $($(#[$if])* mod $file;)*
+    (
+        typed { $($(#[$if:meta])* $typed:ident: $variant:ident($of:ty);)* }
+        by_words { $($file:ident: $type:ident;)* }
+    ) => {
+        $($(#[$if])* mod $typed;)*
+        $(mod $file;)*
     };
 }
 
 apps!(modules);
 
 pub(crate) mod any;
+mod apps;
 mod connection;
 mod connections;
 mod endpoint;
 mod half;
 mod interface;
+mod named;
 mod netperf;
 mod report;
 pub(crate) mod setup;
@@ -43,9 +54,11 @@ mod writer;
 
 pub use crate::host::HostTx;
 pub use crate::packet::{Body, Packet};
+pub use apps::Apps;
 pub use connection::Connection;
 pub(crate) use connection::Template;
 pub use connections::{Client, Connections};
 pub(crate) use half::HalfPath;
 pub use interface::App;
+pub use named::{AppSetup, NamedApp};
 pub use report::{Completion, ConnectionRecord, Counts, DelayKind, FlowReport, PingRow, Record};

@@ -87,6 +87,8 @@ impl Offered {
                 };
                 Self { rate: full.rate * on / (on + off), ..full }
             }
+            // How much it has to say, only it knows: no more than its path carries.
+            Traffic::App(app) => greedy(&app.tcp),
             Traffic::Quic(quic) => of_quic(quic, rtt.max(LEAST_RTT), loss),
             // The simulator refuses them: no packet of theirs is here.
             Traffic::Program(_) => steady(0.0, SEGMENT),

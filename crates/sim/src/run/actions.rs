@@ -63,7 +63,7 @@ impl Simulation {
         let topology = &mut self.network.topology;
         topology.change_between(self.now, action)?;
         for port in topology.ports_of(action) {
-            let basis = topology::basis(&self.scenario, &self.registry);
+            let basis = topology::basis(&self.scenario, self.known.of_path());
             let topology = &mut self.network.topology;
             topology.change_port(self.now, port, action, &basis)?;
             self.network.schedule_queue_timer(port);

@@ -15,8 +15,8 @@ use crate::app::setup::HostStack;
 use crate::app::{App, Connections, HalfPath, Template};
 use crate::delays::Delays;
 use crate::flow::{FlowRun, FlowState};
+use crate::known::Known;
 use crate::network::{CALENDAR, Network};
-use crate::packet::PacketBox;
 use crate::recorder::Recorder;
 use crate::tap::Tap;
 use crate::timeline::Timeline;
@@ -25,9 +25,7 @@ pub use snapshot::{FlowSnapshot, QueueSnapshot, Snapshot};
 use sojourn_capture::Capture;
 use sojourn_engine::{RunError, Watch};
 use sojourn_model::{Scenario, Tcp};
-use sojourn_qdisc::Registry;
 use sojourn_results::Table;
-use sojourn_transport::cc::Registry as Controls;
 use sojourn_transport::stack::TcpQuirks;
 use sojourn_units::{Random, Span, Time};
 use std::collections::BTreeMap;
@@ -64,8 +62,7 @@ const EVENTS_TO_NAME: usize = 1000;
 #[derive(Debug)]
 pub struct Simulation {
     scenario: Arc<Scenario>,
-    registry: Registry<PacketBox>,
-    controls: Controls,
+    known: Known,
     now: Time,
     end: Time,
     network: Network,
@@ -91,22 +88,22 @@ impl Simulation {
     pub fn new(scenario: impl Into<Arc<Scenario>>) -> Result<Self, RunError> {
         let scenario = scenario.into();
         scenario.check()?;
-        Self::build(scenario, (Registry::default(), &Controls::default()), None)
+        Self::build(scenario, &Known::default(), None)
     }
 
     /// A run at its beginning, of a checked scenario.
     pub(crate) fn build(
         scenario: impl Into<Arc<Scenario>>,
-        (registry, controls): (Registry<PacketBox>, &Controls),
+        known: &Known,
         capture: Option<&Capture>,
     ) -> Result<Self, RunError> {
         let scenario = scenario.into();
-        let topology = topology::build(&scenario, &registry)
+        let topology = topology::build(&scenario, known.of_path())
             .map_err(|unbuildable| RunError::Failed(unbuildable.to_string()))?;
         let mut tap = capture.map(|c| Tap::new(c, &scenario, &topology)).transpose()?.map(Box::new);
         // One table a stack, for all its flows.
         let mut quirks: BTreeMap<&str, Arc<TcpQuirks>> = BTreeMap::new();
-        let flows: Vec<FlowRun> = scenario
+        let flows: Result<Vec<FlowRun>, RunError> = scenario
             .flows
             .iter()
             .enumerate()
@@ -116,10 +113,12 @@ impl Simulation {
                 let stack = stack(&f.stack);
                 let quirks =
                     quirks.entry(stack.name).or_insert_with(|| Arc::new(stack.tcp.clone()));
-                let host = HostStack { stack, quirks, controls };
+                let host = HostStack { stack, quirks, controls: &known.controls };
+                let host = (host, &known.apps);
                 FlowRun::new(i, f, (routes, control), device, host, scenario.seed)
             })
             .collect();
+        let flows = flows?;
         if let Some(tap) = &mut tap {
             for (i, flow) in flows.iter().enumerate() {
                 tap.show_connections(i, flow.app.has_many_connections());
@@ -151,8 +150,7 @@ impl Simulation {
             recorder,
             next_step: Time::ZERO + scenario.sample_interval,
             scenario,
-            registry,
-            controls: controls.clone(),
+            known: known.clone(),
         };
         let network = &mut sim.network;
         network.agenda.set(CALENDAR, sim.timeline.next());
@@ -196,11 +194,11 @@ impl Simulation {
     pub fn connections(&self, flow: &str, tcp: &Tcp) -> Result<Connections, RunError> {
         let index = self.known_flow(flow)?;
         let spec = &self.scenario.flows[index];
-        let known = self.controls.info(&tcp.cc);
+        let known = self.known.controls.info(&tcp.cc);
         known.map_err(|e| RunError::Failed(format!("flow \"{flow}\": {e}")))?;
         let stack = stack(&spec.stack);
         let quirks = &Arc::new(stack.tcp.clone());
-        let host = HostStack { stack, quirks, controls: &self.controls };
+        let host = HostStack { stack, quirks, controls: &self.known.controls };
         let device = self.network.topology.device_of[index].map(topology::host_nic);
         let template = Template::new(tcp, host, device, self.scenario.seed, flow);
         let hosts = &self.flows[index].host;
