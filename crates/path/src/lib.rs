@@ -21,6 +21,7 @@ macro_rules! middleboxes {
                 policer: Police(Policer);
             }
             by_words {
+                periodic_loss: PeriodicLoss;
             }
         }
     };
