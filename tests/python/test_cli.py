@@ -129,7 +129,7 @@ def test_try_as_json() -> None:
     assert queue["answer"][0].startswith("cubic-1 gets")
 
 
-@pytest.mark.parametrize("kind", ["suites", "qdiscs", "ccs", "stacks"])
+@pytest.mark.parametrize("kind", ["suites", "qdiscs", "ccs", "elements", "apps", "stacks"])
 def test_lists_are_readable_and_as_json(kind: str) -> None:
     names = [entry["name"] for entry in json.loads(sojourn(kind, "--json").stdout)]
     assert names
@@ -145,6 +145,8 @@ def test_lists_are_readable_and_as_json(kind: str) -> None:
         (("ccs", "cubic"), ("RFC 9438", "w_max")),
         (("ccs", "noq/bbr3"), ("noq-proto 1.4.0", 'quic = { stack = "noq", cc = "bbr3" }')),
         (("ccs", "quinn/bbr"), ("quinn-proto", "without max_pacing_rate: its pacer has no limit")),
+        (("elements", "periodic_loss"), ("every PACKETS", "must be given", "CCR 27(3), 1997")),
+        (("apps", "tcp_rr"), ("response BYTES", "1b", "netperf 2.7, TCP_RR")),
         (("stacks", "linux-5.4"), ("hystart", "initial_window")),
     ],
 )
@@ -224,6 +226,8 @@ def test_a_mistake_in_a_file_is_named_with_its_place(
         (("validate", ".", "--against", "nothing.csv"), "nothing.csv cannot be read"),
         (("qdiscs", "fqcodel"), 'did you mean "fq_codel"?'),
         (("ccs", "cubik"), 'did you mean "cubic"?'),
+        (("elements", "periodic_los"), 'did you mean "periodic_loss"?'),
+        (("apps", "tcp_r"), 'did you mean "tcp_rr"?'),
         (("stacks", "linux"), "there is no stack"),
         (("runn",), "Did you mean 'run'?"),
     ],
@@ -331,7 +335,8 @@ def test_a_reader_that_has_had_enough_is_no_error() -> None:
 def test_help_is_quick_and_names_every_command() -> None:
     shown = sojourn("--help")
     assert shown.returncode == 0
-    for command in ("run", "try", "report", "validate", "suites", "qdiscs", "ccs", "stacks", "schema"):
+    listed = ("suites", "qdiscs", "ccs", "elements", "apps", "stacks")
+    for command in ("run", "try", "report", "validate", *listed, "schema"):
         assert re.search(rf"│ {command} ", shown.stdout)
 
 

@@ -68,7 +68,14 @@ def test_a_file_that_is_no_record_is_named(tmp_path: Path) -> None:
 
 def test_the_reference_has_a_page_for_all_that_the_program_lists() -> None:
     pages = tool("reference_pages").pages()
-    for folder, entries in (("disciplines", _core.qdiscs()), ("controls", _core.ccs()), ("stacks", _core.stacks())):
+    listed = {
+        "disciplines": _core.qdiscs(),
+        "controls": _core.ccs(),
+        "elements": _core.elements(),
+        "applications": _core.apps(),
+        "stacks": _core.stacks(),
+    }
+    for folder, entries in listed.items():
         for entry in json.loads(entries):
             page = pages[f"{folder}/{entry['name']}.md"]
             for part in ("options", "counters", "gauges", "switches"):

@@ -5,6 +5,7 @@ mod applications;
 mod around_codel;
 mod bbr;
 mod bench;
+mod by_words;
 mod capture;
 mod classes;
 mod closed_forms;

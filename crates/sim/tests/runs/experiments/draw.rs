@@ -1,7 +1,9 @@
 //! Random values in the language's spelling and in tc's, from a seed.
 
+use sojourn_path::Elements;
 use sojourn_qdisc::table::{Kind, OptionSpec, ValueSpec};
 use sojourn_qdisc::{Discipline, disciplines};
+use sojourn_sim::app::Apps;
 use sojourn_units::Random;
 
 /// A source of values.
@@ -72,6 +74,20 @@ impl Draw {
         } else {
             self.one_of(info.changes).to_owned()
         }
+    }
+
+    /// A path element, in its words.
+    pub(super) fn element(&mut self) -> String {
+        let elements: Vec<_> = Elements::built_in().infos().collect();
+        let info = self.one_of(&elements);
+        self.words(info)
+    }
+
+    /// An application, in its words.
+    pub(super) fn app(&mut self) -> String {
+        let apps: Vec<_> = Apps::built_in().infos().collect();
+        let info = self.one_of(&apps);
+        self.words(info)
     }
 
     /// The options of one netem.

@@ -38,9 +38,15 @@ enum Outcome {
     Ran,
 }
 
+/// What the simulator's words are.
+fn words() -> Words {
+    let sim = Sim::new();
+    Words::default().with_elements(sim.elements().words()).with_apps(sim.apps().words())
+}
+
 fn attempt(schema: &Value, seed: u64) -> Outcome {
     let text = write::experiment(schema, seed);
-    let read = Experiment::parse("random.toml", &text).and_then(|e| e.plan(&Words::default(), 10));
+    let read = Experiment::parse("random.toml", &text).and_then(|e| e.plan(&words(), 10));
     let plan = match read {
         Ok(plan) => plan,
         Err(wrong) => {
@@ -148,7 +154,7 @@ fn the_same_seed_is_the_same_experiment_and_the_same_run() {
         let text = write::experiment(&schema, seed);
         assert_eq!(text, write::experiment(&schema, seed));
         let twice = || {
-            let plan = Experiment::parse("r.toml", &text).ok()?.plan(&Words::default(), 10).ok()?;
+            let plan = Experiment::parse("r.toml", &text).ok()?.plan(&words(), 10).ok()?;
             let run = run(&plan.scenarios().next()?).ok()??;
             assert!(!table(&run, "totals").is_empty());
             Some(fingerprint(&run.tables))

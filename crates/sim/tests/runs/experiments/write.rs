@@ -11,7 +11,8 @@ use sojourn_transport::cc::Registry as Controls;
 const TRAFFIC: [&str; 8] =
     ["udp", "ping", "irtt", "voip", "video", "short_flows", "streaming", "on_off"];
 /// What an element may be.
-const ELEMENTS: [&str; 5] = ["rewrite", "policer", "aggregating_link", "wifi", "netem"];
+const ELEMENTS: [&str; 6] =
+    ["rewrite", "policer", "aggregating_link", "wifi", "netem", "middlebox"];
 /// The keys of a flow that all kinds of traffic have.
 const OF_EVERY_FLOW: [&str; 12] = [
     "count",
@@ -156,6 +157,12 @@ impl File {
             match kind {
                 "netem" => continue,
                 "rewrite" => self.rewrite(section(of, kind)),
+                "middlebox" => {
+                    let words = self.draw.element();
+                    let _ = writeln!(self.text, "\n[hop.element.middlebox]\nwords = \"{words}\"");
+                    let select = self.draw.one_of(&["dscp", "flows"]);
+                    self.keys(section(of, kind), kind, 3, &["words", select]);
+                }
                 _ => {
                     let _ = writeln!(self.text, "\n[hop.element.{kind}]");
                     let bound = self.draw.one_of(&["opportunity_min", "opportunity_max"]);
@@ -205,13 +212,17 @@ impl File {
             .collect();
         let traffic = if self.draw.one_in(2) { Some(self.draw.one_of(&TRAFFIC)) } else { None };
         let is_tcp = traffic.is_none_or(|t| matches!(t, "short_flows" | "streaming" | "on_off"));
-        let mut but = vec!["name"];
+        let mut but = vec!["name", "app"];
+        let is_app = traffic.is_none() && self.draw.one_in(8);
+        if is_app {
+            let _ = writeln!(self.text, "app = \"{}\"", self.draw.app());
+        }
         if is_tcp {
             let controls = Controls::built_in();
             let names: Vec<&str> = controls.names().collect();
             let _ = writeln!(self.text, "cc = \"{}\"", self.draw.one_of(&names));
             but.push("cc");
-            if traffic.is_some() {
+            if traffic.is_some() || is_app {
                 but.extend(["bytes", "app_rate"]);
             }
         } else {
