@@ -1,5 +1,6 @@
 //! A queue discipline of one's own in an experiment, start to end: the discipline is in `curvy.rs`, the experiment in
-//! `experiment.toml`; this adds the one to the simulator, runs the other and prints what was counted.
+//! `experiment.toml`; this adds the one to the simulator, runs the other and prints what was counted. So it is with a path
+//! element (`outage.rs`) and an application (`page.rs`), which `handover.toml` names.
 //!
 //! `cargo run --profile checked -p own-aqm [FILE.toml]`
 
@@ -7,6 +8,8 @@
 #![expect(clippy::print_stderr, reason = "and what is wrong")]
 
 use own_aqm::curvy::CurvyFamily;
+use own_aqm::outage::Outage;
+use own_aqm::page::Page;
 use sojourn_engine::{Engine as _, run_many};
 use sojourn_language::{Experiment, MOST_RUNS};
 use sojourn_results::Run;
@@ -32,9 +35,13 @@ fn main() -> ExitCode {
 }
 
 fn run(name: &str, text: &str) -> Result<(), String> {
-    // The simulator with one discipline more, and the words of an experiment as that simulator knows them.
+    // The simulator with one of each more, and the words of an experiment as that simulator knows them.
     let sim = Sim::new().with_qdisc::<CurvyFamily>().map_err(|e| e.to_string())?;
-    let words = Words::new(sim.qdiscs().clone());
+    let sim = sim.with_element::<Outage>().and_then(Sim::with_app::<Page>);
+    let sim = sim.map_err(|e| e.to_string())?;
+    let words = Words::new(sim.qdiscs().clone())
+        .with_elements(sim.elements().words())
+        .with_apps(sim.apps().words());
     let plan = Experiment::parse(name, text)
         .and_then(|experiment| experiment.plan(&words, MOST_RUNS))
         .map_err(|diagnostics| diagnostics.to_string())?;
@@ -55,7 +62,8 @@ fn run(name: &str, text: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What the bottleneck's discipline counted, and why packets were marked or dropped there.
+/// What the bottleneck's discipline counted, and why packets were marked or dropped there and by the path element; how long
+/// pages took.
 fn report(run: &Run) -> String {
     const QUEUE: &str = "bottleneck.down.qdisc";
     let cell: Vec<&str> = run.scenario.cell.iter().map(|(_, value)| value.as_str()).collect();
@@ -63,7 +71,7 @@ fn report(run: &Run) -> String {
     if let Some(totals) = run.table("totals") {
         let (subjects, names, values) =
             (totals.text("subject"), totals.text("name"), totals.f64("value"));
-        for row in (0..totals.len()).filter(|&row| subjects.get(row) == QUEUE) {
+        for row in (0..totals.len()).filter(|&row| [QUEUE, "web"].contains(&subjects.get(row))) {
             lines.push(format!("  {:<24} {}", names.get(row), values[row]));
         }
     }
@@ -72,12 +80,17 @@ fn report(run: &Run) -> String {
         let mut last = std::collections::BTreeMap::new();
         let (queues, whys) = (signals.text("queue"), signals.text("reason"));
         let (kinds, counts) = (signals.text("kind"), signals.u64("count"));
-        for row in (0..signals.len()).filter(|&row| queues.get(row) == QUEUE) {
+        let queues = |row: &usize| [QUEUE, "bottleneck.down.cell"].contains(&queues.get(*row));
+        for row in (0..signals.len()).filter(queues) {
             last.insert((whys.get(row), kinds.get(row)), counts[row]);
         }
         for ((why, kind), count) in last {
             lines.push(format!("  {why} {kind}s: {count}"));
         }
+    }
+    if let Some(pages) = run.table("completions") {
+        let longest = pages.f64("duration_s").iter().copied().fold(0.0, f64::max);
+        lines.push(format!("  longest page: {longest:.3}"));
     }
     lines.push(String::new());
     lines.join("\n")
