@@ -8,7 +8,7 @@
  * The trick: in virtual time a program's work takes no time, so one loop that looks at everything between two
  * timers sees a consistent state, and a packet's stamp is the time at which the kernel handled it.
  *
- * Connections that ask and answer are in connections.h. What a flow does that depends on what it receives is decided by the
+ * Connections that ask and answer are in connections.h, what the kernel tells of programs' sockets in sockets.h. What a flow does that depends on what it receives is decided by the
  * engine, which is asked (ask()): the kernel's process hands the question over and waits, and the guest's clock stands still.
  *
  * A flow of programs is one of the machine's own programs at each end, in namespaces of their own beside the server's and the
@@ -135,6 +135,8 @@ struct flow {
 
 struct action { uint64_t at; char *argv[WORDS]; const char *ns; int number, done; };
 struct queue { const char *ns, *device; uint32_t handle; int index; int socket; };
+/* A policer of tc, by the number that it has in its namespace. */
+struct policer { const char *ns; uint32_t index; int socket; };
 struct tap { const char *ns, *device; unsigned frames, at; int socket; uint8_t *ring; uint64_t lost; };
 /* A device whose packets are kept, both ways; `room` is what one takes in the ring. */
 struct capture { const char *ns, *device; unsigned frames, at, snap, room; int socket; uint8_t *ring; FILE *file; };
@@ -144,9 +146,10 @@ struct kept { uint64_t at; uint32_t length, kept; };
 static struct flow flows[4096];
 static struct action actions[1024];
 static struct queue queues[64];
+static struct policer policers[64];
 static struct tap taps[128];
 static struct capture captures[128];
-static int n_flows, n_actions, n_queues, n_taps, n_captures, n_programs;
+static int n_flows, n_actions, n_queues, n_policers, n_taps, n_captures, n_programs;
 static uint64_t epoch, length, step, real_offset;
 static int epoll, log_fd = -1, stamps_fd, clock_fd;
 static FILE *samples;
@@ -600,6 +603,55 @@ static void sample_queue(int number, uint64_t t) {
 	fputc('\n', samples);
 }
 
+/* --- policers ------------------------------------------------------------------------------------------------- */
+
+/* What has come to a policer and what it has dropped; one that is switched off is not there, and has no line. */
+static void sample_policer(int number, uint64_t t) {
+	struct policer *p = &policers[number];
+	struct {
+		struct nlmsghdr h;
+		struct tcamsg t;
+		struct rtattr table, action, kind;
+		char name[8];
+		struct rtattr index;
+		uint32_t value;
+	} request = {
+		.h = {.nlmsg_len = sizeof request, .nlmsg_type = RTM_GETACTION, .nlmsg_flags = NLM_F_REQUEST, .nlmsg_seq = 1},
+		.t = {.tca_family = AF_UNSPEC},
+		.table = {.rta_len = 36, .rta_type = 1 /* TCA_ACT_TAB */},
+		.action = {.rta_len = 32, .rta_type = 1 /* its place */},
+		.kind = {.rta_len = 11, .rta_type = 1 /* TCA_ACT_KIND */},
+		.name = "police",
+		.index = {.rta_len = 8, .rta_type = 3 /* TCA_ACT_INDEX */},
+		.value = p->index,
+	};
+	/* An attribute begins at a multiple of 4: "police" and its end take 7 of the 8. */
+	request.action.rta_len = sizeof request.action + sizeof request.kind + sizeof request.name + sizeof request.index + sizeof request.value;
+	request.table.rta_len = (unsigned short)(sizeof request.table + request.action.rta_len);
+	static uint8_t reply[1 << 14];
+	if (send(p->socket, &request, sizeof request, 0) < 0) fail("netlink");
+	ssize_t size = recv(p->socket, reply, sizeof reply, MSG_DONTWAIT);
+	if (size <= 0) fail("no answer about a policer");
+	struct nlmsghdr *h = (void *)reply;
+	if (h->nlmsg_type == NLMSG_ERROR) return;
+	int left = (int)h->nlmsg_len - (int)NLMSG_LENGTH(sizeof(struct tcamsg));
+	struct rtattr *table = (void *)((char *)NLMSG_DATA(h) + NLMSG_ALIGN(sizeof(struct tcamsg)));
+	if (!RTA_OK(table, left)) return;
+	struct rtattr *action = RTA_DATA(table);
+	struct gnet_stats_basic basic = {0};
+	struct gnet_stats_queue q = {0};
+	int in_action = (int)RTA_PAYLOAD(action);
+	for (struct rtattr *a = RTA_DATA(action); RTA_OK(a, in_action); a = RTA_NEXT(a, in_action)) {
+		if ((a->rta_type & NLA_TYPE_MASK) != 4 /* TCA_ACT_STATS */) continue;
+		int inner = (int)RTA_PAYLOAD(a);
+		for (struct rtattr *s = RTA_DATA(a); RTA_OK(s, inner); s = RTA_NEXT(s, inner)) {
+			if (s->rta_type == TCA_STATS_BASIC) memcpy(&basic, RTA_DATA(s), sizeof basic < RTA_PAYLOAD(s) ? sizeof basic : RTA_PAYLOAD(s));
+			if (s->rta_type == TCA_STATS_QUEUE) memcpy(&q, RTA_DATA(s), sizeof q);
+		}
+	}
+	fprintf(samples, "police %llu %d %u %u\n", (unsigned long long)t, number, basic.packets, q.drops);
+}
+
 /* --- flows ---------------------------------------------------------------------------------------------------- */
 
 static void set_number(int fd, int level, int option, int value, const char *what) {
@@ -695,9 +747,11 @@ struct program {
 	size_t size[2];
 	struct ended side[2];
 	uint64_t within, began, ready_after;
+	struct sockets *sockets;
 	int has_server, sender, wanted, port, seen, serves, stopping;
 };
 
+static void open_sockets(int i);
 static void failed(int i, enum side side, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* The lines that a program has begun and not ended count, too. */
@@ -944,6 +998,7 @@ static void start_programs(int i, uint64_t t) {
 	snprintf(number, sizeof number, "%d", PROCESSES);
 	if (write_text(path, number)) fail("this kernel cannot bound the number of processes; build it anew");
 	p->began = t;
+	open_sockets(i);
 	if (!p->has_server) {
 		start_program(i, CLIENT_SIDE, t);
 		return;
@@ -1129,6 +1184,8 @@ static void start_flow(int i, uint64_t t) {
 	f->wanting = 1;
 }
 
+#include "sockets.h"
+
 static int numbers(int fd, struct tcp_numbers *n) {
 	socklen_t size = sizeof *n;
 	memset(n, 0, sizeof *n);
@@ -1141,7 +1198,7 @@ static void sample_flow(int i, uint64_t t) {
 	if (f->kind == UDP) fprintf(samples, "udp %llu %d %llu %llu %llu\n", (u)t, i, (u)f->sent, (u)f->received, (u)f->received_bytes);
 	if (f->kind == PROGRAM && f->program->serves) {
 		count_processes(i);
-		fprintf(samples, "program %llu %d\n", (u)t, i);
+		sample_sockets(i, t);
 	}
 	if (f->kind == SHORT) {
 		struct sums s = f->gone;
@@ -1464,6 +1521,8 @@ static void read_plan(void) {
 			captures[n_captures++] = (struct capture){.ns = word[1], .device = word[2], .frames = (unsigned)number_of(word[3]), .snap = (unsigned)number_of(word[4])};
 		} else if (!strcmp(word[0], "queue")) {
 			queues[n_queues++] = (struct queue){.ns = word[1], .device = word[2], .handle = (uint32_t)strtoul(word[3], 0, 16) << 16};
+		} else if (!strcmp(word[0], "policer")) {
+			policers[n_policers++] = (struct policer){.ns = word[1], .index = (uint32_t)number_of(word[2])};
 		} else if (!strcmp(word[0], "at")) {
 			struct action *a = &actions[n_actions++];
 			a->at = number_of(word[1]);
@@ -1557,6 +1616,7 @@ static void sample_all(uint64_t t) {
 	for (int i = 0; i < n_flows; i++) if (flows[i].life == RUNNING) sample_flow(i, t);
 	close_quiet_connections();
 	for (int i = 0; i < n_queues; i++) sample_queue(i, t);
+	for (int i = 0; i < n_policers; i++) sample_policer(i, t);
 	for (;;) {
 		/* Programs are not reaped here: each has its own watch. */
 		siginfo_t gone = {0};
@@ -1581,7 +1641,8 @@ static void act(uint64_t t) {
 		if (a->argv[0] && !strcmp(a->argv[0], "start")) {
 			if (flows[number_of(a->argv[1])].life == WAITING) start_flow((int)number_of(a->argv[1]), t);
 		} else if (a->argv[0] && !strcmp(a->argv[0], "stop")) end_flow((int)number_of(a->argv[1]), t, "stopped");
-		else if (a->argv[0]) spawn(a->ns, a->argv);
+		/* Nothing to be done, as where something is switched on that is on. */
+		else if (a->argv[0] && strcmp(a->argv[0], "nothing")) spawn(a->ns, a->argv);
 	}
 	for (int i = 0; i < n_flows; i++) {
 		struct flow *f = &flows[i];
@@ -1676,6 +1737,10 @@ int main(void) {
 		enter(queues[i].ns);
 		queues[i].socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 		queues[i].index = (int)if_nametoindex(queues[i].device);
+	}
+	for (int i = 0; i < n_policers; i++) {
+		enter(policers[i].ns);
+		policers[i].socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	}
 	for (int i = 0; i < n_flows; i++) if (flows[i].kind != PING && flows[i].kind != PROGRAM) listen_for(i);
 

@@ -17,7 +17,10 @@ mod captures;
 mod cores;
 pub mod guest;
 pub mod lists;
+mod middleboxes;
+mod netems;
 mod patience;
+mod places;
 pub mod plan;
 pub mod ports;
 pub mod probe;
@@ -30,6 +33,7 @@ mod schedule;
 pub mod stamps;
 mod statistics;
 pub mod tools;
+mod words;
 
 pub use cache::{Kernel, UnknownKernel};
 
@@ -115,10 +119,11 @@ fn programs(cache: &Path, scenario: &Scenario) -> Result<tools::Programs, String
 /// Whether a namespace can have elements of this kind on its path.
 const fn has(kind: ElementKind) -> bool {
     match kind {
-        ElementKind::Netem | ElementKind::Queue | ElementKind::Rewrite => true,
+        ElementKind::Netem | ElementKind::Queue | ElementKind::Rewrite | ElementKind::Policer => {
+            true
+        }
         ElementKind::Encapsulate
         | ElementKind::Decapsulate
-        | ElementKind::Policer
         | ElementKind::AggregatingLink
         | ElementKind::Wifi
         | ElementKind::Middlebox => false,

@@ -17,17 +17,18 @@
 
 use crate::addresses::{self, Windows};
 use crate::lists::List;
+use crate::netems::{self, OPEN, constant_delay, netem_of, with_delay};
+use crate::places::{Place, find, place};
 use crate::programs::End;
 use crate::schedule::{self, start_offset};
 use crate::tools::Programs;
-use crate::{asked, programs, rewrite};
+use crate::words::{tc_rate, tc_time};
+use crate::{asked, middleboxes, programs, rewrite};
 use sojourn_capture::Point;
 use sojourn_model::{
-    Action, Direction, EcnMode, Element, Feature, Flow, Ip, Kind, Netem, OnOff, Place as Where,
-    Pulse, Queue, ReceiveWindow, Scenario, Shaper, Side, Start, Tcp, Traffic, Unsupported,
+    Action, Direction, EcnMode, Element, Feature, Flow, Ip, Kind, OnOff, Place as Where, Pulse,
+    Queue, ReceiveWindow, Scenario, Shaper, Side, Start, Tcp, Traffic, Unsupported,
 };
-use sojourn_qdisc::QdiscQuirks;
-use sojourn_qdisc::netem::Parameters;
 use sojourn_stacks::HOST_JITTER;
 use sojourn_units::{Ecn, Rate, Span};
 use std::fmt::Write as _;
@@ -97,67 +98,12 @@ pub struct Plan {
     pub queues: Vec<QueuePlan>,
     /// What flows do by the clock alone, each a file beside the plan, which names it.
     pub lists: Vec<List>,
+    /// The policers, by their numbers.
+    pub policers: Vec<String>,
     /// What programs of the machine are started with, each a file beside the plan.
     pub programs: Vec<programs::Order>,
     /// What the engine cannot record of this run.
     pub unrecorded: Vec<Unsupported>,
-}
-
-/// Rates as tc reads them back exactly.
-fn tc_rate(rate: Rate) -> String {
-    format!("{}bit", rate.bits_per_sec())
-}
-
-/// Times as every tc understands them: old ones know no nanoseconds.
-fn tc_time(span: Span) -> String {
-    let (whole, part) = (span.as_nanos() / 1000, span.as_nanos() % 1000);
-    if part == 0 { format!("{whole}us") } else { format!("{whole}.{part:03}us") }
-}
-
-/// What a netem's words say, which were checked with the experiment. Every kernel reads them alike.
-fn netem(words: &str) -> Parameters {
-    Parameters::parse(words, &QdiscQuirks::LINUX_7_3)
-        .unwrap_or_else(|error| panic!("netem {words} was not checked: {error}"))
-}
-
-/// The constant delay of a netem that does nothing else.
-fn constant_delay(words: &str) -> Option<Span> {
-    let netem = netem(words);
-    (!netem.varies()).then(|| netem.delay())
-}
-
-/// Netem's words for one that delays nothing and refuses nobody.
-const OPEN: &str = "limit 1000000";
-
-/// The words of a chain's first netem with the delay of one flow.
-fn with_delay(chain: &[String], delay: Span) -> String {
-    netem(chain.first().map_or(OPEN, String::as_str)).with_delay(delay).to_string()
-}
-
-/// The names of one side of a hop in its namespace.
-struct Place {
-    ns: String,
-    /// Where packets come in.
-    from: &'static str,
-    /// Where they leave: the queue's device.
-    to: &'static str,
-    /// Begins the names of its ifbs.
-    letter: char,
-}
-
-fn place(hop: usize, side: Side) -> Place {
-    let ns = format!("hop{hop}");
-    match side {
-        Side::Down => Place { ns, from: "s", to: "c", letter: 'd' },
-        Side::Up => Place { ns, from: "c", to: "s", letter: 'u' },
-    }
-}
-
-pub(crate) fn netem_of(elements: &[Element]) -> Option<(&Element, &Netem)> {
-    elements.iter().find_map(|e| match &e.kind {
-        Kind::Netem(n) => Some((e, n)),
-        _ => None,
-    })
 }
 
 pub(crate) fn queue_of(elements: &[Element]) -> Option<(&Element, &Queue)> {
@@ -173,6 +119,7 @@ struct Builder<'a> {
     text: String,
     taps: Vec<(Tap, String)>,
     queues: Vec<QueuePlan>,
+    policers: Vec<String>,
     queue_lines: Vec<String>,
 }
 
@@ -185,6 +132,7 @@ impl Plan {
             text: String::new(),
             taps: Vec::new(),
             queues: Vec::new(),
+            policers: Vec::new(),
             queue_lines: Vec::new(),
         };
         b.order(format!("length {}", scenario.length().as_nanos()));
@@ -216,6 +164,7 @@ impl Plan {
             text: b.text,
             taps: taps.into_iter().map(|(tap, _)| tap).collect(),
             queues: b.queues,
+            policers: b.policers,
             unrecorded: unrecorded(scenario),
         }
     }
@@ -504,29 +453,20 @@ impl Builder<'_> {
             self.queues.push(QueuePlan { path, hop, side });
             leaf(&queue.shaper)
         });
-        let netem = netem_of(elements).map(|(_, n)| n);
         self.tc(&ns, &format!("qdisc add dev {from} handle ffff: ingress"));
-        let rewriters = elements.iter().filter(|e| e.enabled).filter_map(|e| match &e.kind {
-            Kind::Rewrite(rewrite) => Some(rewrite),
-            _ => None,
-        });
-        for (number, rewriter) in rewriters.enumerate() {
-            for words in rewrite::filters(scenario, rewriter) {
-                let prio = number + 1;
-                let filter = format!("filter add dev {from} parent ffff: protocol ip prio {prio}");
-                self.tc(&ns, &format!("{filter} {words}"));
+        for middlebox in middleboxes::of_side(scenario, hop, side) {
+            if let Some(index) = middlebox.index {
+                let name = &middlebox.element.name;
+                self.policers.push(format!("{}.{side}.{name}", scenario.hops[hop].name));
+                self.queue_lines.push(format!("policer {ns} {index}"));
+            }
+            if middlebox.element.enabled {
+                for words in middlebox.on() {
+                    self.tc(&ns, &words);
+                }
             }
         }
-        let mut groups: Vec<(Option<usize>, Vec<String>)> = Vec::new();
-        let chain = netem.map_or_else(Vec::new, |n| n.chain.clone());
-        let own_delays = netem.map_or(&[][..], |n| &n.per_flow);
-        for own in own_delays {
-            let mut words = vec![with_delay(&chain, own.delay)];
-            words.extend(chain.iter().skip(1).cloned());
-            let flow = scenario.flows.iter().position(|f| f.name == own.flow);
-            groups.push((flow, words));
-        }
-        groups.push((None, chain));
+        let groups = netems::groups(scenario, netem_of(elements));
         for (number, (flow, words)) in groups.iter().enumerate() {
             let ifb = format!("{letter}{number}");
             self.ip(&ns, &format!("link add {ifb} type ifb"));
@@ -601,7 +541,7 @@ impl Builder<'_> {
             let Some(at) = schedule::time_of(scenario, &event.when) else { continue };
             let at = at.as_nanos();
             for action in &event.actions {
-                for (ns, words) in self.action(action) {
+                for (ns, words) in self.action(number, action) {
                     self.order(format!("at {at} {number} {ns} {words}"));
                 }
             }
@@ -609,10 +549,19 @@ impl Builder<'_> {
     }
 
     /// What an action is in the guest: namespace and command.
-    fn action(&self, action: &Action) -> Vec<(String, String)> {
+    fn action(&self, event: usize, action: &Action) -> Vec<(String, String)> {
         let scenario = self.scenario;
         let tc = &self.programs.tc;
         let flow_number = |name: &str| scenario.flows.iter().position(|f| f.name == name);
+        if let Some((element, to)) = middleboxes::switches(action) {
+            let Some((ns, words)) = middleboxes::switch(scenario, event, element, to) else {
+                return Vec::new();
+            };
+            if words.is_empty() {
+                return vec![("-".to_owned(), "nothing".to_owned())];
+            }
+            return words.into_iter().map(|l| (ns.clone(), format!("{tc} {l}"))).collect();
+        }
         match action {
             Action::StartFlow { flow } => flow_number(flow)
                 .map(|i| ("-".to_owned(), format!("start {i}")))
@@ -652,20 +601,15 @@ impl Builder<'_> {
                             "qdisc change dev {letter}{number} root handle 1: netem {words}"
                         )]
                     }
+                    (Action::ChangeNetem { chain, .. }, _, Some(n)) => {
+                        netems::change(letter, n.per_flow.len(), chain)
+                    }
                     _ => Vec::new(),
                 };
                 lines.into_iter().map(|l| (ns.clone(), format!("{tc} {l}"))).collect()
             }
         }
     }
-}
-
-/// The hop and side of an element's path.
-pub(crate) fn find(scenario: &Scenario, path: &str) -> Option<(usize, Side)> {
-    let mut parts = path.splitn(3, '.');
-    let (hop, side) = (parts.next()?, parts.next()?);
-    let hop = scenario.hops.iter().position(|h| h.name == hop)?;
-    Some((hop, Side::from_name(side)?))
 }
 
 /// The handle of the discipline, which is read for statistics.

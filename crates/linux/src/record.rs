@@ -5,13 +5,14 @@ use crate::guest::Outcome;
 use crate::lists::List;
 use crate::plan::{Edge, Plan, delay_before, queue_of};
 use crate::programs;
-use crate::samples::{ManySample, QueueSample, Sample, Samples, TcpSample};
+use crate::samples::{ManySample, QueueSample, Sample, Samples, SocketsSample, TcpSample};
 use crate::schedule::{self, start_offset};
 use crate::stamps::{Layout, Left, Role, Trace};
 use crate::statistics;
 use hdrhistogram::Histogram;
 use sojourn_engine::RunError;
 use sojourn_model::{Direction, Flow, Scenario, Side, Start, Traffic};
+use sojourn_qdisc::Reason;
 use sojourn_results::metrics::subjects;
 use sojourn_results::{Provenance, Rows, Table, rows};
 use sojourn_units::{Span, Time};
@@ -124,6 +125,8 @@ struct Writer<'a> {
     /// Of each connection when it was opened, for how many bytes, and when the last of them was read.
     opened: Vec<Vec<(u64, u64, Option<u64>)>>,
     last_many: HashMap<usize, ManySample>,
+    /// Of each policer what came and what was dropped: before it was last switched off, and since.
+    policed: Vec<((u64, u64), (u64, u64))>,
     last_tcp: HashMap<usize, TcpSample>,
     last_udp: HashMap<usize, (u64, u64)>,
     last_queue: HashMap<usize, QueueSample>,
@@ -164,6 +167,7 @@ impl<'a> Writer<'a> {
             came: vec![HashMap::new(); n],
             opened: vec![Vec::new(); n],
             last_many: HashMap::new(),
+            policed: vec![((0, 0), (0, 0)); plan.policers.len()],
             last_tcp: HashMap::new(),
             last_udp: HashMap::new(),
             last_queue: HashMap::new(),
@@ -240,16 +244,16 @@ impl<'a> Writer<'a> {
                     self.udp_row(*at, *flow, *received, *bytes);
                     self.last_udp.insert(*flow, (*sent, *received));
                 }
-                Sample::Program { at, flow } => {
-                    let counts = self.counts(*flow, *at);
-                    self.plain_row(*at, *flow, counts.bytes, counts.arrived, 0);
-                }
+                Sample::Program(s) => self.sockets_row(s),
                 Sample::Output { at, flow, client, text } => self.output.push(rows::OutputLine {
                     t_s: self.seconds(*at),
                     flow: (&scenario.flows[*flow].name).into(),
                     program: if *client { "client" } else { "server" }.into(),
                     text: text.as_str().into(),
                 }),
+                Sample::Police { at, policer, packets, drops } => {
+                    self.police_row(*at, *policer, (*packets, *drops));
+                }
                 Sample::Queue(s) => self.queue_row(s),
             }
         }
@@ -423,6 +427,36 @@ impl<'a> Writer<'a> {
         self.last_many.insert(s.flow, *s);
     }
 
+    /// A row of a flow of programs. Of one that has no TCP nobody knows more than the stamps tell.
+    fn sockets_row(&mut self, s: &SocketsSample) {
+        let counts = self.counts(s.flow, s.at);
+        if s.known == 0 {
+            return self.plain_row(s.at, s.flow, counts.bytes, counts.arrived, 0);
+        }
+        let Some(goodput) = self.goodput(s.at, s.flow, counts.bytes) else { return };
+        let (t, nan) = (self.seconds(s.at), f64::NAN);
+        let seconds = |us: u64| if s.open == 0 || s.srtt_us == 0 { nan } else { us as f64 / 1e6 };
+        self.flows.push(rows::Flow {
+            t_s: t,
+            flow: (&self.scenario.flows[s.flow].name).into(),
+            goodput_bps: goodput,
+            delivery_rate_bps: if s.open == 0 { nan } else { s.delivery_rate as f64 * 8.0 },
+            rtt_s: counts.rtt.map_or(nan, |r| r as f64 / 1e9),
+            srtt_s: seconds(s.srtt_us),
+            rttvar_s: seconds(s.rttvar_us),
+            cwnd: s.cwnd,
+            ssthresh: s.ssthresh,
+            inflight: s.in_flight,
+            retransmits: s.retransmits,
+            lost: s.lost,
+            delivered: s.delivered,
+            ce: counts.ce,
+            ece: counts.ece,
+            pacing_rate_bps: nan,
+            state: STATES[(s.ca_state as usize).min(4)].into(),
+        });
+    }
+
     /// A row of a flow whose sender's state nobody knows.
     fn plain_row(&mut self, at: u64, flow: usize, bytes: u64, received: u64, lost: u64) {
         let Some(goodput) = self.goodput(at, flow, bytes) else { return };
@@ -496,6 +530,27 @@ impl<'a> Writer<'a> {
             });
         }
         self.last_queue.insert(s.queue, s.clone());
+    }
+
+    /// What a policer has dropped, where that has changed. One that was switched off and on again counts from 0: its sums go on.
+    fn police_row(&mut self, at: u64, policer: usize, now: (u64, u64)) {
+        let (gone, last) = &mut self.policed[policer];
+        if now.0 < last.0 {
+            (gone.0, gone.1) = (gone.0 + last.0, gone.1 + last.1);
+        }
+        let before = gone.1 + last.1 * u64::from(now.0 >= last.0);
+        *last = now;
+        let count = gone.1 + now.1;
+        if count != before {
+            let t = self.seconds(at);
+            self.queue_signals.push(rows::Signal {
+                t_s: t,
+                queue: self.plan.policers[policer].as_str().into(),
+                reason: Reason::Policer.name().into(),
+                kind: "drop".into(),
+                count,
+            });
+        }
     }
 
     fn pings(&self) -> Table {
@@ -707,6 +762,17 @@ impl<'a> Writer<'a> {
                 add(&q.path, &format!("{}.{name}", last.kind), value);
             }
         }
+        for (path, (gone, last)) in self.plan.policers.iter().zip(&self.policed) {
+            let (entered, dropped) = (gone.0 + last.0, gone.1 + last.1);
+            for (name, value) in [
+                ("entered", entered),
+                ("left", entered - dropped),
+                ("held", 0),
+                ("dropped", dropped),
+            ] {
+                add(path, name, value as f64);
+            }
+        }
         for &(tap, missed) in &samples.missed {
             if let Some(t) = self.plan.taps.get(tap) {
                 add(&self.plan.queues[t.queue].path, "stamps_missed", missed as f64);
@@ -853,8 +919,9 @@ fn time_of(sample: &Sample) -> u64 {
         | Sample::Open { at, .. }
         | Sample::Took { at, .. }
         | Sample::Udp { at, .. }
-        | Sample::Program { at, .. }
+        | Sample::Police { at, .. }
         | Sample::Output { at, .. } => *at,
+        Sample::Program(s) => s.at,
         Sample::Many(s) => s.at,
         Sample::Tcp(s) => s.at,
         Sample::Queue(s) => s.at,

@@ -3,12 +3,14 @@
 use crate::addresses::{self, MOST_WINDOWS, Windows};
 use crate::cache::Kernel;
 use crate::lists::{List, PAYLOADS};
-use crate::plan::{netem_of, queue_of};
-use crate::{programs, schedule, tools};
+use crate::netems::{constant_delay, is_plain, netem_of};
+use crate::places::{element_at, find};
+use crate::plan::queue_of;
+use crate::{middleboxes, programs, schedule, tools};
 use sojourn_engine::Capabilities;
 use sojourn_model::{
-    Action, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Program, Pulse,
-    Scenario, Shaper, Side, Traffic, TrafficKind, Unsupported, When,
+    Action, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, PoliceAction,
+    Program, Pulse, Scenario, Shaper, Side, Traffic, TrafficKind, Unsupported, When,
 };
 use sojourn_units::Dscp;
 use std::borrow::Cow;
@@ -229,21 +231,37 @@ fn elements(refusals: &mut Refusals, elements: &[Element], place: &Place) {
             "",
         );
     }
-    let last_rewriter = of(|k| matches!(k, Kind::Rewrite(_))).last().copied();
-    if let (Some(rewriter), Some(queue)) = (last_rewriter, queues.first())
-        && rewriter > *queue
+    let last_middlebox = of(middleboxes::is_one).last().copied();
+    if let (Some(middlebox), Some(queue)) = (last_middlebox, queues.first())
+        && middlebox > *queue
     {
         refusals.limit(
-            "a rewriter behind the queue",
+            "a rewriter or policer behind the queue",
             place,
-            "headers are rewritten where packets come in",
+            "headers are rewritten, and packets dropped, where packets come in",
             "",
         );
     }
-    if let Some((element, _)) = netem_of(elements)
-        && !element.enabled
+    let policers = of(|k| matches!(k, Kind::Policer(_)));
+    if let (Some(policer), Some((_, netem))) = (policers.last(), netem_of(elements))
+        && *policer > netems[0]
+        && (!netem.per_flow.is_empty()
+            || !netem.chain.iter().all(|words| constant_delay(words).is_some()))
     {
-        refusals.limit("a delay that is switched off", place, "events cannot switch it yet", "");
+        refusals.limit(
+            "a policer behind a delay that varies",
+            place,
+            "packets are dropped where they come in, before they are delayed",
+            "put the policer in front",
+        );
+    }
+    for element in elements {
+        if let Kind::Policer(policer) = &element.kind
+            && policer.exceed == PoliceAction::Mark
+        {
+            let help = "let it drop, or run it on the simulator";
+            refusals.limit("a policer that marks", place, "tc's police can only drop", help);
+        }
     }
 }
 
@@ -382,18 +400,45 @@ fn of_event(
     for action in actions {
         match action {
             Action::Enable { element } | Action::Disable { element } => {
-                refusals.limit(
-                    "switching an element",
-                    place,
-                    "it cannot be switched here yet",
-                    element,
-                );
+                let named = element_at(scenario, element);
+                match named.map(|e| &e.kind) {
+                    Some(Kind::Queue(_)) => refusals.limit(
+                        "switching a queue",
+                        place,
+                        "its shaper and its discipline come by several commands, and packets would pass between them",
+                        element,
+                    ),
+                    Some(Kind::Netem(netem))
+                        if !netem.chain.iter().all(|words| is_plain(words)) =>
+                    {
+                        unchangeable(refusals, place, element);
+                    }
+                    _ => {}
+                }
             }
-            Action::ChangeNetem { element, .. } => {
+            Action::ChangeNetem { element, chain } => {
+                let Some(Kind::Netem(netem)) = element_at(scenario, element).map(|e| &e.kind)
+                else {
+                    continue;
+                };
+                let plain = netem.chain.iter().chain(chain).all(|words| is_plain(words));
+                if !plain || chain.len() != netem.chain.len() {
+                    unchangeable(refusals, place, element);
+                }
+                if !netem.per_flow.is_empty() || middleboxes::is_switched(scenario, element) {
+                    refusals.limit(
+                        "changing a whole netem that is switched or that flows have a delay of their own in",
+                        place,
+                        "its words are those of the beginning with another delay",
+                        element,
+                    );
+                }
+            }
+            Action::Delay { element, .. } if middleboxes::is_switched(scenario, element) => {
                 refusals.limit(
-                    "changing a whole netem",
+                    "changing a delay that is switched",
                     place,
-                    "only its delay can be changed here yet",
+                    "when it is switched on, it has its first words",
                     element,
                 );
             }
@@ -406,7 +451,7 @@ fn of_event(
                 );
             }
             Action::Rate { element, .. } => {
-                let htb = crate::plan::find(scenario, element).is_some_and(|(hop, side)| {
+                let htb = find(scenario, element).is_some_and(|(hop, side)| {
                     queue_of(scenario.hops[hop].side(side))
                         .is_some_and(|(_, q)| matches!(q.shaper, Shaper::Htb { .. }))
                 });
@@ -417,6 +462,15 @@ fn of_event(
             _ => {}
         }
     }
+}
+
+fn unchangeable(refusals: &mut Refusals, place: &Place, element: &str) {
+    refusals.limit(
+        "changing a netem with more than a delay, loss and copies",
+        place,
+        "what tc's `qdisc change` is not told of a netem, it keeps",
+        element,
+    );
 }
 
 fn unknown_time(refusals: &mut Refusals, scenario: &Scenario, when: &When, place: &Place) {

@@ -10,7 +10,9 @@
 //! many T FLOW RECEIVED SEGMENTS RETRANSMITS LOST DELIVERED IN_FLIGHT
 //! udp T FLOW SENT RECEIVED RECEIVED_BYTES
 //! queue T QUEUE KIND PACKETS BACKLOG SENT_PACKETS SENT_BYTES DROPS OVERLIMITS OWN
-//! program T FLOW            output T FLOW PROGRAM TEXT        failed FLOW PROGRAM TEXT
+//! police T POLICER PACKETS DROPS
+//! program T FLOW OPEN KNOWN CWND IN_FLIGHT RETRANSMITS LOST DELIVERED SRTT RTTVAR SSTHRESH DELIVERY_RATE STATE
+//! output T FLOW PROGRAM TEXT        failed FLOW PROGRAM TEXT
 //! missed TAP COUNT          error TEXT                done T
 //! ```
 //!
@@ -103,13 +105,8 @@ pub enum Sample {
         /// Bytes of payload received.
         bytes: u64,
     },
-    /// A flow of programs runs.
-    Program {
-        /// When.
-        at: u64,
-        /// Which.
-        flow: usize,
-    },
+    /// A flow of programs runs: what the kernel says of its sender's TCP sockets.
+    Program(Box<SocketsSample>),
     /// A program wrote a line.
     Output {
         /// When.
@@ -120,6 +117,17 @@ pub enum Sample {
         client: bool,
         /// The line.
         text: String,
+    },
+    /// A policer's numbers.
+    Police {
+        /// When.
+        at: u64,
+        /// Which policer of the plan.
+        policer: usize,
+        /// Packets that have come to it.
+        packets: u64,
+        /// Of these, dropped.
+        drops: u64,
     },
     /// A queue's numbers.
     Queue(Box<QueueSample>),
@@ -144,6 +152,39 @@ pub struct ManySample {
     pub delivered: u64,
     /// Segments under way.
     pub in_flight: u64,
+}
+
+/// The TCP sockets of a flow of programs, at the end that sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SocketsSample {
+    /// When.
+    pub at: u64,
+    /// Which flow.
+    pub flow: usize,
+    /// How many are connected now.
+    pub open: u64,
+    /// How many have been seen so far.
+    pub known: u64,
+    /// Sum of the congestion windows of those.
+    pub cwnd: u64,
+    /// Segments under way on them.
+    pub in_flight: u64,
+    /// Segments sent again, on all so far.
+    pub retransmits: u64,
+    /// Retransmissions, and segments held for lost, on all so far.
+    pub lost: u64,
+    /// Segments delivered, on all so far.
+    pub delivered: u64,
+    /// Of the one that has sent the most: smoothed RTT.
+    pub srtt_us: u64,
+    /// Its mean deviation.
+    pub rttvar_us: u64,
+    /// Its slow start threshold.
+    pub ssthresh: u64,
+    /// Its delivery rate in bytes per second.
+    pub delivery_rate: u64,
+    /// The state of its recovery.
+    pub ca_state: u64,
 }
 
 /// `tcp_info` of the sender, with the bytes that the receiver has in order.
@@ -306,7 +347,28 @@ impl Samples {
                     overlimits: l.number()?,
                     own: l.bytes()?,
                 })),
-                "program" => Sample::Program { at: l.number()?, flow: l.index()? },
+                "police" => Sample::Police {
+                    at: l.number()?,
+                    policer: l.index()?,
+                    packets: l.number()?,
+                    drops: l.number()?,
+                },
+                "program" => Sample::Program(Box::new(SocketsSample {
+                    at: l.number()?,
+                    flow: l.index()?,
+                    open: l.number()?,
+                    known: l.number()?,
+                    cwnd: l.number()?,
+                    in_flight: l.number()?,
+                    retransmits: l.number()?,
+                    lost: l.number()?,
+                    delivered: l.number()?,
+                    srtt_us: l.number()?,
+                    rttvar_us: l.number()?,
+                    ssthresh: l.number()?,
+                    delivery_rate: l.number()?,
+                    ca_state: l.number()?,
+                })),
                 "output" => Sample::Output {
                     at: l.number()?,
                     flow: l.index()?,

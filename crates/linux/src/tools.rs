@@ -10,7 +10,11 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 const AGENT: &str = include_str!("../guest/agent.c");
-const CONNECTIONS: &str = include_str!("../guest/connections.h");
+/// The parts of the agent that are files of their own.
+static PARTS: [(&str, &str); 2] = [
+    ("connections.h", include_str!("../guest/connections.h")),
+    ("sockets.h", include_str!("../guest/sockets.h")),
+];
 const PRELOAD: &str = include_str!("../guest/preload.c");
 const PROBE: &str = include_str!("../probe/probe.c");
 
@@ -114,12 +118,11 @@ pub(crate) fn fnv1a(bytes: impl AsRef<[u8]>) -> u64 {
 
 /// The agent, compiled if it is not in the cache yet.
 pub fn agent(cache: &Path) -> Result<Agent, String> {
-    let hash = [AGENT, PRELOAD, CONNECTIONS]
-        .iter()
-        .fold(0_u64, |hash, source| hash.rotate_left(1) ^ fnv1a(source));
+    let sources = [AGENT, PRELOAD].into_iter().chain(PARTS.map(|(_, source)| source));
+    let hash = sources.fold(0_u64, |hash, source| hash.rotate_left(1) ^ fnv1a(source));
     let name = format!("agent-{hash:016x}");
-    let includes = &[("connections.h", CONNECTIONS)];
-    let init = Source { text: AGENT, file: "agent.c", includes, to: "init", flags: ON_ITS_OWN };
+    let init =
+        Source { text: AGENT, file: "agent.c", includes: &PARTS, to: "init", flags: ON_ITS_OWN };
     let folder = compiled(cache, &name, &[init, LOADED])?;
     Ok(Agent { init: folder.join("init"), preload: folder.join("preload.so") })
 }

@@ -7,8 +7,9 @@ use sojourn_engine::{Engine as _, RunError, Watch};
 use sojourn_linux::Linux;
 use sojourn_model::{
     Action, Adaptation, At, Direction, EcnMode, Element, Event, Flow, Hop, Ip, Irtt, Kind, Netem,
-    OnOff, Origin, Ping, Profile, Pulse, Queue, Rewrite, Rule, Scenario, Selector, Shaper,
-    ShortFlows, Start, Streaming, Tcp, Traffic, Udp, Video, Voip, When, Window, WindowBounds,
+    OnOff, Origin, Ping, PoliceAction, Policer, Profile, Pulse, Queue, Rewrite, Rule, Scenario,
+    Selector, Shaper, ShortFlows, Start, Streaming, Tcp, Traffic, Udp, Video, Voip, When, Window,
+    WindowBounds,
 };
 use sojourn_results::metrics::{Expression, Frame};
 use sojourn_results::{Column, Run, Table};
@@ -752,6 +753,99 @@ fn a_call_adapts_to_what_is_missing() {
     assert!(third < 0.36 && few < 0.7 * plenty, "{third} {few} {plenty}");
 }
 
+fn element(name: &str, enabled: bool, kind: Kind) -> Element {
+    Element { name: name.to_owned(), enabled, kind }
+}
+
+/// 1000 bytes of payload are 1042 on the wire. Of 12.504 Mbit/s a policer of 5 Mbit/s lets 5 pass, and a burst of 30000 bytes
+/// at the beginning; while it is switched off, everything.
+fn a_policer_drops_what_exceeds_its_rate_while_it_is_on() {
+    let (linux, stack) = engine();
+    let mut s = scenario(&stack, "pfifo", 50, Span::from_millis(20), 8, &[]);
+    s.flows.clear();
+    let udp = Udp { rate: Rate::from_mbit(12), payload: 1000, ecn: Ecn::NotEct };
+    s.flows.push(flow(&stack, "udp", Traffic::Udp(udp)));
+    let policer = Policer { rate: Rate::from_mbit(5), burst: 30_000, exceed: PoliceAction::Drop };
+    s.hops[0].down.insert(0, element("police", true, Kind::Policer(policer)));
+    let path = || "bottleneck.down.police".to_owned();
+    let event = |name: &str, at, action| Event {
+        name: name.into(),
+        when: When::At(At::from_secs(at)),
+        actions: vec![action],
+    };
+    s.events.push(event("off", 3, Action::Disable { element: path() }));
+    s.events.push(event("off-again", 4, Action::Disable { element: path() }));
+    s.events.push(event("on", 5, Action::Enable { element: path() }));
+    assert!(linux.refuse(&s).is_empty(), "{:?}", linux.refuse(&s));
+    let run = linux.run(&s, &()).unwrap();
+    let goodput = |from: f64, to: f64| {
+        let flows = run.table("flows").unwrap();
+        let times = flows.f64("t_s");
+        let rows = (0..flows.len()).filter(|&i| times[i] > from && times[i] <= to + 1e-6);
+        mean(&rows.map(|i| flows.f64("goodput_bps")[i]).collect::<Vec<_>>()) / 1e6
+    };
+    let passes = 5.0 / 1.042;
+    for (from, to, expected) in [(1.0, 3.0, passes), (3.5, 5.0, 12.0), (6.0, 8.0, passes)] {
+        let found = goodput(from, to);
+        assert!((found / expected - 1.0).abs() < 0.005, "{from} to {to}: {found} {expected}");
+    }
+    // What was not received was dropped by the policer, or is on its way for 10 ms: 6 of the 15 datagrams of that time.
+    let gone = total(&run, "udp", "datagrams_sent") - total(&run, "udp", "datagrams_received");
+    let dropped = total(&run, &path(), "dropped");
+    assert!((gone - dropped - 6.0).abs() <= 2.0, "{gone} {dropped}");
+    let through = total(&run, &path(), "left") + dropped;
+    assert_eq!(through.to_bits(), total(&run, &path(), "entered").to_bits());
+    let signals = run.table("queue_signals").unwrap();
+    let reasons = signals.text("reason");
+    assert!((0..signals.len()).any(|i| reasons.get(i) == "policer"));
+    let events = run.table("events").unwrap();
+    let told = (0..events.len()).filter(|&i| events.text("what").get(i) == "event").count();
+    assert_eq!(told, 3);
+}
+
+/// A delay of 30 ms that is switched off from 1 s to 2 s, and a rewriter that is on from 2 s on: the codepoint and
+/// the delay of datagrams say so.
+fn elements_are_switched_and_changed() {
+    let (linux, stack) = engine();
+    let mut s = scenario(&stack, "pfifo", 50, Span::from_millis(60), 4, &[]);
+    s.flows.clear();
+    let udp = Udp { rate: Rate::from_mbit(1), payload: 500, ecn: Ecn::Ect0 };
+    s.flows.push(flow(&stack, "udp", Traffic::Udp(udp)));
+    let rewrite = Rewrite { rule: Rule::Ect0ToEct1, select: Selector::All, syn: true };
+    s.hops[0].down.insert(0, element("rule", false, Kind::Rewrite(rewrite)));
+    let (netem, rule) = ("bottleneck.down.netem".to_owned(), "bottleneck.down.rule".to_owned());
+    for (at, action) in [
+        (1, Action::Disable { element: netem.clone() }),
+        (2, Action::Enable { element: netem.clone() }),
+        (2, Action::Enable { element: rule }),
+    ] {
+        let name = format!("event-{}", s.events.len());
+        s.events.push(Event { name, when: When::At(At::from_secs(at)), actions: vec![action] });
+    }
+    assert!(linux.refuse(&s).is_empty(), "{:?}", linux.refuse(&s));
+    let folder = tempfile::tempdir().unwrap();
+    let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 64 });
+    linux.run(&s, &wish).unwrap();
+    let of = |point: Point| packets(&folder.path().join(point.file_name()));
+    let (sent, came) = (of(Point::Server), of(Point::Client));
+    let number = |p: &(u64, u32, Vec<u8>)| u32::from_be_bytes(p.2[42..46].try_into().unwrap());
+    let mut seen = 0;
+    for packet in sent.iter().filter(|p| p.2[23] == 17) {
+        let at = packet.0 as f64 / 1e9 - EPOCH as f64;
+        // Not where it is just being switched.
+        if [1.0, 2.0].iter().any(|edge| (at - edge).abs() < 0.01) || at > 3.9 {
+            continue;
+        }
+        let there = came.iter().find(|p| p.2[23] == 17 && number(p) == number(packet)).unwrap();
+        let delay = (there.0 - packet.0) as f64 / 1e9;
+        let expected = if (1.0..2.0).contains(&at) { 0.0 } else { 0.030 };
+        assert!((delay - expected).abs() < 0.0002, "{at}: {delay}");
+        assert_eq!(there.2[15] & 3, if at < 2.0 { 2 } else { 1 }, "{at}");
+        seen += 1;
+    }
+    assert!(seen > 900, "{seen}");
+}
+
 fn wrong_words_are_told_in_tcs_own() {
     let (linux, stack) = engine();
     let s = scenario(&stack, "fq_codel tarqet 5ms", 10, Span::from_millis(20), 1, &["cubic"]);
@@ -816,8 +910,13 @@ fn a_kernel_says_what_it_has() {
 
 fn main() {
     let kernel = Linux::new().kernels().last().is_some();
-    let tests: [(&str, fn()); 22] = [
+    let tests: [(&str, fn()); 24] = [
         ("a_kernel_says_what_it_has", a_kernel_says_what_it_has),
+        (
+            "a_policer_drops_what_exceeds_its_rate_while_it_is_on",
+            a_policer_drops_what_exceeds_its_rate_while_it_is_on,
+        ),
+        ("elements_are_switched_and_changed", elements_are_switched_and_changed),
         ("short_flows_over_both_versions", short_flows_over_both_versions),
         ("applications_write_at_their_own_times", applications_write_at_their_own_times),
         ("initial_windows_over_both_versions", initial_windows_over_both_versions),

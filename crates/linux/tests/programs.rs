@@ -137,6 +137,21 @@ fn two_transfers_are_one_flow() {
         .map(|i| flows.f64("rtt_s")[i])
         .filter(|rtt| rtt.is_finite())
         .collect();
+    // Two connections have two windows of ten segments at the least; the kernel's smoothed RTT is above the base.
+    let of_page = |i: &usize| flows.text("flow").get(*i) == "page";
+    let busy: Vec<usize> = (0..flows.len())
+        .filter(of_page)
+        .filter(|&i| flows.f64("goodput_bps")[i] > 15e6 && flows.u64("inflight")[i] > 0)
+        .collect();
+    assert!(busy.len() > 50, "{}", busy.len());
+    for i in busy {
+        let (cwnd, srtt) = (flows.u64("cwnd")[i], flows.f64("srtt_s")[i]);
+        assert!((20..2000).contains(&cwnd) && (0.040..0.2).contains(&srtt), "{cwnd} {srtt}");
+    }
+    let last = (0..flows.len()).rfind(|i| of_page(i)).unwrap();
+    // 10 MB in segments of 1448 bytes, less what was delivered after the last sample: 86 are sent in 50 ms.
+    let delivered = flows.u64("delivered")[last];
+    assert!((6_820..7_000).contains(&delivered), "{delivered}");
     let least = rtts.iter().copied().fold(f64::INFINITY, f64::min);
     assert!(least > 0.040 && least < 0.0402, "{least}");
     let owd = value(&run, "mean(packet_owd, page) over all");
