@@ -95,6 +95,10 @@ pub trait Connection: core::fmt::Debug + Send {
     /// Whether the sender's application has nothing more to send and knows that everything arrived.
     fn is_finished(&self) -> bool;
 
+    /// Why an end gave the connection up, if one did: which end, and what the implementation says. That an application closed
+    /// it is none.
+    fn failure(&self) -> Option<&str>;
+
     /// Bytes that the receiver's application has read.
     fn delivered_bytes(&self) -> u64;
 

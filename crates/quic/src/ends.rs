@@ -3,8 +3,8 @@
 
 use super::own;
 use super::proto::{
-    Connection, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Event, StreamEvent, StreamId,
-    VarInt,
+    Connection, ConnectionError, ConnectionHandle, DatagramEvent, Dir, EcnCodepoint, Event,
+    StreamEvent, StreamId, VarInt,
 };
 use crate::clock::Clock;
 use crate::connection::{self, Datagram, End, Measured, Out, Reduced};
@@ -75,6 +75,8 @@ struct Application {
     finished: usize,
     is_open: bool,
     received: u64,
+    /// Why the connection was lost, at the end that knew it first.
+    failure: Option<String>,
 }
 
 impl Application {
@@ -91,13 +93,25 @@ impl Application {
             finished: 0,
             is_open: false,
             received: 0,
+            failure: None,
         }
     }
 
     /// Something happened at this end; whether the connection is over by it.
     fn on_event(&mut self, end: End, connection: &mut Connection, event: Event) -> bool {
         match (end, event) {
-            (_, Event::ConnectionLost { .. }) => return true,
+            (end, Event::ConnectionLost { reason }) => {
+                // The other end is told, and that it was is no news. One that was closed had nothing more to say.
+                let is_news = !matches!(
+                    reason,
+                    ConnectionError::ApplicationClosed(_) | ConnectionError::LocallyClosed
+                );
+                if is_news && self.failure.is_none() {
+                    let whose = if end == End::Sender { "sender" } else { "receiver" };
+                    self.failure = Some(format!("connection lost at the {whose}: {reason}"));
+                }
+                return true;
+            }
             (End::Sender, Event::Connected) => {
                 self.is_open = true;
                 if self.upload {
@@ -266,7 +280,8 @@ impl Ends {
                 break;
             }
         }
-        side.timer = connection.poll_timeout().map_or(Time::NEVER, |at| clock.time(at));
+        // What is due already is due now: a program's event loop would fire it at once, and time does not run back.
+        side.timer = connection.poll_timeout().map_or(Time::NEVER, |at| clock.time(at.max(now)));
         if end == End::Sender && self.watch.touched.get() != self.lost.1 {
             self.lost = (own::lost(&mut connection), self.watch.touched.get());
         }
@@ -345,6 +360,10 @@ impl connection::Connection for Ends {
 
     fn is_finished(&self) -> bool {
         self.application.finished == self.application.plan.len()
+    }
+
+    fn failure(&self) -> Option<&str> {
+        self.application.failure.as_deref()
     }
 
     fn delivered_bytes(&self) -> u64 {

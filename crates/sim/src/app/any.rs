@@ -133,6 +133,11 @@ impl App for AnyApp {
         each!(self, app => app.is_finished())
     }
 
+    #[inline]
+    fn failure(&self) -> Option<&str> {
+        each!(self, app => app.failure())
+    }
+
     fn delivered_bytes(&self) -> u64 {
         each!(self, app => app.delivered_bytes())
     }

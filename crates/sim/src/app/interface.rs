@@ -53,6 +53,11 @@ pub trait App: core::fmt::Debug + Send {
         false
     }
 
+    /// Why it cannot go on, if it cannot: the flow ends with that.
+    fn failure(&self) -> Option<&str> {
+        None
+    }
+
     /// Payload bytes that have arrived, in order where order counts.
     fn delivered_bytes(&self) -> u64;
 

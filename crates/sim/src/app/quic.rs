@@ -133,6 +133,10 @@ impl App for Quic {
         self.connection.is_finished()
     }
 
+    fn failure(&self) -> Option<&str> {
+        self.connection.failure()
+    }
+
     fn delivered_bytes(&self) -> u64 {
         self.connection.delivered_bytes()
     }

@@ -4,11 +4,19 @@ use super::*;
 use crate::Sim;
 use crate::dumbbell::Dumbbell;
 use sojourn_engine::Engine as _;
-use sojourn_model::{Event, ReceiveWindow, Tcp, Udp};
+use sojourn_model::{Event, Quic, ReceiveWindow, Tcp, Udp};
 use sojourn_units::{Ecn, Rate, Span};
 
 fn of(scenario: &Scenario) -> Foreseen {
     Sim::new().foresee(scenario).expect("the simulator says")
+}
+
+fn quic(change: impl FnOnce(&mut Quic)) -> Scenario {
+    let mut scenario = line(&["cubic"]);
+    let mut quic = Quic::plain("noq", "cubic");
+    change(&mut quic);
+    scenario.flows[0].traffic = Traffic::Quic(quic);
+    scenario
 }
 
 /// 50 Mbit/s, 20 ms, no ping, 10 s.
@@ -166,4 +174,24 @@ fn speeds_are_those_of_the_benchmarks_record() {
         entry["packets_per_cpu_second"].as_f64().unwrap()
     };
     assert_eq!(SPEEDS, ["A", "F", "H", "E"].map(speed));
+}
+
+/// Datagrams of 1452 bytes of UDP payload, 1494 on the wire, with 1418 bytes of streams in each. What the bottleneck carries
+/// is counted in frames of 1514, whatever a flow's are.
+#[test]
+fn quic_is_limited_by_its_windows_its_pacing_and_its_bytes() {
+    about(of(&quic(|_| {})).packets, 50e6 * 10.0 / 8.0 / 1514.0);
+    // 28 360 bytes a round trip of 20 ms: 20 packets, 50 times a second; three streams have three times that.
+    about(of(&quic(|q| q.receive_window = Some(28_360))).packets, 20.0 * 50.0 * 10.0);
+    let three = |q: &mut Quic| (q.receive_window, q.streams) = (Some(28_360), 3);
+    about(of(&quic(three)).packets, 60.0 * 50.0 * 10.0);
+    // A thousand packets a second.
+    let paced = |q: &mut Quic| q.max_pacing_rate = Some(Rate::from_bits_per_sec(1494 * 8 * 1000));
+    about(of(&quic(paced)).packets, 10_000.0);
+    about(of(&quic(|q| q.bytes = Some(1_418_001))).packets, 1001.0);
+    // NewReno at 1 %: √150 packets each 20 ms, as Reno.
+    let mut lossy = quic(|q| q.cc = "newreno".to_owned());
+    let Kind::Netem(netem) = &mut lossy.hops[0].down[0].kind else { panic!("no netem") };
+    netem.chain[0] += " loss 1%";
+    about(of(&lossy).packets, 150_f64.sqrt() * 50.0 * 10.0);
 }

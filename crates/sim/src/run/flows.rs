@@ -28,7 +28,23 @@ impl Simulation {
         } else if flow.is_finite && flow.state == FlowState::Running && flow.app.is_finished() {
             self.end_flow(index, "finished");
         }
+        self.note_failure(index);
         self.schedule_flow(index);
+    }
+
+    /// A flow whose application cannot go on is at its end.
+    #[inline]
+    fn note_failure(&mut self, index: usize) {
+        let flow = &self.flows[index];
+        if flow.app.failure().is_some() && flow.state == FlowState::Running {
+            self.fail(index);
+        }
+    }
+
+    #[cold]
+    fn fail(&mut self, index: usize) {
+        let why = self.flows[index].app.failure().unwrap_or_default().to_owned();
+        self.end_flow(index, &why);
     }
 
     #[cold]
@@ -99,6 +115,7 @@ impl Simulation {
         let (_, index) = self.flow_agenda.next();
         let flow = &mut self.flows[index];
         flow.app.on_timer(&mut HostTx::new(self.now, &mut flow.host, &mut self.network));
+        self.note_failure(index);
         self.flow_agenda.set(index, self.flows[index].app.next_timer());
         self.network.agenda.set(self.network.slots.flows, self.flow_agenda.next().0);
     }

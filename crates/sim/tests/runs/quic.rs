@@ -80,6 +80,47 @@ fn a_lone_flow_fills_the_link() {
     }
 }
 
+/// An implementation may ask to be woken at a time that has passed: with quinn's BBR beside CUBIC in fq_codel, at 160 ms, a
+/// timer for losses is due before it is set. It is then woken at once, as a program's event loop would.
+#[test]
+fn a_timer_that_is_due_already_fires_at_once() {
+    let d = dumbbell(50, 160, "fq_codel", 6);
+    let quic = Quic { receive_window: Some(64_000_000), ..Quic::plain("quinn", "bbr") };
+    for seed in 1..=4 {
+        let mut s = d.scenario();
+        s.seed = seed;
+        s.flows.push(d.flow("quic", Traffic::Quic(quic.clone())));
+        s.flows.push(d.flow("linux", Traffic::Tcp(d.tcp("cubic"))));
+        balances(&run(&s), "quic");
+    }
+}
+
+/// noq-proto 1.4.0 and quinn-proto 0.11.19 give a connection up that has more than 1024 gaps in a stream's buffer, a defence against
+/// hostile peers. Beside CUBIC in a FIFO of four bandwidth-delay products, CUBIC's slow start makes as many. The flow then
+/// ends and says why, rather than stand there with nothing to say for the rest of the run.
+#[test]
+fn a_connection_that_an_end_gives_up_ends_its_flow() {
+    let d = dumbbell(50, 160, "pfifo limit 2642", 8);
+    let quic = Quic { receive_window: Some(64_000_000), ..Quic::plain("noq", "cubic") };
+    let mut s = d.scenario();
+    s.flows.push(d.flow("quic", Traffic::Quic(quic)));
+    s.flows.push(d.flow("linux", Traffic::Tcp(d.tcp("cubic"))));
+    let r = run(&s);
+    let events = table(&r, "events");
+    let text = |column: &str, row: usize| events.text(column).get(row);
+    let ends: Vec<_> = (0..events.len())
+        .filter(|&i| text("what", i) == "end" && text("subject", i) == "flow quic")
+        .map(|i| (events.f64("t_s")[i], text("detail", i)))
+        .collect();
+    let [(at, why)] = ends.as_slice() else { panic!("{ends:?}") };
+    assert!(why.starts_with("connection lost at the receiver: "), "{why}");
+    assert!(why.contains("too many gaps in stream buffer"), "{why}");
+    let rows = series(&r, "flows", "goodput_bps", "quic");
+    let last = rows.last().map(|(t, _)| *t);
+    assert!((2.0..8.0).contains(at) && last.is_some_and(|t| t <= *at), "{at}, {last:?}");
+    balances(&r, "quic");
+}
+
 /// To the byte, either way, on one stream or on seven.
 #[test]
 fn so_many_bytes_arrive_and_the_flow_ends() {
