@@ -146,6 +146,23 @@ impl Vocabulary for WithKernels {
         self.words.quic_lacks(stack, setting)
     }
 
+    // A kernel tells other numbers of itself, of which nobody knows here.
+    fn gauges_of_cc(&self, name: &str) -> Option<Vec<String>> {
+        if self.on_linux { None } else { self.words.gauges_of_cc(name) }
+    }
+
+    fn gauges_of_qdisc(&self, words: &str, stack: &str) -> Option<Vec<String>> {
+        if self.on_linux { None } else { self.words.gauges_of_qdisc(words, stack) }
+    }
+
+    fn middlebox(&self, words: &str) -> Result<(), WordError> {
+        self.words.middlebox(words)
+    }
+
+    fn app(&self, words: &str) -> Result<(), WordError> {
+        self.words.app(words)
+    }
+
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
         self.words.takes(words, at)
     }

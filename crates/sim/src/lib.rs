@@ -301,7 +301,7 @@ impl Engine for Sim {
                 }
             }
             if tcp.slow_start.is_some() {
-                let control = self.controls.build(&tcp.cc, &topology::stack(&flow.stack).tcp);
+                let control = self.controls().build(&tcp.cc, &topology::stack(&flow.stack).tcp);
                 if control.is_ok_and(|control| control.has_cong_control()) {
                     refusals.push(Unsupported {
                         what: Feature::Limit("slow_start".into()),

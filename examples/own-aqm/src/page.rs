@@ -102,7 +102,7 @@ pub struct Page {
     left: u32,
     /// Bytes over connections that are gone.
     gone: u64,
-    next_page: Time,
+    due: Time,
 }
 
 impl NamedApp for Page {
@@ -116,7 +116,7 @@ impl NamedApp for Page {
             pages: Vec::new(),
             left: 0,
             gone: 0,
-            next_page: Time::NEVER,
+            due: Time::NEVER,
         }
     }
 }
@@ -129,7 +129,7 @@ impl Page {
     fn begin(&mut self, tx: &mut HostTx<'_>) {
         self.gone += self.taken();
         self.open.clear();
-        self.next_page = Time::NEVER;
+        self.due = Time::NEVER;
         let bytes = u64::from(self.options.objects) * u64::from(self.options.bytes);
         self.pages.push(Completion { started: tx.now(), bytes, ended: Time::NEVER });
         self.left = self.options.objects;
@@ -162,7 +162,7 @@ impl Page {
         {
             page.ended = tx.now();
             tx.note_delay(page.ended - page.started);
-            self.next_page = tx.now() + self.options.pause;
+            self.due = tx.now() + self.options.pause;
         }
     }
 }
@@ -173,7 +173,7 @@ impl App for Page {
     }
 
     fn stop(&mut self, now: Time) {
-        self.next_page = Time::NEVER;
+        self.due = Time::NEVER;
         for fetching in &mut self.open {
             fetching.connection.stop(now);
         }
@@ -197,14 +197,14 @@ impl App for Page {
                 fetching.connection.on_timer(tx);
             }
         }
-        if self.next_page <= tx.now() {
+        if self.due <= tx.now() {
             self.begin(tx);
         }
     }
 
     fn next_timer(&self) -> Time {
         let timers = self.open.iter().map(|fetching| fetching.connection.next_timer());
-        timers.fold(self.next_page, Time::min)
+        timers.fold(self.due, Time::min)
     }
 
     fn delivered_bytes(&self) -> u64 {
