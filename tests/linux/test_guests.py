@@ -4,9 +4,11 @@
 """
 
 import json
+import math
 import os
 import signal
 import socket
+import statistics
 import struct
 import subprocess
 import sys
@@ -15,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+import sojourn
 from sojourn.linux.kernels import kernels
 
 pytestmark = pytest.mark.skipif(not kernels(), reason="no kernel has been built: sojourn linux build")
@@ -74,6 +77,40 @@ stop = "9s"
 direction = "up"
 udp = { rate = "1mbit", payload = 500 }
 on_off = { on = "500ms", off = "300ms", exponential = true }
+"""
+
+
+APPLICATIONS = """\
+[experiment]
+name = "applications"
+duration = "12s"
+seeds = 1
+stack = "linux-7.3"
+
+[[hop]]
+name = "bottleneck"
+rate = "20mbit"
+rtt = "40ms"
+qdisc = "fq_codel"
+
+[[flow]]
+name = "pages"
+cc = "cubic"
+short_flows = { count = 30, mean_interval = "200ms", length_p5 = "5k", length_p95 = "200k" }
+
+[[flow]]
+name = "film"
+cc = "cubic"
+streaming = { ladder = ["1mbit", "3mbit"], segment = "2s", buffer = "6s" }
+
+[[flow]]
+name = "probe"
+irtt = { interval = "20ms" }
+
+[[flow]]
+name = "slow"
+cc = "cubic"
+app_rate = "2mbit"
 """
 
 
@@ -153,6 +190,40 @@ def test_both_engines_send_the_same_call(tmp_path: Path) -> None:
         assert [d[1:] for d in ours] == [d[1:] for d in linux]
         # Hosts let a packet go up to 6 us late, on either engine, and a group of segments before it takes a few.
         assert max(abs(a[0] - b[0]) for a, b in zip(ours, linux, strict=True)) < 10_000
+
+
+def test_applications_do_the_same_on_both_engines(tmp_path: Path) -> None:
+    file = tmp_path / "applications.toml"
+    file.write_text(APPLICATIONS)
+    runs = {}
+    for engine in ["sim", "linux"]:
+        process = start("run", str(file), "--engine", engine, "-o", str(tmp_path / engine))
+        _, said = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+        runs[engine] = sojourn.open(tmp_path / engine)[0]
+    ours, linux = runs["sim"], runs["linux"]
+    # The same connections, opened when both say; the time that they take is the transports'.
+    a, b = ours.table("completions"), linux.table("completions")
+    assert a["bytes"].to_list() == b["bytes"].to_list()
+    assert len(a) == 30
+    assert max(abs(x - y) for x, y in zip(a["t_s"], b["t_s"], strict=True)) < 1e-5
+    assert statistics.median(b["duration_s"]) == pytest.approx(statistics.median(a["duration_s"]), rel=0.1)
+    # The same segments, as far as the same levels are chosen: there is room for both.
+    a, b = ours.table("segments"), linux.table("segments")
+    assert abs(len(a) - len(b)) <= 1
+    assert len(a) > 4
+    for column in ["number", "bitrate_bps", "bytes"]:
+        assert all(x == y for x, y in zip(a[column], b[column], strict=False)), column
+    a, b = ours.table("pings"), linux.table("pings")
+    assert abs(len(a) - len(b)) <= 1
+    for column in ["rtt_s", "owd_s", "owd_back_s"]:
+        x, y = ([value for value in table[column] if not math.isnan(value)] for table in (a, b))
+        assert statistics.median(y) == pytest.approx(statistics.median(x), rel=0.05), column
+    for run in (ours, linux):
+        rows = run.table("flows")
+        times = zip(rows["flow"], rows["t_s"], rows["goodput_bps"], strict=True)
+        slow = [goodput for flow, at, goodput in times if flow == "slow" and at > 2]
+        assert statistics.mean(slow) == pytest.approx(2e6, rel=0.02)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])

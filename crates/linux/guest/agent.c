@@ -27,6 +27,7 @@
 #include <linux/sockios.h>
 #include <net/ethernet.h>
 #include <net/if.h>
+#include <pthread.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
@@ -117,6 +118,9 @@ struct flow {
 	FILE *list; /* of datagrams, on and off periods, or connections: the one due next has been read */
 	struct listed listed;
 	struct program *program;
+	/* Of TCP that always has data: who writes it, and with which error that ended. */
+	pthread_t writer;
+	int has_writer, error;
 	/* Of TCP that does not always have data: segments' bytes, bits per second (0: no rate), until where it may write, when
 	 * its next segment is due since when it has been writing, and how many it has had. */
 	int writes, wanting, is_on;
@@ -1237,6 +1241,8 @@ static void end_flow(int i, uint64_t t, const char *why) {
 		epoll_ctl(epoll, EPOLL_CTL_DEL, f->sender, 0);
 		struct linger abort = {1, 0};
 		setsockopt(f->sender, SOL_SOCKET, SO_LINGER, &abort, sizeof abort);
+		/* The socket goes when its writer has left it. */
+		if (f->has_writer) pthread_kill(f->writer, SIGUSR1);
 		close(f->sender);
 		f->sender = -1;
 	}
@@ -1249,6 +1255,42 @@ static void want_room(int i, int wanting) {
 	f->wanting = wanting;
 	struct epoll_event event = {.events = wanting ? EPOLLOUT : 0, .data.u64 = tag(i, SENDER)};
 	epoll_ctl(epoll, EPOLL_CTL_MOD, f->sender, &event);
+}
+
+/* A flow that always has data has a thread for each end, which waits in the kernel for all of a call: what comes and goes between
+ * them does not come up to user space, of which each turn costs more than the packet. What they do is what a loop of
+ * small calls does: the kernel reads and writes as soon as it can. */
+static int is_endless(const struct flow *f) { return f->kind == TCP && !f->bytes && !f->writes; }
+
+static void *write_for_ever(void *of) {
+	struct flow *f = of;
+	enum { PIECES = 1024 };
+	static struct iovec pieces[PIECES];
+	for (int k = 0; k < PIECES; k++) pieces[k] = (struct iovec){bulk, sizeof bulk};
+	struct msghdr message = {.msg_iov = pieces, .msg_iovlen = PIECES};
+	while (f->life == RUNNING)
+		if (sendmsg(f->sender, &message, MSG_NOSIGNAL) < 0 && errno != EINTR) {
+			f->error = errno;
+			break;
+		}
+	return 0;
+}
+
+static void *read_for_ever(void *of) {
+	struct flow *f = of;
+	int fd = f->receiver;
+	/* Nothing is copied. */
+	while (recv(fd, bulk, 1u << 30, MSG_TRUNC | MSG_WAITALL) > 0) {}
+	return 0;
+}
+
+static void wake(int number) { (void)number; }
+
+static void begin_thread(pthread_t *thread, void *(*what)(void *), struct flow *f, int fd) {
+	if (fcntl(fd, F_SETFL, 0)) fail("a socket that waits");
+	int wrong = pthread_create(thread, 0, what, f);
+	errno = wrong;
+	if (wrong) fail("a thread");
 }
 
 /* Writes up to so many bytes. What may be given up again is kept out of the kernel (`lean`): there, a few segments wait beyond
@@ -1271,6 +1313,15 @@ static void write_more(int i, uint64_t t) {
 	struct flow *f = &flows[i];
 	struct tcp_numbers n;
 	if (f->life != RUNNING || f->sender < 0) return;
+	if (is_endless(f)) {
+		/* It is connected. Of the socket only an error is still told. */
+		if (f->has_writer) return;
+		f->has_writer = 1;
+		struct epoll_event event = {.events = 0, .data.u64 = tag(i, SENDER)};
+		epoll_ctl(epoll, EPOLL_CTL_MOD, f->sender, &event);
+		begin_thread(&f->writer, write_for_ever, f, f->sender);
+		return;
+	}
 	if (!f->bytes || f->sent < f->bytes) {
 		uint64_t until = f->writes ? f->allowed : NEVER;
 		if (f->bytes && f->bytes < until) until = f->bytes;
@@ -1689,6 +1740,12 @@ static void ready(struct epoll_event *event, uint64_t t) {
 			return;
 		}
 		f->receiver = fd;
+		if (is_endless(f)) {
+			pthread_t reader;
+			begin_thread(&reader, read_for_ever, f, fd);
+			pthread_detach(reader);
+			return;
+		}
 		watch(fd, EPOLLIN, tag(i, RECEIVER));
 	} else if (end == RECEIVER) {
 		receive(i, t);
@@ -1698,13 +1755,16 @@ static void ready(struct epoll_event *event, uint64_t t) {
 		int error = 0;
 		socklen_t size = sizeof error;
 		getsockopt(f->sender, SOL_SOCKET, SO_ERROR, &error, &size);
-		end_flow(i, t, strerror(error));
+		end_flow(i, t, strerror(error ? error : f->error));
 	} else {
 		write_more(i, t);
 	}
 }
 
 int main(void) {
+	/* It ends a thread's call and nothing else. */
+	struct sigaction waking = {.sa_handler = wake};
+	sigaction(SIGUSR1, &waking, 0);
 	mount("proc", "/proc", "proc", 0, 0);
 	mount("sys", "/sys", "sysfs", 0, 0);
 	if (mount("run", "/run", "tmpfs", 0, 0)) fail("tmpfs on /run");

@@ -80,9 +80,10 @@ static unsigned connect_client(int i, uint64_t number, int port) {
 	return slot;
 }
 
+static void short_progress(unsigned slot, uint64_t t);
+
 static void accept_connection(int i, int fd, uint64_t t) {
 	struct endpoint peer = {.size = sizeof peer.at};
-	(void)t;
 	if (getpeername(fd, (void *)&peer.at, &peer.size)) {
 		close(fd);
 		return;
@@ -97,6 +98,9 @@ static void accept_connection(int i, int fd, uint64_t t) {
 		if (flows[i].kind == STREAM) {
 			flows[i].sender = fd;
 			flows[i].receiver = c->fd[CLIENT_END];
+		} else {
+			/* A request may have no bytes. */
+			short_progress(slot, t);
 		}
 		return;
 	}

@@ -147,7 +147,7 @@ struct Source {
 }
 
 /// Where there is no static library, the guest finds the host's shared one: its root is the host's.
-const ON_ITS_OWN: &[&[&str]] = &[&["-static"], &[]];
+const ON_ITS_OWN: &[&[&str]] = &[&["-static", "-pthread"], &["-pthread"]];
 const LOADED: Source = Source {
     text: PRELOAD,
     file: "preload.c",
