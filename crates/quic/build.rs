@@ -105,7 +105,9 @@ fn write(name: &str, text: &str) {
     fs::write(&file, text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
 }
 
-/// The folder of a dependency: beside this crate where both come from a registry or were vendored, else where cargo says.
+/// The folder of a dependency: beside this crate where both come from a registry or were vendored, else where cargo says,
+/// else where cargo keeps what it has unpacked. Cargo has no answer while it verifies a package: what this crate depends on
+/// is then in no registry that a second cargo would know of.
 fn source(name: &str, version: &str) -> PathBuf {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let beside = here.with_file_name(format!("{name}-{version}"));
@@ -123,11 +125,23 @@ fn source(name: &str, version: &str) -> PathBuf {
         serde_json::from_slice(&output.stdout).unwrap_or(serde_json::Value::Null);
     let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
     let found = packages.iter().find(|p| p["name"] == name && p["version"] == version);
-    let manifest = found.and_then(|p| p["manifest_path"].as_str()).unwrap_or_else(|| {
+    let manifest = found.and_then(|p| p["manifest_path"].as_str()).map(Path::new);
+    let told = manifest.and_then(Path::parent).map(Path::to_owned);
+    told.or_else(|| unpacked(&format!("{name}-{version}"))).unwrap_or_else(|| {
         panic!(
             "the sources of {name} {version} are not to be found: {}",
             String::from_utf8_lossy(&output.stderr)
         )
-    });
-    Path::new(manifest).parent().expect("a manifest is in a folder").to_owned()
+    })
+}
+
+/// Where cargo has unpacked a crate from a registry.
+fn unpacked(folder: &str) -> Option<PathBuf> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from).or_else(|| {
+        let user = env::var_os(if cfg!(windows) { "USERPROFILE" } else { "HOME" })?;
+        Some(PathBuf::from(user).join(".cargo"))
+    })?;
+    let registries = fs::read_dir(home.join("registry").join("src")).ok()?;
+    let found = registries.flatten().map(|registry| registry.path().join(folder));
+    found.into_iter().find(|path| path.join("src").is_dir())
 }
