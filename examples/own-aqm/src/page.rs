@@ -102,6 +102,7 @@ pub struct Page {
     left: u32,
     /// Bytes over connections that are gone.
     gone: u64,
+    /// When the next one begins.
     due: Time,
 }
 
