@@ -206,6 +206,8 @@ def _show_quic(entry: Entry) -> None:
     console.print(Text(f"in a flow: {entry['written']}"))
     for lack in entry["lacks"]:
         console.print(Text(f"without {lack['setting']}: {lack['why']}"))
+    if entry["gauges"]:
+        _show_numbers("state, as recorded in flow_state", entry["gauges"])
     if not entry["built_in"]:
         console.print(Text("not built in: this build has no QUIC implementations"))
 
