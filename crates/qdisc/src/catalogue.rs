@@ -233,7 +233,7 @@ mod tests {
             ("", "no thing is named; there are codel", 0..0),
             ("codle", "unknown thing \"codle\"; did you mean \"codel\"?", 0..5),
             ("xyzzyx", "unknown thing \"xyzzyx\"; there are codel", 0..6),
-            ("codel limt 5", "codel has no option \"limt\"; did you mean \"limit\"?", 6..10),
+            ("codel limits 5", "codel has no option \"limits\"; did you mean \"limit\"?", 6..12),
         ] {
             let error = catalogue.check(wrong).expect_err("it is wrong");
             assert_eq!((error.to_string().as_str(), error.at), (says, at));

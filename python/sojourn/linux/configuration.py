@@ -28,7 +28,7 @@ NEEDED: Final = ("CONFIG_UML_TIME_TRAVEL_SUPPORT=y", "CONFIG_HOSTFS=y", f"CONFIG
 def top(kconfig: str) -> str:
     r"""Return a tree's top Kconfig with the tick rate in front.
 
-    >>> print(top("# A comment\nsource \"init/Kconfig\"\n"))
+    >>> print(top("# A comment\nsource \"init/Kconfig\"\n").expandtabs(4))
     # A comment
     config HZ
         int

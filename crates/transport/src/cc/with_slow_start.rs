@@ -187,6 +187,7 @@ mod tests {
                 if sample == 10 {
                     // Another round begins.
                     tcb.view.una = tcb.view.nxt + 1;
+                    tcb.view.nxt = tcb.view.una + 20;
                 }
                 control.pkts_acked(&tcb.view, &mut tcb.control, AckSample { acked: 1, rtt_us });
             }
