@@ -142,8 +142,8 @@ def test_the_builds_figures_are_of_these_suites_and_of_this_simulator() -> None:
 
 
 def test_what_the_documents_say_of_known_controls_comes_out() -> None:
-    """Reno and CUBIC are the measure of most rows; RFC 9743 §5.1.3 names BBRv1 as one that loses much in shallow buffers; RFC 9331
-    §4.3.1 says what a scalable control does to others in a queue with classic ECN."""
+    """Reno and CUBIC are the measure of most rows; RFC 9743 §5.1.3 names BBRv1 as one that loses much in shallow
+    buffers; RFC 9331 §4.3.1 says what a scalable control does to others in a queue with classic ECN."""
     measured = {word: reference.values(RFC, word) for word in reference.CONTROLS}
     incumbents = [own for word in RFC.beside if (own := measured[word]) is not None]
 
