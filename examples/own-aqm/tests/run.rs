@@ -84,8 +84,8 @@ fn a_wrong_option_is_shown_in_the_file() {
     for (right, wrong, message) in [
         (
             "outage every 3s",
-            "outage evry 3s",
-            "outage has no option \"evry\"; did you mean \"every\"?",
+            "outage everyy 3s",
+            "outage has no option \"everyy\"; did you mean \"every\"?",
         ),
         ("every 3s", "every 300ms", "\"long\" (300ms) is not below \"every\" (300ms)"),
         ("page objects 20", "page objects 0", "\"objects\": 0 is out of range"),

@@ -132,7 +132,7 @@ fn a_response_takes_the_windows_that_it_needs() {
 fn what_is_wrong_with_words_is_said_where_they_stand() {
     for (text, says) in [
         (lossy("periodic_los every 2", "", RENO), "did you mean \"periodic_loss\"?"),
-        (lossy("periodic_loss evry 2", "", RENO), "did you mean \"every\"?"),
+        (lossy("periodic_loss everyy 2", "", RENO), "did you mean \"every\"?"),
         (lossy("periodic_loss", "", RENO), "periodic_loss needs \"every\""),
         (lossy("periodic_loss every 2", ", flows = [\"z\"]", RENO), "\"z\""),
         ("[[flow]]\nname = \"a\"\napp = \"tcp_r\"\n".to_owned(), "did you mean \"tcp_rr\"?"),
