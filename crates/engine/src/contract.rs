@@ -7,6 +7,7 @@ use sojourn_model::{Inconsistent, Scenario, Unsupported};
 use sojourn_results::Run;
 use sojourn_units::Span;
 use std::io::ErrorKind;
+use std::sync::Arc;
 
 /// Runs scenarios.
 pub trait Engine: Send + Sync {
@@ -38,8 +39,9 @@ pub trait Engine: Send + Sync {
     }
 
     /// Runs it. The scenario has been checked ([`Scenario::check`]) and not refused. Calls `watch` now and
-    /// then, at least each simulated second, and gives up soon after it says so.
-    fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError>;
+    /// then, at least each simulated second, and gives up soon after it says so. The run shares the scenario: one with
+    /// thousands of flows is not copied.
+    fn run(&self, scenario: &Arc<Scenario>, watch: &dyn Watch) -> Result<Run, RunError>;
 }
 
 /// Whoever wants to know how far a run is, may stop it, and may want its packets.

@@ -6,8 +6,8 @@ use sojourn_model::{Feature, Place, Scenario, Unsupported};
 use sojourn_results::Run;
 use sojourn_units::Span;
 use std::any::Any;
-use std::borrow::Borrow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Whoever watches many runs.
@@ -51,11 +51,11 @@ impl Watch for One<'_> {
 
 /// Runs every scenario, each by itself, on up to `threads` threads (at least one), and hands each result to
 /// `on_done` with its scenario's number as soon as it is there: the order of the calls depends on the threads, the
-/// results do not. `on_done` is called once for each scenario, on the thread that ran it.
+/// results do not. Scenarios that are shared (`Arc`) are not copied. `on_done` is called once for each scenario, on the thread that ran it.
 ///
 /// A scenario that does not hold together, is refused, is cancelled or makes the engine panic gives an error
 /// and leaves the others alone.
-pub fn run_many<E: Engine + ?Sized, S: Borrow<Scenario> + Sync>(
+pub fn run_many<E: Engine + ?Sized, S: Clone + Into<Arc<Scenario>> + Sync>(
     engine: &E,
     scenarios: &[S],
     threads: usize,
@@ -67,7 +67,7 @@ pub fn run_many<E: Engine + ?Sized, S: Borrow<Scenario> + Sync>(
         loop {
             let run = next.fetch_add(1, Ordering::Relaxed);
             let Some(scenario) = scenarios.get(run) else { return };
-            on_done(run, run_one(engine, scenario.borrow(), &One { many: watch, run }));
+            on_done(run, run_one(engine, &scenario.clone().into(), &One { many: watch, run }));
         }
     };
     let threads = threads.clamp(1, scenarios.len().max(1));
@@ -83,7 +83,7 @@ pub fn run_many<E: Engine + ?Sized, S: Borrow<Scenario> + Sync>(
 
 fn run_one<E: Engine + ?Sized>(
     engine: &E,
-    scenario: &Scenario,
+    scenario: &Arc<Scenario>,
     watch: &dyn Watch,
 ) -> Result<Run, RunError> {
     if watch.cancelled() {

@@ -114,7 +114,7 @@ mod tests {
         fn capabilities(&self) -> Capabilities {
             Capabilities::default()
         }
-        fn run(&self, _scenario: &Scenario, _watch: &dyn Watch) -> Result<Run, RunError> {
+        fn run(&self, _scenario: &Arc<Scenario>, _watch: &dyn Watch) -> Result<Run, RunError> {
             Err(RunError::Cancelled)
         }
     }

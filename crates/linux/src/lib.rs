@@ -42,6 +42,7 @@ use sojourn_engine::{Capabilities, Engine, RunError, Watch};
 use sojourn_model::{ElementKind, Feature, RuleKind, Scenario, TrafficKind, Unsupported};
 use sojourn_results::{EngineId, Run};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Linux in virtual time.
 #[derive(Clone, Debug)]
@@ -207,7 +208,7 @@ impl Engine for Linux {
         refuse::refuse(&here, scenario)
     }
 
-    fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
+    fn run(&self, scenario: &Arc<Scenario>, watch: &dyn Watch) -> Result<Run, RunError> {
         let kernel = self
             .kernel(&scenario.stack)
             .ok_or_else(|| RunError::Failed(format!("no kernel for {}", scenario.stack)))?;
@@ -231,6 +232,6 @@ impl Engine for Linux {
             version: self.version().to_owned(),
             detail: format!("kernel {}, configuration {}", kernel.id(), kernel.config),
         };
-        Ok(Run { scenario: scenario.clone(), engine, tables, unrecorded: plan.unrecorded })
+        Ok(Run { scenario: Arc::clone(scenario), engine, tables, unrecorded: plan.unrecorded })
     }
 }

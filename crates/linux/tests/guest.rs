@@ -107,7 +107,7 @@ fn one_flow_fills_the_link_and_rtt_is_base_and_queue() {
     let mut s = scenario(&stack, "pfifo limit 100", 50, Span::from_millis(20), 20, &["cubic"]);
     let bounds = WindowBounds::Between { from: At::from_secs(10), to: At::from_secs(20) };
     s.windows = vec![Window { name: "second".to_owned(), bounds }];
-    let run = linux.run(&s, &()).unwrap();
+    let run = linux.run(&s.clone().into(), &()).unwrap();
     let goodput = mean(&column(&run, "flows", "flow", "cubic-1", "goodput_bps", 10.0)) / 1e6;
     // 1448 of 1514 bytes are payload; the ping takes 98 bytes five times a second.
     assert!((goodput / 47.82 - 1.0).abs() < 0.002, "{goodput}");
@@ -143,7 +143,7 @@ fn the_initial_window_is_the_routes() {
                 tcp.initial_window = window;
             }
         }
-        let run = linux.run(&s, &()).unwrap();
+        let run = linux.run(&s.clone().into(), &()).unwrap();
         let flows = run.table("flows").unwrap();
         let (names, times, cwnd) = (flows.text("flow"), flows.f64("t_s"), flows.u64("cwnd"));
         // They start within 150 ms: 0.6 to 0.75 s is behind the handshake and before the first ACK.
@@ -162,7 +162,7 @@ fn the_same_seed_gives_the_same_bits_and_another_seed_does_not() {
     let run = |seed| {
         let mut s = scenario(&stack, "pie ecn", 10, Span::from_millis(20), 8, &["cubic", "reno"]);
         s.seed = seed;
-        linux.run(&s, &()).unwrap().tables.iter().map(bits).collect::<Vec<_>>()
+        linux.run(&s.clone().into(), &()).unwrap().tables.iter().map(bits).collect::<Vec<_>>()
     };
     let first = run(1);
     assert!(first == run(1), "two runs of one seed differ");
@@ -196,8 +196,8 @@ fn a_capture_has_every_packet_and_changes_nothing() {
     let s = scenario(&stack, "pie ecn", 10, Span::from_millis(20), 8, &["cubic", "reno"]);
     let folder = tempfile::tempdir().unwrap();
     let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 96 });
-    let with = linux.run(&s, &wish).unwrap();
-    let without = linux.run(&s, &()).unwrap();
+    let with = linux.run(&s.clone().into(), &wish).unwrap();
+    let without = linux.run(&s.clone().into(), &()).unwrap();
     assert!(with.tables.iter().map(bits).eq(without.tables.iter().map(bits)));
     let of = |point: &Point| packets(&folder.path().join(point.file_name()));
     let points = Point::all(&s);
@@ -229,7 +229,7 @@ fn agreed(mode: EcnMode) -> (u8, u8, u32) {
     s.flows[0].traffic = Traffic::Tcp(Tcp::plain("cubic", mode));
     let folder = tempfile::tempdir().unwrap();
     let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 96 });
-    linux.run(&s, &wish).unwrap();
+    linux.run(&s.clone().into(), &wish).unwrap();
     let taken = packets(&folder.path().join(Point::all(&s)[0].file_name()));
     // The TCP header follows 14 bytes of Ethernet and 20 of IPv4: its length, then its flags.
     let flags = |p: &(u64, u32, Vec<u8>)| (p.2[46] & 1) << 2 | p.2[47] >> 6;
@@ -269,7 +269,7 @@ fn a_rate_changes_at_its_time_and_datagrams_are_delayed_as_they_should() {
             rate: Rate::from_mbit(10),
         }],
     });
-    let run = linux.run(&s, &()).unwrap();
+    let run = linux.run(&s.clone().into(), &()).unwrap();
     let sent = column(&run, "flows", "flow", "udp", "goodput_bps", 2.0);
     assert!((mean(&sent[..15]) / 1e6 - 1.0).abs() < 0.1, "{sent:?}");
     let queues = run.table("queues").unwrap();
@@ -312,7 +312,7 @@ fn datagrams_that_are_dropped_are_lost() {
     s.flows.push(flow(&stack, "udp", Traffic::Udp(udp)));
     let bounds = WindowBounds::Between { from: At::from_secs(2), to: At::from_secs(10) };
     s.windows = vec![Window { name: "full".to_owned(), bounds }];
-    let run = linux.run(&s, &()).unwrap();
+    let run = linux.run(&s.clone().into(), &()).unwrap();
     let loss = value(&run, "loss_rate(udp) over full");
     assert!((loss - 0.20057).abs() < 0.0005, "{loss}");
     // Sent less received is lost, on its way or not yet given up: 15 are in the delay of 10 ms, 100 in the queue and 25
@@ -352,7 +352,7 @@ fn generators_datagrams_leave_at_their_times() {
     (s.flows[3].start, s.flows[3].stop) = (Start::At(At::from_secs(2)), Some(At::from_secs(6)));
     let folder = tempfile::tempdir().unwrap();
     let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 64 });
-    let run = linux.run(&s, &wish).unwrap();
+    let run = linux.run(&s.clone().into(), &wish).unwrap();
     let point = Point::Left("bottleneck".to_owned());
     let taken = packets(&folder.path().join(point.file_name()));
     for (i, from, until) in [(2, 0, 8), (3, 2, 6), (4, 0, 8)] {
@@ -411,7 +411,7 @@ fn datagrams_are_classified_by_their_length() {
     s.hops[0].down.insert(0, Element { name: "slip".into(), enabled: true, kind });
     let folder = tempfile::tempdir().unwrap();
     let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 64 });
-    linux.run(&s, &wish).unwrap();
+    linux.run(&s.clone().into(), &wish).unwrap();
     let taken = packets(&folder.path().join(Point::Right("bottleneck".to_owned()).file_name()));
     let (mut long, mut short) = (0, 0);
     for (_, length, kept) in taken.iter().filter(|p| p.2[23] == 17) {
@@ -427,7 +427,7 @@ fn packets_are_conserved() {
     let (linux, stack) = engine();
     let s =
         scenario(&stack, "codel ecn limit 30", 10, Span::from_millis(20), 8, &["cubic", "reno"]);
-    let run = linux.run(&s, &()).unwrap();
+    let run = linux.run(&s.clone().into(), &()).unwrap();
     let of = |subject: &str, name: &str| total(&run, subject, name);
     for queue in ["bottleneck.down.qdisc", "bottleneck.up.qdisc"] {
         // The last sample is taken at the end of the run, as is the last look at the taps.
@@ -451,7 +451,7 @@ fn a_flow_of_so_many_bytes_finishes() {
     let mut up = flow(&stack, "up", Traffic::Tcp(tcp("cubic")));
     up.direction = Direction::Up;
     s.flows.push(up);
-    let run = linux.run(&s, &()).unwrap();
+    let run = linux.run(&s.clone().into(), &()).unwrap();
     let events = run.table("events").unwrap();
     let (what, subject) = (events.text("what"), events.text("subject"));
     let end = (0..events.len())
@@ -473,7 +473,7 @@ fn rewriters_rewrite() {
             let kind = Kind::Rewrite(Rewrite { rule, select, syn: true });
             s.hops[0].down.insert(1, Element { name: "rule".into(), enabled: true, kind });
         }
-        let run = linux.run(&s, &()).unwrap();
+        let run = linux.run(&s.clone().into(), &()).unwrap();
         let last = |flow: &str, name: &str| {
             let table = run.table("flows").unwrap();
             let names = table.text("flow");
@@ -510,7 +510,7 @@ fn short_flows_are_those_of_the_generator(ip: Ip) {
     let (linux, stack) = engine();
     let mut s = scenario(&stack, "fq_codel", 50, Span::from_millis(20), 12, &[]);
     s.flows.push(Flow { ip, ..flow(&stack, "short", Traffic::ShortFlows(short_flows())) });
-    let run = linux.run(&s, &()).unwrap();
+    let run = linux.run(&s.clone().into(), &()).unwrap();
     let late = Random::named(s.seed, "flow/short/start").below(25_000_000);
     let mut arrivals = Arrivals::new(Time::from_nanos(late), short_flows());
     let mut random = Random::named(s.seed, &random_name("short"));
@@ -559,7 +559,7 @@ fn applications_write_at_their_own_times() {
     let pulses = |tcp| Traffic::OnOff(OnOff { over: Pulse::Tcp(tcp), on, off, exponential: false });
     s.flows.push(flow(&stack, "pulses", pulses(tcp("cubic"))));
     s.flows.push(flow(&stack, "slow-pulses", pulses(slow)));
-    let run = linux.run(&s, &()).unwrap();
+    let run = linux.run(&s.clone().into(), &()).unwrap();
     let goodput = |name: &str| column(&run, "flows", "flow", name, "goodput_bps", 1.0);
     let slow = mean(&goodput("slow")) / 1e6;
     assert!((slow / 4.0 - 1.0).abs() < 0.01, "{slow}");
@@ -592,7 +592,7 @@ fn initial_windows_are_flows_own(ip: Ip) {
         let Traffic::Tcp(tcp) = &mut flow.traffic else { panic!() };
         tcp.initial_window = window;
     }
-    let run = linux.run(&s, &()).unwrap();
+    let run = linux.run(&s.clone().into(), &()).unwrap();
     let flows = run.table("flows").unwrap();
     for (name, window) in [("reno-1", 32), ("reno-2", 10)] {
         let early = (0..flows.len()).filter(|&i| {
@@ -624,7 +624,7 @@ fn a_codepoint_is_the_flows_own() {
     }
     let folder = tempfile::tempdir().unwrap();
     let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 96 });
-    linux.run(&s, &wish).unwrap();
+    linux.run(&s.clone().into(), &wish).unwrap();
     let taken = packets(&folder.path().join(Point::all(&s)[0].file_name()));
     let full = taken.iter().filter(|p| p.1 == 1514);
     let mut seen = [const { [0; 4] }; 3];
@@ -653,7 +653,7 @@ fn irtt_knows_both_ways() {
     }
     let ping = Ping { interval: Span::from_millis(200), size: 84, ecn: Ecn::NotEct };
     s.flows.push(Flow { ip: Ip::V6, ..flow(&stack, "ping-six", Traffic::Ping(ping)) });
-    let run = linux.run(&s, &()).unwrap();
+    let run = linux.run(&s.clone().into(), &()).unwrap();
     let pings = run.table("pings").unwrap();
     let (rtt, there, back) = (pings.f64("rtt_s"), pings.f64("owd_s"), pings.f64("owd_back_s"));
     for name in ["four", "six"] {
@@ -688,7 +688,7 @@ fn a_stream_plays_what_fits(ip: Ip) {
         request: 300,
     };
     s.flows.push(Flow { ip, ..flow(&stack, "film", Traffic::Streaming(streaming.clone())) });
-    let run = linux.run(&s, &()).unwrap();
+    let run = linux.run(&s.clone().into(), &()).unwrap();
     let segments = run.table("segments").unwrap();
     let levels = segments.f64("bitrate_bps");
     assert!(segments.len() >= 8, "{}", segments.len());
@@ -742,7 +742,7 @@ fn a_call_adapts_to_what_is_missing() {
             max: Rate::from_bits_per_sec(mean_rate),
         });
         s.flows.push(flow(&stack, "call", Traffic::Video(call)));
-        let run = linux.run(&s, &()).unwrap();
+        let run = linux.run(&s.clone().into(), &()).unwrap();
         let sent = total(&run, "call", "datagrams_sent");
         (sent, mean(&column(&run, "flows", "flow", "call", "goodput_bps", 9.0)) / mean_rate as f64)
     };
@@ -777,7 +777,7 @@ fn a_policer_drops_what_exceeds_its_rate_while_it_is_on() {
     s.events.push(event("off-again", 4, Action::Disable { element: path() }));
     s.events.push(event("on", 5, Action::Enable { element: path() }));
     assert!(linux.refuse(&s).is_empty(), "{:?}", linux.refuse(&s));
-    let run = linux.run(&s, &()).unwrap();
+    let run = linux.run(&s.clone().into(), &()).unwrap();
     let goodput = |from: f64, to: f64| {
         let flows = run.table("flows").unwrap();
         let times = flows.f64("t_s");
@@ -825,7 +825,7 @@ fn elements_are_switched_and_changed() {
     assert!(linux.refuse(&s).is_empty(), "{:?}", linux.refuse(&s));
     let folder = tempfile::tempdir().unwrap();
     let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 64 });
-    linux.run(&s, &wish).unwrap();
+    linux.run(&s.clone().into(), &wish).unwrap();
     let of = |point: Point| packets(&folder.path().join(point.file_name()));
     let (sent, came) = (of(Point::Server), of(Point::Client));
     let number = |p: &(u64, u32, Vec<u8>)| u32::from_be_bytes(p.2[42..46].try_into().unwrap());
@@ -849,7 +849,7 @@ fn elements_are_switched_and_changed() {
 fn wrong_words_are_told_in_tcs_own() {
     let (linux, stack) = engine();
     let s = scenario(&stack, "fq_codel tarqet 5ms", 10, Span::from_millis(20), 1, &["cubic"]);
-    let error = linux.run(&s, &()).unwrap_err().to_string();
+    let error = linux.run(&s.clone().into(), &()).unwrap_err().to_string();
     assert!(error.contains("What is \"tarqet\""), "{error}");
 }
 
@@ -863,7 +863,7 @@ impl Watch for Cancelled {
 fn a_cancelled_run_leaves_nothing() {
     let (linux, stack) = engine();
     let s = scenario(&stack, "fq_codel", 50, Span::from_millis(20), 600, &["cubic"]);
-    assert_eq!(linux.run(&s, &Cancelled).unwrap_err(), RunError::Cancelled);
+    assert_eq!(linux.run(&s.clone().into(), &Cancelled).unwrap_err(), RunError::Cancelled);
     let mine = format!("sojourn-guest-{}-", std::process::id());
     // Other tests of this process have folders of their own while they run; none is of a length of ten minutes.
     let left = std::fs::read_dir(std::env::temp_dir()).unwrap().flatten().any(|e| {

@@ -28,13 +28,13 @@ fn run(program: &str, more: &str) -> Run {
     let (linux, scenario) = scenario(program, more);
     let refused = linux.refuse(&scenario);
     assert!(refused.is_empty(), "{refused:?}");
-    linux.run(&scenario, &()).unwrap_or_else(|e| panic!("{e}"))
+    linux.run(&scenario.clone().into(), &()).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// What is said of programs that fail.
 fn failure(program: &str) -> String {
     let (linux, scenario) = scenario(program, "");
-    match linux.run(&scenario, &()) {
+    match linux.run(&scenario.clone().into(), &()) {
         Err(RunError::Environment { why, .. }) => why,
         other => panic!("it does not fail: {:?}", other.map(|run| output(&run))),
     }
@@ -179,7 +179,7 @@ fn the_same_seed_gives_the_same_bits() {
     let (linux, mut scenario) = scenario(&program, "");
     let mut run = |seed| {
         scenario.seed = seed;
-        bits(&linux.run(&scenario, &()).unwrap())
+        bits(&linux.run(&scenario.clone().into(), &()).unwrap())
     };
     let first = run(1);
     assert!(first == run(1), "the same seed gives another run");

@@ -23,6 +23,6 @@ fn main() {
     let ccs = vec!["cubic".to_owned(), "cubic".to_owned()];
     let duration = Span::from_secs(20);
     let scenario = Dumbbell { qdisc, ccs, duration, ..Dumbbell::default() }.scenario();
-    let run = Sim::with_registry(qdiscs).run(&scenario, &()).expect("it runs");
+    let run = Sim::with_registry(qdiscs).run(&scenario.clone().into(), &()).expect("it runs");
     assert!(!run.tables.is_empty());
 }

@@ -62,7 +62,7 @@ impl Run {
         }
         Ok(Self {
             results: Arc::new(Results {
-                scenario: (**scenario.resolved()).clone(),
+                scenario: Arc::clone(scenario.resolved()),
                 engine: EngineId { name: engine, version, detail: String::new() },
                 tables: read,
                 unrecorded: Vec::new(),
@@ -73,7 +73,7 @@ impl Run {
     /// The whole scenario.
     #[getter]
     fn scenario(&self) -> Scenario {
-        Scenario::new(self.results.scenario.clone())
+        Scenario::shared(Arc::clone(&self.results.scenario))
     }
 
     /// The engine's name, version, and what else its results depend on.

@@ -18,6 +18,11 @@ impl Scenario {
         Self(Arc::new(scenario))
     }
 
+    /// One that a run shares.
+    pub const fn shared(scenario: Arc<Resolved>) -> Self {
+        Self(scenario)
+    }
+
     /// What it carries.
     pub const fn resolved(&self) -> &Arc<Resolved> {
         &self.0

@@ -3,6 +3,7 @@
 use super::{Table, schema};
 use serde::{Deserialize, Serialize};
 use sojourn_model::{Scenario, Unsupported};
+use std::sync::Arc;
 
 /// Which engine ran it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -18,8 +19,8 @@ pub struct EngineId {
 /// What a run gives.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Run {
-    /// What was run, whole.
-    pub scenario: Scenario,
+    /// What was run, whole: shared with whoever asked for it.
+    pub scenario: Arc<Scenario>,
     /// By which engine.
     pub engine: EngineId,
     /// The columns, at most one table of each schema.

@@ -28,7 +28,7 @@ fn main() {
                     let quic = Quic { crypto, ..Quic::plain(stack.name, control.name) };
                     s.flows.push(d.flow("q", Traffic::Quic(quic)));
                     let from = cpu_seconds();
-                    let run = Sim::new().run(&s, &()).expect("it runs");
+                    let run = Sim::new().run(&s.clone().into(), &()).expect("it runs");
                     let cpu = cpu_seconds() - from;
                     let totals = run.table("totals").expect("every run has totals");
                     let (subjects, names) = (totals.text("subject"), totals.text("name"));

@@ -44,6 +44,7 @@ use sojourn_transport::cc::{
 };
 use sojourn_transport::stack::{PragueVersion, TcpQuirks};
 use std::path::Path;
+use std::sync::Arc;
 
 pub use flow::FlowState;
 pub use packet::PacketBox;
@@ -334,15 +335,15 @@ impl Engine for Sim {
         Some(foresee::foresee(&self.known.qdiscs, &self.known.controls, scenario))
     }
 
-    fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
+    fn run(&self, scenario: &Arc<Scenario>, watch: &dyn Watch) -> Result<Run, RunError> {
         let capture = watch.capture();
-        let simulation = Simulation::build(scenario.clone(), &self.known, capture.as_ref())?;
+        let simulation = Simulation::build(Arc::clone(scenario), &self.known, capture.as_ref())?;
         let tables = simulation.run(watch)?;
         let engine = EngineId {
             name: NAME.to_owned(),
             version: self.version().to_owned(),
             detail: String::new(),
         };
-        Ok(Run { scenario: scenario.clone(), engine, tables, unrecorded: Vec::new() })
+        Ok(Run { scenario: Arc::clone(scenario), engine, tables, unrecorded: Vec::new() })
     }
 }

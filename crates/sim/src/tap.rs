@@ -22,6 +22,7 @@ use sojourn_model::{Hop, Scenario, Side, TunnelKind};
 use sojourn_units::{Time, random};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Places of the hosts' files among the points.
@@ -35,7 +36,7 @@ pub(crate) struct Tap {
     /// For each port, the file of what enters it and that of what leaves it.
     entering: Vec<Option<usize>>,
     leaving: Vec<Option<usize>>,
-    scenario: Scenario,
+    scenario: Arc<Scenario>,
     /// By flow and key: each flow's own from the beginning, those of further connections from their first packet on.
     conversations: HashMap<(u32, u32), Conversation>,
     /// Of each flow, whether its application has connections that are all shown.
@@ -53,7 +54,7 @@ impl Tap {
     /// Opens the files.
     pub(crate) fn new(
         capture: &Capture,
-        scenario: &Scenario,
+        scenario: &Arc<Scenario>,
         topology: &Topology,
     ) -> Result<Self, CaptureError> {
         let points = Point::all(scenario);
@@ -80,7 +81,7 @@ impl Tap {
             files,
             entering,
             leaving,
-            scenario: scenario.clone(),
+            scenario: Arc::clone(scenario),
             conversations: own.collect(),
             many: vec![false; scenario.flows.len()],
             tunnels: topology.tunnels.clone(),

@@ -60,7 +60,9 @@ fn run(text: &str) -> Result<Vec<Run>, String> {
         Words::new(qdiscs.clone()).with_controls(controls.clone()).with_plugins(plugins.named());
     let sim = Sim::with_registry(qdiscs).with_controls(controls);
     let plan = experiment.plan(&words, MOST_RUNS).map_err(|e| e.to_string())?;
-    plan.scenarios().map(|scenario| sim.run(&scenario, &()).map_err(|e| e.to_string())).collect()
+    plan.scenarios()
+        .map(|scenario| sim.run(&scenario.clone().into(), &()).map_err(|e| e.to_string()))
+        .collect()
 }
 
 fn with(qdisc: &str) -> Run {

@@ -29,7 +29,7 @@ impl Engine for Dice {
         };
         if scenario.seed == 3 { vec![refusal()] } else { vec![] }
     }
-    fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
+    fn run(&self, scenario: &Arc<Scenario>, watch: &dyn Watch) -> Result<Run, RunError> {
         assert!(scenario.seed != 5, "five");
         if scenario.seed == 7 {
             Fault { why: "seven".into(), help: "eight".into() }.raise();
@@ -54,7 +54,7 @@ impl Engine for Dice {
             detail: String::new(),
         };
         Ok(Run {
-            scenario: scenario.clone(),
+            scenario: Arc::clone(scenario),
             engine,
             tables: vec![pings.into_table()],
             unrecorded: vec![],
@@ -62,8 +62,8 @@ impl Engine for Dice {
     }
 }
 
-fn scenarios() -> Vec<Scenario> {
-    (0..12).map(|seed| Scenario { seed, ..scenario() }).collect()
+fn scenarios() -> Vec<Arc<Scenario>> {
+    (0..12).map(|seed| Arc::new(Scenario { seed, ..scenario() })).collect()
 }
 
 fn all(threads: usize) -> Vec<Result<Run, RunError>> {

@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use sojourn_engine::{Capabilities, Engine, Foreseen, RunError, Watch};
 use sojourn_model::{Scenario, Unsupported};
 use sojourn_results::Run;
+use std::sync::Arc;
 
 /// Runs each scenario on a thread that Python has a state for, and without its lock: taking that for a call is cheap
 /// then. Otherwise each call would make a state and throw it away.
@@ -35,7 +36,7 @@ impl Engine for Attached {
         self.0.foresee(scenario)
     }
 
-    fn run(&self, scenario: &Scenario, watch: &dyn Watch) -> Result<Run, RunError> {
+    fn run(&self, scenario: &Arc<Scenario>, watch: &dyn Watch) -> Result<Run, RunError> {
         Python::attach(|py| py.detach(|| self.0.run(scenario, watch)))
     }
 }

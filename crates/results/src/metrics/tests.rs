@@ -287,7 +287,7 @@ fn run_of(scenario: Scenario) -> Run {
         completions.into_table(),
         playback.into_table(),
     ];
-    Run { scenario, engine, tables, unrecorded: vec![] }
+    Run { scenario: scenario.into(), engine, tables, unrecorded: vec![] }
 }
 
 fn value(run: &Run, text: &str) -> f64 {
@@ -632,7 +632,7 @@ fn flows_that_alternate_are_told_beside_a_jain_of_one() {
     );
     assert!((swing.period - 14.0).abs() < 0.01 && (swing.held() - 1.0).abs() < 0.01, "{swing:?}");
     // Over the whole run, more than four of them, the means stand.
-    run.scenario.windows[0].bounds =
+    std::sync::Arc::make_mut(&mut run.scenario).windows[0].bounds =
         WindowBounds::Between { from: At::from_secs(0), to: At::from_secs(60) };
     assert_eq!(super::swing(&Frame::new(&run)), None);
 }
@@ -708,7 +708,7 @@ fn flows_converge_when_their_shares_stay_even() {
 #[test]
 fn convergence_of_no_flows_is_unknown() {
     let mut run = run_of(plain());
-    run.scenario.flows.retain(|flow| flow.traffic.tcp().is_none());
+    std::sync::Arc::make_mut(&mut run.scenario).flows.retain(|flow| flow.traffic.tcp().is_none());
     for of in ["goodput", "delivery_rate"] {
         let expression = Expression::parse(&format!("convergence_time({of})")).unwrap();
         assert!(expression.evaluate(&Frame::new(&run)).is_err());

@@ -152,7 +152,7 @@ fn real_runs_are_within_a_factor_of_two() {
         let base = Dumbbell { ccs: vec![cc.into(), cc.into()], ..Dumbbell::default() };
         let scenario = Dumbbell { duration: Span::from_secs(10), ..base }.scenario();
         let foreseen = of(&scenario);
-        let run = Sim::new().run(&scenario, &()).unwrap();
+        let run = Sim::new().run(&scenario.clone().into(), &()).unwrap();
         let rows: usize = run.tables.iter().map(sojourn_results::Table::len).sum();
         let totals = run.table("totals").unwrap();
         let (names, values) = (totals.text("name"), totals.f64("value"));

@@ -38,7 +38,7 @@ pub(crate) fn try_run(scenario: &Scenario) -> Result<Run, RunError> {
     scenario.check()?;
     let refusals = Sim::new().refuse(scenario);
     if refusals.is_empty() {
-        Sim::new().run(scenario, &())
+        Sim::new().run(&scenario.clone().into(), &())
     } else {
         Err(RunError::Refused(refusals))
     }

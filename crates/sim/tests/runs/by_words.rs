@@ -295,7 +295,7 @@ fn an_element_and_an_application_from_outside_run_by_their_words() {
     let scenario = planned(&sim, &text).expect("both are known");
     assert_eq!(Sim::new().refuse(&scenario).len(), 2);
     assert!(sim.refuse(&scenario).is_empty());
-    let go = || sim.run(&scenario, &()).expect("it runs");
+    let go = || sim.run(&scenario.clone().into(), &()).expect("it runs");
     let run = go();
     let beats = total(&run, "a", "beats");
     // The flow starts up to the stack's jitter late.

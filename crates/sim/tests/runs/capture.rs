@@ -31,7 +31,7 @@ impl Scratch {
     }
 
     pub(crate) fn run(&self, s: &Scenario) -> Run {
-        Sim::new().run(s, self).expect("it runs")
+        Sim::new().run(&s.clone().into(), self).expect("it runs")
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -687,10 +687,11 @@ fn what_is_not_whole_is_not_there() {
     }
     let s = mixed();
     let impatient = Impatient(Scratch::new("capture-given-up", SNAP_LEN));
-    assert_eq!(Sim::new().run(&s, &impatient).err(), Some(RunError::Cancelled));
+    assert_eq!(Sim::new().run(&s.clone().into(), &impatient).err(), Some(RunError::Cancelled));
     assert_eq!(fs::read_dir(&impatient.0.0.folder).expect("it is there").count(), 0);
     let nowhere = Scratch(Capture { folder: "/nowhere/at/all".into(), snap_len: SNAP_LEN });
-    let error = Sim::new().run(&s, &nowhere).expect_err("it cannot be written").to_string();
+    let error =
+        Sim::new().run(&s.clone().into(), &nowhere).expect_err("it cannot be written").to_string();
     assert!(
         error.starts_with("the capture /nowhere/at/all/server.pcap cannot be written"),
         "{error}"

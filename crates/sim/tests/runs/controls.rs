@@ -44,7 +44,7 @@ fn rows(cc: &str) -> Vec<u64> {
     if let Traffic::Tcp(tcp) = &mut scenario.flows[0].traffic {
         cc.clone_into(&mut tcp.cc);
     }
-    let run = with_copied().run(&scenario, &()).expect("it runs");
+    let run = with_copied().run(&scenario.clone().into(), &()).expect("it runs");
     let flows = run.table("flows").expect("it is recorded");
     [flows.u64("cwnd"), flows.u64("retransmits"), flows.u64("delivered")].concat()
 }

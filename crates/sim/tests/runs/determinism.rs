@@ -138,5 +138,5 @@ fn an_engine_says_who_it_is() {
         (run.engine.name.as_str(), run.engine.version.as_str()),
         (Sim::new().name(), Sim::new().version())
     );
-    assert_eq!(run.scenario, experiment(1)[0], "a result holds the whole scenario");
+    assert_eq!(*run.scenario, experiment(1)[0], "a result holds the whole scenario");
 }

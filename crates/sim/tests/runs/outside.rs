@@ -98,8 +98,8 @@ fn told(run: &Run) -> Vec<String> {
 /// A whole run with a copy of CoDel from outside has the numbers of one with CoDel, to the bit.
 #[test]
 fn a_copy_of_codel_gives_the_same_bits() {
-    let built_in = outside().run(&scenario("codel"), &()).expect("it runs");
-    let copy = outside().run(&scenario("codel_copy"), &()).expect("it runs");
+    let built_in = outside().run(&scenario("codel").clone().into(), &()).expect("it runs");
+    let copy = outside().run(&scenario("codel_copy").clone().into(), &()).expect("it runs");
     assert!(total(&copy, QUEUE, "marked") > 50.0);
     for table in &built_in.tables {
         let name = table.schema().name;

@@ -28,7 +28,7 @@ fn a_run_that_stands_still_is_ended_with_the_names_of_who_is_at_work() {
         Dumbbell { qdisc: "stuck".to_owned(), duration: Span::from_secs(1), ..Dumbbell::default() }
             .scenario();
     crate::bench::over_a_line(&mut scenario, sojourn_units::Rate::from_mbit(10));
-    match sim.run(&scenario, &()) {
+    match sim.run(&scenario.clone().into(), &()) {
         Err(RunError::Failed(why)) => {
             assert!(why.contains("stands still at ") && why.contains(QUEUE), "{why}");
         }

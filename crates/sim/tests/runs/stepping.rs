@@ -73,7 +73,7 @@ fn a_snapshot_agrees_with_the_tables() {
     let last = simulation.snapshot();
     let tables = simulation.finish().expect("it ends");
     let engine = EngineId { name: String::new(), version: String::new(), detail: String::new() };
-    let run = Run { scenario: s, engine, tables, unrecorded: Vec::new() };
+    let run = Run { scenario: s.into(), engine, tables, unrecorded: Vec::new() };
     for flow in &last.flows {
         assert_eq!(flow.state, FlowState::Running);
         assert_eq!(flow.packets_sent as f64, total(&run, &flow.name, "packets_sent"));
@@ -212,7 +212,7 @@ fn a_run_is_given_up_after_some_events_however_little_time_they_take() {
     let udp = Udp { rate: Rate::from_mbit(20_000), payload: 1000, ecn: Ecn::NotEct };
     s.flows.push(Dumbbell::default().flow("load", Traffic::Udp(udp)));
     let watch = Impatient { asked: AtomicU64::new(0), told: Mutex::default() };
-    assert_eq!(Sim::new().run(&s, &watch).err(), Some(RunError::Cancelled));
+    assert_eq!(Sim::new().run(&s.clone().into(), &watch).err(), Some(RunError::Cancelled));
     let told = *watch.told.lock().expect("nobody panics with it");
     assert!(told < Span::from_millis(500), "{told}");
 }

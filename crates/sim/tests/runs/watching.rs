@@ -43,7 +43,7 @@ fn ten_seconds(step: Span) -> Scenario {
 fn progress_is_told_each_second_and_at_the_end() {
     for step in [Span::from_millis(50), Span::from_secs(4)] {
         let watcher = Watcher::new(Span::MAX);
-        Sim::new().run(&ten_seconds(step), &watcher).expect("it runs");
+        Sim::new().run(&ten_seconds(step).clone().into(), &watcher).expect("it runs");
         let told = watcher.told();
         assert_eq!(told.last(), Some(&Span::from_secs(10)));
         let mut before = Span::ZERO;
@@ -58,7 +58,7 @@ fn progress_is_told_each_second_and_at_the_end() {
 fn a_run_is_given_up_within_a_second_of_being_asked_to() {
     for step in [Span::from_millis(50), Span::from_secs(4)] {
         let watcher = Watcher::new(Span::from_secs(3));
-        let end = Sim::new().run(&ten_seconds(step), &watcher);
+        let end = Sim::new().run(&ten_seconds(step).clone().into(), &watcher);
         assert_eq!(end.err(), Some(RunError::Cancelled));
         assert!(*watcher.told().last().expect("it was told") <= Span::from_secs(4));
     }

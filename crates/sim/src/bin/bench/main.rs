@@ -15,6 +15,7 @@ use sojourn_results::Run;
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::{Rate, Span};
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 
 const NAMES: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
 const REPEATS: usize = 5;
@@ -90,6 +91,7 @@ fn one(name: &str) -> Option<ExitCode> {
             tcp.ecn = EcnMode::Default;
         }
     }
+    let scenario = Arc::new(scenario);
     let before = cpu_nanos()?;
     let run = Sim::new().run(&scenario, &()).ok()?;
     let seconds = (cpu_nanos()? - before) as f64 / 1e9;

@@ -104,7 +104,7 @@ fn run(scenario: &Scenario) -> Result<Option<Run>, RunError> {
         detail: String::new(),
     };
     let tables = begun.finish()?;
-    Ok(Some(Run { scenario: scenario.clone(), engine, tables, unrecorded: Vec::new() }))
+    Ok(Some(Run { scenario: scenario.clone().into(), engine, tables, unrecorded: Vec::new() }))
 }
 
 fn keeps_its_books(scenario: &Scenario, run: &Run) {
