@@ -79,12 +79,13 @@ impl Dumbbell {
             let element = |name: &str, kind| Element { name: name.to_owned(), enabled: true, kind };
             vec![element("netem", netem), element("qdisc", queue)]
         };
-        let mut flows: Vec<Flow> = self
-            .ccs
-            .iter()
-            .enumerate()
-            .map(|(i, cc)| self.flow(&format!("{cc}-{}", i + 1), Traffic::Tcp(self.tcp(cc))))
-            .collect();
+        let mut flows = Vec::with_capacity(self.ccs.len() + usize::from(self.ping));
+        flows.extend(
+            self.ccs
+                .iter()
+                .enumerate()
+                .map(|(i, cc)| self.flow(&format!("{cc}-{}", i + 1), Traffic::Tcp(self.tcp(cc)))),
+        );
         if self.ping {
             let interval = Span::from_millis(200);
             let ping = Ping { interval, size: 84, ecn: Ecn::NotEct };
