@@ -76,6 +76,7 @@ def test_a_panel_is_one_well_formed_picture_with_what_it_shows(make_run: Make) -
 def test_an_axis_is_logarithmic_where_panels_lie_far_apart() -> None:
     assert Axis.over([[1.0, 200.0], [1.0, 150.0]]) == Axis(0, 200, logarithmic=False)
     assert Axis.over([[5.0, 6.0, 7.0], [150.0, 230.0]]) == Axis(2, 250, logarithmic=True)
+    assert Axis.over([[0.0, 0.0, 0.0, 6.0], [150.0, 230.0]]) == Axis(2, 250, logarithmic=True), "empty mostly"
     assert Axis.over([[], []]) == Axis(0, 1, logarithmic=False)
 
 

@@ -39,7 +39,8 @@ class Axis:
         high = nice_ceiling(max(tops) * room)
         if max(tops) < _FAR_APART * min(tops) or min(tops) <= 0:
             return cls(0, high, logarithmic=False)
-        usual = min(statistics.median(values) for values in panels if values)
+        # A queue that is empty more often than not has no place on a logarithmic axis but its bursts have.
+        usual = min(statistics.median(value for value in values if value > 0) for values in panels if values)
         return cls(log_floor(usual / 2, high), high, logarithmic=True)
 
     @classmethod
