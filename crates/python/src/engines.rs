@@ -47,7 +47,7 @@ pub fn engine(py: Python<'_>, name: &str) -> PyResult<Box<dyn Engine>> {
 /// The engine of this name; if it is the simulator, this one. `linux:NAME` is Linux on the kernel of this name.
 pub fn engine_with(py: Python<'_>, name: &str, sim: Sim) -> PyResult<Box<dyn Engine>> {
     match parts(name) {
-        (LINUX, Some(kernel)) => Ok(Box::new(linux_on(py, kernel)?)),
+        (LINUX, Some(kernel)) => Ok(Box::new(linux::Foreseeing::new(linux_on(py, kernel)?, &sim))),
         (plain, None) => registry(&sim).engine(plain).map_err(|error| unknown(py, &error)),
         (other, Some(_)) => {
             registry(&sim).engine(other).map_err(|error| unknown(py, &error))?;

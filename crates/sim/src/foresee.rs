@@ -37,8 +37,9 @@ const MANY: usize = 500;
 const RUN_S: f64 = 0.03;
 const ROW_S: f64 = 4e-7;
 
-/// Bytes of a packet that is out, and of its segment in the sender's books (docs/performance.md).
-const PACKET_BYTES: f64 = 180.0;
+/// Bytes of a packet that is out, and of its segment in the sender's books (docs/performance.md): what
+/// [`Memory::packets`] foresees for each.
+pub const PACKET_BYTES: f64 = 180.0;
 /// Bytes of a flow (the same).
 const FLOW_BYTES: f64 = 10_000.0;
 /// Rows of distributions, as runs of all suites have them: of a flow whose delays are recorded, of a queue.

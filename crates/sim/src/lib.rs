@@ -47,6 +47,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use flow::FlowState;
+pub use foresee::PACKET_BYTES;
 pub use packet::PacketBox;
 pub use run::{FlowSnapshot, QueueSnapshot, Simulation, Snapshot};
 pub use sojourn_qdisc::{Discipline, disciplines};

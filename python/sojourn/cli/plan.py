@@ -13,7 +13,7 @@ from sojourn.runner.foresight import count, size
 from sojourn.runner.progress import span
 
 _BASIS: Final = (
-    "All of it is about: packets by rates, times, windows and losses; time by the speeds of the benchmark's record "
+    "All of it is about: packets by rates, times, windows and losses; time by the speeds that were measured "
     "(docs/performance.md), not by this machine's; memory of the largest runs at one time, and of the program."
 )
 
