@@ -834,7 +834,7 @@ pub(crate) static QUIC: Section = Section {
 
 pub(crate) static EVENT: Section = Section {
     name: "[[event]]",
-    doc: "Something that happens once. Settings of a hop need `hop`; they change in both directions unless `side` says otherwise.",
+    doc: "Something that happens once, or again and again. Settings of a hop need `hop`; they change in both directions unless `side` says otherwise.",
     keys: &[
         required("name", Ty::Name, "Its name."),
         required(
@@ -843,6 +843,12 @@ pub(crate) static EVENT: Section = Section {
             "When: `24.7s`, `flow a ends + 5s`, `event b + 20s`, `phase c starts`, `workload ends`, \
              `queue bottleneck.down.qdisc prob > 0.25`, `flow a alpha < 0.1`.",
         ),
+        key(
+            "every",
+            span(limits::INTERVAL),
+            "With `times`: the time from one to the next. They are called NAME, NAME-2, NAME-3, …",
+        ),
+        key("times", Ty::Count(2, 100_000), "With `every`: how often it happens."),
         key("hop", Ty::Name, "Which hop changes."),
         default(
             "side",

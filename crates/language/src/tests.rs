@@ -3,7 +3,7 @@
 use super::*;
 use core::ops::Range;
 use proptest::prelude::*;
-use sojourn_model::{Scenario, Start, When, WordError, nearest};
+use sojourn_model::{At, Scenario, Start, When, WordError, nearest};
 use sojourn_units::Span;
 use std::fmt::Write as _;
 
@@ -126,6 +126,13 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("a point in time", "at = \"30s\"", "at = \"flow rival stops\""),
     ("a point outside the run", "at = \"30s\"", "at = \"61s\""),
     ("an event that waits for itself", "at = \"30s\"", "at = \"event step + 1s\""),
+    ("an event again and again, but how often?", "at = \"30s\"", "at = \"30s\"\nevery = \"1s\""),
+    ("an event so often, but how soon?", "at = \"30s\"", "at = \"30s\"\ntimes = 3"),
+    (
+        "an event again and again beyond the run",
+        "at = \"30s\"",
+        "at = \"30s\"\nevery = \"15s\"\ntimes = 4",
+    ),
     ("an event that does nothing", "hop = \"bottleneck\"\nrate = \"25mbit\"", ""),
     ("a setting of no hop", "hop = \"bottleneck\"\nrate", "rate"),
     ("an empty axis", "[axis.queue]\n", "[axis.path]\n\n[axis.queue]\n"),
@@ -354,6 +361,28 @@ fn starts_that_wait_become_events() {
     let names: Vec<&str> = s.events.iter().map(|e| e.name.as_str()).collect();
     assert_eq!(names, ["start-rival", "stop-rival", "step"]);
     assert!(matches!(s.events[0].when, When::After { .. }));
+}
+
+#[test]
+fn an_event_happens_again_and_again() {
+    let text = BASE.replace("at = \"30s\"", "at = \"30s\"\nevery = \"15s\"\ntimes = 3");
+    let s = planned(&text).unwrap().into_scenarios().remove(0);
+    let of: Vec<(&str, &When)> = s.events.iter().map(|e| (e.name.as_str(), &e.when)).collect();
+    let at = |seconds: i64| When::At(At::from_nanos(seconds * 1_000_000_000));
+    assert_eq!(of, [("step", &at(30)), ("step-2", &at(45)), ("step-3", &at(60))]);
+    assert!(s.events.iter().all(|e| e.actions == s.events[0].actions));
+
+    let text = text.replace("at = \"30s\"", "at = \"flow cubic starts + 2s\"");
+    let s = planned(&text).unwrap().into_scenarios().remove(0);
+    let delays: Vec<Span> = s
+        .events
+        .iter()
+        .map(|e| match e.when {
+            When::After { delay, .. } => delay,
+            _ => panic!("{:?}", e.when),
+        })
+        .collect();
+    assert_eq!(delays, [2, 17, 32].map(|s| Span::from_nanos(s * 1_000_000_000)));
 }
 
 #[test]

@@ -7,8 +7,31 @@ use super::super::source::DiagnosticKind;
 use super::Resolver;
 use super::hop::{NETEM, QDISC, share};
 use super::named::Named;
-use sojourn_model::{Action, Element, Event, FlowDelay, Hop, Kind, Netem, Scenario, Shaper, Side};
+use sojourn_model::{
+    Action, At, Element, Event, FlowDelay, Hop, Kind, Netem, Scenario, Shaper, Side, When,
+};
 use sojourn_units::{Rate, Span};
+
+/// The point in time so many turns later. What cannot be said in nanoseconds is beyond every run.
+fn later(when: &When, every: Span, turn: u64) -> When {
+    let nanos = every.as_nanos().saturating_mul(turn);
+    let shift = Span::from_nanos(nanos);
+    match when {
+        When::At(at) => {
+            let nanos = i64::try_from(nanos).unwrap_or(i64::MAX);
+            When::At(At::from_nanos(at.as_nanos().saturating_add(nanos)))
+        }
+        When::After { reference, edge, delay } => {
+            When::After { reference: reference.clone(), edge: *edge, delay: *delay + shift }
+        }
+        When::State { gauge, order, value, delay } => When::State {
+            gauge: gauge.clone(),
+            order: *order,
+            value: *value,
+            delay: *delay + shift,
+        },
+    }
+}
 
 impl Resolver<'_> {
     pub(super) fn events(
@@ -40,18 +63,54 @@ impl Resolver<'_> {
                         .help("give it a hop with rate, change, replace, rtt, netem, enable or disable, or flows to start or stop"),
                 );
             }
-            if events.iter().any(|e| e.name == name) {
-                let place = table.place_of("name");
-                self.says(
-                    &place,
-                    DiagnosticKind::Name,
-                    format!("two events are called \"{name}\""),
-                );
-            }
-            if let Some(when) = when {
-                events.push(Event { name, when, actions });
+            for (index, (name, when)) in self.repeated(table, &name, when).into_iter().enumerate() {
+                if events.iter().any(|e| e.name == name) {
+                    let place = table.place_of(if index == 0 { "name" } else { "times" });
+                    self.says(
+                        &place,
+                        DiagnosticKind::Name,
+                        format!("two events are called \"{name}\""),
+                    );
+                    break;
+                }
+                events.push(Event { name, when, actions: actions.clone() });
             }
         }
+    }
+
+    /// The names and times of an event that happens `times` times, `every` so often; of one alone where neither is given.
+    fn repeated(&mut self, table: &Fields, name: &str, when: Option<When>) -> Vec<(String, When)> {
+        let (every, times) = match (table.span("every"), table.count("times")) {
+            (Some(every), Some(times)) => (every, times),
+            (None, None) => (Span::ZERO, 1),
+            (every, _) => {
+                let (given, lacks) =
+                    if every.is_some() { ("every", "times") } else { ("times", "every") };
+                let message = format!("an event with {given} needs {lacks}");
+                self.says(&table.place_of(given), DiagnosticKind::Key, message);
+                return Vec::new();
+            }
+        };
+        let Some(when) = when else { return Vec::new() };
+        let all: Vec<_> = (0..times)
+            .map(|turn| {
+                let name = if turn == 0 { name.to_owned() } else { format!("{name}-{}", turn + 1) };
+                (name, later(&when, every, turn))
+            })
+            .collect();
+        let end = i128::from(self.duration.as_nanos());
+        if let Some((late, When::At(at))) =
+            all.iter().find(|(_, w)| matches!(w, When::At(at) if i128::from(at.as_nanos()) > end))
+            && times > 1
+        {
+            let message = format!(
+                "{late} would be at {at}, which is outside the run: it ends at {}",
+                self.duration
+            );
+            self.says(&table.place_of("times"), DiagnosticKind::Value, message);
+            return Vec::new();
+        }
+        all
     }
 
     /// Says where an event cannot do what it says, because of what stands at its queue when it comes.
