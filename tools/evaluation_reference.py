@@ -1,6 +1,6 @@
-"""Measure anew what the reference controls do in a document's suites, and write it where `sojourn evaluate` finds it.
+"""Measure anew what the references of a document do in its suites, and write it where `sojourn evaluate` finds it.
 
-    tools/evaluation_reference.py rfc-9743
+    tools/evaluation_reference.py rfc-9743 [rfc-7928 ...]
 
 Some minutes on two cores. A change of the simulator that moves the figures on purpose is followed by this.
 """
@@ -18,11 +18,11 @@ def main(name: str) -> None:
     """Write the file of a document."""
     document = read(name)
     measured = {}
-    for word in reference.CONTROLS:
-        campaign = Campaign.plan(document, Subject(word))
+    for own, word in document.references.items():
+        campaign = Campaign.plan(document, Subject(word, document.of))
         if campaign.refused:
             raise SystemExit(f"{word}: {campaign.refused}")
-        measured[word] = campaign.measure(watching)
+        measured[own] = campaign.measure(watching)
     file = HERE / "python" / "sojourn" / "evidence" / "evaluation" / "reference" / f"{name}.json"
     file.parent.mkdir(exist_ok=True)
     file.write_text(reference.text(document, measured), encoding="utf-8")
@@ -30,4 +30,5 @@ def main(name: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    for asked in sys.argv[1:]:
+        main(asked)

@@ -57,6 +57,13 @@ def stacks(incomplete: str) -> Iterator[tuple[str, str]]:
     return _told(listings.stacks(), incomplete)
 
 
+def evaluations(incomplete: str) -> list[str]:
+    """Return the documents that `sojourn evaluate` asks by."""
+    from sojourn.evidence.evaluation import documents
+
+    return _fitting(documents(), incomplete)
+
+
 def engines(incomplete: str) -> list[str]:
     """Return engines."""
     from sojourn import _core

@@ -1,4 +1,4 @@
-"""``sojourn evaluate``: what a document asks of a congestion control, and whether it does it."""
+"""``sojourn evaluate``: what a document asks of a congestion control or a queue discipline, and whether it does it."""
 
 import re
 import sys
@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 
 def evaluate(
-    words: Annotated[
+    ccs: Annotated[
         list[str] | None,
         typer.Option(
             "--cc",
@@ -30,7 +30,25 @@ def evaluate(
             autocompletion=complete.ccs,
         ),
     ] = None,
-    against: Annotated[str, typer.Option("--document", metavar="NAME", help="Which document asks.")] = "rfc-9743",
+    qdiscs: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--qdisc",
+            metavar="WORDS",
+            help="What is evaluated; may be repeated. A queue discipline in tc's words, such as 'codel target 10ms', "
+            "or python:FILE:CLASS.",
+            autocompletion=complete.qdiscs,
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--document",
+            metavar="NAME",
+            help="Which document asks; rfc-9743 of a control and rfc-7928 of a queue discipline unless given.",
+            autocompletion=complete.evaluations,
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -41,54 +59,81 @@ def evaluate(
     seeds: Annotated[int | None, typer.Option(min=1, help="Seeds of each cell; the suites' own unless given.")] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="Runs at a time; a core each unless given.")] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Run Reno and CUBIC anew, too, instead of taking the build's own figures.")
+        bool,
+        typer.Option(
+            "--fresh", help="Run what it is compared with anew, too, instead of taking the build's own figures."
+        ),
     ] = False,
     plugins: Annotated[
         list[str] | None,
         typer.Option(
-            "--plugin", metavar="FILE", help="A shared library with a control of one's own; it is native code."
+            "--plugin",
+            metavar="FILE",
+            help="A shared library with a control or a discipline of one's own; it is native code.",
         ),
     ] = None,
     details: Annotated[bool, typer.Option("--details", help="Print every figure in every cell.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Evaluate a congestion control as RFC 9743 asks: a row a criterion, with a verdict.
+    """Evaluate a congestion control as RFC 9743 asks, or a queue discipline as RFC 7928 does: a row a criterion.
 
-    The document sets no thresholds. Most rules compare with what Reno and CUBIC do in the same place; whose number a
-    rule has stands beside it. What decides is a suite that anyone can run, read and change: sojourn suites rfc-9743.
+    The documents set no thresholds. Most rules compare with what Reno and CUBIC, or tail drop, do in the same place;
+    whose number a rule has stands beside it. What decides is a suite that anyone can run, read and change: sojourn
+    suites rfc-9743, sojourn suites rfc-7928. --document asks by other lists.
 
     Exits with status 1 if a criterion fails.
     """
     from sojourn.cli.screen import out, print_json
-    from sojourn.errors import UsageError
-    from sojourn.evidence.evaluation import Campaign, Subject, judge, page, read
+    from sojourn.evidence.evaluation import Campaign, Subject, judge, page
 
-    document = read(against)
-    if not words:
-        raise UsageError("nothing is there to be evaluated", help="name a congestion control: --cc bbr3")
+    document, words = _asked(ccs, qdiscs, against)
+    subjects = {word: Subject(word, document.of) for word in dict.fromkeys(words)}
+    incumbents = {name: Subject(document.references[name], document.of) for name in document.beside}
     own = plugins or ()
     campaigns = {
-        word: Campaign.plan(document, Subject(word), engine=engine, seeds=seeds, plugins=own)
-        for word in dict.fromkeys([*words, *document.beside])
+        subject.word: Campaign.plan(document, subject, engine=engine, seeds=seeds, plugins=own)
+        for subject in [*subjects.values(), *incumbents.values()]
     }
     stored = {} if fresh or engine != "sim" or seeds is not None else _stored(document)
-    measured = _measured(campaigns, words, stored, threads=threads, folder=output)
-    incumbents = [measured[word] for word in document.beside]
-    beside = {word: judge(document, values, incumbents, {}) for word, values in stored.items()}
-    found = {
-        word: judge(document, measured[word], incumbents, campaigns[word].refused) for word in dict.fromkeys(words)
-    }
+    known = {document.references[name]: values for name, values in stored.items() if name in document.beside}
+    measured = _measured(campaigns, [*subjects], known, threads=threads, folder=output)
+    against_these = [measured[subject.word] for subject in incumbents.values()]
+    beside = {name: judge(document, values, against_these, {}) for name, values in stored.items()}
+    found = {word: judge(document, measured[word], against_these, campaigns[word].refused) for word in subjects}
     if output is not None:
-        _keep(output, {word: page.markdown(document, word, rows, beside) for word, rows in found.items()})
+        _keep(output, {word: page.markdown(document, subjects[word], rows, beside) for word, rows in found.items()})
     if as_json:
         print_json({"document": document.name, "evaluated": {word: page.json(rows) for word, rows in found.items()}})
     else:
         for word, rows in found.items():
             _show(document, word, rows, beside)
             if details:
-                out().print(page.markdown(document, word, rows, {}), soft_wrap=True, markup=False)
+                out().print(page.markdown(document, subjects[word], rows, {}), soft_wrap=True, markup=False)
     if any(row.verdict == "fail" for rows in found.values() for row in rows):
         sys.exit(1)
+
+
+def _asked(
+    ccs: Sequence[str] | None, qdiscs: Sequence[str] | None, against: str | None
+) -> "tuple[Document, Sequence[str]]":
+    """Return the document that asks, and what it asks of."""
+    from sojourn.errors import UsageError
+    from sojourn.evidence.evaluation import read
+
+    if ccs and qdiscs:
+        raise UsageError("a control and a queue discipline are not evaluated by one document", help="name one of them")
+    document = read(against or ("rfc-7928" if qdiscs else "rfc-9743"))
+    words = qdiscs if document.of == "qdisc" else ccs
+    if not words:
+        needs = "a queue discipline: --qdisc fq_codel" if document.of == "qdisc" else "a congestion control: --cc bbr3"
+        if ccs or qdiscs:
+            raise UsageError(f"{document.name} does not ask of {_a(document.of, other=True)}", help=f"name {needs}")
+        raise UsageError("nothing is there to be evaluated", help=f"name {needs}")
+    return document, words
+
+
+def _a(of: str, *, other: bool = False) -> str:
+    return "a queue discipline" if (of == "qdisc") is not other else "a congestion control"
 
 
 def _measured(
@@ -129,7 +174,7 @@ def _keep(folder: Path, pages: Mapping[str, str]) -> None:
 def _stored(document: "Document") -> "dict[str, Values]":
     from sojourn.evidence.evaluation import reference
 
-    found = {word: reference.values(document, word) for word in reference.CONTROLS}
+    found = {name: reference.values(document, name) for name in document.references}
     return {word: values for word, values in found.items() if values is not None}
 
 

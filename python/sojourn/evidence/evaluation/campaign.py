@@ -1,7 +1,8 @@
 """The runs of an evaluation: which there are, and what they measured.
 
-A suite's flows of the names in :data:`~sojourn.evidence.evaluation.subject.TESTED` get the subject's sender; everything
-else is the suite's own. Runs are measured suite by suite and let go, unless there is a folder to keep them in.
+A suite's flows of the names in :data:`~sojourn.evidence.evaluation.subject.TESTED` get the subject's sender, or its
+hops of those in :data:`~sojourn.evidence.evaluation.subject.TESTED_HOPS` its discipline; everything else is the suite's
+own. Runs are measured suite by suite and let go, unless there is a folder to keep them in.
 """
 
 import os
@@ -45,16 +46,26 @@ class Campaign:
         """Read the suites.
 
         Raises:
-            ExperimentError: if there is no such sender, with the nearest.
+            ExperimentError: if there is no such sender or discipline, with the nearest.
         """
         subject.check(engine=engine, plugins=plugins)
+        less = document.linux if engine.partition(":")[0] == "linux" else None
+        if less is not None and seeds is None:
+            seeds = 1
         experiments: dict[str, Experiment] = {}
         refused: dict[str, str] = {}
         for suite in document.suites:
             [named] = library.resolve_suite(suite)
+            if less is not None and suite not in less.cells:
+                refused[suite] = "left out on the Linux engine, whose runs take longer"
+                continue
             settings = subject.settings(named.file.read_text(encoding="utf-8"))
+            if less is not None:
+                settings += less.settings
             try:
                 experiment = load(named.file, settings=settings, seeds=seeds, engine=engine, plugins=plugins)
+                if less is not None:
+                    experiment = experiment.only(**less.cells[suite])
                 runner.refuse(experiment.run_keys, engine=engine)
             except ExperimentError as why:
                 refused[suite] = why.message

@@ -1,12 +1,18 @@
 """Documents that say how something is to be evaluated, as they are written down.
 
-A file has the document's ``name``, its ``title``, the incumbents that others are compared with (``beside``), its rows
-and what it asks that no run can say (``not_covered``, by section). A row has the ``section``, the ``level`` in the
-document's own word, the ``criterion`` in a line, the ``suite`` whose runs decide, and figures. A figure has a ``name``,
-a ``metric`` (of several the least counts), a ``unit`` for people, the cells that are meant (``only``: labels by axis)
-and one rule: a ``bound``, with the ``origin`` of its number; or ``pair``, whether ``less`` or ``more`` is better than
-what the worse of the incumbents does in the same cell with the same seed, with a ``factor`` and something on top
-(``plus``, in the metric's own unit), of which the more generous counts; or none, and it is only reported.
+A file has the document's ``name``, its ``title``, what it asks ``of`` (``cc`` or ``qdisc``), ``how`` its verdicts come
+about, the ``references`` whose figures come with the build (words by name), those of them that others are compared with
+(``beside``; ``beside_origin`` says so of a rule), its rows and what it asks that no run can say (``not_covered``, by
+section). ``linux`` says what is run on the Linux engine, whose runs take longer: ``settings`` of every suite, and cells
+(labels by axis) by suite. Where there is no such table, it is everything.
+
+A row has the ``section``, the ``level`` in the document's own word, the ``criterion`` in a line, the ``suite`` whose
+runs decide, and figures. A figure has a ``name``, a ``metric`` (of several the least counts), a ``unit`` for people,
+the cells that are meant (``only``: labels by axis) and one rule: a ``bound``, with the ``origin`` of its number; or
+``pair``, whether ``less`` or ``more`` is better than what the worse of the incumbents does in the same cell with the
+same seed, with a ``factor`` and something on top (``plus``, in the metric's own unit), of which the more generous
+counts; or none, and it is only reported. With ``worst`` the worst seed decides: a bound that one of them breaks fails,
+and what has no value breaks it.
 """
 
 import functools
@@ -20,7 +26,12 @@ from typing import Any, Final, Literal
 from sojourn.errors import UsageError
 from sojourn.evidence.claims.bound import Bound
 
-PAIR_ORIGIN: Final = "the worse of Reno and CUBIC; the margin is ours"
+Kind = Literal["cc", "qdisc"]
+"""What a document asks of: a congestion control, or a queue discipline."""
+
+_FIGURE_KEYS: Final = frozenset(
+    {"name", "metric", "unit", "bound", "origin", "pair", "factor", "plus", "only", "worst"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +75,8 @@ class Figure:
     """Whose number the rule has; empty where there is none."""
     only: Mapping[str, tuple[str, ...]]
     """The cells that are meant, by axis; an axis that is not named is free."""
+    worst: bool = False
+    """Whether one seed that breaks the rule is enough to fail."""
 
     def means(self, labels: Mapping[str, str]) -> bool:
         """Return whether a cell of these labels is meant."""
@@ -83,17 +96,34 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
+class Linux:
+    """What of a document is run on the Linux engine."""
+
+    settings: tuple[str, ...]
+    """Set in every suite."""
+    cells: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """The labels that are run, by axis, by suite; a suite that is not here is not run."""
+
+
+@dataclass(frozen=True, slots=True)
 class Document:
     """What a document asks."""
 
     name: str
     title: str
     about: str
+    of: Kind
+    how: str
+    """How its verdicts come about, for pages."""
+    references: Mapping[str, str]
+    """Whose figures come with the build: words by name."""
     beside: tuple[str, ...]
-    """The incumbents, as ``sojourn ccs`` names them."""
+    """The incumbents, by the names of the references."""
     rows: tuple[Row, ...]
     not_covered: Mapping[str, str]
     """Why there is no row, by section."""
+    linux: Linux | None = None
+    """What is run on the Linux engine; everything where nothing is said."""
 
     @property
     def suites(self) -> list[str]:
@@ -122,20 +152,30 @@ def read(name: str) -> Document:
         tree["name"],
         tree["title"],
         tree["about"],
+        tree["of"],
+        tree["how"],
+        tree["references"],
         tuple(tree["beside"]),
-        tuple(_row(row) for row in tree["row"]),
+        tuple(_row(row, tree.get("beside_origin", "")) for row in tree["row"]),
         tree["not_covered"],
+        _linux(tree["linux"]) if "linux" in tree else None,
     )
 
 
-def _row(row: Mapping[str, Any]) -> Row:
-    figures = tuple(_figure(figure) for figure in row["figure"])
+def _linux(table: Mapping[str, Any]) -> Linux:
+    cells = {
+        suite: {axis: tuple(labels) for axis, labels in own.items()} for suite, own in table.get("cells", {}).items()
+    }
+    return Linux(tuple(table.get("settings", ())), cells)
+
+
+def _row(row: Mapping[str, Any], beside_origin: str) -> Row:
+    figures = tuple(_figure(figure, beside_origin) for figure in row["figure"])
     return Row(row["id"], row["section"], row["level"], row["criterion"], row["suite"], figures)
 
 
-def _figure(figure: Mapping[str, Any]) -> Figure:
-    known = {"name", "metric", "unit", "bound", "origin", "pair", "factor", "plus", "only"}
-    if unknown := figure.keys() - known:
+def _figure(figure: Mapping[str, Any], beside_origin: str) -> Figure:
+    if unknown := figure.keys() - _FIGURE_KEYS:
         raise ValueError(f"{figure['name']}: there is no {', '.join(sorted(unknown))}")
     metric = figure["metric"]
     rule: Bound | Pair | None = None
@@ -144,7 +184,7 @@ def _figure(figure: Mapping[str, Any]) -> Figure:
         rule = Bound.parse(figure["bound"])
     elif "pair" in figure:
         rule = Pair(figure["pair"], figure.get("factor", 1.0), figure.get("plus", 0.0))
-        origin = origin or PAIR_ORIGIN
+        origin = origin or beside_origin
     return Figure(
         figure["name"],
         (metric,) if isinstance(metric, str) else tuple(metric),
@@ -152,4 +192,5 @@ def _figure(figure: Mapping[str, Any]) -> Figure:
         rule,
         origin,
         {axis: tuple(labels) for axis, labels in figure.get("only", {}).items()},
+        figure.get("worst", False),
     )

@@ -1,7 +1,8 @@
 """Verdicts: a subject's values against a document's rules.
 
-A cell passes if its rule holds with every seed, fails if with none, and is inconclusive in between. A figure, and a
-row, is as its worst cell. What has no value fails no rule: it is said.
+A cell passes if its rule holds with every seed, fails if with none, and is inconclusive in between. Where the worst
+seed is to decide, it fails in between, too. A figure, and a row, is as its worst cell. What has no value fails no rule,
+unless the worst is to decide: it is said.
 """
 
 import enum
@@ -127,7 +128,7 @@ def _judged(suite: str, figure: Figure, cell: Cell, subject: Values, incumbents:
     values = subject.least(suite, cell, figure.metrics)
     others = [incumbent.least(suite, cell, figure.metrics) for incumbent in incumbents]
     known = {seed: value for seed, value in values.items() if not math.isnan(value)}
-    if not known:
+    if not known and not (figure.worst and values):
         return JudgedCell(cell, Verdict.NO_VALUE, math.nan, math.nan, math.nan, math.nan)
     limits: list[float] = []
     holds: list[bool] = []
@@ -142,13 +143,18 @@ def _judged(suite: str, figure: Figure, cell: Cell, subject: Values, incumbents:
                     holds.append(pair.holds(value, limits[-1]))
             case None:
                 pass
-    if figure.rule is None:
-        verdict = Verdict.REPORTED
-    elif not holds:
-        verdict = Verdict.NO_VALUE
-    elif len(known) < len(values) or any(holds) != all(holds):
-        verdict = Verdict.INCONCLUSIVE
-    else:
-        verdict = Verdict.PASS if all(holds) else Verdict.FAIL
-    of = list(known.values())
+    verdict = _verdict(figure, holds, missing=len(values) - len(known))
+    of = list(known.values()) or [math.nan]
     return JudgedCell(cell, verdict, median(of), min(of), max(of), median(limits) if limits else math.nan)
+
+
+def _verdict(figure: Figure, holds: Sequence[bool], *, missing: int) -> Verdict:
+    if figure.rule is None:
+        return Verdict.REPORTED
+    if figure.worst:
+        return Verdict.PASS if holds and all(holds) and not missing else Verdict.FAIL
+    if not holds:
+        return Verdict.NO_VALUE
+    if missing or any(holds) != all(holds):
+        return Verdict.INCONCLUSIVE
+    return Verdict.PASS if all(holds) else Verdict.FAIL

@@ -7,11 +7,7 @@ from typing import Any, Final
 from sojourn.evidence.claims.bound import Bound
 from sojourn.evidence.evaluation.document import Document, Figure, Pair
 from sojourn.evidence.evaluation.judge import JudgedCell, JudgedFigure, JudgedRow, Verdict
-
-_HOW: Final = (
-    "RFC 9743 sets no thresholds and is no checklist: each rule says whose its number is. A cell passes if its rule "
-    "holds with every seed, and fails if with none."
-)
+from sojourn.evidence.evaluation.subject import Subject
 
 _SCALES: Final = {"": 1.0, "%": 0.01, "ms": 1e-3, "s": 1.0, "Mbit/s": 1e6}
 
@@ -68,13 +64,14 @@ def telling(row: JudgedRow) -> str:
 
 
 def markdown(
-    document: Document, word: str, rows: Sequence[JudgedRow], beside: Mapping[str, Sequence[JudgedRow]]
+    document: Document, subject: Subject, rows: Sequence[JudgedRow], beside: Mapping[str, Sequence[JudgedRow]]
 ) -> str:
     """Return the evaluation as a page: a row a criterion, then each figure in each cell."""
+    word = subject.word
     lines = [
         f"# {word} and {document.title}",
         "",
-        f"{document.about[:1].upper()}{document.about[1:]}. {_HOW}",
+        f"{document.about[:1].upper()}{document.about[1:]}. {document.how}",
         "",
         f"| § | level | criterion | {word} | what decides | {' | '.join(beside)} |",
         f"|---|---|---|---|---|{'---|' * len(beside)}",
@@ -92,7 +89,7 @@ def markdown(
         if row.refused:
             lines += [f"Not run: {row.refused}."]
             continue
-        lines += [f"`sojourn run {row.row.suite}`, with `flow.tested` {word}."]
+        lines += [f"`sojourn run {row.row.suite}`, with {subject.where} {word}."]
         for own in row.figures:
             lines += ["", *_figure(own)]
     return "\n".join(lines) + "\n"

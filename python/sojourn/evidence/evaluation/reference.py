@@ -1,4 +1,4 @@
-"""What the reference controls do in a document's suites, as it comes with this build.
+"""What the references of a document do in its suites, as it comes with this build.
 
 Figures of a suite count only if the suite and the metrics that are asked of it are those that were run; a test runs
 some of them anew. Anybody can have all of them run anew: ``sojourn evaluate --fresh``.
@@ -9,14 +9,11 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any
 
 from sojourn.evidence.evaluation.document import Document
 from sojourn.evidence.evaluation.values import Values
 from sojourn.experiments import library
-
-CONTROLS: Final = ("reno", "cubic", "bbr", "bbr3", "dctcp", "prague")
-"""Whose figures come with the build."""
 
 
 def digest(document: Document, suite: str) -> str:
@@ -29,21 +26,23 @@ def digest(document: Document, suite: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def values(document: Document, word: str) -> Values | None:
-    """Return a control's figures, or None if some suite's are missing or were measured of another suite."""
+def values(document: Document, name: str) -> Values | None:
+    """Return a reference's figures, or None if some are missing or were measured of another suite or other words."""
     stored = _stored(document.name)
-    if word not in stored.get("controls", {}):
+    if stored.get("references", {}).get(name) != document.references[name]:
         return None
     if any(stored["suites"].get(suite) != digest(document, suite) for suite in document.suites):
         return None
-    return Values.from_json(stored["controls"][word])
+    return Values.from_json(stored["values"][name])
 
 
 def text(document: Document, measured: Mapping[str, Values]) -> str:
-    """Return the file's text with these figures, by control."""
+    """Return the file's text with these figures, by the references' names."""
     suites = {suite: digest(document, suite) for suite in document.suites}
-    controls = [f"{json.dumps(word)}: [\n{_lines(own.json())}\n]" for word, own in measured.items()]
-    return f'{{"suites": {json.dumps(suites)},\n"controls": {{\n' + ",\n".join(controls) + "\n}}\n"
+    values = [f"{json.dumps(name)}: [\n{_lines(own.json())}\n]" for name, own in measured.items()]
+    words = json.dumps({name: document.references[name] for name in measured})
+    head = f'{{"suites": {json.dumps(suites)},\n"references": {words},\n"values": {{\n'
+    return head + ",\n".join(values) + "\n}}\n"
 
 
 def _lines(rows: Sequence[Any]) -> str:

@@ -1,45 +1,77 @@
-"""What is evaluated: a congestion control of the engine, a QUIC stack's, a plugin's or one in Python."""
+"""What is evaluated: a congestion control or a queue discipline; the engine's, a plugin's or one in Python."""
 
-import re
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from sojourn.evidence.evaluation.document import Kind
 from sojourn.experiments.experiment import parse
 
 TESTED: Final = ("tested", "tested-short", "second")
 """The flows of the suites whose sender is the subject."""
 
+TESTED_HOPS: Final = ("bottleneck", "second")
+"""The hops of the suites whose queue is the subject."""
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A sender by the word that ``sojourn ccs`` has for it: ``prague``, ``noq/bbr3``, ``python:mine.py:Mine``."""
+    """A sender by the word that ``sojourn ccs`` has for it, or a discipline in tc's words.
+
+    Senders are ``prague``, ``noq/bbr3``, ``python:mine.py:Mine``; disciplines ``codel target 10ms``,
+    ``python:mine.py:Mine``.
+    """
 
     word: str
+    of: Kind = "cc"
 
     def check(self, *, engine: str, plugins: Sequence[str] = ()) -> None:
-        """Look whether there is such a sender.
+        """Look whether there is such a thing.
 
         Raises:
             ExperimentError: if there is none, with the nearest.
         """
-        flow = '[[hop]]\nname = "hop"\nqdisc = "pfifo"\nrate = "1mbit"\n[[flow]]\nname = "tested"'
-        text = f'[experiment]\nname = "evaluate"\nduration = "1s"\n{flow}\n'
+        hop = '[[hop]]\nname = "bottleneck"\nqdisc = "pfifo"\nrate = "20mbit"\nrtt = "100ms"'
+        flow = '[[flow]]\nname = "tested"'
+        text = f'[experiment]\nname = "evaluate"\nduration = "1s"\n{hop}\n{flow}\n'
         parse(text, "evaluate", settings=self.settings(text), engine=engine, plugins=plugins)
 
     @property
     def is_quic(self) -> bool:
         """Whether it is a QUIC stack's."""
-        return "/" in self.word and not self.word.startswith("python:")
+        return self.of == "cc" and "/" in self.word and not self.word.startswith("python:")
+
+    @property
+    def _from_anywhere(self) -> str:
+        """The word, with a whole path of a Python file: a relative one would be looked for in the suite's folder."""
+        if not self.word.startswith("python:"):
+            return self.word
+        file, colon, rest = self.word.removeprefix("python:").rpartition(":")
+        return f"python:{Path(file).absolute()}{colon}{rest}" if colon else self.word
+
+    @property
+    def where(self) -> str:
+        """What of a suite is its own, for people."""
+        return "`flow.tested`" if self.of == "cc" else "`hop.bottleneck.qdisc`"
 
     def settings(self, text: str) -> list[str]:
-        r"""Return what makes the flows of a suite's text its own, as ``--set`` takes it.
+        r"""Return what makes the flows, or the queues, of a suite's text its own, as ``--set`` takes it.
 
         >>> Subject("bbr3").settings('[[flow]]\nname = "tested"')
         ['flow.tested.cc=bbr3']
+        >>> Subject("codel", "qdisc").settings('[[hop]]\nname  = "bottleneck"')
+        ['hop.bottleneck.qdisc=codel']
         """
-        flows = [flow for flow in TESTED if re.search(rf'^name\s*=\s*"{flow}"$', text, re.MULTILINE)]
+        tree = tomllib.loads(text)
+        word = self._from_anywhere
+        if self.of == "qdisc":
+            hops = {hop["name"] for hop in tree.get("hop", ())}
+            return [f"hop.{hop}.qdisc={word}" for hop in TESTED_HOPS if hop in hops]
+        named = {flow["name"] for flow in tree.get("flow", ())}
+        flows = [flow for flow in TESTED if flow in named]
         if not self.is_quic:
-            return [f"flow.{flow}.cc={self.word}" for flow in flows]
+            return [f"flow.{flow}.cc={word}" for flow in flows]
         stack, _, cc = self.word.partition("/")
         return [f"flow.{flow}.quic.{key}={value}" for flow in flows for key, value in (("stack", stack), ("cc", cc))]
