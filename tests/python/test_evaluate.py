@@ -123,8 +123,9 @@ def test_every_suite_of_a_document_is_there_and_every_figure_means_some_cell(nam
     asked = read(name)
     assert asked.name == name
     assert set(asked.beside) <= set(asked.references)
+    asked_by_any = {suite for other in documents() for suite in read(other).suites}
     for folder in {suite.partition("/")[0] for suite in asked.suites}:
-        assert {f"{folder}/{own}" for own in library.suites()[folder]} <= set(asked.suites)
+        assert {f"{folder}/{own}" for own in library.suites()[folder]} <= asked_by_any
     for row in asked.rows:
         cells = [dict(key.scenario["cell"]) for key in load(row.suite, seeds=1).run_keys]
         for own in row.figures:
@@ -229,6 +230,14 @@ def test_what_is_known_of_queues_comes_out() -> None:
         assert _verdicts(QUEUES, queue)["overload"] is expected, queue
     for queue, expected in (("codel", Verdict.FAIL), ("fq_codel", Verdict.PASS), ("cake", Verdict.PASS)):
         assert _verdicts(QUEUES, queue)["rtt-fairness"] is expected, queue
+
+
+def test_an_idle_line_has_the_round_trips_a_minute_that_its_delay_allows() -> None:
+    """60 s over 20 ms are 3000; a FIFO that holds q more has 60 s over 20 ms + q (docs/evaluate.md)."""
+    stored = reference.values(read("rpm"), "tail drop")
+    assert stored is not None
+    idle = [own for (suite, _, _), own in stored.by_place.items() if suite == "responsiveness/idle"]
+    assert [value for own in idle for value in own.values()] == pytest.approx([3000, 3000], rel=0.01)
 
 
 def test_loss_goes_with_the_square_of_the_number_of_flows() -> None:

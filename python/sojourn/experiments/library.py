@@ -13,8 +13,9 @@ from sojourn.errors import UsageError
 ALL: Final = "all"
 """The word for every suite that has a published source."""
 
-_OWN: Final = frozenset({"parity", "quic", "rfc-7928", "rfc-9743"})
-"""Suites of our own: they compare engines, stacks, controls and queues, and reproduce nothing."""
+_OWN: Final = frozenset({"c4", "nsperf", "parity", "prudentia", "quic", "responsiveness", "rfc-7928", "rfc-9743"})
+"""Suites of our own: they compare engines, stacks, controls and queues, and reproduce no
+published figures."""
 
 
 def suites_folder() -> Path:
