@@ -288,7 +288,7 @@ fn the_command_line_overrides_in_the_files_paths() {
     let (_, queue) = s.disciplines().next().unwrap();
     assert_eq!(queue.qdisc, "codel target 1ms");
     assert_eq!(queue.capacity().unwrap().as_mbit(), 20.0);
-    assert_eq!(s.flow("rival").unwrap().start, Start::At(sojourn_model::At::from_secs(10)));
+    assert_eq!(s.flow("rival").unwrap().start, Start::At(At::from_secs(10)));
 }
 
 #[test]
@@ -368,7 +368,7 @@ fn an_event_happens_again_and_again() {
     let text = BASE.replace("at = \"30s\"", "at = \"30s\"\nevery = \"15s\"\ntimes = 3");
     let s = planned(&text).unwrap().into_scenarios().remove(0);
     let of: Vec<(&str, &When)> = s.events.iter().map(|e| (e.name.as_str(), &e.when)).collect();
-    let at = |seconds: i64| When::At(At::from_nanos(seconds * 1_000_000_000));
+    let at = |seconds: i64| When::At(At::from_secs(seconds));
     assert_eq!(of, [("step", &at(30)), ("step-2", &at(45)), ("step-3", &at(60))]);
     assert!(s.events.iter().all(|e| e.actions == s.events[0].actions));
 
