@@ -13,7 +13,20 @@ from sojourn.errors import UsageError
 ALL: Final = "all"
 """The word for every suite that has a published source."""
 
-_OWN: Final = frozenset({"c4", "nsperf", "parity", "prudentia", "quic", "responsiveness", "rfc-7928", "rfc-9743"})
+_OWN: Final = frozenset(
+    {
+        "c4",
+        "nsperf",
+        "open-questions",
+        "parity",
+        "prudentia",
+        "quic",
+        "responsiveness",
+        "rfc-7928",
+        "rfc-8867",
+        "rfc-9743",
+    }
+)
 """Suites of our own: they compare engines, stacks, controls and queues, and reproduce no
 published figures."""
 

@@ -28,12 +28,17 @@ def digest(document: Document, suite: str) -> str:
 
 def values(document: Document, name: str) -> Values | None:
     """Return a reference's figures, or None if some are missing or were measured of another suite or other words."""
-    stored = _stored(document.name)
-    if stored.get("references", {}).get(name) != document.references[name]:
+    kept = _stored(document.name)
+    if kept.get("references", {}).get(name) != document.references[name]:
         return None
-    if any(stored["suites"].get(suite) != digest(document, suite) for suite in document.suites):
+    if any(kept["suites"].get(suite) != digest(document, suite) for suite in document.suites):
         return None
-    return Values.from_json(stored["values"][name])
+    return Values.from_json(kept["values"][name])
+
+
+def stored(document: Document, name: str) -> Values:
+    """Return what there is of a reference's figures, whatever has changed since."""
+    return Values.from_json(_stored(document.name)["values"][name])
 
 
 def text(document: Document, measured: Mapping[str, Values]) -> str:
