@@ -164,7 +164,7 @@ def _key_of(run: object) -> RunKey:
 
 def _build(key: RunKey) -> str:
     """Return which code a run is by. The plan that Linux's runs name beside it has their seed in it."""
-    return re.sub(r", plan [0-9a-f]+$", "", key.version)
+    return re.sub(r", plan [0-9a-f]+(?=,|$)", "", key.version)
 
 
 # --- what differs, in words ------------------------------------------------------------------------------------------
