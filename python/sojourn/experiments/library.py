@@ -16,6 +16,7 @@ ALL: Final = "all"
 _OWN: Final = frozenset(
     {
         "c4",
+        "known-results",
         "nsperf",
         "open-questions",
         "parity",
