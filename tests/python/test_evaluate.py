@@ -87,6 +87,23 @@ def test_what_has_no_rule_is_reported_and_decides_nothing() -> None:
     assert row.verdict is Verdict.PASS
 
 
+def test_a_figure_of_cells_that_were_not_run_decides_nothing() -> None:
+    elsewhere = Figure("g", ("m",), "", Bound.parse("< 1"), "", {"depth": ("4bdp",)})
+    [row] = judge(document(figure(Bound.parse("< 1")), elsewhere), values(0.5), (), {})
+    assert row.verdict is Verdict.PASS
+    [row] = judge(document(elsewhere), values(0.5), (), {})
+    assert row.verdict is Verdict.NO_VALUE
+
+
+@pytest.mark.parametrize("name", [name for name in documents() if read(name).linux is not None])
+def test_what_is_run_on_linux_is_there(name: str) -> None:
+    asked = read(name)
+    assert asked.linux is not None
+    for suite, labels in asked.linux.cells.items():
+        assert suite in asked.suites
+        assert load(suite, seeds=1, settings=asked.linux.settings).only(**labels).run_keys
+
+
 def test_of_several_metrics_the_least_counts() -> None:
     own = values(0.3, metric="a")
     own.add("s", CELL, "b", 0, 0.1)

@@ -118,6 +118,8 @@ def judge(
         figures = []
         for figure in row.figures:
             cells = [cell for cell in subject.cells(row.suite) if figure.means(dict(cell))]
+            if not cells:
+                continue  # of a part of the cells alone, such as the Linux engine's
             own = [_judged(row.suite, figure, cell, subject, incumbents) for cell in cells]
             figures.append(JudgedFigure(figure, own))
         judged.append(JudgedRow(row, figures))
