@@ -18,6 +18,7 @@
 
 use crate::codel_law::{self, Counts, Dequeue, Params, State};
 use crate::configured::{BuildContext, TcConfigurable};
+use crate::flow_list::{self, FlowList, Listed, UNLISTED};
 use crate::packet::fetch;
 use crate::settings::{Setting, Settings};
 use crate::show;
@@ -27,7 +28,7 @@ use crate::words::{TcError, TcTokens};
 use crate::xstats::{Counted, Form, Xstats};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
-use sojourn_units::{Span, Time, random::mix};
+use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
 
 /// The table of `fq_codel`.
@@ -92,19 +93,7 @@ impl Settings for Config {
             doc: "packets held at most; beyond, the longest queue loses packets from its head",
             ..table::LIMIT
         }.sets(|config, given| config.limit = given.number()),
-        OptionSpec {
-            name: "flows",
-            values: &[ValueSpec {
-                name: "QUEUES",
-                kind: Kind::Count { unit: "queues", min: 1, max: 65_536 },
-                optional: false,
-            }],
-            preset: DefaultValue::Is("1024"),
-            doc: "queues that flows are hashed to",
-            tried: &["flows 1", "flows 2", "flows 16"],
-            fixed: true,
-            ..OptionSpec::BASE
-        }.sets(|config, given| config.flows = given.number()),
+        table::FLOWS.sets(|config, given| config.flows = given.number()),
         OptionSpec {
             name: "quantum",
             values: &[ValueSpec {
@@ -167,42 +156,8 @@ impl Settings for Config {
     }
 }
 
-/// The end of a list.
-const NONE: u32 = u32::MAX;
-/// The mark of a queue that is on none.
-const UNLISTED: u32 = u32::MAX - 1;
 /// Where more queues than this take turns, the packet that is next has long been out of the nearer caches.
 const MANY: u32 = 16;
-
-/// Queues in the order of their turns, chained through [`Flow::next`].
-#[derive(Clone, Copy, Debug)]
-struct List {
-    head: u32,
-    tail: u32,
-    len: u32,
-}
-
-impl List {
-    const EMPTY: Self = Self { head: NONE, tail: NONE, len: 0 };
-
-    #[inline]
-    fn push<P>(&mut self, slot: u32, flows: &mut [Flow<P>]) {
-        flows[slot as usize].next = NONE;
-        if self.len == 0 {
-            self.head = slot;
-        } else {
-            flows[self.tail as usize].next = slot;
-        }
-        self.tail = slot;
-        self.len += 1;
-    }
-
-    #[inline]
-    fn pop<P>(&mut self, flows: &[Flow<P>]) {
-        self.head = flows[self.head as usize].next;
-        self.len -= 1;
-    }
-}
 
 /// A queue: one line of cache.
 #[derive(Clone, Debug)]
@@ -214,6 +169,13 @@ struct Flow<P> {
     deficit: i32,
     /// The queue whose turn comes after it on its list.
     next: u32,
+}
+
+impl<P> Listed for Flow<P> {
+    #[inline]
+    fn next(&mut self) -> &mut u32 {
+        &mut self.next
+    }
 }
 
 /// What is held in all queues together.
@@ -258,8 +220,8 @@ pub struct FqCodel<P> {
     flows: Vec<Flow<P>>,
     /// Bytes held by each flow, apart so that the search for the greatest stays in few cache lines.
     bytes: Vec<u32>,
-    new: List,
-    old: List,
+    new: FlowList,
+    old: FlowList,
     held: Held,
     counts: Counts,
     drop_overlimit: u64,
@@ -272,8 +234,7 @@ impl<P: Packet> FqCodel<P> {
     /// The queue that a flow is hashed to.
     #[inline]
     fn slot(&self, flow_key: u64) -> u32 {
-        let hash = mix(flow_key ^ self.perturbation) >> 32;
-        ((hash * u64::from(self.config.flows)) >> 32) as u32
+        flow_list::slot(flow_key, self.perturbation, self.config.flows)
     }
 
     #[inline]
@@ -322,7 +283,7 @@ impl<P: Packet> FqCodel<P> {
                     return Some(packet);
                 }
             }
-            list.pop(&self.flows);
+            list.pop(&mut self.flows);
             // An emptied new queue takes a turn among the old ones, or it could starve them by coming back.
             if turn_is_over || (from_new && self.old.len > 0) {
                 self.old.push(slot, &mut self.flows);
@@ -488,8 +449,8 @@ impl<P: Packet> TcConfigurable<P> for FqCodel<P> {
             bytes: vec![0; config.flows as usize],
             config,
             profile: *profile,
-            new: List::EMPTY,
-            old: List::EMPTY,
+            new: FlowList::EMPTY,
+            old: FlowList::EMPTY,
             held: Held::default(),
             counts: Counts::default(),
             drop_overlimit: 0,
@@ -523,7 +484,7 @@ impl<P: Packet> TcConfigurable<P> for FqCodel<P> {
             flow.next = UNLISTED;
             flow.codel = State::default();
         }
-        (self.new, self.old, self.held) = (List::EMPTY, List::EMPTY, Held::default());
+        (self.new, self.old, self.held) = (FlowList::EMPTY, FlowList::EMPTY, Held::default());
     }
 
     fn quirks(&self) -> &QdiscQuirks {

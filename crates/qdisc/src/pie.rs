@@ -15,26 +15,18 @@
 //! are spaced out (RFC 8033 §5.5): none before the probabilities since the last add up to 0.85, one for
 //! certain at 8.5. Where Linux differs from the RFC, Linux is followed.
 
-mod controller;
-
-use self::controller::{Controller, Params, RATE_SCALE, TICKS_PER_SEC, seconds, ticks};
 use crate::configured::{BuildContext, TcConfigurable};
+use crate::pie_config::{self, DQ_RATE_ESTIMATOR, FIRST_UPDATE, HasPie, PieConfig};
+use crate::pie_law::{Controller, RATE_SCALE, TICKS_PER_SEC, seconds, ticks};
 use crate::profile::PieEstimator;
 use crate::settings::{Setting, Settings};
-use crate::show;
-use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
+use crate::table::{self, DefaultValue, Discipline, OptionSpec};
 use crate::tally::{PacketQueue, QdiscCounters, mark};
 use crate::words::{TcError, TcTokens};
 use crate::xstats::{Counted, Form, Xstats};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use crate::{options_of, report};
-use sojourn_units::{CoarseClock, Span, Time};
-
-const GAIN: &[ValueSpec] = &[ValueSpec {
-    name: "SIXTEENTHS",
-    kind: Kind::Count { unit: "sixteenths of a hertz", min: 0, max: 32 },
-    optional: false,
-}];
+use sojourn_units::{CoarseClock, Time};
 
 /// The table of `pie`.
 pub const INFO: Discipline = Discipline {
@@ -71,98 +63,44 @@ pub const INFO: Discipline = Discipline {
     ..Discipline::BASE
 };
 
-/// From creation to the first update.
-const FIRST_UPDATE: Span = Span::from_millis(500);
-
 #[derive(Clone, Debug)]
 struct Config {
     limit: u32,
-    params: Params,
-    target_shown: Span,
-    tupdate: Span,
+    pie: PieConfig,
     ecn: bool,
-    clock: CoarseClock,
+}
+
+impl HasPie for Config {
+    fn pie(&mut self) -> &mut PieConfig {
+        &mut self.pie
+    }
 }
 
 impl Settings for Config {
     const INFO: &'static Discipline = &INFO;
     const OPTIONS: &'static [Setting<Self>] = &[
         OptionSpec { preset: DefaultValue::Is("1000"), ..table::LIMIT }.sets(|config, given| config.limit = given.number()),
-        OptionSpec {
-            name: "target",
-            values: table::TIME,
-            preset: DefaultValue::Is("15ms"),
-            doc: "delay that the controller aims at",
-            tried: &["target 0", "target 900us", "target 30ms"],
-            ..OptionSpec::BASE
-        }.sets(|config, given| {
-                config.params.target = given.micros().as_nanos() >> 6;
-                config.target_shown = given.micros();
-            }),
-        OptionSpec {
-            name: "tupdate",
-            values: table::TIME_ABOVE_ZERO,
-            preset: DefaultValue::Is("15ms"),
-            doc: "time between updates of the probability, rounded up to whole timer ticks, and a tick more",
-            tried: &["tupdate 1ms", "tupdate 7ms", "tupdate 40ms"],
-            ..OptionSpec::BASE
-        }.sets(|config, given| {
-                config.tupdate = config.clock.tick() * config.clock.ticks(given.micros());
-            }),
-        OptionSpec {
-            name: "alpha",
-            values: GAIN,
-            preset: DefaultValue::Is("2"),
-            doc: "gain on the distance from target: 2 is 0.125 Hz",
-            tried: &["alpha 0", "alpha 5", "alpha 32"],
-            ..OptionSpec::BASE
-        }.sets(|config, given| config.params.alpha = given.number()),
-        OptionSpec {
-            name: "beta",
-            values: GAIN,
-            preset: DefaultValue::Is("20"),
-            doc: "gain on the change of the delay: 20 is 1.25 Hz",
-            tried: &["beta 0", "beta 9", "beta 32"],
-            ..OptionSpec::BASE
-        }.sets(|config, given| config.params.beta = given.number()),
+        pie_config::target(),
+        pie_config::tupdate(),
+        pie_config::alpha(),
+        pie_config::beta(),
         OptionSpec {
             preset: DefaultValue::Is("noecn"),
             doc: "mark ECN-capable packets instead of dropping them while the probability is at most 10 %",
             ..table::ECN
         }.sets(|config, given| config.ecn = given.on),
+        pie_config::bytemode(),
         OptionSpec {
-            name: "bytemode",
-            off: Some("nobytemode"),
-            preset: DefaultValue::Is("nobytemode"),
-            doc: "scale the probability by a packet's length over the MTU",
-            ..OptionSpec::BASE
-        }.sets(|config, given| config.params.bytemode = given.on),
-        OptionSpec {
-            name: "dq_rate_estimator",
-            off: Some("no_dq_rate_estimator"),
-            preset: DefaultValue::Is("no_dq_rate_estimator"),
             doc: "know the delay from the departure rate; linux-5.4 always does",
             known: Some(|profile| matches!(profile.pie_estimator, PieEstimator::Timestamp)),
-            ..OptionSpec::BASE
-        }.sets(|config, given| config.params.by_rate = given.on),
+            ..DQ_RATE_ESTIMATOR
+        }.sets(|config, given| config.pie.params.by_rate = given.on),
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
     fn blank(profile: &QdiscQuirks) -> Self {
-        Self {
-            limit: 0,
-            params: Params {
-                target: 0,
-                alpha: 0,
-                beta: 0,
-                bytemode: false,
-                by_rate: matches!(profile.pie_estimator, PieEstimator::DepartureRate),
-            },
-            target_shown: Span::ZERO,
-            tupdate: Span::ZERO,
-            ecn: false,
-            clock: CoarseClock::new(profile.hz),
-        }
+        let by_rate = matches!(profile.pie_estimator, PieEstimator::DepartureRate);
+        Self { limit: 0, pie: PieConfig::blank(profile, by_rate), ecn: false }
     }
 }
 
@@ -191,22 +129,17 @@ impl<P: Packet> Pie<P> {
         self.ring.push(packet);
     }
 
-    /// The controller may go beyond certainty (see [`Controller::update`]); a report does not.
-    fn probability(&self) -> f64 {
-        (self.controller.prob as f64 / self.controller.one as f64).min(1.0)
-    }
-
     /// In bytes per second, as the kernel computes it: in 32 bits, which overflow from 2.2 Gbit/s.
     fn departure_rate(&self) -> f64 {
         let rate = (u64::from(self.controller.avg_dq_rate) * TICKS_PER_SEC) >> RATE_SCALE;
-        if self.config.params.by_rate { f64::from(rate as u32) } else { 0.0 }
+        if self.config.pie.params.by_rate { f64::from(rate as u32) } else { 0.0 }
     }
 }
 
 report! {
     impl[P: Packet] Pie<P>, pie at now;
     counters {
-        prob: Probability, line 0, Always, "drop probability" => pie.probability();
+        prob: Probability, line 0, Always, "drop probability" => pie.controller.probability();
         delay: Seconds, line 0, Always, "delay as last estimated" => seconds(pie.controller.qdelay);
         avg_dq_rate: BytesPerSecond, line 0, NonZero, "departure rate, where it is estimated"
             => pie.departure_rate();
@@ -217,7 +150,7 @@ report! {
         ecn_mark: Count, line 1, Always, "packets marked" => pie.ecn_mark;
     }
     gauges {
-        prob: Probability, "drop probability" => pie.probability();
+        prob: Probability, "drop probability" => pie.controller.probability();
         delay: Seconds, "delay as last estimated" => seconds(pie.controller.qdelay);
         avg_dq_rate: BytesPerSecond, "departure rate, where it is estimated; 0 before the first estimate"
             => pie.departure_rate();
@@ -236,7 +169,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
         let reason = if held.packets >= self.config.limit {
             self.overlimit += 1;
             Reason::Tail
-        } else if !self.controller.signals(&self.config.params, held.bytes, len, cx.random) {
+        } else if !self.controller.signals(&self.config.pie.params, held.bytes, len, cx.random) {
             self.take(now, packet);
             return;
         } else if self.config.ecn
@@ -262,7 +195,7 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
         let len = packet.wire_len();
         self.tally.sent(len);
         self.controller.on_departure(
-            self.config.params.by_rate,
+            self.config.pie.params.by_rate,
             ticks(now),
             ticks(packet.stamp()),
             len,
@@ -278,8 +211,8 @@ impl<P: Packet> Qdisc<P> for Pie<P> {
 
     fn on_timer<T: Telemetry<P>>(&mut self, now: Time, _cx: &mut Context<'_, T>) {
         if now >= self.next_update {
-            self.controller.update(&self.config.params, self.ring.bytes());
-            self.next_update = self.config.clock.fires_after(now, self.config.tupdate);
+            self.controller.update(&self.config.pie.params, self.ring.bytes());
+            self.next_update = self.config.pie.next_update(now);
         }
     }
 
@@ -306,7 +239,7 @@ impl<P: Packet> TcConfigurable<P> for Pie<P> {
             config: Config::read(words, profile)?,
             profile: *profile,
             ring: PacketQueue::new(),
-            controller: Controller::new(profile),
+            controller: Controller::new(profile.pie_probability_bits),
             next_update: CoarseClock::new(profile.hz).fires_after(Time::ZERO, FIRST_UPDATE),
             packets_in: 0,
             overlimit: 0,
@@ -329,7 +262,7 @@ impl<P: Packet> TcConfigurable<P> for Pie<P> {
     }
 
     fn start(&mut self, now: Time) {
-        self.next_update = self.config.clock.fires_after(now, FIRST_UPDATE);
+        self.next_update = self.config.pie.clock.fires_after(now, FIRST_UPDATE);
     }
 
     fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
@@ -342,21 +275,8 @@ impl<P: Packet> TcConfigurable<P> for Pie<P> {
     }
 
     fn describe(&self) -> String {
-        let Config { limit, params, target_shown, tupdate, ecn, .. } = &self.config;
-        let Params { alpha, beta, bytemode, by_rate, .. } = params;
-        let (target, tupdate) = (show::time(*target_shown), show::time(*tupdate));
-        let mut text =
-            format!("limit {limit}p target {target} tupdate {tupdate} alpha {alpha} beta {beta}");
+        let Config { limit, pie, ecn } = &self.config;
         let choosable = matches!(self.profile.pie_estimator, PieEstimator::Timestamp);
-        for (on, word) in [
-            (*ecn, " ecn"),
-            (*bytemode, " bytemode"),
-            (*by_rate && choosable, " dq_rate_estimator"),
-        ] {
-            if on {
-                text.push_str(word);
-            }
-        }
-        text
+        format!("limit {limit}p {}{}", pie.describe(), pie.switches(*ecn, choosable))
     }
 }

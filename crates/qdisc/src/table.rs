@@ -314,6 +314,20 @@ pub const LIMIT: OptionSpec = OptionSpec {
     tried: &["limit 2", "limit 17", "limit 300", "limit 2000"],
     ..OptionSpec::BASE
 };
+/// How many queues flows are hashed to.
+pub const FLOWS: OptionSpec = OptionSpec {
+    name: "flows",
+    values: &[ValueSpec {
+        name: "QUEUES",
+        kind: Kind::Count { unit: "queues", min: 1, max: 65_536 },
+        optional: false,
+    }],
+    preset: DefaultValue::Is("1024"),
+    doc: "queues that flows are hashed to",
+    tried: &["flows 1", "flows 2", "flows 16"],
+    fixed: true,
+    ..OptionSpec::BASE
+};
 /// Whether packets are marked.
 pub const ECN: OptionSpec = OptionSpec {
     name: "ecn",

@@ -9,6 +9,7 @@ mod dualpi2;
 mod fifo;
 mod fq;
 mod fq_codel;
+mod fq_pie;
 mod fuzz;
 mod htb;
 mod lfq_cobalt;

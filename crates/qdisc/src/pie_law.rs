@@ -1,43 +1,42 @@
 //! PIE's controller and estimators, in the kernel's integers: `pie_drop_early`, `pie_process_dequeue` and
-//! `pie_calculate_probability` of Linux 5.10 to 7.3, and what they were in 5.4.
+//! `pie_calculate_probability` of Linux 5.10 to 7.3, and what they were in 5.4. `pie` has one, `fq_pie` one a queue.
 
-use crate::QdiscQuirks;
 use sojourn_units::{Random, Time};
 
 /// The scheduler's time in ticks of 64 ns (`psched_time_t`).
-pub(super) type Ticks = u64;
-pub(super) const TICKS_PER_SEC: u64 = 15_625_000;
+pub(crate) type Ticks = u64;
+pub(crate) const TICKS_PER_SEC: u64 = 15_625_000;
 /// 150 ms.
 const BURST_ALLOWANCE: Ticks = 150_000_000 >> 6;
 /// Bytes held from which the departure rate is measured, and over which.
 const QUEUE_THRESHOLD: u64 = 16_384;
 /// The departure rate is kept in 256ths of a byte per tick.
-pub(super) const RATE_SCALE: u32 = 8;
+pub(crate) const RATE_SCALE: u32 = 8;
 /// `psched_mtu` of an Ethernet device.
 const MTU: u32 = 1514;
 
 /// A point in time in ticks, rounded down.
-pub(super) const fn ticks(time: Time) -> Ticks {
+pub(crate) const fn ticks(time: Time) -> Ticks {
     time.as_nanos() >> 6
 }
 
 /// As the kernel reports delays: whole microseconds of a 32-bit number of nanoseconds.
-pub(super) fn seconds(ticks: Ticks) -> f64 {
+pub(crate) fn seconds(ticks: Ticks) -> f64 {
     f64::from((ticks << 6) as u32 / 1_000) / 1e6
 }
 
 /// What the controller is set to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Params {
+pub(crate) struct Params {
     /// Delay that it aims at.
-    pub(super) target: Ticks,
+    pub(crate) target: Ticks,
     /// Sixteenths of a hertz, as the next.
-    pub(super) alpha: u32,
-    pub(super) beta: u32,
+    pub(crate) alpha: u32,
+    pub(crate) beta: u32,
     /// Whether the probability is scaled by a packet's length.
-    pub(super) bytemode: bool,
+    pub(crate) bytemode: bool,
     /// Whether the delay is known from the departure rate.
-    pub(super) by_rate: bool,
+    pub(crate) by_rate: bool,
 }
 
 /// A departure rate being measured.
@@ -49,25 +48,26 @@ struct Cycle {
 
 /// The controller and its estimators (`struct pie_vars`).
 #[derive(Clone, Debug)]
-pub(super) struct Controller {
+pub(crate) struct Controller {
     /// Certainty, in the kernel's fraction: 2^64 - 1 or 2^56 - 1.
-    pub(super) one: u64,
-    pub(super) prob: u64,
+    pub(crate) one: u64,
+    pub(crate) prob: u64,
     /// Probabilities since the last decision. 5.4 keeps its overflows apart, which is the same number.
-    pub(super) accu_prob: u128,
-    pub(super) burst_time: Ticks,
-    pub(super) qdelay: Ticks,
+    pub(crate) accu_prob: u128,
+    pub(crate) burst_time: Ticks,
+    pub(crate) qdelay: Ticks,
     qdelay_old: Ticks,
     /// When the last packet left, if any did since the state was reset.
     left: Option<Ticks>,
     cycle: Option<Cycle>,
-    pub(super) avg_dq_rate: u32,
+    pub(crate) avg_dq_rate: u32,
 }
 
 impl Controller {
-    pub(super) const fn new(profile: &QdiscQuirks) -> Self {
+    /// One whose probability has `bits` bits: 64, or 56 since 5.6.
+    pub(crate) const fn new(bits: u32) -> Self {
         Self {
-            one: u64::MAX >> (64 - profile.pie_probability_bits),
+            one: u64::MAX >> (64 - bits),
             prob: 0,
             accu_prob: 0,
             burst_time: BURST_ALLOWANCE,
@@ -80,7 +80,7 @@ impl Controller {
     }
 
     /// Back to the beginning, except for delays and probability (`pie_vars_init`).
-    pub(super) const fn reset(&mut self) {
+    pub(crate) const fn reset(&mut self) {
         self.burst_time = BURST_ALLOWANCE;
         self.left = None;
         self.accu_prob = 0;
@@ -88,9 +88,26 @@ impl Controller {
         self.avg_dq_rate = 0;
     }
 
+    /// Whether [`Controller::update`] with nothing held leaves it as it is: it knows of no packet.
+    pub(crate) const fn is_at_rest(&self) -> bool {
+        self.prob == 0
+            && self.accu_prob == 0
+            && self.qdelay == 0
+            && self.qdelay_old == 0
+            && self.burst_time == BURST_ALLOWANCE
+            && self.left.is_none()
+            && self.cycle.is_none()
+            && self.avg_dq_rate == 0
+    }
+
+    /// The probability, 0 to 1. It may go beyond certainty (see [`Controller::update`]); a report does not.
+    pub(crate) fn probability(&self) -> f64 {
+        (self.prob as f64 / self.one as f64).min(1.0)
+    }
+
     /// Whether the packet is to be dropped or marked (`pie_drop_early`). `held` excludes it.
     #[inline]
-    pub(super) fn signals(
+    pub(crate) fn signals(
         &mut self,
         params: &Params,
         held: u64,
@@ -137,7 +154,7 @@ impl Controller {
 
     /// A packet stamped `stamp` leaves, and `held` bytes stay (`pie_process_dequeue`).
     #[inline]
-    pub(super) fn on_departure(
+    pub(crate) fn on_departure(
         &mut self,
         by_rate: bool,
         now: Ticks,
@@ -177,7 +194,7 @@ impl Controller {
     }
 
     /// The update that comes every `tupdate`, with `held` bytes (`pie_calculate_probability`).
-    pub(super) fn update(&mut self, params: &Params, held: u64) {
+    pub(crate) fn update(&mut self, params: &Params, held: u64) {
         let held = held as u32;
         let (qdelay, qdelay_old) = if params.by_rate {
             self.qdelay_old = self.qdelay;
@@ -247,5 +264,27 @@ impl Controller {
             }
         }
         (per_tick(params.alpha) >> shift, per_tick(params.beta) >> shift)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What `fq_pie` counts on: whatever the options, updates leave a controller at rest as it is.
+    #[test]
+    fn rest_stays_rest() {
+        for (target, alpha, beta) in [(0, 0, 0), (0, 32, 32), (1, 2, 20), (234_375, 2, 20)] {
+            for by_rate in [false, true] {
+                let params = Params { target, alpha, beta, bytemode: false, by_rate };
+                let mut controller = Controller::new(56);
+                let before = format!("{controller:?}");
+                for _ in 0..3 {
+                    controller.update(&params, 0);
+                }
+                assert!(controller.is_at_rest());
+                assert_eq!(format!("{controller:?}"), before, "{params:?}");
+            }
+        }
     }
 }
