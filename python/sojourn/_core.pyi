@@ -16,6 +16,7 @@ __all__ = [
     "QueueView",
     "Run",
     "Scenario",
+    "Search",
     "Table",
     "View",
     "Warning",
@@ -32,6 +33,7 @@ __all__ = [
     "identity",
     "json_schema",
     "load",
+    "load_search",
     "metrics",
     "netem",
     "parse_rate",
@@ -134,6 +136,28 @@ def load(
     plugins: Sequence[str] = ...,
     folder: str = ...,
 ) -> Experiment: ...
+
+@final
+class Search:
+    @property
+    def dimensions(self) -> list[tuple[str, int | None, bool]]: ...
+    @property
+    def minimise(self) -> str | None: ...
+    @property
+    def maximise(self) -> str | None: ...
+    @property
+    def behaviour(self) -> list[tuple[str, list[float]]]: ...
+    def settings(self, at: Sequence[float]) -> list[str]: ...
+
+def load_search(
+    text: str,
+    name: str,
+    *,
+    settings: Sequence[str] = ...,
+    engine: str = "sim",
+    plugins: Sequence[str] = ...,
+    folder: str = ...,
+) -> Search | None: ...
 def ask_kernel(kernel: str, cache: str) -> str: ...
 def json_schema() -> str: ...
 def agreement(published: float, noise: float, ours: Sequence[float]) -> str: ...

@@ -3,6 +3,7 @@
 use super::decode::{Fields, decode};
 use super::matrix::{Axis, Cell, Pattern};
 use super::resolve::Resolver;
+use super::search::Search;
 use super::source::{Diagnostic, DiagnosticKind, Diagnostics, Place, Source};
 use super::surprises::{self, Read, Warning};
 use super::tree::{Node, Table, Value};
@@ -29,6 +30,7 @@ pub struct Experiment {
     axes: Vec<Axis>,
     overrides: Vec<Table>,
     only: Vec<Table>,
+    search: Option<Search>,
 }
 
 /// The runs of an experiment: its combinations, each with its seeds.
@@ -103,8 +105,9 @@ impl Experiment {
                 );
             }
         }
+        let search = table.remove("search").map(|entry| Search::read(&entry, &mut diagnostics));
         let (overrides, only) = (Vec::new(), Vec::new());
-        diagnostics.into_result(Self { source, table, axes, overrides, only })
+        diagnostics.into_result(Self { source, table, axes, overrides, only, search })
     }
 
     /// How messages name the file.
@@ -170,6 +173,41 @@ impl Experiment {
             .iter()
             .map(|a| (a.name.as_str(), a.labels.iter().map(|l| l.name.as_str()).collect()))
             .collect()
+    }
+
+    /// What `[search]` may vary, if the file says it.
+    pub const fn search(&self) -> Option<&Search> {
+        self.search.as_ref()
+    }
+
+    /// Judges `[search]`: every range with either end put in its place, every choice, and its metrics. Mistakes are pointed at
+    /// where the range or the metric is written.
+    pub fn check_search(&self, vocabulary: &dyn Vocabulary) -> Result<(), Diagnostics> {
+        let Some(search) = &self.search else { return Ok(()) };
+        self.plan(vocabulary, MOST_RUNS)?;
+        let mut diagnostics = Diagnostics::default();
+        let mut judge = |experiment: &Self| {
+            if let Err(own) = experiment.plan(vocabulary, MOST_RUNS) {
+                (&own).into_iter().for_each(|diagnostic| diagnostics.push(diagnostic.clone()));
+            }
+        };
+        for bundle in search.extremes() {
+            let mut experiment = self.clone();
+            experiment.overrides.push(bundle);
+            judge(&experiment);
+        }
+        let mut experiment = self.clone();
+        let checks = search.metrics_as_checks();
+        match experiment.table.entries.iter_mut().find(|entry| entry.key == "check") {
+            Some(entry) => {
+                if let Value::List(items) = &mut entry.node.value {
+                    items.extend(checks);
+                }
+            }
+            None => experiment.table.entries.push(search.check_entry(checks)),
+        }
+        judge(&experiment);
+        diagnostics.into_result(())
     }
 
     /// Puts a setting over those of the file and its axes: `hop.bottleneck.rate=20mbit`, in the file's paths.

@@ -71,6 +71,14 @@ pub(crate) static ROOT: Section = Section {
             Ty::FreeTables,
             "Combinations that are run besides: one label for each axis.",
         ),
+        key(
+            "search",
+            Ty::Free,
+            "What `sojourn search` may vary: settings by their paths, each a range (`\"5mbit..200mbit log\"`, \
+             `\"0s..10s\"`, `\"1..8 step 1\"`) or a list of choices; `minimise` or `maximise`: a metric; \
+             `[search.behaviour]`: metrics by which what is found is kept apart, with their steps. \
+             Nothing else reads it.",
+        ),
         key("ping", Ty::Table(&PING), "The ping that runs beside the flows, as in Flent."),
         required("hop", Ty::Tables(&HOP), "The hops, in order from the server to the client."),
         key("tunnel", Ty::Tables(&TUNNEL), "Tunnels over some of the hops."),

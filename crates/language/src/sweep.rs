@@ -64,12 +64,60 @@ fn with_leaf(node: &Node, text: &str) -> Node {
     Node { value, place: node.place.clone() }
 }
 
-type Wrong = (Range<usize>, String);
+pub(crate) type Wrong = (Range<usize>, String);
 
 /// The values of a sweep, as they are written in a setting.
 fn values(text: &str) -> Result<Vec<String>, Wrong> {
+    let ends = ends(text)?;
+    let kind = ends.kind;
+    Ok(points(text, &ends)?.into_iter().map(|value| kind.write(value)).collect())
+}
+
+/// The values of a sweep in base units: s, bit/s, bytes.
+pub(crate) fn edges(text: &str) -> Result<Vec<f64>, Wrong> {
+    let ends = ends(text)?;
+    let worth = if ends.kind == Kind::Time { 1e-9 } else { 1.0 };
+    Ok(points(text, &ends)?.into_iter().map(|value| value * worth).collect())
+}
+
+fn points(text: &str, ends: &Ends) -> Result<Vec<f64>, Wrong> {
+    match &text[ends.how.clone()] {
+        "log" => by_factor(ends.kind, ends.low, ends.high, text, &ends.by),
+        "step" => by_step(ends.low, ends.high, ends.read(text, &ends.by)?, &ends.by),
+        "" => Err((0..text.len(), "a sweep says its steps".to_owned())),
+        other => Err((ends.how.clone(), format!("\"{other}\" is neither log nor step"))),
+    }
+}
+
+/// `FROM..TO`, and the two words behind it, which need not be there.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Ends {
+    pub(crate) kind: Kind,
+    /// In the smallest unit, as all values here.
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    /// Where the first word behind the ends is.
+    pub(crate) how: Range<usize>,
+    /// Where the second is.
+    pub(crate) by: Range<usize>,
+}
+
+impl Ends {
+    /// Reads a part of the text as what the ends are.
+    pub(crate) fn read(&self, text: &str, at: &Range<usize>) -> Result<f64, Wrong> {
+        read(self.kind, text, at)
+    }
+}
+
+fn read(kind: Kind, text: &str, at: &Range<usize>) -> Result<f64, Wrong> {
+    let part = text[at.clone()].trim_end();
+    kind.read(part).ok_or_else(|| (at.clone(), format!("\"{part}\" is not {}", kind.name())))
+}
+
+/// Reads the ends of a sweep or a range, and finds what follows.
+pub(crate) fn ends(text: &str) -> Result<Ends, Wrong> {
     let whole = 0..text.len();
-    let dots = text.find("..").ok_or((whole.clone(), "a sweep is FROM..TO".to_owned()))?;
+    let dots = text.find("..").ok_or((whole, "a sweep is FROM..TO".to_owned()))?;
     let word = |from: usize| -> Range<usize> {
         let rest = &text[from..];
         let start = from + rest.len() - rest.trim_start().len();
@@ -77,37 +125,21 @@ fn values(text: &str) -> Result<Vec<String>, Wrong> {
         start..end
     };
     let (low_at, high_at) = (word(0).start..dots, word(dots + 2));
-    let how_at = word(high_at.end);
-    let by_at = word(how_at.end);
+    let how = word(high_at.end);
+    let by = word(how.end);
     let (low_text, high_text) = (text[low_at.clone()].trim_end(), &text[high_at.clone()]);
     let kind = Kind::of(low_text).ok_or_else(|| {
         (low_at.clone(), format!("\"{low_text}\" is not a number, a time, a rate or a size"))
     })?;
-    let read = |at: &Range<usize>| {
-        let part = text[at.clone()].trim_end();
-        kind.read(part).ok_or_else(|| (at.clone(), format!("\"{part}\" is not {}", kind.name())))
-    };
-    let (low, high) = (read(&low_at)?, read(&high_at)?);
+    let (low, high) = (read(kind, text, &low_at)?, read(kind, text, &high_at)?);
     if low >= high {
         return Err((low_at.start..high_at.end, format!("{low_text} is not below {high_text}")));
     }
-    let rest = word(by_at.end);
+    let rest = word(by.end);
     if !rest.is_empty() {
         return Err((rest, "a sweep ends here".to_owned()));
     }
-    let found = match &text[how_at.clone()] {
-        "log" => by_factor(kind, low, high, text, &by_at)?,
-        "step" => by_step(low, high, read(&by_at)?, &by_at)?,
-        other => {
-            let said = if other.is_empty() {
-                "a sweep says its steps".to_owned()
-            } else {
-                format!("\"{other}\" is neither log nor step")
-            };
-            return Err((if other.is_empty() { whole } else { how_at }, said));
-        }
-    };
-    Ok(found.into_iter().map(|value| kind.write(value)).collect())
+    Ok(Ends { kind, low, high, how, by })
 }
 
 fn by_step(low: f64, high: f64, step: f64, at: &Range<usize>) -> Result<Vec<f64>, Wrong> {
@@ -158,7 +190,7 @@ fn by_factor(
 
 /// What is swept; values are in the smallest unit: nanoseconds, bits per second, bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+pub(crate) enum Kind {
     Number,
     Time,
     Rate,
@@ -195,7 +227,7 @@ impl Kind {
     }
 
     /// The nearest value of three digits in the unit that it is written in: a label says all of it.
-    fn three_digits(self, value: f64) -> f64 {
+    pub(crate) fn three_digits(self, value: f64) -> f64 {
         let (_, unit) = self.unit(value);
         let number = value / unit;
         let step = if number >= 100.0 {
@@ -228,7 +260,7 @@ impl Kind {
     }
 
     /// A value as a setting has it, in its own unit; in the smallest where that would lose something.
-    fn write(self, value: f64) -> String {
+    pub(crate) fn write(self, value: f64) -> String {
         let (name, unit) = self.unit(value);
         let text = |decimals: usize| {
             let number = format!("{:.decimals$}", value / unit);

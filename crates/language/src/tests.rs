@@ -566,3 +566,85 @@ fn bits_and_bytes_are_asked_for_outside_tc() {
     let errors = planned(&one_hop(hop, "")).expect_err("bps").to_string();
     assert!(errors.contains("write 50mbit or 400mbit"), "{errors}");
 }
+
+/// What `[search]` says is judged where it is written.
+#[test]
+fn searches_are_judged_in_their_places() {
+    let text = |search: &str| {
+        format!(
+            "[experiment]\nname = \"t\"\nduration = \"60s\"\n[[hop]]\nname = \"bottleneck\"\nrtt = \"20ms\"\nrate = \"50mbit\"\n\
+             qdisc = \"pie\"\n[[flow]]\nname = \"a\"\n[search]\n{search}\n"
+        )
+    };
+    let judged = |search: &str| {
+        let text = text(search);
+        let found = Experiment::parse("t.toml", &text).and_then(|e| e.check_search(&FewWords));
+        found.map_err(|found| {
+            let first = found.into_iter().next().expect("one").clone();
+            (text[first.span.clone()].to_owned(), first.to_string())
+        })
+    };
+    for (search, at, said) in [
+        ("hop.bottleneck.rate = \"5mbit..200mbit lag\"", "lag", "neither log nor step"),
+        ("hop.bottleneck.rate = \"5mbit..1mbit\"", "5mbit..1mbit", "not below"),
+        ("hop.bottleneck.rate = \"0mbit..1mbit log\"", "0mbit", "above 0"),
+        ("hop.bottleneck.rate = \"1mbit..9mbit log 4\"", "4", "no number of values"),
+        ("hop.bottleneck.rate = \"5ms..9ms\"", "\"5ms..9ms\"", "rate"),
+        ("hop.bottelneck.rate = \"5mbit..9mbit\"", "bottelneck", "did you mean \"bottleneck\""),
+        ("hop.bottleneck.rat = \"5mbit..9mbit\"", "rat", "did you mean"),
+        ("hop.bottleneck.qdisc = [\"pie\", \"coddle\"]", "coddle", "codel"),
+        ("hop.bottleneck.qdisc = [\"pie\"]", "[\"pie\"]", "two or more"),
+        ("hop.bottleneck.rate = 5", "5", "has a range"),
+        ("flow.a.count = \"0..8 step 1\"", "\"0..8 step 1\"", ""),
+        ("flow.a.count = \"1..8 step 1\"\nminimise = \"share(goodput, b)\"", "b", "\"b\""),
+        ("flow.a.count = \"1..8 step 1\"\nminimise = 3", "3", "is a metric"),
+        (
+            "flow.a.count = \"1..8 step 1\"\n[search.behaviour]\n\"share(goodput, c)\" = \"0..1 step 0.1\"",
+            "c",
+            "\"c\"",
+        ),
+        ("minimise = \"share(goodput, a)\"", "search", "varies no setting"),
+        (
+            "flow.a.count = \"1..8 step 1\"\nminimise = \"share(goodput, a)\"\nmaximise = \"share(goodput, a)\"",
+            "\"share(goodput, a)\"",
+            "not both",
+        ),
+    ] {
+        let (place, message) = judged(search).expect_err(search);
+        assert_eq!(place, at, "{search}: {message}");
+        assert!(message.contains(said), "{search}: {message}");
+    }
+    let good = "hop.bottleneck.rate = \"5mbit..200mbit log\"\nhop.bottleneck.qdisc = [\"pie\", \"codel\"]\n\
+                flow.a.count = \"1..8 step 1\"\nflow.a.start = \"0s..10s\"\nminimise = \"share(goodput, a)\"\n\
+                [search.behaviour]\n\"share(goodput, a)\" = \"0..1 step 0.5\"\n\"p99(queue_delay, bottleneck.down.qdisc)\" = \"1ms..100ms log 3\"";
+    judged(good).expect("a search");
+    let text = text(good);
+    let experiment = Experiment::parse("t.toml", &text).expect("an experiment");
+    let search = experiment.search().expect("a search");
+    let at = |u: f64| {
+        let settings: Vec<String> = search.dimensions().iter().map(|d| d.setting(u)).collect();
+        settings.join(" ")
+    };
+    assert_eq!(
+        at(0.0),
+        "hop.bottleneck.rate=\"5mbit\" hop.bottleneck.qdisc=\"pie\" flow.a.count=1 flow.a.start=\"0ns\""
+    );
+    assert_eq!(
+        at(0.5),
+        "hop.bottleneck.rate=\"31.6mbit\" hop.bottleneck.qdisc=\"codel\" flow.a.count=5 flow.a.start=\"5s\""
+    );
+    assert_eq!(
+        at(1.0),
+        "hop.bottleneck.rate=\"200mbit\" hop.bottleneck.qdisc=\"codel\" flow.a.count=8 flow.a.start=\"10s\""
+    );
+    let sizes: Vec<_> = search.dimensions().iter().map(|d| (d.size(), d.is_choice())).collect();
+    assert_eq!(sizes, [(None, false), (Some(2), true), (Some(8), false), (None, false)]);
+    let edges: Vec<_> = search.behaviour().map(|(_, edges)| edges.to_vec()).collect();
+    assert_eq!(edges, [vec![0.0, 0.5, 1.0], vec![0.001, 0.01, 0.1]]);
+    // Every value is one that the language takes, and the file runs as it is.
+    for u in (0..=20).map(|n| f64::from(n) / 20.0) {
+        let mut own = experiment.clone();
+        search.dimensions().iter().for_each(|d| own.set(&d.setting(u)).expect("a setting"));
+        assert_eq!(own.plan(&FewWords, 1).expect("a run").runs(), 1, "{u}");
+    }
+}

@@ -142,10 +142,81 @@ pub fn load(
             warnings: warnings(&plan),
         })
     };
-    py.detach(read).map_err(|wrong| match wrong {
+    py.detach(read).map_err(|wrong| raised(py, wrong))
+}
+
+/// What `[search]` of an experiment file may vary.
+#[pyclass(frozen, module = "sojourn._core")]
+pub struct Search(sojourn_language::Search);
+
+#[pymethods]
+impl Search {
+    /// Path, number of values (None where they are continuous), and whether these are choices, of each setting.
+    #[getter]
+    fn dimensions(&self) -> Vec<(&str, Option<u64>, bool)> {
+        self.0.dimensions().iter().map(|d| (d.path(), d.size(), d.is_choice())).collect()
+    }
+
+    /// The metric that is to be small.
+    #[getter]
+    fn minimise(&self) -> Option<&str> {
+        self.0.minimise()
+    }
+
+    /// The metric that is to be large.
+    #[getter]
+    fn maximise(&self) -> Option<&str> {
+        self.0.maximise()
+    }
+
+    /// Metrics that tell findings apart, each with the edges of its bins in base units.
+    #[getter]
+    fn behaviour(&self) -> Vec<(&str, Vec<f64>)> {
+        self.0.behaviour().map(|(metric, edges)| (metric, edges.to_vec())).collect()
+    }
+
+    /// The settings `PATH=VALUE` at a place of each range, from 0 to 1.
+    fn settings(&self, at: Vec<f64>) -> Vec<String> {
+        self.0.dimensions().iter().zip(at).map(|(d, at)| d.setting(at)).collect()
+    }
+}
+
+/// Reads and judges what `[search]` of an experiment says; None if there is none. Otherwise as `load`.
+#[pyfunction]
+#[pyo3(signature = (text, name, *, settings=Vec::new(), engine="sim", plugins=Vec::new(), folder=PathBuf::new()))]
+pub fn load_search(
+    py: Python<'_>,
+    text: &str,
+    name: &str,
+    settings: Vec<String>,
+    engine: &str,
+    plugins: Vec<PathBuf>,
+    folder: PathBuf,
+) -> PyResult<Option<Search>> {
+    let linux = engines::linux(py, engine)?;
+    let read = move || -> Result<_, Wrong> {
+        let mut experiment = sojourn_language::Experiment::parse(name, text)?;
+        for setting in &settings {
+            experiment.set(setting)?;
+        }
+        let mut plugins = plugins::load(&plugins)?;
+        experiment.plugins(|path| {
+            plugins.load(&folder.join(path)).map_err(|error| (error.message, error.help))
+        })?;
+        let sim = plugins::sim(&plugins)?;
+        let words = WithClasses::new(sim, plugins.named(), Classes::in_folder(folder.clone()));
+        experiment.check_search(&WithKernels::new(words, linux))?;
+        Ok(experiment.search().cloned().map(Search))
+    };
+    py.detach(read).map_err(|wrong| raised(py, wrong))
+}
+
+/// What a file that cannot be read raises.
+fn raised(py: Python<'_>, wrong: Wrong) -> PyErr {
+    match wrong {
         Wrong::Experiment(diagnostics) => experiment_error(py, &diagnostics),
         Wrong::Plugin(error) => load_error(py, &error),
-    })
+    }
 }
 
 /// Why an experiment was not read.

@@ -27,7 +27,7 @@ mod _core {
     #[pymodule_export]
     use super::engines::{ask_kernel, engines, version};
     #[pymodule_export]
-    use super::experiment::{Experiment, Warning, json_schema, load};
+    use super::experiment::{Experiment, Search, Warning, json_schema, load, load_search};
     #[pymodule_export]
     use super::listings::{
         apps, ccs, columns, elements, plugin_header, qdiscs, quic_stacks, renamed_column,

@@ -414,8 +414,9 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
     linux,
     parity,
     plot,
+    search,
     table,
 )
 
-for _commands in (claims, compare, conformance, data, doctor, evaluate, index, linux, parity, plot, table):
+for _commands in (claims, compare, conformance, data, doctor, evaluate, index, linux, parity, plot, search, table):
     _commands.register(app)

@@ -1,0 +1,86 @@
+"""A find made again with seeds that the search never saw, and on other engines.
+
+A search takes the most extreme of thousands of values, so the value that it reports is more extreme than the find is.
+What is reported beside it is the median over fresh seeds, with its distribution-free interval
+(:mod:`sojourn.evidence.claims.interval`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from sojourn.evidence.claims.interval import median, median_interval
+from sojourn.search.objective import Objective
+from sojourn.search.trials import Subject, measure
+
+FRESH: Final = 15
+_BEYOND: Final = 1000
+"""How far from the search's seed the fresh ones begin: beyond those of the shrinking."""
+
+CONFIDENCE: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """What fresh seeds say."""
+
+    engine: str
+    seeds: Sequence[int]
+    values: Sequence[float]
+    bound: float
+    stands: int
+    """In how many of them the objective reaches the bound."""
+    refused: str = ""
+    """Why this engine has no values."""
+
+    @property
+    def median(self) -> float:
+        """Their median."""
+        return median(self.values)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The interval of the median; None where there are too few."""
+        return median_interval(self.values, CONFIDENCE)
+
+    def __str__(self) -> str:
+        """Return it in one line."""
+        if self.refused:
+            return f"{self.engine}: not run: {self.refused}"
+        seeds = f"{len(self.values)} fresh seed{'s'[: len(self.values) != 1]}"
+        text = f"{self.engine}: median {self.median:.4g} of {seeds}"
+        if self.interval is not None:
+            text += f", {CONFIDENCE:.0%} interval {self.interval[0]:.4g} to {self.interval[1]:.4g}"
+        return f"{text}; it stands in {self.stands} of {len(self.values)}"
+
+
+def confirm(
+    subject: Subject,
+    objective: Objective,
+    text: str,
+    *,
+    bound: float,
+    seed: int,
+    threads: int,
+    engine: str = "sim",
+    count: int = FRESH,
+) -> Confirmation:
+    """Make a scenario again.
+
+    Args:
+        subject: the experiment that was searched.
+        objective: what was searched for.
+        text: the scenario's own file.
+        bound: what is a find.
+        seed: the search's.
+        threads: runs at a time.
+        engine: what runs it.
+        count: how many fresh seeds.
+    """
+    seeds = range(seed + _BEYOND, seed + _BEYOND + count)
+    own = replace(subject, text=text, settings=())
+    (result,) = measure([(own, (), seeds)], [objective.metric], threads=threads, engine=engine)
+    if result.failed:
+        return Confirmation(engine, seeds, (), bound, 0, refused=result.failed)
+    values = [one[0] for one in result.values]
+    return Confirmation(engine, seeds, values, bound, sum(objective.reaches(value, bound) for value in values))

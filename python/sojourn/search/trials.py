@@ -1,0 +1,238 @@
+"""Trials: the experiment's file with some settings and a seed, run, and what the metrics were.
+
+Every trial is a line of ``trials.jsonl`` as soon as its generation is done, with all that is needed to make its run
+again: ``sojourn run FILE --set …``. A search that goes on in the same folder finds them there and does not run them a
+second time.
+"""
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from sojourn import _core, runner
+from sojourn.core.run import Run
+from sojourn.core.store import RunKey
+from sojourn.core.store.atomic import write_file
+from sojourn.errors import RunError, SojournError, StoreError, UsageError
+from sojourn.experiments import experiment
+
+TRIALS: Final = "trials.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The experiment that is searched: its file, and what is said beside it."""
+
+    text: str
+    file: str
+    """What messages call it."""
+    folder: str
+    """From which its plugins are seen."""
+    settings: tuple[str, ...] = ()
+    plugins: tuple[str, ...] = ()
+
+    def keys(self, settings: Sequence[str], seeds: Sequence[int], *, engine: str = "sim") -> Sequence[RunKey]:
+        """Return the runs of this experiment with some settings, one a seed.
+
+        Raises:
+            ExperimentError: if it cannot be with these settings.
+            UsageError: if it has several cells.
+        """
+        read = experiment.parse(
+            self.text,
+            self.file,
+            settings=[*self.settings, *settings, f"experiment.seeds={list(seeds)}"],
+            engine=engine,
+            plugins=self.plugins,
+            folder=self.folder,
+        )
+        if len(read.run_keys) != len(seeds):
+            raise UsageError(
+                f"{self.file} has {len(read.cells)} cells, and a search has one objective for one scenario",
+                help="write the axis as a list of choices in [search]",
+            )
+        return read.run_keys
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What was tried, and what came of it."""
+
+    number: int
+    generation: int
+    settings: tuple[str, ...]
+    seed: int
+    value: float
+    """Of the objective, in base units; NaN if it has none."""
+    behaviour: tuple[float, ...]
+    failed: str = ""
+    """Why there is no run: the words of the language, or of the engine."""
+
+    def json(self) -> dict[str, Any]:
+        """Return it as a line of the file; what has no value is null."""
+        numbers = [None if math.isnan(own) else own for own in (self.value, *self.behaviour)]
+        return {
+            "trial": self.number,
+            "generation": self.generation,
+            "seed": self.seed,
+            "settings": list(self.settings),
+            "value": numbers[0],
+            "behaviour": numbers[1:],
+            "failed": self.failed,
+        }
+
+
+@dataclass(slots=True)
+class Trials:
+    """All trials of a search, kept in a folder."""
+
+    subject: Subject
+    metrics: Sequence[str]
+    """The objective, then what tells findings apart."""
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    folder: Path | None = None
+    seed: int = 1
+    made: list[Trial] = field(default_factory=list)
+    runs: int = 0
+    """Runs made, of this time and of times before in the same folder."""
+    _seen: set[tuple[str, ...]] = field(default_factory=set)
+    _known: dict[tuple[str, ...], tuple[float, tuple[float, ...], str]] = field(default_factory=dict)
+    _written: int = 0
+
+    def __post_init__(self) -> None:
+        """Read the trials that the folder has.
+
+        Raises:
+            StoreError: if they are of another search.
+        """
+        if self.folder is None:
+            return
+        file = self.folder / TRIALS
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        except OSError as error:
+            raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+        if not lines:
+            self._append([self._head()])
+            return
+        if json.loads(lines[0]) != self._head():
+            raise StoreError(
+                f"{file} is of another search: the file, what is said beside it, its metrics or this build differ",
+                help="give another folder, or delete this one",
+            )
+        for line in lines[1:]:
+            try:
+                own = json.loads(line)
+            except json.JSONDecodeError:
+                # The last line of a search that was killed while writing it.
+                write_file(file, "".join(f"{own}\n" for own in lines[: self._written + 1]).encode())
+                break
+            numbers = [math.nan if value is None else value for value in (own["value"], *own["behaviour"])]
+            self._known[tuple(own["settings"])] = (numbers[0], tuple(numbers[1:]), own["failed"])
+            self._written += 1
+
+    def _head(self) -> dict[str, Any]:
+        said = json.dumps([self.subject.text, self.subject.settings, self.subject.plugins])
+        digest = hashlib.sha256(said.encode()).hexdigest()[:16]
+        return {
+            "search": self.subject.file,
+            "digest": digest,
+            "metrics": list(self.metrics),
+            "seed": self.seed,
+            "version": _core.version("sim"),
+        }
+
+    def _append(self, lines: Sequence[Mapping[str, Any]]) -> None:
+        if self.folder is None:
+            return
+        file = self.folder / TRIALS
+        try:
+            with file.open("a", encoding="utf-8") as out:
+                out.writelines(json.dumps(line) + "\n" for line in lines)
+        except OSError as error:
+            raise UsageError(f"{file} cannot be written: {error.strerror}") from error
+
+    def make(self, generation: int, points: Sequence[tuple[str, ...]]) -> list[Trial]:
+        """Run these settings, each once; return the trials in their order."""
+        fresh = list(dict.fromkeys(point for point in points if point not in self._known))
+        values = measure([(self.subject, point, (self.seed,)) for point in fresh], self.metrics, threads=self.threads)
+        for point, own in zip(fresh, values, strict=True):
+            found = own.values[0] if own.values else [math.nan] * len(self.metrics)
+            self._known[point] = (found[0], tuple(found[1:]), own.failed)
+        # A run that is there from before counts as one that is made, so that the same budget has the same end.
+        self._seen.update(points)
+        self.runs = len(self._seen)
+        trials = [
+            Trial(len(self.made) + index, generation, point, self.seed, *self._known[point])
+            for index, point in enumerate(points)
+        ]
+        self.made += trials
+        self._append([trial.json() for trial in trials if trial.number >= self._written])
+        self._written = max(self._written, len(self.made))
+        return trials
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What the metrics were with some settings: a list a seed, or why there is none."""
+
+    values: Sequence[Sequence[float]]
+    failed: str = ""
+
+
+def measure(
+    asked: Sequence[tuple[Subject, Sequence[str], Sequence[int]]],
+    metrics: Sequence[str],
+    *,
+    threads: int,
+    engine: str = "sim",
+) -> list[Values]:
+    """Run each of these (experiment, settings, seeds) and measure; no run is kept.
+
+    What cannot be run or measured says so, and stops no other.
+
+    Raises:
+        KeyboardInterrupt: on Ctrl-C.
+    """
+    keys: list[Sequence[RunKey]] = []
+    failed: list[str] = []
+    for subject, settings, seeds in asked:
+        own: Sequence[RunKey] = ()
+        why = ""
+        try:
+            own = subject.keys(settings, seeds, engine=engine)
+            runner.refuse(own, engine=engine)
+        except SojournError as error:
+            own, why = (), error.message
+        keys.append(own)
+        failed.append(why)
+    found: dict[str, list[float]] = {}
+    unmeasured: dict[str, str] = {}
+
+    def keep(key: RunKey, results: _core.Run) -> None:
+        try:
+            found[key.digest] = Run.fresh(key, results).measure(metrics)
+        except UsageError as error:
+            unmeasured[key.digest] = error.message
+
+    every = list({key.digest: key for own in keys for key in own}.values())
+    trouble = ""
+    if every:
+        try:
+            runner.make(every, engine=engine, threads=threads, keep=keep)
+        except RunError as error:
+            trouble = error.message
+    values = []
+    for own, why in zip(keys, failed, strict=True):
+        lacking = [key.digest for key in own if key.digest not in found]
+        if why or lacking:
+            values.append(Values((), failed=why or unmeasured.get(lacking[0], trouble)))
+        else:
+            values.append(Values([found[key.digest] for key in own]))
+    return values
