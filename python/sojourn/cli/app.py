@@ -80,6 +80,18 @@ def run(
         int | None,
         typer.Option(min=1, help="So many seeds (1, 2, ...) for each cell, instead of the file's."),
     ] = None,
+    precision: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC=WITHIN|checks",
+            help="Add seeds until the median of a metric is known so closely in every cell, in base units "
+            "([b]'share(goodput, prague)=0.01'[/b]), or until the verdicts of the checks stand ([b]checks[/b]). "
+            "The first look is at --seeds, or ten. May be repeated.",
+        ),
+    ] = None,
+    max_seeds: Annotated[
+        int | None, typer.Option(min=1, help="The most seeds of a cell, with --precision; 80 unless given.")
+    ] = None,
     threads: Threads = None,
     settings: Settings = None,
     pcap: Annotated[
@@ -141,6 +153,8 @@ def run(
         memory=memory,
         plugins=plugins or [],
         as_json=as_json,
+        aims=precision or [],
+        max_seeds=max_seeds,
     )
 
 

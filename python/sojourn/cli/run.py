@@ -3,7 +3,7 @@
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from sojourn.core import cells, checks, remarks, selection
 from sojourn.core.run import Run
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import Interrupted, UsageError
+from sojourn.evidence import precision
+from sojourn.evidence.claims.interval import SEEDS, Look
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment, load
 from sojourn.interop import batch
@@ -44,8 +46,12 @@ def run(
     memory: float | None,
     plugins: list[str],
     as_json: bool,
+    aims: Sequence[str] = (),
+    max_seeds: int | None = None,
 ) -> None:
     """Run experiments into a results folder and show what came out; exit with status 1 if a check fails."""
+    wanted, looks = _looks(aims, seeds, max_seeds)
+    seeds = looks[-1].seeds if looks else seeds
     keys = run_keys(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
     )
@@ -53,10 +59,7 @@ def run(
     if output is None and not dry_run:
         raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")
     snap_len = snap_length(snap_len, pcap=pcap)
-    if engine.partition(":")[0] == "linux":
-        # Programs are run from there: not from a folder that is somebody else's.
-        kernels.cache()
-    runner.refuse(keys, engine=engine, pcap=pcap)
+    _refuse(keys, engine=engine, pcap=pcap)
     threads = threads or os.cpu_count() or 1
     if output is None or dry_run:
         show_plan(keys, output, threads=threads, as_json=as_json)
@@ -73,11 +76,14 @@ def run(
         runner.refuse_what_cannot_fit(plan.to_make, engine=engine, threads=threads, most_bytes=most)
         needed = runner.needs(plan.to_make, engine=engine, threads=threads)
         if needed.expected_s(threads) > LONG_S:
-            say(f"{needed.runs} run{'s'[: needed.runs != 1]} to make, {told(needed, threads)}")
+            say(
+                f"{'at most ' * bool(wanted)}{needed.runs} run{'s'[: needed.runs != 1]} to make, {told(needed, threads)}"
+            )
         with watching(len(plan.to_make), plan.seconds) as progress:
-            try:
-                runs = runner.make_stored(
-                    plan,
+
+            def stored(some: Sequence[RunKey]) -> list[Run]:
+                return runner.make_stored(
+                    runner.Plan.of(some, folder, pcap=pcap),
                     folder,
                     engine=engine,
                     threads=threads,
@@ -85,6 +91,9 @@ def run(
                     watcher=progress,
                     snap_len=snap_len,
                 )
+
+            try:
+                runs, standings = _made(keys, wanted, looks, stored)
             except KeyboardInterrupt:
                 kept = sum(key in folder for key in keys)
                 raise Interrupted(
@@ -95,9 +104,43 @@ def run(
             say(progress.closing())
         _write_qlog(runs if qlog else [], folder, output / "qlog")
     tallies = checks.tally(runs)
-    _show(runs, tallies, output, as_json=as_json)
-    if any(tally.failed for tally in tallies):
+    _show(runs, tallies, standings, output, as_json=as_json)
+    if _failed(tallies, standings):
         sys.exit(1)
+
+
+def _refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool) -> None:
+    if engine.partition(":")[0] == "linux":
+        # Programs are run from there: not from a folder that is somebody else's.
+        kernels.cache()
+    runner.refuse(keys, engine=engine, pcap=pcap)
+
+
+def _looks(aims: Sequence[str], seeds: int | None, max_seeds: int | None) -> tuple[list[precision.Aim], list[Look]]:
+    """Return what is to be known how closely, and when to look; neither unless it is asked for."""
+    wanted = [precision.Aim.parse(text) for text in aims]
+    if max_seeds is not None and not wanted:
+        raise UsageError("--max-seeds goes with --precision", help="--seeds sets the number of seeds")
+    return wanted, precision.plan(seeds or SEEDS, max_seeds or precision.MOST) if wanted else []
+
+
+def _failed(tallies: Sequence[checks.Tally], standings: Sequence[precision.Standing]) -> bool:
+    """Return whether a check does not hold: in the median run where that was asked for, otherwise in every run."""
+    judged = [own for own in standings if own.is_check]
+    if judged:
+        return not all(own.reached and own.median == 1 for own in judged)
+    return any(tally.failed for tally in tallies)
+
+
+def _made(
+    keys: Sequence[RunKey],
+    wanted: Sequence[precision.Aim],
+    looks: Sequence[Look],
+    make: Callable[[Sequence[RunKey]], list[Run]],
+) -> tuple[list[Run], list[precision.Standing]]:
+    if not wanted:
+        return make(keys), []
+    return precision.until(keys, wanted, looks, make, detail)
 
 
 def _write_qlog(runs: Sequence[Run], folder: Folder, to: Path) -> None:
@@ -106,7 +149,14 @@ def _write_qlog(runs: Sequence[Run], folder: Folder, to: Path) -> None:
         say(f"{len(files)} connections as qlog in {to}")
 
 
-def _show(runs: Sequence[Run], tallies: Sequence[checks.Tally], output: Path, *, as_json: bool) -> None:
+def _show(
+    runs: Sequence[Run],
+    tallies: Sequence[checks.Tally],
+    standings: Sequence[precision.Standing],
+    output: Path,
+    *,
+    as_json: bool,
+) -> None:
     found = cells.group(runs)
     if as_json:
         print_json(
@@ -116,6 +166,7 @@ def _show(runs: Sequence[Run], tallies: Sequence[checks.Tally], output: Path, *,
                 "remarks": [own.json() for own in remarks.told(runs)],
                 "cells": summary_json(found),
                 "checks": [{**asdict(own), "said": str(own)} for own in tallies],
+                "precision": [{**asdict(own), "said": str(own)} for own in standings],
             }
         )
     else:
@@ -123,6 +174,8 @@ def _show(runs: Sequence[Run], tallies: Sequence[checks.Tally], output: Path, *,
         show_remarks(remarks.told(runs))
         for tally in tallies:
             out().print(f"{tally.experiment}: {tally}", soft_wrap=True, markup=False)
+        for standing in standings:
+            out().print(str(standing), soft_wrap=True, markup=False)
         out().print(
             f"results in {output}; for pictures: sojourn report {shlex.quote(str(output))}",
             soft_wrap=True,
