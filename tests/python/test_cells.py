@@ -69,7 +69,7 @@ def test_runs_of_linux_are_seeds_though_each_has_a_plan_of_its_own(make_run: Mak
     other = of_build(make_run(seed=3), f"{kernel.replace('7.3.4', '6.1.192')}, plan {3:016x}")
     assert [len(cell.runs) for cell in group([*runs, other])] == [2, 1]
     programs = [of_build(make_run(seed=seed), f"{kernel}, plan {seed:016x}, programs 7e57ff") for seed in (1, 2)]
-    [cell] = cells.group(programs)
+    [cell] = group(programs)
     assert [run.seed for run in cell.runs] == [1, 2], "those of programs are known by these as well"
     again = [of_build(make_run(seed=seed), f"{kernel}, plan {seed + 2:016x}") for seed in (1, 2)]
     assert len(paired(group(runs), group(again))) == 1
