@@ -61,6 +61,10 @@ pub fn swing(frame: &Frame<'_>) -> Option<Swing> {
         Some(Bounds { from: times[*rows.first()?] - step, to: times[*rows.last()?] })
     };
     let alive: Vec<Bounds> = bulk.iter().filter_map(|flow| ends(flow)).collect();
+    // Where none has a row, as when each waits for what never comes, nothing swings.
+    if alive.is_empty() {
+        return None;
+    }
     let together = Bounds {
         from: alive.iter().map(|b| b.from).fold(0.0, f64::max),
         to: alive.iter().map(|b| b.to).fold(f64::INFINITY, f64::min),
