@@ -4,11 +4,9 @@ use crate::custom::Classes;
 use crate::plugins::{sim_of_classes, sim_with};
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use sojourn_qdisc::table::{DefaultValue, OptionSpec, Unit};
-use sojourn_qdisc::{Discipline, QdiscQuirks};
 use sojourn_results::schema;
 use sojourn_sim::Sim;
-use sojourn_stacks::STACKS;
+use sojourn_vocabulary::listing;
 use std::path::PathBuf;
 
 /// What is to be said of a key of a section (such as `[experiment]`) that only earlier versions had; None of any other.
@@ -36,77 +34,19 @@ pub fn renamed_column(table: &str, name: &str) -> Option<String> {
 #[pyo3(signature = (*, plugins=Vec::new(), classes=Vec::new()))]
 pub fn qdiscs(py: Python<'_>, plugins: Vec<PathBuf>, classes: Vec<String>) -> PyResult<String> {
     let sim = sim_of_classes(py, &sim_with(py, &plugins)?, &classes, Classes::aqm)?;
-    Ok(tables(sim.qdiscs().disciplines().iter().copied()))
+    Ok(listing::disciplines(sim.qdiscs().disciplines().iter().copied()).to_string())
 }
 
 /// Every path element that words name, as JSON, as [`qdiscs`] has its own.
 #[pyfunction]
 pub fn elements() -> String {
-    tables(Sim::new().elements().infos())
+    listing::disciplines(Sim::new().elements().infos()).to_string()
 }
 
 /// Every application that words name, as JSON, as [`qdiscs`] has its own.
 #[pyfunction]
 pub fn apps() -> String {
-    tables(Sim::new().apps().infos())
-}
-
-/// Tables as JSON: name, summary, source, options, statistics.
-fn tables(infos: impl Iterator<Item = &'static Discipline>) -> String {
-    let listed = infos.map(|info| {
-        json!({
-            "name": info.name,
-            "summary": info.summary,
-            "source": info.source,
-            "classful": info.classful,
-            "options": info.options.iter().map(option).collect::<Vec<_>>(),
-            "counters": info.counters.iter().map(|c| json!({
-                "name": c.name, "unit": unit(c.unit), "doc": c.doc,
-            })).collect::<Vec<_>>(),
-            "gauges": info.gauges.iter().map(|g| json!({
-                "name": g.name, "unit": unit(g.unit), "doc": g.doc,
-            })).collect::<Vec<_>>(),
-        })
-    });
-    listed.collect::<Value>().to_string()
-}
-
-fn option(option: &OptionSpec) -> Value {
-    let values: Vec<_> = option
-        .values
-        .iter()
-        .map(|v| json!({ "name": v.name, "kind": v.kind.expected(), "optional": v.optional }))
-        .collect();
-    let known = QdiscQuirks::ALL.iter().filter(|p| option.is_known(p));
-    let defaults: serde_json::Map<_, _> =
-        known.map(|p| (p.name.to_owned(), json!(option.preset.words(p)))).collect();
-    let unset = match option.preset {
-        DefaultValue::Unset(meaning) => Some(meaning),
-        DefaultValue::Required => Some("must be given"),
-        DefaultValue::Is(_) | DefaultValue::Per(_) => None,
-    };
-    json!({
-        "name": option.name,
-        "aliases": option.aliases,
-        "off": option.off,
-        "values": values,
-        "defaults": defaults,
-        "unset": unset,
-        "doc": option.doc,
-        "fixed": option.fixed,
-    })
-}
-
-const fn unit(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Count => "",
-        Unit::Bytes => "bytes",
-        Unit::Seconds => "s",
-        Unit::Probability => "probability",
-        Unit::BytesPerSecond => "bytes/s",
-        Unit::Ticks => "64 ns",
-        Unit::Flag => "0 or 1",
-    }
+    listing::disciplines(Sim::new().apps().infos()).to_string()
 }
 
 /// Every congestion control as JSON: name, summary, source and the numbers that it reports.
@@ -115,17 +55,7 @@ const fn unit(unit: Unit) -> &'static str {
 #[pyo3(signature = (*, plugins=Vec::new(), classes=Vec::new()))]
 pub fn ccs(py: Python<'_>, plugins: Vec<PathBuf>, classes: Vec<String>) -> PyResult<String> {
     let sim = sim_of_classes(py, &sim_with(py, &plugins)?, &classes, Classes::control)?;
-    let listed = sim.controls().infos().map(|control| {
-        json!({
-            "name": control.name,
-            "summary": control.summary,
-            "source": control.source,
-            "gauges": control.gauges.iter().map(|(name, unit, doc)| json!({
-                "name": name, "unit": unit, "doc": doc,
-            })).collect::<Vec<_>>(),
-        })
-    });
-    Ok(listed.collect::<Value>().to_string())
+    Ok(listing::controls(sim.controls().infos()).to_string())
 }
 
 /// Every QUIC implementation as JSON: name, package and version, whether it is built in, its congestion controls, what it
@@ -155,17 +85,7 @@ pub fn quic_stacks() -> String {
 /// Every stack as JSON: name, summary, source and its switches.
 #[pyfunction]
 pub fn stacks() -> String {
-    let listed = STACKS.iter().map(|stack| {
-        json!({
-            "name": stack.name,
-            "summary": stack.summary,
-            "source": stack.source,
-            "switches": stack.table().iter().map(|row| json!({
-                "name": row.name, "value": row.value, "doc": row.doc,
-            })).collect::<Vec<_>>(),
-        })
-    });
-    listed.collect::<Value>().to_string()
+    listing::stacks().to_string()
 }
 
 /// The columns of every result table, as JSON: pairs of name and type in order.

@@ -6,6 +6,8 @@
 //! language needs no discipline, only the trait [`Vocabulary`]. In either place the words would draw an arrow between
 //! the two.
 
+pub mod listing;
+
 use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
 use sojourn_model::{Plugin, WordError};
