@@ -14,12 +14,14 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-linux fmt lint bench digest mutants fuzz soak same-bits dist package semver docs coverage deny msrv validation clean help
+.PHONY: demo test test-linux web test-web fmt lint bench digest mutants fuzz soak same-bits dist package semver docs coverage deny msrv validation clean help
 
 help:
 	@echo "make demo   set up, build, run a fifth of the published experiments, print what they say of the claims"
 	@echo "make test   set up and run every check and test"
 	@echo "make test-linux  run what needs a kernel, and build one first if there is none (ten minutes)"
+	@echo "make web    build the playground, one file for a browser: target/web/playground.html (needs Node.js)"
+	@echo "make test-web  test it in Chromium, and its bits against the native build's"
 	@echo "make lint   run the checks alone: formats, lints, types, spelling, the crates' pages"
 	@echo "make docs   build the site of the documentation in site/"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json and compares with the record"
@@ -76,6 +78,21 @@ lint: $(VENV)/.checked
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest sojourn._core
+
+# The playground: one file that needs no network. The module is built for speed; node's packages are those of the lockfile.
+PLAYGROUND := $(TARGET)/web/playground.html
+web: tools
+	@command -v npm >/dev/null || { echo "Node.js is missing (20 or newer, with npm). On Debian and Ubuntu: apt install nodejs npm"; exit 1; }
+	@rustup target list --installed 2>/dev/null | grep -qx wasm32-unknown-unknown || rustup target add wasm32-unknown-unknown
+	cargo build --quiet -p sojourn-web --profile web --target wasm32-unknown-unknown
+	cd web && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund --silent --ignore-scripts; }
+	node web/build.mjs $(TARGET)/wasm32-unknown-unknown/web/sojourn_web.wasm $(PLAYGROUND)
+	cp $(PLAYGROUND) python/sojourn/playground/playground.html
+
+# The page in Chromium, its lessons against `sojourn run`, and the bits of random and golden runs against the native build's.
+test-web: web $(VENV)/.checked
+	cargo run --quiet -p sojourn-web --profile checked --example random_runs -- 100 > $(TARGET)/web/random.jsonl
+	$(BIN)/pytest tests/web
 
 bench: $(VENV)/.tools
 	cargo run --release -p sojourn-sim --bin bench

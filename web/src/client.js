@@ -1,0 +1,66 @@
+// The page's side of a worker: the last run that was asked for is the one that is answered.
+
+/** A worker that says nothing for this long while it is asked for something is ended and begun anew, ms. */
+const PATIENCE = 20_000;
+
+export class Client {
+  /**
+   * @param {() => Worker} make
+   * @param {WebAssembly.Module} module
+   */
+  constructor(make, module) {
+    Object.assign(this, { make, module, id: 0, onsay: null, timer: 0, choices: null });
+    this.start();
+  }
+
+  start() {
+    this.worker?.terminate();
+    this.worker = this.make();
+    this.worker.onmessage = ({ data }) => this.hear(data);
+    this.worker.onerror = (event) => this.onsay?.({ kind: "failed", message: event.message || "the worker failed" });
+    this.ready = new Promise((resolve) => (this.resolve = resolve));
+    this.worker.postMessage({ kind: "start", id: this.id, module: this.module });
+  }
+
+  hear(said) {
+    clearTimeout(this.timer);
+    this.timer = 0;
+    if (said.kind === "choices") {
+      this.choices = said.choices;
+      this.resolve(said.choices);
+      return;
+    }
+    if (said.id !== this.id) return;
+    if (said.kind === "panic") this.start();
+    if (said.kind === "read" || said.kind === "progress") this.watch();
+    this.onsay?.(said);
+  }
+
+  /** Runs this, in place of whatever is under way; `onsay` hears how it goes on. */
+  run(text, run, onsay) {
+    this.id += 1;
+    this.onsay = onsay;
+    this.watch();
+    this.worker.postMessage({ kind: "run", id: this.id, text, run });
+  }
+
+  /** Gives the run up. */
+  cancel() {
+    this.id += 1;
+    this.worker.postMessage({ kind: "cancel", id: this.id });
+    this.onsay?.({ kind: "cancelled" });
+    this.onsay = null;
+    clearTimeout(this.timer);
+  }
+
+  /** Between its steps a worker answers; one that does not is ended. */
+  watch() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => {
+      const tell = this.onsay;
+      this.onsay = null;
+      this.start();
+      tell?.({ kind: "failed", message: `nothing came from the run for ${PATIENCE / 1000} s, and it was ended` });
+    }, PATIENCE);
+  }
+}
