@@ -427,10 +427,25 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
     index,
     linux,
     parity,
+    playground,
     plot,
     search,
     table,
 )
 
-for _commands in (claims, compare, conformance, data, doctor, evaluate, index, linux, parity, plot, search, table):
+for _commands in (
+    claims,
+    compare,
+    conformance,
+    data,
+    doctor,
+    evaluate,
+    index,
+    linux,
+    parity,
+    playground,
+    plot,
+    search,
+    table,
+):
     _commands.register(app)

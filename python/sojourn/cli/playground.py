@@ -1,0 +1,48 @@
+"""``sojourn playground``: opens the page in a browser, with experiments or without."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(playground)
+
+
+def playground(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE [FILE]]", help="An experiment to open there, or two side by side."),
+    ] = None,
+    to_print: Annotated[
+        bool, typer.Option("--print", help="Open nothing: print the address, a file of this machine.")
+    ] = False,
+) -> None:
+    """Open the playground: the simulator in a page, with controls, plots and lessons. It needs no network."""
+    import webbrowser
+
+    from sojourn import playground as own
+    from sojourn.errors import UsageError
+
+    address = own.page().as_uri()
+    most = 2
+    if files:
+        if len(files) > most:
+            raise UsageError(f"the playground shows two experiments, not {len(files)}", help="name one or two files")
+        texts = [_text(file) for file in files]
+        address += own.fragment(*texts)
+    if to_print or not webbrowser.open(address):
+        typer.echo(address)
+
+
+def _text(file: Path) -> str:
+    from sojourn.errors import UsageError
+
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}", help="name an experiment file") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is no text", help="name an experiment file, TOML in UTF-8") from None

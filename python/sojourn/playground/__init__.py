@@ -1,0 +1,49 @@
+"""The playground: the simulator in one page, which a browser opens from disk; and addresses that carry an experiment there.
+
+The page is made by ``make web`` (it needs Node.js and Rust's target for WebAssembly) and lies beside this file; it is not
+in the repository. The address is that of ``web/src/address.js``: a version, then JSON, deflated, in the alphabet of URLs.
+"""
+
+import base64
+import json
+import zlib
+from pathlib import Path
+from typing import Final
+
+from sojourn.errors import UsageError
+
+PAGE: Final = Path(__file__).parent / "playground.html"
+_VERSION: Final = "1"
+_MOST_TEXT: Final = 128 << 10
+"""Bytes of an experiment that the page reads (``crates/web/src/limits.rs``)."""
+
+
+def page() -> Path:
+    """Return where the page is.
+
+    Raises:
+        UsageError: it was not built.
+    """
+    if not PAGE.is_file():
+        raise UsageError(f"the playground is not in this installation ({PAGE})", help="make web")
+    return PAGE
+
+
+def fragment(text: str, other: str | None = None) -> str:
+    """Return the part of an address, ``#`` included, that opens this experiment in the playground.
+
+    Args:
+        text: the experiment.
+        other: another one, to stand beside it.
+
+    Raises:
+        UsageError: a text is larger than what the page reads.
+    """
+    for own in (text, other or ""):
+        if len(own.encode()) > _MOST_TEXT:
+            raise UsageError(f"the playground reads experiments of up to {_MOST_TEXT} bytes", help="sojourn run FILE")
+    sides = [None if own is None else {"text": own, "run": 0} for own in (text, other)]
+    state = json.dumps({"a": sides[0], "b": sides[1], "lesson": ""}, ensure_ascii=False)
+    deflate = zlib.compressobj(9, wbits=-zlib.MAX_WBITS)
+    packed = deflate.compress(state.encode()) + deflate.flush()
+    return f"#{_VERSION}.{base64.urlsafe_b64encode(packed).decode().rstrip('=')}"

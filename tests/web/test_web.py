@@ -1,0 +1,183 @@
+"""The playground in Node and Chromium: its bits are the native build's, its lessons are those of ``sojourn run``.
+
+``make test-web`` builds what is tested here, and runs this.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sojourn import _core, playground
+from sojourn.experiments import experiment, library
+
+ROOT = Path(__file__).parents[2]
+WEB = ROOT / "web"
+BUILT = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+MODULE = BUILT / "wasm32-unknown-unknown" / "web" / "sojourn_web.wasm"
+PAGE = BUILT / "web" / "playground.html"
+RANDOM = BUILT / "web" / "random.jsonl"
+LESSONS = sorted((WEB / "lessons").glob("*.toml"))
+MOST_BYTES = 2_000_000
+CELLS = int(os.environ.get("SOJOURN_WEB_CELLS", "40"))
+"""So many of the golden cells; 0 for all of them, which takes many minutes."""
+
+
+def chromium() -> str | None:
+    return next(
+        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
+    )
+
+
+needs_node = pytest.mark.skipif(
+    shutil.which("node") is None or not (WEB / "node_modules").is_dir(), reason="needs Node.js, and make web"
+)
+needs_chromium = pytest.mark.skipif(chromium() is None, reason="needs Chromium")
+
+
+def node(*arguments: str | Path, timeout: int = 1800) -> str:
+    """Run a program of ``web/test``, and return what it printed."""
+    environment = {**os.environ, "PLAYGROUND": str(PAGE)}
+    done = subprocess.run(
+        [shutil.which("node") or "node", *map(str, arguments)],
+        cwd=WEB,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
+    return done.stdout
+
+
+def compare(where: str, cases: list[dict[str, Any]], folder: Path) -> dict[str, int]:
+    file = folder / "cases.jsonl"
+    file.write_text("".join(json.dumps(case) + "\n" for case in cases))
+    said: dict[str, int] = json.loads(node("test/same_bits.mjs", where, MODULE, file))
+    return said
+
+
+def random_cases() -> list[dict[str, Any]]:
+    cases = [json.loads(line) for line in RANDOM.read_text().splitlines()]
+    return [{**case, "label": f"SEED={case['seed']}", "events": 300_000} for case in cases]
+
+
+@needs_node
+@pytest.mark.parametrize("where", ["node", pytest.param("chromium", marks=needs_chromium)])
+def test_random_experiments_have_the_native_bits(where: str, tmp_path: Path) -> None:
+    cases = random_cases()
+    said = compare(where, cases, tmp_path)
+    # What is refused is refused in the same words; what runs has the same tables.
+    assert said["cases"] == len(cases)
+    assert said["ran"] >= 100
+
+
+def golden_cells() -> list[dict[str, Any]]:
+    """Return cells of the record of every suite's digests, evenly from it, with what they are digests of."""
+    record = dict(line.split(" | ") for line in (ROOT / "tests" / "golden" / "digests.txt").read_text().splitlines())
+    cells = []
+    for suite, files in library.suites().items():
+        for name, file in files.items():
+            if not any(label.startswith(f"{suite}/{name} ") for label in record):
+                continue
+            for key in experiment.load(file, seeds=1, yes=True).run_keys:
+                label = f"{suite}/{name} {key.label.replace(' ', '_')}"
+                # The long ones are left to a run of all.
+                short = tomllib.loads(file.read_text())["experiment"]["duration"] in {"60s", "30s"}
+                if label in record and (short or not CELLS):
+                    digests = dict(word.split("=") for word in record[label].split())
+                    cells.append({"label": label, "scenario": json.loads(key.resolved.json), "digests": digests})
+    every = max(1, len(cells) // CELLS) if CELLS else 1
+    return cells[::every]
+
+
+@needs_node
+@pytest.mark.parametrize("where", ["node", pytest.param("chromium", marks=needs_chromium)])
+def test_golden_cells_have_the_recorded_bits(where: str, tmp_path: Path) -> None:
+    cells = golden_cells()
+    said = compare(where, cells, tmp_path)
+    assert said["ran"] == len(cells) >= min(CELLS, 1)
+
+
+@needs_node
+def test_lessons_are_what_sojourn_run_makes_of_them(tmp_path: Path) -> None:
+    assert len(LESSONS) == 14
+    runs: dict[int, Any] = {}
+    loaded = [_core.load(file.read_text(), file.name) for file in LESSONS]
+    scenarios = [own.scenarios[0] for own in loaded]
+    _core.run_many(scenarios, threads=2, on_done=runs.__setitem__)
+    # A lesson warns of nothing.
+    assert [own.warnings for own in loaded] == [[]] * len(LESSONS)
+    cases = [
+        {"label": file.name, "text": file.read_text(), "digests": dict(runs[index].digests())}
+        for index, file in enumerate(LESSONS)
+    ]
+    assert compare("node", cases, tmp_path) == {"cases": 14, "ran": 14, "differing": 0}
+    metrics = node("test/measure.mjs", MODULE, *LESSONS)
+    for index, measured in enumerate(json.loads(metrics)):
+        for expression, value in measured.items():
+            assert runs[index].measure([expression])[0][0] == pytest.approx(value, rel=1e-15, nan_ok=True), LESSONS[
+                index
+            ]
+
+
+def lesson(name: str, *expressions: str) -> list[float]:
+    runs: list[Any] = []
+    text = (WEB / "lessons" / f"{name}.toml").read_text()
+    _core.run_many(_core.load(text, name).scenarios, on_done=lambda _, run: runs.append(run))
+    return [value for value, _ in runs[0].measure(list(expressions))]
+
+
+def test_lessons_show_what_their_texts_say() -> None:
+    delay = "mean(queue_delay, bottleneck.down.qdisc)"
+    small, large = (lesson(f"bufferbloat.{side}", delay)[0] for side in "ab")
+    assert large > 20 * small
+    fifo, codel = (lesson(f"why-aqm.{side}", delay, "utilisation(bottleneck.down.qdisc)") for side in "ab")
+    assert fifo[0] > 5 * codel[0]
+    assert min(fifo[1], codel[1]) > 0.95
+    shallow, deep = (lesson(f"bbr.{side}", "share(goodput, bbr)")[0] for side in "ab")
+    assert shallow > 0.5 > deep
+    one, dual = (lesson(f"l4s.{side}", "share(goodput, prague)", "mean(rtt, prague)") for side in "ab")
+    assert one[0] > dual[0]
+    assert dual[1] < 0.022 < one[1]
+    marked, deaf = (lesson(f"fast-lane.{side}", "share(goodput, tweaked)", "mean(rtt, tweaked)") for side in "ab")
+    assert marked[0] < 0.4 < deaf[0]
+    assert marked[1] < deaf[1]
+    shared, own = (lesson(f"rtt.{side}", "share(goodput, near)")[0] for side in "ab")
+    assert shared > 0.7 > own
+    bursts, paced = (lesson(f"pacing.{side}", "goodput(cubic)")[0] for side in "ab")
+    assert paced > 1.3 * bursts
+
+
+@needs_node
+@needs_chromium
+def test_the_page() -> None:
+    said = node("--test", *sorted((WEB / "test").glob("*.test.mjs")))
+    assert "# fail 0" in said
+
+
+def test_the_page_is_small_and_trusts_nothing() -> None:
+    page = PAGE.read_text()
+    assert len(page.encode()) < MOST_BYTES
+    assert "default-src 'none'" in page
+    assert "unsafe-inline" not in page
+    assert "'unsafe-eval'" not in page
+
+
+@needs_node
+def test_an_address_of_the_command_opens_in_the_page() -> None:
+    text = LESSONS[0].read_text()
+    state = json.loads(node("--input-type=module", "-e", _UNPACK, playground.fragment(text, "é")))
+    assert state == {"a": {"text": text, "run": 0}, "b": {"text": "é", "run": 0}, "lesson": ""}
+
+
+_UNPACK = """
+import { unpack } from "./src/address.js";
+console.log(JSON.stringify(await unpack(process.argv[1])));
+"""
