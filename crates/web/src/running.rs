@@ -50,7 +50,7 @@ impl Running {
             detail: String::new(),
         };
         let tables = self.simulation.finish()?;
-        Ok(Run { scenario: self.scenario, engine, tables, unrecorded: Vec::new() })
+        Ok(Run { scenario: self.scenario.into(), engine, tables, unrecorded: Vec::new() })
     }
 
     pub(crate) const fn is_over(&self) -> bool {
