@@ -418,6 +418,7 @@ def schema() -> None:
 
 
 from sojourn.cli import (  # noqa: E402 - they add their commands to what is above
+    check,
     claims,
     compare,
     conformance,
@@ -434,6 +435,7 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
 )
 
 for _commands in (
+    check,
     claims,
     compare,
     conformance,

@@ -76,9 +76,7 @@ def run(
         runner.refuse_what_cannot_fit(plan.to_make, engine=engine, threads=threads, most_bytes=most)
         needed = runner.needs(plan.to_make, engine=engine, threads=threads)
         if needed.expected_s(threads) > LONG_S:
-            say(
-                f"{'at most ' * bool(wanted)}{needed.runs} run{'s'[: needed.runs != 1]} to make, {told(needed, threads)}"
-            )
+            say(_to_make(needed.runs, told(needed, threads), limit=bool(wanted)))
         with watching(len(plan.to_make), plan.seconds) as progress:
 
             def stored(some: Sequence[RunKey]) -> list[Run]:
@@ -107,6 +105,10 @@ def run(
     _show(runs, tallies, standings, output, as_json=as_json)
     if _failed(tallies, standings):
         sys.exit(1)
+
+
+def _to_make(runs: int, cost: str, *, limit: bool) -> str:
+    return f"{'at most ' if limit else ''}{runs} run{'s'[: runs != 1]} to make, {cost}"
 
 
 def _refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool) -> None:
