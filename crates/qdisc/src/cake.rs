@@ -1,26 +1,31 @@
-//! `cake`: a shaper, up to three tins by DSCP, fair queueing by flow and host in each, COBALT on each queue; and the
-//! SCE ramp of chromi/sce.
+//! `cake`: a shaper, up to eight tins by DSCP, fair queueing by flow and host in each, COBALT on each queue, a filter of
+//! superfluous acknowledgements; and the SCE ramp of chromi/sce.
 //!
 //! Source: Linux 5.4 to 7.3, `net/sched/sch_cake.c`; docs/sources/queues.md; for SCE chromi/sce @05bf6c32 (docs/sources/sce.md#the-ramp-of-cake); words of
 //! iproute2 6 and iproute2-sce, `tc/q_cake.c`.
 //!
 //! The shaper is a virtual clock without burst (`shaper`), with a second, half again as slow, that takes over when
-//! the first has got far ahead. With a rate, the tin that goes is the last in the order best effort, bulk, voice
+//! the first has got far ahead. With a rate, the tin that goes is the last in their order (`diffserv3`: best effort, bulk, voice)
 //! that has flows and is within its threshold (all, a sixteenth, a quarter of the rate), or, when none is, that
 //! which has been beyond it for the shortest time to come. Without a rate tins take turns by weight.
 //!
 //! Invariants: a flow's packets keep their order within a tin; a queue's last packet is marked at most, but for the
 //! buffer limit; memory held is within the limit after every packet.
 //!
-//! Not modelled, and refused as words: `diffserv4`, `diffserv8`, `precedence`, `autorate-ingress`, `ingress`,
-//! `ack-filter`, `fwmark`, the framings by name. Packets here are never GSO and addresses never translated, so
+//! What the filter drops is counted as `ack_filter` among the drops (tc's `ack_drop` of all tins together).
+//!
+//! Not modelled, and refused as words: `autorate-ingress`, `ingress`, `fwmark`, the framings by name. Packets here are never GSO and addresses never translated, so
 //! `split-gso` and `nat` have nothing to do. Where Linux is not followed: of equally long queues the first loses a packet when the buffer is
 //! full (Linux has whichever its heap gives); a packet's charged length is found when it leaves, not when it comes,
 //! which shows only if `overhead` is changed in between.
 
+mod ack_filter;
+mod diffserv;
 mod ramp;
 mod tin;
 
+use self::ack_filter::AckFilter;
+use self::diffserv::{CLASSES, Diffserv, MOST};
 use self::ramp::SINGLE;
 use self::tin::{Isolation, Keys, Tin};
 use crate::cobalt_config::{SCE, SCE_THRESH_OFF};
@@ -30,21 +35,11 @@ use crate::report::report_classes;
 use crate::settings::{Setting, Settings};
 use crate::shaper::{self, Clock, Framed, Framing, HasRtt};
 use crate::show;
-use crate::table::{self, Class, DefaultValue, Discipline, OptionSpec};
+use crate::table::{self, DefaultValue, Discipline, OptionSpec};
 use crate::tally::QdiscCounters;
 use crate::words::{TcError, TcTokens};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
 use sojourn_units::{Dscp, Rate, Span, Time, random::mix};
-
-/// The tins, by their numbers.
-static CLASSES: [Class; TINS] = [
-    Class { name: "best_effort", doc: "whatever has no other tin" },
-    Class {
-        name: "bulk",
-        doc: "CS1, and LE where the kernel knows it: behind the others above a sixteenth of the rate",
-    },
-    Class { name: "voice", doc: "EF, VA, CS6, CS7 and TOS4, first up to a quarter of the rate" },
-];
 
 /// The table of `cake`.
 pub const INFO: Discipline = Discipline {
@@ -56,11 +51,6 @@ pub const INFO: Discipline = Discipline {
     gauges: GAUGES,
     classes: &CLASSES,
     refused: &[
-        ("diffserv4", "use diffserv3 or besteffort"),
-        ("diffserv8", "use diffserv3 or besteffort"),
-        ("precedence", "use diffserv3 or besteffort"),
-        ("ack-filter", "packets here do not show a queue their acknowledgement number"),
-        ("ack-filter-aggressive", "packets here do not show a queue their acknowledgement number"),
         ("ingress", "charging what is dropped is not modelled"),
         (
             "autorate-ingress",
@@ -75,11 +65,15 @@ pub const INFO: Discipline = Discipline {
         "cake bandwidth 20mbit dual-srchost rtt 100us overhead 18 mpu 64 ptm sce-single",
         "cake besteffort flowblind rtt 2ms memlimit 9000",
         "cake bandwidth 2mbit hosts rtt 50us atm memlimit 20000",
+        "cake bandwidth 9mbit diffserv4 ack-filter rtt 1ms",
+        "cake diffserv8 ack-filter-aggressive memlimit 40000",
+        "cake bandwidth 4mbit precedence",
     ],
     changes: &[
         "cake bandwidth 1mbit",
         "cake unlimited",
         "cake besteffort",
+        "cake ack-filter-aggressive",
         "cake rtt 30us sce",
         "cake memlimit 5000",
     ],
@@ -91,33 +85,17 @@ const SCE_THRESH: OptionSpec = OptionSpec {
     ..SCE_THRESH_OFF
 };
 
-const TINS: usize = 3;
-const BEST_EFFORT: usize = 0;
-const BULK: usize = 1;
-const VOICE: usize = 2;
-
-/// The tin of a DSCP in `diffserv3`.
-const fn tin_of(dscp: Dscp, lower_effort: bool) -> usize {
-    match dscp.value() {
-        // LE (RFC 8622), CS1.
-        1 if lower_effort => BULK,
-        8 => BULK,
-        // TOS4, VA, EF, CS6, CS7.
-        4 | 44 | 46 | 48 | 56 => VOICE,
-        _ => BEST_EFFORT,
-    }
-}
-
 #[derive(Clone, Debug)]
 struct Config {
     rate: Rate,
-    diffserv: bool,
+    diffserv: Diffserv,
     isolation: Isolation,
     interval: u64,
     target: u64,
     framing: Framing,
     memory_limit: Option<u32>,
     wash: bool,
+    ack_filter: AckFilter,
     /// Neither changes anything; they are kept to be shown.
     nat: bool,
     split_gso: bool,
@@ -162,11 +140,11 @@ impl Settings for Config {
         shaper::BANDWIDTH.sets(|config, given| config.rate = if given.on { given.rate() } else { Rate::ZERO }),
         OptionSpec {
             name: "diffserv3",
-            off: Some("besteffort"),
+            others: &["besteffort", "diffserv4", "diffserv8", "precedence"],
             preset: DefaultValue::Is("diffserv3"),
-            doc: "tins by DSCP: bulk (CS1, LE), voice (CS6, CS7, EF, VA, TOS4), best effort; or a single one",
+            doc: "tins by DSCP: bulk (CS1, LE), voice (CS6, CS7, EF, VA, TOS4), best effort; a single one; four, with one for video; eight; eight by precedence",
             ..OptionSpec::BASE
-        }.sets(|config, given| config.diffserv = given.on),
+        }.sets(|config, given| config.diffserv = Diffserv::of(given.word)),
         OptionSpec {
             name: "triple-isolate",
             others: &[
@@ -207,6 +185,19 @@ impl Settings for Config {
             ..OptionSpec::BASE
         }.sets(|config, given| config.wash = given.on),
         OptionSpec {
+            name: "no-ack-filter",
+            others: &["ack-filter", "ack-filter-aggressive"],
+            preset: DefaultValue::Is("no-ack-filter"),
+            doc: "drop what a later acknowledgement of the connection in the queue makes superfluous: nothing; all but two of a run; all but one",
+            ..OptionSpec::BASE
+        }.sets(|config, given| {
+                config.ack_filter = match given.word {
+                    "ack-filter" => AckFilter::Moderate,
+                    "ack-filter-aggressive" => AckFilter::Aggressive,
+                    _ => AckFilter::Off,
+                };
+            }),
+        OptionSpec {
             name: "nat",
             off: Some("nonat"),
             preset: DefaultValue::Is("nonat"),
@@ -232,13 +223,14 @@ impl Settings for Config {
     fn blank(_profile: &QdiscQuirks) -> Self {
         Self {
             rate: Rate::ZERO,
-            diffserv: true,
+            diffserv: Diffserv::Three,
             isolation: Isolation(0),
             interval: 0,
             target: 0,
             framing: Framing::default(),
             memory_limit: None,
             wash: false,
+            ack_filter: AckFilter::Off,
             nat: false,
             split_gso: true,
             sce: 0,
@@ -253,7 +245,7 @@ pub struct Cake<P> {
     profile: QdiscQuirks,
     /// What the hashes are mixed with: the kernel's boot-time key.
     perturbation: u64,
-    tins: Box<[Tin<P>; TINS]>,
+    tins: Box<[Tin<P>; MOST]>,
     /// The tin that had the last turn, for when there is no rate.
     turn: usize,
     clock: Clock,
@@ -271,13 +263,7 @@ impl<P: Packet> Cake<P> {
     fn configure(&mut self) {
         let Config { rate, diffserv, interval, target, sce, .. } = self.config;
         let bytes = rate.bytes_per_sec();
-        // Threshold, and weight without a rate (`cake_config_diffserv3`, `_besteffort`).
-        let plan = if diffserv {
-            [(bytes, 1024), (bytes >> 4, 1024 >> 4), (bytes >> 2, 1024 >> 2)]
-        } else {
-            [(bytes, 65_535), (0, 0), (0, 0)]
-        };
-        for (tin, (rate, weight)) in self.tins.iter_mut().zip(plan) {
+        for (tin, (rate, weight)) in self.tins.iter_mut().zip(diffserv.plan(bytes)) {
             tin.configure(rate, weight, interval, target, sce);
         }
         self.clock.set_rate(rate);
@@ -285,8 +271,13 @@ impl<P: Packet> Cake<P> {
     }
 
     #[inline]
-    fn used_tins(&self) -> usize {
-        if self.config.diffserv { TINS } else { 1 }
+    const fn used_tins(&self) -> usize {
+        self.config.diffserv.tins()
+    }
+
+    /// The tin of a class, by its place in [`CLASSES`].
+    fn tin(&self, class: usize) -> Option<&Tin<P>> {
+        self.config.diffserv.place(class).map(|tin| &self.tins[tin])
     }
 
     #[inline]
@@ -307,7 +298,7 @@ impl<P: Packet> Cake<P> {
     fn choose(&mut self, now: Time) -> usize {
         let tins = self.used_tins();
         if !self.config.rate.is_zero() {
-            let mut best = (i64::MAX, BEST_EFFORT);
+            let mut best = (i64::MAX, 0);
             for (i, tin) in self.tins[..tins].iter().enumerate().filter(|(_, t)| t.has_flows()) {
                 let early = tin.next.signed_since(now);
                 if early <= 0 || early <= best.0 {
@@ -375,9 +366,18 @@ report_classes! {
         memory_limit: Bytes, line 0, Always, "the most that it may be" => cake.memory_limit;
     }
     each tin of {
-        "bulk_", line 1 => cake.tins.get(BULK);
-        "best_effort_", line 2 => cake.tins.get(BEST_EFFORT);
-        "voice_", line 3 => cake.tins.get(VOICE);
+        "bulk_", line 1 => cake.tin(1);
+        "best_effort_", line 2 => cake.tin(0);
+        "video_", line 3 => cake.tin(3);
+        "voice_", line 4 => cake.tin(2);
+        "tin_0_", line 5 => cake.tin(4);
+        "tin_1_", line 6 => cake.tin(5);
+        "tin_2_", line 7 => cake.tin(6);
+        "tin_3_", line 8 => cake.tin(7);
+        "tin_4_", line 9 => cake.tin(8);
+        "tin_5_", line 10 => cake.tin(9);
+        "tin_6_", line 11 => cake.tin(10);
+        "tin_7_", line 12 => cake.tin(11);
     }
     where { let (law, counts) = (&tin.params, &tin.counts); }
     {
@@ -409,9 +409,18 @@ report_classes! {
 report_classes! {
     impl[P: Packet] Cake<P>, cake at now;
     each tin of {
-        "bulk_" => cake.tins.get(BULK);
-        "best_effort_" => cake.tins.get(BEST_EFFORT);
-        "voice_" => cake.tins.get(VOICE);
+        "bulk_" => cake.tin(1);
+        "best_effort_" => cake.tin(0);
+        "video_" => cake.tin(3);
+        "voice_" => cake.tin(2);
+        "tin_0_" => cake.tin(4);
+        "tin_1_" => cake.tin(5);
+        "tin_2_" => cake.tin(6);
+        "tin_3_" => cake.tin(7);
+        "tin_4_" => cake.tin(8);
+        "tin_5_" => cake.tin(9);
+        "tin_6_" => cake.tin(10);
+        "tin_7_" => cake.tin(11);
     }
     gauges where { let state = tin.now(now); }
     {
@@ -428,11 +437,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, mut packet: P, cx: &mut Context<'_, T>) {
         packet.set_stamp(now);
-        let i = if self.config.diffserv {
-            tin_of(packet.dscp(), self.profile.cake_lower_effort)
-        } else {
-            BEST_EFFORT
-        };
+        let i = self.config.diffserv.tin(packet.dscp(), self.profile.cake_lower_effort);
         if self.config.wash {
             packet.set_dscp(Dscp::BEST_EFFORT);
         }
@@ -453,6 +458,12 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         }
         self.memory += u64::from(packet.truesize());
         tin.push(slot, packet, isolation);
+        if self.config.ack_filter != AckFilter::Off
+            && let Some(superfluous) = tin.filter(slot, self.config.ack_filter)
+        {
+            self.memory -= u64::from(superfluous.truesize());
+            self.tally.drop(now, superfluous, Reason::AckFilter, cx);
+        }
         self.memory_max = self.memory_max.max(self.memory);
         if self.memory > self.memory_limit {
             self.shed(now, cx);
@@ -480,14 +491,14 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
             self.tins[i].charge(now, slot, charged);
             let time = self.clock.charge(charged);
             self.failsafe += time + Span::from_nanos(time.as_nanos() >> 1);
-            cx.telemetry.leaves(&CLASSES[i]);
+            cx.telemetry.leaves(self.config.diffserv.class(i));
             return Dequeued::Packet(packet);
         }
     }
 
     #[inline]
     fn backlog(&self) -> Backlog {
-        self.tins.iter().fold(Backlog::default(), |sum, tin| Backlog {
+        self.tins[..self.used_tins()].iter().fold(Backlog::default(), |sum, tin| Backlog {
             packets: sum.packets + tin.held.packets,
             bytes: sum.bytes + tin.held.bytes,
         })
@@ -551,7 +562,7 @@ impl<P: Packet> TcConfigurable<P> for Cake<P> {
     fn describe(&self) -> String {
         let c = &self.config;
         let rate = shaper::describe_rate(c.rate);
-        let tins = if c.diffserv { "diffserv3" } else { "besteffort" };
+        let (tins, acks) = (c.diffserv.word(), c.ack_filter.word());
         let isolation = Isolation::WORDS[usize::from(c.isolation.0)];
         let (rtt, framing) = (shaper::describe_rtt(c.interval), c.framing.describe());
         let memory =
@@ -563,7 +574,7 @@ impl<P: Packet> TcConfigurable<P> for Cake<P> {
             thresh => format!(" sce-thresh {thresh}"),
         };
         format!(
-            "{rate} {tins} {isolation} {}nat {}wash no-ack-filter {}split-gso {rtt} {framing}{memory}{sce}",
+            "{rate} {tins} {isolation} {}nat {}wash {acks} {}split-gso {rtt} {framing}{memory}{sce}",
             if c.nat { "" } else { "no" },
             if c.wash { "" } else { "no" },
             if c.split_gso { "" } else { "no-" },

@@ -91,7 +91,7 @@ pub use configured::{BuildContext, TcConfigurable};
 pub use dynamic::{DynContext, DynQdisc, OwnedPacket};
 pub use htb::Htb;
 pub use netem::Netem;
-pub use packet::{NoPacket, Packet};
+pub use packet::{Acknowledgement, NoPacket, Packet};
 pub use profile::{CodelLaw, QdiscQuirks};
 pub use qdisc::{Backlog, Dequeued, Qdisc, Stats};
 pub use reason::Reason;

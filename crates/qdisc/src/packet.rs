@@ -55,6 +55,12 @@ pub trait Packet {
     /// Notes [`Packet::stamp`].
     fn set_stamp(&mut self, at: Time);
 
+    /// What a filter of acknowledgements sees of a TCP segment that is nothing but an acknowledgement (CAKE's `ack-filter`);
+    /// `None` for every other packet.
+    fn acknowledgement(&self) -> Option<Acknowledgement> {
+        None
+    }
+
     /// A second packet like this one, for netem's `duplicate`; `None` of packets that cannot be copied, which are
     /// then not duplicated.
     fn duplicate(&self) -> Option<Self>
@@ -74,6 +80,27 @@ pub trait Packet {
         }
         capable
     }
+}
+
+/// A pure acknowledgement of TCP: what its header says, in units that are the same for every packet of a connection
+/// (bytes, or segments of one size), modulo 2^32.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Acknowledgement {
+    /// All below this has arrived.
+    pub ack: u32,
+    /// SACK blocks: beginning and end of each, the newest first.
+    pub sack: [(u32, u32); 3],
+    /// How many of [`Acknowledgement::sack`] are in use.
+    pub blocks: u8,
+    /// The timestamp option: the receiver's clock, and its echo of the sender's.
+    pub timestamps: (u32, u32),
+    /// Congestion window reduced.
+    pub cwr: bool,
+    /// ECN-Echo.
+    pub ece: bool,
+    /// Whether there is nothing else: no flag but ACK and those two, no option but timestamps and SACK. AccECN's third flag
+    /// and its option are something else.
+    pub is_plain: bool,
 }
 
 /// The packet of whoever has none: words are read, or a congestion control is called, and nothing is queued. There is no

@@ -88,6 +88,8 @@ reasons! {
     Horizon "horizon";
     /// The frame had been sent as often as it may (a wireless LAN).
     Retries "retries";
+    /// A later acknowledgement of the connection says the same and more (CAKE's `ack-filter`).
+    AckFilter "ack_filter";
 }
 
 impl fmt::Display for Reason {

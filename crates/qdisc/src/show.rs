@@ -67,8 +67,13 @@ pub fn show(info: &Discipline, configuration: &str, stats: &Stats) -> String {
         info.name, backlog.bytes, backlog.packets,
     );
     let mut line = None;
-    for (counter, &(name, number)) in info.counters.iter().zip(own) {
-        debug_assert_eq!(counter.name, name, "statistics come in the table's order");
+    let mut counters = info.counters.iter();
+    for &(name, number) in own {
+        // A discipline does not tell of classes that are not there.
+        let Some(counter) = counters.find(|counter| counter.name == name) else {
+            debug_assert!(false, "statistics come in the table's order: {name}");
+            break;
+        };
         if matches!(counter.shown, Shown::NonZero | Shown::Flag) && number == 0.0 {
             continue;
         }

@@ -6,7 +6,7 @@
 
 use sojourn_model::Ip;
 use sojourn_path::{Outer, PathPacket, SkbCharge};
-use sojourn_qdisc::Packet as QdiscPacket;
+use sojourn_qdisc::{Acknowledgement, Packet as QdiscPacket};
 use sojourn_transport::Sender;
 use sojourn_transport::ecn::Flags;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake};
@@ -430,6 +430,20 @@ impl QdiscPacket for PacketBox {
     #[inline]
     fn set_dscp(&mut self, dscp: Dscp) {
         self.0.tos = dscp.tos(self.ecn());
+    }
+
+    /// In a tunnel nothing is seen of it, as of UDP's payload.
+    fn acknowledgement(&self) -> Option<Acknowledgement> {
+        let (Body::Ack(ack), None) = (&self.0.body, self.0.covered()) else { return None };
+        Some(Acknowledgement {
+            ack: ack.ack,
+            sack: ack.sack.map(|block| (block.start, block.end)),
+            blocks: ack.blocks,
+            timestamps: (ack.tsval, ack.tsecr),
+            cwr: ack.ecn.cwr,
+            ece: ack.ecn.ece,
+            is_plain: !ack.ecn.ae && ack.accecn.is_none(),
+        })
     }
 
     #[inline]

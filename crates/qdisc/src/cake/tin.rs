@@ -12,6 +12,7 @@
 //! Invariants: a queue that holds packets is on the new or the old list; the counts of sparse, bulk and decaying
 //! flows are those of their sets, where a sparse queue that waits empty in the old list counts as sparse.
 
+use super::ack_filter::AckFilter;
 use super::ramp::Ramp;
 use crate::cobalt_law::{Plain, PlainParams};
 use crate::shaper::PerByte;
@@ -428,6 +429,19 @@ impl<P: Packet> Tin<P> {
             }
             Set::Sparse | Set::Bulk => {}
         }
+    }
+
+    /// Takes out the acknowledgement that the packet which has just come makes superfluous. Bytes taken stay counted, as
+    /// do both packets.
+    pub(super) fn filter(&mut self, slot: u32, filter: AckFilter) -> Option<P> {
+        let flow = &mut self.flows[slot as usize];
+        let superfluous = filter.superfluous(&flow.packets)?;
+        let packet = flow.packets.remove(superfluous)?;
+        let len = packet.wire_len();
+        flow.bytes -= len;
+        self.held.packets -= 1;
+        self.held.bytes -= u64::from(len);
+        Some(packet)
     }
 
     /// The head of the queue.

@@ -1,8 +1,8 @@
 //! A packet, a telemetry that remembers, and a discipline on a bench.
 
 use sojourn_qdisc::{
-    AnyQdisc, Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Registry, Stats,
-    TcError, Telemetry,
+    Acknowledgement, AnyQdisc, Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason,
+    Registry, Stats, TcError, Telemetry,
 };
 use sojourn_units::{Dscp, Ecn, Random, Time};
 
@@ -18,13 +18,14 @@ pub(crate) struct Pkt {
     pub(crate) dscp: Dscp,
     pub(crate) stamp: Time,
     pub(crate) departure: Option<Time>,
+    pub(crate) ack: Option<Acknowledgement>,
 }
 
 /// A full Not-ECT packet of flow 1.
 pub(crate) fn pkt(id: u64) -> Pkt {
     let stamp = Time::ZERO;
     let (ecn, dscp) = (Ecn::NotEct, Dscp::BEST_EFFORT);
-    Pkt { id, flow: 1, len: FULL, ecn, dscp, stamp, departure: None }
+    Pkt { id, flow: 1, len: FULL, ecn, dscp, stamp, departure: None, ack: None }
 }
 
 impl Pkt {
@@ -36,6 +37,9 @@ impl Pkt {
     }
     pub(crate) fn ecn(self, ecn: Ecn) -> Self {
         Self { ecn, ..self }
+    }
+    pub(crate) fn ack(self, ack: Acknowledgement) -> Self {
+        Self { ack: Some(ack), len: 66, ..self }
     }
     pub(crate) fn dscp(self, dscp: u8) -> Self {
         Self { dscp: Dscp::new(dscp).unwrap(), ..self }
@@ -73,6 +77,9 @@ impl Packet for Pkt {
     }
     fn departure(&self) -> Option<Time> {
         self.departure
+    }
+    fn acknowledgement(&self) -> Option<Acknowledgement> {
+        self.ack
     }
     fn stamp(&self) -> Time {
         self.stamp

@@ -182,8 +182,8 @@ fn wrong_words_are_pointed_at() {
     for (words, message) in [
         ("cake bandwith 5mbit", "cake has no option \"bandwith\"; did you mean \"bandwidth\"?"),
         (
-            "cake diffserv4",
-            "\"diffserv4\" of cake is not modelled here; use diffserv3 or besteffort",
+            "cake fwmark",
+            "\"fwmark\" of cake is not modelled here; there are no firewall marks here",
         ),
         (
             "cake tripleisolate",
@@ -223,7 +223,8 @@ fn wrong_words_are_pointed_at() {
     }
     let help = disciplines().iter().find(|d| d.name == "cake").unwrap().help();
     assert!(
-        help.contains("\n  diffserv3 | besteffort\n") && help.contains("\n  noatm | atm | ptm\n")
+        help.contains("\n  diffserv3 | besteffort | diffserv4 | diffserv8 | precedence\n")
+            && help.contains("\n  noatm | atm | ptm\n")
     );
     assert!(help.contains("\n  bandwidth RATE | unlimited\n"));
 }

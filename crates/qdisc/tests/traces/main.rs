@@ -2,6 +2,7 @@
 
 mod bench;
 mod cake;
+mod cake_filter;
 mod cobalt;
 mod codel;
 mod codel_af;

@@ -261,21 +261,38 @@ proptest! {
     }
 }
 
+/// Each example tells names of the table in its order, and every name is told by one of them: a discipline whose classes
+/// depend on its options (cake's tins) tells of those that are there.
 #[test]
 fn statistics_and_gauges_are_those_of_the_table() {
     for info in disciplines() {
-        let mut b = Bench::new(info.examples[0]);
-        b.put(Time::ZERO, pkt(1));
-        let names: Vec<&str> = b.stats().own.iter().map(|(name, _)| *name).collect();
-        let table: Vec<&str> = info.counters.iter().map(|counter| counter.name).collect();
-        assert_eq!(names, table, "{}", info.name);
-        let mut names = Vec::new();
-        b.any.gauges(Time::ZERO, &mut |name, _| names.push(name));
-        let table: Vec<&str> = info.gauges.iter().map(|gauge| gauge.name).collect();
-        // A shaper's are followed by its child's.
-        assert_eq!(names[..table.len()], table, "{}", info.name);
-        assert!(info.classful || names.len() == table.len());
-        assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len(), "no two of one name");
+        let counters: Vec<&str> = info.counters.iter().map(|counter| counter.name).collect();
+        let gauges: Vec<&str> = info.gauges.iter().map(|gauge| gauge.name).collect();
+        let (mut told_counters, mut told_gauges) = (HashSet::new(), HashSet::new());
+        for words in info.examples {
+            let mut b = Bench::new(words);
+            b.put(Time::ZERO, pkt(1));
+            let names: Vec<&str> = b.stats().own.iter().map(|(name, _)| *name).collect();
+            let known = |all: &[&'static str], names: &[&str]| -> Vec<&'static str> {
+                all.iter().filter(|name| names.contains(name)).copied().collect()
+            };
+            assert_eq!(names, known(&counters, &names), "{words}");
+            told_counters.extend(names);
+            let mut names = Vec::new();
+            b.any.gauges(Time::ZERO, &mut |name, _| names.push(name));
+            // A shaper's are followed by its child's.
+            let own = known(&gauges, &names);
+            assert_eq!(names[..own.len()], own, "{words}");
+            assert!(info.classful || names.len() == own.len());
+            assert_eq!(
+                names.iter().collect::<HashSet<_>>().len(),
+                names.len(),
+                "no two of one name"
+            );
+            told_gauges.extend(own);
+        }
+        assert_eq!(told_counters.len(), counters.len(), "{}: all of its statistics", info.name);
+        assert_eq!(told_gauges.len(), gauges.len(), "{}: all of its gauges", info.name);
     }
 }
 
