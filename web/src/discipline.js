@@ -67,7 +67,7 @@ export function disciplineControl({ choices, edit }) {
     stack = hop.stack ?? doc.experiment?.stack ?? "linux-7.3";
     now = readWords(said, disciplines);
     const table = disciplines.find((d) => d.name === now.name);
-    why.textContent = reason || (said ? now.why : "the default is in the text's reference");
+    why.textContent = reason || (said ? now.why : "the text names none");
     menu.disabled = words.disabled = Boolean(reason);
     if (table) menu.value = table.name;
     else menu.selectedIndex = -1;

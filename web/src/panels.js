@@ -46,7 +46,7 @@ export function panels(result) {
   const { flows, queues } = result.tables;
   const of = (lines, keep) => ({ ...lines, lines: lines.lines.filter(keep) });
   const all = [
-    { title: "Rate", unit: "Mbit/s", ...of(series(flows, "flow", "goodput_bps", 1e-6), says) },
+    { title: "Goodput", unit: "Mbit/s", ...of(series(flows, "flow", "goodput_bps", 1e-6), says) },
     { title: "RTT", unit: "ms", ...of(series(flows, "flow", "rtt_s", 1e3), says) },
     { title: "Queue delay", unit: "ms", ...of(series(queues, "queue", "sojourn_mean_s", 1e3), waits), queues: true },
     { title: "Congestion window", unit: "packets", ...of(series(flows, "flow", "cwnd"), counts) },

@@ -10,6 +10,9 @@ const HEIGHT = 150;
 /** The largest value of each panel, by its title, of both sides: they have one scale, so that they can be compared. */
 const most = new Map();
 
+/** Where the scale of a panel ends. */
+const top = (title) => (most.get(title) || 1) * 1.05;
+
 /** Every plot that is on the page. */
 const shown = new Set();
 /** The columns, one a side. */
@@ -36,7 +39,7 @@ function options(panel, width) {
     height: HEIGHT,
     cursor: { sync: { key: SYNC.key, setSeries: false }, drag: { x: true, y: false, setScale: true }, focus: { prox: 16 } },
     legend: { live: true },
-    scales: { x: { time: false, min: 0, max: panel.end }, y: { range: () => [0, (most.get(panel.title) || 1) * 1.05] } },
+    scales: { x: { time: false, min: 0, max: panel.end }, y: { range: () => [0, top(panel.title)] } },
     axes: [
       { ...axis, size: 30, values: (_, ticks) => ticks.map((t) => `${t} s`) },
       { ...axis, size: 56, values: (_, ticks) => ticks.map((v) => (v >= 1e4 ? `${v / 1e3}k` : String(v))) },
@@ -56,6 +59,7 @@ function options(panel, width) {
     hooks: {
       setScale: [
         (plot, key) => {
+          if (key === "y") plot.root.dataset.top = String(plot.scales.y.max);
           if (key !== "x" || zooming || plot.status !== 1 || plot.end === undefined) return;
           const { min, max } = plot.scales.x;
           zoomTo(min <= 0 && max >= plot.end ? null : { min: Math.max(min, 0), max: Math.min(max, plot.end) });
@@ -107,7 +111,7 @@ export class Plots {
   rescale() {
     most.clear();
     for (const { all } of sides) for (const panel of all) most.set(panel.title, Math.max(most.get(panel.title) ?? 0, panel.most));
-    for (const plot of this.own) plot.setScale("y", { min: 0, max: 1 });
+    for (const plot of this.own) plot.setScale("y", { min: 0, max: top(plot.title) });
   }
 
   /** Nothing is shown any more. */
@@ -129,7 +133,7 @@ export class Plots {
         continue;
       }
       const plot = new uPlot(options(panel, this.width()), [panel.t, ...panel.lines.map((l) => l.values)], box);
-      plot.end = panel.end;
+      Object.assign(plot, { end: panel.end, title: panel.title });
       plot.root.setAttribute("aria-hidden", "true");
       box.addEventListener("keydown", (event) => keys(plot, event));
       SYNC.sub(plot);

@@ -169,6 +169,7 @@ test("what the controls cannot show is disabled, with a word why", async () => {
   await begin(`${SHORT}[axis.queue]\na = { hop.bottleneck.qdisc = "pie" }\nb = { hop.bottleneck.qdisc = "codel" }\n`);
   assert.ok(await page.isDisabled("#discipline"));
   assert.match(await page.innerText("#discipline-why"), /axis/);
+  assert.ok(!(await page.isVisible("#buffer")));
   assert.ok(await page.isEnabled("#rate"));
   await page.selectOption('select[aria-label="Run of A"]', "1");
   await settled();
@@ -183,6 +184,11 @@ test("two sides: the same scale, tables of both, and B goes again", async () => 
   await page.press("#rate", "Enter");
   await settled("B");
   assert.match(await page.innerText("#results"), /A\s+a[\s\S]*B\s+a/);
+  const tops = (letter) => page.locator(`#side-${letter}-show .uplot`).evaluateAll((all) => all.map((own) => Number(own.dataset.top)));
+  const [a, b] = [await tops("A"), await tops("B")];
+  assert.deepEqual(a, b);
+  // A goodput of some 9.6 Mbit/s, an RTT of 20 ms and more: what the larger of both needs.
+  assert.ok(a[0] > 9 && a[1] > 20 && a[3] > 10, a.join());
   await page.click("#side-a");
   assert.match(await text(), /10mbit/);
   await page.click("#remove-b");

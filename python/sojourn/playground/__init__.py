@@ -1,7 +1,7 @@
-"""The playground: the simulator in one page, which a browser opens from disk; and addresses that carry an experiment there.
+"""The playground: the simulator in one page, which a browser opens from disk, and addresses with experiments in them.
 
-The page is made by ``make web`` (it needs Node.js and Rust's target for WebAssembly) and lies beside this file; it is not
-in the repository. The address is that of ``web/src/address.js``: a version, then JSON, deflated, in the alphabet of URLs.
+The page is made by ``make web`` (it needs Node.js and the target for WebAssembly) and lies beside this file, not in the
+repository. The address is that of ``web/src/address.js``: a version, then JSON, deflated, in the alphabet of URLs.
 """
 
 import base64
