@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -181,3 +182,15 @@ _UNPACK = """
 import { unpack } from "./src/address.js";
 console.log(JSON.stringify(await unpack(process.argv[1])));
 """
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [(["/nope.toml"], "/nope.toml cannot be read"), (["a", "b", "c"], "two experiments, not 3")],
+)
+def test_the_command_says_what_would_be_right(arguments: list[str], message: str) -> None:
+    command = [sys.executable, "-m", "sojourn", "playground", "--print", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
