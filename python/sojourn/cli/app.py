@@ -10,6 +10,7 @@ from sojourn.cli.options import (
     AsJson,
     Engine,
     Kernel,
+    On,
     Plugins,
     Quiet,
     Results,
@@ -81,6 +82,7 @@ def run(
         typer.Option(min=1, help="So many seeds (1, 2, ...) for each cell, instead of the file's."),
     ] = None,
     threads: Threads = None,
+    on: On = None,
     settings: Settings = None,
     pcap: Annotated[
         bool, typer.Option("--pcap", help="Keep the packets, too: at client, server and both sides of each queue.")
@@ -130,6 +132,7 @@ def run(
         engine=on_kernel(engine, kernel),
         seeds=seeds,
         threads=threads,
+        on=on,
         settings=settings or [],
         pcap=pcap,
         snap_len=snap_len,

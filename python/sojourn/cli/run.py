@@ -4,6 +4,7 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from sojourn.experiments.experiment import Experiment, load
 from sojourn.interop import batch
 from sojourn.interop.qlog import export_runs
 from sojourn.linux import kernels
+from sojourn.runner import executors
 
 
 def run(
@@ -33,6 +35,7 @@ def run(
     engine: str,
     seeds: int | None,
     threads: int | None,
+    on: str | None,
     settings: list[str],
     pcap: bool,
     snap_len: int | None,
@@ -53,6 +56,8 @@ def run(
     if output is None and not dry_run:
         raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")
     snap_len = snap_length(snap_len, pcap=pcap)
+    if pcap and on is not None:
+        raise UsageError("packets are kept where runs are made", help="leave out --pcap or --on")
     if engine.partition(":")[0] == "linux":
         # Programs are run from there: not from a folder that is somebody else's.
         kernels.cache()
@@ -61,7 +66,6 @@ def run(
     if output is None or dry_run:
         show_plan(keys, output, threads=threads, as_json=as_json)
         return
-    most = None if memory is None else memory * 1e9
     command = shlex.join(["sojourn", *sys.argv[1:]])
     with Folder.create(output, version=_core.version(engine), command=command) as folder:
         plan = runner.Plan.of(keys, folder, pcap=pcap)
@@ -70,34 +74,60 @@ def run(
         if plan.uncaptured:
             say(f"{len(plan.uncaptured)} of them are repeated for their packets")
         detail(f"{len(plan.to_make)} runs to make, {plan.seconds:g} simulated seconds")
-        runner.refuse_what_cannot_fit(plan.to_make, engine=engine, threads=threads, most_bytes=most)
-        needed = runner.needs(plan.to_make, engine=engine, threads=threads)
-        if needed.expected_s(threads) > LONG_S:
-            say(f"{needed.runs} run{'s'[: needed.runs != 1]} to make, {told(needed, threads)}")
-        with watching(len(plan.to_make), plan.seconds) as progress:
-            try:
-                runs = runner.make_stored(
-                    plan,
-                    folder,
-                    engine=engine,
-                    threads=threads,
-                    command=command,
-                    watcher=progress,
-                    snap_len=snap_len,
-                )
-            except KeyboardInterrupt:
-                kept = sum(key in folder for key in keys)
-                raise Interrupted(
-                    f"interrupted: {kept} of {len(keys)} runs are finished and kept in {output}",
-                    help=f"to go on from there: {command}",
-                ) from None
-        if plan.to_make:
-            say(progress.closing())
+        if (here := executors.here(on, threads)) is not None:
+            # What other machines have is not known here.
+            most = None if memory is None else memory * 1e9
+            runner.refuse_what_cannot_fit(plan.to_make, engine=engine, threads=here, most_bytes=most)
+            _say_needs(plan, engine=engine, threads=here)
+        try:
+            runs = _made(plan, folder, engine=engine, threads=threads, on=on, command=command, snap_len=snap_len)
+        except KeyboardInterrupt:
+            kept = sum(key in folder for key in keys)
+            raise Interrupted(
+                f"interrupted: {kept} of {len(keys)} runs are finished and kept in {output}",
+                help=f"to go on from there: {command}",
+            ) from None
         _write_qlog(runs if qlog else [], folder, output / "qlog")
     tallies = checks.tally(runs)
     _show(runs, tallies, output, as_json=as_json)
     if any(tally.failed for tally in tallies):
         sys.exit(1)
+
+
+def _say_needs(plan: runner.Plan, *, engine: str, threads: int) -> None:
+    needed = runner.needs(plan.to_make, engine=engine, threads=threads)
+    if needed.expected_s(threads) > LONG_S:
+        say(f"{needed.runs} run{'s'[: needed.runs != 1]} to make, {told(needed, threads)}")
+
+
+def _made(
+    plan: runner.Plan,
+    folder: Folder,
+    *,
+    engine: str,
+    threads: int,
+    on: str | None,
+    command: str,
+    snap_len: int | None,
+) -> list[Run]:
+    with watching(len(plan.to_make), plan.seconds) as progress, ExitStack() as stack:
+        workers = None
+        if on is not None and plan.to_make:
+            workers = executors.opened(on, executors.Asked(engine, threads))
+            stack.callback(workers.close)
+        runs = runner.make_stored(
+            plan,
+            folder,
+            engine=engine,
+            threads=threads,
+            command=command,
+            watcher=progress,
+            snap_len=snap_len,
+            on=workers,
+        )
+    if plan.to_make:
+        say(progress.closing())
+    return runs
 
 
 def _write_qlog(runs: Sequence[Run], folder: Folder, to: Path) -> None:
