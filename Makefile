@@ -14,12 +14,13 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-linux fmt lint bench digest mutants fuzz soak same-bits dist package semver docs coverage deny msrv validation clean help
+.PHONY: demo test test-linux test-cluster fmt lint bench digest mutants fuzz soak same-bits dist package semver docs coverage deny msrv validation clean help
 
 help:
 	@echo "make demo   set up, build, run a fifth of the published experiments, print what they say of the claims"
 	@echo "make test   set up and run every check and test"
 	@echo "make test-linux  run what needs a kernel, and build one first if there is none (ten minutes)"
+	@echo "make test-cluster  kill commands that store runs, a thousand times at random moments: about half an hour"
 	@echo "make lint   run the checks alone: formats, lints, types, spelling, the crates' pages"
 	@echo "make docs   build the site of the documentation in site/"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json and compares with the record"
@@ -61,6 +62,11 @@ test-linux: $(VENV)/.checked
 	  || $(BIN)/sojourn linux build
 	cargo test -p sojourn-linux --profile checked -- --include-ignored
 	$(BIN)/pytest tests/linux
+
+# Kills at random moments, a thousand of them unless KILLS says otherwise: about half an hour.
+KILLS ?= 1000
+test-cluster: $(VENV)/.checked
+	@dir=$$(mktemp -d) && $(BIN)/python tests/cluster/kills.py $(KILLS) $$dir && rm -rf $$dir
 
 # Every file by its name: cargo fmt does not see the modules that lists declare.
 fmt:

@@ -15,6 +15,7 @@ from sojourn.cli.options import (
     Quiet,
     Results,
     Settings,
+    ShardOf,
     SnapLen,
     Threads,
     Verbose,
@@ -83,6 +84,7 @@ def run(
     ] = None,
     threads: Threads = None,
     on: On = None,
+    shard: ShardOf = None,
     settings: Settings = None,
     pcap: Annotated[
         bool, typer.Option("--pcap", help="Keep the packets, too: at client, server and both sides of each queue.")
@@ -133,6 +135,7 @@ def run(
         seeds=seeds,
         threads=threads,
         on=on,
+        shard=shard,
         settings=settings or [],
         pcap=pcap,
         snap_len=snap_len,
@@ -415,10 +418,26 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
     evaluate,
     index,
     linux,
+    merge,
     parity,
     plot,
+    store,
     table,
 )
 
-for _commands in (claims, compare, conformance, data, doctor, evaluate, index, linux, parity, plot, table):
+for _commands in (
+    claims,
+    compare,
+    conformance,
+    data,
+    doctor,
+    evaluate,
+    index,
+    linux,
+    merge,
+    parity,
+    plot,
+    store,
+    table,
+):
     _commands.register(app)

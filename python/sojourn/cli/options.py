@@ -65,6 +65,14 @@ On = Annotated[
         "threads of this process unless given.",
     ),
 ]
+ShardOf = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        help="Only the I-th of N parts, the same wherever it is asked for; [b]sojourn merge[/b] puts them together.",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

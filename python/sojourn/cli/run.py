@@ -26,6 +26,7 @@ from sojourn.interop import batch
 from sojourn.interop.qlog import export_runs
 from sojourn.linux import kernels
 from sojourn.runner import executors
+from sojourn.runner.shard import Shard
 
 
 def run(
@@ -36,6 +37,7 @@ def run(
     seeds: int | None,
     threads: int | None,
     on: str | None,
+    shard: str | None,
     settings: list[str],
     pcap: bool,
     snap_len: int | None,
@@ -52,6 +54,7 @@ def run(
     keys = run_keys(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
     )
+    keys = _part(keys, shard)
     # What is to be run comes first: a wrong name is the nearer mistake.
     if output is None and not dry_run:
         raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")
@@ -92,6 +95,14 @@ def run(
     _show(runs, tallies, output, as_json=as_json)
     if any(tally.failed for tally in tallies):
         sys.exit(1)
+
+
+def _part(keys: list[RunKey], shard: str | None) -> list[RunKey]:
+    if shard is None:
+        return keys
+    part = Shard.parse(shard).part(keys)
+    say(f"shard {shard}: {len(part)} of {len(keys)} runs")
+    return part
 
 
 def _say_needs(plan: runner.Plan, *, engine: str, threads: int) -> None:

@@ -49,7 +49,8 @@ def record_files(
         content = buffer.getvalue()
         files[f"{name}.parquet"] = content
         contents[name] = {"rows": table.height, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    files |= {name: text.encode() for name, text in (texts or {}).items()}
+    written = {name: text.encode() for name, text in (texts or {}).items()}
+    files |= written
     head: dict[str, Any] = {
         "label": key.label,
         "engine": key.engine,
@@ -58,6 +59,8 @@ def record_files(
         "scenario": key.scenario,
         "tables": contents,
     }
+    if written:
+        head["texts"] = {name: hashlib.sha256(content).hexdigest() for name, content in written.items()}
     if key.warnings:
         head["warnings"] = list(key.warnings)
     if remarks is not None:
@@ -180,7 +183,7 @@ def _is_remark(own: object) -> bool:
     )
 
 
-_BESIDE: Final[Mapping[str, type]] = {"warnings": list, "remarks": list, "imported": dict}
+_BESIDE: Final[Mapping[str, type]] = {"warnings": list, "remarks": list, "imported": dict, "texts": dict}
 """What some heads have."""
 
 
