@@ -301,6 +301,16 @@ def test_processes_do_not_outlive_who_asked_for_them(tmp_path: Path, experiment:
     pytest.fail("they are there still")
 
 
+FAULTS = Path(__file__).parents[1] / "cluster" / "faults.py"
+
+
+def test_killed_workers_of_dask_lose_nothing(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, FAULTS, "80", tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    killed = int(done.stdout.split(", ")[1].split()[0])
+    assert killed > 0
+
+
 def zombie(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"

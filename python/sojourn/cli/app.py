@@ -411,6 +411,7 @@ def schema() -> None:
 
 from sojourn.cli import (  # noqa: E402 - they add their commands to what is above
     claims,
+    cluster,
     compare,
     conformance,
     data,
@@ -427,6 +428,7 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
 
 for _commands in (
     claims,
+    cluster,
     compare,
     conformance,
     data,
