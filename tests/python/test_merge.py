@@ -165,3 +165,30 @@ def test_shards_from_the_command_line_are_the_whole(tmp_path: Path) -> None:
     done = sojourn("merge", *(tmp_path / str(n) for n in (1, 2, 3)), "-o", tmp_path / "all")
     assert done.stdout.startswith("2 runs copied")
     assert names(tmp_path / "all") == names(tmp_path / "whole")
+
+
+def test_a_disk_without_room_leaves_whole_runs_and_a_way_on(tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(
+        '[experiment]\nname = "small"\nduration = "2s"\n[axis.rate]\n"slow" = { hop.b.rate = "100kbit" }\n'
+        '"fast" = { hop.b.rate = "100mbit" }\n'
+        '[[hop]]\nname = "b"\nrate = "1mbit"\nrtt = "10ms"\nqdisc = "fq_codel"\n[[flow]]\nname = "one"\ncc = "reno"\n'
+    )
+    # No file may be larger than the largest of the slow run's, which stands for a disk that fills up under way.
+    sojourn("run", file, "--only", "rate=slow", "-o", tmp_path / "slow")
+    sojourn("run", file, "-o", tmp_path / "whole")
+    most = max(own.stat().st_size for own in (tmp_path / "slow").glob("**/*") if own.is_file())
+    larger = max(own.stat().st_size for own in (tmp_path / "whole" / "runs").glob("*/*"))
+    assert larger > most
+    words = ["run", str(file), "-o", str(tmp_path / "r"), "--threads", "1"]
+    limited = (
+        f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}));"
+        f"import sys; sys.argv = {['sojourn', *words]!r}; from sojourn.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "could not be written: File too large" in done.stderr
+    assert len(names(tmp_path / "r")) == 1
+    assert list(damages(Folder.open(tmp_path / "r"))) == []
+    assert sojourn(*words).returncode == 0
+    assert names(tmp_path / "r") == names(tmp_path / "whole")
