@@ -14,7 +14,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-linux web test-web fmt lint bench digest mutants fuzz soak same-bits dist package semver docs coverage deny msrv validation clean help
+.PHONY: demo test test-linux test-cluster web test-web fmt lint bench digest mutants fuzz soak same-bits dist package semver docs coverage deny msrv validation clean help
 
 help:
 	@echo "make demo   set up, build, run a fifth of the published experiments, print what they say of the claims"
@@ -22,6 +22,7 @@ help:
 	@echo "make test-linux  run what needs a kernel, and build one first if there is none (ten minutes)"
 	@echo "make web    build the playground, one file for a browser: target/web/playground.html (needs Node.js)"
 	@echo "make test-web  test it in Chromium, and its bits against the native build's"
+	@echo "make test-cluster  kill commands and Dask's workers at random moments, KILLS times and over RUNS runs: hours"
 	@echo "make lint   run the checks alone: formats, lints, types, spelling, the crates' pages"
 	@echo "make docs   build the site of the documentation in site/"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json and compares with the record"
@@ -63,6 +64,14 @@ test-linux: $(VENV)/.checked
 	  || $(BIN)/sojourn linux build
 	cargo test -p sojourn-linux --profile checked -- --include-ignored
 	$(BIN)/pytest tests/linux
+
+# Kills at random moments, a thousand of them, and a campaign of 20 000 runs on Dask whose workers are killed and whose
+# scheduler is restarted, unless KILLS and RUNS say otherwise: hours on two cores.
+KILLS ?= 1000
+test-cluster: RUNS ?= 20000
+test-cluster: $(VENV)/.checked
+	@dir=$$(mktemp -d) && $(BIN)/python tests/cluster/kills.py $(KILLS) $$dir/kills \
+	  && $(BIN)/python tests/cluster/faults.py $(RUNS) $$dir/faults && rm -rf $$dir
 
 # Every file by its name: cargo fmt does not see the modules that lists declare.
 fmt:

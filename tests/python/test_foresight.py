@@ -64,8 +64,8 @@ def test_the_linux_engine_foresees_its_runs(tmp_path: Path) -> None:
 
 def test_what_a_program_has_to_say_nobody_foresees() -> None:
     text = (
-        '[experiment]\nname = "p"\nduration = "1s"\n\n[[hop]]\nname = "b"\nrate = "10mbit"\nrtt = "10ms"\nqdisc = "pfifo"\n\n'
-        '[[flow]]\nname = "page"\nprogram = { client = ["curl"] }\n'
+        '[experiment]\nname = "p"\nduration = "1s"\n\n[[hop]]\nname = "b"\nrate = "10mbit"\nrtt = "10ms"\n'
+        'qdisc = "pfifo"\n\n[[flow]]\nname = "page"\nprogram = { client = ["curl"] }\n'
     )
     keys = package.parse(text, "p.toml").run_keys
     assert math.isnan(runner.needs(keys, engine="linux", threads=1).cpu_s)

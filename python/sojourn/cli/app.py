@@ -10,10 +10,12 @@ from sojourn.cli.options import (
     AsJson,
     Engine,
     Kernel,
+    On,
     Plugins,
     Quiet,
     Results,
     Settings,
+    ShardOf,
     SnapLen,
     Threads,
     Verbose,
@@ -93,6 +95,8 @@ def run(
         int | None, typer.Option(min=1, help="The most seeds of a cell, with --precision; 80 unless given.")
     ] = None,
     threads: Threads = None,
+    on: On = None,
+    shard: ShardOf = None,
     settings: Settings = None,
     pcap: Annotated[
         bool, typer.Option("--pcap", help="Keep the packets, too: at client, server and both sides of each queue.")
@@ -142,6 +146,8 @@ def run(
         engine=on_kernel(engine, kernel),
         seeds=seeds,
         threads=threads,
+        on=on,
+        shard=shard,
         settings=settings or [],
         pcap=pcap,
         snap_len=snap_len,
@@ -420,6 +426,7 @@ def schema() -> None:
 from sojourn.cli import (  # noqa: E402 - they add their commands to what is above
     check,
     claims,
+    cluster,
     compare,
     conformance,
     data,
@@ -427,16 +434,19 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
     evaluate,
     index,
     linux,
+    merge,
     parity,
     playground,
     plot,
     search,
+    store,
     table,
 )
 
 for _commands in (
     check,
     claims,
+    cluster,
     compare,
     conformance,
     data,
@@ -444,10 +454,12 @@ for _commands in (
     evaluate,
     index,
     linux,
+    merge,
     parity,
     playground,
     plot,
     search,
+    store,
     table,
 ):
     _commands.register(app)

@@ -55,6 +55,24 @@ Kernel = Annotated[
     ),
 ]
 Threads = Annotated[int | None, typer.Option(min=1, help="Runs at a time; as many as there are cores unless given.")]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="WHERE",
+        help="Who makes the runs: [b]processes:4[/b] of this machine, [b]dask://HOST:8786[/b], "
+        "[b]slurm:PARTITION[/b], or what another distribution adds (docs/howto/run-on-many-machines.md); "
+        "threads of this process unless given.",
+    ),
+]
+ShardOf = Annotated[
+    str | None,
+    typer.Option(
+        "--shard",
+        metavar="I/N",
+        help="Only the I-th of N parts, the same wherever it is asked for; [b]sojourn merge[/b] puts them together.",
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

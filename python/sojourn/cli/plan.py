@@ -29,7 +29,7 @@ def show_plan(keys: Sequence[RunKey], output: Path | None, *, threads: int, as_j
         by_name.setdefault(key.scenario["experiment"], []).append(key)
     planned = [_experiment(name, own, there, threads) for name, own in by_name.items()]
     left = [key for key in keys if key.digest not in there]
-    together = needs(left, engine=keys[0].engine, threads=threads)
+    together = needs(left, engine=keys[0].engine if keys else "sim", threads=threads)
     if as_json:
         own = {"expected_s": together.expected_s(threads), "memory_bytes": together.memory_bytes}
         print_json({"experiments": planned, "threads": threads, **own})

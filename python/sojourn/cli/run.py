@@ -3,8 +3,9 @@
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from sojourn import _core, runner
@@ -26,6 +27,8 @@ from sojourn.experiments.experiment import Experiment, load
 from sojourn.interop import batch
 from sojourn.interop.qlog import export_runs
 from sojourn.linux import kernels
+from sojourn.runner import executors
+from sojourn.runner.shard import Shard
 
 
 def run(
@@ -35,6 +38,8 @@ def run(
     engine: str,
     seeds: int | None,
     threads: int | None,
+    on: str | None,
+    shard: str | None,
     settings: list[str],
     pcap: bool,
     snap_len: int | None,
@@ -51,45 +56,29 @@ def run(
 ) -> None:
     """Run experiments into a results folder and show what came out; exit with status 1 if a check fails."""
     wanted, looks = _looks(aims, seeds, max_seeds)
+    if wanted and shard is not None:
+        raise UsageError("a shard has a part of each cell's seeds", help="leave out --precision or --shard")
     seeds = looks[-1].seeds if looks else seeds
     keys = run_keys(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
     )
+    keys = _part(keys, shard)
     # What is to be run comes first: a wrong name is the nearer mistake.
     if output is None and not dry_run:
         raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")
     snap_len = snap_length(snap_len, pcap=pcap)
-    _refuse(keys, engine=engine, pcap=pcap)
+    _refuse(keys, engine=engine, pcap=pcap, on=on)
     threads = threads or os.cpu_count() or 1
     if output is None or dry_run:
         show_plan(keys, output, threads=threads, as_json=as_json)
         return
-    most = None if memory is None else memory * 1e9
     command = shlex.join(["sojourn", *sys.argv[1:]])
     with Folder.create(output, version=_core.version(engine), command=command) as folder:
-        plan = runner.Plan.of(keys, folder, pcap=pcap)
-        if plan.there:
-            say(f"{len(plan.there)} of {len(keys)} runs are in {output} already")
-        if plan.uncaptured:
-            say(f"{len(plan.uncaptured)} of them are repeated for their packets")
-        detail(f"{len(plan.to_make)} runs to make, {plan.seconds:g} simulated seconds")
-        runner.refuse_what_cannot_fit(plan.to_make, engine=engine, threads=threads, most_bytes=most)
-        needed = runner.needs(plan.to_make, engine=engine, threads=threads)
-        if needed.expected_s(threads) > LONG_S:
-            say(_to_make(needed.runs, told(needed, threads), limit=bool(wanted)))
-        with watching(len(plan.to_make), plan.seconds) as progress:
-
-            def stored(some: Sequence[RunKey]) -> list[Run]:
-                return runner.make_stored(
-                    runner.Plan.of(some, folder, pcap=pcap),
-                    folder,
-                    engine=engine,
-                    threads=threads,
-                    command=command,
-                    watcher=progress,
-                    snap_len=snap_len,
-                )
-
+        way = _Way(folder, engine, threads, on, command, snap_len, pcap)
+        plan = way.plan(keys)
+        _say_plan(plan, output)
+        way.say_needs(plan, memory, limit=bool(wanted))
+        with way.making(plan) as stored:
             try:
                 runs, standings = _made(keys, wanted, looks, stored)
             except KeyboardInterrupt:
@@ -98,8 +87,6 @@ def run(
                     f"interrupted: {kept} of {len(keys)} runs are finished and kept in {output}",
                     help=f"to go on from there: {command}",
                 ) from None
-        if plan.to_make:
-            say(progress.closing())
         _write_qlog(runs if qlog else [], folder, output / "qlog")
     tallies = checks.tally(runs)
     _show(runs, tallies, standings, output, as_json=as_json)
@@ -107,11 +94,82 @@ def run(
         sys.exit(1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How and where runs are made."""
+
+    folder: Folder
+    engine: str
+    threads: int
+    on: str | None
+    command: str
+    snap_len: int | None
+    pcap: bool
+
+    def plan(self, keys: Sequence[RunKey]) -> runner.Plan:
+        return runner.Plan.of(keys, self.folder, pcap=self.pcap)
+
+    def say_needs(self, plan: runner.Plan, memory: float | None, *, limit: bool) -> None:
+        """Say what long runs will need, and refuse those that cannot fit; what other machines have is not known here."""
+        here = executors.here(self.on, self.threads)
+        if here is None:
+            return
+        most = None if memory is None else memory * 1e9
+        runner.refuse_what_cannot_fit(plan.to_make, engine=self.engine, threads=here, most_bytes=most)
+        needed = runner.needs(plan.to_make, engine=self.engine, threads=here)
+        if needed.expected_s(here) > LONG_S:
+            say(_to_make(needed.runs, told(needed, here), limit=limit))
+
+    @contextmanager
+    def making(self, plan: runner.Plan) -> Iterator[Callable[[Sequence[RunKey]], list[Run]]]:
+        """Give what makes runs and stores them, watched; workers are there as long as this is open."""
+        with watching(len(plan.to_make), plan.seconds) as progress, ExitStack() as stack:
+            workers = None
+            if self.on is not None and plan.to_make:
+                workers = executors.opened(self.on, executors.Asked(self.engine, self.threads))
+                stack.callback(workers.close)
+
+            def stored(some: Sequence[RunKey]) -> list[Run]:
+                return runner.make_stored(
+                    self.plan(some),
+                    self.folder,
+                    engine=self.engine,
+                    threads=self.threads,
+                    command=self.command,
+                    watcher=progress,
+                    snap_len=self.snap_len,
+                    on=workers,
+                )
+
+            yield stored
+        if plan.to_make:
+            say(progress.closing())
+
+
+def _say_plan(plan: runner.Plan, output: Path) -> None:
+    """Say what of a plan is there already, and what is to be made."""
+    if plan.there:
+        say(f"{len(plan.there)} of {len(plan.there) + len(plan.missing)} runs are in {output} already")
+    if plan.uncaptured:
+        say(f"{len(plan.uncaptured)} of them are repeated for their packets")
+    detail(f"{len(plan.to_make)} runs to make, {plan.seconds:g} simulated seconds")
+
+
+def _part(keys: list[RunKey], shard: str | None) -> list[RunKey]:
+    if shard is None:
+        return keys
+    part = Shard.parse(shard).part(keys)
+    say(f"shard {shard}: {len(part)} of {len(keys)} runs")
+    return part
+
+
 def _to_make(runs: int, cost: str, *, limit: bool) -> str:
     return f"{'at most ' if limit else ''}{runs} run{'s'[: runs != 1]} to make, {cost}"
 
 
-def _refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool) -> None:
+def _refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool, on: str | None) -> None:
+    if pcap and on is not None:
+        raise UsageError("packets are kept where runs are made", help="leave out --pcap or --on")
     if engine.partition(":")[0] == "linux":
         # Programs are run from there: not from a folder that is somebody else's.
         kernels.cache()

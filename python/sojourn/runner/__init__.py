@@ -2,17 +2,20 @@
 
 :mod:`.foresight` says what they will need. :mod:`.runs` makes them and does not know who
 watches; :mod:`.progress` watches for people. Ctrl-C waits until nothing is half done
-(:mod:`.interrupt`).
+(:mod:`.interrupt`). :mod:`.executors` has them made by other processes and machines;
+:mod:`.made` is what a run leaves, wherever it was made.
 """
 
 from sojourn.runner.foresight import Needs, needs, refuse_what_cannot_fit
-from sojourn.runner.runs import Plan, Watcher, make, make_fresh, make_stored, refuse, run_key, tc_logs
+from sojourn.runner.made import tc_logs
+from sojourn.runner.runs import Plan, Watcher, make, make_elsewhere, make_fresh, make_stored, refuse, run_key
 
 __all__ = [
     "Needs",
     "Plan",
     "Watcher",
     "make",
+    "make_elsewhere",
     "make_fresh",
     "make_stored",
     "needs",

@@ -46,6 +46,7 @@ class Progress:
         self._lines = lines
         self._done = 0
         self._simulated = 0.0
+        self._spent_s = 0.0
         self._began = time.monotonic()
         self._display: _Display | None = None
 
@@ -70,6 +71,10 @@ class Progress:
         self._done += 1
         self._show()
 
+    def spent(self, cpu_s: float) -> None:
+        """Take note of the CPU seconds that a batch has cost, on whatever machine."""
+        self._spent_s += cpu_s
+
     def standing(self) -> str:
         """Return in one line how far it is."""
         pace = self._pace()
@@ -81,6 +86,7 @@ class Progress:
         return (
             f"{self._done} run{'s' if self._done != 1 else ''} in {span(took)}, "
             f"{self._simulated / took:,.0f} simulated seconds per second"
+            + (f", {self._spent_s:,.1f} CPU seconds" if self._spent_s else "")
         )
 
     def _pace(self) -> str:
@@ -88,7 +94,8 @@ class Progress:
         if self._simulated <= 0 or took < 0.5:  # noqa: PLR2004 - too early for a rate
             return ""
         pace = self._simulated / took
-        return f"{pace:,.0f} simulated s/s, {span((self._seconds - self._simulated) / pace)} left"
+        cost = f", {self._spent_s:,.0f} CPU-s so far" if self._spent_s else ""
+        return f"{pace:,.0f} simulated s/s, {span((self._seconds - self._simulated) / pace)} left{cost}"
 
     def _show(self) -> None:
         if self._display is None:

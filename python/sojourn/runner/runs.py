@@ -1,6 +1,7 @@
 """Many runs: those that a results folder has are not made again, the others are stored as they finish."""
 
-from collections.abc import Callable, Sequence
+import io
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,12 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.core import describe
-from sojourn.core.remarks import remarks
 from sojourn.core.run import Run
 from sojourn.core.store import Folder, RunKey
-from sojourn.errors import Refused, RunError, SojournError
+from sojourn.errors import Refused, RunError, SojournError, UsageError
+from sojourn.runner.executors import Workers, dispatch
 from sojourn.runner.interrupt import deferred
+from sojourn.runner.made import files_of
 
 _REFUSALS_SHOWN: Final = 10
 
@@ -130,6 +132,41 @@ def make(
             captures=[str(folder) for folder in captures],
             snap_len=snap_len,
         )
+    _say_failures(failures)
+
+
+def make_elsewhere(
+    keys: Sequence[RunKey],
+    on: Workers,
+    *,
+    engine: str,
+    command: str,
+    keep: Callable[[RunKey, Mapping[str, bytes]], None],
+    watcher: Watcher | None = None,
+) -> None:
+    """Have all of these run by workers, handing the files of each to ``keep`` as soon as they are there.
+
+    Args:
+        keys: the runs.
+        on: who makes them; they are not closed.
+        engine: what runs them there.
+        command: the command that asked for them.
+        keep: gets the files of each, by name.
+        watcher: told how far it is.
+
+    Raises:
+        KeyboardInterrupt: on Ctrl-C, after the results that had come back were handed over.
+        Refused: if a worker has another build.
+        RunError: if runs failed, after all others were made; or if the workers cannot make any.
+        SojournError: if ``keep`` raises one.
+    """
+    with deferred() as interrupt:
+        failures = dispatch(keys, on, engine=engine, command=command, keep=keep, interrupt=interrupt, watcher=watcher)
+    _say_failures(failures)
+
+
+def _say_failures(failures: Sequence[SojournError]) -> None:
+    """Raise one error for the runs that failed."""
     if failures:
         others = len(failures) - 1
         raise RunError(
@@ -151,6 +188,7 @@ def make_stored(
     command: str,
     watcher: Watcher | None = None,
     snap_len: int | None = None,
+    on: Workers | None = None,
 ) -> list[Run]:
     """Make what is missing and store it; return every run of the plan.
 
@@ -162,7 +200,21 @@ def make_stored(
         command: the command that asked for them.
         watcher: told how far it is.
         snap_len: the bytes to keep of each packet; no packets are kept unless given.
+        on: who makes them; threads of this process unless given.
+
+    Raises:
+        UsageError: if packets are to be kept by others than this process.
     """
+    if on is not None:
+        if snap_len is not None:
+            raise UsageError("packets are kept where runs are made", help="leave out --pcap or --on")
+
+        def store(made: RunKey, files: Mapping[str, bytes]) -> None:
+            if made not in folder:
+                folder.add_files(made, files)
+
+        make_elsewhere(plan.missing, on, engine=engine, command=command, keep=store, watcher=watcher)
+        return [Run.stored(folder.record(s)) for s in (*plan.there, *plan.missing)]
     with ExitStack() as stack:
         places: dict[str, Path] = {}
         if snap_len is not None:
@@ -171,10 +223,7 @@ def make_stored(
         def keep(made: RunKey, results: _core.Run) -> None:
             captures = places.get(made.digest)
             if made not in folder:
-                tables = {n: pl.DataFrame(results.table(n)) for n in results.tables}
-                texts = tc_logs(tables.pop("tc", None))
-                said = [remark.json() for remark in remarks(Run.fresh(made, results))]
-                folder.add(made, tables, command=command, captures=captures, texts=texts, remarks=said)
+                folder.add_files(made, files_of(made, results, command=command), captures=captures)
             elif captures is not None:
                 folder.add_captures(made, captures)
 
@@ -190,16 +239,6 @@ def make_stored(
     return [Run.stored(folder.record(s)) for s in (*plan.there, *plan.missing)]
 
 
-def tc_logs(table: pl.DataFrame | None) -> dict[str, str]:
-    """Return what tc says before and after a run as files, the way the published harness keeps it."""
-    if table is None:
-        return {}
-    texts: dict[str, list[str]] = {}
-    for _, when, subject, text in table.cast({pl.Categorical: pl.String}).iter_rows():
-        texts.setdefault(f"{when}.log", []).append(f"# {subject}\n{text}")
-    return {name: "\n".join(parts) for name, parts in texts.items()}
-
-
 def make_fresh(
     keys: Sequence[RunKey],
     *,
@@ -208,9 +247,27 @@ def make_fresh(
     watcher: Watcher | None = None,
     captures: Sequence[Path] = (),
     snap_len: int = _core.SNAP_LEN,
+    on: Workers | None = None,
 ) -> list[Run]:
-    """Make runs and keep them in memory, their packets in ``captures``; return them in order."""
+    """Make runs and keep them in memory, their packets in ``captures``; return them in order.
+
+    With ``on`` they are made by these workers, which keep no packets, and what tc said of them is left out.
+    """
     made: dict[str, Run] = {}
+    if on is not None:
+        if captures:
+            raise UsageError("packets are kept where runs are made", help="leave out --pcap or --on")
+
+        def read(one: RunKey, files: Mapping[str, bytes]) -> None:
+            tables = {
+                name.removesuffix(".parquet"): pl.read_parquet(io.BytesIO(content), memory_map=False)
+                for name, content in files.items()
+                if name.endswith(".parquet")
+            }
+            made[one.digest] = Run.fresh(one, _core.Run(one.resolved, one.engine, one.version, tables))
+
+        make_elsewhere(keys, on, engine=engine, command="", keep=read, watcher=watcher)
+        return [made[s.digest] for s in keys]
 
     def keep(one: RunKey, results: _core.Run) -> None:
         made[one.digest] = Run.fresh(one, results)

@@ -6,7 +6,7 @@ run, with its axes, its seed and its tables' files.
 """
 
 from sojourn.core.store.folder import FORMAT, Folder
-from sojourn.core.store.record import Record
+from sojourn.core.store.record import Record, record_files
 from sojourn.core.store.run_key import RunKey
 
-__all__ = ["FORMAT", "Folder", "Record", "RunKey"]
+__all__ = ["FORMAT", "Folder", "Record", "RunKey", "record_files"]

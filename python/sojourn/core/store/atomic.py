@@ -7,6 +7,7 @@ within one folder is atomic, so a reader sees the old state or the new one.
 import errno
 import os
 import secrets
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -27,7 +28,7 @@ def write_file(path: Path, content: bytes | memoryview) -> None:
     try:
         _write_through(temporary, content)
         temporary.replace(path)
-        _flush_folder(path.parent)
+        _flush(path.parent)
     except OSError as error:
         # What cannot be written cannot always be removed: a place that is no folder, a disk gone read-only.
         with suppress(OSError):
@@ -48,12 +49,46 @@ def write_folder(path: Path, files: Mapping[str, bytes | memoryview], moved: Seq
             _write_through(temporary / name, content)
         for file in moved:
             file.rename(temporary / file.name)
-        _flush_folder(temporary)
+        _flush(temporary)
         temporary.rename(path)
-        _flush_folder(path.parent)
+        _flush(path.parent)
     except OSError as error:
         remove_folder(temporary)
         raise _explained(error, path) from error
+
+
+def copy_folder(source: Path, path: Path) -> None:
+    """Put a copy of a flat folder at ``path``, which must not be there yet.
+
+    Raises:
+        StoreError: if the disk is full or the place cannot be written; nothing is left behind then.
+    """
+    temporary = path.with_name(f"{TEMPORARY}{path.name}-{secrets.token_hex(4)}")
+    try:
+        temporary.mkdir(parents=True)
+        for file in source.iterdir():
+            shutil.copyfile(file, temporary / file.name)
+            _flush(temporary / file.name)
+        _flush(temporary)
+        temporary.rename(path)
+        _flush(path.parent)
+    except OSError as error:
+        remove_folder(temporary)
+        raise _explained(error, path) from error
+
+
+def discard_folder(path: Path) -> None:
+    """Remove a flat folder: it is gone at once for all who read, also if this is killed on the way.
+
+    Raises:
+        StoreError: if it cannot be removed.
+    """
+    temporary = path.with_name(f"{TEMPORARY}{path.name}-{secrets.token_hex(4)}")
+    try:
+        path.rename(temporary)
+    except OSError as error:
+        raise StoreError(f"{path} could not be removed: {error.strerror or error}") from error
+    remove_folder(temporary)
 
 
 def remove_folder(path: Path) -> None:
@@ -74,7 +109,7 @@ def _write_through(path: Path, content: bytes | memoryview) -> None:
         os.fsync(file.fileno())
 
 
-def _flush_folder(path: Path) -> None:
+def _flush(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

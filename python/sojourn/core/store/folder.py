@@ -13,12 +13,15 @@ from typing import Any, Self
 
 import polars as pl
 
-from sojourn.core.store.atomic import TEMPORARY, remove_folder, write_file
+from sojourn.core.store.atomic import TEMPORARY, remove_folder, write_file, write_folder
 from sojourn.core.store.damage import why
 from sojourn.core.store.index import Index
-from sojourn.core.store.record import LAST_CAPTURE, Record, write_record
+from sojourn.core.store.record import HEAD, LAST_CAPTURE, Record, record_files
 from sojourn.core.store.run_key import RunKey
 from sojourn.errors import StoreError
+
+LOCK = ".lock"
+"""The file that whoever writes into the folder has locked."""
 
 FORMAT = 2
 """The version of the folder's layout that this Sojourn writes and reads."""
@@ -101,15 +104,19 @@ class Folder:
             raise StoreError(f"{path} could not be made: {error.strerror}") from error
         if taken:
             raise StoreError(f"{path} is there already and is not a results folder", help="name another folder with -o")
-        manifest = {"format": FORMAT, "version": version, "command": command}
-        write_file(path / "manifest.json", (json.dumps(manifest, indent=1) + "\n").encode())
         folder = cls(path, version, command)
         _lock(folder)
+        if (path / "manifest.json").exists():
+            # Another command was quicker, and has ended.
+            folder._unlock()
+            return cls.create(path, version=version, command=command)
+        manifest = {"format": FORMAT, "version": version, "command": command}
+        write_file(path / "manifest.json", (json.dumps(manifest, indent=1) + "\n").encode())
         return folder
 
     def __contains__(self, key: RunKey) -> bool:
         """Whether this very run is there."""
-        return (self.path / "runs" / key.folder_name / "scenario.json").exists()
+        return (self.path / "runs" / key.folder_name / HEAD).exists()
 
     def record(self, key: RunKey) -> Record:
         """Return the stored run of this key."""
@@ -131,9 +138,18 @@ class Folder:
         Raises:
             StoreError: if the disk is full or the place cannot be written.
         """
+        return self.add_files(key, record_files(key, command, tables, texts, imported, remarks), captures=captures)
+
+    def add_files(self, key: RunKey, files: Mapping[str, bytes], *, captures: Path | None = None) -> Record:
+        """Store a finished run as :func:`record_files` made it, here or on another machine; it is there whole or not.
+
+        Raises:
+            StoreError: if the disk is full or the place cannot be written.
+        """
         self.index.begin()
-        files = [] if captures is None else sorted(captures.iterdir())
-        return Record(write_record(self.path / "runs", key, command, tables, files, texts, imported, remarks))
+        path = self.path / "runs" / key.folder_name
+        write_folder(path, files, [] if captures is None else sorted(captures.iterdir()))
+        return Record(path)
 
     @contextmanager
     def captures(self, key: RunKey) -> Iterator[Path]:
@@ -218,8 +234,15 @@ class Folder:
 
 
 def _lock(folder: Folder) -> None:
-    """Keep other commands from writing here; the kernel lets go when this process ends, however it does."""
-    handle = os.open(folder.path / "manifest.json", os.O_RDONLY | os.O_CLOEXEC)
+    """Keep other commands from writing here; the kernel lets go when this process ends, however it does.
+
+    The file is never replaced: two commands that find no folder both lock this one. And it is open for writing, which
+    NFS asks of whoever locks alone.
+    """
+    try:
+        handle = os.open(folder.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise StoreError(f"{folder.path / LOCK} could not be opened: {error.strerror}") from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
@@ -234,7 +257,9 @@ def _lock(folder: Folder) -> None:
 def _only_begun(path: Path) -> bool:
     """Whether a folder has nothing in it, or only what a command had made of it that was killed before the manifest."""
     return all(
-        file.name.startswith(TEMPORARY) or (file.name == "runs" and file.is_dir() and not any(file.iterdir()))
+        file.name.startswith(TEMPORARY)
+        or file.name == LOCK
+        or (file.name == "runs" and file.is_dir() and not any(file.iterdir()))
         for file in path.iterdir()
     )
 

@@ -12,49 +12,45 @@ from typing import Any, Final
 
 import polars as pl
 
-from sojourn.core.store.atomic import write_folder
 from sojourn.core.store.damage import why
 from sojourn.core.store.run_key import RunKey
 from sojourn.errors import StoreError
+
+HEAD: Final = "scenario.json"
+"""What says of a run what it is and which tables it has."""
 
 LAST_CAPTURE: Final = "client.pcap"
 """The capture that every run has; a run gets it after all others, so with it they are whole."""
 
 
-def write_record(
-    folder: Path,
+def record_files(
     key: RunKey,
     command: str,
     tables: Mapping[str, pl.DataFrame],
-    captures: Sequence[Path] = (),
     texts: Mapping[str, str] | None = None,
     imported: Mapping[str, Any] | None = None,
     remarks: Sequence[Mapping[str, Any]] | None = None,
-) -> Path:
-    """Write a finished run; it appears whole or not at all.
+) -> dict[str, bytes]:
+    """Return a finished run as the files that are stored of it, by name.
 
     Args:
-        folder: where the runs are.
         key: what was run.
         command: the command that asked for it.
         tables: its results.
-        captures: files of packets, which move to the run.
         texts: files for people to read, by name.
         imported: where it is from, and what its numbers are, if no engine of ours made it.
         remarks: what its results say that its numbers hide.
-
-    Returns:
-        The run's folder.
     """
-    files: dict[str, bytes | memoryview] = {}
+    files: dict[str, bytes] = {}
     contents: dict[str, dict[str, int | str]] = {}
     for name, table in tables.items():
         buffer = io.BytesIO()
         table.write_parquet(buffer, compression="zstd", compression_level=3)
-        content = buffer.getbuffer()
+        content = buffer.getvalue()
         files[f"{name}.parquet"] = content
         contents[name] = {"rows": table.height, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
-    files |= {name: text.encode() for name, text in (texts or {}).items()}
+    written = {name: text.encode() for name, text in (texts or {}).items()}
+    files |= written
     head: dict[str, Any] = {
         "label": key.label,
         "engine": key.engine,
@@ -63,16 +59,16 @@ def write_record(
         "scenario": key.scenario,
         "tables": contents,
     }
+    if written:
+        head["texts"] = {name: hashlib.sha256(content).hexdigest() for name, content in written.items()}
     if key.warnings:
         head["warnings"] = list(key.warnings)
     if remarks is not None:
         head["remarks"] = list(remarks)
     if imported is not None:
         head["imported"] = imported
-    files["scenario.json"] = (json.dumps(head, indent=1, ensure_ascii=False) + "\n").encode()
-    path = folder / key.folder_name
-    write_folder(path, files, captures)
-    return path
+    files[HEAD] = (json.dumps(head, indent=1, ensure_ascii=False) + "\n").encode()
+    return files
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ class Record:
     @cached_property
     def head(self) -> Mapping[str, Any]:
         """``scenario.json``: label, engine, version, command, the scenario and the tables' sizes."""
-        file = self.path / "scenario.json"
+        file = self.path / HEAD
         try:
             head = json.loads(file.read_bytes())
             sizes = {name: int(table["bytes"]) for name, table in head["tables"].items()}
@@ -187,7 +183,7 @@ def _is_remark(own: object) -> bool:
     )
 
 
-_BESIDE: Final[Mapping[str, type]] = {"warnings": list, "remarks": list, "imported": dict}
+_BESIDE: Final[Mapping[str, type]] = {"warnings": list, "remarks": list, "imported": dict, "texts": dict}
 """What some heads have."""
 
 

@@ -1,0 +1,87 @@
+"""Runs that are made elsewhere: by processes of this machine, by Dask's workers, by Slurm, by what a user brings.
+
+What makes them is a :class:`concurrent.futures.Executor` (PEP 3148), named by ``--on``. A word in front of the colon
+names it, what follows is its own affair: ``processes:4``, ``dask://HOST:8786``, ``slurm:PARTITION``. Other
+distributions add theirs as entry points of the group ``sojourn.executors``: functions as :data:`Opens`.
+
+:mod:`.workers` is what one must be able to do; :mod:`.batch` is what is sent and what comes back; :mod:`.dispatch`
+sends, waits, sends again what was lost.
+"""
+
+import re
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Final
+
+from sojourn.core.extensions import Registry
+from sojourn.errors import UsageError
+from sojourn.runner.executors import processes
+from sojourn.runner.executors.dispatch import dispatch
+from sojourn.runner.executors.workers import Asked, Workers
+
+Opens = Callable[[str, Asked], Executor | Workers]
+"""What opens an executor: given what stands behind its name, and what is asked of it."""
+
+OWN: Final = {
+    "processes": "processes:opened",
+    "dask": "dask:opened",
+    "slurm": "slurm:opened",
+    "submitit": "slurm:tried",
+}
+"""Ours, by name."""
+
+
+def _function(made: object) -> str | None:
+    return None if callable(made) else f"it is {type(made).__name__}, not a function"
+
+
+EXECUTORS: Final[Registry[Opens]] = Registry("sojourn.executors", "executor", own=__name__, check=_function)
+"""Every executor that ``--on`` can name."""
+
+
+def opened(words: str, asked: Asked) -> Workers:
+    """Return the workers that ``--on`` names.
+
+    Args:
+        words: ``processes``, ``processes:4``, ``dask://HOST:8786``, ``slurm:PARTITION``.
+        asked: what they are to do.
+
+    Raises:
+        UsageError: if there is none of that name, or it does not understand the rest.
+    """
+    name, place = parts(words)
+    made = EXECUTORS.find(name)(place, asked)
+    if isinstance(made, Workers):
+        return made
+    return Workers(lambda: made, slots=asked.slots)
+
+
+def parts(words: str) -> tuple[str, str]:
+    """Return the name of an executor, and what stands behind it.
+
+    >>> parts("processes"), parts("processes:4"), parts("dask://lab:8786")
+    (('processes', ''), ('processes', '4'), ('dask', 'lab:8786'))
+    """
+    found = re.fullmatch(r"([A-Za-z0-9_.-]+)(?::(?://)?(.+))?", words)
+    if found is None:
+        raise UsageError(
+            f'"{words}" names no executor',
+            help="write NAME or NAME:PLACE: processes:4, dask://HOST:8786, slurm:PARTITION",
+        )
+    return found[1], found[2] or ""
+
+
+def here(words: str | None, threads: int) -> int | None:
+    """Return how many runs this machine makes at a time; None where others make them.
+
+    Args:
+        words: as for :func:`opened`; None for threads of this process.
+        threads: how many unless the words say so.
+    """
+    if words is None:
+        return threads
+    name, place = parts(words)
+    return processes.count(place, threads) if name == "processes" else None
+
+
+__all__ = ["EXECUTORS", "Asked", "Opens", "Workers", "dispatch", "here", "opened", "parts"]

@@ -1,0 +1,26 @@
+"""A run that is made, as the files that are stored of it: wherever it was made, they are the same to the bit."""
+
+import polars as pl
+
+from sojourn import _core
+from sojourn.core.remarks import remarks
+from sojourn.core.run import Run
+from sojourn.core.store import RunKey, record_files
+
+
+def files_of(key: RunKey, results: _core.Run, *, command: str) -> dict[str, bytes]:
+    """Return what is stored of a run, by the files' names; ``command`` is what asked for it."""
+    tables = {name: pl.DataFrame(results.table(name)) for name in results.tables}
+    texts = tc_logs(tables.pop("tc", None))
+    said = [remark.json() for remark in remarks(Run.fresh(key, results))]
+    return record_files(key, command, tables, texts=texts, remarks=said)
+
+
+def tc_logs(table: pl.DataFrame | None) -> dict[str, str]:
+    """Return what tc says before and after a run as files, the way the published harness keeps it."""
+    if table is None:
+        return {}
+    texts: dict[str, list[str]] = {}
+    for _, when, subject, text in table.cast({pl.Categorical: pl.String}).iter_rows():
+        texts.setdefault(f"{when}.log", []).append(f"# {subject}\n{text}")
+    return {name: "\n".join(parts) for name, parts in texts.items()}
