@@ -192,6 +192,7 @@ def test_all_stands_for_what_is_published() -> None:
     ours = {
         "c4",
         "known-results",
+        "links",
         "nsperf",
         "open-questions",
         "prudentia",

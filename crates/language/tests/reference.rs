@@ -68,6 +68,11 @@ hop.bottleneck.rate = "1mbit..1gbit log 10"
 hop.bottleneck.rtt = "10ms..100ms step 10ms"
 ```
 
+### Searches
+
+`[search]` says what `sojourn search` may vary, for what, and what tells findings apart ([search.md](search.md)). Nothing else reads
+it: `sojourn run` runs the file as it is.
+
 ### Server and client
 
 Every path has a server at one end and a client at the other, as anybody's line has. `down` is the way of a download, from the

@@ -8,7 +8,7 @@ use crate::running::Running;
 use serde_json::{Value, json};
 use sojourn_engine::{Engine as _, RunError};
 use sojourn_language::Experiment;
-use sojourn_model::{Feature, Scenario, TrafficKind, Unsupported};
+use sojourn_model::{Feature, Place, Scenario, Traffic, TrafficKind, Unsupported};
 use sojourn_results::Run;
 use sojourn_results::metrics::{Expression, Frame, summary};
 use sojourn_sim::{PacketBox, Sim};
@@ -122,13 +122,17 @@ impl Session {
     }
 
     fn refusals(&self, scenario: &Scenario) -> Vec<Unsupported> {
+        let has_quic = |own: &Unsupported| own.what == Feature::Traffic(TrafficKind::Quic);
         let mut refusals = self.sim.refuse(scenario);
-        for own in &mut refusals {
-            if own.what == Feature::Traffic(TrafficKind::Quic) {
-                "QUIC is left out of the page".clone_into(&mut own.why);
-                "run it with the program: sojourn run FILE".clone_into(&mut own.help);
-            }
-        }
+        refusals.retain(|own| !has_quic(own));
+        // By the page itself, whether the simulator that it is linked with has QUIC or not.
+        let quic = scenario.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Quic(_)));
+        refusals.extend(quic.map(|flow| Unsupported {
+            what: Feature::Traffic(TrafficKind::Quic),
+            place: Place::Flow(flow.name.clone()),
+            why: "QUIC is left out of the page".to_owned(),
+            help: "run it with the program: sojourn run FILE".to_owned(),
+        }));
         refusals
     }
 

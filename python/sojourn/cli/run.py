@@ -110,7 +110,7 @@ class _Way:
         return runner.Plan.of(keys, self.folder, pcap=self.pcap)
 
     def say_needs(self, plan: runner.Plan, memory: float | None, *, limit: bool) -> None:
-        """Say what long runs will need, and refuse those that cannot fit; what other machines have is not known here."""
+        """Say what long runs need, and refuse those that cannot fit; what other machines have is not known here."""
         here = executors.here(self.on, self.threads)
         if here is None:
             return

@@ -17,6 +17,7 @@ _OWN: Final = frozenset(
     {
         "c4",
         "known-results",
+        "links",
         "nsperf",
         "open-questions",
         "parity",

@@ -289,6 +289,13 @@ impl File {
         if !at_hop {
             but.push("side");
         }
+        // One is nothing without the other, and the last time has to be in the run.
+        but.extend(["every", "times"]);
+        if self.draw.one_in(6) {
+            let every = 1 + self.draw.below(self.length / 40 + 1);
+            let _ = writeln!(self.text, "every = \"{every}us\"");
+            let _ = writeln!(self.text, "times = {}", 1 + self.draw.below(4));
+        }
         self.keys(event, "event", 4, &but);
     }
 
