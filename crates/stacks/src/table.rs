@@ -61,6 +61,8 @@ impl Stack {
         hz: plain, "ticks a second of TCP's coarse clock";
         initial_window: plain, "segments";
         receive_buffer: pair, "bytes, default and largest";
+        send_buffer: plain, "bytes, largest";
+        skb_overhead: plain, "bytes that a buffer of data counts in the send buffer beside its payload";
         receive_tuning: debug, "how the receive buffer grows with what is read";
         window_share: share, "share of the receive buffer offered as window";
         compressed_sack_percent: plain, "longest wait of a compressed SACK, percent of the RTT";

@@ -145,6 +145,11 @@ pub struct TcpQuirks {
     pub initial_window: u32,
     /// Default and largest receive buffer in bytes (`net.ipv4.tcp_rmem`).
     pub receive_buffer: (u32, u32),
+    /// Largest send buffer in bytes (`net.ipv4.tcp_wmem`). It grows with the window (`tcp_sndbuf_expand`).
+    pub send_buffer: u32,
+    /// What a buffer of data counts in it beside its payload, bytes (`truesize`): `sk_buff` of 256, `skb_shared_info` of 320,
+    /// and the head, 704 bytes of 1024, or from Linux 6.3 on 320 of a cache of its own (`skb_small_head_cache`).
+    pub skb_overhead: u32,
     /// How the receive buffer grows.
     pub receive_tuning: ReceiveTuning,
     /// Share of the receive buffer that is offered as window, in 1/256 (`tcp_adv_win_scale` 1: a half; from 6.7
@@ -195,6 +200,8 @@ impl TcpQuirks {
         hz: 250,
         initial_window: 10,
         receive_buffer: (131_072, 6_291_456),
+        send_buffer: 4 << 20,
+        skb_overhead: 896,
         receive_tuning: ReceiveTuning::Exact,
         window_share: 160,
         compressed_sack_percent: 33,
@@ -211,6 +218,7 @@ impl TcpQuirks {
         acks_push: false,
         small_queue_passes_single: false,
         remembers_cwnd_limited: false,
+        skb_overhead: 1280,
         receive_tuning: ReceiveTuning::Generous,
         window_share: 128,
         compressed_sack_percent: 5,

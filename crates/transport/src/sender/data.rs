@@ -3,6 +3,7 @@
 use super::send_buffer::SendBuffer;
 use crate::cc::LARGEST_BURST;
 use crate::segment::Seq;
+use crate::stack::TcpQuirks;
 
 /// The application's data that has not left.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub(super) struct AppData {
     pub(super) last_len: u32,
     /// Unsent segments of the buffer that is sent from, at least one.
     pub(super) buffer_left: u32,
+    /// Segments that may be out before the send buffer matters.
+    pub(super) unbuffered: u32,
     /// Whether there is no end of it.
     pub(super) endless: bool,
     /// The socket's buffer, where it matters.
@@ -21,7 +24,12 @@ pub(super) struct AppData {
 
 impl AppData {
     /// So many bytes, or without end, in segments of `mss`.
-    pub(super) fn new(bytes: Option<u64>, mss: u32, has_send_buffer: bool) -> Self {
+    pub(super) fn new(
+        bytes: Option<u64>,
+        mss: u32,
+        quirks: &TcpQuirks,
+        has_send_buffer: bool,
+    ) -> Self {
         let (end, last_len) = match bytes {
             None => (Seq::MAX / 2, mss),
             Some(bytes) => {
@@ -34,10 +42,17 @@ impl AppData {
             end,
             last_len,
             buffer_left: buffer_size(mss),
+            unbuffered: unbuffered(mss, quirks),
             endless: bytes.is_none(),
             send_buffer: has_send_buffer.then(Box::default),
         }
     }
+}
+
+/// Segments that may be out before the application could have been asleep with nothing written: it is woken when two thirds
+/// of the send buffer are left, and a segment costs no more than one that is a buffer of its own.
+fn unbuffered(mss: u32, quirks: &TcpQuirks) -> u32 {
+    quirks.send_buffer / 3 * 2 / (mss + quirks.skb_overhead)
 }
 
 /// Segments that a full buffer holds.

@@ -216,7 +216,7 @@ impl Sender {
             timers: Timers::new(&quirks),
             pacing: Pacing::new(config.paced),
             peer: Peer::default(),
-            data: AppData::new(config.bytes, mss, is_unwoken),
+            data: AppData::new(config.bytes, mss, &quirks, is_unwoken),
             ecn: EcnPart {
                 asked: config.ecn,
                 ect: EctPolicy::new(&cc.ecn(), config.codepoint),

@@ -48,14 +48,19 @@ impl SendBuffer {
         self.unsent.front().copied().unwrap_or(0)
     }
 
-    /// The first buffer is cut, so that a burst may leave (`tso_fragment`).
+    /// The first buffer is made what leaves in a burst: cut (`tso_fragment`), or filled up from the next (`tcp_grow_skb`).
     pub(super) fn cut(&mut self, bytes: u64) {
-        if let Some(first) = self.unsent.front_mut()
-            && *first > bytes
+        let Some(mut burst) = self.unsent.pop_front() else { return };
+        while burst < bytes
+            && let Some(next) = self.unsent.pop_front()
         {
-            *first -= bytes;
-            self.unsent.push_front(bytes);
+            burst += next;
         }
+        if burst > bytes {
+            self.unsent.push_front(burst - bytes);
+            burst = bytes;
+        }
+        self.unsent.push_front(burst);
     }
 
     /// The first buffer has left, up to this segment.

@@ -1247,6 +1247,46 @@ fn the_send_buffer_grows_while_the_window_is_not_full() {
     }
 }
 
+/// A send buffer of 300 000 B at the most, of which a segment on its own takes 1448 + 896: with no more than 85 out nothing is
+/// kept of it. 90 are out after the first ACK, 210 960 B. Two buffers of 45 segments, 66 056 B each, fill the rest. The
+/// application is woken when no more than 200 000 B are queued. What it has written, up to 180, leaves one by one and is all
+/// out when 91 are left, which are too many still: nothing leaves until 85 are, and then all that the window of 91 admits.
+#[test]
+fn a_window_larger_than_the_send_buffer_is_used_by_turns() {
+    let stack = TcpQuirks { send_buffer: 300_000, ..LINUX_7_3 };
+    let mut t = Setup { stack, initial: 90, ..Setup::default() }.open();
+    assert_eq!(t.wire.take_line(), "0-89");
+    t.sender.tcb.control.ssthresh = 90;
+    assert!(t.sender.data.send_buffer.is_none());
+    for una in 1..90_u32 {
+        assert_eq!(t.ack(40, &una.to_string()), (89 + una).to_string());
+        assert_eq!(t.sender.ready_end(), 181);
+    }
+    assert_eq!(t.ack(40, "90"), "179-180");
+    assert_eq!(t.cwnd(), 91);
+    for una in 91..96_u32 {
+        assert_eq!(t.ack(40, &una.to_string()), "");
+    }
+    assert_eq!(t.ack(40, "96"), "181-186");
+    assert_eq!(t.cwnd(), 91);
+}
+
+/// 400 segments in all, of which 309 are still to be written when the buffer begins to matter: the application ends with
+/// the last of them, a short one.
+#[test]
+fn a_send_buffer_that_begins_late_ends_with_the_data() {
+    let stack = TcpQuirks { send_buffer: 300_000, ..LINUX_7_3 };
+    let bytes = Some(399 * u64::from(MSS) + 7);
+    let mut t = Setup { stack, initial: 90, bytes, ..Setup::default() }.open();
+    let mut una = 0;
+    while una < 400 {
+        una += 1;
+        t.ack(40, &una.to_string());
+    }
+    assert!(t.sender.data.send_buffer.is_some());
+    assert!(t.sender.is_finished());
+}
+
 /// Six segments all acknowledged: the window is seven, and two bursts of two leave.
 #[test]
 fn a_small_queue_counts_what_is_cut_from_groups() {

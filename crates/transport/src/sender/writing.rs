@@ -1,7 +1,6 @@
 //! The application writes into the send buffer, sleeps for want of room, and is woken ([`super::send_buffer`]).
 
 use super::Sender;
-use super::account::OVERHEAD;
 use super::output::Push;
 use super::send_buffer::SendBuffer;
 use crate::cc::CongestionControl;
@@ -11,8 +10,6 @@ use crate::segment::{Output, Seq, before};
 const PER_SEGMENT: u64 = 4096 + 256;
 /// The least window that it is for (`TCP_INIT_CWND`).
 const LEAST_WINDOW: u32 = 10;
-/// Its largest value (`net.ipv4.tcp_wmem`).
-const LARGEST: u64 = 4 << 20;
 /// What the application writes at a time (netperf and iperf3 on a socket of default size).
 const WRITE: u64 = 16 << 10;
 /// Payload of a buffer at most: 64 kB less headers (`tcp_xmit_size_goal`).
@@ -47,7 +44,7 @@ impl Sender {
         let whole =
             u64::from(buffer.end.wrapping_sub(self.tcb.view.una)) * u64::from(self.tcb.view.mss);
         let buffers = (buffer.unsent.len() + buffer.sent.len()) as u64;
-        whole + buffer.odd + buffers * OVERHEAD
+        whole + buffer.odd + buffers * u64::from(self.quirks.skb_overhead)
     }
 
     /// Makes room for two windows, or as the control has it (`tcp_sndbuf_expand`).
@@ -55,7 +52,8 @@ impl Sender {
         let window = self.tcb.control.cwnd.max(LEAST_WINDOW).max(self.board.reordering + 1);
         let windows = self.cc.send_buffer_windows();
         if let Some(buffer) = &mut self.data.send_buffer {
-            let size = (windows * u64::from(window) * PER_SEGMENT).min(LARGEST);
+            let size =
+                (windows * u64::from(window) * PER_SEGMENT).min(u64::from(self.quirks.send_buffer));
             buffer.limit = buffer.limit.max(size);
         }
     }
@@ -71,9 +69,15 @@ impl Sender {
     /// After an ACK: a sleeping application is woken if there is room (`tcp_check_space`).
     #[inline]
     pub(super) fn check_space(&mut self, una_advanced: bool, out: &mut impl Output) {
-        if !una_advanced || !self.data.send_buffer.as_ref().is_some_and(|buffer| buffer.asleep) {
-            return;
+        match &self.data.send_buffer {
+            None if self.tcb.view.packets_out > self.data.unbuffered => self.begin_to_buffer(),
+            Some(buffer) if una_advanced && buffer.asleep => self.wake_application(out),
+            _ => {}
         }
+    }
+
+    /// A sleeping application is woken if there is room.
+    fn wake_application(&mut self, out: &mut impl Output) {
         if self.tcb.view.in_flight() < self.tcb.control.cwnd {
             self.expand_buffer();
         }
@@ -84,6 +88,42 @@ impl Sender {
         if writable {
             self.let_application_write(out);
         }
+    }
+
+    /// So much is out that the send buffer may run empty from now on: it is put in the state of an application that has just
+    /// filled it and sleeps. What is out left in bursts of today's size.
+    #[cold]
+    fn begin_to_buffer(&mut self) {
+        let t = &self.tcb;
+        let (una, nxt, mss) = (t.view.una, t.view.nxt, u64::from(t.view.mss));
+        let mut buffer = SendBuffer { end: nxt, asleep: true, ..SendBuffer::default() };
+        buffer.offered(self.peer.window);
+        let burst = self.tso_segs_goal().max(1);
+        let bursts = nxt.wrapping_sub(una).div_ceil(burst);
+        buffer
+            .sent
+            .extend((1..=bursts).map(|k| una.wrapping_add((k * burst).min(nxt.wrapping_sub(una)))));
+        self.data.send_buffer = Some(Box::new(buffer));
+        self.expand_buffer();
+        let goal = self.goal() / mss;
+        while let Some(buffer) = &self.data.send_buffer
+            && self.queued(buffer) < buffer.limit
+            && before(buffer.end, self.data.end)
+        {
+            let left = self.data.end.wrapping_sub(buffer.end);
+            let segments = left.min(goal as u32);
+            let short = if segments == left { mss - u64::from(self.data.last_len) } else { 0 };
+            let Some(buffer) = &mut self.data.send_buffer else { return };
+            buffer.unsent.push_back(u64::from(segments) * mss - short);
+            buffer.end = buffer.end.wrapping_add(segments);
+        }
+    }
+
+    /// Payload of a full buffer (`tcp_xmit_size_goal`).
+    fn goal(&self) -> u64 {
+        let mss = u64::from(self.tcb.view.mss);
+        let half = self.data.send_buffer.as_ref().map_or(0, |buffer| buffer.max_window / 2);
+        (LARGEST_PIECE.min(u64::from(half)) / mss).max(1) * mss
     }
 
     /// The application writes until it has to sleep, or has written all. It runs as a process: what it sends passes through
@@ -114,8 +154,7 @@ impl Sender {
     fn copy_write(&mut self, out: &mut impl Output) -> bool {
         let mss = u64::from(self.tcb.view.mss);
         while let Some(buffer) = self.data.send_buffer.as_ref().filter(|buffer| buffer.left > 0) {
-            let half = u64::from(buffer.max_window / 2);
-            let goal = (LARGEST_PIECE.min(half) / mss).max(1) * mss;
+            let goal = self.goal();
             let room = buffer.unsent.back().map_or(0, |last| goal.saturating_sub(*last));
             let full = room == 0 && self.queued(buffer) >= buffer.limit;
             let copied = buffer.copied;
