@@ -1,20 +1,29 @@
 //! The socket's send buffer and the application that fills it (`tcp_sendmsg_locked` in `net/ipv4/tcp.c`,
-//! `tcp_new_space` in `net/ipv4/tcp_input.c`, `net/core/stream.c`, Linux 5.4), where that matters: where a sender that
-//! its small queue has stopped is not woken (see [`super::small_queue`]), the application's writes are what lets it go on,
-//! and how far apart they are is the send buffer's doing.
+//! `tcp_new_space` in `net/ipv4/tcp_input.c`, `net/core/stream.c`, Linux 5.4 and 7.3), where that matters:
 //!
-//! The application writes 16 kB at a time until it is put to sleep. Its data goes into buffers of some 64 kB, half of the
-//! largest window that the peer has offered at most, and only where a new buffer is needed is the room looked at: if what
-//! is queued has reached the limit, the application sleeps until a third of the limit is free. So it comes in spells, of at
-//! least one whole buffer.
+//! - Where a sender that its small queue has stopped is not woken (see [`super::small_queue`]), the application's writes are
+//!   what lets it go on, and how far apart they are is the send buffer's doing. Such a sender has its buffer from the
+//!   beginning.
+//! - Where more is out than two thirds of the largest buffer hold (`net.ipv4.tcp_wmem`, 4 MB), what is written runs out
+//!   before the application is woken: a larger window is used up and not used up by turns. A sender gets its buffer when so
+//!   much is out for the first time ([`TcpQuirks::send_buffer`]; docs/linux-notes/send-buffer.md).
 //!
-//! Queued is what is not acknowledged yet, in payload and, for each buffer, 1280 bytes; a buffer that is sent in bursts has
-//! become as many. The limit is twice the window, counted with 4352 bytes a segment, as it was when the application
-//! last slept while the window was not full; it never shrinks (`tcp_sndbuf_expand`).
+//! The application writes 128 kB at a time, as iperf3 does, or 16 kB, as netperf does, until it is put to sleep. Its data goes
+//! into buffers of some 64 kB, half of the largest window that the peer has offered at most, and only where a new buffer is
+//! needed is the room looked at: if what is queued has reached the limit, the application sleeps until a third of the limit
+//! is free. So it comes in spells, of at least one whole buffer.
+//!
+//! Queued is what is not acknowledged yet, in payload and, for each buffer, [`TcpQuirks::skb_overhead`]; a buffer that is sent
+//! in bursts has become as many. The limit is twice the window, counted with 4352 bytes a segment, as it was when the
+//! application last slept while the window was not full; it never shrinks (`tcp_sndbuf_expand`).
 //!
 //! Approximate here: less than a segment waits until it is one or the last, as Nagle's algorithm has it of all but the
-//! first such; what is sent again or SACKed is not cut or joined in the buffer; and the application runs at once when it is
-//! woken, after what the ACK itself lets out.
+//! first such; what is sent again or SACKed is not cut or joined in the buffer; the application runs at once when it is
+//! woken, after what the ACK itself lets out; and a buffer that is given late is full at first, wherever in its cycle the
+//! kernel's may be.
+//!
+//! [`TcpQuirks::send_buffer`]: crate::stack::TcpQuirks::send_buffer
+//! [`TcpQuirks::skb_overhead`]: crate::stack::TcpQuirks::skb_overhead
 
 use crate::segment::{Seq, before};
 use std::collections::VecDeque;

@@ -10,8 +10,10 @@ use crate::segment::{Output, Seq, before};
 const PER_SEGMENT: u64 = 4096 + 256;
 /// The least window that it is for (`TCP_INIT_CWND`).
 const LEAST_WINDOW: u32 = 10;
-/// What the application writes at a time (netperf and iperf3 on a socket of default size).
-const WRITE: u64 = 16 << 10;
+/// What netperf writes at a time: the send buffer of a new socket (`net.ipv4.tcp_wmem`).
+const NETPERF_WRITES: u64 = 16 << 10;
+/// What iperf3 writes at a time (`DEFAULT_TCP_BLKSIZE`), and Sojourn's own sender in a guest no less.
+const IPERF3_WRITES: u64 = 128 << 10;
 /// Payload of a buffer at most: 64 kB less headers (`tcp_xmit_size_goal`).
 const LARGEST_PIECE: u64 = 65_536 - 1 - 320;
 
@@ -131,7 +133,8 @@ impl Sender {
     pub(super) fn let_application_write(&mut self, out: &mut impl Output) {
         loop {
             let Some(buffer) = &self.data.send_buffer else { return };
-            let next = if buffer.left == 0 { WRITE.min(self.unwritten(buffer)) } else { 0 };
+            let write = if self.quirks.netperf { NETPERF_WRITES } else { IPERF3_WRITES };
+            let next = if buffer.left == 0 { write.min(self.unwritten(buffer)) } else { 0 };
             if buffer.left == 0 && next == 0 {
                 return;
             }
