@@ -16,9 +16,11 @@ import numpy as np
 import pytest
 
 from conftest import Make
+from sojourn import playground
 from sojourn.core.cells import group
 from sojourn.core.run import Run
 from sojourn.core.store import Folder
+from sojourn.errors import UsageError
 from sojourn.experiments import experiment, library
 from sojourn.experiments.single import single
 from sojourn.plotting.draw import panel
@@ -192,3 +194,11 @@ name = "f"
 def test_no_text_of_a_run_is_part_of_the_script(tmp_path: Path) -> None:
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|eval\(|Function\(|document\.write", script.script())
     assert "fetch(" not in script.script()
+
+
+def test_an_address_that_was_copied_is_checked() -> None:
+    whole = playground.fragment("x")
+    assert playground.checked_fragment(whole) == whole
+    for damaged in ("#1.", "#2.abc", f"{whole} b", f"{whole}<script>", f"#1.{'a' * 100_000}"):
+        with pytest.raises(UsageError, match="is no address of the playground"):
+            playground.checked_fragment(damaged)
