@@ -14,7 +14,10 @@ def register(app: typer.Typer) -> None:
 def playground(
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE [FILE]]", help="An experiment to open there, or two side by side."),
+        typer.Argument(
+            metavar="[FILE [FILE]|'#…']",
+            help="An experiment to open there, or two side by side; or what a report's [b]Copy it[/b] gave.",
+        ),
     ] = None,
     to_print: Annotated[
         bool, typer.Option("--print", help="Open nothing: print the address, a file of this machine.")
@@ -28,7 +31,9 @@ def playground(
 
     address = own.page().as_uri()
     most = 2
-    if files:
+    if files and str(files[0]).startswith("#"):
+        address += own.checked_fragment(" ".join(map(str, files)))
+    elif files:
         if len(files) > most:
             raise UsageError(f"the playground shows two experiments, not {len(files)}", help="name one or two files")
         texts = [_text(file) for file in files]

@@ -52,6 +52,11 @@ class Drawn:
         """An SVG element to stand inside a page, whose colours it follows."""
         return self._element(None)
 
+    @cached_property
+    def answering(self) -> tuple[str, str]:
+        """:attr:`svg` and its numbers for the script of a page; these are empty for who draws SVG otherwise."""
+        return (self.picture, "") if isinstance(self.picture, str) else self.picture.answering()
+
     def render(self, form: str = "svg", size: str = "") -> bytes:
         """Return it as a file's content.
 

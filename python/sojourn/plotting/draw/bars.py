@@ -155,7 +155,8 @@ def _panel(
                 continue
             bottom = ends[0] if chart.logarithmic else foot
             height = bar.value - (ends[0] if chart.logarithmic else 0)
-            axes.bar(x, height, wide * 0.9, bottom=bottom, color=colours[bar.series])
+            [drawn] = axes.bar(x, height, wide * 0.9, bottom=bottom, color=colours[bar.series])
+            drawn.set_label(bar.series)
             if bar.high > bar.low:
                 # In a stack the ranges stand beside one another: those of two parts may lie over one another.
                 beside = wide * 0.72 * ((index + 0.5) / len(own) - 0.5) if chart.stacked else 0.0

@@ -81,6 +81,7 @@ class CurveChart:
                     drawstyle="steps-post",
                     color=flow_colour(colours.index(curve.colour)),
                     linestyle=line_style(dashes.index(curve.dash)),
+                    label=", ".join(filter(None, (curve.colour, curve.dash))),
                 )
             axes.set_title(panel, fontweight="bold")
             axes.set_xlabel(self.title)

@@ -52,14 +52,18 @@ def draw(overlay: Overlay) -> str:
         (
             label,
             [
-                Line(flow[column], flow_colour(index), dashed=dashed)
-                for side, dashed in both
+                Line(flow[column], flow_colour(index), dashed=dashed, told=f"{overlay.names[index]}, {engine}")
+                for (side, dashed), engine in zip(both, overlay.engines, strict=True)
                 for index, flow in enumerate(side.flows)
             ],
         )
         for label, column in ROWS
     ]
-    drawn.append((QUEUE_DELAY, [Line(side.queue, QUEUE, dashed=dashed) for side, dashed in both]))
+    queues = [
+        Line(side.queue, QUEUE, dashed=dashed, told=engine)
+        for (side, dashed), engine in zip(both, overlay.engines, strict=True)
+    ]
+    drawn.append((QUEUE_DELAY, queues))
     strips = [
         Strip(label, lines, Axis(0, Axis.of([v for line in lines for v in line.band.tops]).high, logarithmic=False))
         for label, lines in drawn

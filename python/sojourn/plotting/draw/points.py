@@ -192,6 +192,7 @@ class PointChart:
                     linestyle=line_style(j) if self.joined else "",
                     marker=marker(j % len(LINES) if self.joined else j),
                     markersize=4.5 if self.joined else 5.5,
+                    label=", ".join(filter(None, (colour, dash))),
                 )
 
     @staticmethod

@@ -115,14 +115,13 @@ def _band(tables: Sequence[pl.DataFrame], flow: str, column: str) -> Band:
     own = tables[0].filter(pl.col("flow") == flow)
     if len(tables) == 1:
         return Band(own["t"].to_list(), _values(own[column]))
-    ends = (
-        pl.concat(tables)
-        .filter(pl.col("flow") == flow)
-        .group_by("t")
-        .agg(low=pl.col(column).min(), high=pl.col(column).max())
-    )
+    every = [table.filter(pl.col("flow") == flow).select("t", column) for table in tables]
+    ends = pl.concat(every).group_by("t").agg(low=pl.col(column).min(), high=pl.col(column).max())
     both = own.join(ends, on="t", how="left", maintain_order="left")
-    return Band(both["t"].to_list(), *(_values(both[c]) for c in (column, "low", "high")))
+    others = [
+        _values(own.select("t").join(other, on="t", how="left", maintain_order="left")[column]) for other in every[1:]
+    ]
+    return Band(both["t"].to_list(), _values(both[column]), _values(both["low"]), _values(both["high"]), others)
 
 
 def queue_lines(runs: Sequence[Run], step: float) -> list[tuple[str, Band]]:
@@ -162,7 +161,8 @@ def queue_line(run: Run, step: float, path: str = "") -> Band:
         .sort("bin")
         .collect()
     )
-    return Band(((table["bin"] + 0.5) * step).to_list(), *(_values(table[c]) for c in ("mean", "low", "high")))
+    t = ((table["bin"] + 0.5) * step).to_list()
+    return Band(t, _values(table["mean"]), _values(table["low"]), _values(table["high"]))
 
 
 def state_band(run: Run, name: str, step: float) -> Band:
@@ -184,7 +184,8 @@ def state_band(run: Run, name: str, step: float) -> Band:
         .sort("bin")
         .collect()
     )
-    return Band(((table["bin"] + 0.5) * step).to_list(), *(_values(table[c]) for c in ("mean", "low", "high")))
+    t = ((table["bin"] + 0.5) * step).to_list()
+    return Band(t, _values(table["mean"]), _values(table["low"]), _values(table["high"]))
 
 
 def events_of(run: Run) -> list[tuple[float, str]]:

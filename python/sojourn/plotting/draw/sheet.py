@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol
 
 from sojourn.errors import UsageError
+from sojourn.plotting.draw.numbers import numbers_of
 from sojourn.plotting.draw.style import INK, WIDTH, Ground, styled
 from sojourn.plotting.draw.svg import slim
 from sojourn.plotting.draw.text import harmless
@@ -131,7 +132,19 @@ class Sheet:
         with self._figure("page", size) as figure:
             buffer = io.StringIO()
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
-        return slim(buffer.getvalue(), "; ".join(dict.fromkeys(part.chart.shows for part in self.parts)))
+        return slim(buffer.getvalue(), self._shows)
+
+    def answering(self) -> tuple[str, str]:
+        """Return it as :meth:`svg`, and its numbers for the script of a page (:mod:`sojourn.plotting.draw.numbers`)."""
+        with self._figure("page", None) as figure:
+            buffer = io.StringIO()
+            figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+            numbers = numbers_of(figure)
+        return slim(buffer.getvalue(), self._shows), numbers
+
+    @property
+    def _shows(self) -> str:
+        return "; ".join(dict.fromkeys(part.chart.shows for part in self.parts))
 
     def file(self, form: str, size: Size | None = None) -> bytes:
         """Return it as a PDF or PNG file on white paper; fonts are embedded.

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from sojourn.plotting.draw.numbers import EVENT, HIGH, LOW, RANGE, SEED
 from sojourn.plotting.draw.scale import Axis
 from sojourn.plotting.draw.style import INK, WIDTH
 
@@ -28,6 +29,8 @@ class Band:
     low: Sequence[float] = ()
     """Empty where there is nothing to compare with."""
     high: Sequence[float] = ()
+    others: Sequence[Sequence[float]] = ()
+    """The series of the other runs, whose range it is; empty where the range is no other runs'."""
 
     @property
     def tops(self) -> list[float]:
@@ -44,6 +47,8 @@ class Line:
     name: str = ""
     """Written at the axes themselves; empty where the heading names it."""
     dashed: bool = False
+    told: str = ""
+    """What a page calls it beside its values, where the heading names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +99,7 @@ class Traces:
                 xytext=(2, 1),
                 textcoords="offset points",
                 fontsize=8,
+                gid=EVENT,
             )
         column[-1].set_xlim(0, self.seconds)
         column[-1].set_xlabel("Time (s)")
@@ -104,12 +110,19 @@ def _strip(axes: "Axes", strip: Strip) -> None:
     beside = {line.colour for line in strip.lines if line.dashed}
     for line in strip.lines:
         band = line.band
+        label = line.name or line.told
         if band.low:
-            axes.fill_between(band.t, band.low, band.high, color=line.colour, alpha=0.25, linewidth=0)
+            axes.fill_between(
+                band.t, band.low, band.high, color=line.colour, alpha=0.25, linewidth=0, label=label, gid=RANGE
+            )
+            unseen = [(LOW, band.low), (HIGH, band.high)] if not band.others else []
+            for role, values in [*unseen, *((SEED, own) for own in band.others)]:
+                # In no picture: a page's script reads it.
+                axes.plot(band.t, values, color=line.colour, label=label, gid=role, visible=False)
         style = DASHED if line.dashed else "solid"
         # Paler below the dashes of the same colour, so that both are seen where they run along one another.
         strength = 0.5 if line.colour in beside and not line.dashed else 0.9
-        axes.plot(band.t, band.value, color=line.colour, linestyle=style, linewidth=1.2, alpha=strength)
+        axes.plot(band.t, band.value, color=line.colour, linestyle=style, linewidth=1.2, alpha=strength, label=label)
     strip.axis.apply(axes)
     axes.set_ylabel(strip.title.replace(" (", "\n("))
     named = [line for line in strip.lines if line.name]

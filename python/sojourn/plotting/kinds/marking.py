@@ -111,11 +111,12 @@ def _marks(cell: Cell, names: Sequence[str], step: float) -> list[tuple[str, Ban
 
 
 def _percent(band: Band) -> Band:
-    return Band(band.t, *([100 * value for value in values] for values in (band.value, band.low, band.high)))
+    value, low, high = ([100 * part for part in values] for values in (band.value, band.low, band.high))
+    return Band(band.t, value, low, high)
 
 
 def _flow_lines(flows: Sequence[FlowLines], what: str) -> list[Line]:
-    return [Line(getattr(flow, what), flow.look.colour) for flow in flows]
+    return [Line(getattr(flow, what), flow.look.colour, told=flow.name) for flow in flows]
 
 
 def _mark_lines(marks: Sequence[tuple[str, Band]]) -> list[Line]:

@@ -49,7 +49,12 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
             Strip(
                 _TITLES[name],
                 [
-                    Line(band, flow_colour(flows.index(flow)) if flow else QUEUE, dashed=dashed)
+                    Line(
+                        band,
+                        flow_colour(flows.index(flow)) if flow else QUEUE,
+                        dashed=dashed,
+                        told=", ".join(filter(None, (flow, names[dashed]))),
+                    )
                     for own, dashed in zip(both, (False, True), strict=True)
                     for quantity, flow, band in own
                     if quantity == name

@@ -1,7 +1,6 @@
 """A results folder as a report: one HTML page that stands alone, and a Markdown page with its pictures beside."""
 
 import re
-import shlex
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -29,6 +28,8 @@ from sojourn.plotting.draw.flows import looks
 from sojourn.plotting.draw.series import panel_of, step_of
 from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.draw.svg import bounded, standalone
+from sojourn.reporting import script
+from sojourn.reporting.report.again import Experiments
 
 if TYPE_CHECKING:
     import jinja2
@@ -47,10 +48,14 @@ class CellView:
     flows: Sequence[str]
     panel: str
     """SVG."""
+    numbers: str
+    """What the picture shows, for the page's script."""
     file: str
     """Of the picture, beside the Markdown page."""
     again: str
     """The command that makes these runs again."""
+    experiment: int | None
+    """Which of the page's experiments opens it in the playground; None if none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,10 @@ class Report:
     remarks: Sequence[Told]
     """What the results say that their numbers hide."""
     made_by: str
+    several: bool
+    """Whether a cell has several seeds."""
+    experiments: str
+    """What opens runs in the playground, as the page carries it; empty if no run can be opened there."""
 
 
 def build(
@@ -137,10 +146,11 @@ def build(
         warnings.append(f"The claims on these scenarios cannot be looked at: {error}")
     columns = columns_of(found)
     count = 0
+    again = Experiments(folder)
     for experiment, members in groupby(found, key=lambda cell: cell.experiment):
         own = list(members)
         watch = partial(_watch, drawn, count, len(found))
-        views = _draw(own, folder, columns, processes, watch)
+        views = _draw(own, folder, columns, processes, watch, again)
         count += len(own)
         scenarios.append(_scenario(experiment, own, views, verdicts))
     commands = list(dict.fromkeys(record.head["command"] for record in records))
@@ -156,6 +166,8 @@ def build(
         warnings=list(dict.fromkeys(warnings)),
         remarks=told(run for cell in found for run in cell.runs),
         made_by=f"Made by Sojourn {folder.version}.",
+        several=max(seeds) > 1,
+        experiments=script.packed(again.carried()) if again.texts else "",
     )
 
 
@@ -195,6 +207,8 @@ def environment() -> "jinja2.Environment":
     )
     pages.filters["inert"] = inert
     pages.filters["bounded"] = bounded
+    pages.filters["data_block"] = script.data_block
+    pages.globals |= {"script": script.script(), "answers": script.style(), "policy": script.policy()}
     return pages
 
 
@@ -222,7 +236,12 @@ _READING: Final = (
 
 
 def _draw(
-    own: Sequence[Cell], folder: Folder, columns: Sequence[Headed], processes: int, drawn: Callable[[int], None]
+    own: Sequence[Cell],
+    folder: Folder,
+    columns: Sequence[Headed],
+    processes: int,
+    drawn: Callable[[int], None],
+    again: Experiments,
 ) -> list[CellView]:
     """Draw the cells of one scenario on the same scales."""
     panels = [panel_of(cell) for cell in own]
@@ -232,14 +251,14 @@ def _draw(
             pictures = _counted(pool.map(_picture, panels, [scales] * len(panels)), drawn)
     else:
         pictures = _counted((_picture(p, scales) for p in panels), drawn)
-    return [_cell(cell, picture, folder, columns) for cell, picture in zip(own, pictures, strict=True)]
+    return [_cell(cell, picture, folder, columns, again) for cell, picture in zip(own, pictures, strict=True)]
 
 
-def _picture(shown: panel.Panel, scales: panel.Scales) -> str:
-    return Sheet([panel.part(shown, scales)]).svg()
+def _picture(shown: panel.Panel, scales: panel.Scales) -> tuple[str, str]:
+    return Sheet([panel.part(shown, scales)]).answering()
 
 
-def _counted(pictures: Iterable[str], drawn: Callable[[int], None]) -> list[str]:
+def _counted(pictures: Iterable[tuple[str, str]], drawn: Callable[[int], None]) -> list[tuple[str, str]]:
     done = []
     for number, picture in enumerate(pictures, 1):
         drawn(number)
@@ -247,14 +266,23 @@ def _counted(pictures: Iterable[str], drawn: Callable[[int], None]) -> list[str]
     return done
 
 
-def _cell(cell: Cell, picture: str, folder: Folder, columns: Sequence[Headed]) -> CellView:
+def _cell(
+    cell: Cell, picture: tuple[str, str], folder: Folder, columns: Sequence[Headed], experiments: Experiments
+) -> CellView:
     anchor = _anchor(f"{cell.experiment} {cell.title} {cell.engine}")
     flows = list(dict.fromkeys(look.key for look in looks(cell.scenario).values()))
-    stored = folder.path / "runs" / cell.runs[0].key.folder_name / "scenario.json"
-    seeds = [run.seed for run in cell.runs]
-    count = f" --seeds {len(seeds)}" if len(seeds) > 1 and seeds == list(range(1, len(seeds) + 1)) else ""
-    again = f"sojourn run {shlex.quote(str(stored))}{count} -o again"
-    return CellView(cell.title, anchor, values_of(cell, columns), flows, picture, f"report/{anchor}.svg", again)
+    again = experiments.again(cell, folder.record(cell.runs[0].key))
+    return CellView(
+        title=cell.title,
+        anchor=anchor,
+        values=values_of(cell, columns),
+        flows=flows,
+        panel=picture[0],
+        numbers=picture[1],
+        file=f"report/{anchor}.svg",
+        again=again.command,
+        experiment=again.playground,
+    )
 
 
 def _verdicts(found: Sequence[Cell]) -> list[ClaimVerdict]:

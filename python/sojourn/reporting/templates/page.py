@@ -18,6 +18,7 @@ from sojourn.core.store.atomic import write_file
 from sojourn.errors import ExperimentError, StoreError, UsageError
 from sojourn.plotting.draw.svg import bounded
 from sojourn.plotting.figures import Drawn
+from sojourn.reporting import script
 from sojourn.reporting.templates.functions import Functions
 from sojourn.reporting.templates.results import Results
 from sojourn.reporting.templates.sandbox import Sandbox, read_text
@@ -78,9 +79,9 @@ def render(
         picture.write(pictures, stem)
     html, markdown = folder.path / f"{name}.html", folder.path / f"{name}.md"
     write_file(markdown, legible(text).encode())
-    write_file(
-        html, legible(_page(text, functions, {f"{name}/{stem}.svg": made for stem, made in drawn.items()})).encode()
-    )
+    pictures_of = {f"{name}/{stem}.svg": made for stem, made in drawn.items()}
+    several = any(len({run.seed for _, run in own}) > 1 for own in results.runs.values())
+    write_file(html, legible(_page(text, functions, pictures_of, several=several)).encode())
     return Page(html, markdown, len(drawn) + len(functions.ready))
 
 
@@ -148,18 +149,19 @@ def _wrong(
 # --- HTML ---------------------------------------------------------------------------------------------------------
 
 
-def _page(text: str, functions: Functions, drawn: Mapping[str, Drawn]) -> str:
+def _page(text: str, functions: Functions, drawn: Mapping[str, Drawn], *, several: bool) -> str:
     body, contents = _body(text)
 
     def inline(match: re.Match[str]) -> str:
         path = match["src"]
         made = drawn.get(path)
-        svg = functions.ready.get(path) if made is None else made.svg
+        svg, numbers = (functions.ready.get(path), "") if made is None else made.answering
         if svg is None:
             return match[0]
         data = "" if made is None else f' <a href="{path.removesuffix("svg")}csv">data</a>'
         caption = match["alt"] if made is None else f"<b>{match['alt'].rstrip('.')}.</b> {made.caption}"
-        return f"<figure>{bounded(svg)}<figcaption>{caption}{data}</figcaption></figure>"
+        plot = f'<div class="plot">{bounded(svg)}{script.data_block(numbers)}</div>' if numbers else bounded(svg)
+        return f"<figure>{plot}<figcaption>{caption}{data}</figcaption></figure>"
 
     loader = jinja2.Environment(
         loader=jinja2.PackageLoader("sojourn.reporting.templates", "published"),
@@ -172,6 +174,10 @@ def _page(text: str, functions: Functions, drawn: Mapping[str, Drawn]) -> str:
         head=head + closed if closed else "",
         rest=rest if closed else head,
         contents=contents,
+        several=several,
+        script=script.script(),
+        answers=script.style(),
+        policy=script.policy(),
     )
 
 
