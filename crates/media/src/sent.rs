@@ -43,6 +43,10 @@ pub struct Digest {
     pub marked: u32,
     /// Packets that now count as lost.
     pub lost: u32,
+    /// Packets that had counted as lost and have now been received.
+    pub recovered: u32,
+    /// Packets that have now been received with neither ECT(1) nor CE.
+    pub bleached: u32,
     /// Of the packet with the highest number, if a higher one than before: the round trip, from sending to this report.
     pub rtt: Option<Span>,
     /// Its way there, in seconds, on two clocks: less the same of another packet it is a difference of delays.
@@ -58,6 +62,8 @@ pub struct Sent {
     /// One past the highest number that was acknowledged.
     acked: u32,
     in_flight: u64,
+    /// Bytes of packets that have been neither received nor lost.
+    outstanding: u64,
     reordering_window: Span,
 }
 
@@ -66,6 +72,7 @@ impl Sent {
     pub fn push(&mut self, now: Time, bytes: u32) {
         self.packets.push_back(Packet { bytes, sent: now, fate: Fate::Unknown });
         self.in_flight += u64::from(bytes);
+        self.outstanding += u64::from(bytes);
     }
 
     /// The number of the next packet.
@@ -76,6 +83,19 @@ impl Sent {
     /// Bytes in flight.
     pub const fn in_flight(&self) -> u64 {
         self.in_flight
+    }
+
+    /// Bytes of packets of which nothing is known: neither received nor lost.
+    pub const fn outstanding(&self) -> u64 {
+        self.outstanding
+    }
+
+    /// Nothing is expected any more of what was sent.
+    pub fn forget(&mut self) {
+        self.first = self.next();
+        self.acked = self.first;
+        self.packets.clear();
+        (self.in_flight, self.outstanding) = (0, 0);
     }
 
     /// How long a packet may be missing.
@@ -113,11 +133,17 @@ impl Sent {
         if packet.fate == Fate::Received {
             return;
         }
-        if let Fate::Missing { since, .. } = packet.fate {
+        if let Fate::Missing { since, is_lost } = packet.fate {
             self.reordering_window = self.reordering_window.max(now.since(since)).min(srtt);
+            digest.recovered += u32::from(is_lost);
+        }
+        let was_lost = matches!(packet.fate, Fate::Missing { is_lost: true, .. });
+        if !was_lost {
+            self.outstanding -= u64::from(packet.bytes);
         }
         packet.fate = Fate::Received;
         digest.received += 1;
+        digest.bleached += u32::from(!matches!(ecn, Ecn::Ect1 | Ecn::Ce));
         digest.received_bytes += u64::from(packet.bytes);
         if ecn == Ecn::Ce {
             digest.marked += 1;
@@ -148,6 +174,7 @@ impl Sent {
             {
                 *is_lost = true;
                 digest.lost += 1;
+                self.outstanding -= u64::from(packet.bytes);
             }
         }
         while let Some(packet) = self.packets.front()
@@ -225,6 +252,21 @@ mod tests {
         // A window longer than a round trip would hide losses for ever.
         sent.on_report(at(900), &report(3, &[came], at(800)), SRTT);
         assert_eq!(sent.reordering_window(), SRTT);
+    }
+
+    #[test]
+    fn what_was_forgotten_is_not_acknowledged() {
+        let mut sent = sent(10, 100);
+        sent.forget();
+        assert_eq!((sent.in_flight(), sent.outstanding()), (0, 0));
+        let came = Some((20, Ecn::Ect1));
+        assert_eq!(
+            sent.on_report(at(30), &report(8, &[came, came], at(20)), SRTT),
+            Digest::default()
+        );
+        sent.push(at(40), 100);
+        let digest = sent.on_report(at(50), &report(9, &[came, came], at(50)), SRTT);
+        assert_eq!((digest.received, digest.lost, sent.outstanding()), (1, 0, 0));
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod delay;
 mod rate;
 mod window;
 
+use crate::control::{Measured, MediaControl};
 use crate::feedback::Report;
 use crate::sent::{Digest, Sent};
 use constants::{
@@ -142,24 +143,6 @@ impl Scream {
         }
     }
 
-    /// The rate that the encoder is to have, bits per second.
-    pub const fn target_bitrate(&self) -> f64 {
-        self.rate.target_bitrate
-    }
-
-    /// The encoder has made a frame of so many bytes; the oldest packet that waits has done so for `waited`.
-    pub fn on_frame(&mut self, waited: Span, bytes: u64) {
-        self.rate.on_frame(waited.as_secs_f64(), bytes as f64);
-    }
-
-    /// When a packet of so many bytes may leave, if nothing is heard until then.
-    pub fn may_send(&self, bytes: u32) -> Time {
-        if f64::from(bytes) <= self.send_wnd() {
-            return self.next_paced;
-        }
-        self.last_sent.map_or(Time::ZERO, |sent| sent + STALLED).max(self.next_paced)
-    }
-
     /// How far bytes in flight may still grow (§4.3.1).
     fn send_wnd(&self) -> f64 {
         let steady = 1.0 - self.delay.latency_diff_avg;
@@ -167,44 +150,6 @@ impl Scream {
             REF_WND_OVERHEAD_MIN + (REF_WND_OVERHEAD_MAX - REF_WND_OVERHEAD_MIN) * steady;
         let most = (self.window.ref_wnd * overhead).max(2.0 * f64::from(self.options.mss));
         most - self.sent.in_flight() as f64
-    }
-
-    /// A packet of so many bytes leaves; its number is one more than the last one's, the first one's is 0.
-    pub fn on_sent(&mut self, now: Time, bytes: u32) {
-        self.sent.push(now, bytes);
-        self.last_sent = Some(now);
-        self.max_bytes_in_flight = self.max_bytes_in_flight.max(self.sent.in_flight());
-        self.next_paced = now + Span::from_secs_f64(f64::from(bytes) * 8.0 / self.pace_bitrate);
-    }
-
-    /// A report has come.
-    pub fn on_report(&mut self, now: Time, report: &Report) {
-        self.reports += 1;
-        let cap = self.s_rtt.map_or(Span::ZERO, Span::from_secs_f64);
-        let digest = self.sent.on_report(now, report, cap);
-        if let Some(rtt) = digest.rtt {
-            let sample = rtt.as_secs_f64();
-            self.rtt = Some(rtt);
-            self.s_rtt = Some(self.s_rtt.map_or(sample, |s_rtt| s_rtt + (sample - s_rtt) / 8.0));
-        }
-        let Some(s_rtt) = self.s_rtt else { return };
-        if let Some(one_way) = digest.one_way {
-            self.delay.sample(now, one_way);
-        }
-        self.count(now, s_rtt, &digest);
-        self.pass_round(now, s_rtt);
-        let interval = VIRTUAL_RTT.min(s_rtt);
-        let switches = self.options.switches;
-        let detected = self.window.is_congestion_detected;
-        if self.delay.average(now, interval, switches.reduce_jitter, detected) && switches.competing
-        {
-            self.delay.adjust_target(self.loss_event_rate);
-        }
-        self.window.see(now, s_rtt, digest.received, digest.marked, digest.lost);
-        self.window.update(&self.inputs(now, s_rtt, &digest));
-        let scale = if now < self.halved_until { 0.5 } else { 1.0 };
-        self.rate.update(self.window.ref_wnd, s_rtt, f64::from(self.options.mss), scale);
-        self.pace_bitrate = self.rate.pace_bitrate();
     }
 
     /// Counts what a report tells of.
@@ -276,39 +221,79 @@ impl Scream {
             acked_bitrate: switches.undershoot.then_some(acked_bitrate),
         }
     }
+}
 
-    /// The newest round trip.
-    pub const fn rtt(&self) -> Option<Span> {
-        self.rtt
+impl MediaControl for Scream {
+    fn target_bitrate(&self) -> f64 {
+        self.rate.target_bitrate
     }
 
-    /// The smoothed one, seconds.
-    pub const fn s_rtt(&self) -> Option<f64> {
-        self.s_rtt
+    fn on_frame(&mut self, waited: Span, bytes: u64) {
+        self.rate.on_frame(waited.as_secs_f64(), bytes as f64);
     }
 
-    /// The reference window, bytes.
-    pub const fn ref_wnd(&self) -> f64 {
-        self.window.ref_wnd
+    fn packet_size(&self) -> u32 {
+        self.options.mss
     }
 
-    /// The pacing rate, bits per second.
-    pub const fn pace_bitrate(&self) -> f64 {
-        self.pace_bitrate
+    fn may_send(&self, bytes: u32) -> Time {
+        if f64::from(bytes) <= self.send_wnd() {
+            return self.next_paced;
+        }
+        self.last_sent.map_or(Time::ZERO, |sent| sent + STALLED).max(self.next_paced)
     }
 
-    /// Packets in flight, by what they were at most: bytes over the largest packet, rounded up.
-    pub fn packets_in_flight(&self) -> u64 {
-        self.sent.in_flight().div_ceil(self.options.mss.into())
+    fn on_sent(&mut self, now: Time, bytes: u32) {
+        self.sent.push(now, bytes);
+        self.last_sent = Some(now);
+        self.max_bytes_in_flight = self.max_bytes_in_flight.max(self.sent.in_flight());
+        self.next_paced = now + Span::from_secs_f64(f64::from(bytes) * 8.0 / self.pace_bitrate);
     }
 
-    /// Packets that were held for lost, that were reported as received, and of these with CE.
-    pub const fn counts(&self) -> (u64, u64, u64) {
-        (self.lost, self.received, self.marked)
+    fn on_report(&mut self, now: Time, report: &Report) {
+        self.reports += 1;
+        let cap = self.s_rtt.map_or(Span::ZERO, Span::from_secs_f64);
+        let digest = self.sent.on_report(now, report, cap);
+        if let Some(rtt) = digest.rtt {
+            let sample = rtt.as_secs_f64();
+            self.rtt = Some(rtt);
+            self.s_rtt = Some(self.s_rtt.map_or(sample, |s_rtt| s_rtt + (sample - s_rtt) / 8.0));
+        }
+        let Some(s_rtt) = self.s_rtt else { return };
+        if let Some(one_way) = digest.one_way {
+            self.delay.sample(now, one_way);
+        }
+        self.count(now, s_rtt, &digest);
+        self.pass_round(now, s_rtt);
+        let interval = VIRTUAL_RTT.min(s_rtt);
+        let switches = self.options.switches;
+        let detected = self.window.is_congestion_detected;
+        if self.delay.average(now, interval, switches.reduce_jitter, detected) && switches.competing
+        {
+            self.delay.adjust_target(self.loss_event_rate);
+        }
+        self.window.see(now, s_rtt, digest.received, digest.marked, digest.lost);
+        self.window.update(&self.inputs(now, s_rtt, &digest));
+        let scale = if now < self.halved_until { 0.5 } else { 1.0 };
+        self.rate.update(self.window.ref_wnd, s_rtt, f64::from(self.options.mss), scale);
+        self.pace_bitrate = self.rate.pace_bitrate();
     }
 
-    /// Its state by the text's names.
-    pub fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
+    /// In flight by what packets were at most: bytes over the largest, rounded up.
+    fn measured(&self) -> Measured {
+        Measured {
+            rtt: self.rtt,
+            srtt: self.s_rtt,
+            window: self.window.ref_wnd,
+            pacing: self.pace_bitrate,
+            in_flight: self.sent.in_flight().div_ceil(self.options.mss.into()),
+            lost: self.lost,
+            received: self.received,
+            marked: self.marked,
+        }
+    }
+
+    fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
         out("ref_wnd", self.window.ref_wnd);
         out("ref_wnd_i", self.window.ref_wnd_i);
         out("bytes_in_flight", self.sent.in_flight() as f64);

@@ -38,12 +38,12 @@ fn the_first_report_worked_by_hand() {
         report = receiver.on_packet(came, number, Ecn::NotEct, number == 2);
     }
     scream.on_report(Time::from_millis(100), &read(&report.unwrap()).unwrap());
-    assert_eq!(scream.s_rtt(), Some(0.084));
-    assert!((scream.ref_wnd() - (3_000.0 + 1_000.0 * 1.06)).abs() < 1e-9);
+    assert_eq!(scream.measured().srtt, Some(0.084));
+    assert!((scream.measured().window - (3_000.0 + 1_000.0 * 1.06)).abs() < 1e-9);
     let part = (1.0 - (1_000.0 / 4_060.0 - 0.1)) / 1.02 / 1.2;
     let target = part * 8.0 * 4_060.0 / 0.084;
     assert!((scream.target_bitrate() - target).abs() < 1e-6, "{}", scream.target_bitrate());
-    assert!((scream.pace_bitrate() - 1.5 * target).abs() < 1e-6);
+    assert!((scream.measured().pacing - 1.5 * target).abs() < 1e-6);
     // The next packet waits for the pacing of the last, which was the first rate's.
     assert_eq!(scream.may_send(1_000), Time::from_millis(24));
 }

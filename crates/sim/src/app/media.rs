@@ -1,6 +1,6 @@
 //! One direction of a call whose rate follows the path: an encoder, a sender under congestion control, a receiver that reports.
 //!
-//! Sources: the control's (`sojourn_media::Scream`); the encoder's (RFC 8593 §5); reports as RTCP packets by RFC 8888, which
+//! Sources: the control's (`sojourn_media::{Scream, Prague}`); the encoder's (RFC 8593 §5); reports as RTCP packets by RFC 8888, which
 //! travel back with their bytes. A packet is RTP over UDP: 12 bytes of RTP header count as payload of UDP, as of the target.
 //!
 //! Frames wait at the sender, cut into packets, until pacing and window let them go. If they wait for longer than the flow says
@@ -16,8 +16,8 @@ use super::report::{Completion, ConnectionRecord, DelayKind, FlowReport, Record}
 use crate::host::HostTx;
 use crate::packet::{Body, Packet};
 use sojourn_media::{
-    Encoder, EncoderSettings, Mode, Options as ScreamOptions, Receiver, ReportRules, Scream,
-    Switches, feedback,
+    Encoder, EncoderSettings, MediaControl, Mode, Options as ScreamOptions, Prague, PragueOptions,
+    Receiver, ReportRules, Scream, Switches, feedback,
 };
 use sojourn_qdisc::table::{self, DefaultValue, Kind, OptionSpec, ValueSpec};
 use sojourn_qdisc::{Discipline, QdiscQuirks, Setting, Settings, options_of};
@@ -33,11 +33,12 @@ const RTP_HEADER: u64 = 12;
 pub(crate) const INFO: Discipline = Discipline {
     name: "media",
     summary: "one direction of a call: an encoder that follows its congestion control, RTP, and reports by RFC 8888",
-    source: "draft-ietf-ccwg-rfc8298bis-screamv2 (October 2026), RFC 8888, RFC 8593 §5",
+    source: "draft-ietf-ccwg-rfc8298bis-screamv2 (October 2026), L4STeam/udp_prague (2024), RFC 8888, RFC 8593 §5",
     options: options_of!(Options),
     examples: &[
         "media",
         "media control scream ecn l4s min 150kbit max 20mbit fps 25",
+        "media control prague max 20mbit report_every 1",
         "media ecn off max 1500kbit key_every 2s key_size 4 discard 300ms",
         "media reduce_jitter clock_drift loss_threshold undershoot competing",
     ],
@@ -45,13 +46,15 @@ pub(crate) const INFO: Discipline = Discipline {
 };
 
 /// The controls.
-const CONTROLS: &[&str] = &["scream"];
+const CONTROLS: &[&str] = &["scream", "prague"];
 /// What packets say of ECN.
 const ECN: &[&str] = &["l4s", "classic", "off"];
 
 /// The options.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
+    is_prague: bool,
+    budget: f64,
     ecn: Mode,
     min: Rate,
     max: Rate,
@@ -85,16 +88,16 @@ impl Settings for Options {
             name: "control",
             values: &[word("CONTROL", CONTROLS)],
             preset: DefaultValue::Is("scream"),
-            doc: "the congestion control of the sender",
-            tried: &["control scream"],
+            doc: "the congestion control of the sender: SCReAMv2, or UDP Prague",
+            tried: &["control scream", "control prague"],
             ..OptionSpec::BASE
         }
-        .sets(|_, _| {}),
+        .sets(|options, given| options.is_prague = given.has("prague")),
         OptionSpec {
             name: "ecn",
             values: &[word("ECN", ECN)],
             preset: DefaultValue::Is("l4s"),
-            doc: "what packets say of ECN and what marks mean: ECT(1) and the share of marks, ECT(0) and a fixed part, or nothing",
+            doc: "what packets say of ECN and what marks mean: ECT(1) and the share of marks, ECT(0) and a fixed part, or nothing; prague takes marks for those of L4S",
             tried: &["ecn l4s", "ecn classic", "ecn off"],
             ..OptionSpec::BASE
         }
@@ -270,6 +273,15 @@ impl Settings for Options {
             ..OptionSpec::BASE
         }
         .sets(|options, given| options.switches.competing = given.on),
+        OptionSpec {
+            name: "budget",
+            values: &[ValueSpec { name: "PERCENT", kind: Kind::Percent, optional: false }],
+            preset: DefaultValue::Is("80%"),
+            doc: "UDP Prague: the share of the time from frame to frame that a frame may take at the rate",
+            tried: &["budget 50%", "budget 100%"],
+            ..OptionSpec::BASE
+        }
+        .sets(|options, given| options.budget = given.probability(0).unwrap_or(1.0)),
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
@@ -283,6 +295,8 @@ impl Settings for Options {
             key_size: 0.0,
         };
         Self {
+            is_prague: false,
+            budget: 0.0,
             ecn: Mode::L4s,
             min: Rate::ZERO,
             max: Rate::ZERO,
@@ -331,7 +345,7 @@ pub(crate) struct Media {
     ecn: Ecn,
     random: Random,
     encoder: Option<Encoder>,
-    scream: Scream,
+    control: Box<dyn MediaControl>,
     queue: VecDeque<Waiting>,
     /// Of each packet that was sent, by its number.
     headers: Vec<Header>,
@@ -356,13 +370,14 @@ impl NamedApp for Media {
 
     fn new(options: Options, setup: AppSetup) -> Self {
         let min = options.min.bits_per_sec() as f64;
-        let scream = ScreamOptions {
-            mode: options.ecn,
-            min,
-            max: (options.max.bits_per_sec() as f64).max(min),
-            mss: options.packet,
-            frame_period: 1.0 / options.encoder.fps,
-            switches: options.switches,
+        let max = (options.max.bits_per_sec() as f64).max(min);
+        let frame_period = 1.0 / options.encoder.fps;
+        let control: Box<dyn MediaControl> = if options.is_prague {
+            let (max_packet, budget) = (options.packet, options.budget);
+            Box::new(Prague::new(PragueOptions { min, max, max_packet, frame_period, budget }))
+        } else {
+            let (mode, mss, switches) = (options.ecn, options.packet, options.switches);
+            Box::new(Scream::new(ScreamOptions { mode, min, max, mss, frame_period, switches }))
         };
         let ecn = match options.ecn {
             Mode::NoEcn => Ecn::NotEct,
@@ -373,7 +388,7 @@ impl NamedApp for Media {
             ecn,
             random: setup.random,
             encoder: None,
-            scream: Scream::new(scream),
+            control,
             queue: VecDeque::new(),
             headers: Vec::new(),
             frames: Vec::new(),
@@ -396,7 +411,7 @@ impl NamedApp for Media {
 impl Media {
     /// When the packet that waits longest may leave.
     fn next_packet(&self) -> Time {
-        self.queue.front().map_or(Time::NEVER, |packet| self.scream.may_send(packet.bytes))
+        self.queue.front().map_or(Time::NEVER, |packet| self.control.may_send(packet.bytes))
     }
 
     /// For how long the packet that waits longest has waited.
@@ -419,12 +434,12 @@ impl Media {
             self.frames_discarded += gone as u64;
             self.queue.truncate(keep);
         }
-        let frame = encoder.frame(self.scream.target_bitrate(), &mut self.random);
+        let frame = encoder.frame(self.control.target_bitrate(), &mut self.random);
         self.encoded_bytes += frame.bytes;
-        self.scream.on_frame(waited, frame.bytes);
+        self.control.on_frame(waited, frame.bytes);
         // The target is of packets with their RTP headers, and so is a frame's size.
         let bytes = frame.bytes.max(RTP_HEADER + 1);
-        let count = bytes.div_ceil(self.options.packet.into());
+        let count = bytes.div_ceil(self.control.packet_size().into());
         let number = self.frames.len() as u32;
         let row = Completion { started: now, bytes: frame.bytes, ended: Time::NEVER };
         self.frames.push(Frame { row, missing: count as u32 });
@@ -451,8 +466,9 @@ impl Media {
         let number = self.headers.len() as u32;
         self.headers.push(Header { frame: packet.frame, marker: packet.behind == 0, came: false });
         self.sent_bytes += u64::from(packet.bytes);
-        self.scream.on_sent(tx.now(), packet.bytes);
-        tx.send_datagram(number, packet.bytes, self.ecn, false);
+        self.control.on_sent(tx.now(), packet.bytes);
+        let ecn = if self.control.gives_up_ecn() { Ecn::NotEct } else { self.ecn };
+        tx.send_datagram(number, packet.bytes, ecn, false);
     }
 
     /// A packet has come to the receiver.
@@ -503,7 +519,7 @@ impl App for Media {
             return self.receive(tx, number, packet);
         }
         if let Some(report) = packet.payload().and_then(feedback::read) {
-            self.scream.on_report(tx.now(), &report);
+            self.control.on_report(tx.now(), &report);
             self.send(tx);
         }
     }
@@ -532,28 +548,27 @@ impl App for Media {
 
     /// The columns of a connection, so far as they have a meaning: the window over the largest packet; no threshold.
     fn record(&self) -> Record {
-        let (lost, delivered, marked) = self.scream.counts();
-        let packet = f64::from(self.options.packet);
+        let m = self.control.measured();
         Record::Connection(ConnectionRecord {
             delivery_rate_bps: f64::NAN,
-            rtt_s: self.scream.rtt().map_or(f64::NAN, Span::as_secs_f64),
-            srtt_s: self.scream.s_rtt().unwrap_or(f64::NAN),
+            rtt_s: m.rtt.map_or(f64::NAN, Span::as_secs_f64),
+            srtt_s: m.srtt.unwrap_or(f64::NAN),
             rttvar_s: f64::NAN,
-            cwnd: (self.scream.ref_wnd() / packet) as u64,
+            cwnd: (m.window / f64::from(self.options.packet)) as u64,
             ssthresh: u64::from(INFINITE_SSTHRESH),
-            in_flight: self.scream.packets_in_flight(),
+            in_flight: m.in_flight,
             retransmits: 0,
-            lost,
-            delivered,
+            lost: m.lost,
+            delivered: m.received,
             ce: self.ce,
-            ece: marked,
-            pacing_bps: self.scream.pace_bitrate(),
+            ece: m.marked,
+            pacing_bps: m.pacing,
             state: CaState::Open,
         })
     }
 
     fn gauges(&self, out: &mut dyn FnMut(&'static str, f64)) {
-        self.scream.gauges(out);
+        self.control.gauges(out);
         out("encoder_bitrate", self.encoder.as_ref().map_or(0.0, Encoder::rate));
         out("media_queue", self.queue.iter().map(|packet| f64::from(packet.bytes)).sum());
         out("frames_encoded", self.frames.len() as f64);
@@ -562,7 +577,7 @@ impl App for Media {
     }
 
     fn report(&self, _end: Time) -> FlowReport {
-        let (lost, ..) = self.scream.counts();
+        let lost = self.control.measured().lost;
         let totals = vec![
             ("datagrams_sent", self.headers.len() as f64),
             ("datagrams_received", self.received as f64),

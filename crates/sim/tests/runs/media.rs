@@ -124,3 +124,22 @@ fn a_call_goes_up_as_it_goes_down() {
     assert!((rate / 1.5e6 - 1.0).abs() < 0.01, "{rate}");
     assert!(series(&up, "flows", "srtt_s", "a").iter().skip(10).all(|row| row.1 > 0.020));
 }
+
+/// UDP Prague in DualPI2: most of the link, some marks, no losses, and little to wait for. At 100 Mbit/s it gets to its highest rate,
+/// of which the encoder has what its budget says.
+#[test]
+fn a_call_under_udp_prague_waits_little_in_dualpi2() {
+    let run = call(
+        "control prague max 50mbit report_every 1",
+        "rate = \"10mbit\"\nqdisc = \"dualpi2\"",
+        "",
+    );
+    let (rate, wait) = (value(&run, "goodput(a)"), value(&run, "p99(sojourn.l, line.down.qdisc)"));
+    assert!((5e6..8e6).contains(&rate), "{rate}");
+    assert!(wait < 0.010, "{wait}");
+    assert!(total(&run, "a", "ce_packets") > 0.0);
+    assert_eq!(total(&run, "a", "packets_lost"), 0.0);
+    let run = call("control prague max 5mbit budget 90%", WIDE, "");
+    let rate = value(&run, "goodput(a)");
+    assert!((rate / 4.5e6 - 1.0).abs() < 0.02, "{rate}");
+}
