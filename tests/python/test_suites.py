@@ -77,6 +77,7 @@ CELLS: Final = {
     "open-questions/bursty-links": 4 * 3 * 2,
     "open-questions/drain": 2 * 2 * 3 * 4,
     "open-questions/latecomers": 3 * 3 * 2,
+    "open-questions/nqb": 4 * 4,
     "open-questions/slow-start": 4 * 3 * 3,
     "prudentia/pairs": 3 * 2 * 2,
     "prudentia/video": 2 * 2,
