@@ -216,7 +216,14 @@ def test_a_control_that_is_not_there_is_named_with_the_nearest() -> None:
     assert "rfc-9743" in (missing.value.help or "")
 
 
-@pytest.mark.parametrize(("name", "suite"), [("rfc-9743", "rfc-9743/tiny"), ("rfc-7928", "rfc-7928/unresponsive")])
+@pytest.mark.parametrize(
+    ("name", "suite"),
+    [
+        ("rfc-9743", "rfc-9743/tiny"),
+        ("rfc-7928", "rfc-7928/unresponsive"),
+        ("rfc-8867-media", "rfc-8867-media/ecn"),
+    ],
+)
 def test_the_builds_figures_are_of_these_suites_and_of_this_simulator(name: str, suite: str) -> None:
     """``tools/evaluation_reference.py NAME`` makes them anew."""
     asked = read(name)
@@ -247,6 +254,19 @@ def test_what_is_known_of_queues_comes_out() -> None:
         assert _verdicts(QUEUES, queue)["overload"] is expected, queue
     for queue, expected in (("codel", Verdict.FAIL), ("fq_codel", Verdict.PASS), ("cake", Verdict.PASS)):
         assert _verdicts(QUEUES, queue)["rtt-fairness"] is expected, queue
+
+
+def test_what_is_known_of_a_call_under_scream_comes_out() -> None:
+    """A queue that marks for L4S is short; a flow that fills a deep queue starves a control by delay (draft §4.5.4)."""
+    asked = read("rfc-8867-media")
+    stored = reference.values(asked, "scream")
+    assert stored is not None
+    delays = {
+        queue: max(stored.by_place["rfc-8867-media/ecn", (("queue", queue),), "percentile(pdv, media, 95)"].values())
+        for queue in ("codel", "dualpi2")
+    }
+    assert delays["dualpi2"] < 0.02 < delays["codel"]
+    assert _verdicts(asked, "scream")["long-tcp"] is Verdict.FAIL
 
 
 def test_an_idle_line_has_the_round_trips_a_minute_that_its_delay_allows() -> None:
@@ -287,6 +307,13 @@ def test_the_command_says_what_is_missing() -> None:
     assert asked.returncode == 2
     assert "--cc bbr3" in asked.stderr
     assert "--qdisc fq_codel" in sojourn("evaluate", "--document", "rfc-7928").stderr
+    assert "--media scream" in sojourn("evaluate", "--document", "rfc-8867-media").stderr
+    crossed = sojourn("evaluate", "--media", "scream", "--document", "rfc-9743")
+    assert crossed.returncode == 2
+    assert "rfc-9743 does not ask of a call's control" in crossed.stderr
+    wrong = sojourn("evaluate", "--media", "screem")
+    assert wrong.returncode == 2
+    assert 'did you mean "scream"?' in wrong.stderr
     for words in (["--cc", "reno", "--qdisc", "pie"], ["--cc", "reno", "--document", "rfc-7928"]):
         crossed = sojourn("evaluate", *words)
         assert crossed.returncode == 2

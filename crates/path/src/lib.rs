@@ -21,6 +21,7 @@ macro_rules! middleboxes {
                 policer: Police(Policer);
             }
             by_words {
+                flow_limit: FlowLimit;
                 periodic_loss: PeriodicLoss;
             }
         }

@@ -196,7 +196,7 @@ tables! {
     }
 
     /// Short flows that were completed.
-    COMPLETIONS "completions" Completions of Completion: "One row a short connection that was completed, or left unfinished when the run ended." {
+    COMPLETIONS "completions" Completions of Completion: "One row a short connection, a transaction or a frame of a call that was completed, or left unfinished when the run ended." {
         t_s: number["s"] "when it was started, from the origin";
         flow: text "the name of the flow that generates it";
         bytes: count["bytes"] "its length";

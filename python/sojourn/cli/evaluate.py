@@ -1,10 +1,10 @@
-"""``sojourn evaluate``: what a document asks of a congestion control or a queue discipline, and whether it does it."""
+"""``sojourn evaluate``: what a document asks of a control, a queue discipline or a call, and whether it does it."""
 
 import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -12,6 +12,7 @@ from sojourn.cli import complete
 
 if TYPE_CHECKING:
     from sojourn.evidence.evaluation import Campaign, Document, JudgedRow, Values
+    from sojourn.evidence.evaluation.document import Kind
 
 
 def register(app: typer.Typer) -> None:
@@ -40,12 +41,22 @@ def evaluate(
             autocompletion=complete.qdiscs,
         ),
     ] = None,
+    media: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--media",
+            metavar="WORDS",
+            help="What is evaluated; may be repeated. The control of a call and its options, as they stand behind "
+            "'media control': 'scream ecn classic'.",
+        ),
+    ] = None,
     against: Annotated[
         str | None,
         typer.Option(
             "--document",
             metavar="NAME",
-            help="Which document asks; rfc-9743 of a control and rfc-7928 of a queue discipline unless given.",
+            help="Which document asks; rfc-9743 of a control, rfc-7928 of a queue discipline and rfc-8867-media of a "
+            "call's control unless given.",
             autocompletion=complete.evaluations,
         ),
     ] = None,
@@ -75,7 +86,7 @@ def evaluate(
     details: Annotated[bool, typer.Option("--details", help="Print every figure in every cell.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Evaluate a congestion control as RFC 9743 asks, or a queue discipline as RFC 7928 does: a row a criterion.
+    """Evaluate a congestion control as RFC 9743 asks, a queue as RFC 7928, a call as RFC 8867: a row a criterion.
 
     The documents set no thresholds. Most rules compare with what Reno and CUBIC, or tail drop, do in the same place;
     whose number a rule has stands beside it. What decides is a suite that anyone can run, read and change: sojourn
@@ -86,7 +97,7 @@ def evaluate(
     from sojourn.cli.screen import out, print_json
     from sojourn.evidence.evaluation import Campaign, Subject, judge, page
 
-    document, words = _asked(ccs, qdiscs, against)
+    document, words = _asked({"cc": ccs or [], "qdisc": qdiscs or [], "media": media or []}, against)
     subjects = {word: Subject(word, document.of) for word in dict.fromkeys(words)}
     incumbents = {name: Subject(document.references[name], document.of) for name in document.beside}
     own = plugins or ()
@@ -113,27 +124,32 @@ def evaluate(
         sys.exit(1)
 
 
-def _asked(
-    ccs: Sequence[str] | None, qdiscs: Sequence[str] | None, against: str | None
-) -> "tuple[Document, Sequence[str]]":
+def _asked(given: "Mapping[Kind, Sequence[str]]", against: str | None) -> "tuple[Document, Sequence[str]]":
     """Return the document that asks, and what it asks of."""
     from sojourn.errors import UsageError
     from sojourn.evidence.evaluation import read
 
-    if ccs and qdiscs:
-        raise UsageError("a control and a queue discipline are not evaluated by one document", help="name one of them")
-    document = read(against or ("rfc-7928" if qdiscs else "rfc-9743"))
-    words = qdiscs if document.of == "qdisc" else ccs
+    named = [kind for kind, words in given.items() if words]
+    if len(named) > 1:
+        several = " and ".join(_A[kind] for kind in named)
+        raise UsageError(f"{several} are not evaluated by one document", help="name one of them")
+    document = read(against or (_DOCUMENT[named[0]] if named else "rfc-9743"))
+    words = given[document.of]
     if not words:
-        needs = "a queue discipline: --qdisc fq_codel" if document.of == "qdisc" else "a congestion control: --cc bbr3"
-        if ccs or qdiscs:
-            raise UsageError(f"{document.name} does not ask of {_a(document.of, other=True)}", help=f"name {needs}")
+        needs = f"{_A[document.of]}: {_EXAMPLE[document.of]}"
+        if named:
+            raise UsageError(f"{document.name} does not ask of {_A[named[0]]}", help=f"name {needs}")
         raise UsageError("nothing is there to be evaluated", help=f"name {needs}")
     return document, words
 
 
-def _a(of: str, *, other: bool = False) -> str:
-    return "a queue discipline" if (of == "qdisc") is not other else "a congestion control"
+_A: "Final[Mapping[Kind, str]]" = {
+    "cc": "a congestion control",
+    "qdisc": "a queue discipline",
+    "media": "a call's control",
+}
+_EXAMPLE: "Final[Mapping[Kind, str]]" = {"cc": "--cc bbr3", "qdisc": "--qdisc fq_codel", "media": "--media scream"}
+_DOCUMENT: "Final[Mapping[Kind, str]]" = {"cc": "rfc-9743", "qdisc": "rfc-7928", "media": "rfc-8867-media"}
 
 
 def _measured(

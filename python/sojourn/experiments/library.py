@@ -26,6 +26,7 @@ _OWN: Final = frozenset(
         "responsiveness",
         "rfc-7928",
         "rfc-8867",
+        "rfc-8867-media",
         "rfc-9743",
     }
 )

@@ -133,7 +133,7 @@ pub const QUANTITIES: &[Quantity] = &[
         "completion_time",
         Unit::Seconds,
         Table::Completions("duration_s"),
-        "from before a short flow's handshake to its last byte; belongs to the window it started in; percentiles by nearest rank (docs/sources/applications.md)",
+        "from before a short flow's handshake to its last byte, of a call (`app = \"media\"`) from the encoder to a frame's last packet at the receiver; belongs to the window it started in; percentiles by nearest rank (docs/sources/applications.md)",
     ),
     elsewhere(
         "segment_bitrate",

@@ -22,6 +22,7 @@ macro_rules! apps {
                 #[cfg(feature = "quic")] quic: Quic(Box<super::quic::Quic>);
             }
             by_words {
+                media: Media;
                 tcp_rr: TcpRr;
             }
         }

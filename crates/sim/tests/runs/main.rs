@@ -20,6 +20,7 @@ mod flow_options;
 mod golden;
 mod host_nic;
 mod limits;
+mod media;
 mod netperf;
 mod outside;
 mod overload;

@@ -1,10 +1,10 @@
 """Documents that say how something is to be evaluated, as they are written down.
 
-A file has the document's ``name``, its ``title``, what it asks ``of`` (``cc`` or ``qdisc``), ``how`` its verdicts come
-about, the ``references`` whose figures come with the build (words by name), those of them that others are compared with
-(``beside``; ``beside_origin`` says so of a rule), its rows and what it asks that no run can say (``not_covered``, by
-section). ``linux`` says what is run on the Linux engine, whose runs take longer: ``settings`` of every suite, and cells
-(labels by axis) by suite. Where there is no such table, it is everything.
+A file has the document's ``name``, its ``title``, what it asks ``of`` (``cc``, ``qdisc`` or ``media``), ``how`` its
+verdicts come about, the ``references`` whose figures come with the build (words by name), those of them that others are
+compared with (``beside``; ``beside_origin`` says so of a rule), its rows and what it asks that no run can say
+(``not_covered``, by section). ``linux`` says what is run on the Linux engine, whose runs take longer: ``settings`` of
+every suite, and cells (labels by axis) by suite. Where there is no such table, it is everything.
 
 A row has the ``section``, the ``level`` in the document's own word, the ``criterion`` in a line, the ``suite`` whose
 runs decide, and figures. A figure has a ``name``, a ``metric`` (of several the least counts), a ``unit`` for people,
@@ -26,8 +26,8 @@ from typing import Any, Final, Literal
 from sojourn.errors import UsageError
 from sojourn.evidence.claims.bound import Bound
 
-Kind = Literal["cc", "qdisc"]
-"""What a document asks of: a congestion control, or a queue discipline."""
+Kind = Literal["cc", "qdisc", "media"]
+"""What a document asks of: a congestion control of TCP or QUIC, a queue discipline, or the control of a call."""
 
 _FIGURE_KEYS: Final = frozenset(
     {"name", "metric", "unit", "bound", "origin", "pair", "factor", "plus", "only", "worst"}

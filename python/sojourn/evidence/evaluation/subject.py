@@ -1,4 +1,4 @@
-"""What is evaluated: a congestion control or a queue discipline; the engine's, a plugin's or one in Python."""
+"""What is evaluated: a control, a queue discipline or a call's control; the engine's, a plugin's or one in Python."""
 
 import tomllib
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ TESTED_HOPS: Final = ("bottleneck", "second")
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A sender by the word that ``sojourn ccs`` has for it, or a discipline in tc's words.
+    """A sender by the word that ``sojourn ccs`` has for it, a discipline in tc's words, or a call's control.
 
     Senders are ``prague``, ``noq/bbr3``, ``python:mine.py:Mine``; disciplines ``codel target 10ms``,
-    ``python:mine.py:Mine``.
+    ``python:mine.py:Mine``; of calls what stands behind ``media control``, such as ``scream ecn classic``.
     """
 
     word: str
@@ -35,6 +35,8 @@ class Subject:
         """
         hop = '[[hop]]\nname = "bottleneck"\nqdisc = "pfifo"\nrate = "20mbit"\nrtt = "100ms"'
         flow = '[[flow]]\nname = "tested"'
+        if self.of == "media":
+            flow += '\napp = "media control ${media}"\n[let]\nmedia = "scream"'
         text = f'[experiment]\nname = "evaluate"\nduration = "1s"\n{hop}\n{flow}\n'
         parse(text, "evaluate", settings=self.settings(text), engine=engine, plugins=plugins)
 
@@ -54,18 +56,22 @@ class Subject:
     @property
     def where(self) -> str:
         """What of a suite is its own, for people."""
-        return "`flow.tested`" if self.of == "cc" else "`hop.bottleneck.qdisc`"
+        return {"cc": "`flow.tested`", "qdisc": "`hop.bottleneck.qdisc`", "media": "`let.media`"}[self.of]
 
     def settings(self, text: str) -> list[str]:
-        r"""Return what makes the flows, or the queues, of a suite's text its own, as ``--set`` takes it.
+        r"""Return what makes the flows, the queues or the calls of a suite's text its own, as ``--set`` takes it.
 
         >>> Subject("bbr3").settings('[[flow]]\nname = "tested"')
         ['flow.tested.cc=bbr3']
         >>> Subject("codel", "qdisc").settings('[[hop]]\nname  = "bottleneck"')
         ['hop.bottleneck.qdisc=codel']
+        >>> Subject("scream ecn off", "media").settings('[let]\nmedia = "scream"')
+        ['let.media=scream ecn off']
         """
         tree = tomllib.loads(text)
         word = self._from_anywhere
+        if self.of == "media":
+            return [f"let.media={word}"] if "media" in tree.get("let", {}) else []
         if self.of == "qdisc":
             hops = {hop["name"] for hop in tree.get("hop", ())}
             return [f"hop.{hop}.qdisc={word}" for hop in TESTED_HOPS if hop in hops]

@@ -1,0 +1,24 @@
+//! Interactive media without I/O: what runs on the two ends of a call whose rate follows the path.
+//!
+//! An [`Encoder`] makes frames at the rate that it is told. A [`Receiver`] notes every packet that comes and reports it
+//! ([`feedback`], RFC 8888). [`Sent`] reads such a report on the sender's side. A [`MediaControl`] is between them: it says when
+//! a packet may leave and what rate the encoder is to have. There are [`Scream`] (SCReAMv2) and [`Prague`] (UDP Prague).
+//!
+//! Nothing here has a clock, a socket or a source of randomness: times and streams of random numbers are arguments. Times in
+//! the controls' formulas are seconds in binary floating point, as their texts have them, with the four operations and
+//! comparisons alone, which are the same bits everywhere; a logarithm and a root come from `libm`.
+
+mod control;
+mod encoder;
+pub mod feedback;
+mod prague;
+mod receiver;
+mod scream;
+mod sent;
+
+pub use control::{Measured, MediaControl};
+pub use encoder::{Encoder, EncoderSettings, Frame};
+pub use prague::{Prague, PragueOptions};
+pub use receiver::{Receiver, ReportRules};
+pub use scream::{Mode, Options, Scream, Switches};
+pub use sent::{Digest, Sent};
