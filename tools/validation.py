@@ -106,8 +106,8 @@ TABLES: Final = (
         "iccrg.csv",
         ["iccrg"],
         "20 to 500 Mbit/s; not CUBIC at 500 Mbit/s and 80 ms, which its receive window limits",
-        # Which text of Prague the bed had, and that it sent single packets; that iperf3 writes 128 kB at a time: CUBIC at
-        # 500 Mbit/s and 40 ms.
+        # Which text of Prague the bed had, and that it sent single packets; that iperf3 writes 128 kB at a time:
+        # CUBIC at 500 Mbit/s and 40 ms.
         chosen_on=lambda judged: (
             any(sender.cc == "prague" for sender in judged.row.senders)
             or (judged.row.rate_mbit == 500 and judged.row.senders[0].rtt_ms == 40)  # noqa: PLR2004
