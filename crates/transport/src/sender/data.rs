@@ -15,7 +15,7 @@ pub(super) struct AppData {
     /// Unsent segments of the buffer that is sent from, at least one.
     pub(super) buffer_left: u32,
     /// Segments that may be out before the send buffer matters.
-    pub(super) unbuffered: u32,
+    pub(super) unbuffered: u16,
     /// Whether there is no end of it.
     pub(super) endless: bool,
     /// The socket's buffer, where it matters.
@@ -51,8 +51,8 @@ impl AppData {
 
 /// Segments that may be out before the application could have been asleep with nothing written: it is woken when two thirds
 /// of the send buffer are left, and a segment costs no more than one that is a buffer of its own.
-fn unbuffered(mss: u32, quirks: &TcpQuirks) -> u32 {
-    quirks.send_buffer / 3 * 2 / (mss + quirks.skb_overhead)
+fn unbuffered(mss: u32, quirks: &TcpQuirks) -> u16 {
+    (quirks.send_buffer / 3 * 2 / (mss + quirks.skb_overhead)).try_into().unwrap_or(u16::MAX)
 }
 
 /// Segments that a full buffer holds.
