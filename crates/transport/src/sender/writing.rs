@@ -73,7 +73,7 @@ impl Sender {
     pub(super) fn check_space(&mut self, una_advanced: bool, out: &mut impl Output) {
         match &self.data.send_buffer {
             None if self.tcb.view.packets_out > u32::from(self.data.unbuffered) => {
-                self.begin_to_buffer()
+                self.begin_to_buffer();
             }
             Some(buffer) if una_advanced && buffer.asleep => self.wake_application(out),
             _ => {}
