@@ -26,6 +26,7 @@ def report(path: Path, *, chosen: list[str], threads: int | None, as_json: bool 
     rest = set() if chosen else {name for name in found if name.partition("/")[0] not in suites}
     console = err()
     written: list[dict[str, str]] = []
+    evidence = templates.Evidence(folder)
 
     def say(markdown: Path, html: Path) -> None:
         written.append({"markdown": str(markdown), "html": str(html)})
@@ -38,7 +39,7 @@ def report(path: Path, *, chosen: list[str], threads: int | None, as_json: bool 
             continue
         with console.status(f"reading for {template.name}") as status:
             page = templates.render(
-                folder,
+                evidence,
                 template,
                 processes=processes,
                 watcher=lambda done, of: status.update(f"{done} of {of} pictures drawn"),

@@ -160,7 +160,7 @@ def _seen(run: Run, queues: Mapping[str, Queue]) -> dict[str, _Seen]:
         .lazy()
         .filter(pl.col("quantity").cast(pl.String) == "sojourn")
         .select(pl.col("subject").cast(pl.String), "count", "lo_s", middle=middle)
-        .group_by("subject")
+        .group_by("subject", maintain_order=True)
         .agg(
             left=pl.col("count").sum(),
             waited=pl.col("count").filter(pl.col("lo_s") >= WAITED_S).sum(),

@@ -65,7 +65,8 @@ class _Arrays:
     def close(self, values: "np.ndarray[Any, Any]") -> dict[str, Any]:
         """Return where an array is whose numbers are kept with eleven bits."""
         top = float(np.nanmax(np.abs(values), initial=0.0))
-        scale = top / _MOST if top else 1.0
+        # A mean's last bit depends on how many threads added it up; six digits are more than eleven bits need.
+        scale = float(f"{top / _MOST:.6g}") if top else 1.0
         return self._put("h", (values / scale).astype("<f2").tobytes(), len(values), {"s": scale})
 
     def _put(self, kind: str, content: bytes, count: int, more: Mapping[str, Any]) -> dict[str, Any]:

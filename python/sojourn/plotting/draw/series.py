@@ -65,7 +65,7 @@ def binned(run: Run, step: float, columns: Mapping[str, pl.Expr]) -> pl.DataFram
         run.flows.lazy()
         .filter(pl.col("t_s") >= 0)
         .select(pl.col("flow").cast(pl.String), _bin(step), **columns)
-        .group_by("flow", "bin")
+        .group_by("flow", "bin", maintain_order=True)
         .agg(pl.col(name).mean() for name in columns)
         .select("flow", *columns, t=(pl.col("bin") + 0.5) * step)
         .sort("flow", "t")
@@ -116,7 +116,7 @@ def _band(tables: Sequence[pl.DataFrame], flow: str, column: str) -> Band:
     if len(tables) == 1:
         return Band(own["t"].to_list(), _values(own[column]))
     every = [table.filter(pl.col("flow") == flow).select("t", column) for table in tables]
-    ends = pl.concat(every).group_by("t").agg(low=pl.col(column).min(), high=pl.col(column).max())
+    ends = pl.concat(every).group_by("t", maintain_order=True).agg(low=pl.col(column).min(), high=pl.col(column).max())
     both = own.join(ends, on="t", how="left", maintain_order="left")
     others = [
         _values(own.select("t").join(other, on="t", how="left", maintain_order="left")[column]) for other in every[1:]
@@ -156,7 +156,7 @@ def queue_line(run: Run, step: float, path: str = "") -> Band:
             low=pl.col("sojourn_min_s").fill_nan(None) * 1e3,
             high=pl.col("sojourn_max_s").fill_nan(None) * 1e3,
         )
-        .group_by("bin")
+        .group_by("bin", maintain_order=True)
         .agg(pl.col("mean").mean(), pl.col("low").min(), pl.col("high").max())
         .sort("bin")
         .collect()
@@ -179,7 +179,7 @@ def state_band(run: Run, name: str, step: float) -> Band:
             & (pl.col("t_s") >= 0)
         )
         .select(_bin(step), value=pl.col("value").fill_nan(None))
-        .group_by("bin")
+        .group_by("bin", maintain_order=True)
         .agg(mean=pl.col("value").mean(), low=pl.col("value").min(), high=pl.col("value").max())
         .sort("bin")
         .collect()

@@ -32,14 +32,7 @@ def slim(text: str, label: str) -> str:
     # What a page's script finds its way by: the axes, in order, and what is written at a time.
     text = re.sub(r' id="axes_(\d+)"', r' data-axes="\1"', text)
     text = text.replace(' id="event"', ' class="event"')
-    mark = hashlib.sha256(f"{label} {text}".encode()).hexdigest()[:8]
-    used = set(re.findall(r"url\(#([^)]+)\)|xlink:href=\"#([^\"]+)\"", text))
-    keep = {name for pair in used for name in pair if name}
-    text = re.sub(r' id="([^"]+)"', lambda m: f' id="{m[1]}-{mark}"' if m[1] in keep else "", text)
-    for name in keep:
-        text = text.replace(f"url(#{name})", f"url(#{name}-{mark})").replace(
-            f'xlink:href="#{name}"', f'xlink:href="#{name}-{mark}"'
-        )
+    text = _renamed(text, label)
     text = re.sub(r">\s+<", "><", text)
     text = re.sub(
         r'<svg [^>]*viewBox="([^"]+)"[^>]*>',
@@ -51,6 +44,31 @@ def slim(text: str, label: str) -> str:
         count=1,
     )
     return text.strip()
+
+
+_TAG: Final = re.compile(r"<[^>]+>")
+_NAMING: Final = re.compile(r' id="([^"]+)"')
+_NAMED: Final = re.compile(r'(url\(|xlink:href=")#([^)"]+)')
+
+
+def _renamed(text: str, label: str) -> str:
+    """Number the identifiers that are used, drop the others, and add what makes them this figure's own.
+
+    matplotlib's depend on the last bit of where the layout put things, which is not the same each time.
+    """
+    numbers: dict[str, int] = {}
+    for tag in _TAG.finditer(text):
+        for _, name in _NAMED.findall(tag[0]):
+            numbers.setdefault(name, len(numbers))
+
+    def renamed(mark: str) -> str:
+        def within(tag: re.Match[str]) -> str:
+            named = _NAMED.sub(lambda m: f"{m[1]}#{mark}-{numbers[m[2]]}", tag[0])
+            return _NAMING.sub(lambda m: f' id="{mark}-{numbers[m[1]]}"' if m[1] in numbers else "", named)
+
+        return _TAG.sub(within, text)
+
+    return renamed("i" + hashlib.sha256(f"{label} {renamed('')}".encode()).hexdigest()[:8])
 
 
 def _printable(text: str) -> str:

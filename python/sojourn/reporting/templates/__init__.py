@@ -12,5 +12,6 @@ alone, come from one text; HTML has the pictures' SVG in the place of their link
 """
 
 from sojourn.reporting.templates.page import Page, published, render
+from sojourn.reporting.templates.results import Evidence
 
-__all__ = ["Page", "published", "render"]
+__all__ = ["Evidence", "Page", "published", "render"]

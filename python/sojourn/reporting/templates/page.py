@@ -16,11 +16,10 @@ from sojourn.core.html import legible
 from sojourn.core.store import Folder
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import ExperimentError, StoreError, UsageError
-from sojourn.plotting.draw.svg import bounded
-from sojourn.plotting.figures import Drawn
+from sojourn.plotting.draw.svg import bounded, standalone
 from sojourn.reporting import script
 from sojourn.reporting.templates.functions import Functions
-from sojourn.reporting.templates.results import Results
+from sojourn.reporting.templates.results import Evidence, Painted, Results
 from sojourn.reporting.templates.sandbox import Sandbox, read_text
 
 _IMAGE: Final = re.compile(r'<p><img src="(?P<src>[^"]+)" alt="(?P<alt>[^"]*)"\s*/?></p>')
@@ -46,7 +45,7 @@ def _published() -> Path:
 
 
 def render(
-    folder: Folder,
+    evidence: Folder | Evidence,
     template: Path,
     *,
     processes: int = 1,
@@ -55,7 +54,7 @@ def render(
     """Render a template against the runs of a folder; write ``NAME.md``, ``NAME.html`` and the pictures in ``NAME/``.
 
     Args:
-        folder: the results.
+        evidence: the results; as :class:`.Evidence` where several pages are made of a folder, which is then read once.
         template: the Markdown text with calls of the functions (:data:`.FUNCTIONS`).
         processes: how many draw at a time.
         watcher: told how many pictures are drawn, and of how many.
@@ -66,7 +65,9 @@ def render(
         StoreError: if the folder cannot be read or written.
     """
     name = template.name.removesuffix(".md")
-    results = Results(folder, name)
+    shared = evidence if isinstance(evidence, Evidence) else Evidence(evidence)
+    folder = shared.folder
+    results = Results(shared, name)
     functions = Functions(results, [template.parent, _published()])
     pictures = folder.path / name
     try:
@@ -76,7 +77,8 @@ def render(
     text = _filled(template, functions)
     drawn = results.draw(processes, watcher)
     for stem, picture in drawn.items():
-        picture.write(pictures, stem)
+        write_file(pictures / f"{stem}.svg", standalone(picture.svg).encode())
+        write_file(pictures / f"{stem}.csv", picture.csv)
     html, markdown = folder.path / f"{name}.html", folder.path / f"{name}.md"
     write_file(markdown, legible(text).encode())
     pictures_of = {f"{name}/{stem}.svg": made for stem, made in drawn.items()}
@@ -149,13 +151,13 @@ def _wrong(
 # --- HTML ---------------------------------------------------------------------------------------------------------
 
 
-def _page(text: str, functions: Functions, drawn: Mapping[str, Drawn], *, several: bool) -> str:
+def _page(text: str, functions: Functions, drawn: Mapping[str, Painted], *, several: bool) -> str:
     body, contents = _body(text)
 
     def inline(match: re.Match[str]) -> str:
         path = match["src"]
         made = drawn.get(path)
-        svg, numbers = (functions.ready.get(path), "") if made is None else made.answering
+        svg, numbers = (functions.ready.get(path), "") if made is None else (made.svg, made.numbers)
         if svg is None:
             return match[0]
         data = "" if made is None else f' <a href="{path.removesuffix("svg")}csv">data</a>'

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from sojourn.core import describe
+from sojourn.core.digits import rounded
 from sojourn.core.run import Run
 from sojourn.core.select import select, terms_of
 from sojourn.core.store import Folder, Record
@@ -45,14 +46,24 @@ class Picture:
     options: Mapping[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Painted:
+    """A picture as a page and the files beside it need it."""
+
+    svg: str
+    """An SVG element."""
+    numbers: str
+    """What it shows, for the page's script; empty if it has none."""
+    csv: bytes
+    """Every number that is drawn."""
+    caption: str
+
+
 @dataclass
-class Results:
-    """The runs of a folder, and the pictures that were asked for while a page was rendered."""
+class Evidence:
+    """What all pages about one folder share: its runs, and what came of the claims on them."""
 
     folder: Folder
-    beside: str
-    """The folder of pictures, relative to the page."""
-    pictures: dict[str, Picture] = field(default_factory=dict)
 
     @cached_property
     def runs(self) -> Mapping[str, Sequence[tuple[Record, Run]]]:
@@ -63,18 +74,43 @@ class Results:
             found.setdefault(run.scenario["experiment"], []).append((record, run))
         return found
 
-    @property
-    def own(self) -> Mapping[str, Sequence[tuple[Record, Run]]]:
-        """The runs of the suite that the page is called after; all if there are none."""
-        found = {name: runs for name, runs in self.runs.items() if name.partition("/")[0] == self.beside}
-        return found or self.runs
-
     @cached_property
     def verdicts(self) -> Mapping[str, ClaimVerdict]:
         """What came of every claim, by its id."""
         every = [run for own in self.runs.values() for _, run in own]
         found = claims.evaluate(claims.registry(), every, threads=os.cpu_count() or 1)
         return {verdict.claim.id: verdict for verdict in found}
+
+
+@dataclass
+class Results:
+    """The runs of a folder, and the pictures that were asked for while a page was rendered."""
+
+    evidence: Evidence
+    beside: str
+    """The folder of pictures, relative to the page."""
+    pictures: dict[str, Picture] = field(default_factory=dict)
+
+    @property
+    def folder(self) -> Folder:
+        """The folder."""
+        return self.evidence.folder
+
+    @property
+    def runs(self) -> Mapping[str, Sequence[tuple[Record, Run]]]:
+        """Runs by experiment."""
+        return self.evidence.runs
+
+    @property
+    def verdicts(self) -> Mapping[str, ClaimVerdict]:
+        """What came of every claim, by its id."""
+        return self.evidence.verdicts
+
+    @property
+    def own(self) -> Mapping[str, Sequence[tuple[Record, Run]]]:
+        """The runs of the suite that the page is called after; all if there are none."""
+        found = {name: runs for name, runs in self.runs.items() if name.partition("/")[0] == self.beside}
+        return found or self.runs
 
     def chosen(self, experiment: str, pattern: str = "") -> list[tuple[Record, Run]]:
         """Return the runs of an experiment, or of some of its cells.
@@ -119,7 +155,7 @@ class Results:
         self.pictures[stem] = asked
         return f"{self.beside}/{stem}.svg"
 
-    def draw(self, processes: int, watcher: Callable[[int, int], None] | None = None) -> dict[str, Drawn]:
+    def draw(self, processes: int, watcher: Callable[[int, int], None] | None = None) -> dict[str, Painted]:
         """Draw every picture that was asked for; return them by stem.
 
         Raises:
@@ -129,10 +165,11 @@ class Results:
         groups: dict[str, list[Picture]] = {}
         for picture in self.pictures.values():
             groups.setdefault(picture.experiment if picture.kind == PANEL else picture.stem, []).append(picture)
-        asked = list(groups.values())
-        drawn: dict[str, Drawn] = {}
+        # The largest first, so that no process ends long after the others.
+        asked = sorted(groups.values(), key=len, reverse=True)
+        drawn: dict[str, Painted] = {}
 
-        def keep(pictures: Iterable[list[Drawn]]) -> None:
+        def keep(pictures: Iterable[list[Painted]]) -> None:
             for group, made in zip(asked, pictures, strict=True):
                 drawn.update(zip([picture.stem for picture in group], made, strict=True))
                 if watcher is not None:
@@ -141,9 +178,9 @@ class Results:
         if processes > 1 and len(self.pictures) >= _FEW:
             # Not forked: children read tables, and Polars' threads do not survive a fork.
             with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-                keep(pool.map(_draw, asked))
+                keep(pool.map(_paint, asked))
         else:
-            keep(map(_draw, asked))
+            keep(map(_paint, asked))
         return drawn
 
     def files(self, record: Record) -> Mapping[str, str]:
@@ -179,6 +216,15 @@ def _missing(experiment: str, pattern: str) -> str | None:
     labels = [dict(key.scenario["cell"]) for key in found]
     only = dict.fromkeys(f"{axis}={own[axis]}" for axis in terms_of(pattern) for own in labels if axis in own)
     return " ".join([*names, *(f"--only {shlex.quote(one)}" for one in only)])
+
+
+def _paint(group: Sequence[Picture]) -> list[Painted]:
+    """Draw a group to the end: what is left to do with it is to write it."""
+    painted = []
+    for drawn in _draw(group):
+        svg, numbers = drawn.answering
+        painted.append(Painted(svg, numbers, rounded(drawn.data).write_csv().encode(), drawn.caption))
+    return painted
 
 
 def _draw(group: Sequence[Picture]) -> list[Drawn]:
