@@ -2,6 +2,8 @@ import math
 import random
 import re
 import statistics
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -281,3 +283,10 @@ def test_a_sample_of_more_cells_than_there_are_is_refused() -> None:
     keys = run_keys(["parity/long"], engine="sim", seeds=1, settings=[], yes=False)
     with pytest.raises(UsageError, match=r"a sample of 1000 cells of \d+"):
         parity.sample(keys, 1000, 1)
+
+
+def test_parity_of_a_cell_that_there_is_not(tmp_path: Path) -> None:
+    words = ["parity", "parity/loss", "--only", "loss=21%", "-o", str(tmp_path)]
+    made = subprocess.run([sys.executable, "-m", "sojourn", *words], capture_output=True, text=True, check=False)
+    assert made.returncode == 2
+    assert 'there is no label of the axis loss "21%"' in made.stderr

@@ -11,6 +11,7 @@ from sojourn.cli.options import (
     Engine,
     Kernel,
     On,
+    Only,
     Plugins,
     Quiet,
     Results,
@@ -105,13 +106,7 @@ def run(
     qlog: Annotated[
         bool, typer.Option("--qlog", help="Write each connection as qlog, too, into DIR/qlog; a sample an interval.")
     ] = False,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="AXIS=LABEL",
-            help="Only the cells with this label: [b]--only rtt=20ms[/b]. May be repeated; of one axis, any.",
-        ),
-    ] = None,
+    only: Only = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before more than 100 000 runs.")] = False,
     dry_run: Annotated[
         bool,

@@ -90,6 +90,13 @@ Plugins = Annotated[
         "which runs with your rights. May be repeated.",
     ),
 ]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="AXIS=LABEL",
+        help="Only the cells with this label: [b]--only rtt=20ms[/b]. May be repeated; of one axis, any.",
+    ),
+]
 SnapLen = Annotated[
     int | None,
     typer.Option(

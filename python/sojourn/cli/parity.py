@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sojourn.cli import complete
-from sojourn.cli.options import AsJson, Quiet, Verbose
+from sojourn.cli.options import AsJson, Only, Quiet, Verbose
 
 if TYPE_CHECKING:
     from sojourn.core.run import Run
@@ -44,6 +44,7 @@ def parity(
     seeds: Annotated[
         int | None, typer.Option(min=1, help="So many seeds for each cell, instead of the file's.")
     ] = None,
+    only: Only = None,
     sample: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Only so many cells, drawn evenly of all with --sample-seed.")
     ] = None,
@@ -91,7 +92,7 @@ def parity(
     both = {}
     pair = parity.Engines.parse(engines)
     for engine in pair.names:
-        keys = run_keys(what, engine=engine, seeds=seeds, settings=settings, yes=False)
+        keys = run_keys(what, engine=engine, seeds=seeds, settings=settings, only=only, yes=False)
         if sample is not None:
             keys = parity.sample(keys, sample, sample_seed)
         runner.refuse(keys, engine=engine)
