@@ -177,6 +177,8 @@ def build() -> None:
         text = texts.get(name, "").encode() or (ROOT / name).read_bytes()
         if name == "crates/units/src/lib.rs":
             text += _SWITCH.encode()
+        if name == "Cargo.toml":
+            text = _named_apart(text)
         copy = TREE / name
         # What is as it was keeps its time, so that it is not compiled again.
         if not copy.exists() or copy.read_bytes() != text:
@@ -190,12 +192,24 @@ def build() -> None:
         check=False,
         capture_output=True,
         text=True,
-        # The dependencies are compiled already; the project's own crates lie elsewhere and are others.
+        # The dependencies are compiled already; the project's own crates have another version and are others.
         env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")},
     )
     if done.returncode:
         raise SystemExit(done.stderr)
     _site()
+
+
+def _named_apart(manifest: bytes) -> bytes:
+    """Give the copy's crates a version of their own.
+
+    Cargo tells a workspace's crates by name, version and place in the workspace. Without this it would take the copy's for
+    the project's, and the project's next build would have the mistakes in it and not see its own changes.
+    """
+    named, count = re.subn(rb'(?m)^(version = "[0-9.]+)"', rb'\1+mutants"', manifest, count=1)
+    if count != 1:
+        raise ValueError("Cargo.toml states no version of the workspace")
+    return named
 
 
 def _site() -> None:

@@ -67,6 +67,19 @@ def test_a_send_buffer_that_looks_like_fairness_is_named(text: str, jain: float,
     assert re.search(
         r"are limited by their send buffers for [0-9 to]*(9\d|100) % of the time from 39 s to 59 s", remark.message
     )
+    needed = re.match(r'send_buffer = "(\w+)" would do: the path\'s BDP of', remark.help)
+    assert needed is not None
+    assert remark.help.endswith("unless given it ends at the stack's tcp_wmem")
+    # And it would: what limits then is something else.
+    freed = run_of(text, tmp_path, f"flow.cubic.send_buffer={needed[1]}")
+    assert "send_buffer" not in {own.about for own in remarks(freed)}
+
+
+def test_a_send_buffer_of_the_flows_own_is_named(tmp_path: Path) -> None:
+    run = run_of(LONG, tmp_path, "flow.cubic.send_buffer=500k")
+    [remark] = remarks(run)
+    assert remark.about == "send_buffer"
+    assert "tcp_wmem" not in remark.help
 
 
 @pytest.mark.parametrize(("text", "needed"), [(LONG, "10mb"), (WIDE, "120mb")], ids=["at 160 ms", "at 200 ms"])
@@ -160,7 +173,7 @@ def test_it_is_said_stored_and_reported(long: Path) -> None:
     for command in (("run", str(long / "long.toml"), "-o", str(results)), ("table", str(results))):
         shown = sojourn(*command)
         assert "warning: cubic-1 and cubic-2 are limited by their send buffers" in shown.stderr
-        assert "help: no setting of a flow changes what its stack lets it buffer" in shown.stderr
+        assert 'help: send_buffer = "' in shown.stderr
         assert "Measured from 39 s to 59 s." in shown.stdout
     assert "send buffer" in sojourn("table", str(results), "--format", "markdown").stdout
     assert sojourn("report", str(results)).returncode == 0

@@ -40,6 +40,8 @@ const PAYLOAD: Ty = count(limits::PAYLOAD);
 pub(crate) const MOST_BYTES: u64 = 1 << 50;
 /// The largest receive window.
 pub(crate) const MOST_WINDOW: u64 = 1 << 30;
+/// The kernel's: what is asked for is doubled.
+pub(crate) const MOST_SEND_BUFFER: u64 = (1 << 30) - 1;
 const BUCKET: Ty = Ty::Buffer(limits::BUCKET.least, limits::BUCKET.most);
 const PING_SIZE: Ty = count(limits::PING_SIZE);
 const NAMES: Ty = Ty::List(&Ty::Name);
@@ -517,6 +519,11 @@ pub(crate) static FLOW: Section = Section {
             "A fixed receive window; autotuned unless given.",
         ),
         key(
+            "send_buffer",
+            Ty::Buffer(1, MOST_SEND_BUFFER),
+            "The sender's send buffer, fixed, as SO_SNDBUF is told it: the kernel takes twice as much, and counts in what a packet costs beside its payload. Grows with the window up to the stack's tcp_wmem unless given (4 MB).",
+        ),
+        key(
             "offload",
             Ty::Bool,
             "Whether groups of segments pass links and queues as one (segmentation offloads); no unless given. They leave together in any case.",
@@ -579,6 +586,7 @@ pub(crate) const TCP_KEYS: &[&str] = &[
     "app_rate",
     "initial_window",
     "receive_window",
+    "send_buffer",
     "offload",
     "host_qdisc",
     "ignore_ce",

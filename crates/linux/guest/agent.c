@@ -71,6 +71,7 @@
 #define OPT_TCP_NOTSENT_LOWAT 25
 #define ASK_UNSENT 0x894b /* SIOCOUTQNSD */
 #define OPT_MAX_PACING_RATE 47
+#define OPT_SNDBUFFORCE 32
 #define OPT_RCVBUFFORCE 33
 
 /* struct tcp_info, whose beginning never changes. */
@@ -111,7 +112,7 @@ struct flow {
 	enum life life;
 	const char *tx, *rx; /* namespaces */
 	const char *tx_address, *rx_address;
-	uint64_t start, stop, bytes, pace, interval, window, base, next, sent, received, received_bytes;
+	uint64_t start, stop, bytes, pace, interval, window, buffer, base, next, sent, received, received_bytes;
 	char cc[32];
 	int ecn, tos, payload;
 	int listener, receiver, sender;
@@ -683,7 +684,8 @@ static void limit_window(int fd, const struct flow *f) {
 	set_number(fd, IPPROTO_TCP, OPT_TCP_WINDOW_CLAMP, (int)f->window, "TCP_WINDOW_CLAMP");
 }
 
-static void limit_pace(int fd, const struct flow *f) {
+static void limit_sender(int fd, const struct flow *f) {
+	if (f->buffer) set_number(fd, SOL_SOCKET, OPT_SNDBUFFORCE, (int)f->buffer, "SO_SNDBUFFORCE");
 	if (f->pace && setsockopt(fd, SOL_SOCKET, OPT_MAX_PACING_RATE, &f->pace, sizeof f->pace)) fail("SO_MAX_PACING_RATE");
 }
 
@@ -710,7 +712,7 @@ static void listen_for(int i) {
 	set_number(fd, SOL_SOCKET, SO_REUSEADDR, 1, "SO_REUSEADDR");
 	if (stream) {
 		prepare(fd, f, own);
-		if (answers) limit_pace(fd, f); else limit_window(fd, f);
+		if (answers) limit_sender(fd, f); else limit_window(fd, f);
 		if (f->kind == STREAM) set_number(fd, IPPROTO_TCP, OPT_TCP_NOTSENT_LOWAT, (int)(2 * f->piece), "TCP_NOTSENT_LOWAT");
 	} else {
 		set_class(fd, own, f->tos);
@@ -1176,7 +1178,7 @@ static void start_flow(int i, uint64_t t) {
 		return;
 	}
 	prepare(f->sender, f, f->tx_address);
-	limit_pace(f->sender, f);
+	limit_sender(f->sender, f);
 	if (f->writes) {
 		set_number(f->sender, IPPROTO_TCP, OPT_TCP_NODELAY, 1, "TCP_NODELAY");
 		/* What it gives up when it goes off must not wait in the kernel. */
@@ -1268,6 +1270,10 @@ static void *write_for_ever(void *of) {
 	static struct iovec pieces[PIECES];
 	for (int k = 0; k < PIECES; k++) pieces[k] = (struct iovec){bulk, sizeof bulk};
 	struct msghdr message = {.msg_iov = pieces, .msg_iovlen = PIECES};
+	/* How much is written at a time matters where the buffer is small: within a call the kernel looks for room only when it begins
+	 * another 64 kB, and what it sends in the meantime makes room in those. iperf3 writes so much. */
+	struct iovec block = {bulk, 128 << 10};
+	if (f->buffer) message = (struct msghdr){.msg_iov = &block, .msg_iovlen = 1};
 	while (f->life == RUNNING)
 		if (sendmsg(f->sender, &message, MSG_NOSIGNAL) < 0 && errno != EINTR) {
 			f->error = errno;
@@ -1582,7 +1588,7 @@ static void read_plan(void) {
 			for (int i = 4; i < n; i++) a->argv[i - 4] = word[i];
 		} else if (!strcmp(word[0], "flow")) {
 			/* flow KIND TX RX TX_ADDRESS RX_ADDRESS START STOP TOS then KIND's own. Of tcp, short and stream
-			 * "CC ECN BYTES PACE WINDOW PIECE", BYTES of short being the number of connections; then of tcp "RATE LIST", of
+			 * "CC ECN BYTES PACE WINDOW BUFFER PIECE", BYTES of short being the number of connections; then of tcp "RATE LIST", of
 			 * short "REQUEST LIST", of stream "REQUEST"; of udp "constant PAYLOAD RATE", "listed FILE" or "asked"; of ping and
 			 * irtt "SIZE INTERVAL"; of programs SENDER HAS_SERVER READY WITHIN EXIT SERVER_ORDER CLIENT_ORDER */
 			static const struct { const char *word; enum kind kind; } kinds[] = {
@@ -1601,14 +1607,15 @@ static void read_plan(void) {
 				f->bytes = number_of(word[11]);
 				f->pace = number_of(word[12]);
 				f->window = number_of(word[13]);
-				f->piece = number_of(word[14]);
+				f->buffer = number_of(word[14]);
+				f->piece = number_of(word[15]);
 				if (f->kind == TCP) {
-					f->rate = number_of(word[15]);
-					f->list = open_list(word[16]);
+					f->rate = number_of(word[16]);
+					f->list = open_list(word[17]);
 					f->writes = f->rate || f->list;
 				} else {
-					f->request = number_of(word[15]);
-					f->list = open_list(f->kind == SHORT ? word[16] : "-");
+					f->request = number_of(word[16]);
+					f->list = open_list(f->kind == SHORT ? word[17] : "-");
 				}
 			} else if (f->kind == PROGRAM) {
 				struct program *p = f->program = calloc(1, sizeof *p);

@@ -693,12 +693,13 @@ fn flow_line(scenario: &Scenario, number: usize, flow: &Flow, list: Option<&List
             ReceiveWindow::Fixed(bytes) => bytes,
         };
         format!(
-            "{} {} {} {} {} {window} {}",
+            "{} {} {} {} {} {window} {} {}",
             head(kind, Ecn::NotEct),
             tcp.cc,
             ecn_number(tcp.ecn),
             bytes.unwrap_or(0),
             tcp.max_pacing_rate.map_or(0, Rate::bytes_per_sec),
+            tcp.send_buffer.unwrap_or(0),
             FULL_PAYLOAD - flow.ip.more(),
         )
     };

@@ -191,6 +191,10 @@ pub struct Tcp {
     pub initial_window: Option<u32>,
     /// The receive window.
     pub receive_window: ReceiveWindow,
+    /// The sender's send buffer as `SO_SNDBUF` is told it, bytes: the kernel takes twice as much, with what a packet costs beside
+    /// its payload counted in. It grows with the window up to the stack's largest unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub send_buffer: Option<u64>,
     /// Whether groups of segments pass links and queues as one (segmentation offloads); they leave together in any
     /// case.
     pub offload: bool,
@@ -225,6 +229,7 @@ impl Tcp {
             app_rate: None,
             initial_window: None,
             receive_window: ReceiveWindow::default(),
+            send_buffer: None,
             offload: false,
             host_qdisc: None,
             ignore_ce: false,

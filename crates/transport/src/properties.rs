@@ -203,6 +203,7 @@ fn run(case: &Case) -> (Sender, Receiver, u32) {
         device: None,
         rate_limited_increase: false,
         initial_window: None,
+        send_buffer: None,
         bytes: Some(case.bytes),
         clock_offset_ms: 1000,
     };

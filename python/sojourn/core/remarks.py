@@ -167,18 +167,30 @@ def _remedy(scenario: describe.Scenario, about: str, flows: Sequence[Mapping[str
     rates = [rate for flow in flows if (rate := _rate(scenario, flow)) is not None]
     match about:
         case "receive_window":
-            if not needs:
-                return "give the flow a larger receive_window"
-            bdp, buffer = max(needs, key=sum)
-            holds = "the same again for the buffer" if buffer == bdp else f"{buffer:,.0f} that the buffer holds"
-            enough = bdp + buffer
-            size = f"{math.ceil(enough / _MIB)}mb" if enough > _MIB else f"{math.ceil(enough / 1024)}k"
-            return f'receive_window = "{size}" would do: the path\'s BDP of {bdp:,.0f} bytes and {holds}'
+            return _large_enough(needs, about, 1.0) or "give the flow a larger receive_window"
         case "send_buffer":
-            return "no setting of a flow changes what its stack lets it buffer: a shorter RTT or a lower rate would do"
+            # The application is woken when two thirds of twice the buffer are left, of which a packet takes up to 2728 bytes.
+            larger = _large_enough(needs, about, 1.5) or "give the flow a larger send_buffer"
+            return (
+                larger
+                if any("send_buffer" in flow["traffic"] for flow in flows)
+                else f"{larger}; unless given it ends at the stack's tcp_wmem"
+            )
         case _:
             more = f", or set it above the bottleneck's {max(rates) / 1e6:g}mbit" if rates else ""
             return f"leave {about} out{more}"
+
+
+def _large_enough(needs: Sequence[tuple[float, float]], about: str, times: float) -> str:
+    """Return a size of a window or buffer that fills the path and the queue; empty if nobody can say."""
+    if not needs:
+        return ""
+    bdp, buffer = max(needs, key=sum)
+    holds = "the same again for the buffer" if buffer == bdp else f"{buffer:,.0f} that the buffer holds"
+    enough = (bdp + buffer) * times
+    size = f"{math.ceil(enough / _MIB)}mb" if enough > _MIB else f"{math.ceil(enough / 1024)}k"
+    over = "" if times == 1 else f", {times:g} times over for what packets cost beside their payload"
+    return f'{about} = "{size}" would do: the path\'s BDP of {bdp:,.0f} bytes and {holds}{over}'
 
 
 def _queue(scenario: describe.Scenario, flow: Mapping[str, Any]) -> Mapping[str, Any] | None:

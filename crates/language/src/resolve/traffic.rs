@@ -2,7 +2,9 @@
 
 use super::super::decode::Fields;
 use super::super::keys::Section;
-use super::super::sections::{MOST_BYTES, MOST_WINDOW, QUIC, TCP_KEYS, TRAFFIC_KEYS};
+use super::super::sections::{
+    MOST_BYTES, MOST_SEND_BUFFER, MOST_WINDOW, QUIC, TCP_KEYS, TRAFFIC_KEYS,
+};
 use super::super::source::DiagnosticKind;
 use super::{Resolver, named};
 use sojourn_model::{
@@ -186,6 +188,7 @@ impl Resolver<'_> {
         }
         let bytes = self.of_flow(table, "bytes", bdp, MOST_BYTES);
         let window = self.of_flow(table, "receive_window", bdp, MOST_WINDOW);
+        let send_buffer = self.of_flow(table, "send_buffer", bdp, MOST_SEND_BUFFER);
         let host_qdisc = table.item("host_qdisc").map(|item| self.qdisc(item, stack, None));
         Tcp {
             cc,
@@ -196,6 +199,7 @@ impl Resolver<'_> {
             app_rate: table.rate("app_rate"),
             initial_window: table.count("initial_window").map(|n| n as u32),
             receive_window: window.map_or(ReceiveWindow::Autotune, ReceiveWindow::Fixed),
+            send_buffer,
             offload: table.bool("offload").unwrap_or(false),
             host_qdisc,
             ignore_ce: table.bool("ignore_ce").unwrap_or(false),

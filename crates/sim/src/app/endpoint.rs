@@ -70,6 +70,7 @@ pub(crate) fn endpoint(
         device,
         rate_limited_increase: tcp.rate_limited_increase,
         initial_window: tcp.initial_window,
+        send_buffer: tcp.send_buffer.map(|bytes| bytes.try_into().unwrap_or(u32::MAX)),
         bytes: tcp.bytes,
         clock_offset_ms: clocks.0,
     };

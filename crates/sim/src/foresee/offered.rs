@@ -127,7 +127,11 @@ fn greedy(tcp: &Tcp, stack: &Stack, rtt: f64, loss: f64) -> Offered {
             f64::from(stack.tcp.receive_buffer.1) * f64::from(stack.tcp.window_share) / 256.0
         }
     };
-    let window = (bytes / SEGMENT).min(window_by_loss(&tcp.cc, rtt, loss));
+    // The kernel takes twice what is asked for, and counts in what a segment costs.
+    let held = tcp.send_buffer.map_or(f64::INFINITY, |asked| {
+        asked as f64 * 2.0 / (SEGMENT + f64::from(stack.tcp.skb_overhead))
+    });
+    let window = (bytes / SEGMENT).min(held).min(window_by_loss(&tcp.cc, rtt, loss));
     let seconds = |rate: Rate, bytes: f64| rate.bits_per_sec() as f64 / 8.0 / bytes;
     let paced = tcp.max_pacing_rate.map(|rate| seconds(rate, FRAME));
     let written = tcp.app_rate.map(|rate| seconds(rate, SEGMENT));

@@ -1,5 +1,6 @@
 //! The application's data that has not left.
 
+use super::Config;
 use super::send_buffer::SendBuffer;
 use crate::cc::LARGEST_BURST;
 use crate::segment::Seq;
@@ -18,18 +19,16 @@ pub(super) struct AppData {
     pub(super) unbuffered: u16,
     /// Whether there is no end of it.
     pub(super) endless: bool,
+    /// Whether the send buffer does not grow with the window (`SOCK_SNDBUF_LOCK`).
+    pub(super) is_fixed: bool,
     /// The socket's buffer, where it matters.
     pub(super) send_buffer: Option<Box<SendBuffer>>,
 }
 
 impl AppData {
-    /// So many bytes, or without end, in segments of `mss`.
-    pub(super) fn new(
-        bytes: Option<u64>,
-        mss: u32,
-        quirks: &TcpQuirks,
-        has_send_buffer: bool,
-    ) -> Self {
+    /// So many bytes, or without end, in segments.
+    pub(super) fn new(config: &Config, quirks: &TcpQuirks, has_send_buffer: bool) -> Self {
+        let (bytes, mss) = (config.bytes, config.mss);
         let (end, last_len) = match bytes {
             None => (Seq::MAX / 2, mss),
             Some(bytes) => {
@@ -44,6 +43,7 @@ impl AppData {
             buffer_left: buffer_size(mss),
             unbuffered: unbuffered(mss, quirks),
             endless: bytes.is_none(),
+            is_fixed: config.send_buffer.is_some(),
             send_buffer: has_send_buffer.then(Box::default),
         }
     }

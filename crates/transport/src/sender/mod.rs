@@ -55,6 +55,7 @@ use phase::HandshakeState;
 use rate::RateEstimator;
 use reduction::Recovery;
 use scoreboard::Scoreboard;
+use send_buffer::with_send_buffer;
 use sojourn_units::{Ecn, Rate, Time};
 use std::sync::Arc;
 use timer::Timers;
@@ -85,6 +86,8 @@ pub struct Config {
     pub rate_limited_increase: bool,
     /// Initial window in segments, if not the stack's.
     pub initial_window: Option<u32>,
+    /// The send buffer as `SO_SNDBUF` is told it, bytes, if it is not to grow with the window: the kernel takes twice as much.
+    pub send_buffer: Option<u32>,
     /// Payload bytes to send; `None` sends until stopped.
     pub bytes: Option<u64>,
     /// Added to the timestamp clock, milliseconds.
@@ -105,6 +108,7 @@ impl Default for Config {
             device: None,
             rate_limited_increase: false,
             initial_window: None,
+            send_buffer: None,
             bytes: None,
             clock_offset_ms: 0,
         }
@@ -199,7 +203,10 @@ impl Sender {
         quirks: impl Into<Arc<TcpQuirks>>,
         cc: AnyCongestionControl,
     ) -> Self {
-        let quirks = quirks.into();
+        let quirks = match config.send_buffer {
+            None => quirks.into(),
+            Some(asked) => Arc::new(with_send_buffer(&quirks.into(), asked)),
+        };
         let mss = config.mss;
         let mut view = View::new(mss, config.headers, quirks.hz);
         view.max_pacing_rate = config.max_pacing_rate.map(Rate::bytes_per_sec);
@@ -216,7 +223,7 @@ impl Sender {
             timers: Timers::new(&quirks),
             pacing: Pacing::new(config.paced),
             peer: Peer::default(),
-            data: AppData::new(config.bytes, mss, &quirks, is_unwoken),
+            data: AppData::new(config, &quirks, is_unwoken),
             ecn: EcnPart {
                 asked: config.ecn,
                 ect: EctPolicy::new(&cc.ecn(), config.codepoint),

@@ -15,7 +15,8 @@
 //!
 //! Queued is what is not acknowledged yet, in payload and, for each buffer, [`TcpQuirks::skb_overhead`]; a buffer that is sent
 //! in bursts has become as many. The limit is twice the window, counted with 4352 bytes a segment, as it was when the
-//! application last slept while the window was not full; it never shrinks (`tcp_sndbuf_expand`).
+//! application last slept while the window was not full; it never shrinks (`tcp_sndbuf_expand`). Where the
+//! application has asked for a size (`SO_SNDBUF`), the limit is twice that and stays so.
 //!
 //! Approximate here: less than a segment waits until it is one or the last, as Nagle's algorithm has it of all but the
 //! first such; what is sent again or SACKed is not cut or joined in the buffer; the application runs at once when it is
@@ -26,7 +27,16 @@
 //! [`TcpQuirks::skb_overhead`]: crate::stack::TcpQuirks::skb_overhead
 
 use crate::segment::{Seq, before};
+use crate::stack::TcpQuirks;
 use std::collections::VecDeque;
+
+/// The least that a socket has (`SOCK_MIN_SNDBUF`), bytes.
+const LEAST: u32 = 4608;
+
+/// A stack whose sockets have what the application has asked for (`sk_setsockopt`).
+pub(super) fn with_send_buffer(quirks: &TcpQuirks, asked: u32) -> TcpQuirks {
+    TcpQuirks { send_buffer: asked.saturating_mul(2).max(LEAST), ..quirks.clone() }
+}
 
 /// What the socket holds, and the application behind it.
 #[derive(Clone, Default, Debug)]

@@ -111,6 +111,7 @@ struct Setup {
     stack: TcpQuirks,
     ecn: bool,
     bytes: Option<u64>,
+    send_buffer: Option<u32>,
     window: u32,
     initial: u32,
     paced: bool,
@@ -125,6 +126,7 @@ impl Default for Setup {
             stack: LINUX_7_3,
             ecn: false,
             bytes: None,
+            send_buffer: None,
             window: 10_000 * MSS,
             initial: 10,
             paced: false,
@@ -147,6 +149,7 @@ fn at(ms: u64) -> Time {
 impl Setup {
     fn sender(&self) -> Sender {
         let config = Config {
+            send_buffer: self.send_buffer,
             mss: MSS,
             headers: HEADERS,
             ecn: if self.ecn { ecn::Request::Rfc3168 } else { ecn::Request::Off },
@@ -1269,6 +1272,30 @@ fn a_window_larger_than_the_send_buffer_is_used_by_turns() {
     }
     assert_eq!(t.ack(40, "96"), "181-186");
     assert_eq!(t.cwnd(), 91);
+}
+
+/// An application that has asked for 20 000 B has 40 000, of which 11 segments on their own take 25 784: with that many out
+/// nothing is kept of it. 12 are out after the second ACK, and one buffer of 45 is written beyond them. The application is woken
+/// when no more than 26 666 B are queued: not with 14 segments in 8 bursts, 27 440 B, but with 13 in 7, 25 096 B. It fills a buffer of
+/// 45, of which 43 leave as one burst, fills up what is left of that, 88 in all, and is over 40 000 B. An autotuned sender's limit
+/// would be twice its window of 56 by then, 4352 B a segment.
+#[test]
+fn a_send_buffer_of_the_applications_own_does_not_grow() {
+    assert_eq!(with_send_buffer(&LINUX_7_3, 20_000).send_buffer, 40_000);
+    assert_eq!(with_send_buffer(&LINUX_7_3, 1).send_buffer, 4608);
+    let mut t = Setup { send_buffer: Some(20_000), bursts: true, ..Setup::default() }.open();
+    assert_eq!(t.wire.take_line(), "0-9");
+    assert_eq!(t.ack(40, "1"), "10-11");
+    assert!(t.sender.data.send_buffer.is_none());
+    assert_eq!(t.ack(40, "2"), "12-13");
+    assert_eq!(t.sender.ready_end(), 14 + 45);
+    for una in 3..46_u32 {
+        t.ack(40, &una.to_string());
+        assert_eq!(t.sender.ready_end(), 59);
+    }
+    assert_eq!((t.in_flight(), t.cwnd()), (14, 55));
+    assert_eq!(t.ack(40, "46"), "59-101");
+    assert_eq!(t.sender.ready_end(), 59 + 88);
 }
 
 /// 400 segments in all, of which 309 are still to be written when the buffer begins to matter: the application ends with

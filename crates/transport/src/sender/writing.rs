@@ -53,9 +53,11 @@ impl Sender {
     pub(super) fn expand_buffer(&mut self) {
         let window = self.tcb.control.cwnd.max(LEAST_WINDOW).max(self.board.reordering + 1);
         let windows = self.cc.send_buffer_windows();
+        let most = u64::from(self.quirks.send_buffer);
+        let is_fixed = self.data.is_fixed;
         if let Some(buffer) = &mut self.data.send_buffer {
-            let size =
-                (windows * u64::from(window) * PER_SEGMENT).min(u64::from(self.quirks.send_buffer));
+            let wanted = windows * u64::from(window) * PER_SEGMENT;
+            let size = if is_fixed { most } else { wanted.min(most) };
             buffer.limit = buffer.limit.max(size);
         }
     }
