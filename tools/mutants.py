@@ -203,8 +203,8 @@ def build() -> None:
 def _named_apart(manifest: bytes) -> bytes:
     """Give the copy's crates a version of their own.
 
-    Cargo tells a workspace's crates by name, version and place in the workspace. Without this it would take the copy's for
-    the project's, and the project's next build would have the mistakes in it and not see its own changes.
+    Cargo tells a workspace's crates by name, version and place in the workspace. Without this it would take the copy's
+    for the project's, and the project's next build would have the mistakes in it and not see its own changes.
     """
     named, count = re.subn(rb'(?m)^(version = "[0-9.]+)"', rb'\1+mutants"', manifest, count=1)
     if count != 1:

@@ -169,7 +169,7 @@ def _remedy(scenario: describe.Scenario, about: str, flows: Sequence[Mapping[str
         case "receive_window":
             return _large_enough(needs, about, 1.0) or "give the flow a larger receive_window"
         case "send_buffer":
-            # The application is woken when two thirds of twice the buffer are left, of which a packet takes up to 2728 bytes.
+            # The application is woken when two thirds of twice the buffer are left; a packet takes up to 2728 bytes.
             larger = _large_enough(needs, about, 1.5) or "give the flow a larger send_buffer"
             return (
                 larger
