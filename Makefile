@@ -111,9 +111,11 @@ bench: $(VENV)/.tools
 docs: $(VENV)/.checked
 	$(BIN)/python tools/reference_pages.py docs/reference
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "The site is in site/: open site/index.html"
+	rm -rf python/sojourn/manual/site && cp -r site python/sojourn/manual/site
+	@echo "The site is in site/: open site/index.html, or say: sojourn docs"
 
-dist: $(VENV)/.tools
+# The playground and the documentation lie in the wheel, and in the sdist for the wheels that are made of it.
+dist: web docs
 	rm -rf dist
 	$(BIN)/maturin build --quiet --release --strip --sdist --out dist
 	PYTHON=$(PYTHON) tools/wheel_check.sh dist/*.whl
@@ -216,4 +218,4 @@ validation: $(VENV)/.release
 	$(BIN)/python tools/validation.py $(PUBLISHED) $(RESULTS)/validation $(if $(LINUX),--linux $(LINUX))
 
 clean:
-	rm -rf $(VENV) $(TARGET) $(RESULTS) dist site docs/reference .coverage .coverage.*
+	rm -rf $(VENV) $(TARGET) $(RESULTS) dist site python/sojourn/manual/site python/sojourn/playground/playground.html docs/reference .coverage .coverage.*

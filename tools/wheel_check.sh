@@ -17,6 +17,10 @@ for file in "$@"; do
     "$python" -m venv empty
     empty/bin/python -m pip install --quiet "$file"
     empty/bin/sojourn --version
+    empty/bin/sojourn playground --print
+    empty/bin/sojourn docs --print first experiment
+    empty/bin/sojourn init mine.toml
+    empty/bin/sojourn run mine.toml --seeds 1 -o mine >mine.txt
     empty/bin/sojourn try --duration 5s --qdisc fq_codel cubic reno >try.txt
     empty/bin/sojourn run l4s-tests/s7 --seeds 1 -o results >/dev/null
     empty/bin/sojourn report results

@@ -78,6 +78,25 @@ def kernels(incomplete: str) -> list[str]:
     return _fitting([kernel.label for kernel in built()], incomplete)
 
 
+def starts(incomplete: str) -> list[str]:
+    """Return what an experiment can begin with: the package's own, then every scenario of its suites."""
+    from sojourn.experiments import starts as own
+
+    return [*_fitting(own.starts(), incomplete), *(name for name in suites(incomplete) if "/" in name)]
+
+
+def pages(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield the pages of the documentation with their titles."""
+    from sojourn import manual
+    from sojourn.errors import UsageError
+
+    try:
+        found = manual.pages()
+    except UsageError:
+        return iter(())
+    return ((name, manual.title(path)) for name, path in found.items() if name.startswith(incomplete))
+
+
 def _told(entries: Iterable[dict[str, str]], incomplete: str) -> Iterator[tuple[str, str]]:
     return ((entry["name"], entry["summary"]) for entry in entries if entry["name"].startswith(incomplete))
 
