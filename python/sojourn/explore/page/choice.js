@@ -2,6 +2,15 @@
 
 const choice = { view: "runs", words: "", filters: new Map(), menus: new Map(), picked: new Set(), listeners: [] };
 
+/** A label of an address; what is none is left as it is. */
+function labelOf(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 function readAddress(folder) {
   const said = new URLSearchParams(location.hash.slice(1));
   choice.view = said.get("view") ?? "runs";
@@ -11,7 +20,7 @@ function readAddress(folder) {
   for (const [name, value] of said) {
     if (name.startsWith("only.")) {
       const axis = folder.byName.get(name.slice(5));
-      const codes = axis ? value.split("|").map((label) => axis.labels.indexOf(decodeURIComponent(label))).filter((code) => code >= 0) : [];
+      const codes = axis ? value.split("|").map((label) => axis.labels.indexOf(labelOf(label))).filter((code) => code >= 0) : [];
       if (codes.length) choice.filters.set(axis.name, new Set(codes));
     } else if (name !== "view" && name !== "words") choice.menus.set(name, value);
   }

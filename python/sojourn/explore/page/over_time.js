@@ -80,7 +80,7 @@ class TimeView {
     const menus = found.map(({ strip }, at) => {
       const select = el("select", {}, ...offered.map(([value, words]) => el("option", { value, selected: value === strip }, words)));
       select.addEventListener("change", () => this.set(this.strips.map((own, index) => (index === at ? select.value : own))));
-      const away = el("button", { type: "button", disabled: found.length < 2, "aria-label": `Take strip ${at + 1} away` }, "Take away");
+      const away = el("button", { type: "button", disabled: found.length < 2, "aria-label": `Take away strip ${at + 1}` }, "Take away");
       away.addEventListener("click", () => this.set(this.strips.filter((_, index) => index !== at)));
       return el("div", { class: "strip" }, el("label", {}, `Strip ${at + 1}`, select), away);
     });

@@ -83,7 +83,8 @@ class PlotView {
       y: endsOf(flat.flatMap((p) => [p.low, p.high]), log.includes("y"), metric.top),
       labels,
       titles: { x: axis.at ? axis.title : x, y: metric.axis },
-      lines: true,
+      // Between labels that are no numbers there is nothing.
+      lines: Boolean(axis.at),
       told,
       said: (p) => [...(p.name ? [[colour, p.name]] : []), [x, p.label], [metric.label, `${digits(p.mean)} ${metric.unit}`], ...(p.count > 1 ? [["range", `${digits(p.low)}–${digits(p.high)}`], ["values", String(p.count)]] : [])],
     });
