@@ -14,7 +14,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-linux test-cluster web test-web fmt lint bench digest mutants fuzz soak same-bits dist package semver docs coverage deny msrv validation clean help
+.PHONY: demo test test-linux test-cluster web test-web fmt lint bench digest mutants fuzz soak same-bits dist package semver docs site reports coverage deny msrv validation clean help
 
 help:
 	@echo "make demo   set up, build, run a fifth of the published experiments, print what they say of the claims"
@@ -24,7 +24,8 @@ help:
 	@echo "make test-web  test it in Chromium, and its bits against the native build's"
 	@echo "make test-cluster  kill commands and Dask's workers at random moments, KILLS times and over RUNS runs: hours"
 	@echo "make lint   run the checks alone: formats, lints, types, spelling, the crates' pages"
-	@echo "make docs   build the site of the documentation in site/"
+	@echo "make docs   build the site of the documentation in site/, with the figures of its gallery"
+	@echo "make site   the same, with the playground and the published reports (needs Node.js; some minutes)"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json and compares with the record"
 	@echo "make dist   build a wheel and an sdist into dist/, and try each in an empty environment"
 	@echo "make package  package the crates, and build and test the examples from the packages alone"
@@ -110,12 +111,24 @@ bench: $(VENV)/.tools
 # Strict: a link to nothing, or a page that the navigation lacks, is an error.
 docs: $(VENV)/.checked
 	$(BIN)/python tools/reference_pages.py docs/reference
+	$(BIN)/python tools/gallery_pages.py docs/gallery $(TARGET)/gallery
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python tools/site_check.py site
 	rm -rf python/sojourn/manual/site && cp -r site python/sojourn/manual/site
 	@echo "The site is in site/: open site/index.html, or say: sojourn docs"
 
-# The playground and the documentation lie in the wheel, and in the sdist for the wheels that are made of it.
-dist: web docs
+# Everything that the site can have: the playground and the published reports, too.
+site: web reports
+	$(MAKE) docs
+
+# The published reports, of one seed a cell; what was run is kept. A check that fails is what the claims are about.
+reports: $(VENV)/.checked
+	$(BIN)/sojourn run all --seeds 1 -q -o $(TARGET)/reports >/dev/null || [ $$? -eq 1 ]
+	$(BIN)/sojourn report $(TARGET)/reports
+
+# The playground and the documentation lie in the wheel, and in the sdist for the wheels that are made of it. The reports are too large.
+dist: web
+	$(MAKE) docs SITE_REPORTS=no
 	rm -rf dist
 	$(BIN)/maturin build --quiet --release --strip --sdist --out dist
 	PYTHON=$(PYTHON) tools/wheel_check.sh dist/*.whl
@@ -218,4 +231,5 @@ validation: $(VENV)/.release
 	$(BIN)/python tools/validation.py $(PUBLISHED) $(RESULTS)/validation $(if $(LINUX),--linux $(LINUX))
 
 clean:
-	rm -rf $(VENV) $(TARGET) $(RESULTS) dist site python/sojourn/manual/site python/sojourn/playground/playground.html docs/reference .coverage .coverage.*
+	rm -rf $(VENV) $(TARGET) $(RESULTS) dist site python/sojourn/manual/site python/sojourn/playground/playground.html docs/reference docs/gallery \
+	  .coverage .coverage.*

@@ -1,6 +1,12 @@
-"""What `mkdocs.yml` cannot say: pages that live at the root, and folders that are listed whole."""
+"""What `mkdocs.yml` cannot say: pages of the root, folders that are listed whole, and what other commands make.
 
+The playground (`make web`) and the published reports (`make reports`) are a part of the site where they were made.
+Where they were not, the site says by which command they are.
+"""
+
+import os
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any, Final
 
@@ -8,8 +14,16 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from sojourn import playground
+from sojourn.reporting import templates
+
 SHIM: Final = "https://unpkg.com/iframe-worker/shim"
 """What the theme's plugin `offline` asks for."""
+
+ROOT: Final = Path(__file__).parents[1]
+REPORTS: Final = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "reports"
+"""The results folder of `make reports`; they are left out where SITE_REPORTS is `no`."""
+PLAYGROUND: Final = "playground-page.html"
 
 ROOT_PAGES: Final = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 
@@ -28,12 +42,70 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         for other in ROOT_PAGES:
             text = text.replace(f"]({other}", f"]({other.lower()}")
         files.append(File.generated(config, name.lower(), content=text))
+    if playground.PAGE.is_file():
+        files.append(File.generated(config, PLAYGROUND, abs_src_path=str(playground.PAGE)))
+    for name in reports():
+        files.append(File.generated(config, f"published/{name}.html", abs_src_path=str(REPORTS / f"{name}.html")))
+    files.append(File.generated(config, "published.md", content=published()))
     return files
 
 
+def reports() -> dict[str, str]:
+    """Return the published reports that were made, by name, with their titles."""
+    if os.environ.get("SITE_REPORTS") == "no":
+        return {}
+    made = {name: REPORTS / f"{name}.html" for name in templates.published()}
+    return {name: _title(page) for name, page in made.items() if page.is_file()}
+
+
+def _title(page: Path) -> str:
+    found = re.search(r"<title>(.*?)</title>", page.read_text(encoding="utf-8"))
+    return unescape(found[1]) if found else page.stem
+
+
+def published() -> str:
+    """Return the page of the published reports."""
+    made = reports()
+    rows = [f"- [{title}](published/{name}.html)" for name, title in made.items()]
+    missing = [name for name in templates.published() if name not in made]
+    if missing:
+        rows.append(f"\nNot in this build of the site: {', '.join(missing)}. `make reports` runs and writes them.")
+    text = """# The published reports, again
+
+Five reports of experiments were published. Sojourn has their experiments as suites, and writes each report anew from
+its own runs, with the published claims judged beside its figures. These are of one seed a cell. What more seeds say of
+every claim is in [claims](claims.md); how near the numbers are to the published rows, in [validation](validation.md).
+
+"""
+    return (
+        text
+        + "\n".join(rows)
+        + """
+
+To make them of ten seeds:
+
+```sh
+sojourn run all --seeds 10 -o results/all
+sojourn report results/all
+```
+"""
+    )
+
+
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Drop the comments that are for the tests and for those who edit."""
+    """Put the playground where a page asks for it, and drop the comments for the tests and for those who edit."""
+    markdown = markdown.replace("<!-- playground -->\n", _framed() if playground.PAGE.is_file() else "")
     return re.sub(r"^<!--.*?-->\n", "", markdown, flags=re.MULTILINE | re.DOTALL)
+
+
+def _framed() -> str:
+    return f"""
+<iframe class="playground" src="{PLAYGROUND}" title="The playground: the simulator in this page"
+ loading="lazy"></iframe>
+
+[The playground in a page of its own]({PLAYGROUND}){{ target=_blank }} · [what it is](playground.md)
+
+"""
 
 
 def on_post_page(output: str, *, page: Page, **_: object) -> str:

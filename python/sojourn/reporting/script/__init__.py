@@ -9,12 +9,13 @@ whatever it shows it puts in as text: the policy has no way for a text to become
 import base64
 import functools
 import hashlib
+from collections.abc import Sequence
 from importlib.resources import files
 from typing import Final
 
 from sojourn.plotting.draw.numbers import packed
 
-__all__ = ["data_block", "packed", "policy", "script", "style"]
+__all__ = ["data_block", "joined", "packed", "part", "policy", "script", "style"]
 
 _REPORT: Final = ("dom", "packed", "scale", "figure", "group", "tables", "actions", "page")
 """The parts, each after those that it uses."""
@@ -23,7 +24,16 @@ _REPORT: Final = ("dom", "packed", "scale", "figure", "group", "tables", "action
 @functools.cache
 def script(*parts: str) -> str:
     """Return these parts as the text of one script; those of a report unless named."""
-    texts = [_read(f"{part}.js") for part in parts or _REPORT]
+    return joined([part(name) for name in parts or _REPORT])
+
+
+def part(name: str) -> str:
+    """Return one of the parts; other pages have some of them, too."""
+    return _read(f"{name}.js")
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Return these texts as one script, which stands in an element of a page."""
     text = '(() => {\n"use strict";\n' + "\n".join(texts) + "})();\n"
     if "</script" in text.lower() or "<!--" in text:
         raise ValueError("the script holds what would end its element")

@@ -1,0 +1,51 @@
+"""``sojourn explore``: a results folder in the browser."""
+
+from typing import Annotated
+
+import typer
+
+from sojourn.cli.options import Results
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(explore)
+
+
+def explore(
+    folder: Results,
+    port: Annotated[
+        int,
+        typer.Option(
+            min=0, max=65535, help="The port to listen on; one that is free unless given.", show_default="a free one"
+        ),
+    ] = 0,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser: print the address alone.")] = False,
+) -> None:
+    """Look at a results folder in the browser: filter, pivot, plot any metric, lay runs over one another.
+
+    The folder is served to this machine alone, at an address that nobody can guess. Ctrl-C ends it.
+    """
+    import signal
+    import webbrowser
+
+    from sojourn.cli.screen import say
+    from sojourn.core.store import Folder
+    from sojourn.explore.catalogue import Catalogue
+    from sojourn.explore.server import Server
+
+    def end(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with Server(Catalogue(Folder.open(folder)), port) as server:
+        signal.signal(signal.SIGTERM, end)
+        # Whoever called may have told background processes to ignore it.
+        signal.signal(signal.SIGINT, end)
+        typer.echo(server.address)
+        say("Who has this address may read the folder. Ctrl-C ends it.")
+        if not no_browser and not webbrowser.open(server.address):
+            say("No browser could be opened: open the address yourself.")
+        try:
+            server.serve_forever(poll_interval=0.2)
+        except KeyboardInterrupt:
+            say("Ended.")

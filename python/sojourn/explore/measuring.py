@@ -1,0 +1,100 @@
+"""Metrics of many runs, which come as they are measured.
+
+A run takes some milliseconds: its tables are read, their checksums verified, and the extension module asked. What was
+measured once is kept, so that another arrangement of the same numbers takes no reading. Invariant: a number here is
+that of ``sojourn table`` for the same run and expression, since the same function measures it.
+"""
+
+import math
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sojourn.core.cells import group
+from sojourn.core.measured import measure
+from sojourn.core.run import Run
+from sojourn.core.summary_table import Asked
+from sojourn.errors import SojournError
+from sojourn.explore.catalogue import Catalogue, Revision
+from sojourn.plotting import labels as naming
+
+_MOST_KEPT: Final = 32
+"""Expressions whose values are kept: of 10 000 runs about four megabytes each."""
+
+_PAUSE_S: Final = 0.15
+"""A page is told so often of what was measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a run has of a metric."""
+
+    of: Sequence[tuple[str, float | None]]
+    """A value, or one for each flow with its name; None where there is none."""
+    wrong: str = ""
+    """Why it could not be measured."""
+
+
+class Measuring:
+    """Metrics of a folder's runs."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self._kept: OrderedDict[str, dict[str, Values]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def stream(self, revision: Revision, expression: str, wanted: Sequence[int]) -> Iterator[dict[str, Any]]:
+        """Yield what the page is told: what is measured first, then values as they come.
+
+        Args:
+            revision: whose runs.
+            expression: a metric of the language; ``{flow}`` stands for each flow, ``{queue}`` for the bottleneck.
+            wanted: the runs, in the order in which they are to be measured.
+
+        Raises:
+            UsageError: if the expression is wrong.
+        """
+        label = naming.of_metric(expression)
+        yield {"label": label.name, "unit": label.unit, "top": label.top, "total": len(wanted)}
+        kept = self._of(expression)
+        rows: list[tuple[int, str, float | None]] = []
+        wrong: dict[str, int] = {}
+        told = time.monotonic()
+        for done, index in enumerate(wanted, 1):
+            name = revision.name(index)
+            found = kept.get(name)
+            if found is None:
+                found = kept[name] = self._measured(name, expression, label.scale)
+            if found.wrong:
+                wrong[found.wrong] = wrong.get(found.wrong, 0) + 1
+            rows += [(index, of, value) for of, value in found.of]
+            if time.monotonic() - told > _PAUSE_S:
+                yield {"rows": rows, "done": done}
+                rows, told = [], time.monotonic()
+        yield {"rows": rows, "done": len(wanted), "wrong": [{"why": why, "runs": n} for why, n in wrong.items()]}
+
+    def _of(self, expression: str) -> dict[str, Values]:
+        """Return what is kept of an expression; what was asked for longest ago makes room."""
+        with self._lock:
+            kept = self._kept.setdefault(expression, {})
+            self._kept.move_to_end(expression)
+            if len(self._kept) > _MOST_KEPT:
+                self._kept.popitem(last=False)
+            return kept
+
+    def _measured(self, name: str, expression: str, scale: float) -> Values:
+        try:
+            run = Run.stored(self._catalogue.record(name))
+            (cell,) = group([run])
+            asked = Asked(expression, expression, names_queue=False).of(cell)
+            values = measure(run, [own for _, own in asked])
+        except SojournError as error:
+            return Values((), error.message)
+        return Values([(of, _plain(value * scale)) for (of, _), value in zip(asked, values, strict=True)])
+
+
+def _plain(value: float) -> float | None:
+    return float(f"{value:.9g}") if math.isfinite(value) else None

@@ -1,0 +1,122 @@
+"""What a page may ask for, read from JSON into types; whatever else comes is refused in words."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from sojourn.errors import UsageError
+
+MOST_BYTES: Final = 4 << 20
+"""Of a request: the numbers of half a million runs."""
+
+_LONGEST: Final = 500
+"""Characters of an expression or of a name."""
+
+MOST_LINES: Final = 24
+"""Runs that lie over one another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A metric of some runs."""
+
+    revision: int
+    expression: str
+    runs: Sequence[int]
+
+    @classmethod
+    def read(cls, body: bytes) -> Self:
+        """Return what is asked for.
+
+        Raises:
+            UsageError: if it is something else.
+        """
+        own = _object(body)
+        return cls(_number(own, "revision"), _text(own, "metric"), _numbers(own, "runs"))
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A column over time of some runs."""
+
+    revision: int
+    table: str
+    column: str
+    runs: Sequence[int]
+    between: tuple[float, float] | None
+
+    @classmethod
+    def read(cls, body: bytes) -> Self:
+        """Return what is asked for.
+
+        Raises:
+            UsageError: if it is something else.
+        """
+        own = _object(body)
+        runs = _numbers(own, "runs")
+        if len(runs) > MOST_LINES:
+            raise UsageError(
+                f"{len(runs)} runs are too many to lie over one another", help=f"choose up to {MOST_LINES}"
+            )
+        return cls(_number(own, "revision"), _text(own, "table"), _text(own, "column"), runs, _span(own.get("between")))
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """One run."""
+
+    revision: int
+    run: int
+
+    @classmethod
+    def read(cls, body: bytes) -> Self:
+        """Return what is asked for.
+
+        Raises:
+            UsageError: if it is something else.
+        """
+        own = _object(body)
+        return cls(_number(own, "revision"), _number(own, "run"))
+
+
+def _object(body: bytes) -> Mapping[str, Any]:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise UsageError("the request is no JSON object")
+    return found
+
+
+def _number(own: Mapping[str, Any], key: str) -> int:
+    value = own.get(key)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise UsageError(f"{key} is a whole number")
+    return value
+
+
+def _numbers(own: Mapping[str, Any], key: str) -> list[int]:
+    value = own.get(key)
+    if not isinstance(value, list) or not all(isinstance(one, int) and not isinstance(one, bool) for one in value):
+        raise UsageError(f"{key} is a list of whole numbers")
+    return value
+
+
+def _text(own: Mapping[str, Any], key: str) -> str:
+    value = own.get(key)
+    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST:
+        raise UsageError(f"{key} is a text of up to {_LONGEST} characters")
+    return value.strip()
+
+
+def _span(value: object) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    match value:
+        case [float() | int() as low, float() | int() as high] if math.isfinite(low) and math.isfinite(high):
+            if low < high:
+                return float(low), float(high)
+    raise UsageError("between is two times in seconds, the first before the second")

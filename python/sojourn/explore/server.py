@@ -1,0 +1,284 @@
+"""Who is answered, and how: HTTP on this machine's loopback address.
+
+What is refused, and why:
+
+- Whoever does not have the address: it holds 256 random bits, compared in constant time. Whoever else is on the machine
+  can connect, and is told nothing.
+- A page of somebody else's that a browser has open: it does not know the address. Should it have guessed a name that
+  resolves to this machine (DNS rebinding), the Host header has that name and not ours. Requests that carry a body say
+  where they are from (Origin), and that has to be us.
+- Paths: none reaches the file system. A request names one of seven things, a run by its number, and a report by a name
+  that is compared with those in the folder.
+- Whatever the results hold: the page takes every text as text; its policy lets its own script run by its hash and
+  nothing else, and lets it speak to nobody but us. Reports that lie in the folder are shown without our origin, and the
+  script that they may run is the one that this Sojourn writes.
+
+The standard library's server has everything that seven routes on loopback need, and no other package comes with it.
+What it lacks is what we do not have: files by path, many users, encryption.
+"""
+
+import hmac
+import json
+import secrets
+import socketserver
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Final
+from urllib.parse import unquote
+
+from sojourn.errors import SojournError, UsageError
+from sojourn.explore import page
+from sojourn.explore.about import about
+from sojourn.explore.catalogue import Catalogue, told
+from sojourn.explore.measuring import Measuring
+from sojourn.explore.requests import MOST_BYTES, Measure, One, Series
+from sojourn.explore.series import lines
+from sojourn.plotting.kinds.across import Places
+from sojourn.reporting import script
+
+HOST: Final = "127.0.0.1"
+
+_TOKEN_BYTES: Final = 32
+
+_PATIENCE_S: Final = 30.0
+"""Whoever says nothing for so long is no longer listened to."""
+
+
+class RefusedError(Exception):
+    """A request that is not answered, with its status."""
+
+    def __init__(self, status: HTTPStatus, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+        self.why = why
+
+
+class Server(ThreadingHTTPServer):
+    """The server of one folder."""
+
+    daemon_threads = True
+
+    def __init__(self, catalogue: Catalogue, port: int = 0) -> None:
+        """Listen.
+
+        Args:
+            catalogue: the folder's runs.
+            port: 0 for one that is free.
+
+        Raises:
+            UsageError: if the port is taken, or not ours to take.
+        """
+        self.catalogue = catalogue
+        self.measuring = Measuring(catalogue)
+        self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        try:
+            super().__init__((HOST, port), Handler)
+        except OSError as error:
+            raise UsageError(
+                f"port {port} cannot be listened on: {error.strerror}",
+                help="name another --port, or none for a free one",
+            ) from error
+
+    @property
+    def port(self) -> int:
+        """The port."""
+        return int(self.server_address[1])
+
+    @property
+    def address(self) -> str:
+        """The address of the page; who has it may read the folder."""
+        return f"http://{HOST}:{self.port}/{self.token}/"
+
+    def server_bind(self) -> None:
+        """Take the port."""
+        # The base class asks the name service what this machine is called, which nobody here wants to know.
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = HOST, self.port
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Say what went wrong that is a mistake of ours."""
+        # Whoever closes a tab closes its connections.
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type] # it prints the address
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request. Each has a connection of its own."""
+
+    server: Server
+    server_version = "Sojourn"
+    sys_version = ""
+    timeout = _PATIENCE_S
+
+    def do_GET(self) -> None:
+        """Answer what has no body."""
+        self._answer({"": self._page, "runs": self._runs})
+
+    def do_HEAD(self) -> None:
+        """Answer the same without its content."""
+        self.do_GET()
+
+    def do_POST(self) -> None:
+        """Answer what is asked for in JSON."""
+        self._answer({"measure": self._measure, "series": self._series, "run": self._run})
+
+    # --- who is answered ----------------------------------------------------------------------------------------------
+
+    def _answer(self, routes: Mapping[str, Callable[[], None]]) -> None:
+        try:
+            what = self._admitted()
+            if what in routes:
+                routes[what]()
+            else:
+                self._report(unquote(what.removeprefix("report/")) if what.startswith("report/") else "")
+        except RefusedError as error:
+            self._send(error.status, "text/plain; charset=utf-8", f"{error.why}\n".encode())
+        except SojournError as error:
+            self._json({"error": error.message, "help": error.help}, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+    def _admitted(self) -> str:
+        """Return what is asked for, behind the token.
+
+        Raises:
+            RefusedError: if it is not ours to answer.
+        """
+        own = {f"{HOST}:{self.server.port}", f"localhost:{self.server.port}"}
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or hosts[0].lower() not in own:
+            raise RefusedError(HTTPStatus.MISDIRECTED_REQUEST, "this is another host")
+        origin = self.headers.get("Origin")
+        if origin is not None and origin not in {f"http://{host}" for host in own}:
+            raise RefusedError(HTTPStatus.FORBIDDEN, "the request is from another page")
+        token, slash, what = self.path.partition("?")[0].removeprefix("/").partition("/")
+        if not hmac.compare_digest(token.encode("utf-8", "surrogateescape"), self.server.token.encode()) or not slash:
+            raise RefusedError(
+                HTTPStatus.NOT_FOUND, "there is no such page: take the address that sojourn explore printed"
+            )
+        return what
+
+    def _body(self) -> bytes:
+        """Return what a request carries.
+
+        Raises:
+            RefusedError: if it is no JSON, or too much of it.
+        """
+        kind = (self.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise RefusedError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "a request is application/json")
+        length = self.headers.get("Content-Length") or ""
+        if not (length.isascii() and length.isdigit()):
+            raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "a request says how long it is")
+        if len(length) > len(str(MOST_BYTES)) or int(length) > MOST_BYTES:
+            raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has up to {MOST_BYTES} bytes")
+        return self.rfile.read(int(length))
+
+    # --- what is answered ---------------------------------------------------------------------------------------------
+
+    def _page(self) -> None:
+        self._send(HTTPStatus.OK, "text/html; charset=utf-8", page.html().encode(), page.policy())
+
+    def _runs(self) -> None:
+        catalogue = self.server.catalogue
+        revision = catalogue.now()
+        apart = catalogue.apart(revision)
+        axes = [*revision.axes(), *([apart] if apart else [])]
+        self._json(
+            {
+                "folder": str(catalogue.folder.path),
+                "version": catalogue.folder.version,
+                "command": catalogue.folder.command,
+                "revision": revision.number,
+                "runs": len(revision),
+                "axes": [told(own, Places.of(own.labels, own.name)) for own in axes],
+                "damaged": revision.damaged,
+                "reports": catalogue.pages(),
+                "metrics": page.metrics(),
+            }
+        )
+
+    def _measure(self) -> None:
+        asked = Measure.read(self._body())
+        revision = self.server.catalogue.at(asked.revision)
+        self._lines(self.server.measuring.stream(revision, asked.expression, asked.runs))
+
+    def _series(self) -> None:
+        asked = Series.read(self._body())
+        revision = self.server.catalogue.at(asked.revision)
+        self._lines(self._overlaid(asked, [revision.name(index) for index in asked.runs]))
+
+    def _overlaid(self, asked: Series, names: list[str]) -> Iterator[Mapping[str, Any]]:
+        """Yield one run after another; what is wrong with one is said in its place."""
+        for index, name in zip(asked.runs, names, strict=True):
+            try:
+                found = lines(self.server.catalogue.record(name), asked.table, asked.column, asked.between)
+            except SojournError as error:
+                found = {"error": error.message, "help": error.help}
+            yield {"index": index, **found}
+
+    def _run(self) -> None:
+        asked = One.read(self._body())
+        self._json(about(self.server.catalogue, self.server.catalogue.at(asked.revision), asked.run))
+
+    def _report(self, name: str) -> None:
+        content = self.server.catalogue.page(name)
+        if content is None:
+            raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such page")
+        # Of its own it has no address to speak to: neither the network nor us.
+        self._send(HTTPStatus.OK, "text/html; charset=utf-8", content, f"{script.policy()}; sandbox allow-scripts")
+
+    # --- the way out --------------------------------------------------------------------------------------------------
+
+    def _json(self, value: object, status: HTTPStatus = HTTPStatus.OK) -> None:
+        self._send(status, "application/json", _text(value))
+
+    def _lines(self, values: Iterator[Mapping[str, Any]]) -> None:
+        """Send a line of JSON for each value as it comes; the end of the connection is the end."""
+        first = next(values, {})  # what is wrong with the request is wrong before its first line
+        self._head(HTTPStatus.OK, "application/x-ndjson")
+        self.end_headers()
+        self.wfile.write(_text(first) + b"\n")
+        for value in values:
+            self.wfile.write(_text(value) + b"\n")
+
+    def _send(self, status: HTTPStatus, kind: str, content: bytes, policy: str = "default-src 'none'") -> None:
+        self._head(status, kind, policy)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+    def _head(self, status: HTTPStatus, kind: str, policy: str = "default-src 'none'") -> None:
+        self.send_response(status)
+        for name, value in _HEADERS.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Security-Policy", f"{policy}; frame-ancestors 'none'")
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Refuse what is no HTTP that is known here; nothing of the request is said again."""
+        del message, explain
+        self.close_connection = True
+        if not hasattr(self, "command") or self.command is None:
+            self.command = "GET"
+        if getattr(self, "request_version", "HTTP/0.9") == "HTTP/0.9":
+            self.request_version = "HTTP/1.0"
+        self._send(HTTPStatus(code), "text/plain; charset=utf-8", f"{HTTPStatus(code).phrase}\n".encode())
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class calls it so
+        """Say nothing: a log would have the address in it."""
+
+
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Connection": "close",
+}
+
+
+def _text(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")

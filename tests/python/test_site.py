@@ -1,0 +1,119 @@
+"""The site: what stands at the foot of its pages, its gallery, and what is found wrong with a built one."""
+
+import re
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from sojourn.core.extensions import FIGURES
+
+ROOT = Path(__file__).parents[2]
+
+
+def tool(name: str) -> ModuleType:
+    spec = spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def footer() -> ModuleType:
+    return tool("mkdocs_footer")
+
+
+def test_a_page_says_when_and_of_what_it_is(footer: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(footer, "dates", lambda: {"docs/truth.md": "2026-11-02"})
+    monkeypatch.setattr(footer, "commit", lambda: "abc1234, 2026-11-23")
+    truth = footer.foot("docs/truth.md")
+    assert truth == (
+        '<p class="made">Text of 2026-11-02. Site of commit abc1234, 2026-11-23, made by <code>make docs</code>.</p>'
+    )
+    assert "<code>python tools/gallery_pages.py docs/gallery target/gallery</code>" in footer.foot("docs/gallery/x.md")
+    monkeypatch.setattr(footer, "commit", lambda: "")
+    assert "by Sojourn 0." in footer.foot("docs/truth.md")
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="needs the repository")
+def test_dates_are_those_of_git(footer: ModuleType) -> None:
+    dates = footer.dates()
+    assert {"README.md", "docs/index.md", "mkdocs.yml"} <= set(dates)
+    assert all(re.fullmatch(r"\d{4}-\d{2}-\d{2}", day) for day in dates.values())
+    assert re.fullmatch(r"[0-9a-f]{7,}( with changes)?, \d{4}-\d{2}-\d{2}", footer.commit())
+
+
+def test_what_is_said_to_write_a_page_is_there(footer: ModuleType) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    generated = ("docs/reference/", "docs/gallery/", "docs/published.md")
+    for source, command in footer.MADE_BY.items():
+        assert source in generated or (ROOT / source).is_file(), source
+        program, *words = [word for word in command.split() if "=" not in word]
+        if program == "make":
+            assert re.search(rf"^{words[0]}:", makefile, re.MULTILINE), command
+        elif program in {"python", "pytest"}:
+            assert (ROOT / words[0]).is_file(), command
+
+
+def test_every_figure_of_the_gallery_is_one_that_can_be_drawn() -> None:
+    figures = tool("gallery_pages").figures()
+    assert len({figure.name for figure in figures}) == len(figures) >= 8
+    for figure in figures:
+        assert (ROOT / figure.experiment).is_file()
+        kind, *options = figure.plot
+        known = {option.name for option in FIGURES[kind].options}
+        assert {option.partition("=")[0] for option in options} <= known
+        run, plot = figure.commands
+        assert run.startswith(f"sojourn run {figure.experiment} --seeds 2 ")
+        assert plot.startswith(f"sojourn plot results/{Path(figure.experiment).stem} {kind} ")
+
+
+def test_the_gallery_keeps_its_runs_and_leaves_nothing_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gallery = tool("gallery_pages")
+    one = gallery.Figure("one", "One", "It.", "examples/experiments/home-line.toml", ["delays"], "modem=cake")
+    monkeypatch.setattr(gallery, "figures", lambda: [one])
+    folder, cache = tmp_path / "gallery", tmp_path / "cache"
+    (cache / "home-line-000000000000").mkdir(parents=True)
+    assert set(gallery.write(folder, cache)) == {"index.md", "one.md"}
+    assert {path.name for path in folder.iterdir()} == {"index.md", "one.md", "one.svg", "one.csv"}
+    assert "[hop]" in (folder / "one.md").read_text()
+    (kept,) = cache.iterdir()
+    made = {path: path.stat().st_mtime_ns for path in kept.glob("runs/*/*")}
+    (folder / "old.md").write_text("")
+    gallery.write(folder, cache)
+    assert not (folder / "old.md").exists()
+    assert {path: path.stat().st_mtime_ns for path in kept.glob("runs/*/*")} == made
+
+
+@pytest.mark.parametrize(
+    ("html", "said"),
+    [
+        ('<a href="b/c.html#x">', ""),
+        ('<a href="#x"><a href="https://example.org/"><img src="data:,x">', ""),
+        ('<a href="nothing.html">', "leads to nothing: nothing.html"),
+        ('<a href="/b/c.html">', "another place below a path"),
+        ('<a href="../x.html">', "leads out of the site"),
+        ('<script src="https://example.org/x.js"></script>', "<script> loads https://example.org/x.js"),
+        ('<img src="//example.org/x.png">', "<img> loads"),
+        ('<iframe src="gone.html">', "<iframe> leads to nothing"),
+        ('<link rel="stylesheet" href="gone.css">', "<link> leads to nothing"),
+        ('<link rel="canonical" href="https://example.org/a.html">', ""),
+        ('<a href="b">', "leads to nothing: b"),
+    ],
+)
+def test_what_would_not_work_elsewhere_is_found(tmp_path: Path, html: str, said: str) -> None:
+    site = tmp_path / "site"
+    (site / "b").mkdir(parents=True)
+    (site / "b" / "c.html").write_text('<a href="../a.html">')
+    (site / "a.html").write_text(html)
+    (tmp_path / "x.html").write_text("")
+    found = list(tool("site_check").wrong(site))
+    assert len(found) == bool(said)
+    assert all(said in fault for fault in found)
+
+
+def test_an_empty_site_is_none(tmp_path: Path) -> None:
+    assert list(tool("site_check").wrong(tmp_path)) == [f"{tmp_path} has no page"]
