@@ -54,6 +54,13 @@ def _qlog(content: bytes, folder: Path) -> None:
     import_files([file], folder / "r", command="a test")
 
 
+def _tool(content: bytes, folder: Path) -> None:
+    # What is in a file says whose it is.
+    file = folder / "x.json"
+    file.write_bytes(content)
+    import_files([file], folder / "r", command="a test")
+
+
 def _published(content: bytes, folder: Path) -> None:
     file = folder / "x.csv"
     file.write_bytes(content)
@@ -96,6 +103,10 @@ TARGETS: Final[dict[str, Callable[[bytes, Path], None]]] = {
     "batch": _batch,
     "flent": _flent,
     "qlog": _qlog,
+    "iperf3": _tool,
+    "irtt": _tool,
+    "ss": _tool,
+    "mahimahi": _tool,
     "published": _published,
     "stored-scenario": _head,
     "template": _template,

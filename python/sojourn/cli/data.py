@@ -72,11 +72,20 @@ def qlog(
 
 
 def import_(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Flent's .flent.gz; .qlog, .sqlog.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...",
+            help="Flent's .flent.gz; .qlog, .sqlog; what iperf3 -J, irtt -o, ss -tin and mm-link's logs write.",
+        ),
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The results folder.")],
     as_json: AsJson = False,
 ) -> None:
-    """Read other people's runs into a results folder: Flent's data files, and qlog of QUIC implementations.
+    """Read other people's runs into a results folder.
+
+    Flent's data files, qlog of QUIC implementations, iperf3's and irtt's JSON, what ss said again and again with a line
+    Time: SECONDS before each, and the logs of Mahimahi's mm-link.
 
     A file that cannot be read is named, and the others are imported; the status is then 2.
     """

@@ -1,19 +1,21 @@
 """Other people's runs into a results folder: plots, metrics, ``validate`` and reports then work on them.
 
 What a file does not say is left open rather than made up: numbers that it lacks are NaN, counters that it lacks are 0
-and named in the run's ``scenario.json``. Which reader takes a file, its name says: ``.qlog`` and ``.sqlog``, packed or
-not, are qlog; all others are taken for Flent's.
+and named in the run's ``scenario.json``. Which reader takes a file, its name says where it ends with ``.qlog``,
+``.sqlog`` or ``.flent``, packed or not; of others what is in it says, and what no reader knows is taken for Flent's.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Final
 
 from sojourn import _core
 from sojourn.core.store import Folder, Record
 from sojourn.errors import DataFileError
-from sojourn.interop import flent, qlog
+from sojourn.interop import flent, iperf3, irtt, mahimahi, qlog, ss
 from sojourn.interop.incoming import Imported, Incoming, add, digest_of
+from sojourn.interop.measured_by import content_of
 
 
 def import_files(
@@ -50,5 +52,18 @@ def import_files(
     return done
 
 
+TOOLS: Final[Sequence[tuple[Callable[[bytes], bool], Callable[[Path], Incoming]]]] = [
+    (tool.takes, tool.incoming) for tool in (mahimahi, irtt, iperf3, ss)
+]
+"""Readers of what measuring tools write, told by what is in a file; the first that takes one reads it."""
+
+
 def _read(path: Path) -> Incoming:
-    return qlog.incoming(path) if qlog.is_qlog(path) else flent.incoming(path)
+    if qlog.is_qlog(path):
+        return qlog.incoming(path)
+    if ".flent" not in path.name:
+        content, _ = content_of(path, "a data file")
+        for takes, incoming in TOOLS:
+            if takes(content):
+                return incoming(path)
+    return flent.incoming(path)

@@ -1,0 +1,213 @@
+"""A run from what a measuring tool wrote: flows with their samples, on a path of which the tool knows nothing.
+
+What iperf3, ``ss``, irtt and Mahimahi write has no word of the bottleneck. So the scenario has a hop without a queue or
+a delay, unless the tool was the hop itself; what a tool cannot know is not made up, and named in ``scenario.json``.
+
+The tool's host is the client, as Flent's is: what it sends goes up.
+"""
+
+import copy
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import polars as pl
+
+from sojourn import _core
+from sojourn.errors import DataFileError, UsageError
+from sojourn.interop.flent.grid import on_steps
+from sojourn.interop.frames import COLUMNS, frame
+from sojourn.interop.incoming import UNKNOWN, Incoming
+from sojourn.interop.packed import read_file, unpacked
+
+MOST_BYTES: Final = 1 << 28
+"""Of a file, packed or not."""
+
+_TOO_LARGE: Final = "no measurement that Sojourn can hold is so long: cut it into parts"
+
+_TEMPLATE: Final = """\
+[experiment]
+name = "imported"
+duration = "1s"
+ping = false
+[[hop]]
+name = "path"
+rate = "1mbit"
+rtt = "1ms"
+qdisc = "pfifo"
+[[flow]]
+name = "tcp"
+cc = "cubic"
+[[flow]]
+name = "udp"
+udp = { rate = "1mbit" }
+[[flow]]
+name = "irtt"
+irtt = {}
+"""
+
+_EVERY_TABLE: Final = ("flows", "pings", "events", "queues", "totals", "histograms")
+
+
+@dataclass
+class Flow:
+    """A stream that a tool measured."""
+
+    name: str
+    kind: Literal["tcp", "udp", "irtt"]
+    direction: Literal["up", "down"]
+    cc: str = UNKNOWN
+    """Of TCP."""
+    samples: list[dict[str, Any]] = field(default_factory=list)
+    """``t`` in s, ``val`` in bit/s since the one before, ``dur`` of the first in s; and columns of `flows`."""
+    pings: list[dict[str, Any]] = field(default_factory=list)
+    """Rows of `pings` without the flow."""
+
+
+@dataclass
+class Measurement:
+    """What was read from a file."""
+
+    tool: str
+    """The engine that its run is said to be by."""
+    version: str
+    flows: Sequence[Flow]
+    step_us: int
+    """How far apart its samples are, µs."""
+    name: str
+    """Of the experiment."""
+    about: Mapping[str, Any]
+    left_out: Sequence[str] = ()
+    rate: int | None = None
+    """Of the hop, bit/s, where the tool was the hop."""
+    queues: Sequence[Mapping[str, Any]] = ()
+    """Rows of `queues`, where it was."""
+
+
+def content_of(path: Path, kind: str) -> tuple[bytes, str]:
+    """Return what is in a file, unpacked, and the SHA-256 of its bytes.
+
+    Raises:
+        DataFileError: if it cannot be read, is too large, or cannot be unpacked.
+    """
+    packed = read_file(path, MOST_BYTES, kind=kind, too_large=_TOO_LARGE)
+    content, _ = unpacked(path, packed, MOST_BYTES, too_large=_TOO_LARGE)
+    return content, hashlib.sha256(packed).hexdigest()
+
+
+def as_incoming(path: Path, digest: str, read: Measurement) -> Incoming:
+    """Return a measurement as what becomes a run of a results folder.
+
+    Raises:
+        DataFileError: if its samples are too many.
+    """
+    try:
+        rows = {flow.name: on_steps(flow.samples, read.step_us) for flow in read.flows if flow.samples}
+    except UsageError as error:
+        raise DataFileError(path, error.message) from error
+    ends = [row["t"] for own in rows.values() for row in own[-1:]]
+    ends += [ping["t_s"] for flow in read.flows for ping in flow.pings[-1:]]
+    ends += [row["t_s"] for row in read.queues[-1:]]
+    duration = max(ends, default=0.0)
+    if not 0 < duration < _LONGEST:
+        raise DataFileError(path, "it has no samples", help="measure for longer than one interval")
+    columns, missing = _flow_rows(read.flows, rows)
+    return Incoming(
+        path=path,
+        digest=digest,
+        engine=read.tool,
+        version=read.version,
+        scenario=_scenario(path, read, duration),
+        measured=["duration", "source", "start", "direction", "sample_interval"],
+        about=read.about,
+        tables=lambda _: (_tables(read, columns), missing),
+        left_out=read.left_out,
+    )
+
+
+_LONGEST: Final = 1e6
+
+
+def _scenario(path: Path, read: Measurement, duration: float) -> dict[str, Any]:
+    scenario: dict[str, Any] = json.loads(_core.load(_TEMPLATE, "imported").scenarios[0].json)
+    by_name = {flow["name"]: flow for flow in scenario["flows"]}
+    made = []
+    for flow in read.flows:
+        own = copy.deepcopy(by_name[flow.kind])
+        begins = min(
+            [s["t"] - s.get("dur", 0.0) for s in flow.samples[:1]] + [p["t_s"] for p in flow.pings[:1]] or [0.0]
+        )
+        own |= {"name": flow.name, "direction": flow.direction, "start": {"at": f"{max(0, round(begins * 1e6))}us"}}
+        own.pop("group", None)
+        if flow.kind == "tcp":
+            own["traffic"]["cc"] = flow.cc
+        made.append(own)
+    hop = scenario["hops"][0]
+    for side in ("down", "up"):
+        is_it = read.rate is not None and any(str(row["queue"]) == f"path.{side}.qdisc" for row in read.queues)
+        queue = [e | {"rate": f"{read.rate}bit", "qdisc": UNKNOWN} for e in hop[side] if e["kind"] == "queue"]
+        hop[side] = queue if is_it else []
+    return scenario | {
+        "experiment": re.sub(r"[^A-Za-z0-9._/-]+", "-", read.name).strip("-") or read.tool,
+        "source": f"{path.name}, {read.tool} {read.version}".strip(),
+        "cell": [["file", path.name]],
+        "seed": 1,
+        "sample_interval": f"{read.step_us}us",
+        "duration": f"{max(1, math.ceil(duration * 1e3))}ms",
+        "warmup": "0s",
+        "flows": made,
+    }
+
+
+def _flow_rows(
+    flows: Sequence[Flow], stepped: Mapping[str, Sequence[Mapping[str, Any]]]
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the rows of `flows`, and the columns that no flow has anything for."""
+    made: list[dict[str, Any]] = []
+    found = {"t_s", "flow"}
+    for flow in flows:
+        counters: dict[str, int] = {}
+        for row in stepped.get(flow.name, ()):
+            own: dict[str, Any] = {"t_s": row["t"], "flow": flow.name}
+            values = {"goodput_bps": row.get("val"), **{k: row[k] for k in row if k in COLUMNS["flows"]}}
+            for column, value in values.items():
+                if value is None:
+                    continue
+                found.add(column)
+                if COLUMNS["flows"][column] == "u64":
+                    counters[column] = own[column] = max(0, round(value))
+                else:
+                    own[column] = value
+            made.append(counters | own)
+    return sorted(made, key=lambda row: row["t_s"]), [c for c in COLUMNS["flows"] if made and c not in found]
+
+
+def _tables(read: Measurement, rows: Sequence[Mapping[str, Any]]) -> dict[str, pl.DataFrame]:
+    pings = sorted(
+        ({"flow": flow.name, **ping} for flow in read.flows for ping in flow.pings), key=lambda row: row["t_s"]
+    )
+    happened: list[dict[str, Any]] = []
+    for flow in read.flows:
+        times = [row["t_s"] for row in (*rows, *pings) if row["flow"] == flow.name]
+        happened += [
+            {"t_s": at, "what": what, "subject": f"flow {flow.name}", "detail": ""}
+            for what, at in (("start", min(times, default=0.0)), ("end", max(times, default=0.0)))
+        ]
+    filled = {
+        "flows": rows,
+        "pings": pings,
+        "events": sorted(happened, key=lambda row: float(row["t_s"])),
+        "queues": read.queues,
+    }
+    return {name: frame(name, filled.get(name, [])) for name in _EVERY_TABLE}
+
+
+def number(value: object, *, least: float = 0.0) -> float | None:
+    """Return a number of JSON that is finite and at least this; None if it is none."""
+    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= least
+    return float(value) if good else None  # type: ignore[arg-type] # it is a number
