@@ -106,7 +106,7 @@ def test_a_page_is_found_by_its_name_or_its_words(words: str, page: str, tmp_pat
 def test_what_is_no_page_is_said_with_the_nearest(tmp_path: Path) -> None:
     where = site(tmp_path)
     with pytest.raises(UsageError) as caught:
-        manual.find("metrix", where)
+        manual.find("metriks", where)
     assert caught.value.help == 'did you mean "metrics"?'
     with pytest.raises(UsageError, match="several pages fit"):
         manual.find("s", where)
