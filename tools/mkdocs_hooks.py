@@ -9,6 +9,7 @@ import re
 from html import unescape
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import unquote
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
@@ -45,7 +46,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     if playground.PAGE.is_file():
         files.append(File.generated(config, PLAYGROUND, abs_src_path=str(playground.PAGE)))
     for name in reports():
-        files.append(File.generated(config, f"published/{name}.html", abs_src_path=str(REPORTS / f"{name}.html")))
+        text, pictures = standing_alone((REPORTS / f"{name}.html").read_text(encoding="utf-8"))
+        files.append(File.generated(config, f"published/{name}.html", content=text))
+        for picture in pictures:
+            files.append(File.generated(config, f"published/{picture}", abs_src_path=str(REPORTS / picture)))
     files.append(File.generated(config, "published.md", content=published()))
     return files
 
@@ -56,6 +60,17 @@ def reports() -> dict[str, str]:
         return {}
     made = {name: REPORTS / f"{name}.html" for name in templates.published()}
     return {name: _title(page) for name, page in made.items() if page.is_file()}
+
+
+def standing_alone(report: str) -> tuple[str, list[str]]:
+    """Return a report without links to the tables of its runs, which the site has not, and the pictures that it names.
+
+    >>> standing_alone('<a href="runs/s1-1">tables</a>, <a href="s/a=1%2C2.svg">figure</a>, <a href="#x">up</a>')
+    ('tables, <a href="s/a=1%2C2.svg">figure</a>, <a href="#x">up</a>', ['s/a=1,2.svg'])
+    """
+    text = re.sub(r'<a href="runs/[^"]*">(.*?)</a>', r"\1", report)
+    named = (unquote(unescape(own)) for own in re.findall(r'(?:href|src)="([^"#:]+)"', text))
+    return text, list(dict.fromkeys(named))
 
 
 def _title(page: Path) -> str:

@@ -473,6 +473,31 @@ def test_a_report_is_shown_without_our_origin(of_own: Asking, folder: Path) -> N
     assert "script-src 'sha256-" in policy
 
 
+def test_what_a_report_has_beside_it_is_shown(of_own: Asking, folder: Path) -> None:
+    (folder / "report.html").write_text('<a href="report/a=1%2C2.svg">')
+    for name in ("report", "other"):
+        (folder / name).mkdir()
+        (folder / name / "a=1,2.svg").write_text("<svg/>")
+    (folder / "report" / "leads.svg").symlink_to(folder.parent / "secret.html")
+    (folder / "report" / "deep").mkdir()
+    (folder / "report" / "deep" / "a.svg").write_text("<svg/>")
+    answer, content = of_own.raw("GET", f"{of_own.base}report/report/a=1%2C2.svg")
+    assert (answer.status, content, answer.getheader("Content-Type")) == (200, b"<svg/>", "image/svg+xml")
+    assert "sandbox" in (answer.getheader("Content-Security-Policy") or "")
+    for name in (
+        "report/leads.svg",
+        "other/a=1%2C2.svg",
+        "report/deep/a.svg",
+        "report/..%2fmanifest.json",
+        "report/../../secret.html",
+        "runs",
+        "report/%00",
+    ):
+        status, content = of_own.get(f"report/{name}")
+        assert status == 404, name
+        assert UNREAD.encode() not in content
+
+
 def test_only_loopback_is_listened_on(made: Path) -> None:
     catalogue = Catalogue(Folder.open(made))
     with Server(catalogue) as server, Server(catalogue) as other:

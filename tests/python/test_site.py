@@ -88,6 +88,14 @@ def test_the_gallery_keeps_its_runs_and_leaves_nothing_old(tmp_path: Path, monke
     assert {path: path.stat().st_mtime_ns for path in kept.glob("runs/*/*")} == made
 
 
+def test_a_report_on_the_site_links_no_tables_of_runs() -> None:
+    text, pictures = tool("mkdocs_hooks").standing_alone(
+        '<a href="runs/s1-1">tables</a>, <a href="s/a=1%2C2.svg">figure</a>, <a href="#x">up</a>'
+    )
+    assert text == 'tables, <a href="s/a=1%2C2.svg">figure</a>, <a href="#x">up</a>'
+    assert pictures == ["s/a=1,2.svg"]
+
+
 @pytest.mark.parametrize(
     ("html", "said"),
     [

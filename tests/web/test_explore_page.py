@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -43,6 +45,8 @@ name = "full"
 that = "utilisation(bottleneck.down.qdisc) > 0.1"
 """
 
+OTHER = EXPERIMENT.replace('"few"', '"other"').replace("[axis.rtt]", "[axis.delay]").replace("seeds = 2", "seeds = 1")
+
 HOSTILE = "</script><script>alert(2)</script>"
 
 
@@ -57,6 +61,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("explore")
     (folder / "few.toml").write_text(EXPERIMENT)
     sojourn("run", "few.toml", "-o", "r", "-q", folder=folder)
+    (folder / "other.toml").write_text(OTHER)
+    sojourn("run", "other.toml", "-o", "several", "-q", folder=folder)
+    sojourn("run", "few.toml", "--seeds", "1", "-o", "several", "-q", folder=folder)
     sojourn("report", "r", "-t", "runs", folder=folder)
     # The language refuses such a flow; a table that somebody else wrote may have it.
     store = Folder.open(folder / "r")
@@ -78,23 +85,29 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     reason="needs Node.js, Chromium, and npm ci in web",
 )
 def test_the_page_explores(results: Path) -> None:
-    command = [sys.executable, "-m", "sojourn", "explore", str(results), "--no-browser"]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=results.parent
-    ) as server:
-        assert server.stdout is not None
-        address = server.stdout.readline().strip()
-        try:
-            done = subprocess.run(
-                [shutil.which("node") or "node", "--test", str(WEB / "test" / "explore" / "explore.test.mjs")],
-                cwd=WEB,
-                env={**os.environ, "EXPLORE": address},
-                capture_output=True,
-                text=True,
-                timeout=600,
-                check=False,
-            )
-        finally:
-            server.terminate()
+    with serving(results) as address, serving(results.parent / "several") as several:
+        done = subprocess.run(
+            [shutil.which("node") or "node", "--test", str(WEB / "test" / "explore" / "explore.test.mjs")],
+            cwd=WEB,
+            env={**os.environ, "EXPLORE": address, "SEVERAL": several},
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
     assert done.returncode == 0, done.stdout[-12000:] + done.stderr[-4000:]
     assert "# fail 0" in done.stdout
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[str]:
+    """Serve a folder, from the one that its experiments lie in; its address."""
+    command = [sys.executable, "-m", "sojourn", "explore", str(folder), "--no-browser"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=folder.parent
+    ) as server:
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().strip()
+        finally:
+            server.terminate()

@@ -26,6 +26,15 @@ from sojourn.errors import SojournError, StoreError, UsageError
 _OWN: Final = {"experiment": "scenario", "engine": "engine", "seed": "seed"}
 """Columns of the index that are axes here, by what patterns of the command line call them."""
 
+_KINDS: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".csv": "text/csv; charset=utf-8",
+    ".md": "text/plain; charset=utf-8",
+}
+"""What a report is made of."""
+
 _MOST_SAID: Final = 20
 """Damaged runs that are named."""
 
@@ -173,19 +182,23 @@ class Catalogue:
 
     def pages(self) -> list[str]:
         """Return the names of the pages that lie in the folder: its reports."""
-        try:
-            with os.scandir(self._root) as entries:
-                own = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
-        except OSError:
-            return []
-        return sorted(name for name in own if name.endswith(".html") and not name.startswith("."))
+        return sorted(name for name in _plain_files(self._root) if name.endswith(".html"))
 
-    def page(self, name: str) -> bytes | None:
-        """Return a page of :meth:`pages`; None if there is none of this name."""
-        if name not in self.pages():
+    def page(self, name: str) -> tuple[str, bytes] | None:
+        """Return a page of :meth:`pages`, or a file that a report has beside it, with its kind; None if there is none.
+
+        Args:
+            name: ``report.html``, or ``report/figure.svg``: what a report writes lies in a folder of its name.
+        """
+        of, slash, own = name.partition("/")
+        kind = _KINDS.get(f".{name.rpartition('.')[2]}", "")
+        fitting = (
+            f"{of}.html" in self.pages() and own in _plain_files(self._root / of) if slash else name in self.pages()
+        )
+        if not fitting or not kind:
             return None
         try:
-            return (self._root / name).read_bytes()
+            return kind, (self._root / name).read_bytes()
         except OSError:
             return None
 
@@ -236,6 +249,18 @@ class Catalogue:
         if len(damaged) > _MOST_SAID:
             damaged[_MOST_SAID:] = [f"and {len(damaged) - _MOST_SAID} more"]
         return frame_of(self._root, fine, self._known), damaged
+
+
+def _plain_files(folder: Path) -> list[str]:
+    """Return the names of the files of a folder that are neither links nor hidden; none if it is a link itself."""
+    try:
+        if folder.is_symlink():
+            return []
+        with os.scandir(folder) as entries:
+            own = [entry.name for entry in entries if entry.is_file(follow_symlinks=False)]
+    except (OSError, ValueError):
+        return []
+    return [name for name in own if not name.startswith(".")]
 
 
 def _stored(path: Path) -> pl.DataFrame | None:

@@ -222,11 +222,11 @@ class Handler(BaseHTTPRequestHandler):
         self._json(about(self.server.catalogue, self.server.catalogue.at(asked.revision), asked.run))
 
     def _report(self, name: str) -> None:
-        content = self.server.catalogue.page(name)
-        if content is None:
+        found = self.server.catalogue.page(name)
+        if found is None:
             raise RefusedError(HTTPStatus.NOT_FOUND, "there is no such page")
         # Of its own it has no address to speak to: neither the network nor us.
-        self._send(HTTPStatus.OK, "text/html; charset=utf-8", content, f"{script.policy()}; sandbox allow-scripts")
+        self._send(HTTPStatus.OK, *found, f"{script.policy()}; sandbox allow-scripts allow-downloads")
 
     # --- the way out --------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
 // `sojourn explore` in Chromium: every view, its menus and files, the keyboard, hostile names, a phone, axe.
-// EXPLORE is its address; of a folder with two queues (one label is a script), two RTTs, two seeds, a hostile flow, a report.
+// EXPLORE is its address, SEVERAL that of a folder of two experiments with an axis each that the other lacks; EXPLORE's is of a folder with two queues (one label is a script), two RTTs, two seeds, a hostile flow, a report.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -13,7 +13,7 @@ let browser;
 let page;
 let wrong = [];
 
-async function open(hash = "", options = {}) {
+async function open(hash = "", options = {}, address = ADDRESS) {
   const context = await browser.newContext({ viewport: { width: 1300, height: 900 }, permissions: ["clipboard-read", "clipboard-write"], ...options });
   page = await context.newPage();
   page.setDefaultTimeout(30_000);
@@ -21,8 +21,8 @@ async function open(hash = "", options = {}) {
   page.on("pageerror", (error) => wrong.push(String(error)));
   page.on("console", (said) => said.type() === "error" && wrong.push(said.text()));
   page.on("dialog", (dialog) => (wrong.push(`a dialog: ${dialog.message()}`), dialog.dismiss()));
-  page.on("request", (request) => request.url().startsWith(ADDRESS) || request.url().startsWith("blob:") || wrong.push(`a request: ${request.url()}`));
-  await page.goto(ADDRESS + hash);
+  page.on("request", (request) => request.url().startsWith(address) || request.url().startsWith("blob:") || wrong.push(`a request: ${request.url()}`));
+  await page.goto(address + hash);
   if (options.javaScriptEnabled !== false) await page.waitForSelector("html[data-ready]");
 }
 async function closed() {
@@ -59,7 +59,7 @@ test("boxes choose runs, in all views and in the address", async () => {
   assert.equal(await count(), "2 of 8");
   const { name, text } = await saved("Save the list");
   assert.equal(name, "runs.csv");
-  assert.deepEqual(text.trim().split("\r\n"), ["queue,rtt,seed", "pfifo,20ms,1", "pfifo,20ms,2"]);
+  assert.deepEqual(text.trim().split("\r\n"), ["scenario,queue,rtt,engine,seed", "few,pfifo,20ms,sim,1", "few,pfifo,20ms,sim,2"]);
   await page.fill('aside input[type="search"]', "nothing has this");
   assert.match(await page.innerText("#view-runs"), /No run has all of these labels/);
   for (const name_ of ["Pivot", "Plot", "Over time"]) {
@@ -207,7 +207,7 @@ test("hostile names of flows, labels and runs are texts", async () => {
 });
 
 test("hostile addresses leave the page alive", async () => {
-  for (const hash of ["#view=%3Cscript%3E", "#view=pivot&rows=__proto__&columns=constructor&how=x", `#words=${"x".repeat(5000)}`, "#only.queue=%25%25&only.nothing=1", "#view=time&strips=a.b,__proto__.x", "#%E0%A4%A", "#view=plot&x=another+metric&log=zz&colour=toString"]) {
+  for (const hash of ["#view=%3Cscript%3E", "#view=pivot&rows=__proto__&columns=constructor&how=x", `#words=${"x".repeat(5000)}`, "#only.queue=%25%25&only.nothing=1", "#only.queue=a|", "#view=time&strips=a.b,__proto__.x", "#%E0%A4%A", "#view=plot&x=another+metric&log=zz&colour=toString"]) {
     await open(hash);
     assert.match(await count(), /of 8/);
     wrong = wrong.filter((text) => !text.includes("422"));
@@ -240,6 +240,30 @@ for (const [name, hash] of [["runs", "#view=runs"], ["pivot", "#view=pivot"], ["
     });
   }
 }
+
+test("experiments with other axes stand in one folder", async () => {
+  await open("#view=pivot&metric=jain(goodput)&rows=scenario&columns=rtt", {}, process.env.SEVERAL);
+  await settled();
+  const heads = await page.locator("#view-pivot thead th").allTextContents();
+  assert.deepEqual(heads, ["scenario", "20ms", "80ms", "–"]);
+  await page.locator("#view-pivot tbody tr", { hasText: "other" }).locator("td").last().getByRole("button").click();
+  assert.equal(await count(), "4 of 8");
+  assert.ok((await page.locator("#view-runs tbody tr").allTextContents()).every((text) => !text.includes("few")));
+  await page.reload();
+  await page.waitForSelector("html[data-ready]");
+  assert.equal(await count(), "4 of 8");
+  // An axis that none of them has is no choice.
+  assert.equal(await page.locator("fieldset", { has: page.locator("legend", { hasText: "delay" }) }).isVisible(), true);
+  await page.click('button[aria-label="All of rtt"]');
+  await page.click('button[aria-label="All of scenario"]');
+  await box("scenario", "few").check();
+  assert.equal(await page.locator("fieldset", { has: page.locator("legend", { hasText: "delay" }) }).isVisible(), false);
+  assert.deepEqual((await page.locator("#view-runs thead th").allTextContents()).slice(1, -1), ["queue", "rtt"]);
+  await tab("Plot");
+  await settled();
+  await page.waitForSelector("#view-plot svg circle");
+  await closed();
+});
 
 test("the tabs go by the keyboard", async () => {
   await open();

@@ -1,5 +1,8 @@
 // What is chosen, which the address carries: the view, its menus, the labels of each axis. And the boxes that choose.
 
+/** The code of a run that has no label of an axis. */
+const NO_LABEL = -1;
+
 const choice = { view: "runs", words: "", filters: new Map(), menus: new Map(), picked: new Set(), listeners: [] };
 
 /** A label of an address; what is none is left as it is. */
@@ -20,8 +23,10 @@ function readAddress(folder) {
   for (const [name, value] of said) {
     if (name.startsWith("only.")) {
       const axis = folder.byName.get(name.slice(5));
-      const codes = axis ? value.split("|").map((label) => axis.labels.indexOf(labelOf(label))).filter((code) => code >= 0) : [];
-      if (codes.length) choice.filters.set(axis.name, new Set(codes));
+      // No word at all: the runs that have no label there.
+      const codes = axis ? value.split("|").map((label) => (value === "" ? NO_LABEL : axis.labels.indexOf(labelOf(label)))) : [];
+      const known = codes.filter((code) => code >= 0 || value === "");
+      if (known.length) choice.filters.set(axis.name, new Set(known));
     } else if (name !== "view" && name !== "words") choice.menus.set(name, value);
   }
 }
@@ -29,7 +34,7 @@ function readAddress(folder) {
 function writeAddress(folder) {
   const said = new URLSearchParams({ view: choice.view });
   if (choice.words) said.set("words", choice.words);
-  for (const [name, codes] of choice.filters) said.set(`only.${name}`, [...codes].map((code) => encodeURIComponent(folder.byName.get(name).labels[code])).join("|"));
+  for (const [name, codes] of choice.filters) said.set(`only.${name}`, [...codes].map((code) => (code === NO_LABEL ? "" : encodeURIComponent(folder.byName.get(name).labels[code]))).join("|"));
   for (const [name, value] of choice.menus) said.set(name, value);
   history.replaceState(null, "", `#${said}`);
 }
@@ -113,7 +118,10 @@ function facet(folder, axis) {
     boxes.forEach((box, code) => {
       box.checked = codes?.has(code) ?? false;
       counts[code].textContent = found[code];
+      // What would leave no run is no choice.
+      box.parentElement.classList.toggle("none", !found[code] && !box.checked);
     });
+    own.hidden = !codes && !found.some(Boolean);
   };
   return { own, show };
 }

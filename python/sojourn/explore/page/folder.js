@@ -49,6 +49,10 @@ class Folder {
     const code = axis ? axis.codes[run] : -1;
     return code < 0 ? null : axis.labels[code];
   }
+  /** The axes by which these runs differ: experiments of one folder may have other axes. */
+  variedAmong(runs) {
+    return this.varied.filter(({ codes }) => runs.some((run) => codes[run] !== codes[runs[0]]));
+  }
   /** What tells a run from the others, in words. */
   title(run) {
     const parts = this.varied.map((axis) => (axis.name === "seed" ? `seed ${this.label(run, "seed")}` : this.label(run, axis.name)));

@@ -125,7 +125,7 @@ function spreadOf(values) {
 }
 
 /** The axes that a metric can be told by: those that vary, and the flows if each has a value. */
-const axesOfMetric = (folder, metric) => [...(metric.eachFlow ? [FLOW] : []), ...folder.varied.map((axis) => axis.name)];
+const axesOfMetric = (folder, metric, runs) => [...(metric.eachFlow ? [FLOW] : []), ...folder.variedAmong(runs).map((axis) => axis.name)];
 
 /** In how many labels an axis comes among these runs. */
 function labelsAmong(folder, runs, name, metric) {
@@ -133,14 +133,14 @@ function labelsAmong(folder, runs, name, metric) {
   if (name === FLOW && metric.eachFlow) return [...new Set(runs.flatMap((run) => (metric.byRun.get(run) ?? []).map(([of]) => of)))];
   const axis = folder.byName.get(name);
   const there = new Set(runs.map((run) => axis.codes[run]));
-  return axis.labels.filter((_, code) => there.has(code));
+  return [...axis.labels.filter((_, code) => there.has(code)), ...(there.has(NO_LABEL) ? [null] : [])];
 }
 
 const labelOfValue = (folder, run, of, name, metric) => (name === "" ? "" : name === FLOW && metric.eachFlow ? of : folder.label(run, name));
 
 /** The axes that vary among these runs and are none of those that are shown: what a number is the mean over. */
 function overSaid(folder, runs, shown, metric) {
-  const rest = axesOfMetric(folder, metric).filter((name) => !shown.includes(name)).map((name) => [name, labelsAmong(folder, runs, name, metric).length]);
+  const rest = axesOfMetric(folder, metric, runs).filter((name) => !shown.includes(name)).map((name) => [name, labelsAmong(folder, runs, name, metric).length]);
   const said = rest.filter(([, count]) => count > 1).map(([name, count]) => `${name} (${count})`);
   return said.length ? said.join(", ") : "";
 }

@@ -18,7 +18,8 @@ class PivotView {
   draw() {
     const { folder } = this;
     const metric = metricOf(folder, choice.menus.get("metric") ?? folder.metrics[0].metric);
-    const axes = axesOfMetric(folder, metric);
+    const runs = chosen(folder);
+    const axes = axesOfMetric(folder, metric, runs);
     const own = axes.filter((name) => name !== "seed" && name !== FLOW);
     const choices = [...axes.map((name) => [name, name]), ["", "nothing"]];
     const known = choices.map(([name]) => name);
@@ -33,7 +34,6 @@ class PivotView {
       menuOf(folder, "how", "Shown", HOW, how),
       menuOf(folder, "as", "As", [["table", "table"], ["heat", "heatmap"]], as),
     );
-    const runs = chosen(folder);
     this.measuring.show([metric], runs, (done) => this.fill({ metric, rows, columns, how, as, runs, done }));
   }
   fill({ metric, rows, columns, how, as, runs, done }) {
@@ -88,7 +88,7 @@ class PivotView {
     const { folder } = this;
     const only = (run, name, label) => {
       if (name === "" || name === FLOW) return;
-      choice.filters.set(name, new Set([folder.byName.get(name).labels.indexOf(label)]));
+      choice.filters.set(name, new Set([label === null ? NO_LABEL : folder.byName.get(name).labels.indexOf(label)]));
     };
     const head = el("tr", {}, el("th", { class: "text", scope: "col" }, rows || "all"), ...acrosses.map((label) => el("th", { scope: "col" }, label || (columns ? NOTHING : metric.label))));
     const body = downs.map((label, i) => {

@@ -21,11 +21,12 @@ class PlotView {
     const { folder } = this;
     const first = folder.metrics[0].metric;
     const metric = metricOf(folder, choice.menus.get("y") ?? choice.menus.get("metric") ?? first);
-    const axes = axesOfMetric(folder, metric);
+    const runs = chosen(folder);
+    const axes = axesOfMetric(folder, metric, runs);
     const own = axes.filter((name) => name !== "seed" && name !== FLOW);
     const numbers = own.filter((name) => folder.byName.get(name).at);
     const along = [...axes.filter((name) => name !== FLOW).map((name) => [name, name]), [BY_METRIC, BY_METRIC]];
-    const x = menuValue("x", along.map(([name]) => name), numbers.at(-1) ?? own.at(-1) ?? along[0][0]);
+    const x = menuValue("x", along.map(([name]) => name), numbers.at(-1) ?? own.at(-1) ?? (axes.includes("seed") ? "seed" : BY_METRIC));
     const tells = [["", "nothing"], ...axes.map((name) => [name, name])];
     const usual = metric.eachFlow ? FLOW : (own.find((name) => name !== x) ?? "");
     const colour = menuValue("colour", tells.map(([name]) => name), usual);
@@ -39,7 +40,6 @@ class PlotView {
       menuOf(folder, "colour", "Colours", tells, colour),
       menuOf(folder, "log", "Logarithmic", [["", "neither"], ["x", "along"], ["y", "up"], ["xy", "both"]], log),
     );
-    const runs = chosen(folder);
     const asked = { metric, other, x, colour, log, runs };
     this.measuring.show(other ? [other, metric] : [metric], runs, () => (scatter ? this.scatter(asked) : this.lines(asked)));
   }

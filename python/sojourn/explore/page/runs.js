@@ -15,9 +15,10 @@ class RunsView {
   draw() {
     const { folder } = this;
     const runs = chosen(folder);
-    const axes = folder.varied.length ? folder.varied : folder.axes;
+    const varied = folder.variedAmong(runs);
+    const axes = varied.length ? varied : folder.axes;
     const toggle = (run, on) => (on ? choice.picked.add(run) : choice.picked.delete(run));
-    const csv = () => csvOf(axes.map((axis) => axis.name), runs.map((run) => axes.map((axis) => folder.label(run, axis.name))));
+    const csv = () => csvOf(folder.axes.map((axis) => axis.name), runs.map((run) => folder.axes.map((axis) => folder.label(run, axis.name))));
     const over = el("button", { type: "button", disabled: !choice.picked.size }, `Over time: ${choice.picked.size} picked`);
     over.addEventListener("click", () => {
       choice.view = "time";

@@ -51,6 +51,7 @@ function patternOf(folder) {
   if (choice.words) return null;
   const terms = [];
   for (const [name, codes] of choice.filters) {
+    if (codes.has(NO_LABEL)) return null;
     const labels = [...codes].map((code) => folder.byName.get(name).labels[code]);
     if ([name, ...labels].some((text) => /[,=*?|]/.test(text)) || name.startsWith("axis.")) return null;
     terms.push(`${name}=${labels.join("|")}`);
