@@ -30,7 +30,7 @@ def incoming(path: Path) -> Incoming:
     try:
         said = json.loads(content)
         trips, params = said["round_trips"], said["config"]["params"]
-        interval = int(params["interval"])
+        interval = _whole(params["interval"])
         rows = [_row(trip) for trip in trips]
         version = str(said["version"]["irtt"])
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError, OverflowError) as error:
@@ -67,11 +67,20 @@ def incoming(path: Path) -> Incoming:
 
 def _row(trip: Any) -> tuple[int, int, dict[str, Any]]:  # noqa: ANN401 - JSON of others
     """Return a round trip's number, when it was sent (ns), and its columns."""
-    sent = int(trip["timestamps"]["client"]["send"]["monotonic"])
+    sent = _whole(trip["timestamps"]["client"]["send"]["monotonic"])
     row: dict[str, Any] = {"lost": _LOST.get(str(trip["lost"]), "lost")}
     delay = trip.get("delay") or {}
     for column, key in (("rtt_s", "rtt"), ("owd_s", "send"), ("owd_back_s", "receive")):
         # A clock that is behind gives less than nothing; so does irtt.
         if key in delay and not (key == "rtt" and row["lost"]):
-            row[column] = int(delay[key]) / 1e9
-    return int(trip["seqno"]), sent, row
+            row[column] = _whole(delay[key]) / 1e9
+    return _whole(trip["seqno"]), sent, row
+
+
+def _whole(value: Any) -> int:  # noqa: ANN401 - JSON of others
+    if abs(whole := int(value)) >= _LARGEST:
+        raise ValueError(f"{whole} is too large")
+    return whole
+
+
+_LARGEST: Final = 1 << 62

@@ -209,5 +209,10 @@ def _tables(read: Measurement, rows: Sequence[Mapping[str, Any]]) -> dict[str, p
 
 def number(value: object, *, least: float = 0.0) -> float | None:
     """Return a number of JSON that is finite and at least this; None if it is none."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= least
-    return float(value) if good else None  # type: ignore[arg-type] # it is a number
+    if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > _LARGEST:
+        return None
+    return float(value) if value >= least else None
+
+
+_LARGEST: Final = 1e18
+"""Of what a tool measures; NaN is not within it either."""

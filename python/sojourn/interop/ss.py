@@ -92,7 +92,7 @@ def _sockets(path: Path, content: bytes) -> Iterator[tuple[float, tuple[str, str
     ends: tuple[str, str] | None = None
     for number, line in enumerate(content.splitlines(), 1):
         if time := _TIME.match(line):
-            at, ends = _seconds(path, number, time[1].decode()), None
+            at, ends = _seconds(path, number, time[1].decode(errors="replace")), None
             continue
         text = line.decode(errors="replace")
         found = _SOCKET.match(text)
