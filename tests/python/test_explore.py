@@ -232,6 +232,32 @@ def test_a_run_is_told_with_its_command(asking: Asking) -> None:
     assert asking.post("run", {"revision": revision + 1, "run": 0})[0] == 422
 
 
+def sojourn_(words: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-m", "sojourn", *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_imported_data_lie_over_ours(of_own: Asking, folder: Path) -> None:
+    # Of one queue, whose name a file can have.
+    for path in (folder / "runs").iterdir():
+        if "pfifo_20ms" not in path.name:
+            shutil.rmtree(path)
+    (folder / NAME).unlink()
+    sojourn_(["export", "flent", str(folder)])
+    sojourn_(["import", *map(str, sorted((folder / "flent").glob("*.flent.gz"))), "-o", str(folder)])
+    runs = of_own.runs()
+    engine = axis(runs, "engine")
+    assert engine["labels"] == ["flent", "sim"]
+    theirs, ours = (engine["codes"].index(code) for code in (0, 1))
+    asked = {"revision": runs["revision"], "table": "flows", "column": "goodput_bps", "runs": [theirs, ours]}
+    one, other = of_own.lines("series", asked)
+    assert len(one["lines"]) == len(other["lines"]) == 2
+    assert max(max(v for v in line["y"] if v is not None) for line in one["lines"]) > 1
+    about = json.loads(of_own.post("run", {"revision": runs["revision"], "run": theirs})[1])
+    assert about["imported"] is True
+    assert "again" not in about
+
+
 def test_runs_that_come_later_are_seen(of_own: Asking, folder: Path) -> None:
     before = of_own.runs()
     assert of_own.runs()["revision"] == before["revision"]
