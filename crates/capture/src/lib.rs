@@ -18,6 +18,9 @@
 //! Invariants: packets go to the disk as they come, through a buffer of a fixed size; a file bears its name once it
 //! is whole, and until then another ([`UNFINISHED`]), so what a crash leaves behind is never taken for a capture.
 
+mod annotated;
+
+pub use annotated::{AnnotateError, annotate};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use sojourn_model::{Scenario, Side};

@@ -1,6 +1,7 @@
 //! The extension module `sojourn._core`: what Python sees of the Rust crates. No logic lives here.
 
 mod arrow;
+mod captures;
 mod custom;
 mod engines;
 mod errors;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 mod _core {
     #[pymodule_export]
     use super::arrow::Table;
+    #[pymodule_export]
+    use super::captures::annotate_captures;
     #[pymodule_export]
     use super::custom::{Packet, QueueView, View};
     #[pymodule_export]

@@ -71,6 +71,32 @@ def qlog(
     out().print(f"{len(written)} files in {to}", soft_wrap=True, markup=False)
 
 
+@_exports.command()
+def pcapng(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder whose runs were made with --pcap.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to; DIR/pcapng unless given.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write each run's captures as one pcapng file for Wireshark.
+
+    Each point is an interface with its name. Packets say in comments which flow they are of, whether a queue dropped or
+    marked them, and how long they waited.
+    """
+    from sojourn.cli.screen import out, print_json
+    from sojourn.interop.pcapng import export_folder
+
+    to = folder / "pcapng" if output is None else output
+    written = export_folder(folder, to)
+    if as_json:
+        print_json({"files": [str(file) for file in written]})
+        return
+    out().print(f"{len(written)} files in {to}", soft_wrap=True, markup=False)
+    if written:
+        out().print(f"wireshark {written[0]}", soft_wrap=True, markup=False)
+
+
 def import_(
     files: Annotated[
         list[Path],

@@ -1,0 +1,21 @@
+//! Captures of a run as one annotated file.
+
+use crate::scenario::Scenario;
+use pyo3::exceptions::PyOSError;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// Writes the captures in a run's folder as one pcapng file; whether there were any. Flow n sends from port `senders` + n.
+#[pyfunction]
+pub fn annotate_captures(
+    py: Python<'_>,
+    folder: PathBuf,
+    scenario: &Scenario,
+    senders: u16,
+    to: PathBuf,
+    about: String,
+) -> PyResult<bool> {
+    let resolved = std::sync::Arc::clone(scenario.resolved());
+    py.detach(|| sojourn_capture::annotate(&folder, &resolved, senders, &to, &about))
+        .map_err(|e| PyOSError::new_err(e.to_string()))
+}
