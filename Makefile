@@ -28,6 +28,7 @@ help:
 	@echo "make site   the same, with the playground and the published reports (needs Node.js; some minutes)"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json and compares with the record"
 	@echo "make dist   build a wheel and an sdist into dist/, and try each in an empty environment"
+	@echo "tools/release.py VERSION  say what a release would change; --yes makes its commit, tag and files"
 	@echo "make package  package the crates, and build and test the examples from the packages alone"
 	@echo "make semver  name what breaks users of units, qdisc, transport, plugin since BASELINE (needs cargo-semver-checks)"
 	@echo "make coverage  report which lines of the Python package the tests run"
