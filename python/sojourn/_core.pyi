@@ -23,6 +23,7 @@ __all__ = [
     "Warning",
     "about",
     "agreement",
+    "annotate_captures",
     "apps",
     "ask_kernel",
     "ccs",

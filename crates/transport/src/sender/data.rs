@@ -1,6 +1,5 @@
 //! The application's data that has not left.
 
-use super::Config;
 use super::send_buffer::SendBuffer;
 use crate::cc::LARGEST_BURST;
 use crate::segment::Seq;
@@ -27,8 +26,12 @@ pub(super) struct AppData {
 
 impl AppData {
     /// So many bytes, or without end, in segments.
-    pub(super) fn new(config: &Config, quirks: &TcpQuirks, has_send_buffer: bool) -> Self {
-        let (bytes, mss) = (config.bytes, config.mss);
+    pub(super) fn new(
+        bytes: Option<u64>,
+        mss: u32,
+        quirks: &TcpQuirks,
+        has_send_buffer: bool,
+    ) -> Self {
         let (end, last_len) = match bytes {
             None => (Seq::MAX / 2, mss),
             Some(bytes) => {
@@ -43,7 +46,7 @@ impl AppData {
             buffer_left: buffer_size(mss),
             unbuffered: unbuffered(mss, quirks),
             endless: bytes.is_none(),
-            is_fixed: config.send_buffer.is_some(),
+            is_fixed: false,
             send_buffer: has_send_buffer.then(Box::default),
         }
     }

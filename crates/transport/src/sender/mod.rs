@@ -215,6 +215,8 @@ impl Sender {
         control.paced = config.paced || config.max_pacing_rate.is_some();
         let tsq = SmallQueue::new(config.device, quirks.small_queue_wakes);
         let is_unwoken = tsq.as_ref().is_some_and(SmallQueue::is_unwoken);
+        let mut data = AppData::new(config.bytes, mss, &quirks, is_unwoken);
+        data.is_fixed = config.send_buffer.is_some();
         Self {
             tcb: Tcb { view, control },
             board: Scoreboard::new(),
@@ -223,7 +225,7 @@ impl Sender {
             timers: Timers::new(&quirks),
             pacing: Pacing::new(config.paced),
             peer: Peer::default(),
-            data: AppData::new(config, &quirks, is_unwoken),
+            data,
             ecn: EcnPart {
                 asked: config.ecn,
                 ect: EctPolicy::new(&cc.ecn(), config.codepoint),
