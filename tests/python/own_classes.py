@@ -1,6 +1,7 @@
 """Classes of a user's, for the tests of test_custom.py."""
 
 from collections import deque
+from collections.abc import Mapping
 from typing import ClassVar
 
 from sojourn.custom import Aqm, CongestionControl, Packet, QueueView, View
@@ -106,6 +107,21 @@ class Fifo(Aqm):
 
     def dequeue(self, queue: QueueView) -> Packet | None:
         return self.packets.popleft() if self.packets else None
+
+
+class Tunable(Fifo):
+    """A FIFO whose limit can be changed: what no longer fits is dropped from its tail, as pfifo does."""
+
+    def change(self, options: Mapping[str, object], queue: QueueView) -> None:
+        limit = options.get("limit", self.limit)
+        if limit == 13:
+            raise ValueError("thirteen")
+        assert isinstance(limit, int)
+        self.limit = limit
+        while len(self.packets) > self.limit + 5:
+            self.packets.pop().drop("cut")
+
+    reasons = ("cut",)
 
 
 class Step(Fifo):

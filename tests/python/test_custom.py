@@ -286,6 +286,56 @@ def test_a_discipline_in_python_is_replaced_and_not_changed(folder: Path) -> Non
     assert "flushed" in set(run.table("queue_signals")["reason"])
 
 
+CHANGED = '[[event]]\nname = "e"\nat = "3s"\nhop = "bottleneck"\nchange = "{}"\n'
+
+
+def changed(folder: Path, words: str, change: str) -> "sojourn.Run":
+    text = EXPERIMENT.replace("fq_codel", words)
+    (run,) = sojourn.parse(f"{text}{CHANGED.format(change)}", "own.toml", folder=folder).run(quiet=True)
+    return run
+
+
+def test_a_fifo_in_python_is_changed_as_the_built_in_one_is(folder: Path) -> None:
+    own = changed(folder, "python:own.py:Tunable limit 40", "python:own.py:Tunable limit 80")
+    built_in = changed(folder, "pfifo limit 40", "pfifo limit 80")
+    for table in ("flows", "queues", "pings"):
+        assert own.table(table).equals(built_in.table(table)), table
+    still = changed(folder, "pfifo limit 40", "pfifo limit 40")
+    assert not own.table("queues").equals(still.table("queues"))
+
+
+def test_a_change_may_drop_what_no_longer_fits(folder: Path) -> None:
+    run = changed(folder, "python:own.py:Tunable limit 80", "python:own.py:Tunable limit 10")
+    signals = run.table("queue_signals").filter(reason="cut")
+    assert signals.height > 0
+    assert set(signals["t_s"]) <= {3.0, 3.1, 3.2}
+    later = run.table("queues").filter(queue="bottleneck.down.qdisc")
+    assert max(later.filter(later["t_s"] > 3.5)["packets"].to_list()) <= 10
+
+
+def test_what_goes_wrong_in_a_change_names_its_line(folder: Path) -> None:
+    with pytest.raises(RunError) as caught:
+        changed(folder, "python:own.py:Tunable limit 40", "python:own.py:Tunable limit 13")
+    assert "thirteen" in str(caught.value)
+    assert "own.py" in str(caught.value)
+    assert "in change" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("python:own.py:Tunable limt 5", "limt"),
+        ("python:own.py:Step target 5ms", 'no method "change"'),
+        ("python:own.py:Tunabel limit 5", 'did you mean "Tunable"'),
+    ],
+)
+def test_a_wrong_change_is_found_before_the_run(change: str, said: str, folder: Path) -> None:
+    text = EXPERIMENT.replace("fq_codel", f"{change.split(maxsplit=1)[0].replace('Tunabel', 'Tunable')} limit 60")
+    with pytest.raises(ExperimentError) as caught:
+        sojourn.parse(f"{text}{CHANGED.format(change)}", "own.toml", folder=folder)
+    assert said in f"{caught.value} {caught.value.help}"
+
+
 def test_a_wrong_class_in_a_command_has_status_2(folder: Path) -> None:
     failed = call(folder, "try", "python:own.py:Rena")
     assert failed.returncode == 2

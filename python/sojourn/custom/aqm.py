@@ -37,3 +37,11 @@ class Aqm(ABC):
 
         Or a time in nanoseconds, later than ``queue.now_ns``, before which none may leave.
         """
+
+    def change(self, options: Mapping[str, object], queue: QueueView) -> None:
+        """Take other options while it runs: what an event's ``change`` gives, read as the constructor's arguments are.
+
+        What the event does not write is not in ``options`` and stays as it is. Arguments without a default are written
+        again. A class that does not write this method is refused such events before the run starts.
+        """
+        raise NotImplementedError

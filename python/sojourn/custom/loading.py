@@ -86,6 +86,20 @@ def make_aqm(made: type, words: list[str], path: str) -> object:
         raise Wrong(*raised(error, path)) from None
 
 
+def changes(made: type) -> bool:
+    """Return whether a class of queue disciplines takes other options while it runs."""
+    return getattr(made, "change", None) not in {None, Aqm.change}
+
+
+def change_aqm(queue: Aqm, view: _core.QueueView, before: list[str], words: list[str]) -> list[str]:
+    """Hand a queue discipline the options that these words give; return the words that describe it from now on."""
+    made = type(queue)
+    queue.change(_arguments(made, words), view)
+    own = _written(made, before)
+    own.update(_written(made, words))
+    return [word for option in own.values() for word in option]
+
+
 def doubts(path: str) -> list[str]:
     """Return what in a file, and in what it imports beside it, may make results differ: imports, each with its line."""
     content = _content(path)
@@ -238,6 +252,19 @@ def _arguments(made: type, words: list[str]) -> dict[str, object]:
     ]
     if missing:
         raise Wrong(f'{made.__name__} needs "{missing[0]}"', f"write it behind the name: {missing[0]} 10")
+    return found
+
+
+def _written(made: type, words: list[str]) -> dict[str, list[str]]:
+    """Return the words of each argument, by its name; the words were read before."""
+    flags = {name for name, own in inspect.signature(made).parameters.items() if isinstance(own.default, bool)}
+    found: dict[str, list[str]] = {}
+    rest = iter(words)
+    for word in rest:
+        if word in flags or word.removeprefix("no") in flags:
+            found[word if word in flags else word.removeprefix("no")] = [word]
+        else:
+            found[word] = [word, next(rest)]
     return found
 
 

@@ -204,6 +204,28 @@ impl<P: OwnedPacket> PythonQdisc<P> {
         })
     }
 
+    /// Hands the object the options that these words give.
+    fn change_to(
+        &mut self,
+        now: Time,
+        words: &[String],
+        cx: &mut DynContext<'_, P>,
+    ) -> Result<(), Fault> {
+        Python::attach(|py| {
+            self.show(py, now, cx.random);
+            let changed = || -> PyResult<Vec<String>> {
+                let loading = py.import("sojourn.custom.loading")?;
+                let given = (&self.object, &self.view, self.words.clone(), words.to_vec());
+                loading.call_method1("change_aqm", given)?.extract()
+            };
+            let now_standing = changed().map_err(|error| self.wrong(py, error))?;
+            self.settle(py, "change", now, cx)?;
+            // An object that takes this one's place after a flush has the options of now.
+            self.words = now_standing;
+            Ok(())
+        })
+    }
+
     fn copy(&self) -> Result<Self, Fault> {
         Python::attach(|py| {
             let copied = || -> PyResult<(Py<PyAny>, Py<QueueView>)> {
@@ -298,13 +320,21 @@ impl<P: OwnedPacket> DynQdisc<P> for PythonQdisc<P> {
 
     fn change(
         &mut self,
-        _now: Time,
+        now: Time,
         words: &mut TcTokens<'_>,
-        _cx: &mut DynContext<'_, P>,
+        cx: &mut DynContext<'_, P>,
     ) -> Result<(), TcError> {
-        let at = 0..words.text().len();
-        let (message, help) = UNCHANGEABLE;
-        Err(words.error(at, message.to_owned(), Some(help.to_owned())))
+        let start = words.position();
+        let mut given = Vec::new();
+        while let Some(word) = words.take() {
+            given.push(word.text.to_owned());
+        }
+        if !self.class.changes {
+            let Wrong { message, help } = unchangeable(self.class.info.name);
+            return Err(words.error(start..words.position(), message, Some(help)));
+        }
+        or_raise(self.change_to(now, &given, cx));
+        Ok(())
     }
 
     fn start(&mut self, _now: Time) {}
@@ -355,8 +385,14 @@ impl<P: OwnedPacket> DynQdisc<P> for PythonQdisc<P> {
     }
 }
 
-/// What is said of a change while it runs, and what to do.
-pub const UNCHANGEABLE: (&str, &str) = (
-    "a queue discipline in Python cannot be changed while it runs",
-    "write replace = \"…\" instead: another takes its place",
-);
+/// What is said of a change of a class that has no method for it, and what to do.
+pub fn unchangeable(name: &str) -> Wrong {
+    Wrong {
+        message: format!(
+            "{name} cannot be changed while it runs: its class has no method \"change\""
+        ),
+        help:
+            "write change(self, options, queue) there, or replace = \"…\": another takes its place"
+                .to_owned(),
+    }
+}

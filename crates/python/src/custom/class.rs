@@ -63,6 +63,8 @@ pub struct AqmClass {
     pub info: &'static Discipline,
     /// Its own reasons for drops and marks.
     pub reasons: Vec<Reason>,
+    /// Whether it takes other options while it runs.
+    pub changes: bool,
 }
 
 impl ControlClass {
@@ -147,6 +149,7 @@ impl AqmClass {
             ..Discipline::BASE
         }));
         let reasons = reasons.into_iter().map(|name| Reason::Custom(name.leak())).collect();
-        Ok(Self { class: class.unbind(), file, gauges, info, reasons })
+        let changes = loading.call_method1("changes", (&class,))?.extract()?;
+        Ok(Self { class: class.unbind(), file, gauges, info, reasons, changes })
     }
 }

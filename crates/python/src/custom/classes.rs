@@ -137,6 +137,11 @@ impl Classes {
         Ok(())
     }
 
+    /// Whether the discipline that a word names, if it is there, takes other options while it runs.
+    pub fn changes(&self, word: &str) -> bool {
+        self.aqms.iter().any(|known| known.info.name == word && known.changes)
+    }
+
     /// This simulator with them.
     pub fn sim(&self, sim: &Sim) -> Result<Sim, Wrong> {
         let (mut qdiscs, mut controls) = (sim.qdiscs().clone(), sim.controls().clone());

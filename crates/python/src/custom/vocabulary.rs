@@ -1,6 +1,6 @@
 //! Words among which classes of Python files may stand: they are loaded when they are named.
 
-use super::aqm::UNCHANGEABLE;
+use super::aqm::unchangeable;
 use super::classes::Classes;
 use super::fault::Wrong;
 use super::name::is_class;
@@ -68,11 +68,17 @@ impl Vocabulary for WithClasses {
     }
 
     fn change(&self, words: &str, stack: &str) -> Result<(), WordError> {
-        if !words.split_whitespace().any(is_class) {
+        if !self.load(words)? {
             return self.plain.change(words, stack);
         }
-        let (message, help) = UNCHANGEABLE;
-        Err(WordError { at: 0..words.len(), message: message.to_owned(), help: help.to_owned() })
+        let classes = self.classes.borrow();
+        let fixed = words.split_whitespace().find(|word| is_class(word) && !classes.changes(word));
+        if let Some(word) = fixed {
+            let from = word.as_ptr() as usize - words.as_ptr() as usize;
+            return Err(told(unchangeable(word), from..from + word.len()));
+        }
+        let sim = classes.sim(&self.sim).map_err(|wrong| told(wrong, 0..words.len()))?;
+        Words::new(sim.qdiscs().clone()).change(words, stack)
     }
 
     fn nested(&self, words: &str, stack: &str) -> Vec<String> {
