@@ -23,7 +23,7 @@ for package in json.load(sys.stdin)["packages"]:
         print(package["name"])')
 rm -f "$packages"/*.crate
 # Cargo takes a package of a registry for what never changes; ours has the same version each time.
-rm -rf "$target"/debug/.fingerprint/sojourn-*
+rm -rf "$target"/debug/.fingerprint/sojourn-* "${CARGO_HOME:-$HOME/.cargo}"/registry/*/-*/sojourn-*
 verify=--no-verify
 [ -z "${VERIFY:-}" ] || verify=
 # shellcheck disable=SC2046,SC2086  # one word each
