@@ -20,7 +20,7 @@
 
 mod annotated;
 
-pub use annotated::{AnnotateError, annotate};
+pub use annotated::{AnnotateError, Captures};
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::{DataLink, Endianness, PcapError, TsResolution};
 use sojourn_model::{Scenario, Side};

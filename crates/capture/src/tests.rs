@@ -2,10 +2,11 @@ use super::*;
 use pcap_file::pcap::PcapReader;
 use sojourn_model::example::scenario as example;
 
-struct Scratch(PathBuf);
+/// A folder that goes when it is dropped.
+pub(crate) struct Scratch(pub PathBuf);
 
 impl Scratch {
-    fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("sojourn-{name}-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         Self(folder)
@@ -15,7 +16,8 @@ impl Scratch {
         Capture { folder: self.0.clone(), snap_len }
     }
 
-    fn files(&self) -> Vec<String> {
+    /// The names in it, sorted.
+    pub(crate) fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.0).unwrap();
         let mut names: Vec<_> =
             entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();

@@ -16,6 +16,6 @@ pub fn annotate_captures(
     about: String,
 ) -> PyResult<bool> {
     let resolved = std::sync::Arc::clone(scenario.resolved());
-    py.detach(|| sojourn_capture::annotate(&folder, &resolved, senders, &to, &about))
-        .map_err(|e| PyOSError::new_err(e.to_string()))
+    let captures = sojourn_capture::Captures { folder: &folder, scenario: &resolved, senders };
+    py.detach(|| captures.annotate(&to, &about)).map_err(|e| PyOSError::new_err(e.to_string()))
 }
