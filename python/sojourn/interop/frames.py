@@ -18,6 +18,15 @@ _POLARS: Final = {"f64": pl.Float64, "u64": pl.UInt64, "text": pl.String}
 _ABSENT: Final[dict[str, Any]] = {"f64": math.nan, "u64": 0, "text": ""}
 
 
+_ALWAYS: Final = ("flows", "pings", "events", "queues", "totals", "histograms")
+"""Tables that a run has even where nothing is in them."""
+
+
+def frames(filled: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, pl.DataFrame]:
+    """Return the tables of a run: those that are filled, and empty ones of the others that each run has."""
+    return {name: frame(name, filled.get(name, [])) for name in dict.fromkeys((*_ALWAYS, *filled))}
+
+
 def frame(table: str, rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """Return a table; numbers that a row lacks are NaN, counts 0, texts empty."""
     types = COLUMNS[table]

@@ -6,11 +6,8 @@ a delay, unless the tool was the hop itself; what a tool cannot know is not made
 The tool's host is the client, as Flent's is: what it sends goes up.
 """
 
-import copy
 import hashlib
-import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,10 +15,10 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from sojourn import _core
 from sojourn.errors import DataFileError, UsageError
+from sojourn.interop import blank
 from sojourn.interop.flent.grid import on_steps
-from sojourn.interop.frames import COLUMNS, frame
+from sojourn.interop.frames import COLUMNS, frames
 from sojourn.interop.incoming import UNKNOWN, Incoming
 from sojourn.interop.packed import read_file, unpacked
 
@@ -30,36 +27,13 @@ MOST_BYTES: Final = 1 << 28
 
 _TOO_LARGE: Final = "no measurement that Sojourn can hold is so long: cut it into parts"
 
-_TEMPLATE: Final = """\
-[experiment]
-name = "imported"
-duration = "1s"
-ping = false
-[[hop]]
-name = "path"
-rate = "1mbit"
-rtt = "1ms"
-qdisc = "pfifo"
-[[flow]]
-name = "tcp"
-cc = "cubic"
-[[flow]]
-name = "udp"
-udp = { rate = "1mbit" }
-[[flow]]
-name = "irtt"
-irtt = {}
-"""
-
-_EVERY_TABLE: Final = ("flows", "pings", "events", "queues", "totals", "histograms")
-
 
 @dataclass
 class Flow:
     """A stream that a tool measured."""
 
     name: str
-    kind: Literal["tcp", "udp", "irtt"]
+    kind: blank.Kind
     direction: Literal["up", "down"]
     cc: str = UNKNOWN
     """Of TCP."""
@@ -134,16 +108,13 @@ _LONGEST: Final = 1e6
 
 
 def _scenario(path: Path, read: Measurement, duration: float) -> dict[str, Any]:
-    scenario: dict[str, Any] = json.loads(_core.load(_TEMPLATE, "imported").scenarios[0].json)
-    by_name = {flow["name"]: flow for flow in scenario["flows"]}
+    scenario = blank.scenario()
     made = []
     for flow in read.flows:
-        own = copy.deepcopy(by_name[flow.kind])
         begins = min(
             [s["t"] - s.get("dur", 0.0) for s in flow.samples[:1]] + [p["t_s"] for p in flow.pings[:1]] or [0.0]
         )
-        own |= {"name": flow.name, "direction": flow.direction, "start": {"at": f"{max(0, round(begins * 1e6))}us"}}
-        own.pop("group", None)
+        own = blank.flow(flow.kind, name=flow.name, direction=flow.direction, start_us=begins * 1e6)
         if flow.kind == "tcp":
             own["traffic"]["cc"] = flow.cc
         made.append(own)
@@ -153,13 +124,11 @@ def _scenario(path: Path, read: Measurement, duration: float) -> dict[str, Any]:
         queue = [e | {"rate": f"{read.rate}bit", "qdisc": UNKNOWN} for e in hop[side] if e["kind"] == "queue"]
         hop[side] = queue if is_it else []
     return scenario | {
-        "experiment": re.sub(r"[^A-Za-z0-9._/-]+", "-", read.name).strip("-") or read.tool,
+        "experiment": blank.name_of(read.name, read.tool),
         "source": f"{path.name}, {read.tool} {read.version}".strip(),
         "cell": [["file", path.name]],
-        "seed": 1,
         "sample_interval": f"{read.step_us}us",
         "duration": f"{max(1, math.ceil(duration * 1e3))}ms",
-        "warmup": "0s",
         "flows": made,
     }
 
@@ -198,13 +167,14 @@ def _tables(read: Measurement, rows: Sequence[Mapping[str, Any]]) -> dict[str, p
             {"t_s": at, "what": what, "subject": f"flow {flow.name}", "detail": ""}
             for what, at in (("start", min(times, default=0.0)), ("end", max(times, default=0.0)))
         ]
-    filled = {
-        "flows": rows,
-        "pings": pings,
-        "events": sorted(happened, key=lambda row: float(row["t_s"])),
-        "queues": read.queues,
-    }
-    return {name: frame(name, filled.get(name, [])) for name in _EVERY_TABLE}
+    return frames(
+        {
+            "flows": rows,
+            "pings": pings,
+            "events": sorted(happened, key=lambda row: float(row["t_s"])),
+            "queues": read.queues,
+        }
+    )
 
 
 def number(value: object, *, least: float = 0.0) -> float | None:

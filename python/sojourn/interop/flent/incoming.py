@@ -4,8 +4,6 @@ What such a file does not say is left open rather than made up: a bottleneck and
 states them, as the published harness's titles do (``qdisc:fq_codel bandwidth:50Mbit rtt:20ms``).
 """
 
-import copy
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,34 +14,15 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.errors import DataFileError, SojournError, UsageError
+from sojourn.interop import blank
 from sojourn.interop.flent.grid import on_steps
 from sojourn.interop.flent.read import FlentFile, read
 from sojourn.interop.flent.series import COMPUTED, FLOW_KEYS, OWD_KEYS, Way
-from sojourn.interop.frames import COLUMNS, frame
+from sojourn.interop.frames import COLUMNS, frames
 from sojourn.interop.incoming import UNKNOWN, Incoming
 
 ENGINE: Final = "flent"
 """The engine that an imported run is said to be by."""
-
-_EMPTY_TABLES: Final = ("queues", "totals", "histograms")
-
-_TEMPLATE: Final = """\
-[experiment]
-name = "imported"
-duration = "1s"
-ping = true
-[[hop]]
-name = "bottleneck"
-rate = "1mbit"
-rtt = "1ms"
-qdisc = "pfifo"
-[[flow]]
-name = "tcp"
-cc = "cubic"
-[[flow]]
-name = "udp"
-udp = { rate = "1mbit" }
-"""
 
 
 def incoming(path: Path) -> Incoming:
@@ -116,38 +95,36 @@ def _own_scenario(file: FlentFile) -> dict[str, Any] | None:
 
 
 def _foreign_scenario(file: FlentFile, flows: Mapping[str, str]) -> dict[str, Any]:
-    scenario: dict[str, Any] = json.loads(_core.load(_TEMPLATE, "imported").scenarios[0].json)
+    scenario = blank.scenario()
     words = dict(word.split(":", 1) for word in file.title.split() if ":" in word)
-    by_name = {flow["name"]: flow for flow in scenario["flows"]}
     last = max(row["t"] for name in flows for row in file.raw[name])
     delays = [span for key in ("rtt", "rtt1", "rtt2", "rtt3", "rtt4") if (span := _span(words.get(key))) is not None]
     made: list[dict[str, Any]] = []
     ccs = _ccs(file, [name for name in flows if name.startswith("TCP ")])
     for name, flow in flows.items():
-        kind = "ping" if name.startswith("Ping") else name.split()[0].lower()
-        own = copy.deepcopy(by_name[kind])
-        own["name"] = flow
-        # Flent's host is the client: it uploads, and its pings' requests go up.
-        own["direction"] = "down" if "download" in name.lower() else "up"
-        own["start"] = {"at": f"{max(0, round(file.raw[name][0]['t'] * 1e6))}us"}
-        own.pop("group", None)
+        kind: blank.Kind = "ping" if name.startswith("Ping") else "tcp" if name.startswith("TCP") else "udp"
+        own = blank.flow(
+            kind,
+            name=flow,
+            # Flent's host is the client: it uploads, and its pings' requests go up.
+            direction="down" if "download" in name.lower() else "up",
+            start_us=file.raw[name][0]["t"] * 1e6,
+        )
         if kind == "tcp":
             own["traffic"]["cc"] = ccs[name]
         made.append(own)
     hop = scenario["hops"][0]
+    hop["name"] = "bottleneck"
     for side in ("down", "up"):
         hop[side] = [element for element in (_stated(e, words, delays, made) for e in hop[side]) if element is not None]
     labels = [[key, value] for key, value in words.items()] or ([["title", file.title]] if file.title else [])
-    name = re.sub(r"[^A-Za-z0-9._/-]+", "-", str(file.metadata.get("BATCH_NAME") or file.name)).strip("-")
     return scenario | {
-        "experiment": name or "imported",
+        "experiment": blank.name_of(str(file.metadata.get("BATCH_NAME") or file.name), "imported"),
         "source": f"{file.path.name}, Flent's {file.name} of {file.metadata.get('TIME') or 'an unknown day'}",
         "cell": labels,
-        "seed": 1,
         "origin": "flent",
         "sample_interval": f"{file.step_us}us" if file.step_us else scenario["sample_interval"],
         "duration": f"{math.ceil(max(last, 1e-3) * 1e3)}ms",
-        "warmup": "0s",
         "flows": made,
     }
 
@@ -224,13 +201,12 @@ def _tables(
                 {"t_s": rows[i]["t"], "what": what, "subject": f"flow {flow}", "detail": ""}
                 for i, what in ((0, "start"), (-1, "end"))
             )
-    tables = {
-        "flows": frame("flows", sorted(flow_rows, key=lambda row: row["t_s"])),
-        "pings": frame("pings", sorted(ping_rows, key=lambda row: row["t_s"])),
-        "events": frame("events", sorted(happened, key=lambda row: row["t_s"])),
+    filled = {
+        "flows": sorted(flow_rows, key=lambda row: row["t_s"]),
+        "pings": sorted(ping_rows, key=lambda row: row["t_s"]),
+        "events": sorted(happened, key=lambda row: row["t_s"]),
     }
-    tables |= {name: frame(name, []) for name in _EMPTY_TABLES}
-    return tables, [key.column for key in FLOW_KEYS if flow_rows and key.column not in found]
+    return frames(filled), [key.column for key in FLOW_KEYS if flow_rows and key.column not in found]
 
 
 def _owd(file: FlentFile, scenario: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:

@@ -5,8 +5,6 @@ congestion control is ``unknown``, and the implementation is the first word of w
 in the file is named, as it is for Flent's.
 """
 
-import copy
-import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +16,8 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.errors import DataFileError, SojournError
-from sojourn.interop.frames import frame
+from sojourn.interop import blank
+from sojourn.interop.frames import frames
 from sojourn.interop.incoming import UNKNOWN, Incoming
 from sojourn.interop.qlog.connection import Connection
 from sojourn.interop.qlog.events import Reader
@@ -34,30 +33,10 @@ _STEPS_US: Final = (50_000, 20_000, 10_000, 5_000, 2_000, 1_000)
 _ENOUGH: Final = 100
 """Steps that a short trace is to have."""
 
-_EMPTY_TABLES: Final = ("queues", "histograms")
-
 _COLUMNS: Final = (
     *("goodput_bps", "delivery_rate_bps", "rtt_s", "srtt_s", "rttvar_s", "cwnd", "ssthresh", "inflight"),
     *("retransmits", "lost", "delivered", "ce", "ece", "pacing_rate_bps", "state"),
 )
-
-_TEMPLATE: Final = """\
-[experiment]
-name = "imported"
-duration = "1s"
-ping = false
-[[hop]]
-name = "path"
-rate = "1mbit"
-rtt = "1ms"
-qdisc = "pfifo"
-[[flow]]
-name = "quic"
-udp = { rate = "1mbit" }
-[[flow]]
-name = "tcp"
-cc = "cubic"
-"""
 
 
 @dataclass(frozen=True)
@@ -197,34 +176,32 @@ def _added_up(file: QlogFile, trace: Trace, name: str, step_us: int, *, is_ours:
 
 
 def _scenario(file: QlogFile, flows: Sequence[_Flow], own: _Own | None, step_us: int) -> dict[str, Any]:
-    scenario: dict[str, Any] = json.loads(_core.load(_TEMPLATE, "imported").scenarios[0].json)
-    quic, tcp = scenario["flows"]
+    scenario = blank.scenario()
     hop = scenario["hops"][0]
     for side in ("down", "up"):
         hop[side] = []
     made = []
     for flow in flows:
-        one = copy.deepcopy(tcp if own and own.traffic.get("kind") == "tcp" else quic)
-        one["name"] = flow.name
-        one["direction"] = own.direction if own else _direction(flow)
-        one["start"] = {"at": f"{max(0, round(flow.trace.events[0].at * 1e3))}us"}
-        one.pop("group", None)
+        one = blank.flow(
+            # The traffic of QUIC is written below: it stands for any datagrams.
+            "tcp" if own and own.traffic.get("kind") == "tcp" else "udp",
+            name=flow.name,
+            direction=own.direction if own else _direction(flow),
+            start_us=flow.trace.events[0].at * 1e3,
+        )
         if one["traffic"]["kind"] == "tcp":
             one["traffic"]["cc"] = str(own.traffic.get("cc", UNKNOWN)) if own else UNKNOWN
         else:
             one["traffic"] = _traffic(flow.trace, own)
         made.append(one)
     last = max(flow.trace.events[-1].at for flow in flows)
-    name = re.sub(r"[^A-Za-z0-9._/-]+", "-", file.traces[0].title).strip("-")
     stem = re.sub(r"\.s?qlog(\.\w+)?$", "", file.path.name, flags=re.IGNORECASE)
     return scenario | {
-        "experiment": (own.label if own else name) or "qlog",
+        "experiment": own.label if own else blank.name_of(file.traces[0].title, "qlog"),
         "source": f"{file.path.name}, qlog",
         "cell": [["file", stem]],
-        "seed": 1,
         "sample_interval": f"{step_us}us",
         "duration": own.duration if own else f"{max(1, math.ceil(last))}ms",
-        "warmup": "0s",
         "flows": made,
     }
 
@@ -261,13 +238,13 @@ def _tables(flows: Sequence[_Flow], step_us: int) -> tuple[dict[str, pl.DataFram
         for flow in flows
         for name, value in flow.connection.totals().items()
     ]
-    tables = {
-        "flows": frame("flows", sorted(rows, key=lambda row: row["t_s"])),
-        "flow_state": frame("flow_state", sorted(gauges, key=lambda row: row["t_s"])),
-        "events": frame("events", sorted(happened, key=lambda row: row["t_s"])),
-        "totals": frame("totals", totals),
+    filled: dict[str, Sequence[Mapping[str, Any]]] = {
+        "flows": sorted(rows, key=lambda row: row["t_s"]),
+        "flow_state": sorted(gauges, key=lambda row: row["t_s"]),
+        "events": sorted(happened, key=lambda row: row["t_s"]),
+        "totals": totals,
     }
-    return tables | {name: frame(name, []) for name in _EMPTY_TABLES}, [c for c in _COLUMNS if c not in found]
+    return frames(filled), [c for c in _COLUMNS if c not in found]
 
 
 def _happened(flow: _Flow, step_us: int) -> Iterator[dict[str, Any]]:
