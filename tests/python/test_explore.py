@@ -18,38 +18,15 @@ from urllib.parse import urlsplit
 import polars as pl
 import pytest
 
+import in_pages
 import sojourn
+from in_pages import FEW
 from sojourn.core.results import Results
 from sojourn.core.store import Folder
 from sojourn.core.store.index import NAME, write
 from sojourn.explore import page
 from sojourn.explore.catalogue import Catalogue
 from sojourn.explore.server import Server
-
-EXPERIMENT = """[experiment]
-name = "few"
-duration = "2s"
-seeds = 2
-[axis.queue]
-"pfifo" = { hop.bottleneck.qdisc = "pfifo limit 1bdp" }
-"<img src=x onerror=alert(1)>" = { hop.bottleneck.qdisc = "fq_codel" }
-[axis.rtt]
-"80ms" = { hop.bottleneck.rtt = "80ms" }
-"20ms" = { hop.bottleneck.rtt = "20ms" }
-[[hop]]
-name = "bottleneck"
-rate = "10mbit"
-rtt = "20ms"
-[[flow]]
-name = "one"
-cc = "cubic"
-[[flow]]
-name = "two"
-cc = "reno"
-[[check]]
-name = "full"
-that = "utilisation(bottleneck.down.qdisc) > 0.1"
-"""
 
 UNREAD = "nobody is to read this"
 
@@ -100,7 +77,7 @@ class Asking:
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("explore")
-    (folder / "few.toml").write_text(EXPERIMENT)
+    (folder / "few.toml").write_text(FEW)
     sojourn.load(folder / "few.toml").run(folder / "r")
     (folder / "secret.html").write_text(UNREAD)
     return folder / "r"
@@ -232,19 +209,14 @@ def test_a_run_is_told_with_its_command(asking: Asking) -> None:
     assert asking.post("run", {"revision": revision + 1, "run": 0})[0] == 422
 
 
-def sojourn_(words: list[str]) -> None:
-    done = subprocess.run([sys.executable, "-m", "sojourn", *words], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
 def test_imported_data_lie_over_ours(of_own: Asking, folder: Path) -> None:
     # Of one queue, whose name a file can have.
     for path in (folder / "runs").iterdir():
         if "pfifo_20ms" not in path.name:
             shutil.rmtree(path)
     (folder / NAME).unlink()
-    sojourn_(["export", "flent", str(folder)])
-    sojourn_(["import", *map(str, sorted((folder / "flent").glob("*.flent.gz"))), "-o", str(folder)])
+    in_pages.sojourn("export", "flent", folder, folder=folder.parent)
+    in_pages.sojourn("import", *sorted((folder / "flent").glob("*.flent.gz")), "-o", folder, folder=folder.parent)
     runs = of_own.runs()
     engine = axis(runs, "engine")
     assert engine["labels"] == ["flent", "sim"]
@@ -287,7 +259,7 @@ def test_a_damaged_run_is_named_and_the_others_shown(of_own: Asking, folder: Pat
 
 
 def test_cells_of_one_name_that_differ_are_told_apart(tmp_path: Path) -> None:
-    (tmp_path / "few.toml").write_text(EXPERIMENT)
+    (tmp_path / "few.toml").write_text(FEW)
     for setting in ([], ["hop.bottleneck.rate=5mbit"]):
         sojourn.load(tmp_path / "few.toml", settings=setting, seeds=1).run(tmp_path / "r")
     for own in serving(tmp_path / "r"):

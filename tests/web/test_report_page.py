@@ -3,22 +3,16 @@
 It needs the packages of ``web`` (``make web`` or ``npm ci`` there) and Chromium; ``make test-web`` runs it.
 """
 
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from in_pages import needs_chromium, needs_node, node, sojourn
 from sojourn import playground
 from sojourn.plotting.draw.scale import Axis
 from sojourn.plotting.draw.sheet import Part, Sheet
 from sojourn.plotting.draw.traces import Band, Line, Strip, Traces
 from sojourn.reporting import script
-
-ROOT = Path(__file__).parents[2]
-WEB = ROOT / "web"
 
 EXPERIMENT = """[experiment]
 name = "many"
@@ -68,12 +62,6 @@ def evil() -> str:
     )
 
 
-def sojourn(*words: str | Path, folder: Path) -> None:
-    command = [sys.executable, "-m", "sojourn", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=folder)
-    assert done.returncode == 0, done.stderr
-
-
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results")
@@ -86,22 +74,17 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.skipif(
-    shutil.which("node") is None or not (WEB / "node_modules").is_dir() or shutil.which("chromium") is None,
-    reason="needs Node.js, Chromium, and npm ci in web",
-)
+@needs_node
+@needs_chromium
 def test_reports_answer(results: Path) -> None:
     page = playground.PAGE.as_uri() if playground.PAGE.is_file() else ""
-    environment = {**os.environ, "REPORT": str(results / "r" / "report.html")}
-    environment |= {"TEMPLATE": str(results / "r" / "bars.html"), "EVIL": str(results / "evil.html")}
-    done = subprocess.run(
-        [shutil.which("node") or "node", "--test", str(WEB / "test" / "report" / "report.test.mjs")],
-        cwd=WEB,
-        env={**environment, "PLAYGROUND": page},
-        capture_output=True,
-        text=True,
+    said = node(
+        "--test",
+        "test/report/report.test.mjs",
         timeout=600,
-        check=False,
+        REPORT=str(results / "r" / "report.html"),
+        TEMPLATE=str(results / "r" / "bars.html"),
+        EVIL=str(results / "evil.html"),
+        PLAYGROUND=page,
     )
-    assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-4000:]
-    assert "# fail 0" in done.stdout
+    assert "# fail 0" in said

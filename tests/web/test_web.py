@@ -5,7 +5,6 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -14,11 +13,10 @@ from typing import Any
 
 import pytest
 
+from in_pages import ROOT, WEB, needs_chromium, needs_node, node
 from sojourn import _core, playground
 from sojourn.experiments import experiment, library
 
-ROOT = Path(__file__).parents[2]
-WEB = ROOT / "web"
 BUILT = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 MODULE = BUILT / "wasm32-unknown-unknown" / "web" / "sojourn_web.wasm"
 PAGE = BUILT / "web" / "playground.html"
@@ -27,34 +25,6 @@ LESSONS = sorted((WEB / "lessons").glob("*.toml"))
 MOST_BYTES = 2_000_000
 CELLS = int(os.environ.get("SOJOURN_WEB_CELLS", "40"))
 """So many of the golden cells; 0 for all of them, which takes many minutes."""
-
-
-def chromium() -> str | None:
-    return next(
-        (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None
-    )
-
-
-needs_node = pytest.mark.skipif(
-    shutil.which("node") is None or not (WEB / "node_modules").is_dir(), reason="needs Node.js, and make web"
-)
-needs_chromium = pytest.mark.skipif(chromium() is None, reason="needs Chromium")
-
-
-def node(*arguments: str | Path, timeout: int = 1800) -> str:
-    """Run a program of ``web/test``, and return what it printed."""
-    environment = {**os.environ, "PLAYGROUND": str(PAGE)}
-    done = subprocess.run(
-        [shutil.which("node") or "node", *map(str, arguments)],
-        cwd=WEB,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-6000:]
-    return done.stdout
 
 
 def compare(where: str, cases: list[dict[str, Any]], folder: Path) -> dict[str, int]:
@@ -159,7 +129,7 @@ def test_lessons_show_what_their_texts_say() -> None:
 @needs_node
 @needs_chromium
 def test_the_page() -> None:
-    said = node("--test", *sorted((WEB / "test").glob("*.test.mjs")))
+    said = node("--test", *sorted((WEB / "test").glob("*.test.mjs")), PLAYGROUND=str(PAGE))
     assert "# fail 0" in said
 
 

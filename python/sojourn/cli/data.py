@@ -1,5 +1,6 @@
 """``sojourn export`` and ``sojourn import``: results out to other programs, and in from them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -8,6 +9,12 @@ import typer
 from sojourn.cli.options import AsJson
 
 _exports = typer.Typer(help="Write results in other programs' formats.", no_args_is_help=True)
+
+
+Output = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="DIR", help="Where to; a folder of the format's name in DIR unless given."),
+]
 
 
 def register(app: typer.Typer) -> None:
@@ -19,9 +26,7 @@ def register(app: typer.Typer) -> None:
 @_exports.command()
 def flent(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to; DIR/flent unless given.")
-    ] = None,
+    output: Output = None,
     uploads: Annotated[
         bool,
         typer.Option(
@@ -35,48 +40,32 @@ def flent(
 
     What goes down is a download, what goes up is an upload.
     """
-    from sojourn.cli.screen import out, print_json
     from sojourn.interop.flent import export_folder
 
-    to = folder / "flent" if output is None else output
-    written = export_folder(folder, to, "upload" if uploads else "download")
-    if as_json:
-        print_json({"files": [str(file) for file in written]})
-        return
-    out().print(f"{len(written)} files in {to}", soft_wrap=True, markup=False)
-    if written:
-        out().print(f"flent --gui {written[0]}", soft_wrap=True, markup=False)
+    to = output or folder / "flent"
+    _tell(export_folder(folder, to, "upload" if uploads else "download"), to, as_json=as_json, opens="flent --gui")
 
 
 @_exports.command()
 def qlog(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to; DIR/qlog unless given.")
-    ] = None,
+    output: Output = None,
     as_json: AsJson = False,
 ) -> None:
     """Write each flow that is one connection as qlog: its windows, RTTs, losses and states, one sample an interval.
 
     TCP has no schema in qlog; its flows are written under the names that mean the same for QUIC.
     """
-    from sojourn.cli.screen import out, print_json
     from sojourn.interop.qlog import export_folder
 
-    to = folder / "qlog" if output is None else output
-    written = export_folder(folder, to)
-    if as_json:
-        print_json({"files": [str(file) for file in written]})
-        return
-    out().print(f"{len(written)} files in {to}", soft_wrap=True, markup=False)
+    to = output or folder / "qlog"
+    _tell(export_folder(folder, to), to, as_json=as_json)
 
 
 @_exports.command()
 def pcapng(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder whose runs were made with --pcap.")],
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Where to; DIR/pcapng unless given.")
-    ] = None,
+    output: Output = None,
     as_json: AsJson = False,
 ) -> None:
     """Write each run's captures as one pcapng file for Wireshark.
@@ -84,17 +73,22 @@ def pcapng(
     Each point is an interface with its name. Packets say in comments which flow they are of, whether a queue dropped or
     marked them, and how long they waited.
     """
-    from sojourn.cli.screen import out, print_json
     from sojourn.interop.pcapng import export_folder
 
-    to = folder / "pcapng" if output is None else output
-    written = export_folder(folder, to)
+    to = output or folder / "pcapng"
+    _tell(export_folder(folder, to), to, as_json=as_json, opens="wireshark")
+
+
+def _tell(written: Sequence[Path], to: Path, *, as_json: bool, opens: str | None = None) -> None:
+    """Say which files were written, and what opens the first."""
+    from sojourn.cli.screen import out, print_json
+
     if as_json:
         print_json({"files": [str(file) for file in written]})
         return
     out().print(f"{len(written)} files in {to}", soft_wrap=True, markup=False)
-    if written:
-        out().print(f"wireshark {written[0]}", soft_wrap=True, markup=False)
+    if written and opens:
+        out().print(f"{opens} {written[0]}", soft_wrap=True, markup=False)
 
 
 def import_(
