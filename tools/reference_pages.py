@@ -90,8 +90,13 @@ def discipline(entry: Entry) -> str:
 
 def control(entry: Entry) -> str:
     """Return the page of a congestion control."""
+    options = table(
+        ["option", "value", "default", "meaning"],
+        ((f"`{o['name']}`", o["kind"], f"`{o['default']}`", o["doc"]) for o in entry["options"]),
+    )
     return (
         f"# {entry['name']}\n\n{sentence(entry['summary'])}\n\nSource: {entry['source']}.\n\n"
+        + (f"## Options\n\nThey stand behind the name, as in `tc`.\n\n{options}" if options else "")
         + numbers("State", "Recorded in the table `flow_state`; in metrics `state.NAME`.", entry["gauges"])
         + "What it does beside the others is in [The congestion controls side by side](../../congestion-controls.md).\n"
     )

@@ -66,7 +66,11 @@ impl Missing<'_> {
     fn traffic(&mut self, traffic: &Traffic, place: &Place) {
         self.need(Feature::Traffic(traffic.kind()), place);
         if let Some(tcp) = traffic.tcp() {
-            self.need(Feature::CongestionControl(tcp.cc.clone()), place);
+            let (name, options) = tcp.control();
+            self.need(Feature::CongestionControl(name.to_owned()), place);
+            if !options.is_empty() {
+                self.need(Feature::ControlOptions, place);
+            }
             if let Some(qdisc) = &tcp.host_qdisc {
                 self.need(Feature::HostQdisc, place);
                 self.qdisc(qdisc, place);

@@ -166,6 +166,10 @@ fn explained(here: &Here<'_>, missing: Unsupported) -> Unsupported {
         Feature::Qdisc(ref name) => {
             return of_another(here, &missing, |kernel| &kernel.qdiscs, name);
         }
+        Feature::ControlOptions => (
+            "the numbers of a kernel's congestion controls are built in",
+            "leave them out, or run it on the simulator: --engine sim",
+        ),
         Feature::StateEvents => ("the kernel's controllers cannot be waited for", ""),
         _ => return missing,
     };

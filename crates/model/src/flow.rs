@@ -169,7 +169,7 @@ impl Traffic {
 /// One TCP connection.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Tcp {
-    /// The congestion control, by Linux's name: `cubic`, `prague`.
+    /// The congestion control, by Linux's name: `cubic`, `prague`. Behind it may stand options that it has: `bbr3 drain_gain 0.35`.
     pub cc: String,
     /// What is negotiated about ECN.
     pub ecn: EcnMode,
@@ -218,6 +218,24 @@ pub struct Tcp {
 }
 
 impl Tcp {
+    /// The name of the congestion control, and what stands behind it.
+    ///
+    /// ```
+    /// use sojourn_model::{EcnMode, Tcp};
+    ///
+    /// let tcp = Tcp::plain("bbr3 drain_gain 0.35", EcnMode::Default);
+    /// assert_eq!(tcp.control(), ("bbr3", "drain_gain 0.35"));
+    /// assert_eq!(Tcp::plain("python:my file.py:Mine", EcnMode::Default).control(), ("python:my file.py:Mine", ""));
+    /// ```
+    pub fn control(&self) -> (&str, &str) {
+        let cc = self.cc.trim();
+        // A name with a colon is of something outside, such as a file, whose path may have spaces.
+        match cc.split_once(char::is_whitespace) {
+            Some((name, options)) if !name.contains(':') => (name, options.trim_start()),
+            _ => (cc, ""),
+        }
+    }
+
     /// A connection of this congestion control that has no other setting of its own.
     pub fn plain(cc: impl Into<String>, ecn: EcnMode) -> Self {
         Self {

@@ -19,6 +19,8 @@ pub enum Feature {
     Qdisc(String),
     /// The congestion control of this name, by Linux's.
     CongestionControl(String),
+    /// Options of a congestion control.
+    ControlOptions,
     /// A kind of path element.
     Element(ElementKind),
     /// What a rewriter does.
@@ -59,6 +61,7 @@ impl fmt::Display for Feature {
             Self::StateEvents => "events by a controller's state",
             Self::RelativeEvents => "events by another event",
             Self::PerFlowDelay => "per-flow delay",
+            Self::ControlOptions => "options of a congestion control",
             Self::HostQdisc => "host qdisc",
             Self::Offload => "segmentation offload",
             Self::Capture => "packet capture",

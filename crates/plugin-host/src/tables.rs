@@ -174,6 +174,7 @@ fn control_entry(
         summary: text(table.summary, &of("summary"))?,
         source: text(table.source, &of("source"))?,
         gauges: gauges.leak(),
+        options: &[],
     };
     let (file, library) = (path.display().to_string(), Arc::clone(library));
     Ok(ControlEntry { table, info, ecn, file, _library: library })

@@ -148,7 +148,7 @@ pub(crate) fn foresee(
 
 /// By what a flow's packets are slower or faster to simulate.
 fn kind(flow: &Flow) -> usize {
-    match flow.traffic.tcp().map(|tcp| tcp.cc.as_str()) {
+    match flow.traffic.tcp().map(|tcp| tcp.control().0) {
         Some(cc) if cc.starts_with("prague") => PRAGUE,
         Some(cc) if cc.starts_with("bbr") => BBR,
         _ => ANY,

@@ -238,6 +238,7 @@ impl Engine for Sim {
             Feature::StateEvents,
             Feature::RelativeEvents,
             Feature::PerFlowDelay,
+            Feature::ControlOptions,
             Feature::HostQdisc,
             Feature::Capture,
             Feature::HostNic,
@@ -308,14 +309,14 @@ impl Engine for Sim {
                     refusals.push(Unsupported {
                         what: Feature::Limit("slow_start".into()),
                         place: place(),
-                        why: format!("{} sets its window itself from the start", tcp.cc),
+                        why: format!("{} sets its window itself from the start", tcp.control().0),
                         help: "leave it out, or use another congestion control".to_owned(),
                     });
                 }
             }
             if tcp.rtt_scaling.is_some() {
                 let newest = topology::stack(&flow.stack).tcp.prague == PragueVersion::V0_7;
-                let why = match (tcp.cc.as_str(), newest) {
+                let why = match (tcp.control().0, newest) {
                     ("prague", false) => continue,
                     ("prague", true) => "the newest Prague always has it by rate, for 25 ms",
                     _ => "only Prague has it",

@@ -15,7 +15,7 @@ use sojourn_qdisc::table::{Kind, OptionSpec};
 use sojourn_qdisc::{Catalogue, NoPacket, Packet, QdiscQuirks, Registry, TcError};
 use sojourn_quic::Stack as QuicStack;
 use sojourn_stacks::{STACKS, Stack};
-use sojourn_transport::cc::Registry as Controls;
+use sojourn_transport::cc::{OptionError, Registry as Controls, WrongWords};
 use sojourn_units::Random;
 
 /// The words of every engine together; what one engine lacks it refuses itself, by name. Queue disciplines are those of a
@@ -119,7 +119,15 @@ impl<P: Packet> Vocabulary for Words<P> {
 
     fn cc(&self, name: &str, _stack: &str) -> Result<(), WordError> {
         let names: Vec<&str> = self.controls.names().collect();
-        known(name, "congestion control", names.into_iter())
+        // What stands behind the name is the control's own.
+        let end = name.find(char::is_whitespace).unwrap_or(name.len());
+        known(&name[..end], "congestion control", names.into_iter())?;
+        self.controls.check(name).map_err(|wrong| match wrong {
+            WrongWords::Option(OptionError { at, message, help }) => {
+                WordError { at, message, help }
+            }
+            other => WordError { at: 0..end, message: other.to_string(), help: String::new() },
+        })
     }
 
     fn stack(&self, name: &str) -> Result<(), WordError> {
@@ -283,6 +291,10 @@ mod tests {
         assert_eq!(at(Words::default().netem("delay 1ms lost 1%", "linux-7.3")), Err(10..14));
         assert_eq!(at(Words::default().qdisc("pie lost 1%", "linux-7.3")), Err(4..8));
         assert_eq!(at(Words::default().cc("cubik", "linux-7.3")), Err(0..5));
+        assert_eq!(at(Words::default().cc("cubik drain_gain 1", "linux-7.3")), Err(0..5));
+        assert_eq!(at(Words::default().cc("bbr3 drain_gain 1 hurry 1", "linux-7.3")), Err(18..23));
+        assert_eq!(at(Words::default().cc("bbr3  drain_gain 7", "linux-7.3")), Err(17..18));
+        assert_eq!(at(Words::default().cc("bbr3 probe_rtt_interval 10s", "linux-7.3")), Ok(()));
         assert_eq!(at(Words::default().stack("linux-5.4")), Ok(()));
     }
 

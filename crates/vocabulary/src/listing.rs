@@ -66,13 +66,16 @@ const fn unit(unit: Unit) -> &'static str {
     }
 }
 
-/// Congestion controls, in their order: name, summary, source and the numbers that each reports.
+/// Congestion controls, in their order: name, summary, source, options and the numbers that each reports.
 pub fn controls<'a>(infos: impl Iterator<Item = &'a Info>) -> Value {
     let listed = infos.map(|control| {
         json!({
             "name": control.name,
             "summary": control.summary,
             "source": control.source,
+            "options": control.options.iter().map(|o| json!({
+                "name": o.name, "kind": o.kind.to_string(), "default": o.default, "doc": o.doc,
+            })).collect::<Vec<_>>(),
             "gauges": control.gauges.iter().map(|(name, unit, doc)| json!({
                 "name": name, "unit": unit, "doc": doc,
             })).collect::<Vec<_>>(),

@@ -198,7 +198,16 @@ def _show_cc(entry: Entry) -> None:
     if "written" in entry:
         _show_quic(entry)
         return
+    if entry["options"]:
+        out().print(Text(f'options, behind the name: cc = "{entry["name"]} {_example(entry)}"', style="bold"))
+        rows = [[o["name"], o["kind"], o["default"], o["doc"]] for o in entry["options"]]
+        print_table(["option", "value", "default", "meaning"], rows, prose=(1, 3))
     _show_numbers("state, as recorded in flow_state", entry["gauges"])
+
+
+def _example(entry: Entry) -> str:
+    """Return how the first option is written."""
+    return f"{entry['options'][0]['name']} {entry['options'][0]['default']}"
 
 
 def _show_quic(entry: Entry) -> None:

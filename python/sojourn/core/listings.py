@@ -21,7 +21,7 @@ def qdiscs(plugins: Sequence[str] = (), classes: Sequence[str] = ()) -> list[Ent
 
 
 def ccs(plugins: Sequence[str] = (), classes: Sequence[str] = ()) -> list[Entry]:
-    """Return every congestion control: summary, source, and the numbers that it reports.
+    """Return every congestion control: summary, source, its options, and the numbers that it reports.
 
     Args:
         plugins: as in :func:`qdiscs`.

@@ -153,6 +153,7 @@ impl Classes {
                 summary: class.about,
                 source: class.file.path.clone().leak(),
                 gauges: gauges.collect::<Vec<_>>().leak(),
+                options: &[],
             };
             let make = move |_: &_| AnyCongestionControl::custom(PythonControl::new(&entry));
             controls.add(info, make).map_err(|error| refused(&error))?;

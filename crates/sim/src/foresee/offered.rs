@@ -131,7 +131,7 @@ fn greedy(tcp: &Tcp, stack: &Stack, rtt: f64, loss: f64) -> Offered {
     let held = tcp.send_buffer.map_or(f64::INFINITY, |asked| {
         asked as f64 * 2.0 / (SEGMENT + f64::from(stack.tcp.skb_overhead))
     });
-    let window = (bytes / SEGMENT).min(held).min(window_by_loss(&tcp.cc, rtt, loss));
+    let window = (bytes / SEGMENT).min(held).min(window_by_loss(tcp.control().0, rtt, loss));
     let seconds = |rate: Rate, bytes: f64| rate.bits_per_sec() as f64 / 8.0 / bytes;
     let paced = tcp.max_pacing_rate.map(|rate| seconds(rate, FRAME));
     let written = tcp.app_rate.map(|rate| seconds(rate, SEGMENT));

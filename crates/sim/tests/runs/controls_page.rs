@@ -54,6 +54,19 @@ fn numbers() -> String {
     text
 }
 
+fn options() -> String {
+    let mut text =
+        String::from("| control | option | value | default | meaning |\n|---|---|---|---|---|\n");
+    for info in Registry::built_in().infos() {
+        for o in info.options {
+            let (name, kind, default, doc) = (o.name, o.kind, o.default, o.doc);
+            writeln!(text, "| `{}` | `{name}` | {kind} | `{default}` | {doc} |", info.name)
+                .expect("text");
+        }
+    }
+    text
+}
+
 fn stacks() -> String {
     let mut text = String::from(
         "| stack | ECN asked for | HyStart | PRR | bursts | `prague` is | SCE senders | echoes SCE |\n\
@@ -83,7 +96,13 @@ fn the_page_is_what_the_tables_say() {
     let there = std::fs::read_to_string(&path).expect("the page is there");
     let (head, rest) = there.split_once(BEGIN).expect("the tables' beginning");
     let (_, tail) = rest.split_once(END).expect("the tables' end");
-    let tables = format!("\n{}\n{}\n{}\n", controls(), stacks(), numbers());
+    let tables = format!(
+        "\n{}\nWhat may stand behind a name, as in `cc = \"bbr3 drain_gain 0.35\"`:\n\n{}\n{}\n{}\n",
+        controls(),
+        options(),
+        stacks(),
+        numbers()
+    );
     let right = format!("{head}{BEGIN}{tables}{END}{tail}");
     if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(&path, right).expect("docs/ can be written");

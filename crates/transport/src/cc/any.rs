@@ -3,7 +3,7 @@
 
 use super::{
     AckEvent, AckSample, CaState, CongestionControl, Control, ControlSample, Event, Info,
-    LostSegment, View,
+    LostSegment, OptionValue, View,
 };
 use crate::ecn::EcnRequirements;
 use crate::stack::TcpQuirks;
@@ -65,6 +65,10 @@ impl AnyCongestionControl {
 impl CongestionControl for AnyCongestionControl {
     fn seed(&mut self, random: Random) {
         each!(self, c => c.seed(random));
+    }
+
+    fn set(&mut self, option: &'static str, value: OptionValue) {
+        each!(self, c => c.set(option, value));
     }
 
     fn init(&mut self, view: &View, control: &mut Control) {

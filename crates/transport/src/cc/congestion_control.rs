@@ -17,7 +17,7 @@
 //!
 //! In `set_state` the view still has the state of before, so that entering and leaving can be told apart.
 
-use super::{CaState, Control, View};
+use super::{CaState, Control, OptionValue, View};
 use crate::ecn::EcnRequirements;
 use crate::rate_sample::RateSample;
 use crate::segment::Seq;
@@ -151,6 +151,10 @@ impl Clone for Box<dyn CongestionControl> {
 pub trait CongestionControl: CloneControl + Debug + Send {
     /// Randomness of its own, given before the connection opens. Most draw none.
     fn seed(&mut self, _random: Random) {}
+
+    /// One of the options in [`Info::options`](super::Info::options) has this value instead of its default. Called before
+    /// anything else; the value is within the bounds of its table.
+    fn set(&mut self, _option: &'static str, _value: OptionValue) {}
 
     /// The connection is established.
     fn init(&mut self, _view: &View, _control: &mut Control) {}

@@ -61,6 +61,7 @@ impl Cubic {
             ("w_est", "segments", "Reno-friendly estimate"),
             ("hystart", "", "0 in slow start, 1 left by the ACK train, 2 by the delay"),
         ],
+        options: &[],
     };
 
     /// A new one, with the stack's HyStart.

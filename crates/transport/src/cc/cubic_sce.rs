@@ -49,6 +49,7 @@ impl CubicSce {
             ("sqrt_cwnd", "segments", "about the root of the window"),
             ("recent_sce", "ACKs", "for so many more ACKs CE takes an eighth"),
         ],
+        options: &[],
     };
 
     /// A new one, with the stack's HyStart and bugs.

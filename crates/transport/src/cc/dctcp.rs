@@ -41,6 +41,7 @@ impl Dctcp {
         summary: "cuts in proportion to the share of marked packets; grows as Reno",
         source: "RFC 8257; Linux net/ipv4/tcp_dctcp.c",
         gauges: &[("alpha", "", "smoothed share of marked segments, 0 to 1")],
+        options: &[],
     };
 
     /// A new one.

@@ -18,6 +18,7 @@ impl Response for Half {
         summary: "Reno that answers to SCE as DCTCP does to CE: ESCE takes off half of what it acknowledges",
         source: "draft-morton-tsvwg-sce; chromi/sce net/ipv4/tcp_dctcp_sce.c",
         gauges: GAUGES,
+        options: &[],
     };
 
     fn taken(acked: i64, cwnd: u32, _root: u32) -> i64 {

@@ -1,5 +1,7 @@
 //! What a congestion control is, for people.
 
+use super::ControlOption;
+
 /// A congestion control's description, for lists, help and docs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Info {
@@ -11,4 +13,7 @@ pub struct Info {
     pub source: &'static str,
     /// The numbers it reports at each step: name, unit, meaning.
     pub gauges: &'static [(&'static str, &'static str, &'static str)],
+    /// What may stand behind its name; each value is given to
+    /// [`CongestionControl::set`](super::CongestionControl::set).
+    pub options: &'static [ControlOption],
 }

@@ -40,6 +40,7 @@ mod congestion_control;
 mod control;
 mod hystart;
 mod info;
+mod options;
 mod registry;
 pub mod sce;
 pub mod slow_start;
@@ -56,7 +57,8 @@ pub use congestion_control::{
 pub use control::{Control, INFINITE_SSTHRESH, LARGEST_BURST};
 pub use hystart::{Exit, HyStart};
 pub use info::Info;
-pub use registry::{AddError, Registry, UnknownControl};
+pub use options::{ControlOption, OptionError, OptionKind, OptionValue};
+pub use registry::{AddError, Registry, UnknownControl, WrongWords};
 pub use slow_start::SlowStart;
 pub use state::CaState;
 pub use view::View;

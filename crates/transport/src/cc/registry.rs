@@ -3,7 +3,8 @@
 //!
 //! Invariant: no two entries have the same name.
 
-use super::{AnyCongestionControl, Info, any};
+use super::options::{self, OptionError, nearest};
+use super::{AnyCongestionControl, CongestionControl, Info, any};
 use crate::stack::TcpQuirks;
 use core::fmt;
 use std::sync::Arc;
@@ -74,24 +75,44 @@ impl Registry {
         self.infos().map(|info| info.name)
     }
 
-    /// What the control of this name is.
+    /// What the control is that these words name: the first is its name, what stands behind it is not looked at.
     ///
     /// # Errors
     /// There is none.
-    pub fn info(&self, name: &str) -> Result<&Info, UnknownControl> {
-        self.find(name).map(|e| &e.info).ok_or_else(|| self.unknown(name))
+    pub fn info(&self, words: &str) -> Result<&Info, UnknownControl> {
+        self.named(words).map(|e| &e.info)
     }
 
-    /// A new control of this name, at rest, as the stack has it.
+    /// A new control of these words, at rest, as the stack has it: a name, and options that the control has.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such control, or an option is wrong.
     pub fn build(
         &self,
-        name: &str,
+        words: &str,
         quirks: &TcpQuirks,
-    ) -> Result<AnyCongestionControl, UnknownControl> {
-        self.find(name).map(|e| (e.make)(quirks)).ok_or_else(|| self.unknown(name))
+    ) -> Result<AnyCongestionControl, WrongWords> {
+        let entry = self.named(words)?;
+        let options = options::read(words, entry.info.options)?;
+        let mut control = (entry.make)(quirks);
+        for (option, value) in options {
+            control.set(option, value);
+        }
+        Ok(control)
+    }
+
+    /// Whether [`Registry::build`] would build of these words.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check(&self, words: &str) -> Result<(), WrongWords> {
+        options::read(words, self.named(words)?.info.options)?;
+        Ok(())
+    }
+
+    fn named(&self, words: &str) -> Result<&Entry, UnknownControl> {
+        let name = words.split_whitespace().next().unwrap_or("");
+        self.find(name).ok_or_else(|| self.unknown(name))
     }
 
     fn find(&self, name: &str) -> Option<&Entry> {
@@ -99,14 +120,7 @@ impl Registry {
     }
 
     fn unknown(&self, name: &str) -> UnknownControl {
-        // A third of the letters may be wrong.
-        let allowed = (name.chars().count() / 3).max(1);
-        let nearest = self
-            .names()
-            .map(|n| (strsim::damerau_levenshtein(&name.to_lowercase(), n), n))
-            .filter(|&(distance, _)| distance <= allowed)
-            .min_by_key(|&(distance, _)| distance)
-            .map(|(_, n)| n);
+        let nearest = nearest(name, self.names());
         UnknownControl { name: name.to_owned(), nearest, known: self.names().collect() }
     }
 }
@@ -172,3 +186,36 @@ impl fmt::Display for UnknownControl {
 }
 
 impl std::error::Error for UnknownControl {}
+
+/// Why words name no control.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum WrongWords {
+    /// There is no control of that name.
+    Unknown(UnknownControl),
+    /// What stands behind the name is wrong.
+    Option(OptionError),
+}
+
+impl From<UnknownControl> for WrongWords {
+    fn from(unknown: UnknownControl) -> Self {
+        Self::Unknown(unknown)
+    }
+}
+
+impl From<OptionError> for WrongWords {
+    fn from(error: OptionError) -> Self {
+        Self::Option(error)
+    }
+}
+
+impl fmt::Display for WrongWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(unknown) => unknown.fmt(f),
+            Self::Option(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for WrongWords {}

@@ -17,6 +17,7 @@ impl Reno {
         summary: "additive increase of one segment a round trip, half on congestion",
         source: "RFC 5681, RFC 6582; Linux net/ipv4/tcp_cong.c",
         gauges: &[],
+        options: &[],
     };
 
     /// A new one.

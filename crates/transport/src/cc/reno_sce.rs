@@ -18,6 +18,7 @@ impl Response for Root {
         summary: "Reno that answers to SCE: a window of ESCE takes off its root",
         source: "draft-morton-tsvwg-sce; chromi/sce net/ipv4/tcp_reno_sce.c",
         gauges: GAUGES,
+        options: &[],
     };
 
     fn taken(acked: i64, _cwnd: u32, root: u32) -> i64 {

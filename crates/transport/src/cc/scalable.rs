@@ -21,6 +21,7 @@ impl Scalable {
         summary: "Scalable TCP: a hundredth of a segment for each that is acknowledged, an eighth less on congestion",
         source: "Kelly, CCR 33:2 (2003); Linux net/ipv4/tcp_scalable.c",
         gauges: &[],
+        options: &[],
     };
 
     /// A new one.

@@ -78,6 +78,7 @@ impl Prague {
                 "IP length of new packets: of 0.7 less below 1 Mbit/s, so that two leave in 25 ms",
             ),
         ],
+        options: &[],
     };
 
     /// The stack's.

@@ -47,6 +47,7 @@ impl Bbr {
             ("pacing_gain", "", "pacing rate over `bw`"),
             ("cwnd_gain", "", "window over the bandwidth-delay product"),
         ],
+        options: &[],
     };
 
     fn choose_gains(&mut self) {

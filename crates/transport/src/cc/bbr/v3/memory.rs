@@ -3,6 +3,7 @@
 use super::marks::Marks;
 use super::parts::{AckPhase, Aggregation, FullBw, MaxBw, NONE, Raise, StartupLosses, Undo};
 use super::rules::UNIT;
+use super::settings::Settings;
 use super::state::State;
 use super::version::Version;
 use core::marker::PhantomData;
@@ -15,6 +16,7 @@ pub(super) const LEAST_CWND: u32 = 4;
 #[derive(Clone, Debug)]
 pub struct Model<V> {
     pub(super) version: PhantomData<V>,
+    pub(super) settings: Settings,
     pub(super) random: Random,
     pub(super) state: State,
     pub(super) pacing_gain: u32,
@@ -78,6 +80,7 @@ impl<V: Version> Model<V> {
     pub(super) fn new() -> Self {
         Self {
             version: PhantomData,
+            settings: Settings::of(&V::RULES),
             random: Random::named(0, "bbr3"),
             state: State::Startup,
             pacing_gain: V::RULES.startup_pacing,

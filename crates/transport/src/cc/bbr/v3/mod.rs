@@ -6,7 +6,7 @@
 //! November 2023. They share all code; where they differ there is a named rule in [`rules`]. `bbr3-google-ecn` is the
 //! kernel's module on a route with the feature `ecn_low`, without which it takes no notice of marks.
 //!
-//! - [`version`], [`rules`]: the two texts; [`memory`], [`parts`], [`marks`]: what is remembered;
+//! - [`version`], [`rules`]: the two texts; [`settings`]: what an experiment may set; [`memory`], [`parts`], [`marks`]: what is remembered;
 //! - [`state`]: the seven states, and the table of which may follow which;
 //! - [`model`]: rounds, the path's rate and lowest RTT, and what fills it; [`aggregation`]: ACKs that come in heaps;
 //! - [`signals`]: losses, and the short-term bounds; [`ecn`]: marks;
@@ -35,6 +35,7 @@ mod parts;
 mod probe_bw;
 mod probe_rtt;
 mod rules;
+mod settings;
 mod signals;
 mod startup;
 mod state;
@@ -47,7 +48,7 @@ mod tests;
 use super::BW_BITS;
 use crate::cc::{
     CaState, CongestionControl, Control, ControlSample, Event, INFINITE_SSTHRESH, Info,
-    LostSegment, View,
+    LostSegment, OptionValue, View,
 };
 use crate::ecn::EcnRequirements;
 use crate::stack::TcpQuirks;
@@ -146,7 +147,7 @@ impl<V: Version> Model<V> {
             self.update_state(view, control, sample);
         }
         self.advance_latest(view, sample);
-        (self.pacing_gain, self.cwnd_gain) = self.state.gains(&V::RULES);
+        (self.pacing_gain, self.cwnd_gain) = self.state.gains(&V::RULES, &self.settings);
         self.pace(view, control, self.pacing_gain);
         self.set_cwnd(view, control, sample);
     }
@@ -178,6 +179,10 @@ impl<V: Version> Model<V> {
 impl<V: Version> CongestionControl for Bbr3<V> {
     fn seed(&mut self, random: Random) {
         self.random = random;
+    }
+
+    fn set(&mut self, option: &'static str, value: OptionValue) {
+        self.settings.set(option, value);
     }
 
     fn init(&mut self, view: &View, control: &mut Control) {

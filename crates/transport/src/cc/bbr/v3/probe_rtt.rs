@@ -9,10 +9,6 @@ use super::version::Version;
 use crate::cc::{Control, ControlSample, View};
 use sojourn_units::Span;
 
-/// How long the model keeps a lowest RTT.
-const MIN_RTT_WINDOW: Span = Span::from_secs(10);
-/// How often it is looked for.
-const INTERVAL: Span = Span::from_secs(5);
 /// How long little is in flight.
 const STAY: Span = Span::from_millis(200);
 
@@ -30,7 +26,8 @@ impl<V: Version> Model<V> {
         sample: &ControlSample,
     ) {
         let now = Self::clock(view);
-        let expired = Self::is_older(view, self.probe_rtt_min_stamp, INTERVAL);
+        let expired =
+            Self::is_older(view, self.probe_rtt_min_stamp, self.settings.probe_rtt_interval);
         if let Some(rtt_us) = sample.rtt_us {
             let lower = rtt_us < self.probe_rtt_min_us
                 || (V::RULES.equal_rtt_renews && rtt_us == self.probe_rtt_min_us);
@@ -41,7 +38,7 @@ impl<V: Version> Model<V> {
         }
         let lower = self.probe_rtt_min_us < self.min_rtt_us
             || (V::RULES.equal_rtt_renews && self.probe_rtt_min_us == self.min_rtt_us);
-        if lower || Self::is_older(view, self.min_rtt_stamp, MIN_RTT_WINDOW) {
+        if lower || Self::is_older(view, self.min_rtt_stamp, self.settings.min_rtt_window) {
             self.min_rtt_us = self.probe_rtt_min_us;
             self.min_rtt_stamp = self.probe_rtt_min_stamp;
         }

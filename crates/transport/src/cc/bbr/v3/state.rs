@@ -1,6 +1,7 @@
 //! The states of BBRv3, and which may follow which.
 
 use super::rules::{Rules, UNIT};
+use super::settings::Settings;
 
 /// What BBR is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,10 +77,10 @@ impl State {
     }
 
     /// Gain of the pacing rate and of the window.
-    pub(super) const fn gains(self, rules: &Rules) -> (u32, u32) {
+    pub(super) const fn gains(self, rules: &Rules, settings: &Settings) -> (u32, u32) {
         match self {
             Self::Startup => (rules.startup_pacing, TWO),
-            Self::Drain => (rules.drain_pacing, TWO),
+            Self::Drain => (settings.drain_gain, TWO),
             Self::Down => (rules.down_pacing, TWO),
             Self::Cruise | Self::Refill => (UNIT, TWO),
             Self::Up => (UNIT / 4 * 5, UNIT / 4 * 9),

@@ -3,6 +3,7 @@
 use super::memory::LEAST_CWND;
 use super::parts::{AckPhase, Aggregation, MaxBw};
 use super::rules::Rules;
+use super::settings::Settings;
 use super::*;
 use crate::cc::SegmentState;
 use crate::ecn::Agreed;
@@ -162,12 +163,12 @@ fn of_20ms(packets: u32) -> u32 {
 /// Each gain as its text has it: 2.77, 0.5, 0.9, 1, 1, 1.25; 710, 88, 232, 256, 256, 320 of 256.
 #[test]
 fn gains_are_those_of_the_texts() {
-    let pacing = |rules: &Rules| State::ALL.map(|s| s.gains(rules).0);
+    let pacing = |rules: &Rules| State::ALL.map(|s| s.gains(rules, &Settings::of(rules)).0);
     assert_eq!(pacing(&Rules::DRAFT), [70_912, 12_800, 23_040, 25_600, 25_600, 32_000, 25_600]);
     assert_eq!(pacing(&Rules::GOOGLE), [710, 88, 232, 256, 256, 320, 256].map(|n| n * 100));
-    let cwnd = State::ALL.map(|s| s.gains(&Rules::DRAFT).1);
+    let cwnd = State::ALL.map(|s| s.gains(&Rules::DRAFT, &Settings::of(&Rules::DRAFT)).1);
     assert_eq!(cwnd, [51_200, 51_200, 51_200, 51_200, 51_200, 57_600, 12_800]);
-    assert_eq!(cwnd, State::ALL.map(|s| s.gains(&Rules::GOOGLE).1));
+    assert_eq!(cwnd, State::ALL.map(|s| s.gains(&Rules::GOOGLE, &Settings::of(&Rules::GOOGLE)).1));
 }
 
 /// The table at [`State::may_follow`], row by row.
@@ -339,6 +340,69 @@ fn drain_ends_at_the_product_or_in_time() {
     // Rounded up twice: 63 fill the path.
     b.in_flight(66).ack(1);
     assert_eq!(b.bbr.state, State::Cruise);
+}
+
+/// What an experiment sets is what happens, and nothing else is: 0.35 is 8960 of 25600, 0.34375 the kernel's 88/256.
+#[test]
+fn the_drain_gain_is_what_is_set() {
+    let mut b = Bed::<Draft>::new();
+    b.bbr.set("drain_gain", OptionValue::Factor(350_000));
+    b.in_flight(124);
+    for packets in [10, 20, 40, 62, 62, 62, 62] {
+        b.round(packets);
+    }
+    assert_eq!((b.bbr.state, b.bbr.pacing_gain), (State::Drain, 8_960));
+    b.in_flight(62).ack(1);
+    assert_eq!((b.bbr.state, b.bbr.pacing_gain), (State::Cruise, UNIT));
+    let mut of_kernel = Settings::of(&Rules::DRAFT);
+    of_kernel.set("drain_gain", OptionValue::Factor(343_750));
+    assert_eq!(of_kernel, Settings::of(&Rules::GOOGLE));
+}
+
+/// The defaults in the table of options are the numbers of the text.
+#[test]
+fn the_table_of_options_has_the_texts_own_numbers() {
+    fn run<V: Version>() {
+        let words = |o: &crate::cc::ControlOption| format!(" {} {}", o.name, o.default);
+        let words: String = V::INFO.options.iter().map(words).collect();
+        let mut settings =
+            Settings { drain_gain: 1, probe_rtt_interval: Span::ZERO, min_rtt_window: Span::ZERO };
+        for (option, value) in
+            crate::cc::options::read(&format!("{}{words}", V::INFO.name), V::INFO.options).unwrap()
+        {
+            settings.set(option, value);
+        }
+        assert_eq!(settings, Settings::of(&V::RULES));
+    }
+    run::<Draft>();
+    run::<Google>();
+    run::<GoogleEcn>();
+}
+
+/// With ProbeRTT each second and a filter of two the lowest RTT is looked for after one second, and the model gives its own up after
+/// two: 25 ms in the place of 20.
+#[test]
+fn the_interval_and_the_window_are_what_is_set() {
+    let mut b = Bed::<Draft>::cruising();
+    b.bbr.set("probe_rtt_interval", OptionValue::Time(Span::from_secs(1)));
+    b.bbr.set("min_rtt_window", OptionValue::Time(Span::from_secs(2)));
+    b.rtt_us = 25_000;
+    let began = b.bbr.probe_rtt_min_stamp;
+    while b.tcb.view.now <= began + Span::from_secs(1) {
+        assert_ne!(b.bbr.state, State::ProbeRtt);
+        b.in_flight(62).round(62);
+    }
+    assert_eq!(b.bbr.state, State::ProbeRtt);
+    assert_eq!((b.bbr.probe_rtt_min_us, b.bbr.min_rtt_us), (25_000, 20_000));
+    b.in_flight(31);
+    while b.tcb.view.now <= began + Span::from_secs(2) {
+        b.round(31);
+        assert_eq!(
+            b.bbr.min_rtt_us,
+            if b.tcb.view.now <= began + Span::from_secs(2) { 20_000 } else { 25_000 }
+        );
+    }
+    assert_eq!(b.bbr.min_rtt_us, 25_000);
 }
 
 /// DOWN goes on to CRUISE when 15 % of the bound are free: of 70, 10.
@@ -822,7 +886,7 @@ fn invariants_hold<V: Version>(steps: Vec<Step>, seed: u64) -> Result<(), TestCa
                 if !V::RULES.fast_path {
                     prop_assert_eq!(
                         (b.bbr.pacing_gain, b.bbr.cwnd_gain),
-                        b.bbr.state.gains(&V::RULES)
+                        b.bbr.state.gains(&V::RULES, &b.bbr.settings)
                     );
                 }
                 prop_assert!(

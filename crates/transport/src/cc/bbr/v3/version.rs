@@ -1,6 +1,7 @@
 //! Which texts of BBRv3 there are.
 
 use super::rules::Rules;
+use super::settings;
 use crate::cc::Info;
 use crate::ecn::EcnRequirements;
 use sojourn_units::Ecn;
@@ -57,6 +58,7 @@ impl Version for Draft {
         summary: "version 3 as the IETF's draft has it: paces at the path's rate, bounds what is in flight by loss; Not-ECT",
         source: "draft-ietf-ccwg-bbr, text of 3 August 2026",
         gauges: &GAUGES,
+        options: &settings::DRAFT,
     };
     const ECN: EcnRequirements =
         EcnRequirements { codepoint: Ecn::NotEct, ..EcnRequirements::NONE };
@@ -69,6 +71,7 @@ impl Version for Google {
         summary: "version 3 as Google's kernel branch has it, without ecn_low: marks are ignored",
         source: "google/bbr branch v3 (November 2023), net/ipv4/tcp_bbr.c",
         gauges: &GAUGES,
+        options: &settings::GOOGLE,
     };
     const ECN: EcnRequirements = EcnRequirements::NONE;
     const RULES: Rules = Rules::GOOGLE;
@@ -92,6 +95,7 @@ impl Version for GoogleEcn {
             GAUGES[9],
             ("alpha", "", "smoothed share of marked packets, 0 to 1"),
         ],
+        options: &settings::GOOGLE,
     };
     const ECN: EcnRequirements = EcnRequirements {
         request: crate::ecn::Request::Rfc3168,
