@@ -50,6 +50,13 @@ def flent(
 def qlog(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
     output: Output = None,
+    packets: Annotated[
+        bool,
+        typer.Option(
+            "--packets",
+            help="Write QUIC's packets, too, from runs made with [b]--pcap --snap-len 2000[/b]. Files are large.",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write each flow that is one connection as qlog: its windows, RTTs, losses and states, one sample an interval.
@@ -59,7 +66,7 @@ def qlog(
     from sojourn.interop.qlog import export_folder
 
     to = output or folder / "qlog"
-    _tell(export_folder(folder, to), to, as_json=as_json)
+    _tell(export_folder(folder, to, packets=packets), to, as_json=as_json)
 
 
 @_exports.command()

@@ -2,9 +2,10 @@
 
 What is in it are the recovery events of draft-ietf-quic-qlog-quic-events-14: ``quic:recovery_metrics_updated``,
 ``quic:congestion_state_updated`` and ``quic:packet_lost``, as far as the table ``flows`` has them. They are samples,
-one a sample interval, of which only what has changed is written; packets are in captures (``--pcap``), not here. TCP
-has no schema in qlog. Its senders' windows, RTTs, states and losses mean the same as QUIC's, and are written under the
-same names; their ``group_id`` says that they are TCP's.
+one a sample interval, of which only what has changed is written. Where they are asked for, the packets of QUIC flows
+are between them, from the run's captures (:mod:`~sojourn.interop.qlog.packets`). TCP has no schema in qlog. Its
+senders' windows, RTTs, states and losses mean the same as QUIC's, and are written under the same names; their
+``group_id`` says that they are TCP's.
 
 The draft counts windows in bytes and we in packets. So they are multiples of the size of a packet, which the trace
 states first (``quic:recovery_parameters_set``). What we know besides is in the metrics, to which the draft lets anybody
@@ -16,6 +17,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,11 +25,12 @@ import polars as pl
 
 from sojourn.core import describe
 from sojourn.core.run import Run
-from sojourn.core.store import Folder
+from sojourn.core.store import Folder, Record
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import StoreError
 from sojourn.interop.qlog.connection import NO_THRESHOLD
 from sojourn.interop.qlog.events import OWN
+from sojourn.interop.qlog.packets import Packets
 
 SUFFIX: Final = ".sqlog"
 """How the names of the files end."""
@@ -45,17 +48,25 @@ _SPANS: Final = {"rtt_s": "latest_rtt", "srtt_s": "smoothed_rtt", "rttvar_s": "r
 _WINDOWS: Final = {"cwnd": "congestion_window", "inflight": "bytes_in_flight", "ssthresh": "ssthresh"}
 
 
-def export_folder(folder: Path, to: Path) -> list[Path]:
+def export_folder(folder: Path, to: Path, *, packets: bool = False) -> list[Path]:
     """Write each connection of every run of a results folder as a file; return the files.
 
     Args:
         folder: the results folder.
         to: where to; made if need be.
+        packets: whether to write QUIC's packets, too, from captures beside the tables; files are large then.
 
     Raises:
-        StoreError: if it is no results folder, is damaged, or the place cannot be written.
+        DataFileError: if packets are wanted and a capture is damaged or keeps too little of each.
+        StoreError: if it is no results folder, is damaged, packets are wanted of runs without captures or without
+            QUIC, or the place cannot be written.
     """
-    return export_runs(((record.path.name, Run.stored(record)) for record in Folder.open(folder).records()), to)
+    records = Folder.open(folder).records()
+    if not packets:
+        return export_runs(((record.path.name, Run.stored(record)) for record in records), to)
+    if not any(_with_packets(Run.stored(record)) for record in records):
+        raise StoreError(f"no run in {folder} has a QUIC flow", help="the packets of others are in their captures")
+    return [path for record in records for path in _written(record.path.name, Run.stored(record), to, record)]
 
 
 def export_runs(runs: Iterable[tuple[str, Run]], to: Path) -> list[Path]:
@@ -68,17 +79,41 @@ def export_runs(runs: Iterable[tuple[str, Run]], to: Path) -> list[Path]:
     Raises:
         StoreError: if the place cannot be written.
     """
+    return [path for name, run in runs for path in _written(name, run, to, None)]
+
+
+def _written(name: str, run: Run, to: Path, captured: Record | None) -> Iterator[Path]:
+    """Write a run's connections, their packets, too, if its captures are given; yield the files."""
     try:
         to.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{to} could not be made: {error.strerror}") from error
-    written = []
-    for name, run in runs:
-        for number, flow in enumerate(connections(run.scenario)):
-            path = to / f"{_safe(name)}.{number}-{_safe(flow['name'])}{SUFFIX}"
-            write_file(path, "".join(f"\x1e{_text(one)}\n" for one in records_of(run, flow)).encode())
-            written.append(path)
-    return written
+    for number, flow in enumerate(connections(run.scenario)):
+        path = to / f"{_safe(name)}.{number}-{_safe(flow['name'])}{SUFFIX}"
+        packets = None if captured is None else _packets(run, flow, captured)
+        write_file(path, b"".join(f"\x1e{_text(one)}\n".encode() for one in records_of(run, flow, packets)))
+        yield path
+
+
+def _with_packets(run: Run) -> bool:
+    return any(flow["traffic"]["kind"] == "quic" for flow in run.scenario["flows"])
+
+
+def _packets(run: Run, flow: Mapping[str, Any], record: Record) -> Packets | None:
+    """Return the packets of a flow; none of those that are not QUIC."""
+    if flow["traffic"]["kind"] != "quic":
+        return None
+    capture = record.path / f"{_vantage(flow)}.pcap"
+    if capture not in record.captures:
+        raise StoreError(
+            f"{run.label} has no captures to take packets from", help="make it again with --pcap --snap-len 2000"
+        )
+    number = [one["name"] for one in run.scenario["flows"]].index(flow["name"])
+    return Packets(capture, number, is_encrypted=flow["traffic"]["crypto"] != "null")
+
+
+def _vantage(flow: Mapping[str, Any]) -> str:
+    return {"down": "server", "up": "client"}[flow["direction"]]
 
 
 def _safe(name: str) -> str:
@@ -95,11 +130,10 @@ def _text(record: Mapping[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def records_of(run: Run, flow: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a flow's records: the header, then the events in the order of time."""
+def records_of(run: Run, flow: Mapping[str, Any], packets: Packets | None = None) -> Iterator[dict[str, Any]]:
+    """Yield a flow's records: the header, then the events in the order of time, its packets among them if given."""
     scenario, traffic = run.scenario, flow["traffic"]
     packet = _QUIC_PACKET if traffic["kind"] == "quic" else _TCP_PACKET
-    sender = {"down": "server", "up": "client"}[flow["direction"]]
     own = {
         "version": run.key.version,
         "engine": run.engine,
@@ -123,7 +157,7 @@ def records_of(run: Run, flow: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                 "reference_time": {"clock_type": "system", "epoch": "2000-01-01T00:00:00.000Z"},
                 "sojourn": own,
             },
-            "vantage_point": {"name": describe.sender(flow), "type": sender},
+            "vantage_point": {"name": describe.sender(flow), "type": _vantage(flow)},
             "event_schemas": ["urn:ietf:params:qlog:events:quic-14"],
         },
     }
@@ -131,13 +165,21 @@ def records_of(run: Run, flow: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     last: dict[str, Any] = {}
     for row in rows:
         at = row["t_s"] * 1e3
+        yield from _events(packets, at)
         if not last:
             yield _event(at, "recovery_parameters_set", {"max_datagram_size": packet})
-        yield from _changes(at, last, row)
+        yield from _changes(at, last, row, packets)
         now = _metrics(row, packet)
         changed = {name: value for name, value in now.items() if last.get(name) != value}
         last |= now | {"state": row["state"], "lost": row["lost"]}
         yield _event(at, "recovery_metrics_updated", changed)
+    yield from _events(packets, math.inf)
+
+
+def _events(packets: Packets | None, until: float) -> Iterator[dict[str, Any]]:
+    # Stamps and samples are whole ns; as ms they are rounded to that.
+    for at, name, data in () if packets is None else packets.until(round(until, 6)):
+        yield _event(at, name, data)
 
 
 def _sender(flow: Mapping[str, Any]) -> dict[str, str]:
@@ -150,11 +192,14 @@ def _event(at: float, name: str, data: Mapping[str, Any]) -> dict[str, Any]:
     return {"time": round(at, 6), "name": f"quic:{name}", "data": data}
 
 
-def _changes(at: float, last: Mapping[str, Any], row: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _changes(
+    at: float, last: Mapping[str, Any], row: Mapping[str, Any], packets: Packets | None
+) -> Iterator[dict[str, Any]]:
     if last.get("state", "Open") != row["state"]:
         yield _event(at, "congestion_state_updated", {"old": last.get("state", "Open"), "new": row["state"]})
-    for _ in range(max(0, row["lost"] - last.get("lost", 0))):
-        yield _event(at, "packet_lost", {})
+    many = max(0, row["lost"] - last.get("lost", 0))
+    for data in repeat({}, many) if packets is None else packets.lost(many):
+        yield _event(at, "packet_lost", data)
 
 
 def _metrics(row: Mapping[str, Any], packet: int) -> dict[str, Any]:
