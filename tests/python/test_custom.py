@@ -350,10 +350,19 @@ FAILING = [
     ("return 0", "line 5, Mine.on_ack returned 0", RETURNS),
     ("return -3.5", "line 5, Mine.on_ack returned -3.5", RETURNS),
     ("return float('nan')", "line 5, Mine.on_ack returned nan", RETURNS),
+    ("return float('inf')", "line 5, Mine.on_ack returned inf", RETURNS),
+    ("return 10**30", "line 5, Mine.on_ack returned 1000000000000000000000000000000", RETURNS),
+    ("return -2**70", "line 5, Mine.on_ack returned -1180591620717411303424", RETURNS),
+    ("return [10]", "line 5, Mine.on_ack returned [10]", RETURNS),
     ("return True", "line 5, Mine.on_ack returned True", RETURNS),
     ("return 10, 20, 30", "line 5, Mine.on_ack returned (10, 20, 30)", RETURNS),
     ("return 10, 1e6", "line 5, Mine.on_ack returned a pacing rate", "write full_control = True"),
     ("return view.cwmd", "AttributeError", "mend line 6"),
+    ("view.cwnd = 5", "line 6, in on_ack: AttributeError", "mend line 6"),
+    ("return self.on_ack(view)", "line 6, in on_ack: RecursionError", "mend line 6"),
+    ("return bytearray(1 << 62)", "line 6, in on_ack: MemoryError", "mend line 6"),
+    ("raise SystemExit(3)", "line 6, in on_ack: SystemExit: 3", "mend line 6"),
+    ("if view.now_ns > 2_000_000_000: raise ValueError('late')", "line 6, in on_ack: ValueError: late", "mend line 6"),
 ]
 
 
@@ -379,6 +388,12 @@ WRONG_AQMS = [
     ("self.held.append(packet)", "return None", "Mine.dequeue returned None, and holds 1 packets"),
     ("self.held.append(packet)", "return queue.now_ns", "Mine.dequeue returned"),
     ("self.held.append(packet)", "return self.held[0]", "which the queue does not hold"),
+    ("self.held.append(packet)", "return -1", "Mine.dequeue returned -1 at"),
+    ("self.held.append(packet)", "return 10**30", "Mine.dequeue returned 1000000000000000000000000000000 at"),
+    ("self.held.append(packet)", "return 10**400", f"Mine.dequeue returned 1{'0' * 79}… at"),
+    ("self.held.append(packet)", "return float('nan')", "Mine.dequeue returned nan at"),
+    ("self.held.append(packet)", "return 'soon'", "Mine.dequeue returned 'soon' at"),
+    ("self.held.append(packet)", "return queue.now_ns + 1", "1000000 times in a row, and no packet left"),
     ("self.held.append(packet); return 1", "return None", "Mine.enqueue returned 1"),
     ("packet.drop('too_later')", "return None", 'gave the reason "too_later", which is not known'),
     ("packet.drop(); packet.mark()", "return None", "was dropped, or has left the queue"),
@@ -397,6 +412,71 @@ def test_what_a_discipline_may_not_do_ends_the_run(tmp_path: Path, enqueue: str,
         experiment.run(quiet=True)
     assert message in str(wrong.value)
     assert str(tmp_path / "mine.py") in str(wrong.value)
+
+
+@pytest.mark.parametrize("answer", ["10, float('nan')", "10, -5", "10, 1e300", "None, float('inf')", "10, 10**400"])
+def test_a_pacing_rate_that_is_none_ends_the_run(tmp_path: Path, answer: str) -> None:
+    head = f"{HEAD}    full_control = True\n"
+    (tmp_path / "own.py").write_text(f"{head}    def on_ack(self, view):\n        return {answer}\n{FALLS}")
+    with pytest.raises(RunError, match=r"own\.py: line 6, Mine\.on_ack returned \((10|None), ") as wrong:
+        runs(tmp_path, cc="python:own.py:Mine")
+    assert RETURNS in (wrong.value.help or "")
+
+
+GREEDY = """\
+    def on_ack(self, view):
+        self.held = getattr(self, "held", [])
+        self.held.append(b"x" * (256 << 20))
+        return 10
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
+def test_a_hook_that_takes_all_memory_names_its_line(tmp_path: Path) -> None:
+    """Where a process has a limit (ulimit -v), Python says so, and the run ends as by any exception."""
+    (tmp_path / "mine.py").write_text(f"{HEAD}{GREEDY}{FALLS}")
+    (tmp_path / "own.toml").write_text(EXPERIMENT.replace('"cubic"', '"python:mine.py:Mine"'))
+    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)); "
+    main = "from sojourn.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", limited + main, "run", "own.toml", "-o", "r", "--threads", "1"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        cwd=tmp_path,
+    )
+    assert done.returncode == RunError.status, done.stderr
+    assert "line 7, in on_ack: MemoryError" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+HTB = """
+[[event]]
+name = "e"
+at = "3s"
+hop = "bottleneck"
+change = "python:own.py:Tunable limit {}"
+"""
+
+
+def test_a_child_of_htb_is_changed(folder: Path) -> None:
+    """The shaper stands above the class: what the change says reaches the child, as it reaches a built-in one."""
+    shaped = EXPERIMENT.replace('qdisc = "fq_codel"', 'qdisc = "{}"\nshaper = "htb"')
+    made = []
+    for name, change in (("python:own.py:Tunable", HTB), ("pfifo", HTB.replace("python:own.py:Tunable", "pfifo"))):
+        text = shaped.format(f"{name} limit 40") + change.format(80)
+        (run,) = sojourn.parse(text, "own.toml", folder=folder).run(quiet=True)
+        made.append(run)
+    own, built_in = made
+    for table in ("flows", "pings"):
+        assert own.table(table).equals(built_in.table(table)), table
+    (still,) = sojourn.parse(shaped.format("pfifo limit 40"), "own.toml", folder=folder).run(quiet=True)
+    assert not own.table("flows").equals(still.table("flows"))
+    with pytest.raises(RunError, match="in change: ValueError: thirteen"):
+        sojourn.parse(shaped.format("python:own.py:Tunable limit 40") + HTB.format(13), "own.toml", folder=folder).run(
+            quiet=True
+        )
 
 
 ENDLESS = """\

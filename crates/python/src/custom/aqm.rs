@@ -21,6 +21,13 @@ use std::sync::Arc;
 /// The reason of a drop or mark that gives none.
 const UNSAID: Reason = Reason::Custom("python");
 
+/// Answers in a row that nothing may leave yet, after which none of them is believed: a class that answers with a time that
+/// is only ever a little later than now would hold the run up for ever, and each of its calls comes back.
+const MOST_WAITS: u32 = 1_000_000;
+
+/// The longest value that an error shows, characters.
+const SHOWN: usize = 80;
+
 /// One queue under a class of the user's.
 pub struct PythonQdisc<P> {
     class: Arc<AqmClass>,
@@ -34,6 +41,8 @@ pub struct PythonQdisc<P> {
     profile: QdiscQuirks,
     /// The words behind its name.
     words: Vec<String>,
+    /// Answers that nothing may leave yet since the last packet left.
+    waits: u32,
 }
 
 /// Makes one from the words behind its name.
@@ -69,6 +78,7 @@ impl<P: OwnedPacket> PythonQdisc<P> {
             tally: QdiscCounters::default(),
             profile,
             words,
+            waits: 0,
         })
     }
 
@@ -177,6 +187,7 @@ impl<P: OwnedPacket> PythonQdisc<P> {
             let returned = returned.map_err(|error| self.wrong(py, error))?;
             self.settle(py, "dequeue", now, cx)?;
             if returned.is_none() {
+                self.waits = 0;
                 if self.held.is_empty() {
                     return Ok(Dequeued::Empty);
                 }
@@ -193,7 +204,18 @@ impl<P: OwnedPacket> PythonQdisc<P> {
                 handle.borrow_mut().leave();
                 self.bytes -= u64::from(packet.wire_len());
                 self.tally.sent(packet.wire_len());
+                self.waits = 0;
                 return Ok(Dequeued::Packet(packet));
+            }
+            self.waits += 1;
+            if self.waits > MOST_WAITS {
+                let what = format!(
+                    "returned {} at {} ns: a later time, {MOST_WAITS} times in a row, and no packet left",
+                    shown(&returned),
+                    now.as_nanos()
+                );
+                let help = "return the time from which on a packet may leave, not one at which to ask again";
+                return Err(self.fault(py, "dequeue", &what, help));
             }
             let until = returned.extract::<u64>().map(Time::from_nanos).ok();
             let is_later = |until: &Time| *until > now && !returned.is_instance_of::<PyBool>();
@@ -246,13 +268,18 @@ impl<P: OwnedPacket> PythonQdisc<P> {
                 tally: self.tally,
                 profile: self.profile,
                 words: self.words.clone(),
+                waits: self.waits,
             })
         })
     }
 }
 
 fn shown(value: &Bound<'_, PyAny>) -> String {
-    value.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string())
+    let text = value.repr().map_or_else(|_| "something".to_owned(), |text| text.to_string());
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
 }
 
 fn new_view(py: Python<'_>) -> PyResult<Py<QueueView>> {
