@@ -48,7 +48,8 @@ struct Side {
     end: End,
     is_client: bool,
     own: own::End,
-    connection: Option<(ConnectionHandle, Connection)>,
+    /// Boxed, since it is some kilobytes that every call would move.
+    connection: Option<Box<(ConnectionHandle, Connection)>>,
     timer: Time,
     is_over: bool,
     /// What is being sent.
@@ -255,37 +256,39 @@ impl Ends {
             End::Sender => &mut self.sender,
             End::Receiver => &mut self.receiver,
         };
-        let Some((handle, mut connection)) = side.connection.take() else { return };
+        let Some(mut boxed) = side.connection.take() else { return };
+        let (handle, connection) = &mut *boxed;
+        let mut is_first = true;
         loop {
-            let mut is_idle = true;
+            let mut has_news = core::mem::take(&mut is_first);
             while let Some(event) = connection.poll_endpoint_events() {
-                is_idle = false;
-                if let Some(answer) = side.own.endpoint.handle_event(handle, event) {
+                has_news = true;
+                if let Some(answer) = side.own.endpoint.handle_event(*handle, event) {
                     connection.handle_event(answer);
                 }
             }
             while let Some(event) = connection.poll() {
-                is_idle = false;
-                side.is_over |= self.application.on_event(end, &mut connection, event);
+                has_news = true;
+                side.is_over |= self.application.on_event(end, connection, event);
+            }
+            // It had nothing more to send when it was asked last, and nothing has happened since.
+            if !has_news {
+                break;
             }
             loop {
                 side.buffer.clear();
-                let sent = own::transmit(&mut connection, now, burst, &mut side.buffer);
+                let sent = own::transmit(connection, now, burst, &mut side.buffer);
                 let Some(transmit) = sent else { break };
-                is_idle = false;
                 let ecn = codepoint(can, transmit.ecn);
                 side.send(transmit.size, transmit.segment_size, ecn, out);
-            }
-            if is_idle {
-                break;
             }
         }
         // What is due already is due now: a program's event loop would fire it at once, and time does not run back.
         side.timer = connection.poll_timeout().map_or(Time::NEVER, |at| clock.time(at.max(now)));
         if end == End::Sender && self.watch.touched.get() != self.lost.1 {
-            self.lost = (own::lost(&mut connection), self.watch.touched.get());
+            self.lost = (own::lost(connection), self.watch.touched.get());
         }
-        side.connection = Some((handle, connection));
+        side.connection = Some(boxed);
     }
 }
 
@@ -294,7 +297,7 @@ impl connection::Connection for Ends {
         let now = self.clock.at(now);
         let end = if self.sender.is_client { End::Sender } else { End::Receiver };
         let side = self.side(end);
-        side.connection = own::connect(&mut side.own, now);
+        side.connection = own::connect(&mut side.own, now).map(Box::new);
         self.drive(end, now, out);
     }
 
@@ -313,13 +316,13 @@ impl connection::Connection for Ends {
         let data = BytesMut::from(payload);
         match own::handle(&mut side.own, now, from, ecn, data, &mut side.buffer) {
             Some(DatagramEvent::ConnectionEvent(_, event)) => {
-                if let Some((_, connection)) = &mut side.connection {
+                if let Some((_, connection)) = side.connection.as_deref_mut() {
                     connection.handle_event(event);
                 }
             }
             Some(DatagramEvent::NewConnection(incoming)) if side.connection.is_none() => {
                 match side.own.endpoint.accept(incoming, now, &mut side.buffer, None) {
-                    Ok(accepted) => side.connection = Some(accepted),
+                    Ok(accepted) => side.connection = Some(Box::new(accepted)),
                     Err(_) => side.is_over = true,
                 }
             }
@@ -346,7 +349,7 @@ impl connection::Connection for Ends {
                 continue;
             }
             side.timer = Time::NEVER;
-            if let Some((_, connection)) = &mut side.connection {
+            if let Some((_, connection)) = side.connection.as_deref_mut() {
                 if stops {
                     connection.close(instant, VarInt::from_u32(0), Bytes::new());
                     side.is_over = true;
@@ -375,7 +378,7 @@ impl connection::Connection for Ends {
     }
 
     fn measured(&self) -> Measured {
-        let (w, connection) = (&self.watch, self.sender.connection.as_ref());
+        let (w, connection) = (&self.watch, self.sender.connection.as_deref());
         let samples = w.samples.get();
         let some = |value: u64| (value > 0).then_some(value);
         let span = |rtt| Span::from_nanos(rtt);
