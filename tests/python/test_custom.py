@@ -423,34 +423,6 @@ def test_a_pacing_rate_that_is_none_ends_the_run(tmp_path: Path, answer: str) ->
     assert RETURNS in (wrong.value.help or "")
 
 
-GREEDY = """\
-    def on_ack(self, view):
-        self.held = getattr(self, "held", [])
-        self.held.append(b"x" * (256 << 20))
-        return 10
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the limit is Linux's")
-def test_a_hook_that_takes_all_memory_names_its_line(tmp_path: Path) -> None:
-    """Where a process has a limit (ulimit -v), Python says so, and the run ends as by any exception."""
-    (tmp_path / "mine.py").write_text(f"{HEAD}{GREEDY}{FALLS}")
-    (tmp_path / "own.toml").write_text(EXPERIMENT.replace('"cubic"', '"python:mine.py:Mine"'))
-    limited = "import resource, sys; resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30)); "
-    main = "from sojourn.cli import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", limited + main, "run", "own.toml", "-o", "r", "--threads", "1"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        cwd=tmp_path,
-    )
-    assert done.returncode == RunError.status, done.stderr
-    assert "line 7, in on_ack: MemoryError" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 HTB = """
 [[event]]
 name = "e"
