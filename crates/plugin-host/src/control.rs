@@ -12,7 +12,7 @@ use sojourn_engine::Fault;
 use sojourn_qdisc::NoPacket;
 use sojourn_transport::cc::{
     AckEvent, AckSample, CaState, CongestionControl, Control, ControlSample, Event, LostSegment,
-    MIN_CWND, View,
+    MIN_CWND, OptionValue, View,
 };
 use sojourn_transport::ecn::EcnRequirements;
 use sojourn_units::Random;
@@ -116,6 +116,9 @@ impl CongestionControl for PluginControl {
     fn seed(&mut self, random: Random) {
         self.random = Some(random);
     }
+
+    // The interface has no table of options for controls, so that none can be given.
+    fn set(&mut self, _option: &'static str, _value: OptionValue) {}
 
     fn ecn(&self) -> EcnRequirements {
         self.entry.ecn

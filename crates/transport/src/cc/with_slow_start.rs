@@ -6,7 +6,7 @@
 use super::slow_start::Kind;
 use super::{
     AckEvent, AckSample, AnyCongestionControl, CaState, CongestionControl, Control, ControlSample,
-    Event, LostSegment, SlowStart, View,
+    Event, LostSegment, OptionValue, SlowStart, View,
 };
 use crate::ecn::EcnRequirements;
 use sojourn_units::Random;
@@ -35,6 +35,10 @@ impl WithSlowStart {
 impl CongestionControl for WithSlowStart {
     fn seed(&mut self, random: Random) {
         self.control.seed(random);
+    }
+
+    fn set(&mut self, option: &'static str, value: OptionValue) {
+        self.control.set(option, value);
     }
 
     fn init(&mut self, view: &View, control: &mut Control) {
