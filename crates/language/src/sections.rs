@@ -488,7 +488,8 @@ pub(crate) static FLOW: Section = Section {
         key(
             "cc",
             Ty::Cc,
-            "Congestion control; cubic unless given. `python:FILE:CLASS` is a class in a Python file of one's own, seen from \
+            "Congestion control; cubic unless given. Options stand behind its name, as in `bbr3 drain_gain 0.35`; `sojourn ccs NAME` \
+             lists them. `python:FILE:CLASS` is a class in a Python file of one's own, seen from \
              this file, which runs with your rights.",
         ),
         key(

@@ -72,7 +72,7 @@ const fn options(drain_gain: &'static str) -> [ControlOption; 3] {
             name: MIN_RTT_WINDOW,
             kind: OptionKind::Time { least: Span::from_millis(100), most: LONGEST },
             default: "10s",
-            doc: "how long the model keeps a lowest RTT",
+            doc: "how long the model keeps a lowest RTT; below two intervals it may forget before it has looked",
         },
     ]
 }

@@ -35,7 +35,7 @@ const GAUGES: [Gauge; 10] = [
     ("state", "", "0 Startup, 1 Drain, 2 DOWN, 3 CRUISE, 4 REFILL, 5 UP, 6 ProbeRTT"),
     ("bw", "bit/s", "rate that is used, of payload"),
     ("max_bw", "bit/s", "highest rate of the last two ProbeBW cycles, of payload"),
-    ("mrtt", "s", "lowest RTT of the last ten seconds"),
+    ("mrtt", "s", "lowest RTT of the last `min_rtt_window`"),
     ("pacing_gain", "", "pacing rate over `bw`"),
     ("cwnd_gain", "", "window over the bandwidth-delay product"),
     (
