@@ -27,7 +27,7 @@ help:
 	@echo "make docs   build the site of the documentation in site/, with the figures of its gallery"
 	@echo "make site   the same, with the playground and the published reports (needs Node.js; some minutes)"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json and compares with the record"
-	@echo "make dist   build a wheel and an sdist into dist/, and try each in an empty environment"
+	@echo "make dist   build wheels (x86-64, aarch64) and an sdist into dist/; try this machine's in an empty environment"
 	@echo "tools/release.py VERSION  say what a release would change; --yes makes its commit, tag and files"
 	@echo "make package  package the crates, and build and test the examples from the packages alone"
 	@echo "make semver  name what breaks users of units, qdisc, transport, plugin since BASELINE (needs cargo-semver-checks)"
@@ -128,11 +128,18 @@ reports: $(VENV)/.checked
 	$(BIN)/sojourn report $(TARGET)/reports
 
 # The playground and the documentation lie in the wheel, and in the sdist for the wheels that are made of it. The reports are too large.
+# Zig links against the C library of 2014, and for other processors: what is built here runs elsewhere.
+WHEELS ?= x86_64 aarch64
 dist: web
 	$(MAKE) docs SITE_REPORTS=no
+	$(BIN)/python -m pip install --group dist
 	rm -rf dist
-	$(BIN)/maturin build --quiet --release --strip --sdist --out dist
-	PYTHON=$(PYTHON) tools/wheel_check.sh dist/*.whl
+	@for machine in $(WHEELS); do \
+	  if command -v rustup >/dev/null; then rustup target add --quiet $$machine-unknown-linux-gnu || exit 1; fi; \
+	  $(BIN)/maturin build --quiet --release --strip --zig --target $$machine-unknown-linux-gnu --out dist || exit 1; \
+	done
+	$(BIN)/maturin sdist --quiet --out dist
+	PYTHON=$(PYTHON) tools/wheel_check.sh dist/*_$$(uname -m).whl
 	# What an sdist compiles anew is what lies in it; what it depends on is compiled already.
 	PYTHON=$(PYTHON) CARGO_TARGET_DIR=$(abspath $(TARGET)) tools/wheel_check.sh dist/*.tar.gz
 

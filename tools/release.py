@@ -1,12 +1,13 @@
 """A release: its version everywhere, its part of the changelog, its tag, its files, their checksums and origin.
 
     tools/release.py 0.2.0           says what it would do, and whether anything is in the way
-    tools/release.py 0.2.0 --yes     does it: a commit, an annotated tag, and in dist/ the wheel, the sdist,
-                                     SOURCES.cdx.json, SHA256SUMS and provenance.json
+    tools/release.py 0.2.0 --yes     does it: a commit, an annotated tag, and in dist/ the wheels, the sdist, the bills
+                                     of materials, SHA256SUMS and provenance.json
 
 Nothing leaves the machine: who publishes pushes the tag and uploads dist/ himself. What is written:
 
-- the SBOM is the one that maturin puts into the wheel (CycloneDX; PEP 770), beside it for those who read no wheels;
+- crates.cdx.json is the bill of materials (CycloneDX) that maturin puts into each wheel (PEP 770);
+- python.cdx.json has what pip installs beside the wheel, and playground.cdx.json what npm compiled into the page;
 - SHA256SUMS is what `sha256sum --check` reads;
 - provenance.json is an in-toto statement (v1) with SLSA's provenance (v1): the commit, the locked dependencies, the
   command. It is not signed; a build service that signs would put its own in its place.
@@ -16,9 +17,11 @@ import argparse
 import datetime as dt
 import hashlib
 import json
+import platform
 import re
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -102,6 +105,34 @@ def provenance(
     }
 
 
+def write_bills(wheel: Path, to: Path) -> None:
+    """Write the bills of materials (CycloneDX) of a wheel for this machine: of crates, of Python, of the playground.
+
+    What pip installs is looked at in an empty environment: it is what a user of this day gets.
+    """
+    with zipfile.ZipFile(wheel) as archive:
+        [bill] = [name for name in archive.namelist() if name.endswith(".cyclonedx.json")]
+        (to / "crates.cdx.json").write_bytes(archive.read(bill))
+    with tempfile.TemporaryDirectory() as room:
+        empty = Path(room) / "bin" / "python"
+        pip = [sys.executable, "-m", "pip", "--quiet", "--python", str(empty)]
+        look = ["cyclonedx-py", "environment", "--pyproject", "pyproject.toml", "--output-reproducible"]
+        for command in (
+            [sys.executable, "-m", "venv", "--without-pip", room],
+            # Not the versions that the tests are pinned to.
+            ["env", "--unset=PIP_CONSTRAINT", *pip, "install", str(wheel)],
+            [*look, "--output-file", str(to / "python.cdx.json"), str(empty)],
+        ):
+            subprocess.run(command, cwd=ROOT, check=True)  # noqa: S603
+    said = subprocess.run(
+        ["npm", "sbom", "--sbom-format=cyclonedx", "--package-lock-only", "--omit=dev"],  # noqa: S607
+        cwd=ROOT / "web",
+        check=True,
+        capture_output=True,
+    )
+    (to / "playground.cdx.json").write_bytes(said.stdout)
+
+
 def changes(root: Path, new: str, day: dt.date) -> dict[Path, str]:
     """Return the files that a release changes, with their new texts.
 
@@ -117,6 +148,9 @@ def changes(root: Path, new: str, day: dt.date) -> dict[Path, str]:
         raise ValueError(f"{new} is not above {old}")
     manifests = [root / "Cargo.toml", *sorted(root.glob("examples/*/Cargo.toml"))]
     texts = {file: bumped(file.read_text(), old, new) for file in manifests}
+    page = re.compile(rf'("name": "sojourn-playground",\s+"version": "){re.escape(old)}"')
+    for file in (root / "web" / "package.json", root / "web" / "package-lock.json"):
+        texts[file] = page.sub(lambda found: f'{found[1]}{new}"', file.read_text())
     citation = root / "CITATION.cff"
     texts[citation] = re.sub(r"(?m)^version: .*$", f"version: {new}", citation.read_text())
     log = root / "CHANGELOG.md"
@@ -149,10 +183,8 @@ def _release(version: str, texts: Mapping[Path, str], now: dt.datetime) -> None:
     _git("tag", "--annotate", f"v{version}", "--message", section((ROOT / "CHANGELOG.md").read_text(), version))
     subprocess.run(["make", "dist"], cwd=ROOT, check=True)  # noqa: S607
     dist = ROOT / "dist"
-    [wheel] = dist.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        [bill] = [name for name in archive.namelist() if name.endswith(".cyclonedx.json")]
-        (dist / "SOURCES.cdx.json").write_bytes(archive.read(bill))
+    [wheel] = dist.glob(f"*_{platform.machine()}.whl")
+    write_bills(wheel, dist)
     subjects = sums([file for file in dist.iterdir() if file.name not in {"SHA256SUMS", "provenance.json"}])
     (dist / "SHA256SUMS").write_text("".join(f"{own}  {name}\n" for name, own in subjects.items()))
     locks = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in LOCKS}

@@ -33,6 +33,8 @@ def test_of_this_tree_every_manifest_and_the_changelog_change() -> None:
     assert new is not None
     texts = {file.relative_to(ROOT).as_posix(): text for file, text in release.changes(ROOT, new[1], DAY).items()}
     assert {"Cargo.toml", "CITATION.cff", "CHANGELOG.md", "examples/own-aqm/Cargo.toml"} <= texts.keys()
+    assert {"web/package.json", "web/package-lock.json"} <= texts.keys()
+    assert texts["web/package-lock.json"].count(f'"version": "{new[1]}"') == 2
     assert f'"{now[1]}"' not in texts["Cargo.toml"]
     assert f"## {new[1]} (2026-12-01)" in texts["CHANGELOG.md"]
     assert len(release.section(texts["CHANGELOG.md"], new[1])) > 1000
