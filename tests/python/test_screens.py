@@ -199,6 +199,13 @@ def test_a_table_is_text_unless_asked(tmp_path: Path, file: Path) -> None:
         ("sojourn qdiscs dual", ["dualpi2"]),
         ("sojourn stacks linux-5", ["linux-5.4"]),
         ("sojourn suites icc", ["iccrg", "iccrg/two"]),
+        ("sojourn table results 'sha", ["share("]),
+        ("sojourn table results 'share(goo", ["share(goodput"]),
+        ("sojourn compare a b -m '1-jain(good", ["1-jain(goodput"]),
+        ("sojourn search x.toml --minimise uti", ["utilisation("]),
+        ("sojourn plot results time", ["timeseries"]),
+        ("sojourn plot results timeseries co", ["column="]),
+        ("sojourn plot results fairness rate=g", ["rate=goodput"]),
     ],
 )
 def test_a_shell_completes_names(typed: str, offered: list[str]) -> None:
@@ -213,3 +220,25 @@ def test_a_shell_completes_names(typed: str, offered: list[str]) -> None:
         env=os.environ | env,
     )
     assert set(offered) <= set(ran.stdout.split()), ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("shell", "env"),
+    [
+        ("zsh", {"_TYPER_COMPLETE_ARGS": "sojourn qdiscs dual"}),
+        ("fish", {"_TYPER_COMPLETE_ARGS": "sojourn qdiscs dual", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}),
+    ],
+)
+def test_shells_that_show_meanings_get_them(shell: str, env: dict[str, str]) -> None:
+    ran = subprocess.run(
+        [str(Path(sys.executable).with_name("sojourn"))],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env=os.environ | env | {"_SOJOURN_COMPLETE": f"complete_{shell}"},
+    )
+    assert "dualpi2" in ran.stdout, ran.stderr
+    assert "two coupled queues" in ran.stdout
+    # One name, one line: what goes on in the next line is another name to fish.
+    assert len(ran.stdout.strip().splitlines()) == 1

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from sojourn.cli import complete
+
 Better = Literal["more", "less"]
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ def compare(
             "--metric",
             metavar="METRIC",
             help="A metric instead of the usual: [b]'p99(srtt, {flow})'[/b]. Repeat.",
+            autocompletion=complete.metrics,
         ),
     ] = None,
     cell: Annotated[str, typer.Option(metavar="PATTERN", help="Only these runs of both.")] = "",

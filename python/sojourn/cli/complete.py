@@ -1,9 +1,17 @@
-"""What a shell completes: names of suites, of what words of an experiment name, of stacks, engines and kernels.
+"""What a shell completes: names of suites, queues, controls, stacks, engines, kernels, figures; words of metrics.
 
 None of it runs an experiment or reads a suite's file, so that a Tab answers at once.
 """
 
+import re
+import textwrap
 from collections.abc import Iterable, Iterator
+from typing import Final
+
+import typer
+
+_METRIC: Final = re.compile(r"(?P<before>.*?)(?P<open>\(\s*)?(?P<word>[a-z_0-9]*)", re.DOTALL)
+"""An expression that is being written: what is settled, whether a bracket was just opened, the word at its end."""
 
 
 def suites(incomplete: str) -> list[str]:
@@ -94,11 +102,59 @@ def pages(incomplete: str) -> Iterator[tuple[str, str]]:
         found = manual.pages()
     except UsageError:
         return iter(())
-    return ((name, manual.title(path)) for name, path in found.items() if name.startswith(incomplete))
+    return _meant(((name, manual.title(path)) for name, path in found.items()), incomplete)
+
+
+def metrics(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield how the metric that is being written may go on: functions, and after a bracket a quantity."""
+    import json
+
+    from sojourn import _core
+
+    found = _METRIC.fullmatch(incomplete)
+    assert found is not None  # noqa: S101 - it fits any text
+    words = json.loads(_core.metrics())
+    if found["open"]:
+        before = found["before"] + found["open"]
+        told = [(entry["name"], entry["doc"]) for entry in words["quantities"]]
+    else:
+        before = found["before"]
+        told = [(f"{entry['name']}(", entry["unit"] or "") for entry in words["functions"]]
+    return _meant(((before + name, doc) for name, doc in told), incomplete)
+
+
+def figures(incomplete: str) -> list[str]:
+    """Return kinds of figures."""
+    from sojourn.core.extensions import FIGURES
+
+    return _fitting(FIGURES.names, incomplete)
+
+
+def figure_options(ctx: typer.Context, incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield options of the kind of figure that the line names, or the values that one of them may have."""
+    from sojourn.plotting.figures import KINDS
+
+    kind = KINDS.get(ctx.params.get("kind") or "")
+    name, equals, _ = incomplete.partition("=")
+    for option in kind.options if kind else ():
+        if equals:
+            values = option.choices or () if option.name == name else ()
+            yield from _meant(((f"{name}={value}", "") for value in values), incomplete)
+        else:
+            yield from _meant([(f"{option.name}=", option.meaning)], incomplete)
 
 
 def _told(entries: Iterable[dict[str, str]], incomplete: str) -> Iterator[tuple[str, str]]:
-    return ((entry["name"], entry["summary"]) for entry in entries if entry["name"].startswith(incomplete))
+    return _meant(((entry["name"], entry["summary"]) for entry in entries), incomplete)
+
+
+def _meant(entries: Iterable[tuple[str, str]], incomplete: str) -> Iterator[tuple[str, str]]:
+    # Typer breaks what is longer than a line, and fish takes the second line for another name.
+    return (
+        (name, textwrap.shorten(meaning, 72, placeholder=" …"))
+        for name, meaning in entries
+        if name.startswith(incomplete)
+    )
 
 
 def _fitting(names: Iterable[str], incomplete: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from sojourn.cli import complete
 from sojourn.cli.options import AsJson
 
 if TYPE_CHECKING:
@@ -32,10 +33,18 @@ def register(app: typer.Typer) -> None:
 def plot(
     folder: Annotated[Path | None, typer.Argument(metavar="DIR", help="A results folder.")] = None,
     kind: Annotated[
-        str | None, typer.Argument(metavar="KIND", help="What to draw; without it, all are listed.")
+        str | None,
+        typer.Argument(
+            metavar="KIND", help="What to draw; without it, all are listed.", autocompletion=complete.figures
+        ),
     ] = None,
     options: Annotated[
-        list[str] | None, typer.Argument(metavar="OPTION=VALUE...", help="Options of the kind: [b]x=rtt[/b].")
+        list[str] | None,
+        typer.Argument(
+            metavar="OPTION=VALUE...",
+            help="Options of the kind: [b]x=rtt[/b].",
+            autocompletion=complete.figure_options,
+        ),
     ] = None,
     cell: Annotated[
         str,

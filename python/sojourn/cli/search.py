@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
+from sojourn.cli import complete
 from sojourn.cli.options import AsJson, Plugins, Quiet, Settings, Threads, Verbose
 
 _ON_LINUX: Final = 6
@@ -20,9 +21,16 @@ def register(app: typer.Typer) -> None:
 def search(
     file: Annotated[Path, typer.Argument(metavar="FILE.toml", help="An experiment file with [b]\\[search][/b].")],
     minimise: Annotated[
-        str | None, typer.Option(metavar="METRIC", help="What is to be small: [b]'share(goodput, cubic)'[/b].")
+        str | None,
+        typer.Option(
+            metavar="METRIC",
+            help="What is to be small: [b]'share(goodput, cubic)'[/b].",
+            autocompletion=complete.metrics,
+        ),
     ] = None,
-    maximise: Annotated[str | None, typer.Option(metavar="METRIC", help="What is to be large.")] = None,
+    maximise: Annotated[
+        str | None, typer.Option(metavar="METRIC", help="What is to be large.", autocompletion=complete.metrics)
+    ] = None,
     budget: Annotated[
         str, typer.Option(metavar="TIME|RUNS", help="How long to search: [b]10min[/b], or [b]500runs[/b].")
     ] = "10min",

@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from sojourn.cli import complete
+
 
 class Form(StrEnum):
     """How a table is written."""
@@ -29,6 +31,7 @@ def table(
             metavar="METRIC...",
             help="Metrics in the words of docs/metrics.md: [b]'p99(srtt, {flow}) over last 20s'[/b]. {flow} is each "
             "flow that carries data, {queue} the bottleneck. Unless given the summary, of all queues that matter.",
+            autocompletion=complete.metrics,
         ),
     ] = None,
     cell: Annotated[
