@@ -846,6 +846,11 @@ pub(crate) static QUIC: Section = Section {
             RATE,
             "The most that is sent in a second; only where the implementation has a limit.",
         ),
+        key(
+            "timer_granularity",
+            span(limits::TIMER_GRANULARITY),
+            "The step of the timers that both programs wait by: what is due is done at the next whole step. Exact unless given; tokio's is 1 ms.",
+        ),
     ],
 };
 

@@ -484,6 +484,10 @@ pub struct Quic {
     /// The most that is sent in a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_pacing_rate: Option<Rate>,
+    /// The step of the timers of the programs at both ends: what waits for a time is called at the next whole step, counted
+    /// from when its program began. Exact unless given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_granularity: Option<Span>,
 }
 
 impl Quic {
@@ -505,6 +509,7 @@ impl Quic {
             burst: Self::BURST,
             receive_window: None,
             max_pacing_rate: None,
+            timer_granularity: None,
         }
     }
 }

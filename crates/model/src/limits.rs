@@ -60,6 +60,8 @@ pub const PAYLOAD: Counts = Counts { least: 1, most: 65_507 };
 pub const QUIC_STREAMS: Counts = Counts { least: 1, most: 100 };
 /// How many datagrams a QUIC stack hands over at once: the most that Linux takes (`UDP_MAX_SEGMENTS`).
 pub const QUIC_BURST: Counts = Counts { least: 1, most: 64 };
+/// The step of a program's timers.
+pub const TIMER_GRANULARITY: Times = Times::from("1us", "1s");
 /// The IP packet of an echo request in bytes.
 pub const PING_SIZE: Counts = Counts { least: 28, most: 65_535 };
 /// The slowest rate in bits a second: tc counts whole bytes a second, and at none nothing would ever leave.
@@ -80,7 +82,7 @@ mod tests {
 
     #[test]
     fn bounds_are_times_in_order() {
-        for range in [LENGTH, WARMUP, SAMPLE_INTERVAL, INTERVAL, CPU] {
+        for range in [LENGTH, WARMUP, SAMPLE_INTERVAL, INTERVAL, TIMER_GRANULARITY, CPU] {
             let (least, most) = (range.least.parse().unwrap(), range.most.parse::<Span>().unwrap());
             assert!(range.holds(least) && range.holds(most) && least < most, "{range:?}");
             assert!(!range.holds(most + Span::from_nanos(1)), "{range:?}");

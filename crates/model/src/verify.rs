@@ -470,7 +470,11 @@ fn traffic(flow: &Flow, of: &Traffic) -> Result<(), Inconsistent> {
                 return Err(Inconsistent::NoRate(format!("flow {}", flow.name)));
             }
             count_in(what("streams"), quic.streams, limits::QUIC_STREAMS)?;
-            count_in(what("burst"), quic.burst, limits::QUIC_BURST)
+            count_in(what("burst"), quic.burst, limits::QUIC_BURST)?;
+            let step = quic.timer_granularity;
+            step.map_or(Ok(()), |step| {
+                time_in(what("timer_granularity"), step, limits::TIMER_GRANULARITY)
+            })
         }
     }
 }

@@ -9,6 +9,7 @@ use super::proto::{
 use crate::clock::Clock;
 use crate::connection::{self, Datagram, End, Measured, Out, Reduced};
 use crate::seeds::Seeds;
+use crate::steps::Steps;
 use crate::watch::Watch;
 use bytes::{Bytes, BytesMut};
 use core::fmt;
@@ -51,6 +52,8 @@ struct Side {
     /// Boxed, since it is some kilobytes that every call would move.
     connection: Option<Box<(ConnectionHandle, Connection)>>,
     timer: Time,
+    /// The steps of its timers, if they are not exact.
+    steps: Option<Steps>,
     is_over: bool,
     /// What is being sent.
     buffer: Vec<u8>,
@@ -193,13 +196,14 @@ impl Application {
 }
 
 impl Side {
-    fn new(end: End, is_client: bool, own: own::End) -> Self {
+    fn new(end: End, is_client: bool, own: own::End, steps: Option<Steps>) -> Self {
         Self {
             end,
             is_client,
             own,
             connection: None,
             timer: Time::NEVER,
+            steps,
             is_over: false,
             buffer: Vec::with_capacity(1 << 16),
         }
@@ -226,8 +230,9 @@ impl Ends {
         let side = |end: End, is_client: bool| {
             let name = if is_client { "client" } else { "server" };
             let watched = (end == End::Sender).then(|| Arc::clone(&watch));
-            let endpoint = own::endpoint(quic, is_client, &Seeds::new(seed, flow, name), watched);
-            Side::new(end, is_client, endpoint)
+            let seeds = Seeds::new(seed, flow, name);
+            let steps = quic.timer_granularity.map(|step| Steps::new(step, &seeds));
+            Side::new(end, is_client, own::endpoint(quic, is_client, &seeds, watched), steps)
         };
         Self {
             clock: Clock::new(),
@@ -284,7 +289,8 @@ impl Ends {
             }
         }
         // What is due already is due now: a program's event loop would fire it at once, and time does not run back.
-        side.timer = connection.poll_timeout().map_or(Time::NEVER, |at| clock.time(at.max(now)));
+        let due = connection.poll_timeout().map_or(Time::NEVER, |at| clock.time(at.max(now)));
+        side.timer = side.steps.map_or(due, |steps| steps.wake(clock.time(now), due));
         if end == End::Sender && self.watch.touched.get() != self.lost.1 {
             self.lost = (own::lost(connection), self.watch.touched.get());
         }

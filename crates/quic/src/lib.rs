@@ -27,6 +27,8 @@ mod quinn;
 #[cfg(feature = "stacks")]
 mod seeds;
 #[cfg(feature = "stacks")]
+mod steps;
+#[cfg(feature = "stacks")]
 mod tls;
 #[cfg(feature = "stacks")]
 mod watch;

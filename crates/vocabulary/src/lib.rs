@@ -263,6 +263,7 @@ mod tests {
             "quic = { stack = \"noq\", cc = \"bbr3\", max_pacing_rate = \"5mbit\" }",
             "quic = { stack = \"QUINN\", cc = \"BBR\", crypto = \"tls\", ecn = \"off\", bytes = \"1mb\", streams = 3 }",
             "quic = { initial_window = 32, ack_every = 10, ack_delay = \"5ms\", burst = 1, receive_window = \"8mb\" }",
+            "quic = { timer_granularity = \"1ms\" }",
         ] {
             assert_eq!(plan(right), Ok(1), "{right}");
         }
@@ -276,6 +277,7 @@ mod tests {
             ),
             ("quic = { ack_delay = \"5ms\" }", "ack_delay goes with ack_every"),
             ("quic = { burst = 65 }", "burst"),
+            ("quic = { timer_granularity = \"2s\" }", "timer_granularity"),
             ("quic = {}\nbytes = \"1mb\"", "write quic = { bytes = … }"),
             ("quic = {}\nhost_qdisc = \"fq\"", "leave host_qdisc out"),
             ("quic = {}\nudp = { rate = \"1mbit\" }", "a flow is one thing, not udp and quic"),

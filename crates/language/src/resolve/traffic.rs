@@ -161,6 +161,7 @@ impl Resolver<'_> {
             burst: t.count("burst")? as u32,
             receive_window: t.count("receive_window"),
             max_pacing_rate: t.rate("max_pacing_rate"),
+            timer_granularity: t.span("timer_granularity"),
         })
     }
 
