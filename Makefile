@@ -196,7 +196,7 @@ fuzz: $(VENV)/.checked
 	@command -v cargo-fuzz >/dev/null || { \
 	  echo "The Rust readers were not searched: cargo install cargo-fuzz --locked"; exit 0; }; \
 	export ASAN_OPTIONS=detect_leaks=0; \
-	for target in language/experiment language/values qdisc/grammar qdisc/operations plugin-host/tables; do \
+	for target in language/experiment language/values language/trace qdisc/grammar qdisc/operations plugin-host/tables; do \
 	  (cd crates/$${target%/*} && RUSTC_BOOTSTRAP=1 cargo fuzz run $${target#*/} -- -max_total_time=$$(($(MINUTES) * 12))) || exit 1; \
 	done
 

@@ -58,6 +58,7 @@ CELLS: Final = {
     "rtt-independence/steps": 4,
     "imc-2019/bbr-share": 3 * 6,
     "links/bursts": 4 * 3 * 2,
+    "links/cellular": 4 * 4 * 2,
     "links/handover": 2 * 5,
     "quic/alone": 6 * 4 * 3 * 4,
     "quic/pairs": 6 * 3 * 6 * 3 * 3,

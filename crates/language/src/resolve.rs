@@ -16,8 +16,8 @@ use super::source::{DiagnosticKind, Diagnostics, Place};
 use super::vocabulary::{Takes, Vocabulary};
 use named::Named;
 use sojourn_model::{
-    At, Check, Event, Gauge, Hop, Ip, Origin, Phase, Reference, Scenario, When, Window,
-    WindowBounds,
+    At, Check, DeliveryTrace, Event, Gauge, Hop, Ip, Origin, Phase, Reference, Scenario, When,
+    Window, WindowBounds,
 };
 use sojourn_model::{WordError, limits};
 use sojourn_results::metrics::Expression;
@@ -34,6 +34,8 @@ pub(crate) struct Resolver<'a> {
     ip: Ip,
     duration: Span,
     warmup: Span,
+    /// When links can send, each trace once.
+    traces: Vec<DeliveryTrace>,
 }
 
 /// What `[experiment]` says, resolved.
@@ -53,7 +55,8 @@ impl<'a> Resolver<'a> {
     ) -> Self {
         let (stack, ip) = (String::new(), Ip::default());
         let (duration, warmup) = (Span::ZERO, Span::ZERO);
-        Self { vocabulary, axes, cell, diagnostics, stack, ip, duration, warmup }
+        let traces = Vec::new();
+        Self { vocabulary, axes, cell, diagnostics, stack, ip, duration, warmup, traces }
     }
 
     /// The run of these settings, with the first of its seeds. What is wrong is in the diagnostics; what comes
@@ -102,6 +105,7 @@ impl<'a> Resolver<'a> {
             phases,
             windows,
             checks,
+            traces: core::mem::take(&mut self.traces),
             plugins: self.vocabulary.plugins().to_vec(),
         };
         self.own_devices(root, &scenario);

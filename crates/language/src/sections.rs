@@ -194,6 +194,12 @@ pub(crate) static HOP: Section = Section {
             SHAPER,
             "What limits the rate: `htb` above the discipline, a bare `line`, or the discipline's `own` words.",
         ),
+        key(
+            "trace",
+            Ty::Text,
+            "Instead of a rate, when the link can send: a file as Mahimahi has it, seen from this file (a millisecond a line, each a \
+             chance for 1504 bytes; it begins anew behind the last), or a made-up one: `cellular max 11mbit seed 3`. A down side and an up side have their own.",
+        ),
         key("ceil", RATE, "htb's ceil; the rate unless given."),
         key("burst", BUCKET, "htb's bucket; as tc computes it unless given."),
         key(
@@ -248,6 +254,7 @@ pub(crate) static SIDE: Section = Section {
         ),
         key("qdisc", Ty::Qdisc, "The discipline, in tc's words."),
         key("shaper", SHAPER, "`htb` (the default), `line` or `own`."),
+        key("trace", Ty::Text, "Instead of a rate, when the link can send."),
         key("ceil", RATE, "htb's ceil."),
         key("burst", BUCKET, "htb's bucket."),
         key("delay", DELAY, "The delay of this direction alone."),

@@ -2,7 +2,7 @@
 //! this trait, so that a message can still point at the wrong word inside the string of the file.
 
 use core::ops::Range;
-use sojourn_model::{Plugin, WordError};
+use sojourn_model::{DeliveryTrace, Plugin, WordError};
 
 /// What an option of a discipline takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,6 +80,15 @@ pub trait Vocabulary {
     /// An application of a flow, and its options.
     fn app(&self, _words: &str) -> Result<(), WordError> {
         Ok(())
+    }
+
+    /// When a link can send: a file of somebody's, or a trace that is made of words.
+    fn trace(&self, words: &str) -> Result<DeliveryTrace, WordError> {
+        Err(WordError {
+            at: 0..words.len(),
+            message: "traces are not read here".to_owned(),
+            help: String::new(),
+        })
     }
 
     /// What stands at a place in a discipline's words: `target` takes a time, a pfifo's `limit` packets. `None` where it is

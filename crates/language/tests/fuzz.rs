@@ -1,11 +1,11 @@
 //! Bytes become experiments, and whatever they say, nothing may panic, hang or grow without bound.
 //!
-//! The two functions are the fuzz targets of `fuzz/`, where libFuzzer looks for bytes that reach new code. What is kept in
+//! The functions are the fuzz targets of `fuzz/`, where libFuzzer looks for bytes that reach new code. What is kept in
 //! `fuzz/corpus` is replayed here, on any toolchain; a byte string that ever failed is kept as `fuzz/corpus/*/failed-…`.
 
 use core::ops::Range;
 use sojourn_language::{Experiment, Takes, Vocabulary};
-use sojourn_model::WordError;
+use sojourn_model::{DeliveryTrace, WordError};
 
 /// Takes every word for right, and every place for one of the four kinds.
 struct Anything;
@@ -51,6 +51,24 @@ pub fn values(data: &[u8]) {
     ));
 }
 
+/// A file of somebody's, which says when a link can send.
+pub fn trace(data: &[u8]) {
+    let Ok(text) = core::str::from_utf8(data) else { return };
+    match DeliveryTrace::parse(text) {
+        Ok(trace) => {
+            assert_eq!(trace.chances().len(), text.lines().count());
+            assert!(trace.mean_rate().bits_per_sec() > 0);
+            let period = u64::from(trace.period_ms());
+            // Chances are counted over its end as within it.
+            assert_eq!(
+                trace.chances_until(3 * period - 1) - trace.chances_until(period - 1),
+                2 * trace.chances().len() as u64
+            );
+        }
+        Err(wrong) => assert!(!wrong.to_string().is_empty()),
+    }
+}
+
 fn plan(text: &str) {
     let Ok(experiment) = Experiment::parse("fuzz.toml", text) else { return };
     match experiment.plan(&Anything, 2_000) {
@@ -82,9 +100,11 @@ mod replay {
 
     #[test]
     fn the_corpus_is_replayed() {
-        for (target, run) in
-            [("experiment", super::experiment as fn(&[u8])), ("values", super::values)]
-        {
+        for (target, run) in [
+            ("experiment", super::experiment as fn(&[u8])),
+            ("values", super::values),
+            ("trace", super::trace),
+        ] {
             let files = kept(target);
             assert!(files.len() > 5, "{target}");
             for file in files {

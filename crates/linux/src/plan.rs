@@ -616,14 +616,14 @@ impl Builder<'_> {
 fn leaf(shaper: &Shaper) -> &'static str {
     match shaper {
         Shaper::Htb { .. } => "10",
-        Shaper::Line { .. } | Shaper::Own { .. } => "1",
+        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Own { .. } => "1",
     }
 }
 
 fn leaf_at(shaper: &Shaper) -> &'static str {
     match shaper {
         Shaper::Htb { .. } => "parent 1:1 handle 10:",
-        Shaper::Line { .. } | Shaper::Own { .. } => "root handle 1:",
+        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Own { .. } => "root handle 1:",
     }
 }
 
@@ -648,7 +648,7 @@ fn shaper_words(device: &str, shaper: &Shaper, qdisc: &str, verb: &str) -> Vec<S
             class_words(device, shaper, verb),
             format!("qdisc {verb} dev {device} {} {qdisc}", leaf_at(shaper)),
         ],
-        Shaper::Line { .. } | Shaper::Own { .. } => {
+        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Own { .. } => {
             vec![format!("qdisc {verb} dev {device} {} {qdisc}", leaf_at(shaper))]
         }
     }

@@ -68,6 +68,14 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
                 "use shaper = \"htb\", whose bucket is one packet",
             );
         }
+        if matches!(queue.shaper, Shaper::Trace { .. }) {
+            refusals.limit(
+                "a trace",
+                &place,
+                "a kernel's device sends when it can, and not when a trace says",
+                "run it on the simulator: --engine sim",
+            );
+        }
     }
     for hop in &scenario.hops {
         if hop.stack != scenario.stack {

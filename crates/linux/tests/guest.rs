@@ -84,6 +84,7 @@ fn scenario(stack: &str, qdisc: &str, rate: u64, rtt: Span, secs: u64, ccs: &[&s
         phases: vec![],
         windows: vec![],
         checks: vec![],
+        traces: Vec::new(),
         plugins: vec![],
     }
 }

@@ -175,7 +175,9 @@ impl Queue {
     /// The rate that utilisation is computed against at the beginning of the run, if known.
     pub const fn capacity(&self) -> Option<Rate> {
         match self.shaper {
-            Shaper::Htb { rate, .. } | Shaper::Line { rate } => Some(rate),
+            Shaper::Htb { rate, .. } | Shaper::Line { rate } | Shaper::Trace { rate, .. } => {
+                Some(rate)
+            }
             Shaper::Own { rate } => rate,
         }
     }
@@ -199,6 +201,13 @@ pub enum Shaper {
     /// A line that sends one packet after the other, as hardware does.
     Line {
         /// The line's rate.
+        rate: Rate,
+    },
+    /// A link that sends when its trace has a chance.
+    Trace {
+        /// Which of [`Scenario::traces`](crate::Scenario::traces).
+        trace: u32,
+        /// What it delivers in the mean.
         rate: Rate,
     },
     /// The discipline shapes itself (`cake bandwidth`, `cnq_codel_af bandwidth`, `tbf`), or nothing does.

@@ -109,6 +109,7 @@ pub fn scenario() -> Scenario {
         }],
         windows: vec![],
         checks: vec![Check { name: None, that: "goodput(a) > 1mbit".into() }],
+        traces: Vec::new(),
         plugins: vec![],
     }
 }

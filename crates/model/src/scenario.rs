@@ -5,6 +5,7 @@ use super::element::{Element, Hop, Kind, Queue, Side};
 use super::event::Event;
 use super::flow::{Direction, Flow};
 use super::measure::{Check, Phase, Window};
+use super::trace::DeliveryTrace;
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Span, Time};
 
@@ -41,6 +42,9 @@ pub struct Scenario {
     pub windows: Vec<Window>,
     /// What must hold of the results.
     pub checks: Vec<Check>,
+    /// When links can send whose rate is that of a trace.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<DeliveryTrace>,
     /// The plugins whose words it may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<Plugin>,

@@ -40,7 +40,16 @@ fn written(words: &str, stack: &str, nested: &Nested<'_>) -> Vec<String> {
 #[derive(Clone, PartialEq, Eq)]
 struct Standing {
     names: Vec<String>,
-    own: bool,
+    /// Why it takes no rate, if it takes none.
+    fixed: Option<&'static str>,
+}
+
+fn fixed(shaper: &Shaper) -> Option<&'static str> {
+    match shaper {
+        Shaper::Own { .. } => Some("which shapes itself"),
+        Shaper::Trace { .. } => Some("whose rate is its trace's"),
+        Shaper::Htb { .. } | Shaper::Line { .. } => None,
+    }
 }
 
 /// A queue's stack, and who names disciplines.
@@ -53,13 +62,13 @@ struct Known<'a> {
 impl Standing {
     fn of(queue: &Queue, known: Known<'_>) -> Self {
         let names = (known.nested)(&queue.qdisc, known.stack);
-        Self { names, own: matches!(queue.shaper, Shaper::Own { .. }) }
+        Self { names, fixed: fixed(&queue.shaper) }
     }
 
     fn after(&self, action: &Action, known: Known<'_>) -> Option<Self> {
         let Action::ReplaceQdisc { qdisc, shaper, .. } = action else { return None };
-        let own = shaper.map_or(self.own, |s| matches!(s, Shaper::Own { .. }));
-        Some(Self { names: (known.nested)(qdisc, known.stack), own })
+        let fixed = shaper.map_or(self.fixed, |s| fixed(&s));
+        Some(Self { names: (known.nested)(qdisc, known.stack), fixed })
     }
 
     fn bears(&self, action: &Action, known: Known<'_>) -> bool {
@@ -67,7 +76,7 @@ impl Standing {
             Action::ChangeQdisc { qdisc, .. } => {
                 self.names.starts_with(&written(qdisc, known.stack, known.nested))
             }
-            Action::Rate { .. } => !self.own,
+            Action::Rate { .. } => self.fixed.is_none(),
             _ => true,
         }
     }
@@ -102,7 +111,7 @@ fn impossible(
         }
         _ => (
             "rate",
-            format!("{path} is {} then, which shapes itself", at.names[0]),
+            format!("{path} is {} then, {}", at.names[0], at.fixed.unwrap_or_default()),
             "change its words: change = \"…\"".to_owned(),
         ),
     };

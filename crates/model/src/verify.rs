@@ -181,6 +181,12 @@ impl Scenario {
                         Kind::Queue(Queue { shaper, .. }) if shaped_to_nothing(shaper) => {
                             return Err(Inconsistent::NoRate(by));
                         }
+                        Kind::Queue(Queue { shaper: Shaper::Trace { trace, .. }, .. })
+                            if self.traces.get(*trace as usize).is_none() =>
+                        {
+                            let name = format!("number {trace}");
+                            return Err(Inconsistent::Unknown { by, what: "trace", name });
+                        }
                         Kind::Queue(Queue {
                             shaper: Shaper::Htb { burst: Some(bytes), .. },
                             ..
@@ -282,6 +288,12 @@ impl Scenario {
                     && self.element(path).is_none()
                 {
                     return unknown(&event.name, "element", path);
+                }
+                if let Action::ReplaceQdisc { shaper: Some(Shaper::Trace { trace, .. }), .. } =
+                    action
+                    && self.traces.get(*trace as usize).is_none()
+                {
+                    return unknown(&event.name, "trace", &format!("number {trace}"));
                 }
                 let stands = match action {
                     Action::Rate { rate, .. } => too_slow(*rate),
@@ -393,7 +405,7 @@ fn too_slow(rate: Rate) -> bool {
 fn shaped_to_nothing(shaper: &Shaper) -> bool {
     match *shaper {
         Shaper::Htb { rate, ceil, .. } => too_slow(rate) || ceil.is_some_and(too_slow),
-        Shaper::Line { rate } => too_slow(rate),
+        Shaper::Line { rate } | Shaper::Trace { rate, .. } => too_slow(rate),
         Shaper::Own { rate } => rate.is_some_and(too_slow),
     }
 }

@@ -40,6 +40,7 @@ macro_rules! modules {
 
 middleboxes!(modules);
 
+mod delivery;
 mod element;
 mod elements;
 mod middlebox;

@@ -1,9 +1,10 @@
 //! A queue discipline and the device that it feeds.
 //!
-//! Four kinds of device: one that takes no time (a veth of the published testbeds: whatever the discipline lets
-//! go has gone), a line that holds a packet for as long as its bits take, a radio link that sends bursts, and an end
-//! of a wireless LAN, whose channel is handed in when the port is polled, since others send there too.
+//! Five kinds of device: one that takes no time (a veth of the published testbeds: whatever the discipline lets
+//! go has gone), a line that holds a packet for as long as its bits take, a link that sends when its trace has a chance, a radio
+//! link that sends bursts, and an end of a wireless LAN, whose channel is handed in when the port is polled, since others send there too.
 
+use crate::delivery::Delivery;
 use crate::packet::{PathPacket, SkbCharge, Sojourn};
 use crate::wifi::Air;
 use crate::wifi::transmitter::{Served, Transmitter};
@@ -25,6 +26,8 @@ pub enum Device<P> {
         /// When the last bit of the packet being sent will have left, how it waited, and the packet.
         sending: Option<(Time, Sojourn, P)>,
     },
+    /// Sends when its trace has a chance.
+    Trace(Box<Delivery<P>>),
     /// Sends bursts when it has a chance to.
     Radio(Box<Radio<P>>),
     /// Sends when it is its turn on the channel of this number.
@@ -157,7 +160,7 @@ impl<P: PathPacket> Port<P> {
                 }
             }
             // Together, so that there are few enough to be told apart by comparisons and not by a jump through a table.
-            Device::Radio(_) | Device::Wifi(..) => self.poll_wireless(now, air),
+            Device::Trace(_) | Device::Radio(_) | Device::Wifi(..) => self.poll_wireless(now, air),
         }
     }
 
@@ -165,6 +168,7 @@ impl<P: PathPacket> Port<P> {
     fn poll_wireless(&mut self, now: Time, air: &mut Air) -> Poll<P> {
         match &self.device {
             Device::Wifi(..) => self.poll_wifi(now, air),
+            Device::Trace(_) => self.poll_trace(now),
             _ => self.poll_radio(now),
         }
     }
@@ -188,6 +192,33 @@ impl<P: PathPacket> Port<P> {
                 Served::Later(at) => return Poll::Later(at),
             }
         }
+    }
+
+    fn poll_trace(&mut self, now: Time) -> Poll<P> {
+        let Device::Trace(link) = &mut self.device else { unreachable!() };
+        if link.is_ready(now) {
+            let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
+            match self.discipline.dequeue(now, &mut cx) {
+                Dequeued::Packet(packet) => {
+                    let waited = now.since(packet.entered());
+                    self.sojourns.add(waited);
+                    let sojourn = Sojourn { waited, class: self.stats.take_class() };
+                    let bytes = packet.wire_len();
+                    link.take(packet, sojourn, bytes);
+                }
+                Dequeued::Wait(at) => return Poll::Later(at),
+                Dequeued::Empty => return Poll::Later(Time::NEVER),
+            }
+        }
+        if let Some((packet, sojourn)) = link.leave(now) {
+            self.note_left(now, &packet);
+            return Poll::Packet(packet, sojourn);
+        }
+        // It holds a packet, or a chance has to come before one can be taken.
+        if link.held().is_some() || self.discipline.backlog().packets > 0 {
+            return Poll::Later(link.next_chance());
+        }
+        Poll::Later(Time::NEVER)
     }
 
     fn poll_radio(&mut self, now: Time) -> Poll<P> {
@@ -268,6 +299,7 @@ impl<P: PathPacket> Port<P> {
         };
         match &self.device {
             Device::Line { sending: Some((.., p)), .. } => add(p),
+            Device::Trace(link) => link.held().into_iter().for_each(add),
             Device::Radio(radio) => radio.held().for_each(add),
             Device::Wifi(_, transmitter) => transmitter.held().for_each(add),
             Device::Line { .. } | Device::Instant => {}
@@ -308,6 +340,7 @@ impl<P: PathPacket> Port<P> {
                 transmitter.set_rate(rate);
                 return true;
             }
+            Device::Trace(_) => return false,
             Device::Instant => {}
         }
         self.discipline.set_rate(now, rate)
@@ -380,6 +413,12 @@ impl<P: PathPacket> Port<P> {
         match (&mut self.device, before) {
             (Device::Line { sending, .. }, Device::Line { sending: on_line, .. }) => {
                 *sending = on_line;
+            }
+            (Device::Trace(link), Device::Trace(before)) => *link = before,
+            (_, Device::Trace(link)) => {
+                if let Some(packet) = link.into_held() {
+                    self.stats.dropped(now, packet, Reason::Flushed);
+                }
             }
             (_, Device::Line { sending: Some((.., packet)), .. }) => {
                 self.stats.dropped(now, packet, Reason::Flushed);

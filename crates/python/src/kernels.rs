@@ -8,7 +8,7 @@ use core::cell::OnceCell;
 use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
 use sojourn_linux::{Kernel, Linux, NAME};
-use sojourn_model::{Plugin, WordError, nearest};
+use sojourn_model::{DeliveryTrace, Plugin, WordError, nearest};
 
 /// Words, and those of the kernels in the cache besides.
 pub struct WithKernels {
@@ -165,6 +165,10 @@ impl Vocabulary for WithKernels {
 
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
         self.words.takes(words, at)
+    }
+
+    fn trace(&self, words: &str) -> Result<DeliveryTrace, WordError> {
+        self.words.trace(words)
     }
 
     fn plugins(&self) -> &[Plugin] {

@@ -113,6 +113,7 @@ impl Dumbbell {
             phases: Vec::new(),
             windows: Vec::new(),
             checks: Vec::new(),
+            traces: Vec::new(),
             plugins: Vec::new(),
         }
     }

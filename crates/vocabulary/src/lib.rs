@@ -7,10 +7,13 @@
 //! the two.
 
 pub mod listing;
+mod trace;
+
+pub use trace::{CELLULAR, made_up};
 
 use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
-use sojourn_model::{Plugin, WordError};
+use sojourn_model::{DeliveryTrace, Plugin, WordError};
 use sojourn_qdisc::table::{Kind, OptionSpec};
 use sojourn_qdisc::{Catalogue, NoPacket, Packet, QdiscQuirks, Registry, TcError};
 use sojourn_quic::Stack as QuicStack;
@@ -184,6 +187,17 @@ impl<P: Packet> Vocabulary for Words<P> {
             Kind::Count { unit: "packets", .. } => Some(Takes::Packets),
             _ => None,
         }
+    }
+
+    fn trace(&self, words: &str) -> Result<DeliveryTrace, WordError> {
+        if words.split_whitespace().next() == Some(CELLULAR) {
+            return made_up(words);
+        }
+        Err(WordError {
+            at: 0..words.len(),
+            message: format!("there is no file \"{words}\" here: files are not read"),
+            help: "write a made-up trace, such as cellular max 11mbit seed 3".to_owned(),
+        })
     }
 
     fn plugins(&self) -> &[Plugin] {

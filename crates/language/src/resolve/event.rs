@@ -213,7 +213,14 @@ impl Resolver<'_> {
             self.says(&place, DiagnosticKind::Key, "shaper goes with replace");
         }
         if let Some(rate) = rate {
-            if matches!(shaper, Shaper::Own { .. }) {
+            if matches!(shaper, Shaper::Trace { .. }) {
+                let place = table.place_of("rate");
+                let message = format!("the rate of hop {} is its trace's", hop.name);
+                let said = place.says(DiagnosticKind::Value, message);
+                self.diagnostics.push(
+                    said.help("replace the queue and its shaper: replace = \"…\", rate = \"…\""),
+                );
+            } else if matches!(shaper, Shaper::Own { .. }) {
                 let place = table.place_of("rate");
                 self.diagnostics.push(
                     place
@@ -244,12 +251,14 @@ impl Resolver<'_> {
         let old_rate = match old {
             Shaper::Htb { rate, .. } | Shaper::Line { rate } => Some(rate),
             Shaper::Own { rate } => rate,
+            Shaper::Trace { .. } => None,
         };
         let rate = rate.or(old_rate);
         let word = word.unwrap_or(match old {
-            Shaper::Htb { .. } => "htb",
             Shaper::Line { .. } => "line",
             Shaper::Own { .. } => "own",
+            // A rate alone takes a link off its trace.
+            Shaper::Htb { .. } | Shaper::Trace { .. } => "htb",
         });
         match (word, rate, old) {
             ("own", rate, _) => Some(Shaper::Own { rate }),

@@ -189,10 +189,25 @@ impl Resolver<'_> {
         if table.table(key).and_then(|t| t.bool("queue")) == Some(false) {
             return None;
         }
+        // What a side says itself of its rate holds against what it would take from the hop or the other side.
+        let says = |key: &str| table.table(side.name()).is_some_and(|t| t.given(key).is_some());
         let rate = match self.setting(table, side, "rate").map(|i| &i.val) {
-            Some(Val::Rate(rate)) => Some(*rate),
+            Some(Val::Rate(rate)) if says("rate") || !says("trace") => Some(*rate),
             _ => None,
         };
+        let trace = match self.setting(table, side, "trace").cloned() {
+            Some(item) if says("trace") || !says("rate") => Some(item),
+            _ => None,
+        };
+        let traced = match &trace {
+            Some(item) => Some(self.trace(item)?),
+            None => None,
+        };
+        if let (Some(item), Some(_)) = (&trace, rate) {
+            let place = item.place.clone();
+            self.says(&place, DiagnosticKind::Key, "a link has a trace or a rate, not both");
+        }
+        let rate = rate.or(traced.map(|(_, mean)| mean));
         let bdp = rate.zip(base_rtt(table)).map(|(rate, rtt)| bdp::of(rate, rtt));
         let text = |item: Option<&Item>| item.map(|i| i.text().to_owned());
         let shaper = text(self.setting(table, side, "shaper"));
@@ -220,11 +235,18 @@ impl Resolver<'_> {
             return None;
         };
         let words = self.qdisc(&qdisc, stack, bdp);
-        let shaper = match (shaper.as_deref(), rate) {
-            (Some("own"), rate) => Shaper::Own { rate },
-            (Some("line"), Some(rate)) => Shaper::Line { rate },
-            (_, Some(rate)) => Shaper::Htb { rate, ceil, burst },
-            (_, None) => {
+        if let (Some(item), Some(word)) = (&trace, &shaper) {
+            let place = item.place.clone();
+            let message =
+                format!("a link with a trace has no shaper {word}: the trace is what limits it");
+            self.says(&place, DiagnosticKind::Key, message);
+        }
+        let shaper = match (traced, shaper.as_deref(), rate) {
+            (Some((trace, rate)), ..) => Shaper::Trace { trace, rate },
+            (None, Some("own"), rate) => Shaper::Own { rate },
+            (None, Some("line"), Some(rate)) => Shaper::Line { rate },
+            (None, _, Some(rate)) => Shaper::Htb { rate, ceil, burst },
+            (None, _, None) => {
                 self.diagnostics.push(
                     place
                         .says(DiagnosticKind::Key, format!("hop {name} has a qdisc and no rate"))
@@ -242,6 +264,24 @@ impl Resolver<'_> {
             );
         }
         Some(Queue { shaper, qdisc: words })
+    }
+
+    /// The number of a trace among the run's, and what it delivers in the mean.
+    fn trace(&mut self, item: &Item) -> Option<(u32, Rate)> {
+        let trace = match self.vocabulary.trace(item.text()) {
+            Ok(trace) => trace,
+            Err(error) => {
+                self.word_error(item, error);
+                return None;
+            }
+        };
+        let mean = trace.mean_rate();
+        let known = self.traces.iter().position(|known| *known == trace);
+        let number = known.unwrap_or_else(|| {
+            self.traces.push(trace);
+            self.traces.len() - 1
+        });
+        Some((number as u32, mean))
     }
 
     /// Puts an element of `[[hop.element]]` where it belongs.

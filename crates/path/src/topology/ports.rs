@@ -4,6 +4,7 @@ use super::elements::{Basis, Place, links};
 use super::error::Unbuildable;
 use super::host::{End, NicKind};
 use super::node::{Node, Role, queue_among};
+use crate::delivery::Delivery;
 use crate::wifi::{Air, Channel, Transmitter};
 use crate::{Device, PathPacket, Port, Radio};
 use sojourn_model::{AggregatingLink, Flow, FlowDelay, Kind, Netem, Queue, Shaper, Wifi};
@@ -27,11 +28,15 @@ pub(super) fn queue<P: PathPacket>(
             let burst = burst.map_or(String::new(), |b| format!(" burst {b}b cburst {b}b"));
             format!("htb rate {}{ceil}{burst} {}", tc_rate(rate), q.qdisc)
         }
-        Shaper::Line { .. } | Shaper::Own { .. } => q.qdisc.clone(),
+        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Own { .. } => q.qdisc.clone(),
     };
     let device = match q.shaper {
         Shaper::Line { rate } => Device::line(rate),
-        _ => Device::Instant,
+        Shaper::Trace { trace, .. } => {
+            let trace = basis.scenario.traces[trace as usize].clone();
+            Device::Trace(Box::new(Delivery::new(trace)))
+        }
+        Shaper::Htb { .. } | Shaper::Own { .. } => Device::Instant,
     };
     let profile = basis.profile_at(element);
     let discipline = discipline(basis, element, &words, &profile, &mut random)?;

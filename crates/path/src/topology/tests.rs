@@ -91,6 +91,7 @@ fn scenario() -> Scenario {
         phases: Vec::new(),
         windows: Vec::new(),
         checks: Vec::new(),
+        traces: Vec::new(),
         plugins: Vec::new(),
     }
 }

@@ -13,7 +13,7 @@ use sojourn_qdisc::{BuildContext, Registry, TcTokens};
 use sojourn_sim::{PacketBox, Sim};
 use sojourn_transport::cc::{AnyCongestionControl, Info};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The classes that have been named so far. A plain value.
@@ -56,6 +56,11 @@ impl Classes {
             }
         }
         Ok(classes)
+    }
+
+    /// The folder in which files are looked for.
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// Notes the file of a scenario, if it is a Python file and still the one that it was.

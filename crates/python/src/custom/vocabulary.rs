@@ -7,15 +7,48 @@ use super::name::is_class;
 use core::cell::RefCell;
 use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
-use sojourn_model::{Plugin, WordError};
+use sojourn_model::{DeliveryTrace, Plugin, WordError};
 use sojourn_sim::{PacketBox, Sim};
-use sojourn_vocabulary::Words;
+use sojourn_vocabulary::{CELLULAR, Words};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// The words of a simulator, and the classes that they name besides.
 pub struct WithClasses {
     plain: Words<PacketBox>,
     sim: Sim,
     classes: RefCell<Classes>,
+    /// Where files are seen from, and those that were read.
+    folder: PathBuf,
+    traces: RefCell<BTreeMap<String, DeliveryTrace>>,
+}
+
+/// The largest file of a trace, bytes: the most lines that one has are shorter.
+const LARGEST: u64 = 64 << 20;
+
+/// Reads a trace. What is wrong, and what would be right.
+fn read(path: &Path) -> Result<DeliveryTrace, (String, &'static str)> {
+    let help = "name a file as Mahimahi has it, a millisecond a line, or write: cellular max 11mbit seed 3";
+    let said = |error: std::io::Error| {
+        let why = match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            std::io::ErrorKind::InvalidData => "it is no text".to_owned(),
+            _ => error.to_string(),
+        };
+        (why, help)
+    };
+    let meta = std::fs::metadata(path).map_err(said)?;
+    if !meta.is_file() {
+        return Err(("it is no file".to_owned(), help));
+    }
+    if meta.len() > LARGEST {
+        return Err((
+            format!("it has {} bytes, and {LARGEST} are allowed", meta.len()),
+            "cut it: a trace begins anew behind its last line",
+        ));
+    }
+    let text = std::fs::read_to_string(path).map_err(said)?;
+    DeliveryTrace::parse(&text).map_err(|error| (error.to_string(), help))
 }
 
 impl WithClasses {
@@ -26,7 +59,8 @@ impl WithClasses {
             .with_elements(sim.elements().words())
             .with_apps(sim.apps().words())
             .with_plugins(plugins);
-        Self { plain, sim, classes: RefCell::new(classes) }
+        let folder = classes.folder().to_owned();
+        Self { plain, sim, classes: RefCell::new(classes), folder, traces: RefCell::default() }
     }
 
     /// Whether a discipline of this name is known, whatever its options.
@@ -135,6 +169,23 @@ impl Vocabulary for WithClasses {
 
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
         self.plain.takes(words, at)
+    }
+
+    fn trace(&self, words: &str) -> Result<DeliveryTrace, WordError> {
+        if words.split_whitespace().next() == Some(CELLULAR) {
+            return self.plain.trace(words);
+        }
+        let mut traces = self.traces.borrow_mut();
+        if let Some(trace) = traces.get(words) {
+            return Ok(trace.clone());
+        }
+        let trace = read(&self.folder.join(words)).map_err(|(message, help)| WordError {
+            at: 0..words.len(),
+            message: format!("trace {words}: {message}"),
+            help: help.to_owned(),
+        })?;
+        traces.insert(words.to_owned(), trace.clone());
+        Ok(trace)
     }
 
     fn plugins(&self) -> &[Plugin] {

@@ -10,7 +10,7 @@ use crate::estimators::{
     quantile_interpolated, quantile_nearest_rank, quantile_weighted, sorted, standard_deviation,
     sum, weighted_mean,
 };
-use sojourn_model::{Flow, OnOff, Pulse, Renamed, Traffic};
+use sojourn_model::{Flow, OnOff, Pulse, Renamed, Shaper, Traffic};
 
 /// What a metric may be given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -595,24 +595,38 @@ fn largest_packet(frame: &Frame<'_>) -> u32 {
 fn capacity_bits(frame: &Frame<'_>, queue: &str, bounds: Bounds) -> Option<f64> {
     let scenario = &frame.run.scenario;
     let (_, stated) = scenario.disciplines().find(|(path, _)| path == queue)?;
+    // What a link could carry between two times, at a rate or by its trace.
+    let begins = scenario.warmup.as_secs_f64();
+    let ms = |t: f64| ((t + begins) * 1e3 + 1e-6).max(0.0) as u64;
+    let by_trace = match stated.shaper {
+        Shaper::Trace { trace, .. } => scenario.traces.get(trace as usize),
+        _ => None,
+    };
+    let first = |from: f64, to: f64, rate: f64| match by_trace {
+        Some(trace) => trace.bits_between(ms(from), ms(to)) as f64,
+        None => rate * (to - from).max(0.0),
+    };
     let mut rate = stated.capacity()?.bits_per_sec() as f64;
     let mut bits = 0.0;
     let mut from = bounds.from;
+    let mut changed = false;
     for (t, new) in rate_changes(frame, queue) {
         if t > bounds.from {
             let upto = t.min(bounds.to);
-            bits += rate * (upto - from).max(0.0);
+            bits += if changed { rate * (upto - from).max(0.0) } else { first(from, upto, rate) };
             from = from.max(upto);
         }
-        rate = new;
+        (rate, changed) = (new, true);
     }
-    Some(bits + rate * (bounds.to - from).max(0.0))
+    let rest =
+        if changed { rate * (bounds.to - from).max(0.0) } else { first(from, bounds.to, rate) };
+    Some(bits + rest)
 }
 
 /// The changes of a queue's rate in the order in which they happened: planned ones at their time, others as the
 /// table `events` tells.
 fn rate_changes(frame: &Frame<'_>, queue: &str) -> Vec<(f64, f64)> {
-    use sojourn_model::{Action, Shaper, When};
+    use sojourn_model::{Action, When};
     let scenario = &frame.run.scenario;
     let happened = |event: &str| -> Option<f64> {
         let table = frame.run.table("events")?;
@@ -630,6 +644,7 @@ fn rate_changes(frame: &Frame<'_>, queue: &str) -> Vec<(f64, f64)> {
                     Some(
                         Shaper::Htb { rate, .. }
                         | Shaper::Line { rate }
+                        | Shaper::Trace { rate, .. }
                         | Shaper::Own { rate: Some(rate) },
                     ),
                 ..

@@ -356,7 +356,7 @@ fn affordable(hops: &[HopDraw]) -> Span {
 fn capacity(shaper: Shaper) -> Rate {
     match shaper {
         Shaper::Htb { rate, ceil, .. } => ceil.map_or(rate, |c| c.min(rate)),
-        Shaper::Line { rate } => rate,
+        Shaper::Line { rate } | Shaper::Trace { rate, .. } => rate,
         Shaper::Own { .. } => Rate::from_mbit(200),
     }
 }
@@ -518,6 +518,7 @@ fn build(
         phases: Vec::new(),
         windows: Vec::new(),
         checks: Vec::new(),
+        traces: Vec::new(),
         plugins: Vec::new(),
     }
 }

@@ -60,6 +60,13 @@ impl Draw {
         format!("{}bit", self.with_edges(8, (20_000, 60_000_000), 10_000_000_000_000))
     }
 
+    /// A trace that is made of words.
+    pub(super) fn trace(&mut self) -> String {
+        let (max, seed) = (self.log(120_000, 60_000_000), self.below(1000));
+        let (noise, length) = (self.log(1, 5_000), self.log(200, 3_000));
+        format!("cellular max {max}bit noise {noise} length {length}ms seed {seed}")
+    }
+
     /// A discipline that a path may have, in tc's words.
     pub(super) fn qdisc(&mut self) -> String {
         let info = self.one_of(disciplines());

@@ -112,12 +112,17 @@ impl File {
         // Most hops are as people write them: a rate, a discipline, a delay.
         let mut but = vec!["name"];
         if !self.draw.one_in(40) {
-            but.extend(["rate", "qdisc", "rtt", "shaper", "host_nic"]);
+            but.extend(["rate", "qdisc", "rtt", "shaper", "host_nic", "trace"]);
             let (rate, rtt) = (self.draw.rate(), self.draw.span(100_000, 150_000_000));
             let qdisc = self.draw.qdisc();
-            let _ = writeln!(self.text, "rate = \"{rate}\"\nqdisc = \"{qdisc}\"");
+            let traced = self.draw.one_in(16);
+            let (limit, value) =
+                if traced { ("trace", self.draw.trace()) } else { ("rate", rate.clone()) };
+            let _ = writeln!(self.text, "{limit} = \"{value}\"\nqdisc = \"{qdisc}\"");
             let shapes = ["bandwidth", "rate "].iter().any(|word| qdisc.contains(word));
-            if self.draw.one_in(if shapes { 2 } else { 12 }) {
+            if traced {
+                but.extend(["ceil", "burst"]);
+            } else if self.draw.one_in(if shapes { 2 } else { 12 }) {
                 let shaper = self.draw.one_of(&["own", "line"]);
                 let _ = writeln!(self.text, "shaper = \"{shaper}\"");
                 but.extend(["ceil", "burst"]);
@@ -366,6 +371,7 @@ impl File {
         let text = match key {
             "host_qdisc" if self.draw.one_in(2) => "fq".to_owned(),
             "qdisc" | "replace" | "host_qdisc" => self.draw.qdisc(),
+            "trace" => self.draw.trace(),
             "change" => self.draw.change(),
             "netem" => self.draw.netem(),
             "stack" => STACKS[self.draw.below(STACKS.len() as u64) as usize].name.to_owned(),
