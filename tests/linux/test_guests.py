@@ -113,6 +113,51 @@ cc = "cubic"
 app_rate = "2mbit"
 """
 
+PARKING_LOT = """\
+[experiment]
+name = "parking-lot"
+duration = "30s"
+seeds = 5
+stack = "linux-7.3"
+
+[[hop]]
+name = "one"
+rate = "20mbit"
+rtt = "20ms"
+qdisc = "fq_codel"
+
+[[hop]]
+name = "two"
+rate = "10mbit"
+rtt = "10ms"
+qdisc = "fq_codel"
+
+[[hop]]
+name = "three"
+rate = "20mbit"
+rtt = "20ms"
+qdisc = "fq_codel"
+
+[[flow]]
+name = "all"
+cc = "cubic"
+
+[[flow]]
+name = "first"
+cc = "cubic"
+hops = ["one"]
+
+[[flow]]
+name = "second"
+cc = "cubic"
+hops = ["two"]
+
+[[flow]]
+name = "ends"
+cc = "cubic"
+hops = ["one", "three"]
+"""
+
 
 def start(*words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
@@ -159,6 +204,31 @@ def test_two_cells_agree(tmp_path: Path) -> None:
     summary = {line["metric"]: line for line in json.loads(told)["summary"] if line["by"] == "all"}
     assert summary["sum"]["equivalent"] == summary["sum"]["cells"] == 2
     assert summary["queue_delay_mean"]["different"] == summary["share"]["different"] == 0
+
+
+def test_flows_pass_by_hops_on_both_engines(tmp_path: Path) -> None:
+    file = tmp_path / "lot.toml"
+    file.write_text(PARKING_LOT)
+    goodput: dict[str, dict[str, float]] = {}
+    for engine in ["sim", "linux"]:
+        process = start("run", str(file), "--engine", engine, "-o", str(tmp_path / engine))
+        _, said = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+        runs = list(sojourn.open(tmp_path / engine))
+        assert len(runs) == 5
+        values: dict[str, list[float]] = {}
+        for run in runs:
+            rows = run.table("flows")
+            for flow, at, rate in zip(rows["flow"], rows["t_s"], rows["goodput_bps"], strict=True):
+                if at > 10:
+                    values.setdefault(flow, []).append(rate)
+        goodput[engine] = {flow: statistics.mean(rates) for flow, rates in values.items()}
+    ours, linux = goodput["sim"], goodput["linux"]
+    for flow in ["all", "first", "second", "ends"]:
+        assert linux[flow] == pytest.approx(ours[flow], rel=0.02), (flow, ours, linux)
+    # Two fill 10 Mbit/s, three 20, of which one ends at the second hop: 1448 of 1514 bytes are payload.
+    assert linux["all"] + linux["second"] == pytest.approx(10e6 * 1448 / 1514, rel=0.01)
+    assert linux["all"] + linux["first"] + linux["ends"] == pytest.approx(20e6 * 1448 / 1514, rel=0.01)
 
 
 def datagrams(capture: Path, dscp: int) -> list[tuple[int, int, int]]:

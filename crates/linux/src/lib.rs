@@ -12,6 +12,7 @@
 
 mod addresses;
 mod asked;
+mod bypass;
 pub mod cache;
 mod captures;
 mod cores;

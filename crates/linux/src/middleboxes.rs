@@ -5,7 +5,7 @@
 
 use crate::places::{element_at, find, place};
 use crate::words::tc_rate;
-use crate::{netems, rewrite, schedule};
+use crate::{bypass, netems, rewrite, schedule};
 use sojourn_model::{Action, Element, Kind, Policer, Scenario, Side};
 
 /// Bytes of the Ethernet header, which queues count and a filter where packets come in does not.
@@ -32,7 +32,7 @@ pub(crate) fn of_side<'a>(scenario: &'a Scenario, hop: usize, side: Side) -> Vec
     let device = place(hop, side).from;
     let elements = scenario.hops[hop].side(side).iter().filter(|e| is_one(&e.kind));
     let middlebox = |(number, element): (usize, &'a Element)| {
-        let prio = number + 1;
+        let prio = bypass::priorities(scenario, hop) + number + 1;
         // Both sides of a hop are in one namespace.
         let number = 2 * number + usize::from(side == Side::Up) + 1;
         let (filters, index) = match &element.kind {

@@ -9,7 +9,7 @@
 //! A hop bridges its two devices, `s` towards the server and `c` towards the client. What comes in by `s` is sent
 //! through an ifb with the netem of the hop's `down` side and leaves by `c`, whose root is the shaper with the
 //! discipline; `up` is the mirror image. Flows with a delay of their own have an ifb of their own, to which
-//! their ports lead. Taps look at the ifbs (a packet that enters a queue) and at the devices (one that leaves it).
+//! their ports lead. What passes by a hop has a way of its own ([`crate::bypass`]). Taps look at the ifbs (a packet that enters a queue) and at the devices (one that leaves it).
 //!
 //! Invariants: the plan depends on the scenario and on the places of the programs alone; tc's words are handed
 //! over as they are; addresses of devices are fixed and neighbours known, so that nothing but the scenario's
@@ -23,7 +23,7 @@ use crate::programs::End;
 use crate::schedule::{self, start_offset};
 use crate::tools::Programs;
 use crate::words::{tc_rate, tc_time};
-use crate::{asked, middleboxes, programs, rewrite};
+use crate::{asked, bypass, middleboxes, programs, rewrite};
 use sojourn_capture::Point;
 use sojourn_model::{
     Action, Direction, EcnMode, Element, Feature, Flow, Ip, Kind, OnOff, Place as Where, Pulse,
@@ -266,6 +266,9 @@ impl Builder<'_> {
                 self.order(format!("offloads {ns} {device}"));
                 self.ip(ns, &format!("link set {device} up"));
             }
+            if bypass::on_link(self.scenario, link) {
+                self.second_pair([&left, &right], [mac(1), mac(2)]);
+            }
         }
         for hop in 0..hops {
             let ns = format!("hop{hop}");
@@ -274,6 +277,24 @@ impl Builder<'_> {
                 self.ip(&ns, &format!("link set {device} master bridge"));
             }
             self.ip(&ns, "link set bridge up");
+        }
+    }
+
+    /// Two neighbours' second pair of devices, for what passes by a hop.
+    fn second_pair(&mut self, nodes: [&str; 2], macs: [String; 2]) {
+        let [left, right] = nodes;
+        let [(own, c), (peer, s)] = ["c", "s"].map(|device| (bypass::beside(device), device));
+        let [mac, other] = macs;
+        let words = format!(
+            "link add {own} address {mac} type veth peer name {peer} address {other} netns {right}"
+        );
+        self.ip(left, &words);
+        for (ns, beside, device) in [(left, own, c), (right, peer, s)] {
+            self.order(format!("offloads {ns} {beside}"));
+            self.ip(ns, &format!("link set {beside} up"));
+            for words in bypass::hand_over(device) {
+                self.tc(ns, &words);
+            }
         }
     }
 
@@ -454,6 +475,9 @@ impl Builder<'_> {
             leaf(&queue.shaper)
         });
         self.tc(&ns, &format!("qdisc add dev {from} handle ffff: ingress"));
+        for words in bypass::around(scenario, hop, side) {
+            self.tc(&ns, &words);
+        }
         for middlebox in middleboxes::of_side(scenario, hop, side) {
             if let Some(index) = middlebox.index {
                 let name = &middlebox.element.name;

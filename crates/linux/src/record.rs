@@ -1,6 +1,7 @@
 //! From samples and stamps to the tables of a run, with where each column comes from.
 
 use crate::asked::Answers;
+use crate::bypass::passes_by;
 use crate::guest::Outcome;
 use crate::lists::List;
 use crate::plan::{Edge, Plan, delay_before, queue_of};
@@ -30,6 +31,7 @@ const STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
 fn ways(scenario: &Scenario, flow: &Flow) -> [Vec<(usize, Side)>; 2] {
     let through = |side: Side| {
         let mut hops: Vec<(usize, Side)> = (0..scenario.hops.len())
+            .filter(|&h| !passes_by(flow, h))
             .filter(|&h| queue_of(scenario.hops[h].side(side)).is_some())
             .map(|h| (h, side))
             .collect();

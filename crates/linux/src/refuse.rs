@@ -282,12 +282,12 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
     if flow.stack != scenario.stack {
         another_stack(refusals, &flow.stack, &place);
     }
-    if flow.hops != (0..scenario.hops.len()).collect::<Vec<_>>() {
+    if !flow.hops.is_sorted_by(|one, next| one < next) {
         refusals.limit(
-            "a path of its own",
+            "hops in an order of its own",
             &place,
-            "every flow passes every hop here",
-            "run it on the simulator",
+            "the hops stand in a row, which flows pass in its order",
+            "name them in the experiment's order, each once, or run it on the simulator",
         );
     }
     let rewrites = scenario.hops.iter().flat_map(|hop| hop.down.iter().chain(&hop.up));

@@ -847,6 +847,66 @@ fn elements_are_switched_and_changed() {
     assert!(seen > 900, "{seen}");
 }
 
+/// Three hops in a row, of 10, 20 and 40 ms both ways. Probes over IP version 4 and 6, and datagrams, each know the base
+/// RTTs of the hops that they pass, and the queues of the others have seen none of them.
+fn a_flow_passes_by_the_hops_that_are_not_its_own() {
+    let (linux, stack) = engine();
+    let mut s = scenario(&stack, "pfifo", 50, Span::from_millis(10), 4, &[]);
+    let all = |ms: u64| scenario(&stack, "pfifo", 50, Span::from_millis(ms), 4, &[]).hops.remove(0);
+    s.hops = [("a", 10), ("b", 20), ("c", 40)]
+        .map(|(name, ms)| Hop { name: name.to_owned(), ..all(ms) })
+        .to_vec();
+    s.flows.clear();
+    let ways: [(&[usize], f64); 5] =
+        [(&[0, 1, 2], 0.070), (&[0], 0.010), (&[1], 0.020), (&[0, 2], 0.050), (&[2], 0.040)];
+    for ip in [Ip::V4, Ip::V6] {
+        for direction in [Direction::Down, Direction::Up] {
+            for (hops, _) in ways {
+                let ping = Ping { interval: Span::from_millis(100), size: 84, ecn: Ecn::NotEct };
+                let new = flow(&stack, &format!("ping-{}", s.flows.len()), Traffic::Ping(ping));
+                s.flows.push(Flow { ip, direction, hops: hops.to_vec(), ..new });
+            }
+        }
+    }
+    let udp = Udp { rate: Rate::from_mbit(1), payload: 1000, ecn: Ecn::NotEct };
+    s.flows.push(Flow { hops: vec![0, 2], ..flow(&stack, "udp", Traffic::Udp(udp)) });
+    assert!(linux.refuse(&s).is_empty(), "{:?}", linux.refuse(&s));
+    let run = linux.run(&s.clone().into(), &()).unwrap();
+    let pings = run.table("pings").unwrap();
+    for (i, flow) in s.flows.iter().enumerate().take(20) {
+        let names = pings.text("flow");
+        let own: Vec<f64> = (0..pings.len())
+            // The last ones' answers do not come in time.
+            .filter(|&row| names.get(row) == flow.name && pings.f64("t_s")[row] < 3.85)
+            .map(|row| pings.f64("rtt_s")[row])
+            .collect();
+        let (_, base) = ways[i % 5];
+        assert!(own.len() >= 35, "{}: {}", flow.name, own.len());
+        for rtt in own {
+            // Ten probes at most before it, each 16 µs in every queue both ways, and a datagram of 167 µs.
+            assert!(rtt > base && rtt < base + 0.0015, "{} {:?}: {rtt}", flow.name, flow.hops);
+        }
+    }
+    let sent = |hop: usize, down: bool| -> f64 {
+        let passes = |f: &&Flow| f.hops.contains(&hop);
+        let pings = s.flows[..20].iter().filter(passes);
+        let pings: f64 = pings.map(|f| total(&run, &f.name, "packets_sent")).sum();
+        let own = hop != 1 && down;
+        pings / 2.0 + if own { total(&run, "udp", "datagrams_sent") } else { 0.0 }
+    };
+    for (hop, name) in ["a", "b", "c"].into_iter().enumerate() {
+        for (side, down) in [("down", true), ("up", false)] {
+            let entered = total(&run, &format!("{name}.{side}.qdisc"), "entered");
+            let expected = sent(hop, down);
+            // What is on its way at the end.
+            assert!((entered - expected).abs() <= 20.0, "{name} {side}: {entered} {expected}");
+        }
+    }
+    // 25 ms, and 167 µs in each of two queues.
+    let owd = value(&run, "p50(packet_owd, udp)");
+    assert!(owd > 0.025 && owd < 0.026, "{owd}");
+}
+
 fn wrong_words_are_told_in_tcs_own() {
     let (linux, stack) = engine();
     let s = scenario(&stack, "fq_codel tarqet 5ms", 10, Span::from_millis(20), 1, &["cubic"]);
@@ -911,7 +971,11 @@ fn a_kernel_says_what_it_has() {
 
 fn main() {
     let kernel = Linux::new().kernels().last().is_some();
-    let tests: [(&str, fn()); 24] = [
+    let tests: [(&str, fn()); 25] = [
+        (
+            "a_flow_passes_by_the_hops_that_are_not_its_own",
+            a_flow_passes_by_the_hops_that_are_not_its_own,
+        ),
         ("a_kernel_says_what_it_has", a_kernel_says_what_it_has),
         (
             "a_policer_drops_what_exceeds_its_rate_while_it_is_on",

@@ -320,6 +320,36 @@ fn the_newest_kernel_of_a_series_stands_for_its_stack() {
     assert!(linux.kernel("linux-6.1").is_none());
 }
 
+/// What passes by a hop is sent past it before its rewriters see it; where all flows pass all hops there is no second way.
+#[test]
+fn a_flow_has_a_way_past_the_hops_that_are_not_its_own() {
+    let more = "\n[[hop]]\nname = \"core\"\nrate = \"50mbit\"\nrtt = \"10ms\"\nqdisc = \"pfifo\"\n";
+    let text = format!("{EXPERIMENT}{more}");
+    let plan = Plan::new(&scenario(&text), &programs());
+    assert!(!plan.text.contains("by-"), "{}", plan.text);
+    let text = text.replacen("cc = \"reno\"", "cc = \"reno\"\nhops = [\"bottleneck\"]", 1);
+    let s = scenario(&text);
+    assert!(Linux::with_kernels(vec![kernel("7.3.4")]).refuse(&s).is_empty());
+    let plan = Plan::new(&s, &programs());
+    let past = "parent ffff: protocol ip prio 1 u32 match ip sport 40002 0xffff action mirred egress redirect dev by-";
+    let lines = |ns: &str| -> Vec<&str> {
+        plan.text
+            .lines()
+            .filter(|l| l.starts_with(&format!("run {ns} ")) && l.contains(past))
+            .collect()
+    };
+    assert_eq!((lines("hop0").len(), lines("hop1").len()), (0, 2), "{}", plan.text);
+    let pairs = plan.text.lines().filter(|l| l.contains("peer name by-s")).count();
+    assert_eq!(pairs, 2);
+    let mut turned = s.clone();
+    turned.flows[0].hops = vec![1, 0];
+    let refusals = Linux::with_kernels(vec![kernel("7.3.4")]).refuse(&turned);
+    assert!(
+        refusals.iter().any(|r| r.what.to_string().contains("an order of its own")),
+        "{refusals:?}"
+    );
+}
+
 /// The first cell of every suite becomes a plan or is refused by name.
 #[test]
 fn every_suite_is_planned_or_refused() {
