@@ -138,7 +138,7 @@ struct flow {
 };
 
 
-struct action { uint64_t at; char *argv[WORDS]; const char *ns; int number, done; };
+struct action { uint64_t at; char *argv[WORDS]; const char *ns; pid_t pid; int number, done; };
 struct queue { const char *ns, *device; uint32_t handle; int index; int socket; };
 /* A policer of tc, by the number that it has in its namespace. */
 struct policer { const char *ns; uint32_t index; int socket; };
@@ -230,9 +230,9 @@ static pid_t spawn(const char *ns, char **argv) {
 	return pid;
 }
 
-static void run(const char *ns, char **argv) {
+/* Waits for a command that ends, or has ended; what it said is in the log. */
+static void reap(pid_t pid, char **argv) {
 	int status = 0;
-	pid_t pid = spawn(ns, argv);
 	if (waitpid(pid, &status, 0) != pid) fail("lost %s", argv[0]);
 	if (status) {
 		char text[900] = "";
@@ -241,6 +241,10 @@ static void run(const char *ns, char **argv) {
 		errno = 0;
 		fail("command%s", text);
 	}
+}
+
+static void run(const char *ns, char **argv) {
+	reap(spawn(ns, argv), argv);
 }
 
 static void offloads_off(const char *ns, const char *device) {
@@ -1548,6 +1552,14 @@ static FILE *open_list(const char *name) {
 	return list;
 }
 
+/* The next free place of an array. */
+#define PLACE(array, count) (&(array)[place((count)++, sizeof(array) / sizeof *(array), #array)])
+static int place(int at, size_t room, const char *of) {
+	errno = 0;
+	if ((size_t)at >= room) fail("there is room for %zu %s, and the plan has more", room, of);
+	return at;
+}
+
 static void read_plan(void) {
 	FILE *plan = fopen(FOLDER "/plan", "r");
 	if (!plan) fail("no plan");
@@ -1559,6 +1571,7 @@ static void read_plan(void) {
 		for (char *w = strtok(text, " \n"); w && n < WORDS; w = strtok(0, " \n")) word[n++] = w;
 		if (!n) continue;
 		errno = 0;
+		if (n == WORDS) fail("a line of the plan has more than %d words: %s", WORDS - 1, line);
 		if (!strcmp(word[0], "length")) length = number_of(word[1]);
 		else if (!strcmp(word[0], "step")) step = number_of(word[1]);
 		else if (!strcmp(word[0], "namespace")) name_space(word[1]);
@@ -1573,15 +1586,15 @@ static void read_plan(void) {
 			struct timespec t = {(time_t)(number_of(word[1]) / 1000), (long)(number_of(word[1]) % 1000) * 1000000};
 			nanosleep(&t, 0);
 		} else if (!strcmp(word[0], "tap")) {
-			taps[n_taps++] = (struct tap){.ns = word[1], .device = word[2], .frames = (unsigned)number_of(word[3])};
+			*PLACE(taps, n_taps) = (struct tap){.ns = word[1], .device = word[2], .frames = (unsigned)number_of(word[3])};
 		} else if (!strcmp(word[0], "capture")) {
-			captures[n_captures++] = (struct capture){.ns = word[1], .device = word[2], .frames = (unsigned)number_of(word[3]), .snap = (unsigned)number_of(word[4])};
+			*PLACE(captures, n_captures) = (struct capture){.ns = word[1], .device = word[2], .frames = (unsigned)number_of(word[3]), .snap = (unsigned)number_of(word[4])};
 		} else if (!strcmp(word[0], "queue")) {
-			queues[n_queues++] = (struct queue){.ns = word[1], .device = word[2], .handle = (uint32_t)strtoul(word[3], 0, 16) << 16};
+			*PLACE(queues, n_queues) = (struct queue){.ns = word[1], .device = word[2], .handle = (uint32_t)strtoul(word[3], 0, 16) << 16};
 		} else if (!strcmp(word[0], "policer")) {
-			policers[n_policers++] = (struct policer){.ns = word[1], .index = (uint32_t)number_of(word[2])};
+			*PLACE(policers, n_policers) = (struct policer){.ns = word[1], .index = (uint32_t)number_of(word[2])};
 		} else if (!strcmp(word[0], "at")) {
-			struct action *a = &actions[n_actions++];
+			struct action *a = PLACE(actions, n_actions);
 			a->at = number_of(word[1]);
 			a->number = (int)number_of(word[2]);
 			a->ns = word[3];
@@ -1593,7 +1606,7 @@ static void read_plan(void) {
 			 * irtt "SIZE INTERVAL"; of programs SENDER HAS_SERVER READY WITHIN EXIT SERVER_ORDER CLIENT_ORDER */
 			static const struct { const char *word; enum kind kind; } kinds[] = {
 				{"tcp", TCP}, {"udp", UDP}, {"ping", PING}, {"program", PROGRAM}, {"irtt", IRTT}, {"short", SHORT}, {"stream", STREAM}};
-			struct flow *f = &flows[n_flows++];
+			struct flow *f = PLACE(flows, n_flows);
 			*f = (struct flow){.next = NEVER, .listener = -1, .receiver = -1, .sender = -1, .due = NEVER, .report = NEVER, .piece_at = NEVER};
 			for (unsigned k = 0; k < sizeof kinds / sizeof *kinds; k++)
 				if (!strcmp(word[1], kinds[k].word)) f->kind = kinds[k].kind;
@@ -1685,7 +1698,12 @@ static void sample_all(uint64_t t) {
 			for (int side = 0; side < 2; side++)
 				if (flows[i].program->side[side].pid == gone.si_pid) program_gone(i, (enum side)side, t), program = 1;
 		}
-		if (!program) waitpid(gone.si_pid, 0, 0);
+		if (program) continue;
+		/* An event's command, which nobody has waited for. */
+		int action = 0;
+		while (action < n_actions && actions[action].pid != gone.si_pid) action++;
+		if (action == n_actions) waitpid(gone.si_pid, 0, 0);
+		else actions[action].pid = 0, reap(gone.si_pid, actions[action].argv);
 	}
 }
 
@@ -1700,7 +1718,7 @@ static void act(uint64_t t) {
 			if (flows[number_of(a->argv[1])].life == WAITING) start_flow((int)number_of(a->argv[1]), t);
 		} else if (a->argv[0] && !strcmp(a->argv[0], "stop")) end_flow((int)number_of(a->argv[1]), t, "stopped");
 		/* Nothing to be done, as where something is switched on that is on. */
-		else if (a->argv[0] && strcmp(a->argv[0], "nothing")) spawn(a->ns, a->argv);
+		else if (a->argv[0] && strcmp(a->argv[0], "nothing")) a->pid = spawn(a->ns, a->argv);
 	}
 	for (int i = 0; i < n_flows; i++) {
 		struct flow *f = &flows[i];

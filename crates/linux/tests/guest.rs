@@ -912,6 +912,19 @@ fn wrong_words_are_told_in_tcs_own() {
     let s = scenario(&stack, "fq_codel tarqet 5ms", 10, Span::from_millis(20), 1, &["cubic"]);
     let error = linux.run(&s.clone().into(), &()).unwrap_err().to_string();
     assert!(error.contains("What is \"tarqet\""), "{error}");
+    // Also in the middle of a run, when nobody waits for the command.
+    let mut s = scenario(&stack, "fq_codel", 10, Span::from_millis(20), 3, &["cubic"]);
+    let change = Action::ChangeQdisc {
+        element: "bottleneck.down.qdisc".to_owned(),
+        qdisc: "fq_codel tarqet 5ms".to_owned(),
+    };
+    let when = When::At(At::from_secs(1));
+    s.events.push(Event { name: "change".to_owned(), when, actions: vec![change] });
+    let error = linux.run(&s.into(), &()).unwrap_err().to_string();
+    assert!(
+        error.contains("qdisc change dev c") && error.contains("What is \"tarqet\""),
+        "{error}"
+    );
 }
 
 struct Cancelled;
