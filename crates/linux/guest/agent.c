@@ -140,8 +140,8 @@ struct flow {
 
 struct action { uint64_t at; char *argv[WORDS]; const char *ns; pid_t pid; int number, done; };
 struct queue { const char *ns, *device; uint32_t handle; int index; int socket; };
-/* A policer of tc, by the number that it has in its namespace. */
-struct policer { const char *ns; uint32_t index; int socket; };
+/* A policer of tc, by the number that it has in its namespace; where it marks, those of the actions that count marks and drops. */
+struct policer { const char *ns; uint32_t index, marks, drops; int socket; };
 struct tap { const char *ns, *device; unsigned frames, at; int socket; uint8_t *ring; uint64_t lost; };
 /* A device whose packets are kept, both ways; `room` is what one takes in the ring. */
 struct capture { const char *ns, *device; unsigned frames, at, snap, room; int socket; uint8_t *ring; FILE *file; };
@@ -615,8 +615,8 @@ static void sample_queue(int number, uint64_t t) {
 /* --- policers ------------------------------------------------------------------------------------------------- */
 
 /* What has come to a policer and what it has dropped; one that is switched off is not there, and has no line. */
-static void sample_policer(int number, uint64_t t) {
-	struct policer *p = &policers[number];
+/* What an action of tc has counted; 0 where there is none of this number. */
+static int action_counts(int netlink, const char *kind, uint32_t index, uint32_t *packets, uint32_t *drops) {
 	struct {
 		struct nlmsghdr h;
 		struct tcamsg t;
@@ -629,23 +629,23 @@ static void sample_policer(int number, uint64_t t) {
 		.t = {.tca_family = AF_UNSPEC},
 		.table = {.rta_len = 36, .rta_type = 1 /* TCA_ACT_TAB */},
 		.action = {.rta_len = 32, .rta_type = 1 /* its place */},
-		.kind = {.rta_len = 11, .rta_type = 1 /* TCA_ACT_KIND */},
-		.name = "police",
+		.kind = {.rta_len = (unsigned short)(sizeof(struct rtattr) + strlen(kind) + 1), .rta_type = 1 /* TCA_ACT_KIND */},
 		.index = {.rta_len = 8, .rta_type = 3 /* TCA_ACT_INDEX */},
-		.value = p->index,
+		.value = index,
 	};
-	/* An attribute begins at a multiple of 4: "police" and its end take 7 of the 8. */
+	/* An attribute begins at a multiple of 4: "police" and its end take 7 of the 8, "gact" and its end 5. */
+	snprintf(request.name, sizeof request.name, "%s", kind);
 	request.action.rta_len = sizeof request.action + sizeof request.kind + sizeof request.name + sizeof request.index + sizeof request.value;
 	request.table.rta_len = (unsigned short)(sizeof request.table + request.action.rta_len);
 	static uint8_t reply[1 << 14];
-	if (send(p->socket, &request, sizeof request, 0) < 0) fail("netlink");
-	ssize_t size = recv(p->socket, reply, sizeof reply, MSG_DONTWAIT);
+	if (send(netlink, &request, sizeof request, 0) < 0) fail("netlink");
+	ssize_t size = recv(netlink, reply, sizeof reply, MSG_DONTWAIT);
 	if (size <= 0) fail("no answer about a policer");
 	struct nlmsghdr *h = (void *)reply;
-	if (h->nlmsg_type == NLMSG_ERROR) return;
+	if (h->nlmsg_type == NLMSG_ERROR) return 0;
 	int left = (int)h->nlmsg_len - (int)NLMSG_LENGTH(sizeof(struct tcamsg));
 	struct rtattr *table = (void *)((char *)NLMSG_DATA(h) + NLMSG_ALIGN(sizeof(struct tcamsg)));
-	if (!RTA_OK(table, left)) return;
+	if (!RTA_OK(table, left)) return 0;
 	struct rtattr *action = RTA_DATA(table);
 	struct gnet_stats_basic basic = {0};
 	struct gnet_stats_queue q = {0};
@@ -658,7 +658,17 @@ static void sample_policer(int number, uint64_t t) {
 			if (s->rta_type == TCA_STATS_QUEUE) memcpy(&q, RTA_DATA(s), sizeof q);
 		}
 	}
-	fprintf(samples, "police %llu %d %u %u\n", (unsigned long long)t, number, basic.packets, q.drops);
+	*packets = basic.packets;
+	*drops = q.drops;
+	return 1;
+}
+
+static void sample_policer(int number, uint64_t t) {
+	struct policer *p = &policers[number];
+	uint32_t packets, drops, marks = 0, none;
+	if (!action_counts(p->socket, "police", p->index, &packets, &drops)) return;
+	if (p->marks && (!action_counts(p->socket, "gact", p->marks, &marks, &none) || !action_counts(p->socket, "gact", p->drops, &drops, &none))) return;
+	fprintf(samples, "police %llu %d %u %u %u\n", (unsigned long long)t, number, packets, drops, marks);
 }
 
 /* --- flows ---------------------------------------------------------------------------------------------------- */
@@ -1592,7 +1602,7 @@ static void read_plan(void) {
 		} else if (!strcmp(word[0], "queue")) {
 			*PLACE(queues, n_queues) = (struct queue){.ns = word[1], .device = word[2], .handle = (uint32_t)strtoul(word[3], 0, 16) << 16};
 		} else if (!strcmp(word[0], "policer")) {
-			*PLACE(policers, n_policers) = (struct policer){.ns = word[1], .index = (uint32_t)number_of(word[2])};
+			*PLACE(policers, n_policers) = (struct policer){.ns = word[1], .index = (uint32_t)number_of(word[2]), .marks = (uint32_t)number_of(word[3]), .drops = (uint32_t)number_of(word[4])};
 		} else if (!strcmp(word[0], "at")) {
 			struct action *a = PLACE(actions, n_actions);
 			a->at = number_of(word[1]);

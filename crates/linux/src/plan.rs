@@ -479,10 +479,12 @@ impl Builder<'_> {
             self.tc(&ns, &words);
         }
         for middlebox in middleboxes::of_side(scenario, hop, side) {
-            if let Some(index) = middlebox.index {
+            if let Some(numbers) = middlebox.numbers {
                 let name = &middlebox.element.name;
                 self.policers.push(format!("{}.{side}.{name}", scenario.hops[hop].name));
-                self.queue_lines.push(format!("policer {ns} {index}"));
+                let (bucket, [marks, drops]) =
+                    (numbers.bucket, numbers.counters.unwrap_or_default());
+                self.queue_lines.push(format!("policer {ns} {bucket} {marks} {drops}"));
             }
             if middlebox.element.enabled {
                 for words in middlebox.on() {

@@ -127,8 +127,8 @@ struct Writer<'a> {
     /// Of each connection when it was opened, for how many bytes, and when the last of them was read.
     opened: Vec<Vec<(u64, u64, Option<u64>)>>,
     last_many: HashMap<usize, ManySample>,
-    /// Of each policer what came and what was dropped: before it was last switched off, and since.
-    policed: Vec<((u64, u64), (u64, u64))>,
+    /// Of each policer what came, what was dropped and what was marked: before it was last switched off, and since.
+    policed: Vec<([u64; 3], [u64; 3])>,
     last_tcp: HashMap<usize, TcpSample>,
     last_udp: HashMap<usize, (u64, u64)>,
     last_queue: HashMap<usize, QueueSample>,
@@ -169,7 +169,7 @@ impl<'a> Writer<'a> {
             came: vec![HashMap::new(); n],
             opened: vec![Vec::new(); n],
             last_many: HashMap::new(),
-            policed: vec![((0, 0), (0, 0)); plan.policers.len()],
+            policed: vec![([0; 3], [0; 3]); plan.policers.len()],
             last_tcp: HashMap::new(),
             last_udp: HashMap::new(),
             last_queue: HashMap::new(),
@@ -253,8 +253,8 @@ impl<'a> Writer<'a> {
                     program: if *client { "client" } else { "server" }.into(),
                     text: text.as_str().into(),
                 }),
-                Sample::Police { at, policer, packets, drops } => {
-                    self.police_row(*at, *policer, (*packets, *drops));
+                Sample::Police { at, policer, packets, drops, marks } => {
+                    self.police_row(*at, *policer, [*packets, *drops, *marks]);
                 }
                 Sample::Queue(s) => self.queue_row(s),
             }
@@ -534,24 +534,30 @@ impl<'a> Writer<'a> {
         self.last_queue.insert(s.queue, s.clone());
     }
 
-    /// What a policer has dropped, where that has changed. One that was switched off and on again counts from 0: its sums go on.
-    fn police_row(&mut self, at: u64, policer: usize, now: (u64, u64)) {
+    /// What a policer has dropped and marked, where that has changed. One that was switched off and on again counts from 0: its
+    /// sums go on.
+    fn police_row(&mut self, at: u64, policer: usize, now: [u64; 3]) {
+        let t = self.seconds(at);
         let (gone, last) = &mut self.policed[policer];
-        if now.0 < last.0 {
-            (gone.0, gone.1) = (gone.0 + last.0, gone.1 + last.1);
+        let sums = |gone: &[u64; 3], more: &[u64; 3]| {
+            std::array::from_fn::<u64, 3, _>(|which| gone[which] + more[which])
+        };
+        let before = sums(gone, last);
+        if now[0] < last[0] {
+            *gone = before;
         }
-        let before = gone.1 + last.1 * u64::from(now.0 >= last.0);
         *last = now;
-        let count = gone.1 + now.1;
-        if count != before {
-            let t = self.seconds(at);
-            self.queue_signals.push(rows::Signal {
-                t_s: t,
-                queue: self.plan.policers[policer].as_str().into(),
-                reason: Reason::Policer.name().into(),
-                kind: "drop".into(),
-                count,
-            });
+        let after = sums(gone, last);
+        for (which, kind) in [(1, "drop"), (2, "mark")] {
+            if after[which] != before[which] {
+                self.queue_signals.push(rows::Signal {
+                    t_s: t,
+                    queue: self.plan.policers[policer].as_str().into(),
+                    reason: Reason::Policer.name().into(),
+                    kind: kind.into(),
+                    count: after[which],
+                });
+            }
         }
     }
 
@@ -765,12 +771,13 @@ impl<'a> Writer<'a> {
             }
         }
         for (path, (gone, last)) in self.plan.policers.iter().zip(&self.policed) {
-            let (entered, dropped) = (gone.0 + last.0, gone.1 + last.1);
+            let [entered, dropped, marked] = std::array::from_fn(|which| gone[which] + last[which]);
             for (name, value) in [
                 ("entered", entered),
                 ("left", entered - dropped),
                 ("held", 0),
                 ("dropped", dropped),
+                ("marked", marked),
             ] {
                 add(path, name, value as f64);
             }

@@ -9,8 +9,8 @@ use crate::plan::queue_of;
 use crate::{middleboxes, programs, schedule, tools};
 use sojourn_engine::Capabilities;
 use sojourn_model::{
-    Action, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, PoliceAction,
-    Program, Pulse, Scenario, Shaper, Side, Traffic, TrafficKind, Unsupported, When,
+    Action, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Program, Pulse,
+    Scenario, Shaper, Side, Traffic, TrafficKind, Unsupported, When,
 };
 use sojourn_units::Dscp;
 use std::borrow::Cow;
@@ -266,14 +266,6 @@ fn elements(refusals: &mut Refusals, elements: &[Element], place: &Place) {
             "packets are dropped where they come in, before they are delayed",
             "put the policer in front",
         );
-    }
-    for element in elements {
-        if let Kind::Policer(policer) = &element.kind
-            && policer.exceed == PoliceAction::Mark
-        {
-            let help = "let it drop, or run it on the simulator";
-            refusals.limit("a policer that marks", place, "tc's police can only drop", help);
-        }
     }
 }
 

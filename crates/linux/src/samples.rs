@@ -10,7 +10,7 @@
 //! many T FLOW RECEIVED SEGMENTS RETRANSMITS LOST DELIVERED IN_FLIGHT
 //! udp T FLOW SENT RECEIVED RECEIVED_BYTES
 //! queue T QUEUE KIND PACKETS BACKLOG SENT_PACKETS SENT_BYTES DROPS OVERLIMITS OWN
-//! police T POLICER PACKETS DROPS
+//! police T POLICER PACKETS DROPS MARKS
 //! program T FLOW OPEN KNOWN CWND IN_FLIGHT RETRANSMITS LOST DELIVERED SRTT RTTVAR SSTHRESH DELIVERY_RATE STATE
 //! output T FLOW PROGRAM TEXT        failed FLOW PROGRAM TEXT
 //! missed TAP COUNT          error TEXT                done T
@@ -128,6 +128,8 @@ pub enum Sample {
         packets: u64,
         /// Of these, dropped.
         drops: u64,
+        /// And marked.
+        marks: u64,
     },
     /// A queue's numbers.
     Queue(Box<QueueSample>),
@@ -352,6 +354,7 @@ impl Samples {
                     policer: l.index()?,
                     packets: l.number()?,
                     drops: l.number()?,
+                    marks: l.number()?,
                 },
                 "program" => Sample::Program(Box::new(SocketsSample {
                     at: l.number()?,

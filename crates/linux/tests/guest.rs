@@ -804,6 +804,77 @@ fn a_policer_drops_what_exceeds_its_rate_while_it_is_on() {
     assert_eq!(told, 3);
 }
 
+/// Streams of 3, 4 and 5 Mbit/s through a policer of 5 Mbit/s that marks, and a thin one whose packets have CE already. What
+/// exceeds is dropped of the one that is not ECN-capable, marked of ECT(0) and ECT(1), and passes of the last. While the policer is
+/// off nothing is marked.
+fn a_policer_marks_what_is_capable_and_drops_the_rest(ip: Ip) {
+    let (linux, stack) = engine();
+    let mut s = scenario(&stack, "pfifo", 50, Span::from_millis(20), 8, &[]);
+    s.flows.clear();
+    for (name, kbit, ecn) in [
+        ("not", 3000, Ecn::NotEct),
+        ("ect0", 4000, Ecn::Ect0),
+        ("ect1", 5000, Ecn::Ect1),
+        ("ce", 100, Ecn::Ce),
+    ] {
+        let payload = 1000 - ip.more();
+        let udp = Udp { rate: Rate::from_bits_per_sec(kbit * 1000), payload, ecn };
+        s.flows.push(Flow { ip, ..flow(&stack, name, Traffic::Udp(udp)) });
+    }
+    let policer = Policer { rate: Rate::from_mbit(5), burst: 30_000, exceed: PoliceAction::Mark };
+    s.hops[0].down.insert(0, element("police", true, Kind::Policer(policer)));
+    let path = || "bottleneck.down.police".to_owned();
+    for (at, action) in
+        [(5, Action::Disable { element: path() }), (7, Action::Enable { element: path() })]
+    {
+        let name = format!("event-{at}");
+        s.events.push(Event { name, when: When::At(At::from_secs(at)), actions: vec![action] });
+    }
+    assert!(linux.refuse(&s).is_empty(), "{:?}", linux.refuse(&s));
+    let run = linux.run(&s.clone().into(), &()).unwrap();
+    let of = |flow: &str, name: &str| total(&run, flow, name);
+    let (dropped, marked) = (of(&path(), "dropped"), of(&path(), "marked"));
+    let gone = of("not", "datagrams_sent") - of("not", "datagrams_received");
+    // 10 ms of its datagrams at most are on their way at the end: 4.
+    assert!(dropped > 500.0 && (0.0..=5.0).contains(&(gone - dropped)), "{gone} {dropped}");
+    let rows = run.table("flows").unwrap();
+    let (names, times, counts) = (rows.text("flow"), rows.f64("t_s"), rows.u64("ce"));
+    // Until when: how many had come with CE.
+    let ce_by = |flow: &str, until: f64| {
+        let own = (0..rows.len()).filter(|&i| names.get(i) == flow && times[i] < until);
+        own.map(|i| counts[i]).max().unwrap_or(0)
+    };
+    let ce = |flow: &str| ce_by(flow, 9.0);
+    assert_eq!(ce("not"), 0);
+    // What was marked came with CE, but for what is on its way.
+    let came = (ce("ect0") + ce("ect1")) as f64;
+    assert!(came > 1000.0 && marked - came >= 0.0 && marked - came <= 12.0, "{marked} {came}");
+    for flow in ["ect0", "ect1", "ce"] {
+        let lost = of(flow, "datagrams_sent") - of(flow, "datagrams_received");
+        assert!((0.0..=8.0).contains(&lost), "{flow}: {lost}");
+    }
+    // What conforms is 5 Mbit/s for the 6 seconds that it is on, and the burst twice; what exceeds is all else, of which the
+    // thin stream may have had any part. The policer does not see what comes while it is off.
+    let conforming = (6.0 * 5e6 + 2.0 * 30_000.0 * 8.0) / (1042.0 * 8.0);
+    let exceeds = of(&path(), "entered") - conforming;
+    let thin = of("ce", "datagrams_sent");
+    let found = marked + dropped;
+    assert!(found < exceeds + 3.0 && found > exceeds - thin - 3.0, "{found} {exceeds} {thin}");
+    assert!(ce_by("ect0", 5.0) > 100 && ce("ect0") > ce_by("ect0", 7.0) + 100);
+    assert_eq!(ce_by("ect0", 5.1), ce_by("ect0", 7.0), "nothing is marked while it is off");
+    let signals = run.table("queue_signals").unwrap();
+    let (reasons, kinds) = (signals.text("reason"), signals.text("kind"));
+    for kind in ["drop", "mark"] {
+        let is = |i| reasons.get(i) == "policer" && kinds.get(i) == kind;
+        assert!((0..signals.len()).any(is), "{kind}");
+    }
+}
+
+fn a_policer_marks_over_both_versions() {
+    a_policer_marks_what_is_capable_and_drops_the_rest(Ip::V4);
+    a_policer_marks_what_is_capable_and_drops_the_rest(Ip::V6);
+}
+
 /// A delay of 30 ms that is switched off from 1 s to 2 s, and a rewriter that is on from 2 s on: the codepoint and
 /// the delay of datagrams say so.
 fn elements_are_switched_and_changed() {
@@ -984,7 +1055,8 @@ fn a_kernel_says_what_it_has() {
 
 fn main() {
     let kernel = Linux::new().kernels().last().is_some();
-    let tests: [(&str, fn()); 25] = [
+    let tests: [(&str, fn()); 26] = [
+        ("a_policer_marks_over_both_versions", a_policer_marks_over_both_versions),
         (
             "a_flow_passes_by_the_hops_that_are_not_its_own",
             a_flow_passes_by_the_hops_that_are_not_its_own,
