@@ -102,3 +102,43 @@ def test_a_programs_packets_are_captured_and_nothing_changes(asked: list[str], t
         arrived[name] = opened[True]
     # A bridge takes no time, the queue and the delay before it do.
     assert arrived["server"] == arrived["bottleneck.left"] < arrived["bottleneck.right"] <= arrived["client"]
+
+
+AXIS = """\
+[experiment]
+name = "one-fails"
+duration = "2s"
+warmup = "0s"
+stack = "linux-7.3"
+seeds = 1
+
+[axis.status]
+"good" = { flow.page.program.client = ["sh", "-c", "exit 0"] }
+"bad" = { flow.page.program.client = ["sh", "-c", "echo cannot; exit 3"] }
+"hangs" = { flow.page.program.client = ["sleep", "1000"] }
+
+[[hop]]
+name = "bottleneck"
+rate = "10mbit"
+rtt = "20ms"
+qdisc = "pfifo"
+
+[[flow]]
+name = "page"
+program = { client = ["true"], ready = "0s", within = "1s" }
+"""
+
+
+def test_the_runs_beside_one_that_fails_stand(tmp_path: Path) -> None:
+    file, results = tmp_path / "axis.toml", tmp_path / "results"
+    file.write_text(AXIS)
+    words = [sys.executable, "-m", "sojourn", "run", str(file), "--engine", "linux", "-o", str(results)]
+    ran = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ran.returncode != 0
+    assert "exit status 3" in ran.stderr
+    assert "cannot" in ran.stderr
+    # The one that hangs.
+    assert "and 1 more run" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    (run,) = list((results / "runs").iterdir())
+    assert any(file.suffix == ".parquet" for file in run.rglob("*"))
