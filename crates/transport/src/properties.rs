@@ -103,7 +103,7 @@ prop_compose! {
         stack in 0_usize..7,
         hz in prop_oneof![Just(250), Just(1000)],
         cc in prop_oneof![Just("cubic"), Just("reno"), Just("dctcp"), Just("prague"), Just("bbr"),
-            Just("cubic-sce"), Just("reno-sce"), Just("dctcp-sce")],
+            Just("cubic-sce"), Just("reno-sce"), Just("dctcp-sce"), Just("ledbat++")],
         bytes in 1_u64..400_000,
         ecn in prop_oneof![Just(ecn::Request::Off), Just(ecn::Request::Rfc3168), Just(ecn::Request::AccEcn)],
         paced in proptest::bool::weighted(0.2),

@@ -20,6 +20,7 @@ macro_rules! controls {
             cubic_sce: CubicSce;
             reno_sce: RenoSce;
             dctcp_sce: DctcpSce;
+            ledbat: LedbatPlusPlus;
         }
     };
 }
