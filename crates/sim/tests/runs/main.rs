@@ -3,6 +3,7 @@
 
 mod applications;
 mod around_codel;
+mod background;
 mod bbr;
 mod bench;
 mod by_words;
