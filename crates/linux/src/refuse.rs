@@ -161,7 +161,7 @@ fn explained(here: &Here<'_>, missing: Unsupported) -> Unsupported {
         Feature::Tunnel(_)
         | Feature::Element(ElementKind::Encapsulate | ElementKind::Decapsulate) => (
             "namespaces of one kernel carry the inner flow's hash across a tunnel, so it would not be the experiment",
-            "run it on the simulator; separate guests come later",
+            "run it on the simulator: --engine sim",
         ),
         Feature::CongestionControl(ref name) | Feature::Qdisc(ref name)
             if name.starts_with("python:") =>
