@@ -120,4 +120,12 @@ impl Vocabulary for AnyWords {
     fn stack(&self, _name: &str) -> Result<(), WordError> {
         Ok(())
     }
+    /// One chance a millisecond, whatever the words: no file is read.
+    fn trace(&self, _words: &str) -> Result<DeliveryTrace, WordError> {
+        DeliveryTrace::new(vec![1]).map_err(|error| WordError {
+            at: 0..0,
+            message: error.message,
+            help: String::new(),
+        })
+    }
 }
