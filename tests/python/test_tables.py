@@ -119,6 +119,34 @@ def test_compare_tells_ci(tmp_path: Path, make_run: Make, runs: list[Run]) -> No
     assert "differ beyond the ranges" in said.stdout
 
 
+def test_compare_seed_by_seed_sees_what_ranges_hide(tmp_path: Path, make_run: Make) -> None:
+    """Seeds are 10 Mbit/s apart, the sets 1 Mbit/s: their ranges overlap, and each seed says the same."""
+    labels = {"queue": "pfifo"}
+    one = stored(tmp_path / "a", [make_run((10.0 * s, 20.0), seed=s, labels=labels) for s in range(1, 8)])
+    other = stored(tmp_path / "b", [make_run((10.0 * s + 1, 20.0), seed=s, labels=labels) for s in range(1, 8)])
+    words = ("compare", str(one), str(other), "-m", "delivery_rate({flow})", "--json")
+    assert sojourn(*words, cwd=tmp_path).returncode == 0
+    done = sojourn(*words, "--paired", cwd=tmp_path)
+    assert done.returncode == 1
+    values = json.loads(done.stdout)["values"]
+    assert [value["differs"] for value in values] == [True, False]
+    assert values[0]["difference"] == {"median": 1e6, "low": 1e6, "high": 1e6, "seeds": 7}
+    # What is beyond zero and within the tolerance is the same.
+    assert sojourn(*words, "--paired", "--tolerance", "5", cwd=tmp_path).returncode == 0
+    said = sojourn(*words[:-1], "--paired", cwd=tmp_path).stdout
+    assert "1 of 2 values in 1 cells differ seed by seed" in said
+    assert "of 2 values that do not differ, 0 would be said to by chance" in said
+
+
+def test_too_few_common_seeds_tell_nothing(tmp_path: Path, make_run: Make) -> None:
+    labels = {"queue": "pfifo"}
+    one = stored(tmp_path / "a", [make_run((10.0 * s, 20.0), seed=s, labels=labels) for s in range(1, 8)])
+    other = stored(tmp_path / "b", [make_run((90.0, 20.0), seed=s, labels=labels) for s in range(5, 12)])
+    done = sojourn("compare", str(one), str(other), "-m", "delivery_rate({flow})", "--paired", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "2 could not be told: they have 3 common seeds or more, and an interval takes 6" in done.stdout
+
+
 def test_compare_tells_harm(tmp_path: Path, make_run: Make) -> None:
     """A is alone, B beside a rival: 40 and 10 Mbit/s are a harm of 0.75 by Ware et al., and none if less is better."""
     labels = {"queue": "pfifo"}

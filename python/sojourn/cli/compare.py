@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from sojourn.core.spread import Spread
+    from sojourn.evidence.by_seed import Difference
     from sojourn.evidence.comparison import Comparison, Line
 
 
@@ -48,12 +49,21 @@ def compare(
             "0 is none, 1 is all. BETTER is [b]more[/b] or [b]less[/b].",
         ),
     ] = None,
+    paired: Annotated[
+        bool,
+        typer.Option(
+            "--paired",
+            help="Compare run with run of the same seed: the median of the differences, with an interval of 95 % that "
+            "assumes no distribution. It takes six seeds or more, and says more where the runs of a seed are alike.",
+        ),
+    ] = False,
     every: Annotated[bool, typer.Option("--all", help="Print what does not differ, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compare two result sets cell by cell: means, ranges over the seeds, and which lie apart.
 
-    Exits with status 1 if anything differs beyond the ranges. With one seed each, all that is not equal differs.
+    Exits with status 1 if anything differs beyond the ranges. With one seed each, all that is not equal differs. With
+    --paired a value differs if the interval of the median difference has no zero in it.
 
     Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
     """
@@ -65,7 +75,7 @@ def compare(
 
     asked = [Asked(text, text) for text in metrics or []] or USUAL
     one, other = (figures.select(results(folder), cell) for folder in (first, second))
-    found = held(one, other, asked, tolerance / 100)
+    found = held(one, other, asked, tolerance / 100, by_seed=paired)
     if as_json:
         print_json(_as_json(found, harm))
     else:
@@ -77,6 +87,7 @@ def _print(found: "Comparison", lines: "Sequence[Line]", better: "Better | None"
     from sojourn.cli.grid import print_table
     from sojourn.cli.screen import out
     from sojourn.core.summary_table import said
+    from sojourn.evidence.by_seed import FEWEST
 
     if lines:
         rows = [
@@ -86,24 +97,37 @@ def _print(found: "Comparison", lines: "Sequence[Line]", better: "Better | None"
                 said(line.first),
                 said(line.second),
                 f"{100 * line.change:+.1f} %" if line.change == line.change else "–",
+                *([said(line.difference.spread())] if line.difference else []),
                 *([_harm_said(line, better)] if better else []),
                 "differs" if line.differs else "",
             ]
             for line in lines
         ]
-        harm = ["harm"] if better else []
-        print_table(
-            ["cell", "metric", "A", "B", "change", *harm, "verdict"],
-            rows,
-            right=(4, 5) if better else (4,),
-            prose=(0, 1, 2, 3),
-        )
+        heads = ["cell", "metric", "A", "B", "change"]
+        heads += ["B less A, median"] if lines[0].difference else []
+        heads += ["harm"] if better else []
+        right = tuple(place for place, head in enumerate(heads) if head in ("change", "harm"))
+        prose = tuple(place for place in range(len(heads)) if place not in right)
+        print_table([*heads, "verdict"], rows, right=right, prose=prose)
     cells = len({line.cell for line in found.lines})
     console = out()
-    console.print(
-        f"{len(found.differing)} of {len(found.lines)} values in {cells} cells differ beyond the ranges of the seeds",
-        soft_wrap=True,
-    )
+    paired = [line.difference for line in found.lines if line.difference]
+    by = "seed by seed" if paired else "beyond the ranges of the seeds"
+    console.print(f"{len(found.differing)} of {len(found.lines)} values in {cells} cells differ {by}", soft_wrap=True)
+    if paired:
+        few = [difference for difference in paired if difference.seeds < FEWEST]
+        if few:
+            least = min(difference.seeds for difference in few)
+            console.print(
+                f"{len(few)} could not be told: they have {least} common seeds or more, and an interval takes {FEWEST}",
+                soft_wrap=True,
+            )
+        told = len(paired) - len(few)
+        if told:
+            console.print(
+                f"intervals of 95 %: of {told} values that do not differ, {told / 20:.0f} would be said to by chance",
+                soft_wrap=True,
+            )
     for name, only in (("A", found.only_first), ("B", found.only_second)):
         if only:
             shown = ", ".join(only[:5]) + (f" and {len(only) - 5} more" if len(only) > 5 else "")  # noqa: PLR2004
@@ -113,6 +137,10 @@ def _print(found: "Comparison", lines: "Sequence[Line]", better: "Better | None"
 def _harm_said(line: "Line", better: "Better") -> str:
     harm = line.harm(better)
     return "–" if math.isnan(harm) else f"{harm:.3f}"
+
+
+def _difference(of: "Difference") -> dict[str, Any]:
+    return {"median": of.median, "low": of.low, "high": of.high, "seeds": of.seeds}
 
 
 def _as_json(found: "Comparison", better: "Better | None") -> dict[str, Any]:
@@ -132,6 +160,7 @@ def _as_json(found: "Comparison", better: "Better | None") -> dict[str, Any]:
                 "a": spread(line.first),
                 "b": spread(line.second),
                 "change": line.change,
+                **({"difference": _difference(line.difference)} if line.difference else {}),
                 **({"harm": line.harm(better)} if better else {}),
                 "differs": line.differs,
             }

@@ -3,6 +3,8 @@
 A value differs where the range over one set's seeds has nothing in common with that of the other; a tolerance widens
 what is common. Two sets of the same thing with n and m seeds differ so by chance in 2 n! m! / (n + m)! of all values:
 in 1 of 126 with five seeds each, in 1 of 3 with two. With one seed each, whatever is not equal differs.
+
+Where both sets have the same seeds, the differences seed by seed may be asked for instead (:mod:`.by_seed`).
 """
 
 import math
@@ -10,13 +12,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.core.cells import Cell, paired
-from sojourn.core.measured import spreads
+from sojourn.core.measured import measure
 from sojourn.core.queues import that_matter
 from sojourn.core.run import Better, Run, harm
 from sojourn.core.select import cells_of
 from sojourn.core.spread import Spread
 from sojourn.core.summary_table import USUAL, Asked
 from sojourn.errors import UsageError
+from sojourn.evidence.by_seed import Difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,8 @@ class Line:
     first: Spread
     second: Spread
     differs: bool
+    difference: Difference | None = None
+    """Seed by seed, where that was asked for; :attr:`differs` is by it then."""
 
     @property
     def change(self) -> float:
@@ -57,7 +62,12 @@ class Comparison:
 
 
 def compare(
-    first: Sequence[Run], second: Sequence[Run], asked: Sequence[Asked] = USUAL, tolerance: float = 0.0
+    first: Sequence[Run],
+    second: Sequence[Run],
+    asked: Sequence[Asked] = USUAL,
+    tolerance: float = 0.0,
+    *,
+    by_seed: bool = False,
 ) -> Comparison:
     """Compare the cells that both sets have.
 
@@ -66,6 +76,7 @@ def compare(
         second: the other.
         asked: the metrics.
         tolerance: by which part of the larger mean ranges may lie apart and still count as the same.
+        by_seed: compare run with run of the same seed, and not range with range.
 
     Raises:
         UsageError: if no cell is in both.
@@ -81,10 +92,13 @@ def compare(
     for pair in common:
         matter = that_matter([run for cell in pair for run in cell.runs])
         wanted = [(a, of, expression) for a in asked for of, expression in a.of(pair[0], matter)]
-        found = [spreads(cell, [expression for _, _, expression in wanted]) for cell in pair]
-        for (a, of, _), before, after in zip(wanted, *found, strict=True):
-            b, c = before.scaled(a.scale), after.scaled(a.scale)
-            lines.append(Line(_name(pair[0]), a.title, of, b, c, differs(b, c, tolerance)))
+        found = [_values(cell, [expression for _, _, expression in wanted]) for cell in pair]
+        for place, (a, of, _) in enumerate(wanted):
+            b, c = (Spread.of([own[place] for _, own in values]).scaled(a.scale) for values in found)
+            before, after = ({seed: own[place] * a.scale for seed, own in values} for values in found)
+            difference = Difference.of(before, after) if by_seed else None
+            apart = difference.differs(_room(b, c, tolerance)) if difference else differs(b, c, tolerance)
+            lines.append(Line(_name(pair[0]), a.title, of, b, c, apart, difference))
     met = {cell.key for pair in common for cell in pair}
     only = ([_name(cell) for cell in cells if cell.key not in met] for cells in (one, two))
     return Comparison(lines, *only)
@@ -99,8 +113,17 @@ def differs(first: Spread, second: Spread, tolerance: float = 0.0) -> bool:
     """
     if not first.seeds or not second.seeds:
         return bool(first.seeds) != bool(second.seeds)
-    room = tolerance * max(abs(first.mean), abs(second.mean))
+    room = _room(first, second, tolerance)
     return first.high + room < second.low or second.high + room < first.low
+
+
+def _room(first: Spread, second: Spread, tolerance: float) -> float:
+    means = [abs(spread.mean) for spread in (first, second) if spread.seeds]
+    return tolerance * max(means, default=0.0)
+
+
+def _values(cell: Cell, expressions: Sequence[str]) -> list[tuple[int, list[float]]]:
+    return [(run.seed, measure(run, expressions)) for run in cell.runs]
 
 
 def _name(cell: Cell) -> str:
