@@ -30,6 +30,8 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).parents[1]
 LOCKS: Final = ("Cargo.lock", "requirements-dev.lock", "web/package-lock.json")
 """What the dependencies of a build are pinned by."""
+PYTHON: Final = ROOT / ".venv" / "bin" / "python"
+"""The environment that `make dist` sets up, with what reads the bills; this script may run with another."""
 
 _VERSION: Final = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 _UNRELEASED: Final = re.compile(r"(?m)^## (\S+) \(unreleased\)$")
@@ -115,10 +117,10 @@ def write_bills(wheel: Path, to: Path) -> None:
         (to / "crates.cdx.json").write_bytes(archive.read(bill))
     with tempfile.TemporaryDirectory() as room:
         empty = Path(room) / "bin" / "python"
-        pip = [sys.executable, "-m", "pip", "--quiet", "--python", str(empty)]
-        look = ["cyclonedx-py", "environment", "--pyproject", "pyproject.toml", "--output-reproducible"]
+        pip = [str(PYTHON), "-m", "pip", "--quiet", "--python", str(empty)]
+        look = [str(PYTHON), "-m", "cyclonedx_py", "environment", "--pyproject", "pyproject.toml", "--output-reproducible"]
         for command in (
-            [sys.executable, "-m", "venv", "--without-pip", room],
+            [str(PYTHON), "-m", "venv", "--without-pip", room],
             # Not the versions that the tests are pinned to.
             ["env", "--unset=PIP_CONSTRAINT", *pip, "install", str(wheel)],
             [*look, "--output-file", str(to / "python.cdx.json"), str(empty)],
