@@ -186,6 +186,7 @@ def build() -> None:
             copy.write_bytes(text)
     shutil.rmtree(PLACE / "wheel", ignore_errors=True)
     maturin = Path(sys.executable).parent / "maturin"
+    _forget_the_extension()
     done = subprocess.run(  # noqa: S603 - the project's own
         [maturin, "build", "--quiet", "--profile", "checked", "--out", PLACE / "wheel"],
         cwd=TREE,
@@ -195,9 +196,20 @@ def build() -> None:
         # The dependencies are compiled already; the project's own crates have another version and are others.
         env={**os.environ, "CARGO_TARGET_DIR": str(ROOT / "target")},
     )
+    _forget_the_extension()
     if done.returncode:
         raise SystemExit(done.stderr)
     _site()
+
+
+def _forget_the_extension() -> None:
+    """Remove the extension that was linked last, so that the next build links its own.
+
+    A library for others to load has no hash in its name: the copy's and the project's are one file, and cargo takes
+    either for fresh if what it was made of has not changed.
+    """
+    for name in ("lib_core.so", "lib_core.dylib", "_core.dll"):
+        (ROOT / "target" / "checked" / "deps" / name).unlink(missing_ok=True)
 
 
 def _named_apart(manifest: bytes) -> bytes:

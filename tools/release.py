@@ -118,12 +118,12 @@ def write_bills(wheel: Path, to: Path) -> None:
     with tempfile.TemporaryDirectory() as room:
         empty = Path(room) / "bin" / "python"
         pip = [str(PYTHON), "-m", "pip", "--quiet", "--python", str(empty)]
-        look = [str(PYTHON), "-m", "cyclonedx_py", "environment", "--pyproject", "pyproject.toml", "--output-reproducible"]
+        look = [str(PYTHON), "-m", "cyclonedx_py", "environment", "--output-reproducible"]
         for command in (
             [str(PYTHON), "-m", "venv", "--without-pip", room],
             # Not the versions that the tests are pinned to.
             ["env", "--unset=PIP_CONSTRAINT", *pip, "install", str(wheel)],
-            [*look, "--output-file", str(to / "python.cdx.json"), str(empty)],
+            [*look, "--pyproject", "pyproject.toml", "--output-file", str(to / "python.cdx.json"), str(empty)],
         ):
             subprocess.run(command, cwd=ROOT, check=True)  # noqa: S603
     said = subprocess.run(
