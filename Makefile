@@ -103,6 +103,8 @@ web: tools
 # The page in Chromium, its lessons against `sojourn run`, and the bits of random and golden runs against the native build's.
 test-web: web $(VENV)/.checked
 	cargo run --quiet -p sojourn-web --profile checked --example random_runs -- 100 > $(TARGET)/web/random.jsonl
+	mkdir -p $(TARGET)/web/golden
+	GOLDEN_SCENARIOS=$(abspath $(TARGET))/web/golden cargo test --quiet -p sojourn-sim --profile checked --test runs -- the_grid unresponsive_loads
 	$(BIN)/pytest tests/web
 
 bench: $(VENV)/.tools
@@ -135,7 +137,7 @@ dist: web
 	$(BIN)/python -m pip install --group dist
 	rm -rf dist
 	@for machine in $(WHEELS); do \
-	  if command -v rustup >/dev/null; then rustup target add --quiet $$machine-unknown-linux-gnu || exit 1; fi; \
+	  if command -v rustup >/dev/null; then rustup --quiet target add $$machine-unknown-linux-gnu || exit 1; fi; \
 	  $(BIN)/maturin build --quiet --release --strip --zig --target $$machine-unknown-linux-gnu --out dist || exit 1; \
 	done
 	$(BIN)/maturin sdist --quiet --out dist

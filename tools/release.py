@@ -182,7 +182,6 @@ def _release(version: str, texts: Mapping[Path, str], now: dt.datetime) -> None:
     # The lock files of the workspace and of what stands beside it say the versions, too.
     subprocess.run(["cargo", "update", "--workspace", "--quiet"], cwd=ROOT, check=True)  # noqa: S607
     _git("commit", "--all", "--quiet", "--message", f"Release {version}")
-    _git("tag", "--annotate", f"v{version}", "--message", section((ROOT / "CHANGELOG.md").read_text(), version))
     subprocess.run(["make", "dist"], cwd=ROOT, check=True)  # noqa: S607
     dist = ROOT / "dist"
     [wheel] = dist.glob(f"*_{platform.machine()}.whl")
@@ -192,6 +191,8 @@ def _release(version: str, texts: Mapping[Path, str], now: dt.datetime) -> None:
     locks = {name: hashlib.sha256((ROOT / name).read_bytes()).hexdigest() for name in LOCKS}
     said = provenance(subjects, version=version, commit=_git("rev-parse", "HEAD"), locks=locks, built=now)
     (dist / "provenance.json").write_text(json.dumps(said, indent=2) + "\n")
+    # Last: a tag is of what was built.
+    _git("tag", "--annotate", f"v{version}", "--message", section((ROOT / "CHANGELOG.md").read_text(), version))
 
 
 def main() -> None:
@@ -213,7 +214,12 @@ def main() -> None:
         return
     if found:
         sys.exit(f"error: {'; '.join(found)}")
-    _release(asked.version, texts, now)
+    before = _git("rev-parse", "--short", "HEAD")
+    try:
+        _release(asked.version, texts, now)
+    except subprocess.CalledProcessError as error:
+        back = f"`git reset --hard {before}` takes the release's changes back"
+        sys.exit(f"error: `{' '.join(error.cmd)}` ended with status {error.returncode}. Nothing is tagged; {back}")
     sys.stdout.write(f"dist/ and the tag v{asked.version} are made. Nothing was published.\n")
 
 

@@ -23,8 +23,10 @@ PAGE = BUILT / "web" / "playground.html"
 RANDOM = BUILT / "web" / "random.jsonl"
 LESSONS = sorted((WEB / "lessons").glob("*.toml"))
 MOST_BYTES = 2_000_000
+SCENARIOS = BUILT / "web" / "golden"
+"""What the tables of tests/golden are of, as the simulator's own tests write it."""
 CELLS = int(os.environ.get("SOJOURN_WEB_CELLS", "40"))
-"""So many of the golden cells; 0 for all of them, which takes many minutes."""
+"""So many of the suites' cells; 0 for all of them, which takes hours."""
 
 
 def compare(where: str, cases: list[dict[str, Any]], folder: Path) -> dict[str, int]:
@@ -49,7 +51,29 @@ def test_random_experiments_have_the_native_bits(where: str, tmp_path: Path) -> 
     assert said["ran"] >= 100
 
 
+def digests(text: str) -> dict[str, str]:
+    return dict(word.split("=") for word in text.split())
+
+
 def golden_cells() -> list[dict[str, Any]]:
+    """Return every cell of the golden tables, with what it is digests of."""
+    cells = []
+    for file in (ROOT / "tests" / "golden" / f"{name}.digests.txt" for name in ("grid", "overload")):
+        scenarios = (SCENARIOS / f"{file.name.partition('.')[0]}.jsonl").read_text().splitlines()
+        for line, scenario in zip(file.read_text().splitlines(), scenarios, strict=True):
+            label, _, own = line.partition(" | ")
+            cells.append({"label": label, "scenario": json.loads(scenario), "digests": digests(own)})
+    return cells
+
+
+@needs_node
+@pytest.mark.parametrize("where", ["node", pytest.param("chromium", marks=needs_chromium)])
+def test_golden_cells_have_the_native_bits(where: str, tmp_path: Path) -> None:
+    cells = golden_cells()
+    assert compare(where, cases=cells, folder=tmp_path) == {"cases": len(cells), "ran": len(cells), "differing": 0}
+
+
+def cells_of_suites() -> list[dict[str, Any]]:
     """Return cells of the record of every suite's digests, evenly from it, with what they are digests of."""
     record = dict(line.split(" | ") for line in (ROOT / "tests" / "golden" / "digests.txt").read_text().splitlines())
     cells = []
@@ -62,16 +86,16 @@ def golden_cells() -> list[dict[str, Any]]:
                 # The long ones are left to a run of all.
                 short = tomllib.loads(file.read_text())["experiment"]["duration"] in {"60s", "30s"}
                 if label in record and (short or not CELLS):
-                    digests = dict(word.split("=") for word in record[label].split())
-                    cells.append({"label": label, "scenario": json.loads(key.resolved.json), "digests": digests})
+                    scenario = json.loads(key.resolved.json)
+                    cells.append({"label": label, "scenario": scenario, "digests": digests(record[label])})
     every = max(1, len(cells) // CELLS) if CELLS else 1
     return cells[::every]
 
 
 @needs_node
 @pytest.mark.parametrize("where", ["node", pytest.param("chromium", marks=needs_chromium)])
-def test_golden_cells_have_the_recorded_bits(where: str, tmp_path: Path) -> None:
-    cells = golden_cells()
+def test_cells_of_suites_have_the_recorded_bits(where: str, tmp_path: Path) -> None:
+    cells = cells_of_suites()
     said = compare(where, cells, tmp_path)
     assert said["ran"] == len(cells) >= min(CELLS, 1)
 

@@ -157,6 +157,7 @@ fn queue_row(cell: &Cell, run: &Run) -> Vec<String> {
 fn grid() -> (String, String) {
     let cells = Cell::all();
     let scenarios: Vec<Scenario> = cells.iter().map(Cell::scenario).collect();
+    scenarios_of("grid", &scenarios);
     let rows = Mutex::new(vec![None; cells.len()]);
     run_many(&Sim::new(), &scenarios, 2, &(), &|i, run| {
         let run = run.expect("the simulator runs all of these");
@@ -227,6 +228,16 @@ pub(crate) fn compare(file: &str, now: &str, command: &str) {
         "tests/golden/{file} is not what the simulator gives now:\n{text}\n\
          If this was meant, write it anew and look at its diff:\n  {command}"
     );
+}
+
+/// Writes what `NAME.digests.txt` is of, a line each as there, into the folder `GOLDEN_SCENARIOS` if it is set: for whoever
+/// asks another build for the same bits.
+pub(crate) fn scenarios_of(name: &str, scenarios: &[Scenario]) {
+    let Some(folder) = std::env::var_os("GOLDEN_SCENARIOS") else { return };
+    let line = |own| serde_json::to_string(own).expect("a scenario can be written") + "\n";
+    let text: String = scenarios.iter().map(line).collect();
+    let path = PathBuf::from(folder).join(format!("{name}.jsonl"));
+    std::fs::write(path, text).expect("the folder is there");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Every discipline under an unresponsive load: a table that people read, and that must not change unseen.
 
 use crate::bench::{QUEUE, buckets, digests, mean_of, quantile_of, queue_mut, total};
-use crate::golden::{compare, markdown};
+use crate::golden::{compare, markdown, scenarios_of};
 use sojourn_engine::run_many;
 use sojourn_model::{Scenario, Shaper, Side, Traffic, Udp};
 use sojourn_sim::{Sim, dumbbell::Dumbbell};
@@ -79,6 +79,7 @@ fn unresponsive_loads_are_as_they_were() {
     }
     let scenarios: Vec<Scenario> =
         cells.iter().map(|&(qdisc, load, ecn, _)| scenario(qdisc, load, ecn)).collect();
+    scenarios_of("overload", &scenarios);
     let rows = Mutex::new(vec![(Vec::new(), String::new()); cells.len()]);
     run_many(&Sim::new(), &scenarios, 2, &(), &|i, run| {
         let run = run.expect("the simulator runs all of these");
