@@ -140,7 +140,7 @@ dist: web
 	  if command -v rustup >/dev/null; then rustup --quiet target add $$machine-unknown-linux-gnu || exit 1; fi; \
 	  $(BIN)/maturin build --quiet --release --strip --zig --target $$machine-unknown-linux-gnu --out dist || exit 1; \
 	done
-	$(BIN)/maturin sdist --quiet --out dist
+	$(BIN)/maturin sdist --out dist
 	PYTHON=$(PYTHON) tools/wheel_check.sh dist/*_$$(uname -m).whl
 	# What an sdist compiles anew is what lies in it; what it depends on is compiled already.
 	PYTHON=$(PYTHON) CARGO_TARGET_DIR=$(abspath $(TARGET)) tools/wheel_check.sh dist/*.tar.gz
