@@ -249,6 +249,11 @@ class Page {
     }
     on("save-svg", "click", () => save(this.fileName("svg"), this.picture(), "image/svg+xml"));
     on("save-png", "click", async () => save(this.fileName("png"), await png(this.picture()), "image/png"));
+    // On paper there is no address to open: the texts stand beneath the results.
+    addEventListener("beforeprint", () =>
+      byId("printed").replaceChildren(...this.used.flatMap((side) => [el("h2", {}, this.used.length > 1 ? `Experiment ${side.letter}` : "Experiment"), el("pre", {}, side.text)])),
+    );
+    addEventListener("afterprint", () => byId("printed").replaceChildren());
     theme(byId("theme"), () => this.used.forEach((side) => side.plots.redraw()));
   }
 }

@@ -52,6 +52,21 @@ async function closed() {
 before(async () => (browser = await chromium()));
 after(() => browser.close());
 
+test("what is printed is light, and has the experiments' texts", async () => {
+  await open(await pack({ a: { text: SHORT, run: 0 }, b: { text: SHORT.replace("20ms", "80ms"), run: 0 }, lesson: "" }), { colorScheme: "dark" });
+  await settled();
+  const seen = (kind) =>
+    page.evaluate((own) => {
+      dispatchEvent(new Event(own));
+      return [document.documentElement.dataset.theme, document.querySelector("#printed").innerText];
+    }, kind);
+  const [theme, printed] = await seen("beforeprint");
+  assert.equal(theme, "light");
+  assert.match(printed, /Experiment A[\s\S]*rtt = "20ms"[\s\S]*Experiment B[\s\S]*rtt = "80ms"/);
+  assert.deepEqual(await seen("afterprint"), ["dark", ""]);
+  await closed();
+});
+
 test("the page begins with an example, which runs", async () => {
   await open();
   await settled();
