@@ -120,9 +120,10 @@ docs: $(VENV)/.checked
 	rm -rf python/sojourn/manual/site && cp -r site python/sojourn/manual/site
 	@echo "The site is in site/: open site/index.html, or say: sojourn docs"
 
-# Everything that the site can have: the playground and the published reports, too.
+# Everything that the site can have: the playground and the published reports, too. axe finds nothing that is hard to use.
 site: web reports
 	$(MAKE) docs
+	@! command -v chromium >/dev/null || node web/test/site.mjs site
 
 # The published reports, of one seed a cell; what was run is kept. A check that fails is what the claims are about.
 reports: $(VENV)/.checked

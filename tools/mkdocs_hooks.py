@@ -125,12 +125,17 @@ def _framed() -> str:
 
 def on_post_page(output: str, *, page: Page, **_: object) -> str:
     """Take the script that search needs in files on a disk from the site itself: nothing is loaded from outside."""
-    return output.replace(SHIM, "../" * page.url.count("/") + "assets/iframe-worker.js")
+    return _named(output).replace(SHIM, "../" * page.url.count("/") + "assets/iframe-worker.js")
 
 
 def on_post_template(output_content: str, **_: object) -> str:
     """Do the same for the page that says that there is none."""
-    return output_content.replace(SHIM, "assets/iframe-worker.js")
+    return _named(output_content).replace(SHIM, "assets/iframe-worker.js")
+
+
+def _named(html: str) -> str:
+    """Name the theme's search box, of which a screen reader says no more than that it is a dialog."""
+    return html.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
 
 
 def _listed(entry: Any, docs: Path) -> Any:  # noqa: ANN401 - the navigation is nested lists, tables and text

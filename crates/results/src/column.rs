@@ -56,7 +56,7 @@ impl Schema {
     /// The table's reference in Markdown.
     pub fn markdown(&self) -> String {
         use core::fmt::Write as _;
-        let mut text = format!("### `{}`\n\n{}\n\n", self.name, self.doc);
+        let mut text = format!("## `{}`\n\n{}\n\n", self.name, self.doc);
         text.push_str("| column | type | unit | meaning |\n|---|---|---|---|\n");
         for c in self.columns {
             let _ = writeln!(text, "| `{}` | {} | {} | {} |", c.name, c.ty, c.unit, c.doc);
