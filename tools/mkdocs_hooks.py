@@ -135,7 +135,8 @@ def on_post_template(output_content: str, **_: object) -> str:
 
 def _named(html: str) -> str:
     """Name the theme's search box, of which a screen reader says no more than that it is a dialog."""
-    return html.replace('data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"')
+    box = 'data-md-component="search" role="dialog"'
+    return html.replace(box, f'{box} aria-label="Search"')
 
 
 def _listed(entry: Any, docs: Path) -> Any:  # noqa: ANN401 - the navigation is nested lists, tables and text
