@@ -67,8 +67,8 @@ test-linux: $(VENV)/.checked
 	cargo test -p sojourn-linux --profile checked -- --include-ignored
 	$(BIN)/pytest tests/linux
 
-# Kills at random moments, a thousand of them, and a campaign of 20 000 runs on Dask whose workers are killed and whose
-# scheduler is restarted, unless KILLS and RUNS say otherwise: hours on two cores.
+# Kills at random moments, a thousand of them, and a campaign of 20 000 runs on Dask among deaths, restarts and cut
+# networks, unless KILLS and RUNS say otherwise: hours on two cores.
 KILLS ?= 1000
 test-cluster: RUNS ?= 20000
 test-cluster: $(VENV)/.checked
