@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -12,7 +12,7 @@ from sojourn.core.run import Run
 from sojourn.core.store import RunKey
 from sojourn.errors import UsageError
 from sojourn.evidence.claims.interval import ERROR, Look
-from sojourn.evidence.precision import Aim, _verdict, _width, plan, until
+from sojourn.evidence.precision import Aim, Known, Standing, _verdict, _width, plan, until
 from sojourn.experiments.experiment import parse
 from test_cli import sojourn
 
@@ -115,3 +115,38 @@ def test_the_command_says_what_is_known_and_what_is_not(tmp_path: Path) -> None:
     refused = sojourn("run", "t.toml", "-o", "r", "--max-seeds", "9", cwd=tmp_path)
     assert refused.returncode == 2
     assert "goes with --precision" in refused.stderr
+
+
+def test_what_looks_at_all_cells_keeps_cells_open() -> None:
+    keys = parse(TEXT, "t.toml", seeds=32).run_keys
+    heard: list[dict[str, int]] = []
+
+    def make(some: Sequence[RunKey]) -> list[Run]:
+        return runner.make_fresh(some, engine="sim", threads=2)
+
+    def joint(runs: Sequence[Run]) -> tuple[list[Known], Callable[[Run], bool]]:
+        heard.append({name: sum(name in str(run.key.scenario["cell"]) for run in runs) for name in ("pfifo", "fq")})
+        early = len(heard) < 3
+        known = Standing(cell="a", of="b", seeds=8, reached=not early, more=None, median=1, interval=None)
+        return [known], lambda run: early and "pfifo" in str(run.key.scenario["cell"])
+
+    runs, standings = until(keys, [], plan(8, 32), make, joint=joint)
+    # It hears of all runs, those of cells that are done, too.
+    assert heard == [{"pfifo": 8, "fq": 8}, {"pfifo": 16, "fq": 8}, {"pfifo": 32, "fq": 8}]
+    assert len(runs) == 40
+    assert [own.reached for own in standings] == [True]
+
+
+def test_the_claims_on_cells_are_judged_as_in_their_folder(tmp_path: Path) -> None:
+    asked = ("run", "fast-lane/disproof", "-o", "r", "--seeds", "6", "--max-seeds", "12", "--precision", "claims")
+    done = sojourn(*asked, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    told = {own["cell"]: own for own in json.loads(done.stdout)["precision"]}
+    judged = sojourn("claims", "r", "--seeds", "6", "--json", "--run", cwd=tmp_path)
+    verdicts = {own["id"]: own["verdict"] for own in json.loads(judged.stdout)}
+    assert len(told) > 3
+    assert {name: own["verdict"] for name, own in told.items()} == verdicts
+    assert all(own["said"].startswith(f"claim {name}: {own['verdict']}, ") for name, own in told.items())
+    refused = sojourn("run", "l4s-tests/s7", "-o", "q", "--precision", "claims", cwd=tmp_path)
+    assert refused.returncode == 2
+    assert "no published claim speaks of these cells" in refused.stderr

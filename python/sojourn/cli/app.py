@@ -86,9 +86,10 @@ def run(
     precision: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="METRIC=WITHIN|checks",
+            metavar="METRIC=WITHIN|checks|claims",
             help="Add seeds until the median of a metric is known so closely in every cell, in base units "
-            "([b]'share(goodput, prague)=0.01'[/b]), or until the verdicts of the checks stand ([b]checks[/b]). "
+            "([b]'share(goodput, prague)=0.01'[/b]), or until the verdicts of the checks stand ([b]checks[/b]), or "
+            "those of the published claims on these cells ([b]claims[/b]). "
             "The first look is at --seeds, or ten. May be repeated.",
         ),
     ] = None,

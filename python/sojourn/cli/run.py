@@ -21,6 +21,7 @@ from sojourn.core.run import Run
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import Interrupted, UsageError
 from sojourn.evidence import precision
+from sojourn.evidence.claimed import Claimed, place_of
 from sojourn.evidence.claims.interval import SEEDS, Look
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment, load
@@ -56,7 +57,7 @@ def run(
 ) -> None:
     """Run experiments into a results folder and show what came out; exit with status 1 if a check fails."""
     wanted, looks = _looks(aims, seeds, max_seeds)
-    if wanted and shard is not None:
+    if looks and shard is not None:
         raise UsageError("a shard has a part of each cell's seeds", help="leave out --precision or --shard")
     seeds = looks[-1].seeds if looks else seeds
     keys = run_keys(
@@ -68,6 +69,7 @@ def run(
         raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")
     snap_len = snap_length(snap_len, pcap=pcap)
     _refuse(keys, engine=engine, pcap=pcap, on=on)
+    joint = _claimed(keys, looks, engine) if precision.CLAIMS in aims else None
     threads = threads or os.cpu_count() or 1
     if output is None or dry_run:
         show_plan(keys, output, threads=threads, as_json=as_json)
@@ -77,10 +79,10 @@ def run(
         way = _Way(folder, engine, threads, on, command, snap_len, pcap)
         plan = way.plan(keys)
         _say_plan(plan, output)
-        way.say_needs(plan, memory, limit=bool(wanted))
+        way.say_needs(plan, memory, limit=bool(looks))
         with way.making(plan) as stored:
             try:
-                runs, standings = _made(keys, wanted, looks, stored)
+                runs, standings = _made(keys, wanted, looks, stored, joint)
             except KeyboardInterrupt:
                 kept = sum(key in folder for key in keys)
                 raise Interrupted(
@@ -177,16 +179,26 @@ def _refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool, on: str | None) 
 
 
 def _looks(aims: Sequence[str], seeds: int | None, max_seeds: int | None) -> tuple[list[precision.Aim], list[Look]]:
-    """Return what is to be known how closely, and when to look; neither unless it is asked for."""
-    wanted = [precision.Aim.parse(text) for text in aims]
-    if max_seeds is not None and not wanted:
+    """Return what is to be known how closely of each cell, and when to look; neither unless it is asked for."""
+    wanted = [precision.Aim.parse(text) for text in aims if text != precision.CLAIMS]
+    if max_seeds is not None and not aims:
         raise UsageError("--max-seeds goes with --precision", help="--seeds sets the number of seeds")
-    return wanted, precision.plan(seeds or SEEDS, max_seeds or precision.MOST) if wanted else []
+    return wanted, precision.plan(seeds or SEEDS, max_seeds or precision.MOST) if aims else []
 
 
-def _failed(tallies: Sequence[checks.Tally], standings: Sequence[precision.Standing]) -> bool:
+def _claimed(keys: Sequence[RunKey], looks: Sequence[Look], engine: str) -> precision.Joint:
+    claimed = Claimed(keys, engine=engine.partition(":")[0], first=looks[0].seeds)
+
+    def judge(runs: Sequence[Run]) -> tuple[Sequence[precision.Known], Callable[[Run], bool]]:
+        standings, wanting = claimed.judge(runs)
+        return standings, lambda run: place_of(run) in wanting
+
+    return judge
+
+
+def _failed(tallies: Sequence[checks.Tally], standings: Sequence[precision.Known]) -> bool:
     """Return whether a check does not hold: in the median run where that was asked for, otherwise in every run."""
-    judged = [own for own in standings if own.is_check]
+    judged = [own for own in standings if isinstance(own, precision.Standing) and own.is_check]
     if judged:
         return not all(own.reached and own.median == 1 for own in judged)
     return any(tally.failed for tally in tallies)
@@ -197,10 +209,11 @@ def _made(
     wanted: Sequence[precision.Aim],
     looks: Sequence[Look],
     make: Callable[[Sequence[RunKey]], list[Run]],
-) -> tuple[list[Run], list[precision.Standing]]:
-    if not wanted:
+    joint: precision.Joint | None,
+) -> tuple[list[Run], list[precision.Known]]:
+    if not looks:
         return make(keys), []
-    return precision.until(keys, wanted, looks, make, detail)
+    return precision.until(keys, wanted, looks, make, detail, joint)
 
 
 def _write_qlog(runs: Sequence[Run], folder: Folder, to: Path) -> None:
@@ -212,7 +225,7 @@ def _write_qlog(runs: Sequence[Run], folder: Folder, to: Path) -> None:
 def _show(
     runs: Sequence[Run],
     tallies: Sequence[checks.Tally],
-    standings: Sequence[precision.Standing],
+    standings: Sequence[precision.Known],
     output: Path,
     *,
     as_json: bool,

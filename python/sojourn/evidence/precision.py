@@ -5,6 +5,8 @@ The interval of the median assumes no distribution, and looking several times is
 divided among them by halves, after Bonferroni). So whoever stops at any look has an interval that misses the median at
 most that often. This is for each cell and each aim by itself.
 
+The verdict of a published claim depends on several cells, which are then open together (``Joint``).
+
 A check holds in a run or does not. That it holds in the median run is the sign test: the interval of the median of its
 noughts and ones is of ones alone.
 """
@@ -21,6 +23,7 @@ from sojourn.errors import UsageError
 from sojourn.evidence.claims.interval import FEWEST, Look, looks, median, median_interval
 
 CHECKS: Final = "checks"
+CLAIMS: Final = "claims"
 MOST: Final = 80
 """Seeds at the last look, unless more or fewer are allowed."""
 
@@ -39,7 +42,7 @@ class Aim:
 
     @classmethod
     def parse(cls, text: str) -> "Aim":
-        """Read ``METRIC=WITHIN``, or ``checks``.
+        """Read ``METRIC=WITHIN``, or ``checks``; ``claims`` is none of a cell's.
 
         >>> Aim.parse("share(goodput, a)=0.01")
         Aim(metric='share(goodput, a)', within=0.01)
@@ -58,25 +61,41 @@ class Aim:
             raise UsageError(
                 f'"{text}" is no precision',
                 help="a metric and how closely its median is to be known, in base units: "
-                f"'share(goodput, prague)=0.01'; or {CHECKS}",
+                f"'share(goodput, prague)=0.01'; or {CHECKS}, or {CLAIMS}",
             )
         return cls(metric.strip(), within)
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What is known of an aim in a cell."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What is known of anything that was aimed at; its text is one line."""
 
     cell: str
+    """Of what: a cell, or a claim."""
     of: str
-    """The metric, or the check."""
+    """The metric, the check, or what the claim says."""
     seeds: int
-    median: float
-    interval: tuple[float, float] | None
+    """How many of each cell were looked at."""
     reached: bool
+    """Whether it is known as closely as asked."""
     more: int | None
     """About so many more seeds would be needed; None if that cannot be said."""
     is_check: bool = False
+
+    def told(self, known: str) -> str:
+        """Return what is known with how many seeds, and what would be needed."""
+        text = f"{known}, {self.seeds} seeds"
+        if self.reached:
+            return text
+        return f"{text}; " + (f"about {self.more} more would be needed" if self.more else "more may never tell")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing(Known):
+    """What is known of an aim in a cell."""
+
+    median: float
+    interval: tuple[float, float] | None
 
     def __str__(self) -> str:
         """Return it in one line."""
@@ -90,10 +109,11 @@ class Standing:
             low, high = self.interval
             known = f"median {self.median:.4g}, interval {low:.4g} to {high:.4g}"
             known += "" if self.reached else ", not as narrow as asked"
-        text = f"{head} {known}, {self.seeds} seeds"
-        if self.reached:
-            return text
-        return f"{text}; " + (f"about {self.more} more would be needed" if self.more else "more may never tell")
+        return self.told(f"{head} {known}")
+
+
+Joint = Callable[[Sequence[Run]], tuple[Sequence[Known], Callable[[Run], bool]]]
+"""Looks at all cells together: how things stand, and whether the cell of a run needs more seeds for them."""
 
 
 def plan(first: int, most: int) -> list[Look]:
@@ -119,7 +139,8 @@ def until(
     planned: Sequence[Look],
     make: Callable[[Sequence[RunKey]], list[Run]],
     told: Callable[[str], None] = lambda _: None,
-) -> tuple[list[Run], list[Standing]]:
+    joint: Joint | None = None,
+) -> tuple[list[Run], list[Known]]:
     """Make runs until every aim is reached in every cell, or the looks are over.
 
     Args:
@@ -128,29 +149,32 @@ def until(
         planned: when to look.
         make: makes runs, those that are there already included.
         told: hears what each look is about.
+        joint: what else keeps cells open.
 
     Returns:
         The runs that were made, and how each aim stands in each cell at the look at which the cell was left.
     """
     open_cells: Mapping[str, list[RunKey]] = _by_cell(keys)
-    runs: list[Run] = []
-    standings: list[Standing] = []
+    cells: dict[str, Cell] = {}
+    standings: dict[str, list[Standing]] = {}
+    together: Sequence[Known] = []
     for number, look in enumerate(planned):
         wanted = [key for own in open_cells.values() for key in own if _seed(key) <= look.seeds]
         told(f"look {number + 1}: {len(open_cells)} cells with {look.seeds} seeds")
-        made = make(wanted)
-        ended: list[str] = []
-        last = number + 1 == len(planned)
-        for cell in group(made):
-            found = [one for aim in aims for one in _standings(cell, aim, look)]
-            if last or all(own.reached for own in found):
-                standings += found
-                runs += cell.runs
-                ended += [_place(cell.runs[0].key)]
-        open_cells = {place: own for place, own in open_cells.items() if place not in ended}
+        cells |= {_place(cell.runs[0].key): cell for cell in group(make(wanted))}
+        wants: Callable[[Run], bool] | None = None
+        if joint is not None:
+            together, wants = joint([run for cell in cells.values() for run in cell.runs])
+        still_open = {}
+        for place, keys_of in open_cells.items():
+            standings[place] = [one for aim in aims for one in _standings(cells[place], aim, look)]
+            if not all(own.reached for own in standings[place]) or (wants and wants(cells[place].runs[0])):
+                still_open[place] = keys_of
+        open_cells = still_open
         if not open_cells:
             break
-    return runs, standings
+    runs = [run for cell in cells.values() for run in cell.runs]
+    return runs, [*(one for own in standings.values() for one in own), *together]
 
 
 def _standings(cell: Cell, aim: Aim, look: Look) -> list[Standing]:
@@ -167,16 +191,16 @@ def _standings(cell: Cell, aim: Aim, look: Look) -> list[Standing]:
 
 def _width(cell: str, aim: Aim, values: Sequence[float], look: Look) -> Standing:
     count = len(values)
-    if any(math.isnan(value) for value in values):
-        return Standing(cell, aim.metric, count, math.nan, None, reached=False, more=None)
-    interval = median_interval(values, look.confidence)
-    if interval is None:
-        return Standing(cell, aim.metric, count, median(values), None, reached=False, more=look.seeds)
-    width = interval[1] - interval[0]
-    reached = width <= 2 * aim.within
-    # The interval narrows with the root of the number.
-    more = None if reached else math.ceil(count * ((width / (2 * aim.within)) ** 2 - 1))
-    return Standing(cell, aim.metric, count, median(values), interval, reached=reached, more=more)
+    none = any(math.isnan(value) for value in values)
+    interval = None if none else median_interval(values, look.confidence)
+    middle = math.nan if none else median(values)
+    reached, more = False, None if none else look.seeds
+    if interval is not None:
+        width = interval[1] - interval[0]
+        reached = width <= 2 * aim.within
+        # The interval narrows with the root of the number.
+        more = None if reached else math.ceil(count * ((width / (2 * aim.within)) ** 2 - 1))
+    return Standing(cell=cell, of=aim.metric, seeds=count, median=middle, interval=interval, reached=reached, more=more)
 
 
 def _verdict(cell: str, check: str, held: Sequence[float], look: Look) -> Standing:
@@ -186,7 +210,16 @@ def _verdict(cell: str, check: str, held: Sequence[float], look: Look) -> Standi
     off = abs(sum(held) / count - 0.5)
     more = None if reached or off == 0 else max(math.ceil((_NORMAL * 0.5 / off) ** 2) - count, 1)
     middle = median(held) if interval is None else interval[0]
-    return Standing(cell, f"check {check}", count, middle, interval, reached=reached, more=more, is_check=True)
+    return Standing(
+        cell=cell,
+        of=f"check {check}",
+        seeds=count,
+        median=middle,
+        interval=interval,
+        reached=reached,
+        more=more,
+        is_check=True,
+    )
 
 
 def _seed(key: RunKey) -> int:

@@ -217,6 +217,11 @@ def _claim(claim: Claim, values: _Values, look: Look, following: Look | None) ->
     return ClaimVerdict(claim, parts, verdict, cause, look.seeds, runs, advice)
 
 
+def places_of(claim: Claim) -> set[_Place]:
+    """Return the cells that a claim speaks of: experiment and labels."""
+    return {place for part in claim.parts for place in _cells_of(part)}
+
+
 def _cells_of(part: Part) -> list[_Place]:
     return [(m.experiment, cell) for m in part.measures.values() for cell in _suite(m.experiment).chosen(m)]
 
