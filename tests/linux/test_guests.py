@@ -158,6 +158,64 @@ cc = "cubic"
 hops = ["one", "three"]
 """
 
+SWITCHED = """\
+[experiment]
+name = "switched"
+duration = "8s"
+seeds = 1
+stack = "linux-7.3"
+
+[[hop]]
+name = "bottleneck"
+rate = "8mbit"
+rtt = "20ms"
+qdisc = "pfifo limit 100"
+
+[[flow]]
+name = "udp"
+udp = { rate = "10mbit", payload = 1000 }
+
+[[event]]
+name = "off"
+at = "3s"
+hop = "bottleneck"
+side = "down"
+disable = ["qdisc"]
+
+[[event]]
+name = "slower"
+at = "4s"
+hop = "bottleneck"
+side = "down"
+rate = "4mbit"
+
+[[event]]
+name = "on"
+at = "5s"
+hop = "bottleneck"
+side = "down"
+enable = ["qdisc"]
+
+[[event]]
+name = "other"
+at = "6s"
+hop = "bottleneck"
+side = "down"
+replace = "tbf rate 5mbit burst 3000 limit 50000"
+shaper = "own"
+rate = "5mbit"
+
+[[event]]
+name = "back"
+at = "7s"
+hop = "bottleneck"
+side = "down"
+replace = "fq_codel limit 50"
+shaper = "htb"
+rate = "6mbit"
+"""
+
+
 POLICED = """\
 [experiment]
 name = "policed"
@@ -261,6 +319,33 @@ def test_flows_pass_by_hops_on_both_engines(tmp_path: Path) -> None:
     # Two fill 10 Mbit/s, three 20, of which one ends at the second hop: 1448 of 1514 bytes are payload.
     assert linux["all"] + linux["second"] == pytest.approx(10e6 * 1448 / 1514, rel=0.01)
     assert linux["all"] + linux["first"] + linux["ends"] == pytest.approx(20e6 * 1448 / 1514, rel=0.01)
+
+
+def test_a_queue_is_switched_and_replaced_the_same_on_both_engines(tmp_path: Path) -> None:
+    file = tmp_path / "switched.toml"
+    file.write_text(SWITCHED)
+    rows: dict[str, dict[float, tuple[int, int, int]]] = {}
+    flushed: dict[str, list[tuple[float, int]]] = {}
+    for engine in ["sim", "linux"]:
+        process = start("run", str(file), "--engine", engine, "-o", str(tmp_path / engine))
+        _, said = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+        run = sojourn.open(tmp_path / engine)[0]
+        queues = [row for row in run.table("queues").iter_rows(named=True) if row["queue"] == "bottleneck.down.qdisc"]
+        rows[engine] = {round(row["t_s"], 3): (row["packets"], row["sent_packets"], row["drops"]) for row in queues}
+        signals = run.table("queue_signals").iter_rows(named=True)
+        flushed[engine] = [(row["t_s"], row["count"]) for row in signals if row["reason"] == "flushed"]
+    # At each sample the queue holds, has sent and has dropped the same, but for packets at the edge of a step.
+    assert sorted(rows["sim"])[-160:] == sorted(rows["linux"])[-160:]
+    for at, ours in rows["sim"].items():
+        if at > 0:
+            assert rows["linux"][at] == pytest.approx(ours, abs=3), at
+    assert [at for at, _ in flushed["linux"]] == pytest.approx([3, 6, 7])
+    for (at, linux), (_, ours) in zip(flushed["linux"], flushed["sim"], strict=True):
+        assert linux == pytest.approx(ours, abs=3), at
+    # Each of the three times it held something; and off, nothing.
+    assert flushed["sim"][0][1] > 90
+    assert rows["linux"][4.0] == rows["linux"][3.0] == (0, *rows["linux"][3.0][1:])
 
 
 def test_a_policer_marks_the_same_on_both_engines(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
  * wrote, and switches the guest off. docs/linux-engine.md says what a plan and the two files of results are.
  *
  * Invariants: the guest's root is the host's, mounted read-only, and nothing is written but into the run's
- * folder; no command is waited for once the run's clock has begun, for waiting would let sockets starve; at one
- * time, starts, stops and events come first and the sample last.
+ * folder; no command is waited for once the run's clock has begun, for waiting would let sockets starve, but those that
+ * switch a queue, which need no timer; at one time, starts, stops and events come first and the sample last.
  *
  * The trick: in virtual time a program's work takes no time, so one loop that looks at everything between two
  * timers sees a consistent state, and a packet's stamp is the time at which the kernel handled it.
@@ -139,7 +139,7 @@ struct flow {
 
 
 struct action { uint64_t at; char *argv[WORDS]; const char *ns; pid_t pid; int number, done; };
-struct queue { const char *ns, *device; uint32_t handle; int index; int socket; };
+struct queue { const char *ns, *device; uint32_t handle; int index; int socket; int off; };
 /* A policer of tc, by the number that it has in its namespace; where it marks, those of the actions that count marks and drops. */
 struct policer { const char *ns; uint32_t index, marks, drops; int socket; };
 struct tap { const char *ns, *device; unsigned frames, at; int socket; uint8_t *ring; uint64_t lost; };
@@ -567,8 +567,13 @@ static void close_capture(int number) {
 
 /* --- queues --------------------------------------------------------------------------------------------------- */
 
-static void sample_queue(int number, uint64_t t) {
+/* What a queue has counted; of one that goes it is the last line, for what comes after it begins at 0. */
+static void put_queue(const char *what, int number, uint64_t t) {
 	struct queue *queue = &queues[number];
+	if (queue->off) {
+		fprintf(samples, "%s %llu %d - 0 0 0 0 0 0 -\n", what, (unsigned long long)t, number);
+		return;
+	}
 	struct { struct nlmsghdr h; struct tcmsg t; } request = {
 		.h = {.nlmsg_len = sizeof request, .nlmsg_type = RTM_GETQDISC, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ECHO, .nlmsg_seq = 1},
 		.t = {.tcm_family = AF_UNSPEC, .tcm_ifindex = queue->index, .tcm_handle = queue->handle},
@@ -605,11 +610,42 @@ static void sample_queue(int number, uint64_t t) {
 			if (s->rta_type == TCA_STATS_APP) { own = RTA_DATA(s); own_size = RTA_PAYLOAD(s); }
 		}
 	}
-	fprintf(samples, "queue %llu %d %s %u %u %llu %llu %u %u ", (unsigned long long)t, number, kind, q.qlen, q.backlog,
+	fprintf(samples, "%s %llu %d %s %u %u %llu %llu %u %u ", what, (unsigned long long)t, number, kind, q.qlen, q.backlog,
 		(unsigned long long)packets, (unsigned long long)bytes, q.drops, q.overlimits);
 	if (!own_size) fputc('-', samples);
 	for (unsigned i = 0; i < own_size; i++) fprintf(samples, "%02x", own[i]);
 	fputc('\n', samples);
+}
+
+static void sample_queue(int number, uint64_t t) { put_queue("queue", number, t); }
+
+/* Takes a queue away, as `tc qdisc del dev … root`. No time goes by between its last line and this. */
+static void remove_queue(int number) {
+	struct queue *queue = &queues[number];
+	struct { struct nlmsghdr h; struct tcmsg t; } request = {
+		.h = {.nlmsg_len = sizeof request, .nlmsg_type = RTM_DELQDISC, .nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK, .nlmsg_seq = 1},
+		.t = {.tcm_family = AF_UNSPEC, .tcm_ifindex = queue->index, .tcm_parent = TC_H_ROOT},
+	};
+	static uint8_t reply[1 << 12];
+	put_queue("last", number, now());
+	if (send(queue->socket, &request, sizeof request, 0) < 0) fail("netlink");
+	ssize_t size = recv(queue->socket, reply, sizeof reply, MSG_DONTWAIT);
+	struct nlmsghdr *h = (void *)reply;
+	struct nlmsgerr *said = NLMSG_DATA(h);
+	if (size < (ssize_t)NLMSG_LENGTH(sizeof *said) || h->nlmsg_type != NLMSG_ERROR) fail("no answer about the queue on %s", queue->device);
+	if (said->error) {
+		errno = -said->error;
+		fail("the queue on %s does not go", queue->device);
+	}
+	queue->off = 1;
+	fprintf(samples, "removed %llu %d\n", (unsigned long long)now(), number);
+}
+
+/* A queue stands, and its discipline has this handle. */
+static void queue_placed(int number, const char *handle) {
+	queues[number].off = 0;
+	queues[number].handle = (uint32_t)strtoul(handle, 0, 16) << 16;
+	fprintf(samples, "placed %llu %d\n", (unsigned long long)now(), number);
 }
 
 /* --- policers ------------------------------------------------------------------------------------------------- */
@@ -1600,7 +1636,7 @@ static void read_plan(void) {
 		} else if (!strcmp(word[0], "capture")) {
 			*PLACE(captures, n_captures) = (struct capture){.ns = word[1], .device = word[2], .frames = (unsigned)number_of(word[3]), .snap = (unsigned)number_of(word[4])};
 		} else if (!strcmp(word[0], "queue")) {
-			*PLACE(queues, n_queues) = (struct queue){.ns = word[1], .device = word[2], .handle = (uint32_t)strtoul(word[3], 0, 16) << 16};
+			*PLACE(queues, n_queues) = (struct queue){.ns = word[1], .device = word[2], .handle = (uint32_t)strtoul(word[3], 0, 16) << 16, .off = !strcmp(word[4], "off")};
 		} else if (!strcmp(word[0], "policer")) {
 			*PLACE(policers, n_policers) = (struct policer){.ns = word[1], .index = (uint32_t)number_of(word[2]), .marks = (uint32_t)number_of(word[3]), .drops = (uint32_t)number_of(word[4])};
 		} else if (!strcmp(word[0], "at")) {
@@ -1727,6 +1763,10 @@ static void act(uint64_t t) {
 		if (a->argv[0] && !strcmp(a->argv[0], "start")) {
 			if (flows[number_of(a->argv[1])].life == WAITING) start_flow((int)number_of(a->argv[1]), t);
 		} else if (a->argv[0] && !strcmp(a->argv[0], "stop")) end_flow((int)number_of(a->argv[1]), t, "stopped");
+		else if (a->argv[0] && !strcmp(a->argv[0], "remove")) remove_queue((int)number_of(a->argv[1]));
+		else if (a->argv[0] && !strcmp(a->argv[0], "placed")) queue_placed((int)number_of(a->argv[1]), a->argv[2]);
+		else if (a->argv[0] && !strcmp(a->argv[0], "tell")) put_queue("last", (int)number_of(a->argv[1]), now());
+		else if (a->argv[0] && !strcmp(a->argv[0], "wait")) run(a->ns, a->argv + 1);
 		/* Nothing to be done, as where something is switched on that is on. */
 		else if (a->argv[0] && strcmp(a->argv[0], "nothing")) a->pid = spawn(a->ns, a->argv);
 	}

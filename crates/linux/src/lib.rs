@@ -26,6 +26,7 @@ pub mod plan;
 pub mod ports;
 pub mod probe;
 mod programs;
+mod queues;
 mod record;
 mod refuse;
 mod rewrite;

@@ -18,16 +18,17 @@
 use crate::addresses::{self, Windows};
 use crate::lists::List;
 use crate::netems::{self, OPEN, constant_delay, netem_of, with_delay};
-use crate::places::{Place, find, place};
+use crate::places::{self, Place, find};
 use crate::programs::End;
+use crate::queues::{self, Order};
 use crate::schedule::{self, start_offset};
 use crate::tools::Programs;
-use crate::words::{tc_rate, tc_time};
+use crate::words::tc_time;
 use crate::{asked, bypass, middleboxes, programs, rewrite};
 use sojourn_capture::Point;
 use sojourn_model::{
     Action, Direction, EcnMode, Element, Feature, Flow, Ip, Kind, OnOff, Place as Where, Pulse,
-    Queue, ReceiveWindow, Scenario, Shaper, Side, Start, Tcp, Traffic, Unsupported,
+    Queue, ReceiveWindow, Scenario, Side, Start, Tcp, Traffic, Unsupported,
 };
 use sojourn_stacks::HOST_JITTER;
 use sojourn_units::{Ecn, Rate, Span};
@@ -85,6 +86,8 @@ pub struct QueuePlan {
     pub hop: usize,
     /// Its side.
     pub side: Side,
+    /// Whether it acts from the beginning.
+    pub on: bool,
 }
 
 /// What the guest is to do, and what its numbers mean.
@@ -177,11 +180,25 @@ fn ring_frames(scenario: &Scenario) -> u64 {
         .filter_map(|(_, q)| q.capacity())
         .chain(scenario.events.iter().flat_map(|e| &e.actions).filter_map(|a| match a {
             Action::Rate { rate, .. } => Some(*rate),
+            Action::ReplaceQdisc { shaper: Some(shaper), qdisc, .. } => {
+                Queue { shaper: *shaper, qdisc: qdisc.clone() }.capacity()
+            }
             _ => None,
         }))
         .map(|r| r.bytes_in(scenario.sample_interval))
         .max()
         .unwrap_or(12_500_000);
+    // Where a queue is off, nothing but the hosts holds packets up.
+    let paths = scenario.disciplines().map(|(path, _)| path);
+    let may_be_off = |path: &String| {
+        places::element_at(scenario, path).is_some_and(|element| !element.enabled)
+            || middleboxes::is_switched(scenario, path)
+    };
+    let fastest = if paths.into_iter().any(|path| may_be_off(&path)) {
+        fastest.max(25_000_000)
+    } else {
+        fastest
+    };
     (4 * fastest / 1_000).clamp(8_192, 400_000)
 }
 
@@ -466,13 +483,18 @@ impl Builder<'_> {
     /// One side of a hop: shaper and discipline, delays, taps.
     fn side(&mut self, hop: usize, side: Side) {
         let scenario = self.scenario;
-        let Place { ns, from, to, letter } = place(hop, side);
+        let Place { ns, from, to, letter } = places::place(hop, side);
         let elements = scenario.hops[hop].side(side);
         let handle = queue_of(elements).map(|(element, queue)| {
-            self.shaper(&ns, to, &queue.shaper, &queue.qdisc, "add");
+            let on = element.enabled;
+            for words in queues::first_words(to, &queue.shaper, &queue.qdisc).iter().filter(|_| on)
+            {
+                self.tc(&ns, words);
+            }
             let path = format!("{}.{side}.{}", scenario.hops[hop].name, element.name);
-            self.queues.push(QueuePlan { path, hop, side });
-            leaf(&queue.shaper)
+            self.queues.push(QueuePlan { path, hop, side, on });
+            let begins = if on { "on" } else { "off" };
+            format!("{} {begins}", queues::handle(&queue.shaper))
         });
         self.tc(&ns, &format!("qdisc add dev {from} handle ffff: ingress"));
         for words in bypass::around(scenario, hop, side) {
@@ -541,13 +563,6 @@ impl Builder<'_> {
         ring_frames(self.scenario)
     }
 
-    fn shaper(&mut self, ns: &str, device: &str, shaper: &Shaper, qdisc: &str, verb: &str) {
-        let words = shaper_words(device, shaper, qdisc, verb);
-        for line in words {
-            self.tc(ns, &line);
-        }
-    }
-
     fn flows(&mut self) -> Vec<List> {
         let scenario = self.scenario;
         let mut lists = Vec::new();
@@ -566,18 +581,45 @@ impl Builder<'_> {
             // Refused beforehand where it is not known.
             let Some(at) = schedule::time_of(scenario, &event.when) else { continue };
             let at = at.as_nanos();
-            for action in &event.actions {
-                for (ns, words) in self.action(number, action) {
+            for (place, action) in event.actions.iter().enumerate() {
+                for (ns, words) in self.action(number, place, action) {
                     self.order(format!("at {at} {number} {ns} {words}"));
                 }
             }
         }
     }
 
+    /// What an action is in the guest, if it is about a queue.
+    fn of_queue(
+        &self,
+        event: usize,
+        place: usize,
+        action: &Action,
+    ) -> Option<Vec<(String, String)>> {
+        let path = action.element()?;
+        let state = queues::before(self.scenario, path, event, place)?;
+        let number = self.queues.iter().position(|queue| queue.path == path)?;
+        let QueuePlan { hop, side, .. } = self.queues[number];
+        let Place { ns, to, .. } = places::place(hop, side);
+        let tc = &self.programs.tc;
+        let line = |order: Order| match order {
+            Order::Nothing => ("-".to_owned(), "nothing".to_owned()),
+            Order::Begin(words) => (ns.clone(), format!("{tc} {words}")),
+            Order::Wait(words) => (ns.clone(), format!("wait {tc} {words}")),
+            Order::Tell => (ns.clone(), format!("tell {number}")),
+            Order::Remove => (ns.clone(), format!("remove {number}")),
+            Order::Placed(handle) => (ns.clone(), format!("placed {number} {handle}")),
+        };
+        Some(state.orders(to, action).into_iter().map(line).collect())
+    }
+
     /// What an action is in the guest: namespace and command.
-    fn action(&self, event: usize, action: &Action) -> Vec<(String, String)> {
+    fn action(&self, event: usize, place: usize, action: &Action) -> Vec<(String, String)> {
         let scenario = self.scenario;
         let tc = &self.programs.tc;
+        if let Some(orders) = self.of_queue(event, place, action) {
+            return orders;
+        }
         let flow_number = |name: &str| scenario.flows.iter().position(|f| f.name == name);
         if let Some((element, to)) = middleboxes::switches(action) {
             let Some((ns, words)) = middleboxes::switch(scenario, event, element, to) else {
@@ -601,23 +643,10 @@ impl Builder<'_> {
                 let Some((hop, side)) = action.element().and_then(|p| find(scenario, p)) else {
                     return Vec::new();
                 };
-                let Place { ns, to, letter, .. } = place(hop, side);
-                let elements = scenario.hops[hop].side(side);
-                let queue = queue_of(elements).map(|(_, q)| q);
-                let netem = netem_of(elements).map(|(_, n)| n);
-                let lines = match (action, queue, netem) {
-                    (Action::Rate { rate, .. }, Some(q), _) => {
-                        let Shaper::Htb { burst, .. } = q.shaper else { return Vec::new() };
-                        let rate = Shaper::Htb { rate: *rate, ceil: None, burst };
-                        vec![class_words(to, &rate, "change")]
-                    }
-                    (Action::ChangeQdisc { qdisc, .. }, Some(q), _) => {
-                        vec![format!("qdisc change dev {to} {} {qdisc}", leaf_at(&q.shaper))]
-                    }
-                    (Action::ReplaceQdisc { qdisc, shaper: None, .. }, Some(q), _) => {
-                        vec![format!("qdisc replace dev {to} {} {qdisc}", leaf_at(&q.shaper))]
-                    }
-                    (Action::Delay { flow, delay, .. }, _, Some(n)) => {
+                let Place { ns, letter, .. } = places::place(hop, side);
+                let netem = netem_of(scenario.hops[hop].side(side)).map(|(_, n)| n);
+                let lines = match (action, netem) {
+                    (Action::Delay { flow, delay, .. }, Some(n)) => {
                         let own = flow
                             .as_deref()
                             .and_then(|f| n.per_flow.iter().position(|d| d.flow == f));
@@ -627,55 +656,13 @@ impl Builder<'_> {
                             "qdisc change dev {letter}{number} root handle 1: netem {words}"
                         )]
                     }
-                    (Action::ChangeNetem { chain, .. }, _, Some(n)) => {
+                    (Action::ChangeNetem { chain, .. }, Some(n)) => {
                         netems::change(letter, n.per_flow.len(), chain)
                     }
                     _ => Vec::new(),
                 };
                 lines.into_iter().map(|l| (ns.clone(), format!("{tc} {l}"))).collect()
             }
-        }
-    }
-}
-
-/// The handle of the discipline, which is read for statistics.
-fn leaf(shaper: &Shaper) -> &'static str {
-    match shaper {
-        Shaper::Htb { .. } => "10",
-        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Own { .. } => "1",
-    }
-}
-
-fn leaf_at(shaper: &Shaper) -> &'static str {
-    match shaper {
-        Shaper::Htb { .. } => "parent 1:1 handle 10:",
-        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Own { .. } => "root handle 1:",
-    }
-}
-
-fn class_words(device: &str, shaper: &Shaper, verb: &str) -> String {
-    let Shaper::Htb { rate, ceil, burst } = shaper else { return String::new() };
-    let ceil = ceil.unwrap_or(*rate);
-    let mut words = format!(
-        "class {verb} dev {device} parent 1: classid 1:1 htb rate {} ceil {}",
-        tc_rate(*rate),
-        tc_rate(ceil)
-    );
-    if let Some(bytes) = burst {
-        let _ = write!(words, " burst {bytes}b cburst {bytes}b");
-    }
-    words
-}
-
-fn shaper_words(device: &str, shaper: &Shaper, qdisc: &str, verb: &str) -> Vec<String> {
-    match shaper {
-        Shaper::Htb { .. } => vec![
-            format!("qdisc {verb} dev {device} root handle 1: htb default 1"),
-            class_words(device, shaper, verb),
-            format!("qdisc {verb} dev {device} {} {qdisc}", leaf_at(shaper)),
-        ],
-        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Own { .. } => {
-            vec![format!("qdisc {verb} dev {device} {} {qdisc}", leaf_at(shaper))]
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::guest::Outcome;
 use crate::lists::List;
 use crate::plan::{Edge, Plan, delay_before, queue_of};
 use crate::programs;
-use crate::samples::{ManySample, QueueSample, Sample, Samples, SocketsSample, TcpSample};
+use crate::samples::{ManySample, OFF, QueueSample, Sample, Samples, SocketsSample, TcpSample};
 use crate::schedule::{self, start_offset};
 use crate::stamps::{Layout, Left, Role, Trace};
 use crate::statistics;
@@ -47,7 +47,7 @@ fn ways(scenario: &Scenario, flow: &Flow) -> [Vec<(usize, Side)>; 2] {
 }
 
 /// What each tap means to each flow.
-pub(crate) fn layout(scenario: &Scenario, plan: &Plan) -> Layout {
+pub(crate) fn layout(scenario: &Scenario, plan: &Plan, samples: &Samples) -> Layout {
     let taps: Vec<(usize, bool)> =
         plan.taps.iter().map(|t| (t.queue, t.edge == Edge::In)).collect();
     let ways: Vec<_> = scenario.flows.iter().map(|f| ways(scenario, f)).collect();
@@ -78,7 +78,26 @@ pub(crate) fn layout(scenario: &Scenario, plan: &Plan) -> Layout {
         })
         .collect();
     let (queues, flows) = (plan.queues.len(), scenario.flows.len());
-    Layout { taps, roles, queues, flows, step: scenario.sample_interval.as_nanos() }
+    let off = (0..queues).map(|queue| off(plan.queues[queue].on, queue, samples)).collect();
+    Layout { taps, roles, queues, flows, step: scenario.sample_interval.as_nanos(), off }
+}
+
+/// When a queue was off, from and to; of a discipline that was replaced both are the same.
+fn off(on: bool, queue: usize, samples: &Samples) -> Vec<(u64, u64)> {
+    let mut times = Vec::new();
+    let mut since = (!on).then_some(0);
+    for sample in &samples.all {
+        match sample {
+            Sample::Last(s) if s.queue == queue => times.push((s.at, s.at)),
+            Sample::Removed { at, queue: other } if *other == queue => since = Some(*at),
+            Sample::Placed { at, queue: other } if *other == queue => {
+                times.extend(since.take().map(|from| (from, *at)));
+            }
+            _ => {}
+        }
+    }
+    times.extend(since.map(|from| (from, u64::MAX)));
+    times
 }
 
 /// The tables of a run.
@@ -88,7 +107,7 @@ pub(crate) fn tables(
     outcome: &Outcome,
 ) -> Result<Vec<Table>, RunError> {
     let failed = |e: std::io::Error| RunError::Failed(format!("the packets' stamps: {e}"));
-    let layout = layout(scenario, plan);
+    let layout = layout(scenario, plan, &outcome.samples);
     let stamps = File::open(outcome.stamps.path()).map_err(failed)?;
     let trace = Trace::read(BufReader::new(stamps), &layout).map_err(failed)?;
     let mut tables = Writer::new(scenario, plan, &trace).write(&outcome.samples);
@@ -131,7 +150,34 @@ struct Writer<'a> {
     policed: Vec<([u64; 3], [u64; 3])>,
     last_tcp: HashMap<usize, TcpSample>,
     last_udp: HashMap<usize, (u64, u64)>,
+    /// Of each queue its last numbers with those that it had before it was switched or replaced.
     last_queue: HashMap<usize, QueueSample>,
+    gone: Vec<Gone>,
+}
+
+/// What a queue had counted when it went, of all times together.
+#[derive(Clone, Debug, Default)]
+struct Gone {
+    sent_packets: u64,
+    sent_bytes: u64,
+    drops: u64,
+    overlimits: u64,
+    signals: BTreeMap<(&'static str, bool), u64>,
+}
+
+impl Gone {
+    /// Adds what a queue has counted, and what it held, which is dropped.
+    fn add(&mut self, s: &QueueSample) {
+        self.sent_packets += s.sent_packets;
+        self.sent_bytes += s.sent_bytes;
+        self.drops += s.drops + s.packets;
+        self.overlimits += s.overlimits;
+        let own = statistics::read(&s.kind, &s.own, s.drops).signals;
+        let held = (s.packets > 0).then_some((Reason::Flushed.name(), false, s.packets));
+        for (reason, marked, count) in own.into_iter().chain(held) {
+            *self.signals.entry((reason, marked)).or_default() += count;
+        }
+    }
 }
 
 impl<'a> Writer<'a> {
@@ -173,6 +219,7 @@ impl<'a> Writer<'a> {
             last_tcp: HashMap::new(),
             last_udp: HashMap::new(),
             last_queue: HashMap::new(),
+            gone: vec![Gone::default(); plan.queues.len()],
         }
     }
 
@@ -257,6 +304,8 @@ impl<'a> Writer<'a> {
                     self.police_row(*at, *policer, [*packets, *drops, *marks]);
                 }
                 Sample::Queue(s) => self.queue_row(s),
+                Sample::Last(s) => self.gone[s.queue].add(s),
+                Sample::Removed { .. } | Sample::Placed { .. } => {}
             }
         }
         let (pings, totals) = (self.pings(), self.totals(samples));
@@ -488,6 +537,20 @@ impl<'a> Writer<'a> {
 
     fn queue_row(&mut self, s: &QueueSample) {
         let t = self.seconds(s.at);
+        let gone = &self.gone[s.queue];
+        let mut signals = gone.signals.clone();
+        let own = statistics::read(&s.kind, &s.own, s.drops);
+        for (reason, marked, count) in own.signals {
+            *signals.entry((reason, marked)).or_default() += count;
+        }
+        let whole = QueueSample {
+            sent_packets: gone.sent_packets + s.sent_packets,
+            sent_bytes: gone.sent_bytes + s.sent_bytes,
+            drops: gone.drops + s.drops,
+            overlimits: gone.overlimits + s.overlimits,
+            ..s.clone()
+        };
+        let s = &whole;
         let name = &self.plan.queues[s.queue].path;
         let steps = &self.trace.queues[s.queue].steps;
         let left = steps.get(self.step_at(s.at)).copied().unwrap_or_else(|| Left {
@@ -508,8 +571,7 @@ impl<'a> Writer<'a> {
             marks: left.marks,
             drops: s.drops,
         });
-        let own = statistics::read(&s.kind, &s.own, s.drops);
-        for (reason, marked, count) in own.signals {
+        for ((reason, marked), count) in signals {
             let seen = self.signals[s.queue].entry((reason, marked)).or_default();
             if *seen != count {
                 *seen = count;
@@ -531,7 +593,7 @@ impl<'a> Writer<'a> {
                 value,
             });
         }
-        self.last_queue.insert(s.queue, s.clone());
+        self.last_queue.insert(s.queue, whole);
     }
 
     /// What a policer has dropped and marked, where that has changed. One that was switched off and on again counts from 0: its
@@ -765,6 +827,9 @@ impl<'a> Writer<'a> {
             ] {
                 add(&q.path, name, value as f64);
             }
+            if last.kind == OFF {
+                continue;
+            }
             add(&q.path, &format!("{}.overlimits", last.kind), last.overlimits as f64);
             for (name, value) in statistics::read(&last.kind, &last.own, last.drops).counters {
                 add(&q.path, &format!("{}.{name}", last.kind), value);
@@ -929,10 +994,12 @@ fn time_of(sample: &Sample) -> u64 {
         | Sample::Took { at, .. }
         | Sample::Udp { at, .. }
         | Sample::Police { at, .. }
-        | Sample::Output { at, .. } => *at,
+        | Sample::Output { at, .. }
+        | Sample::Removed { at, .. }
+        | Sample::Placed { at, .. } => *at,
         Sample::Program(s) => s.at,
         Sample::Many(s) => s.at,
         Sample::Tcp(s) => s.at,
-        Sample::Queue(s) => s.at,
+        Sample::Queue(s) | Sample::Last(s) => s.at,
     }
 }

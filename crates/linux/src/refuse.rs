@@ -4,9 +4,8 @@ use crate::addresses::{self, MOST_WINDOWS, Windows};
 use crate::cache::Kernel;
 use crate::lists::{List, PAYLOADS};
 use crate::netems::{constant_delay, is_plain, netem_of};
-use crate::places::{element_at, find};
-use crate::plan::queue_of;
-use crate::{middleboxes, programs, schedule, tools};
+use crate::places::element_at;
+use crate::{middleboxes, programs, queues, schedule, tools};
 use sojourn_engine::Capabilities;
 use sojourn_model::{
     Action, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Program, Pulse,
@@ -60,22 +59,7 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
     }
     for (path, queue) in scenario.disciplines() {
         let place = Place::Element(path);
-        if matches!(queue.shaper, Shaper::Line { .. }) {
-            refusals.limit(
-                "shaper line",
-                &place,
-                "a kernel's device has no rate of its own",
-                "use shaper = \"htb\", whose bucket is one packet",
-            );
-        }
-        if matches!(queue.shaper, Shaper::Trace { .. }) {
-            refusals.limit(
-                "a trace",
-                &place,
-                "a kernel's device sends when it can, and not when a trace says",
-                "run it on the simulator: --engine sim",
-            );
-        }
+        unlike(&mut refusals, &queue.shaper, &place);
     }
     for hop in &scenario.hops {
         if hop.stack != scenario.stack {
@@ -91,14 +75,8 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
     if scenario.flows.len() > 4096 {
         refusals.limit("more than 4096 flows", &Place::Flows, "the agent has room for no more", "");
     }
-    for event in &scenario.events {
-        of_event(
-            &mut refusals,
-            scenario,
-            &event.when,
-            &event.actions,
-            &Place::Event(event.name.clone()),
-        );
+    for event in 0..scenario.events.len() {
+        of_event(&mut refusals, scenario, event);
     }
     for phase in &scenario.phases {
         for when in [&phase.from, &phase.to] {
@@ -216,6 +194,25 @@ fn another_stack(refusals: &mut Refusals, stack: &str, place: &Place) {
         "all hosts and hops of a run are one kernel",
         "state one stack for the experiment",
     );
+}
+
+/// Shapers that no kernel has.
+fn unlike(refusals: &mut Refusals, shaper: &Shaper, place: &Place) {
+    match shaper {
+        Shaper::Line { .. } => refusals.limit(
+            "shaper line",
+            place,
+            "a kernel's device has no rate of its own",
+            "use shaper = \"htb\", whose bucket is one packet",
+        ),
+        Shaper::Trace { .. } => refusals.limit(
+            "a trace",
+            place,
+            "a kernel's device sends when it can, and not when a trace says",
+            "run it on the simulator: --engine sim",
+        ),
+        Shaper::Htb { .. } | Shaper::Own { .. } => {}
+    }
 }
 
 /// The order of elements that namespaces give: at most one netem, then at most one queue.
@@ -393,25 +390,15 @@ fn unfit_payload(scenario: &Scenario, flow: &Flow) -> Option<u32> {
     }
 }
 
-fn of_event(
-    refusals: &mut Refusals,
-    scenario: &Scenario,
-    when: &When,
-    actions: &[Action],
-    place: &Place,
-) {
-    unknown_time(refusals, scenario, when, place);
-    for action in actions {
+fn of_event(refusals: &mut Refusals, scenario: &Scenario, event: usize) {
+    let spec = &scenario.events[event];
+    let place = &Place::Event(spec.name.clone());
+    unknown_time(refusals, scenario, &spec.when, place);
+    for (number, action) in spec.actions.iter().enumerate() {
         match action {
             Action::Enable { element } | Action::Disable { element } => {
                 let named = element_at(scenario, element);
                 match named.map(|e| &e.kind) {
-                    Some(Kind::Queue(_)) => refusals.limit(
-                        "switching a queue",
-                        place,
-                        "its shaper and its discipline come by several commands, and packets would pass between them",
-                        element,
-                    ),
                     Some(Kind::Netem(netem))
                         if !netem.chain.iter().all(|words| is_plain(words)) =>
                     {
@@ -446,20 +433,11 @@ fn of_event(
                     element,
                 );
             }
-            Action::ReplaceQdisc { shaper: Some(_), element, .. } => {
-                refusals.limit(
-                    "replacing a shaper",
-                    place,
-                    "only its discipline can be replaced here yet",
-                    element,
-                );
-            }
+            Action::ReplaceQdisc { shaper: Some(shaper), .. } => unlike(refusals, shaper, place),
             Action::Rate { element, .. } => {
-                let htb = find(scenario, element).is_some_and(|(hop, side)| {
-                    queue_of(scenario.hops[hop].side(side))
-                        .is_some_and(|(_, q)| matches!(q.shaper, Shaper::Htb { .. }))
-                });
-                if !htb {
+                // A policer's neither; a queue's shaper may have been replaced by then.
+                let state = queues::before(scenario, element, event, number);
+                if !state.is_some_and(|state| matches!(state.shaper, Shaper::Htb { .. })) {
                     refusals.limit("a rate", place, "only htb's can be changed here yet", element);
                 }
             }

@@ -10,6 +10,7 @@
 //! many T FLOW RECEIVED SEGMENTS RETRANSMITS LOST DELIVERED IN_FLIGHT
 //! udp T FLOW SENT RECEIVED RECEIVED_BYTES
 //! queue T QUEUE KIND PACKETS BACKLOG SENT_PACKETS SENT_BYTES DROPS OVERLIMITS OWN
+//! last T QUEUE …, as of queue, when a queue goes        removed T QUEUE        placed T QUEUE
 //! police T POLICER PACKETS DROPS MARKS
 //! program T FLOW OPEN KNOWN CWND IN_FLIGHT RETRANSMITS LOST DELIVERED SRTT RTTVAR SSTHRESH DELIVERY_RATE STATE
 //! output T FLOW PROGRAM TEXT        failed FLOW PROGRAM TEXT
@@ -18,6 +19,9 @@
 //!
 //! Times are nanoseconds of the run's clock; `CC_INFO` and `OWN` are the kernel's bytes in hexadecimal or `-`, and so
 //! are what a program wrote; `PROGRAM` is 0 for the server and 1 for the client.
+
+/// The kind of a queue that is off.
+pub const OFF: &str = "-";
 
 /// One line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -133,6 +137,22 @@ pub enum Sample {
     },
     /// A queue's numbers.
     Queue(Box<QueueSample>),
+    /// A queue's numbers as it goes; what comes in its place begins at 0.
+    Last(Box<QueueSample>),
+    /// A queue has been taken away.
+    Removed {
+        /// When.
+        at: u64,
+        /// Which queue of the plan.
+        queue: usize,
+    },
+    /// A queue stands again.
+    Placed {
+        /// When.
+        at: u64,
+        /// Which queue of the plan.
+        queue: usize,
+    },
 }
 
 /// Sums over the connections of a flow, those included that are gone.
@@ -230,7 +250,7 @@ pub struct QueueSample {
     pub at: u64,
     /// Which queue of the plan.
     pub queue: usize,
-    /// The discipline's name.
+    /// The discipline's name; [`OFF`] while the queue is off.
     pub kind: String,
     /// Packets held.
     pub packets: u64,
@@ -337,18 +357,10 @@ impl Samples {
                     bytes: l.number()?,
                 },
                 "tcp" => Sample::Tcp(Box::new(tcp(&mut l)?)),
-                "queue" => Sample::Queue(Box::new(QueueSample {
-                    at: l.number()?,
-                    queue: l.index()?,
-                    kind: l.word()?.to_owned(),
-                    packets: l.number()?,
-                    bytes: l.number()?,
-                    sent_packets: l.number()?,
-                    sent_bytes: l.number()?,
-                    drops: l.number()?,
-                    overlimits: l.number()?,
-                    own: l.bytes()?,
-                })),
+                "queue" => Sample::Queue(Box::new(queue(&mut l)?)),
+                "last" => Sample::Last(Box::new(queue(&mut l)?)),
+                "removed" => Sample::Removed { at: l.number()?, queue: l.index()? },
+                "placed" => Sample::Placed { at: l.number()?, queue: l.index()? },
                 "police" => Sample::Police {
                     at: l.number()?,
                     policer: l.index()?,
@@ -403,6 +415,21 @@ impl Samples {
         }
         Ok(samples)
     }
+}
+
+fn queue(l: &mut Line<'_>) -> Result<QueueSample, String> {
+    Ok(QueueSample {
+        at: l.number()?,
+        queue: l.index()?,
+        kind: l.word()?.to_owned(),
+        packets: l.number()?,
+        bytes: l.number()?,
+        sent_packets: l.number()?,
+        sent_bytes: l.number()?,
+        drops: l.number()?,
+        overlimits: l.number()?,
+        own: l.bytes()?,
+    })
 }
 
 fn tcp(l: &mut Line<'_>) -> Result<TcpSample, String> {

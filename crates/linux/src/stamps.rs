@@ -91,6 +91,8 @@ impl Stamp {
 struct Waiting {
     at: u64,
     ecn: u8,
+    /// The queue was off: it goes past it.
+    past: bool,
 }
 
 /// A packet's time in a queue.
@@ -288,6 +290,9 @@ pub struct Layout {
     pub flows: usize,
     /// The sample interval in nanoseconds.
     pub step: u64,
+    /// Of each queue when it was off, from and to; where both are the same, it was replaced. What it held at the beginning of
+    /// each was dropped, and what comes before its end goes past it.
+    pub off: Vec<Vec<(u64, u64)>>,
 }
 
 /// Everything that the stamps tell.
@@ -336,6 +341,7 @@ impl Trace {
         loop {
             let read = from.read(&mut bytes[held..])?;
             if read == 0 {
+                trace.finish(layout);
                 return Ok(trace);
             }
             held += read;
@@ -345,6 +351,22 @@ impl Trace {
             }
             bytes.copy_within(whole..held, 0);
             held -= whole;
+        }
+    }
+
+    /// Counts what was in a queue when it went, and has been overtaken by nothing.
+    fn finish(&mut self, layout: &Layout) {
+        let mut flow_of: Vec<usize> = (0..self.connections.len()).collect();
+        for (&(flow, _), &number) in &self.numbers {
+            flow_of[number] = flow.into();
+        }
+        for (queue, off) in self.queues.iter().zip(&layout.off) {
+            let Some(&(gone, _)) = off.last() else { continue };
+            for (lanes, &flow) in queue.lanes.iter().zip(&flow_of) {
+                let them = lanes.iter().flat_map(|lane| &lane.by_ecn).flatten();
+                let held = them.filter(|(_, waiting)| waiting.at < gone).count();
+                self.flows[flow].dropped += held as u64;
+            }
         }
     }
 
@@ -385,17 +407,18 @@ impl Trace {
         let Some(&(queue, enters)) = layout.taps.get(tap) else { return };
         let role = layout.roles[tap][flow];
         if enters {
-            self.enter(stamp, queue, flow, role);
+            self.enter(stamp, queue, flow, role, layout);
         } else {
             self.leave(stamp, queue, flow, role);
         }
     }
 
-    fn enter(&mut self, stamp: &Stamp, queue: usize, flow: usize, role: Role) {
+    fn enter(&mut self, stamp: &Stamp, queue: usize, flow: usize, role: Role, layout: &Layout) {
         let number = self.connection(stamp);
         let q = &mut self.queues[queue];
-        q.entered += 1;
-        let waiting = Waiting { at: stamp.at, ecn: stamp.ecn() };
+        let past = layout.off[queue].iter().any(|&(from, to)| (from..to).contains(&stamp.at));
+        q.entered += u64::from(!past);
+        let waiting = Waiting { at: stamp.at, ecn: stamp.ecn(), past };
         q.lanes[number][usize::from(stamp.way & 1)].put(stamp, waiting);
         let (f, connection) = (&mut self.flows[flow], &mut self.connections[number]);
         match (stamp.way, role.first) {
@@ -425,27 +448,9 @@ impl Trace {
         let lane = &mut q.lanes[number][usize::from(stamp.way & 1)];
         if let Some((entry, overtaken)) = lane.take(stamp) {
             f.dropped += overtaken;
-            let stayed = stamp.at.saturating_sub(entry.at);
-            q.sojourns.push(Stayed {
-                at: stamp.at,
-                nanos: stayed,
-                flow: stamp.flow,
-                ecn: entry.ecn,
-            });
-            let marked = entry.ecn != 3 && stamp.ecn() == 3;
-            q.marked += u64::from(marked);
-            q.false_marks += u64::from(marked && entry.ecn == 0);
-            let marks = q.marked;
-            let carry = |before: Option<&Left>| Left {
-                marks: before.map_or(0, |b| b.marks),
-                ..Left::default()
-            };
-            let left = step_of(&mut q.steps, stamp.at, self.step, carry);
-            left.min = if left.count == 0 { stayed } else { left.min.min(stayed) };
-            left.max = left.max.max(stayed);
-            left.count += 1;
-            left.sum += stayed;
-            left.marks = marks;
+            if !entry.past {
+                q.left(stamp, entry, self.step);
+            }
         }
         if stamp.way == 0 && role.last {
             f.arrived += 1;
@@ -470,6 +475,28 @@ impl Trace {
         let now = f.now;
         *step_of(&mut f.steps, stamp.at, self.step, |before| before.copied().unwrap_or_default()) =
             now;
+    }
+}
+
+impl QueueTrace {
+    /// A packet has left that came as `entry`.
+    fn left(&mut self, stamp: &Stamp, entry: Waiting, step: u64) {
+        let stayed = stamp.at.saturating_sub(entry.at);
+        let (at, flow, ecn) = (stamp.at, stamp.flow, entry.ecn);
+        self.sojourns.push(Stayed { at, nanos: stayed, flow, ecn });
+        let marked = entry.ecn != 3 && stamp.ecn() == 3;
+        self.marked += u64::from(marked);
+        self.false_marks += u64::from(marked && entry.ecn == 0);
+        let carry = |before: Option<&Left>| Left {
+            marks: before.map_or(0, |b| b.marks),
+            ..Left::default()
+        };
+        let left = step_of(&mut self.steps, stamp.at, step, carry);
+        left.min = if left.count == 0 { stayed } else { left.min.min(stayed) };
+        left.max = left.max.max(stayed);
+        left.count += 1;
+        left.sum += stayed;
+        left.marks = self.marked;
     }
 }
 
@@ -565,6 +592,7 @@ mod tests {
             queues: 2,
             flows: 1,
             step: 50 * MS,
+            off: vec![vec![], vec![]],
         }
     }
 
@@ -653,6 +681,45 @@ mod tests {
         assert_eq!((f.sent, f.arrived, f.dropped, f.steps[0].ce), (3, 2, 1, 1));
         // Sent 10 ms before they were seen at the queue.
         assert_eq!(f.ways, [(15 * MS, 15 * MS), (50 * MS, 48 * MS)]);
+    }
+
+    /// The queue holds two packets when it goes at 20 ms, is off till 40, is replaced at 60 and holds one. What passes meanwhile
+    /// has no time in it, and what it held was dropped, the last of it too, which nothing overtakes.
+    #[test]
+    fn a_queue_that_is_off_is_passed_by() {
+        let off = vec![vec![(20 * MS, 40 * MS), (60 * MS, 60 * MS)], vec![]];
+        let layout = Layout { off, ..layout() };
+        let mut stamps = vec![
+            data(10 * MS, 0, 1, 0, 2),
+            data(11 * MS, 0, 2, 1000, 2),
+            data(12 * MS, 0, 3, 2000, 2),
+            data(20 * MS, 0, 4, 3000, 2),
+            data(40 * MS, 0, 5, 4000, 2),
+            data(59 * MS, 0, 6, 5000, 2),
+            data(18 * MS, 2, 1, 0, 2),
+            data(20 * MS, 2, 4, 3000, 2),
+            data(45 * MS, 2, 5, 4000, 2),
+        ];
+        let file = |stamps: &[Stamp]| stamps.iter().flat_map(bytes_of).collect::<Vec<u8>>();
+        let trace = Trace::read(file(&stamps).as_slice(), &layout).unwrap();
+        let (q, f) = (&trace.queues[0], &trace.flows[0]);
+        assert_eq!((q.entered, q.steps[0].count), (5, 2));
+        assert_eq!(q.sojourns.iter().map(|s| s.nanos / MS).collect::<Vec<_>>(), [8, 5]);
+        assert_eq!((f.sent, f.arrived, f.dropped), (6, 3, 3));
+        // What came after the replacement is held at the end, and not dropped.
+        stamps.push(data(61 * MS, 0, 7, 6000, 2));
+        let trace = Trace::read(file(&stamps).as_slice(), &layout).unwrap();
+        assert_eq!((trace.flows[0].sent, trace.flows[0].dropped), (7, 3));
+    }
+
+    /// As the agent writes it.
+    fn bytes_of(s: &Stamp) -> Vec<u8> {
+        let mut bytes = s.at.to_ne_bytes().to_vec();
+        bytes.extend([s.seq, s.ack].iter().flat_map(|n| n.to_ne_bytes()));
+        bytes.extend([s.tap, s.flow, s.id, s.length].iter().flat_map(|n| n.to_ne_bytes()));
+        bytes.extend([s.tos, s.flags, s.protocol, s.way]);
+        bytes.extend(s.connection.to_ne_bytes());
+        bytes
     }
 
     /// A flow in both queues of DualPI2: the packets with ECT(1) overtake the one without ECN, and it leaves later; the

@@ -918,6 +918,86 @@ fn elements_are_switched_and_changed() {
     assert!(seen > 900, "{seen}");
 }
 
+/// Datagrams of 1042 bytes on the wire at 10.42 Mbit/s into 8 Mbit/s behind a fifo of 100 packets. It is off from 3 s to 5,
+/// and 4 Mbit/s when it comes back, as an event said meanwhile; at 6 s tbf of 5 Mbit/s takes the place of shaper and discipline,
+/// and at 7 s fq_codel that of tbf. What it held each time was dropped, and is counted with what came before.
+fn a_queue_is_switched_and_replaced(ip: Ip) {
+    let (linux, stack) = engine();
+    let mut s = scenario(&stack, "pfifo limit 100", 8, Span::from_millis(20), 8, &[]);
+    s.flows.clear();
+    let udp = Udp { rate: Rate::from_mbit(10), payload: 1000, ecn: Ecn::NotEct };
+    s.flows.push(Flow { ip, ..flow(&stack, "udp", Traffic::Udp(udp)) });
+    let path = || "bottleneck.down.qdisc".to_owned();
+    let htb = |mbit| Shaper::Htb { rate: Rate::from_mbit(mbit), ceil: None, burst: None };
+    let replace = |words: &str, shaper| {
+        let shaper = Some(shaper);
+        Action::ReplaceQdisc { element: path(), qdisc: words.to_owned(), shaper }
+    };
+    let own = Shaper::Own { rate: Some(Rate::from_mbit(5)) };
+    for (at, action) in [
+        (3, Action::Disable { element: path() }),
+        (4, Action::Rate { element: path(), rate: Rate::from_mbit(4) }),
+        (5, Action::Enable { element: path() }),
+        (6, replace("tbf rate 5mbit burst 3000 limit 50000", own)),
+        (7, replace("fq_codel limit 50", htb(6))),
+    ] {
+        let name = format!("at-{at}");
+        s.events.push(Event { name, when: When::At(At::from_secs(at)), actions: vec![action] });
+    }
+    assert!(linux.refuse(&s).is_empty(), "{:?}", linux.refuse(&s));
+    let run = linux.run(&s.clone().into(), &()).unwrap();
+    let name = path();
+    let at = |column: &str, time: f64| {
+        let table = run.table("queues").unwrap();
+        let (names, times, values) = (table.text("queue"), table.f64("t_s"), table.u64(column));
+        let mut rows = (0..table.len()).filter(|&i| names.get(i) == name);
+        values[rows.find(|&i| (times[i] - time).abs() < 1e-6).expect("a row")] as f64
+    };
+    // Packets of 1042 bytes, 1062 over version 6; at the beginning and the end of each interval the bucket's and one more.
+    let size = if ip == Ip::V4 { 1042.0 } else { 1062.0 };
+    for (from, to, mbit) in [(1.0, 3.0, 8.0), (5.0, 6.0, 4.0), (6.0, 7.0, 5.0), (7.0, 8.0, 6.0)] {
+        let left = at("sent_packets", to) - at("sent_packets", from);
+        let expected = (to - from) * mbit * 1e6 / 8.0 / size;
+        assert!((left - expected).abs() < 5.0, "{from} to {to}: {left} {expected}");
+    }
+    // While it is off nothing comes to it, nothing leaves and nothing waits; what waited was dropped.
+    for column in ["sent_packets", "drops"] {
+        assert_eq!(at(column, 3.0).to_bits(), at(column, 5.0).to_bits(), "{column}");
+    }
+    assert!(at("packets", 2.95) > 95.0 && at("packets", 3.0) + at("packets", 4.95) < 0.5);
+    let flushed: Vec<(f64, f64)> = {
+        let table = run.table("queue_signals").unwrap();
+        let (reasons, times, counts) = (table.text("reason"), table.f64("t_s"), table.u64("count"));
+        let rows = (0..table.len()).filter(|&i| reasons.get(i) == "flushed");
+        rows.map(|i| (times[i], counts[i] as f64)).collect()
+    };
+    let times: Vec<f64> = flushed.iter().map(|f| f.0.round()).collect();
+    assert_eq!(times, [3.0, 6.0, 7.0], "{flushed:?}");
+    // 100 packets twice; of 50000 bytes as many as fit.
+    let held = [100.0, 200.0, 200.0 + (50_000.0_f64 / size).floor()];
+    for ((_, count), expected) in flushed.iter().zip(held) {
+        assert!((count - expected).abs() < 4.0, "{flushed:?} {held:?}");
+    }
+    let total = |what: &str| total(&run, &name, what);
+    let (entered, gone) = (total("entered"), total("left") + total("dropped") + total("held"));
+    // Over version 6 each host has told of the groups that it has joined, before the run.
+    let before = if ip == Ip::V4 { 0.0 } else { 2.0 };
+    assert!((entered + before - gone).abs() < 1.5, "{entered} {gone}");
+    // And all that came while it was off arrived, in the time of the path alone.
+    let goodput = mean(&column(&run, "flows", "flow", "udp", "goodput_bps", 3.1)[..36]) / 1e6;
+    assert!((goodput / 10.0 - 1.0).abs() < 0.01, "{goodput}");
+    let sent = self::total(&run, "udp", "packets_sent");
+    let counted = self::total(&run, "udp", "packets_arrived")
+        + self::total(&run, "udp", "packets_dropped")
+        + total("held");
+    assert!((sent - counted).abs() < 2.5, "{sent} {counted}");
+}
+
+fn a_queue_is_switched_and_replaced_over_both_versions() {
+    a_queue_is_switched_and_replaced(Ip::V4);
+    a_queue_is_switched_and_replaced(Ip::V6);
+}
+
 /// Three hops in a row, of 10, 20 and 40 ms both ways. Probes over IP version 4 and 6, and datagrams, each know the base
 /// RTTs of the hops that they pass, and the queues of the others have seen none of them.
 fn a_flow_passes_by_the_hops_that_are_not_its_own() {
@@ -1055,7 +1135,11 @@ fn a_kernel_says_what_it_has() {
 
 fn main() {
     let kernel = Linux::new().kernels().last().is_some();
-    let tests: [(&str, fn()); 26] = [
+    let tests: [(&str, fn()); 27] = [
+        (
+            "a_queue_is_switched_and_replaced_over_both_versions",
+            a_queue_is_switched_and_replaced_over_both_versions,
+        ),
         ("a_policer_marks_over_both_versions", a_policer_marks_over_both_versions),
         (
             "a_flow_passes_by_the_hops_that_are_not_its_own",
