@@ -167,18 +167,18 @@ pub(crate) fn is_switched(scenario: &Scenario, path: &str) -> bool {
 /// What tc is told when an event switches a middlebox or a netem: nothing where that is as it should be already.
 pub(crate) fn switch(
     scenario: &Scenario,
-    event: usize,
+    (event, number): (usize, usize),
     path: &str,
     to: bool,
 ) -> Option<(String, Vec<String>)> {
     let (hop, side) = find(scenario, path)?;
     let ns = place(hop, side).ns;
     let element = element_at(scenario, path)?;
-    if state_before(scenario, event, path, element.enabled) == to {
+    if acts_before(scenario, path, event, number) == to {
         return Some((ns, Vec::new()));
     }
     let words = if matches!(element.kind, Kind::Netem(_)) {
-        netems::switch(scenario, hop, side, to)
+        netems::switch(scenario, (event, number), path, to)
     } else {
         let middleboxes = of_side(scenario, hop, side);
         let own = middleboxes.iter().find(|m| m.element.name == element.name)?;
@@ -187,19 +187,12 @@ pub(crate) fn switch(
     Some((ns, words))
 }
 
-/// Whether an element acts when an event comes: as the last one before it has left it.
-fn state_before(scenario: &Scenario, event: usize, path: &str, begins: bool) -> bool {
-    let at = |event: usize| {
-        schedule::time_of(scenario, &scenario.events[event].when).map(|at| (at, event))
-    };
-    let now = at(event);
-    let mut earlier: Vec<_> = (0..scenario.events.len())
-        .filter(|&other| at(other) < now)
-        .flat_map(|other| {
-            let actions = scenario.events[other].actions.iter().filter_map(switches);
-            actions.filter(|(element, _)| *element == path).map(move |(_, to)| (at(other), to))
-        })
-        .collect();
-    earlier.sort_by_key(|(at, _)| *at);
-    earlier.last().map_or(begins, |(_, to)| *to)
+/// Whether an element acts when an action comes: as the last one before it has left it.
+pub(crate) fn acts_before(scenario: &Scenario, path: &str, event: usize, number: usize) -> bool {
+    let earlier = schedule::earlier(scenario, path, event, number).unwrap_or_default();
+    let last = earlier.into_iter().filter_map(switches).next_back();
+    last.map_or_else(
+        || element_at(scenario, path).is_some_and(|element| element.enabled),
+        |(_, to)| to,
+    )
 }

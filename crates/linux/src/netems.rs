@@ -1,7 +1,8 @@
 //! The netems of a side of a hop in tc's words: as they are at the beginning, changed, switched off and on.
 
-use crate::places::place;
-use sojourn_model::{Element, Kind, Netem, Scenario, Side};
+use crate::places::{find, place};
+use crate::schedule;
+use sojourn_model::{Action, Element, Kind, Netem, Scenario};
 use sojourn_qdisc::QdiscQuirks;
 use sojourn_qdisc::netem::Parameters;
 use sojourn_units::Span;
@@ -55,18 +56,44 @@ pub(crate) fn groups(
     all
 }
 
-/// tc's words that switch the netem of a side.
-pub(crate) fn switch(scenario: &Scenario, hop: usize, side: Side, on: bool) -> Vec<String> {
+/// tc's words that switch a netem: on with the delays that it has been given since the beginning.
+pub(crate) fn switch(
+    scenario: &Scenario,
+    (event, number): (usize, usize),
+    path: &str,
+    on: bool,
+) -> Vec<String> {
+    let Some((hop, side)) = find(scenario, path) else { return Vec::new() };
     let letter = place(hop, side).letter;
     let Some((element, netem)) = netem_of(scenario.hops[hop].side(side)) else {
         return Vec::new();
     };
+    let mut netem = netem.clone();
+    for action in schedule::earlier(scenario, path, event, number).unwrap_or_default() {
+        if let Action::Delay { flow, delay, .. } = action {
+            set_delay(&mut netem, flow.as_deref(), *delay);
+        }
+    }
     let element = Element { enabled: on, ..element.clone() };
-    let whole = groups(scenario, Some((&element, netem)));
+    let whole = groups(scenario, Some((&element, &netem)));
     let of_group = |(number, (_, words)): (usize, (Option<usize>, Vec<String>))| {
         change(letter, number, &words)
     };
     whole.into_iter().enumerate().flat_map(of_group).collect()
+}
+
+/// Gives the flow that has a delay of its own another, or all that have none.
+fn set_delay(netem: &mut Netem, flow: Option<&str>, delay: Span) {
+    let own = netem.per_flow.iter_mut().find(|own| Some(own.flow.as_str()) == flow);
+    if let Some(own) = own {
+        own.delay = delay;
+    } else {
+        let first = with_delay(&netem.chain, delay);
+        match netem.chain.first_mut() {
+            Some(words) => *words = first,
+            None => netem.chain.push(first),
+        }
+    }
 }
 
 /// tc's words that give the links of a netem these.

@@ -622,13 +622,20 @@ impl Builder<'_> {
         }
         let flow_number = |name: &str| scenario.flows.iter().position(|f| f.name == name);
         if let Some((element, to)) = middleboxes::switches(action) {
-            let Some((ns, words)) = middleboxes::switch(scenario, event, element, to) else {
+            let Some((ns, words)) = middleboxes::switch(scenario, (event, place), element, to)
+            else {
                 return Vec::new();
             };
             if words.is_empty() {
                 return vec![("-".to_owned(), "nothing".to_owned())];
             }
             return words.into_iter().map(|l| (ns.clone(), format!("{tc} {l}"))).collect();
+        }
+        // A delay that is switched off is set when it comes back.
+        if let Action::Delay { element, .. } = action
+            && !middleboxes::acts_before(scenario, element, event, place)
+        {
+            return vec![("-".to_owned(), "nothing".to_owned())];
         }
         match action {
             Action::StartFlow { flow } => flow_number(flow)

@@ -17,7 +17,6 @@ use crate::places::element_at;
 use crate::schedule;
 use crate::words::tc_rate;
 use sojourn_model::{Action, Kind, Scenario, Shaper};
-use sojourn_units::Time;
 use std::fmt::Write as _;
 
 /// A queue between two events.
@@ -59,18 +58,7 @@ pub(crate) fn before(
     let Kind::Queue(queue) = &element.kind else { return None };
     let words = vec![queue.qdisc.clone()];
     let mut state = State { on: element.enabled, shaper: queue.shaper, words };
-    let time = |event: usize| schedule::time_of(scenario, &scenario.events[event].when);
-    let now = (time(event)?, event, number);
-    let mut earlier: Vec<((Time, usize, usize), &Action)> = Vec::new();
-    for (other, spec) in scenario.events.iter().enumerate() {
-        let Some(at) = time(other) else { continue };
-        let actions = (0..).zip(&spec.actions);
-        let own = actions.filter(|(_, action)| action.element() == Some(path));
-        earlier.extend(own.map(|(place, action)| ((at, other, place), action)));
-    }
-    earlier.retain(|(at, _)| *at < now);
-    earlier.sort_by_key(|(at, _)| *at);
-    for (_, action) in earlier {
+    for action in schedule::earlier(scenario, path, event, number)? {
         state.take(action);
     }
     Some(state)

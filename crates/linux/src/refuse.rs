@@ -425,14 +425,6 @@ fn of_event(refusals: &mut Refusals, scenario: &Scenario, event: usize) {
                     );
                 }
             }
-            Action::Delay { element, .. } if middleboxes::is_switched(scenario, element) => {
-                refusals.limit(
-                    "changing a delay that is switched",
-                    place,
-                    "when it is switched on, it has its first words",
-                    element,
-                );
-            }
             Action::ReplaceQdisc { shaper: Some(shaper), .. } => unlike(refusals, shaper, place),
             Action::Rate { element, .. } => {
                 // A policer's neither; a queue's shaper may have been replaced by then.

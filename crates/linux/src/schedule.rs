@@ -3,7 +3,7 @@
 //! The guest's agent acts at points in time. "20 s after the step" and "while the second flow runs" are such points
 //! when the step and the flow have one; "when the workload ends" has none before the run, and is refused.
 
-use sojourn_model::{Edge, Flow, Reference, Scenario, Start, Traffic, When};
+use sojourn_model::{Action, Edge, Flow, Reference, Scenario, Start, Traffic, When};
 use sojourn_stacks::START_JITTER;
 use sojourn_units::{Random, Span, Time};
 
@@ -32,6 +32,28 @@ const fn ends_by_itself(traffic: &Traffic) -> bool {
 /// The point of the run's clock that is meant; `None` if that is not known before the run.
 pub(crate) fn time_of(scenario: &Scenario, when: &When) -> Option<Time> {
     resolve(scenario, when, DEEPEST)
+}
+
+/// What events do to an element before an action comes, the `number`-th of an event, in the order of time. `None` if the time of
+/// that event is not known before the run.
+pub(crate) fn earlier<'a>(
+    scenario: &'a Scenario,
+    path: &str,
+    event: usize,
+    number: usize,
+) -> Option<Vec<&'a Action>> {
+    let time = |event: usize| time_of(scenario, &scenario.events[event].when);
+    let now = (time(event)?, event, number);
+    let mut earlier: Vec<((Time, usize, usize), &Action)> = Vec::new();
+    for (other, spec) in scenario.events.iter().enumerate() {
+        let Some(at) = time(other) else { continue };
+        let actions = (0..).zip(&spec.actions);
+        let own = actions.filter(|(_, action)| action.element() == Some(path));
+        earlier.extend(own.map(|(place, action)| ((at, other, place), action)));
+    }
+    earlier.retain(|(at, _)| *at < now);
+    earlier.sort_by_key(|(at, _)| *at);
+    Some(earlier.into_iter().map(|(_, action)| action).collect())
 }
 
 fn resolve(scenario: &Scenario, when: &When, depth: usize) -> Option<Time> {

@@ -888,6 +888,7 @@ fn elements_are_switched_and_changed() {
     let (netem, rule) = ("bottleneck.down.netem".to_owned(), "bottleneck.down.rule".to_owned());
     for (at, action) in [
         (1, Action::Disable { element: netem.clone() }),
+        (1, Action::Delay { element: netem.clone(), flow: None, delay: Span::from_millis(20) }),
         (2, Action::Enable { element: netem.clone() }),
         (2, Action::Enable { element: rule }),
     ] {
@@ -910,7 +911,8 @@ fn elements_are_switched_and_changed() {
         }
         let there = came.iter().find(|p| p.2[23] == 17 && number(p) == number(packet)).unwrap();
         let delay = (there.0 - packet.0) as f64 / 1e9;
-        let expected = if (1.0..2.0).contains(&at) { 0.0 } else { 0.030 };
+        // Off from 1 to 2 s, and meanwhile set to another delay.
+        let expected = [0.030, 0.0, 0.020, 0.020][at.max(0.0) as usize];
         assert!((delay - expected).abs() < 0.0002, "{at}: {delay}");
         assert_eq!(there.2[15] & 3, if at < 2.0 { 2 } else { 1 }, "{at}");
         seen += 1;
