@@ -62,6 +62,8 @@ pub struct Port<P> {
     sojourns: Sojourns,
     /// Packets are not taken before this: what keeps hosts' jitter from changing the order.
     admitted: Time,
+    /// Whether it was taken away ([`Port::clear`]).
+    absent: bool,
 }
 
 impl<P: PathPacket> Port<P> {
@@ -75,6 +77,7 @@ impl<P: PathPacket> Port<P> {
             stats: PortStats::default(),
             sojourns: Sojourns::default(),
             admitted: Time::ZERO,
+            absent: false,
         }
     }
 
@@ -395,11 +398,14 @@ impl<P: PathPacket> Port<P> {
     pub fn clear(&mut self, now: Time) {
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
         self.discipline.flush(now, &mut cx);
+        self.absent = true;
     }
 
-    /// `tc qdisc add` of what [`Port::clear`] took away, with the options that it had.
+    /// `tc qdisc add` of what [`Port::clear`] took away, with the options that it had. One that is there stays as it is.
     pub fn restart(&mut self, now: Time) {
-        self.discipline.start(now);
+        if core::mem::take(&mut self.absent) {
+            self.discipline.start(now);
+        }
     }
 
     /// Replaces shaper, device and discipline together: what was held is dropped. A packet on the line goes on

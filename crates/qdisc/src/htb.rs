@@ -385,7 +385,10 @@ impl<P: HasChildren> TcConfigurable<P> for Htb<P> {
         Ok(())
     }
 
+    /// The bucket is full, as a new class's is.
     fn start(&mut self, now: Time) {
+        self.rate.tokens = self.rate.full;
+        self.ceil.tokens = self.ceil.full;
         self.counted = now;
         self.ready = now;
         self.child.start(now);

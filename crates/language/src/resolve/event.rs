@@ -338,10 +338,6 @@ impl Resolver<'_> {
                 continue;
             };
             found = true;
-            if matches!(element.kind, Kind::Queue(_)) {
-                self.says(&item.place, DiagnosticKind::Value, "a queue cannot be switched off");
-                return;
-            }
             let element = format!("{}.{side}.{}", hop.name, element.name);
             actions.push(if enable {
                 Action::Enable { element }

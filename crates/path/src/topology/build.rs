@@ -120,6 +120,9 @@ impl<'a, P: PathPacket> Builder<'a, P> {
             if is_switched(scenario, &place.path) {
                 let switch = self.switch(&place.path, place.e.enabled);
                 path.before.push(Step::Bypass(switch, ports.len() as u8));
+                if !place.e.enabled {
+                    self.ports.clear(&ports);
+                }
             }
             for port in ports {
                 path.to(port, &mut self.steps);

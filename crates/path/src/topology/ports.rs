@@ -9,7 +9,7 @@ use crate::wifi::{Air, Channel, Transmitter};
 use crate::{Device, PathPacket, Port, Radio};
 use sojourn_model::{AggregatingLink, Flow, FlowDelay, Kind, Netem, Queue, Shaper, Wifi};
 use sojourn_qdisc::{AnyQdisc, QdiscQuirks, TcError, netem};
-use sojourn_units::{Random, Rate, Span};
+use sojourn_units::{Random, Rate, Span, Time};
 use std::collections::BTreeMap;
 
 /// Netem's words for one that delays nothing and refuses nobody.
@@ -239,6 +239,13 @@ impl<'a, P: PathPacket> Ports<'a, P> {
     /// The random stream of a port.
     fn stream(&self, key: &str) -> Random {
         Random::named(self.basis.scenario.seed, &format!("path/{key}"))
+    }
+
+    /// Takes away what begins switched off.
+    pub(super) fn clear(&mut self, ports: &[u16]) {
+        for &port in ports {
+            self.nodes[usize::from(port)].port.clear(Time::ZERO);
+        }
     }
 
     fn add(

@@ -185,6 +185,34 @@ fn a_queue_is_switched_on_and_off() {
     assert_eq!(flushed.max(), Some(100));
 }
 
+/// A token bucket comes back full, as a new class of tc's has it: 1 s after it went deep in debt, and at once. One that is
+/// there already is not filled by being switched on: a stream of 20 Mbit/s gets its 5 and no more.
+#[test]
+fn a_queue_comes_back_with_a_full_bucket() {
+    let left = |events: Vec<sojourn_model::Event>| {
+        let mut s = base(&[], 6);
+        s.flows.push(Dumbbell::default().flow(
+            "udp",
+            Traffic::Udp(Udp { rate: Rate::from_mbit(20), payload: 1472, ecn: Ecn::NotEct }),
+        ));
+        let burst = Some(150_000);
+        let shaper = Shaper::Htb { rate: Rate::from_mbit(5), ceil: None, burst };
+        let extra = Kind::Queue(Queue { shaper, qdisc: "pfifo limit 10".to_owned() });
+        put(&mut s, Side::Down, true, element("extra", extra));
+        s.events = events;
+        total(&checked(&s), "bottleneck.down.extra", "left")
+    };
+    let path = "bottleneck.down.extra";
+    let plain = left(Vec::new());
+    let again = left(vec![switch("on", 2, path, true), switch("on-again", 3, path, true)]);
+    assert_eq!(plain.to_bits(), again.to_bits());
+    // 6 s of 5 Mbit/s and the bucket of 150000 bytes: 99 packets of 1514 in it.
+    assert!((plain - 6.0 * 5e6 / 8.0 / 1514.0 - 99.0).abs() < 5.0, "{plain}");
+    // Off for 1 s: 413 packets fewer, and the bucket's 99 once more.
+    let off = left(vec![switch("off", 2, path, false), switch("on", 3, path, true)]);
+    assert!((plain - off - (413.0 - 99.0)).abs() < 5.0, "{plain} {off}");
+}
+
 /// The first element of a route can be switched too.
 #[test]
 fn the_base_delay_is_switched_off() {
