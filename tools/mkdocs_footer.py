@@ -24,6 +24,10 @@ MADE_BY: Final = {
     "docs/gallery/": "python tools/gallery_pages.py docs/gallery target/gallery",
     "docs/published.md": "make reports",
     "docs/conformance-results.md": "python tools/conformance_page.py",
+    "docs/conformance-mutants.md": "python tools/mutants.py run --markdown docs/conformance-mutants.md",
+    "docs/claims.md": "sojourn claims DIR --markdown docs/claims.md",
+    "docs/parity.md": "sojourn parity SUITE -o DIR --markdown FILE.md",
+    "docs/results.md": "UPDATE_DOCS=1 cargo test -p sojourn-language --profile checked --test reference",
     "docs/validation.md": "make validation PUBLISHED=DIR",
     "docs/language.md": "UPDATE_DOCS=1 cargo test -p sojourn-language --profile checked --test reference",
     "docs/congestion-controls.md": (
