@@ -3,12 +3,14 @@
  *
  * Congestion controls and what `tcp_ecn` takes are read from /proc. There is no list of queue disciplines in /proc, so one
  * is created on the loopback device for each name: where the kernel has no such discipline, it says ENOENT (rtnetlink(7)),
- * and anything else is the discipline's own answer. What was created is deleted at once.
+ * and anything else is the discipline's own answer. What was created is deleted at once. teql's have the names of devices
+ * that the kernel made with them, which no file has: each device is asked for, too.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -63,6 +65,13 @@ static int request(int s, int type, int flags, const char *kind) {
 	}
 }
 
+static void discipline(int s, const char *name) {
+	int said = request(s, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, name);
+	if (said == ENOENT) return;
+	fprintf(answer, "qdisc %s\n", name);
+	if (!said) request(s, RTM_DELQDISC, 0, 0);
+}
+
 static void disciplines(FILE *words) {
 	char word[64];
 	int s = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
@@ -70,12 +79,12 @@ static void disciplines(FILE *words) {
 	while (fgets(word, sizeof word, words)) {
 		word[strcspn(word, "\n")] = 0;
 		/* Longer ones are no names of disciplines: IFNAMSIZ with its zero. */
-		if (!*word || strlen(word) > 15) continue;
-		int said = request(s, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_EXCL, word);
-		if (said == ENOENT) continue;
-		fprintf(answer, "qdisc %s\n", word);
-		if (!said) request(s, RTM_DELQDISC, 0, 0);
+		if (*word && strlen(word) <= 15) discipline(s, word);
 	}
+	struct if_nameindex *devices = if_nameindex();
+	if (!devices) end("devices");
+	for (struct if_nameindex *own = devices; own->if_name; own++) discipline(s, own->if_name);
+	if_freenameindex(devices);
 	close(s);
 }
 
