@@ -143,6 +143,14 @@ class Lab:
             words = [*dask, "worker", f"tcp://{host}:{port}", "--nthreads", "1", "--no-dashboard"]
             words += ["--local-directory", str(place / name)]
             self.workers.append(Process([*inside, *words], place / f"{name}.log"))
+        # A fault before a worker has work disturbs nothing.
+        end = time.monotonic() + 120
+        while not all("Registered to" in (place / f"{name}.log").read_text() for name in ("one", "two")):
+            if time.monotonic() > end:
+                for process in (*self.workers, self._scheduler):
+                    process.kill()
+                raise SystemExit(f"a worker does not start; see {place}")
+            time.sleep(0.1)
         words = [*sojourn, "-o", str(place / "disturbed"), "--on", f"dask://{host}:{port}"]
         self.asking = Process(words, place / "run.log")
 
