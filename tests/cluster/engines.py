@@ -2,8 +2,8 @@
 
     python tests/cluster/engines.py RUNS [ENGINE...] [--workers 2]
 
-Each engine is used as its documentation begins: a task a run. Ours sends batches of about two seconds. ``one`` is a
-process that makes all of them in one batch: half of its CPU time is what two workers cannot go below. joblib and ray
+Each engine is used as its documentation begins: a task a run. Ours sends batches of about two seconds. ``one`` is this
+process alone, which two workers cannot do more than halve; name it first. joblib and ray
 are no dependencies of the project: pip install joblib ray. Prints a row of a table for each; every engine has a
 process of its own, so that memory is its own.
 """
@@ -166,8 +166,9 @@ def main() -> None:
         say(json.dumps(alone(asked.engines[0], asked.runs, asked.workers)))
         return
     say(f"{asked.runs} runs, {asked.workers} workers; load {os.getloadavg()[0]:.1f}")
-    say("| engine | s | runs/s | making, CPU s | above the half of it, % | asking, MB | largest worker, MB |")
+    say("| engine | s | runs/s | making, CPU s | above a share of `one`, % | asking, MB | largest worker, MB |")
     say("|---|---:|---:|---:|---:|---:|---:|")
+    ideal = 0.0
     for name in asked.engines:
         words = [sys.executable, __file__, str(asked.runs), name, "--alone", "--workers", str(asked.workers)]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -175,11 +176,14 @@ def main() -> None:
             say(f"| {name} | {done.stderr.strip().splitlines()[-1]} | | | | | |")
             continue
         own = json.loads(done.stdout.splitlines()[-1])
-        workers = 1 if name == "one" else asked.workers
-        over = (own["took_s"] / (own["made_s"] / workers) - 1) * 100
+        if name == "one":
+            ideal = own["took_s"] / asked.workers
+        over = f"{(own['took_s'] / ideal - 1) * 100:.0f}" if ideal and name != "one" else "–"
+        # Workers that nobody waited for have told nothing.
+        child = f"{own['child_mb']:.0f}" if own["child_mb"] else "–"
         say(
-            f"| {name} | {own['took_s']:.1f} | {asked.runs / own['took_s']:.0f} | {own['made_s']:.1f} | {over:.1f} "
-            f"| {own['self_mb']:.0f} | {own['child_mb']:.0f} |"
+            f"| {name} | {own['took_s']:.1f} | {asked.runs / own['took_s']:.0f} | {own['made_s']:.1f} | {over} "
+            f"| {own['self_mb']:.0f} | {child} |"
         )
 
 
