@@ -100,6 +100,19 @@ pub fn version(py: Python<'_>, engine: &str) -> PyResult<String> {
     registry(&Sim::new()).version(engine).map(str::to_owned).map_err(|error| unknown(py, &error))
 }
 
+/// The sources that the digest in this engine's version covers: files, relative to the extension's crate, and crates of others
+/// with version and checksum.
+#[pyfunction]
+#[pyo3(signature = (engine = "sim"))]
+pub fn sources(py: Python<'_>, engine: &str) -> PyResult<Vec<&'static str>> {
+    let list = match parts(engine).0 {
+        LINUX => include_str!(concat!(env!("OUT_DIR"), "/LINUX_SOURCES")),
+        _ => include_str!(concat!(env!("OUT_DIR"), "/SIM_SOURCES")),
+    };
+    version(py, engine)?;
+    Ok(list.lines().collect())
+}
+
 fn unknown(py: Python<'_>, error: &UnknownEngine) -> PyErr {
     usage_error(py, &error.to_string(), Some(&error.help))
 }

@@ -27,7 +27,7 @@ const PACKET_BYTES: f64 = 2816.0;
 pub(super) fn add(engines: &mut Registry, sim: &Sim) {
     let sim = sim.clone();
     engines
-        .add(NAME, version!("SOJOURN_LINUX_SOURCES"), move || Foreseeing::new(Linux::new(), &sim));
+        .add(NAME, version!("LINUX_SOURCES"), move || Foreseeing::new(Linux::new(), &sim));
 }
 
 /// Linux, which the simulator tells how many packets there will be.

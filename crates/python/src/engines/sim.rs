@@ -6,5 +6,5 @@ use sojourn_sim::{NAME, Sim};
 /// Adds it.
 pub(super) fn add(engines: &mut Registry, sim: &Sim) {
     let sim = sim.clone();
-    engines.add(NAME, version!("SOJOURN_SOURCES"), move || sim.clone());
+    engines.add(NAME, version!("SIM_SOURCES"), move || sim.clone());
 }
