@@ -1,5 +1,6 @@
 """``sojourn explore``, asked over HTTP: what it says of a folder, and whom and what it refuses."""
 
+import hashlib
 import http.client
 import json
 import os
@@ -23,7 +24,7 @@ import sojourn
 from in_pages import FEW
 from sojourn.core.results import Results
 from sojourn.core.store import Folder
-from sojourn.core.store.index import NAME, write
+from sojourn.core.store.index import CHECKSUM, NAME, write
 from sojourn.explore import page
 from sojourn.explore.catalogue import Catalogue
 from sojourn.explore.server import Server
@@ -384,6 +385,9 @@ def test_an_index_does_not_lead_elsewhere(of_own: Asking, folder: Path, name: st
     index = pl.read_parquet(folder / NAME, memory_map=False)
     names = [name, *index["run"][1:]]
     index.with_columns(pl.Series("run", names), pl.lit("../../..").alias("folder")).write_parquet(folder / NAME)
+    # Whoever packs a folder for somebody else can write the checksum, too.
+    digest = hashlib.sha256((folder / NAME).read_bytes()).hexdigest()
+    (folder / CHECKSUM).write_text(f"{digest}  {NAME}\n")
     asked = {"revision": of_own.runs()["revision"], "metric": "goodput(one)", "runs": [0, 1]}
     last = of_own.lines("measure", asked)[-1]
     assert [row[0] for row in last["rows"]] == [1]

@@ -11,7 +11,8 @@ from conftest import Make
 from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.core.store.merge import merge
-from sojourn.core.store.verify import damages, leftovers
+from sojourn.core.store.reading import seal
+from sojourn.core.store.verify import damages
 from sojourn.errors import StoreError, UsageError
 from sojourn.runner.shard import Shard
 
@@ -117,9 +118,10 @@ def test_a_head_that_says_another_run_is_found(tmp_path: Path, make_run: Make) -
     file = folder.record(make_run().key).path / "scenario.json"
     head: dict[str, Any] = json.loads(file.read_text())
     head["scenario"]["seed"] = 7
-    file.write_text(json.dumps(head))
+    del head["sha256"]
+    file.write_bytes(seal(json.dumps(head, indent=1)))
     [damage] = damages(folder)
-    assert "has the name of another run" in damage.message
+    assert "it is of another run" in damage.message
 
 
 def test_the_store_from_the_command_line(tmp_path: Path, make_run: Make) -> None:
@@ -138,7 +140,7 @@ def test_the_store_from_the_command_line(tmp_path: Path, make_run: Make) -> None
     assert hit.exists()
     assert sojourn("store", "prune", part, "--damaged", "--yes").returncode == 0
     assert not hit.exists()
-    assert leftovers(Folder.open(part)) == []
+    assert Folder.open(part).unfinished() == []
     assert len(names(part)) == 1
     wrong = sojourn("store", "prune", part, "--experiment", "by-hnd", "--yes")
     assert wrong.returncode == 2

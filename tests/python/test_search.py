@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sojourn import _core
+from sojourn.core.store.lock import lock
 from sojourn.errors import ExperimentError, StoreError, UsageError
 from sojourn.experiments.experiment import load, parse
 from sojourn.search import Archive, Budget, Campaign, Found, Objective, Subject, Trial, confirm, regression_test, shrink
@@ -110,6 +112,40 @@ def test_a_search_goes_on_where_it_was_and_repeats_nothing(tmp_path: Path, monke
     assert [row["trial"] for row in rows[1:]] == list(range(len(lines(whole))))
     with pytest.raises(StoreError, match="of another search"):
         found(10, folder=tmp_path, seed=2)
+
+
+@pytest.mark.parametrize(
+    ("number", "line", "says"),
+    [
+        (1, b'{"search": "sm\n', "1 is damaged: it is no JSON"),
+        (1, b"\xff\n", "1 is damaged: it is no text"),
+        (1, b'{"search": "other.toml"}\n', "is of another search"),
+        (3, b"{}\n", "3 is damaged: it has no 'value'"),
+        (3, b'{"value": 1, "behaviour": [], "settings": [], "failed": ""}\n', "3 is damaged: it has 1 values"),
+        (3, b'{"trial": 1, "gener\n', "3 is damaged: it is no JSON"),
+        (3, b"[" * 100_000 + b"\n", "3 is damaged: it is nested too deeply"),
+    ],
+)
+def test_damaged_trials_are_named(tmp_path: Path, number: int, line: bytes, says: str) -> None:
+    found(5, folder=tmp_path)
+    kept = (tmp_path / "trials.jsonl").read_bytes().splitlines(keepends=True)
+    kept[number - 1] = line
+    (tmp_path / "trials.jsonl").write_bytes(b"".join(kept))
+    with pytest.raises(StoreError, match=says):
+        found(5, folder=tmp_path)
+
+
+def test_a_search_that_was_killed_before_its_first_line_was_whole_begins(tmp_path: Path) -> None:
+    (tmp_path / "trials.jsonl").write_bytes(b'{"search": "small.t')
+    assert lines(found(5, folder=tmp_path)) == lines(found(5))
+
+
+def test_two_searches_do_not_write_into_one_folder(tmp_path: Path) -> None:
+    handle = lock(tmp_path)
+    with pytest.raises(StoreError, match="another command is writing into"):
+        found(5, folder=tmp_path)
+    os.close(handle)
+    found(5, folder=tmp_path)
 
 
 def test_a_trial_is_the_run_of_its_settings() -> None:
@@ -252,7 +288,7 @@ def test_the_command_writes_the_page_the_trials_and_the_regression_test(tmp_path
     assert told["runs"] == 50
     assert told["best"]["value"] < told["start"]["value"]
     assert len(told["confirmed"][0]["values"]) == 6
-    assert {own.name for own in out.iterdir()} == {"trials.jsonl", "search.md", "found.toml"}
+    assert {own.name for own in out.iterdir()} == {".lock", "trials.jsonl", "search.md", "found.toml"}
     assert "| `flow.b.cc` |" in (out / "search.md").read_text()
     again = sojourn("run", str(out / "found.toml"), "-o", str(tmp_path / "r"))
     assert again.returncode == 0, again.stdout + again.stderr

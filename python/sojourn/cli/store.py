@@ -68,25 +68,26 @@ def du(folder: Results, as_json: AsJson = False) -> None:
 
 @_store.command()
 def verify(folder: Results, as_json: AsJson = False) -> None:
-    """Compare every file with the checksum that was noted when it was written. Exits with 1 if one is damaged."""
+    """Compare every file of the runs, manifest and index with their checksums. Exits with 1 if one is damaged."""
     from sojourn.cli.screen import out, print_json
     from sojourn.core.store import Folder
-    from sojourn.core.store.verify import damages, leftovers
+    from sojourn.core.store.verify import damaged_index, damages
 
     opened = Folder.open(folder)
     runs = sum(1 for _ in opened.run_folders())
     found = list(damages(opened))
-    left = leftovers(opened)
+    index = damaged_index(opened)
+    left = opened.unfinished()
     if as_json:
         damaged = [{"run": str(own.run), "message": own.message} for own in found]
-        print_json({"runs": runs, "damaged": damaged, "unfinished": [str(path) for path in left]})
+        print_json({"runs": runs, "damaged": damaged, "index": index, "unfinished": [str(path) for path in left]})
     else:
-        for own in found:
-            out().print(own.message, soft_wrap=True, markup=False)
+        for message in (*(own.message for own in found), *filter(None, [index])):
+            out().print(message, soft_wrap=True, markup=False)
         if left:
             out().print(f"{len(left)} unfinished, left by a command that was killed, or being written now; never read")
         out().print(f"{runs} run{'s'[: runs != 1]}, {len(found)} damaged")
-    if found:
+    if found or index:
         raise typer.Exit(1)
 
 
@@ -106,8 +107,8 @@ def prune(
     """Remove runs, or the packets that were kept of them. What a killed command left goes, too."""
     from sojourn.cli.screen import out, print_json
     from sojourn.core.store import Folder
-    from sojourn.core.store.atomic import discard_folder, remove_folder
-    from sojourn.core.store.verify import leftovers
+    from sojourn.core.store.atomic import discard_folder, remove_unfinished
+    from sojourn.core.store.record import CAPTURES
     from sojourn.errors import UsageError
     from sojourn.runner.foresight import size
 
@@ -127,9 +128,10 @@ def prune(
             for path in runs:
                 discard_folder(path)
             for file in files:
+                file.with_name(CAPTURES).unlink(missing_ok=True)
                 file.unlink()
-            for path in leftovers(opened):
-                remove_folder(path)
+            for path in opened.unfinished():
+                remove_unfinished(path)
             opened.index.finish(opened.run_folders())
     if as_json:
         print_json({"runs": [str(path) for path in runs], "captures": len(files), "bytes": room, "removed": yes})

@@ -20,7 +20,7 @@ import polars as pl
 
 from sojourn.core.cells import ordered, told_apart
 from sojourn.core.store import Folder, Record
-from sojourn.core.store.index import COLUMNS, FOLDER, NAME, frame_of
+from sojourn.core.store.index import COLUMNS, FOLDER, NAME, frame_of, stored
 from sojourn.errors import SojournError, StoreError, UsageError
 
 _OWN: Final = {"experiment": "scenario", "engine": "engine", "seed": "seed"}
@@ -233,9 +233,9 @@ class Catalogue:
 
     def _read(self) -> tuple[pl.DataFrame, list[str]]:
         """Return the index of all runs that can be read, and what is wrong with the others."""
-        stored = None if self._index.is_symlink() else _stored(self._index)
-        if stored is not None:
-            return stored, []
+        index = stored(self._root)
+        if index is not None:
+            return index, []
         known = set() if self._known is None else set(self._known["run"])
         fine, damaged = [], []
         for path in sorted(self.folder.run_folders()):
@@ -261,17 +261,6 @@ def _plain_files(folder: Path) -> list[str]:
     except (OSError, ValueError):
         return []
     return [name for name in own if not name.startswith(".")]
-
-
-def _stored(path: Path) -> pl.DataFrame | None:
-    """Return an index that is there and of the form that this Sojourn writes."""
-    try:
-        found = pl.read_parquet(path, memory_map=False)
-    except (OSError, pl.exceptions.PolarsError):
-        return None
-    whole = found.columns[: len(COLUMNS)] == list(COLUMNS) and FOLDER in found.columns
-    texts = whole and all(dtype in {pl.String, pl.UInt64, pl.Null} for dtype in found.dtypes)
-    return found if texts and found["run"].null_count() == 0 else None
 
 
 def told(axis_: Axis, places: Any) -> dict[str, Any]:  # noqa: ANN401 - plotting's, which is not known here

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -103,12 +104,16 @@ class Campaign:
 
         Raises:
             UsageError: if a metric is wrong, or the file as it is has no value of it.
+            StoreError: as :class:`Trials`.
             KeyboardInterrupt: on Ctrl-C; what is in the folder is used by the next search there.
         """
+        metrics = [self.objective.metric, *(metric for metric, _ in self.searched.behaviour)]
+        with closing(Trials(self.subject, metrics, self.threads, self.folder, self.seed)) as trials:
+            return self._search(trials)
+
+    def _search(self, trials: Trials) -> Found:
         begun = time.monotonic()
         behaviour = self.searched.behaviour
-        metrics = [self.objective.metric, *(metric for metric, _ in behaviour)]
-        trials = Trials(self.subject, metrics, self.threads, self.folder, self.seed)
         archive = Archive(self.objective, [edges for _, edges in behaviour])
         start = trials.make(0, [()])[0]
         if start.failed:

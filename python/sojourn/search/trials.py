@@ -18,6 +18,8 @@ from sojourn import _core, runner
 from sojourn.core.run import Run
 from sojourn.core.store import RunKey
 from sojourn.core.store.atomic import write_file
+from sojourn.core.store.lock import lock
+from sojourn.core.store.reading import MOST_TEXT, read, why
 from sojourn.errors import RunError, SojournError, StoreError, UsageError
 from sojourn.experiments import experiment
 
@@ -86,6 +88,24 @@ class Trial:
             "failed": self.failed,
         }
 
+    @classmethod
+    def of(cls, line: Mapping[str, Any], *, behaviours: int) -> "Trial":
+        """Return the trial of a line of the file.
+
+        Raises:
+            KeyError: if it lacks a key.
+            TypeError: if a value is of another kind.
+            ValueError: if it has another number of values.
+        """
+        numbers = [math.nan if value is None else float(value) for value in (line["value"], *line["behaviour"])]
+        if len(numbers) != 1 + behaviours:
+            raise ValueError(f"it has {len(numbers)} values, and the search has {1 + behaviours} metrics")
+        settings, failed = line["settings"], line["failed"]
+        if not (isinstance(failed, str) and all(isinstance(own, str) for own in settings)):
+            raise TypeError("its settings are no texts")
+        place = int(line["trial"]), int(line["generation"])
+        return cls(*place, tuple(settings), int(line["seed"]), numbers[0], tuple(numbers[1:]), failed)
+
 
 @dataclass(slots=True)
 class Trials:
@@ -103,39 +123,53 @@ class Trials:
     _seen: set[tuple[str, ...]] = field(default_factory=set)
     _known: dict[tuple[str, ...], tuple[float, tuple[float, ...], str]] = field(default_factory=dict)
     _written: int = 0
+    _lock: int | None = None
 
     def __post_init__(self) -> None:
         """Read the trials that the folder has.
 
         Raises:
-            StoreError: if they are of another search.
+            StoreError: if they are of another search or damaged, or another command is writing there.
         """
         if self.folder is None:
             return
         file = self.folder / TRIALS
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
         except OSError as error:
-            raise UsageError(f"{file} cannot be read: {error.strerror}") from error
-        if not lines:
-            self._append([self._head()])
+            raise UsageError(f"{self.folder} could not be made: {error.strerror}") from error
+        self._lock = lock(self.folder)
+        lines = read(file, MOST_TEXT).splitlines(keepends=True) if os.path.lexists(file) else []
+        if not lines or not lines[0].endswith(b"\n"):
+            # A search that was killed, or had no room, before it had tried anything.
+            write_file(file, _line(self._head()))
             return
-        if json.loads(lines[0]) != self._head():
+        try:
+            head = json.loads(lines[0])
+        except ValueError as error:
+            raise _damaged(file, 1, why(error)) from error
+        if head != self._head():
             raise StoreError(
-                f"{file} is of another search: the file, what is said beside it, its metrics or this build differ",
+                f"{file} is of another search: the file, its settings, its metrics or this build differ",
                 help="give another folder, or delete this one",
             )
-        for line in lines[1:]:
+        if not lines[-1].endswith(b"\n"):
+            # The last line of a search that was killed while it wrote it.
+            write_file(file, b"".join(lines[:-1]))
+            del lines[-1]
+        for number, line in enumerate(lines[1:], 2):
             try:
-                own = json.loads(line)
-            except json.JSONDecodeError:
-                # The last line of a search that was killed while writing it.
-                write_file(file, "".join(f"{own}\n" for own in lines[: self._written + 1]).encode())
-                break
-            numbers = [math.nan if value is None else value for value in (own["value"], *own["behaviour"])]
-            self._known[tuple(own["settings"])] = (numbers[0], tuple(numbers[1:]), own["failed"])
+                own = Trial.of(json.loads(line), behaviours=len(self.metrics) - 1)
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
+                raise _damaged(file, number, why(error)) from error
+            self._known[own.settings] = (own.value, own.behaviour, own.failed)
             self._written += 1
+
+    def close(self) -> None:
+        """Let another search write into the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
     def _head(self) -> dict[str, Any]:
         said = json.dumps([self.subject.text, self.subject.settings, self.subject.plugins])
@@ -153,8 +187,8 @@ class Trials:
             return
         file = self.folder / TRIALS
         try:
-            with file.open("a", encoding="utf-8") as out:
-                out.writelines(json.dumps(line) + "\n" for line in lines)
+            with file.open("ab") as out:
+                out.writelines(map(_line, lines))
         except OSError as error:
             raise UsageError(f"{file} cannot be written: {error.strerror}") from error
 
@@ -176,6 +210,17 @@ class Trials:
         self._append([trial.json() for trial in trials if trial.number >= self._written])
         self._written = max(self._written, len(self.made))
         return trials
+
+
+def _line(own: Mapping[str, Any]) -> bytes:
+    return json.dumps(own).encode() + b"\n"
+
+
+def _damaged(file: Path, number: int, reason: str) -> StoreError:
+    return StoreError(
+        f"{file}:{number} is damaged: {reason}",
+        help="delete the lines from there on, and the search repeats their trials; or give another folder",
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,8 +57,8 @@ def write_folder(path: Path, files: Mapping[str, bytes | memoryview], moved: Seq
         raise _explained(error, path) from error
 
 
-def copy_folder(source: Path, path: Path) -> None:
-    """Put a copy of a flat folder at ``path``, which must not be there yet.
+def copy_folder(files: Sequence[Path], path: Path) -> None:
+    """Put copies of these files into a folder at ``path``, which must not be there yet. Links are not followed.
 
     Raises:
         StoreError: if the disk is full or the place cannot be written; nothing is left behind then.
@@ -66,9 +66,12 @@ def copy_folder(source: Path, path: Path) -> None:
     temporary = path.with_name(f"{TEMPORARY}{path.name}-{secrets.token_hex(4)}")
     try:
         temporary.mkdir(parents=True)
-        for file in source.iterdir():
-            shutil.copyfile(file, temporary / file.name)
-            _flush(temporary / file.name)
+        for file in files:
+            copy = temporary / file.name
+            handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            with os.fdopen(handle, "rb") as source, copy.open("xb") as target:
+                shutil.copyfileobj(source, target)
+            _flush(copy)
         _flush(temporary)
         temporary.rename(path)
         _flush(path.parent)
@@ -100,6 +103,15 @@ def remove_folder(path: Path) -> None:
     except OSError:
         # What cannot be removed keeps its temporary name and is never read.
         return
+
+
+def remove_unfinished(path: Path) -> None:
+    """Remove a file or a flat folder that a killed command left, as far as that is possible."""
+    if path.is_dir() and not path.is_symlink():
+        remove_folder(path)
+    else:
+        with suppress(OSError):
+            path.unlink()
 
 
 def _write_through(path: Path, content: bytes | memoryview) -> None:

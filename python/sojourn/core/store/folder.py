@@ -1,6 +1,5 @@
 """The results folder as a whole."""
 
-import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,15 +12,13 @@ from typing import Any, Self
 
 import polars as pl
 
-from sojourn.core.store.atomic import TEMPORARY, remove_folder, write_file, write_folder
-from sojourn.core.store.damage import why
+from sojourn.core.store.atomic import TEMPORARY, remove_folder, remove_unfinished, write_file, write_folder
 from sojourn.core.store.index import Index
-from sojourn.core.store.record import HEAD, LAST_CAPTURE, Record, record_files
+from sojourn.core.store.lock import LOCK, lock
+from sojourn.core.store.reading import MOST_TEXT, read, seal, unsealed, why
+from sojourn.core.store.record import CAPTURES, HEAD, LAST_CAPTURE, Record, checksums, record_files
 from sojourn.core.store.run_key import RunKey
 from sojourn.errors import StoreError
-
-LOCK = ".lock"
-"""The file that whoever writes into the folder has locked."""
 
 FORMAT = 2
 """The version of the folder's layout that this Sojourn writes and reads."""
@@ -59,16 +56,22 @@ class Folder:
             )
         if not path.is_dir():
             raise StoreError(f"there is no folder {path}", help=f"make one with `sojourn run SUITE -o {path}`")
-        try:
-            manifest = json.loads(file.read_bytes())
-            found, version, command = manifest["format"], str(manifest["version"]), str(manifest["command"])
-        except FileNotFoundError as error:
+        if not os.path.lexists(file):
             raise StoreError(
                 f"{path} is not a results folder: it has no manifest.json",
                 help="give the folder that `sojourn run ... -o DIR` wrote",
-            ) from error
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-            raise StoreError(f"{file} is damaged: {why(error)}", help="run again into another folder") from error
+            )
+        try:
+            manifest: Any = unsealed(read(file, MOST_TEXT))
+            found, version, command = (manifest[key] for key in ("format", "version", "command"))
+            wrong = len(manifest) > len(("format", "version", "command")) or not isinstance(version + command, str)
+            reason = "it has other keys than were written" if wrong else ""
+        except StoreError as error:
+            raise StoreError(error.message, help="run again into another folder") from error
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            reason = why(error)
+        if reason:
+            raise StoreError(f"{file} is damaged: {reason}", help="run again into another folder")
         if found != FORMAT:
             raise StoreError(
                 f"{path} has format {found}, and this Sojourn reads format {FORMAT}",
@@ -93,7 +96,7 @@ class Folder:
                     "results of two versions do not go into one folder",
                     help="name another folder with -o",
                 )
-            _lock(folder)
+            folder.locks.append(lock(path))
             _sweep(folder)
             return folder
         try:
@@ -105,13 +108,13 @@ class Folder:
         if taken:
             raise StoreError(f"{path} is there already and is not a results folder", help="name another folder with -o")
         folder = cls(path, version, command)
-        _lock(folder)
+        folder.locks.append(lock(path))
         if (path / "manifest.json").exists():
             # Another command was quicker, and has ended.
             folder._unlock()
             return cls.create(path, version=version, command=command)
         manifest = {"format": FORMAT, "version": version, "command": command}
-        write_file(path / "manifest.json", (json.dumps(manifest, indent=1) + "\n").encode())
+        write_file(path / "manifest.json", seal(json.dumps(manifest, indent=1)))
         return folder
 
     def __contains__(self, key: RunKey) -> bool:
@@ -148,7 +151,10 @@ class Folder:
         """
         self.index.begin()
         path = self.path / "runs" / key.folder_name
-        write_folder(path, files, [] if captures is None else sorted(captures.iterdir()))
+        packets = [] if captures is None else sorted(captures.iterdir())
+        if packets:
+            files = {**files, CAPTURES: checksums(packets)}
+        write_folder(path, files, packets)
         return Record(path)
 
     @contextmanager
@@ -175,8 +181,10 @@ class Folder:
             StoreError: if the place cannot be written.
         """
         record = self.record(key)
+        packets = sorted(captures.iterdir(), key=lambda file: file.name == LAST_CAPTURE)
+        write_file(record.path / CAPTURES, checksums(packets))
         try:
-            for file in sorted(captures.iterdir(), key=lambda file: file.name == LAST_CAPTURE):
+            for file in packets:
                 file.rename(record.path / file.name)
         except OSError as error:
             raise StoreError(f"the captures of {record.path} could not be kept: {error.strerror}") from error
@@ -201,6 +209,10 @@ class Folder:
             if path.is_dir() and not path.name.startswith(TEMPORARY):
                 yield path
 
+    def unfinished(self) -> list[Path]:
+        """Return what killed commands left: no command reads it, and the next that adds runs removes it."""
+        return sorted(path for place in (self.path, self.path / "runs") for path in place.glob(f"{TEMPORARY}*"))
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other commands from writing here.
@@ -208,7 +220,7 @@ class Folder:
         Raises:
             StoreError: if one is.
         """
-        _lock(self)
+        self.locks.append(lock(self.path))
         try:
             yield
         finally:
@@ -233,27 +245,6 @@ class Folder:
             os.close(self.locks.pop())
 
 
-def _lock(folder: Folder) -> None:
-    """Keep other commands from writing here; the kernel lets go when this process ends, however it does.
-
-    The file is never replaced: two commands that find no folder both lock this one. And it is open for writing, which
-    NFS asks of whoever locks alone.
-    """
-    try:
-        handle = os.open(folder.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    except OSError as error:
-        raise StoreError(f"{folder.path / LOCK} could not be opened: {error.strerror}") from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(handle)
-        raise StoreError(
-            f"another command is writing into {folder.path}",
-            help="wait for it, or name another folder with -o",
-        ) from error
-    folder.locks.append(handle)
-
-
 def _only_begun(path: Path) -> bool:
     """Whether a folder has nothing in it, or only what a command had made of it that was killed before the manifest."""
     return all(
@@ -266,5 +257,5 @@ def _only_begun(path: Path) -> bool:
 
 def _sweep(folder: Folder) -> None:
     """Remove what a killed command left unfinished."""
-    for path in (folder.path / "runs").glob(f"{TEMPORARY}*"):
-        remove_folder(path)
+    for path in folder.unfinished():
+        remove_unfinished(path)

@@ -1,11 +1,15 @@
-"""The index of a results folder: ``index.parquet``, one row a run, for DuckDB, Polars and whatever else reads Parquet.
+"""The index of a results folder: ``index.parquet``, one row a run, for DuckDB, Polars and other readers of Parquet.
 
-Invariant: if it is there, it has a row for every run. Whoever adds runs takes it away before the first and writes it
-anew after the last; a kill in between leaves none, which a query says at once, and never one that lacks runs.
-``sojourn index DIR`` makes it then, and in folders of earlier versions. A run is known by the name of its folder, which
-has the hash that identifies it. Sojourn itself does not read it but to write it anew more quickly.
+Invariants: if it exists, it has a row for every run. A command that adds runs removes it before the first and writes
+it again after the last; a kill in between leaves none, which a query reports at once, and never one that lacks runs.
+``sojourn index DIR`` writes it then, and in folders of earlier versions. The name of a run's folder, which has the hash
+that identifies the run, is its key.
+
+Sojourn reads an index only if its bytes have the SHA-256 that ``index.parquet.sha256`` states, which ``sha256sum -c``
+reads, too; otherwise it reads the heads of the runs, as where there is none.
 """
 
+import hashlib
 import io
 import os
 from collections.abc import Iterable
@@ -16,10 +20,17 @@ from typing import Any, Final
 import polars as pl
 
 from sojourn.core.store.atomic import write_file
-from sojourn.core.store.record import Record
+from sojourn.core.store.reading import read
+from sojourn.core.store.record import Record, read_parquet
 from sojourn.errors import StoreError
 
 NAME: Final = "index.parquet"
+
+CHECKSUM: Final = f"{NAME}.sha256"
+"""The file with its checksum. It is written first: an index that it does not fit counts as none."""
+
+_MOST: Final = 1 << 30
+"""Bytes of an index; that of a million runs has some 100 MB."""
 
 COLUMNS: Final = ("run", "experiment", "cell", "cell_id", "seed", "engine", "version")
 """The columns that every index has; behind them one for each axis of the experiments."""
@@ -48,21 +59,21 @@ class Index:
         """
         if not self.path.exists():
             return
-        self._known = _read(self.path)
+        self._known = stored(self._folder)
         try:
             self.path.unlink()
         except OSError as error:
             raise StoreError(f"{self.path} could not be removed: {error.strerror}") from error
 
     def finish(self, runs: Iterable[Path]) -> None:
-        """Write it if it is not there; if it cannot be written, or a run is damaged, there is none.
+        """Write it if it is missing or damaged; if it cannot be written, or a run is damaged, there is none.
 
         Args:
             runs: the folders of all runs.
         """
-        if self.path.exists():
+        if self.path.exists() and stored(self._folder) is not None:
             return
-        # What is wrong is said by whoever reads the run, or by `sojourn index`.
+        # Whoever reads the run, and `sojourn index`, report what is wrong.
         with suppress(StoreError):
             write(self._folder, runs, self._known)
 
@@ -81,7 +92,9 @@ def write(folder: Path, runs: Iterable[Path], known: pl.DataFrame | None = None)
     frame = frame_of(folder, runs, known)
     buffer = io.BytesIO()
     frame.write_parquet(buffer)
-    write_file(folder / NAME, buffer.getbuffer())
+    content = buffer.getvalue()
+    write_file(folder / CHECKSUM, f"{hashlib.sha256(content).hexdigest()}  {NAME}\n".encode())
+    write_file(folder / NAME, content)
     return frame
 
 
@@ -121,10 +134,19 @@ def _row(record: Record, folder: Path) -> dict[str, Any]:
     return {**own, **labels, FOLDER: base, **files}
 
 
-def _read(path: Path) -> pl.DataFrame | None:
-    """Return an index that is there; None if it is damaged or of another form."""
+def stored(folder: Path) -> pl.DataFrame | None:
+    """Return the index that a folder has; None if there is none, or it is not as this Sojourn writes it."""
     try:
-        found = pl.read_parquet(path, memory_map=False)
-    except (OSError, pl.exceptions.PolarsError):
+        content = read(folder / NAME, _MOST)
+        stated = read(folder / CHECKSUM, _LINE).split()
+        if [hashlib.sha256(content).hexdigest().encode(), NAME.encode()] != stated:
+            return None
+        found = read_parquet(folder / NAME, content)
+    except StoreError:
         return None
-    return found if {*COLUMNS, FOLDER} <= set(found.columns) else None
+    whole = found.columns[: len(COLUMNS)] == list(COLUMNS) and FOLDER in found.columns
+    texts = whole and all(dtype in {pl.String, pl.UInt64, pl.Null} for dtype in found.dtypes)
+    return found if texts and found["run"].null_count() == 0 else None
+
+
+_LINE: Final = 4096

@@ -1,8 +1,10 @@
 """Several results folders as one: the parts of a campaign that were made in different places.
 
-Everything is looked at before anything is copied. Refused are folders of different builds, and one name for two
-experiments: runs of the same label in two folders that are not the same run. A run that several folders have must have
-the same tables in each, bit for bit; where it has not, that is said, because it should not be possible.
+Every head is read before anything is copied, and every file of a run is compared with its checksum before the run is
+copied. Only the files that its head names and its captures are copied, never through a link. Refused are folders of
+different builds, and one name for two experiments: runs of the same label in two folders that are not the same run. A
+run that several folders have must have the same tables in each, bit for bit; otherwise ``merge`` reports it, because it
+should not be possible.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +14,7 @@ from typing import Any, Final
 from sojourn.core.store.atomic import copy_folder
 from sojourn.core.store.folder import Folder
 from sojourn.core.store.record import Record
+from sojourn.core.store.verify import check
 from sojourn.errors import StoreError
 
 _SHOWN: Final = 5
@@ -51,10 +54,8 @@ def merge(sources: Sequence[Path], output: Path, *, command: str) -> tuple[int, 
             found[name] = record
         whole.index.begin()
         for name, record in list(found.items())[there:]:
-            for table in record.tables:
-                # Its checksum is compared on the way.
-                record.table(table)
-            copy_folder(record.path, whole.path / "runs" / name)
+            check(record)
+            copy_folder(record.files, whole.path / "runs" / name)
         return len(found) - there, more
 
 

@@ -4,7 +4,8 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +13,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from sojourn.core.store.damage import why
+from sojourn import _core
+from sojourn.core.store.reading import MOST_TEXT, damaged, read, seal, unsealed, why
 from sojourn.core.store.run_key import RunKey
 from sojourn.errors import StoreError
 
@@ -21,6 +23,9 @@ HEAD: Final = "scenario.json"
 
 LAST_CAPTURE: Final = "client.pcap"
 """The capture that every run has; a run gets it after all others, so with it they are whole."""
+
+CAPTURES: Final = "captures.sha256"
+"""The checksums of a run's captures, as ``sha256sum`` writes them."""
 
 
 def record_files(
@@ -67,8 +72,17 @@ def record_files(
         head["remarks"] = list(remarks)
     if imported is not None:
         head["imported"] = imported
-    files[HEAD] = (json.dumps(head, indent=1, ensure_ascii=False) + "\n").encode()
+    files[HEAD] = seal(json.dumps(head, indent=1, ensure_ascii=False))
     return files
+
+
+def checksums(files: Iterable[Path]) -> bytes:
+    """Return the checksums of these files as ``sha256sum`` writes them."""
+    lines = []
+    for path in sorted(files):
+        with path.open("rb") as file:
+            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {path.name}\n")
+    return "".join(lines).encode()
 
 
 @dataclass(frozen=True)
@@ -80,38 +94,50 @@ class Record:
 
     @cached_property
     def head(self) -> Mapping[str, Any]:
-        """``scenario.json``: label, engine, version, command, the scenario and the tables' sizes."""
+        """``scenario.json``: label, engine, version, command, the scenario and the tables' sizes.
+
+        Invariant: whoever reads it finds every key of the kind that it was written with; the scenario is one that the
+        extension module has read, and the folder is called as the run is.
+
+        Raises:
+            StoreError: naming the file that is damaged, or not a plain file of this folder.
+        """
         file = self.path / HEAD
+        if self.path.is_symlink():
+            raise damaged(self.path, "it is a symbolic link")
         try:
-            head = json.loads(file.read_bytes())
-            sizes = {name: int(table["bytes"]) for name, table in head["tables"].items()}
-            wrong = _wrong(head)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
-            raise _damaged(file, why(error)) from error
+            head: Any = unsealed(read(file, MOST_TEXT))
+            wrong = next(_faults(head), "")
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+            raise damaged(file, why(error)) from error
         if wrong:
-            raise _damaged(file, wrong)
-        for name, size in sizes.items():
-            table = self.path / f"{name}.parquet"
-            try:
-                found = table.stat().st_size
-            except OSError as error:
-                raise _damaged(table, why(error)) from error
-            if found != size:
-                raise _damaged(table, f"it has {found} bytes and was written with {size}")
-        return head  # type: ignore[no-any-return]
+            raise damaged(file, wrong)
+        key = _key(head)
+        if key.folder_name != self.path.name:
+            raise damaged(file, f"it is of another run: the folder would be {key.folder_name}")
+        try:
+            resolved = _core.Scenario(json.dumps(head["scenario"]))
+        except ValueError as error:
+            raise StoreError(
+                f"{file} holds a scenario that this Sojourn does not read: {error}",
+                help=f"Sojourn {head['version']} wrote it; repeat the run with this one",
+            ) from error
+        for name, table in head["tables"].items():
+            _check_size(self.path / f"{name}.parquet", table["bytes"])
+        # What this version writes out and an earlier one did not know has its default.
+        return {**head, "scenario": json.loads(resolved.json), "resolved": resolved}
 
     @property
     def captures(self) -> list[Path]:
         """Its packet captures, if they were asked for; see :data:`LAST_CAPTURE`."""
-        return sorted(self.path.glob("*.pcap")) if (self.path / LAST_CAPTURE).exists() else []
+        if not (self.path / LAST_CAPTURE).exists():
+            return []
+        return sorted(file for file in self.path.glob("*.pcap") if stat.S_ISREG(file.lstat().st_mode))
 
     @property
     def key(self) -> RunKey:
         """What was run."""
-        head = self.head
-        measured = frozenset(head.get("imported", {}).get("measured", ()))
-        warnings = tuple(map(str, head.get("warnings", ())))
-        return RunKey(head["scenario"], head["label"], head["engine"], head["version"], measured, warnings)
+        return _key(self.head)
 
     @property
     def remarks(self) -> Sequence[Mapping[str, Any]] | None:
@@ -133,18 +159,37 @@ class Record:
         if name not in self.head["tables"]:
             raise StoreError(f"{self.path} has no table {name!r}", help=f"it has {', '.join(self.tables)}")
         file = self.path / f"{name}.parquet"
-        try:
-            content = file.read_bytes()
-        except OSError as error:
-            raise _damaged(file, why(error)) from error
-        stated = self.head["tables"][name].get("sha256")
+        content = read(file, self.head["tables"][name]["bytes"])
         # Folders of earlier versions state none.
+        stated = self.head["tables"][name].get("sha256")
         if stated is not None and hashlib.sha256(content).hexdigest() != stated:
-            raise _damaged(file, "its SHA-256 is not that of the table that was written")
-        try:
-            return pl.read_parquet(content, memory_map=False)
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise _damaged(file, error) from error
+            raise damaged(file, "its SHA-256 is not that of the table that was written")
+        return read_parquet(file, content)
+
+    def text(self, name: str) -> bytes:
+        """Read one of its texts.
+
+        Raises:
+            StoreError: if its file is damaged.
+        """
+        file = self.path / name
+        content = read(file, MOST_TEXT)
+        if hashlib.sha256(content).hexdigest() != self.head["texts"][name]:
+            raise damaged(file, "its SHA-256 is not that of the text that was written")
+        return content
+
+    @property
+    def texts(self) -> list[str]:
+        """The names of its files for people to read."""
+        return list(self.head.get("texts", {}))
+
+    @property
+    def files(self) -> list[Path]:
+        """Every file that belongs to it."""
+        names = [HEAD, *(f"{name}.parquet" for name in self.tables), *self.texts]
+        sums = self.path / CAPTURES
+        packets = [sums, *self.captures] if self.captures and sums.exists() else self.captures
+        return [*(self.path / name for name in names), *packets]
 
     def scan(self, name: str) -> pl.LazyFrame:
         """Return one table for a query; it is read, and its checksum verified, at once.
@@ -155,24 +200,70 @@ class Record:
         return self.table(name).lazy()
 
 
-def _wrong(head: Mapping[str, Any]) -> str:
-    """Return what is wrong with the head of a record; nothing if it is as it was written."""
-    for name in head["tables"]:
+def read_parquet(file: Path, content: bytes) -> pl.DataFrame:
+    """Return a table; ``file`` is where it is from.
+
+    Raises:
+        StoreError: if it is not as Parquet has it.
+    """
+    try:
+        return pl.read_parquet(content, memory_map=False)
+    # Polars panics at some files that are not as they were written, and its panics are no Exceptions.
+    except (OSError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        raise damaged(file, error) from error
+
+
+def _key(head: Mapping[str, Any]) -> RunKey:
+    measured = frozenset(head.get("imported", {}).get("measured", ()))
+    warnings = tuple(head.get("warnings", ()))
+    return RunKey(
+        head["scenario"], head["label"], head["engine"], head["version"], measured, warnings, head.get("resolved")
+    )
+
+
+def _check_size(table: Path, size: int) -> None:
+    try:
+        found = table.lstat()
+    except OSError as error:
+        raise damaged(table, why(error)) from error
+    if not stat.S_ISREG(found.st_mode):
+        raise damaged(table, "it is not a plain file")
+    if found.st_size != size:
+        raise damaged(table, f"it has {found.st_size} bytes and was written with {size}")
+
+
+def _faults(head: Any) -> Iterator[str]:  # noqa: ANN401 - anything that JSON can say
+    """Yield what is wrong with the head of a record: each part must be of the kind that is written."""
+    yield from (f"it has {key!r}, which no run has" for key in head.keys() - _KINDS.keys())
+    for key, kind in _KINDS.items():
+        if not isinstance(head.get(key, kind()) if key in _OPTIONAL else head[key], kind):
+            yield f"{key} is of another kind"
+    for name, table in head["tables"].items():
         if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]*", name):
-            return f"{name!r} is no name of a table"
-    for key in ("label", "engine", "version", "command"):
-        if not isinstance(head[key], str):
-            return f"{key} is no text"
-    scenario = head["scenario"]
-    for key, kind in _SCENARIO.items():
-        if not isinstance(scenario[key], kind):
-            return f"the scenario's {key} is of another kind"
-    if not all(isinstance(pair, list) and len(pair) == len(("axis", "label")) for pair in scenario["cell"]):
-        return "the scenario's cell is no list of axes and labels"
+            yield f"{name!r} is no name of a table"
+        if not (_is_count(table["rows"]) and _is_count(table["bytes"]) and _is_digest(table.get("sha256", "0" * 64))):
+            yield f"the entry of the table {name} is of another kind"
+    for name, digest in head.get("texts", {}).items():
+        if not (re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name) and _is_digest(digest)):
+            yield f"{name!r} is no name of a text with its checksum"
+    yield from (
+        f"the scenario's {key} is of another kind"
+        for key, kind in _SCENARIO.items()
+        if not isinstance(head["scenario"][key], kind)
+    )
     if not all(map(_is_remark, head.get("remarks", ()))):
-        return "a remark is of another kind"
-    other = next((key for key, kind in _BESIDE.items() if not isinstance(head.get(key, kind()), kind)), None)
-    return "" if other is None else f"{other} is of another kind"
+        yield "a remark is of another kind"
+    texts = [*head.get("warnings", ()), *head.get("imported", {}).get("measured", ())]
+    if not all(isinstance(own, str) for own in texts):
+        yield "a warning is of another kind"
+
+
+def _is_count(own: object) -> bool:
+    return isinstance(own, int) and not isinstance(own, bool) and own >= 0
+
+
+def _is_digest(own: object) -> bool:
+    return isinstance(own, str) and re.fullmatch(r"[0-9a-f]{64}", own) is not None
 
 
 def _is_remark(own: object) -> bool:
@@ -183,9 +274,19 @@ def _is_remark(own: object) -> bool:
     )
 
 
-_BESIDE: Final[Mapping[str, type]] = {"warnings": list, "remarks": list, "imported": dict, "texts": dict}
+_OPTIONAL: Final[Mapping[str, type]] = {"warnings": list, "remarks": list, "imported": dict, "texts": dict}
 """What some heads have."""
 
+_KINDS: Final[Mapping[str, type]] = {
+    "label": str,
+    "engine": str,
+    "version": str,
+    "command": str,
+    "scenario": dict,
+    "tables": dict,
+    **_OPTIONAL,
+}
+"""What heads have."""
 
 _SCENARIO: Final[Mapping[str, type]] = {
     "experiment": str,
@@ -196,11 +297,4 @@ _SCENARIO: Final[Mapping[str, type]] = {
     "flows": list,
     "checks": list,
 }
-"""What is read of a scenario before the extension module checks it whole."""
-
-
-def _damaged(file: Path, why: object) -> StoreError:
-    return StoreError(
-        f"{file} is damaged: {why}",
-        help=f"remove {file.parent} and give the command again to have this run made anew",
-    )
+"""What is read of a scenario before the extension module reads it whole."""

@@ -21,6 +21,7 @@ _TCP: Final = re.compile(r"tcp_(?P<count>\d+|n)(?P<way>up|down)$")
 _RRUL_BE: Final = "rrul_be"
 _RRUL_BE_STREAMS: Final = 4
 _RRUL_BE_PROBES: Final = 3
+_MOST_STREAMS: Final = 10_000
 _DEFAULT_STREAMS: Final = 1
 _UP: Final[tuple[Way, ...]] = ("to-server",)
 _DOWN: Final[tuple[Way, ...]] = ("to-client",)
@@ -120,10 +121,17 @@ def _ways(test: Placed, given: Mapping[str, Placed], file: File) -> list[Way]:
             f'the test "{name}" cannot be mapped', test, help="there is tcp_Nup, tcp_Ndown, tcp_nup, tcp_ndown, rrul_be"
         )
     way: Way = "to-server" if match["way"] == "up" else "to-client"
-    if match["count"] != "n":
-        return [way] * int(match["count"])
     said = given.get("upload_streams" if match["way"] == "up" else "download_streams")
-    return [way] * (int(_number(said, file)) if said is not None else _DEFAULT_STREAMS)
+    if match["count"] != "n":
+        # Digits alone; a text of a thousand of them is too large for int(), too.
+        return [way] * _bounded(float(match["count"]), test, file)
+    return [way] * (_DEFAULT_STREAMS if said is None else _bounded(_number(said, file), said, file))
+
+
+def _bounded(count: float, place: Placed, file: File) -> int:
+    if not 0 < count <= _MOST_STREAMS:
+        raise file.error(f"a test has 1 to {_MOST_STREAMS} streams", place, help="Flent itself opens one a process")
+    return int(count)
 
 
 def _names(ways: Sequence[Way]) -> list[str]:

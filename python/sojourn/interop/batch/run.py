@@ -18,6 +18,7 @@ from sojourn.interop.batch.expand import Expanded
 from sojourn.interop.batch.language import Batches, Section
 from sojourn.interop.batch.placed import File, Placed
 from sojourn.interop.batch.setup import SetUp, Way
+from sojourn.interop.packed import read_file
 
 _HARNESS: Final = ("flent_clear", "flent_setup", "flent_teardown", "flent_process")
 _SET_UP: Final = "flent_setup"
@@ -108,14 +109,17 @@ def load(
 
 
 def _text(file: Path) -> str:
+    if not file.exists():
+        raise UsageError(f"there is no file {file}")
+    content = read_file(file, _MOST, kind="a Flent batch file", too_large="a batch file has some kilobytes")
     try:
-        return file.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise UsageError(f"there is no file {file}") from error
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+        return content.decode()
     except UnicodeDecodeError as error:
         raise UsageError(f"{file} is not a text in UTF-8") from error
+
+
+_MOST: Final = 16 << 20
+"""Bytes of a batch file."""
 
 
 def _chosen(read: Batches, patterns: Sequence[str]) -> list[Section]:
