@@ -5,6 +5,9 @@ whose files named ``failed-…`` once failed. ``python tests/python/fuzz_targets
 (``make fuzz``).
 """
 
+import contextlib
+import hashlib
+import io
 import json
 import sys
 import tempfile
@@ -13,19 +16,30 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+import click
+import polars as pl
+import typer
+
 import sojourn
 from by_hand import a_key, a_scenario, frames, tables
 from fuzz_mutate import mutated
 from sojourn import _core
+from sojourn.cli.app import app
 from sojourn.core.results import results
 from sojourn.core.run import Run
-from sojourn.core.store import Folder
+from sojourn.core.store import Folder, RunKey
+from sojourn.core.store.index import CHECKSUM
+from sojourn.core.store.index import NAME as INDEX
+from sojourn.core.store.reading import seal
 from sojourn.errors import SojournError
 from sojourn.evidence.validation import read_published
+from sojourn.explore.about import about
+from sojourn.explore.catalogue import Catalogue
 from sojourn.interop import batch
 from sojourn.interop.flent.read import read as read_flent
 from sojourn.interop.importing import import_files
 from sojourn.reporting import templates
+from sojourn.search.trials import Subject, Trials
 
 CORPUS: Final = Path(__file__).parents[1] / "fuzz" / "corpus"
 
@@ -81,10 +95,74 @@ def _stored(folder: Path) -> Path:
         return made.add(run.key, frames(run), command="x").path
 
 
+COMMANDS: Final = (
+    ("table", "{r}"),
+    ("table", "{r}", "p99(sojourn, {{queue}})"),
+    ("compare", "{r}", "{r}"),
+    ("store", "ls", "{r}"),
+    ("store", "verify", "{r}"),
+    ("index", "{r}"),
+    ("merge", "{r}", "-o", "{r}-all"),
+    ("export", "flent", "{r}", "-o", "{r}-flent"),
+    ("export", "qlog", "{r}", "-o", "{r}-qlog"),
+    ("plot", "{r}", "lines", "y=goodput({{flow}})", "-o", "{r}.csv"),
+    ("plot", "{r}", "delivery", "-o", "{r}.svg"),
+    ("report", "{r}"),
+    ("claims", "{r}"),
+    ("run", "{r}", "--dry-run"),
+)
+"""Every command that reads a results folder."""
+
+
 def _head(content: bytes, folder: Path) -> None:
-    (_stored(folder) / "scenario.json").write_bytes(content)
-    for run in results(folder / "r"):
-        run.measure(["sum(goodput)"])
+    """Put a head into a folder, with its checksum and in the place of its run, as somebody would who knows the format."""
+    run = _stored(folder)
+    try:
+        head = json.loads(content)
+        head.pop("sha256", None)
+        content = seal(json.dumps(head, indent=1))
+        named = run.with_name(RunKey(head["scenario"], head["label"], head["engine"], head["version"]).folder_name)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        named = run
+    (run / "scenario.json").write_bytes(content)
+    run.rename(named)
+    for own in results(folder / "r"):
+        own.measure(["sum(goodput)"])
+    catalogue = Catalogue(Folder.open(folder / "r"))
+    for number in range(len(revision := catalogue.now())):
+        about(catalogue, revision, number)
+    # A head that is read is given to one of the commands; which, its bytes say.
+    command = COMMANDS[sum(content) % len(COMMANDS)]
+    _command([word.format(r=folder / "r") for word in command])
+
+
+def _command(words: Sequence[str]) -> None:
+    """Run a command as the program does."""
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            app(list(words), standalone_mode=False)
+        except (SystemExit, typer.Exit, click.exceptions.ClickException):
+            return
+
+
+def _index(content: bytes, folder: Path) -> None:
+    """Put an index into a folder, with its checksum."""
+    run = _stored(folder)
+    write_index(folder / "r", content)
+    with Folder.create(folder / "r", version="1", command="x") as opened:
+        opened.index.begin()
+    assert [row["run"] for row in pl.read_parquet(folder / "r" / INDEX).iter_rows(named=True)] == [run.name]
+
+
+def write_index(folder: Path, content: bytes) -> None:
+    """Write an index as a file of these bytes, whose checksum is right."""
+    (folder / INDEX).write_bytes(content)
+    (folder / CHECKSUM).write_text(f"{hashlib.sha256(content).hexdigest()}  {INDEX}\n")
+
+
+def _trials(content: bytes, folder: Path) -> None:
+    (folder / "trials.jsonl").write_bytes(content)
+    Trials(Subject("", "x.toml", ""), ["share(a)"], 1, folder).close()
 
 
 def _template(content: bytes, folder: Path) -> None:
@@ -109,6 +187,8 @@ TARGETS: Final[dict[str, Callable[[bytes, Path], None]]] = {
     "mahimahi": _tool,
     "published": _published,
     "stored-scenario": _head,
+    "stored-index": _index,
+    "trials": _trials,
     "template": _template,
     "metric": _metric,
 }
