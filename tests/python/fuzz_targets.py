@@ -115,7 +115,7 @@ COMMANDS: Final = (
 
 
 def _head(content: bytes, folder: Path) -> None:
-    """Put a head into a folder, with its checksum and in the place of its run, as somebody would who knows the format."""
+    """Put a head into a folder, with its checksum and in its run's place, as somebody would who knows the format."""
     run = _stored(folder)
     try:
         head = json.loads(content)

@@ -483,6 +483,14 @@ def test_a_hook_that_does_not_come_back_ends_its_run(tmp_path: Path, monkeypatch
     assert runs(good, cc="python:own.py:Reno"), "who comes back is let alone"
 
 
+def test_a_module_that_does_not_end_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watchdog, "PERIOD_S", 0.05)
+    monkeypatch.setattr(watchdog, "MODULE_LOOKS", 5)
+    (tmp_path / "own.py").write_text("import sys\nwhile True:\n    pass\n")
+    with pytest.raises(ExperimentError, match=r"line [23], in <module>: it does not come back"):
+        runs(tmp_path, cc="python:own.py:Mine")
+
+
 def test_what_a_file_imports_beside_it_identifies_the_run(folder: Path) -> None:
     """And is read anew, also where somebody else has a module of that name."""
     text = (folder / "own.py").read_text()

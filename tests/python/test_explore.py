@@ -1,5 +1,6 @@
 """``sojourn explore``, asked over HTTP: what it says of a folder, and whom and what it refuses."""
 
+import contextlib
 import hashlib
 import http.client
 import json
@@ -548,3 +549,34 @@ def test_mistakes_are_said(made: Path, tmp_path: Path) -> None:
             assert said in error
             assert "help: " in error
             assert "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [
+        ("measure", b'{"revision":1,"metric":"\\ud800","runs":[0]}'),
+        ("measure", b'{"revision":1,"metric":"goodput(one)","runs":[%d]}' % 10**400),
+        ("series", b'{"revision":1,"table":"flows","column":"cwnd","runs":[0],"between":[0,%d]}' % 10**400),
+        ("series", b'{"revision":%d,"table":"flows","column":"cwnd","runs":[0]}' % 2**70),
+        ("series", b'{"revision":1,"table":"flows","column":"cwnd","runs":[0],"between":[0,1e400]}'),
+    ],
+)
+def test_numbers_and_texts_that_fit_nowhere_are_refused(of_own: Asking, what: str, body: bytes) -> None:
+    status, content = of_own.post(what, body)
+    assert status == 422, content
+
+
+def test_connections_are_few_and_a_request_has_an_end(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sojourn.explore.server._MOST_CONNECTIONS", 4)
+    monkeypatch.setattr("sojourn.explore.server._PATIENCE_S", 0.5)
+    for asking in serving(folder):
+        half = [socket.create_connection(("127.0.0.1", asking.port), timeout=30) for _ in range(20)]
+        for own in half:
+            with contextlib.suppress(OSError):
+                own.sendall(b"GET / HT")
+        # Above the bound they are closed at once, the others when the patience with a whole request is over.
+        for own in half:
+            with contextlib.suppress(ConnectionError):
+                assert own.recv(1) == b""
+            own.close()
+        assert asking.get()[0] == 200

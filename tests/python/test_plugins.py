@@ -256,3 +256,16 @@ def test_the_commands_of_the_page_do_what_it_says(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "what the ramp says of the head" in done.stdout
     assert len(Folder.open(tmp_path / "results").records()) == 2
+
+
+@pytest.mark.parametrize("kept", [0, 4, 63, 64, 500, 0.3, 0.9])
+def test_a_library_that_is_cut_short_is_refused(library: Path, tmp_path: Path, kept: float) -> None:
+    content = library.read_bytes()
+    cut = tmp_path / "libcut.so"
+    cut.write_bytes(content[: int(kept * len(content)) if isinstance(kept, float) else kept])
+    done = call("try", "--plugin", cut, "--qdisc", "ramp high 5ms", "--duration", "1s", "cubic")
+    # A part that holds every segment may load: it lacks the section headers, which no loader reads.
+    assert done.returncode in {0, 2}, done.stderr
+    assert "Traceback" not in done.stderr
+    if done.returncode:
+        assert "it is cut short" in done.stderr or "it cannot be loaded" in done.stderr

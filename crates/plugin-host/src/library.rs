@@ -67,6 +67,18 @@ fn load(path: &Path) -> Result<Plugin, Wrong> {
         ),
         _ => wrong(format!("it cannot be read: {error}"), "check that it is a file, and its permissions"),
     })?;
+    if let Some(whole) = elf_size(&content)
+        && whole > content.len() as u64
+    {
+        // The system's loader maps what the headers name, and the process dies when it touches what is not there.
+        return Err(wrong(
+            format!(
+                "it is cut short: it has {} bytes, and its headers name {whole}",
+                content.len()
+            ),
+            "build it again, or copy it again",
+        ));
+    }
     let digest = hexadecimal(&Sha256::digest(&content));
     // SAFETY: this runs the library's own initialisers, which nobody can vouch for. The user has named this file, and
     // documentation and command line say that it runs with the user's rights.
@@ -88,6 +100,30 @@ fn load(path: &Path) -> Result<Plugin, Wrong> {
     })?;
     let (aqms, controls) = tables::read(table, &Arc::new(library), &path)?;
     Ok(Plugin { path, digest, aqms, controls })
+}
+
+/// How many bytes the headers of a 64-bit little-endian ELF file say that it has; nothing of another file.
+///
+/// The end of the table of program headers and of each segment that is loaded from the file (ELF-64 object file format
+/// 1.5, chapters 2 and 6).
+fn elf_size(content: &[u8]) -> Option<u64> {
+    let number = |at: usize, len: usize| {
+        let bytes = content.get(at..at.checked_add(len)?)?;
+        Some(bytes.iter().rev().fold(0_u64, |number, byte| number << 8 | u64::from(*byte)))
+    };
+    if content.get(..6)? != b"\x7fELF\x02\x01" {
+        return None;
+    }
+    let (table, size, count) = (number(32, 8)?, number(54, 2)?, number(56, 2)?);
+    let mut end = table.saturating_add(size * count);
+    for header in 0..count {
+        let at = usize::try_from(table.saturating_add(header * size)).ok()?;
+        // Where the table itself is cut, its end says so.
+        let Some(offset) = number(at.saturating_add(8), 8) else { break };
+        let Some(len) = number(at.saturating_add(32), 8) else { break };
+        end = end.max(offset.saturating_add(len));
+    }
+    Some(end)
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import resource
 import sys
 import warnings
 from collections.abc import Callable
@@ -15,6 +16,7 @@ def main() -> None:
     from sojourn.errors import SojournError
 
     warnings.showwarning = _say(warnings.showwarning)
+    _say_if_memory_is_short()
     if sys.stdout is None:
         # Closed by who called; whoever does that wants none of it.
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - it stays until the end
@@ -40,6 +42,20 @@ def main() -> None:
         if error.errno != errno.EPIPE:
             sys.stderr.write(f"error: standard output could not be written: {error.strerror}\n")
         sys.exit(1)
+
+
+_LEAST_BYTES: Final = 2 << 30
+"""Of address space: what a run on two threads was seen to map, twice over."""
+
+
+def _say_if_memory_is_short() -> None:
+    """Warn where the shell limits memory so much that the system may end this process without a word of ours."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if 0 <= limit < _LEAST_BYTES:
+        sys.stderr.write(
+            f"warning: this shell limits memory to {limit >> 20} MiB (ulimit -v); runs may end with "
+            '"memory allocation failed". Finished runs are kept\n'
+        )
 
 
 _OF_OUTPUT: Final = frozenset({errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EBADF})

@@ -38,8 +38,20 @@ class Screen(Console):
             yield segment if segment.control or plain == segment.text else Segment(plain, segment.style)
 
 
-_STEERING: Final = dict.fromkeys([*(n for n in range(0x20) if chr(n) not in "\n\t"), *range(0x7F, 0xA0)])
-"""The control characters of ASCII and Latin 1."""
+_STEERING: Final = dict.fromkeys(
+    [
+        *(n for n in range(0x20) if chr(n) not in "\n\t"),
+        *range(0x7F, 0xA0),
+        0x061C,
+        0x200B,
+        0x200E,
+        0x200F,
+        *range(0x2028, 0x202F),
+        *range(0x2060, 0x2070),
+        0xFEFF,
+    ]
+)
+"""The control characters of ASCII and Latin 1, and those of Unicode that break lines, hide, or reverse what follows."""
 
 
 def out() -> Console:

@@ -17,7 +17,7 @@ def legible(text: str) -> str:
     return _CONTROL.sub("\ufffd", text)
 
 
-_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def head(title: str, text: str) -> str:

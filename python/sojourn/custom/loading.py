@@ -15,7 +15,7 @@ from sojourn.custom.aqm import Aqm
 from sojourn.custom.beside import beside, importable
 from sojourn.custom.control import CongestionControl
 from sojourn.custom.faults import Wrong, raised
-from sojourn.custom.watchdog import watch
+from sojourn.custom.watchdog import Endless, loading, watch
 
 PREFIX = "python:"
 """What the names of classes begin with."""
@@ -152,9 +152,9 @@ def _class(path: str, name: str, base: type[ABC], what: str) -> type:
     # A dataclass looks for its module there.
     sys.modules[module.__name__] = module
     try:
-        with importable(Path(path).parent, modules):
+        with importable(Path(path).parent, modules), loading(path):
             exec(compile(content, path, "exec"), module.__dict__)  # noqa: S102 - the user has named this file
-    except Exception as error:  # noqa: BLE001 - whatever the user's code raises
+    except (Exception, Endless) as error:  # noqa: BLE001 - whatever the user's code raises
         raise Wrong(*raised(error, path)) from None
     finally:
         del sys.modules[module.__name__]

@@ -13,11 +13,16 @@ import ctypes
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
 LOOKS = 20
 """Looks at the same call before it is interrupted."""
+
+MODULE_LOOKS = 60
+"""Looks at the same module while it is loaded, which may import what takes long."""
 
 PERIOD_S = 1.0
 """Between two looks."""
@@ -33,6 +38,7 @@ class Endless(BaseException):
 class _Watchdog:
     def __init__(self) -> None:
         self._files: set[str] = set()
+        self._loading: dict[int, str] = {}
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -40,9 +46,24 @@ class _Watchdog:
         """Look after the calls into a file from now on."""
         with self._lock:
             self._files.add(path)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._look, name="sojourn-watchdog", daemon=True)
-                self._thread.start()
+            self._begin()
+
+    @contextmanager
+    def loading(self, path: str) -> Iterator[None]:
+        """Look after a file that this thread runs as a module."""
+        thread = threading.get_ident()
+        with self._lock:
+            self._loading[thread] = path
+            self._begin()
+        try:
+            yield
+        finally:
+            self._loading.pop(thread, None)
+
+    def _begin(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._look, name="sojourn-watchdog", daemon=True)
+            self._thread.start()
 
     def _look(self) -> None:
         seen: dict[int, tuple[FrameType, int]] = {}
@@ -50,33 +71,41 @@ class _Watchdog:
             time.sleep(PERIOD_S)
             now: dict[int, tuple[FrameType, int]] = {}
             for thread, frame in sys._current_frames().items():  # noqa: SLF001 - there is no other way to see them
-                call = self._call(frame)
+                call = self._call(frame, self._loading.get(thread))
                 if call is None:
                     continue
                 before, looks = seen.get(thread, (None, 0))
                 looks = looks + 1 if before is call else 1
-                if looks >= LOOKS:
+                if looks >= (MODULE_LOOKS if thread in self._loading else LOOKS):
                     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Endless))
                     looks = 0
                 # Held, so that no other frame can come to have its place in memory.
                 now[thread] = (call, looks)
             seen = now
 
-    def _call(self, frame: FrameType) -> FrameType | None:
+    def _call(self, frame: FrameType, loading: str | None) -> FrameType | None:
         """Return the call into a file that a thread is in; None if it is in none that the simulator made.
 
-        The outermost frame of a script that is itself the file is its module, and nobody's call.
+        The outermost frame of a script that is itself the file is its module, and nobody's call; a module that we load
+        is a call of ours.
         """
         frames = [frame]
         while (outer := frames[-1].f_back) is not None:
             frames.append(outer)
+        if loading is not None:
+            wanted = (loading, _MODULE)
+            return next((own for own in frames if (own.f_code.co_filename, own.f_code.co_name) == wanted), None)
         while frames and frames[-1].f_code.co_name in _BETWEEN:
             frames.pop()
-        if not frames or frames[-1].f_code.co_filename not in self._files or frames[-1].f_code.co_name == "<module>":
+        if not frames or frames[-1].f_code.co_filename not in self._files or frames[-1].f_code.co_name == _MODULE:
             return None
         return frames[-1]
+
+
+_MODULE: Final = "<module>"
 
 
 _WATCHDOG: Final = _Watchdog()
 
 watch = _WATCHDOG.watch
+loading = _WATCHDOG.loading

@@ -1,7 +1,7 @@
 """What a page may ask for, read from JSON into types; whatever else comes is refused in words."""
 
 import json
-import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
@@ -13,6 +13,10 @@ MOST_BYTES: Final = 4 << 20
 
 _LONGEST: Final = 500
 """Characters of an expression or of a name."""
+
+_LATEST_S: Final = 1e15
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 MOST_LINES: Final = 24
 """Runs that lie over one another."""
@@ -93,21 +97,27 @@ def _object(body: bytes) -> Mapping[str, Any]:
 
 def _number(own: Mapping[str, Any], key: str) -> int:
     value = own.get(key)
-    if not isinstance(value, int) or isinstance(value, bool):
+    if not _is_number(value):
         raise UsageError(f"{key} is a whole number")
-    return value
+    return int(str(value))
 
 
 def _numbers(own: Mapping[str, Any], key: str) -> list[int]:
     value = own.get(key)
-    if not isinstance(value, list) or not all(isinstance(one, int) and not isinstance(one, bool) for one in value):
+    if not isinstance(value, list) or not all(map(_is_number, value)):
         raise UsageError(f"{key} is a list of whole numbers")
     return value
 
 
+def _is_number(value: object) -> bool:
+    """Whether a value of JSON is a whole number of at most 64 bits."""
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63
+
+
 def _text(own: Mapping[str, Any], key: str) -> str:
     value = own.get(key)
-    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST:
+    # JSON can write half of a surrogate pair, which is no character.
+    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST or _SURROGATE.search(value):
         raise UsageError(f"{key} is a text of up to {_LONGEST} characters")
     return value.strip()
 
@@ -116,7 +126,6 @@ def _span(value: object) -> tuple[float, float] | None:
     if value is None:
         return None
     match value:
-        case [float() | int() as low, float() | int() as high] if math.isfinite(low) and math.isfinite(high):
-            if low < high:
-                return float(low), float(high)
+        case [float() | int() as low, float() | int() as high] if max(abs(low), abs(high)) < _LATEST_S and low < high:
+            return float(low), float(high)
     raise UsageError("between is two times in seconds, the first before the second")

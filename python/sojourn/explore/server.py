@@ -19,10 +19,14 @@ What it lacks is what we do not have: files by path, many users, encryption.
 
 import hmac
 import json
+import resource
 import secrets
+import socket
 import socketserver
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
@@ -43,7 +47,10 @@ HOST: Final = "127.0.0.1"
 _TOKEN_BYTES: Final = 32
 
 _PATIENCE_S: Final = 30.0
-"""Whoever says nothing for so long is no longer listened to."""
+"""For so long the server waits for a whole request, however its bytes drip."""
+
+_MOST_CONNECTIONS: Final = 64
+"""Connections at one time, before any has shown the token; fewer where the process may open few files."""
 
 
 class RefusedError(Exception):
@@ -72,7 +79,12 @@ class Server(ThreadingHTTPServer):
         """
         self.catalogue = catalogue
         self.measuring = Measuring(catalogue)
+        self.waiting: dict[Any, threading.Timer] = {}
+        """By connection, the end of its patience."""
         self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        few = descriptors // 4 if descriptors > 0 else _MOST_CONNECTIONS
+        self._free = threading.Semaphore(max(1, min(_MOST_CONNECTIONS, few)))
         try:
             super().__init__((HOST, port), Handler)
         except OSError as error:
@@ -97,11 +109,44 @@ class Server(ThreadingHTTPServer):
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = HOST, self.port
 
+    def process_request(self, request: Any, client_address: Any) -> None:  # noqa: ANN401 - a socket and its address
+        """Answer in a thread of its own, unless too many are answered already: then the connection is closed."""
+        if not self._free.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self._free.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:  # noqa: ANN401
+        """Answer one request."""
+        deadline = threading.Timer(_PATIENCE_S, _hang_up, [request])
+        deadline.daemon = True
+        deadline.start()
+        self.waiting[request] = deadline
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.read(request)
+            self._free.release()
+
+    def read(self, request: Any) -> None:  # noqa: ANN401
+        """Note that a request was read as a whole."""
+        if deadline := self.waiting.pop(request, None):
+            deadline.cancel()
+
     def handle_error(self, request: object, client_address: object) -> None:
         """Say what went wrong that is a mistake of ours."""
         # Whoever closes a tab closes its connections.
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)  # type: ignore[arg-type] # it prints the address
+
+
+def _hang_up(request: socket.socket) -> None:
+    with suppress(OSError):
+        request.shutdown(socket.SHUT_RDWR)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -129,6 +174,8 @@ class Handler(BaseHTTPRequestHandler):
     def _answer(self, routes: Mapping[str, Callable[[], None]]) -> None:
         try:
             what = self._admitted()
+            if self.command != "POST":
+                self.server.read(self.connection)
             if what in routes:
                 routes[what]()
             else:
@@ -172,7 +219,9 @@ class Handler(BaseHTTPRequestHandler):
             raise RefusedError(HTTPStatus.LENGTH_REQUIRED, "a request says how long it is")
         if len(length) > len(str(MOST_BYTES)) or int(length) > MOST_BYTES:
             raise RefusedError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"a request has up to {MOST_BYTES} bytes")
-        return self.rfile.read(int(length))
+        body = self.rfile.read(int(length))
+        self.server.read(self.connection)
+        return body
 
     # --- what is answered ---------------------------------------------------------------------------------------------
 

@@ -245,7 +245,8 @@ impl CongestionControl for LedbatPlusPlus {
             // Nothing has set the threshold yet: it is the first slow start.
             let first = control.ssthresh == INFINITE_SSTHRESH;
             if first && self.own_exit && self.delays.queue() > TARGET_US / 4 * 3 {
-                control.ssthresh = control.cwnd;
+                // Two segments at the least (RFC 5681, 3.1): an initial window of one may end slow start.
+                control.ssthresh = control.cwnd.max(MIN_CWND);
                 self.slow_down(view, control);
             } else if control.is_cwnd_limited(view) {
                 self.slow_start(control, acked);
@@ -430,6 +431,15 @@ mod tests {
         assert_eq!((tcb.control.cwnd, tcb.control.ssthresh), (40, 40));
         see(&mut ledbat, &mut tcb, 120, 4);
         (ledbat, tcb)
+    }
+
+    /// RFC 5681, 3.1: a threshold has two segments at the least, also where the initial window has one.
+    #[test]
+    fn a_threshold_has_two_segments() {
+        let (mut ledbat, mut tcb) = established(1, 120, 170);
+        tcb.control.cwnd = 1;
+        round(&mut ledbat, &mut tcb, 1000, 1);
+        assert_eq!(tcb.control.ssthresh, 2);
     }
 
     /// §4.4: held from 1.4 s to 1.8 s, back at 2.2 s (2, 4, 8 ... with a gain of one); that took 0.8 s: the next at 9.4 s.

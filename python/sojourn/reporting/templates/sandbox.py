@@ -201,7 +201,7 @@ def _filtered(value: nodes.Expr, name: str) -> nodes.Expr:
 
 
 def _size(value: object, most: int) -> int:
-    """Return how many characters a value has, each element of a list counting as some; more than ``most`` if it is more.
+    """Return how many characters a value has, each element of a list counting as some; above ``most``, any number above it.
 
     >>> _size("abc", 100), _size([1, "abc"], 100)
     (3, 35)
