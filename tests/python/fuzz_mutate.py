@@ -53,7 +53,7 @@ NASTY: Final = (
 """What is put into texts."""
 
 
-VALUES: Final = (
+VALUES: Final[tuple[Any, ...]] = (
     None,
     True,
     0,
@@ -87,7 +87,7 @@ def restructured(content: bytes, draw: random.Random) -> bytes | None:
     for _ in range(1 + draw.randrange(3)):
         own: Any = root
         while own:
-            key = draw.choice(list(own)) if isinstance(own, dict) else draw.randrange(len(own))
+            key: Any = draw.choice(list(own)) if isinstance(own, dict) else draw.randrange(len(own))
             if isinstance(own[key], dict | list) and own[key] and draw.randrange(6):
                 own = own[key]
                 continue

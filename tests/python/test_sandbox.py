@@ -126,3 +126,50 @@ def test_a_mistake_has_its_place(folder: Folder, text: str) -> None:
 def test_what_is_no_text_is_refused(folder: Folder) -> None:
     with pytest.raises(UsageError, match="UTF-8"):
         page(folder, b"\xff\xfe\x00")
+
+
+DOUBLING = "{{% set ns = namespace(a={0}, b={0}) %}}{{% for i in range(50) %}}{1}{{% endfor %}}{2}"
+PAIRS = "{% set ns.a = [ns.a, ns.a] %}{% set ns.b = [ns.b, ns.b] %}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        DOUBLING.format("'x' * 1000", "{% set ns.a = ns.a ~ ns.a %}", ""),
+        DOUBLING.format("'x' * 1000", "{% set ns.a = ns.a + ns.a %}", ""),
+        DOUBLING.format("['x']", "{% set ns.a = ns.a + ns.a %}", ""),
+        DOUBLING.format("'x'", "{% set ns.a = [ns.a, ns.a]|join %}", ""),
+        *(
+            DOUBLING.format("['x']", PAIRS, use)
+            for use in (
+                "{{ ns.a }}",
+                "{{ ns.a|upper }}",
+                "{{ ns.a|string|length }}",
+                "{{ ns.a == ns.b }}",
+                "{{ ns.a is eq ns.b }}",
+                "{{ [ns.a, ns.b]|sort }}",
+                "{{ ns.a in [ns.b] }}",
+            )
+        ),
+        "{{ ('x' * 1000000)|replace('x', 'y' * 1000) }}",
+        "{{ ('x' * 1000000).replace('x', 'y' * 1000) }}",
+        "{{ ('x' * 1000000).join(['a'] * 1000) }}",
+        "{{ range(100000)|list|map('string')|join('x' * 10000) }}",
+        "{{ [1]|batch(1000000000, 'x')|list }}",
+        "{{ [1]|slice(1000000000)|list }}",
+        "{{ [['x'] * 1000] * 10000 }}",
+        "{{ ([['x' * 1000]] * 10000)|sum(start=[]) }}",
+        "{{ ('<' * 3000000)|e|e|e }}",
+        "{% for i in range(100000) %}" + "y" * 1000 + "{% endfor %}",
+        "{% set ns = namespace(a='') %}{% for i in range(100000) %}{% set b %}{{ ns.a }}" + "x" * 200 + "{% endset %}"
+        "{% set ns.a = b %}{% endfor %}",
+    ],
+)
+def test_nothing_grows_without_end(folder: Folder, text: str) -> None:
+    with pytest.raises(ExperimentError):
+        page(folder, text)
+
+
+def test_what_a_page_needs_is_computed(folder: Folder) -> None:
+    text = "{% set a = ['x', 2] %}{{ a|join(', ') ~ '!' }} {{ 'b' if 1 < 2 <= 2 and 'x' in a else 'c' }} {{ a + ['y'] }}"
+    assert "x, 2! b ['x', 2, 'y']" in page(folder, text)

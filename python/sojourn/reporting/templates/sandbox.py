@@ -126,7 +126,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self._paid(text)
         return text
 
-    def _wrapped(self, what: Callable[..., Any]) -> Callable[..., Any]:
+    def _wrapped(self, what: Any) -> Any:  # noqa: ANN401 - a filter or a test of Jinja's
         # As what it wraps, also in whether Jinja gives it a context.
         @wraps(what)
         def bounded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
@@ -196,12 +196,12 @@ class _Counted(NodeTransformer):
         return _filtered(nodes.Const(node.data, lineno=node.lineno), _PRINTED)
 
 
-def _filtered(value: nodes.Expr, name: str) -> nodes.Expr:
+def _filtered(value: Any, name: str) -> nodes.Expr:  # noqa: ANN401 - Jinja's nodes lack some types
     return nodes.Filter(value, name, [], [], None, None, lineno=value.lineno)
 
 
 def _size(value: object, most: int) -> int:
-    """Return how many characters a value has, each element of a list counting as some; above ``most``, any number above it.
+    """Return how many characters a value has, each element of a list counting as some; more than ``most`` if larger.
 
     >>> _size("abc", 100), _size([1, "abc"], 100)
     (3, 35)
