@@ -35,6 +35,7 @@ const RULES: &[Rule] = &[
     prague_without_ecn,
     no_delay,
     small_window,
+    inert_words,
 ];
 
 /// What all rules say of a combination.
@@ -220,6 +221,26 @@ fn own_rate(read: &Read<'_>, found: &mut Diagnostics) {
             let help = "write the same rate in both, or leave shaper = \"own\" out".to_owned();
             let place = at.place_of("rate");
             found.push(place.says(DiagnosticKind::Surprise, message).help(help));
+        }
+    }
+}
+
+/// `red adaptive` on a stack where it does not adapt.
+fn inert_words(read: &Read<'_>, found: &mut Diagnostics) {
+    let usual = read.root.table("experiment").and_then(|table| table.text("stack")).unwrap_or("");
+    for hop in read.hops() {
+        let stack = hop.text("stack").unwrap_or(usual);
+        for table in
+            core::iter::once(hop).chain(["down", "up"].into_iter().filter_map(|s| hop.table(s)))
+        {
+            let Some(item) = table.given("qdisc") else { continue };
+            for (at, why) in read.vocabulary.inert(item.text(), stack) {
+                let word = &item.text()[at.clone()];
+                let message = format!("\"{word}\" has no effect on {stack}: {why}");
+                let help =
+                    format!("leave \"{word}\" out, or choose a stack where it has: sojourn stacks");
+                found.push(says(item, &at, message, help));
+            }
         }
     }
 }

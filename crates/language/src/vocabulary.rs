@@ -36,6 +36,11 @@ pub trait Vocabulary {
     /// The options of a netem in tc's words, without the word `netem`.
     fn netem(&self, words: &str, stack: &str) -> Result<(), WordError>;
 
+    /// The words of a discipline that are taken and have no effect on `stack`: where each is, and why, in a clause.
+    fn inert(&self, _words: &str, _stack: &str) -> Vec<(Range<usize>, &'static str)> {
+        Vec::new()
+    }
+
     /// A congestion control.
     fn cc(&self, name: &str, stack: &str) -> Result<(), WordError>;
 

@@ -57,6 +57,13 @@ impl OptionSpec {
         if let Some(names) = self.only_in() {
             say(format!("only in {names}"));
         }
+        if let Some(inert) = self.inert {
+            let on = QdiscQuirks::ALL
+                .iter()
+                .filter(|profile| (inert.on)(profile))
+                .map(|profile| profile.name);
+            say(format!("no effect on {}: {}", on.collect::<Vec<_>>().join(", "), inert.why));
+        }
         if self.fixed {
             say("cannot be changed while the queue runs".to_owned());
         }

@@ -56,6 +56,10 @@ pub struct QdiscQuirks {
     pub fq_codel_drop_batch_bug: bool,
     /// CAKE's `diffserv3` puts RFC 8622's lower effort (DSCP 1) into the bulk tin (5.8 and later).
     pub cake_lower_effort: bool,
+    /// RED with `adaptive` adapts: tc puts the word into `tc_red_qopt.flags`, as iproute2 up to 5.6 does. Later ones put it into
+    /// the bit field `TCA_RED_FLAGS` alone, and the kernel starts the timer by the former (`__red_change` in
+    /// `net/sched/sch_red.c`, 5.7 to 7.3).
+    pub red_adapts: bool,
     /// fq_codel has `ce_threshold_selector` (5.17 and later).
     pub fq_codel_ce_threshold_selector: bool,
     /// Which DualPI2 it has.
@@ -75,6 +79,7 @@ impl QdiscQuirks {
         pie_probability_bits: 56,
         fq_codel_drop_batch_bug: false,
         cake_lower_effort: true,
+        red_adapts: false,
         fq_codel_ce_threshold_selector: true,
         dualpi2: DualPi2::Mainline,
         sce_mirrors_at_rest: false,
@@ -95,6 +100,7 @@ impl QdiscQuirks {
         pie_probability_bits: 64,
         fq_codel_drop_batch_bug: true,
         cake_lower_effort: false,
+        red_adapts: true,
         ..Self::LINUX_5_10
     };
 

@@ -13,7 +13,8 @@
 //! over 1 to 1/p packets, p growing to `probability` at `max`. A signal is a mark with `ecn`, except that
 //! `harddrop` drops what is at `max`. `adaptive` moves the probability every half second (512 ms by the
 //! kernel's wheel at 250 Hz, [`CoarseClock`]) so that the average
-//! stays between 40 and 60 % of the way from `min` to `max`.
+//! stays between 40 and 60 % of the way from `min` to `max`; but with a tc of June 2020 or later the probability stays
+//! where it is ([`QdiscQuirks::red_adapts`], docs/linux-notes/red-adaptive.md).
 //!
 //! Invariants: order of arrival; with `ecn` and without `harddrop`, ECN-capable packets are lost only at `limit`.
 //!
@@ -29,7 +30,7 @@ use self::average::{Average, Idling, Params, Signal, weight};
 use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
+use crate::table::{self, DefaultValue, Discipline, Inert, Kind, OptionSpec, ValueSpec};
 use crate::tally::{PacketQueue, QdiscCounters, mark};
 use crate::words::{TcError, TcTokens};
 use crate::xstats::{Counted, Form, Xstats};
@@ -141,6 +142,10 @@ impl Settings for Config {
             aliases: &["adaptative"],
             preset: DefaultValue::Unset("the probability stays"),
             doc: "move the probability between 1 and 50 % so that the average stays in the middle",
+            inert: Some(Inert {
+                on: |profile| !profile.red_adapts,
+                why: "tc of June 2020 and later (iproute2 5.7) hands \"adaptive\" over where the kernel does not look for it",
+            }),
             ..OptionSpec::BASE
         }
         .sets(|config, given| config.adaptive = given.on),
@@ -254,6 +259,10 @@ pub struct Red<P> {
 }
 
 impl<P: Packet> Red<P> {
+    fn adapts(&self) -> bool {
+        self.config.adaptive && self.profile.red_adapts
+    }
+
     fn clock(&self) -> CoarseClock {
         CoarseClock::new(self.profile.hz)
     }
@@ -322,11 +331,11 @@ impl<P: Packet> Qdisc<P> for Red<P> {
 
     #[inline]
     fn next_timer(&self) -> Option<Time> {
-        self.config.adaptive.then_some(self.next_adaptation)
+        self.adapts().then_some(self.next_adaptation)
     }
 
     fn on_timer<T: Telemetry<P>>(&mut self, now: Time, _cx: &mut Context<'_, T>) {
-        if self.config.adaptive && now >= self.next_adaptation {
+        if self.adapts() && now >= self.next_adaptation {
             self.average.adapt(&self.params, now);
             self.next_adaptation = self.clock().fires_after(now, ADAPTATION);
         }

@@ -157,11 +157,22 @@ pub struct OptionSpec {
     pub doc: &'static str,
     /// Which kernels have it; `None`: all.
     pub known: Option<fn(&QdiscQuirks) -> bool>,
+    /// On which kernels it is taken and has no effect, and why; `None`: on none.
+    pub inert: Option<Inert>,
     /// Whether it can only be given at creation.
     pub fixed: bool,
     /// Ways to write it, its name and all, from one edge of what it does to the other. Tests draw from them
     /// ([`Discipline::drawn`]); an option without any is tried by [`Discipline::examples`] alone.
     pub tried: &'static [&'static str],
+}
+
+/// That an option has no effect on some kernels.
+#[derive(Clone, Copy, Debug)]
+pub struct Inert {
+    /// Whether it has none on this one.
+    pub on: fn(&QdiscQuirks) -> bool,
+    /// Why, in a clause.
+    pub why: &'static str,
 }
 
 impl OptionSpec {
@@ -175,6 +186,7 @@ impl OptionSpec {
         preset: DefaultValue::Unset(""),
         doc: "",
         known: None,
+        inert: None,
         fixed: false,
         tried: &[],
     };
@@ -182,6 +194,11 @@ impl OptionSpec {
     /// Whether the kernel of `profile` has this option.
     pub fn is_known(&self, profile: &QdiscQuirks) -> bool {
         self.known.is_none_or(|known| known(profile))
+    }
+
+    /// Why the kernel of `profile` takes this option and does not act on it, if that is so.
+    pub fn inert_on(&self, profile: &QdiscQuirks) -> Option<&'static str> {
+        self.inert.filter(|inert| (inert.on)(profile)).map(|inert| inert.why)
     }
 
     /// Every word that begins it.

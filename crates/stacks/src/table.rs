@@ -78,6 +78,7 @@ impl Stack {
         pie_probability_bits: plain, "bits of PIE's probability";
         fq_codel_drop_batch_bug: plain, "fq_codel takes the lesser of 1 and drop_batch";
         cake_lower_effort: plain, "CAKE's diffserv3 puts lower effort (DSCP 1) into the bulk tin";
+        red_adapts: plain, "red adaptive moves the probability: tc puts the word where the kernel looks for it";
         fq_codel_ce_threshold_selector: plain, "fq_codel has ce_threshold_selector";
         dualpi2: debug, "whose DualPI2: exemption from the step, memory limit";
         sce_mirrors_at_rest: plain, "queues with SCE put a quiet flow's first mark off";

@@ -15,7 +15,7 @@ use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
 use sojourn_model::{DeliveryTrace, Plugin, WordError};
 use sojourn_qdisc::table::{Kind, OptionSpec};
-use sojourn_qdisc::{Catalogue, NoPacket, Packet, QdiscQuirks, Registry, TcError};
+use sojourn_qdisc::{Catalogue, Discipline, NoPacket, Packet, QdiscQuirks, Registry, TcError};
 use sojourn_quic::Stack as QuicStack;
 use sojourn_stacks::{STACKS, Stack};
 use sojourn_transport::cc::{OptionError, Registry as Controls, WrongWords};
@@ -171,6 +171,24 @@ impl<P: Packet> Vocabulary for Words<P> {
 
     fn app(&self, words: &str) -> Result<(), WordError> {
         self.apps.check(words).map_err(|error| from_tc(error, 0))
+    }
+
+    fn inert(&self, words: &str, stack: &str) -> Vec<(Range<usize>, &'static str)> {
+        let Some(stack) = Stack::named(stack) else { return Vec::new() };
+        let mut own: Option<&Discipline> = None;
+        let mut found = Vec::new();
+        for word in words.split_whitespace() {
+            let lower = word.to_ascii_lowercase();
+            // The words of one discipline may stand in another's: the last named is meant.
+            own = self.qdiscs.info(&lower).or(own);
+            let option =
+                own.and_then(|info| info.options.iter().find(|o| o.words().any(|w| w == lower)));
+            if let Some(why) = option.and_then(|option| option.inert_on(&stack.qdisc)) {
+                let at = word.as_ptr() as usize - words.as_ptr() as usize;
+                found.push((at..at + word.len(), why));
+            }
+        }
+        found
     }
 
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
