@@ -17,6 +17,7 @@ use crate::places::element_at;
 use crate::schedule;
 use crate::words::tc_rate;
 use sojourn_model::{Action, Kind, Scenario, Shaper};
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// A queue between two events.
@@ -56,7 +57,7 @@ pub(crate) fn before(
 ) -> Option<State> {
     let element = element_at(scenario, path)?;
     let Kind::Queue(queue) = &element.kind else { return None };
-    let words = vec![queue.qdisc.clone()];
+    let words = vec![at_hop(&queue.qdisc).into_owned()];
     let mut state = State { on: element.enabled, shaper: queue.shaper, words };
     for action in schedule::earlier(scenario, path, event, number)? {
         state.take(action);
@@ -76,7 +77,7 @@ impl State {
             }
             Action::ChangeQdisc { qdisc, .. } => self.words.push(qdisc.clone()),
             Action::ReplaceQdisc { qdisc, shaper, .. } => {
-                self.words = vec![qdisc.clone()];
+                self.words = vec![at_hop(qdisc).into_owned()];
                 self.shaper = shaper.unwrap_or(self.shaper);
             }
             _ => {}
@@ -99,7 +100,7 @@ impl State {
                 vec![Order::Begin(format!("qdisc change dev {device} {leaf} {qdisc}"))]
             }
             (_, _, Action::ReplaceQdisc { qdisc, shaper: None, .. }) => {
-                let words = format!("qdisc replace dev {device} {leaf} {qdisc}");
+                let words = format!("qdisc replace dev {device} {leaf} {}", at_hop(qdisc));
                 vec![Order::Tell, Order::Wait(words)]
             }
             (_, _, Action::ReplaceQdisc { shaper: Some(_), .. }) => {
@@ -136,6 +137,28 @@ impl State {
     }
 }
 
+/// A discipline's words where its device is a hop's and not a host's.
+///
+/// A packet keeps its socket from namespace to namespace. `fq` paces a packet of a socket by the socket's own rate and makes
+/// the sender leave pacing to it (`fq_classify` and `fq_dequeue` in `net/sched/sch_fq.c`), which on a router it cannot. So it is
+/// made without, unless its words speak of pacing: those are refused.
+pub(crate) fn at_hop(words: &str) -> Cow<'_, str> {
+    if is_fq(words) && !paces(words) && !words.split_whitespace().any(|word| word == "nopacing") {
+        Cow::Owned(format!("{words} nopacing"))
+    } else {
+        Cow::Borrowed(words)
+    }
+}
+
+/// Whether words ask an `fq` for what it has with pacing alone.
+pub(crate) fn paces(words: &str) -> bool {
+    is_fq(words) && words.split_whitespace().any(|word| matches!(word, "maxrate" | "pacing"))
+}
+
+fn is_fq(words: &str) -> bool {
+    words.split_whitespace().next().is_some_and(|name| name.eq_ignore_ascii_case("fq"))
+}
+
 /// The handle of the discipline, which is read for statistics.
 pub(crate) const fn handle(shaper: &Shaper) -> &'static str {
     match shaper {
@@ -167,7 +190,7 @@ fn class_words(device: &str, shaper: &Shaper, verb: &str) -> String {
 
 /// tc's words for a queue that is there from the beginning.
 pub(crate) fn first_words(device: &str, shaper: &Shaper, qdisc: &str) -> Vec<String> {
-    let leaf = format!("qdisc add dev {device} {} {qdisc}", leaf_at(shaper));
+    let leaf = format!("qdisc add dev {device} {} {}", leaf_at(shaper), at_hop(qdisc));
     match shaper {
         Shaper::Htb { .. } => vec![
             format!("qdisc add dev {device} root handle 1: htb default 1"),
@@ -182,6 +205,22 @@ pub(crate) fn first_words(device: &str, shaper: &Shaper, qdisc: &str) -> Vec<Str
 mod tests {
     use super::*;
     use sojourn_language::{AnyWords, Experiment};
+
+    #[test]
+    fn fq_at_a_hop_leaves_sockets_alone() {
+        for (words, there) in [
+            ("fq", "fq nopacing"),
+            ("fq limit 9", "fq limit 9 nopacing"),
+            ("fq nopacing limit 9", "fq nopacing limit 9"),
+            ("fq_codel", "fq_codel"),
+            ("fq maxrate 3mbit", "fq maxrate 3mbit"),
+        ] {
+            assert_eq!(at_hop(words), there);
+        }
+        assert!(paces("fq maxrate 3mbit") && paces("fq pacing") && !paces("fq") && !paces("codel"));
+        let own = Shaper::Own { rate: None };
+        assert_eq!(first_words("d", &own, "fq"), ["qdisc add dev d root handle 1: fq nopacing"]);
+    }
 
     /// What each event asks for, of a queue that is halved, switched off, set and changed while it is off, switched on,
     /// given another discipline, and at last another shaper.

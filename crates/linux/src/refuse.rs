@@ -60,6 +60,7 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
     for (path, queue) in scenario.disciplines() {
         let place = Place::Element(path);
         unlike(&mut refusals, &queue.shaper, &place);
+        pacing(&mut refusals, &queue.qdisc, &place);
     }
     for hop in &scenario.hops {
         if hop.stack != scenario.stack {
@@ -212,6 +213,18 @@ fn unlike(refusals: &mut Refusals, shaper: &Shaper, place: &Place) {
             "run it on the simulator: --engine sim",
         ),
         Shaper::Htb { .. } | Shaper::Own { .. } => {}
+    }
+}
+
+/// An `fq` at a hop that is to pace.
+fn pacing(refusals: &mut Refusals, words: &str, place: &Place) {
+    if queues::paces(words) {
+        refusals.limit(
+            "fq with pacing at a hop",
+            place,
+            "packets keep their sockets from namespace to namespace, so that it would pace the senders, too",
+            "leave pacing and maxrate out, or run it on the simulator: --engine sim",
+        );
     }
 }
 
@@ -395,6 +408,9 @@ fn of_event(refusals: &mut Refusals, scenario: &Scenario, event: usize) {
     let place = &Place::Event(spec.name.clone());
     unknown_time(refusals, scenario, &spec.when, place);
     for (number, action) in spec.actions.iter().enumerate() {
+        if let Action::ChangeQdisc { qdisc, .. } | Action::ReplaceQdisc { qdisc, .. } = action {
+            pacing(refusals, qdisc, place);
+        }
         match action {
             Action::Enable { element } | Action::Disable { element } => {
                 let named = element_at(scenario, element);

@@ -276,6 +276,9 @@ impl Receiver {
     /// The next segment in order has come (`tcp_event_data_recv`).
     #[inline]
     fn note_arrival(&mut self, now: Time, data: &Data, ecn: Ecn) {
+        if self.segment_size.is_news(data) {
+            self.window.weigh(data);
+        }
         let is_end = self.segment_size.measure(data);
         self.delayed.on_data(now, self.window.quick_acks(self.segment_size.get()));
         self.note_ecn(ecn);

@@ -35,6 +35,12 @@ impl SegmentSize {
         self.size
     }
 
+    /// Whether a segment is one by which the kernel learns the size anew, and with it how much memory a payload takes.
+    #[inline]
+    pub(super) fn is_news(&self, data: &Data) -> bool {
+        u32::from(data.len) > self.size
+    }
+
     /// A segment has come in order. Whether it is the end of what was written, for all one knows.
     #[inline]
     pub(super) fn measure(&mut self, data: &Data) -> bool {

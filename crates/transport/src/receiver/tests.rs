@@ -43,7 +43,7 @@ fn data(seq: Seq, ms: u64) -> Data {
         cwr: false,
         push: false,
         retransmission: false,
-        gso_segment: false,
+        gso_segment: true,
         accecn: false,
         tsval: ms as u32,
         tsecr: 10,
@@ -402,6 +402,29 @@ fn the_window_follows_more_closely_in_7_3() {
     assert_eq!(t.receiver.window.buffer(), 278_016);
     t.at(72_100, 139);
     assert_eq!(t.receiver.window.buffer(), 347_520);
+}
+
+/// From 6.7 on the first full segment decides what share of the buffer is offered: 1448 of 2304 bytes where it was cut from a
+/// group (160/256: 81920 of 131072, less 2304 · 160/256 that a held segment takes), 1448 of some 4520 where it came by itself
+/// (82/256: 41984, below what the SYN/ACK offered, which stays). Later ones change nothing. Before, the share is a half.
+#[test]
+fn the_first_full_segment_decides_the_share_of_the_buffer() {
+    let most = |stack: &TcpQuirks, grouped: &[bool]| {
+        let mut t = Script::new(WindowPolicy::Autotuned, stack, false);
+        for (seq, &gso_segment) in (0..).zip(grouped) {
+            t.take(30_000, &Data { gso_segment, ..data(seq, 20) }, Ecn::NotEct);
+        }
+        t.receiver.offered_window()
+    };
+    let group = [true; 12];
+    let lone = [false; 12];
+    let then_lone = core::array::from_fn::<bool, 12, _>(|i| i == 0);
+    let then_group = core::array::from_fn::<bool, 12, _>(|i| i > 0);
+    assert_eq!([most(&LINUX_7_3, &group), most(&LINUX_7_3, &then_lone)], [81_920; 2]);
+    let small = most(&LINUX_7_3, &lone);
+    assert!(small <= 65_536, "{small}");
+    assert_eq!(most(&LINUX_7_3, &then_group), small);
+    assert_eq!(most(&LINUX_5_10, &lone), most(&LINUX_5_10, &group));
 }
 
 /// What is offered is never taken back, whatever waits out of order.

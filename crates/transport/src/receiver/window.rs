@@ -31,7 +31,10 @@ pub(super) struct Window {
     fixed: Option<u32>,
     mss: u32,
     tuning: ReceiveTuning,
+    /// Of the buffer that is offered, in 1/256; by the first full segment one of the two behind it.
     share: u32,
+    group_share: u32,
+    share_of_lone: u32,
     buffer: u32,
     buffer_most: u32,
     /// Window that the whole buffer stands for.
@@ -63,6 +66,8 @@ impl Window {
             mss,
             tuning: quirks.receive_tuning,
             share,
+            group_share: share,
+            share_of_lone: quirks.window_share_of_lone,
             buffer,
             buffer_most,
             clamp,
@@ -121,6 +126,17 @@ impl Window {
         }
         if self.started == Time::ZERO {
             self.started = now;
+        }
+    }
+
+    /// A segment is larger than all before: its memory decides from now on what share of the buffer is offered
+    /// (`tcp_measure_rcv_mss`). What was earned so far stays.
+    pub(super) fn weigh(&mut self, data: &Data) {
+        let share = if data.gso_segment { self.group_share } else { self.share_of_lone };
+        if share != self.share {
+            self.share = share;
+            self.clamp = from_space(self.buffer, share);
+            self.read_space = self.read_space.min(self.clamp);
         }
     }
 
