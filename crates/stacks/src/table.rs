@@ -65,7 +65,7 @@ impl Stack {
         skb_overhead: plain, "bytes that a buffer of data counts in the send buffer beside its payload";
         receive_tuning: debug, "how the receive buffer grows with what is read";
         window_share: share, "share of the receive buffer offered as window";
-        window_share_of_lone: share, "the same where the first full segment came by itself, not in a group";
+        window_share_measured: plain, "the first full segment decides that share";
         compressed_sack_percent: plain, "longest wait of a compressed SACK, percent of the RTT";
         netperf: plain, "a bulk flow begins when its control connection has agreed on it, two round trips";
         start_jitter: plain, "a flow starts uniformly within this after its nominal time";

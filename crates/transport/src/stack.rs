@@ -155,10 +155,9 @@ pub struct TcpQuirks {
     /// Share of the receive buffer that is offered as window, in 1/256 (`tcp_adv_win_scale` 1: a half; from 6.7
     /// measured from the packets' true size).
     pub window_share: u32,
-    /// The same where the first full segment came by itself, not cut from a group: from 6.7 on the share is the ratio of that
-    /// segment's payload to the memory that its buffer counts (`tcp_measure_rcv_mss`), and a lone one is copied into a larger
-    /// buffer on a virtual link without scatter and gather (docs/linux-notes/lone-first-segment.md).
-    pub window_share_of_lone: u32,
+    /// From 6.7 on the share becomes the ratio of the first full segment's payload to the memory that its buffer counts
+    /// (`tcp_measure_rcv_mss`; docs/linux-notes/first-segment.md).
+    pub window_share_measured: bool,
     /// Longest that compressed SACKs are held back, in percent of the round trip (and never above 1 ms): 5 until
     /// 6.18, then `net.ipv4.tcp_comp_sack_rtt_percent`, 33.
     pub compressed_sack_percent: u32,
@@ -208,7 +207,7 @@ impl TcpQuirks {
         skb_overhead: 896,
         receive_tuning: ReceiveTuning::Exact,
         window_share: 160,
-        window_share_of_lone: 82,
+        window_share_measured: true,
         compressed_sack_percent: 33,
         netperf: false,
         start_jitter: Span::ZERO,
@@ -226,7 +225,7 @@ impl TcpQuirks {
         skb_overhead: 1280,
         receive_tuning: ReceiveTuning::Generous,
         window_share: 128,
-        window_share_of_lone: 128,
+        window_share_measured: false,
         compressed_sack_percent: 5,
         accecn_option: false,
         accecn_syn_twice: false,
