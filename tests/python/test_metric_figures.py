@@ -355,3 +355,29 @@ def test_what_has_no_colour_is_nobodys(grid: list[Run]) -> None:
         ("flow-1", "#0072B2"),
         ("flow-2", "#D55E00"),
     ]
+
+
+def test_a_percentile_of_means_is_not_called_one_of_packets(grid: list[Run]) -> None:
+    metric = "p99(queue_delay, {queue})"
+    means = KINDS["lines"].draw(grid, {"y": metric, "x": "rtt"})
+    assert means.caption.startswith("99th percentile of 500-ms mean queue delay")
+    assert f"{metric} is of 500-ms means; p99(sojourn, {{queue}}) is of every packet." in means.caption
+    # A mean of means, weighted by packets, is the mean of the packets.
+    assert KINDS["lines"].draw(grid, {"y": "mean(queue_delay, {queue})", "x": "rtt"}).caption.startswith("Mean queue d")
+
+
+def test_no_line_joins_two_metrics(grid: list[Run]) -> None:
+    # Both are "Mean queue delay (ms)", and differ in their windows.
+    drawn = KINDS["lines"].draw(
+        grid, {"y": "mean(queue_delay, {queue}) over last 20s, mean(queue_delay, {queue})", "x": "rtt"}
+    )
+    rows = {p.row for p in chart_of(drawn).points}
+    assert rows == {
+        "Mean queue delay [mean(queue_delay, {queue}) over last 20s] (ms)",
+        "Mean queue delay [mean(queue_delay, {queue})] (ms)",
+    }
+
+
+def test_every_pair_of_metrics_has_labels_of_its_own() -> None:
+    every = [f"p99({q}, {{queue}})" for q in ("queue_delay", "sojourn")]
+    assert len({str(labels.of_metric(metric, "50ms")) for metric in every}) == len(every)

@@ -58,6 +58,7 @@ def table(
     from sojourn.core.summary_table import USUAL, Asked, SummaryTable
     from sojourn.errors import UsageError
     from sojourn.plotting import figures
+    from sojourn.plotting.labels import of_means
 
     asked = [Asked(text, text) for text in metrics or []] or USUAL
     chosen = figures.select(results(folder), cell)
@@ -74,6 +75,9 @@ def table(
             print_table(heads, made.cells(), right=range(len(made.axes), len(heads)))
             if said := made.measured():
                 out().print(said, style="dim", markup=False)
+            for text in metrics or []:
+                if said := of_means(text):
+                    out().print(f"{said}.", style="dim", markup=False)
         case Form.MARKDOWN:
             sys.stdout.write(made.markdown())
         case Form.CSV:

@@ -82,7 +82,20 @@ def measured_each(cells: Sequence[Cell], options: Options, kind: str) -> list[li
     wanted = metrics_of(options["y"])
     if not wanted:
         raise UsageError(f"{kind} needs a metric to draw", help="y=jain(goodput), for example")
-    return [measured(cells, expression, options["window"]) for expression in wanted]
+    found = {expression: measured(cells, expression, options["window"]) for expression in dict.fromkeys(wanted)}
+    own = naming.apart({expression: values[0].label for expression, values in found.items()})
+    return [[replace(one, label=own[expression]) for one in values] for expression, values in found.items()]
+
+
+def of_means_said(cells: Sequence[Cell], metrics: Iterable[str]) -> str:
+    """Return what a caption adds about metrics that look at means and not at packets; empty if none does."""
+    return "".join(f" {said}." for metric in metrics if (said := naming.of_means(metric, interval_of(cells))))
+
+
+def interval_of(cells: Sequence[Cell]) -> str:
+    """Return the sample interval of these cells; empty if they differ in it."""
+    found = {str(cell.scenario["sample_interval"]) for cell in cells}
+    return found.pop() if len(found) == 1 else ""
 
 
 def measured(cells: Sequence[Cell], expression: str, window: str = "") -> list[Measured]:
@@ -91,7 +104,7 @@ def measured(cells: Sequence[Cell], expression: str, window: str = "") -> list[M
     Raises:
         UsageError: if it is wrong, or no run has a value for it, with what to write to have one.
     """
-    label = naming.of_metric(expression)
+    label = naming.of_metric(expression, interval_of(cells))
     if "{queue}" in expression and (queue := _queue_said(cells)):
         label = replace(label, name=f"{label.name}: {queue}")
     asked = Asked(expression, expression, names_queue=False)

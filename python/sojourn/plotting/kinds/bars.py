@@ -10,7 +10,7 @@ from sojourn.plotting import labels as naming
 from sojourn.plotting.draw.bars import Bar, BarChart
 from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
-from sojourn.plotting.kinds.across import COLOUR, PANEL, WINDOW, Places, Roles, X, measured_each, rows_of
+from sojourn.plotting.kinds.across import COLOUR, PANEL, WINDOW, Places, Roles, X, measured_each, of_means_said, rows_of
 from sojourn.plotting.kinds.barred import by_series, ranges_said
 
 
@@ -39,6 +39,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     names = naming.listed(own[0].label for own in by_metric)
     ranges = ranges_said([bar for part in parts for bar in getattr(part.chart, "bars", ())])
     caption = f"{names} by {roles.x or 'cell'}, {window_said(cells, options['window'])}: {mean_said(cells)}{ranges}"
+    caption += of_means_said(cells, (own[0].metric for own in by_metric))
     return Drawn(Sheet(parts), rows_of(found), caption)
 
 

@@ -21,6 +21,7 @@ from sojourn.plotting.kinds.across import (
     Roles,
     X,
     measured_each,
+    of_means_said,
     rows_of,
 )
 
@@ -49,6 +50,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     chart = PointChart(points, places.title, f"{names} by {roles.x}", places.ticks, log=options["log"], tops=tops)
     ranges = "; the bars span the seeds" if any(p.high > p.low for p in points) else ""
     caption = f"{names} by {roles.x}, {window_said(cells, options['window'])}: {mean_said(cells)}{ranges}."
+    caption += of_means_said(cells, (own[0].metric for own in by_metric))
     return Drawn(Sheet([chart.part()]), rows_of(found), caption)
 
 
