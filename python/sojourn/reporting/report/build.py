@@ -229,7 +229,7 @@ def _watch(drawn: Callable[[int, int], None] | None, before: int, total: int, do
 
 _READING: Final = (
     "Each value is the mean over the measuring window of each run, and over the seeds; below it the least and the "
-    "greatest of the seeds. Rates are TCP's delivery rate as tcp_info tells it, delays, marks and drops are "
+    "greatest of the seeds. Goodput is the payload that arrived; delays, marks and drops are "
     "those of each queue that matters: in which at least one packet in a thousand waited longer than 1 ms, was dropped "
     "or was marked. The queue that packets wait longest in stands first."
 )
@@ -289,7 +289,12 @@ def _verdicts(found: Sequence[Cell]) -> list[ClaimVerdict]:
     """Return what came of the claims on the scenarios of these cells."""
     here = {cell.experiment for cell in found}
     asked = [claim for claim in claims.registry() if not here.isdisjoint(claim.experiments)]
-    return claims.evaluate(asked, [run for cell in found for run in cell.runs]) if asked else []
+    runs = [run for cell in found for run in cell.runs if run.scenario["experiment"] in _experiments(asked)]
+    return claims.evaluate(asked, runs, seeds=claims.seeds_there(runs)) if asked else []
+
+
+def _experiments(asked: Sequence[claims.Claim]) -> set[str]:
+    return {experiment for claim in asked for experiment in claim.experiments}
 
 
 def _scenario(
