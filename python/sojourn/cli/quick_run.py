@@ -351,7 +351,7 @@ def _plots(found: Sequence[Cell], width: int, *, coloured: bool) -> list[Text]:
         keys = [flow["name"] for flow in describe.loads(run.scenario) if kind_of(flow) in TCP | PROGRAMS]
         table = binned_flows(run, step)
         left, right = (_lines(table, keys, column) for column in ("rate", "rtt"))
-        titles = ("rate, Mbit/s", "RTT, ms")
+        titles = ("delivery rate, Mbit/s", "RTT, ms")
     else:
         keys = [dict(cell.labels)["qdisc"] for cell in found]
         left, right = [], []

@@ -76,6 +76,7 @@ fn run_of(scenario: Scenario) -> Run {
                 ece: n,
                 pacing_rate_bps: f64::NAN,
                 state: "Open".into(),
+                out_of_order_bytes: 0,
             });
         }
     }
@@ -657,6 +658,7 @@ fn flow_row() -> rows::Flow<'static> {
         ece: 0,
         pacing_rate_bps: f64::NAN,
         state: "Open".into(),
+        out_of_order_bytes: 0,
     }
 }
 
@@ -696,6 +698,7 @@ fn flows_converge_when_their_shares_stay_even() {
                 ece: 1,
                 pacing_rate_bps: f64::NAN,
                 state: "Open".into(),
+                out_of_order_bytes: 0,
             });
         }
     }
