@@ -92,7 +92,8 @@ def test_several_metrics_have_rows_and_flows_are_an_axis(grid: list[Run]) -> Non
     values = [
         run.metric("jain(goodput)") for run in grid if dict(run.scenario["cell"]) == {"buffer": "4", "rtt": "80ms"}
     ]
-    assert jain.mean == pytest.approx(math.fsum(values) / 3)
+    assert jain.mean == pytest.approx(sorted(values)[1])
+    assert sorted(jain.seeds) == sorted(values)
     # A share and an index end at one.
     assert chart.tops == {"Jain's index of goodput": 1.0}
 
@@ -103,7 +104,12 @@ def test_bars_of_any_metric(grid: list[Run]) -> None:
     [low] = data.filter((pl.col("buffer") == "4") & (pl.col("rtt") == "80ms"))["mean"]
     assert low == pytest.approx(math.fsum(20 / (20 + a) for a in (19, 20, 21)) / 3)
     chart = chart_of(drawn)
-    assert {(b.group, b.series): b.value for b in chart.bars}["80", "buffer 4"] == low
+    # Few seeds: the median, and a dot for each.
+    assert {(b.group, b.series): b.value for b in chart.bars}["80", "buffer 4"] == pytest.approx(0.5)
+    mean = KINDS["bars"].draw(
+        grid, {"y": "share(goodput, flow-2)", "x": "rtt", "colour": "buffer", "statistic": "mean"}
+    )
+    assert {(b.group, b.series): b.value for b in chart_of(mean).bars}["80", "buffer 4"] == pytest.approx(low)
     assert chart.below == "rtt (ms)"
 
 
@@ -381,3 +387,12 @@ def test_no_line_joins_two_metrics(grid: list[Run]) -> None:
 def test_every_pair_of_metrics_has_labels_of_its_own() -> None:
     every = [f"p99({q}, {{queue}})" for q in ("queue_delay", "sojourn")]
     assert len({str(labels.of_metric(metric, "50ms")) for metric in every}) == len(every)
+
+
+def test_one_seed_far_out_moves_no_median(make_run: Make) -> None:
+    runs = [make_run((rate, 20.0), seed=seed) for seed, rate in enumerate((10.0, 11.0, 40.0), start=1)]
+    drawn = KINDS["bars"].draw(runs, {"y": "goodput(flow-1)"})
+    assert "median of 3 seeds; each dot is a seed" in drawn.caption
+    [bar] = chart_of(drawn).bars
+    assert (bar.value, sorted(bar.seeds)) == (11.0, [10.0, 11.0, 40.0])
+    assert drawn.data.select("mean", "median").row(0) == pytest.approx((61 / 3, 11.0))

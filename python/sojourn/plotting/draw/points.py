@@ -36,6 +36,8 @@ class Point:
     x_low: float = math.nan
     x_high: float = math.nan
     """Range of where, if that is measured too."""
+    seeds: Sequence[float] = ()
+    """The value of each seed, where they are few: dots beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,8 @@ class PointChart:
         for r, row in enumerate(rows):
             own = [p for p in self.points if p.row == row]
             outlines = [v for of, _, _, e in self.ellipses if of == row for v in e.outline()[1]]
-            tall = Axis.of([v for p in own for v in (p.mean, p.low, p.high)] + outlines, logarithmic="y" in self.log)
+            values = [v for p in own for v in (p.mean, p.low, p.high, *p.seeds)]
+            tall = Axis.of(values + outlines, logarithmic="y" in self.log)
             tall = Axis(tall.low, self.tops.get(row, tall.high), tall.logarithmic)
             for c, panel in enumerate(panels):
                 axes = grid[r][c]
@@ -185,6 +188,15 @@ class PointChart:
                 if any(p.x_high > p.x_low for p in own):
                     along = [[max(p.x - p.x_low, 0) for p in own], [max(p.x_high - p.x, 0) for p in own]]
                     self._bars(axes, own, shown, x=along)
+                axes.plot(
+                    [p.x for p in own for _ in p.seeds],
+                    [value for p in own for value in p.seeds],
+                    color=shown,
+                    linestyle="",
+                    marker=".",
+                    markersize=3.5,
+                    alpha=0.55,
+                )
                 axes.plot(
                     [p.x for p in own],
                     [p.mean for p in own],
