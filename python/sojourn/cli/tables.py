@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from sojourn.cli.grid import print_table
-from sojourn.cli.screen import TALK, out
+from sojourn.cli.screen import out
 from sojourn.core import queues
 from sojourn.core.cells import Cell
 from sojourn.core.summary import (
@@ -42,7 +42,7 @@ def print_summary(found: Sequence[Cell]) -> None:
         print_table(heads, rows, right=range(1, len(heads)))
         if said := queues_said(own):
             out().print(Text(f"queues: {said}", style="dim"))
-        if not TALK.quiet and (legend := _legend(columns)):
+        if legend := _legend(columns):
             out().print(Text(legend, style="dim"))
         if said := where_measured(own, columns):
             out().print(Text(said, style="dim"))
