@@ -72,7 +72,7 @@ def table(
     match Form.JSON if as_json else form:
         case Form.TEXT:
             heads = [*made.axes, *(column.replace(" of ", "\nof ").replace(", ", ",\n") for column in made.columns)]
-            print_table(heads, made.cells(), right=range(len(made.axes), len(heads)))
+            print_table(heads, made.cells(), right=range(len(made.axes), len(heads)), labels=len(made.axes))
             if said := made.measured():
                 out().print(said, style="dim", markup=False)
             for text in metrics or []:
