@@ -396,3 +396,39 @@ def test_one_seed_far_out_moves_no_median(make_run: Make) -> None:
     [bar] = chart_of(drawn).bars
     assert (bar.value, sorted(bar.seeds)) == (11.0, [10.0, 11.0, 40.0])
     assert drawn.data.select("mean", "median").row(0) == pytest.approx((61 / 3, 11.0))
+
+
+def test_many_panels_are_wrapped_and_too_many_refused(make_run: Make) -> None:
+    runs = [make_run((20.0, 27.0), labels={"queue": f"q{n}"}) for n in range(26)]
+    runs = [
+        made(dict(run.scenario), {**{name: run.table(name) for name in run.tables}, "histograms": _histogram(n)})
+        for n, run in enumerate(runs)
+    ]
+    cdf = {"quantity": "sojourn", "colour": "flow", "dash": "-"}
+    drawn = KINDS["cdf"].draw(runs[:9], cdf)
+    chart = chart_of(drawn)
+    assert chart.inches[0] < 14
+    assert chart.inches[1] > 7
+    titles = [text for text in words(drawn) if text.startswith("q") and text[1:].isdigit()]
+    assert titles == [f"q{n}" for n in range(9)]
+    with pytest.raises(UsageError, match="26 panels") as error:
+        KINDS["cdf"].draw(runs, cdf)
+    assert "colour=AXIS" in str(error.value.help)
+    lines = KINDS["lines"].draw(
+        [make_run((20.0, 27.0), labels={"queue": f"q{n}", "rtt": rtt}) for n in range(9) for rtt in ("10ms", "20ms")],
+        {"y": "goodput({flow})", "x": "rtt", "colour": "flow", "dash": "-"},
+    )
+    assert chart_of(lines).inches[1] > 5
+    assert sum(text.startswith("q") and text[1:].isdigit() for text in words(lines)) == 9
+
+
+def _histogram(n: int) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "subject": ["bottleneck.down.qdisc"] * 2,
+            "quantity": ["sojourn"] * 2,
+            "lo_s": [0.0, 0.01],
+            "hi_s": [0.01, 0.02 + n / 1e3],
+            "count": pl.Series([3, 1], dtype=pl.UInt64),
+        }
+    )

@@ -9,7 +9,7 @@ from sojourn.core.cells import ordered
 from sojourn.plotting.draw.palette import LINES, flow_colour, line_style, marker
 from sojourn.plotting.draw.scale import Axis
 from sojourn.plotting.draw.sheet import Key, Part
-from sojourn.plotting.draw.style import QUEUE, WIDTH
+from sojourn.plotting.draw.style import QUEUE, WIDTH, wrapped_panels
 from sojourn.plotting.draw.text import wrapped
 
 if TYPE_CHECKING:
@@ -108,8 +108,9 @@ class PointChart:
     @property
     def inches(self) -> tuple[float, float]:
         """Width and height unless others are asked for."""
-        rows, panels = self._grid
-        return max(WIDTH, min(_WIDEST, 2.6 * len(panels))), 0.5 + (2.6 if len(rows) == 1 else 2.0) * len(rows)
+        rows, _ = self._grid
+        columns, lines = self._lines
+        return max(WIDTH, min(_WIDEST, 2.6 * columns)), 0.5 + (2.6 if lines == len(rows) == 1 else 2.0) * lines
 
     def part(self, title: str = "") -> Part:
         """Return it with what its colours and markers mean."""
@@ -127,6 +128,12 @@ class PointChart:
         return list(dict.fromkeys(p.row for p in self.points)), ordered(p.panel for p in self.points)
 
     @property
+    def _lines(self) -> tuple[int, int]:
+        """Columns and rows of panels: those of one metric are wrapped, each of several has a row."""
+        rows, panels = self._grid
+        return wrapped_panels(len(panels)) if len(rows) == 1 else (len(panels), len(rows))
+
+    @property
     def _order(self) -> tuple[list[str], list[str]]:
         return ordered(p.colour for p in self.points), ordered(p.dash for p in self.points)
 
@@ -140,7 +147,10 @@ class PointChart:
     def paint(self, figure: "FigureBase") -> None:
         """Paint it into a figure that has nothing in it yet."""
         rows, panels = self._grid
-        grid = figure.subplots(len(rows), len(panels), sharex=True, sharey="row", squeeze=False)
+        columns, lines = self._lines
+        grid = figure.subplots(lines, columns, sharex=True, sharey="row" if lines == len(rows) else True, squeeze=False)
+        for axes in grid.flat[len(rows) * len(panels) :]:
+            axes.set_visible(False)
         across = self._across()
         for r, row in enumerate(rows):
             own = [p for p in self.points if p.row == row]
@@ -149,7 +159,8 @@ class PointChart:
             tall = Axis.of(values + outlines, logarithmic="y" in self.log)
             tall = Axis(tall.low, self.tops.get(row, tall.high), tall.logarithmic)
             for c, panel in enumerate(panels):
-                axes = grid[r][c]
+                place = c if len(rows) == 1 else r * len(panels) + c
+                axes = grid.flat[place]
                 self._panel(axes, [p for p in own if p.panel == panel])
                 self._ellipses(axes, row, panel)
                 tall.apply(axes)
@@ -160,7 +171,9 @@ class PointChart:
                     axes.set_xticks(range(len(self.ticks)), [wrapped(tick) for tick in self.ticks])
                 if r == 0:
                     axes.set_title(panel, fontweight="bold")
-                if c == 0:
+                if place + columns >= len(rows) * len(panels):
+                    axes.tick_params(axis="x", labelbottom=True)
+                if place % columns == 0:
                     axes.set_ylabel(row if len(rows) == 1 else row.replace(" (", "\n("))
         figure.supxlabel(self.below, fontsize=9)
         figure.align_ylabels(list(grid[:, 0]))

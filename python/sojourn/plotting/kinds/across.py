@@ -81,6 +81,9 @@ class Measured:
         return self.spread.mean
 
 
+MOST: Final = 24
+"""Panels of a figure: more cannot be read."""
+
 FEW: Final = 10
 """Of fewer seeds a figure shows each, and the median."""
 
@@ -229,6 +232,20 @@ class Roles:
         if named in left:
             left.remove(named)
         return named
+
+    def in_panels(self, labels: Iterable[Mapping[str, str]]) -> "Roles":
+        """Return these roles, if a figure can show as many panels as they make of these labels.
+
+        Raises:
+            UsageError: if they are more than :data:`MOST`, with what folds them.
+        """
+        panels = {self.panel(own) for own in labels}
+        if len(panels) > MOST:
+            raise UsageError(
+                f"these are {len(panels)} panels ({', '.join(self.panels)}), and a figure shows up to {MOST}",
+                help="choose cells with --cell, or have an axis told otherwise: colour=AXIS, dash=AXIS",
+            )
+        return self
 
     def series(self, labels: Mapping[str, str]) -> tuple[str, str]:
         """Return what the colour and the dashes of something tell."""

@@ -30,7 +30,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     cells = cells_of(runs)
     by_metric = measured_each(cells, options, "bars")
     found = [one for own in by_metric for one in own]
-    roles = Roles.of([one.labels for one in found], options)
+    roles = Roles.of([one.labels for one in found], options).in_panels(one.labels for one in found)
     log = options["log"] == "yes"
     places = Places.of([one.labels.get(roles.x, "") for one in found], roles.x)
     parts = []

@@ -50,7 +50,9 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         titled = str(label)
         whiskers = "the whiskers reach from the least to the largest"
         said = f"over {seeds_said(cells)}, {window_said(cells, window)}"
-    roles = Roles.of([own for own, _, _ in five], {o: options[o] for o in ("x", "colour", "panel")})
+    roles = Roles.of([own for own, _, _ in five], {o: options[o] for o in ("x", "colour", "panel")}).in_panels(
+        own for own, _, _ in five
+    )
     places = Places.of([own.get(roles.x, "") for own, _, _ in five], roles.x)
     boxes, rows = [], []
     for own, numbers, count in five:

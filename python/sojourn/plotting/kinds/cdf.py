@@ -27,7 +27,9 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         for own in distributions(cell, quantity, options["of"], window)
     ]
     whose = {own.of for _, own in found}
-    roles = Roles.of([own for own, _ in found], {o: options[o] for o in ("colour", "dash", "panel")})
+    roles = Roles.of([own for own, _ in found], {o: options[o] for o in ("colour", "dash", "panel")}).in_panels(
+        own for own, _ in found
+    )
     label = labels.of_values(quantity, interval_of(cells))
     induced = options["induced"] == "yes"
     curves, frames = [], []

@@ -28,7 +28,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
             raise UsageError.unknown("axis for y", options["y"], axes)
         # The vertical axis is chosen as colours are elsewhere: the first that is left.
         chosen = {"x": options["x"], "colour": options["y"], "panel": options["panel"]}
-        roles = Roles.of([one.labels for one in found], chosen)
+        roles = Roles.of([one.labels for one in found], chosen).in_panels(one.labels for one in found)
         if not roles.x or not roles.colour or NONE in (options["x"], options["y"]):
             raise UsageError("a heatmap needs two axes that vary", help="`sojourn plot DIR bars` shows one")
         across, down = (Places.of([one.labels.get(a, "") for one in found], a) for a in (roles.x, roles.colour))

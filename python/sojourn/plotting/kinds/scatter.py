@@ -39,6 +39,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     if len(roles.panels) > 1 and not options["panel"]:
         # Every point stands for itself: what markers cannot tell is told by panels of the first, and by nothing else.
         roles = Roles(roles.x, roles.colour, roles.dash, roles.panels[:1])
+    roles = roles.in_panels(labels for labels, _, _ in pairs)
     row = str(up[0].label)
     points, ellipses, rows = [], [], []
     for labels, a, b in pairs:
