@@ -432,3 +432,15 @@ def _histogram(n: int) -> pl.DataFrame:
             "count": pl.Series([3, 1], dtype=pl.UInt64),
         }
     )
+
+
+def test_no_curve_of_a_later_panel_is_cut(make_run: Make) -> None:
+    runs = [make_run((20.0, 27.0), labels={"queue": name}) for name in ("a", "b")]
+    wide = _histogram(400)
+    both = [
+        made(dict(run.scenario), {**{name: run.table(name) for name in run.tables}, "histograms": own})
+        for run, own in zip(runs, (_histogram(0), wide), strict=True)
+    ]
+    drawn = KINDS["cdf"].draw(both, {"quantity": "sojourn", "colour": "flow", "dash": "-"})
+    # The longest delay is 420 ms, in the second panel.
+    assert "400" in words(drawn)

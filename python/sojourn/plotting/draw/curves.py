@@ -105,7 +105,9 @@ class CurveChart:
             plain(axes.xaxis, low, most * 1.3)
             axes.set_xlim(low, (most or 1.0) * 1.3)
         else:
-            axes.set_xlim(left=min(0.0, *(curve.x[0] for curve in self.curves), 0.0))
+            # Both ends: with one end set, shared axes keep the other as the first panel has it, and cut later curves.
+            low, high = min(0.0, *(curve.x[0] for curve in self.curves)), max(curve.x[-1] for curve in self.curves)
+            axes.set_xlim(low, high + 0.03 * ((high - low) or 1.0))
         if self.tail:
             rarest = min((1 - part for curve in self.curves for part in curve.below if part < 1), default=0.1)
             axes.set_yscale("log")
