@@ -314,12 +314,18 @@ def report(
         ),
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="How many processes draw.")] = None,
+    panels: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Cells that the page of every run draws, instead of a few; others are folded."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a results folder as pages: HTML that stands alone, and Markdown."""
     from sojourn.cli.report import report as command
 
-    command(folder, chosen=template or [], threads=threads, as_json=as_json)
+    command(folder, chosen=template or [], threads=threads, panels=panels, as_json=as_json)
 
 
 @app.command()
