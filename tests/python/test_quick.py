@@ -419,6 +419,9 @@ def test_a_link_that_varies_may_be_asked_for() -> None:
     assert tomllib.loads(asked.toml())["hop"][0]["down"] == {"trace": "cellular max 40mbit seed 3"}
     assert len(parse(asked.toml(), FILE).run_keys) == 2
     assert "--trace 'cellular max 40mbit seed 3'" in asked.command
+    # Its rate is another in each window, so that no share of it is said.
+    facts = facts_of(cells.group(parse(asked.toml(), FILE).run().__iter__())[0])
+    assert (facts.rate, router.commands(facts)) == (None, [])
 
 
 def test_a_shaper_below_the_line_is_what_shares_are_of() -> None:

@@ -117,7 +117,7 @@ class Facts:
     qdisc: str
     """In tc's words."""
     rate: float | None
-    """Of the bottleneck, bit/s; None where its own words set it."""
+    """Of the bottleneck, bit/s; None where nothing states it, and of a trace."""
     base_rtt: float
     """s."""
     window: tuple[float, float]
@@ -329,7 +329,8 @@ def _queue(scenario: describe.Scenario, side: str) -> Mapping[str, Any] | None:
 
 def _rate(queue: Mapping[str, Any]) -> float | None:
     """Return the rate that a queue is held to, bit/s: its link's, or that of the discipline's own shaper if less."""
-    mbit = describe.rate_mbit(queue)
+    # A trace's rate is its mean, and another in each window.
+    mbit = None if queue.get("shaper") == "trace" else describe.rate_mbit(queue)
     words = str(queue["qdisc"]).split()
     own = next((after for word, after in pairwise(words) if word == "bandwidth" and words[0] != "red"), None)
     rates = [*([] if mbit is None else [mbit * 1e6]), *([] if own is None else [_core.parse_rate(own)])]
