@@ -161,7 +161,7 @@ def _coloured(console: Console) -> bool:
 
 
 def _measured(facts: Facts) -> str:
-    return f"Unless a legend says otherwise, numbers are of {span_said(facts.window)}."
+    return f"All figures cover {span_said(facts.window)} unless a legend says otherwise."
 
 
 def _ecn(facts: Facts) -> str:
