@@ -6,6 +6,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from sojourn.core.spread import Spread
+from sojourn.evidence import pipeline
+from sojourn.evidence.comparison import Comparison, Line
 from sojourn.evidence.pipeline import places
 from test_cli import sojourn
 
@@ -107,3 +110,11 @@ def test_a_folder_without_checks_and_two_files_of_one_name_are_refused(folder: P
     done = sojourn("check", "e", cwd=folder)
     assert done.returncode == 2
     assert "are both called line" in done.stderr
+
+
+def test_two_sides_of_a_difference_never_read_alike() -> None:
+    line = Line(
+        "ci", "utilisation, %", "", Spread(99.9962, 99.995, 99.998, 3), Spread(100.0, 100.0, 100.0, 3), differs=True
+    )
+    [note] = pipeline.of_baseline(Comparison([line], [], []), {"ci": "ci.toml"})
+    assert note.message == "ci: utilisation, % was 99.996 (99.995 to 99.998), is 100 (100 to 100)"

@@ -16,6 +16,7 @@ from typing import Final
 
 import pytest
 
+from conftest import Make
 from sojourn.core.run import Run
 from sojourn.errors import StoreError, UsageError
 from sojourn.evidence import claims
@@ -543,3 +544,22 @@ def test_the_missing_mechanism_is_told_of_what_is_not_reproduced(
         claim = written(tmp_path, file, f'value = "goodput(one)"\nbound = "{bound}"')
         verdicts = evaluate([dataclasses.replace(claim, missing=missing)], runs, seeds=FEWEST, threads=1)
         assert ("| X-1 | the air | half of it | a capture |" in page.markdown(verdicts)) is told
+
+
+@pytest.mark.parametrize(
+    ("by_cell", "at"),
+    [
+        ((6, 6), 6),  # made with --seeds 6: judged at six, and not as one that lacks four
+        ((10, 20), SEEDS),
+        ((8, 6, 2), 6),  # two are too few for any verdict, whatever the look
+        ((2, 3), SEEDS),
+        ((), SEEDS),
+    ],
+)
+def test_a_page_judges_at_the_seeds_that_were_run(make_run: Make, by_cell: tuple[int, ...], at: int) -> None:
+    made = [
+        make_run(seconds=1, seed=seed, labels={"cell": str(cell)})
+        for cell, seeds in enumerate(by_cell)
+        for seed in range(1, seeds + 1)
+    ]
+    assert claims.seeds_there(made) == at

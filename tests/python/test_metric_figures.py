@@ -92,7 +92,8 @@ def test_several_metrics_have_rows_and_flows_are_an_axis(grid: list[Run]) -> Non
     values = [
         run.metric("jain(goodput)") for run in grid if dict(run.scenario["cell"]) == {"buffer": "4", "rtt": "80ms"}
     ]
-    assert jain.mean == pytest.approx(math.fsum(values) / 3)
+    assert jain.mean == pytest.approx(sorted(values)[1])
+    assert sorted(jain.seeds) == sorted(values)
     # A share and an index end at one.
     assert chart.tops == {"Jain's index of goodput": 1.0}
 
@@ -103,7 +104,12 @@ def test_bars_of_any_metric(grid: list[Run]) -> None:
     [low] = data.filter((pl.col("buffer") == "4") & (pl.col("rtt") == "80ms"))["mean"]
     assert low == pytest.approx(math.fsum(20 / (20 + a) for a in (19, 20, 21)) / 3)
     chart = chart_of(drawn)
-    assert {(b.group, b.series): b.value for b in chart.bars}["80", "buffer 4"] == low
+    # Few seeds: the median, and a dot for each.
+    assert {(b.group, b.series): b.value for b in chart.bars}["80", "buffer 4"] == pytest.approx(0.5)
+    mean = KINDS["bars"].draw(
+        grid, {"y": "share(goodput, flow-2)", "x": "rtt", "colour": "buffer", "statistic": "mean"}
+    )
+    assert {(b.group, b.series): b.value for b in chart_of(mean).bars}["80", "buffer 4"] == pytest.approx(low)
     assert chart.below == "rtt (ms)"
 
 
@@ -355,3 +361,86 @@ def test_what_has_no_colour_is_nobodys(grid: list[Run]) -> None:
         ("flow-1", "#0072B2"),
         ("flow-2", "#D55E00"),
     ]
+
+
+def test_a_percentile_of_means_is_not_called_one_of_packets(grid: list[Run]) -> None:
+    metric = "p99(queue_delay, {queue})"
+    means = KINDS["lines"].draw(grid, {"y": metric, "x": "rtt"})
+    assert means.caption.startswith("99th percentile of 500-ms mean queue delay")
+    assert f"{metric} is of 500-ms means; p99(sojourn, {{queue}}) is of every packet." in means.caption
+    # A mean of means, weighted by packets, is the mean of the packets.
+    assert KINDS["lines"].draw(grid, {"y": "mean(queue_delay, {queue})", "x": "rtt"}).caption.startswith("Mean queue d")
+
+
+def test_no_line_joins_two_metrics(grid: list[Run]) -> None:
+    # Both are "Mean queue delay (ms)", and differ in their windows.
+    drawn = KINDS["lines"].draw(
+        grid, {"y": "mean(queue_delay, {queue}) over last 20s, mean(queue_delay, {queue})", "x": "rtt"}
+    )
+    rows = {p.row for p in chart_of(drawn).points}
+    assert rows == {
+        "Mean queue delay [mean(queue_delay, {queue}) over last 20s] (ms)",
+        "Mean queue delay [mean(queue_delay, {queue})] (ms)",
+    }
+
+
+def test_every_pair_of_metrics_has_labels_of_its_own() -> None:
+    every = [f"p99({q}, {{queue}})" for q in ("queue_delay", "sojourn")]
+    assert len({str(labels.of_metric(metric, "50ms")) for metric in every}) == len(every)
+
+
+def test_one_seed_far_out_moves_no_median(make_run: Make) -> None:
+    runs = [make_run((rate, 20.0), seed=seed) for seed, rate in enumerate((10.0, 11.0, 40.0), start=1)]
+    drawn = KINDS["bars"].draw(runs, {"y": "goodput(flow-1)"})
+    assert "median of 3 seeds; each dot is a seed" in drawn.caption
+    [bar] = chart_of(drawn).bars
+    assert (bar.value, sorted(bar.seeds)) == (11.0, [10.0, 11.0, 40.0])
+    assert drawn.data.select("mean", "median").row(0) == pytest.approx((61 / 3, 11.0))
+
+
+def test_many_panels_are_wrapped_and_too_many_refused(make_run: Make) -> None:
+    runs = [make_run((20.0, 27.0), labels={"queue": f"q{n}"}) for n in range(26)]
+    runs = [
+        made(dict(run.scenario), {**{name: run.table(name) for name in run.tables}, "histograms": _histogram(n)})
+        for n, run in enumerate(runs)
+    ]
+    cdf = {"quantity": "sojourn", "colour": "flow", "dash": "-"}
+    drawn = KINDS["cdf"].draw(runs[:9], cdf)
+    chart = chart_of(drawn)
+    assert chart.inches[0] < 14
+    assert chart.inches[1] > 7
+    titles = [text for text in words(drawn) if text.startswith("q") and text[1:].isdigit()]
+    assert titles == [f"q{n}" for n in range(9)]
+    with pytest.raises(UsageError, match="26 panels") as error:
+        KINDS["cdf"].draw(runs, cdf)
+    assert "colour=AXIS" in str(error.value.help)
+    lines = KINDS["lines"].draw(
+        [make_run((20.0, 27.0), labels={"queue": f"q{n}", "rtt": rtt}) for n in range(9) for rtt in ("10ms", "20ms")],
+        {"y": "goodput({flow})", "x": "rtt", "colour": "flow", "dash": "-"},
+    )
+    assert chart_of(lines).inches[1] > 5
+    assert sum(text.startswith("q") and text[1:].isdigit() for text in words(lines)) == 9
+
+
+def _histogram(n: int) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "subject": ["bottleneck.down.qdisc"] * 2,
+            "quantity": ["sojourn"] * 2,
+            "lo_s": [0.0, 0.01],
+            "hi_s": [0.01, 0.02 + n / 1e3],
+            "count": pl.Series([3, 1], dtype=pl.UInt64),
+        }
+    )
+
+
+def test_no_curve_of_a_later_panel_is_cut(make_run: Make) -> None:
+    runs = [make_run((20.0, 27.0), labels={"queue": name}) for name in ("a", "b")]
+    wide = _histogram(400)
+    both = [
+        made(dict(run.scenario), {**{name: run.table(name) for name in run.tables}, "histograms": own})
+        for run, own in zip(runs, (_histogram(0), wide), strict=True)
+    ]
+    drawn = KINDS["cdf"].draw(both, {"quantity": "sojourn", "colour": "flow", "dash": "-"})
+    # The longest delay is 420 ms, in the second panel.
+    assert "400" in words(drawn)

@@ -470,7 +470,7 @@ def test_a_run_in_a_notebook_is_a_small_table(results: sojourn.Results) -> None:
     shown = run._repr_html_()
     assert run.label in shown
     assert shown.count("<tr>") == 3
-    rate = run.metric("delivery_rate(cubic-1)") / 1e6
+    rate = run.metric("goodput(cubic-1)") / 1e6
     assert f">{rate:.2f}<" in shown
     assert "measured from" in shown
     assert len(shown) < 4000

@@ -9,14 +9,25 @@ from pathlib import Path
 
 import pytest
 
+import sojourn as package
 from sojourn.core import cells
 from sojourn.core.remarks import Remark, Told
 from sojourn.core.spread import Spread
 from sojourn.errors import ExperimentError
 from sojourn.experiments.experiment import parse
-from sojourn.quick import answer
+from sojourn.quick import answer, router
 from sojourn.quick.asked import FILE, Asked, Programs
-from sojourn.quick.facts import CallFacts, Facts, FlowFacts, ProgramFacts, QueueFacts, SenderFacts, WebFacts, facts_of
+from sojourn.quick.facts import (
+    CallFacts,
+    Facts,
+    FlowFacts,
+    Peak,
+    ProgramFacts,
+    QueueFacts,
+    SenderFacts,
+    WebFacts,
+    facts_of,
+)
 from test_cli import sojourn
 
 
@@ -46,6 +57,7 @@ FACTS = Facts(
     queue_tail=of(0.061),
     queue_least=of(0.0),
     queue_most=of(500),
+    most_s=0.06056,
     marks=of(0),
     drops=of(12),
     others=[],
@@ -112,12 +124,36 @@ FACTS = Facts(
         (
             answer.others,
             {"others": [QueueFacts("upload", "pfifo", of(0.79), of(1.11), of(0), of(3))]},
-            "In the upload queue packets wait 790 ms on average, 99 % less than 1.11 s; it drops 3.",
+            "In the upload queue packets wait 790 ms on average, 99 % less than 1.11 s; it drops 3 packets.",
+        ),
+        (
+            answer.others,
+            {"others": [QueueFacts("upload", "cake", of(0.17), of(0.2), of(0), of(0), acks_alone=True)]},
+            (
+                "In the upload queue packets wait 170 ms on average, 99 % less than 200 ms; it drops none.\n"
+                "What fills the upload queue are the acknowledgements of the data that come the other way: "
+                "cake ack-filter is worth comparing."
+            ),
+        ),
+        (answer.back, {}, ""),
+        (
+            answer.back,
+            {"back": [flow("upload-1", 9e6), flow("upload-2", 1e6)], "back_rate": 20e6},
+            "upload-1 gets 45 % of the other direction (9 Mbit/s), upload-2 5 % (1 Mbit/s).",
+        ),
+        (answer.outside, {}, ""),
+        (
+            answer.outside,
+            {"peak": Peak(of(1.02), 0.9)},
+            "Outside the measuring window the queue was longer: before it, at 0.9 s, packets waited up to 1.02 s.",
         ),
         (
             answer.others,
             {"others": [QueueFacts("upload", "codel", of(0.004), of(0.02), of(7), of(0))]},
-            "In the upload queue packets wait 4.0 ms on average, 99 % less than 20 ms; it drops none and marks 7.",
+            (
+                "In the upload queue packets wait 4.0 ms on average, 99 % less than 20 ms; it drops none and marks "
+                "7 packets."
+            ),
         ),
         (
             answer.latency,
@@ -131,8 +167,8 @@ FACTS = Facts(
         ),
         (answer.latency, {"idle": of(math.nan)}, ""),
         (answer.signals, {}, "The queue drops 12 packets and marks none."),
-        (answer.signals, {"drops": of(0), "marks": of(9)}, "The queue marks 9 packets CE and drops none."),
-        (answer.signals, {"marks": of(9)}, "The queue marks 9 packets CE and drops 12."),
+        (answer.signals, {"drops": of(0), "marks": of(9)}, "The queue marks 9 packets and drops none."),
+        (answer.signals, {"marks": of(1)}, "The queue marks 1 packet and drops 12."),
         (answer.signals, {"drops": of(0)}, "The queue neither drops nor marks a packet."),
         (answer.calls, {}, ""),
         (
@@ -150,12 +186,21 @@ FACTS = Facts(
         ),
         (
             answer.web,
-            {"web": [WebFacts("web", of(10), of(2), of(0.5), of(2.4))]},
-            "Half of the web transfers take less than 500 ms, 95 % less than 2.4 s (10 completed, 2 not yet).",
+            {"web": [WebFacts("web", of(30), of(2), of(0.5), of(2.4), of(4.1))]},
+            "Half of the web transfers take less than 500 ms, 95 % less than 2.4 s (30 completed, 2 not yet).",
+        ),
+        (
+            # The 95th percentile of ten is the largest.
+            answer.web,
+            {"web": [WebFacts("web", of(10), of(2), of(0.5), of(2.4), of(2.4))]},
+            (
+                "Half of the web transfers take less than 500 ms, the slowest of those completed 2.4 s "
+                "(10 completed, 2 not yet)."
+            ),
         ),
         (
             answer.web,
-            {"web": [WebFacts("web", of(0), of(2), of(math.nan), of(math.nan))]},
+            {"web": [WebFacts("web", of(0), of(2), of(math.nan), of(math.nan), of(math.nan))]},
             "No web transfer was completed.",
         ),
         (answer.programs, {}, ""),
@@ -172,8 +217,17 @@ FACTS = Facts(
             answer.limit,
             {"queue_least": of(0.012112)},
             (
-                "The queue never ran empty: its least delay was 12 ms. A smaller limit is worth comparing: "
-                "--qdisc 'pfifo limit 400'."
+                "The queue never ran empty: its least delay was 12 ms. A smaller limit or an AQM is worth comparing: "
+                "--qdisc 'pfifo limit 400' --qdisc fq_codel."
+            ),
+        ),
+        (
+            # Full whatever it drops.
+            answer.limit,
+            {"queue_least": of(0.022), "most_s": 0.024, "drops": of(993)},
+            (
+                "The queue never ran empty: its least delay was 22 ms, of 24 ms when it is fullest. 993 drops did not "
+                "make the flows slow down: a smaller limit would lose more and wait less, and change nothing else."
             ),
         ),
         (
@@ -193,10 +247,12 @@ def test_every_rule_is_tested_and_the_answer_is_theirs_in_order() -> None:
     assert {rule.__name__ for rule in answer.RULES} == {
         "programs",
         "shares",
+        "back",
         "fairness",
         "hidden",
         "use",
         "queue",
+        "outside",
         "others",
         "latency",
         "signals",
@@ -217,6 +273,15 @@ def test_every_rule_is_tested_and_the_answer_is_theirs_in_order() -> None:
             "fq_codel adds the least delay: 5.0 ms, against 43 ms with pfifo limit 1000.",
         ),
         (answer.least_delay, {"queue": of(0.042)}, ""),
+        (
+            # Less in the download, and far more in the upload.
+            answer.least_delay,
+            {"queue": of(0.002), "others": [QueueFacts("upload", "fq_codel", of(0.176), of(0.2), of(0), of(0))]},
+            (
+                "pfifo limit 1000 adds the least delay to a round trip: 43 ms, against 178 ms (176 ms of it in the "
+                "upload queue) with fq_codel."
+            ),
+        ),
         (answer.throughput, {}, "The flows' rates together are the same within 1 %."),
         (
             answer.throughput,
@@ -252,7 +317,8 @@ def test_what_is_asked_is_an_experiment_file() -> None:
     assert read["hop"][0]["up"] == {"rate": "5mbit"}
     names = [flow["name"] for flow in read["flow"]]
     assert names == ["cubic-1", "cubic-2", "bbr", "voice-down", "voice-up", "web", "video-down", "video-up"]
-    assert read["window"][1] == {"name": "steady", "from": "4s", "to": "6s"}
+    # It is measured where every other run is.
+    assert [window["name"] for window in read["window"]] == ["idle"]
     assert len(parse(asked.toml(), FILE).run_keys) == 2
 
 
@@ -311,7 +377,8 @@ def test_facts_are_those_of_the_run() -> None:
     facts = facts_of(cell)
     assert [flow.name for flow in facts.flows] == ["cubic", "reno"]
     assert facts.total.mean == pytest.approx(sum(flow.rate.mean for flow in facts.flows))
-    assert facts.window == (4.0, 6.0)
+    assert facts.window == pytest.approx((3.4, 5.4))
+    assert facts.ecn == ["cubic", "reno"]
     assert facts.seeds == 2
     assert 0.0199 < facts.idle.mean < 0.0205 < facts.loaded.mean <= facts.worst.mean
     assert facts.queue_least.mean <= facts.queue.mean <= facts.queue_tail.mean
@@ -319,11 +386,66 @@ def test_facts_are_those_of_the_run() -> None:
     assert all(0.01 <= call.delay.mean < 0.5 for call in facts.calls)
 
 
-def test_the_window_begins_at_a_sample() -> None:
-    [cell] = cells.group(parse(replace(ASKED, duration="5s").toml(), FILE).run().select(seed="3"))
+def test_the_window_is_that_of_every_run(tmp_path: Path) -> None:
+    asked = replace(ASKED, duration="5s")
+    [cell] = cells.group(parse(asked.toml(), FILE).run().select(seed="3"))
     facts = facts_of(cell)
-    assert facts.window == (3.35, 5.0)
+    assert facts.window == pytest.approx((5.0 - 0.5 - 5 / 3, 4.5))
     assert facts.utilisation.mean < 1.002
+    (tmp_path / "run.toml").write_text(
+        '[experiment]\nname = "run"\nduration = "5s"\n[[hop]]\nname = "bottleneck"\nrate = "50mbit"\nrtt = "20ms"\n'
+        'qdisc = "pfifo"\n[[flow]]\nname = "cubic"\ncc = "cubic"\n'
+    )
+    assert package.load(tmp_path / "run.toml").run()[0].window() == facts.window
+
+
+def test_an_upload_has_a_base_rtt_and_a_download_beside_it_its_own_share() -> None:
+    asked = replace(ASKED, flows=[], uploads=2, up="5mbit", seeds=[1], ecn="off")
+    facts = facts_of(cells.group(parse(asked.toml(), FILE).run().__iter__())[0])
+    assert (facts.base_rtt, facts.ecn) == (0.02, [])
+    assert [own.name for own in facts.flows] == ["upload-1", "upload-2"]
+    assert 4e6 < facts.total.mean < 5e6 == facts.rate
+    both = replace(asked, flows=["cubic", "noq/cubic"], uploads=1)
+    facts = facts_of(cells.group(parse(both.toml(), FILE).run().__iter__())[0])
+    assert ([own.name for own in facts.flows], [own.name for own in facts.back]) == (["cubic", "noq-cubic"], ["upload"])
+    assert facts.back_rate == 5e6
+    assert facts.added.mean == pytest.approx(facts.queue.mean + sum(own.delay.mean for own in facts.others))
+    words = shlex.split(both.command)
+    assert words[words.index("--upload") :][:4] == ["--upload", "1", "--ecn", "off"]
+
+
+def test_a_link_that_varies_may_be_asked_for() -> None:
+    asked = replace(ASKED, trace="cellular max 40mbit seed 3", up="10mbit")
+    assert tomllib.loads(asked.toml())["hop"][0]["down"] == {"trace": "cellular max 40mbit seed 3"}
+    assert len(parse(asked.toml(), FILE).run_keys) == 2
+    assert "--trace 'cellular max 40mbit seed 3'" in asked.command
+    # Its rate is another in each window, so that no share of it is said.
+    facts = facts_of(cells.group(parse(asked.toml(), FILE).run().__iter__())[0])
+    assert (facts.rate, router.commands(facts)) == (None, [])
+
+
+def test_a_shaper_below_the_line_is_what_shares_are_of() -> None:
+    asked = replace(ASKED, flows=["cubic"], rate="30mbit", qdiscs=["cake bandwidth 20mbit"], seeds=[1])
+    experiment = parse(asked.toml(), FILE)
+    assert list(experiment.warnings) == []
+    facts = facts_of(cells.group(experiment.run().__iter__())[0])
+    assert facts.rate == 20e6
+    assert 0.97 < facts.utilisation.mean < 1.001
+
+
+def test_what_a_router_is_set_to_is_said() -> None:
+    fifo, cake = (replace(FACTS, qdisc=words, links={"down": 50e6, "up": 5e6}) for words in ("pie", "cake docsis"))
+    assert router.commands(cake) == [
+        'tc qdisc replace dev "$WAN" root cake docsis bandwidth 4750kbit  # uploads',
+        'tc qdisc replace dev "$LAN" root cake docsis bandwidth 47500kbit  # downloads',
+    ]
+    assert router.commands(fifo)[:3] == [
+        'tc qdisc replace dev "$WAN" root handle 1: htb default 1  # uploads',
+        'tc class replace dev "$WAN" parent 1: classid 1:1 htb rate 4750kbit',
+        'tc qdisc replace dev "$WAN" parent 1:1 pie',
+    ]
+    # Nobody's kernel has it as it is shipped, or the line has no rate.
+    assert router.commands(replace(fifo, qdisc="cobalt")) == router.commands(replace(fifo, links={})) == []
 
 
 def test_a_saved_experiment_gives_the_same_numbers(tmp_path: Path) -> None:
@@ -348,13 +470,13 @@ def test_queues_stand_side_by_side_with_one_seed() -> None:
 
 def test_each_kind_of_flow_has_its_own_numbers_and_no_dash() -> None:
     shown = sojourn("try", "cubic", "--voice", "--web", "--video", "--duration", "6s").stdout
-    table = shown[: shown.index("rate: ")]
+    table = shown[: shown.index("goodput: ")]
     heads = [line.split() for line in table.splitlines() if "flow" in line.split()[:1] or "queue" in line.split()[:1]]
     assert len(heads) >= 5
     assert "–" not in table
     assert "jitter" in table
     assert "not done" in table
-    tried = json.loads(sojourn("try", "cubic", "--voice", "--duration", "6s", "--json").stdout)
+    tried = json.loads(sojourn("try", "cubic", "--voice", "--duration", "6s", "--seeds", "1", "--json").stdout)
     voice = next(flow for flow in tried["queues"][0]["flows"] if flow["flow"] == "voice-up")
     assert voice.keys() >= {"loss_percent", "owd_ms", "owd_p99_ms", "jitter_ms"}
     assert 10 <= voice["owd_ms"] <= voice["owd_p99_ms"]

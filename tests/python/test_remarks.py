@@ -232,3 +232,22 @@ def test_every_number_says_where_it_was_measured(tmp_path: Path) -> None:
     [row] = json.loads(sojourn("table", str(results), *asked, "--json").stdout)
     assert [own["window_s"] for own in row["metrics"].values()] == [[[5.0, 8.0]], [[0.0, 9.0]], [[6.0, 8.0]]]
     assert package.open(results).metric("goodput(cubic)")["window_s"].to_list() == ["5 to 8"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [("1s", "lasts until"), ("2s", "lasts until"), ("9s", "")],
+    ids=["in it", "just before", "long before"],
+)
+def test_a_window_that_holds_slow_start_is_named(seconds: str, said: str, tmp_path: Path) -> None:
+    text = SHORT.replace("10mbit", "20mbit").replace("20ms", "100ms").replace("9s", seconds)
+    found = [own for own in remarks(run_of(text, tmp_path)) if own.about == "slow start"]
+    assert [said in own.message for own in found] == ([True] if said else [])
+
+
+def test_slow_start_that_never_ends_is_named_and_bbrs_start_is_not(tmp_path: Path) -> None:
+    wide = LONG.replace("60s", "1s").replace("100mbit", "1gbit")
+    (found,) = (own for own in remarks(run_of(wide, tmp_path)) if own.about == "slow start")
+    assert "has not ended" in found.message
+    bbr = run_of(wide.replace('cc = "cubic"', 'cc = "bbr"'), tmp_path)
+    assert [own for own in remarks(bbr) if own.about == "slow start"] == []

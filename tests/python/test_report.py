@@ -19,6 +19,7 @@ from sojourn.core.store import Folder
 from sojourn.errors import StoreError
 from sojourn.evidence import claims
 from sojourn.reporting.report import build, write
+from test_cli import sojourn as command
 
 
 class Page(HTMLParser):
@@ -218,3 +219,29 @@ def test_a_report_of_one_scenario_has_the_claims_on_it_and_no_others(tmp_path: P
     assert f"{len(elsewhere)} claims on other scenarios than the folder's: --all" in shown
     every = command("claims", results, "--all")
     assert all(re.search(rf"^{name} ", every, re.MULTILINE) for name in [*here, *elsewhere])
+
+
+def test_a_page_of_many_cells_draws_some_and_folds_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "many.toml"
+    file.write_text(
+        '[experiment]\nname = "many"\nduration = "1s"\nping = false\n[axis.rate]\n'
+        + "".join(f'"{n}mbit" = {{ hop.b.rate = "{n}mbit" }}\n' for n in range(2, 8))
+        + "[axis.rtt]\n"
+        + "".join(f'"{n}ms" = {{ hop.b.rtt = "{n}ms" }}\n' for n in range(10, 15))
+        + '[[hop]]\nname = "b"\nqdisc = "pfifo limit 20"\n[[flow]]\nname = "f"\ncc = "reno"\n'
+    )
+    folder = tmp_path / "many"
+    command("run", str(file), "-o", str(folder), "-q")
+    command("report", str(folder))
+    html = (folder / "report.html").read_text()
+    drawn = [part for part in html.split("<figure ")[1:] if "<svg" in part]
+    assert (len(drawn), html.count("<figure ")) == (24, 30)
+    assert all(any(f"{label}" in part for part in drawn) for label in ("2mbit", "7mbit", "10ms", "14ms"))
+    assert "6 cells are not drawn: <code>--panels 30</code> draws all" in html
+    # Every cell's command is on the page, and every link of the table leads somewhere.
+    anchors = re.findall(r'<td class="text"><b class="of-scenario">[^<]*</b><a href="#([^"]+)"', html)
+    assert len(anchors) == 30
+    assert all(f'<figure id="{anchor}"' in html for anchor in anchors)
+    assert len(list((folder / "report").glob("*.svg"))) == 24 + 1
+    command("report", str(folder), "--panels", "30")
+    assert "are not drawn" not in (folder / "report.html").read_text()

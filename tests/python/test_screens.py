@@ -143,7 +143,7 @@ def test_a_run_as_json_has_each_seed(tmp_path: Path, file: Path) -> None:
     assert [cell["labels"] for cell in ran["cells"]] == [{"queue": "fifo"}, {"queue": "fq"}]
     [first, _] = ran["cells"]
     assert first["seeds"] == [1, 2]
-    assert len(first["values"]["delivery_rate_mbps"]["one"]) == 2
+    assert len(first["values"]["goodput_mbps"]["one"]) == 2
     assert ran["checks"][0]["held"] == 4
 
 
@@ -177,7 +177,7 @@ def test_calls_and_transfers_have_columns_of_their_own(tmp_path: Path, file: Pat
     assert max(map(cell_len, (line for line in shown.splitlines() if "results in" not in line))) <= 80
     table = sojourn("table", str(tmp_path / "r")).stdout
     assert "jitter" in table
-    assert "delivery rate" in table
+    assert "goodput" in table
     assert "–" not in table
 
 

@@ -14,7 +14,10 @@ from sojourn.core.store.lock import lock
 from sojourn.errors import ExperimentError, StoreError, UsageError
 from sojourn.experiments.experiment import load, parse
 from sojourn.search import Archive, Budget, Campaign, Found, Objective, Subject, Trial, confirm, regression_test, shrink
+from sojourn.search.account import outward
+from sojourn.search.confirming import Confirmation
 from sojourn.search.optimiser import SIZE, Optimiser, Point
+from sojourn.search.shrinking import Shrunk
 from sojourn.search.written import split, text_of, written
 from test_cli import sojourn
 
@@ -185,8 +188,29 @@ def test_what_is_found_is_made_simple_and_is_a_regression_test(tmp_path: Path) -
     file = tmp_path / "found.toml"
     file.write_text(regression_test(of, shrunk, confirmed))
     results = load(file).run(quiet=True)
-    assert [run.seed for run in results] == list(confirmed.seeds[:5])
+    assert [run.seed for run in results] == confirmed.showing[:5]
     assert all(check.passed for run in results for check in run.checks())
+    # The bound is the find's, and not that of the seed that shows it least.
+    bound = outward(shrunk.bound, upward=True)
+    assert tomllib.loads(file.read_text())["check"][0]["that"] == f"{of.objective.metric} <= {bound:g}"
+
+
+@pytest.mark.parametrize(
+    ("shows", "said"),
+    [
+        ([True] * 3, "confirmed, 3 of 3 reach 0.1"),
+        ([True, False, False], "not confirmed, 2 of 3 do not reach 0.1"),
+        ([False] * 3, "not confirmed, 3 of 3 do not reach 0.1"),
+    ],
+)
+def test_a_find_that_fresh_seeds_do_not_show_is_not_confirmed(shows: list[bool], said: str) -> None:
+    own = Confirmation("sim", range(7, 10), [0.05 if one else 0.3 for one in shows], 0.1, shows)
+    assert str(own).endswith(f": {said}")
+    of = found(20)
+    text = regression_test(of, Shrunk(tomllib.loads(SMALL), SMALL, 0.1, 0.1, [], 1), own)
+    assert tomllib.loads(text)["experiment"]["seeds"] == [7, 8, 9][: sum(shows) or 3]
+    assert ("[[check]]" in text) == any(shows)
+    assert ("# Not confirmed: of 3 fresh seeds" in text) == (not own.is_confirmed)
 
 
 def test_an_engine_that_cannot_run_it_says_why() -> None:

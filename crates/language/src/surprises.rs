@@ -31,6 +31,7 @@ const RULES: &[Rule] = &[
     bare_numbers,
     bytes_a_second,
     two_shapers,
+    framing_without_a_rate,
     own_rate,
     prague_without_ecn,
     no_delay,
@@ -124,7 +125,7 @@ fn bare_numbers(read: &Read<'_>, found: &mut Diagnostics) {
                     format!("{word} is {word} bit/s: tc takes a bare number for bits a second");
                 (message, format!("write {word}mbit if that is meant, or {word}bit"))
             }
-            Takes::Packets | Takes::Bytes => continue,
+            Takes::Packets | Takes::Bytes | Takes::Framing => continue,
         };
         found.push(says(item, &at, message, help));
     }
@@ -149,7 +150,8 @@ fn bytes_a_second(read: &Read<'_>, found: &mut Diagnostics) {
     }
 }
 
-/// A hop's `rate` beside `cake bandwidth …`: the slower of two shapers decides.
+/// A hop's `rate` beside `cake bandwidth …`, which is no slower: the hop's shaper decides, and the queue is not the
+/// discipline's. A slower one is what a router in front of a modem is set to.
 fn two_shapers(read: &Read<'_>, found: &mut Diagnostics) {
     for hop in read.hops() {
         for side in [None, hop.table("down"), hop.table("up")] {
@@ -162,13 +164,56 @@ fn two_shapers(read: &Read<'_>, found: &mut Diagnostics) {
                 .find_map(|t| t.rate("rate"));
             let Some(rate) = htb.filter(|_| !own) else { continue };
             let Some((at, word)) = shaped_by_words(read, item) else { continue };
+            if parse_rate(word).is_ok_and(|own| own < rate) {
+                continue;
+            }
             let message = format!(
-                "two shapers limit this hop: one at {rate}, and the discipline's own at {word}"
+                "two shapers limit this hop: one at {rate}, and the discipline's own at {word}, which is no slower"
             );
-            let help = "say shaper = \"own\" if the discipline's is meant alone".to_owned();
+            let help = format!(
+                "write a bandwidth below {rate}, as of a router in front of a modem, or shaper = \"own\" to have the discipline's alone"
+            );
             found.push(says(item, &at, message, help));
         }
     }
+}
+
+/// `cake overhead 44 atm` beside a hop's `rate`: cake charges no packet by it.
+fn framing_without_a_rate(read: &Read<'_>, found: &mut Diagnostics) {
+    for (item, at, takes) in read.values() {
+        if takes != Takes::Framing || shaped_by_words(read, item).is_some() {
+            continue;
+        }
+        let hops = read.hops().iter();
+        let here = |hop: &Fields| {
+            let sides = [Some(hop), hop.table("down"), hop.table("up")];
+            let mut items = sides.into_iter().flatten().filter_map(|table| table.given("qdisc"));
+            items.any(|given| core::ptr::eq(given, item))
+        };
+        let Some(hop) = hops.into_iter().find(|hop| here(hop)) else { continue };
+        // Once for all such words of one text.
+        let first = bdp::words(item.text())
+            .find(|(place, _)| read.vocabulary.takes(item.text(), place) == Some(Takes::Framing));
+        if first.is_some_and(|(place, _)| place != at) {
+            continue;
+        }
+        let word = &item.text()[at.clone()];
+        let message = format!(
+            "{word} does nothing here: the discipline has no rate of its own, and the hop's shaper charges packets without it"
+        );
+        let rates = [Some(hop), hop.table("down"), hop.table("up")];
+        let rate = rates.into_iter().flatten().find_map(|table| table.rate("rate"));
+        let less = rate.map_or_else(
+            || "RATE".to_owned(),
+            |rate| format!("{}kbit", rate.bits_per_sec() * 95 / 100_000),
+        );
+        let help = format!("give it one: {} bandwidth {less}", first_word(item.text()));
+        found.push(says(item, &at, message, help));
+    }
+}
+
+fn first_word(text: &str) -> &str {
+    text.split_whitespace().next().unwrap_or("")
 }
 
 /// The rate that a discipline's words shape to, and where they say so.
@@ -218,7 +263,15 @@ fn own_rate(read: &Read<'_>, found: &mut Diagnostics) {
                     "nothing limits this hop to {said}: it is left to the discipline's words, which have no rate"
                 ),
             };
-            let help = "write the same rate in both, or leave shaper = \"own\" out".to_owned();
+            let help = match &stated {
+                Some((_, word)) => format!(
+                    "write rate = \"{word_rate}\", or leave shaper = \"own\" out: then both limit",
+                    word_rate = word.rsplit(' ').next().unwrap_or(word)
+                ),
+                None => {
+                    "give the discipline's words a rate, or leave shaper = \"own\" out".to_owned()
+                }
+            };
             let place = at.place_of("rate");
             found.push(place.says(DiagnosticKind::Surprise, message).help(help));
         }

@@ -15,6 +15,8 @@ pub enum Takes {
     Time,
     /// A rate; tc takes a bare number for bits, and `bps` for bytes, a second.
     Rate,
+    /// It is itself an option, of how the shaper of the discipline charges packets: it does nothing without a rate there.
+    Framing,
 }
 
 /// Whoever knows the words of an engine.

@@ -432,6 +432,7 @@ impl<'a> Writer<'a> {
             ece: counts.ece,
             pacing_rate_bps: if paced { s.pacing_rate as f64 * 8.0 } else { f64::NAN },
             state: state.into(),
+            out_of_order_bytes: 0,
         });
         for (name, value) in statistics::control(cc, &s.cc_info) {
             self.flow_state.push(rows::FlowGauge {
@@ -474,6 +475,7 @@ impl<'a> Writer<'a> {
             ece: counts.ece,
             pacing_rate_bps: nan,
             state: STATES[0].into(),
+            out_of_order_bytes: 0,
         });
         self.last_many.insert(s.flow, *s);
     }
@@ -505,6 +507,7 @@ impl<'a> Writer<'a> {
             ece: counts.ece,
             pacing_rate_bps: nan,
             state: STATES[(s.ca_state as usize).min(4)].into(),
+            out_of_order_bytes: 0,
         });
     }
 
@@ -532,6 +535,7 @@ impl<'a> Writer<'a> {
             ece: counts.ece,
             pacing_rate_bps: nan,
             state: STATES[0].into(),
+            out_of_order_bytes: 0,
         });
     }
 

@@ -129,12 +129,20 @@ pub fn import(
     let places = schema
         .columns
         .iter()
-        .map(|column| reader.schema().index_of(column.name).map_err(value_error))
+        .map(|column| match reader.schema().index_of(column.name) {
+            Ok(place) => Ok(Some(place)),
+            Err(_) if schema::ADDED_COLUMNS.contains(&(schema.name, column.name)) => Ok(None),
+            Err(missing) => Err(value_error(missing)),
+        })
         .collect::<PyResult<Vec<_>>>()?;
     let mut columns: Vec<Builder> = schema.columns.iter().map(|c| Builder::new(c.ty)).collect();
     for batch in reader {
         let batch = batch.map_err(value_error)?;
         for ((builder, &place), stated) in columns.iter_mut().zip(&places).zip(schema.columns) {
+            let Some(place) = place else {
+                builder.extend_zeros(batch.num_rows());
+                continue;
+            };
             builder.extend(batch.column(place)).ok_or_else(|| {
                 PyValueError::new_err(format!(
                     "column {} of table {} holds {}, not {}",
@@ -163,6 +171,18 @@ impl Builder {
             schema::Type::F64 => Self::F64(Vec::new()),
             schema::Type::U64 => Self::U64(Vec::new()),
             schema::Type::Text => Self::Text(Text::default(), Vec::new()),
+        }
+    }
+
+    /// Appends what stands for a column that is not there.
+    fn extend_zeros(&mut self, rows: usize) {
+        match self {
+            Self::F64(values) => values.extend(core::iter::repeat_n(0.0, rows)),
+            Self::U64(values) => values.extend(core::iter::repeat_n(0, rows)),
+            Self::Text(text, codes) => {
+                let code = text.intern("");
+                codes.extend(core::iter::repeat_n(code, rows));
+            }
         }
     }
 

@@ -14,7 +14,7 @@
 //!
 //! What the filter drops is counted as `ack_filter` among the drops (tc's `ack_drop` of all tins together).
 //!
-//! Not modelled, and refused as words: `autorate-ingress`, `ingress`, `fwmark`, the framings by name. Packets here are never GSO and addresses never translated, so
+//! Not modelled, and refused as words: `autorate-ingress`, `ingress`, `fwmark`. Packets here are never GSO and addresses never translated, so
 //! `split-gso` and `nat` have nothing to do. Where Linux is not followed: of equally long queues the first loses a packet when the buffer is
 //! full (Linux has whichever its heap gives); a packet's charged length is found when it leaves, not when it comes,
 //! which shows only if `overhead` is changed in between.
@@ -68,6 +68,9 @@ pub const INFO: Discipline = Discipline {
         "cake bandwidth 9mbit diffserv4 ack-filter rtt 1ms",
         "cake diffserv8 ack-filter-aggressive memlimit 40000",
         "cake bandwidth 4mbit precedence",
+        "cake bandwidth 3mbit docsis ether-vlan rtt 3ms",
+        "cake bandwidth 6mbit pppoe-ptm rtt 5ms",
+        "cake bandwidth 1mbit pppoa-vcmux",
     ],
     changes: &[
         "cake bandwidth 1mbit",
@@ -168,6 +171,8 @@ impl Settings for Config {
         shaper::overhead(),
         shaper::cells(),
         shaper::mpu(),
+        shaper::framing(),
+        shaper::ether_vlan(),
         OptionSpec {
             name: "memlimit",
             values: table::BYTES,

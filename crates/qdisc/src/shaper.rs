@@ -165,6 +165,7 @@ const OVERHEAD: OptionSpec = OptionSpec {
     }],
     preset: DefaultValue::Unset("raw: the length with its Ethernet header"),
     doc: "bytes added to each IP packet when it is charged, in the place of its Ethernet header (tc's negative ones are not modelled)",
+    needs: Some(BANDWIDTH.name),
     ..OptionSpec::BASE
 };
 
@@ -178,6 +179,7 @@ const MPU: OptionSpec = OptionSpec {
     }],
     preset: DefaultValue::Is("0"),
     doc: "length that a shorter packet is charged as, overhead included",
+    needs: Some(BANDWIDTH.name),
     ..OptionSpec::BASE
 };
 
@@ -187,6 +189,57 @@ const CELLS: OptionSpec = OptionSpec {
     others: &["atm", "ptm"],
     preset: DefaultValue::Is("noatm"),
     doc: "what the link packs bytes into: nothing, ATM cells (48 in 53), or PTM (64 in 65)",
+    needs: Some(BANDWIDTH.name),
+    ..OptionSpec::BASE
+};
+
+/// How links frame packets, by tc-cake(8)'s names: the name, what the link packs bytes into if the name says it, the bytes
+/// that are added, and the least length if the name says it.
+const FRAMINGS: [(&str, Option<Cells>, u32, Option<u32>); 13] = [
+    ("docsis", Some(Cells::None), 18, Some(64)),
+    ("ethernet", None, 38, Some(84)),
+    ("pppoe-ptm", Some(Cells::Ptm), 30, None),
+    ("bridged-ptm", Some(Cells::Ptm), 22, None),
+    ("pppoa-vcmux", Some(Cells::Atm), 10, None),
+    ("pppoa-llc", Some(Cells::Atm), 14, None),
+    ("pppoe-vcmux", Some(Cells::Atm), 32, None),
+    ("pppoe-llcsnap", Some(Cells::Atm), 40, None),
+    ("bridged-vcmux", Some(Cells::Atm), 24, None),
+    ("bridged-llcsnap", Some(Cells::Atm), 32, None),
+    ("ipoa-vcmux", Some(Cells::Atm), 8, None),
+    ("ipoa-llcsnap", Some(Cells::Atm), 16, None),
+    ("conservative", Some(Cells::Atm), 48, None),
+];
+
+/// `docsis | pppoe-ptm | …`.
+const FRAMING: OptionSpec = OptionSpec {
+    name: "docsis",
+    others: &[
+        "ethernet",
+        "pppoe-ptm",
+        "bridged-ptm",
+        "pppoa-vcmux",
+        "pppoa-llc",
+        "pppoe-vcmux",
+        "pppoe-llcsnap",
+        "bridged-vcmux",
+        "bridged-llcsnap",
+        "ipoa-vcmux",
+        "ipoa-llcsnap",
+        "conservative",
+    ],
+    preset: DefaultValue::Unset("no link's framing"),
+    doc: "overhead, mpu and cells of a link by name: docsis 18, mpu 64; ethernet 38, mpu 84; pppoe-ptm 30, bridged-ptm 22, in PTM; pppoa-vcmux 10, pppoa-llc 14, pppoe-vcmux 32, pppoe-llcsnap 40, bridged-vcmux 24, bridged-llcsnap 32, ipoa-vcmux 8, ipoa-llcsnap 16, conservative 48, in ATM cells",
+    needs: Some(BANDWIDTH.name),
+    ..OptionSpec::BASE
+};
+
+/// `ether-vlan`.
+const ETHER_VLAN: OptionSpec = OptionSpec {
+    name: "ether-vlan",
+    preset: DefaultValue::Unset("no tag"),
+    doc: "4 bytes more of overhead, for a VLAN tag",
+    needs: Some(BANDWIDTH.name),
     ..OptionSpec::BASE
 };
 
@@ -220,7 +273,7 @@ const PATH: OptionSpec = OptionSpec {
     ..OptionSpec::BASE
 };
 
-/// A configuration that has [`overhead`], [`cells`] and [`mpu`].
+/// A configuration that has [`overhead`], [`cells`], [`mpu`], and link framings by name.
 pub(crate) trait Framed: 'static {
     fn framing(&mut self) -> &mut Framing;
 }
@@ -250,6 +303,29 @@ pub(crate) const fn cells<C: Framed>() -> Setting<C> {
 /// [`MPU`].
 pub(crate) const fn mpu<C: Framed>() -> Setting<C> {
     MPU.sets(|config, given| config.framing().mpu = given.number())
+}
+
+/// [`FRAMING`].
+pub(crate) const fn framing<C: Framed>() -> Setting<C> {
+    FRAMING.sets(|config, given| {
+        let Some((word, cells, bytes, mpu)) = FRAMINGS.iter().find(|f| f.0 == given.word) else {
+            return;
+        };
+        let framing = config.framing();
+        framing.cells = cells.unwrap_or(framing.cells);
+        framing.mpu = mpu.unwrap_or(framing.mpu);
+        // As tc adds them up: to what was written before it, except by the one that is meant to be enough alone.
+        let before = framing.overhead.filter(|_| *word != "conservative").unwrap_or(0);
+        framing.overhead = Some(before + bytes);
+    })
+}
+
+/// [`ETHER_VLAN`].
+pub(crate) const fn ether_vlan<C: Framed>() -> Setting<C> {
+    ETHER_VLAN.sets(|config, _| {
+        let framing = config.framing();
+        framing.overhead = Some(framing.overhead.unwrap_or(0) + 4);
+    })
 }
 
 /// A configuration that has [`rtt`] and [`path`].

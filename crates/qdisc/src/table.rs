@@ -159,6 +159,8 @@ pub struct OptionSpec {
     pub known: Option<fn(&QdiscQuirks) -> bool>,
     /// On which kernels it is taken and has no effect, and why; `None`: on none.
     pub inert: Option<Inert>,
+    /// The option without which it does nothing, such as `bandwidth`.
+    pub needs: Option<&'static str>,
     /// Whether it can only be given at creation.
     pub fixed: bool,
     /// Ways to write it, its name and all, from one edge of what it does to the other. Tests draw from them
@@ -187,6 +189,7 @@ impl OptionSpec {
         doc: "",
         known: None,
         inert: None,
+        needs: None,
         fixed: false,
         tried: &[],
     };

@@ -91,6 +91,9 @@ pub const RENAMED_TABLES: &[Renamed] = &[("happenings", "events")];
 /// What earlier versions called columns, by today's name of their table.
 pub const RENAMED_COLUMNS: &[(&str, &[Renamed])] = &[("queue_signals", &[("why", "reason")])];
 
+/// Columns that results of earlier versions and imported ones lack, by their table: they are read as zeros.
+pub const ADDED_COLUMNS: &[(&str, &str)] = &[("flows", "out_of_order_bytes")];
+
 /// What is to be said of a table that there is not, if an earlier version had it.
 pub fn renamed_table(name: &str) -> Option<String> {
     new_name(name, RENAMED_TABLES).map(|new| renamed(name, new))
@@ -129,6 +132,7 @@ tables! {
         ece: count["packets"] "acknowledgements that told the sender of CE, cumulative";
         pacing_rate_bps: number["bit/s"] "pacing rate; NaN while the flow is not paced";
         state: text "recovery state by Linux's names: Open, Disorder, CWR, Recovery, Loss";
+        out_of_order_bytes: count["bytes"] "payload that has arrived out of order and waits at the receiver for what is missing before it; 0 where the engine does not know it: of QUIC, and on Linux";
     }
 
     /// The congestion controls' own numbers.

@@ -379,6 +379,7 @@ fn connection_row(
         ece: r.ece,
         pacing_rate_bps: r.pacing_bps,
         state: state.into(),
+        out_of_order_bytes: r.out_of_order_bytes,
     });
 }
 
@@ -408,6 +409,7 @@ fn counts_row(
         ece: counts.ece,
         pacing_rate_bps: nan,
         state: state.into(),
+        out_of_order_bytes: 0,
     });
 }
 

@@ -194,10 +194,16 @@ impl<P: Packet> Vocabulary for Words<P> {
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
         let before: Vec<&str> = words.get(..at.start)?.split_whitespace().collect();
         // The words of one discipline may stand in another's: the last named is meant.
-        let name =
+        let info =
             before.iter().rev().find_map(|word| self.qdiscs.info(&word.to_ascii_lowercase()))?;
+        let word = words.get(at.clone())?;
+        if let Some(option) = info.options.iter().find(|o| o.words().any(|own| own == word))
+            && option.needs.is_some()
+        {
+            return Some(Takes::Framing);
+        }
         let option = before.last()?;
-        let spec = name.options.iter().find(|o| o.name == *option || o.aliases.contains(option))?;
+        let spec = info.options.iter().find(|o| o.name == *option || o.aliases.contains(option))?;
         match spec.values.first()?.kind {
             Kind::Span { .. } | Kind::SpanOrPackets { .. } => Some(Takes::Time),
             Kind::Rate => Some(Takes::Rate),

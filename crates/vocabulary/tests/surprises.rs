@@ -46,6 +46,9 @@ fn what_is_usual_is_not_warned_of() {
     let own =
         "rtt = \"20ms\"\nrate = \"50mbit\"\nshaper = \"own\"\nqdisc = \"cake bandwidth 50mbit\"";
     assert_eq!(warned(own, ""), []);
+    // A router in front of a modem: a shaper a little below the line's rate, which knows how the line frames packets.
+    let router = format!("{LINE}qdisc = \"cake bandwidth 47500kbit docsis\"");
+    assert_eq!(warned(&router, ""), []);
     assert_eq!(warned(&format!("{LINE}qdisc = \"pfifo\""), "receive_window = \"1mb\""), []);
     assert_eq!(warned("rate = \"1mbit\"\nqdisc = \"pfifo\"\nnetem = \"delay 1ms\"", ""), []);
     assert_eq!(warned("rate = \"1mbit\"\nqdisc = \"pfifo\"", "rtt = \"5ms\""), []);
@@ -75,10 +78,28 @@ fn each_rule_says_what_is_there_and_where() {
             "6250kbps is 50Mbit",
         ),
         (
-            format!("{LINE}qdisc = \"cake bandwidth 40mbit\""),
+            format!("{LINE}qdisc = \"cake bandwidth 60mbit\""),
             "",
-            "bandwidth 40mbit",
+            "bandwidth 60mbit",
             "two shapers limit this hop: one at 50Mbit",
+        ),
+        (
+            format!("{LINE}qdisc = \"cake bandwidth 50mbit\""),
+            "",
+            "bandwidth 50mbit",
+            "two shapers limit this hop: one at 50Mbit",
+        ),
+        (
+            format!("{LINE}qdisc = \"cake overhead 44 atm\""),
+            "",
+            "overhead",
+            "overhead does nothing here",
+        ),
+        (
+            "rtt = \"20ms\"\ndown = { rate = \"50mbit\", qdisc = \"cake\" }\nup = { rate = \"5mbit\", qdisc = \"cake docsis\" }".to_owned(),
+            "",
+            "docsis",
+            "docsis does nothing here",
         ),
         (
             format!("{LINE}shaper = \"own\"\nqdisc = \"fq_codel\""),

@@ -160,6 +160,10 @@ def run(
     )
 
 
+SEEDS_BESIDE = 5
+"""Seeds of a quick run with calls or transfers: of one seed there are ten transfers, which say little."""
+
+
 @app.command(name="try", cls=WithProgram)
 def try_(
     ctx: typer.Context,
@@ -174,8 +178,14 @@ def try_(
         ),
     ] = None,
     rate: Annotated[str, typer.Option(help="Rate of the bottleneck.")] = "50mbit",
-    up: Annotated[
-        str | None, typer.Option(metavar="RATE", help="Rate of the way up, of uploads; the same unless given.")
+    up: Annotated[str | None, typer.Option(metavar="RATE", help="Upload rate; defaults to --rate.")] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|WORDS",
+            help="A link that varies, instead of --rate: a file as Mahimahi has it, or a made-up LTE link: "
+            "[b]'cellular max 40mbit seed 3'[/b].",
+        ),
     ] = None,
     rtt: Annotated[str, typer.Option(help="Base RTT.")] = "20ms",
     qdisc: Annotated[
@@ -184,6 +194,23 @@ def try_(
             help="Its queue, in tc's words: [b]'fq_codel target 5ms'[/b]. Repeat it to compare queues side by side.",
             autocompletion=complete.qdiscs,
             show_default="fq_codel",
+        ),
+    ] = None,
+    upload: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, help="Uploads beside the flows, with the first flow's congestion control."),
+    ] = 0,
+    rrul: Annotated[
+        bool,
+        typer.Option(
+            "--rrul", help="Four downloads and four uploads, as Flent's rrul has them, of the first flow's control."
+        ),
+    ] = False,
+    ecn: Annotated[
+        str | None,
+        typer.Option(
+            metavar="off|rfc3168|accecn",
+            help="What the flows negotiate about ECN; defaults to what the stack requests.",
         ),
     ] = None,
     voice: Annotated[bool, typer.Option("--voice", help="A voice call beside the flows, both ways.")] = False,
@@ -195,7 +222,14 @@ def try_(
         typer.Option(help="The stack of hosts and queue (see [b]sojourn stacks[/b]).", autocompletion=complete.stacks),
     ] = "linux-7.3",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random streams.")] = 1,
-    seeds: Annotated[int, typer.Option(min=1, help="So many seeds from there on; ranges are over them.")] = 1,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of seeds, counting up from --seed; ranges are over these. "
+            f"Defaults to 1, and to {SEEDS_BESIDE} with --voice, --web or --video.",
+        ),
+    ] = None,
     engine: Engine = "sim",
     kernel: Kernel = None,
     settings: Settings = None,
@@ -230,22 +264,27 @@ def try_(
     """Try a queue, or several, with a few flows: the answer in words, a table and a small plot, in about a second."""
     from sojourn.cli.program import programs_of
     from sojourn.cli.quick_run import quick_run
-    from sojourn.quick.asked import Asked
+    from sojourn.quick.asked import RRUL, UPLOADS, Asked
 
     del quiet, verbose
     engine = on_kernel(engine, kernel)
+    if rrul:
+        flows, upload = [(flows or [UPLOADS])[0]] * RRUL, RRUL
     beside = [name for name, wanted in (("voice", voice), ("web", web), ("video", video)) if wanted]
     asked = Asked(
         flows=flows or [],
+        uploads=upload,
+        ecn=ecn,
+        trace=trace,
         rate=rate,
         rtt=rtt,
         qdiscs=qdisc or ["fq_codel"],
         duration=duration,
         stack=stack,
-        seeds=range(seed, seed + seeds),
+        seeds=range(seed, seed + (seeds or (SEEDS_BESIDE if beside and engine == "sim" else 1))),
         up=up,
         beside=beside,
-        programs=programs_of(ctx, flows, server=server, ready=ready, files=file),
+        programs=programs_of(ctx, flows or ([UPLOADS] if upload else None), server=server, ready=ready, files=file),
         engine=engine,
     )
     quick_run(
@@ -275,12 +314,18 @@ def report(
         ),
     ] = None,
     threads: Annotated[int | None, typer.Option(min=1, help="How many processes draw.")] = None,
+    panels: Annotated[
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Cells that the page of every run draws, instead of a few; others are folded."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a results folder as pages: HTML that stands alone, and Markdown."""
     from sojourn.cli.report import report as command
 
-    command(folder, chosen=template or [], threads=threads, as_json=as_json)
+    command(folder, chosen=template or [], threads=threads, panels=panels, as_json=as_json)
 
 
 @app.command()

@@ -40,7 +40,7 @@ def check(
     ] = None,
     tolerance: Annotated[
         float, typer.Option(min=0, metavar="PERCENT", help="Ranges no further apart than this count as the same.")
-    ] = 0.0,
+    ] = 1.0,
     form: Annotated[
         Form,
         typer.Option(

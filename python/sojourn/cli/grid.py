@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from sojourn.cli.screen import out
+from sojourn.cli.screen import is_read_by_a_program, out
 
 _GAP: Final = 2
 _LEAST: Final = 20
@@ -22,6 +22,7 @@ def print_table(
     right: Sequence[int] = (),
     prose: Sequence[int] = (),
     lines: int | None = None,
+    labels: int = 1,
 ) -> None:
     """Print a table that is no wider than the screen.
 
@@ -30,16 +31,20 @@ def print_table(
         rows: texts of as many columns.
         right: which columns are numbers, set to the right.
         prose: which columns are sentences: they are folded to the room that is left.
-        lines: 1 where each row has one line; what is too long then ends with an ellipsis.
+        lines: 1 where each row has one line; what is too long for a terminal then ends with an ellipsis, and is whole
+            where a program reads.
+        labels: how many columns, the first ones, say what a row is of: every part of a table that is too wide has them.
     """
     console = out()
     widths = [
         max((cell_len(line) for text in texts for line in str(text).splitlines()), default=0)
         for texts in ([columns[index], *(row[index] for row in rows)] for index in range(len(columns)))
     ]
+    if lines == 1 and is_read_by_a_program():
+        console.width = max(console.width, sum(widths) + _GAP * len(widths))
     fixed = [index for index in range(len(columns)) if index not in prose and widths[index] < console.width // 2]
     left = console.width - sum(widths[index] + _GAP for index in fixed)
-    for part in _parts(widths, console.width, prose):
+    for part in _parts(widths, console.width, prose, labels):
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
         for index in part:
             table.add_column(
@@ -56,23 +61,28 @@ def print_table(
         console.print()
 
 
-def _parts(widths: Sequence[int], room: int, prose: Sequence[int]) -> list[list[int]]:
-    """Return which columns stand in each table; the first stands in all of them.
+def _parts(widths: Sequence[int], room: int, prose: Sequence[int], labels: int = 1) -> list[list[int]]:
+    """Return which columns stand in each table; the first ones, which are labels, stand in all of them.
 
     >>> _parts([10, 20, 20, 20], 60, ())
     [[0, 1, 2], [0, 3]]
+    >>> _parts([10, 5, 20, 20, 20], 60, (), 2)
+    [[0, 1, 2], [0, 1, 3], [0, 1, 4]]
+    >>> _parts([20, 20, 20, 20], 60, (), 0)
+    [[0, 1], [2, 3]]
     >>> _parts([10, 200, 20], 60, [1])
     [[0, 1, 2]]
     """
     if not widths:
         return []
     needed = [min(width, _LEAST) if index in prose else width for index, width in enumerate(widths)]
-    first = min(needed[0], room // 2)
-    parts = [[0]]
+    own = list(range(min(labels, len(widths))))
+    first = min(sum(needed[index] for index in own) + _GAP * (len(own) - 1), room // 2) if own else -_GAP
+    parts = [[*own]]
     used = first
-    for index in range(1, len(needed)):
-        if used + _GAP + needed[index] > room and len(parts[-1]) > 1:
-            parts.append([0])
+    for index in range(len(own), len(needed)):
+        if used + _GAP + needed[index] > room and len(parts[-1]) > len(own):
+            parts.append([*own])
             used = first
         parts[-1].append(index)
         used += _GAP + needed[index]

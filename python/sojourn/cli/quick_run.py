@@ -18,6 +18,7 @@ from sojourn.cli.screen import TALK, detail, out, print_json, say
 from sojourn.cli.warnings import show_warnings
 from sojourn.core import cells, describe, queues
 from sojourn.core.cells import Cell
+from sojourn.core.measured_window import span_said
 from sojourn.core.queues import Queue
 from sojourn.core.run import Run
 from sojourn.core.store.atomic import write_file
@@ -29,9 +30,10 @@ from sojourn.linux import kernels
 from sojourn.plotting.draw import terminal
 from sojourn.plotting.draw.series import binned_flows, queue_line
 from sojourn.plotting.draw.terminal import Line
-from sojourn.quick.answer import answer, comparison
+from sojourn.quick.answer import answer, by_delay, comparison
 from sojourn.quick.asked import FILE, Asked
 from sojourn.quick.facts import Facts, facts_of
+from sojourn.quick.router import SHARE, commands
 
 _WIDEST = 120
 _ROWS = 8
@@ -71,7 +73,7 @@ def quick_run(
     console = out()
     if not TALK.quiet:
         console.print(Text(f"$ {asked.command}", style="bold"), soft_wrap=True)
-        console.print(Text(f"{asked.in_words()} {_measured(facts[0])}"))
+        console.print(Text(f"{asked.in_words()} {_ecn(facts[0])}{_measured(facts[0])}"))
         console.print()
     detail(experiment.toml())
     _print_answer(facts)
@@ -84,12 +86,19 @@ def quick_run(
     if not TALK.quiet:
         for row in _plots(found, min(console.width, _WIDEST), coloured=_coloured(console)):
             console.print(row, no_wrap=True, overflow="crop")
+        if asked.trace is None:
+            _print_commands(facts)
+    _print_files(save, pcap, qlog, len(files))
+
+
+def _print_files(save: Path | None, pcap: Path | None, qlog: Path | None, connections: int) -> None:
+    """Say which files were written."""
     if save is not None:
         say(f"the experiment is in {save}; to run it: sojourn run {save} -o DIR")
     if pcap is not None:
-        console.print(f"packets in {pcap}", soft_wrap=True, markup=False)
+        out().print(f"packets in {pcap}", soft_wrap=True, markup=False)
     if qlog is not None:
-        console.print(f"{len(files)} connections as qlog in {qlog}", soft_wrap=True, markup=False)
+        out().print(f"{connections} connections as qlog in {qlog}", soft_wrap=True, markup=False)
 
 
 def _experiment(asked: Asked, *, engine: str, settings: list[str], plugins: list[str]) -> Experiment:
@@ -152,8 +161,16 @@ def _coloured(console: Console) -> bool:
 
 
 def _measured(facts: Facts) -> str:
-    begin, end = facts.window
-    return f"Unless a legend says otherwise, numbers are of {begin:g} s to {end:g} s."
+    return f"All figures cover {span_said(facts.window)} unless a legend says otherwise."
+
+
+def _ecn(facts: Facts) -> str:
+    """Return who has agreed on ECN: queues that mark instead of dropping are another network than one without."""
+    if not facts.ecn:
+        return ""
+    every = {flow.name for flow in (*facts.flows, *facts.back)}
+    who = "" if every <= set(facts.ecn) else f" for {', '.join(facts.ecn)}"
+    return f"ECN is on{who} (without it: --ecn off). "
 
 
 def _print_answer(several: Sequence[Facts]) -> None:
@@ -167,6 +184,19 @@ def _print_answer(several: Sequence[Facts]) -> None:
             console.print()
     for sentence in comparison(several):
         console.print(Text(sentence))
+
+
+def _print_commands(several: Sequence[Facts]) -> None:
+    """Print what sets a router up so: with the queue that adds the least delay, where there are several."""
+    best = next(iter(by_delay(several)), several[0])
+    lines = commands(best)
+    if not lines:
+        return
+    console = out()
+    console.print()
+    console.print(Text(f"On a router in front of such a line, at {100 * SHARE:.0f} % of its rates:", style="dim"))
+    for line in lines:
+        console.print(line, soft_wrap=True, markup=False, highlight=False)
 
 
 def _print_output(run: Run) -> None:
@@ -297,6 +327,7 @@ def _as_json(asked: Asked, experiment: Experiment, found: Sequence[Cell], facts:
         "warnings": [warning.json() for warning in experiment.warnings],
         "queues": [_queue_json(cell, own) for cell, own in zip(found, facts, strict=True)],
         "comparison": comparison(facts),
+        "tc": [] if asked.trace is not None else commands(next(iter(by_delay(facts)), facts[0])),
     }
 
 
@@ -311,6 +342,7 @@ def _queue_json(cell: Cell, facts: Facts) -> dict[str, Any]:
     return {
         "qdisc": facts.qdisc,
         "answer": answer(facts),
+        "ecn": list(facts.ecn),
         "remarks": [own.json() for own in facts.remarks],
         "window_s": list(facts.window),
         "flows": flows,
@@ -351,7 +383,7 @@ def _plots(found: Sequence[Cell], width: int, *, coloured: bool) -> list[Text]:
         keys = [flow["name"] for flow in describe.loads(run.scenario) if kind_of(flow) in TCP | PROGRAMS]
         table = binned_flows(run, step)
         left, right = (_lines(table, keys, column) for column in ("rate", "rtt"))
-        titles = ("rate, Mbit/s", "RTT, ms")
+        titles = ("delivery rate, Mbit/s", "RTT, ms")
     else:
         keys = [dict(cell.labels)["qdisc"] for cell in found]
         left, right = [], []

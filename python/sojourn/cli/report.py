@@ -9,10 +9,12 @@ from sojourn.core.store import Folder
 from sojourn.errors import UsageError
 from sojourn.experiments import library
 from sojourn.reporting import templates
-from sojourn.reporting.report import build, write
+from sojourn.reporting.report import PANELS, build, write
 
 
-def report(path: Path, *, chosen: list[str], threads: int | None, as_json: bool = False) -> None:
+def report(
+    path: Path, *, chosen: list[str], threads: int | None, panels: int | None = None, as_json: bool = False
+) -> None:
     """Write the pages of a results folder and say where they are.
 
     Suites that are published reports have templates of their own. What is not of such a suite is on one page that
@@ -52,6 +54,7 @@ def report(path: Path, *, chosen: list[str], threads: int | None, as_json: bool 
                 experiments=rest or found,
                 processes=processes,
                 drawn=lambda done, of: status.update(f"{done} of {of} panels drawn"),
+                panels=panels or PANELS,
             )
             html, markdown = write(folder, made)
         say(markdown, html)

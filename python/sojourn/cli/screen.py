@@ -59,6 +59,11 @@ def out() -> Console:
     return Screen(highlight=False, width=_asked_width() or (None if sys.stdout.isatty() else _WIDTH))
 
 
+def is_read_by_a_program() -> bool:
+    """Whether results go into a pipe or a file, and nobody says how wide."""
+    return _asked_width() is None and not sys.stdout.isatty()
+
+
 def _asked_width() -> int | None:
     asked = os.environ.get("COLUMNS", "")
     return int(asked) if asked.isascii() and asked.isdigit() and int(asked) > 0 else None

@@ -58,6 +58,7 @@ def table(
     from sojourn.core.summary_table import USUAL, Asked, SummaryTable
     from sojourn.errors import UsageError
     from sojourn.plotting import figures
+    from sojourn.plotting.labels import of_means
 
     asked = [Asked(text, text) for text in metrics or []] or USUAL
     chosen = figures.select(results(folder), cell)
@@ -71,9 +72,12 @@ def table(
     match Form.JSON if as_json else form:
         case Form.TEXT:
             heads = [*made.axes, *(column.replace(" of ", "\nof ").replace(", ", ",\n") for column in made.columns)]
-            print_table(heads, made.cells(), right=range(len(made.axes), len(heads)))
+            print_table(heads, made.cells(), right=range(len(made.axes), len(heads)), labels=len(made.axes))
             if said := made.measured():
                 out().print(said, style="dim", markup=False)
+            for text in metrics or []:
+                if said := of_means(text):
+                    out().print(f"{said}.", style="dim", markup=False)
         case Form.MARKDOWN:
             sys.stdout.write(made.markdown())
         case Form.CSV:

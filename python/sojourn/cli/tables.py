@@ -42,8 +42,15 @@ def print_summary(found: Sequence[Cell]) -> None:
         print_table(heads, rows, right=range(1, len(heads)))
         if said := queues_said(own):
             out().print(Text(f"queues: {said}", style="dim"))
+        if legend := _legend(columns):
+            out().print(Text(legend, style="dim"))
         if said := where_measured(own, columns):
             out().print(Text(said, style="dim"))
+
+
+def _legend(columns: Sequence[Headed]) -> str:
+    """Return what the columns are, in one line: those that do not explain themselves."""
+    return "; ".join(f"{own.column.short}: {own.column.meaning}" for own in columns if own.column.meaning)
 
 
 def _queues_json(cell: Cell) -> list[dict[str, Any]]:

@@ -22,6 +22,9 @@ WAITED_S: Final = 0.001
 WAYS: Final = {"down": "download", "up": "upload"}
 """What a direction is called, by the side of a hop."""
 
+SIDES: Final = {way: side for side, way in WAYS.items()}
+"""The side of a hop, by what its direction is called."""
+
 _COUNTERS: Final = ("entered", "dropped", "marked")
 
 

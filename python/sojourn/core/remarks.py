@@ -6,9 +6,11 @@ measuring window can see.
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
+
+import polars as pl
 
 from sojourn import _core
 from sojourn.core import describe
@@ -29,8 +31,8 @@ class Remark:
     """Something to know before the numbers of a run are believed."""
 
     about: str
-    """The setting that it names: ``receive_window``, ``send_buffer``, ``app_rate``, ``max_pacing_rate``; or ``window``,
-    which holds too few periods."""
+    """The setting that it names: ``receive_window``, ``send_buffer``, ``app_rate``, ``max_pacing_rate``; ``window``,
+    which holds too few periods; or ``slow start``, which the window holds."""
     flows: tuple[str, ...]
     message: str
     help: str
@@ -73,7 +75,8 @@ def remarks(run: Run) -> list[Remark]:
             Remark(str(r["about"]), tuple(map(str, r["flows"])), str(r["message"]), str(r["help"]), r.get("enough"))
             for r in stored
         ]
-    return [*_limited(run), *_swinging(run)]
+    limited = _limited(run)
+    return [*_starting(run, {flow for own in limited for flow in own.flows}), *limited, *_swinging(run)]
 
 
 def told(runs: Iterable[Run]) -> list[Told]:
@@ -94,6 +97,67 @@ def told(runs: Iterable[Run]) -> list[Told]:
             else:
                 found[key] = Told(known.remark, known.runs + 1, known.first)
     return list(found.values())
+
+
+# --- slow start ------------------------------------------------------------------------------------------------------
+
+_INFINITE: Final = 0x7FFF_FFFF
+"""The slow-start threshold of a flow that has none yet (``TCP_INFINITE_SSTHRESH``)."""
+
+_SETTLED: Final = 10
+"""So many base RTTs after slow start the queue that it built may still stand."""
+
+
+def _starting(run: Run, limited: Collection[str]) -> list[Remark]:
+    """Return who was in slow start when the measuring window began, or not :data:`_SETTLED` base RTTs behind it.
+
+    Asked of TCP flows that last and have a control with a threshold, unlike BBR's. A flow that has none in all of
+    the run has never lost or been marked, and counts only as long as its window grows. One that something else limits
+    (``limited``) waits in slow start, and builds no queue.
+    """
+    window = run.window()
+    flows = [
+        flow
+        for flow in describe.loads(run.scenario)
+        if flow["traffic"]["kind"] == "tcp"
+        and flow["traffic"].get("bytes") is None
+        and not describe.sender(flow).startswith("bbr")
+        and flow["name"] not in limited
+    ]
+    if window is None or not flows or "flows" not in run.tables:
+        return []
+    begin, end = window
+    ended: dict[str, float | None] = {}
+    for flow in flows:
+        rows = run.flows.filter(pl.col("flow").cast(pl.String) == flow["name"]).select("t_s", "ssthresh", "cwnd")
+        out = rows.filter(pl.col("ssthresh") < _INFINITE)["t_s"]
+        settles = _SETTLED * describe.base_rtt_ms(run.scenario, flow) / 1e3
+        if len(out) and float(out[0]) + settles > begin:
+            ended[flow["name"]] = float(out[0])
+        elif not len(out) and _grows(rows.filter((pl.col("t_s") > begin) & (pl.col("t_s") <= end))["cwnd"]):
+            ended[flow["name"]] = None
+    if not ended:
+        return []
+    last = max((at for at in ended.values() if at is not None), default=None)
+    lasts = f"lasts until {last:.3g} s" if last is not None and None not in ended.values() else "has not ended"
+    names = tuple(ended)
+    return [
+        Remark(
+            "slow start",
+            names,
+            f"slow start of {_listed(names)} {lasts}, and the measuring window is {span_said(window)}: rates and "
+            "delays are those of the start, with the queue that it builds",
+            "let the run last longer, or begin the window later",
+        )
+    ]
+
+
+def _grows(cwnd: pl.Series) -> bool:
+    return len(cwnd) > 1 and float(cwnd[-1]) > _GROWN * float(cwnd[0])
+
+
+_GROWN: Final = 1.5
+"""A congestion window that is so many times as large at the window's end still grows as in slow start."""
 
 
 # --- limited by something else ---------------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ class Run:
 
         Args:
             expression: a metric of the experiment language: ``ratio(delivery_rate, a, b)``,
-                ``p99(queue_delay, bottleneck.down.qdisc) over last 60s``; or the name of one that another distribution
+                ``p99(sojourn, bottleneck.down.qdisc) over steady``; or the name of one that another distribution
                 adds (:data:`sojourn.core.extensions.METRICS`).
 
         Raises:

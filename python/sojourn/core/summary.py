@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from sojourn.core import describe, queues
@@ -37,7 +37,8 @@ class Column:
     """Its name where there is little room."""
     unit: str
     metric: str
-    """The metric's expression; ``{flow}`` and ``{queue}`` stand for a flow's name and a queue's path."""
+    """The metric's expression; ``{flow}`` and ``{queue}`` stand for a flow's name and a queue's path, ``{flows}`` for
+    the names of all that :func:`tcp_flows` returns."""
     scale: float = 1.0
     """What the metric, which is in base units, is multiplied by."""
     digits: int = 1
@@ -81,6 +82,7 @@ class Column:
             # A download and an upload have no link to share.
             if len(ways) < 2 or len(set(ways)) > 1:  # noqa: PLR2004 - two
                 return []
+            return [self.metric.format(flows=", ".join(tcp_flows(scenario)))]
         return [self.metric]
 
 
@@ -128,16 +130,67 @@ _WORTH_SHOWING: Final = 5.0
 """Percent of the window: what limits flows less has no column. That the congestion window and its pacing limit them is
 how it should be, and has none either."""
 
+_GOODPUT: Final = Column(
+    "goodput_mbps",
+    "goodput",
+    "goodput",
+    "Mbit/s",
+    "goodput({flow})",
+    1e-6,
+    digits=2,
+    meaning="payload that arrived: on a full link 1448 of the 1514 bytes of each frame",
+)
+
+_RTT: Final = Column("rtt_ms", "RTT", "RTT", "ms", "mean(rtt, {flow})", 1e3, meaning="mean round-trip time")
+
+_UTILISATION: Final = Column(
+    "utilisation_percent",
+    "utilisation",
+    "util.",
+    "%",
+    "utilisation({queue})",
+    100,
+    meaning="what left the queue, of what its rate could have carried",
+)
+
+_OF_QUEUES: Final = (
+    Column(
+        "queue_delay_ms",
+        "queue delay",
+        "queue",
+        "ms",
+        "mean(queue_delay, {queue})",
+        1e3,
+        meaning="mean time that packets wait in the queue",
+    ),
+    Column(
+        "queue_delay_p99_ms",
+        "queue delay, 99 %",
+        "queue 99 %",
+        "ms",
+        "p99(sojourn, {queue})",
+        1e3,
+        meaning="time in the queue that 99 % of the packets stay below",
+    ),
+    Column("marks", "marks", "marks", "", "marks({queue})", digits=0, meaning="packets that the queue marked CE"),
+    Column("drops", "drops", "drops", "", "drops({queue})", digits=0, meaning="packets that the queue dropped"),
+)
+
 COLUMNS: Final = (
-    Column("delivery_rate_mbps", "delivery rate", "rate", "Mbit/s", "delivery_rate({flow})", 1e-6, digits=2),
-    Column("jain", "Jain's index", "Jain", "", "jain(delivery_rate)", digits=3, several=True),
-    Column("utilisation_percent", "utilisation", "util.", "%", "utilisation({queue})", 100),
-    Column("rtt_ms", "RTT", "RTT", "ms", "mean(rtt, {flow})", 1e3),
-    Column("queue_delay_ms", "queue delay", "queue", "ms", "mean(queue_delay, {queue})", 1e3),
-    Column("queue_delay_p99_ms", "queue delay, 99 %", "queue 99 %", "ms", "p99(sojourn, {queue})", 1e3),
-    Column("marks", "marks", "marks", "", "marks({queue})", digits=0),
-    Column("drops", "drops", "drops", "", "drops({queue})", digits=0),
-    Column("goodput_mbps", "goodput", "goodput", "Mbit/s", "goodput({flow})", 1e-6, digits=2, kinds=_STREAMS),
+    replace(_GOODPUT, kinds=TCP | _STREAMS),
+    Column(
+        "jain",
+        "Jain's index",
+        "Jain",
+        "",
+        "jain(goodput, {flows})",
+        digits=3,
+        several=True,
+        meaning="Jain's index of the goodputs: 1 if all are the same",
+    ),
+    _UTILISATION,
+    _RTT,
+    *_OF_QUEUES,
     Column("loss_percent", "loss", "loss", "%", "loss_rate({flow})", 100, digits=2, kinds=_DATAGRAMS),
     Column("owd_p99_ms", "one-way delay, 99 %", "delay 99 %", "ms", "p99(packet_owd, {flow})", 1e3, kinds=_DATAGRAMS),
     Column(
@@ -193,17 +246,8 @@ COLUMNS: Final = (
 """Of a cell: one row with everything. A table has those of them that say something of one of its cells."""
 
 FLOW_COLUMNS: Final = (
-    Column(
-        "goodput_mbps",
-        "goodput",
-        "rate",
-        "Mbit/s",
-        "goodput({flow})",
-        1e-6,
-        digits=2,
-        meaning="payload that arrived",
-    ),
-    Column("rtt_ms", "RTT", "RTT", "ms", "mean(rtt, {flow})", 1e3, meaning="mean round-trip time"),
+    _GOODPUT,
+    _RTT,
     Column(
         "rtt_p99_ms",
         "RTT, 99 %",
@@ -246,17 +290,7 @@ FLOW_COLUMNS: Final = (
     Column(
         "stalls", "stalls", "stalls", "", "stalls({flow})", digits=0, kinds=_STREAMING, meaning="times that it stopped"
     ),
-    Column(
-        "goodput_mbps",
-        "goodput",
-        "rate",
-        "Mbit/s",
-        "goodput({flow})",
-        1e-6,
-        digits=3,
-        kinds=_DATAGRAMS,
-        meaning="payload that arrived",
-    ),
+    replace(_GOODPUT, digits=3, kinds=_DATAGRAMS, meaning="payload that arrived"),
     Column(
         "loss_percent",
         "loss",
@@ -395,41 +429,16 @@ FLOW_COLUMNS: Final = (
 )
 """Of each flow of a run: one row a flow, one table a kind of flows."""
 
-QUEUE_COLUMNS: Final = (
-    Column(
-        "utilisation_percent",
-        "utilisation",
-        "util.",
-        "%",
-        "utilisation({queue})",
-        100,
-        meaning="what left the queue, of what its rate could have carried",
-    ),
-    Column(
-        "queue_delay_ms",
-        "queue delay",
-        "queue",
-        "ms",
-        "mean(queue_delay, {queue})",
-        1e3,
-        meaning="mean time that packets wait in the queue",
-    ),
-    Column(
-        "queue_delay_p99_ms",
-        "queue delay, 99 %",
-        "queue 99 %",
-        "ms",
-        "p99(sojourn, {queue})",
-        1e3,
-        meaning="time in the queue that 99 % of the packets stay below",
-    ),
-    Column("marks", "marks", "marks", "", "marks({queue})", digits=0, meaning="packets that the queue marked CE"),
-    Column("drops", "drops", "drops", "", "drops({queue})", digits=0, meaning="packets that the queue dropped"),
-)
+QUEUE_COLUMNS: Final = (_UTILISATION, *_OF_QUEUES)
 """Of a queue."""
 
 _TABLES: Final = ("flows", "limits", "queues", "queue_signals", "histograms", "delays", "events")
 """What TCP flows and queues need; other kinds need what is smaller than these."""
+
+
+def tcp_flows(scenario: describe.Scenario) -> list[str]:
+    """Return the names of the flows of one lasting connection each: those that a column of several compares."""
+    return [flow["name"] for flow in describe.loads(scenario) if kind_of(flow) in TCP]
 
 
 def kind_of(flow: describe.Scenario) -> str:

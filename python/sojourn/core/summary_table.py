@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from sojourn.core import describe, queues
+from sojourn.core import queues
 from sojourn.core.cells import Cell, ordered
 from sojourn.core.measured import parties, spreads_and_windows
 from sojourn.core.measured_window import Span, measured_said, spans_text
@@ -15,7 +15,7 @@ from sojourn.core.queues import Queue
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, labelled, varied
 from sojourn.core.spread import Spread
-from sojourn.core.summary import COLUMNS, TCP, kind_of
+from sojourn.core.summary import COLUMNS, tcp_flows
 from sojourn.errors import UsageError
 
 
@@ -26,7 +26,7 @@ class Asked:
     title: str
     expression: str
     """``{flow}`` stands for each flow or group that carries data, ``{queue}`` for the bottleneck, or for
-    each queue that matters if :attr:`queues`."""
+    each queue that matters if :attr:`queues`; ``{flows}`` for all flows that :attr:`several` compares."""
     scale: float = 1.0
     several: bool = False
     """Whether it says something only of more flows than one."""
@@ -46,8 +46,9 @@ class Asked:
             cell: whose metric it is.
             matter: the queues that matter; those that do in this cell unless given.
         """
-        if self.several and sum(kind_of(flow) in TCP for flow in describe.loads(cell.scenario)) < 2:  # noqa: PLR2004
-            return []
+        if self.several:
+            flows = tcp_flows(cell.scenario)
+            return [("", self.expression.replace("{flows}", ", ".join(flows)))] if len(flows) > 1 else []
         if "{queue}" in self.expression:
             return [
                 (", ".join(filter(None, (of, name))), expression.replace("{queue}", queue.path))

@@ -97,10 +97,11 @@ def of_baseline(found: Comparison, files: Mapping[str, str]) -> list[Note]:
 def _differing(line: Line, files: Mapping[str, str]) -> Note:
     experiment = line.cell.partition("[")[0]
     what = f"{line.metric} of {line.of}" if line.of else line.metric
-    message = (
-        f"{line.cell}: {what} was {line.first.mean:.4g} ({line.first.low:.4g} to {line.first.high:.4g}), "
-        f"is {line.second.mean:.4g} ({line.second.low:.4g} to {line.second.high:.4g})"
+    digits = next((n for n in range(4, 17) if f"{line.first.mean:.{n}g}" != f"{line.second.mean:.{n}g}"), 4)
+    was, is_ = (
+        f"{own.mean:.{digits}g} ({own.low:.{digits}g} to {own.high:.{digits}g})" for own in (line.first, line.second)
     )
+    message = f"{line.cell}: {what} was {was}, is {is_}"
     return Note(Level.ERROR, files.get(experiment, ""), 1, f"baseline: {what}", message, experiment)
 
 

@@ -6,8 +6,9 @@ which unit people read it.
 
 import json
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final
 
@@ -138,6 +139,14 @@ _THINGS: Final = frozenset({"completed", "unfinished", "stalls", "switches"})
 """Counts of what are no packets."""
 
 
+_OF_MEANS: Final = {"queue_delay": "sojourn"}
+"""Quantities recorded as the mean of each sample interval, and the quantity that has the value of every packet. A
+percentile or an extreme of means is nearer to the middle than the same of packets: labels name it."""
+
+_OF_SINGLE_VALUES: Final = frozenset({"min", "max", "median", "percentile", "sd", "geomean"})
+"""Metrics that differ between means and single values; a mean of means, weighted by packets, does not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Label:
     """What an axis says."""
@@ -155,16 +164,19 @@ class Label:
         return f"{self.name} ({self.unit})" if self.unit else self.name
 
 
-def of_metric(expression: str) -> Label:
+def of_metric(expression: str, interval: str = "") -> Label:
     """Return what an axis says that shows a metric.
 
-    >>> str(of_metric("p99(queue_delay, {queue})")), str(of_metric("share(goodput, bbr)"))
+    >>> str(of_metric("p99(sojourn, {queue})")), str(of_metric("share(goodput, bbr)"))
     ('99th percentile of queue delay (ms)', 'Share of goodput: bbr')
+    >>> str(of_metric("p99(queue_delay, {queue})", "50ms")), str(of_metric("max(queue_delay, {queue})"))
+    ('99th percentile of 50-ms mean queue delay (ms)', 'Largest interval-mean queue delay (ms)')
     >>> str(of_metric("goodput({flow})")), str(of_metric("goodput(a) / goodput(b)"))
     ('Goodput (Mbit/s)', 'goodput(a) / goodput(b)')
 
     Args:
         expression: a metric; ``{flow}`` and ``{queue}`` may stand for flows and the bottleneck.
+        interval: the sample interval of the runs, ``50ms``; empty where it is not known, or differs.
 
     Raises:
         UsageError: if it is wrong.
@@ -179,10 +191,37 @@ def of_metric(expression: str) -> Label:
     function, quantity, number, names = single
     read, scale = _unit(function, quantity, unit)
     level = "" if math.isnan(number) else _level(number, quantity)
-    said = METRICS[function].format(q=_quantity(quantity), n=_nth(number), level=level)
+    of = _quantity(quantity)
+    if quantity in _OF_MEANS and function in _OF_SINGLE_VALUES:
+        of = f"{_interval(interval)} {of}"
+    said = METRICS[function].format(q=of, n=_nth(number), level=level)
     named = [name for name in names if name not in _PLACES.values()]
     top = scale if function in _WHOLE else None
     return Label(_capital(said) + (f": {', '.join(named)}" if named else ""), read, scale, top)
+
+
+def of_means(expression: str, interval: str = "") -> str:
+    """Return a sentence about a metric that looks at means where a reader expects packets; empty of any other.
+
+    >>> of_means("p99(queue_delay, {queue})", "50ms")
+    'p99(queue_delay, {queue}) is of 50-ms means; p99(sojourn, {queue}) is of every packet'
+    >>> of_means("p99(sojourn, {queue})"), of_means("mean(queue_delay, {queue})")
+    ('', '')
+    """
+    text = expression
+    for place, stands in _PLACES.items():
+        text = text.replace(place, stands)
+    _, single = _core.about(text)
+    if single is None or single[0] not in _OF_SINGLE_VALUES or single[1] not in _OF_MEANS:
+        return ""
+    packets = expression.replace(single[1], _OF_MEANS[single[1]], 1)
+    return f"{expression} is of {_interval(interval)}s; {packets} is of every packet"
+
+
+def _interval(interval: str) -> str:
+    """Return what a value of one sample interval is: ``50-ms mean``."""
+    number = re.fullmatch(r"([0-9.]+)([a-z]+)", interval)
+    return f"{number[1]}-{number[2]} mean" if number else "interval-mean"
 
 
 _PLACES: Final = {"{flow}": "each-flow", "{queue}": "the-bottleneck"}
@@ -199,6 +238,16 @@ def of_quantity(name: str) -> Label:
     unit = known.get(name, "s" if name.startswith("sojourn.") else "")
     read, scale = _unit("mean", name, unit)
     return Label(_capital(_quantity(name)), read, scale)
+
+
+def of_values(name: str, interval: str = "") -> Label:
+    """Return what an axis says that shows how the recorded values of a quantity are distributed.
+
+    >>> str(of_values("queue_delay", "50ms")), str(of_values("sojourn"))
+    ('50-ms mean queue delay (ms)', 'Queue delay (ms)')
+    """
+    label = of_quantity(name)
+    return replace(label, name=_capital(f"{_interval(interval)} {_quantity(name)}")) if name in _OF_MEANS else label
 
 
 def of_column(table: str, column: str) -> Label:
@@ -266,6 +315,23 @@ def inside(name: str) -> str:
     ('queue delay', 'RTT', "Jain's index of goodput")
     """
     return name if name[1:2].isupper() or name.startswith("Jain") else name[:1].lower() + name[1:]
+
+
+def apart(labels: Mapping[str, Label]) -> dict[str, Label]:
+    """Return the labels of several metrics so that no two of them are the same.
+
+    >>> found = apart({m: of_metric(m) for m in ("p99(srtt, a) over all", "p99(srtt, a)", "jain(goodput)")})
+    >>> [label.name for label in found.values()][0], found["jain(goodput)"].name
+    ('99th percentile of smoothed RTT: a [p99(srtt, a) over all]', "Jain's index of goodput")
+
+    Args:
+        labels: by expression.
+    """
+    texts = [str(label) for label in labels.values()]
+    return {
+        metric: replace(label, name=f"{label.name} [{metric}]") if texts.count(str(label)) > 1 else label
+        for metric, label in labels.items()
+    }
 
 
 def listed(labels: Iterable[Label]) -> str:

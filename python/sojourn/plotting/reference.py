@@ -20,7 +20,7 @@ Colours can be told apart with any kind of colour vision.
 ```text
 sojourn plot DIR lines   y='share(goodput, bbr)' x=buffer colour=queue
 sojourn plot DIR heatmap value='utilisation({queue})' x=rtt y=buffer -o heat.pdf
-sojourn plot DIR scatter x='p99(queue_delay, {queue})' y='goodput({flow})'
+sojourn plot DIR scatter x='p99(sojourn, {queue})' y='goodput({flow})'
 sojourn plot DIR cdf     quantity=completion_time of=web log=yes --size 88mm --format pdf
 ```
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from sojourn.core.spread import Spread
-from sojourn.quick.facts import Facts
+from sojourn.quick.facts import FRAME_BITS, Facts
 
 Rule = Callable[[Facts], str]
 """A sentence about one queue, or a line for each; empty if there is nothing to say."""
@@ -52,6 +52,19 @@ def shares(facts: Facts) -> str:
             whole = " of the bottleneck" if index == 0 else ""
             told.append(f"{gets} {part}{whole} ({_rate(rate)})")
     return f"{', '.join(told)}."
+
+
+def back(facts: Facts) -> str:
+    """Say what each flow of the other direction gets."""
+    told = []
+    for index, flow in enumerate(facts.back):
+        gets = f"{flow.name} gets" if index == 0 else flow.name
+        if facts.back_rate is None:
+            told.append(f"{gets} {_rate(flow.rate)}")
+        else:
+            whole = " of the other direction" if index == 0 else ""
+            told.append(f"{gets} {_percent(flow.rate.scaled(1 / facts.back_rate))}{whole} ({_rate(flow.rate)})")
+    return f"{', '.join(told)}." if told else ""
 
 
 _EVEN: Final = 1.1
@@ -122,13 +135,34 @@ def others(facts: Facts) -> str:
     for own in facts.others:
         if math.isnan(own.delay.mean):
             continue
-        lost = "none" if own.drops.high == 0 else _count(own.drops)
-        marked = f" and marks {_count(own.marks)}" if own.marks.high > 0 else ""
+        lost = "none" if own.drops.high == 0 else _packets(own.drops)
+        marked = f" and marks {_packets(own.marks)}" if own.marks.high > 0 else ""
         told.append(
             f"In the {own.name} queue packets wait {_time(own.delay)} on average, 99 % less than {_time(own.tail)}; it "
             f"drops {lost}{marked}."
         )
+        if own.acks_alone and own.delay.mean > _ACKS_S:
+            told.append(
+                f"What fills the {own.name} queue are the acknowledgements of the data that come the other way: cake "
+                "ack-filter is worth comparing."
+            )
     return "\n".join(told)
+
+
+_ACKS_S: Final = 0.005
+"""Acknowledgements that wait so long on average hold up the data that they clock."""
+
+
+def outside(facts: Facts) -> str:
+    """Say that the queue was far longer outside the window than in it."""
+    if facts.peak is None:
+        return ""
+    begin, end = facts.window
+    when = "before it" if facts.peak.at <= begin else "behind it" if facts.peak.at > end else "in it"
+    return (
+        f"Outside the measuring window {_subject(facts)[0].lower()}{_subject(facts)[1:]} was longer: {when}, at "
+        f"{facts.peak.at:.3g} s, packets waited up to {_time(facts.peak.delay)}."
+    )
 
 
 _NOTICED_S: Final = 0.001
@@ -157,9 +191,9 @@ def signals(facts: Facts) -> str:
     if facts.drops.high == 0 and facts.marks.high == 0:
         return f"{_subject(facts)} neither drops nor marks a packet."
     if facts.marks.high == 0:
-        return f"{_subject(facts)} drops {_count(facts.drops)} packets and marks none."
+        return f"{_subject(facts)} drops {_packets(facts.drops)} and marks none."
     drops = f"drops {_count(facts.drops)}" if facts.drops.high > 0 else "drops none"
-    return f"{_subject(facts)} marks {_count(facts.marks)} packets CE and {drops}."
+    return f"{_subject(facts)} marks {_packets(facts.marks)} and {drops}."
 
 
 _CALL_DELAY_S: Final = 0.150
@@ -186,11 +220,19 @@ def web(facts: Facts) -> str:
         if math.isnan(own.median.mean):
             told.append("No web transfer was completed.")
             continue
+        if own.completed.low < _FEWEST:
+            last = f"the slowest of those completed {_time(own.slowest)}"
+        else:
+            last = f"95 % less than {_time(own.tail)}"
         told.append(
-            f"Half of the web transfers take less than {_time(own.median)}, 95 % less than {_time(own.tail)} "
+            f"Half of the web transfers take less than {_time(own.median)}, {last} "
             f"({_count(own.completed)} completed{left})."
         )
     return "\n".join(told)
+
+
+_FEWEST: Final = 20
+"""Of fewer values the 95th percentile is the largest, and is called so."""
 
 
 def programs(facts: Facts) -> str:
@@ -206,32 +248,41 @@ def programs(facts: Facts) -> str:
 _FIFO: Final = frozenset({"pfifo", "bfifo"})
 _STANDING_S: Final = 0.001
 """A queue that never waits less than this does not run empty."""
-_FRAME_BITS: Final = 8 * 1514
+_FULL: Final = 0.8
+"""A queue that is never below this part of its fullest does not drain when it drops: nothing slows down."""
 
 
 def limit(facts: Facts) -> str:
-    """Say whether a FIFO's limit is worth changing: one that never runs empty, or one that does and drops."""
+    """Say whether a FIFO's limit is worth changing: one that never runs empty, or one that does and drops.
+
+    A smaller limit helps where flows slow down at a drop. Where the queue stays as full as it can be, they do not.
+    """
     if facts.kind not in _FIFO or facts.rate is None or facts.drops.low == 0:
         return ""
     if facts.queue_least.low > _STANDING_S:
-        standing = facts.queue_least.low * facts.rate / _FRAME_BITS
+        never = f"The queue never ran empty: its least delay was {_time(facts.queue_least)}"
+        if facts.queue_least.low > _FULL * facts.most_s:
+            return (
+                f"{never}, of {_number_of_time(facts.most_s)} when it is fullest. {_count(facts.drops)} drops did not "
+                "make the flows slow down: a smaller limit would lose more and wait less, and change nothing else."
+            )
+        standing = facts.queue_least.low * facts.rate / FRAME_BITS
         least = math.ceil(facts.queue_most.mean - standing)
-        return (
-            f"The queue never ran empty: its least delay was {_time(facts.queue_least)}. A smaller limit is worth "
-            f"comparing: --qdisc 'pfifo limit {least}'."
-        )
+        return f"{never}. A smaller limit or an AQM is worth comparing: --qdisc 'pfifo limit {least}' --qdisc fq_codel."
     if 1 - facts.utilisation.high >= _UNUSED:
-        return "The queue dropped packets and ran empty: a larger limit is worth comparing."
+        return f"{_subject(facts)} dropped packets and ran empty: a larger limit is worth comparing."
     return ""
 
 
 RULES: Final[Sequence[Rule]] = (
     programs,
     shares,
+    back,
     fairness,
     hidden,
     use,
     queue,
+    outside,
     others,
     latency,
     signals,
@@ -246,12 +297,33 @@ RULES: Final[Sequence[Rule]] = (
 
 
 def least_delay(several: Sequence[Facts]) -> str:
-    """Say which queue adds least, if it is apart from the others."""
-    ranked = sorted((own for own in several if not math.isnan(own.queue.mean)), key=lambda own: own.queue.mean)
-    if len(ranked) < 2 or not _apart(ranked[0].queue, ranked[1].queue):  # noqa: PLR2004 - of two or more
+    """Say which queue adds least, if it is apart from the others: in all the queues of a round trip that matter."""
+    ranked = by_delay(several)
+    if len(ranked) < 2 or not _apart(ranked[0].added, ranked[1].added):  # noqa: PLR2004 - of two or more
         return ""
-    others = ", ".join(f"{_number_of_time(own.queue.mean)} with {own.qdisc}" for own in ranked[1:])
-    return f"{ranked[0].qdisc} adds the least delay: {_number_of_time(ranked[0].queue.mean)}, against {others}."
+    least = ranked[0]
+    others = ", ".join(f"{_added(own)} with {own.qdisc}" for own in ranked[1:])
+    both = " to a round trip" if any(own.others for own in several) else ""
+    return f"{least.qdisc} adds the least delay{both}: {_added(least)}, against {others}."
+
+
+def by_delay(several: Sequence[Facts]) -> list[Facts]:
+    """Return those whose delay is known, the one that adds least to a round trip first."""
+    return sorted((own for own in several if not math.isnan(own.added.mean)), key=lambda own: own.added.mean)
+
+
+def _added(facts: Facts) -> str:
+    """Return what all queues add, and which part of it is not the bottleneck's."""
+    parts = [
+        f"{_number_of_time(own.delay.mean)} of it in the {own.name} queue"
+        for own in facts.others
+        if own.delay.mean > _PART * facts.added.mean
+    ]
+    return f"{_number_of_time(facts.added.mean)}{' (' + ', '.join(parts) + ')' if parts else ''}"
+
+
+_PART: Final = 0.1
+"""From this part of the whole on it is worth saying."""
 
 
 _SAME: Final = 0.02
@@ -337,6 +409,10 @@ def _percent(own: Spread) -> str:
 
 def _count(own: Spread) -> str:
     return _ranged(own, lambda count: f"{count:.0f}")
+
+
+def _packets(own: Spread) -> str:
+    return f"{_count(own)} packet{'' if own.low == own.high == 1 else 's'}"
 
 
 def _times(ratio: float) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from sojourn import _core
 from sojourn.errors import ExperimentError, UsageError
 from sojourn.experiments import document
 
@@ -29,8 +28,11 @@ LOADS: Final[Mapping[str, Sequence[Mapping[str, object]]]] = {
 }
 """What runs beside the flows, by its option."""
 
-_SAMPLE_S: Final = 0.05
-"""The sample interval: a window that begins at a sample counts no part of an interval twice."""
+UPLOADS: Final = "cubic"
+"""The congestion control of uploads where no flow names one."""
+
+RRUL: Final = 4
+"""Downloads, and uploads, of the realtime response under load test."""
 
 _IN_WORDS: Final = {
     "voice": "a voice call both ways",
@@ -41,6 +43,8 @@ _IN_WORDS: Final = {
 _OPTIONS: Final = {
     "rate": "--rate",
     "down": "--rate",
+    "trace": "--trace",
+    "ecn": "--ecn",
     "up": "--up",
     "rtt": "--rtt",
     "qdisc": "--qdisc",
@@ -143,7 +147,13 @@ class Asked:
     stack: str
     seeds: Sequence[int]
     up: str | None = None
-    """The rate of the way up; the same unless given."""
+    """The rate of the way up; the same as down if None."""
+    uploads: int = 0
+    """Uploads beside the flows, each with the first flow's congestion control."""
+    ecn: str | None = None
+    """What the flows negotiate about ECN, in the file's words; the stack's default if None."""
+    trace: str | None = None
+    """When the link can send, instead of :attr:`rate`: a file, or ``cellular max 40mbit seed 3``."""
     beside: Sequence[str] = field(default=())
     """Of :data:`LOADS`."""
     programs: Programs | None = None
@@ -152,17 +162,19 @@ class Asked:
     def toml(self) -> str:
         """Return the experiment file."""
         hop: dict[str, object] = {"name": HOP, "rtt": self.rtt}
-        if self.up is None:
-            hop["rate"] = self.rate
-        else:
-            hop |= {"down": {"rate": self.rate}, "up": {"rate": self.up}}
+        down = {"rate": self.rate} if self.trace is None else {"trace": self.trace}
+        hop |= down if self.up is None else {"down": down, "up": {"rate": self.up}}
         axis = None
         if len(self.qdiscs) == 1:
             hop["qdisc"] = self.qdiscs[0]
         else:
             axis = {"qdisc": {words: {f"hop.{HOP}.qdisc": words} for words in self.qdiscs}}
         flows: list[dict[str, object]] = [
-            {"name": name, **_sender(cc)} for name, cc in zip(self.names, self.flows, strict=True)
+            {"name": name, **self._sender(cc)} for name, cc in zip(self.names, self.flows, strict=True)
+        ]
+        flows += [
+            {"name": name, "direction": "up", **self._sender(self.flows[0] if self.flows else UPLOADS)}
+            for name in self.upload_names
         ]
         if self.programs is not None:
             flows.insert(0, {"name": self.programs.name, "program": self.programs.table()})
@@ -177,6 +189,19 @@ class Asked:
             window=self._windows(),
         )
 
+    def _sender(self, word: str) -> dict[str, object]:
+        """Return what a flow's word says of its sender, and what it negotiates about ECN."""
+        found = _sender(word)
+        if self.ecn is None:
+            return found
+        quic = found.get("quic")
+        return {"quic": {**quic, "ecn": self.ecn}} if isinstance(quic, dict) else {**found, "ecn": self.ecn}
+
+    @property
+    def upload_names(self) -> list[str]:
+        """The names of the uploads."""
+        return ["upload"] if self.uploads == 1 else [f"upload-{n + 1}" for n in range(self.uploads)]
+
     @property
     def names(self) -> list[str]:
         """The names of the flows: the congestion controls', numbered where one occurs twice.
@@ -189,25 +214,22 @@ class Asked:
             for index, name in enumerate(plain)
         ]
 
-    def _windows(self) -> list[dict[str, str]] | None:
-        """Return the last third of the run, and the time before it, with nothing but the ping on the way."""
-        try:
-            seconds = _core.parse_span(self.duration)
-        except ValueError:
-            # The language says what is wrong with it.
-            return None
-        # A program is measured from its beginning to its end.
-        begin = 0 if self.programs is not None else 2 / 3
-        return [
-            {"name": "idle", "from": "-4s", "to": "0s"},
-            {"name": "steady", "from": f"{_SAMPLE_S * round(seconds * begin / _SAMPLE_S):.6g}s", "to": self.duration},
-        ]
+    def _windows(self) -> list[dict[str, str]]:
+        """Return the time before the flows, with nothing but the ping on the way; of programs the whole run, too.
+
+        Other numbers look at the default window, as those of every run do.
+        """
+        idle = {"name": "idle", "from": "-4s", "to": "0s"}
+        return [idle] if self.programs is None else [idle, {"name": "steady", "from": "0s", "to": self.duration}]
 
     @property
     def command(self) -> str:
         """The command that asks for it, every setting in it."""
-        words = ["sojourn", "try", *self.flows, "--rate", self.rate]
+        words = ["sojourn", "try", *self.flows]
+        words += ["--rate", self.rate] if self.trace is None else ["--trace", self.trace]
         words += ["--up", self.up] if self.up is not None else []
+        words += ["--upload", str(self.uploads)] if self.uploads else []
+        words += ["--ecn", self.ecn] if self.ecn is not None else []
         words += ["--rtt", self.rtt]
         for qdisc in self.qdiscs:
             words += ["--qdisc", qdisc]
@@ -225,9 +247,11 @@ class Asked:
         up = f", the other way {self.up}" if self.up is not None else ""
         several = f", each with seeds {self.seeds[0]} to {self.seeds[-1]}" if len(self.seeds) > 1 else ""
         queues = " or ".join(self.qdiscs)
-        sends = [*([self.programs.name] if self.programs is not None else []), *self.flows]
+        uploads = ["an upload" if self.uploads == 1 else f"{self.uploads} uploads"] if self.uploads else []
+        sends = [*([self.programs.name] if self.programs is not None else []), *self.flows, *uploads]
+        link = self.trace or self.rate
         return (
-            f"{', '.join(sends)}{loads} and a ping through {queues} at {self.rate}{up}; base RTT {self.rtt}; "
+            f"{', '.join(sends)}{loads} and a ping through {queues} at {link}{up}; base RTT {self.rtt}; "
             f"{self.duration}{several}."
         )
 

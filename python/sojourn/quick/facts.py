@@ -1,8 +1,12 @@
 """What is measured of a quick run: numbers over its seeds, for the sentences and for programs."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
+
+import polars as pl
 
 from sojourn import _core
 from sojourn.core import describe, queues
@@ -10,6 +14,7 @@ from sojourn.core.cells import Cell
 from sojourn.core.measured import spreads
 from sojourn.core.queues import Queue
 from sojourn.core.remarks import Told, told
+from sojourn.core.run import Run
 from sojourn.core.spread import Spread
 from sojourn.core.summary import TCP, kind_of
 from sojourn.errors import UsageError
@@ -62,6 +67,8 @@ class WebFacts:
     """Time that half of those completed took no longer than, s."""
     tail: Spread
     """The same of 95 %."""
+    slowest: Spread
+    """The longest of those completed, s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +94,18 @@ class QueueFacts:
     """Time in it that 99 % of the packets stay below in the window, s."""
     marks: Spread
     drops: Spread
+    acks_alone: bool = False
+    """Whether no flow sends data through it, so that what waits there are acknowledgements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The longest wait outside the measuring window."""
+
+    delay: Spread
+    """The longest wait of the whole run, s."""
+    at: float
+    """When the first seed has it, s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +117,13 @@ class Facts:
     qdisc: str
     """In tc's words."""
     rate: float | None
-    """Of the bottleneck, bit/s; None where its own words set it."""
+    """Of the bottleneck, bit/s; None where nothing states it, and of a trace."""
     base_rtt: float
     """s."""
     window: tuple[float, float]
     """What is measured over, s from the start."""
     flows: Sequence[FlowFacts]
+    """Those that send through the bottleneck's queue."""
     senders: Sequence[SenderFacts]
     total: Spread
     """The sum of the flows' rates, bit/s."""
@@ -133,6 +153,29 @@ class Facts:
     """The largest RTT of a ping in the window, s."""
     remarks: Sequence[Told]
     """What its numbers hide."""
+    back: Sequence[FlowFacts] = ()
+    """Flows that send the other way: uploads beside downloads."""
+    back_rate: float | None = None
+    """Of the link that way, bit/s."""
+    most_s: float = 0.0
+    """What the fullest queue of the window takes to drain, s."""
+    peak: Peak | None = None
+    """The longest wait, if it lies outside the window and is longer than any in it."""
+    ecn: Sequence[str] = ()
+    """The TCP flows that have agreed on ECN."""
+    links: Mapping[str, float | None] = field(default_factory=dict)
+    """The rate of each side's slowest queue, bit/s; None where nothing states it."""
+
+    @property
+    def added(self) -> Spread:
+        """What all loaded queues together add to a round trip on average, s."""
+        every = [self.queue, *(own.delay for own in self.others if not math.isnan(own.delay.mean))]
+        return Spread(
+            math.fsum(own.mean for own in every),
+            math.fsum(own.low for own in every),
+            math.fsum(own.high for own in every),
+            self.queue.seeds,
+        )
 
     @property
     def seeds(self) -> int:
@@ -156,7 +199,10 @@ def facts_of(cell: Cell) -> Facts:
     if found is None:
         raise UsageError("no queue is left of the bottleneck", help="leave out the --set that takes it away")
     path, queue = found
-    flows = [flow for flow in describe.loads(scenario) if flow["direction"] == "down" and kind_of(flow) in TCP]
+    tcp = [flow for flow in describe.loads(scenario) if kind_of(flow) in TCP]
+    side = describe.data_side(scenario)
+    flows = [flow for flow in tcp if flow["direction"] == side]
+    back = [flow for flow in tcp if flow["direction"] != side]
     calls = [flow for flow in describe.loads(scenario) if kind_of(flow) in {"voip", "video"}]
     web = [flow for flow in describe.loads(scenario) if kind_of(flow) == "short_flows"]
     programs = [flow for flow in describe.loads(scenario) if kind_of(flow) == "program"]
@@ -179,7 +225,7 @@ def facts_of(cell: Cell) -> Facts:
         "loaded": f"median(rtt, {PING})" if ping else "",
         "worst": f"max(rtt, {PING})" if ping else "",
     }
-    by_flow = [f"goodput({flow['name']})" for flow in flows]
+    by_flow = [f"goodput({flow['name']})" for flow in (*flows, *back)]
     by_sender = [f"sum(goodput, {', '.join(own)})" for own in senders.values()]
     by_call = [e for flow in calls for e in (f"loss_rate({flow['name']})", f"p99(packet_owd, {flow['name']})")]
     by_web = [
@@ -190,6 +236,7 @@ def facts_of(cell: Cell) -> Facts:
             "unfinished({})",
             "median(completion_time, {})",
             "percentile(completion_time, {}, 95)",
+            "max(completion_time, {})",
         )
     ]
     by_program = [f"mean(completion_time, {flow['name']})" for flow in programs]
@@ -198,20 +245,31 @@ def facts_of(cell: Cell) -> Facts:
     by_queue = [
         e.format(own.path)
         for own in others
-        for e in ("mean(queue_delay, {})", "p99(sojourn, {}) over steady", "marks({})", "drops({})")
+        for e in ("mean(queue_delay, {})", "p99(sojourn, {})", "marks({})", "drops({})")
     ]
+    peaks = [f"max(queue_delay_max, {path}) over all", f"max(queue_delay_max, {path})"]
     common = [text for text in asked.values() if text]
-    values = iter(spreads(cell, [*common, *by_flow, *by_sender, *by_call, *by_web, *by_program, *by_queue]))
+    values = iter(spreads(cell, [*common, *by_flow, *by_sender, *by_call, *by_web, *by_program, *by_queue, *peaks]))
+    rate = _rate(queue)
     own = {name: next(values) if text else Spread.of([]) for name, text in asked.items()}
-    window = next((w for w in scenario["windows"] if w["name"] == "steady"), None)
     mbit = describe.rate_mbit(queue)
+    if rate is not None and mbit is not None:
+        # Of what the discipline's own shaper leaves of the link's rate.
+        own["utilisation"] = own["utilisation"].scaled(1e6 * mbit / rate)
+    links = {way: _rate(slowest) for way in queues.WAYS if (slowest := _queue(scenario, way)) is not None}
+    loaded = {str(flow["direction"]) for flow in describe.loads(scenario)}
     return Facts(
         name=main.named([main, *others]),
         qdisc=str(queue["qdisc"]),
-        rate=None if mbit is None else mbit * 1e6,
-        base_rtt=next((describe.base_rtt_ms(scenario, flow, jitter=False) / 1e3 for flow in (*flows, *programs)), 0.0),
-        window=_bounds(window, describe.seconds(scenario)),
+        rate=rate,
+        base_rtt=next((describe.base_rtt_ms(scenario, flow, jitter=False) / 1e3 for flow in scenario["flows"]), 0.0),
+        window=cell.runs[0].window() or (0.0, describe.seconds(scenario)),
         flows=[FlowFacts(flow["name"], describe.sender(flow), rate=next(values)) for flow in flows],
+        back=[FlowFacts(flow["name"], describe.sender(flow), rate=next(values)) for flow in back],
+        back_rate=links.get("up" if side == "down" else "down"),
+        links=links,
+        ecn=_agreed(cell.runs[0], [flow["name"] for flow in tcp]),
+        most_s=0.0 if rate is None else own["queue_most"].mean * FRAME_BITS / rate,
         senders=[SenderFacts(sender, len(members), next(values)) for sender, members in senders.items()],
         calls=[
             CallFacts(
@@ -226,6 +284,7 @@ def facts_of(cell: Cell) -> Facts:
                 unfinished=next(values),
                 median=next(values),
                 tail=next(values),
+                slowest=next(values),
             )
             for flow in web
         ],
@@ -239,15 +298,56 @@ def facts_of(cell: Cell) -> Facts:
                 tail=next(values),
                 marks=next(values),
                 drops=next(values),
+                acks_alone=queues.SIDES[other.way] not in loaded,
             )
             for other in others
         ],
+        peak=_peak(cell.runs[0], path, next(values), next(values)),
         **own,
     )
 
 
-def _bounds(window: Mapping[str, Any] | None, seconds: float) -> tuple[float, float]:
-    if window is None or "between" not in window["bounds"]:
-        return 0.0, seconds
-    bounds = window["bounds"]["between"]
-    return _core.parse_span(bounds["from"]), _core.parse_span(bounds["to"])
+FRAME_BITS: Final = 8 * 1514
+
+_OUTSIDE: Final = 2.0
+"""A wait outside the window that is so many times the longest in it is worth saying, from :data:`_WORTH_S` on."""
+_WORTH_S: Final = 0.05
+
+
+def _peak(run: Run, path: str, longest: Spread, within: Spread) -> Peak | None:
+    """Return the longest wait of runs, if it is far longer than any in the window; ``run`` is the first."""
+    if longest.mean > _OUTSIDE * within.mean and longest.mean > _WORTH_S:
+        return Peak(longest, _when(run, path))
+    return None
+
+
+def _queue(scenario: describe.Scenario, side: str) -> Mapping[str, Any] | None:
+    """Return the slowest queue of a side."""
+    found = [e for _, e in describe.elements(scenario, side) if e["kind"] == "queue"]
+    return min(found, key=lambda queue: _rate(queue) or math.inf) if found else None
+
+
+def _rate(queue: Mapping[str, Any]) -> float | None:
+    """Return the rate that a queue is held to, bit/s: its link's, or that of the discipline's own shaper if less."""
+    # A trace's rate is its mean, and another in each window.
+    mbit = None if queue.get("shaper") == "trace" else describe.rate_mbit(queue)
+    words = str(queue["qdisc"]).split()
+    own = next((after for word, after in pairwise(words) if word == "bandwidth" and words[0] != "red"), None)
+    rates = [*([] if mbit is None else [mbit * 1e6]), *([] if own is None else [_core.parse_rate(own)])]
+    return min(rates, default=None)
+
+
+def _agreed(run: Run, names: Sequence[str]) -> list[str]:
+    """Return which of these flows have agreed on ECN."""
+    if "totals" not in run.tables:
+        return []
+    totals = run.table("totals").select(pl.col("subject", "name").cast(pl.String), "value")
+    agreed = totals.filter((pl.col("name") == "ecn_agreed") & (pl.col("value") > 0))["subject"].to_list()
+    return [name for name in names if name in agreed]
+
+
+def _when(run: Run, path: str) -> float:
+    """Return when packets waited longest in a queue, s."""
+    rows = run.table("queues").filter((pl.col("queue").cast(pl.String) == path) & (pl.col("t_s") >= 0))
+    longest = rows.filter(pl.col("sojourn_max_s").is_not_nan()).sort("sojourn_max_s", descending=True)
+    return float(longest["t_s"][0])

@@ -50,24 +50,30 @@ def outward(value: float, *, upward: bool) -> float:
 def regression_test(found: Found, shrunk: Shrunk, confirmed: Confirmation) -> str:
     """Return the scenario as an experiment file whose check holds for as long as the find stands.
 
-    The bound is the least extreme value of the fresh seeds, rounded outward.
+    The bound is the find's, rounded outward, and the seeds are those of the fresh ones that reach it. Where none does,
+    the file has the find and no check.
     """
     objective = found.objective
     tree: dict[str, Any] = copy.deepcopy(shrunk.tree)
-    extremes = [value for value in confirmed.values if not math.isnan(value)]
-    worst = max(extremes, key=objective.score) if extremes else shrunk.value
-    bound = outward(worst, upward=objective.minimise)
+    bound = outward(confirmed.bound, upward=objective.minimise)
     own = tree["experiment"]
     own["name"] = f"{own['name']}-found"
     own["about"] = f"Found by a search to {objective}"
-    own["seeds"] = list(confirmed.seeds[:SEEDS])
+    own["seeds"] = (confirmed.showing or list(confirmed.seeds))[:SEEDS]
+    head = f"# Found by `sojourn search` ({objective}), seed {found.best.seed}, and made as simple as it still shows.\n"
+    if not confirmed.is_confirmed:
+        head += (
+            f"# Not confirmed: of {len(confirmed.values)} fresh seeds {confirmed.stands} show it"
+            f"{', those below' if confirmed.showing else ', and no check is here'}.\n"
+        )
+    if not confirmed.showing:
+        return f"{head}\n{text_of(tree)}"
     tree["check"] = [
         {"name": "found", "that": f"{objective.metric} {objective.relation} {quantity(objective.metric, bound)}"}
     ]
-    head = (
-        f"# Found by `sojourn search` ({objective}), seed {found.best.seed}, and made as simple as it still shows.\n"
-        f"# The check holds for as long as the find stands. Once it is mended, turn the relation round:\n"
-        f"# then the check fails if it comes back.\n\n"
+    head += (
+        "# The check holds for as long as the find shows. Once that is repaired, turn the relation round:\n"
+        "# then the check fails if it comes back.\n\n"
     )
     return head + text_of(tree)
 
@@ -91,6 +97,7 @@ def as_json(found: Found, shrunk: Shrunk | None, confirmed: Sequence[Confirmatio
                 "values": list(own.values),
                 "interval": own.interval if own.values else None,
                 "stands": own.stands,
+                "confirmed": own.is_confirmed,
                 "refused": own.refused,
             }
             for own in confirmed
@@ -150,7 +157,7 @@ def account(found: Found, shrunk: Shrunk | None, confirmed: Sequence[Confirmatio
         lines += [
             "## The best of each kind",
             "",
-            f"{len(kinds)} kinds" + (f", the first {_SHOWN}:" if len(kinds) > _SHOWN else ":"),
+            f"{len(kinds)} kind{'s'[: len(kinds) != 1]}" + (f", the first {_SHOWN}:" if len(kinds) > _SHOWN else ":"),
             "",
             f"| {' | '.join(head)} | trial |",
             "|" + "---|" * (len(head) + 1),

@@ -28,10 +28,15 @@ class Confirmation:
     seeds: Sequence[int]
     values: Sequence[float]
     bound: float
-    stands: int
-    """In how many of them the objective reaches the bound."""
+    shows: Sequence[bool]
+    """Of each seed, whether the objective reaches the bound."""
     refused: str = ""
     """Why this engine has no values."""
+
+    @property
+    def stands(self) -> int:
+        """How many seeds show it."""
+        return sum(self.shows)
 
     @property
     def median(self) -> float:
@@ -43,6 +48,16 @@ class Confirmation:
         """The interval of the median; None where there are too few."""
         return median_interval(self.values, CONFIDENCE)
 
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether most of the fresh seeds show the find."""
+        return 2 * self.stands > len(self.values)
+
+    @property
+    def showing(self) -> list[int]:
+        """The fresh seeds that show it."""
+        return [seed for seed, shows in zip(self.seeds, self.shows, strict=False) if shows]
+
     def __str__(self) -> str:
         """Return it in one line."""
         if self.refused:
@@ -51,7 +66,10 @@ class Confirmation:
         text = f"{self.engine}: median {self.median:.4g} of {seeds}"
         if self.interval is not None:
             text += f", {CONFIDENCE:.0%} interval {self.interval[0]:.4g} to {self.interval[1]:.4g}"
-        return f"{text}; it stands in {self.stands} of {len(self.values)}"
+        of = len(self.values)
+        if self.is_confirmed:
+            return f"{text}: confirmed, {self.stands} of {of} reach {self.bound:.4g}"
+        return f"{text}: not confirmed, {of - self.stands} of {of} do not reach {self.bound:.4g}"
 
 
 def confirm(
@@ -81,6 +99,6 @@ def confirm(
     own = replace(subject, text=text, settings=())
     (result,) = measure([(own, (), seeds)], [objective.metric], threads=threads, engine=engine)
     if result.failed:
-        return Confirmation(engine, seeds, (), bound, 0, refused=result.failed)
+        return Confirmation(engine, seeds, (), bound, (), refused=result.failed)
     values = [one[0] for one in result.values]
-    return Confirmation(engine, seeds, values, bound, sum(objective.reaches(value, bound) for value in values))
+    return Confirmation(engine, seeds, values, bound, [objective.reaches(value, bound) for value in values])

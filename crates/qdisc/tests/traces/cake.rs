@@ -249,6 +249,32 @@ fn options_are_shown_as_tc_shows_them() {
     assert_eq!(shown("twin_codel_af"), "bandwidth unlimited rtt 100ms raw overhead 0 sce-thresh 4");
 }
 
+/// tc-cake(8): each name is short for an overhead, a least length and cells.
+#[test]
+fn a_link_by_name_is_its_overhead_its_least_length_and_its_cells() {
+    let shown = |words: &str| Bench::new(&format!("cake bandwidth 20mbit {words}")).any.describe();
+    for (named, meant) in [
+        ("docsis", "overhead 18 mpu 64"),
+        ("ethernet", "overhead 38 mpu 84"),
+        ("pppoe-ptm", "overhead 30 ptm"),
+        ("bridged-ptm", "overhead 22 ptm"),
+        ("pppoa-vcmux", "overhead 10 atm"),
+        ("pppoa-llc", "overhead 14 atm"),
+        ("pppoe-vcmux", "overhead 32 atm"),
+        ("pppoe-llcsnap", "overhead 40 atm"),
+        ("bridged-vcmux", "overhead 24 atm"),
+        ("bridged-llcsnap", "overhead 32 atm"),
+        ("ipoa-vcmux", "overhead 8 atm"),
+        ("ipoa-llcsnap", "overhead 16 atm"),
+        ("conservative", "overhead 48 atm"),
+        ("ethernet ether-vlan", "overhead 42 mpu 84"),
+        ("overhead 4 bridged-ptm", "overhead 26 ptm"),
+        ("docsis overhead 22", "overhead 22 mpu 64"),
+    ] {
+        assert_eq!(shown(named), shown(meant), "{named}");
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Set {
     None,

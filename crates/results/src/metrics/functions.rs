@@ -179,7 +179,7 @@ pub const FUNCTIONS: &[Function] = &[
         Which::Goodput,
         &[F],
         RATE,
-        "Payload that arrived in order in the window, over the window's length. Of a group: the sum over its flows.",
+        "Payload that arrived in the window, each byte once, over the window's length: what came in order, and what waits out of order when the window ends less what waited when it began. So it is never more than the links can carry; where the engine does not know what waits (QUIC; Linux), payload counts when it is in order. Of a group: the sum over its flows.",
     ),
     f("sum", Which::Sum, &[Rate, Flows], RATE, "Σ of the flows' rates."),
     f("ratio", Which::Ratio, &[Rate, F, F], ONE, "The first's rate over the second's."),
@@ -226,7 +226,7 @@ pub const FUNCTIONS: &[Function] = &[
         Which::Percentile,
         &[Q, Subject, Percent],
         Gives::Quantity,
-        "Percentile of the values in the window, interpolated between the two nearest; of queue_delay by packets, nearest rank; of completion_time the value of rank ⌈p·n⌉; of a quantity of every packet (sojourn, pdv, packet_…) within the bucket of a histogram, whose width is at most 1 %.",
+        "Percentile of the values in the window, interpolated between the two nearest; of queue_delay of the sample intervals' means, each weighted by its packets, nearest rank: the same of every packet is sojourn's; of completion_time the value of rank ⌈p·n⌉; of a quantity of every packet (sojourn, pdv, packet_…) within the bucket of a histogram, whose width is at most 1 %.",
     ),
     f(
         "utilisation",
@@ -507,9 +507,10 @@ pub fn delivery_rate(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Opti
     known(mean(&frame.series(&quantity("delivery_rate"), flow, bounds).values))
 }
 
-/// Payload that arrived in order at the receiver in the window over the window's length, in bit/s. Each row of
+/// Payload that arrived at the receiver in the window, each byte once, over the window's length, in bit/s. Each row of
 /// the flow counts for the part of its step that lies in the window; a flow counts nothing before its start
-/// and after its end.
+/// and after its end. A retransmission that fills a hole brings at once in order what had arrived in a whole round trip or
+/// more; what waited out of order when the window began is therefore taken off, and what waits when it ends added.
 pub fn goodput(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Option<f64> {
     let bounds = frame.bounds(window, flow)?;
     let step = frame.run.scenario.sample_interval.as_secs_f64();
@@ -518,7 +519,9 @@ pub fn goodput(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Option<f64
     if rows.of(flow).is_empty() || bounds.length() <= 0.0 {
         return None;
     }
-    let mut before = f64::NEG_INFINITY;
+    let waiting = rows.table.u64("out_of_order_bytes");
+    let (mut before, mut waited) = (f64::NEG_INFINITY, 0.0);
+    let (mut at_begin, mut at_end) = (0.0, 0.0);
     let bits: Vec<f64> = rows
         .of(flow)
         .iter()
@@ -526,11 +529,24 @@ pub fn goodput(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Option<f64
             // The last row's step may be shorter than the others.
             let start = before.max(times[row] - step);
             before = times[row];
+            // Within a step, both what is in order and what waits grow evenly.
+            let waits = waiting[row] as f64 * 8.0;
+            let upto = |t: f64| {
+                let part = ((t - start) / (times[row] - start)).clamp(0.0, 1.0);
+                waited + (waits - waited) * part
+            };
+            if bounds.from > start {
+                at_begin = upto(bounds.from);
+            }
+            if bounds.to > start {
+                at_end = upto(bounds.to);
+            }
+            waited = waits;
             let inside = times[row].min(bounds.to) - start.max(bounds.from);
             if inside > 0.0 && !rates[row].is_nan() { rates[row] * inside } else { 0.0 }
         })
         .collect();
-    known(sum(&bits) / bounds.length())
+    known((sum(&bits) + at_end - at_begin) / bounds.length())
 }
 
 /// A flow's rate by either measure.

@@ -76,6 +76,7 @@ fn run_of(scenario: Scenario) -> Run {
                 ece: n,
                 pacing_rate_bps: f64::NAN,
                 state: "Open".into(),
+                out_of_order_bytes: 0,
             });
         }
     }
@@ -455,8 +456,13 @@ fn the_window_is_the_steady_one_or_the_last_third() {
         let run = run_of(s.clone());
         Frame::new(&run).bounds(&WindowSpec::Default, "a").unwrap()
     };
-    // A third of nine seconds up to one second before the last sample at 10 s.
-    assert_eq!(bounds(&s), Bounds { from: 6.0, to: 9.0 });
+    // A third of 12 s up to one second before the last sample at 10 s.
+    s.duration = Span::from_secs(12);
+    assert_eq!(bounds(&s), Bounds { from: 5.0, to: 9.0 });
+    // A second of a short run would be most of what is behind slow start: it is a tenth.
+    s.duration = Span::from_secs(5);
+    let short = bounds(&s);
+    assert!((short.to - 9.5).abs() < 1e-9 && (short.length() - 5.0 / 3.0).abs() < 1e-9);
     // What ends before so much has passed is looked at as a whole, and not before the run began.
     s.duration = Span::from_secs(60);
     assert_eq!(bounds(&s), Bounds { from: 0.0, to: 10.0 });
@@ -657,6 +663,7 @@ fn flow_row() -> rows::Flow<'static> {
         ece: 0,
         pacing_rate_bps: f64::NAN,
         state: "Open".into(),
+        out_of_order_bytes: 0,
     }
 }
 
@@ -696,6 +703,7 @@ fn flows_converge_when_their_shares_stay_even() {
                 ece: 1,
                 pacing_rate_bps: f64::NAN,
                 state: "Open".into(),
+                out_of_order_bytes: 0,
             });
         }
     }

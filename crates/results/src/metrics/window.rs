@@ -7,8 +7,8 @@ use sojourn_units::Span;
 /// Which part of a run a metric is about, as an expression says it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum WindowSpec {
-    /// The window called `steady`, or the last third up to a second before the end; of what ended before so much had
-    /// passed, all of it.
+    /// The window called `steady`, or the last third up to a second before the end, of runs shorter than ten seconds up to
+    /// a tenth of the run before it; of what ended before so much had passed, all of it.
     #[default]
     Default,
     /// The whole run from the origin on.
@@ -111,8 +111,9 @@ impl WindowSpec {
                 }
             }
             Self::Default => {
-                let third = scenario.duration.as_secs_f64() / 3.0;
-                let usual = before(last - 1.0, third);
+                let duration = scenario.duration.as_secs_f64();
+                // A second of a run of two would leave slow start, and little else.
+                let usual = before(last - (duration / 10.0).min(1.0), duration / 3.0);
                 Some(if usual.from < 0.0 { Bounds { from: 0.0, to: last } } else { usual })
             }
             Self::Last { .. } | Self::Between { .. } | Self::Named(_) => None,

@@ -189,6 +189,7 @@ impl TcpHalf {
                 f64::NAN
             },
             state: view.ca_state,
+            out_of_order_bytes: self.receiver.out_of_order_bytes(),
         }
     }
 }

@@ -564,6 +564,7 @@ impl App for Media {
             ece: m.marked,
             pacing_bps: m.pacing,
             state: CaState::Open,
+            out_of_order_bytes: 0,
         })
     }
 

@@ -168,6 +168,7 @@ impl App for Quic {
                 Some(Reduced::ByEcn) => CaState::Cwr,
                 Some(Reduced::ByLoss) => CaState::Recovery,
             },
+            out_of_order_bytes: 0,
         })
     }
 

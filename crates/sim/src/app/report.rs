@@ -70,6 +70,8 @@ pub struct ConnectionRecord {
     pub pacing_bps: f64,
     /// The state of its recovery.
     pub state: CaState,
+    /// Payload bytes that the receiver holds out of order; 0 where that is not known.
+    pub out_of_order_bytes: u64,
 }
 
 /// A flow when the run is over.

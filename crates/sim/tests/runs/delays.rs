@@ -261,7 +261,7 @@ fn many_flows_are_recorded_per_flow_where_it_is_asked() {
     }
     let every = run(&s);
     assert_eq!(flows(&every).len(), s.flows.len());
-    for window in ["", " over last 1s before 1s"] {
+    for window in ["", " over last 1s before 300ms"] {
         let p99 = |run: &Run| value(run, &format!("p99(sojourn, {QUEUE}){window}"));
         assert_eq!(p99(&silent), p99(&every));
         let pdv = |run: &Run| value(run, &format!("p99(pdv, {name}){window}"));

@@ -19,6 +19,7 @@ mod events;
 mod experiments;
 mod flow_options;
 mod golden;
+mod goodput;
 mod host_nic;
 mod limits;
 mod media;

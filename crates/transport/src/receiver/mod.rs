@@ -187,6 +187,12 @@ impl Receiver {
         self.delivered_bytes
     }
 
+    /// Payload bytes that have come out of order and wait for what is missing before them.
+    pub fn out_of_order_bytes(&self) -> u64 {
+        let full = u64::from(self.reassembly.held()) * u64::from(self.mss);
+        full - self.short.iter().map(|&(_, missing)| u64::from(missing)).sum::<u64>()
+    }
+
     /// Data packets that arrived marked CE.
     pub fn ce_packets(&self) -> u64 {
         self.ce_packets

@@ -13,7 +13,7 @@ outside in one, and inconclusive if it spans the bound. Where runs are missing i
 """
 
 from sojourn.evidence.claims.bound import Bound
-from sojourn.evidence.claims.evaluate import evaluate
+from sojourn.evidence.claims.evaluate import evaluate, seeds_there
 from sojourn.evidence.claims.registry import Claim, Measure, Part, baseline, read_baseline, registry
 from sojourn.evidence.claims.verdicts import Cause, CellVerdict, ClaimVerdict, PartVerdict, Verdict
 
@@ -31,4 +31,5 @@ __all__ = [
     "evaluate",
     "read_baseline",
     "registry",
+    "seeds_there",
 ]

@@ -22,7 +22,7 @@ from sojourn.core import describe
 from sojourn.core.cells import told_apart
 from sojourn.core.run import Run
 from sojourn.errors import SojournError, StoreError, UsageError
-from sojourn.evidence.claims.interval import SEEDS, Look, fewest, looks, median, median_interval
+from sojourn.evidence.claims.interval import FEWEST, SEEDS, Look, fewest, looks, median, median_interval
 from sojourn.evidence.claims.registry import Claim, Measure, Part
 from sojourn.evidence.claims.verdicts import WORST_FIRST, Cause, CellVerdict, ClaimVerdict, PartVerdict, Verdict
 from sojourn.experiments import library
@@ -109,6 +109,19 @@ def evaluate(
         spanning = {own.claim.id for own in verdicts.values() if own.cause is Cause.SPANS and own.seeds == look.seeds}
         undecided = [claim for claim in undecided if claim.id in spanning]
     return [verdicts[claim.id] for claim in claims]
+
+
+def seeds_there(runs: Iterable[Run], *, engine: str = "sim") -> int:
+    """Return the seeds of a first look that a page about these runs takes: seeds 1 to n that each cell has.
+
+    A folder made with ``--seeds 6`` is judged at six, as ``sojourn claims --seeds 6`` judges it, and not as one that
+    lacks four. Cells with too few seeds for any verdict do not count; more than :data:`SEEDS` are not needed.
+    """
+    counts = []
+    for own in _places(runs, engine).values():
+        seeds = {run.seed for run in own}
+        counts.append(next(n for n in range(SEEDS + 1) if n == SEEDS or n + 1 not in seeds))
+    return min((count for count in counts if count >= FEWEST), default=SEEDS)
 
 
 def _places(runs: Iterable[Run], engine: str) -> dict[_Place, list[Run]]:

@@ -41,7 +41,9 @@ def metrics() -> list[dict[str, str]]:
     """Return the metrics that the page offers: those of a summary, once each."""
     known: dict[str, str] = {}
     for column in COLUMNS:
-        known.setdefault(column.metric, f"{column.name}{f', {column.unit}' if column.unit else ''}")
+        known.setdefault(
+            column.metric.replace(", {flows}", ""), f"{column.name}{f', {column.unit}' if column.unit else ''}"
+        )
     return [{"metric": metric, "name": name} for metric, name in known.items()]
 
 

@@ -43,6 +43,7 @@ FLOW_KEYS: Final = (
     Key("ce", "sojourn_ce"),
     Key("ece", "sojourn_ece"),
     Key("state", "sojourn_state"),
+    Key("out_of_order_bytes", "sojourn_out_of_order_bytes"),
 )
 """Rates in Mbit/s and times in ms, as Flent has them; windows in packets."""
 

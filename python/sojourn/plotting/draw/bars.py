@@ -37,6 +37,8 @@ class Bar:
     """Written below it."""
     peak: float = math.nan
     """A second value, drawn as a mark above it."""
+    seeds: Sequence[float] = ()
+    """The value of each seed, where they are few: dots on it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +163,8 @@ def _panel(
                 # In a stack the ranges stand beside one another: those of two parts may lie over one another.
                 beside = wide * 0.72 * ((index + 0.5) / len(own) - 0.5) if chart.stacked else 0.0
                 axes.vlines(x + beside, foot + bar.low, foot + bar.high, color=INK, linewidth=0.9)
+            if bar.seeds:
+                axes.plot([x] * len(bar.seeds), bar.seeds, color=INK, linestyle="", marker=".", markersize=3.5)
             if chart.stacked:
                 foot += bar.value
             if not math.isnan(bar.peak):
@@ -195,7 +199,7 @@ def _instead(axes: "Axes", x: float, floor: float, value: float) -> None:
 
 
 def _value(axes: "Axes", x: float, bar: Bar) -> None:
-    top = max(v for v in (bar.value, bar.high, bar.peak) if not math.isnan(v))
+    top = max(v for v in (bar.value, bar.high, bar.peak, *bar.seeds) if not math.isnan(v))
     axes.annotate(
         short(bar.value),
         (x, top),
@@ -216,7 +220,7 @@ def _ends(chart: BarChart) -> tuple[float, float]:
             stacks[key] = stacks.get(key, 0.0) + (0.0 if math.isnan(bar.value) else bar.value)
         values = list(stacks.values())
     else:
-        values = [v for bar in chart.bars for v in (bar.value, bar.high, bar.peak) if not math.isnan(v)]
+        values = [v for bar in chart.bars for v in (bar.value, bar.high, bar.peak, *bar.seeds) if not math.isnan(v)]
     top = max(values, default=1.0)
     if chart.logarithmic:
         least = min((v for bar in chart.bars for v in (bar.value, bar.low) if v > 0), default=0.1)

@@ -8,7 +8,7 @@ from sojourn.core.cells import ordered
 from sojourn.plotting.draw.palette import flow_colour, line_style
 from sojourn.plotting.draw.scale import log_floor, plain
 from sojourn.plotting.draw.sheet import Key, Part
-from sojourn.plotting.draw.style import WIDTH
+from sojourn.plotting.draw.style import WIDTH, wrapped_panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,8 @@ class CurveChart:
     @property
     def inches(self) -> tuple[float, float]:
         """Width and height unless others are asked for."""
-        return max(WIDTH, 3.2 * len(self._panels)), 3.6
+        columns, rows = wrapped_panels(len(self._panels))
+        return max(WIDTH, 3.2 * columns), 3.6 if rows == 1 else 0.4 + 2.6 * rows
 
     def part(self, title: str = "") -> Part:
         """Return it with what its colours and dashes mean."""
@@ -70,8 +71,11 @@ class CurveChart:
         """Paint it into a figure that has nothing in it yet."""
         panels = self._panels
         colours, dashes = self._order
-        row = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
-        for axes, panel in zip(row, panels, strict=True):
+        columns, rows = wrapped_panels(len(panels))
+        every = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+        for axes in every.flat[len(panels) :]:
+            axes.set_visible(False)
+        for place, (axes, panel) in enumerate(zip(every.flat, panels, strict=False)):
             for curve in (c for c in self.curves if c.panel == panel):
                 share = [1 - part if self.tail else part for part in curve.below]
                 # Each value holds from itself to the next; all are above what is less than the least.
@@ -84,9 +88,13 @@ class CurveChart:
                     label=", ".join(filter(None, (curve.colour, curve.dash))),
                 )
             axes.set_title(panel, fontweight="bold")
-            axes.set_xlabel(self.title)
+            # Below the last panel of each column, which has numbers there.
+            if place + columns >= len(panels):
+                axes.set_xlabel(self.title)
+                axes.tick_params(axis="x", labelbottom=True)
+            if place % columns == 0:
+                axes.set_ylabel(self.side)
             self._scale(axes)
-        row[0].set_ylabel(self.side)
 
     def _scale(self, axes: "Axes") -> None:
         if self.logarithmic:
@@ -97,7 +105,9 @@ class CurveChart:
             plain(axes.xaxis, low, most * 1.3)
             axes.set_xlim(low, (most or 1.0) * 1.3)
         else:
-            axes.set_xlim(left=min(0.0, *(curve.x[0] for curve in self.curves), 0.0))
+            # Both ends: with one end set, shared axes keep the other as the first panel has it, and cut later curves.
+            low, high = min(0.0, *(curve.x[0] for curve in self.curves)), max(curve.x[-1] for curve in self.curves)
+            axes.set_xlim(low, high + 0.03 * ((high - low) or 1.0))
         if self.tail:
             rarest = min((1 - part for curve in self.curves for part in curve.below if part < 1), default=0.1)
             axes.set_yscale("log")

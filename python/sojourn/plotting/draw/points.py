@@ -9,7 +9,7 @@ from sojourn.core.cells import ordered
 from sojourn.plotting.draw.palette import LINES, flow_colour, line_style, marker
 from sojourn.plotting.draw.scale import Axis
 from sojourn.plotting.draw.sheet import Key, Part
-from sojourn.plotting.draw.style import QUEUE, WIDTH
+from sojourn.plotting.draw.style import QUEUE, WIDTH, wrapped_panels
 from sojourn.plotting.draw.text import wrapped
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ class Point:
     x_low: float = math.nan
     x_high: float = math.nan
     """Range of where, if that is measured too."""
+    seeds: Sequence[float] = ()
+    """The value of each seed, where they are few: dots beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +108,9 @@ class PointChart:
     @property
     def inches(self) -> tuple[float, float]:
         """Width and height unless others are asked for."""
-        rows, panels = self._grid
-        return max(WIDTH, min(_WIDEST, 2.6 * len(panels))), 0.5 + (2.6 if len(rows) == 1 else 2.0) * len(rows)
+        rows, _ = self._grid
+        columns, lines = self._lines
+        return max(WIDTH, min(_WIDEST, 2.6 * columns)), 0.5 + (2.6 if lines == len(rows) == 1 else 2.0) * lines
 
     def part(self, title: str = "") -> Part:
         """Return it with what its colours and markers mean."""
@@ -125,6 +128,12 @@ class PointChart:
         return list(dict.fromkeys(p.row for p in self.points)), ordered(p.panel for p in self.points)
 
     @property
+    def _lines(self) -> tuple[int, int]:
+        """Columns and rows of panels: those of one metric are wrapped, each of several has a row."""
+        rows, panels = self._grid
+        return wrapped_panels(len(panels)) if len(rows) == 1 else (len(panels), len(rows))
+
+    @property
     def _order(self) -> tuple[list[str], list[str]]:
         return ordered(p.colour for p in self.points), ordered(p.dash for p in self.points)
 
@@ -138,15 +147,20 @@ class PointChart:
     def paint(self, figure: "FigureBase") -> None:
         """Paint it into a figure that has nothing in it yet."""
         rows, panels = self._grid
-        grid = figure.subplots(len(rows), len(panels), sharex=True, sharey="row", squeeze=False)
+        columns, lines = self._lines
+        grid = figure.subplots(lines, columns, sharex=True, sharey="row" if lines == len(rows) else True, squeeze=False)
+        for axes in grid.flat[len(rows) * len(panels) :]:
+            axes.set_visible(False)
         across = self._across()
         for r, row in enumerate(rows):
             own = [p for p in self.points if p.row == row]
             outlines = [v for of, _, _, e in self.ellipses if of == row for v in e.outline()[1]]
-            tall = Axis.of([v for p in own for v in (p.mean, p.low, p.high)] + outlines, logarithmic="y" in self.log)
+            values = [v for p in own for v in (p.mean, p.low, p.high, *p.seeds)]
+            tall = Axis.of(values + outlines, logarithmic="y" in self.log)
             tall = Axis(tall.low, self.tops.get(row, tall.high), tall.logarithmic)
             for c, panel in enumerate(panels):
-                axes = grid[r][c]
+                place = c if len(rows) == 1 else r * len(panels) + c
+                axes = grid.flat[place]
                 self._panel(axes, [p for p in own if p.panel == panel])
                 self._ellipses(axes, row, panel)
                 tall.apply(axes)
@@ -157,7 +171,9 @@ class PointChart:
                     axes.set_xticks(range(len(self.ticks)), [wrapped(tick) for tick in self.ticks])
                 if r == 0:
                     axes.set_title(panel, fontweight="bold")
-                if c == 0:
+                if place + columns >= len(rows) * len(panels):
+                    axes.tick_params(axis="x", labelbottom=True)
+                if place % columns == 0:
                     axes.set_ylabel(row if len(rows) == 1 else row.replace(" (", "\n("))
         figure.supxlabel(self.below, fontsize=9)
         figure.align_ylabels(list(grid[:, 0]))
@@ -185,6 +201,15 @@ class PointChart:
                 if any(p.x_high > p.x_low for p in own):
                     along = [[max(p.x - p.x_low, 0) for p in own], [max(p.x_high - p.x, 0) for p in own]]
                     self._bars(axes, own, shown, x=along)
+                axes.plot(
+                    [p.x for p in own for _ in p.seeds],
+                    [value for p in own for value in p.seeds],
+                    color=shown,
+                    linestyle="",
+                    marker=".",
+                    markersize=3.5,
+                    alpha=0.55,
+                )
                 axes.plot(
                     [p.x for p in own],
                     [p.mean for p in own],

@@ -19,6 +19,20 @@ QUEUE: Final = "#6f7780"
 WIDTH: Final = 7.3
 """Of a figure, inches: what a page's frame shows in its full width."""
 
+ACROSS: Final = 4
+"""Panels side by side, at most: further ones stand in a row below."""
+
+
+def wrapped_panels(panels: int) -> tuple[int, int]:
+    """Return columns and rows of so many panels.
+
+    >>> wrapped_panels(3), wrapped_panels(5), wrapped_panels(24)
+    ((3, 1), (3, 2), (4, 6))
+    """
+    rows = -(-panels // ACROSS)
+    return -(-panels // rows) if rows else 1, max(rows, 1)
+
+
 TICKS: Final = 8.5
 """Size of the smallest letters, points."""
 

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Final
 
 import polars as pl
@@ -14,7 +15,7 @@ import polars as pl
 from sojourn import _core
 from sojourn.core import queues
 from sojourn.core.cells import Cell, ordered
-from sojourn.core.measured import measure
+from sojourn.core.measured import measure, seeds_said
 from sojourn.core.select import axes_of, labelled
 from sojourn.core.spread import Spread
 from sojourn.core.summary_table import Asked
@@ -36,6 +37,12 @@ PANEL: Final = Option("panel", "the axis with a panel for each label; what is le
 WINDOW: Final = Option(
     "window", "where to measure, in the words of metrics (over last 20s, during NAME); the default window if empty"
 )
+STATISTIC: Final = Option(
+    "statistic",
+    "what of the seeds is drawn; of fewer than ten the median, with a dot for each seed, else the mean, if empty",
+    "",
+    ("", "mean", "median"),
+)
 LOG: Final = Option("log", "which axes are logarithmic", "", ("", "x", "y", "xy"))
 
 
@@ -56,6 +63,40 @@ class Measured:
     def spread(self) -> Spread:
         """Over the seeds."""
         return Spread.of(self.values)
+
+    @property
+    def there(self) -> list[float]:
+        """The values that runs have."""
+        return [value for value in self.values if not math.isnan(value)]
+
+    @property
+    def dots(self) -> list[float]:
+        """The values of few seeds, which figures show one by one; none where there is one seed, or many."""
+        return self.there if 1 < len(self.there) < FEW else []
+
+    def drawn(self, statistic: str) -> float:
+        """Return what a figure shows of the seeds, by :data:`STATISTIC`: one far out moves a mean of three."""
+        if statistic == "median" or (not statistic and self.dots):
+            return median(self.there) if self.there else math.nan
+        return self.spread.mean
+
+
+MOST: Final = 24
+"""Panels of a figure: more cannot be read."""
+
+FEW: Final = 10
+"""Of fewer seeds a figure shows each, and the median."""
+
+
+def of_seeds_said(found: Sequence[Measured], cells: Sequence[Cell], statistic: str) -> str:
+    """Return of what the values of a figure are, in words, and what stands beside them."""
+    dots = any(one.dots for one in found)
+    what = statistic or ("median" if dots else "mean")
+    seeds = seeds_said(cells)
+    of = seeds if seeds == "one seed" else f"{what} of {seeds}"
+    ranges = any(one.spread.high > one.spread.low and not one.dots for one in found)
+    beside = [*(["each dot is a seed"] if dots else []), *(["the thin lines span the seeds"] if ranges else [])]
+    return "; ".join([of, *beside])
 
 
 def metrics_of(option: str) -> list[str]:
@@ -82,7 +123,20 @@ def measured_each(cells: Sequence[Cell], options: Options, kind: str) -> list[li
     wanted = metrics_of(options["y"])
     if not wanted:
         raise UsageError(f"{kind} needs a metric to draw", help="y=jain(goodput), for example")
-    return [measured(cells, expression, options["window"]) for expression in wanted]
+    found = {expression: measured(cells, expression, options["window"]) for expression in dict.fromkeys(wanted)}
+    own = naming.apart({expression: values[0].label for expression, values in found.items()})
+    return [[replace(one, label=own[expression]) for one in values] for expression, values in found.items()]
+
+
+def of_means_said(cells: Sequence[Cell], metrics: Iterable[str]) -> str:
+    """Return what a caption adds about metrics that look at means and not at packets; empty if none does."""
+    return "".join(f" {said}." for metric in metrics if (said := naming.of_means(metric, interval_of(cells))))
+
+
+def interval_of(cells: Sequence[Cell]) -> str:
+    """Return the sample interval of these cells; empty if they differ in it."""
+    found = {str(cell.scenario["sample_interval"]) for cell in cells}
+    return found.pop() if len(found) == 1 else ""
 
 
 def measured(cells: Sequence[Cell], expression: str, window: str = "") -> list[Measured]:
@@ -91,7 +145,7 @@ def measured(cells: Sequence[Cell], expression: str, window: str = "") -> list[M
     Raises:
         UsageError: if it is wrong, or no run has a value for it, with what to write to have one.
     """
-    label = naming.of_metric(expression)
+    label = naming.of_metric(expression, interval_of(cells))
     if "{queue}" in expression and (queue := _queue_said(cells)):
         label = replace(label, name=f"{label.name}: {queue}")
     asked = Asked(expression, expression, names_queue=False)
@@ -179,6 +233,20 @@ class Roles:
             left.remove(named)
         return named
 
+    def in_panels(self, labels: Iterable[Mapping[str, str]]) -> "Roles":
+        """Return these roles, if a figure can show as many panels as they make of these labels.
+
+        Raises:
+            UsageError: if they are more than :data:`MOST`, with what folds them.
+        """
+        panels = {self.panel(own) for own in labels}
+        if len(panels) > MOST:
+            raise UsageError(
+                f"these are {len(panels)} panels ({', '.join(self.panels)}), and a figure shows up to {MOST}",
+                help="choose cells with --cell, or have an axis told otherwise: colour=AXIS, dash=AXIS",
+            )
+        return self
+
     def series(self, labels: Mapping[str, str]) -> tuple[str, str]:
         """Return what the colour and the dashes of something tell."""
         return told(self.colour, labels), told(self.dash, labels)
@@ -262,6 +330,7 @@ def rows_of(found: Iterable[Measured]) -> pl.DataFrame:
             "metric": one.metric,
             "unit": one.label.unit,
             "mean": spread.mean,
+            "median": median(one.there) if one.there else math.nan,
             "low": spread.low,
             "high": spread.high,
             "seeds": spread.seeds,

@@ -16,7 +16,7 @@ from sojourn.plotting.distribution import distributions
 from sojourn.plotting.draw.boxes import Box, BoxChart
 from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import YES_NO, Drawn, Kind, Option, Options
-from sojourn.plotting.kinds.across import COLOUR, FLOW, PANEL, Places, Roles, X, measured, metrics_of
+from sojourn.plotting.kinds.across import COLOUR, FLOW, PANEL, Places, Roles, X, interval_of, measured, metrics_of
 
 _FIVE: Final = ("whisker_low", "quartile_1", "median", "quartile_3", "whisker_high")
 
@@ -33,7 +33,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
             for cell in cells
             for own in distributions(cell, options["quantity"], options["of"], window)
         ]
-        label = labels.of_quantity(options["quantity"])
+        label = labels.of_values(options["quantity"], interval_of(cells))
         five = [(own, [values.quantile(part) for part in _PARTS], values.total) for own, values in found]
         whiskers = "the whiskers reach from the 1st to the 99th percentile"
         where = window or "from the origin on"
@@ -50,7 +50,9 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         titled = str(label)
         whiskers = "the whiskers reach from the least to the largest"
         said = f"over {seeds_said(cells)}, {window_said(cells, window)}"
-    roles = Roles.of([own for own, _, _ in five], {o: options[o] for o in ("x", "colour", "panel")})
+    roles = Roles.of([own for own, _, _ in five], {o: options[o] for o in ("x", "colour", "panel")}).in_panels(
+        own for own, _, _ in five
+    )
     places = Places.of([own.get(roles.x, "") for own, _, _ in five], roles.x)
     boxes, rows = [], []
     for own, numbers, count in five:

@@ -15,7 +15,7 @@ from sojourn.plotting.distribution import Distribution, distributions
 from sojourn.plotting.draw.curves import Curve, CurveChart
 from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import YES_NO, Drawn, Kind, Option, Options
-from sojourn.plotting.kinds.across import COLOUR, DASH, FLOW, PANEL, Roles
+from sojourn.plotting.kinds.across import COLOUR, DASH, FLOW, PANEL, Roles, interval_of
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
@@ -27,8 +27,10 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         for own in distributions(cell, quantity, options["of"], window)
     ]
     whose = {own.of for _, own in found}
-    roles = Roles.of([own for own, _ in found], {o: options[o] for o in ("colour", "dash", "panel")})
-    label = labels.of_quantity(quantity)
+    roles = Roles.of([own for own, _ in found], {o: options[o] for o in ("colour", "dash", "panel")}).in_panels(
+        own for own, _ in found
+    )
+    label = labels.of_values(quantity, interval_of(cells))
     induced = options["induced"] == "yes"
     curves, frames = [], []
     for own, distribution in found:

@@ -11,7 +11,7 @@ from sojourn.plotting import labels as naming
 from sojourn.plotting.draw.heat import HeatChart
 from sojourn.plotting.draw.sheet import Part, Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
-from sojourn.plotting.kinds.across import NONE, WINDOW, Places, Roles, measured, metrics_of, rows_of
+from sojourn.plotting.kinds.across import NONE, WINDOW, Places, Roles, measured, metrics_of, of_means_said, rows_of
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
@@ -28,7 +28,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
             raise UsageError.unknown("axis for y", options["y"], axes)
         # The vertical axis is chosen as colours are elsewhere: the first that is left.
         chosen = {"x": options["x"], "colour": options["y"], "panel": options["panel"]}
-        roles = Roles.of([one.labels for one in found], chosen)
+        roles = Roles.of([one.labels for one in found], chosen).in_panels(one.labels for one in found)
         if not roles.x or not roles.colour or NONE in (options["x"], options["y"]):
             raise UsageError("a heatmap needs two axes that vary", help="`sojourn plot DIR bars` shows one")
         across, down = (Places.of([one.labels.get(a, "") for one in found], a) for a in (roles.x, roles.colour))
@@ -44,6 +44,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         parts.append(Part(HeatChart(values, across.title, down.title, str(label), shows, None if log else ends, log)))
     names = naming.listed(one.label for one in every)
     caption = f"{names} by {roles.x} and {roles.colour}, {window_said(cells, options['window'])}: {mean_said(cells)}."
+    caption += of_means_said(cells, wanted)
     return Drawn(Sheet(parts), rows_of(every), caption)
 
 

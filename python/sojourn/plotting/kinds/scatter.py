@@ -17,7 +17,18 @@ from sojourn.plotting import labels as naming
 from sojourn.plotting.draw.points import Ellipse, Point, PointChart
 from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
-from sojourn.plotting.kinds.across import COLOUR, DASH, FLOW, LOG, PANEL, WINDOW, Measured, Roles, measured
+from sojourn.plotting.kinds.across import (
+    COLOUR,
+    DASH,
+    FLOW,
+    LOG,
+    PANEL,
+    WINDOW,
+    Measured,
+    Roles,
+    measured,
+    of_means_said,
+)
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:
@@ -28,6 +39,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     if len(roles.panels) > 1 and not options["panel"]:
         # Every point stands for itself: what markers cannot tell is told by panels of the first, and by nothing else.
         roles = Roles(roles.x, roles.colour, roles.dash, roles.panels[:1])
+    roles = roles.in_panels(labels for labels, _, _ in pairs)
     row = str(up[0].label)
     points, ellipses, rows = [], [], []
     for labels, a, b in pairs:
@@ -66,7 +78,11 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     said = f"{up[0].label.name} against {naming.inside(along[0].label.name)}, {measured_in}: {mean_said(cells)}"
     said += "; each ellipse is one standard deviation of the Gaussian that fits its runs best" if ellipses else ""
     said += "; less is to the right, so that better is up and right" if options["reverse"] == "yes" else ""
-    return Drawn(Sheet([chart.part()]), pl.DataFrame(rows, infer_schema_length=None), f"{said}.")
+    return Drawn(
+        Sheet([chart.part()]),
+        pl.DataFrame(rows, infer_schema_length=None),
+        f"{said}." + of_means_said(cells, (options["x"], options["y"])),
+    )
 
 
 def _pairs(along: Sequence[Measured], up: Sequence[Measured]) -> list[tuple[dict[str, str], Measured, Measured]]:

@@ -1,5 +1,5 @@
 """Reports: a results folder as a page to read, and to keep."""
 
-from sojourn.reporting.report.build import build, write
+from sojourn.reporting.report.build import PANELS, build, write
 
-__all__ = ["build", "write"]
+__all__ = ["PANELS", "build", "write"]

@@ -34,6 +34,9 @@ from sojourn.reporting.report.again import Experiments
 if TYPE_CHECKING:
     import jinja2
 
+PANELS: Final = 24
+"""Cells that a page draws unless more are asked for: a second of computing, half a screen and 0.1 MB each."""
+
 _FEW: Final = 8
 """Below this many panels a pool of processes costs more than it gains."""
 
@@ -47,7 +50,7 @@ class CellView:
     values: Sequence[Value]
     flows: Sequence[str]
     panel: str
-    """SVG."""
+    """SVG; empty if the cell is not drawn."""
     numbers: str
     """What the picture shows, for the page's script."""
     file: str
@@ -91,6 +94,16 @@ class ScenarioView:
     """Those on it; none where no report says anything of it."""
     cells: Sequence[CellView]
 
+    @property
+    def pictured(self) -> list[CellView]:
+        """The cells that are drawn."""
+        return [cell for cell in self.cells if cell.panel]
+
+    @property
+    def folded(self) -> list[CellView]:
+        """The others."""
+        return [cell for cell in self.cells if not cell.panel]
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
@@ -119,6 +132,7 @@ def build(
     experiments: Collection[str] | None = None,
     processes: int = 1,
     drawn: Callable[[int, int], None] | None = None,
+    panels: int = PANELS,
 ) -> Report:
     """Read the runs of a folder and draw them.
 
@@ -127,6 +141,8 @@ def build(
         experiments: of which; all unless given.
         processes: how many draw at a time.
         drawn: told how many panels are drawn, and of how many.
+        panels: how many cells are drawn. Of more, each scenario has its part: cells that together have every label. The
+            page folds the others.
 
     Raises:
         StoreError: if the folder has no runs, or a file in it is damaged.
@@ -147,11 +163,12 @@ def build(
     columns = columns_of(found)
     count = 0
     again = Experiments(folder)
+    chosen = _chosen(found, panels)
     for experiment, members in groupby(found, key=lambda cell: cell.experiment):
         own = list(members)
-        watch = partial(_watch, drawn, count, len(found))
-        views = _draw(own, folder, columns, processes, watch, again)
-        count += len(own)
+        watch = partial(_watch, drawn, count, len(chosen))
+        views = _draw(own, chosen, folder, columns, processes, watch, again)
+        count += sum(cell.key in chosen for cell in own)
         scenarios.append(_scenario(experiment, own, views, verdicts))
     commands = list(dict.fromkeys(record.head["command"] for record in records))
     seeds = {len(cell.runs) for cell in found}
@@ -186,7 +203,7 @@ def write(folder: Folder, report: Report) -> tuple[Path, Path]:
         raise StoreError(f"{pictures} could not be made: {error.strerror}") from error
     for scenario in report.scenarios:
         write_file(folder.path / scenario.topology_file, standalone(scenario.topology).encode())
-        for cell in scenario.cells:
+        for cell in scenario.pictured:
             write_file(folder.path / cell.file, standalone(cell.panel).encode())
     for path, template in ((page, "report.html.j2"), (markdown, "report.md.j2")):
         text = pages.get_template(template).render(report=report)
@@ -229,29 +246,53 @@ def _watch(drawn: Callable[[int, int], None] | None, before: int, total: int, do
 
 _READING: Final = (
     "Each value is the mean over the measuring window of each run, and over the seeds; below it the least and the "
-    "greatest of the seeds. Rates are TCP's delivery rate as tcp_info tells it, delays, marks and drops are "
+    "greatest of the seeds. Goodput is the payload that arrived; delays, marks and drops are "
     "those of each queue that matters: in which at least one packet in a thousand waited longer than 1 ms, was dropped "
     "or was marked. The queue that packets wait longest in stands first."
 )
 
 
+def _chosen(found: Sequence[Cell], panels: int) -> set[str]:
+    """Return the keys of the cells that are drawn: all, or of each scenario its part of so many."""
+    if len(found) <= panels:
+        return {cell.key for cell in found}
+    chosen: set[str] = set()
+    for _, members in groupby(found, key=lambda cell: cell.experiment):
+        own = list(members)
+        part = max(1, panels * len(own) // len(found))
+        seen: set[tuple[str, str]] = set()
+        picked = []
+        for cell in own:
+            if not seen.issuperset(cell.labels):
+                picked.append(cell.key)
+                seen.update(cell.labels)
+        # Those that bring no new label, from all over the scenario.
+        others = [cell.key for cell in own if cell.key not in picked]
+        more = max(part - len(picked), 0)
+        picked += [others[number * len(others) // more] for number in range(min(more, len(others)))]
+        chosen.update(picked[:part])
+    return chosen
+
+
 def _draw(
     own: Sequence[Cell],
+    chosen: Collection[str],
     folder: Folder,
     columns: Sequence[Headed],
     processes: int,
     drawn: Callable[[int], None],
     again: Experiments,
 ) -> list[CellView]:
-    """Draw the cells of one scenario on the same scales."""
-    panels = [panel_of(cell) for cell in own]
+    """Draw those cells of one scenario that are chosen, on the same scales."""
+    panels = [panel_of(cell) for cell in own if cell.key in chosen]
     scales = panel.Scales.over(panels)
     if processes > 1 and len(panels) >= _FEW:
         with ProcessPoolExecutor(processes) as pool:
             pictures = _counted(pool.map(_picture, panels, [scales] * len(panels)), drawn)
     else:
         pictures = _counted((_picture(p, scales) for p in panels), drawn)
-    return [_cell(cell, picture, folder, columns, again) for cell, picture in zip(own, pictures, strict=True)]
+    made = iter(pictures)
+    return [_cell(cell, next(made) if cell.key in chosen else ("", ""), folder, columns, again) for cell in own]
 
 
 def _picture(shown: panel.Panel, scales: panel.Scales) -> tuple[str, str]:
@@ -289,7 +330,12 @@ def _verdicts(found: Sequence[Cell]) -> list[ClaimVerdict]:
     """Return what came of the claims on the scenarios of these cells."""
     here = {cell.experiment for cell in found}
     asked = [claim for claim in claims.registry() if not here.isdisjoint(claim.experiments)]
-    return claims.evaluate(asked, [run for cell in found for run in cell.runs]) if asked else []
+    runs = [run for cell in found for run in cell.runs if run.scenario["experiment"] in _experiments(asked)]
+    return claims.evaluate(asked, runs, seeds=claims.seeds_there(runs)) if asked else []
+
+
+def _experiments(asked: Sequence[claims.Claim]) -> set[str]:
+    return {experiment for claim in asked for experiment in claim.experiments}
 
 
 def _scenario(

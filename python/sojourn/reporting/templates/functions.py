@@ -30,7 +30,7 @@ from sojourn.plotting.draw.svg import standalone
 from sojourn.reporting.templates.results import PANEL, NotRun, Results
 from sojourn.reporting.templates.sandbox import confined, read_text
 
-_TABLE: Final = ("delivery_rate_mbps", "jain", "utilisation_percent", "rtt_ms", "queue_delay_ms")
+_TABLE: Final = ("goodput_mbps", "jain", "utilisation_percent", "rtt_ms", "queue_delay_ms")
 """The columns of a scenario's table."""
 
 

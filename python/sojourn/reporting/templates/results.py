@@ -78,7 +78,7 @@ class Evidence:
     def verdicts(self) -> Mapping[str, ClaimVerdict]:
         """What came of every claim, by its id."""
         every = [run for own in self.runs.values() for _, run in own]
-        found = claims.evaluate(claims.registry(), every, threads=os.cpu_count() or 1)
+        found = claims.evaluate(claims.registry(), every, seeds=claims.seeds_there(every), threads=os.cpu_count() or 1)
         return {verdict.claim.id: verdict for verdict in found}
 
 
