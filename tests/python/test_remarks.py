@@ -251,3 +251,38 @@ def test_slow_start_that_never_ends_is_named_and_bbrs_start_is_not(tmp_path: Pat
     assert "has not ended" in found.message
     bbr = run_of(wide.replace('cc = "cubic"', 'cc = "bbr"'), tmp_path)
     assert [own for own in remarks(bbr) if own.about == "slow start"] == []
+
+
+PRAGUE = """
+[experiment]
+name = "prague"
+duration = "6s"
+ping = false
+[[hop]]
+name = "bottleneck"
+rate = "50mbit"
+rtt = "20ms"
+qdisc = "fq_codel"
+[[flow]]
+name = "prague"
+cc = "prague"
+[[flow]]
+name = "cubic"
+cc = "cubic"
+"""
+
+
+def test_a_window_of_many_times_the_path_is_named(tmp_path: Path) -> None:
+    """With seed 10 Prague 0.7 stays in slow start through dozens of marks (docs/linux-notes/prague-slow-start.md)."""
+    (tmp_path / "prague.toml").write_text(PRAGUE)
+    held, grown = package.load(tmp_path / "prague.toml", settings=["experiment.seeds=[1, 10]"]).run()
+    [remark] = [own for own in remarks(grown) if own.about == "cwnd"]
+    assert remark.flows == ("prague",)
+    assert re.search(r"of prague reaches 15\d\d packets, 1\d times the bandwidth-delay product", remark.message)
+    assert not [own for own in remarks(grown) if own.about in {"send_buffer", "receive_window"}]
+    assert not [own for own in remarks(held) if own.about == "cwnd"]
+    # Behind tail drop a deep buffer lets a window grow.
+    deep = PRAGUE.replace('"fq_codel"', '"pfifo limit 5000"')
+    (tmp_path / "deep.toml").write_text(deep)
+    [run] = package.load(tmp_path / "deep.toml").run()
+    assert not [own for own in remarks(run) if own.about == "cwnd"]

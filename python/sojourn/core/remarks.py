@@ -31,8 +31,9 @@ class Remark:
     """Something to know before the numbers of a run are believed."""
 
     about: str
-    """The setting that it names: ``receive_window``, ``send_buffer``, ``app_rate``, ``max_pacing_rate``; ``window``,
-    which holds too few periods; or ``slow start``, which the window holds."""
+    """What it names: ``cwnd``, which is many times the path's; a setting, ``receive_window``, ``send_buffer``,
+    ``app_rate``, ``max_pacing_rate``; ``window``, which holds too few periods; or ``slow start``, which the window
+    holds."""
     flows: tuple[str, ...]
     message: str
     help: str
@@ -75,8 +76,12 @@ def remarks(run: Run) -> list[Remark]:
             Remark(str(r["about"]), tuple(map(str, r["flows"])), str(r["message"]), str(r["help"]), r.get("enough"))
             for r in stored
         ]
-    limited = _limited(run)
-    return [*_starting(run, {flow for own in limited for flow in own.flows}), *limited, *_swinging(run)]
+    overgrown = _overgrown(run)
+    large = {flow for own in overgrown for flow in own.flows}
+    # A window of many times the path fills any buffer: the buffer is not what is to be larger.
+    limited = [own for own in _limited(run) if own.about not in _BUFFERS or not large.issuperset(own.flows)]
+    starting = _starting(run, large.union(*(own.flows for own in limited)))
+    return [*overgrown, *starting, *limited, *_swinging(run)]
 
 
 def told(runs: Iterable[Run]) -> list[Told]:
@@ -158,6 +163,50 @@ def _grows(cwnd: pl.Series) -> bool:
 
 _GROWN: Final = 1.5
 """A congestion window that is so many times as large at the window's end still grows as in slow start."""
+
+
+# --- windows of many times the path ----------------------------------------------------------------------------------
+
+OVERGROWN: Final = 10
+"""From so many bandwidth-delay products on a congestion window is more than an AQM should let it have."""
+
+_FIFOS: Final = frozenset({"pfifo", "bfifo", "pfifo_fast"})
+_LEAST_PACKETS: Final = 100
+_BUFFERS: Final = frozenset({"receive_window", "send_buffer"})
+
+
+def _overgrown(run: Run) -> list[Remark]:
+    """Return which flows had a window of :data:`OVERGROWN` bandwidth-delay products or more behind an AQM."""
+    window = run.window()
+    if window is None or "flows" not in run.tables:
+        return []
+    begin, end = window
+    found: dict[str, tuple[int, float]] = {}
+    for flow in describe.loads(run.scenario):
+        queue, needs = _queue(run.scenario, flow), _needs(run.scenario, flow)
+        if flow["traffic"]["kind"] != "tcp" or queue is None or needs is None or not needs[0]:
+            continue
+        if str(queue["qdisc"]).split()[0] in _FIFOS:
+            continue
+        rows = run.flows.filter(pl.col("flow").cast(pl.String) == flow["name"], pl.col("t_s").is_between(begin, end))
+        most = int(rows["cwnd"].max() or 0)  # type: ignore[arg-type] # a count
+        times = most * _FRAME / needs[0]
+        if most >= _LEAST_PACKETS and times >= OVERGROWN:
+            found[str(flow["name"])] = most, times
+    if not found:
+        return []
+    names = tuple(found)
+    windows = " and ".join(f"{most} packets, {times:.0f} times" for most, times in found.values())
+    return [
+        Remark(
+            "cwnd",
+            names,
+            f"the congestion window of {_listed(names)} reaches {windows} the bandwidth-delay product of the path, in "
+            f"the measuring window of {span_said(window)}: the queue does not hold this sender, and delays and rates "
+            "are those of its overshoot",
+            "look at its window and its marks over time: sojourn plot DIR timeseries",
+        )
+    ]
 
 
 # --- limited by something else ---------------------------------------------------------------------------------------
