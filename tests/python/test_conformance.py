@@ -330,7 +330,11 @@ def test_exit_status(words: list[str], status: int, said: str) -> None:
 def test_every_seeded_mistake_finds_its_place() -> None:
     mutants = tool("mutants")
     found = mutants.lists()
-    assert {own.name: len(own.mutations) for own in found} == {"bbr3": 20, "prague": 10, "dualpi2": 10}
+    assert {own.document for own in found} == set(documents())
+    for own in found:
+        assert len(own.mutations) >= 10, own.name
+        # Nine of ten have to be caught.
+        assert own.least >= 0.9 * len(own.mutations) - 0.5, own.name
     for text in mutants.patched_files(found).values():
         assert "sojourn_units::mutant(" in text
 
