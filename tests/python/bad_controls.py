@@ -4,7 +4,7 @@ Each control is a Reno in everything else, each queue a FIFO.
 """
 
 from own_classes import Fifo, Reno
-from sojourn.custom import Aqm, CongestionControl, Packet, QueueView, View
+from sojourn.custom import CongestionControl, Packet, QueueView, View
 
 
 class NeverBacksOff(Reno):
@@ -84,15 +84,14 @@ class DropsATenth(Fifo):
             super().enqueue(packet, queue)
 
 
-class Pauses(Aqm):
-    """Sends for ten milliseconds, and nothing for the next ten."""
+class FavoursSmall(Fifo):
+    """A FIFO of 170 packets, of which those above 1000 bytes have 120."""
 
     def __init__(self) -> None:
-        self.fifo = Fifo(limit=170)
+        super().__init__(limit=170)
 
     def enqueue(self, packet: Packet, queue: QueueView) -> None:
-        self.fifo.enqueue(packet, queue)
-
-    def dequeue(self, queue: QueueView) -> Packet | int | None:
-        turns, part = divmod(queue.now_ns, 20_000_000)
-        return self.fifo.dequeue(queue) if part < 10_000_000 else (turns + 1) * 20_000_000
+        if packet.size > 1000 and len(self.packets) >= 120:
+            packet.drop("tail")
+        else:
+            super().enqueue(packet, queue)

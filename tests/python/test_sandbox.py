@@ -171,5 +171,7 @@ def test_nothing_grows_without_end(folder: Folder, text: str) -> None:
 
 
 def test_what_a_page_needs_is_computed(folder: Folder) -> None:
-    text = "{% set a = ['x', 2] %}{{ a|join(', ') ~ '!' }} {{ 'b' if 1 < 2 <= 2 and 'x' in a else 'c' }} {{ a + ['y'] }}"
+    text = (
+        "{% set a = ['x', 2] %}{{ a|join(', ') ~ '!' }} {{ 'b' if 1 < 2 <= 2 and 'x' in a else 'c' }} {{ a + ['y'] }}"
+    )
     assert "x, 2! b ['x', 2, 'y']" in page(folder, text)
