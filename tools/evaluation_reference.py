@@ -34,7 +34,7 @@ def main(name: str, only: list[str]) -> None:
         measured[own] = _beside(document, own, only, campaign.measure(watching))
     file = HERE / "python" / "sojourn" / "evidence" / "evaluation" / "reference" / f"{name}.json"
     file.parent.mkdir(exist_ok=True)
-    file.write_text(reference.text(document, measured), encoding="utf-8")
+    file.write_text(reference.text(document, measured, only or document.suites), encoding="utf-8")
     sys.stdout.write(f"{file}: {file.stat().st_size} bytes\n")
 
 

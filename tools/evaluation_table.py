@@ -11,7 +11,7 @@ from sojourn.evidence.evaluation import judge, page, read, reference
 def main(name: str) -> None:
     """Print the table of a document."""
     document = read(name)
-    stored = {own: reference.values(document, own) for own in document.references}
+    stored = {own: reference.values(document, own, any_sources=True) for own in document.references}
     known = {own: values for own, values in stored.items() if values is not None}
     incumbents = [known[own] for own in document.beside]
     judged = {own: judge(document, values, incumbents, {}) for own, values in known.items()}

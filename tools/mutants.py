@@ -84,6 +84,9 @@ class Caught:
     mutation: Mutation
     cases: Sequence[str]
     """The cases that fail with it, and pass without."""
+    stopped: bool = False
+    """Whether an assertion or an overflow check of the implementation ended it before a case was judged. No case has
+    caught it then: a release has no such checks."""
 
 
 def lists(names: Iterable[str] = ()) -> list[Listed]:
@@ -239,7 +242,7 @@ def _site() -> None:
 
 
 def _verdicts(own: Listed, number: int) -> dict[str, str]:
-    """Return the verdict of each case with this mistake; 0 for none."""
+    """Return the verdict of each case with this mistake; 0 for none. Nothing if the run itself came to an end."""
     asked = [own.document, _option(own), own.subject, "--format", "json", "-q"]
     done = subprocess.run(  # noqa: S603 - the project's own
         [sys.executable, "-m", "sojourn", "conformance", *asked],
@@ -249,8 +252,7 @@ def _verdicts(own: Listed, number: int) -> dict[str, str]:
         env={**os.environ, "PYTHONPATH": str(SITE), VARIABLE: str(number)},
     )
     if done.returncode not in {0, 1}:
-        # A check of the implementation itself, such as an overflow, has caught it before any case could.
-        return {"(the run itself)": "failed"} if number else _complain(done.stderr)
+        return {} if number else _complain(done.stderr)
     return {one["case"]: one["verdict"] for one in json.loads(done.stdout)["cases"]}
 
 
@@ -269,7 +271,11 @@ def judge(own: Listed, numbers: Sequence[int] = ()) -> list[Caught]:
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
         verdicts = list(pool.map(lambda one: _verdicts(own, one.number), wanted))
     return [
-        Caught(one, [case for case, verdict in found.items() if verdict == "failed" and sound.get(case) != "failed"])
+        Caught(
+            one,
+            [case for case, verdict in found.items() if verdict == "failed" and sound.get(case) != "failed"],
+            stopped=not found,
+        )
         for one, found in zip(wanted, verdicts, strict=True)
     ]
 
@@ -279,7 +285,8 @@ _HEAD: Final = """\
 
 Written by `tools/mutants.py run --markdown docs/conformance-mutants.md`. Each mistake is a change of one place in a
 copy of our own implementation (`tools/mutations`); it is caught by the cases that fail with it and pass without it.
-[Conformance](conformance.md) says more.
+What an assertion or an overflow check of the checked build ends is no catch of a case. [Conformance](conformance.md)
+says more.
 
 """
 
@@ -292,7 +299,9 @@ def markdown(found: Sequence[tuple[Listed, Sequence[Caught]]]) -> str:
         lines += [f"## `{own.subject}` by `{own.document}`: {hits} of {len(caught)}", ""]
         lines += ["| mistake | caught by |", "|---|---|"]
         for one in caught:
-            cases = ", ".join(case.partition("/")[2] or case for case in one.cases) or "**not caught**"
+            cases = ", ".join(case.partition("/")[2] for case in one.cases) or "**not caught**"
+            if one.stopped:
+                cases += ": an assertion of the implementation ended the run"
             lines.append(f"| {one.mutation.what} | {cases} |")
         lines.append("")
     return "\n".join(lines)

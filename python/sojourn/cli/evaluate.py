@@ -94,7 +94,7 @@ def evaluate(
 
     Exits with status 1 if a criterion fails.
     """
-    from sojourn.cli.screen import out, print_json
+    from sojourn.cli.screen import out, print_json, say
     from sojourn.evidence.evaluation import Campaign, Subject, judge, page
 
     document, words = _asked({"cc": ccs or [], "qdisc": qdiscs or [], "media": media or []}, against)
@@ -106,6 +106,8 @@ def evaluate(
         for subject in [*subjects.values(), *incumbents.values()]
     }
     stored = {} if fresh or engine != "sim" or seeds is not None else _stored(document)
+    if not (stored or fresh) and engine == "sim" and seeds is None:
+        say("the figures that come with the build are of other sources: what is compared with is run")
     known = {document.references[name]: values for name, values in stored.items() if name in document.beside}
     measured = _measured(campaigns, [*subjects], known, threads=threads, folder=output)
     against_these = [measured[subject.word] for subject in incumbents.values()]
@@ -214,7 +216,10 @@ def _show(document: "Document", word: str, rows: "list[JudgedRow]", beside: "dic
         marks = [
             [row.row.id, *(page.MARKS[own[index].verdict] for own in beside.values())] for index, row in enumerate(rows)
         ]
-        out().print("The same of others, as it comes with this build:", soft_wrap=True, markup=False)
+        out().print("Reference results shipped with this build:", soft_wrap=True, markup=False)
         print_table(heads, marks)
+        for name, note in document.notes.items():
+            if name in beside:
+                out().print(f"{name}: {note}", soft_wrap=True, markup=False)
     for section, why in document.not_covered.items():
         out().print(f"not covered: §{section}: {why}", soft_wrap=True, markup=False)

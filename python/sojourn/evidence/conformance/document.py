@@ -14,10 +14,10 @@
     state = "where(cwnd_gain == 1, ProbeRTT, ...)"
 
 A case is an experiment file with three tables more: ``[case]`` (``title``, ``section``, ``precondition``, ``stimulus``,
-``expected``; ``not_applicable`` and ``known``: reasons by subject; ``flows``: those that are the subject's, ``subject``
-unless given), ``[[require]]`` and ``[[expect]]``. These say where
-they look (``from``, ``to``: :class:`Moment`; or ``for`` a time from there), at which steps (``during``, ``entering`` or
-``leaving`` a predicate; all unless given), and one of
+``expected``; ``not_applicable``: reasons by subject; ``flows``: those that are the subject's, by default ``subject``),
+``[[require]]`` and ``[[expect]]``. An ``[[expect]]`` may have ``known``: reasons by subject why it does not hold. These
+say where they look (``from``, ``to``: :class:`Moment`; or ``for`` a time from there), at which steps (``during``,
+``entering`` or ``leaving`` a predicate; by default all), and one of
 
 - ``that``: a predicate that holds at each of these steps, at one at least;
 - ``never``: one that holds at none;
@@ -27,6 +27,7 @@ they look (``from``, ``to``: :class:`Moment`; or ``for`` a time from there), at 
 - ``check``: the name of a ``[[check]]`` of the experiment.
 """
 
+import fnmatch
 import functools
 import re
 import tomllib
@@ -85,6 +86,12 @@ class Expectation:
     of: str = "state"
     check: str = ""
     precondition: bool = False
+    known: Mapping[str, str] = field(default_factory=dict)
+    """Why it does not hold, by patterns of subjects' names: a deviation that is known."""
+
+    def known_of(self, subject: Subject) -> str:
+        """Return why it is known not to hold with this subject; empty if it is to hold."""
+        return next((why for name, why in self.known.items() if fnmatch.fnmatchcase(subject.name, name)), "")
 
     @property
     def text(self) -> str:
@@ -119,7 +126,6 @@ class Case:
     expectations: Sequence[Expectation] = field(repr=False)
     """Those that are required first."""
     not_applicable: Mapping[str, str] = field(repr=False)
-    known: Mapping[str, str] = field(repr=False)
     flows: Sequence[str] = (FLOW,)
     """The flows that are the subject's: the one under test, and others that are to be its like."""
 
@@ -217,7 +223,8 @@ def _case(path: Path, document: str, constants: Mapping[str, float]) -> Case:
     try:
         tree = _tree(path)
         own = tree["case"]
-        _known(own, {"title", "section", "precondition", "stimulus", "expected", "not_applicable", "known", "flows"})
+        _of_an_expectation(own)
+        _known(own, {"title", "section", "precondition", "stimulus", "expected", "not_applicable", "flows"})
         section = _text(own, "section")
         expectations = [
             _expectation(one, section, constants, precondition=key == "require")
@@ -236,11 +243,15 @@ def _case(path: Path, document: str, constants: Mapping[str, float]) -> Case:
             file=path,
             expectations=expectations,
             not_applicable=dict(own.get("not_applicable", {})),
-            known=dict(own.get("known", {})),
             flows=tuple(own.get("flows", [FLOW])),
         )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{path}: {_message(error)}") from error
+
+
+def _of_an_expectation(own: Mapping[str, Any]) -> None:
+    if "known" in own:
+        raise ValueError("a known deviation is of one expectation: write known in its [[expect]]")
 
 
 def _sound(expectations: Sequence[Expectation], checks: set[str]) -> None:
@@ -254,7 +265,7 @@ def _sound(expectations: Sequence[Expectation], checks: set[str]) -> None:
 def _expectation(
     tree: Mapping[str, Any], section: str, constants: Mapping[str, float], *, precondition: bool
 ) -> Expectation:
-    _known(tree, {"says", "section", "from", "to", "for", "within", "of", *_ASKED, *_STEPS})
+    _known(tree, {"says", "section", "from", "to", "for", "within", "of", "known", *_ASKED, *_STEPS})
     kind = _one(tree, _ASKED)
     if kind is None:
         raise ValueError(f'"{tree.get("says", "")}" asks for nothing: say one of {", ".join(_ASKED)}')
@@ -263,6 +274,8 @@ def _expectation(
         raise ValueError(f'"{steps}" chooses steps for "that" and "never", not for "{kind}"')
     if "within" in tree and kind != "happens":
         raise ValueError(f'"within" is of "happens", not of "{kind}"')
+    if "known" in tree and precondition:
+        raise ValueError(f'"{tree.get("says", "")}": a [[require]] that does not come about is skipped, not known')
     if "for" in tree and "to" in tree:
         raise ValueError('"to" and "for" both say where it ends: say one of them')
     passes: list[tuple[str, float, bool]] = []
@@ -287,6 +300,7 @@ def _expectation(
         of=str(tree.get("of", "state")),
         check=str(tree.get("check", "")),
         precondition=precondition,
+        known=dict(tree.get("known", {})),
     )
 
 

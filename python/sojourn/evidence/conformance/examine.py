@@ -1,20 +1,23 @@
 """Runs the cases of a document on subjects, and judges them."""
 
 import fnmatch
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
 from sojourn.core.run import Run
 from sojourn.core.store import RunKey
 from sojourn.errors import ExperimentError, Refused, SojournError
-from sojourn.evidence.conformance.document import Case, Document, Expectation
-from sojourn.evidence.conformance.judge import COMPUTED, judge
-from sojourn.evidence.conformance.steps import steps
-from sojourn.evidence.conformance.subject import FLOW, Subject
-from sojourn.evidence.conformance.verdicts import CaseVerdict, Outcome, Verdict
+from sojourn.evidence.conformance.document import Case, Document
+from sojourn.evidence.conformance.over_runs import of_runs
+from sojourn.evidence.conformance.reaction import unanswered
+from sojourn.evidence.conformance.subject import Subject
+from sojourn.evidence.conformance.verdicts import CaseVerdict, Verdict
 from sojourn.experiments.experiment import parse
 from sojourn.runner import refuse
+
+SEEDS: Final = 5
+"""How many seeds of a case are run on the simulator, unless somebody asks for another number or the case for more."""
 
 Make = Callable[[Sequence[RunKey]], Sequence[Run]]
 """Makes runs; the results in the order of the keys."""
@@ -54,126 +57,99 @@ def examine(
         make: makes the runs, and may keep them.
         engine: what runs them.
         settings: changes of the experiments, as ``path=value``.
-        seeds: so many seeds of each case, instead of the file's.
+        seeds: so many seeds of each case, instead of the file's; on the simulator :data:`SEEDS` at least if None.
         plugins: shared libraries with words of one's own.
 
     Raises:
         SojournError: if none of the cases can be put to a subject: the name is wrong, or a setting.
     """
-    planned: list[tuple[Case, Subject, Sequence[RunKey], CaseVerdict | None]] = []
+    planned: list[_Planned] = []
     for subject in subjects:
-        reasons: list[SojournError] = []
-        own = []
-        for case in document.cases:
-            keys: Sequence[RunKey] = ()
-            verdict = _not_applicable(case, subject)
-            if verdict is None:
-                try:
-                    keys = parse(
-                        case.experiment,
-                        str(case.file),
-                        settings=[*subject.settings(case.flows), *settings],
-                        seeds=seeds,
-                        engine=engine,
-                        plugins=plugins,
-                        # A file that the subject names is seen from where the user is.
-                        folder="" if subject.name.startswith("python:") else case.file.parent,
-                    ).run_keys
-                    refuse(keys, engine=engine)
-                except (ExperimentError, Refused) as error:
-                    reasons.append(error)
-                    # Of what an engine lacks the first is enough.
-                    told = " ".join("".join(error.message.split("\n")[:2]).split())
-                    verdict = CaseVerdict(case, subject, Verdict.NOT_OBSERVABLE, reason=told)
-                    keys = ()
-            own.append((case, subject, keys, verdict))
-        if reasons and len(reasons) == len(document.cases):
-            raise reasons[0]
+        own = [_plan(case, subject, engine, settings, seeds, plugins) for case in document.cases]
+        refused = [one.refused for one in own if one.refused is not None]
+        if refused and len(refused) == len(document.cases):
+            raise refused[0]
         planned += own
-    unique = {key.digest: key for _, _, keys, _ in planned for key in keys}
+    unique = {key.digest: key for one in planned for key in one.keys}
     made = dict(zip(unique, make(list(unique.values())), strict=True))
-    verdicts = [
-        verdict or _judged(document, case, subject, [made[key.digest] for key in keys])
-        for case, subject, keys, verdict in planned
-    ]
+    verdicts = []
+    for subject in subjects:
+        own = [one for one in planned if one.subject == subject]
+        runs = [made[key.digest] for one in own for key in one.keys]
+        silent = unanswered(runs) if document.kind == "sender" else {}
+        if silent:
+            verdicts.append(_without_reaction(document, subject, silent, runs))
+        verdicts += [
+            one.verdict or of_runs(document, one.case, subject, [made[key.digest] for key in one.keys], silent)
+            for one in own
+        ]
     order = {case.name: number for number, case in enumerate(document.cases)}
-    return Examination(document, sorted(verdicts, key=lambda one: order[one.case.name]), subjects)
+    return Examination(document, sorted(verdicts, key=lambda one: order.get(one.case.name, -1)), subjects)
 
 
-def _not_applicable(case: Case, subject: Subject) -> CaseVerdict | None:
-    for pattern, reason in case.not_applicable.items():
-        if fnmatch.fnmatchcase(subject.name, pattern):
-            return CaseVerdict(case, subject, Verdict.NOT_APPLICABLE, reason=reason)
-    return None
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A case on a subject: its runs, or why there are none."""
+
+    case: Case
+    subject: Subject
+    keys: Sequence[RunKey] = ()
+    verdict: CaseVerdict | None = None
+    refused: SojournError | None = None
 
 
-def _judged(document: Document, case: Case, subject: Subject, runs: Sequence[Run]) -> CaseVerdict:
-    """Return the verdict over all seeds: the first that fails decides; then those whose precondition came about."""
-    each = [_of_run(document, case, subject, run) for run in runs]
-    worst = min(each, key=lambda own: _SEEDS.index(own.verdict))
-    known = next((text for pattern, text in case.known.items() if fnmatch.fnmatchcase(subject.name, pattern)), "")
-    first = [run for run, own in zip(runs, each, strict=True) if own is worst]
-    others = [run for run in runs if run not in first]
-    return replace(worst, known=known, runs=[*first, *others])
+def _plan(
+    case: Case, subject: Subject, engine: str, settings: Sequence[str], seeds: int | None, plugins: Sequence[str]
+) -> _Planned:
+    if reason := _not_applicable(case, subject):
+        return _Planned(case, subject, verdict=CaseVerdict(case, subject, Verdict.NOT_APPLICABLE, reason=reason))
+
+    def keys(seeds: int | None) -> Sequence[RunKey]:
+        return parse(
+            case.experiment,
+            str(case.file),
+            settings=[*subject.settings(case.flows), *settings],
+            seeds=seeds,
+            engine=engine,
+            plugins=plugins,
+            # A file that the subject names is seen from where the user is.
+            folder="" if subject.name.startswith("python:") else case.file.parent,
+        ).run_keys
+
+    try:
+        found = keys(seeds)
+        # The kernel takes the time that a case says: there, only who asks for more seeds gets them.
+        if seeds is None and engine == "sim" and len({key.scenario["seed"] for key in found}) < SEEDS:
+            found = keys(SEEDS)
+        refuse(found, engine=engine)
+    except (ExperimentError, Refused) as error:
+        # Of what an engine lacks the first is enough.
+        told = " ".join("".join(error.message.split("\n")[:2]).split())
+        verdict = CaseVerdict(case, subject, Verdict.NOT_OBSERVABLE, reason=told)
+        return _Planned(case, subject, verdict=verdict, refused=error)
+    return _Planned(case, subject, found)
 
 
-_ORDER = (Verdict.FAILED, Verdict.SKIPPED, Verdict.NOT_OBSERVABLE, Verdict.PASSED)
-"""Of what is expected of one run: the first of these that came decides."""
-_SEEDS = (Verdict.FAILED, Verdict.PASSED, Verdict.NOT_OBSERVABLE, Verdict.SKIPPED)
-"""Of the runs of several seeds."""
+def _not_applicable(case: Case, subject: Subject) -> str:
+    return next((why for name, why in case.not_applicable.items() if fnmatch.fnmatchcase(subject.name, name)), "")
 
 
-def _of_run(document: Document, case: Case, subject: Subject, run: Run) -> CaseVerdict:
-    derived = document.derived.get(subject.name, {})
-    waited = _waited_for(run)
-    needed = {name for one in case.expectations for name in _names(one)} | waited
-    rounds = {"round"} if "rounds" in needed else set()
-    found, missing = steps(run, (needed - COMPUTED) | rounds, derived)
-    if "round" in missing & rounds:
-        missing |= {"rounds"}
-    # A column that is made of others is none that an event could wait for.
-    if lacking := sorted(waited & (missing | set(derived))):
-        reason = f"the stimulus waits for {', '.join(lacking)}, which {subject.name} does not tell"
-        return CaseVerdict(case, subject, Verdict.NOT_OBSERVABLE, reason=reason)
-    outcomes = []
-    for one in case.expectations:
-        if lacking := sorted(_names(one) & missing):
-            reason = f"{subject.name} does not tell {', '.join(lacking)}"
-            outcome = Outcome(one, Verdict.NOT_OBSERVABLE, 0, reason=reason)
-        else:
-            outcome = judge(one, run, found, document.constants)
-        outcomes.append(outcome)
-        if one.precondition and outcome.verdict is not Verdict.PASSED:
-            seen = f": {outcome.deviation.seen}" if outcome.deviation else f": {outcome.reason}"
-            unseen = outcome.verdict is Verdict.NOT_OBSERVABLE
-            reason = outcome.reason if unseen else f"the precondition did not come about: {one.says}{seen}"
-            return CaseVerdict(case, subject, Verdict.NOT_OBSERVABLE if unseen else Verdict.SKIPPED, outcomes, reason)
-    verdict = min((own.verdict for own in outcomes), key=_ORDER.index)
-    return CaseVerdict(case, subject, verdict, outcomes, _reason(verdict, outcomes))
-
-
-def _reason(verdict: Verdict, outcomes: Sequence[Outcome]) -> str:
-    if verdict is Verdict.PASSED:
-        return ""
-    first = next(own for own in outcomes if own.verdict is verdict)
-    if first.deviation is None:
-        return first.reason
-    at = "" if math.isnan(first.deviation.at_s) else f" at {first.deviation.at_s:.3f} s"
-    return f"{first.expectation.says} (§{first.expectation.section}){at}: {first.deviation.seen}"
-
-
-def _names(one: Expectation) -> set[str]:
-    words = [one.words, one.where, *(moment.words for moment in (one.start, one.end) if moment)]
-    names = {name for own in words if own for name in own.names}
-    return names | ({one.of} if one.passes else set())
-
-
-def _waited_for(run: Run) -> set[str]:
-    """Return the subject's numbers that events of the scenario wait for."""
-    found = set()
-    for event in run.scenario["events"]:
-        state = event["when"].get("state") if isinstance(event["when"], dict) else None
-        gauge = state["gauge"].get("flow") if state else None
-        if gauge and gauge["flow"] == FLOW and gauge["name"] != "cwnd":
-            found.add(gauge["name"])
-    return found
+def _without_reaction(
+    document: Document, subject: Subject, silent: Mapping[str, int], runs: Sequence[Run]
+) -> CaseVerdict:
+    """Return the one verdict that says that a sender does not reduce its window."""
+    told = " and ".join(f"{count} {kind}" for kind, count in silent.items())
+    reason = f"its window was not reduced after {told} in the runs of this document"
+    case = Case(
+        name=f"{document.name}/reaction",
+        title=f"The window is reduced by {' and by '.join(silent)}",
+        section=document.cases[0].section,
+        precondition="something is lost or marked",
+        stimulus="those of all cases",
+        expected="the window is reduced in one of them at least",
+        experiment="",
+        file=document.cases[0].file,
+        expectations=(),
+        not_applicable={},
+    )
+    return CaseVerdict(case, subject, Verdict.FAILED, reason=reason, by_run={Verdict.FAILED: len(runs)})

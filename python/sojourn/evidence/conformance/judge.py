@@ -5,16 +5,15 @@ run *enters* it, its last, if the run goes on, where the run *leaves* it.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import polars as pl
 
 from sojourn.core.run import Run
 from sojourn.evidence.conformance.document import Expectation, Moment
-from sojourn.evidence.conformance.steps import T
 from sojourn.evidence.conformance.verdicts import Deviation, Outcome, Verdict
-from sojourn.evidence.conformance.words import VISIT, Words
+from sojourn.evidence.conformance.words import VISIT, T, Words
 
 COMPUTED: Final = frozenset({T, "age", "elapsed", "rounds"})
 """Columns that the judge adds: time and round trips since the visit began, time since the window did."""
@@ -23,14 +22,24 @@ _SHOWN: Final = 6
 """How many numbers are shown of a step that deviates."""
 
 
-def judge(expectation: Expectation, run: Run, steps: pl.DataFrame, words: Mapping[str, float]) -> Outcome:
+def judge(
+    expectation: Expectation,
+    run: Run,
+    steps: pl.DataFrame,
+    words: Mapping[str, float],
+    told: Collection[str] = (),
+) -> Outcome:
     """Return what came of one expectation.
+
+    Where a predicate has no value at a step, as a number in it has none, it is not observable there; unless the number
+    is one that the control tells of itself: that it has none is then an answer.
 
     Args:
         expectation: what is asked.
         run: whose steps they are.
         steps: with every column that is asked about.
         words: the words that the document defines, to name values by.
+        told: the numbers of which the control says so when they have no value.
     """
     if expectation.check:
         return _checked(expectation, run)
@@ -53,8 +62,8 @@ def judge(expectation: Expectation, run: Run, steps: pl.DataFrame, words: Mappin
         return _passed(expectation, steps.filter(window), words)
     frame = _visits(expectation, steps, window).with_columns(elapsed=pl.col(T) - first)
     if expectation.kind == "happens":
-        return _happened(expectation, frame.filter(window), first, words)
-    return _held(expectation, frame, words)
+        return _happened(expectation, frame, window, first, words, told)
+    return _held(expectation, frame, words, told)
 
 
 def _when(moment: Moment, run: Run, steps: pl.DataFrame, *, after: float) -> float | None:
@@ -104,7 +113,7 @@ def _visits(expectation: Expectation, steps: pl.DataFrame, window: pl.Expr) -> p
     return frame
 
 
-def _held(expectation: Expectation, frame: pl.DataFrame, words: Mapping[str, float]) -> Outcome:
+def _held(expectation: Expectation, frame: pl.DataFrame, words: Mapping[str, float], told: Collection[str]) -> Outcome:
     wanted = expectation.kind == "that"
     judged = frame.with_columns(_holds=_words(expectation.words)).filter("_chosen")
     if judged.is_empty() and wanted:
@@ -113,17 +122,39 @@ def _held(expectation: Expectation, frame: pl.DataFrame, words: Mapping[str, flo
     off = judged.filter(pl.col("_holds").is_null() | (pl.col("_holds") != wanted) if wanted else pl.col("_holds"))
     if off.is_empty():
         return Outcome(expectation, Verdict.PASSED, judged.height)
+    if off["_holds"].is_null().all() and (lacking := _lacking(expectation, off, told)):
+        return _unseen(expectation, judged.height, lacking, float(off[T][0]))
     return _failed(expectation, judged.height, _at(expectation, off, words))
 
 
-def _happened(expectation: Expectation, frame: pl.DataFrame, begin: float, words: Mapping[str, float]) -> Outcome:
-    judged = frame.with_columns(_holds=_words(expectation.words))
+def _lacking(expectation: Expectation, rows: pl.DataFrame, told: Collection[str]) -> str:
+    """Return the first number of a predicate that none of these steps has, and that nobody says has none."""
+    names = expectation.words.names if expectation.words else ()
+    return next((name for name in names if name not in told and rows[name].is_null().all()), "")
+
+
+def _unseen(expectation: Expectation, steps: int, name: str, at_s: float) -> Outcome:
+    return Outcome(expectation, Verdict.NOT_OBSERVABLE, steps, reason=f"{name} has no value at {at_s:.3f} s")
+
+
+def _happened(
+    expectation: Expectation,
+    frame: pl.DataFrame,
+    window: pl.Expr,
+    begin: float,
+    words: Mapping[str, float],
+    told: Collection[str],
+) -> Outcome:
+    # What was before the window is seen by the functions that look back.
+    judged = frame.with_columns(_holds=_words(expectation.words)).filter(window)
     if expectation.within_s is not None:
         judged = judged.filter(pl.col(T) <= begin + expectation.within_s)
     if judged.filter("_holds").height:
         return Outcome(expectation, Verdict.PASSED, judged.height)
     if judged.is_empty():
         return _failed(expectation, 0, Deviation(math.nan, expectation.text, "the run ended before"))
+    if judged["_holds"].is_null().all() and (lacking := _lacking(expectation, judged, told)):
+        return _unseen(expectation, judged.height, lacking, float(judged[T][0]))
     # It could have come until the last of these steps.
     return _failed(expectation, judged.height, _at(expectation, judged.tail(1), words))
 

@@ -16,9 +16,7 @@ import polars as pl
 from sojourn.core import listings
 from sojourn.core.run import Run
 from sojourn.evidence.conformance.subject import FLOW, HOP
-from sojourn.evidence.conformance.words import Words
-
-T: Final = "t"
+from sojourn.evidence.conformance.words import T, Words
 
 _FLOW: Final = {
     "goodput_bps": "goodput",
@@ -35,6 +33,9 @@ _QUEUE: Final = {"sojourn_min_s": "sojourn_min", "sojourn_mean_s": "sojourn_mean
 
 def steps(run: Run, needed: Iterable[str], derived: Mapping[str, Words]) -> tuple[pl.DataFrame, set[str]]:
     """Return the steps of a run from its origin on, and which of the columns that are needed it does not have.
+
+    A column of a table that has no value at any step is one that the subject does not tell. A number of the congestion
+    control's own that has none is known to be none: a bound that was never set, for example.
 
     Args:
         run: whose steps.
@@ -55,7 +56,18 @@ def steps(run: Run, needed: Iterable[str], derived: Mapping[str, Words]) -> tupl
     for name, words in derived.items():
         if name in wanted and name not in frame.columns and set(words.names) <= set(frame.columns):
             frame = frame.with_columns(words.expression.alias(name))
-    return frame.sort(T), {name for name in needed if name not in frame.columns}
+    silent = {name for name in wanted & set(frame.columns) - told(run) if frame[name].null_count() == frame.height}
+    return frame.sort(T), {name for name in needed if name not in frame.columns or name in silent}
+
+
+def told(run: Run) -> frozenset[str]:
+    """Return the numbers that controls of this run tell of themselves, under the names that steps have for them."""
+    own = {name for flow in run.scenario["flows"] for name in _names_of(flow["name"], _told(run, flow["name"]))}
+    return frozenset(own)
+
+
+def _names_of(flow: str, numbers: Iterable[str]) -> Iterable[str]:
+    return numbers if flow == FLOW else (f"{flow}.{name}" for name in numbers)
 
 
 def _joined(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 import enum
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sojourn.core.run import Run
@@ -58,8 +58,11 @@ class CaseVerdict:
     reason: str = ""
     """Why it is not a pass, in a line; empty if it is one."""
     known: str = ""
-    """The deviation that is known of this subject here; empty if none is."""
+    """Why it fails, if every expectation that fails is known to fail with this subject; empty otherwise."""
+    by_run: Mapping["Verdict", int] = field(default_factory=dict, compare=False)
+    """How many runs came out how."""
     runs: Sequence[Run] = field(default=(), repr=False, compare=False)
+    """Of every seed, the one that decides first."""
 
     @property
     def deviation(self) -> Deviation | None:
@@ -71,6 +74,17 @@ class CaseVerdict:
     def is_unexpected(self) -> bool:
         """Whether it failed, and nobody said that it would."""
         return self.verdict is Verdict.FAILED and not self.known
+
+    @property
+    def failing(self) -> Sequence[Outcome]:
+        """The expectations that fail."""
+        return [own for own in self.outcomes if own.verdict is Verdict.FAILED]
+
+    @property
+    def share(self) -> str:
+        """Return in how many of the runs it came out as the verdict says: ``3 of 5``; empty where nothing was run."""
+        count = sum(self.by_run.values())
+        return f"{self.by_run.get(self.verdict, 0)} of {count}" if count else ""
 
     @property
     def held(self) -> int:

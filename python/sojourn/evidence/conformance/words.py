@@ -19,12 +19,18 @@ from typing import Final
 
 import polars as pl
 
+T: Final = "t"
+"""The column of the time, s."""
 VISIT: Final = "_visit"
 """The column that numbers the visits: runs of steps in which a condition holds."""
 
 
 def _over_visit(make: Callable[[pl.Expr], pl.Expr]) -> Callable[[pl.Expr], pl.Expr]:
     return lambda x: make(x).over(VISIT)
+
+
+def _last(x: pl.Expr, c: pl.Expr) -> pl.Expr:
+    return pl.when(c.fill_null(value=False)).then(x).otherwise(None).forward_fill().shift(1)
 
 
 FUNCTIONS: Final[Mapping[str, tuple[int, Callable[..., pl.Expr], str]]] = {
@@ -43,6 +49,8 @@ FUNCTIONS: Final[Mapping[str, tuple[int, Callable[..., pl.Expr], str]]] = {
     "low": (1, _over_visit(pl.Expr.cum_min), "the least since the visit began"),
     "mean": (1, _over_visit(pl.Expr.mean), "the mean over the visit"),
     "total": (1, _over_visit(pl.Expr.cum_sum), "the sum since the visit began"),
+    "since": (1, lambda c: pl.col(T) - _last(pl.col(T), c), "the time since c last held, at a step before this one"),
+    "last": (2, _last, "x at the last step before this one at which c held"),
 }
 """What may be called: how many arguments, what it does, what is said of it."""
 

@@ -1,24 +1,28 @@
 """Documents that say how something is to be evaluated, as they are written down.
 
 A file has the document's ``name``, its ``title``, what it asks ``of`` (``cc``, ``qdisc`` or ``media``), ``how`` its
-verdicts come about, the ``references`` whose figures come with the build (words by name), those of them that others are
-compared with (``beside``; ``beside_origin`` says so of a rule), its rows and what it asks that no run can say
-(``not_covered``, by section). ``linux`` says what is run on the Linux engine, whose runs take longer: ``settings`` of
-every suite, and cells (labels by axis) by suite. Where there is no such table, it is everything.
+verdicts come about, the ``references`` whose figures come with the build (words by name), those of them that others
+are compared with (``beside``; ``beside_origin`` says so of a rule), what is to be known of references (``notes``),
+its rows and what it asks that no run can say (``not_covered``, by section). ``linux`` says what is run on the Linux
+engine, whose runs take longer: ``settings`` of every suite, and cells (labels by axis) by suite. Where there is no
+such table, it is everything.
 
 A row has the ``section``, the ``level`` in the document's own word, the ``criterion`` in a line, the ``suite`` whose
 runs decide, and figures. A figure has a ``name``, a ``metric`` (of several the least counts), a ``unit`` for people,
 the cells that are meant (``only``: labels by axis) and one rule: a ``bound``, with the ``origin`` of its number; or
 ``pair``, whether ``less`` or ``more`` is better than what the worse of the incumbents does in the same cell with the
 same seed, with a ``factor`` and something on top (``plus``, in the metric's own unit), of which the more generous
-counts; or none, and it is only reported. With ``worst`` the worst seed decides: a bound that one of them breaks fails,
-and what has no value breaks it.
+counts; or none, and it is only reported. ``of_full`` is of a pair of waits or RTTs: its limit is at most what the place
+has with so much of its buffer full, but for what the worse incumbent has itself. Without it, a queue that is always
+full would be no worse than 1.25 times one that is full at times. With ``worst`` the worst seed decides: a bound that
+one of them breaks fails, and what has no value breaks it.
 """
 
 import functools
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -30,7 +34,7 @@ Kind = Literal["cc", "qdisc", "media"]
 """What a document asks of: a congestion control of TCP or QUIC, a queue discipline, or the control of a call."""
 
 _FIGURE_KEYS: Final = frozenset(
-    {"name", "metric", "unit", "bound", "origin", "pair", "factor", "plus", "only", "worst"}
+    {"name", "metric", "unit", "bound", "origin", "pair", "factor", "plus", "of_full", "only", "worst"}
 )
 
 
@@ -43,16 +47,24 @@ class Pair:
     """At least 1: so many times as much, or as little, is still no worse."""
     plus: float
     """As is so much more, or less, in the metric's own unit."""
+    of_full: float = 0.0
+    """The share of the buffer beyond which nothing is no worse; 0 where that does not count."""
 
-    def limit(self, incumbents: Sequence[float]) -> float:
+    def limit(self, incumbents: Sequence[float], most: float = math.inf) -> float:
         """Return the last value that is no worse.
 
         >>> Pair("less", 1.25, 5.0).limit([10.0, 40.0]), Pair("more", 1.25, 0.0).limit([10.0, 40.0])
         (50.0, 8.0)
+        >>> Pair("less", 1.25, 5.0).limit([40.0], most=48.0), Pair("less", 1.25, 5.0).limit([49.0], most=48.0)
+        (48.0, 49.0)
+
+        Args:
+            incumbents: what those have that it is compared with.
+            most: the limit's own limit, unless the worse incumbent is beyond it.
         """
         if self.better == "less":
             worst = max(incumbents)
-            return max(worst * self.factor, worst + self.plus)
+            return max(worst, min(max(worst * self.factor, worst + self.plus), most))
         worst = min(incumbents)
         return min(worst / self.factor, worst - self.plus)
 
@@ -77,6 +89,11 @@ class Figure:
     """The cells that are meant, by axis; an axis that is not named is free."""
     worst: bool = False
     """Whether one seed that breaks the rule is enough to fail."""
+
+    @property
+    def of_full(self) -> float:
+        """The share of the buffer that a pair's limit does not exceed; 0 where that does not count."""
+        return self.rule.of_full if isinstance(self.rule, Pair) else 0.0
 
     def means(self, labels: Mapping[str, str]) -> bool:
         """Return whether a cell of these labels is meant."""
@@ -124,6 +141,8 @@ class Document:
     """Why there is no row, by section."""
     linux: Linux | None = None
     """What is run on the Linux engine; everything where nothing is said."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """What is to be known of references whose verdicts stand beside others', by name."""
 
     @property
     def suites(self) -> list[str]:
@@ -159,6 +178,7 @@ def read(name: str) -> Document:
         tuple(_row(row, tree.get("beside_origin", "")) for row in tree["row"]),
         tree["not_covered"],
         _linux(tree["linux"]) if "linux" in tree else None,
+        tree.get("notes", {}),
     )
 
 
@@ -183,7 +203,7 @@ def _figure(figure: Mapping[str, Any], beside_origin: str) -> Figure:
     if "bound" in figure:
         rule = Bound.parse(figure["bound"])
     elif "pair" in figure:
-        rule = Pair(figure["pair"], figure.get("factor", 1.0), figure.get("plus", 0.0))
+        rule = Pair(figure["pair"], figure.get("factor", 1.0), figure.get("plus", 0.0), figure.get("of_full", 0.0))
         origin = origin or beside_origin
     return Figure(
         figure["name"],

@@ -141,7 +141,8 @@ def _judged(suite: str, figure: Figure, cell: Cell, subject: Values, incumbents:
             case Pair() as pair:
                 beside = [other[seed] for other in others if not math.isnan(other.get(seed, math.nan))]
                 if beside:
-                    limits.append(pair.limit(beside))
+                    most = subject.most(suite, cell, figure.metrics[0], seed) if pair.of_full else math.inf
+                    limits.append(pair.limit(beside, most))
                     holds.append(pair.holds(value, limits[-1]))
             case None:
                 pass

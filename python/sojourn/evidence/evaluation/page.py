@@ -82,6 +82,8 @@ def markdown(
         lines.append(
             f"| {what.section} | {what.level} | {what.criterion} | {_verdict(row)} | {telling(row)} | {others} |"
         )
+    notes = [f"- {name}: {note}." for name, note in document.notes.items() if name in beside]
+    lines += ["", *notes] if notes else []
     lines += ["", "Not covered:", ""]
     lines += [f"- §{section}: {why}." for section, why in document.not_covered.items()]
     for row in rows:

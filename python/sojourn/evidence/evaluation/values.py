@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sojourn.core.run import Run
+from sojourn.evidence.evaluation import reach
 from sojourn.evidence.evaluation.document import Document
 
 Cell = tuple[tuple[str, str], ...]
@@ -40,6 +41,11 @@ class Values:
                 values.add(suite, labels, metric, int(seed), math.nan if value is None else value)
         return values
 
+    def most(self, suite: str, cell: Cell, metric: str, seed: int) -> float:
+        """Return what a limit of a metric does not exceed there; infinity if nothing says."""
+        value = self.by_place.get((suite, cell, most_of(metric)), {}).get(seed, math.nan)
+        return math.inf if math.isnan(value) else value
+
     def cells(self, suite: str) -> list[Cell]:
         """Return the suite's cells, in the order in which they were met."""
         return list(dict.fromkeys(cell for own, cell, _ in self.by_place if own == suite))
@@ -68,3 +74,16 @@ def measure(into: Values, document: Document, suite: str, runs: Iterable[Run]) -
         metrics = list(dict.fromkeys(metrics))
         for metric, value in zip(metrics, run.measure(metrics), strict=True):
             into.add(suite, cell, metric, run.seed, value)
+        for figure in figures:
+            if figure.of_full and figure.means(dict(cell)):
+                value = reach.most(figure.metrics[0], run.scenario, of_full=figure.of_full)
+                into.add(suite, cell, most_of(figure.metrics[0]), run.seed, math.nan if math.isinf(value) else value)
+
+
+def most_of(metric: str) -> str:
+    """Return the name under which values keep what a limit of this metric does not exceed.
+
+    >>> most_of("median(srtt, other)")
+    'most median(srtt, other)'
+    """
+    return f"most {metric}"

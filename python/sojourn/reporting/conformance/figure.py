@@ -8,7 +8,8 @@ import polars as pl
 
 from sojourn.core.run import Run
 from sojourn.evidence.conformance import CaseVerdict, Document
-from sojourn.evidence.conformance.steps import T, steps
+from sojourn.evidence.conformance.steps import steps
+from sojourn.evidence.conformance.words import T
 from sojourn.plotting.draw.scale import Axis
 from sojourn.plotting.draw.series import events_of
 from sojourn.plotting.draw.sheet import Key, Part, Sheet

@@ -33,6 +33,8 @@ def tap(found: Sequence[Examination]) -> str:
 def _diagnostics(own: CaseVerdict) -> Iterator[str]:
     yield "  ---"
     yield f"  message: {json.dumps(own.reason, ensure_ascii=False)}"
+    if own.share:
+        yield f"  runs: {own.share}"
     if own.deviation is not None:
         if not math.isnan(own.deviation.at_s):
             yield f"  at_s: {own.deviation.at_s:.3f}"
@@ -95,6 +97,7 @@ def as_json(found: Sequence[Examination]) -> dict[str, Any]:
                 "verdict": own.verdict.value,
                 "reason": own.reason,
                 "known": own.known,
+                "runs_by_verdict": {verdict.value: count for verdict, count in own.by_run.items()},
                 "expectations": [_outcome(outcome) for outcome in own.outcomes],
                 "runs": [run.label for run in own.runs],
             }

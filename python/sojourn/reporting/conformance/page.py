@@ -31,15 +31,14 @@ def lines(found: Sequence[Examination], *, details: bool) -> Iterator[str]:
 
 def _case(own: CaseVerdict, wide: int, *, details: bool) -> Iterator[str]:
     known = " (known)" if own.verdict is Verdict.FAILED and own.known else ""
-    yield f"  {own.case.name:{wide}}  {own.verdict}{known}: {own.case.title}"
+    share = f" in {own.share}" if own.share else ""
+    yield f"  {own.case.name:{wide}}  {own.verdict}{known}{share}: {own.case.title}"
     if own.verdict is Verdict.FAILED:
         yield from _deviation(own)
     elif own.verdict is not Verdict.PASSED:
         yield f"      {own.reason}"
     if known:
         yield f"      known: {own.known}"
-    elif own.verdict is Verdict.PASSED and own.known:
-        yield f"      although a deviation is known: {own.known}"
     if details:
         for outcome in own.outcomes:
             yield f"      §{outcome.expectation.section} {outcome.expectation.says}: {outcome.verdict}"
@@ -86,7 +85,7 @@ def matrix(found: Sequence[Examination]) -> list[str]:
             f"|---|---|{'---|' * len(names)}",
         ]
         for case in one.document.cases:
-            own = {verdict.subject.name: verdict for verdict in one.verdicts if verdict.case == case}
+            own = {verdict.subject.name: verdict for verdict in one.verdicts if verdict.case.name == case.name}
             cells = [_mark(own[name]) for name in names]
             stem = case.name.partition("/")[2]
             out.append(f"| `{stem}`: {_cell(case.title)} | {case.section} | {' | '.join(cells)} |")
@@ -95,9 +94,10 @@ def matrix(found: Sequence[Examination]) -> list[str]:
 
 
 def _mark(own: CaseVerdict) -> str:
+    word = own.verdict.value
     if own.verdict is Verdict.FAILED:
-        return "deviates" if own.known else "**failed**"
-    return own.verdict.value
+        word = "deviates" if own.known else "**failed**"
+    return f"{word} {own.share}".rstrip() if own.verdict in {Verdict.PASSED, Verdict.FAILED} else word
 
 
 def _remarks(one: Examination) -> Iterator[str]:
@@ -122,7 +122,7 @@ def markdown(found: Sequence[Examination], pictures: Mapping[tuple[str, str], st
 
 
 def _section(own: CaseVerdict, picture: str) -> Iterator[str]:
-    yield f"## {own.case.name}, {own.subject.name}: {own.verdict}"
+    yield f"## {own.case.name}, {own.subject.name}: {own.verdict}{f' in {own.share} runs' if own.share else ''}"
     yield ""
     yield f"**{own.case.title}** (§{own.case.section}). Precondition: {own.case.precondition}. "
     yield f"Stimulus: {own.case.stimulus}. Expected: {own.case.expected}."
