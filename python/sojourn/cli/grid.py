@@ -31,8 +31,8 @@ def print_table(
         rows: texts of as many columns.
         right: which columns are numbers, set to the right.
         prose: which columns are sentences: they are folded to the room that is left.
-        lines: 1 where each row has one line; what is too long for a terminal then ends with an ellipsis, and is whole
-            where a program reads.
+        lines: 1 where each row has one line; what is too long for a terminal then ends with an ellipsis; in a pipe it
+            is folded, and whole.
         labels: how many columns, the first ones, say what a row is of: every part of a table that is too wide has them.
     """
     console = out()
@@ -41,7 +41,7 @@ def print_table(
         for texts in ([columns[index], *(row[index] for row in rows)] for index in range(len(columns)))
     ]
     if lines == 1 and is_read_by_a_program():
-        console.width = max(console.width, sum(widths) + _GAP * len(widths))
+        lines = None
     fixed = [index for index in range(len(columns)) if index not in prose and widths[index] < console.width // 2]
     left = console.width - sum(widths[index] + _GAP for index in fixed)
     for part in _parts(widths, console.width, prose, labels):
