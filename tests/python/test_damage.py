@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from by_hand import frames
+from by_hand import frames, reseal
 from conftest import Make
 from sojourn.core.results import results
 from sojourn.core.store import Folder, Record
 from sojourn.core.store.atomic import TEMPORARY, write_file
 from sojourn.core.store.index import CHECKSUM, NAME
 from sojourn.core.store.merge import merge
-from sojourn.core.store.reading import seal
 from sojourn.core.store.verify import damaged_index, damages
 from sojourn.errors import SojournError, StoreError
 
@@ -37,9 +36,7 @@ def read_all(folder: Path) -> None:
 def edit(record: Record, **changes: Any) -> None:
     """Change the head and seal it again, as somebody does who knows the format."""
     file = record.path / "scenario.json"
-    head = json.loads(file.read_text()) | changes
-    del head["sha256"]
-    file.write_bytes(seal(json.dumps(head, indent=1)))
+    reseal(file, json.loads(file.read_text()) | changes)
 
 
 def test_a_flipped_bit_is_noticed(record: Record) -> None:

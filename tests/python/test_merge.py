@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from by_hand import frames
+from by_hand import frames, reseal
 from conftest import Make
 from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.core.store.merge import merge
-from sojourn.core.store.reading import seal
 from sojourn.core.store.verify import damages
 from sojourn.errors import StoreError, UsageError
 from sojourn.runner.shard import Shard
@@ -118,8 +117,7 @@ def test_a_head_that_says_another_run_is_found(tmp_path: Path, make_run: Make) -
     file = folder.record(make_run().key).path / "scenario.json"
     head: dict[str, Any] = json.loads(file.read_text())
     head["scenario"]["seed"] = 7
-    del head["sha256"]
-    file.write_bytes(seal(json.dumps(head, indent=1)))
+    reseal(file, head)
     [damage] = damages(folder)
     assert "it is of another run" in damage.message
 

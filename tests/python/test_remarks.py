@@ -8,11 +8,11 @@ import polars as pl
 import pytest
 
 import sojourn as package
+from by_hand import reseal
 from conftest import Make
 from sojourn.core.remarks import remarks, told
 from sojourn.core.run import Run
 from sojourn.core.store import Folder
-from sojourn.core.store.reading import seal
 from test_cli import sojourn
 
 LONG = """
@@ -203,8 +203,7 @@ def test_a_damaged_remark_is_no_traceback(damage: object, long: Path) -> None:
     head = json.loads(whole)
     head["remarks"] = [damage]
     try:
-        head.pop("sha256")
-        file.write_bytes(seal(json.dumps(head, indent=1)))
+        reseal(file, head)
         shown = sojourn("table", str(long / "results"))
     finally:
         file.write_text(whole)
