@@ -55,7 +55,7 @@ def stored(folder: Path) -> Mapping[str, str]:
     for file in (folder / "runs").glob("[!.]*/*"):
         content = file.read_bytes()
         if file.name == "scenario.json":
-            content = json.dumps({**json.loads(content), "command": ""}).encode()
+            content = json.dumps({**json.loads(content), "command": "", "sha256": ""}).encode()
         found[f"{file.parent.name}/{file.name}"] = hashlib.sha256(content).hexdigest()
     return found
 

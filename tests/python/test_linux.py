@@ -370,6 +370,20 @@ def test_words_of_a_kernel_are_right_where_it_is_to_run(tmp_path: Path) -> None:
     assert 'did you mean "steady"?' in wrong.stderr
 
 
+def test_the_list_says_what_each_kernel_stands_for(tmp_path: Path) -> None:
+    write_kernel(tmp_path / "linux", "7.3.4")
+    write_kernel(tmp_path / "linux", "6.12.1")
+    write_patched(tmp_path / "linux", "1c0ffee1", "mine")
+    listed = json.loads(sojourn("linux", "list", "--json", cache=tmp_path).stdout)
+    assert {k["id"]: k["stands_for"] for k in listed} == {
+        "6.12.1-12345678": None,
+        "7.3.4-12345678": "linux-7.3",
+        "7.3.4-1c0ffee1": None,
+    }
+    shown = sojourn("linux", "list", cache=tmp_path).stdout
+    assert "a kernel that stands for no stack runs with --engine linux:KERNEL" in shown
+
+
 def test_a_kernel_that_is_not_there_is_named_with_the_nearest(tmp_path: Path) -> None:
     write_patched(tmp_path / "linux", "1c0ffee1", "mine")
     words = ("try", "cubic", "--engine", "linux", "--kernel")

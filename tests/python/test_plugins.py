@@ -149,7 +149,7 @@ def test_what_it_reports_is_named_as_of_a_built_in(library: Path, tmp_path: Path
     text = EVERY_CALL.replace('["./libramp.so"]', plugins).replace('"reno"', '"halve"')
     (tmp_path / "both.toml").write_text(text)
     (run,) = sojourn.load(tmp_path / "both.toml").run(tmp_path / "results")
-    assert 0.0 < run.metric("mean(state.probability, bottleneck.down.qdisc)") < 1.0
+    assert 0.0 < run.metric("mean(state.probability, bottleneck.down.qdisc) over all") < 1.0
     reductions = run.metric("max(state.reductions, dropped)")
     queue = pl.col("subject") == "bottleneck.down.qdisc"
     totals = dict(run.table("totals").filter(queue).select("name", "value").iter_rows())

@@ -86,6 +86,15 @@ pub fn ask_kernel(py: Python<'_>, kernel: PathBuf, cache: PathBuf) -> PyResult<S
     Ok(serde_json::json!(answer).to_string())
 }
 
+/// Which kernel of the Linux engine's folder each stack runs on where none is named: stacks with the ids of kernels.
+#[pyfunction]
+pub fn standing_kernels(cache: PathBuf) -> Vec<(&'static str, String)> {
+    let kernels = sojourn_linux::cache::kernels(&cache);
+    let stacks = sojourn_stacks::STACKS.iter().map(|stack| stack.name);
+    let stand = |name| Some((name, sojourn_linux::cache::standing_for(&kernels, name)?.id()));
+    stacks.filter_map(stand).collect()
+}
+
 /// The names of the engines.
 #[pyfunction]
 pub fn engines() -> Vec<String> {

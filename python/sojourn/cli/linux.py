@@ -126,9 +126,9 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     """List the kernels that were built."""
     from sojourn.cli.grid import print_table
     from sojourn.cli.screen import out, print_json, say
-    from sojourn.linux.kernels import kernels
+    from sojourn.linux.kernels import kernels, standing
 
-    found = kernels()
+    found, stands = kernels(), standing()
     if as_json:
         print_json(
             [
@@ -140,6 +140,7 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
                     "config": k.config,
                     "compiler": k.compiler,
                     "stack": k.stack,
+                    "stands_for": stands.get(k.id),
                     "source": k.source,
                     "tree": k.tree,
                     "qdiscs": k.qdiscs,
@@ -154,6 +155,8 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
     if not found:
         say("no kernel has been built; about ten minutes: sojourn linux build")
         return
-    rows = [[k.name or "", k.id, k.stack, k.source, ", ".join(k.ccs)] for k in found]
+    rows = [[k.name or "", k.id, stands.get(k.id, "–"), k.source, ", ".join(k.ccs)] for k in found]
     print_table(["name", "kernel", "stands for", "source", "congestion controls"], rows, prose=(3, 4))
+    if len(stands) < len(found):
+        out().print("a kernel that stands for no stack runs with --engine linux:KERNEL", markup=False)
     out().print("more of them: sojourn ccs --engine linux, sojourn qdiscs --engine linux", markup=False)

@@ -9,6 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
+from sojourn import _core
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import UsageError
 
@@ -49,7 +50,7 @@ class Kernel:
 
     @property
     def stack(self) -> str:
-        """The stack that it stands for: ``linux-7.3``."""
+        """The stack of its series, whether or not Sojourn has that: ``linux-7.3``."""
         return f"linux-{series(self.version)}"
 
     @property
@@ -143,6 +144,11 @@ def kernels(folder: Path | None = None) -> list[Kernel]:
         if (file.parent / "linux").is_file():
             found.append(kernel)
     return sorted(found, key=lambda k: (order(k.version), k.id))
+
+
+def standing() -> dict[str, str]:
+    """Return which stack runs on which kernel where none is named: stacks by the ids of kernels."""
+    return {identity: stack for stack, identity in _core.standing_kernels(cache())}
 
 
 def named(word: str) -> Kernel:
