@@ -163,6 +163,10 @@ impl Vocabulary for WithKernels {
         self.words.app(words)
     }
 
+    fn inert(&self, words: &str, stack: &str) -> Vec<(Range<usize>, &'static str)> {
+        self.words.inert(words, stack)
+    }
+
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
         self.words.takes(words, at)
     }

@@ -167,6 +167,10 @@ impl Vocabulary for WithClasses {
         self.plain.app(words)
     }
 
+    fn inert(&self, words: &str, stack: &str) -> Vec<(Range<usize>, &'static str)> {
+        self.plain.inert(words, stack)
+    }
+
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
         self.plain.takes(words, at)
     }

@@ -26,8 +26,7 @@ const PACKET_BYTES: f64 = 2816.0;
 /// Adds it.
 pub(super) fn add(engines: &mut Registry, sim: &Sim) {
     let sim = sim.clone();
-    engines
-        .add(NAME, version!("LINUX_SOURCES"), move || Foreseeing::new(Linux::new(), &sim));
+    engines.add(NAME, version!("LINUX_SOURCES"), move || Foreseeing::new(Linux::new(), &sim));
 }
 
 /// Linux, which the simulator tells how many packets there will be.
