@@ -1,6 +1,6 @@
 """Writes the tables of docs/known-results.md: published figures from known_results.toml, ours from this build's runs.
 
-tools/known_results_page.py                      # all tables, some minutes
+tools/known_results_page.py                      # all tables, some two minutes
 tools/known_results_page.py ns3-aqm bbr-share    # these alone
 
 A table stands between `<!-- table NAME -->` and `<!-- end of table -->`, with the sources that made it. The prose
@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +27,10 @@ SOURCES: Final = ("crates", "python", "Cargo.lock")
 """What decides a figure: the commit on the page is the last that changed one of these."""
 END: Final = "<!-- end of table -->"
 
-STATISTICS: Final = {"mean": statistics.fmean, "median": statistics.median}
+STATISTICS: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
+    "mean": statistics.fmean,
+    "median": statistics.median,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,15 +140,17 @@ def heading(table: Table) -> list[str]:
     return [f"| {' | '.join(columns)} |", f"|{'---|' * len(table.headings)}{'---:|' * 3 * len(table.figure)}"]
 
 
+def published(figure: Figure, theirs: float | str) -> str:
+    """Return a published value as the page has it."""
+    return theirs if isinstance(theirs, str) else f"{theirs:.{figure.digits}f}"
+
+
 def line(table: Table, row: Row, values: Sequence[float]) -> str:
     """Return a row of a table as the page has it."""
     cells = list(row.setting)
     for figure, theirs, ours in zip(table.figure, row.theirs, values, strict=True):
-        digits = figure.digits
-        if isinstance(theirs, str):
-            cells += [theirs, f"{ours:.{digits}f}", ""]
-        else:
-            cells += [f"{theirs:.{digits}f}", f"{ours:.{digits}f}", f"{ours - theirs:+.{digits}f}"]
+        apart = "" if isinstance(theirs, str) else f"{ours - theirs:+z.{figure.digits}f}"
+        cells += [published(figure, theirs), f"{ours:.{figure.digits}f}", apart]
     return f"| {' | '.join(cells)} |"
 
 
@@ -173,14 +178,16 @@ def made_with() -> str:
     return f"commit {commit}{changed}, version {_core.version('sim')}"
 
 
-def _git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603, S607
+    return done.stdout.strip()
 
 
 def written(table: Table) -> str:
     """Run a table; return its text."""
     values = measure(table, table.row)
     seeds = f"{table.statistic} of {table.seeds} seeds" if table.seeds > 1 else "one seed"
+    commands = "; ".join(f"`{command}`" for command in table.commands)
     lines = [
         f"Source: {table.source}. {table.unit[:1].upper()}{table.unit[1:]}; ours: {seeds}.",
         "",
@@ -188,7 +195,7 @@ def written(table: Table) -> str:
         *(line(table, row, own) for row, own in zip(table.row, values, strict=True)),
         *agreement(table, values),
         "",
-        f"Made by `tools/known_results_page.py {table.name}`, {made_with()}: {'; '.join(f'`{c}`' for c in table.commands)}.",
+        f"Made by `tools/known_results_page.py {table.name}`, {made_with()}: {commands}.",
     ]
     return "\n".join(lines)
 
