@@ -25,6 +25,7 @@ MADE_BY: Final = {
     "docs/published.md": "make reports",
     "docs/conformance-results.md": "python tools/conformance_page.py",
     "docs/conformance-mutants.md": "python tools/mutants.py run --markdown docs/conformance-mutants.md",
+    "docs/known-results.md": "python tools/known_results_page.py",
     "docs/claims.md": "sojourn claims DIR --markdown docs/claims.md",
     "docs/parity.md": "sojourn parity SUITE -o DIR --markdown FILE.md",
     "docs/results.md": "UPDATE_DOCS=1 cargo test -p sojourn-language --profile checked --test reference",

@@ -1,0 +1,46 @@
+"""docs/known-results.md: its tables are those of its tool, and some of its rows are what this build measures."""
+
+import re
+
+import known_results_page as tool
+import pytest
+
+PAGE = tool.PAGE.read_text(encoding="utf-8")
+TABLES = {table.name: table for table in tool.tables()}
+AGAIN = [(table, row) for table in TABLES.values() for row in table.row if row.again]
+
+
+def stands(table: tool.Table) -> list[str]:
+    """Return the lines of a table on the page."""
+    _, _, rest = PAGE.partition(tool.begin(table))
+    own, ended, _ = rest.partition(tool.END)
+    assert ended, f"{table.name} has no place on the page"
+    return own.splitlines()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_the_page_has_every_row_with_the_published_figures(name: str) -> None:
+    table = TABLES[name]
+    found = [line for line in stands(table) if line.startswith("|")]
+    assert found[:2] == tool.heading(table)
+    assert len(found) == 2 + len(table.row)
+    for line, row in zip(found[2:], table.row, strict=True):
+        cells = [cell.strip() for cell in line[1:-1].split("|")]
+        wide = len(row.setting)
+        assert cells[:wide] == list(row.setting)
+        assert cells[wide::3] == list(map(tool.published, table.figure, row.theirs))
+    assert [
+        line for line in stands(table) if re.search(r"commit \w{7,}.* of 20\d\d-.*version \S+: `sojourn run ", line)
+    ]
+
+
+def test_every_table_of_the_page_is_the_tools() -> None:
+    assert re.findall(r"<!-- table (\S+) -->", PAGE) == list(TABLES)
+
+
+@pytest.mark.parametrize(("table", "row"), AGAIN, ids=[f"{table.name}-{row.setting[-1]}" for table, row in AGAIN])
+def test_a_row_run_again_is_what_the_page_prints(table: tool.Table, row: tool.Row) -> None:
+    [values] = tool.measure(table, [row])
+    assert tool.line(table, row, values) in stands(table), (
+        f"the code has moved on: run tools/known_results_page.py {table.name}, then read the prose around the table"
+    )
