@@ -48,7 +48,9 @@ __all__ = [
     "renamed_key",
     "renamed_table",
     "run_many",
+    "sources",
     "stacks",
+    "standing_kernels",
     "summarise",
     "version",
 ]

@@ -127,7 +127,8 @@ fn the_metrics() {
         "# Metrics\n\nA metric is asked for in an experiment's checks, by `sojourn table`, and by `Run.metric` in Python. There is one \
          implementation of each.\n\n## Where a metric looks\n\nBehind an expression stands where to measure: `over last 60s before 1s`, `over all`, `over NAME` for a \
          window, `during NAME` for a phase. Without that every metric looks in the same default window. It is the window that the \
-         experiment calls `steady`. Without one it is the last third of the run, up to one second before the last sample. Of a flow that ends \
+         experiment calls `steady`. Without one it is the last third of the run, up to one second before the last sample; in \
+         runs shorter than ten seconds, up to a tenth of the run before it. Of a flow that ends \
          before the run does, it is as long, up to one second before its own last sample; of one that ends before so much has passed it is all of the flow. Tables, checks, CSV, JSON and reports say beside each number \
          where it was measured; figures over time shade it.\n\nThe column \"looks at\" says which metrics are of the whole run by their nature, \
          as is `packet_rtt`; they take no window.\n\nA row of a table stands for the sample interval that ends at its time. It belongs to a window \
