@@ -50,7 +50,7 @@ for file in "$packages"/*.crate; do
 done
 echo "packaged and unpacked: $(ls "$room/crates" | wc -l) crates"
 
-for example in own-aqm plugin-rust; do
+for example in own-aqm plugin-rust two-channels; do
   cp -R "$root/examples/$example" "$room/"
   # The versions that the tests run with; cargo drops what an example does not use.
   cp "$root/Cargo.lock" "$room/$example/"
@@ -63,13 +63,12 @@ export CARGO_TARGET_DIR="$target/packaged"
   grep -q 'curve marks: [1-9]' out.txt
   cargo test --quiet
 )
-(
-  cd "$room/plugin-rust"
-  cargo test --quiet
-)
+for example in plugin-rust two-channels; do
+  (cd "$room/$example" && cargo test --quiet)
+done
 include=$(echo "$room"/crates/sojourn-plugin-[0-9]*/include)
 for source in "$root"/examples/plugin-c/*.c; do
   cp "$source" "$room/"
   cc -std=c11 -Wall -Wextra -Werror -shared -fPIC -I "$include" -o "$room/$(basename "$source" .c).so" "$source"
 done
-echo "own-aqm, plugin-rust and plugin-c build from the packages alone, and their tests pass"
+echo "own-aqm, plugin-rust, two-channels and plugin-c build from the packages alone, and their tests pass"

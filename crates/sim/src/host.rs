@@ -1,7 +1,7 @@
 //! The hosts of a flow, and the way out of them.
 
 use crate::distribution::Distribution;
-use crate::network::Network;
+use crate::network::{Network, send};
 use crate::packet::{Body, Owner, Packet};
 use sojourn_units::{Dscp, Ecn, Random, Span, Time};
 
@@ -91,20 +91,20 @@ impl HostTx<'_> {
         let host = &mut *self.host;
         host.sent += 1;
         let late = if host.jitter == 0 { 0 } else { host.random.below(host.jitter) };
-        self.network.send(self.now, self.now + Span::from_nanos(late), packet);
+        send(self.network, self.now, self.now + Span::from_nanos(late), packet);
     }
 
     /// A packet with data has come from its source to its destination.
     #[inline]
     pub fn note_delivery(&mut self, packet: &Packet) {
         let flow = self.host.owner.flow as usize;
-        self.network.delays.arrived(self.now, flow, self.now - packet.sent);
+        self.network.observer.delays.arrived(self.now, flow, self.now - packet.sent);
     }
 
     /// The application has measured a delay: a round trip, or one way.
     #[inline]
     pub fn note_delay(&mut self, delay: Span) {
-        if self.now >= self.network.delays.warmup() {
+        if self.now >= self.network.observer.delays.warmup() {
             self.host.delays.add(delay);
         }
     }

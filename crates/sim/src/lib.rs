@@ -1,10 +1,9 @@
 //! The simulator: a deterministic discrete-event engine at packet level.
 //!
-//! Invariants: time never runs back; what happens at one time happens in the order of [`agenda`]'s slots; all
+//! Invariants: time never runs back; what happens at one time happens in the order of [`sojourn_net::Slots`]; all
 //! randomness comes from streams named by the element that draws; a run depends on its scenario and on nothing
 //! else.
 
-pub mod agenda;
 pub mod app;
 mod delays;
 mod distribution;

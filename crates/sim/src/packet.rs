@@ -5,6 +5,7 @@
 //! processor cannot forward; a quarter of the whole run went on waiting for that, measured.
 
 use sojourn_model::Ip;
+use sojourn_net::Routed;
 use sojourn_path::{Outer, PathPacket, SkbCharge};
 use sojourn_qdisc::{Acknowledgement, Packet as QdiscPacket};
 use sojourn_transport::Sender;
@@ -555,6 +556,23 @@ impl PathPacket for PacketBox {
         }
         extra.covered = within;
         true
+    }
+}
+
+impl Routed for PacketBox {
+    #[inline]
+    fn route(&self) -> u16 {
+        self.0.route
+    }
+
+    #[inline]
+    fn position(&self) -> u8 {
+        self.0.position
+    }
+
+    #[inline]
+    fn set_position(&mut self, position: u8) {
+        self.0.position = position;
     }
 }
 

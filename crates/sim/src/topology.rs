@@ -11,7 +11,7 @@ use sojourn_qdisc::{QdiscQuirks, Registry};
 use sojourn_stacks::{DEFAULT, Stack};
 use sojourn_transport::HostNic;
 
-pub(crate) use sojourn_path::topology::{HOST, Role};
+pub(crate) use sojourn_path::topology::Role;
 
 /// Ports, middleboxes and routes of the simulator's packets.
 pub(crate) type Topology = sojourn_path::Topology<PacketBox>;

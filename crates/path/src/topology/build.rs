@@ -5,11 +5,46 @@ use super::error::Unbuildable;
 use super::host::{End, HostSide, NicKind};
 use super::middleboxes::Middleboxes;
 use super::ports::Ports;
-use super::{HOST, RouteEntry, Step, Switch, Topology};
-use crate::PathPacket;
+use super::{HOST, Node, Role, RouteEntry, Step, Switch, Topology};
+use crate::wifi::Air;
+use crate::{PathPacket, Port};
 use sojourn_model::{Direction, Element, Flow, Kind, Side};
 
 impl<P: PathPacket> Topology<P> {
+    /// Named ports, and routes that each lead through some of them, given by their places, to a host: for programs that
+    /// have no scenario.
+    ///
+    /// # Panics
+    /// If a route is empty or names a port that does not exist.
+    pub fn of_ports<'n>(
+        ports: impl IntoIterator<Item = (&'n str, Port<P>)>,
+        routes: &[&[u16]],
+    ) -> Self {
+        let node = |(name, port): (&str, Port<P>)| {
+            let role = Role::Queue { element: name.to_owned() };
+            Node { port, role, own: false, reorders: false, netem: None }
+        };
+        let nodes: Vec<Node<P>> = ports.into_iter().map(node).collect();
+        let route = |ports: &&[u16]| {
+            assert!(!ports.is_empty(), "a route needs a port");
+            assert!(ports.iter().all(|&p| usize::from(p) < nodes.len()), "no such port: {ports:?}");
+            ports.iter().chain([&HOST]).map(|&port| RouteEntry { port, steps: 0 }).collect()
+        };
+        let routes = routes.iter().map(route).collect();
+        Self {
+            nodes,
+            routes,
+            middleboxes: Vec::new(),
+            switches: Vec::new(),
+            tunnels: Vec::new(),
+            steps: Vec::new(),
+            air: Air::default(),
+            device_of: Vec::new(),
+            of_flow: Vec::new(),
+            of_control: Vec::new(),
+        }
+    }
+
     /// Ports and routes of a scenario; `host_of` says what stands before the first element of what a flow's hosts send.
     ///
     /// # Errors

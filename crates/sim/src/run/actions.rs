@@ -12,18 +12,18 @@ use std::sync::Arc;
 impl Simulation {
     pub(super) fn calendar(&mut self) -> Result<(), RunError> {
         let scenario = Arc::clone(&self.scenario);
-        while let Some(item) = self.timeline.take(self.now) {
+        while let Some(item) = self.flows.timeline.take(self.now) {
             match item {
-                Item::StartFlow(i) => self.start(i),
-                Item::StopFlow(i) => self.stop(i),
+                Item::StartFlow(i) => self.flows.start(&mut self.network, self.now, i),
+                Item::StopFlow(i) => self.flows.stop(&mut self.network, self.now, i),
                 Item::PhaseStart(i) | Item::PhaseEnd(i) => {
                     let name = scenario.phases[i].name.clone();
                     let starts = matches!(item, Item::PhaseStart(_));
                     let (what, edge) =
                         if starts { ("start", Edge::Start) } else { ("end", Edge::End) };
-                    self.recorder.event(self.now, what, &format!("phase {name}"), "");
-                    self.network.delays.cut(self.now);
-                    self.timeline.happened(self.now, &Reference::Phase(name), edge);
+                    self.flows.recorder.event(self.now, what, &format!("phase {name}"), "");
+                    self.network.observer.delays.cut(self.now);
+                    self.flows.timeline.happened(self.now, &Reference::Phase(name), edge);
                 }
                 Item::Event(i) => {
                     let event = &scenario.events[i];
@@ -33,16 +33,16 @@ impl Simulation {
                             None => action.to_string(),
                         };
                         let subject = format!("event {}", event.name);
-                        self.recorder.event(self.now, "event", &subject, &detail);
+                        self.flows.recorder.event(self.now, "event", &subject, &detail);
                         self.act(action)
                             .map_err(|why| RunError::Failed(format!("{subject}: {why}")))?;
                     }
                     let reference = Reference::Event(event.name.clone());
-                    self.timeline.happened(self.now, &reference, Edge::Start);
+                    self.flows.timeline.happened(self.now, &reference, Edge::Start);
                 }
             }
         }
-        self.network.agenda.set(CALENDAR, self.timeline.next());
+        self.network.agenda.set(CALENDAR, self.flows.timeline.next());
         Ok(())
     }
 
@@ -50,26 +50,18 @@ impl Simulation {
         match action {
             Action::StartFlow { flow } => {
                 if let Some(i) = self.flow_index(flow) {
-                    self.start(i);
+                    self.flows.start(&mut self.network, self.now, i);
                 }
             }
             Action::StopFlow { flow } => {
                 if let Some(i) = self.flow_index(flow) {
-                    self.stop(i);
+                    self.flows.stop(&mut self.network, self.now, i);
                 }
             }
             _ => {}
         }
-        let topology = &mut self.network.topology;
-        topology.change_between(self.now, action)?;
-        for port in topology.ports_of(action) {
-            let basis = topology::basis(&self.scenario, self.known.of_path());
-            let topology = &mut self.network.topology;
-            topology.change_port(self.now, port, action, &basis)?;
-            self.network.schedule_queue_timer(port);
-            self.drain(port);
-        }
-        Ok(())
+        let basis = topology::basis(&self.scenario, self.known.of_path());
+        self.network.change(self.now, action, &basis, &mut self.flows)
     }
 
     pub(super) fn flow_index(&self, name: &str) -> Option<usize> {

@@ -3,7 +3,7 @@
 use super::{Simulation, WATCH_EVERY};
 use crate::app::{App as _, Record};
 use crate::flow::FlowRun;
-use crate::network::CALENDAR;
+use crate::network::{CALENDAR, conditions_slot};
 use crate::topology::Topology;
 use sojourn_model::{Gauge, Scenario};
 use sojourn_qdisc::Qdisc as _;
@@ -12,15 +12,16 @@ use sojourn_units::Time;
 impl Simulation {
     pub(super) fn watch_conditions(&mut self) {
         let (now, network) = (self.now, &mut self.network);
-        let (flows, scenario, topology) = (&self.flows, &self.scenario, &network.topology);
-        self.timeline.check(now, |gauge| match gauge {
+        let (flows, scenario, topology) = (&self.flows.runs, &self.scenario, &network.topology);
+        self.flows.timeline.check(now, |gauge| match gauge {
             Gauge::Flow { flow, name } => of_flow(scenario, flows, flow, name),
             Gauge::Queue { queue, name } => of_queue(now, topology, queue, name),
         });
-        network.agenda.set(CALENDAR, self.timeline.next());
-        let waits = !self.timeline.conditions.is_empty();
+        network.agenda.set(CALENDAR, self.flows.timeline.next());
+        let waits = !self.flows.timeline.conditions.is_empty();
         let next = if waits { now + WATCH_EVERY } else { Time::NEVER };
-        network.agenda.set(network.slots.conditions, next);
+        let slot = conditions_slot(network);
+        network.agenda.set(slot, next);
     }
 }
 

@@ -6,25 +6,28 @@
 mod actions;
 mod conditions;
 mod flows;
-mod forward;
 mod snapshot;
 
-use crate::agenda::Agenda;
 use crate::app::any::AnyApp;
 use crate::app::setup::HostStack;
 use crate::app::{App, Connections, HalfPath, Template};
 use crate::delays::Delays;
 use crate::flow::{FlowRun, FlowState};
 use crate::known::Known;
-use crate::network::{CALENDAR, Network};
+use crate::network::{
+    CALENDAR, Network, OTHER_SLOTS, Observers, conditions_slot, flows_slot, recorder_slot,
+};
+use crate::packet::Pool;
 use crate::recorder::Recorder;
 use crate::tap::Tap;
 use crate::timeline::Timeline;
 use crate::topology::{self, stack};
+use flows::Flows;
 pub use snapshot::{FlowSnapshot, QueueSnapshot, Snapshot};
 use sojourn_capture::Capture;
 use sojourn_engine::{RunError, Watch};
 use sojourn_model::{Scenario, Tcp};
+use sojourn_net::Agenda;
 use sojourn_results::Table;
 use sojourn_transport::stack::TcpQuirks;
 use sojourn_units::{Random, Span, Time};
@@ -66,16 +69,8 @@ pub struct Simulation {
     now: Time,
     end: Time,
     network: Network,
-    flows: Vec<FlowRun>,
-    /// The flows' own agenda; its next time is one slot of the other.
-    flow_agenda: Agenda,
-    timeline: Timeline,
-    recorder: Recorder,
+    flows: Flows,
     next_step: Time,
-    /// Whether any port is a device of a sending host.
-    has_own_devices: bool,
-    /// Flows that end by themselves and have not yet.
-    unfinished: usize,
 }
 
 impl Simulation {
@@ -136,32 +131,28 @@ impl Simulation {
         });
         let mut recorder = Recorder::new(&scenario, &topology);
         recorder.tc(Time::ZERO, "setup", &topology);
-        let has_own_devices = topology.nodes.iter().any(|node| node.own);
-        let delays = Delays::new(&scenario, &topology);
-        let mut sim = Self {
-            now: Time::ZERO,
-            end: Time::ZERO + scenario.length(),
-            network: Network::new(topology, tap, delays),
-            flow_agenda: Agenda::new(flows.len()),
-            has_own_devices,
+        let observers =
+            Observers { pool: Pool::default(), tap, delays: Delays::new(&scenario, &topology) };
+        let mut network = Network::new(topology, observers, OTHER_SLOTS);
+        let flows = Flows {
+            scenario: Arc::clone(&scenario),
+            agenda: Agenda::new(flows.len()),
             unfinished: flows.iter().filter(|f| f.is_finite).count(),
-            flows,
+            runs: flows,
             timeline,
             recorder,
-            next_step: Time::ZERO + scenario.sample_interval,
-            scenario,
-            known: known.clone(),
         };
-        let network = &mut sim.network;
-        network.agenda.set(CALENDAR, sim.timeline.next());
-        network.agenda.set(network.slots.recorder, sim.next_step);
-        for port in 0..network.topology.nodes.len() {
-            network.schedule_queue_timer(port);
+        let next_step = Time::ZERO + scenario.sample_interval;
+        network.agenda.set(CALENDAR, flows.timeline.next());
+        let slot = recorder_slot(&network);
+        network.agenda.set(slot, next_step);
+        network.schedule_queue_timers();
+        if !flows.timeline.conditions.is_empty() {
+            let slot = conditions_slot(&network);
+            network.agenda.set(slot, Time::ZERO + WATCH_EVERY);
         }
-        if !sim.timeline.conditions.is_empty() {
-            network.agenda.set(network.slots.conditions, Time::ZERO + WATCH_EVERY);
-        }
-        Ok(sim)
+        let (now, end) = (Time::ZERO, Time::ZERO + scenario.length());
+        Ok(Self { scenario, known: known.clone(), now, end, network, flows, next_step })
     }
 
     /// Puts another application on the hosts of a flow, in place of the one that its traffic asks for. What the flow
@@ -171,14 +162,14 @@ impl Simulation {
     /// There is no such flow, or it has started.
     pub fn set_app(&mut self, flow: &str, app: Box<dyn App>) -> Result<(), RunError> {
         let index = self.known_flow(flow)?;
-        let run = &mut self.flows[index];
+        let run = &mut self.flows.runs[index];
         if run.state != FlowState::Waiting {
             return Err(RunError::Failed(format!("flow \"{flow}\" has started already")));
         }
-        self.unfinished -= usize::from(run.is_finite);
+        self.flows.unfinished -= usize::from(run.is_finite);
         run.is_finite = app.is_finite();
-        self.unfinished += usize::from(run.is_finite);
-        if let Some(tap) = &mut self.network.tap {
+        self.flows.unfinished += usize::from(run.is_finite);
+        if let Some(tap) = &mut self.network.observer.tap {
             tap.show_connections(index, app.has_many_connections());
         }
         run.app = AnyApp::Custom(app);
@@ -201,7 +192,7 @@ impl Simulation {
         let host = HostStack { stack, quirks, controls: &self.known.controls };
         let device = self.network.topology.device_of[index].map(topology::host_nic);
         let template = Template::new(tcp, host, device, self.scenario.seed, flow);
-        let hosts = &self.flows[index].host;
+        let hosts = &self.flows.runs[index].host;
         let (owner, dscp, routes) = (hosts.owner, hosts.dscp, (hosts.there, hosts.back));
         Ok(Connections::new(template, HalfPath { owner, routes, dscp, turned: false }))
     }
@@ -250,28 +241,23 @@ impl Simulation {
             assert!(at >= self.now, "time runs back from {:?} to {at:?}", self.now);
             self.now = at;
             // Most often it is a port.
-            match self.network.slots.port(slot) {
-                Some(port) => self.drain(port),
-                None => self.wake(slot)?,
+            if !self.network.act(at, slot, &mut self.flows) {
+                self.wake(slot)?;
             }
         }
         self.check_capture().map(|()| false)
     }
 
-    /// What is no port does what it does.
+    /// Flows, the recorder, events and conditions do what is due.
     #[inline(never)]
     fn wake(&mut self, slot: usize) -> Result<(), RunError> {
-        let s = self.network.slots;
-        if slot == s.flows {
-            self.wake_flow();
-        } else if slot < s.flows && slot >= s.timers {
-            let port = slot - s.timers;
-            self.network.topology.nodes[port].port.on_timer(self.now);
-            self.network.schedule_queue_timer(port);
-        } else if slot == s.recorder {
-            self.recorder.step(self.now, &self.flows, &mut self.network.topology);
-            self.next_step = self.now + self.scenario.sample_interval;
-            self.network.agenda.set(slot, self.next_step);
+        let (network, now) = (&mut self.network, self.now);
+        if slot == flows_slot(network) {
+            self.flows.wake_flow(network, now);
+        } else if slot == recorder_slot(network) {
+            self.flows.recorder.step(now, &self.flows.runs, &mut network.topology);
+            self.next_step = now + self.scenario.sample_interval;
+            network.agenda.set(slot, self.next_step);
         } else if slot == CALENDAR {
             self.calendar()?;
         } else {
@@ -281,7 +267,7 @@ impl Simulation {
     }
 
     fn check_capture(&mut self) -> Result<(), RunError> {
-        if let Some(tap) = &mut self.network.tap {
+        if let Some(tap) = &mut self.network.observer.tap {
             tap.check()?;
         }
         Ok(())
@@ -336,19 +322,17 @@ impl Simulation {
 
     /// Whose slot it is.
     fn name_of(&self, slot: usize) -> String {
-        let s = self.network.slots;
-        let port =
-            s.port(slot).or_else(|| (s.timers..s.flows).contains(&slot).then(|| slot - s.timers));
-        if let Some(port) = port {
+        let slots = self.network.slots;
+        if let Some(port) = slots.port(slot).or_else(|| slots.timer(slot)) {
             return self.network.topology.nodes[port].role.to_string();
         }
-        if slot == s.flows {
-            let flow = self.flow_agenda.next().1;
+        if slot == flows_slot(&self.network) {
+            let flow = self.flows.agenda.next().1;
             return format!("flow {}", self.scenario.flows[flow].name);
         }
         match slot {
             CALENDAR => "events",
-            slot if slot == s.conditions => "events that wait for a number",
+            slot if slot == conditions_slot(&self.network) => "events that wait for a number",
             _ => "the recorder",
         }
         .to_owned()
@@ -361,19 +345,21 @@ impl Simulation {
     pub fn finish(mut self) -> Result<Vec<Table>, RunError> {
         self.advance_to(self.end)?;
         // A length that is no multiple of the step ends with a shorter one.
-        if self.next_step < self.end + self.scenario.sample_interval {
-            self.recorder.step(self.end, &self.flows, &mut self.network.topology);
+        let (flows, end) = (&mut self.flows, self.end);
+        if self.next_step < end + self.scenario.sample_interval {
+            flows.recorder.step(end, &flows.runs, &mut self.network.topology);
         }
-        for i in 0..self.flows.len() {
-            if self.flows[i].state == FlowState::Running {
-                self.note_end(i, "end of the run");
+        for i in 0..flows.runs.len() {
+            if flows.runs[i].state == FlowState::Running {
+                flows.note_end(end, i, "end of the run");
             }
         }
-        self.recorder.tc(self.end, "teardown", &self.network.topology);
-        let Network { topology, tap, delays, .. } = self.network;
+        flows.recorder.tc(end, "teardown", &self.network.topology);
+        let Network { topology, observer: Observers { tap, delays, .. }, .. } = self.network;
         if let Some(tap) = tap {
             tap.finish()?;
         }
-        Ok(self.recorder.finish(&self.scenario, &self.flows, &topology, delays))
+        let Flows { recorder, runs, .. } = self.flows;
+        Ok(recorder.finish(&self.scenario, &runs, &topology, delays))
     }
 }

@@ -60,7 +60,7 @@ pub struct QueueSnapshot {
 impl Simulation {
     /// The run as it is now. Taking it changes nothing.
     pub fn snapshot(&self) -> Snapshot {
-        let flows = self.scenario.flows.iter().zip(&self.flows).map(|(spec, flow)| {
+        let flows = self.scenario.flows.iter().zip(&self.flows.runs).map(|(spec, flow)| {
             let mut gauges = Vec::new();
             flow.app.gauges(&mut |name, value| gauges.push((name, value)));
             FlowSnapshot {
@@ -95,6 +95,6 @@ impl Simulation {
     /// and drops by reason, their disciplines' numbers, what happened, what tc says. The others come with
     /// [`Simulation::finish`].
     pub fn tables(&self) -> [&Table; 8] {
-        self.recorder.tables()
+        self.flows.recorder.tables()
     }
 }
