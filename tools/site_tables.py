@@ -56,7 +56,7 @@ def of_evaluation(name: str) -> str:
 
 
 def of_crates(_: str) -> str:
-    """Return the crates: what each is for, and which of ours it uses."""
+    """Return the crates with their descriptions and their dependencies among ours."""
     rows = []
     for file in sorted((ROOT / "crates").glob("*/Cargo.toml")):
         tree = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -69,7 +69,7 @@ TABLES: Final[dict[str, Callable[[str], str]]] = {"csv": of_file, "evaluation": 
 
 
 def filled(text: str) -> str:
-    """Return a page with its tables in the place of the comments."""
+    """Return a page with tables instead of the comments."""
     return PLACE.sub(lambda found: TABLES[found[1]](found[2]), text)
 
 
