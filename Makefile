@@ -100,9 +100,8 @@ test-cluster: $(VENV)/.checked
 	@dir=$$(mktemp -d) && $(BIN)/python tests/cluster/kills.py $(KILLS) $$dir/kills \
 	  && $(BIN)/python tests/cluster/faults.py $(RUNS) $$dir/faults && rm -rf $$dir
 
-# Every file by its name: cargo fmt does not see the modules that lists declare.
 fmt:
-	git ls-files '*.rs' | xargs rustfmt
+	cargo fmt --all
 
 # Each check is a target, so that one that fails hides no other from `make --keep-going lint`.
 LINTS := lint-format lint-clippy lint-rustdoc lint-spelling lint-python lint-types prose
@@ -110,7 +109,7 @@ LINTS := lint-format lint-clippy lint-rustdoc lint-spelling lint-python lint-typ
 lint: $(LINTS)
 
 lint-format: tools
-	git ls-files '*.rs' | xargs rustfmt --check
+	cargo fmt --all --check
 lint-clippy: tools
 	cargo clippy --workspace --all-targets --profile checked -- -D warnings
 lint-rustdoc: tools
@@ -118,7 +117,6 @@ lint-rustdoc: tools
 lint-spelling: $(VENV)/.tools
 	$(BIN)/typos
 lint-python: $(VENV)/.tools
-	$(BIN)/python tools/circles.py
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 lint-types: $(VENV)/.checked

@@ -14,30 +14,16 @@ macro_rules! version {
     };
 }
 
-/// Every engine of the package, a line each: its file in `engines`, which adds it to a registry.
-macro_rules! engines {
-    ($take:ident) => {
-        $take! {
-            sim;
-            linux;
-        }
-    };
+mod linux;
+mod sim;
+
+/// All of them. The simulator is this one, with what was added to it.
+fn registry(sim: &Sim) -> Registry {
+    let mut engines = Registry::new();
+    sim::add(&mut engines, sim);
+    linux::add(&mut engines, sim);
+    engines
 }
-
-macro_rules! modules {
-    ($($file:ident;)*) => {
-        $(mod $file;)*
-
-        /// All of them. The simulator is this one, with what was added to it.
-        fn registry(sim: &Sim) -> Registry {
-            let mut engines = Registry::new();
-            $($file::add(&mut engines, sim);)*
-            engines
-        }
-    };
-}
-
-engines!(modules);
 
 /// The engine of this name.
 pub fn engine(py: Python<'_>, name: &str) -> PyResult<Box<dyn Engine>> {
