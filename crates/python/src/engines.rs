@@ -1,6 +1,7 @@
 //! The engines there are.
 
 use crate::errors::{failed, usage_error};
+use core::num::NonZero;
 use pyo3::prelude::*;
 use sojourn_engine::{Engine, Registry, UnknownEngine};
 use sojourn_linux::{Linux, NAME as LINUX};
@@ -85,6 +86,32 @@ pub fn standing_kernels(cache: PathBuf) -> Vec<(&'static str, String)> {
 #[pyfunction]
 pub fn engines() -> Vec<String> {
     registry(&Sim::new()).names().map(str::to_owned).collect()
+}
+
+/// What an engine is ([`sojourn_engine::Facts`]).
+#[pyclass(frozen, get_all, module = "sojourn._core")]
+pub struct Facts {
+    title: &'static str,
+    clock: &'static str,
+    deterministic: bool,
+    at_once: Option<usize>,
+    kernels: bool,
+    sender_port: u16,
+}
+
+/// What the engine of this name is; a kernel behind a colon does not matter.
+#[pyfunction]
+pub fn facts(py: Python<'_>, engine: &str) -> PyResult<Facts> {
+    let found =
+        registry(&Sim::new()).facts(parts(engine).0).map_err(|error| unknown(py, &error))?;
+    Ok(Facts {
+        title: found.title,
+        clock: found.clock.name(),
+        deterministic: found.deterministic,
+        at_once: found.at_once.map(NonZero::get),
+        kernels: found.kernels,
+        sender_port: found.sender_port,
+    })
 }
 
 /// Sojourn's version: the package's, and a digest of the sources that decide what comes out of a run on this engine.
