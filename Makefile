@@ -119,6 +119,7 @@ lint-spelling: $(VENV)/.tools
 	$(BIN)/typos
 lint-python: $(VENV)/.tools
 	$(BIN)/python tools/circles.py
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 lint-types: $(VENV)/.checked

@@ -22,10 +22,11 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sojourn.core.results import Results, results
-    from sojourn.core.results import results as open  # noqa: A004 - sojourn.open(folder)
-    from sojourn.core.run import Run, harm
+    from sojourn.core.run import harm
     from sojourn.experiments.experiment import Experiment, load, parse, suites
+    from sojourn.views.results import Results, results
+    from sojourn.views.results import results as open  # noqa: A004 - sojourn.open(folder)
+    from sojourn.views.run import Run
 
     __version__: str
 
@@ -34,13 +35,13 @@ __all__ = ["Experiment", "Results", "Run", "harm", "load", "open", "parse", "res
 # Polars and the rest take longer to import than a command line needs to print its help.
 _HOMES = {
     "Experiment": "sojourn.experiments.experiment",
-    "Results": "sojourn.core.results",
-    "Run": "sojourn.core.run",
+    "Results": "sojourn.views.results",
+    "Run": "sojourn.views.run",
     "harm": "sojourn.core.run",
     "load": "sojourn.experiments.experiment",
-    "open": "sojourn.core.results",
+    "open": "sojourn.views.results",
     "parse": "sojourn.experiments.experiment",
-    "results": "sojourn.core.results",
+    "results": "sojourn.views.results",
     "suites": "sojourn.experiments.experiment",
 }
 _NAMES = {"open": "results"}

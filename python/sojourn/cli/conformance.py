@@ -13,9 +13,9 @@ from sojourn.cli import complete
 from sojourn.cli.options import Engine, Plugins, Quiet, Settings, Threads
 
 if TYPE_CHECKING:
-    from sojourn.core.run import Run
     from sojourn.core.store import RunKey
     from sojourn.evidence.conformance import Document, Examination, Subject
+    from sojourn.views.run import Run
 
 _FORMATS = ("text", "tap", "junit", "json", "markdown", "html")
 

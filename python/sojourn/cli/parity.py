@@ -13,9 +13,9 @@ from sojourn.cli import complete
 from sojourn.cli.options import AsJson, Only, Quiet, Verbose
 
 if TYPE_CHECKING:
-    from sojourn.core.run import Run
     from sojourn.core.store import RunKey
     from sojourn.evidence.parity import Line, Pair
+    from sojourn.views.run import Run
 
 
 def register(app: typer.Typer) -> None:

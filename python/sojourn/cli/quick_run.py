@@ -18,11 +18,9 @@ from sojourn.cli.screen import TALK, detail, out, print_json, say
 from sojourn.cli.warnings import show_warnings
 from sojourn.core import cells, describe, queues
 from sojourn.core.cells import Cell
-from sojourn.core.measured_window import span_said
 from sojourn.core.queues import Queue
 from sojourn.core.run import Run
 from sojourn.core.store.atomic import write_file
-from sojourn.core.summary import PROGRAMS, QUEUE_COLUMNS, TCP, Column, flow_columns, kind_of, number, numbers_of
 from sojourn.errors import ExperimentError, Interrupted, UsageError
 from sojourn.experiments.experiment import Experiment, parse
 from sojourn.interop.qlog import export_runs
@@ -34,6 +32,8 @@ from sojourn.quick.answer import answer, by_delay, comparison
 from sojourn.quick.asked import FILE, Asked
 from sojourn.quick.facts import Facts, facts_of
 from sojourn.quick.router import SHARE, commands
+from sojourn.views.summary import PROGRAMS, QUEUE_COLUMNS, TCP, Column, flow_columns, number, numbers_of
+from sojourn.views.window import span_said
 
 _WIDEST = 120
 _ROWS = 8
@@ -120,7 +120,7 @@ def _save(path: Path, asked: Asked, settings: Sequence[str]) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _run(experiment: Experiment, *, engine: str, pcap: Path | None, snap_len: int | None) -> list[Run]:
+def _run(experiment: Experiment, *, engine: str, pcap: Path | None, snap_len: int | None) -> Sequence[Run]:
     keys = experiment.run_keys
     length = snap_length(snap_len, pcap=pcap is not None)
     if engine.partition(":")[0] == "linux":
@@ -296,7 +296,7 @@ def _by_kind(scenario: describe.Scenario) -> dict[str, list[str]]:
     """Return the names of the flows by their kind; a kind has a table of its own."""
     found: dict[str, list[str]] = {}
     for flow in scenario["flows"]:
-        found.setdefault(kind_of(flow), []).append(flow["name"])
+        found.setdefault(describe.kind_of(flow), []).append(flow["name"])
     return found
 
 
@@ -380,7 +380,7 @@ def _plots(found: Sequence[Cell], width: int, *, coloured: bool) -> list[Text]:
     seconds = describe.seconds(run.scenario)
     step = seconds / _POINTS
     if len(found) == 1:
-        keys = [flow["name"] for flow in describe.loads(run.scenario) if kind_of(flow) in TCP | PROGRAMS]
+        keys = [flow["name"] for flow in describe.loads(run.scenario) if describe.kind_of(flow) in TCP | PROGRAMS]
         table = binned_flows(run, step)
         left, right = (_lines(table, keys, column) for column in ("rate", "rtt"))
         titles = ("delivery rate, Mbit/s", "RTT, ms")

@@ -16,7 +16,7 @@ from sojourn.cli.progress import watching
 from sojourn.cli.screen import detail, out, print_json, say
 from sojourn.cli.tables import print_summary, summary_json
 from sojourn.cli.warnings import show_remarks, show_warnings
-from sojourn.core import cells, checks, remarks, selection
+from sojourn.core import cells, selection
 from sojourn.core.run import Run
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import Interrupted, UsageError
@@ -30,6 +30,7 @@ from sojourn.interop.qlog import export_runs
 from sojourn.linux import kernels
 from sojourn.runner import executors
 from sojourn.runner.shard import Shard
+from sojourn.views import checks, remarks
 
 
 def run(
@@ -123,7 +124,7 @@ class _Way:
             say(_to_make(needed.runs, told(needed, here), limit=limit))
 
     @contextmanager
-    def making(self, plan: runner.Plan) -> Iterator[Callable[[Sequence[RunKey]], list[Run]]]:
+    def making(self, plan: runner.Plan) -> Iterator[Callable[[Sequence[RunKey]], Sequence[Run]]]:
         """Give what makes runs and stores them, watched; workers are there as long as this is open."""
         with watching(len(plan.to_make), plan.seconds) as progress, ExitStack() as stack:
             workers = None
@@ -131,7 +132,7 @@ class _Way:
                 workers = executors.opened(self.on, executors.Asked(self.engine, self.threads))
                 stack.callback(workers.close)
 
-            def stored(some: Sequence[RunKey]) -> list[Run]:
+            def stored(some: Sequence[RunKey]) -> Sequence[Run]:
                 return runner.make_stored(
                     self.plan(some),
                     self.folder,
@@ -208,9 +209,9 @@ def _made(
     keys: Sequence[RunKey],
     wanted: Sequence[precision.Aim],
     looks: Sequence[Look],
-    make: Callable[[Sequence[RunKey]], list[Run]],
+    make: Callable[[Sequence[RunKey]], Sequence[Run]],
     joint: precision.Joint | None,
-) -> tuple[list[Run], list[precision.Known]]:
+) -> tuple[Sequence[Run], list[precision.Known]]:
     if not looks:
         return make(keys), []
     return precision.until(keys, wanted, looks, make, detail, joint)

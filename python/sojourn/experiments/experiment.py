@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Final
 
 from sojourn import _core, runner
-from sojourn.core import describe, html, selection
-from sojourn.core.results import Results
+from sojourn.core import describe, selection
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import StoreError, UsageError
 from sojourn.experiments import document, library
 from sojourn.experiments.warning import ExperimentWarning
 from sojourn.runner import Watcher
 from sojourn.runner.progress import Progress
+from sojourn.views import html
+from sojourn.views.results import Results
 
 
 @dataclass(frozen=True, repr=False)

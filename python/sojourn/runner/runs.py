@@ -11,12 +11,12 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.core import describe
-from sojourn.core.run import Run
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import Refused, RunError, SojournError, UsageError
 from sojourn.runner.executors import Workers, dispatch
 from sojourn.runner.interrupt import deferred
 from sojourn.runner.made import files_of
+from sojourn.views.run import Run
 
 _REFUSALS_SHOWN: Final = 10
 
