@@ -13,6 +13,7 @@ What the command line does, for notebooks and programs::
     sojourn.open("results/mine")                # the same runs, read back later
 
     sojourn.Experiment.dumbbell(qdisc=["pfifo", "dualpi2"], flows=["cubic", "prague"]).run()
+    sojourn.Campaign.of("l4s-tests", folder="results/all")  # plan, run, judge and report several experiments
 
 Times are seconds from a run's origin, rates bits per second unless a column's name says otherwise. Mistakes raise
 the exceptions of :mod:`sojourn.errors`, which say where.
@@ -22,6 +23,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sojourn.campaign import Campaign
     from sojourn.core.run import harm
     from sojourn.experiments.experiment import Experiment, load, parse, suites
     from sojourn.views.results import Results, results
@@ -30,10 +32,11 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = ["Experiment", "Results", "Run", "harm", "load", "open", "parse", "results", "suites"]
+__all__ = ["Campaign", "Experiment", "Results", "Run", "harm", "load", "open", "parse", "results", "suites"]
 
 # Polars and the rest take longer to import than a command line needs to print its help.
 _HOMES = {
+    "Campaign": "sojourn.campaign",
     "Experiment": "sojourn.experiments.experiment",
     "Results": "sojourn.views.results",
     "Run": "sojourn.views.run",
