@@ -117,6 +117,7 @@ lint-rustdoc: tools
 lint-spelling: $(VENV)/.tools
 	$(BIN)/typos
 lint-python: $(VENV)/.tools
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 lint-types: $(VENV)/.checked

@@ -18,7 +18,7 @@ from typing import Final
 import sojourn
 from sojourn import _core
 from sojourn.core.extensions import Drawing
-from sojourn.core.results import Results
+from sojourn.views.results import Results
 
 ROOT: Final = Path(__file__).parents[1]
 SEEDS: Final = 2

@@ -13,6 +13,7 @@ What the command line does, for notebooks and programs::
     sojourn.open("results/mine")                # the same runs, read back later
 
     sojourn.Experiment.dumbbell(qdisc=["pfifo", "dualpi2"], flows=["cubic", "prague"]).run()
+    sojourn.Campaign.of("l4s-tests", folder="results/all")  # plan, run, judge and report several experiments
 
 Times are seconds from a run's origin, rates bits per second unless a column's name says otherwise. Mistakes raise
 the exceptions of :mod:`sojourn.errors`, which say where.
@@ -22,25 +23,28 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sojourn.core.results import Results, results
-    from sojourn.core.results import results as open  # noqa: A004 - sojourn.open(folder)
-    from sojourn.core.run import Run, harm
+    from sojourn.campaign import Campaign
+    from sojourn.core.run import harm
     from sojourn.experiments.experiment import Experiment, load, parse, suites
+    from sojourn.views.results import Results, results
+    from sojourn.views.results import results as open  # noqa: A004 - sojourn.open(folder)
+    from sojourn.views.run import Run
 
     __version__: str
 
-__all__ = ["Experiment", "Results", "Run", "harm", "load", "open", "parse", "results", "suites"]
+__all__ = ["Campaign", "Experiment", "Results", "Run", "harm", "load", "open", "parse", "results", "suites"]
 
 # Polars and the rest take longer to import than a command line needs to print its help.
 _HOMES = {
+    "Campaign": "sojourn.campaign",
     "Experiment": "sojourn.experiments.experiment",
-    "Results": "sojourn.core.results",
-    "Run": "sojourn.core.run",
+    "Results": "sojourn.views.results",
+    "Run": "sojourn.views.run",
     "harm": "sojourn.core.run",
     "load": "sojourn.experiments.experiment",
-    "open": "sojourn.core.results",
+    "open": "sojourn.views.results",
     "parse": "sojourn.experiments.experiment",
-    "results": "sojourn.core.results",
+    "results": "sojourn.views.results",
     "suites": "sojourn.experiments.experiment",
 }
 _NAMES = {"open": "results"}

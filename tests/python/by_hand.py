@@ -9,9 +9,9 @@ from typing import Any
 import polars as pl
 
 from sojourn import _core, runner
-from sojourn.core.run import Run
 from sojourn.core.store import RunKey
 from sojourn.core.store.reading import seal
+from sojourn.views.run import Run
 
 Scenario = dict[str, Any]
 

@@ -8,7 +8,7 @@ import pytest
 
 from by_hand import a_key, a_scenario, tables
 from sojourn import _core
-from sojourn.core.run import Run
+from sojourn.views.run import Run
 
 Make = Callable[..., Run]
 

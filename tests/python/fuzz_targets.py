@@ -25,8 +25,6 @@ from by_hand import a_key, a_scenario, frames, tables
 from fuzz_mutate import mutated
 from sojourn import _core
 from sojourn.cli.app import app
-from sojourn.core.results import results
-from sojourn.core.run import Run
 from sojourn.core.store import Folder, RunKey
 from sojourn.core.store.index import CHECKSUM
 from sojourn.core.store.index import NAME as INDEX
@@ -40,6 +38,8 @@ from sojourn.interop.flent.read import read as read_flent
 from sojourn.interop.importing import import_files
 from sojourn.reporting import templates
 from sojourn.search.trials import Subject, Trials
+from sojourn.views.results import results
+from sojourn.views.run import Run
 
 CORPUS: Final = Path(__file__).parents[1] / "fuzz" / "corpus"
 

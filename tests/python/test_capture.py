@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from sojourn import _core
-from sojourn.core.results import results
-from sojourn.core.run import Run
 from sojourn.experiments.experiment import Experiment, parse
+from sojourn.views.results import results
+from sojourn.views.run import Run
 
 TEXT = """\
 [experiment]

@@ -11,13 +11,9 @@ import pytest
 from by_hand import a_key, a_scenario, tables
 from conftest import Make
 from sojourn import _core
-from sojourn.core import checks
 from sojourn.core.cells import group, paired
-from sojourn.core.results import Results
-from sojourn.core.run import Run
 from sojourn.core.select import cells_of, select
 from sojourn.core.store import Folder
-from sojourn.core.summary_table import Asked, SummaryTable
 from sojourn.errors import UsageError
 from sojourn.evidence.claims import evaluate, registry
 from sojourn.evidence.comparison import compare
@@ -27,6 +23,10 @@ from sojourn.experiments import library
 from sojourn.experiments.experiment import load
 from sojourn.plotting import figures
 from sojourn.reporting.report import build
+from sojourn.views import checks
+from sojourn.views.results import Results
+from sojourn.views.run import Run
+from sojourn.views.summary_table import Asked, SummaryTable
 
 
 @pytest.fixture

@@ -17,7 +17,6 @@ from typing import Final
 import pytest
 
 from conftest import Make
-from sojourn.core.run import Run
 from sojourn.errors import StoreError, UsageError
 from sojourn.evidence import claims
 from sojourn.evidence.claims import Bound, Cause, Claim, ClaimVerdict, Verdict, evaluate, page, registry
@@ -25,6 +24,7 @@ from sojourn.evidence.claims.formula import Formula
 from sojourn.evidence.claims.interval import ERROR, FEWEST, SEEDS, fewest, looks, median_interval
 from sojourn.evidence.claims.registry import Missing, read
 from sojourn.experiments.experiment import load
+from sojourn.views.run import Run
 
 OVER = ["OVER-" + str(n) for n in range(1, 12)]
 L4ST = ["L4ST-" + str(n) for n in range(1, 22)]
@@ -493,7 +493,7 @@ def test_a_claim_of_the_baseline_that_is_lost_is_an_exit_status(
     claim = written(tmp_path, file, 'value = "goodput(one)"\nbound = "> 6mbit"')
     monkeypatch.setattr("sojourn.evidence.claims.registry", lambda: [claim])
     monkeypatch.setattr("sojourn.evidence.claims.baseline", lambda: {"X-1": SEEDS})
-    monkeypatch.setattr("sojourn.core.results.results", lambda _: runs)
+    monkeypatch.setattr("sojourn.views.results.results", lambda _: runs)
     with pytest.raises(SystemExit) as left:
         command.claims(tmp_path, markdown=tmp_path / "page.md", seeds=FEWEST)
     assert left.value.code == 1

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import sojourn
-from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.custom import watchdog
 from sojourn.errors import ExperimentError, Refused, RunError
+from sojourn.views.run import Run
 
 CLASSES = Path(__file__).with_name("own_classes.py")
 EXPERIMENT = """\

@@ -10,13 +10,13 @@ import pytest
 
 from by_hand import frames, reseal
 from conftest import Make
-from sojourn.core.results import results
 from sojourn.core.store import Folder, Record
 from sojourn.core.store.atomic import TEMPORARY, write_file
 from sojourn.core.store.index import CHECKSUM, NAME
 from sojourn.core.store.merge import merge
 from sojourn.core.store.verify import damaged_index, damages
 from sojourn.errors import SojournError, StoreError
+from sojourn.views.results import results
 
 
 @pytest.fixture

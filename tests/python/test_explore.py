@@ -23,12 +23,12 @@ import pytest
 import in_pages
 import sojourn
 from in_pages import FEW
-from sojourn.core.results import Results
 from sojourn.core.store import Folder
 from sojourn.core.store.index import CHECKSUM, NAME, write
 from sojourn.explore import page
 from sojourn.explore.catalogue import Catalogue
 from sojourn.explore.server import Server
+from sojourn.views.results import Results
 
 UNREAD = "nobody is to read this"
 

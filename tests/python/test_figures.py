@@ -12,7 +12,6 @@ import pytest
 from by_hand import Scenario, a_key, a_scenario, tables
 from conftest import Make
 from sojourn import _core
-from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.errors import UsageError
 from sojourn.plotting import figures
@@ -20,6 +19,7 @@ from sojourn.plotting.draw.series import binned_flows
 from sojourn.plotting.draw.svg import slim
 from sojourn.plotting.figures import KINDS, Drawn
 from sojourn.plotting.reference import reference
+from sojourn.views.run import Run
 
 
 def checked(drawn: Drawn) -> pl.DataFrame:

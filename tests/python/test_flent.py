@@ -21,13 +21,13 @@ from polars.testing import assert_frame_equal
 from conftest import Make
 from sojourn import _core
 from sojourn.core import describe
-from sojourn.core.results import results
-from sojourn.core.run import Run
 from sojourn.errors import DataFileError
 from sojourn.experiments.experiment import parse
 from sojourn.interop.flent import export, export_folder, read
 from sojourn.interop.flent.export import packed, title
 from sojourn.interop.importing import import_files
+from sojourn.views.results import results
+from sojourn.views.run import Run
 
 reading = sys.modules["sojourn.interop.flent.read"]
 

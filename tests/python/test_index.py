@@ -13,10 +13,10 @@ import sojourn
 from by_hand import frames
 from conftest import Make
 from sojourn.core.cells import group
-from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.core.store.index import COLUMNS, NAME
 from sojourn.errors import StoreError
+from sojourn.views.run import Run
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import sojourn
 from sojourn import _core
 from sojourn.core import describe
 from sojourn.core.measured import _needed, measure
-from sojourn.core.run import Run
 from sojourn.errors import UsageError
+from sojourn.views.run import Run
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from sojourn.core.run import Run
 from sojourn.errors import DataFileError
 from sojourn.interop.importing import import_files
+from sojourn.views.run import Run
 
 CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus"
 

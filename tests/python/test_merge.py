@@ -8,12 +8,12 @@ import pytest
 
 from by_hand import frames, reseal
 from conftest import Make
-from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.core.store.merge import merge
 from sojourn.core.store.verify import damages
 from sojourn.errors import StoreError, UsageError
 from sojourn.runner.shard import Shard
+from sojourn.views.run import Run
 
 KILLS = Path(__file__).parents[1] / "cluster" / "kills.py"
 

@@ -12,7 +12,6 @@ import pytest
 from by_hand import a_scenario, tables
 from conftest import Make
 from sojourn import _core
-from sojourn.core.run import Run
 from sojourn.errors import UsageError
 from sojourn.plotting import labels
 from sojourn.plotting.draw.curves import CurveChart
@@ -20,6 +19,7 @@ from sojourn.plotting.draw.heat import HeatChart
 from sojourn.plotting.draw.points import Ellipse, PointChart
 from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.figures import KINDS, Drawn
+from sojourn.views.run import Run
 from test_figures import made
 
 

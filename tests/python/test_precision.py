@@ -88,7 +88,7 @@ def test_only_cells_that_need_more_get_more() -> None:
     keys = parse(TEXT, "t.toml", seeds=32).run_keys
     made: list[tuple[str, int]] = []
 
-    def make(some: Sequence[RunKey]) -> list[Run]:
+    def make(some: Sequence[RunKey]) -> Sequence[Run]:
         made.extend((str(key.scenario["cell"]), int(key.scenario["seed"])) for key in some)
         return runner.make_fresh(some, engine="sim", threads=2)
 
@@ -121,7 +121,7 @@ def test_what_looks_at_all_cells_keeps_cells_open() -> None:
     keys = parse(TEXT, "t.toml", seeds=32).run_keys
     heard: list[dict[str, int]] = []
 
-    def make(some: Sequence[RunKey]) -> list[Run]:
+    def make(some: Sequence[RunKey]) -> Sequence[Run]:
         return runner.make_fresh(some, engine="sim", threads=2)
 
     def joint(runs: Sequence[Run]) -> tuple[list[Known], Callable[[Run], bool]]:

@@ -17,13 +17,13 @@ from polars.testing import assert_frame_equal
 
 from sojourn import _core
 from sojourn.core import describe
-from sojourn.core.run import Run
 from sojourn.errors import DataFileError
 from sojourn.experiments.experiment import parse
 from sojourn.interop.importing import import_files
 from sojourn.interop.qlog import export_folder
 from sojourn.interop.qlog.in_order import InOrder
 from sojourn.interop.qlog.outstanding import Outstanding
+from sojourn.views.run import Run
 
 CORPUS = Path(__file__).parents[1] / "fuzz" / "corpus" / "qlog"
 NONE = 2147483647

@@ -13,7 +13,6 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.errors import DataFileError, StoreError
 from sojourn.experiments.experiment import parse
@@ -21,6 +20,7 @@ from sojourn.interop.importing import import_files
 from sojourn.interop.qlog import export_folder
 from sojourn.interop.qlog.datagrams import datagrams
 from sojourn.interop.qlog.wire import NotQuicError, Packet, Reader
+from sojourn.views.run import Run
 
 WHOLE = 2000
 """Bytes that are kept of each packet: all."""

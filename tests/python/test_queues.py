@@ -10,15 +10,15 @@ import pytest
 
 from sojourn.core import describe, queues
 from sojourn.core.cells import group
-from sojourn.core.results import results
-from sojourn.core.run import Run
-from sojourn.core.summary import columns_of, queues_said, values_of
-from sojourn.core.summary_table import Asked, SummaryTable
 from sojourn.experiments import library
 from sojourn.experiments.experiment import load, parse
 from sojourn.plotting.draw.series import panel_of
 from sojourn.plotting.figures import KINDS
 from sojourn.plotting.kinds import across
+from sojourn.views.results import results
+from sojourn.views.run import Run
+from sojourn.views.summary import columns_of, queues_said, values_of
+from sojourn.views.summary_table import Asked, SummaryTable
 
 HOME = """\
 [experiment]

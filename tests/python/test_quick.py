@@ -11,7 +11,6 @@ import pytest
 
 import sojourn as package
 from sojourn.core import cells
-from sojourn.core.remarks import Remark, Told
 from sojourn.core.spread import Spread
 from sojourn.errors import ExperimentError
 from sojourn.experiments.experiment import parse
@@ -28,6 +27,7 @@ from sojourn.quick.facts import (
     WebFacts,
     facts_of,
 )
+from sojourn.views.remarks import Remark, Told
 from test_cli import sojourn
 
 

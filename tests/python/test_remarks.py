@@ -10,9 +10,9 @@ import pytest
 import sojourn as package
 from by_hand import reseal
 from conftest import Make
-from sojourn.core.remarks import remarks, told
-from sojourn.core.run import Run
 from sojourn.core.store import Folder
+from sojourn.views.remarks import remarks, told
+from sojourn.views.run import Run
 from test_cli import sojourn
 
 LONG = """

@@ -14,11 +14,11 @@ import pytest
 import sojourn
 from by_hand import frames
 from conftest import Make
-from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.errors import StoreError
 from sojourn.evidence import claims
 from sojourn.reporting.report import build, write
+from sojourn.views.run import Run
 from test_cli import sojourn as command
 
 

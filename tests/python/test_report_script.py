@@ -18,7 +18,6 @@ import pytest
 from conftest import Make
 from sojourn import playground
 from sojourn.core.cells import group
-from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.errors import UsageError
 from sojourn.experiments import experiment, library
@@ -32,6 +31,7 @@ from sojourn.plotting.draw.traces import Band, Line, Strip, Traces
 from sojourn.reporting import script
 from sojourn.reporting.report import build
 from sojourn.reporting.report.again import Experiments
+from sojourn.views.run import Run
 
 
 def unpacked(text: str) -> tuple[dict[str, Any], bytes]:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from conftest import Make
-from sojourn.core.run import Run
 from sojourn.core.store import Folder
-from sojourn.core.summary_table import Asked, SummaryTable
 from sojourn.errors import UsageError
 from sojourn.evidence.comparison import compare
+from sojourn.views.run import Run
+from sojourn.views.summary_table import Asked, SummaryTable
 
 RATE = Asked("rate", "delivery_rate({flow})", 1e-6)
 WHERE = "Measured from 119 s to 179 s."

@@ -12,9 +12,9 @@ import typer
 from sojourn.cli.options import AsJson, Plugins, Quiet, Settings, Threads
 
 if TYPE_CHECKING:
-    from sojourn.core.run import Run
     from sojourn.evidence.pipeline import Note
     from sojourn.experiments.experiment import Experiment
+    from sojourn.views.run import Run
 
 
 class Form(StrEnum):
@@ -66,10 +66,10 @@ def check(
     """
     from sojourn.cli.report import report
     from sojourn.cli.screen import say
-    from sojourn.core import checks
-    from sojourn.core.results import results
     from sojourn.evidence import pipeline
     from sojourn.evidence.comparison import compare
+    from sojourn.views import checks
+    from sojourn.views.results import results
 
     del quiet
     before = None if baseline is None else results(baseline)

@@ -49,11 +49,11 @@ def claims(
     Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
     """
     from sojourn.cli.screen import err, out, print_json, say
-    from sojourn.core.results import results
     from sojourn.core.store.atomic import write_file
     from sojourn.errors import UsageError
     from sojourn.evidence import claims as published
     from sojourn.evidence.claims import page
+    from sojourn.views.results import results
 
     wanted = _wanted(ids or [])
     expected = published.baseline() if baseline is None else published.read_baseline(baseline)

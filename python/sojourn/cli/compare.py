@@ -68,10 +68,10 @@ def compare(
     Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
     """
     from sojourn.cli.screen import print_json
-    from sojourn.core.results import results
-    from sojourn.core.summary_table import USUAL, Asked
     from sojourn.evidence.comparison import compare as held
     from sojourn.plotting import figures
+    from sojourn.views.results import results
+    from sojourn.views.summary_table import USUAL, Asked
 
     asked = [Asked(text, text) for text in metrics or []] or USUAL
     one, other = (figures.select(results(folder), cell) for folder in (first, second))
@@ -86,8 +86,8 @@ def compare(
 def _print(found: "Comparison", lines: "Sequence[Line]", better: "Better | None") -> None:
     from sojourn.cli.grid import print_table
     from sojourn.cli.screen import out
-    from sojourn.core.summary_table import said
     from sojourn.evidence.by_seed import FEWEST
+    from sojourn.views.summary_table import said
 
     if lines:
         rows = [

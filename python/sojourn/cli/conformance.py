@@ -1,6 +1,5 @@
 """``sojourn conformance``: whether a sender or a queue does what its specification promises."""
 
-import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -13,9 +12,9 @@ from sojourn.cli import complete
 from sojourn.cli.options import Engine, Plugins, Quiet, Settings, Threads
 
 if TYPE_CHECKING:
-    from sojourn.core.run import Run
     from sojourn.core.store import RunKey
     from sojourn.evidence.conformance import Document, Examination, Subject
+    from sojourn.views.run import Run
 
 _FORMATS = ("text", "tap", "junit", "json", "markdown", "html")
 
@@ -132,41 +131,28 @@ def _examined(
     plugins: Sequence[str],
     output: Path | None,
 ) -> list["Examination"]:
-    from contextlib import ExitStack
-
-    from sojourn import _core, runner
     from sojourn.cli.plugins import note_plugins
     from sojourn.cli.progress import watching
-    from sojourn.core import describe
-    from sojourn.core.store import Folder
     from sojourn.evidence.conformance import examine
+    from sojourn.runner import Campaign, cores
 
-    workers = threads or os.cpu_count() or 1
-    command = shlex.join(["sojourn", *sys.argv[1:]])
-    with ExitStack() as stack:
-        folder = (
-            None
-            if output is None
-            else stack.enter_context(Folder.create(output, version=_core.version(engine), command=command))
+    def make(keys: Sequence["RunKey"]) -> Sequence["Run"]:
+        note_plugins(keys)
+        campaign = Campaign(
+            keys=keys,
+            engine=engine,
+            folder=output,
+            threads=threads or cores(),
+            command=shlex.join(["sojourn", *sys.argv[1:]]),
         )
+        with campaign.making(watching) as made:
+            by_digest = {run.key.digest: run for run in made(keys)}
+        return [by_digest[key.digest] for key in keys]
 
-        def make(keys: Sequence["RunKey"]) -> Sequence["Run"]:
-            note_plugins(keys)
-            plan = runner.Plan.of(keys, folder)
-            with watching(len(plan.to_make), sum(describe.length(key.scenario) for key in plan.to_make)) as progress:
-                if folder is not None:
-                    runs = runner.make_stored(
-                        plan, folder, engine=engine, threads=workers, command=command, watcher=progress
-                    )
-                else:
-                    runs = runner.make_fresh(keys, engine=engine, threads=workers, watcher=progress)
-            by_digest = {run.key.digest: run for run in runs}
-            return [by_digest[key.digest] for key in keys]
-
-        return [
-            examine(document, subjects, make, engine=engine, settings=settings, seeds=seeds, plugins=plugins)
-            for document, subjects in asked
-        ]
+    return [
+        examine(document, subjects, make, engine=engine, settings=settings, seeds=seeds, plugins=plugins)
+        for document, subjects in asked
+    ]
 
 
 def _keep(output: Path, examinations: Sequence["Examination"]) -> None:

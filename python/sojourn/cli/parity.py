@@ -1,6 +1,5 @@
 """``sojourn parity``: the same experiments on two engines, and where they differ."""
 
-import os
 import shlex
 import sys
 from collections.abc import Sequence
@@ -13,8 +12,6 @@ from sojourn.cli import complete
 from sojourn.cli.options import AsJson, Only, Quiet, Verbose
 
 if TYPE_CHECKING:
-    from sojourn.core.run import Run
-    from sojourn.core.store import RunKey
     from sojourn.evidence.parity import Line, Pair
 
 
@@ -81,6 +78,7 @@ def parity(
     Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
     """
     from sojourn import runner
+    from sojourn.cli.progress import interruptible, watching_to_the_end
     from sojourn.cli.run import run_keys
     from sojourn.cli.screen import print_json, say
     from sojourn.core.store.atomic import write_file
@@ -89,23 +87,31 @@ def parity(
 
     del quiet, verbose
     settings = settings or []
-    both = {}
+    campaigns = []
     pair = parity.Engines.parse(engines)
     for engine in pair.names:
         keys = run_keys(what, engine=engine, seeds=seeds, settings=settings, only=only, yes=False)
-        if sample is not None:
-            keys = parity.sample(keys, sample, sample_seed)
-        runner.refuse(keys, engine=engine)
-        runner.refuse_what_cannot_fit(keys, engine=engine, threads=threads or os.cpu_count() or 1)
-        both[engine] = keys
-    runs = {engine: _make(keys, _place(output, engine), engine, threads) for engine, keys in both.items()}
-    both_cells = parity.both(runs[pair.first], runs[pair.second])
+        campaign = runner.Campaign(
+            keys=keys if sample is None else parity.sample(keys, sample, sample_seed),
+            engine=engine,
+            folder=_place(output, engine),
+            threads=threads or runner.cores(),
+            command=shlex.join(["sojourn", *sys.argv[1:]]),
+        )
+        campaign.refuse()
+        campaign.refuse_what_cannot_fit()
+        campaigns.append(campaign)
+    runs = []
+    for campaign in campaigns:
+        with interruptible(campaign):
+            runs.append(campaign.run(watching_to_the_end(f"{campaign.engine}: ")))
+    both_cells = parity.both(*runs)
     pairs = parity.compare(both_cells, pair)
     lines = parity.summary(pairs)
     if markdown is not None:
         write_file(markdown, parity.markdown(pairs, lines).encode())
     page = output / "parity.html"
-    pictures.write(page, both_cells, pairs, processes=threads or os.cpu_count() or 1)
+    pictures.write(page, both_cells, pairs, processes=threads or runner.cores())
     say(f"both engines' runs, overlaid: {page}")
     if as_json:
         print_json(parity.as_json(pairs, lines))
@@ -128,36 +134,6 @@ def _place(output: Path, engine: str) -> Path:
     if (place / "manifest.json").exists() and Folder.open(place).version != version:
         return output / f"{name}-{version.partition('+')[2]}"
     return place
-
-
-def _make(keys: Sequence["RunKey"], output: Path, engine: str, threads: int | None) -> list["Run"]:
-    from sojourn import _core, runner
-    from sojourn.cli.progress import watching
-    from sojourn.cli.screen import say
-    from sojourn.core.store import Folder
-    from sojourn.errors import Interrupted
-
-    command = shlex.join(["sojourn", *sys.argv[1:]])
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with Folder.create(output, version=_core.version(engine), command=command) as folder:
-        plan = runner.Plan.of(keys, folder)
-        with watching(len(plan.missing), plan.seconds) as progress:
-            try:
-                runs = runner.make_stored(
-                    plan,
-                    folder,
-                    engine=engine,
-                    threads=threads or os.cpu_count() or 1,
-                    command=command,
-                    watcher=progress,
-                )
-            except KeyboardInterrupt:
-                raise Interrupted(
-                    f"interrupted: finished runs are kept in {output}", help=f"to go on from there: {command}"
-                ) from None
-        if plan.missing:
-            say(f"{engine}: {progress.closing()}")
-        return runs
 
 
 def _show(pairs: Sequence["Pair"], lines: Sequence["Line"], *, cells: bool) -> None:

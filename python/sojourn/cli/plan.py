@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from sojourn.cli.grid import print_table
 from sojourn.cli.screen import out, print_json
-from sojourn.core.store import Folder, RunKey
-from sojourn.runner import Needs, needs
+from sojourn.core.store import RunKey
+from sojourn.runner import Campaign, Needs, needs
 from sojourn.runner.foresight import count, size
 from sojourn.runner.progress import span
 
@@ -21,15 +20,16 @@ LONG_S: Final = 60.0
 """What is expected to take longer says what it will need before it begins, s."""
 
 
-def show_plan(keys: Sequence[RunKey], output: Path | None, *, threads: int, as_json: bool) -> None:
+def show_plan(campaign: Campaign, *, as_json: bool) -> None:
     """Print cells, runs and what they need by experiment; of a folder that is there, of what is left to run."""
-    there = _there(keys, output)
+    plan, threads = campaign.plan(), campaign.threads
+    there = {key.digest for key in plan.there}
     by_name: dict[str, list[RunKey]] = {}
-    for key in keys:
+    for key in campaign.keys:
         by_name.setdefault(key.scenario["experiment"], []).append(key)
     planned = [_experiment(name, own, there, threads) for name, own in by_name.items()]
-    left = [key for key in keys if key.digest not in there]
-    together = needs(left, engine=keys[0].engine if keys else "sim", threads=threads)
+    left = plan.missing
+    together = needs(left, engine=campaign.engine, threads=threads)
     if as_json:
         own = {"expected_s": together.expected_s(threads), "memory_bytes": together.memory_bytes}
         print_json({"experiments": planned, "threads": threads, **own})
@@ -83,11 +83,3 @@ def _experiment(name: str, keys: Sequence[RunKey], there: set[str], threads: int
 
 def _time(seconds: float) -> str:
     return "–" if math.isnan(seconds) else span(seconds)
-
-
-def _there(keys: Sequence[RunKey], output: Path | None) -> set[str]:
-    """Return the digests of the runs that the folder has."""
-    if output is None or not (output / "manifest.json").exists():
-        return set()
-    folder = Folder.open(output)
-    return {key.digest for key in keys if key in folder}

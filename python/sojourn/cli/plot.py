@@ -74,9 +74,9 @@ def plot(
     Without a kind all kinds are listed; a kind's options are shown by [b]sojourn plot DIR KIND help[/b].
     """
     from sojourn.cli.screen import out, print_json, say
-    from sojourn.core.results import results
     from sojourn.errors import UsageError
     from sojourn.plotting import figures
+    from sojourn.views.results import results
 
     if folder is not None and kind is None and str(folder) in figures.KINDS:
         _show(figures.KINDS[str(folder)], as_json=as_json)

@@ -1,7 +1,7 @@
 """``sojourn try``: a few flows over one bottleneck, answered in words, with a table and a small plot."""
 
-import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,6 @@ import polars as pl
 from rich.console import Console
 from rich.text import Text
 
-from sojourn import _core, runner
 from sojourn.cli.capture import make_folder, snap_length
 from sojourn.cli.grid import print_table
 from sojourn.cli.plugins import note_plugins
@@ -18,15 +17,12 @@ from sojourn.cli.screen import TALK, detail, out, print_json, say
 from sojourn.cli.warnings import show_warnings
 from sojourn.core import cells, describe, queues
 from sojourn.core.cells import Cell
-from sojourn.core.measured_window import span_said
 from sojourn.core.queues import Queue
 from sojourn.core.run import Run
 from sojourn.core.store.atomic import write_file
-from sojourn.core.summary import PROGRAMS, QUEUE_COLUMNS, TCP, Column, flow_columns, kind_of, number, numbers_of
 from sojourn.errors import ExperimentError, Interrupted, UsageError
 from sojourn.experiments.experiment import Experiment, parse
 from sojourn.interop.qlog import export_runs
-from sojourn.linux import kernels
 from sojourn.plotting.draw import terminal
 from sojourn.plotting.draw.series import binned_flows, queue_line
 from sojourn.plotting.draw.terminal import Line
@@ -34,6 +30,9 @@ from sojourn.quick.answer import answer, by_delay, comparison
 from sojourn.quick.asked import FILE, Asked
 from sojourn.quick.facts import Facts, facts_of
 from sojourn.quick.router import SHARE, commands
+from sojourn.runner import Campaign, cores
+from sojourn.views.summary import PROGRAMS, QUEUE_COLUMNS, TCP, Column, flow_columns, number, numbers_of
+from sojourn.views.window import span_said
 
 _WIDEST = 120
 _ROWS = 8
@@ -120,37 +119,31 @@ def _save(path: Path, asked: Asked, settings: Sequence[str]) -> None:
         raise UsageError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _run(experiment: Experiment, *, engine: str, pcap: Path | None, snap_len: int | None) -> list[Run]:
+def _run(experiment: Experiment, *, engine: str, pcap: Path | None, snap_len: int | None) -> Sequence[Run]:
     keys = experiment.run_keys
-    length = snap_length(snap_len, pcap=pcap is not None)
-    if engine.partition(":")[0] == "linux":
-        # Programs are run from there: not from a folder that is somebody else's.
-        kernels.cache()
-    runner.refuse(keys, engine=engine, pcap=length is not None)
-    threads = min(len(keys), os.cpu_count() or 1)
-    runner.refuse_what_cannot_fit(keys, engine=engine, threads=threads)
-    captures: list[Path] = []
+    captures = []
     if pcap is not None:
         captures = [pcap] if len(keys) == 1 else [pcap / str(number) for number in range(1, len(keys) + 1)]
-        for folder in captures:
-            make_folder(folder)
-        for folder, key in zip(captures, keys, strict=True) if len(keys) > 1 else ():
-            say(f"{folder}: {key.label}")
-    with watching(len(keys), experiment.seconds, after=1.0) as progress:
-        try:
-            return runner.make_fresh(
-                keys,
-                engine=engine,
-                threads=threads,
-                watcher=progress,
-                captures=captures,
-                snap_len=length or _core.SNAP_LEN,
-            )
-        except KeyboardInterrupt:
-            raise Interrupted(
-                "interrupted: nothing is kept of it",
-                help="try a shorter --duration; what --save writes, `sojourn run FILE -o DIR` keeps run by run",
-            ) from None
+    campaign = Campaign(
+        keys=keys,
+        engine=engine,
+        threads=min(len(keys), cores()),
+        pcap=snap_length(snap_len, pcap=pcap is not None),
+        captures=captures,
+    )
+    campaign.refuse()
+    campaign.refuse_what_cannot_fit()
+    for folder in captures:
+        make_folder(folder)
+    for folder, key in zip(captures, keys, strict=True) if len(captures) > 1 else ():
+        say(f"{folder}: {key.label}")
+    try:
+        return campaign.run(partial(watching, after=1.0))
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "interrupted: nothing is kept of it",
+            help="try a shorter --duration; what --save writes, `sojourn run FILE -o DIR` keeps run by run",
+        ) from None
 
 
 # --- in words and tables ---------------------------------------------------------------------------------------------
@@ -296,7 +289,7 @@ def _by_kind(scenario: describe.Scenario) -> dict[str, list[str]]:
     """Return the names of the flows by their kind; a kind has a table of its own."""
     found: dict[str, list[str]] = {}
     for flow in scenario["flows"]:
-        found.setdefault(kind_of(flow), []).append(flow["name"])
+        found.setdefault(describe.kind_of(flow), []).append(flow["name"])
     return found
 
 
@@ -380,7 +373,7 @@ def _plots(found: Sequence[Cell], width: int, *, coloured: bool) -> list[Text]:
     seconds = describe.seconds(run.scenario)
     step = seconds / _POINTS
     if len(found) == 1:
-        keys = [flow["name"] for flow in describe.loads(run.scenario) if kind_of(flow) in TCP | PROGRAMS]
+        keys = [flow["name"] for flow in describe.loads(run.scenario) if describe.kind_of(flow) in TCP | PROGRAMS]
         table = binned_flows(run, step)
         left, right = (_lines(table, keys, column) for column in ("rate", "rtt"))
         titles = ("delivery rate, Mbit/s", "RTT, ms")

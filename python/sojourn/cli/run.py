@@ -1,25 +1,24 @@
 """``sojourn run``."""
 
-import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from sojourn import _core, runner
+from sojourn.campaign import Campaign
 from sojourn.cli.capture import snap_length
 from sojourn.cli.plan import LONG_S, show_plan, told
 from sojourn.cli.plugins import note_plugins
-from sojourn.cli.progress import watching
+from sojourn.cli.progress import interruptible, watching_to_the_end
 from sojourn.cli.screen import detail, out, print_json, say
 from sojourn.cli.tables import print_summary, summary_json
 from sojourn.cli.warnings import show_remarks, show_warnings
-from sojourn.core import cells, checks, remarks, selection
+from sojourn.core import cells, selection
 from sojourn.core.run import Run
 from sojourn.core.store import Folder, RunKey
-from sojourn.errors import Interrupted, UsageError
+from sojourn.errors import UsageError
 from sojourn.evidence import precision
 from sojourn.evidence.claimed import Claimed, place_of
 from sojourn.evidence.claims.interval import SEEDS, Look
@@ -27,9 +26,8 @@ from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment, load
 from sojourn.interop import batch
 from sojourn.interop.qlog import export_runs
-from sojourn.linux import kernels
-from sojourn.runner import executors
 from sojourn.runner.shard import Shard
+from sojourn.views import checks, remarks
 
 
 def run(
@@ -67,94 +65,49 @@ def run(
     # What is to be run comes first: a wrong name is the nearer mistake.
     if output is None and not dry_run:
         raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")
-    snap_len = snap_length(snap_len, pcap=pcap)
-    _refuse(keys, engine=engine, pcap=pcap, on=on)
+    campaign = Campaign(
+        keys=keys,
+        engine=engine,
+        folder=output,
+        threads=threads or runner.cores(),
+        on=on,
+        pcap=snap_length(snap_len, pcap=pcap),
+        memory=None if memory is None else memory * 1e9,
+        command=shlex.join(["sojourn", *sys.argv[1:]]),
+    )
+    campaign.refuse()
     joint = _claimed(keys, looks, engine) if precision.CLAIMS in aims else None
-    threads = threads or os.cpu_count() or 1
     if output is None or dry_run:
-        show_plan(keys, output, threads=threads, as_json=as_json)
+        show_plan(campaign, as_json=as_json)
         return
-    command = shlex.join(["sojourn", *sys.argv[1:]])
-    with Folder.create(output, version=_core.version(engine), command=command) as folder:
-        way = _Way(folder, engine, threads, on, command, snap_len, pcap)
-        plan = way.plan(keys)
-        _say_plan(plan, output)
-        way.say_needs(plan, memory, limit=bool(looks))
-        with way.making(plan) as stored:
-            try:
-                runs, standings = _made(keys, wanted, looks, stored, joint)
-            except KeyboardInterrupt:
-                kept = sum(key in folder for key in keys)
-                raise Interrupted(
-                    f"interrupted: {kept} of {len(keys)} runs are finished and kept in {output}",
-                    help=f"to go on from there: {command}",
-                ) from None
-        _write_qlog(runs if qlog else [], folder, output / "qlog")
-    tallies = checks.tally(runs)
+    _say_plan(campaign, limit=bool(looks))
+    with interruptible(campaign), campaign.making(watching_to_the_end()) as make:
+        runs, standings = _made(keys, wanted, looks, make, joint)
+    if qlog:
+        folder = Folder.open(output)
+        files = export_runs(((folder.record(run.key).path.name, run) for run in runs), output / "qlog")
+        say(f"{len(files)} connections as qlog in {output / 'qlog'}")
+    tallies = campaign.judge(runs)
     _show(runs, tallies, standings, output, as_json=as_json)
     if _failed(tallies, standings):
         sys.exit(1)
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """How and where runs are made."""
-
-    folder: Folder
-    engine: str
-    threads: int
-    on: str | None
-    command: str
-    snap_len: int | None
-    pcap: bool
-
-    def plan(self, keys: Sequence[RunKey]) -> runner.Plan:
-        return runner.Plan.of(keys, self.folder, pcap=self.pcap)
-
-    def say_needs(self, plan: runner.Plan, memory: float | None, *, limit: bool) -> None:
-        """Say what long runs need, and refuse those that cannot fit; what other machines have is not known here."""
-        here = executors.here(self.on, self.threads)
-        if here is None:
-            return
-        most = None if memory is None else memory * 1e9
-        runner.refuse_what_cannot_fit(plan.to_make, engine=self.engine, threads=here, most_bytes=most)
-        needed = runner.needs(plan.to_make, engine=self.engine, threads=here)
-        if needed.expected_s(here) > LONG_S:
-            say(_to_make(needed.runs, told(needed, here), limit=limit))
-
-    @contextmanager
-    def making(self, plan: runner.Plan) -> Iterator[Callable[[Sequence[RunKey]], list[Run]]]:
-        """Give what makes runs and stores them, watched; workers are there as long as this is open."""
-        with watching(len(plan.to_make), plan.seconds) as progress, ExitStack() as stack:
-            workers = None
-            if self.on is not None and plan.to_make:
-                workers = executors.opened(self.on, executors.Asked(self.engine, self.threads))
-                stack.callback(workers.close)
-
-            def stored(some: Sequence[RunKey]) -> list[Run]:
-                return runner.make_stored(
-                    self.plan(some),
-                    self.folder,
-                    engine=self.engine,
-                    threads=self.threads,
-                    command=self.command,
-                    watcher=progress,
-                    snap_len=self.snap_len,
-                    on=workers,
-                )
-
-            yield stored
-        if plan.to_make:
-            say(progress.closing())
-
-
-def _say_plan(plan: runner.Plan, output: Path) -> None:
-    """Say what of a plan is there already, and what is to be made."""
+def _say_plan(campaign: Campaign, *, limit: bool) -> None:
+    """Say which runs are there, and what the others need if they take long; refuse those that do not fit."""
+    plan = campaign.plan()
     if plan.there:
-        say(f"{len(plan.there)} of {len(plan.there) + len(plan.missing)} runs are in {output} already")
+        say(f"{len(plan.there)} of {len(plan.there) + len(plan.missing)} runs are in {campaign.folder} already")
     if plan.uncaptured:
         say(f"{len(plan.uncaptured)} of them are repeated for their packets")
     detail(f"{len(plan.to_make)} runs to make, {plan.seconds:g} simulated seconds")
+    campaign.refuse_what_cannot_fit()
+    if (threads := campaign.here) is None:
+        return
+    needed = runner.needs(plan.to_make, engine=campaign.engine, threads=threads)
+    if needed.expected_s(threads) > LONG_S:
+        runs = f"{needed.runs} run{'s'[: needed.runs != 1]}"
+        say(f"{'at most ' if limit else ''}{runs} to make, {told(needed, threads)}")
 
 
 def _part(keys: list[RunKey], shard: str | None) -> list[RunKey]:
@@ -163,19 +116,6 @@ def _part(keys: list[RunKey], shard: str | None) -> list[RunKey]:
     part = Shard.parse(shard).part(keys)
     say(f"shard {shard}: {len(part)} of {len(keys)} runs")
     return part
-
-
-def _to_make(runs: int, cost: str, *, limit: bool) -> str:
-    return f"{'at most ' if limit else ''}{runs} run{'s'[: runs != 1]} to make, {cost}"
-
-
-def _refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool, on: str | None) -> None:
-    if pcap and on is not None:
-        raise UsageError("packets are kept where runs are made", help="leave out --pcap or --on")
-    if engine.partition(":")[0] == "linux":
-        # Programs are run from there: not from a folder that is somebody else's.
-        kernels.cache()
-    runner.refuse(keys, engine=engine, pcap=pcap)
 
 
 def _looks(aims: Sequence[str], seeds: int | None, max_seeds: int | None) -> tuple[list[precision.Aim], list[Look]]:
@@ -208,18 +148,12 @@ def _made(
     keys: Sequence[RunKey],
     wanted: Sequence[precision.Aim],
     looks: Sequence[Look],
-    make: Callable[[Sequence[RunKey]], list[Run]],
+    make: Callable[[Sequence[RunKey]], Sequence[Run]],
     joint: precision.Joint | None,
-) -> tuple[list[Run], list[precision.Known]]:
+) -> tuple[Sequence[Run], list[precision.Known]]:
     if not looks:
         return make(keys), []
     return precision.until(keys, wanted, looks, make, detail, joint)
-
-
-def _write_qlog(runs: Sequence[Run], folder: Folder, to: Path) -> None:
-    if runs:
-        files = export_runs(((folder.record(run.key).path.name, run) for run in runs), to)
-        say(f"{len(files)} connections as qlog in {to}")
 
 
 def _show(

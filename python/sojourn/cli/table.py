@@ -53,12 +53,12 @@ def table(
     from sojourn.cli.grid import print_table
     from sojourn.cli.screen import out, print_json, say
     from sojourn.cli.warnings import show_remarks
-    from sojourn.core.remarks import told
-    from sojourn.core.results import results
-    from sojourn.core.summary_table import USUAL, Asked, SummaryTable
     from sojourn.errors import UsageError
     from sojourn.plotting import figures
     from sojourn.plotting.labels import of_means
+    from sojourn.views.remarks import told
+    from sojourn.views.results import results
+    from sojourn.views.summary_table import USUAL, Asked, SummaryTable
 
     asked = [Asked(text, text) for text in metrics or []] or USUAL
     chosen = figures.select(results(folder), cell)

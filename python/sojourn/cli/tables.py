@@ -10,7 +10,7 @@ from sojourn.cli.grid import print_table
 from sojourn.cli.screen import out
 from sojourn.core import queues
 from sojourn.core.cells import Cell
-from sojourn.core.summary import (
+from sojourn.views.summary import (
     COLUMNS,
     Headed,
     columns_of,

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from rich.text import Text
 
 from sojourn.cli.screen import TALK, err
-from sojourn.core.remarks import Told
 from sojourn.errors import ExperimentError
 from sojourn.experiments.warning import ExperimentWarning
+from sojourn.views.remarks import Told
 
 
 def show_warnings(

@@ -1,1 +1,1 @@
-"""What an experiment's results are, and what is said of them: runs, their store, cells, metrics, tables."""
+"""The data of results: runs, their store, cells and metrics. Views are in :mod:`sojourn.views`."""

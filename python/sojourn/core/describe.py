@@ -35,6 +35,19 @@ def sender(flow: Mapping[str, Any]) -> str:
     return str(traffic.get("cc") or traffic.get("tcp", {}).get("cc") or traffic["kind"])
 
 
+def kind_of(flow: Mapping[str, Any]) -> str:
+    """Return the kind of a flow's traffic; of one that is on and off by turns with what it sends.
+
+    >>> kind_of({"traffic": {"kind": "voip"}}), kind_of({"traffic": {"kind": "on_off", "over": {"over": "udp"}}})
+    ('voip', 'on_off udp')
+    """
+    traffic = flow["traffic"]
+    kind = str(traffic["kind"])
+    if kind != "on_off":
+        return kind
+    return f"on_off {traffic['over']['over']}"
+
+
 def elements(scenario: Scenario, side: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield every element of one direction, with its path: ``bottleneck.down.qdisc``."""
     for hop in scenario["hops"]:

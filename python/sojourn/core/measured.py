@@ -10,10 +10,8 @@ from typing import Any, Final
 from sojourn import _core
 from sojourn.core import describe
 from sojourn.core.cells import Cell
-from sojourn.core.measured_window import Span
-from sojourn.core.run import Measured, Run
+from sojourn.core.run import Measured, Run, Span
 from sojourn.core.spread import Spread
-from sojourn.core.summary import kind_of
 
 _LINKS: Final = ("flows", "queues", "queue_signals", "histograms", "delays", "events")
 _OF_LINKS: Final = frozenset(
@@ -108,7 +106,7 @@ class Party:
     name: str
     flows: int
     kind: str
-    """Of its traffic, as :func:`sojourn.core.summary.kind_of` says it."""
+    """Of its traffic, as :func:`sojourn.core.describe.kind_of` says it."""
     sender: str
     """Congestion control, or the kind of its traffic."""
     rtt_ms: float
@@ -127,7 +125,13 @@ def parties(scenario: describe.Scenario) -> list[Party]:
     for flow in describe.loads(scenario):
         found.setdefault(str(flow.get("group") or flow["name"]), []).append(flow)
     return [
-        Party(name, len(flows), kind_of(flows[0]), describe.sender(flows[0]), describe.base_rtt_ms(scenario, flows[0]))
+        Party(
+            name,
+            len(flows),
+            describe.kind_of(flows[0]),
+            describe.sender(flows[0]),
+            describe.base_rtt_ms(scenario, flows[0]),
+        )
         for name, flows in found.items()
     ]
 

@@ -3,17 +3,18 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, Self
 
 import polars as pl
 
 from sojourn import _core
 from sojourn.core import describe
-from sojourn.core.drawing import Figures, draw, figures
-from sojourn.core.extensions import METRICS, Drawing
+from sojourn.core.extensions import METRICS
 from sojourn.core.store import Record, RunKey
 from sojourn.errors import StoreError, UsageError
+
+Span = tuple[float, float]
+"""After the first of these times, up to the second, s."""
 
 
 class Check(NamedTuple):
@@ -24,7 +25,7 @@ class Check(NamedTuple):
     """In words: ``23.50 >= 10: passed``."""
     passed: bool | None
     """None where the run gives it no value."""
-    windows: Sequence[tuple[float, float]]
+    windows: Sequence[Span]
     """Where it looks, s, as :attr:`Measured.windows`."""
 
 
@@ -33,7 +34,7 @@ class Measured(NamedTuple):
 
     value: float
     """In base units; NaN where the run has none."""
-    windows: Sequence[tuple[float, float]]
+    windows: Sequence[Span]
     """Where it was measured: after the first of these times (s), up to the second; several where its flows end apart or
     it is made of metrics that look elsewhere. Empty for a metric that another distribution adds."""
 
@@ -71,7 +72,7 @@ class _Source(Protocol):
 
 
 class Run:
-    """A run: what was run, and its tables as Polars frames.
+    """The data of a run: what was run, and its tables as Polars frames; :class:`sojourn.Run` adds the views.
 
     Times are seconds from the run's origin; the unit of a column is in its name (``_s``, ``_bps``).
     """
@@ -81,12 +82,12 @@ class Run:
         self._source = source
 
     @classmethod
-    def fresh(cls, key: RunKey, results: _core.Run) -> "Run":
+    def fresh(cls, key: RunKey, results: _core.Run) -> Self:
         """Return a run that an engine has just finished."""
         return cls(key, _Fresh(results))
 
     @classmethod
-    def stored(cls, record: Record) -> "Run":
+    def stored(cls, record: Record) -> Self:
         """Return a run of a results folder; tables are read when they are asked for."""
         return cls(record.key, _Stored(record))
 
@@ -179,16 +180,6 @@ class Run:
         return [Measured(float(METRICS[e](self)), ()) if _added(e) else Measured(*next(found)) for e in expressions]
 
     @property
-    def remarks(self) -> list[str]:
-        """What its results say that its numbers hide, each with what helps.
-
-        Flows that a buffer limits, rates that swing more slowly than the measuring window can see.
-        """
-        # By name: what remarks on a run knows runs.
-        of: Sequence[object] = import_module("sojourn.core.remarks").remarks(self)
-        return [str(own) for own in of]
-
-    @property
     def stored_remarks(self) -> Sequence[Mapping[str, Any]] | None:
         """The remarks as they were stored with it; None if it was stored without, or not at all."""
         return self._source.remarks
@@ -268,33 +259,11 @@ class Run:
         """Counters at the end of the run."""
         return self.table("totals")
 
-    def plot(self, kind: str = "delivery", **options: object) -> Drawing:
-        """Draw a figure of this run; a notebook shows it, ``.write(folder, name)`` keeps it with its numbers.
-
-        Args:
-            kind: one of :data:`sojourn.figures.KINDS`; a run over time unless given.
-            options: those of the kind, as ``sojourn plot KIND`` lists them; numbers, booleans and lists are understood.
-
-        Raises:
-            UsageError: if there is no such kind or option, or the run lacks what is to be shown.
-        """
-        return draw([self], kind, options)
-
-    def figures(self) -> Figures:
-        """Draw every kind of figure that can be drawn of this run, with the kinds' defaults; takes some seconds."""
-        return figures([self])
-
     def __repr__(self) -> str:
         """Return its label, its engine and its size."""
         flows = len(describe.loads(self.scenario))
         size = f"{flows} flow{'s'[: flows != 1]}, {describe.seconds(self.scenario):g} s"
         return f"<Run {self.label} on {self.engine}: {size}>"
-
-    def _repr_html_(self) -> str:
-        """Return it as notebooks show it: what it is, its flows, and a few numbers of each."""
-        # By name, as what draws is: a run knows of no view of it.
-        shown: str = import_module("sojourn.core.run_html").shown(self)
-        return shown
 
 
 def _added(expression: str) -> bool:

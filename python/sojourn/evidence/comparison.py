@@ -17,9 +17,9 @@ from sojourn.core.queues import that_matter
 from sojourn.core.run import Better, Run, harm
 from sojourn.core.select import cells_of
 from sojourn.core.spread import Spread
-from sojourn.core.summary_table import USUAL, Asked
 from sojourn.errors import UsageError
 from sojourn.evidence.by_seed import Difference
+from sojourn.views.summary_table import USUAL, Asked
 
 
 @dataclass(frozen=True, slots=True)

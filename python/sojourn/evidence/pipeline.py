@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from xml.etree import ElementTree as ET
 
-from sojourn.core.checks import Tally
 from sojourn.errors import ExperimentError
 from sojourn.evidence.comparison import Comparison, Line
+from sojourn.views.checks import Tally
 
 
 class Level(StrEnum):

@@ -137,10 +137,10 @@ def until(
     keys: Sequence[RunKey],
     aims: Sequence[Aim],
     planned: Sequence[Look],
-    make: Callable[[Sequence[RunKey]], list[Run]],
+    make: Callable[[Sequence[RunKey]], Sequence[Run]],
     told: Callable[[str], None] = lambda _: None,
     joint: Joint | None = None,
-) -> tuple[list[Run], list[Known]]:
+) -> tuple[Sequence[Run], list[Known]]:
     """Make runs until every aim is reached in every cell, or the looks are over.
 
     Args:

@@ -5,19 +5,20 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
 from sojourn import _core, runner
-from sojourn.core import describe, html, selection
-from sojourn.core.results import Results
-from sojourn.core.store import Folder, RunKey
+from sojourn.core import describe, selection
+from sojourn.core.store import RunKey
 from sojourn.errors import StoreError, UsageError
 from sojourn.experiments import document, library
 from sojourn.experiments.warning import ExperimentWarning
-from sojourn.runner import Watcher
+from sojourn.runner import Campaign, Watcher, cores
 from sojourn.runner.progress import Progress
+from sojourn.views import html
+from sojourn.views.results import Results
 
 
 @dataclass(frozen=True, repr=False)
@@ -193,28 +194,16 @@ class Experiment:
             RunError: if a run failed; the others are kept.
             StoreError: if the folder cannot be written or belongs to another version.
         """
-        runner.refuse(self.run_keys, engine=self.engine, pcap=pcap is not None)
-        threads = threads or os.cpu_count() or 1
-        runner.refuse_what_cannot_fit(self.run_keys, engine=self.engine, threads=threads, most_bytes=memory)
-        if folder is None:
-            if pcap is not None:
-                raise UsageError("packets are kept in a results folder", help="give one")
-            with _watched(watcher, len(self.run_keys), self.seconds, quiet=quiet) as watching:
-                return Results(runner.make_fresh(self.run_keys, engine=self.engine, threads=threads, watcher=watching))
-        with Folder.create(folder, version=_core.version(self.engine), command=f"Experiment {self.name}") as store:
-            plan = runner.Plan.of(self.run_keys, store, pcap=pcap is not None)
-            with _watched(watcher, len(plan.to_make), plan.seconds, quiet=quiet) as watching:
-                return Results(
-                    runner.make_stored(
-                        plan,
-                        store,
-                        engine=self.engine,
-                        threads=threads,
-                        command=store.command,
-                        watcher=watching,
-                        snap_len=pcap,
-                    )
-                )
+        campaign = Campaign(
+            keys=self.run_keys,
+            engine=self.engine,
+            folder=None if folder is None else Path(folder),
+            threads=threads or cores(),
+            pcap=pcap,
+            memory=memory,
+            command=f"Experiment {self.name}",
+        )
+        return campaign.run(partial(_watched, watcher, quiet=quiet))
 
     def __repr__(self) -> str:
         """Return its name and its size."""

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 from sojourn import playground
 from sojourn.core.cells import group
-from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.errors import SojournError
 from sojourn.explore import series
 from sojourn.explore.catalogue import Catalogue, Revision
 from sojourn.reporting.report.again import Experiments
+from sojourn.views.run import Run
 
 _MOST_SEEDS: Final = 200
 """Seeds of a cell that are read to say how the cell is made again."""

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from sojourn.core.cells import group
 from sojourn.core.measured import measure
-from sojourn.core.run import Run
-from sojourn.core.summary_table import Asked
 from sojourn.errors import SojournError
 from sojourn.explore.catalogue import Catalogue, Revision
 from sojourn.plotting import labels as naming
+from sojourn.views.run import Run
+from sojourn.views.summary_table import Asked
 
 _MOST_KEPT: Final = 32
 """Expressions whose values are kept: of 10 000 runs about four megabytes each."""

@@ -8,11 +8,11 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.core import describe
-from sojourn.core.run import Run
 from sojourn.core.store import Record
 from sojourn.errors import UsageError
 from sojourn.plotting.draw.series import column_bands, events_of, step_of
 from sojourn.plotting.labels import of_column
+from sojourn.views.run import Run
 
 _USUAL: Final = ("flows", "queues", "queue_state", "pings", "limits", "flow_state")
 """Tables over time, in the order in which they are offered; others behind them."""

@@ -16,12 +16,12 @@ import polars as pl
 
 from sojourn.core.digits import rounded
 from sojourn.core.extensions import FIGURES
-from sojourn.core.html import legible
 from sojourn.core.run import Run
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import UsageError
 from sojourn.plotting.draw.sheet import FORMATS, Sheet, Size
 from sojourn.plotting.draw.svg import bounded, standalone
+from sojourn.views.html import legible
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from sojourn.core import describe, queues
 from sojourn.core.cells import Cell
 from sojourn.core.measured import spreads
 from sojourn.core.queues import Queue
-from sojourn.core.remarks import Told, told
 from sojourn.core.run import Run
 from sojourn.core.spread import Spread
-from sojourn.core.summary import TCP, kind_of
 from sojourn.errors import UsageError
+from sojourn.views.remarks import Told, told
+from sojourn.views.summary import TCP
 
 PING: Final = "ping"
 
@@ -199,13 +199,13 @@ def facts_of(cell: Cell) -> Facts:
     if found is None:
         raise UsageError("no queue is left of the bottleneck", help="leave out the --set that takes it away")
     path, queue = found
-    tcp = [flow for flow in describe.loads(scenario) if kind_of(flow) in TCP]
+    tcp = [flow for flow in describe.loads(scenario) if describe.kind_of(flow) in TCP]
     side = describe.data_side(scenario)
     flows = [flow for flow in tcp if flow["direction"] == side]
     back = [flow for flow in tcp if flow["direction"] != side]
-    calls = [flow for flow in describe.loads(scenario) if kind_of(flow) in {"voip", "video"}]
-    web = [flow for flow in describe.loads(scenario) if kind_of(flow) == "short_flows"]
-    programs = [flow for flow in describe.loads(scenario) if kind_of(flow) == "program"]
+    calls = [flow for flow in describe.loads(scenario) if describe.kind_of(flow) in {"voip", "video"}]
+    web = [flow for flow in describe.loads(scenario) if describe.kind_of(flow) == "short_flows"]
+    programs = [flow for flow in describe.loads(scenario) if describe.kind_of(flow) == "program"]
     senders: dict[str, list[str]] = {}
     for flow in flows:
         senders.setdefault(describe.sender(flow), []).append(flow["name"])
@@ -273,7 +273,10 @@ def facts_of(cell: Cell) -> Facts:
         senders=[SenderFacts(sender, len(members), next(values)) for sender, members in senders.items()],
         calls=[
             CallFacts(
-                flow["name"], "voice" if kind_of(flow) == "voip" else "video", loss=next(values), delay=next(values)
+                flow["name"],
+                "voice" if describe.kind_of(flow) == "voip" else "video",
+                loss=next(values),
+                delay=next(values),
             )
             for flow in calls
         ],

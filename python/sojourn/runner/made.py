@@ -3,9 +3,9 @@
 import polars as pl
 
 from sojourn import _core
-from sojourn.core.remarks import remarks
-from sojourn.core.run import Run
 from sojourn.core.store import RunKey, record_files
+from sojourn.views.remarks import remarks
+from sojourn.views.run import Run
 
 
 def files_of(key: RunKey, results: _core.Run, *, command: str) -> dict[str, bytes]:

@@ -11,12 +11,13 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.core import describe
-from sojourn.core.run import Run
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import Refused, RunError, SojournError, UsageError
+from sojourn.linux import kernels
 from sojourn.runner.executors import Workers, dispatch
 from sojourn.runner.interrupt import deferred
 from sojourn.runner.made import files_of
+from sojourn.views.run import Run
 
 _REFUSALS_SHOWN: Final = 10
 
@@ -74,6 +75,9 @@ def refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool = False) -> None:
     Raises:
         Refused: naming everything that it lacks, and where.
     """
+    if engine.partition(":")[0] == "linux":
+        # Programs are run from there: not from a folder that is somebody else's.
+        kernels.cache()
     lacking = _core.refusals([s.resolved for s in keys], engine=engine, pcap=pcap)
     if lacking:
         shown = "\n  ".join(lacking[:_REFUSALS_SHOWN])

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from sojourn import _core, runner
-from sojourn.core.run import Run
 from sojourn.core.store import RunKey
 from sojourn.core.store.atomic import write_file
 from sojourn.core.store.lock import lock
 from sojourn.core.store.reading import MOST_TEXT, read, why
 from sojourn.errors import RunError, SojournError, StoreError, UsageError
 from sojourn.experiments import experiment
+from sojourn.views.run import Run
 
 TRIALS: Final = "trials.jsonl"
 

@@ -5,14 +5,11 @@ hops of those in :data:`~sojourn.evidence.evaluation.subject.TESTED_HOPS` its di
 own. Runs are measured suite by suite and let go, unless there is a folder to keep them in.
 """
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn import _core, runner
-from sojourn.core.store import Folder
+from sojourn import runner
 from sojourn.errors import ExperimentError, Refused
 from sojourn.evidence.evaluation.document import Document
 from sojourn.evidence.evaluation.subject import Subject
@@ -87,7 +84,7 @@ class Campaign:
 
     def measure(
         self,
-        watching: Callable[[int, float], AbstractContextManager[runner.Watcher]],
+        watching: runner.Watching,
         *,
         threads: int | None = None,
         folder: Path | None = None,
@@ -100,18 +97,14 @@ class Campaign:
             folder: a results folder that keeps the runs.
         """
         values = Values()
-        threads = threads or os.cpu_count() or 1
-        with watching(self.runs, self.seconds) as watcher:
+        campaign = runner.Campaign(
+            keys=[key for experiment in self.experiments.values() for key in experiment.run_keys],
+            engine=self.engine,
+            folder=folder,
+            threads=threads or runner.cores(),
+            command=f"evaluate {self.subject.word}",
+        )
+        with campaign.making(watching) as make:
             for suite, experiment in self.experiments.items():
-                keys = experiment.run_keys
-                if folder is None:
-                    made = runner.make_fresh(keys, engine=self.engine, threads=threads, watcher=watcher)
-                else:
-                    command = f"evaluate {self.subject.word}"
-                    with Folder.create(folder, version=_core.version(self.engine), command=command) as store:
-                        plan = runner.Plan.of(keys, store)
-                        made = runner.make_stored(
-                            plan, store, engine=self.engine, threads=threads, command=command, watcher=watcher
-                        )
-                measure(values, self.document, suite, made)
+                measure(values, self.document, suite, make(experiment.run_keys))
         return values

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from sojourn import _core
-from sojourn.core.results import results
 from sojourn.errors import UsageError
 from sojourn.evidence.validation.noise import Noise
 from sojourn.evidence.validation.ours import Cell, Cells
 from sojourn.evidence.validation.rows import Figure, Row, Sender
+from sojourn.views.results import results
 
 ENOUGH_SEEDS: Final = 10
 """Below this many seeds a range is too narrow to judge by."""

@@ -10,8 +10,8 @@ import hashlib
 from importlib.resources import files
 from typing import Final
 
-from sojourn.core.summary import COLUMNS
 from sojourn.reporting import script
+from sojourn.views.summary import COLUMNS
 
 _SHARED: Final = ("dom", "scale", "actions")
 _PARTS: Final = ("folder", "choice", "chart", "save", "runs", "measured", "pivot", "plot", "over_time", "main")

@@ -18,11 +18,11 @@ from sojourn.core.cells import Cell, ordered
 from sojourn.core.measured import measure, seeds_said
 from sojourn.core.select import axes_of, labelled
 from sojourn.core.spread import Spread
-from sojourn.core.summary_table import Asked
 from sojourn.errors import UsageError
 from sojourn.plotting import labels as naming
 from sojourn.plotting.kind import Option, Options
 from sojourn.plotting.labels import Label
+from sojourn.views.summary_table import Asked
 
 FLOW: Final = "flow"
 """The axis of a metric that each flow has."""

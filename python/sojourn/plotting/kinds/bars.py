@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 
-from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
 from sojourn.core.select import cells_of
 from sojourn.plotting import labels as naming
@@ -24,6 +23,7 @@ from sojourn.plotting.kinds.across import (
     rows_of,
 )
 from sojourn.plotting.kinds.barred import by_series
+from sojourn.views.window import window_said
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:

@@ -7,7 +7,6 @@ from typing import Final
 import polars as pl
 
 from sojourn.core.measured import seeds_said
-from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, labelled
 from sojourn.errors import UsageError
@@ -17,6 +16,7 @@ from sojourn.plotting.draw.boxes import Box, BoxChart
 from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import YES_NO, Drawn, Kind, Option, Options
 from sojourn.plotting.kinds.across import COLOUR, FLOW, PANEL, Places, Roles, X, interval_of, measured, metrics_of
+from sojourn.views.window import window_said
 
 _FIVE: Final = ("whisker_low", "quartile_1", "median", "quartile_3", "whisker_high")
 

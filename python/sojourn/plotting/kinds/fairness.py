@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import polars as pl
 
 from sojourn.core.measured import mean_said, parties, spreads
-from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, labelled
 from sojourn.plotting import labels
@@ -16,6 +15,7 @@ from sojourn.plotting.draw.bars import Bar, BarChart
 from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
 from sojourn.plotting.kinds.grid import GRID, Grid
+from sojourn.views.window import window_said
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from sojourn.core.cells import Cell
 from sojourn.core.measured import mean_said, parties
-from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, varied
 from sojourn.errors import UsageError
@@ -17,6 +16,7 @@ from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
 from sojourn.plotting.kinds.barred import WINDOW, Asked, barred, by_series, ranges_said
 from sojourn.plotting.kinds.grid import GRID, Grid, without
+from sojourn.views.window import window_said
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:

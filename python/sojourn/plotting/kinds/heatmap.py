@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from sojourn.core.measured import mean_said
-from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
 from sojourn.core.select import cells_of
 from sojourn.errors import UsageError
@@ -12,6 +11,7 @@ from sojourn.plotting.draw.heat import HeatChart
 from sojourn.plotting.draw.sheet import Part, Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
 from sojourn.plotting.kinds.across import NONE, WINDOW, Places, Roles, measured, metrics_of, of_means_said, rows_of
+from sojourn.views.window import window_said
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 
-from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
 from sojourn.core.select import cells_of
 from sojourn.errors import UsageError
@@ -26,6 +25,7 @@ from sojourn.plotting.kinds.across import (
     of_seeds_said,
     rows_of,
 )
+from sojourn.views.window import window_said
 
 Y = Option("y", "what is drawn: metrics, with commas; {flow} is each flow, {queue} the bottleneck", "goodput({flow})")
 

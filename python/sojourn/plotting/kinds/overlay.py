@@ -11,7 +11,6 @@ import polars as pl
 
 from sojourn.core import describe
 from sojourn.core.cells import Cell, paired
-from sojourn.core.results import results
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
 from sojourn.errors import UsageError
@@ -24,6 +23,7 @@ from sojourn.plotting.draw.traces import DASHED, Band, Line, Strip, Traces
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
 from sojourn.plotting.kinds.bands import band_table, few
 from sojourn.plotting.labels import QUEUE_DELAY, RATE, RTT
+from sojourn.views.results import results
 
 _TITLES: Final = {"rate": RATE, "rtt": RTT, "queue": QUEUE_DELAY}
 

@@ -11,7 +11,6 @@ import polars as pl
 from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.measured import mean_said, measure, parties
-from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, labelled
 from sojourn.core.spread import Spread
@@ -20,6 +19,7 @@ from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.kind import Drawn, Kind, Option, Options
 from sojourn.plotting.kinds.barred import WINDOW, ranges_said
 from sojourn.plotting.kinds.grid import GRID, Grid
+from sojourn.views.window import window_said
 
 _FLOOR: Final = 0.001
 """Per cent: where the logarithmic axis begins."""

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import polars as pl
 
 from sojourn.core.measured import mean_said
-from sojourn.core.measured_window import window_said
 from sojourn.core.run import Run
 from sojourn.core.select import cells_of, labelled
 from sojourn.errors import UsageError
@@ -29,6 +28,7 @@ from sojourn.plotting.kinds.across import (
     measured,
     of_means_said,
 )
+from sojourn.views.window import window_said
 
 
 def _make(runs: Sequence[Run], options: Options) -> Drawn:

@@ -12,13 +12,8 @@ from typing import TYPE_CHECKING, Final
 from sojourn.core import cells as grouping
 from sojourn.core import describe
 from sojourn.core.cells import Cell, natural
-from sojourn.core.checks import Tally, tally
-from sojourn.core.html import legible
-from sojourn.core.remarks import Told, told
-from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.core.store.atomic import write_file
-from sojourn.core.summary import Headed, Value, columns_of, values_of, where_measured
 from sojourn.errors import StoreError
 from sojourn.evidence import claims
 from sojourn.evidence.claims import ClaimVerdict
@@ -30,6 +25,11 @@ from sojourn.plotting.draw.sheet import Sheet
 from sojourn.plotting.draw.svg import bounded, standalone
 from sojourn.reporting import script
 from sojourn.reporting.report.again import Experiments
+from sojourn.views.checks import Tally, tally
+from sojourn.views.html import legible
+from sojourn.views.remarks import Told, told
+from sojourn.views.run import Run
+from sojourn.views.summary import Headed, Value, columns_of, values_of, where_measured
 
 if TYPE_CHECKING:
     import jinja2

@@ -13,7 +13,6 @@ import polars as pl
 from sojourn import _core
 from sojourn.core import describe
 from sojourn.core.cells import Cell
-from sojourn.core.html import legible
 from sojourn.core.run import Run
 from sojourn.core.spread import Spread
 from sojourn.core.store.atomic import write_file
@@ -25,6 +24,7 @@ from sojourn.plotting.draw.overlay import Overlay, Side
 from sojourn.plotting.draw.series import binned, queue_line, step_of
 from sojourn.plotting.draw.traces import Band
 from sojourn.reporting.report.build import environment
+from sojourn.views.html import legible
 
 _FEW: Final = 8
 """Below this many pictures a pool of processes costs more than it gains."""

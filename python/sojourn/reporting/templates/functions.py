@@ -17,11 +17,9 @@ from typing import Final
 from sojourn.core import describe
 from sojourn.core.cells import told_apart
 from sojourn.core.extensions import REPORT
-from sojourn.core.results import Results as Runs
 from sojourn.core.select import cells_of
 from sojourn.core.spread import Spread
 from sojourn.core.store.atomic import write_file
-from sojourn.core.summary import COLUMNS, columns_of, number, values_of
 from sojourn.errors import UsageError
 from sojourn.evidence.claims import ClaimVerdict
 from sojourn.evidence.claims.page import not_elsewhere, ours, said
@@ -29,6 +27,8 @@ from sojourn.plotting.draw import topology as drawing
 from sojourn.plotting.draw.svg import standalone
 from sojourn.reporting.templates.results import PANEL, NotRun, Results
 from sojourn.reporting.templates.sandbox import confined, read_text
+from sojourn.views.results import Results as Runs
+from sojourn.views.summary import COLUMNS, columns_of, number, values_of
 
 _TABLE: Final = ("goodput_mbps", "jain", "utilisation_percent", "rtt_ms", "queue_delay_ms")
 """The columns of a scenario's table."""

@@ -12,7 +12,6 @@ import jinja2
 import jinja2.exceptions
 from markdown_it import MarkdownIt
 
-from sojourn.core.html import legible
 from sojourn.core.store import Folder
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import ExperimentError, StoreError, UsageError
@@ -21,6 +20,7 @@ from sojourn.reporting import script
 from sojourn.reporting.templates.functions import Functions
 from sojourn.reporting.templates.results import Evidence, Painted, Results
 from sojourn.reporting.templates.sandbox import Sandbox, read_text
+from sojourn.views.html import legible
 
 _IMAGE: Final = re.compile(r'<p><img src="(?P<src>[^"]+)" alt="(?P<alt>[^"]*)"\s*/?></p>')
 

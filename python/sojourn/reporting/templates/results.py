@@ -13,7 +13,6 @@ from typing import Final
 
 from sojourn.core import describe
 from sojourn.core.digits import rounded
-from sojourn.core.run import Run
 from sojourn.core.select import select, terms_of
 from sojourn.core.store import Folder, Record
 from sojourn.errors import UsageError
@@ -23,6 +22,7 @@ from sojourn.experiments import library
 from sojourn.experiments.experiment import load
 from sojourn.plotting.figures import KINDS, Drawn, kind
 from sojourn.plotting.kinds import delivery
+from sojourn.views.run import Run
 
 PANEL: Final = delivery.KIND.name
 """The kind of figure that ``plot_*`` draws."""

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from sojourn.core.cells import told_apart
-from sojourn.core.measured_window import Span, span_said
-from sojourn.core.run import Run
+from sojourn.core.run import Run, Span
+from sojourn.views.window import span_said
 
 
 @dataclass(slots=True)

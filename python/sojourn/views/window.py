@@ -4,9 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from sojourn.core.cells import Cell
-
-Span = tuple[float, float]
-"""After the first of these times, up to the second, s."""
+from sojourn.core.run import Span
 
 
 def span_said(span: Span) -> str:

@@ -14,8 +14,8 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.core import describe
-from sojourn.core.measured_window import span_said
 from sojourn.core.run import Run
+from sojourn.views.window import span_said
 
 LIMITED: Final = 0.1
 """From this share of the window on a flow counts as limited by something."""

@@ -10,13 +10,13 @@ import polars as pl
 from sojourn.core import queues
 from sojourn.core.cells import Cell, ordered
 from sojourn.core.measured import parties, spreads_and_windows
-from sojourn.core.measured_window import Span, measured_said, spans_text
 from sojourn.core.queues import Queue
-from sojourn.core.run import Run
+from sojourn.core.run import Run, Span
 from sojourn.core.select import axes_of, cells_of, labelled, varied
 from sojourn.core.spread import Spread
-from sojourn.core.summary import COLUMNS, tcp_flows
 from sojourn.errors import UsageError
+from sojourn.views.summary import COLUMNS, tcp_flows
+from sojourn.views.window import measured_said, spans_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, Final, overload
 import polars as pl
 
 from sojourn import _core
-from sojourn.core import html
+from sojourn.core import run as data
 from sojourn.core.cells import Cell, told_apart
-from sojourn.core.drawing import Figures, draw, figures
 from sojourn.core.extensions import Drawing
-from sojourn.core.measured_window import spans_text
-from sojourn.core.run import Run
 from sojourn.core.select import cells_of, labelled, select
 from sojourn.core.store import Folder
-from sojourn.core.summary import columns_of, values_of
-from sojourn.core.summary_table import USUAL, Asked, SummaryTable
 from sojourn.errors import UsageError
+from sojourn.views import html
+from sojourn.views.drawing import Figures, draw, figures
+from sojourn.views.run import Run
+from sojourn.views.summary import columns_of, values_of
+from sojourn.views.summary_table import USUAL, Asked, SummaryTable
+from sojourn.views.window import spans_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -242,7 +243,7 @@ def _count(of: Results) -> str:
     return f"{len(of)} run{'s'[: len(of) != 1]} in {cells} cell{'s'[: cells != 1]}{by}"
 
 
-def _labels(run: Run, axes: Mapping[str, str], columns: Sequence[str]) -> dict[str, object]:
+def _labels(run: data.Run, axes: Mapping[str, str], columns: Sequence[str]) -> dict[str, object]:
     """Return what tells a run from others, as columns beside those of a table."""
     own: dict[str, object] = {"cell": run.label.rpartition("#")[0], "seed": run.seed, "engine": run.engine}
     rows = labelled(axes, {**own, **dict.fromkeys(columns)})

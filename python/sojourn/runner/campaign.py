@@ -1,0 +1,152 @@
+"""A campaign: the runs that somebody wants, made by one engine and kept in one folder."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sojourn import _core
+from sojourn.core.store import Folder, RunKey
+from sojourn.errors import UsageError
+from sojourn.runner import foresight, runs
+from sojourn.runner.executors import Asked, here, opened
+from sojourn.runner.runs import Plan, Watcher
+from sojourn.views.results import Results
+from sojourn.views.run import Run
+
+Watching = Callable[[int, float], AbstractContextManager[Watcher | None]]
+"""Gives whoever watches so many runs of so many simulated seconds together."""
+
+
+def cores() -> int:
+    """Return how many runs this machine makes at a time unless somebody says otherwise."""
+    return os.cpu_count() or 1
+
+
+@dataclass(slots=True, kw_only=True)
+class Campaign:
+    """Runs to make, and how.
+
+    The order is :meth:`refuse`, :meth:`refuse_what_cannot_fit`, :meth:`plan`, :meth:`making`; :meth:`run` does all.
+    """
+
+    keys: Sequence[RunKey]
+    engine: str = "sim"
+    folder: Path | None = None
+    """The results folder that keeps the runs; runs that it has are not made again. None: results stay in memory."""
+    threads: int = field(default_factory=cores)
+    """Runs at a time."""
+    on: str | None = None
+    """Who makes the runs, as ``--on`` names them; None: threads of this process."""
+    pcap: int | None = None
+    """The bytes to keep of each packet; None: no packets are kept."""
+    captures: Sequence[Path] = ()
+    """Where packets go if there is no results folder: a folder a run."""
+    memory: float | None = None
+    """The bytes of memory that the runs may take; None: what the machine has."""
+    command: str = ""
+    """The command that asks for the runs; the folder keeps it."""
+
+    def refuse(self) -> None:
+        """Ask the engine whether it can make these runs, before any is made.
+
+        Raises:
+            Refused: if the engine lacks something that a run needs.
+            UsageError: if packets are to be kept by other machines, or nowhere.
+        """
+        if self.pcap is not None and self.on is not None:
+            raise UsageError("packets are kept where runs are made", help="leave out --pcap or --on")
+        runs.refuse(self.keys, engine=self.engine, pcap=self.pcap is not None)
+        if self.pcap is not None and self.folder is None and not self.captures:
+            raise UsageError("packets are kept in a results folder", help="give one")
+
+    def refuse_what_cannot_fit(self) -> None:
+        """Compare the memory that the runs need with the memory that there is; other machines' is not known.
+
+        Raises:
+            Refused: if the runs would not fit.
+        """
+        if (threads := self.here) is not None:
+            foresight.refuse_what_cannot_fit(
+                self.plan().to_make, engine=self.engine, threads=threads, most_bytes=self.memory
+            )
+
+    @property
+    def here(self) -> int | None:
+        """How many runs this machine makes at a time; None if other machines make them."""
+        return here(self.on, self.threads)
+
+    def plan(self) -> Plan:
+        """Return which of the runs the folder has and which are to be made.
+
+        Raises:
+            StoreError: if the folder is damaged or no results folder.
+        """
+        there = self.folder is not None and (self.folder / "manifest.json").exists()
+        store = Folder.open(self.folder) if self.folder is not None and there else None
+        return Plan.of(self.keys, store, pcap=self.pcap is not None)
+
+    @contextmanager
+    def making(self, watching: Watching | None = None) -> Iterator[Callable[[Sequence[RunKey]], list[Run]]]:
+        """Lock the folder, start the workers, and give the function that makes any of the runs.
+
+        Args:
+            watching: who watches; nobody if None.
+
+        Raises:
+            StoreError: if the folder cannot be written or belongs to another version.
+        """
+        pcap = self.pcap is not None
+        with ExitStack() as stack:
+            store = None
+            if self.folder is not None:
+                created = Folder.create(self.folder, version=_core.version(self.engine), command=self.command)
+                store = stack.enter_context(created)
+            plan = Plan.of(self.keys, store, pcap=pcap)
+            watched = watching(len(plan.to_make), plan.seconds) if watching else nullcontext()
+            watcher = stack.enter_context(watched)
+            workers = None
+            if self.on is not None and plan.to_make:
+                workers = opened(self.on, Asked(self.engine, self.threads))
+                stack.callback(workers.close)
+
+            def make(keys: Sequence[RunKey]) -> list[Run]:
+                if store is None:
+                    return runs.make_fresh(
+                        keys,
+                        engine=self.engine,
+                        threads=self.threads,
+                        watcher=watcher,
+                        captures=self.captures,
+                        snap_len=self.pcap or _core.SNAP_LEN,
+                        on=workers,
+                    )
+                return runs.make_stored(
+                    Plan.of(keys, store, pcap=pcap),
+                    store,
+                    engine=self.engine,
+                    threads=self.threads,
+                    command=self.command,
+                    watcher=watcher,
+                    snap_len=self.pcap,
+                    on=workers,
+                )
+
+            yield make
+
+    def run(self, watching: Watching | None = None) -> Results:
+        """Make the runs that the folder lacks; return all: those that were there, then the others.
+
+        Args:
+            watching: as for :meth:`making`.
+
+        Raises:
+            Refused, UsageError, StoreError: as the other methods; nothing was run then.
+            RunError: if a run failed; the others are kept.
+            KeyboardInterrupt: on Ctrl-C; the runs that had finished are kept.
+        """
+        self.refuse()
+        self.refuse_what_cannot_fit()
+        with self.making(watching) as make:
+            return Results(make(self.keys))
