@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from sojourn import _core
 from sojourn.cli import complete
 from sojourn.errors import UsageError
 
@@ -31,8 +32,9 @@ def on_kernel(engine: str, kernel: str | None) -> str:
     """
     if kernel is None:
         return engine
-    if engine != "linux":
-        raise UsageError(f"--kernel goes with --engine linux, not {engine}", help=f"--engine linux --kernel {kernel}")
+    if ":" in engine or not _core.facts(engine).kernels:
+        able = next(name for name in _core.engines() if _core.facts(name).kernels)
+        raise UsageError(f"--kernel goes with --engine {able}, not {engine}", help=f"--engine {able} --kernel {kernel}")
     return f"{engine}:{kernel}"
 
 
