@@ -231,8 +231,7 @@ def python_api() -> str:
 
 def documented(name: str, item: object) -> str:
     """Return an item's signature and docstring; examples and lists of arguments in blocks, as they are."""
-    callable_here = inspect.isroutine(item) and not isinstance(item, functools.cached_property)
-    shown = f"```text\n{name}{inspect.signature(item)}\n```\n\n" if callable_here else ""
+    shown = f"```text\n{name}{inspect.signature(item)}\n```\n\n" if callable(item) and not inspect.isclass(item) else ""
     doc = re.sub(r":(?:meth|func|class|attr|mod):`~?([^`]+)`", r"`\1`", inspect.getdoc(item) or "")
     parts = []
     for part in doc.split("\n\n"):
