@@ -186,8 +186,10 @@ FACTS = Facts(
         (
             answer.web,
             {"web": [WebFacts("web", of(30), of(2), of(0.5), of(2.4), of(4.1))]},
-            "Half of the web transfers take less than 500 ms, 95 % less than 2.4 s "
-            "(30 completed, 2 still running at the end).",
+            (
+                "Half of the web transfers take less than 500 ms, 95 % less than 2.4 s "
+                "(30 completed, 2 still running at the end)."
+            ),
         ),
         (
             # The 95th percentile of ten is the largest.
