@@ -39,7 +39,7 @@ class Plan:
     missing: Sequence[RunKey]
     there: Sequence[RunKey]
     uncaptured: Sequence[RunKey] = ()
-    """Of those that are there, the ones whose packets are wanted and were not kept."""
+    """Existing runs that lack requested captures."""
 
     @classmethod
     def of(cls, keys: Sequence[RunKey], folder: Folder | None, *, pcap: bool = False) -> "Plan":
@@ -102,7 +102,7 @@ def make(
         engine: what runs them.
         threads: runs at a time.
         keep: gets each result.
-        watcher: told how far it is.
+        watcher: receives the progress.
         captures: folders for the packets, one a run; none, and they are not kept.
         snap_len: bytes that are kept of a packet.
 
@@ -156,7 +156,7 @@ def make_elsewhere(
         engine: what runs them there.
         command: the command that asked for them.
         keep: gets the files of each, by name.
-        watcher: told how far it is.
+        watcher: receives the progress.
 
     Raises:
         KeyboardInterrupt: on Ctrl-C, after the results that had come back were handed over.
@@ -202,9 +202,9 @@ def make_stored(
         engine: what runs them.
         threads: runs at a time.
         command: the command that asked for them.
-        watcher: told how far it is.
-        snap_len: the bytes to keep of each packet; no packets are kept unless given.
-        on: who makes them; threads of this process unless given.
+        watcher: receives the progress.
+        snap_len: captured bytes per packet (default: no capture).
+        on: the executor (default: threads of this process).
 
     Raises:
         UsageError: if packets are to be kept by others than this process.
