@@ -90,7 +90,7 @@ def test_only_cells_that_need_more_get_more() -> None:
 
     def make(some: Sequence[RunKey]) -> Sequence[Run]:
         made.extend((str(key.scenario["cell"]), int(key.scenario["seed"])) for key in some)
-        return runner.make_fresh(some, engine="sim", threads=2)
+        return runner.Campaign(keys=some, threads=2).run()
 
     # What fq_codel does to two flows is the same with every seed, to a per cent.
     runs, standings = until(keys, [Aim("share(goodput, f-1)", 0.02)], plan(8, 32), make)
@@ -122,7 +122,7 @@ def test_what_looks_at_all_cells_keeps_cells_open() -> None:
     heard: list[dict[str, int]] = []
 
     def make(some: Sequence[RunKey]) -> Sequence[Run]:
-        return runner.make_fresh(some, engine="sim", threads=2)
+        return runner.Campaign(keys=some, threads=2).run()
 
     def joint(runs: Sequence[Run]) -> tuple[list[Known], Callable[[Run], bool]]:
         heard.append({name: sum(name in str(run.key.scenario["cell"]) for run in runs) for name in ("pfifo", "fq")})

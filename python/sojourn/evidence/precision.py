@@ -223,7 +223,7 @@ def _verdict(cell: str, check: str, held: Sequence[float], look: Look) -> Standi
 
 
 def _seed(key: RunKey) -> int:
-    return int(key.scenario["seed"])
+    return key.scenario.seed
 
 
 def _place(key: RunKey) -> str:

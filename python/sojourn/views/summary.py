@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sojourn.core import describe, queues
+from sojourn.core import queues
 from sojourn.core.cells import Cell
 from sojourn.core.queues import Queue
 from sojourn.core.run import Run, Span
+from sojourn.core.scenario import Scenario
 from sojourn.views.window import measured_said
 
 _FLOWS_SHOWN: Final = 4
@@ -45,7 +46,7 @@ class Column:
     several: bool = False
     """Whether it says something only of more flows than one."""
     kinds: frozenset[str] = TCP
-    """Of a column with a value for each flow: the kinds of flows (:func:`describe.kind_of`) that have it."""
+    """Of a column with a value for each flow: the kinds of flows (:attr:`.Flow.kind`) that have it."""
     meaning: str = ""
     """What it is, for a legend."""
     least: float = 0.0
@@ -61,15 +62,11 @@ class Column:
         """Whether there is a value for each queue that matters."""
         return "{queue}" in self.metric
 
-    def flows(self, scenario: describe.Scenario) -> list[str]:
+    def flows(self, scenario: Scenario) -> list[str]:
         """Return the flows of a run that have it."""
-        return (
-            [flow["name"] for flow in scenario["flows"] if describe.kind_of(flow) in self.kinds]
-            if self.each_flow
-            else []
-        )
+        return [flow["name"] for flow in scenario.flows if flow.kind in self.kinds] if self.each_flow else []
 
-    def asked(self, scenario: describe.Scenario, of: Sequence[Queue] = ()) -> list[str]:
+    def asked(self, scenario: Scenario, of: Sequence[Queue] = ()) -> list[str]:
         """Return the expressions to measure; none if it says nothing there.
 
         Args:
@@ -82,7 +79,7 @@ class Column:
         if self.each_flow:
             return [self.metric.format(flow=flow) for flow in self.flows(scenario)]
         if self.several:
-            ways = [flow["direction"] for flow in describe.loads(scenario) if describe.kind_of(flow) in TCP]
+            ways = [flow["direction"] for flow in scenario.loads if flow.kind in TCP]
             # A download and an upload have no link to share.
             if len(ways) < 2 or len(set(ways)) > 1:  # noqa: PLR2004 - two
                 return []
@@ -440,9 +437,9 @@ _TABLES: Final = ("flows", "limits", "queues", "queue_signals", "histograms", "d
 """What TCP flows and queues need; other kinds need what is smaller than these."""
 
 
-def tcp_flows(scenario: describe.Scenario) -> list[str]:
+def tcp_flows(scenario: Scenario) -> list[str]:
     """Return the names of the flows of one lasting connection each: those that a column of several compares."""
-    return [flow["name"] for flow in describe.loads(scenario) if describe.kind_of(flow) in TCP]
+    return [flow["name"] for flow in scenario.loads if flow.kind in TCP]
 
 
 def columns_of(cells: Iterable[Cell], columns: Sequence[Column] = COLUMNS) -> list[Headed]:
@@ -562,7 +559,7 @@ def numbers_of(run: Run, columns: Sequence[Column] = COLUMNS, of: Sequence[Queue
     if of is None:
         of = queues.that_matter([run]) if _of_queues(columns) else []
     asked = [column.asked(run.scenario, of) for column in columns]
-    tables = None if {describe.kind_of(flow) for flow in run.scenario["flows"]} - {"tcp", "ping"} else _TABLES
+    tables = None if {flow.kind for flow in run.scenario.flows} - {"tcp", "ping"} else _TABLES
     whole = [name for name in run.tables if not name.endswith("_state")]
     found = iter(run.measure([expression for own in asked for expression in own], tables or whole))
     return [[next(found) * column.scale for _ in own] for column, own in zip(columns, asked, strict=True)]

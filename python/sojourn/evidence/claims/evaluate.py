@@ -18,9 +18,9 @@ from functools import cache
 from itertools import pairwise, product
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.core.cells import told_apart
 from sojourn.core.run import Run
+from sojourn.core.scenario import Labels, Scenario
 from sojourn.errors import SojournError, StoreError, UsageError
 from sojourn.evidence.claims.interval import FEWEST, SEEDS, Look, fewest, looks, median, median_interval
 from sojourn.evidence.claims.registry import Claim, Measure, Part
@@ -28,7 +28,6 @@ from sojourn.evidence.claims.verdicts import WORST_FIRST, Cause, CellVerdict, Cl
 from sojourn.experiments import library
 from sojourn.experiments.experiment import load
 
-Labels = tuple[tuple[str, str], ...]
 _Place = tuple[str, Labels]
 """(experiment, cell)"""
 
@@ -39,7 +38,7 @@ class _Suite:
 
     name: str
     """The experiment's own name: runs know it by that."""
-    cells: Mapping[Labels, describe.Scenario]
+    cells: Mapping[Labels, Scenario]
 
     def chosen(self, measure: Measure) -> list[Labels]:
         """Return the cells that a measure is of."""
@@ -61,11 +60,7 @@ def _suite(name: str) -> _Suite:
     """Return a scenario of the package, one seed a cell."""
     (named,) = library.resolve(name)
     experiment = load(named.file, seeds=1)
-    return _Suite(experiment.name, {_labels(key.scenario): key.scenario for key in experiment.run_keys})
-
-
-def _labels(scenario: describe.Scenario) -> Labels:
-    return tuple((axis, label) for axis, label in scenario["cell"])
+    return _Suite(experiment.name, {key.scenario.labels: key.scenario for key in experiment.run_keys})
 
 
 def evaluate(
@@ -128,7 +123,7 @@ def _places(runs: Iterable[Run], engine: str) -> dict[_Place, list[Run]]:
     places: dict[_Place, list[Run]] = defaultdict(list)
     for run in runs:
         if run.engine == engine:
-            places[run.scenario["experiment"], _labels(run.scenario)].append(run)
+            places[run.scenario.experiment, run.scenario.labels].append(run)
     return places
 
 
@@ -163,7 +158,7 @@ def _by_seed(runs: Sequence[Run]) -> dict[int, Run]:
     return {run.seed: run for run in runs}
 
 
-def _same(scenario: describe.Scenario, theirs: describe.Scenario) -> bool:
+def _same(scenario: Scenario, theirs: Scenario) -> bool:
     """Return whether two scenarios differ in nothing but their seed, and what is only said of them."""
     aside = {"seed", "checks", "source"}
     return {k: v for k, v in scenario.items() if k not in aside} == {k: v for k, v in theirs.items() if k not in aside}

@@ -35,7 +35,7 @@ def ours(own: ClaimVerdict) -> str:
 
 def runs(own: ClaimVerdict) -> str:
     """Return which runs a claim was looked at in: ``120 of l4s-tests/s6``."""
-    counts = Counter(run.scenario["experiment"] for run in own.runs)
+    counts = Counter(run.scenario.experiment for run in own.runs)
     return ", ".join(f"{count} of {name}" for name, count in counts.items())
 
 
