@@ -13,7 +13,6 @@ import pytest
 
 from sojourn import runner
 from sojourn.errors import ExperimentError, UsageError
-from sojourn.evidence.claims.bound import Bound
 from sojourn.evidence.evaluation import (
     Campaign,
     Subject,
@@ -28,6 +27,7 @@ from sojourn.evidence.evaluation import (
     reference,
 )
 from sojourn.evidence.evaluation.document import Document, Figure, Pair, Row
+from sojourn.evidence.judging import Bound
 from sojourn.experiments import library
 from sojourn.experiments.experiment import load
 from test_cli import sojourn

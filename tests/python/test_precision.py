@@ -11,7 +11,7 @@ from sojourn import runner
 from sojourn.core.run import Run
 from sojourn.core.store import RunKey
 from sojourn.errors import UsageError
-from sojourn.evidence.claims.interval import ERROR, Look
+from sojourn.evidence.interval import ERROR, Look
 from sojourn.evidence.precision import Aim, Known, Standing, _verdict, _width, plan, until
 from sojourn.experiments.experiment import parse
 from test_cli import sojourn

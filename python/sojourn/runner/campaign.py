@@ -12,9 +12,10 @@ from sojourn import _core
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import UsageError
 from sojourn.runner import foresight
-from sojourn.runner.executors import Asked, Workers, here, opened
+from sojourn.runner.executors import Asked, Workers, dispatch, here, opened
+from sojourn.runner.interrupt import deferred
 from sojourn.runner.made import files_of, results_of
-from sojourn.runner.runs import Plan, Watcher, make, make_elsewhere, refuse
+from sojourn.runner.runs import Plan, Watcher, make, refuse, say_failures
 from sojourn.views.results import Results
 from sojourn.views.run import Run
 
@@ -127,7 +128,7 @@ class Campaign:
         if workers is None:
             make(keys, keep=keep, captures=self.captures, watcher=watcher, **self._how)
         else:
-            make_elsewhere(keys, workers, engine=self.engine, command="", keep=keep_files, watcher=watcher)
+            self._elsewhere(keys, workers, keep_files, watcher)
         return [made[key.digest] for key in keys]
 
     def _stored(
@@ -153,10 +154,27 @@ class Campaign:
                     captures |= {key.digest: stack.enter_context(store.captures(key)) for key in plan.to_make}
                 make(plan.to_make, keep=keep, captures=list(captures.values()), watcher=watcher, **self._how)
         else:
-            make_elsewhere(
-                plan.missing, workers, engine=self.engine, command=self.command, keep=keep_files, watcher=watcher
-            )
+            self._elsewhere(plan.missing, workers, keep_files, watcher)
         return [Run.stored(store.record(key)) for key in (*plan.there, *plan.missing)]
+
+    def _elsewhere(
+        self,
+        keys: Sequence[RunKey],
+        workers: Workers,
+        keep: Callable[[RunKey, Mapping[str, bytes]], None],
+        watcher: Watcher | None,
+    ) -> None:
+        with deferred() as interrupt:
+            failures = dispatch(
+                keys,
+                workers,
+                engine=self.engine,
+                command=self.command,
+                keep=keep,
+                interrupt=interrupt,
+                watcher=watcher,
+            )
+        say_failures(failures)
 
     @property
     def _how(self) -> dict[str, Any]:

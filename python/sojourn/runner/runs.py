@@ -1,6 +1,6 @@
 """Many runs: those that a results folder has are not made again, the others are stored as they finish."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -10,7 +10,6 @@ from sojourn.core.scenario import Scenario
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import Refused, RunError, SojournError
 from sojourn.linux import kernels
-from sojourn.runner.executors import Workers, dispatch
 from sojourn.runner.interrupt import deferred
 
 _REFUSALS_SHOWN: Final = 10
@@ -130,41 +129,11 @@ def make(
             captures=[str(folder) for folder in captures],
             snap_len=snap_len,
         )
-    _say_failures(failures)
+    say_failures(failures)
 
 
-def make_elsewhere(
-    keys: Sequence[RunKey],
-    on: Workers,
-    *,
-    engine: str,
-    command: str,
-    keep: Callable[[RunKey, Mapping[str, bytes]], None],
-    watcher: Watcher | None = None,
-) -> None:
-    """Have all of these run by workers, handing the files of each to ``keep`` as soon as they are there.
-
-    Args:
-        keys: the runs.
-        on: who makes them; they are not closed.
-        engine: what runs them there.
-        command: the command that asked for them.
-        keep: gets the files of each, by name.
-        watcher: told how far it is.
-
-    Raises:
-        KeyboardInterrupt: on Ctrl-C, after the results that had come back were handed over.
-        Refused: if a worker has another build.
-        RunError: if runs failed, after all others were made; or if the workers cannot make any.
-        SojournError: if ``keep`` raises one.
-    """
-    with deferred() as interrupt:
-        failures = dispatch(keys, on, engine=engine, command=command, keep=keep, interrupt=interrupt, watcher=watcher)
-    _say_failures(failures)
-
-
-def _say_failures(failures: Sequence[SojournError]) -> None:
-    """Raise one error for the runs that failed."""
+def say_failures(failures: Sequence[SojournError]) -> None:
+    """Raise one error for the runs that failed, if any did."""
     if failures:
         others = len(failures) - 1
         raise RunError(

@@ -177,6 +177,92 @@ _OF_QUEUES: Final = (
     Column("drops", "drops", "drops", "", "drops({queue})", digits=0, meaning="packets that the queue dropped"),
 )
 
+_BITRATE: Final = Column(
+    "bitrate_mbps",
+    "bitrate",
+    "bitrate",
+    "Mbit/s",
+    "bitrate({flow})",
+    1e-6,
+    digits=2,
+    kinds=_STREAMING,
+    meaning="mean level of the video that is played",
+)
+
+_STALLS: Final = Column(
+    "stalls", "stalls", "stalls", "", "stalls({flow})", digits=0, kinds=_STREAMING, meaning="times that it stopped"
+)
+
+_JITTER: Final = Column(
+    "jitter_ms",
+    "jitter",
+    "jitter",
+    "ms",
+    "mean(ipdv, {flow})",
+    1e3,
+    digits=2,
+    kinds=_CALLS,
+    meaning="mean difference of the delays of successive packets (RFC 3393)",
+)
+
+_PROGRAM: Final = Column(
+    "program_s",
+    "time that the program took",
+    "took",
+    "s",
+    "mean(completion_time, {flow})",
+    digits=3,
+    kinds=PROGRAMS,
+    meaning="from the client's start to its end",
+)
+
+_MEDIAN: Final = Column(
+    "completion_median_ms",
+    "completion time, median",
+    "50 %",
+    "ms",
+    "median(completion_time, {flow})",
+    1e3,
+    digits=0,
+    kinds=_SHORT,
+    meaning="half of the transfers took no longer",
+)
+
+_P95: Final = Column(
+    "completion_p95_ms",
+    "completion time, 95 %",
+    "95 %",
+    "ms",
+    "percentile(completion_time, {flow}, 95)",
+    1e3,
+    digits=0,
+    kinds=_SHORT,
+    meaning="95 % of the transfers took no longer",
+)
+
+_OWD_P99: Final = Column(
+    "owd_p99_ms",
+    "one-way delay, 99 %",
+    "delay 99 %",
+    "ms",
+    "p99(packet_owd, {flow})",
+    1e3,
+    kinds=_DATAGRAMS,
+    meaning="one-way delay that 99 % of the packets stay below",
+)
+
+_LOSS: Final = Column(
+    "loss_percent",
+    "loss",
+    "loss",
+    "%",
+    "loss_rate({flow})",
+    100,
+    digits=2,
+    kinds=_DATAGRAMS | _PROBES,
+    meaning="packets that were lost",
+)
+
 COLUMNS: Final = (
     replace(_GOODPUT, kinds=TCP | _STREAMS),
     Column(
@@ -192,40 +278,14 @@ COLUMNS: Final = (
     _UTILISATION,
     _RTT,
     *_OF_QUEUES,
-    Column("loss_percent", "loss", "loss", "%", "loss_rate({flow})", 100, digits=2, kinds=_DATAGRAMS),
-    Column("owd_p99_ms", "one-way delay, 99 %", "delay 99 %", "ms", "p99(packet_owd, {flow})", 1e3, kinds=_DATAGRAMS),
-    Column(
-        "program_s",
-        "time that the program took",
-        "took",
-        "s",
-        "mean(completion_time, {flow})",
-        digits=3,
-        kinds=PROGRAMS,
-    ),
-    Column("jitter_ms", "jitter", "jitter", "ms", "mean(ipdv, {flow})", 1e3, digits=2, kinds=_CALLS),
-    Column(
-        "completion_median_ms",
-        "completion time, median",
-        "compl. 50 %",
-        "ms",
-        "median(completion_time, {flow})",
-        1e3,
-        digits=0,
-        kinds=_SHORT,
-    ),
-    Column(
-        "completion_p95_ms",
-        "completion time, 95 %",
-        "compl. 95 %",
-        "ms",
-        "percentile(completion_time, {flow}, 95)",
-        1e3,
-        digits=0,
-        kinds=_SHORT,
-    ),
-    Column("bitrate_mbps", "bitrate", "bitrate", "Mbit/s", "bitrate({flow})", 1e-6, digits=2, kinds=_STREAMING),
-    Column("stalls", "stalls", "stalls", "", "stalls({flow})", digits=0, kinds=_STREAMING),
+    replace(_LOSS, kinds=_DATAGRAMS, meaning=""),
+    replace(_OWD_P99, meaning=""),
+    replace(_PROGRAM, meaning=""),
+    replace(_JITTER, meaning=""),
+    replace(_MEDIAN, short="compl. 50 %", meaning=""),
+    replace(_P95, short="compl. 95 %", meaning=""),
+    replace(_BITRATE, meaning=""),
+    replace(_STALLS, meaning=""),
     *(
         Column(
             f"{key}_limited_percent",
@@ -277,32 +337,10 @@ FLOW_COLUMNS: Final = (
         digits=3,
         meaning="segments that arrived marked Congestion Experienced",
     ),
-    Column(
-        "bitrate_mbps",
-        "bitrate",
-        "bitrate",
-        "Mbit/s",
-        "bitrate({flow})",
-        1e-6,
-        digits=2,
-        kinds=_STREAMING,
-        meaning="mean level of the video that is played",
-    ),
-    Column(
-        "stalls", "stalls", "stalls", "", "stalls({flow})", digits=0, kinds=_STREAMING, meaning="times that it stopped"
-    ),
+    _BITRATE,
+    _STALLS,
     replace(_GOODPUT, digits=3, kinds=_DATAGRAMS, meaning="payload that arrived"),
-    Column(
-        "loss_percent",
-        "loss",
-        "loss",
-        "%",
-        "loss_rate({flow})",
-        100,
-        digits=2,
-        kinds=_DATAGRAMS | _PROBES,
-        meaning="packets that were lost",
-    ),
+    _LOSS,
     Column(
         "owd_ms",
         "one-way delay",
@@ -313,37 +351,9 @@ FLOW_COLUMNS: Final = (
         kinds=_DATAGRAMS,
         meaning="mean one-way delay",
     ),
-    Column(
-        "owd_p99_ms",
-        "one-way delay, 99 %",
-        "delay 99 %",
-        "ms",
-        "p99(packet_owd, {flow})",
-        1e3,
-        kinds=_DATAGRAMS,
-        meaning="one-way delay that 99 % of the packets stay below",
-    ),
-    Column(
-        "jitter_ms",
-        "jitter",
-        "jitter",
-        "ms",
-        "mean(ipdv, {flow})",
-        1e3,
-        digits=2,
-        kinds=_CALLS,
-        meaning="mean difference of the delays of successive packets (RFC 3393)",
-    ),
-    Column(
-        "program_s",
-        "time that the program took",
-        "took",
-        "s",
-        "mean(completion_time, {flow})",
-        digits=3,
-        kinds=PROGRAMS,
-        meaning="from the client's start to its end",
-    ),
+    _OWD_P99,
+    _JITTER,
+    _PROGRAM,
     Column(
         "rtt_ms",
         "RTT",
@@ -385,28 +395,8 @@ FLOW_COLUMNS: Final = (
         kinds=_SHORT,
         meaning="transfers that were under way at the end",
     ),
-    Column(
-        "completion_median_ms",
-        "completion time, median",
-        "50 %",
-        "ms",
-        "median(completion_time, {flow})",
-        1e3,
-        digits=0,
-        kinds=_SHORT,
-        meaning="half of the transfers took no longer",
-    ),
-    Column(
-        "completion_p95_ms",
-        "completion time, 95 %",
-        "95 %",
-        "ms",
-        "percentile(completion_time, {flow}, 95)",
-        1e3,
-        digits=0,
-        kinds=_SHORT,
-        meaning="95 % of the transfers took no longer",
-    ),
+    _MEDIAN,
+    _P95,
     Column(
         "ping_rtt_ms",
         "RTT, median",

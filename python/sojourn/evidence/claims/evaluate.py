@@ -16,15 +16,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise, product
+from statistics import median
+from typing import Final
 
 from sojourn import _core
 from sojourn.core.cells import told_apart
 from sojourn.core.run import Run
 from sojourn.core.scenario import Labels, Scenario
 from sojourn.errors import SojournError, StoreError, UsageError
-from sojourn.evidence.claims.interval import FEWEST, SEEDS, Look, fewest, looks, median, median_interval
 from sojourn.evidence.claims.registry import Claim, Measure, Part
 from sojourn.evidence.claims.verdicts import WORST_FIRST, Cause, CellVerdict, ClaimVerdict, PartVerdict, Verdict
+from sojourn.evidence.interval import FEWEST, SEEDS, Look, fewest, looks, median_interval
+from sojourn.evidence.judging import Ruling, worst
 from sojourn.experiments import library
 from sojourn.experiments.experiment import load
 
@@ -219,7 +222,7 @@ def _claim(claim: Claim, values: _Values, look: Look, following: Look | None) ->
     parts = [_part(part, values, look) for part in claim.parts]
     places = dict.fromkeys(place for part in claim.parts for place in _cells_of(part))
     runs = [values.runs[place][seed] for place in places for seed in values.seeds(place, look.seeds)]
-    verdict, cause = _joined([(part.verdict, part.cause) for part in parts])
+    verdict, cause = _joined(parts)
     wanted = look if verdict is Verdict.NOT_RUN else following if cause is Cause.SPANS else None
     advice = _advice(places, values, wanted) if wanted else ""
     return ClaimVerdict(claim, parts, verdict, cause, look.seeds, runs, advice)
@@ -234,10 +237,10 @@ def _cells_of(part: Part) -> list[_Place]:
     return [(m.experiment, cell) for m in part.measures.values() for cell in _suite(m.experiment).chosen(m)]
 
 
-def _joined(verdicts: Sequence[tuple[Verdict, Cause]]) -> tuple[Verdict, Cause]:
+def _joined(parts: Sequence[PartVerdict | CellVerdict]) -> tuple[Verdict, Cause]:
     """Return the verdict on what must all hold."""
-    verdict = next(one for one in WORST_FIRST if any(own is one for own, _ in verdicts))
-    causes = [cause for own, cause in verdicts if own is verdict]
+    verdict = worst(parts, WORST_FIRST, Verdict.NOT_RUN)
+    causes = [part.cause for part in parts if part.verdict is verdict]
     return verdict, next(cause for cause in Cause if cause in causes)
 
 
@@ -260,7 +263,7 @@ def _part(part: Part, values: _Values, look: Look) -> PartVerdict:
     cells = [cell for cell in judged if cell is not None]
     if not cells:
         return PartVerdict(part, cells, Verdict.INCONCLUSIVE, Cause.NOT_MET)
-    verdict, cause = _joined([(cell.verdict, cell.cause) for cell in cells])
+    verdict, cause = _joined(cells)
     return PartVerdict(part, cells, verdict, cause)
 
 
@@ -303,11 +306,14 @@ def _judge(part: Part, found: Sequence[float], confidence: float) -> tuple[Verdi
     if interval is None or any(math.isnan(value) for value in found):
         return Verdict.INCONCLUSIVE, Cause.NO_VALUE, math.nan, math.nan
     low, high = interval
-    if part.bound.holds(low) and part.bound.holds(high):
-        return Verdict.REPRODUCED, Cause.NONE, low, high
-    if part.bound.excludes(low, high):
-        return Verdict.NOT_REPRODUCED, Cause.NONE, low, high
-    return Verdict.INCONCLUSIVE, Cause.SPANS, low, high
+    return *_RULINGS[part.bound.ruling(low, high)], low, high
+
+
+_RULINGS: Final = {
+    Ruling.HOLDS: (Verdict.REPRODUCED, Cause.NONE),
+    Ruling.FAILS: (Verdict.NOT_REPRODUCED, Cause.NONE),
+    Ruling.OPEN: (Verdict.INCONCLUSIVE, Cause.SPANS),
+}
 
 
 def _quantity(label: str) -> float:

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sojourn.evidence.claims.interval import SEEDS, looks
 from sojourn.evidence.claims.verdicts import Cause, CellVerdict, ClaimVerdict, PartVerdict, Verdict
+from sojourn.evidence.interval import SEEDS, looks
 
 _HEAD: Final = """\
 # What the published reports claim, and what our runs say
