@@ -100,9 +100,8 @@ test-cluster: $(VENV)/.checked
 	@dir=$$(mktemp -d) && $(BIN)/python tests/cluster/kills.py $(KILLS) $$dir/kills \
 	  && $(BIN)/python tests/cluster/faults.py $(RUNS) $$dir/faults && rm -rf $$dir
 
-# Every file by its name: cargo fmt does not see the modules that lists declare.
 fmt:
-	git ls-files '*.rs' | xargs rustfmt
+	cargo fmt --all
 
 # Each check is a target, so that one that fails hides no other from `make --keep-going lint`.
 LINTS := lint-format lint-clippy lint-rustdoc lint-spelling lint-python lint-types prose
@@ -110,7 +109,7 @@ LINTS := lint-format lint-clippy lint-rustdoc lint-spelling lint-python lint-typ
 lint: $(LINTS)
 
 lint-format: tools
-	git ls-files '*.rs' | xargs rustfmt --check
+	cargo fmt --all --check
 lint-clippy: tools
 	cargo clippy --workspace --all-targets --profile checked -- -D warnings
 lint-rustdoc: tools
@@ -118,7 +117,6 @@ lint-rustdoc: tools
 lint-spelling: $(VENV)/.tools
 	$(BIN)/typos
 lint-python: $(VENV)/.tools
-	$(BIN)/python tools/circles.py
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -248,14 +246,14 @@ fuzz: $(VENV)/.checked
 	@command -v cargo-fuzz >/dev/null || { \
 	  echo "The Rust readers were not searched: cargo install cargo-fuzz --locked"; exit 0; }; \
 	export ASAN_OPTIONS=detect_leaks=0; \
-	for target in language/experiment language/values language/trace qdisc/grammar qdisc/operations plugin-host/tables; do \
+	for target in language/experiment language/values language/trace qdisc/grammar qdisc/operations plugin-host/tables wire/frame; do \
 	  (cd crates/$${target%/*} && RUSTC_BOOTSTRAP=1 cargo fuzz run $${target#*/} -- -max_total_time=$$(($(MINUTES) * 12))) || exit 1; \
 	done
 
 # Whether the fuzz targets still compile: no other build has them.
 .PHONY: fuzz-check
 fuzz-check: tools
-	@for crate in language qdisc plugin-host; do \
+	@for crate in language qdisc plugin-host wire; do \
 	  RUSTFLAGS="--cfg fuzzing" CARGO_TARGET_DIR=target/fuzz-check \
 	    cargo check --quiet --manifest-path crates/$$crate/fuzz/Cargo.toml || exit 1; \
 	done

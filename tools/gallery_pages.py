@@ -88,7 +88,7 @@ def page(figure: Figure, caption: str) -> str:
 
 [The numbers]({figure.name}.csv)
 
-## How it is made
+## Make it yourself
 
 <!-- not run: the build of this page ran it -->
 ```sh
@@ -112,8 +112,8 @@ def index(every: Sequence[Figure]) -> str:
     )
     return f"""# Gallery
 
-Each figure was run and drawn by the build of this site, {SEEDS} seeds a cell. Its page has the command and the
-experiment. [Figures](../figures.md) has every kind that `sojourn plot` draws.
+The build of this site ran and drew each figure, with {SEEDS} seeds per cell. Its page has the command and the
+experiment. [Figures](../figures.md) lists every kind that `sojourn plot` draws.
 
 <div class="gallery" markdown>
 

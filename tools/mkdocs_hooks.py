@@ -84,12 +84,12 @@ def published() -> str:
     rows = [f"- [{title}](published/{name}.html)" for name, title in made.items()]
     missing = [name for name in templates.published() if name not in made]
     if missing:
-        rows.append(f"\nNot in this build of the site: {', '.join(missing)}. `make reports` runs and writes them.")
-    text = """# The published reports, again
+        rows.append(f"\nThis build of the site lacks {', '.join(missing)}; `make reports` writes them.")
+    text = """# The published reports
 
-Five reports of experiments were published. Sojourn has their experiments as suites, and writes each report anew from
-its own runs, with the published claims judged beside its figures. These are of one seed a cell. What more seeds say of
-every claim is in [claims](claims.md); how near the numbers are to the published rows, in [validation](validation.md).
+Sojourn ships the experiments of five published reports as suites, and writes each report from its own runs, with
+verdicts on the published claims next to the figures. These have one seed per cell. [Claims](claims.md) has the verdicts
+with more seeds, and [Validation](validation.md) compares the numbers with the published rows.
 
 """
     return (
@@ -97,7 +97,7 @@ every claim is in [claims](claims.md); how near the numbers are to the published
         + "\n".join(rows)
         + """
 
-To make them of ten seeds:
+To make them with ten seeds:
 
 ```sh
 sojourn run all --seeds 10 -o results/all
@@ -118,7 +118,7 @@ def _framed() -> str:
 <iframe class="playground" src="{PLAYGROUND}" title="The playground: the simulator in this page"
  loading="lazy"></iframe>
 
-[The playground in a page of its own]({PLAYGROUND}){{ target=_blank }} · [what it is](playground.md)
+[The playground in a page of its own]({PLAYGROUND}){{ target=_blank }} · [about the playground](playground.md)
 
 """
 

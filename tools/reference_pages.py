@@ -1,12 +1,15 @@
-"""Writes the reference that the program's own tables give: `python tools/reference_pages.py docs/reference`.
+"""Writes the reference from the program's own tables: `python tools/reference_pages.py docs/reference`.
 
-A page for every queue discipline, congestion control and stack; one of all commands with their options; and one of
-every key that an experiment file may have, by its path. `make docs` writes them, and they are not kept: the tables are
-the truth, and a page that is kept goes stale. The pages for reading beside them (language.md, metrics.md, results.md,
-figures.md) come from the same tables and are kept, with tests that compare.
+A page for every queue discipline, congestion control and stack; one for all commands with their options; one for
+every key of an experiment file, by its path; and one for the Python API. `make docs` writes them, and git ignores them,
+because copies go stale. Language, metrics, results and figures come from the same tables; git keeps them, and tests
+compare.
 """
 
+import functools
+import inspect
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,6 +18,7 @@ from typing import Any, Final
 
 import typer.main
 
+import sojourn
 from sojourn import _core
 from sojourn.cli.app import app
 
@@ -24,7 +28,7 @@ ARGUMENTS: Final = 2
 
 
 def cell(text: object) -> str:
-    """Return text as it may stand in a cell of a table."""
+    """Return text for a cell of a table."""
     return str(text).replace("|", r"\|").replace("\n", " ")
 
 
@@ -96,9 +100,9 @@ def control(entry: Entry) -> str:
     )
     return (
         f"# {entry['name']}\n\n{sentence(entry['summary'])}\n\nSource: {entry['source']}.\n\n"
-        + (f"## Options\n\nThey stand behind the name, as in `tc`.\n\n{options}" if options else "")
+        + (f"## Options\n\nWrite them after the name, as in `tc`.\n\n{options}" if options else "")
         + numbers("State", "Recorded in the table `flow_state`; in metrics `state.NAME`.", entry["gauges"])
-        + "What it does beside the others is in [The congestion controls side by side](../../congestion-controls.md).\n"
+        + "[Congestion controls](../../congestion-controls.md) compares all of them.\n"
     )
 
 
@@ -108,7 +112,7 @@ def stack(entry: Entry) -> str:
     return (
         f"# {entry['name']}\n\n{sentence(entry['summary'])}\n\n"
         + (f"Source: {entry['source']}.\n\n" if entry.get("source") else "")
-        + f"What a stack is: [explanation](../../stacks.md).\n\n{table(['switch', 'value', 'meaning'], rows)}"
+        + f"See [Stacks](../../stacks.md).\n\n{table(['switch', 'value', 'meaning'], rows)}"
     )
 
 
@@ -175,7 +179,7 @@ def plain(text: str) -> str:
 def contents(folder: str, title: str, said_first: str, entries: Sequence[Entry]) -> dict[str, str]:
     """Return the page that lists the pages of a folder."""
     rows = ((f"[{e['name']}]({e['name']}.md)", e["summary"]) for e in entries)
-    return {f"{folder}/index.md": f"# {title}\n\n{said_first}\n\n{table(['name', 'what it is'], rows)}"}
+    return {f"{folder}/index.md": f"# {title}\n\n{said_first}\n\n{table(['name', 'summary'], rows)}"}
 
 
 def pages() -> dict[str, str]:
@@ -190,10 +194,11 @@ def pages() -> dict[str, str]:
         **contents("applications", "Applications", "As `sojourn apps [NAME]` prints them.", apps),
         **contents("stacks", "Stacks", "As `sojourn stacks [NAME]` prints them.", stacks),
         "keys.md": "# Every key of an experiment file\n\nBy path, from the JSON Schema that `sojourn schema` prints "
-        "for editors; `[]` stands for each of several tables. With defaults and ranges they are in "
-        "[The experiment language](../language.md).\n\n"
+        "for editors; `[]` stands for each of several tables. [The experiment language](../language.md) has "
+        "defaults and ranges.\n\n"
         + table(["key", "value", "meaning"], ((f"`{path}`", kind, text) for path, kind, text in keys(schema))),
-        "commands.md": "# Every command\n\nAs `sojourn COMMAND --help` prints them.\n\n"
+        "python.md": python_api(),
+        "commands.md": "# Every command\n\nThe output of `sojourn COMMAND --help`.\n\n"
         + "".join(commands(typer.main.get_command(app), "sojourn")),
     }
     for folder, entries, page in (
@@ -205,6 +210,36 @@ def pages() -> dict[str, str]:
     ):
         found |= {f"{folder}/{entry['name']}.md": page(entry) for entry in entries}
     return found
+
+
+def python_api() -> str:
+    """Return the page of the Python API, from its docstrings."""
+    text = (
+        "# Python API\n\nThe names of `import sojourn`. Tables are Polars frames; rates are in bit/s, times in "
+        "seconds. [Read the tables](../howto/read-tables.md) has examples.\n\n"
+    )
+    for name in sojourn.__all__:
+        item = getattr(sojourn, name)
+        text += f"## sojourn.{name}\n\n{documented(name, item)}"
+        members = inspect.getmembers(item) if inspect.isclass(item) else []
+        for own, member in members:
+            shown = inspect.isroutine(member) or isinstance(member, (property, functools.cached_property))
+            if shown and not own.startswith("_"):
+                text += f"### {name}.{own}\n\n{documented(own, member)}"
+    return text
+
+
+def documented(name: str, item: object) -> str:
+    """Return an item's signature and docstring; examples and lists of arguments in blocks, as they are."""
+    shown = f"```text\n{name}{inspect.signature(item)}\n```\n\n" if callable(item) and not inspect.isclass(item) else ""
+    doc = re.sub(r":(?:meth|func|class|attr|mod):`~?([^`]+)`", r"`\1`", inspect.getdoc(item) or "")
+    parts = []
+    for part in doc.split("\n\n"):
+        kind = (
+            "pycon" if part.startswith(">>>") else "text" if re.match(r"(Args|Raises|Returns|Yields):\n", part) else ""
+        )
+        parts.append(f"```{kind}\n{part}\n```" if kind else part)
+    return shown + "\n\n".join(parts) + "\n\n"
 
 
 def write(folder: Path) -> int:

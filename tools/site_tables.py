@@ -22,12 +22,12 @@ _NUMBER: Final = re.compile(r"[-+±]? ?[\d.]+( %)?|–|")
 
 
 def markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; columns of numbers are set to the right.
+    r"""Return a Markdown table; columns of numbers are set to the right.
 
     >>> print(markdown(["cell", "share"], [["a|b", "+0.5"]]))
     | cell | share |
     | --- | ---: |
-    | a\\|b | +0.5 |
+    | a\|b | +0.5 |
     """
     body = [[cell.replace("|", "\\|") for cell in row] for row in rows]
     columns = zip(*body, strict=True) if body else [()] * len(head)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, final
+from typing import Literal, Protocol, final
 
 from sojourn.errors import SojournError
 
@@ -11,6 +11,7 @@ __all__ = [
     "MOST_RUNS",
     "SNAP_LEN",
     "Experiment",
+    "Facts",
     "Foreseen",
     "Netem",
     "Packet",
@@ -30,6 +31,7 @@ __all__ = [
     "columns",
     "elements",
     "engines",
+    "facts",
     "foresee",
     "harm",
     "identity",
@@ -205,6 +207,25 @@ def parse_rate(text: str) -> int: ...
 def parse_span(text: str) -> float: ...
 def annotate_captures(folder: Path, scenario: Scenario, senders: int, to: Path, about: str) -> bool: ...
 def engines() -> list[str]: ...
+
+@final
+class Facts:
+    """What an engine is. Code asks for these facts and never for an engine's name."""
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def clock(self) -> Literal["simulated", "virtual", "wall"]: ...
+    @property
+    def deterministic(self) -> bool: ...
+    @property
+    def at_once(self) -> int | None: ...
+    @property
+    def kernels(self) -> bool: ...
+    @property
+    def sender_port(self) -> int: ...
+
+def facts(engine: str) -> Facts: ...
 
 @final
 class Netem:

@@ -135,7 +135,7 @@ def test_compare_seed_by_seed_sees_what_ranges_hide(tmp_path: Path, make_run: Ma
     assert sojourn(*words, "--paired", "--tolerance", "5", cwd=tmp_path).returncode == 0
     said = sojourn(*words[:-1], "--paired", cwd=tmp_path).stdout
     assert "1 of 2 values in 1 cells differ seed by seed" in said
-    assert "of 2 values that do not differ, 0 would be said to by chance" in said
+    assert "of 2 equal values, 0 would differ by chance" in said
 
 
 def test_too_few_common_seeds_tell_nothing(tmp_path: Path, make_run: Make) -> None:
@@ -144,7 +144,7 @@ def test_too_few_common_seeds_tell_nothing(tmp_path: Path, make_run: Make) -> No
     other = stored(tmp_path / "b", [make_run((90.0, 20.0), seed=s, labels=labels) for s in range(5, 12)])
     done = sojourn("compare", str(one), str(other), "-m", "delivery_rate({flow})", "--paired", cwd=tmp_path)
     assert done.returncode == 0
-    assert "2 could not be told: they have 3 common seeds or more, and an interval takes 6" in done.stdout
+    assert "2 have too few common seeds (3 or more; an interval needs 6)" in done.stdout
 
 
 def test_compare_tells_harm(tmp_path: Path, make_run: Make) -> None:

@@ -1,6 +1,7 @@
 //! What an engine is, who watches a run, and why one gives no result.
 
 use super::capabilities::Capabilities;
+use super::facts::Facts;
 use super::foreseen::Foreseen;
 use sojourn_capture::{Capture, CaptureError};
 use sojourn_model::{Inconsistent, Scenario, Unsupported};
@@ -16,6 +17,9 @@ pub trait Engine: Send + Sync {
 
     /// Its version; results of different versions may differ.
     fn version(&self) -> &str;
+
+    /// What it is: its clock, whether its runs repeat, how many may run at once.
+    fn facts(&self) -> Facts;
 
     /// What else decides a run of this scenario: a kernel, a plan. Runs of which version and this are the same need
     /// not be made again.

@@ -1,6 +1,7 @@
 //! Many independent runs on several threads.
 
 use super::contract::{Engine, Fault, RunError, Watch};
+use core::num::NonZero;
 use sojourn_capture::Capture;
 use sojourn_model::{Feature, Place, Scenario, Unsupported};
 use sojourn_results::Run;
@@ -49,7 +50,8 @@ impl Watch for One<'_> {
     }
 }
 
-/// Runs every scenario, each by itself, on up to `threads` threads (at least one), and hands each result to
+/// Runs every scenario, each by itself, on up to `threads` threads (at least one, and no more than the
+/// engine allows, [`Facts::at_once`](crate::Facts::at_once)), and hands each result to
 /// `on_done` with its scenario's number as soon as it is there: the order of the calls depends on the threads, the
 /// results do not. Scenarios that are shared (`Arc`) are not copied. `on_done` is called once for each scenario, on the thread that ran it.
 ///
@@ -70,7 +72,8 @@ pub fn run_many<E: Engine + ?Sized, S: Clone + Into<Arc<Scenario>> + Sync>(
             on_done(run, run_one(engine, &scenario.clone().into(), &One { many: watch, run }));
         }
     };
-    let threads = threads.clamp(1, scenarios.len().max(1));
+    let most = engine.facts().at_once.map_or(usize::MAX, NonZero::get);
+    let threads = threads.min(most).clamp(1, scenarios.len().max(1));
     if threads == 1 {
         return work();
     }

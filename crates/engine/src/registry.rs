@@ -5,6 +5,7 @@
 //! that may change while a program runs.
 
 use crate::contract::Engine;
+use crate::facts::Facts;
 use core::fmt;
 use sojourn_model::nearest;
 
@@ -68,6 +69,11 @@ impl Registry {
         self.entry(name).map(|entry| entry.version.as_str())
     }
 
+    /// What the engine of this name is.
+    pub fn facts(&self, name: &str) -> Result<Facts, UnknownEngine> {
+        self.engine(name).map(|engine| engine.facts())
+    }
+
     fn entry(&self, name: &str) -> Result<&Entry, UnknownEngine> {
         let found = self.entries.iter().find(|entry| entry.name == name);
         found.ok_or_else(|| UnknownEngine { name: name.to_owned(), help: self.help(name) })
@@ -79,9 +85,9 @@ impl Registry {
         }
         let names: Vec<&str> = self.names().collect();
         match &names[..] {
-            [] => "there is none at all".to_owned(),
-            [only] => format!("there is {only}"),
-            [others @ .., last] => format!("there are {} and {last}", others.join(", ")),
+            [] => "no engine is available".to_owned(),
+            [only] => format!("available: {only}"),
+            [others @ .., last] => format!("available: {} and {last}", others.join(", ")),
         }
     }
 }
@@ -95,7 +101,7 @@ impl fmt::Debug for Registry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Capabilities, RunError, Watch};
+    use crate::{Capabilities, Clock, RunError, Watch};
     use sojourn_model::Scenario;
     use sojourn_results::Run;
     use std::sync::Arc;
@@ -110,6 +116,9 @@ mod tests {
         }
         fn version(&self) -> &'static str {
             "1"
+        }
+        fn facts(&self) -> Facts {
+            Facts::new(self.0, Clock::Simulated, 1)
         }
         fn capabilities(&self) -> Capabilities {
             Capabilities::default()
@@ -143,13 +152,13 @@ mod tests {
             error.help
         };
         assert_eq!(help(&two(), "linx"), "did you mean \"linux\"?");
-        assert_eq!(help(&two(), "ns3"), "there are sim and linux");
+        assert_eq!(help(&two(), "ns3"), "available: sim and linux");
         assert_eq!(
             help(two().add("live", "1", || Named("live")), "ns3"),
-            "there are sim, linux and live"
+            "available: sim, linux and live"
         );
-        assert_eq!(help(Registry::new().add("sim", "1", || Named("sim")), "ns3"), "there is sim");
-        assert_eq!(help(&Registry::new(), "ns3"), "there is none at all");
+        assert_eq!(help(Registry::new().add("sim", "1", || Named("sim")), "ns3"), "available: sim");
+        assert_eq!(help(&Registry::new(), "ns3"), "no engine is available");
     }
 
     #[test]

@@ -40,7 +40,7 @@ mod words;
 pub use cache::{Kernel, UnknownKernel};
 
 use sojourn_capture::Point;
-use sojourn_engine::{Capabilities, Engine, RunError, Watch};
+use sojourn_engine::{Capabilities, Clock, Engine, Facts, RunError, Watch};
 use sojourn_model::{ElementKind, Feature, RuleKind, Scenario, TrafficKind, Unsupported};
 use sojourn_results::{EngineId, Run};
 use std::path::{Path, PathBuf};
@@ -176,6 +176,10 @@ impl Engine for Linux {
 
     fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::new("Linux", Clock::Virtual, ports::SENDER_PORT as u16).with_kernels()
     }
 
     /// The kernel, and the plan with the programs that carry it out. What is refused has no plan.

@@ -434,7 +434,7 @@ impl<'a> Writer<'a> {
             state: state.into(),
             out_of_order_bytes: 0,
         });
-        for (name, value) in statistics::control(cc, &s.cc_info) {
+        for (name, value) in statistics::control(cc, &s.cc_info, s.cwnd) {
             self.flow_state.push(rows::FlowGauge {
                 t_s: t,
                 flow: (&spec.name).into(),

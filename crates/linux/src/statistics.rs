@@ -55,8 +55,8 @@ pub(crate) fn read(kind: &str, own: &[u8], drops: u64) -> Own {
     }
 }
 
-/// A congestion control's own numbers, by its answer to `TCP_CC_INFO`.
-pub(crate) fn control(cc: &str, info: &[u8]) -> Vec<(&'static str, f64)> {
+/// A congestion control's own numbers, by its answer to `TCP_CC_INFO`, under the names that the simulator uses.
+pub(crate) fn control(cc: &str, info: &[u8], cwnd: u64) -> Vec<(&'static str, f64)> {
     let n = |word: usize| u32_at(info, word * 4).map(f64::from);
     match cc {
         "dctcp" if info.len() >= 16 => {
@@ -68,9 +68,24 @@ pub(crate) fn control(cc: &str, info: &[u8]) -> Vec<(&'static str, f64)> {
             ("pacing_gain", n(3).unwrap_or(0.0) / 256.0),
             ("cwnd_gain", n(4).unwrap_or(0.0) / 256.0),
         ],
+        // `struct tcp_prague_info` of version 0.7; that of 2021 and before is shorter, and its module has other scales.
+        "prague" if info.len() == 40 => {
+            let fixed =
+                |at, bits: u32| u64_at(info, at).unwrap_or(0) as f64 / (1_u64 << bits) as f64;
+            vec![
+                ("alpha", fixed(0, PRAGUE_ALPHA_BITS)),
+                ("carry", fixed(8, PRAGUE_WINDOW_BITS) - cwnd as f64),
+                ("round", n(7).unwrap_or(0.0)),
+            ]
+        }
         _ => Vec::new(),
     }
 }
+
+/// Bits behind the point of Prague's alpha.
+const PRAGUE_ALPHA_BITS: u32 = 24;
+/// And of its window (`CWND_UNIT`).
+const PRAGUE_WINDOW_BITS: u32 = 20;
 
 #[cfg(test)]
 mod tests {
@@ -120,9 +135,18 @@ mod tests {
     /// `struct tcp_bbr_info`: the rate in two halves, the lowest RTT, the gains in 1/256. As `ss` shows them.
     #[test]
     fn bbrs_numbers_are_those_of_ss() {
-        let own = control("bbr", &words(&[6_000_000, 0, 20_100, 320, 512]));
+        let own = control("bbr", &words(&[6_000_000, 0, 20_100, 320, 512]), 0);
         let expected = [("bw", 48e6), ("mrtt", 0.0201), ("pacing_gain", 1.25), ("cwnd_gain", 2.0)];
         assert_eq!(own, expected);
+    }
+
+    /// `struct tcp_prague_info`, version 0.7: alpha, fractional window and rate of 64 bits each, burst, round, target RTT.
+    #[test]
+    fn pragues_window_is_reported_beyond_the_whole_packets() {
+        let info = words(&[1 << 22, 0, (10 << 20) + (1 << 19), 0, 125_000, 0, 1, 7, 25_000, 1]);
+        let own = control("prague", &info, 10);
+        assert_eq!(own, [("alpha", 0.25), ("carry", 0.5), ("round", 7.0)]);
+        assert!(control("prague", &info[..32], 10).is_empty());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //!
 //! An element has options as a discipline has them, a table of them beside its code ([`Settings`]): parser, messages, lists
 //! and pages read that table. An experiment names it: `middlebox = { words = "periodic_loss every 100" }`. It comes in by
-//! [`Elements::add`](crate::Elements::add), in this crate by one line in `middleboxes!` (`lib.rs`).
+//! [`Elements::add`](crate::Elements::add), in this crate by its `mod` line and an entry of `middleboxes!` (`lib.rs`).
 //!
 //! Invariants: an element draws from the stream that it is handed and from nothing else; what it says of a packet, the
 //! middlebox around it counts.

@@ -8,10 +8,8 @@
 //! [`topology`] puts them together: from a scenario's hops to ports, and to the routes of its flows through them.
 
 /// Every middlebox of this crate, a line each: its file, and the types there. Those that the model has a type for stand first,
-/// each with its variant of the enum in `middlebox.rs`; then those that words name ([`NamedElement`]). Those who need the
-/// list are macros that take it: the modules here, the enum, the registry in `elements.rs`.
-///
-/// rustfmt does not see modules that a macro declares: `make fmt` hands it every file.
+/// each with its variant of the enum in `middlebox.rs`; then those that words name ([`NamedElement`]). The enum and the
+/// registry in `elements.rs` take the list.
 macro_rules! middleboxes {
     ($take:ident) => {
         $take! {
@@ -28,32 +26,25 @@ macro_rules! middleboxes {
     };
 }
 
-macro_rules! modules {
-    (
-        typed { $($typed:ident: $($variant:ident($of:ident)),+;)* }
-        by_words { $($file:ident: $type:ident;)* }
-    ) => {
-        $(pub mod $typed;)*
-        $(pub mod $file;)*
-    };
-}
-
-middleboxes!(modules);
-
 mod delivery;
 mod element;
 mod elements;
+pub mod flow_limit;
 mod middlebox;
 mod packet;
+pub mod periodic_loss;
+pub mod policer;
 mod port;
 mod port_stats;
 mod radio;
 mod replay;
+pub mod rewrite;
 mod select;
 mod setup;
 #[cfg(test)]
 mod testing;
 pub mod topology;
+pub mod tunnel;
 pub mod wifi;
 
 pub use element::{NamedElement, PathElement, Verdict};

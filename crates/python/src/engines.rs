@@ -1,6 +1,7 @@
 //! The engines there are.
 
 use crate::errors::{failed, usage_error};
+use core::num::NonZero;
 use pyo3::prelude::*;
 use sojourn_engine::{Engine, Registry, UnknownEngine};
 use sojourn_linux::{Linux, NAME as LINUX};
@@ -14,30 +15,16 @@ macro_rules! version {
     };
 }
 
-/// Every engine of the package, a line each: its file in `engines`, which adds it to a registry.
-macro_rules! engines {
-    ($take:ident) => {
-        $take! {
-            sim;
-            linux;
-        }
-    };
+mod linux;
+mod sim;
+
+/// All of them. The simulator is this one, with what was added to it.
+fn registry(sim: &Sim) -> Registry {
+    let mut engines = Registry::new();
+    sim::add(&mut engines, sim);
+    linux::add(&mut engines, sim);
+    engines
 }
-
-macro_rules! modules {
-    ($($file:ident;)*) => {
-        $(mod $file;)*
-
-        /// All of them. The simulator is this one, with what was added to it.
-        fn registry(sim: &Sim) -> Registry {
-            let mut engines = Registry::new();
-            $($file::add(&mut engines, sim);)*
-            engines
-        }
-    };
-}
-
-engines!(modules);
 
 /// The engine of this name.
 pub fn engine(py: Python<'_>, name: &str) -> PyResult<Box<dyn Engine>> {
@@ -99,6 +86,32 @@ pub fn standing_kernels(cache: PathBuf) -> Vec<(&'static str, String)> {
 #[pyfunction]
 pub fn engines() -> Vec<String> {
     registry(&Sim::new()).names().map(str::to_owned).collect()
+}
+
+/// What an engine is ([`sojourn_engine::Facts`]).
+#[pyclass(frozen, get_all, module = "sojourn._core")]
+pub struct Facts {
+    title: &'static str,
+    clock: &'static str,
+    deterministic: bool,
+    at_once: Option<usize>,
+    kernels: bool,
+    sender_port: u16,
+}
+
+/// What the engine of this name is; a kernel behind a colon does not matter.
+#[pyfunction]
+pub fn facts(py: Python<'_>, engine: &str) -> PyResult<Facts> {
+    let found =
+        registry(&Sim::new()).facts(parts(engine).0).map_err(|error| unknown(py, &error))?;
+    Ok(Facts {
+        title: found.title,
+        clock: found.clock.name(),
+        deterministic: found.deterministic,
+        at_once: found.at_once.map(NonZero::get),
+        kernels: found.kernels,
+        sender_port: found.sender_port,
+    })
 }
 
 /// Sojourn's version: the package's, and a digest of the sources that decide what comes out of a run on this engine.

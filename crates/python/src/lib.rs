@@ -28,7 +28,7 @@ mod _core {
     #[pymodule_export]
     use super::custom::{Packet, QueueView, View};
     #[pymodule_export]
-    use super::engines::{ask_kernel, engines, sources, standing_kernels, version};
+    use super::engines::{Facts, ask_kernel, engines, facts, sources, standing_kernels, version};
     #[pymodule_export]
     use super::experiment::{Experiment, Search, Warning, json_schema, load, load_search};
     #[pymodule_export]

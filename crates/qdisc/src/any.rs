@@ -1,7 +1,8 @@
 //! Whichever discipline tc's words ask for: an enum, so that a packet's way through a queue is a jump and not
 //! a call through a table of pointers. One variant is such a table: that of disciplines from outside.
 //!
-//! To add a discipline to this crate: one file with its table and its type, and one line in `disciplines!` (`lib.rs`). To
+//! To add a discipline to this crate: one file with its table and its type, its `mod` line and an entry of
+//! `disciplines!` (`lib.rs`). To
 //! add one without changing this crate: [`crate::Registry::add`].
 
 use crate::child::{Child, HeldByAny};

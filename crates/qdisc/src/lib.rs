@@ -15,10 +15,7 @@
 //! reports ([`report!`]) and does ([`Qdisc`]) and how it is configured ([`TcConfigurable`]), and a name for the registry ([`Family`]). From then on it is
 //! a discipline like the others.
 
-/// Every discipline of this crate, a line each: its file, and of each type there its table. Those who need the list are
-/// macros that take it: the modules here, the enum in `any.rs`.
-///
-/// rustfmt does not see modules that a macro declares: `make fmt` hands it every file.
+/// Every discipline of this crate: its module, and each type in it with its table. The enum in `any.rs` takes the list.
 macro_rules! disciplines {
     ($take:ident) => {
         $take! {
@@ -42,31 +39,38 @@ macro_rules! disciplines {
     };
 }
 
-macro_rules! modules {
-    ($($file:ident: $($type:ident $info:ident),+;)*) => {
-        $(pub mod $file;)*
-    };
-}
-
-disciplines!(modules);
-
 mod any;
+pub mod cake;
 pub mod catalogue;
 mod child;
+pub mod cobalt;
 mod cobalt_config;
 mod cobalt_law;
+pub mod codel;
+pub mod codel_af;
 mod codel_law;
 mod configured;
+pub mod dualpi2;
 mod dynamic;
+pub mod fifo;
 mod flow_list;
+pub mod fq;
+pub mod fq_codel;
+pub mod fq_pie;
 mod help;
+pub mod htb;
+pub mod lfq_cobalt;
+pub mod netem;
 pub mod packet;
+pub mod pi2;
 mod pi2_law;
+pub mod pie;
 mod pie_config;
 mod pie_law;
 pub mod profile;
 mod qdisc;
 mod reason;
+pub mod red;
 mod registry;
 pub mod report;
 mod scan_list;
@@ -75,6 +79,7 @@ mod shaper;
 pub mod show;
 pub mod table;
 mod tally;
+pub mod tbf;
 pub mod telemetry;
 pub mod words;
 pub mod xstats;

@@ -29,7 +29,7 @@ struct Readme;
 use app::{Apps, NamedApp};
 use known::Known;
 use sojourn_capture::Capture;
-use sojourn_engine::{Capabilities, Engine, Foreseen, RunError, Watch};
+use sojourn_engine::{Capabilities, Clock, Engine, Facts, Foreseen, RunError, Watch};
 use sojourn_model::{
     ElementKind, Feature, Kind, Place, Quic, RuleKind, Scenario, Traffic, TrafficKind,
     TunnelProtocol, Unsupported,
@@ -205,6 +205,10 @@ impl Engine for Sim {
 
     fn version(&self) -> &'static str {
         env!("CARGO_PKG_VERSION")
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::new("the simulator", Clock::Simulated, tap::SENDER_PORT)
     }
 
     fn identity(&self, scenario: &Scenario) -> String {

@@ -25,6 +25,9 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// The port of the first flow's sender.
+pub(crate) const SENDER_PORT: u16 = 30_000;
+
 /// Places of the hosts' files among the points.
 const SERVER: usize = 0;
 

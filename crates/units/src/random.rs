@@ -2,14 +2,21 @@
 //!
 //! A run has one seed; every element that needs randomness gets a stream of its own, named by its path
 //! ("hop/bottleneck/down/qdisc"). Adding a flow or a queue therefore leaves every other element's draws as
-//! they were. The generator is PCG XSH RR 64/32 (O'Neill 2014), pinned by version: the bits are a promise.
-
-use rand_core::Rng;
-use rand_pcg::Pcg32;
+//! they were. The generator is PCG XSH RR 64/32 (O'Neill, "PCG: a family of simple fast space-efficient
+//! statistically good algorithms", 2014, §6.3). It is written out here because its bits are a promise that no update of
+//! a dependency may break.
 
 /// A deterministic stream of random numbers.
 #[derive(Clone, Debug)]
-pub struct Random(Pcg32);
+pub struct Random {
+    /// The linear congruential generator.
+    state: u64,
+    /// Its increment, odd: which of 2^63 sequences it draws.
+    increment: u64,
+}
+
+/// The multiplier of PCG's 64-bit generators.
+const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
 
 /// FNV-1a, 64 bits: small, stable and good enough to tell names apart.
 const fn fnv1a(bytes: &[u8]) -> u64 {
@@ -41,19 +48,30 @@ impl Random {
     /// The stream `name` of the run with this `seed`.
     pub fn named(seed: u64, name: &str) -> Self {
         let name = fnv1a(name.as_bytes());
-        Self(Pcg32::new(mix(seed ^ name), mix(name)))
+        Self::pcg(mix(seed ^ name), mix(name))
+    }
+
+    /// `pcg32_srandom_r` of the reference implementation.
+    const fn pcg(seed: u64, sequence: u64) -> Self {
+        let increment = sequence << 1 | 1;
+        let state = increment.wrapping_add(seed).wrapping_mul(MULTIPLIER).wrapping_add(increment);
+        Self { state, increment }
     }
 
     /// Uniform over all 32-bit values (what `get_random_u32()` gives a kernel qdisc).
     #[inline]
     pub fn next_u32(&mut self) -> u32 {
-        self.0.next_u32()
+        let state = self.state;
+        self.state = state.wrapping_mul(MULTIPLIER).wrapping_add(self.increment);
+        let shifted = ((state >> 18 ^ state) >> 27) as u32;
+        shifted.rotate_right((state >> 59) as u32)
     }
 
-    /// Uniform over all 64-bit values.
+    /// Uniform over all 64-bit values: two draws, the lower half first.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
-        self.0.next_u64()
+        let low = u64::from(self.next_u32());
+        u64::from(self.next_u32()) << 32 | low
     }
 
     /// Uniform in `0..bound`; zero when `bound` is zero. The bias is below `bound`/2^64.
@@ -82,6 +100,16 @@ mod tests {
         assert_eq!(draw(1, "a"), draw(1, "a"));
         assert_ne!(draw(1, "a"), draw(2, "a"));
         assert_ne!(draw(1, "a"), draw(1, "b"));
+    }
+
+    /// The first numbers that the reference implementation's demonstration prints (`pcg32-demo`: seed 42, sequence 54).
+    #[test]
+    fn draws_are_those_of_the_reference_implementation() {
+        let mut r = Random::pcg(42, 54);
+        let got: Vec<u32> = (0..6).map(|_| r.next_u32()).collect();
+        let expected =
+            [0xa15c_02b7, 0x7b47_f409, 0xba1d_3330, 0x83d2_f293, 0xbfa4_784b, 0xcbed_606e];
+        assert_eq!(got, expected);
     }
 
     /// The bits are a promise: an update of the generator that changed them must fail here.

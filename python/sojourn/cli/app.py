@@ -1,4 +1,4 @@
-"""The commands and their options. What they do is in the module of each, imported when it is called."""
+"""The commands and their options. Each imports its module when it is called."""
 
 from pathlib import Path
 from typing import Annotated
@@ -59,14 +59,14 @@ def run(
         list[str],
         typer.Argument(
             metavar="SUITE|SUITE/SCENARIO|FILE...",
-            help="Suites (see [b]sojourn suites[/b]), [b]all[/b] of the published ones, experiment files, Flent's "
-            ".batch files, or a stored run's scenario.json.",
+            help="Suites (see [b]sojourn suites[/b]), [b]all[/b] published ones, experiment files, Flent's .batch "
+            "files, or a stored run's scenario.json.",
             autocompletion=complete.runnable,
         ),
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="The results folder; all but --dry-run needs one."),
+        typer.Option("-o", "--output", metavar="DIR", help="Results folder (required unless --dry-run)."),
     ] = None,
     batches: Annotated[
         list[str] | None,
@@ -74,44 +74,43 @@ def run(
             "-b",
             "--batch",
             metavar="NAME",
-            help="Which batches of a .batch file: a name, or a pattern such as [b]'l4s-s6*'[/b]. May be repeated.",
+            help="Batches of a .batch file: a name, or a pattern such as [b]'l4s-s6*'[/b] (repeatable).",
         ),
     ] = None,
     engine: Engine = "sim",
     kernel: Kernel = None,
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, help="So many seeds (1, 2, ...) for each cell, instead of the file's."),
+        typer.Option(min=1, help="Number of seeds (1, 2, ...) per cell (default: the file's)."),
     ] = None,
     precision: Annotated[
         list[str] | None,
         typer.Option(
             metavar="METRIC=WITHIN|checks|claims",
-            help="Add seeds until the median of a metric is known so closely in every cell, in base units "
-            "([b]'share(goodput, prague)=0.01'[/b]), or until the verdicts of the checks stand ([b]checks[/b]), or "
-            "those of the published claims on these cells ([b]claims[/b]). "
-            "The first look is at --seeds, or ten. May be repeated.",
+            help="Add seeds until the median of a metric is this precise in every cell, in base units "
+            "([b]'share(goodput, prague)=0.01'[/b]), or until the checks ([b]checks[/b]) or the published claims on "
+            "these cells ([b]claims[/b]) have a verdict. The first look has --seeds (default: 10). Repeatable.",
         ),
     ] = None,
     max_seeds: Annotated[
-        int | None, typer.Option(min=1, help="The most seeds of a cell, with --precision; 80 unless given.")
+        int | None, typer.Option(min=1, help="Maximum seeds per cell with --precision (default: 80).")
     ] = None,
     threads: Threads = None,
     on: On = None,
     shard: ShardOf = None,
     settings: Settings = None,
     pcap: Annotated[
-        bool, typer.Option("--pcap", help="Keep the packets, too: at client, server and both sides of each queue.")
+        bool, typer.Option("--pcap", help="Capture packets at client, server and both sides of each queue.")
     ] = False,
     snap_len: SnapLen = None,
     qlog: Annotated[
-        bool, typer.Option("--qlog", help="Write each connection as qlog, too, into DIR/qlog; a sample an interval.")
+        bool, typer.Option("--qlog", help="Write each connection as qlog into DIR/qlog, one sample per interval.")
     ] = False,
     only: Only = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before more than 100 000 runs.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation above 100 000 runs.")] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Run nothing: print cells, runs, and the time, memory and disk that they need."),
+        typer.Option("--dry-run", help="Print the plan and its estimated cost; run nothing."),
     ] = False,
     memory: Annotated[
         float | None,
@@ -119,7 +118,7 @@ def run(
             "--memory",
             metavar="GB",
             min=0,
-            help="Refuse runs that would need more memory, 10^9 bytes; what the machine has unless given.",
+            help="Refuse runs that need more memory, in 10^9 bytes (default: the machine's memory).",
         ),
     ] = None,
     plugins: Plugins = None,
@@ -127,11 +126,11 @@ def run(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run experiments into a results folder. What is there already is not run again.
+    """Run experiments into a results folder. Existing runs are not repeated.
 
-    Exits with status 1 if a check of an experiment does not hold in a run, or has no value there.
+    Exits with status 1 if a check fails in a run, or has no value.
 
-    Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
+    docs/howto/which-check.md compares checks, compare, claims, validate and parity.
     """
     from sojourn.cli.run import run as command
 
@@ -161,7 +160,7 @@ def run(
 
 
 SEEDS_BESIDE = 5
-"""Seeds of a quick run with calls or transfers: of one seed there are ten transfers, which say little."""
+"""Seeds of a quick run with calls or transfers: one seed has only ten transfers."""
 
 
 @app.command(name="try", cls=WithProgram)
@@ -171,8 +170,8 @@ def try_(
         list[str] | None,
         typer.Argument(
             metavar="CC...",
-            help="A flow for each congestion control named: cubic reno; noq/bbr3 is QUIC. And behind [b]--[/b] the "
-            "command of a program that is a flow's client, with [b]--engine linux[/b].",
+            help="One flow per congestion control: cubic reno; noq/bbr3 is QUIC. With [b]--engine linux[/b], [b]--[/b] "
+            "precedes the command of a client program.",
             autocompletion=complete.ccs,
             show_default=False,
         ),
@@ -183,7 +182,7 @@ def try_(
         str | None,
         typer.Option(
             metavar="FILE|WORDS",
-            help="A link that varies, instead of --rate: a file as Mahimahi has it, or a made-up LTE link: "
+            help="A varying link instead of --rate: a trace file in Mahimahi's format, or a synthetic LTE link: "
             "[b]'cellular max 40mbit seed 3'[/b].",
         ),
     ] = None,
@@ -191,37 +190,37 @@ def try_(
     qdisc: Annotated[
         list[str] | None,
         typer.Option(
-            help="Its queue, in tc's words: [b]'fq_codel target 5ms'[/b]. Repeat it to compare queues side by side.",
+            help="Its queue, in tc syntax: [b]'fq_codel target 5ms'[/b]. Repeat to compare queues.",
             autocompletion=complete.qdiscs,
             show_default="fq_codel",
         ),
     ] = None,
     upload: Annotated[
         int,
-        typer.Option(metavar="N", min=0, help="Uploads beside the flows, with the first flow's congestion control."),
+        typer.Option(metavar="N", min=0, help="Number of uploads, with the first flow's congestion control."),
     ] = 0,
     rrul: Annotated[
         bool,
         typer.Option(
-            "--rrul", help="Four downloads and four uploads, as Flent's rrul has them, of the first flow's control."
+            "--rrul", help="Four downloads and four uploads, as in Flent's rrul, with the first flow's control."
         ),
     ] = False,
     ecn: Annotated[
         str | None,
         typer.Option(
             metavar="off|rfc3168|accecn",
-            help="What the flows negotiate about ECN; defaults to what the stack requests.",
+            help="The flows' ECN negotiation (default: the stack's).",
         ),
     ] = None,
-    voice: Annotated[bool, typer.Option("--voice", help="A voice call beside the flows, both ways.")] = False,
-    web: Annotated[bool, typer.Option("--web", help="A web transfer a second beside the flows.")] = False,
-    video: Annotated[bool, typer.Option("--video", help="A video call beside the flows, both ways.")] = False,
-    duration: Annotated[str, typer.Option(help="How long to run.")] = "30s",
+    voice: Annotated[bool, typer.Option("--voice", help="Add a voice call, both ways.")] = False,
+    web: Annotated[bool, typer.Option("--web", help="Add one web transfer per second.")] = False,
+    video: Annotated[bool, typer.Option("--video", help="Add a video call, both ways.")] = False,
+    duration: Annotated[str, typer.Option(help="Duration of the run.")] = "30s",
     stack: Annotated[
         str,
         typer.Option(help="The stack of hosts and queue (see [b]sojourn stacks[/b]).", autocompletion=complete.stacks),
     ] = "linux-7.3",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random streams.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="First seed.")] = 1,
     seeds: Annotated[
         int | None,
         typer.Option(
@@ -234,34 +233,35 @@ def try_(
     kernel: Kernel = None,
     settings: Settings = None,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE.toml", help="Write the experiment there, for [b]sojourn run[/b].")
+        Path | None, typer.Option(metavar="FILE.toml", help="Write the experiment to a file for [b]sojourn run[/b].")
     ] = None,
     pcap: Annotated[
-        Path | None, typer.Option("--pcap", metavar="DIR", help="Write the packets, too, into this folder.")
+        Path | None, typer.Option("--pcap", metavar="DIR", help="Capture packets into this folder.")
     ] = None,
     snap_len: SnapLen = None,
     qlog: Annotated[
         Path | None,
-        typer.Option("--qlog", metavar="DIR", help="Write each connection as qlog, too, into this folder."),
+        typer.Option("--qlog", metavar="DIR", help="Write each connection as qlog into this folder."),
     ] = None,
     server: Annotated[
-        str | None, typer.Option(metavar="COMMAND", help="The program that serves the one behind [b]--[/b].")
+        str | None, typer.Option(metavar="COMMAND", help="The server program for the client after [b]--[/b].")
     ] = None,
     ready: Annotated[
         str | None,
         typer.Option(
-            help="When it is ready: [b]'port 443'[/b], [b]'output TEXT'[/b], [b]2s[/b]; when it listens, unless given."
+            help="How to tell that the server is up: [b]'port 443'[/b], [b]'output TEXT'[/b], [b]2s[/b] "
+            "(default: it listens)."
         ),
     ] = None,
     file: Annotated[
-        list[Path] | None, typer.Option(metavar="FILE", help="A text that both programs find in their folder.")
+        list[Path] | None, typer.Option(metavar="FILE", help="A text file for both programs' folders.")
     ] = None,
     as_json: AsJson = False,
     plugins: Plugins = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Try a queue, or several, with a few flows: the answer in words, a table and a small plot, in about a second."""
+    """Try queues with a few flows: findings in words, a table and a small plot, in about a second."""
     from sojourn.cli.program import programs_of
     from sojourn.cli.quick_run import quick_run
     from sojourn.quick.asked import RRUL, UPLOADS, Asked
@@ -309,20 +309,18 @@ def report(
             "-t",
             "--template",
             metavar="NAME|FILE.md",
-            help="A template (docs/reports.md): your own file, the name of a published report, or [b]runs[/b], which "
-            "shows every run. Unless given, the reports of the suites in the folder. May be repeated.",
+            help="A template (docs/reports.md): your own file, the name of a published report, or [b]runs[/b] for a "
+            "page of every run (default: the reports of the suites in the folder). Repeatable.",
         ),
     ] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="How many processes draw.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Number of processes for drawing.")] = None,
     panels: Annotated[
         int | None,
-        typer.Option(
-            min=1, metavar="N", help="Cells that the page of every run draws, instead of a few; others are folded."
-        ),
+        typer.Option(min=1, metavar="N", help="Number of cells that the page of every run draws; it folds the others."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write a results folder as pages: HTML that stands alone, and Markdown."""
+    """Write a report of a results folder: one self-contained HTML page, and Markdown."""
     from sojourn.cli.report import report as command
 
     command(folder, chosen=template or [], threads=threads, panels=panels, as_json=as_json)
@@ -336,25 +334,25 @@ def validate(
         Path | None,
         typer.Option(
             metavar="FILE.csv",
-            help="The published replicate noise; NAME_replicate_noise.csv beside unless given.",
+            help="The published replicate noise (default: NAME_replicate_noise.csv in the same folder).",
         ),
     ] = None,
     linux: Annotated[
         list[Path] | None,
-        typer.Option(metavar="DIR", help="Linux's runs of the same cells, to stand beside ours. May be repeated."),
+        typer.Option(metavar="DIR", help="Results of the Linux engine to show next to the simulator's (repeatable)."),
     ] = None,
     markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE.md", help="Write the tables there, as Markdown.")
+        Path | None, typer.Option(metavar="FILE.md", help="Write the tables to this file, as Markdown.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare a results folder with a table of published rows.
 
-    Understood: ect1.csv, ect1_pcap.csv and ect1_phases.csv (these two beside the first), iccrg.csv,
-    rtt_independence.csv, disproof_summary.csv, and tables with the columns rate_mbit, qdisc, qdisc_tc (in tc's words),
-    cc1, rtt1_ms, d1_mbps, the same with 2 for a second flow, window_s, length_s. Rows that were not run are listed.
+    Supported: ect1.csv, ect1_pcap.csv and ect1_phases.csv (in the first one's folder), iccrg.csv,
+    rtt_independence.csv, disproof_summary.csv, and tables with the columns rate_mbit, qdisc, qdisc_tc (in tc syntax),
+    cc1, rtt1_ms, d1_mbps, the same with 2 for a second flow, window_s, length_s. Lists rows without runs.
 
-    Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
+    docs/howto/which-check.md compares checks, compare, claims, validate and parity.
     """
     from sojourn.cli.validate import validate as command
 
@@ -367,13 +365,13 @@ def suites(
         str | None,
         typer.Argument(
             metavar="[SUITE|SUITE/SCENARIO]",
-            help="Show this one in full: axes, cells, runs, cost, source.",
+            help="Show one in detail: axes, cells, runs, cost, source.",
             autocompletion=complete.suites,
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the suites that come with Sojourn, or show one in full."""
+    """List the suites that Sojourn ships, or show one in detail."""
     from sojourn.cli.lists import suites as command
 
     command(name, as_json=as_json)
@@ -382,13 +380,13 @@ def suites(
 @app.command()
 def qdiscs(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.", autocompletion=complete.qdiscs)
+        str | None, typer.Argument(metavar="[NAME]", help="Show one in detail.", autocompletion=complete.qdiscs)
     ] = None,
     as_json: AsJson = False,
     plugins: Plugins = None,
     engine: Engine = "sim",
 ) -> None:
-    """List the queue disciplines, or show the options of one; with [b]--engine linux[/b] what each kernel has."""
+    """List the queue disciplines, or show the options of one; with [b]--engine linux[/b] those of each kernel."""
     from sojourn.cli.lists import qdiscs as command
 
     command(name, as_json=as_json, plugins=plugins or [], engine=engine)
@@ -397,13 +395,13 @@ def qdiscs(
 @app.command()
 def ccs(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.", autocompletion=complete.ccs)
+        str | None, typer.Argument(metavar="[NAME]", help="Show one in detail.", autocompletion=complete.ccs)
     ] = None,
     as_json: AsJson = False,
     plugins: Plugins = None,
     engine: Engine = "sim",
 ) -> None:
-    """List the congestion controls, or show one; with [b]--engine linux[/b] what each kernel has."""
+    """List the congestion controls, or show one; with [b]--engine linux[/b] those of each kernel."""
     from sojourn.cli.lists import ccs as command
 
     command(name, as_json=as_json, plugins=plugins or [], engine=engine)
@@ -412,11 +410,11 @@ def ccs(
 @app.command()
 def elements(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.", autocompletion=complete.elements)
+        str | None, typer.Argument(metavar="[NAME]", help="Show one in detail.", autocompletion=complete.elements)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the path elements that a [b]middlebox[/b] may name, or show the options of one."""
+    """List the path elements for [b]middlebox[/b], or show the options of one."""
     from sojourn.cli.lists import elements as command
 
     command(name, as_json=as_json)
@@ -425,11 +423,11 @@ def elements(
 @app.command()
 def apps(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.", autocompletion=complete.apps)
+        str | None, typer.Argument(metavar="[NAME]", help="Show one in detail.", autocompletion=complete.apps)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the applications that the [b]app[/b] of a flow may name, or show the options of one."""
+    """List the applications for a flow's [b]app[/b], or show the options of one."""
     from sojourn.cli.lists import apps as command
 
     command(name, as_json=as_json)
@@ -438,7 +436,7 @@ def apps(
 @app.command()
 def stacks(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Show this one in full.", autocompletion=complete.stacks)
+        str | None, typer.Argument(metavar="[NAME]", help="Show one in detail.", autocompletion=complete.stacks)
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -450,7 +448,7 @@ def stacks(
 
 @app.command()
 def plugin_header() -> None:
-    """Print the C header of plugins, [b]sojourn.h[/b]: for a queue discipline of your own (docs/plugins.md)."""
+    """Print the C header for plugins, [b]sojourn.h[/b] (docs/plugins.md)."""
     from sojourn import _core
 
     typer.echo(_core.plugin_header(), nl=False)

@@ -32,14 +32,15 @@ def register(app: typer.Typer) -> None:
 
 def check(
     what: Annotated[
-        list[Path], typer.Argument(metavar="FILE|DIR...", help="Experiment files; of a folder those with a check.")
+        list[Path],
+        typer.Argument(metavar="FILE|DIR...", help="Experiment files; in a folder, those with checks."),
     ],
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="A results folder that nothing may differ from beyond the seeds' ranges."),
+        typer.Option(metavar="DIR", help="A results folder: fail if a metric differs beyond the seeds' ranges."),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option(min=0, metavar="PERCENT", help="Ranges no further apart than this count as the same.")
+        float, typer.Option(min=0, metavar="PERCENT", help="Ignore gaps between ranges up to this.")
     ] = 1.0,
     form: Annotated[
         Form,
@@ -50,16 +51,16 @@ def check(
     ] = Form.PLAIN,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Keep the runs and a report there: a later baseline."),
+        typer.Option("-o", "--output", metavar="DIR", help="Store the runs and a report: the next baseline."),
     ] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, help="So many seeds, instead of the files'.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds (default: the files').")] = None,
     settings: Settings = None,
     threads: Threads = None,
     plugins: Plugins = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Run experiments, judge their checks, and compare them with a baseline: for pipelines.
+    """Run experiments, judge their checks, and compare with a baseline: for CI pipelines.
 
     Exits with status 1 if a check does not hold in a run or something differs from the baseline, and with 2 if a file
     has a mistake. docs/howto/check-in-ci.md has recipes for GitHub and GitLab.

@@ -1,4 +1,4 @@
-"""``sojourn claims``: what the published reports claim, and whether our runs bear it out."""
+"""``sojourn claims``: whether our runs reproduce the claims of published reports."""
 
 import dataclasses
 import sys
@@ -18,35 +18,35 @@ def register(app: typer.Typer) -> None:
 
 
 def claims(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")],
     ids: Annotated[
         list[str] | None,
-        typer.Option("--claim", metavar="ID", help="Only this claim; may be repeated. All of them unless given."),
+        typer.Option("--claim", metavar="ID", help="Only this claim (repeatable; default: all)."),
     ] = None,
-    run_only: Annotated[bool, typer.Option("--run", help="Leave out claims that lack runs.")] = False,
-    every: Annotated[bool, typer.Option("--all", help="Print claims on scenarios that the folder lacks, too.")] = False,
+    run_only: Annotated[bool, typer.Option("--run", help="Omit claims with missing runs.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include claims on scenarios that the folder lacks.")] = False,
     details: Annotated[bool, typer.Option("--details", help="Print every part and cell.")] = False,
     baseline: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.toml", help="The claims that are to be reproduced; the project's own unless given."),
+        typer.Option(metavar="FILE.toml", help="The claims that must be reproduced (default: the project's list)."),
     ] = None,
     markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE.md", help="Write the table there, with the reasons, as Markdown.")
+        Path | None, typer.Option(metavar="FILE.md", help="Write the table with the reasons to this file, as Markdown.")
     ] = None,
-    engine: Annotated[str, typer.Option(metavar="NAME", help="Whose runs count.")] = "sim",
+    engine: Annotated[str, typer.Option(metavar="NAME", help="Count runs of this engine.")] = "sim",
     seeds: Annotated[
         int,
-        typer.Option(help="Seeds of each cell at the first look, fixed beforehand; others in the folder do not count."),
+        typer.Option(help="Seeds per cell at the first look, fixed in advance; others do not count."),
     ] = 10,
-    threads: Annotated[int | None, typer.Option(min=1, help="Runs that are read at a time.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Runs to read in parallel.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Compare the runs of a folder with every published claim.
 
-    Exits with status 1 if a claim of the baseline is no longer reproduced, or has become inconclusive. A claim whose
-    runs are missing is none: it is not run.
+    Exits with status 1 if a claim of the baseline is no longer reproduced, or has become inconclusive. Claims
+    with missing runs are listed as 'not run' and do not fail.
 
-    Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
+    docs/howto/which-check.md compares checks, compare, claims, validate and parity.
     """
     from sojourn.cli.screen import err, out, print_json, say
     from sojourn.core.store.atomic import write_file
@@ -79,7 +79,7 @@ def claims(
             out().print(line, soft_wrap=True, markup=False)
         if len(shown) < len(verdicts):
             others = len(verdicts) - len(shown)
-            out().print(f"{others} claims on other scenarios than the folder's: --all", soft_wrap=True, markup=False)
+            out().print(f"{others} claims on other scenarios: --all", soft_wrap=True, markup=False)
     if markdown is not None:
         try:
             write_file(markdown, page.markdown(verdicts).encode())
@@ -120,7 +120,7 @@ def _show(verdicts: Sequence["ClaimVerdict"], *, details: bool) -> None:
     for own in verdicts:
         verdict = Text(own.verdict, style=colours[own.verdict])
         rows.append([own.claim.id, verdict, own.claim.finding, own.claim.published, page.ours(own), page.runs(own)])
-    heads = ["claim", "verdict", "finding", "published", "ours, at the telling cell", "runs"]
+    heads = ["claim", "verdict", "finding", "published", "our result, in the deciding cell", "runs"]
     print_table(heads, rows, prose=(0, 2, 3, 4, 5))
     for own in verdicts if details else ():
         for line in page.details(own):

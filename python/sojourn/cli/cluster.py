@@ -1,4 +1,4 @@
-"""``sojourn cluster doctor``: may the results of these workers lie beside ours?"""
+"""``sojourn cluster doctor``: whether workers match this machine's build."""
 
 import time
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ def doctor(
     on: Annotated[str, typer.Argument(metavar="WHERE", help="The workers: [b]dask://HOST:8786[/b].")],
     as_json: AsJson = False,
 ) -> None:
-    """Ask each worker for its build, its kernels and its clock, and say where they differ from this machine's.
+    """Compare each worker's build, kernels and clock with this machine's.
 
     Exits with status 1 if a worker could not take part.
     """

@@ -25,27 +25,27 @@ def register(app: typer.Typer) -> None:
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="A", help="A results folder.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="Another.")],
+    first: Annotated[Path, typer.Argument(metavar="A", help="Results folder.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="The results folder to compare with.")],
     metrics: Annotated[
         list[str] | None,
         typer.Option(
             "-m",
             "--metric",
             metavar="METRIC",
-            help="A metric instead of the usual: [b]'p99(srtt, {flow})'[/b]. Repeat.",
+            help="A metric instead of the usual ones: [b]'p99(srtt, {flow})'[/b] (repeatable).",
             autocompletion=complete.metrics,
         ),
     ] = None,
     cell: Annotated[str, typer.Option(metavar="PATTERN", help="Only these runs of both.")] = "",
     tolerance: Annotated[
-        float, typer.Option(min=0, metavar="PERCENT", help="Ranges no further apart than this count as the same.")
+        float, typer.Option(min=0, metavar="PERCENT", help="Ignore gaps between ranges up to this.")
     ] = 0.0,
     harm: Annotated[
         Better | None,
         typer.Option(
             metavar="BETTER",
-            help="Print the harm that B's rivals do to each metric, too, A being without them: "
+            help="Also print the harm that B's rivals do to each metric, relative to A without them: "
             "0 is none, 1 is all. BETTER is [b]more[/b] or [b]less[/b].",
         ),
     ] = None,
@@ -53,19 +53,19 @@ def compare(
         bool,
         typer.Option(
             "--paired",
-            help="Compare run with run of the same seed: the median of the differences, with an interval of 95 % that "
-            "assumes no distribution. It takes six seeds or more, and says more where the runs of a seed are alike.",
+            help="Compare runs of the same seed: the median difference with a distribution-free 95 % interval. "
+            "Needs at least six seeds, and detects smaller differences.",
         ),
     ] = False,
-    every: Annotated[bool, typer.Option("--all", help="Print what does not differ, too.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Include values that do not differ.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare two result sets cell by cell: means, ranges over the seeds, and which lie apart.
+    """Compare two result sets cell by cell: means, ranges over the seeds, and differences.
 
-    Exits with status 1 if anything differs beyond the ranges. With one seed each, all that is not equal differs. With
-    --paired a value differs if the interval of the median difference has no zero in it.
+    Exits with status 1 if anything differs beyond the ranges. With one seed each, any inequality is a difference. With
+    --paired a value differs if the interval of the median difference excludes zero.
 
-    Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
+    docs/howto/which-check.md compares checks, compare, claims, validate and parity.
     """
     from sojourn.cli.screen import print_json
     from sojourn.evidence.comparison import compare as held
@@ -119,13 +119,13 @@ def _print(found: "Comparison", lines: "Sequence[Line]", better: "Better | None"
         if few:
             least = min(difference.seeds for difference in few)
             console.print(
-                f"{len(few)} could not be told: they have {least} common seeds or more, and an interval takes {FEWEST}",
+                f"{len(few)} have too few common seeds ({least} or more; an interval needs {FEWEST})",
                 soft_wrap=True,
             )
         told = len(paired) - len(few)
         if told:
             console.print(
-                f"intervals of 95 %: of {told} values that do not differ, {told / 20:.0f} would be said to by chance",
+                f"95 % intervals: of {told} equal values, {told / 20:.0f} would differ by chance",
                 soft_wrap=True,
             )
     for name, only in (("A", found.only_first), ("B", found.only_second)):

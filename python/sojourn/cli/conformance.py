@@ -1,4 +1,4 @@
-"""``sojourn conformance``: whether a sender or a queue does what its specification promises."""
+"""``sojourn conformance``: tests a sender or a queue against its specification."""
 
 import shlex
 import sys
@@ -29,47 +29,45 @@ def conformance(
         list[str] | None,
         typer.Argument(
             metavar="[NAME|NAME/CASE|DIR]...",
-            help="Documents, cases of them ([b]bbr/5[/b]), or a folder of cases of your own. Lists what there is "
-            "unless given.",
+            help="Documents, cases ([b]bbr/5[/b]), or a folder with your own cases. Without arguments, list all "
+            "documents.",
             show_default=False,
         ),
     ] = None,
     cc: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", help="A congestion control to test. May be repeated.", autocompletion=complete.ccs
-        ),
+        typer.Option(metavar="NAME", help="A congestion control to test (repeatable).", autocompletion=complete.ccs),
     ] = None,
     quic: Annotated[
         list[str] | None,
-        typer.Option(metavar="STACK/CC", help="A QUIC stack with one of its controls. May be repeated."),
+        typer.Option(metavar="STACK/CC", help="A QUIC stack with one of its controls (repeatable)."),
     ] = None,
     qdisc: Annotated[
         list[str] | None,
-        typer.Option(metavar="WORDS", help="A queue, in tc's words. May be repeated.", autocompletion=complete.qdiscs),
+        typer.Option(metavar="WORDS", help="A queue, in tc syntax (repeatable).", autocompletion=complete.qdiscs),
     ] = None,
     every: Annotated[
-        bool, typer.Option("--all", help="Everything of ours that the document is about, and not only its own subject.")
+        bool, typer.Option("--all", help="Test everything of ours that the document covers, not only its own subject.")
     ] = False,
     form: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="text, tap, junit, json, markdown or html.")
     ] = "text",
-    details: Annotated[bool, typer.Option("--details", help="Print every expectation, with what was asked.")] = False,
+    details: Annotated[bool, typer.Option("--details", help="Print every expectation with its predicate.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="DIR", help="Keep the runs there, a figure of each case, and a page."),
+        typer.Option("-o", "--output", metavar="DIR", help="Store the runs, a figure of each case, and a page."),
     ] = None,
     engine: Engine = "sim",
-    seeds: Annotated[int | None, typer.Option(min=1, help="So many seeds of each case, instead of the file's.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds per case (default: the file's).")] = None,
     threads: Threads = None,
     settings: Settings = None,
     plugins: Plugins = None,
     quiet: Quiet = False,
 ) -> None:
-    """Put a congestion control, a QUIC stack or a queue to the test of its specification.
+    """Test a congestion control, QUIC stack or queue against its specification.
 
-    Exits with status 1 if a case fails where no deviation is known, or nothing passes. What cannot be observed, and
-    cases whose precondition did not come about, are said to be so: they are no passes.
+    Exits with status 1 if a case fails without a known deviation, or nothing passes. Cases that are not observable, or
+    that no run met the precondition of, are listed as such and do not pass.
     """
     from sojourn.cli.screen import out
     from sojourn.errors import UsageError
@@ -156,7 +154,7 @@ def _examined(
 
 
 def _keep(output: Path, examinations: Sequence["Examination"]) -> None:
-    """Write the figures and the pages beside the runs."""
+    """Write the figures and the pages next to the runs."""
     from sojourn.core.store.atomic import write_file
     from sojourn.reporting.conformance import page
     from sojourn.reporting.conformance.figure import sheet

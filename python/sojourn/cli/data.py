@@ -13,7 +13,7 @@ _exports = typer.Typer(help="Write results in other programs' formats.", no_args
 
 Output = Annotated[
     Path | None,
-    typer.Option("-o", "--output", metavar="DIR", help="Where to; a folder of the format's name in DIR unless given."),
+    typer.Option("-o", "--output", metavar="DIR", help="Target folder (default: one named after the format in DIR)."),
 ]
 
 
@@ -31,14 +31,14 @@ def flent(
         bool,
         typer.Option(
             "--uploads",
-            help="Call what goes down an upload: most suites re-create testbeds whose client sent the data.",
+            help="Write the down direction as uploads: most suites reproduce testbeds with a sending client.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write each run as a data file of Flent's, with raw values and socket statistics.
+    """Write each run as a Flent data file, with raw values and socket statistics.
 
-    What goes down is a download, what goes up is an upload.
+    The down direction becomes downloads, the up direction uploads.
     """
     from sojourn.interop.flent import export_folder
 
@@ -54,14 +54,14 @@ def qlog(
         bool,
         typer.Option(
             "--packets",
-            help="Write QUIC's packets, too, from runs made with [b]--pcap --snap-len 2000[/b]. Files are large.",
+            help="Include QUIC's packets, from runs made with [b]--pcap --snap-len 2000[/b]. Files are large.",
         ),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write each flow that is one connection as qlog: its windows, RTTs, losses and states, one sample an interval.
+    """Write each single-connection flow as qlog: windows, RTTs, losses and states, one sample per interval.
 
-    TCP has no schema in qlog; its flows are written under the names that mean the same for QUIC.
+    qlog has no schema for TCP; its flows use the equivalent QUIC events.
     """
     from sojourn.interop.qlog import export_folder
 
@@ -71,7 +71,7 @@ def qlog(
 
 @_exports.command()
 def pcapng(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder whose runs were made with --pcap.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder with captures (--pcap).")],
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:
@@ -103,18 +103,18 @@ def import_(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help="Flent's .flent.gz; .qlog, .sqlog; what iperf3 -J, irtt -o, ss -tin and mm-link's logs write.",
+            help="Flent's .flent.gz; .qlog, .sqlog; output of iperf3 -J, irtt -o, ss -tin; logs of mm-link.",
         ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The results folder.")],
     as_json: AsJson = False,
 ) -> None:
-    """Read other people's runs into a results folder.
+    """Import other measurements into a results folder.
 
     Flent's data files, qlog of QUIC implementations, iperf3's and irtt's JSON, what ss said again and again with a line
     Time: SECONDS before each, and the logs of Mahimahi's mm-link.
 
-    A file that cannot be read is named, and the others are imported; the status is then 2.
+    If a file is unreadable, names it, imports the others, and exits with status 2.
     """
     import shlex
     import sys

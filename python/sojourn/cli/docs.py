@@ -22,13 +22,13 @@ def docs(
             autocompletion=complete.pages,
         ),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Open nothing: list the pages.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the pages; open nothing.")] = False,
     to_print: Annotated[
-        bool, typer.Option("--print", help="Open nothing: print the address, a file of this machine.")
+        bool, typer.Option("--print", help="Print the page's address, a local file; open nothing.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Open the documentation of this version in a browser. It lies in the installation and needs no network."""
+    """Open this version's documentation in a browser, from the installation, without a network."""
     import webbrowser
 
     from rich.table import Table

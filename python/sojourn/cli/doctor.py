@@ -14,7 +14,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Say what this machine can do for each engine, what is missing and the command that gets it.
+    """Check this machine for each engine, and print commands that install missing parts.
 
     Exits with status 0 if every engine can run, else with 1.
     """
@@ -73,7 +73,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
 
 
 def _kernel(kernel: "Kernel") -> str:
-    """Return what is to be said of a kernel."""
+    """Return the remarks on a kernel."""
     from sojourn.linux.configuration import controls_beyond_mainline
 
     text = (

@@ -1,4 +1,4 @@
-"""``sojourn evaluate``: what a document asks of a control, a queue discipline or a call, and whether it does it."""
+"""``sojourn evaluate``: tests a control, a queue discipline or a call against a document's criteria."""
 
 import re
 import sys
@@ -26,8 +26,8 @@ def evaluate(
         typer.Option(
             "--cc",
             metavar="CC",
-            help="What is evaluated; may be repeated. A congestion control, a QUIC stack's as noq/bbr3, or "
-            "python:FILE:CLASS.",
+            help="A congestion control to evaluate: a name, a QUIC stack's as noq/bbr3, or python:FILE:CLASS "
+            "(repeatable).",
             autocompletion=complete.ccs,
         ),
     ] = None,
@@ -36,8 +36,8 @@ def evaluate(
         typer.Option(
             "--qdisc",
             metavar="WORDS",
-            help="What is evaluated; may be repeated. A queue discipline in tc's words, such as 'codel target 10ms', "
-            "or python:FILE:CLASS.",
+            help="A queue discipline to evaluate, in tc syntax, such as 'codel target 10ms', or python:FILE:CLASS "
+            "(repeatable).",
             autocompletion=complete.qdiscs,
         ),
     ] = None,
@@ -46,8 +46,8 @@ def evaluate(
         typer.Option(
             "--media",
             metavar="WORDS",
-            help="What is evaluated; may be repeated. The control of a call and its options, as they stand behind "
-            "'media control': 'scream ecn classic'.",
+            help="A call's control to evaluate, with its options as after 'media control': 'scream ecn classic' "
+            "(repeatable).",
         ),
     ] = None,
     against: Annotated[
@@ -55,35 +55,31 @@ def evaluate(
         typer.Option(
             "--document",
             metavar="NAME",
-            help="Which document asks; rfc-9743 of a control, rfc-7928 of a queue discipline and rfc-8867-media of a "
-            "call's control unless given.",
+            help="The document (default: rfc-9743 for a control, rfc-7928 for a queue discipline, rfc-8867-media for a "
+            "call's control).",
             autocompletion=complete.evaluations,
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "-o", "--output", metavar="DIR", help="Keep the runs there, and a page for each that is evaluated."
-        ),
+        typer.Option("-o", "--output", metavar="DIR", help="Store the runs, and a page for each candidate."),
     ] = None,
-    engine: Annotated[str, typer.Option(metavar="NAME", help="What runs it.")] = "sim",
-    seeds: Annotated[int | None, typer.Option(min=1, help="Seeds of each cell; the suites' own unless given.")] = None,
-    threads: Annotated[int | None, typer.Option(min=1, help="Runs at a time; a core each unless given.")] = None,
+    engine: Annotated[str, typer.Option(metavar="NAME", help="The engine.")] = "sim",
+    seeds: Annotated[int | None, typer.Option(min=1, help="Seeds per cell (default: the suites').")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Parallel runs (default: the number of cores).")] = None,
     fresh: Annotated[
         bool,
-        typer.Option(
-            "--fresh", help="Run what it is compared with anew, too, instead of taking the build's own figures."
-        ),
+        typer.Option("--fresh", help="Repeat the reference runs instead of using the build's stored results."),
     ] = False,
     plugins: Annotated[
         list[str] | None,
         typer.Option(
             "--plugin",
             metavar="FILE",
-            help="A shared library with a control or a discipline of one's own; it is native code.",
+            help="A shared library with your own control or discipline; it is native code.",
         ),
     ] = None,
-    details: Annotated[bool, typer.Option("--details", help="Print every figure in every cell.")] = False,
+    details: Annotated[bool, typer.Option("--details", help="Print every value in every cell.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Evaluate a congestion control as RFC 9743 asks, a queue as RFC 7928, a call as RFC 8867: a row a criterion.
@@ -107,7 +103,7 @@ def evaluate(
     }
     stored = {} if fresh or engine != "sim" or seeds is not None else _stored(document)
     if not (stored or fresh) and engine == "sim" and seeds is None:
-        say("the figures that come with the build are of other sources: what is compared with is run")
+        say("the sources changed since the stored reference results: running the references again")
     known = {document.references[name]: values for name, values in stored.items() if name in document.beside}
     measured = _measured(campaigns, [*subjects], known, threads=threads, folder=output)
     against_these = [measured[subject.word] for subject in incumbents.values()]

@@ -16,15 +16,13 @@ def explore(
     folder: Results,
     port: Annotated[
         int,
-        typer.Option(
-            min=0, max=65535, help="The port to listen on; one that is free unless given.", show_default="a free one"
-        ),
+        typer.Option(min=0, max=65535, help="The port to listen on.", show_default="a free one"),
     ] = 0,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser: print the address alone.")] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address only; open no browser.")] = False,
 ) -> None:
-    """Look at a results folder in the browser: filter, pivot, plot any metric, lay runs over one another.
+    """Explore a results folder in the browser: filter, pivot, plot any metric, overlay runs.
 
-    The folder is served to this machine alone, at an address that nobody can guess. Ctrl-C ends it.
+    Serves the folder to this machine only, at an unguessable address. Ctrl-C ends it.
     """
     import signal
     import webbrowser
@@ -42,9 +40,9 @@ def explore(
         # Whoever called may have told background processes to ignore it.
         signal.signal(signal.SIGINT, end)
         typer.echo(server.address)
-        say("Who has this address may read the folder. Ctrl-C ends it.")
+        say("Anyone with this address can read the folder. Ctrl-C ends it.")
         if not no_browser and not webbrowser.open(server.address):
-            say("No browser could be opened: open the address yourself.")
+            say("Cannot open a browser: open the address yourself.")
         try:
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:

@@ -14,9 +14,9 @@ def register(app: typer.Typer) -> None:
 
 
 def index(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")], as_json: AsJson = False
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")], as_json: AsJson = False
 ) -> None:
-    """Write DIR/index.parquet anew: a row a run, with its axes, its seed, and the files of its tables.
+    """Rewrite DIR/index.parquet: one row per run, with its axes, its seed, and the files of its tables.
 
     Every command that adds runs writes it at its end. It is missing after a kill, and in folders of earlier versions.
     """

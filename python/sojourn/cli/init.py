@@ -15,20 +15,20 @@ def register(app: typer.Typer) -> None:
 
 def init(
     file: Annotated[
-        Path, typer.Argument(metavar="[FILE]", help="Where to write it; nothing that is there is ever replaced.")
+        Path, typer.Argument(metavar="[FILE]", help="The file to write; existing files are never replaced.")
     ] = Path("experiment.toml"),
     like: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|SUITE/SCENARIO",
-            help="What to start from: one of [b]--list[/b], or a scenario of a suite. "
-            "Two flows at one bottleneck unless given.",
+            help="The starting point: one of [b]--list[/b], or a scenario of a suite (default: two flows at one "
+            "bottleneck).",
             autocompletion=complete.starts,
         ),
     ] = None,
-    listed: Annotated[bool, typer.Option("--list", help="Write nothing: say what there is to start from.")] = False,
+    listed: Annotated[bool, typer.Option("--list", help="List the starting points; write nothing.")] = False,
 ) -> None:
-    """Write an experiment to start from: a TOML file that runs as it is, with comments that say what to change."""
+    """Write an experiment to start from: a complete TOML file with comments on what to change."""
     from rich.table import Table
 
     from sojourn.cli.screen import out, say

@@ -22,29 +22,29 @@ def register(app: typer.Typer) -> None:
 def build(
     version: Annotated[
         str | None,
-        typer.Option(metavar="X.Y", help="The series; the newest that apt has and a stack is of unless given."),
+        typer.Option(metavar="X.Y", help="The series (default: the newest in apt with a stack)."),
     ] = None,
     source: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="A kernel tree to build instead of the distribution's source: with all the congestion controls and "
-            "queue disciplines in it. Built again, it takes what has changed.",
+            help="A kernel tree to build instead of the distribution's source, with all its congestion controls and "
+            "queue disciplines. A second build compiles only changes.",
         ),
     ] = None,
     name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="What it is to be called: [b]--engine linux --kernel NAME[/b] runs on it."),
+        typer.Option(metavar="NAME", help="A name for [b]--engine linux --kernel NAME[/b]."),
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="More options for its configuration: CONFIG_NAME=y, a line each."),
+        typer.Option(metavar="FILE", help="More configuration options, one CONFIG_NAME=y per line."),
     ] = None,
-    jobs: Annotated[int | None, typer.Option("-j", "--jobs", min=1, help="Compilers at a time.")] = None,
+    jobs: Annotated[int | None, typer.Option("-j", "--jobs", min=1, help="Parallel compilers.")] = None,
 ) -> None:
     """Build a kernel for the Linux engine, once; about ten minutes on two cores.
 
-    What it has it is asked itself, and it stands beside all others that were built: `sojourn linux list`.
+    Boots the kernel once to detect its features. `sojourn linux list` shows all kernels.
     """
     from sojourn.cli.screen import out, say
     from sojourn.core import listings
@@ -91,11 +91,11 @@ def remove(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="Its name, or what `sojourn linux list` shows.", autocompletion=complete.kernels
+            metavar="NAME", help="Its name or id from `sojourn linux list`.", autocompletion=complete.kernels
         ),
     ],
 ) -> None:
-    """Remove a kernel. Runs that were made on it stay as they are."""
+    """Remove a kernel. Its runs remain."""
     from sojourn.cli.screen import out
     from sojourn.linux.kernels import named
     from sojourn.linux.kernels import remove as remove_it
@@ -110,7 +110,7 @@ def tc(
         Path | None, typer.Option(metavar="DIR", help="A tree of iproute2 to build instead of Debian's source.")
     ] = None,
 ) -> None:
-    """Build a newer tc, for disciplines that this machine's does not know; a minute."""
+    """Build a newer tc, for disciplines that this machine's tc lacks; a minute."""
     from sojourn.cli.screen import out
     from sojourn.errors import Interrupted
     from sojourn.linux import iproute
@@ -123,7 +123,7 @@ def tc(
 
 @_commands.command("list")
 def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """List the kernels that were built."""
+    """List the built kernels."""
     from sojourn.cli.grid import print_table
     from sojourn.cli.screen import out, print_json, say
     from sojourn.linux.kernels import kernels, standing

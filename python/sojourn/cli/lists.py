@@ -102,7 +102,7 @@ def _kernels(engine: str) -> list[Kernel] | None:
     plain, _, word = engine.partition(":")
     if plain not in _core.engines():
         raise UsageError.unknown("engine", plain, _core.engines())
-    if plain != "linux":
+    if not _core.facts(plain).kernels:
         return None
     found = [named(word)] if word else built()
     if not found:

@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 def merge(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="Results folders.")],
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where all their runs go.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="The folder for all runs.")],
     as_json: AsJson = False,
 ) -> None:
     """Copy the runs of several results folders into one: those of [b]sojourn run --shard[/b], for example.

@@ -35,47 +35,45 @@ def parity(
             "-o",
             "--output",
             metavar="DIR",
-            help="Keeps both engines' runs in folders of their names, and beside them those of other versions.",
+            help="Directory for both engines' runs, in one subdirectory per engine and version.",
         ),
     ],
-    seeds: Annotated[
-        int | None, typer.Option(min=1, help="So many seeds for each cell, instead of the file's.")
-    ] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds per cell (default: the file's).")] = None,
     only: Only = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Only so many cells, drawn evenly of all with --sample-seed.")
+        int | None, typer.Option(min=1, metavar="N", help="Only N cells, sampled evenly with --sample-seed.")
     ] = None,
     sample_seed: Annotated[
-        int, typer.Option(metavar="S", help="Which sample: the same number draws the same cells.")
+        int, typer.Option(metavar="S", help="Seed of the sample: the same number selects the same cells.")
     ] = 1,
-    threads: Annotated[int | None, typer.Option(min=1, help="Runs at a time; one a core unless given.")] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Parallel runs (default: the number of cores).")] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting. May be repeated.")
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change a setting (repeatable).")
     ] = None,
     engines: Annotated[
         str,
         typer.Option(
             metavar="A,B",
-            help="Which two engines are compared; differences are A's less B's. Linux on a kernel of yours: "
-            "[b]sim,linux:NAME[/b], or two kernels: [b]linux,linux:NAME[/b].",
+            help="The two engines; differences are A minus B. With your own kernel: [b]sim,linux:NAME[/b], or two "
+            "kernels: [b]linux,linux:NAME[/b].",
         ),
     ] = "sim,linux",
     cells: Annotated[bool, typer.Option(help="Print every cell that differs.")] = True,
     markdown: Annotated[
-        Path | None, typer.Option(metavar="FILE.md", help="Write the tables there, as Markdown.")
+        Path | None, typer.Option(metavar="FILE.md", help="Write the tables to this file, as Markdown.")
     ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run experiments on two engines, the simulator and Linux unless others are named, and show where they differ.
+    """Run experiments on two engines (default: simulator and Linux), and show the differences.
 
     The page DIR/parity.html has both engines' runs of every cell on the same axes.
 
     Exits with status 0 if the engines are equivalent in nine of ten of the cells where shares, sums and mean queue
     delays are decided, and half of the cells are; else with 1.
 
-    Checks, compare, claims, validate or parity? docs/howto/which-check.md says which you need.
+    docs/howto/which-check.md compares checks, compare, claims, validate and parity.
     """
     from sojourn import runner
     from sojourn.cli.progress import interruptible, watching_to_the_end

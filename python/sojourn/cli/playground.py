@@ -16,14 +16,14 @@ def playground(
         list[Path] | None,
         typer.Argument(
             metavar="[FILE [FILE]|'#…']",
-            help="An experiment to open there, or two side by side; or what a report's [b]Copy it[/b] gave.",
+            help="One or two experiments to open, or the text that a report's [b]Copy it[/b] copied.",
         ),
     ] = None,
     to_print: Annotated[
-        bool, typer.Option("--print", help="Open nothing: print the address, a file of this machine.")
+        bool, typer.Option("--print", help="Print the page's address, a local file; open nothing.")
     ] = False,
 ) -> None:
-    """Open the playground: the simulator in a page, with controls, plots and lessons. It needs no network."""
+    """Open the playground: the simulator in a web page, with controls, plots and lessons. It needs no network."""
     import webbrowser
 
     from sojourn import playground as own

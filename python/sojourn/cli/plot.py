@@ -1,4 +1,4 @@
-"""``sojourn plot``: one figure of a results folder, with its data beside it."""
+"""``sojourn plot``: one figure of a results folder, with its data as CSV."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class _Plot(TyperCommand):
-    """The command, whose help names the kinds that there are."""
+    """The command; its help lists the kinds."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - of click's, or of what typer has of it
         """Print the help."""
@@ -31,12 +31,10 @@ def register(app: typer.Typer) -> None:
 
 
 def plot(
-    folder: Annotated[Path | None, typer.Argument(metavar="DIR", help="A results folder.")] = None,
+    folder: Annotated[Path | None, typer.Argument(metavar="DIR", help="Results folder.")] = None,
     kind: Annotated[
         str | None,
-        typer.Argument(
-            metavar="KIND", help="What to draw; without it, all are listed.", autocompletion=complete.figures
-        ),
+        typer.Argument(metavar="KIND", help="The kind of figure (default: list all).", autocompletion=complete.figures),
     ] = None,
     options: Annotated[
         list[str] | None,
@@ -55,11 +53,11 @@ def plot(
     ] = "",
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="The picture: .svg, .pdf or .png; KIND.svg unless given."),
+        typer.Option("-o", "--output", metavar="FILE", help="The picture: .svg, .pdf or .png (default: KIND.svg)."),
     ] = None,
     form: Annotated[
         str,
-        typer.Option("--format", metavar="svg|pdf|png", help="The picture's format; what FILE ends with unless given."),
+        typer.Option("--format", metavar="svg|pdf|png", help="The picture's format (default: FILE's extension)."),
     ] = "",
     size: Annotated[
         str,
@@ -69,9 +67,9 @@ def plot(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Draw a figure of a results folder; its data go beside it as CSV.
+    """Draw a figure of a results folder, and write its data as CSV.
 
-    Without a kind all kinds are listed; a kind's options are shown by [b]sojourn plot DIR KIND help[/b].
+    Without a kind, lists all kinds; [b]sojourn plot DIR KIND help[/b] shows a kind's options.
     """
     from sojourn.cli.screen import out, print_json, say
     from sojourn.errors import UsageError

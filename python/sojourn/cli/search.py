@@ -24,21 +24,21 @@ def search(
         str | None,
         typer.Option(
             metavar="METRIC",
-            help="What is to be small: [b]'share(goodput, cubic)'[/b].",
+            help="The metric to minimise: [b]'share(goodput, cubic)'[/b].",
             autocompletion=complete.metrics,
         ),
     ] = None,
     maximise: Annotated[
-        str | None, typer.Option(metavar="METRIC", help="What is to be large.", autocompletion=complete.metrics)
+        str | None, typer.Option(metavar="METRIC", help="The metric to maximise.", autocompletion=complete.metrics)
     ] = None,
     budget: Annotated[
-        str, typer.Option(metavar="TIME|RUNS", help="How long to search: [b]10min[/b], or [b]500runs[/b].")
+        str, typer.Option(metavar="TIME|RUNS", help="Budget of the search: [b]10min[/b], or [b]500runs[/b].")
     ] = "10min",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the search and of its runs.")] = 1,
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="DIR", help="Keep every trial and what was found there; a search goes on there."
+            "-o", "--output", metavar="DIR", help="Store every trial and the findings; a later search resumes there."
         ),
     ] = None,
     threads: Threads = None,
@@ -47,15 +47,15 @@ def search(
         float | None,
         typer.Option(
             metavar="VALUE",
-            help="What is a find, in base units (s, bit/s): what is made simpler must reach it. A fifth of the way "
-            "from the file's value may be lost unless given.",
+            help="Bound of a finding, in base units (s, bit/s); simplified cases must reach it (default: lose at most "
+            "a fifth of the effect).",
         ),
     ] = None,
-    no_shrink: Annotated[bool, typer.Option("--no-shrink", help="Do not make the find simpler.")] = False,
-    fresh: Annotated[int, typer.Option(min=1, metavar="N", help="Fresh seeds that the find is made again with.")] = 15,
+    no_shrink: Annotated[bool, typer.Option("--no-shrink", help="Do not simplify the finding.")] = False,
+    fresh: Annotated[int, typer.Option(min=1, metavar="N", help="Fresh seeds for the confirmation.")] = 15,
     confirm_on: Annotated[
         list[str] | None,
-        typer.Option("--confirm", metavar="ENGINE", help="Make it again there, too: [b]linux[/b]. May be repeated."),
+        typer.Option("--confirm", metavar="ENGINE", help="Confirm on this engine, too: [b]linux[/b] (repeatable)."),
     ] = None,
     plugins: Plugins = None,
     as_json: AsJson = False,

@@ -1,4 +1,4 @@
-"""``sojourn store``: what a results folder has, how large it is, whether it is whole, and what may go."""
+"""``sojourn store``: list, measure, verify and prune a results folder."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,9 +12,7 @@ from sojourn.cli.options import AsJson, Results
 if TYPE_CHECKING:
     from sojourn.core.store import Folder, Record
 
-_store = typer.Typer(
-    help="What a results folder has, how large it is, whether it is whole, and what may go.", no_args_is_help=True
-)
+_store = typer.Typer(help="List, measure, verify and prune a results folder.", no_args_is_help=True)
 
 
 def register(app: typer.Typer) -> None:
@@ -24,7 +22,7 @@ def register(app: typer.Typer) -> None:
 
 @_store.command()
 def ls(folder: Results, as_json: AsJson = False) -> None:
-    """List the experiments of a folder: their cells, runs, engines and sizes."""
+    """List the experiments in a folder: cells, runs, engines and sizes."""
     from sojourn.cli.grid import print_table
     from sojourn.cli.screen import print_json
     from sojourn.core.store import Folder
@@ -50,7 +48,7 @@ def ls(folder: Results, as_json: AsJson = False) -> None:
 
 @_store.command()
 def du(folder: Results, as_json: AsJson = False) -> None:
-    """Say what takes the room: each table, captures, texts, of all runs together."""
+    """Show disk usage: tables, captures and texts of all runs."""
     from sojourn.cli.grid import print_table
     from sojourn.cli.screen import print_json
     from sojourn.core.store import Folder
@@ -95,16 +93,14 @@ def verify(folder: Results, as_json: AsJson = False) -> None:
 def prune(
     folder: Results,
     experiment: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="The runs of this experiment. May be repeated.")
+        list[str] | None, typer.Option(metavar="NAME", help="The runs of this experiment (repeatable).")
     ] = None,
-    damaged: Annotated[bool, typer.Option("--damaged", help="The runs that [b]verify[/b] names.")] = False,
-    captures: Annotated[
-        bool, typer.Option("--captures", help="The packets of all runs, which stay otherwise.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Remove them; without it, only say what would go.")] = False,
+    damaged: Annotated[bool, typer.Option("--damaged", help="The damaged runs that [b]verify[/b] lists.")] = False,
+    captures: Annotated[bool, typer.Option("--captures", help="The captures of all runs; the runs stay.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Remove them (default: only list them).")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove runs, or the packets that were kept of them. What a killed command left goes, too."""
+    """Remove runs, or their captures, and the remains of killed commands."""
     from sojourn.cli.screen import out, print_json
     from sojourn.core.store import Folder
     from sojourn.core.store.atomic import discard_folder, remove_unfinished

@@ -24,13 +24,13 @@ def register(app: typer.Typer) -> None:
 
 
 def table(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Results folder.")],
     metrics: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="METRIC...",
-            help="Metrics in the words of docs/metrics.md: [b]'p99(srtt, {flow}) over last 20s'[/b]. {flow} is each "
-            "flow that carries data, {queue} the bottleneck. Unless given the summary, of all queues that matter.",
+            help="Metrics (docs/metrics.md): [b]'p99(srtt, {flow}) over last 20s'[/b]. {flow} is each flow that "
+            "carries data, {queue} the bottleneck. Default: the summary, for all relevant queues.",
             autocompletion=complete.metrics,
         ),
     ] = None,
@@ -43,7 +43,7 @@ def table(
     by: Annotated[
         str, typer.Option(metavar="AXIS", help="Put the labels of this axis across the top: [b]--by queue[/b].")
     ] = "",
-    form: Annotated[Form, typer.Option("--format", help="How to write it.")] = Form.TEXT,
+    form: Annotated[Form, typer.Option("--format", help="Output format.")] = Form.TEXT,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print metrics of every cell of a results folder: the mean over the seeds with their range."""

@@ -11,9 +11,6 @@ from sojourn.errors import StoreError
 SUFFIX: Final = ".pcapng"
 """How the names of the files end."""
 
-_SENDERS: Final = {"sim": 30_000, "linux": 40_001}
-"""The port of the first flow's sender, by engine."""
-
 
 def export_folder(folder: Path, to: Path) -> list[Path]:
     """Write the captures of each run of a results folder as a file; return the files.
@@ -33,7 +30,7 @@ def export_folder(folder: Path, to: Path) -> list[Path]:
         try:
             to.mkdir(parents=True, exist_ok=True)
             if _core.annotate_captures(
-                record.path, run.key.resolved, _SENDERS.get(run.engine, _SENDERS["sim"]), target, run.label
+                record.path, run.key.resolved, _core.facts(run.engine).sender_port, target, run.label
             ):
                 written.append(target)
         except OSError as error:

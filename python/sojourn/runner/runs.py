@@ -68,7 +68,7 @@ def refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool = False) -> None:
     Raises:
         Refused: naming everything that it lacks, and where.
     """
-    if engine.partition(":")[0] == "linux":
+    if _core.facts(engine).kernels:
         # Programs are run from there: not from a folder that is somebody else's.
         kernels.cache()
     lacking = _core.refusals([s.resolved for s in keys], engine=engine, pcap=pcap)

@@ -1,5 +1,5 @@
 use super::*;
-use crate::Capabilities;
+use crate::{Capabilities, Clock, Facts};
 use sojourn_model::example::scenario;
 use sojourn_model::{ElementKind, RuleKind, TrafficKind};
 use sojourn_results::{EngineId, Provenance, Rows, rows};
@@ -16,6 +16,9 @@ impl Engine for Dice {
     }
     fn version(&self) -> &'static str {
         "1"
+    }
+    fn facts(&self) -> Facts {
+        Facts::new("the dice", Clock::Simulated, 1)
     }
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
@@ -139,4 +142,41 @@ fn what_an_engine_lacks_is_named_with_its_place() {
             "event step: qdisc pie: this engine does not have it",
         ]
     );
+}
+
+/// Notes how many of its runs are under way at the same time; its clock is the machine's.
+#[derive(Default)]
+struct Alone {
+    running: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Engine for Alone {
+    fn name(&self) -> &'static str {
+        "alone"
+    }
+    fn version(&self) -> &'static str {
+        "1"
+    }
+    fn facts(&self) -> Facts {
+        Facts::new("alone", Clock::Wall, 1)
+    }
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
+    }
+    fn run(&self, _scenario: &Arc<Scenario>, _watch: &dyn Watch) -> Result<Run, RunError> {
+        let now = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(now, Ordering::SeqCst);
+        std::thread::yield_now();
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        Err(RunError::Cancelled)
+    }
+}
+
+#[test]
+fn runs_on_a_wall_clock_never_overlap() {
+    let engine = Alone::default();
+    let scenarios: Vec<Scenario> = (0..200).map(|seed| Scenario { seed, ..scenario() }).collect();
+    run_many(&engine, &scenarios, 8, &(), &|_, _| {});
+    assert_eq!(engine.most.load(Ordering::SeqCst), 1);
 }

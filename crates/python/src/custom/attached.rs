@@ -1,7 +1,7 @@
 //! An engine whose threads Python knows.
 
 use pyo3::prelude::*;
-use sojourn_engine::{Capabilities, Engine, Foreseen, RunError, Watch};
+use sojourn_engine::{Capabilities, Engine, Facts, Foreseen, RunError, Watch};
 use sojourn_model::{Scenario, Unsupported};
 use sojourn_results::Run;
 use std::sync::Arc;
@@ -18,6 +18,10 @@ impl Engine for Attached {
 
     fn version(&self) -> &str {
         self.0.version()
+    }
+
+    fn facts(&self) -> Facts {
+        self.0.facts()
     }
 
     fn identity(&self, scenario: &Scenario) -> String {

@@ -4,7 +4,7 @@
 //! same there. What a packet costs a guest was measured (docs/performance.md, "What a run will need"): the time to boot, a time
 //! a packet, and a time a flow and virtual second, in which the agent asks each socket twenty times.
 
-use sojourn_engine::{Capabilities, Engine, Foreseen, Memory, Registry, RunError, Watch};
+use sojourn_engine::{Capabilities, Engine, Facts, Foreseen, Memory, Registry, RunError, Watch};
 use sojourn_linux::{Linux, NAME};
 use sojourn_model::{Scenario, Traffic, Unsupported};
 use sojourn_results::Run;
@@ -50,6 +50,10 @@ impl Engine for Foreseeing {
 
     fn version(&self) -> &str {
         self.linux.version()
+    }
+
+    fn facts(&self) -> Facts {
+        self.linux.facts()
     }
 
     fn identity(&self, scenario: &Scenario) -> String {

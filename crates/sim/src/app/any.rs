@@ -2,7 +2,7 @@
 //! pointers. One from outside is behind a pointer.
 //!
 //! To add an application: one file with its type, which has a name and options ([`NamedApp`](super::NamedApp)), or says what
-//! traffic of the model it is for ([`FromFlow`]); and one line in `apps!` (`mod.rs`).
+//! traffic of the model it is for ([`FromFlow`]); and its `mod` line and an entry of `apps!` (`mod.rs`).
 
 use super::apps::Apps;
 use super::connection::Template;

@@ -6,10 +6,7 @@
 
 /// Every application, a line each. Those that the model has a type for stand first: the file, and the type that stands in the
 /// enum, as `any.rs` sees it; in front, whether it is there at all. Then those that words name ([`NamedApp`]): the file and
-/// the type there. Those who need the list are macros that take it: the modules here, the enum in `any.rs`, the registry in
-/// `apps.rs`.
-///
-/// rustfmt does not see modules that a macro declares: `make fmt` hands it every file.
+/// the type there. The enum in `any.rs` and the registry in `apps.rs` take the list.
 macro_rules! apps {
     ($take:ident) => {
         $take! {
@@ -29,29 +26,26 @@ macro_rules! apps {
     };
 }
 
-macro_rules! modules {
-    (
-        typed { $($(#[$if:meta])* $typed:ident: $variant:ident($of:ty);)* }
-        by_words { $($file:ident: $type:ident;)* }
-    ) => {
-        $($(#[$if])* mod $typed;)*
-        $(mod $file;)*
-    };
-}
-
-apps!(modules);
-
 pub(crate) mod any;
 mod apps;
+mod bulk;
 mod connection;
 mod connections;
 mod endpoint;
 mod half;
 mod interface;
+mod media;
 mod named;
 mod netperf;
+mod probe;
+#[cfg(feature = "quic")]
+mod quic;
 mod report;
 pub(crate) mod setup;
+mod short_flows;
+mod stream;
+mod streaming;
+mod tcp_rr;
 mod writer;
 
 pub use crate::host::HostTx;

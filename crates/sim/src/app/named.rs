@@ -2,7 +2,7 @@
 //!
 //! It has options as a discipline has them, a table of them beside its code ([`Settings`]): parser, messages, lists and pages
 //! read that table. A flow names it: `app = "tcp_rr response 10kb"`. It comes in by [`Apps::add`](super::Apps::add), in this
-//! crate by one line in `apps!` (`mod.rs`).
+//! crate by its `mod` line and an entry of `apps!` (`mod.rs`).
 
 use super::connections::Connections;
 use super::interface::App;

@@ -15,7 +15,7 @@ const ADDRESSES: [[u8; 4]; 2] = [[10, 9, 9, 1], [10, 9, 9, 2]];
 /// The hosts' network of IP version 6, fd00:9:9::/48 (RFC 4193): the server is 1 in it, the client 2.
 const PREFIX: [u8; 6] = [0xfd, 0, 0, 9, 0, 9];
 /// First port of senders, and of receivers. No protocol is at home there, so that no reader tries to see one.
-const PORTS: [u16; 2] = [30_000, 50_000];
+const PORTS: [u16; 2] = [super::SENDER_PORT, 50_000];
 /// Flows and connections above this share ports with earlier ones.
 const MOST_PORTS: usize = 15_000;
 

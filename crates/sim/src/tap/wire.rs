@@ -11,7 +11,7 @@ use super::conversation::Conversation;
 use crate::packet::{Body, Layer, PacketBox};
 use etherparse::{
     EtherType, Ethernet2Header, IcmpEchoHeader, Icmpv4Header, Icmpv4Type, Icmpv6Header, Icmpv6Type,
-    IpDscp, IpEcn, IpNumber, Ipv4Header, Ipv6FlowLabel, Ipv6Header, TcpHeader, UdpHeader,
+    IpNumber, TcpHeader, UdpHeader,
 };
 use sojourn_model::{Ip as Version, TunnelKind};
 use sojourn_path::{Outer, PathPacket as _};
@@ -19,15 +19,10 @@ use sojourn_qdisc::Packet as _;
 use sojourn_transport::ecn::Flags;
 use sojourn_transport::segment::{Ack, Data, Handshake};
 use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn};
+use sojourn_wire::{Addresses, Ip, ZEROS, length};
 
-/// Payload of any length.
-static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
-
-const IP_HEADER: usize = 20;
 const UDP_HEADER: usize = 8;
 const ICMP_HEADER: usize = 8;
-/// What every host and router of the published rigs sets.
-const TTL: u8 = 64;
 /// What the MSS that a SYN tells has beyond the payload of a segment: the timestamps (RFC 6691 §2).
 const TIMESTAMPS: u16 = 12;
 /// UDP ports of WireGuard and of Foo over UDP, by their documents' examples.
@@ -35,81 +30,6 @@ const WIREGUARD_PORT: u16 = 51_820;
 const FOU_PORT: u16 = 5_555;
 /// Security parameters index of the first tunnel.
 const FIRST_SPI: u32 = 0x1000;
-
-/// What a header says of this length: 0 where it does not fit, as of a jumbogram (RFC 2675 §3).
-fn length(bytes: usize) -> u16 {
-    u16::try_from(bytes).unwrap_or(0)
-}
-
-/// An IP header and what is behind it.
-struct Ip {
-    ends: Addresses,
-    ecn: Ecn,
-    dscp: Dscp,
-    /// Of the whole IP packet.
-    len: usize,
-    id: u16,
-}
-
-/// Source and destination.
-#[derive(Clone, Copy)]
-enum Addresses {
-    V4([[u8; 4]; 2]),
-    /// With the flow label.
-    V6([[u8; 16]; 2], u32),
-}
-
-impl Ip {
-    /// What is left for the IP packet's payload.
-    fn payload(&self) -> usize {
-        let header = match self.ends {
-            Addresses::V4(_) => IP_HEADER,
-            Addresses::V6(..) => Ipv6Header::LEN,
-        };
-        self.len.saturating_sub(header)
-    }
-
-    /// The header's bytes.
-    fn header(&self, protocol: IpNumber, out: &mut Vec<u8>) {
-        match self.ends {
-            Addresses::V4(_) => out.extend_from_slice(&self.v4(protocol).to_bytes()),
-            Addresses::V6([source, destination], label) => {
-                let header = Ipv6Header {
-                    // RFC 8200 §7: the DSCP and the ECN field, as in version 4.
-                    traffic_class: self.dscp.value() << 2 | self.ecn.bits(),
-                    flow_label: Ipv6FlowLabel::try_new(label & 0xf_ffff).unwrap_or_default(),
-                    payload_length: length(self.payload()),
-                    next_header: protocol,
-                    hop_limit: TTL,
-                    source,
-                    destination,
-                };
-                out.extend_from_slice(&header.to_bytes());
-            }
-        }
-    }
-
-    fn v4(&self, protocol: IpNumber) -> Ipv4Header {
-        let [source, destination] = match self.ends {
-            Addresses::V4(ends) => ends,
-            Addresses::V6(..) => Default::default(),
-        };
-        let mut header = Ipv4Header {
-            dscp: IpDscp::try_new(self.dscp.value()).unwrap_or_default(),
-            ecn: IpEcn::try_new(self.ecn.bits()).unwrap_or_default(),
-            total_len: length(self.len),
-            identification: self.id,
-            dont_fragment: true,
-            time_to_live: TTL,
-            protocol,
-            source,
-            destination,
-            ..Ipv4Header::default()
-        };
-        header.header_checksum = header.calc_header_checksum();
-        header
-    }
-}
 
 /// Writes the first `most` bytes of a packet's frame, or all if there are fewer, and returns how long it is.
 pub(super) fn frame(
@@ -217,11 +137,11 @@ fn innermost(packet: &PacketBox, c: &Conversation, ip: &Ip, out: &mut Vec<u8>) {
     let flags = Flags::from_ace(packet.ace);
     let from_receiver = packet.is_from_receiver();
     match &packet.body {
-        Body::Syn(syn) => tcp(&opening(c, syn, packet, false), ip, out),
-        Body::SynAck(answer) => tcp(&opening(c, answer, packet, true), ip, out),
-        Body::Data(segment) => tcp(&data(c, segment, packet, flags), ip, out),
-        Body::Ack(ack) => tcp(&acknowledgement(c, ack, packet), ip, out),
-        Body::Echo { .. } if !c.is_ping => udp(c, from_receiver, ip, out),
+        Body::Syn(syn) => ip.tcp_of_zeros(opening(c, syn, packet, false), out),
+        Body::SynAck(answer) => ip.tcp_of_zeros(opening(c, answer, packet, true), out),
+        Body::Data(segment) => ip.tcp_of_zeros(data(c, segment, packet, flags), out),
+        Body::Ack(ack) => ip.tcp_of_zeros(acknowledgement(c, ack, packet), out),
+        Body::Echo { .. } if !c.is_ping => ip.udp_of_zeros(ports(c, from_receiver), out),
         &Body::Echo { number, reply, .. } => {
             let echo = IcmpEchoHeader { id: c.echo_id, seq: number as u16 };
             let payload = &ZEROS[..ip.payload().saturating_sub(ICMP_HEADER)];
@@ -240,56 +160,17 @@ fn innermost(packet: &PacketBox, c: &Conversation, ip: &Ip, out: &mut Vec<u8>) {
         }
         Body::Datagram { .. } | Body::Report { .. } => match packet.payload() {
             Some(payload) => {
-                udp_with(payload, c, from_receiver, ip, out);
+                ip.udp(ports(c, from_receiver), payload, out);
                 out.extend_from_slice(payload);
             }
-            None => udp(c, from_receiver, ip, out),
+            None => ip.udp_of_zeros(ports(c, from_receiver), out),
         },
     }
 }
 
-/// A UDP header, its payload being what is left of the IP packet.
-fn udp(c: &Conversation, from_receiver: bool, ip: &Ip, out: &mut Vec<u8>) {
-    udp_with(&ZEROS[..ip.payload().saturating_sub(UDP_HEADER)], c, from_receiver, ip, out);
-}
-
-/// A UDP header in front of this payload.
-fn udp_with(payload: &[u8], c: &Conversation, from_receiver: bool, ip: &Ip, out: &mut Vec<u8>) {
-    let (from, to) = c.ports(from_receiver);
-    let mut udp = UdpHeader {
-        source_port: from,
-        destination_port: to,
-        length: length(UDP_HEADER + payload.len()),
-        checksum: 0,
-    };
-    let sum = match ip.ends {
-        Addresses::V4([source, destination]) => {
-            udp.calc_checksum_ipv4_raw(source, destination, payload)
-        }
-        Addresses::V6([source, destination], _) => {
-            udp.calc_checksum_ipv6_raw(source, destination, payload)
-        }
-    };
-    udp.checksum = sum.unwrap_or_default();
-    ip.header(IpNumber::UDP, out);
-    out.extend_from_slice(&udp.to_bytes());
-}
-
-/// A TCP header, its payload being what is left of the IP packet.
-fn tcp(header: &TcpHeader, ip: &Ip, out: &mut Vec<u8>) {
-    let mut header = header.clone();
-    let payload = &ZEROS[..ip.payload().saturating_sub(header.header_len())];
-    let sum = match ip.ends {
-        Addresses::V4([source, destination]) => {
-            header.calc_checksum_ipv4_raw(source, destination, payload)
-        }
-        Addresses::V6([source, destination], _) => {
-            header.calc_checksum_ipv6_raw(source, destination, payload)
-        }
-    };
-    header.checksum = sum.unwrap_or_default();
-    ip.header(IpNumber::TCP, out);
-    out.extend_from_slice(&header.to_bytes());
+/// Source and destination port.
+fn ports(c: &Conversation, from_receiver: bool) -> [u16; 2] {
+    c.ports(from_receiver).into()
 }
 
 /// SYN or SYN/ACK: 20 bytes of options, and 12 if it has AccECN's.

@@ -13,21 +13,23 @@ use sojourn_units::Random;
 type Make = fn(&TcpQuirks) -> AnyCongestionControl;
 
 macro_rules! any_control {
-    ($($vis:vis $file:ident: $($variant:ident),+;)*) => {
+    ($($file:ident: $($variant:ident),+;)*) => {
+        $(pub use super::$file::{$($variant),+};)*
+
         /// Any of the congestion controls.
         #[derive(Clone, Debug)]
         #[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
         pub enum AnyCongestionControl {
             $($(
-                #[doc = concat!("See [`", stringify!($variant), "`](super::", stringify!($variant), ").")]
-                $variant(super::$variant),
+                #[doc = concat!("See [`", stringify!($variant), "`].")]
+                $variant($variant),
             )+)*
             /// One from outside.
             Custom(Box<dyn CongestionControl>),
         }
 
-        $($(impl From<super::$variant> for AnyCongestionControl {
-            fn from(control: super::$variant) -> Self {
+        $($(impl From<$variant> for AnyCongestionControl {
+            fn from(control: $variant) -> Self {
                 Self::$variant(control)
             }
         })+)*
@@ -35,7 +37,7 @@ macro_rules! any_control {
         /// The controls of this crate.
         pub(super) fn built_in() -> Vec<(Info, Make)> {
             vec![$($(
-                (super::$variant::INFO, |quirks| super::$variant::new(quirks).into()),
+                ($variant::INFO, |quirks| $variant::new(quirks).into()),
             )+)*]
         }
 

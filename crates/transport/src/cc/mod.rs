@@ -1,13 +1,10 @@
 //! Congestion controls, one file or folder each. A control sees what a Linux one sees ([`View`]) and sets the window, its
 //! threshold and, if it wants to, the pacing rate ([`Control`]). Recovery, RTT and ECN feedback are the sender's.
 //!
-//! To add one to this crate: write its file, and one line in `controls!` below. To bring one from outside: implement
+//! To add one to this crate: write its file, its `mod` line and an entry of `controls!`. To bring one from outside: implement
 //! [`CongestionControl`] and add it to a [`Registry`].
 
-/// Every control of this crate, a line each: its file and its types. Those who need the list are macros that take it: the
-/// modules here, the enum in `any.rs`.
-///
-/// rustfmt does not see modules that a macro declares: `make fmt` hands it every file.
+/// Every control of this crate: its module and its types. The enum in `any.rs` takes the list.
 macro_rules! controls {
     ($take:ident) => {
         $take! {
@@ -15,7 +12,7 @@ macro_rules! controls {
             reno: Reno;
             scalable: Scalable;
             dctcp: Dctcp;
-            pub prague: Prague;
+            prague: Prague;
             bbr: Bbr, Bbr3Draft, Bbr3Google, Bbr3GoogleEcn;
             cubic_sce: CubicSce;
             reno_sce: RenoSce;
@@ -25,31 +22,30 @@ macro_rules! controls {
     };
 }
 
-macro_rules! modules {
-    ($($vis:vis $file:ident: $($type:ident),+;)*) => {
-        $(
-            $vis mod $file;
-            pub use $file::{$($type),+};
-        )*
-    };
-}
-
-controls!(modules);
-
 mod any;
+mod bbr;
 mod congestion_control;
 mod control;
+mod cubic;
+mod cubic_sce;
+mod dctcp;
+mod dctcp_sce;
 mod hystart;
 mod info;
+mod ledbat;
 mod options;
+pub mod prague;
 mod registry;
+mod reno;
+mod reno_sce;
+mod scalable;
 pub mod sce;
 pub mod slow_start;
 mod state;
 mod view;
 mod with_slow_start;
 
-pub use any::AnyCongestionControl;
+pub use any::*;
 pub use bbr::Bbr3;
 pub use congestion_control::{
     AckEvent, AckSample, CloneControl, CongestionControl, ControlSample, Event, LostSegment,

@@ -13,6 +13,7 @@ from typing import Final
 
 import polars as pl
 
+from sojourn import _core
 from sojourn.core import listings
 from sojourn.core.run import Run
 from sojourn.evidence.conformance.subject import FLOW, HOP
@@ -134,7 +135,7 @@ def _told(run: Run, flow: str) -> frozenset[str]:
     """Return the numbers that the control of a flow tells, those included that have no value for the time being."""
     own = next((one for one in run.scenario.flows if one["name"] == flow), None)
     # A kernel tells what ss shows of its control, which are other numbers.
-    if own is None or run.engine != "sim":
+    if own is None or _core.facts(run.engine).kernels:
         return frozenset()
     traffic = own["traffic"]
     stack = f"{traffic['stack']}/" if traffic["kind"] == "quic" else ""

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sojourn import runner
+from sojourn import _core, runner
 from sojourn.errors import ExperimentError, Refused
 from sojourn.evidence.evaluation.document import Document
 from sojourn.evidence.evaluation.subject import Subject
@@ -46,7 +46,7 @@ class Campaign:
             ExperimentError: if there is no such sender or discipline, with the nearest.
         """
         subject.check(engine=engine, plugins=plugins)
-        less = document.linux if engine.partition(":")[0] == "linux" else None
+        less = document.linux if _core.facts(engine).kernels else None
         if less is not None and seeds is None:
             seeds = 1
         experiments: dict[str, Experiment] = {}

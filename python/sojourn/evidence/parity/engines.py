@@ -1,15 +1,10 @@
-"""Which two engines are compared, and what people call them: the one place of the package that has their names.
-
-Which engines there are, the extension module says.
-"""
+"""The two engines of a comparison."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from sojourn import _core
 from sojourn.errors import UsageError
-
-_TITLES: Final = {"sim": "the simulator", "linux": "Linux"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +54,7 @@ class Engines:
 
 def _title(name: str) -> str:
     engine, _, kernel = name.partition(":")
-    title = _TITLES.get(engine, engine)
+    title = _core.facts(engine).title
     return f"{title} ({kernel})" if kernel else title
 
 

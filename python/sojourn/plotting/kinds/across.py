@@ -30,10 +30,10 @@ FLOW: Final = "flow"
 NONE: Final = "-"
 """Given as an axis: none."""
 
-X: Final = Option("x", "the axis whose labels stand along the horizontal axis; the last that varies if empty")
+X: Final = Option("x", "the axis along the horizontal axis (default: the last that varies)")
 COLOUR: Final = Option("colour", "the axis that colours tell; the flows, or the first left, if empty; none if it is -")
 DASH: Final = Option("dash", "the axis that dashes and markers tell; the next left if empty; none if it is -")
-PANEL: Final = Option("panel", "the axis with a panel for each label; what is left if empty; one panel if it is -")
+PANEL: Final = Option("panel", "the axis with one panel per label (default: the remaining one; -: one panel)")
 WINDOW: Final = Option(
     "window", "where to measure, in the words of metrics (over last 20s, during NAME); the default window if empty"
 )

@@ -60,7 +60,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 KIND = Kind(
     "bars",
     "Any metric against any axis: groups of bars, colours for one axis, panels for what is left, seeds or their range.",
-    "No published figure: what the kinds after published ones leave out.",
+    "No published figure.",
     _make,
     (
         Option(

@@ -92,9 +92,9 @@ KIND = Kind(
     "Flent's box_totals and its like.",
     _make,
     (
-        Option("y", "a metric, whose boxes are over the seeds: goodput({flow})"),
-        Option("quantity", "a quantity, whose boxes are over all its values: completion_time, owd, sojourn"),
-        Option("of", "of a quantity: whose, with commas; as in cdf if empty"),
+        Option("y", "a metric; its boxes are over the seeds: goodput({flow})"),
+        Option("quantity", "a quantity; its boxes are over all its values: completion_time, owd, sojourn"),
+        Option("of", "for a quantity: flows or queues, with commas (default: as in cdf)"),
         X,
         COLOUR,
         PANEL,

@@ -88,9 +88,7 @@ KIND = Kind(
             "sojourn, sojourn.CLASS, packet_rtt, …",
             "rtt",
         ),
-        Option(
-            "of", "whose, with commas: flows or queues; the first probe, the queues that matter, or all flows if empty"
-        ),
+        Option("of", "flows or queues, with commas (default: the first probe, the relevant queues, or all flows)"),
         COLOUR,
         DASH,
         PANEL,

@@ -58,7 +58,7 @@ KIND = Kind(
     _make,
     (
         Option("of", "which flow; the first that carries data if empty"),
-        Option("by", "the axis of the disturber, whose labels are the colours; the last that varies if empty"),
+        Option("by", "the axis of the disturber, with one colour per label (default: the last that varies)"),
         WINDOW,
         *GRID,
     ),

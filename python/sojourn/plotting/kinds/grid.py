@@ -13,7 +13,7 @@ from sojourn.errors import UsageError
 from sojourn.plotting.kind import Option, Options
 
 GRID: Final = (
-    Option("x", "the axis whose labels stand along the horizontal axis; the last that varies if empty"),
+    Option("x", "the axis along the horizontal axis (default: the last that varies)"),
     Option("panel", "the axis with a panel for each label; the first that varies if empty, one panel if it is -"),
 )
 """The options of kinds that lay cells out; the other axes that vary share the rows."""

@@ -116,7 +116,7 @@ KIND = Kind(
     (
         Option("value", "what is harmed: a metric; {flow} is the first flow", "goodput({flow})"),
         Option("better", "whether more or less of it is better", "more", ("more", "less")),
-        Option("axis", "the axis whose labels are the rivals; one that has the label none if empty"),
+        Option("axis", "the axis of the rivals (default: the one with the label none)"),
         Option("phases", "phases with rivals, with commas, where one run has them all"),
         Option("alone", "the label, or the phase, without a rival; none if empty"),
         *GRID,

@@ -57,7 +57,7 @@ KIND = Kind(
         Option("value", "what is drawn: metrics, with commas; {flow} is each flow", "utilisation({queue})"),
         Option("x", "the axis along the horizontal axis; the last that varies if empty"),
         Option("y", "the axis along the vertical axis; the first left if empty"),
-        Option("panel", "the axis with a panel for each label; what is left if empty"),
+        Option("panel", "the axis with one panel per label (default: the remaining one)"),
         Option("log", "whether the colours are logarithmic", "no", ("no", "yes")),
         WINDOW,
     ),

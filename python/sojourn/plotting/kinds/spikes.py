@@ -77,7 +77,7 @@ KIND = Kind(
     (
         Option("above", "how far above the flow's base RTT the level is, ms", "20"),
         Option("of", "which flow; the first that carries data if empty"),
-        Option("by", "the axis whose labels are the colours; cc, or the first that varies, if empty"),
+        Option("by", "the axis with one colour per label (default: cc, or the first that varies)"),
         Option("log", "whether the axes are logarithmic", "no", ("no", "yes")),
         *GRID,
     ),

@@ -162,6 +162,6 @@ def _version(both: Sequence[tuple[Cell, Cell]]) -> str:
     }
     if versions:
         return ", ".join(versions)
-    if any(cell.engine.partition(":")[0] == "linux" for _, cell in both):
+    if any(_core.facts(cell.engine).kernels for _, cell in both):
         return "of the stack's series"
     return ", ".join(dict.fromkeys(run.key.version for _, cell in both for run in cell.runs[:1]))

@@ -284,7 +284,7 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "gen_table": Function(
         'gen_table(experiment, cells="", plots=True, columns="")',
         "The table of a scenario: its parameters, steady-state rates, fairness, delays, and links to plot and data. "
-        f"`columns` are names of the summary's columns; `{' '.join(_TABLE)}` unless given.",
+        f"`columns` are names of the summary's columns (default: `{' '.join(_TABLE)}`).",
         Functions.gen_table,
     ),
     "metrics_table": Function(
@@ -298,30 +298,30 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
         "One number in the text: the mean over the seeds with the least and the greatest.",
         Functions.value,
     ),
-    "topology": Function('topology(experiment, cell="")', "Draws the rig.", Functions.topology),
-    "verdict": Function("verdict(claim)", "What came of a claim (docs/claims.md), in a word.", Functions.verdict),
+    "topology": Function('topology(experiment, cell="")', "Draws the testbed.", Functions.topology),
+    "verdict": Function("verdict(claim)", "The verdict on a claim (docs/claims.md).", Functions.verdict),
     "finding": Function(
-        "finding(claim)", "What came of a claim in a sentence: verdict, published figure, ours.", Functions.finding
+        "finding(claim)", "The result of a claim in a sentence: verdict, published figure, ours.", Functions.finding
     ),
     "claims_table": Function(
         "claims_table(which)",
-        'Claims on experiments that the folder has runs of, with their verdicts: ids, or beginnings such as `"OVER-"`; '
-        "below, which of those that are not reproduced others do not reproduce either, and which are not run.",
+        'Claims on experiments in the folder, with their verdicts: ids, or prefixes such as `"OVER-"`; '
+        "below, the witnesses of those not reproduced, and those not run.",
         Functions.claims_table,
     ),
     "risk_matrix": Function(
         'risk_matrix((name, "CLAIM ...", likelihood), ...)',
-        "Risks: the severity that the claims measure, and the likelihood as the source states it.",
+        "Risks: the severity that the claims measure, and the source's likelihood.",
         Functions.risk_matrix,
     ),
-    "include": Function("include(file)", "The text of another file beside the template.", Functions.include),
+    "include": Function("include(file)", "The text of another file in the template's folder.", Functions.include),
     "commands": Function(
         "commands()",
-        "The commands that made the runs (of the suite that the template is called after, if there is one).",
+        "The commands that made the runs (of the suite with the template's name, if it exists).",
         Functions.commands,
     ),
     "runs_made": Function(
-        "runs_made()", "How many runs there are (of that suite), and how long they are together.", Functions.runs_made
+        "runs_made()", "The number of runs (of that suite), and their total duration.", Functions.runs_made
     ),
 }
 """Every function by its name."""
@@ -329,6 +329,6 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
 
 def reference() -> str:
     """Return the functions as a Markdown table."""
-    lines = [_row(["function", "what it writes"]), _row(["---", "---"])]
+    lines = [_row(["function", "output"]), _row(["---", "---"])]
     lines += [_row([f"`{function.call}`", function.meaning]) for function in FUNCTIONS.values()]
     return "\n".join(lines)

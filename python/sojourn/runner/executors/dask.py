@@ -38,7 +38,7 @@ class Dask(Workers):
         """
         self._address = address
         self._engine = asked.engine
-        self._linux = asked.engine.partition(":")[0] == "linux"
+        self._kernels = _core.facts(asked.engine).kernels
         self._client: Any = None
         self._counted = (0.0, 0)
         super().__init__(self._connect, slots=1)
@@ -61,7 +61,7 @@ class Dask(Workers):
                         f"no Dask scheduler answers at {self._address}: {error}",
                         help="start one with `dask scheduler` (docs/howto/run-on-many-machines.md)",
                     ) from error
-        resources = {GUEST: 1} if self._linux else None
+        resources = {GUEST: 1} if self._kernels else None
         return self._client.get_executor(pure=False, **({"resources": resources} if resources else {}))
 
     def slots(self) -> int:
@@ -76,7 +76,7 @@ class Dask(Workers):
         return count
 
     def _count(self) -> int:
-        if self._linux:
+        if self._kernels:
             workers = self._client.scheduler_info(n_workers=-1)["workers"].values()
             return int(sum(own.get("resources", {}).get(GUEST, 0) for own in workers))
         return int(sum(self._client.nthreads().values()))
@@ -93,7 +93,7 @@ class Dask(Workers):
             raise Refused(
                 f"the Dask scheduler at {self._address} has no workers", help=f"start some: dask worker {self._address}"
             ) from error
-        if self._linux and self._count() == 0:
+        if self._kernels and self._count() == 0:
             raise Refused(
                 f"no worker at {self._address} may start guests",
                 help=f"start workers with --resources {GUEST}=N, N guests at a time: as many as it has cores",

@@ -1,7 +1,8 @@
 //! Random experiments: files of the language with anything in them that it has. Each is refused with a message, or runs to
 //! its end, keeps its books in packets and bytes, and its time never runs back.
 //!
-//! A hundred thousand and more at once: `make soak RUNS=100000`. One again: `SEED=17 RUNS=1 make soak`.
+//! A hundred thousand and more at once: `make soak RUNS=100000`. One again: `SEED=17 RUNS=1 make soak`. With `KEEP=FOLDER`
+//! each file that the language accepts is kept there, for `sojourn run`.
 
 mod draw;
 mod write;
@@ -57,6 +58,10 @@ fn attempt(schema: &Value, seed: u64) -> Outcome {
             return Outcome::Refused;
         }
     };
+    if let Some(folder) = std::env::var_os("KEEP") {
+        let file = std::path::Path::new(&folder).join(format!("{seed}.toml"));
+        std::fs::write(file, &text).expect("the folder of KEEP exists");
+    }
     let scenario = plan.scenarios().next().expect("a run");
     match run(&scenario) {
         Err(RunError::Refused(all)) => {
