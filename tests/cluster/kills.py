@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from sojourn import _core, runner
+from sojourn import runner
 from sojourn.core.store import Folder
 from sojourn.core.store.verify import damages
 from sojourn.experiments.experiment import load
@@ -43,9 +43,7 @@ cc = "cubic"
 
 def campaign(file: Path, folder: Path) -> None:
     """Make what the folder lacks."""
-    keys = load(file).run_keys
-    with Folder.create(folder, version=_core.version(), command="kills") as opened:
-        runner.make_stored(runner.Plan.of(keys, opened), opened, engine="sim", threads=2, command="kills")
+    runner.Campaign(keys=load(file).run_keys, folder=folder, threads=2, command="kills").run()
 
 
 def whole(folder: Path) -> None:

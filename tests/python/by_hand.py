@@ -9,11 +9,10 @@ from typing import Any
 import polars as pl
 
 from sojourn import _core, runner
+from sojourn.core.scenario import Scenario
 from sojourn.core.store import RunKey
 from sojourn.core.store.reading import seal
 from sojourn.views.run import Run
-
-Scenario = dict[str, Any]
 
 
 def a_scenario(
@@ -54,29 +53,31 @@ def a_scenario(
         "start": {"at": "0s"},
     }
     ping = {"kind": "ping", "interval": "200ms", "size": 84, "ecn": "Not-ECT"}
-    return {
-        "experiment": "by-hand",
-        "source": "made by hand",
-        "cell": [list(pair) for pair in (labels or {}).items()],
-        "seed": seed,
-        "origin": "first-flow",
-        "duration": f"{seconds}s",
-        "warmup": "0s",
-        "sample_interval": "500ms",
-        "stack": "linux-7.3",
-        "hops": [{"name": "bottleneck", "stack": "linux-7.3", "down": [netem, queue], "up": [netem, queue]}],
-        "flows": [
-            *({"name": n, **common, "traffic": {**tcp, "cc": cc}} for n, cc in zip(names, ccs, strict=True)),
-            {"name": "ping", **common, "traffic": ping},
-        ],
-        "events": list(events),
-        "phases": list(phases),
-        "windows": [],
-        "checks": [],
-    }
+    return Scenario(
+        {
+            "experiment": "by-hand",
+            "source": "made by hand",
+            "cell": [list(pair) for pair in (labels or {}).items()],
+            "seed": seed,
+            "origin": "first-flow",
+            "duration": f"{seconds}s",
+            "warmup": "0s",
+            "sample_interval": "500ms",
+            "stack": "linux-7.3",
+            "hops": [{"name": "bottleneck", "stack": "linux-7.3", "down": [netem, queue], "up": [netem, queue]}],
+            "flows": [
+                *({"name": n, **common, "traffic": {**tcp, "cc": cc}} for n, cc in zip(names, ccs, strict=True)),
+                {"name": "ping", **common, "traffic": ping},
+            ],
+            "events": list(events),
+            "phases": list(phases),
+            "windows": [],
+            "checks": [],
+        }
+    )
 
 
-def tables(scenario: Scenario, rates_mbps: Sequence[float], *, step: float = 0.5) -> dict[str, pl.DataFrame]:
+def tables(scenario: Mapping[str, Any], rates_mbps: Sequence[float], *, step: float = 0.5) -> dict[str, pl.DataFrame]:
     """Return results in which each flow has a constant delivery rate, and the queue a delay of 5 ms."""
     seconds = int(scenario["duration"].removesuffix("s"))
     flows = [flow["name"] for flow in scenario["flows"] if flow["traffic"]["kind"] == "tcp"]
@@ -136,7 +137,7 @@ def tables(scenario: Scenario, rates_mbps: Sequence[float], *, step: float = 0.5
     }
 
 
-def a_key(scenario: Scenario | None = None) -> RunKey:
+def a_key(scenario: Mapping[str, Any] | None = None) -> RunKey:
     """Return what identifies a run of this scenario."""
     return runner.run_key(_core.Scenario(json.dumps(scenario or a_scenario())), engine="sim")
 

@@ -25,6 +25,7 @@ from by_hand import a_key, a_scenario, frames, tables
 from fuzz_mutate import mutated
 from sojourn import _core
 from sojourn.cli.app import app
+from sojourn.core.scenario import Scenario
 from sojourn.core.store import Folder, RunKey
 from sojourn.core.store.index import CHECKSUM
 from sojourn.core.store.index import NAME as INDEX
@@ -120,7 +121,9 @@ def _head(content: bytes, folder: Path) -> None:
         head = json.loads(content)
         head.pop("sha256", None)
         content = seal(json.dumps(head, indent=1))
-        named = run.with_name(RunKey(head["scenario"], head["label"], head["engine"], head["version"]).folder_name)
+        named = run.with_name(
+            RunKey(Scenario(head["scenario"]), head["label"], head["engine"], head["version"]).folder_name
+        )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         named = run
     (run / "scenario.json").write_bytes(content)

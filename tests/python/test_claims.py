@@ -21,8 +21,8 @@ from sojourn.errors import StoreError, UsageError
 from sojourn.evidence import claims
 from sojourn.evidence.claims import Bound, Cause, Claim, ClaimVerdict, Verdict, evaluate, page, registry
 from sojourn.evidence.claims.formula import Formula
-from sojourn.evidence.claims.interval import ERROR, FEWEST, SEEDS, fewest, looks, median_interval
 from sojourn.evidence.claims.registry import Missing, read
+from sojourn.evidence.interval import ERROR, FEWEST, SEEDS, fewest, looks, median_interval
 from sojourn.experiments.experiment import load
 from sojourn.views.run import Run
 

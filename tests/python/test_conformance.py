@@ -30,8 +30,7 @@ STATES = {"Startup": 0.0, "Drain": 1.0, "DOWN": 2.0}
 
 def make(keys: Sequence[RunKey]) -> Sequence[Run]:
     """Make runs, in the order of their keys."""
-    found = {run.key.digest: run for run in runner.make_fresh(keys, engine="sim", threads=2)}
-    return [found[key.digest] for key in keys]
+    return runner.Campaign(keys=keys, threads=2).run()
 
 
 def examined(what: str, *names: str) -> Examination:

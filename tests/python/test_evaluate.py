@@ -13,7 +13,6 @@ import pytest
 
 from sojourn import runner
 from sojourn.errors import ExperimentError, UsageError
-from sojourn.evidence.claims.bound import Bound
 from sojourn.evidence.evaluation import (
     Campaign,
     Subject,
@@ -28,6 +27,7 @@ from sojourn.evidence.evaluation import (
     reference,
 )
 from sojourn.evidence.evaluation.document import Document, Figure, Pair, Row
+from sojourn.evidence.judging import Bound
 from sojourn.experiments import library
 from sojourn.experiments.experiment import load
 from test_cli import sojourn
@@ -303,7 +303,7 @@ def test_the_builds_figures_are_of_these_suites_and_of_this_simulator(name: str,
         settings = Subject(word, asked.of).settings(library.resolve_suite(suite)[0].file.read_text(encoding="utf-8"))
         keys = load(suite, settings=settings).run_keys
         fresh = Values()
-        measure(fresh, asked, suite, runner.make_fresh(keys, engine="sim", threads=2))
+        measure(fresh, asked, suite, runner.Campaign(keys=keys, threads=2).run())
         for place, by_seed in Values.from_json(fresh.json()).by_place.items():
             assert stored.by_place[place] == pytest.approx(by_seed, nan_ok=True), (own, place)
 
@@ -396,7 +396,7 @@ def _of_bad(asked: Document, name: str) -> dict[str, Verdict]:
         [named] = library.resolve_suite(suite)
         settings = subject.settings(named.file.read_text(encoding="utf-8"))
         keys = load(named.file, settings=settings, seeds=1).only(**_PARTS[suite]).run_keys
-        measure(own, part, suite, runner.make_fresh(keys, engine="sim", threads=2))
+        measure(own, part, suite, runner.Campaign(keys=keys, threads=2).run())
     beside = [reference.values(asked, other, any_sources=True) for other in asked.beside]
     return {row.row.id: row.verdict for row in judge(part, own, [known for known in beside if known is not None], {})}
 

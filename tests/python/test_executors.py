@@ -141,9 +141,9 @@ def test_processes_dask_and_slurm_jobs_store_the_very_runs_of_this_process(
 
 
 def test_runs_in_memory_are_the_same_wherever_they_are_made(experiment: Path) -> None:
-    here = runner.make_fresh(keys(experiment), engine="sim", threads=2)
+    here = runner.Campaign(keys=keys(experiment), threads=2).run()
     with ThreadPoolExecutor(2) as pool:
-        there = runner.make_fresh(keys(experiment), engine="sim", threads=2, on=Workers(lambda: pool, slots=2))
+        there = runner.Campaign(keys=keys(experiment), threads=2, on=Workers(lambda: pool, slots=2)).run()
     for one, other in zip(here, there, strict=True):
         assert one.key == other.key
         assert one.metric("delivery_rate(one)") == other.metric("delivery_rate(one)")
@@ -214,20 +214,20 @@ class Apart(Workers):
 def test_other_builds_are_refused_by_name(experiment: Path) -> None:
     answer = {"worker": "lab-7:42", "refused": "0.0.1+0", "cpu_s": 0.0, "made": []}
     with pytest.raises(Refused, match=r"the worker lab-7:42 has the build 0\.0\.1\+0"):
-        runner.make_fresh(keys(experiment), engine="sim", threads=1, on=Workers(lambda: Told(answer), slots=1))
+        runner.Campaign(keys=keys(experiment), threads=1, on=Workers(lambda: Told(answer), slots=1)).run()
 
 
 def test_workers_that_can_make_nothing_are_an_error(experiment: Path) -> None:
     told = Told(ModuleNotFoundError("No module named 'sojourn'"))
     with pytest.raises(RunError, match="a worker could not make runs: ModuleNotFoundError: No module named 'sojourn'"):
-        runner.make_fresh(keys(experiment), engine="sim", threads=1, on=Workers(lambda: told, slots=1))
+        runner.Campaign(keys=keys(experiment), threads=1, on=Workers(lambda: told, slots=1)).run()
 
 
 def test_a_batch_that_is_late_is_sent_to_whoever_is_free(experiment: Path) -> None:
     # The second batch never comes back.
     made = batch.make(batch.request(keys(experiment)[:1], engine="sim", build=_core.version("sim"), command=""))
     told = Told(made, None)
-    runs = runner.make_fresh(keys(experiment), engine="sim", threads=1, on=Apart(lambda: told, slots=2))
+    runs = runner.Campaign(keys=keys(experiment), threads=1, on=Apart(lambda: told, slots=2)).run()
     assert len(runs) == 4
     assert len(told.sent) == 5
     assert told.sent[1] == told.sent[4]
@@ -239,7 +239,7 @@ def test_what_a_lost_scheduler_had_is_sent_again(experiment: Path) -> None:
             return isinstance(error, OSError)
 
     told = Told(OSError("the scheduler is gone"), OSError("still"))
-    assert len(runner.make_fresh(keys(experiment), engine="sim", threads=1, on=Forgetful(lambda: told, slots=1))) == 4
+    assert len(runner.Campaign(keys=keys(experiment), threads=1, on=Forgetful(lambda: told, slots=1)).run()) == 4
 
 
 def test_executors_of_others_are_named_as_ours(
@@ -253,9 +253,7 @@ def test_executors_of_others_are_named_as_ours(
 
     monkeypatch.setattr(executors.EXECUTORS, "find", {"mine": mine}.__getitem__)
     workers = executors.opened("mine:over-there", Asked("sim", 3))
-    with Folder.create(tmp_path / "r", version=_core.version(), command="") as folder:
-        plan = runner.Plan.of(keys(experiment), folder)
-        runner.make_stored(plan, folder, engine="sim", threads=1, command="", on=workers)
+    runner.Campaign(keys=keys(experiment), folder=tmp_path / "r", threads=1, on=workers).run()
     workers.close()
     assert opened == [("over-there", Asked("sim", 3))]
     assert len(Folder.open(tmp_path / "r").records()) == 4

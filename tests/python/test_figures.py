@@ -5,11 +5,12 @@ import os
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
-from by_hand import Scenario, a_key, a_scenario, tables
+from by_hand import a_key, a_scenario, tables
 from conftest import Make
 from sojourn import _core
 from sojourn.core.store import Folder
@@ -72,7 +73,7 @@ def with_states() -> Run:
     return made(scenario, {**tables(scenario, (20, 27)), "queue_state": pl.DataFrame(rows)})
 
 
-def made(scenario: Scenario, results: Mapping[str, pl.DataFrame]) -> Run:
+def made(scenario: Mapping[str, Any], results: Mapping[str, pl.DataFrame]) -> Run:
     """Return a run with these tables."""
     return Run.fresh(a_key(scenario), _core.Run(_core.Scenario(json.dumps(scenario)), "sim", "0", results))
 

@@ -20,7 +20,7 @@ from polars.testing import assert_frame_equal
 
 from conftest import Make
 from sojourn import _core
-from sojourn.core import describe
+from sojourn.core.scenario import rate_mbit
 from sojourn.errors import DataFileError
 from sojourn.experiments.experiment import parse
 from sojourn.interop.flent import export, export_folder, read
@@ -278,12 +278,12 @@ def test_other_peoples_runs(tmp_path: Path) -> None:
     assert first.flows["cwnd"].max() == 149
     assert first.pings["rtt_s"][0] == pytest.approx(0.020)
     assert first.flows.filter(pl.col("flow") == "upload-1")["t_s"][0] == pytest.approx(5.0)
-    [base] = {describe.base_rtt_ms(first.scenario, f) for f in first.scenario["flows"][:1]}
+    [base] = {f.base_rtt_ms() for f in first.scenario.flows[:1]}
     assert base == 80
-    queue = describe.bottleneck(first.scenario)
+    queue = first.scenario.bottleneck
     assert queue is not None
     assert queue[0] == "bottleneck.up.qdisc"
-    assert (queue[1]["qdisc"], describe.rate_mbit(queue[1])) == ("fq_codel", 50.0)
+    assert (queue[1]["qdisc"], rate_mbit(queue[1])) == ("fq_codel", 50.0)
     assert "rtt_s" in done[0].record.head["imported"]["not_in_the_file"]
     again = import_files([one], tmp_path / "r", command="a test")
     assert not again[0].new
@@ -302,7 +302,7 @@ def test_a_file_that_says_little(tmp_path: Path) -> None:
     made = Run.stored(done.record)
     assert made.flows["goodput_bps"].to_list() == [3e6, 4e6]
     assert made.flows["delivery_rate_bps"].is_nan().all()
-    assert describe.bottleneck(made.scenario) is None
+    assert made.scenario.bottleneck is None
     assert made.scenario["flows"][0]["traffic"]["cc"] == "unknown"
 
 

@@ -8,7 +8,6 @@ import pytest
 
 import sojourn
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.core.measured import _needed, measure
 from sojourn.errors import UsageError
 from sojourn.views.run import Run
@@ -40,10 +39,8 @@ def runs() -> Sequence[Run]:
 
 
 def every(run: Run) -> list[str]:
-    flows = [flow["name"] for flow in describe.loads(run.scenario)]
-    queues = [
-        path for side in ("down", "up") for path, own in describe.elements(run.scenario, side) if own["kind"] == "queue"
-    ]
+    flows = [flow["name"] for flow in run.scenario.loads]
+    queues = [path for side in ("down", "up") for path, own in run.scenario.elements(side) if own["kind"] == "queue"]
     return [
         *(text.replace("{flow}", flow) for text in OF_FLOWS for flow in flows),
         *(text.replace("{queue}", queue) for text in OF_QUEUES for queue in queues),

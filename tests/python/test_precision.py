@@ -11,7 +11,7 @@ from sojourn import runner
 from sojourn.core.run import Run
 from sojourn.core.store import RunKey
 from sojourn.errors import UsageError
-from sojourn.evidence.claims.interval import ERROR, Look
+from sojourn.evidence.interval import ERROR, Look
 from sojourn.evidence.precision import Aim, Known, Standing, _verdict, _width, plan, until
 from sojourn.experiments.experiment import parse
 from test_cli import sojourn
@@ -90,7 +90,7 @@ def test_only_cells_that_need_more_get_more() -> None:
 
     def make(some: Sequence[RunKey]) -> Sequence[Run]:
         made.extend((str(key.scenario["cell"]), int(key.scenario["seed"])) for key in some)
-        return runner.make_fresh(some, engine="sim", threads=2)
+        return runner.Campaign(keys=some, threads=2).run()
 
     # What fq_codel does to two flows is the same with every seed, to a per cent.
     runs, standings = until(keys, [Aim("share(goodput, f-1)", 0.02)], plan(8, 32), make)
@@ -122,7 +122,7 @@ def test_what_looks_at_all_cells_keeps_cells_open() -> None:
     heard: list[dict[str, int]] = []
 
     def make(some: Sequence[RunKey]) -> Sequence[Run]:
-        return runner.make_fresh(some, engine="sim", threads=2)
+        return runner.Campaign(keys=some, threads=2).run()
 
     def joint(runs: Sequence[Run]) -> tuple[list[Known], Callable[[Run], bool]]:
         heard.append({name: sum(name in str(run.key.scenario["cell"]) for run in runs) for name in ("pfifo", "fq")})

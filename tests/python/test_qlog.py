@@ -16,7 +16,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.errors import DataFileError
 from sojourn.experiments.experiment import parse
 from sojourn.interop.importing import import_files
@@ -382,10 +381,10 @@ udp = { rate = "1mbit" }
     done = import_files(files, tmp_path / "r", command="a test")
     for name, one in zip(("cubic", "bbr", "quic"), done, strict=True):
         after = Run.stored(one.record)
-        [flow] = after.scenario["flows"]
-        [own] = [f for f in before.scenario["flows"] if f["name"] == name]
+        [flow] = after.scenario.flows
+        [own] = [f for f in before.scenario.flows if f["name"] == name]
         assert (flow["name"], flow["direction"]) == (name, own["direction"])
-        assert describe.sender(flow) == describe.sender(own)
+        assert flow.sender == own.sender
         was = before.flows.filter(pl.col("flow").cast(pl.String) == name).select(pl.exclude("flow", "state"))
         now = after.flows.select(pl.exclude("flow", "state"))
         # A rate is a whole number of bits in qlog.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sojourn.core import describe, queues
+from sojourn.core import queues
 from sojourn.core.cells import group
 from sojourn.experiments import library
 from sojourn.experiments.experiment import load, parse
@@ -171,8 +171,8 @@ def test_drops_without_a_wait_matter(tmp_path: Path) -> None:
 def test_the_bottleneck_is_on_the_way_of_the_data(flows: Sequence[str], side: str) -> None:
     """That of TCP without end or, where there is none, of all that carries data; down if it goes both ways."""
     scenario = parse(text(flows), "home.toml").run_keys[0].scenario
-    assert describe.data_side(scenario) == side
-    found = describe.bottleneck(scenario)
+    assert scenario.data_side == side
+    found = scenario.bottleneck
     assert found is not None
     assert found[0] == f"line.{side}.qdisc"
 
@@ -181,7 +181,7 @@ def test_the_suites_bottlenecks_are_down() -> None:
     """The published values are of that queue."""
     for named in library.resolve("all"):
         for key in load(named.file).run_keys[:1]:
-            found = describe.bottleneck(key.scenario)
+            found = key.scenario.bottleneck
             assert found is None or ".down." in found[0], named.file
 
 

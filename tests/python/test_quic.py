@@ -7,7 +7,6 @@ import pytest
 
 import sojourn
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.errors import ExperimentError
 from sojourn.interop.flent.series import is_tcp
 from test_cli import sojourn as sojourn_command
@@ -37,8 +36,8 @@ def test_a_quic_flow_has_the_columns_of_a_tcp_flow() -> None:
     for column in ("goodput_bps", "delivery_rate_bps", "rtt_s", "srtt_s", "cwnd", "inflight", "delivered"):
         assert last[column] > 0, column
     assert 0.8 < run.metric("mean(goodput, quic)") / run.metric("mean(goodput, tcp)") < 1.2
-    flows = {flow["name"]: flow for flow in run.scenario["flows"]}
-    assert {name: describe.sender(flow) for name, flow in flows.items()} == {"quic": "quinn/newreno", "tcp": "cubic"}
+    flows = {flow["name"]: flow for flow in run.scenario.flows}
+    assert {name: flow.sender for name, flow in flows.items()} == {"quic": "quinn/newreno", "tcp": "cubic"}
     assert {name: is_tcp(flow) for name, flow in flows.items()} == {"quic": False, "tcp": True}
 
 

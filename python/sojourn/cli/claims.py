@@ -72,7 +72,7 @@ def claims(
     if as_json:
         print_json([_json(verdict, folder) for verdict in verdicts])
     else:
-        here = {run.scenario["experiment"] for run in runs}
+        here = {run.scenario.experiment for run in runs}
         shown = [own for own in verdicts if every or ids or not here.isdisjoint(own.claim.experiments)]
         _show(shown, details=details)
         for line in page.summary(shown):

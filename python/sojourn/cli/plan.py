@@ -26,7 +26,7 @@ def show_plan(campaign: Campaign, *, as_json: bool) -> None:
     there = {key.digest for key in plan.there}
     by_name: dict[str, list[RunKey]] = {}
     for key in campaign.keys:
-        by_name.setdefault(key.scenario["experiment"], []).append(key)
+        by_name.setdefault(key.scenario.experiment, []).append(key)
     planned = [_experiment(name, own, there, threads) for name, own in by_name.items()]
     left = plan.missing
     together = needs(left, engine=campaign.engine, threads=threads)
@@ -69,7 +69,7 @@ def _experiment(name: str, keys: Sequence[RunKey], there: set[str], threads: int
     own = needs([key for key in keys if key.digest not in there], engine=keys[0].engine, threads=threads)
     return {
         "experiment": name,
-        "cells": len({tuple(map(tuple, key.scenario["cell"])) for key in keys}),
+        "cells": len({key.scenario.labels for key in keys}),
         "runs": len(keys),
         "there": len(keys) - own.runs,
         "simulated_s": own.simulated_s,

@@ -9,7 +9,7 @@ from sojourn.custom.loading import doubts
 
 def note_plugins(keys: Iterable[RunKey]) -> None:
     """Say once of each plugin and each Python file of these runs that it is a program."""
-    named = [plugin for key in keys for plugin in key.scenario.get("plugins", [])]
+    named = [plugin for key in keys for plugin in key.scenario.plugins]
     note_files(plugin["path"] for plugin in named if "name" not in plugin)
     for file in dict.fromkeys(plugin["path"] for plugin in named if "name" in plugin):
         note_python(file)

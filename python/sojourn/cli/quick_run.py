@@ -15,10 +15,11 @@ from sojourn.cli.plugins import note_plugins
 from sojourn.cli.progress import watching
 from sojourn.cli.screen import TALK, detail, out, print_json, say
 from sojourn.cli.warnings import show_warnings
-from sojourn.core import cells, describe, queues
+from sojourn.core import cells, queues
 from sojourn.core.cells import Cell
 from sojourn.core.queues import Queue
 from sojourn.core.run import Run
+from sojourn.core.scenario import Scenario
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import ExperimentError, Interrupted, UsageError
 from sojourn.experiments.experiment import Experiment, parse
@@ -285,11 +286,11 @@ def _with_unit(column: Column) -> str:
     return f"{column.short}, {column.unit}" if column.unit else column.short
 
 
-def _by_kind(scenario: describe.Scenario) -> dict[str, list[str]]:
+def _by_kind(scenario: Scenario) -> dict[str, list[str]]:
     """Return the names of the flows by their kind; a kind has a table of its own."""
     found: dict[str, list[str]] = {}
-    for flow in scenario["flows"]:
-        found.setdefault(describe.kind_of(flow), []).append(flow["name"])
+    for flow in scenario.flows:
+        found.setdefault(flow.kind, []).append(flow["name"])
     return found
 
 
@@ -370,10 +371,10 @@ def _named(columns: Sequence[Column], by_run: Sequence[Sequence[float]]) -> dict
 def _plots(found: Sequence[Cell], width: int, *, coloured: bool) -> list[Text]:
     """Draw the first seed over time: rate and RTT of each flow, or what several queues add; side by side if wide."""
     run = found[0].runs[0]
-    seconds = describe.seconds(run.scenario)
+    seconds = run.scenario.seconds
     step = seconds / _POINTS
     if len(found) == 1:
-        keys = [flow["name"] for flow in describe.loads(run.scenario) if describe.kind_of(flow) in TCP | PROGRAMS]
+        keys = [flow["name"] for flow in run.scenario.loads if flow.kind in TCP | PROGRAMS]
         table = binned_flows(run, step)
         left, right = (_lines(table, keys, column) for column in ("rate", "rtt"))
         titles = ("delivery rate, Mbit/s", "RTT, ms")

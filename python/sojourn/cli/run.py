@@ -21,7 +21,7 @@ from sojourn.core.store import Folder, RunKey
 from sojourn.errors import UsageError
 from sojourn.evidence import precision
 from sojourn.evidence.claimed import Claimed, place_of
-from sojourn.evidence.claims.interval import SEEDS, Look
+from sojourn.evidence.interval import SEEDS, Look
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment, load
 from sojourn.interop import batch

@@ -31,7 +31,7 @@ def ls(folder: Results, as_json: AsJson = False) -> None:
     rows: dict[tuple[str, str, str], tuple[set[str], int, int]] = {}
     for record in Folder.open(folder).records():
         key = record.key
-        place = (str(key.scenario["experiment"]), key.engine, key.version)
+        place = (key.scenario.experiment, key.engine, key.version)
         cells, runs, room = rows.get(place, (set(), 0, 0))
         rows[place] = (cells | {key.cell_digest}, runs + 1, room + _bytes(record))
     if as_json:
@@ -145,7 +145,7 @@ def _chosen(folder: "Folder", experiments: Iterable[str], *, damaged: bool) -> s
     if wanted:
         by_name: dict[str, set[Path]] = {}
         for record in folder.records():
-            by_name.setdefault(str(record.key.scenario["experiment"]), set()).add(record.path)
+            by_name.setdefault(record.key.scenario.experiment, set()).add(record.path)
         for name in wanted:
             if name not in by_name:
                 raise UsageError.unknown("experiment", name, sorted(by_name))

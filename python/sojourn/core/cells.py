@@ -13,14 +13,11 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
-from sojourn.core import describe
 from sojourn.core.run import Run
+from sojourn.core.scenario import Labels, Scenario
 from sojourn.core.store import RunKey
-
-Labels = tuple[tuple[str, str], ...]
-"""(axis, label), in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class Cell:
     """What differs from other runs of the same name and labels, other than the seed; empty where there are none."""
 
     @property
-    def scenario(self) -> describe.Scenario:
+    def scenario(self) -> Scenario:
         """The scenario of its first run."""
         return self.runs[0].scenario
 
@@ -59,7 +56,7 @@ class Told(Protocol):
     """What is told from others: a run, or one that is yet to be made."""
 
     @property
-    def scenario(self) -> Mapping[str, Any]:
+    def scenario(self) -> Scenario:
         """The whole scenario."""
         ...
 
@@ -152,7 +149,7 @@ def _words(labels: Labels, apart: Labels) -> list[str]:
 
 
 def _place(run: Told) -> tuple[str, Labels, str]:
-    return run.scenario["experiment"], tuple((axis, label) for axis, label in run.scenario["cell"]), run.engine
+    return run.scenario.experiment, run.scenario.labels, run.engine
 
 
 def _key_of(run: object) -> RunKey:

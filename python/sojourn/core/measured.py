@@ -5,12 +5,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.run import Measured, Run, Span
+from sojourn.core.scenario import Flow, Scenario
 from sojourn.core.spread import Spread
 
 _LINKS: Final = ("flows", "queues", "queue_signals", "histograms", "delays", "events")
@@ -106,7 +106,7 @@ class Party:
     name: str
     flows: int
     kind: str
-    """Of its traffic, as :func:`sojourn.core.describe.kind_of` says it."""
+    """Of its traffic, as :attr:`sojourn.core.scenario.Flow.kind` says it."""
     sender: str
     """Congestion control, or the kind of its traffic."""
     rtt_ms: float
@@ -119,20 +119,13 @@ class Party:
         return self.name if by in self.name else f"{self.name} ({by})"
 
 
-def parties(scenario: describe.Scenario) -> list[Party]:
+def parties(scenario: Scenario) -> list[Party]:
     """Return the flows that carry data, those of one group together, in order."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
-    for flow in describe.loads(scenario):
-        found.setdefault(str(flow.get("group") or flow["name"]), []).append(flow)
+    found: dict[str, list[Flow]] = {}
+    for flow in scenario.loads:
+        found.setdefault(flow.group, []).append(flow)
     return [
-        Party(
-            name,
-            len(flows),
-            describe.kind_of(flows[0]),
-            describe.sender(flows[0]),
-            describe.base_rtt_ms(scenario, flows[0]),
-        )
-        for name, flows in found.items()
+        Party(name, len(flows), flows[0].kind, flows[0].sender, flows[0].base_rtt_ms()) for name, flows in found.items()
     ]
 
 

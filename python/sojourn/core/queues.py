@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from sojourn.core import describe
 from sojourn.core.run import Run
+from sojourn.core.scenario import QUEUES, Scenario
 
 SHARE: Final = 0.001
 """Of the packets that came to a queue, from which on what became of them matters."""
@@ -61,29 +61,29 @@ class Queue:
         return f"{self.hop} {self.way}" if any(queue.hop != self.hop for queue in others) else self.way
 
 
-def on_path(scenario: describe.Scenario) -> list[Queue]:
+def on_path(scenario: Scenario) -> list[Queue]:
     """Return every queue of a run, as downloads pass them, then as uploads do."""
     return [
         Queue.of(path, element)
         for side in WAYS
-        for path, element in describe.elements(scenario, side)
-        if element["kind"] in describe.QUEUES
+        for path, element in scenario.elements(side)
+        if element["kind"] in QUEUES
     ]
 
 
-def bottleneck(scenario: describe.Scenario) -> Queue | None:
-    """Return the bottleneck, by the rule of :func:`sojourn.core.describe.bottleneck`; None if there is no queue."""
-    found = describe.bottleneck(scenario)
+def bottleneck(scenario: Scenario) -> Queue | None:
+    """Return the bottleneck, by the rule of :attr:`.Scenario.bottleneck`; None if there is no queue."""
+    found = scenario.bottleneck
     return Queue.of(*found) if found else None
 
 
-def candidates(scenario: describe.Scenario) -> list[Queue]:
+def candidates(scenario: Scenario) -> list[Queue]:
     """Return the queues that data passes: results say which of them they are of, if there are several."""
-    ways = {WAYS[str(flow["direction"])] for flow in describe.loads(scenario)}
+    ways = {WAYS[str(flow["direction"])] for flow in scenario.loads}
     return [queue for queue in on_path(scenario) if queue.way in ways]
 
 
-def told(scenario: describe.Scenario, of: Sequence[Queue]) -> list[str]:
+def told(scenario: Scenario, of: Sequence[Queue]) -> list[str]:
     """Return the name of each of these queues of a run; empty where there is but one that it can be."""
     beside = [*of, *candidates(scenario)]
     plain = len({queue.path for queue in beside}) <= 1

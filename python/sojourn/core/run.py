@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, 
 import polars as pl
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.core.extensions import METRICS
+from sojourn.core.scenario import Scenario
 from sojourn.core.store import Record, RunKey
 from sojourn.errors import StoreError, UsageError
 
@@ -97,14 +97,14 @@ class Run:
         return self._key.label
 
     @property
-    def scenario(self) -> Mapping[str, Any]:
+    def scenario(self) -> Scenario:
         """The whole scenario, as it is stored."""
         return self._key.scenario
 
     @property
     def seed(self) -> int:
         """The seed of its random streams."""
-        return int(self.scenario["seed"])
+        return self.scenario.seed
 
     @property
     def engine(self) -> str:
@@ -261,8 +261,8 @@ class Run:
 
     def __repr__(self) -> str:
         """Return its label, its engine and its size."""
-        flows = len(describe.loads(self.scenario))
-        size = f"{flows} flow{'s'[: flows != 1]}, {describe.seconds(self.scenario):g} s"
+        flows = len(self.scenario.loads)
+        size = f"{flows} flow{'s'[: flows != 1]}, {self.scenario.seconds:g} s"
         return f"<Run {self.label} on {self.engine}: {size}>"
 
 

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from sojourn.core import cells as grouping
 from sojourn.core.cells import Cell, natural
 from sojourn.core.run import Run
+from sojourn.core.scenario import Scenario
 from sojourn.errors import UsageError
 
 PATTERN: Final = (
@@ -36,7 +37,7 @@ class Named(Protocol):
     """What can be chosen: a run, or one that is yet to be made."""
 
     @property
-    def scenario(self) -> Mapping[str, Any]:
+    def scenario(self) -> Scenario:
         """The whole scenario."""
         ...
 
@@ -116,7 +117,7 @@ def cells_of(runs: Iterable[Run]) -> list[Cell]:
 
 def _labels(run: Named) -> dict[str, str]:
     own = run.scenario
-    return {"scenario": own["experiment"], "engine": run.engine, "seed": str(own["seed"]), **dict(own["cell"])}
+    return {"scenario": own.experiment, "engine": run.engine, "seed": str(own.seed), **dict(own.labels)}
 
 
 def _glob(pattern: str) -> re.Pattern[str]:

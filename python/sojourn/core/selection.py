@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from sojourn.core import describe
+from sojourn.core.scenario import Scenario
 from sojourn.errors import UsageError
 
 Selection = Mapping[str, frozenset[str]]
@@ -28,12 +28,12 @@ def parse(words: Sequence[str]) -> Selection:
     return {axis: frozenset(labels) for axis, labels in found.items()}
 
 
-def takes(selection: Selection, scenario: describe.Scenario) -> bool:
+def takes(selection: Selection, scenario: Scenario) -> bool:
     """Return whether a run's cell is meant. An axis that the experiment does not have says nothing about it."""
-    return all(label in selection.get(axis, {label}) for axis, label in scenario["cell"])
+    return all(label in selection.get(axis, {label}) for axis, label in scenario.labels)
 
 
-def check(selection: Selection, scenarios: Iterable[describe.Scenario]) -> None:
+def check(selection: Selection, scenarios: Iterable[Scenario]) -> None:
     """Make sure that every axis and label that is selected occurs somewhere.
 
     Raises:
@@ -41,7 +41,7 @@ def check(selection: Selection, scenarios: Iterable[describe.Scenario]) -> None:
     """
     known: dict[str, dict[str, None]] = defaultdict(dict)
     for scenario in scenarios:
-        for axis, label in scenario["cell"]:
+        for axis, label in scenario.labels:
             known[axis][label] = None
     for axis, labels in selection.items():
         if axis not in known:

@@ -3,7 +3,7 @@
 Two runs of one seed draw the same starts, the same jitter and the same losses of the path, as far as their streams
 have the same names. What both owe to these draws cancels in the difference, which then varies less from seed to seed
 than either value. The median of the differences lies in an interval that assumes no distribution
-(:mod:`..claims.interval`).
+(:mod:`.interval`).
 
 How much it narrows depends on how far two runs stay alike; where they part at once, pairing gains nothing and costs
 nothing.
@@ -12,10 +12,12 @@ nothing.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import median
 from typing import Final
 
 from sojourn.core.spread import Spread
-from sojourn.evidence.claims.interval import fewest, median, median_interval
+from sojourn.evidence.interval import fewest, median_interval
+from sojourn.evidence.judging import Bound, Ruling
 
 CONFIDENCE: Final = 0.95
 """How often the interval holds the median: of twenty values that do not differ, one is said to by chance."""
@@ -57,7 +59,7 @@ class Difference:
         >>> one.differs(), one.differs(1.5), Difference(2.0, -0.1, 3.0, 8).differs()
         (True, False, False)
         """
-        return self.low > room or self.high < -room
+        return Bound.around(room).ruling(self.low, self.high) is Ruling.FAILS
 
     def spread(self) -> Spread:
         """Return it as a value with its range, the interval."""

@@ -64,7 +64,7 @@ class Claimed:
 
 
 def _place(key: RunKey) -> _Place:
-    return key.scenario["experiment"], tuple((axis, label) for axis, label in key.scenario["cell"])
+    return key.scenario.experiment, key.scenario.labels
 
 
 def _standing(own: ClaimVerdict) -> ClaimStanding:

@@ -1,7 +1,7 @@
 """As many seeds as it takes: cells get more until a median is known as closely as asked, or a check's verdict stands.
 
 The interval of the median assumes no distribution, and looking several times is paid for: both are
-:mod:`sojourn.evidence.claims.interval`'s (order statistics; looks at n, 2n, 4n, 8n seeds, the error of one in ten
+:mod:`sojourn.evidence.interval`'s (order statistics; looks at n, 2n, 4n, 8n seeds, the error of one in ten
 divided among them by halves, after Bonferroni). So whoever stops at any look has an interval that misses the median at
 most that often. This is for each cell and each aim by itself.
 
@@ -14,13 +14,14 @@ noughts and ones is of ones alone.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
 from typing import Final
 
 from sojourn.core.cells import Cell, group
 from sojourn.core.run import Run
 from sojourn.core.store import RunKey
 from sojourn.errors import UsageError
-from sojourn.evidence.claims.interval import FEWEST, Look, looks, median, median_interval
+from sojourn.evidence.interval import FEWEST, Look, looks, median_interval
 
 CHECKS: Final = "checks"
 CLAIMS: Final = "claims"
@@ -223,7 +224,7 @@ def _verdict(cell: str, check: str, held: Sequence[float], look: Look) -> Standi
 
 
 def _seed(key: RunKey) -> int:
-    return int(key.scenario["seed"])
+    return key.scenario.seed
 
 
 def _place(key: RunKey) -> str:

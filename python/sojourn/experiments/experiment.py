@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from sojourn import _core, runner
-from sojourn.core import describe, selection
+from sojourn.core import selection
+from sojourn.core.scenario import Scenario
 from sojourn.core.store import RunKey
 from sojourn.errors import StoreError, UsageError
 from sojourn.experiments import document, library
@@ -151,19 +152,19 @@ class Experiment:
         """The labels of each axis, in the order of the file."""
         found: dict[str, dict[str, None]] = {}
         for key in self.run_keys:
-            for axis, label in key.scenario["cell"]:
+            for axis, label in key.scenario.labels:
                 found.setdefault(axis, {})[label] = None
         return {axis: list(labels) for axis, labels in found.items()}
 
     @cached_property
     def cells(self) -> list[str]:
         """The cells, by their labels."""
-        return list(dict.fromkeys(describe.cell_label(key.scenario) for key in self.run_keys))
+        return list(dict.fromkeys(key.scenario.cell_label for key in self.run_keys))
 
     @property
     def seconds(self) -> float:
         """Simulated seconds of all runs together."""
-        return sum(describe.length(key.scenario) for key in self.run_keys)
+        return sum(key.scenario.length for key in self.run_keys)
 
     def run(
         self,
@@ -367,5 +368,5 @@ def _stored(path: Path, text: str, settings: Sequence[str], seeds: int | None, e
         raise StoreError(f"{path} is not a stored scenario: {error}") from error
     all_seeds = [resolved] if seeds is None else [resolved.with_seed(seed) for seed in range(1, seeds + 1)]
     keys = [runner.run_key(one, engine=engine) for one in all_seeds]
-    own = describe.from_json(resolved.json)
+    own = Scenario.from_json(resolved.json)
     return Experiment(own["experiment"], "", own["source"], engine, keys)

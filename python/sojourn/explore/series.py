@@ -7,7 +7,6 @@ from typing import Any, Final
 import polars as pl
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.core.store import Record
 from sojourn.errors import UsageError
 from sojourn.plotting.draw.series import column_bands, events_of, step_of
@@ -53,7 +52,7 @@ def lines(record: Record, table: str, column: str, between: tuple[float, float] 
     numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric() and name != "t_s"]
     if "t_s" not in frame.columns or column not in numbers:
         raise UsageError.unknown(f"column over time in {table}", column, numbers, _core.renamed_column(table, column))
-    seconds = describe.seconds(run.scenario)
+    seconds = run.scenario.seconds
     low, high = between or (0.0, seconds)
     label = of_column(table, column)
     bands = column_bands([run], table, column, step_of(max(high - low, seconds / 1e5)), label.scale)

@@ -9,7 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from sojourn import _core
-from sojourn.core import describe
+from sojourn.core.scenario import Scenario
 from sojourn.core.store import Folder, Record, RunKey
 from sojourn.errors import DataFileError, SojournError
 
@@ -92,8 +92,8 @@ def add(file: Incoming, folder: Folder, known: dict[str, Record], command: str) 
             f"the scenario in it does not hold together: {why}",
             help="if another version of Sojourn wrote it, export it again with this one",
         ) from error
-    scenario = json.loads(resolved.json)
-    tables, missing = file.tables(scenario)
+    found = Scenario.from_json(resolved.json)
+    tables, missing = file.tables(found)
     imported = {
         "file": file.path.name,
         "sha256": file.digest,
@@ -102,7 +102,7 @@ def add(file: Incoming, folder: Folder, known: dict[str, Record], command: str) 
         "not_in_the_file": missing,
         "measured": file.measured,
     }
-    key = RunKey(scenario, describe.label(scenario), file.engine, file.version)
+    key = RunKey(found, found.label, file.engine, file.version)
     record = folder.add(key, tables, command=command, imported=imported)
     known[file.digest] = record
     return Imported(file.path, record, new=True, left_out=file.left_out)

@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 
-from sojourn.core import describe, queues
+from sojourn.core import queues
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
 from sojourn.errors import UsageError
@@ -124,7 +124,7 @@ def _rows(run: Run, table: str, column: str, window: str) -> pl.DataFrame:
     places = [("pings", column), (table, column)] if (table, column) == ("flows", "rtt_s") else [(table, column)]
     frames = [empty]
     # What happens just when a window begins does not belong to it; at the origin it does.
-    bounds = run.window(window) if window else (-2 * _SAME, describe.seconds(run.scenario))
+    bounds = run.window(window) if window else (-2 * _SAME, run.scenario.seconds)
     if bounds is None:
         return empty
     for name, own in places:
@@ -147,7 +147,7 @@ def _usual(cell: Cell, quantity: str, there: Sequence[str]) -> list[str]:
     matter = [queue.path for queue in queues.that_matter(cell.runs) if queue.path in there]
     if matter:
         return matter
-    probes = [f["name"] for f in cell.scenario["flows"] if not describe.is_load(f) and f["name"] in there]
+    probes = [f["name"] for f in cell.scenario.flows if not f.is_load and f["name"] in there]
     if quantity == "rtt" and probes:
         return probes[:1]
     return list(there)

@@ -9,11 +9,12 @@ from typing import Any, Final
 import polars as pl
 
 from sojourn import _core
-from sojourn.core import describe, queues
+from sojourn.core import queues
 from sojourn.core.cells import Cell
 from sojourn.core.measured import spreads
 from sojourn.core.queues import Queue
 from sojourn.core.run import Run
+from sojourn.core.scenario import Scenario, rate_mbit
 from sojourn.core.spread import Spread
 from sojourn.errors import UsageError
 from sojourn.views.remarks import Told, told
@@ -195,22 +196,22 @@ def facts_of(cell: Cell) -> Facts:
         UsageError: if a setting took away what is measured: the windows, the ping, the bottleneck.
     """
     scenario = cell.scenario
-    found = describe.bottleneck(scenario)
+    found = scenario.bottleneck
     if found is None:
         raise UsageError("no queue is left of the bottleneck", help="leave out the --set that takes it away")
     path, queue = found
-    tcp = [flow for flow in describe.loads(scenario) if describe.kind_of(flow) in TCP]
-    side = describe.data_side(scenario)
+    tcp = [flow for flow in scenario.loads if flow.kind in TCP]
+    side = scenario.data_side
     flows = [flow for flow in tcp if flow["direction"] == side]
     back = [flow for flow in tcp if flow["direction"] != side]
-    calls = [flow for flow in describe.loads(scenario) if describe.kind_of(flow) in {"voip", "video"}]
-    web = [flow for flow in describe.loads(scenario) if describe.kind_of(flow) == "short_flows"]
-    programs = [flow for flow in describe.loads(scenario) if describe.kind_of(flow) == "program"]
+    calls = [flow for flow in scenario.loads if flow.kind in {"voip", "video"}]
+    web = [flow for flow in scenario.loads if flow.kind == "short_flows"]
+    programs = [flow for flow in scenario.loads if flow.kind == "program"]
     senders: dict[str, list[str]] = {}
     for flow in flows:
-        senders.setdefault(describe.sender(flow), []).append(flow["name"])
+        senders.setdefault(flow.sender, []).append(flow["name"])
     names = ", ".join(flow["name"] for flow in flows)
-    ping = any(flow["name"] == PING for flow in scenario["flows"])
+    ping = any(flow["name"] == PING for flow in scenario.flows)
     asked = {
         "total": f"sum(goodput, {names})" if flows else "",
         "jain": f"jain(goodput, {names})" if len(flows) > 1 else "",
@@ -252,20 +253,20 @@ def facts_of(cell: Cell) -> Facts:
     values = iter(spreads(cell, [*common, *by_flow, *by_sender, *by_call, *by_web, *by_program, *by_queue, *peaks]))
     rate = _rate(queue)
     own = {name: next(values) if text else Spread.of([]) for name, text in asked.items()}
-    mbit = describe.rate_mbit(queue)
+    mbit = rate_mbit(queue)
     if rate is not None and mbit is not None:
         # Of what the discipline's own shaper leaves of the link's rate.
         own["utilisation"] = own["utilisation"].scaled(1e6 * mbit / rate)
     links = {way: _rate(slowest) for way in queues.WAYS if (slowest := _queue(scenario, way)) is not None}
-    loaded = {str(flow["direction"]) for flow in describe.loads(scenario)}
+    loaded = {str(flow["direction"]) for flow in scenario.loads}
     return Facts(
         name=main.named([main, *others]),
         qdisc=str(queue["qdisc"]),
         rate=rate,
-        base_rtt=next((describe.base_rtt_ms(scenario, flow, jitter=False) / 1e3 for flow in scenario["flows"]), 0.0),
-        window=cell.runs[0].window() or (0.0, describe.seconds(scenario)),
-        flows=[FlowFacts(flow["name"], describe.sender(flow), rate=next(values)) for flow in flows],
-        back=[FlowFacts(flow["name"], describe.sender(flow), rate=next(values)) for flow in back],
+        base_rtt=next((flow.base_rtt_ms(jitter=False) / 1e3 for flow in scenario.flows), 0.0),
+        window=cell.runs[0].window() or (0.0, scenario.seconds),
+        flows=[FlowFacts(flow["name"], flow.sender, rate=next(values)) for flow in flows],
+        back=[FlowFacts(flow["name"], flow.sender, rate=next(values)) for flow in back],
         back_rate=links.get("up" if side == "down" else "down"),
         links=links,
         ecn=_agreed(cell.runs[0], [flow["name"] for flow in tcp]),
@@ -274,7 +275,7 @@ def facts_of(cell: Cell) -> Facts:
         calls=[
             CallFacts(
                 flow["name"],
-                "voice" if describe.kind_of(flow) == "voip" else "video",
+                "voice" if flow.kind == "voip" else "video",
                 loss=next(values),
                 delay=next(values),
             )
@@ -324,16 +325,16 @@ def _peak(run: Run, path: str, longest: Spread, within: Spread) -> Peak | None:
     return None
 
 
-def _queue(scenario: describe.Scenario, side: str) -> Mapping[str, Any] | None:
+def _queue(scenario: Scenario, side: str) -> Mapping[str, Any] | None:
     """Return the slowest queue of a side."""
-    found = [e for _, e in describe.elements(scenario, side) if e["kind"] == "queue"]
+    found = [e for _, e in scenario.elements(side) if e["kind"] == "queue"]
     return min(found, key=lambda queue: _rate(queue) or math.inf) if found else None
 
 
 def _rate(queue: Mapping[str, Any]) -> float | None:
     """Return the rate that a queue is held to, bit/s: its link's, or that of the discipline's own shaper if less."""
     # A trace's rate is its mean, and another in each window.
-    mbit = None if queue.get("shaper") == "trace" else describe.rate_mbit(queue)
+    mbit = None if queue.get("shaper") == "trace" else rate_mbit(queue)
     words = str(queue["qdisc"]).split()
     own = next((after for word, after in pairwise(words) if word == "bandwidth" and words[0] != "red"), None)
     rates = [*([] if mbit is None else [mbit * 1e6]), *([] if own is None else [_core.parse_rate(own)])]

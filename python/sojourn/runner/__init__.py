@@ -10,7 +10,7 @@ watches; :mod:`.progress` watches for people. Ctrl-C waits until nothing is half
 from sojourn.runner.campaign import Campaign, Watching, cores
 from sojourn.runner.foresight import Needs, needs, refuse_what_cannot_fit
 from sojourn.runner.made import tc_logs
-from sojourn.runner.runs import Plan, Watcher, make, make_elsewhere, make_fresh, make_stored, refuse, run_key
+from sojourn.runner.runs import Plan, Watcher, make, refuse, run_key
 
 __all__ = [
     "Campaign",
@@ -20,9 +20,6 @@ __all__ = [
     "Watching",
     "cores",
     "make",
-    "make_elsewhere",
-    "make_fresh",
-    "make_stored",
     "needs",
     "refuse",
     "refuse_what_cannot_fit",

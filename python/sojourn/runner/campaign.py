@@ -1,17 +1,21 @@
 """A campaign: the runs that somebody wants, made by one engine and kept in one folder."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from sojourn import _core
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import UsageError
-from sojourn.runner import foresight, runs
-from sojourn.runner.executors import Asked, here, opened
-from sojourn.runner.runs import Plan, Watcher
+from sojourn.runner import foresight
+from sojourn.runner.executors import Asked, Workers, dispatch, here, opened
+from sojourn.runner.interrupt import deferred
+from sojourn.runner.made import files_of, results_of
+from sojourn.runner.runs import Plan, Watcher, make, refuse, say_failures
 from sojourn.views.results import Results
 from sojourn.views.run import Run
 
@@ -37,8 +41,8 @@ class Campaign:
     """The results folder that keeps the runs; runs that it has are not made again. None: results stay in memory."""
     threads: int = field(default_factory=cores)
     """Runs at a time."""
-    on: str | None = None
-    """Who makes the runs, as ``--on`` names them; None: threads of this process."""
+    on: str | Workers | None = None
+    """Who makes the runs, as ``--on`` names them; threads of this process if None. Workers stay open."""
     pcap: int | None = None
     """The bytes to keep of each packet; None: no packets are kept."""
     captures: Sequence[Path] = ()
@@ -57,7 +61,7 @@ class Campaign:
         """
         if self.pcap is not None and self.on is not None:
             raise UsageError("packets are kept where runs are made", help="leave out --pcap or --on")
-        runs.refuse(self.keys, engine=self.engine, pcap=self.pcap is not None)
+        refuse(self.keys, engine=self.engine, pcap=self.pcap is not None)
         if self.pcap is not None and self.folder is None and not self.captures:
             raise UsageError("packets are kept in a results folder", help="give one")
 
@@ -75,7 +79,7 @@ class Campaign:
     @property
     def here(self) -> int | None:
         """How many runs this machine makes at a time; None if other machines make them."""
-        return here(self.on, self.threads)
+        return None if isinstance(self.on, Workers) else here(self.on, self.threads)
 
     def plan(self) -> Plan:
         """Return which of the runs the folder has and which are to be made.
@@ -97,43 +101,84 @@ class Campaign:
         Raises:
             StoreError: if the folder cannot be written or belongs to another version.
         """
-        pcap = self.pcap is not None
         with ExitStack() as stack:
             store = None
             if self.folder is not None:
                 created = Folder.create(self.folder, version=_core.version(self.engine), command=self.command)
                 store = stack.enter_context(created)
-            plan = Plan.of(self.keys, store, pcap=pcap)
+            plan = Plan.of(self.keys, store, pcap=self.pcap is not None)
             watched = watching(len(plan.to_make), plan.seconds) if watching else nullcontext()
             watcher = stack.enter_context(watched)
-            workers = None
-            if self.on is not None and plan.to_make:
+            workers = self.on if isinstance(self.on, Workers) else None
+            if isinstance(self.on, str) and plan.to_make:
                 workers = opened(self.on, Asked(self.engine, self.threads))
                 stack.callback(workers.close)
+            kept = self._fresh if store is None else partial(self._stored, store)
+            yield partial(kept, watcher, workers)
 
-            def make(keys: Sequence[RunKey]) -> list[Run]:
-                if store is None:
-                    return runs.make_fresh(
-                        keys,
-                        engine=self.engine,
-                        threads=self.threads,
-                        watcher=watcher,
-                        captures=self.captures,
-                        snap_len=self.pcap or _core.SNAP_LEN,
-                        on=workers,
-                    )
-                return runs.make_stored(
-                    Plan.of(keys, store, pcap=pcap),
-                    store,
-                    engine=self.engine,
-                    threads=self.threads,
-                    command=self.command,
-                    watcher=watcher,
-                    snap_len=self.pcap,
-                    on=workers,
-                )
+    def _fresh(self, watcher: Watcher | None, workers: Workers | None, keys: Sequence[RunKey]) -> list[Run]:
+        made: dict[str, Run] = {}
 
-            yield make
+        def keep(key: RunKey, results: _core.Run) -> None:
+            made[key.digest] = Run.fresh(key, results)
+
+        def keep_files(key: RunKey, files: Mapping[str, bytes]) -> None:
+            keep(key, results_of(key, files))
+
+        if workers is None:
+            make(keys, keep=keep, captures=self.captures, watcher=watcher, **self._how)
+        else:
+            self._elsewhere(keys, workers, keep_files, watcher)
+        return [made[key.digest] for key in keys]
+
+    def _stored(
+        self, store: Folder, watcher: Watcher | None, workers: Workers | None, keys: Sequence[RunKey]
+    ) -> list[Run]:
+        plan = Plan.of(keys, store, pcap=self.pcap is not None)
+        captures: dict[str, Path] = {}
+
+        def keep(key: RunKey, results: _core.Run) -> None:
+            if key not in store:
+                files = files_of(key, results, command=self.command)
+                store.add_files(key, files, captures=captures.get(key.digest))
+            elif key.digest in captures:
+                store.add_captures(key, captures[key.digest])
+
+        def keep_files(key: RunKey, files: Mapping[str, bytes]) -> None:
+            if key not in store:
+                store.add_files(key, files)
+
+        if workers is None:
+            with ExitStack() as stack:
+                if self.pcap is not None:
+                    captures |= {key.digest: stack.enter_context(store.captures(key)) for key in plan.to_make}
+                make(plan.to_make, keep=keep, captures=list(captures.values()), watcher=watcher, **self._how)
+        else:
+            self._elsewhere(plan.missing, workers, keep_files, watcher)
+        return [Run.stored(store.record(key)) for key in (*plan.there, *plan.missing)]
+
+    def _elsewhere(
+        self,
+        keys: Sequence[RunKey],
+        workers: Workers,
+        keep: Callable[[RunKey, Mapping[str, bytes]], None],
+        watcher: Watcher | None,
+    ) -> None:
+        with deferred() as interrupt:
+            failures = dispatch(
+                keys,
+                workers,
+                engine=self.engine,
+                command=self.command,
+                keep=keep,
+                interrupt=interrupt,
+                watcher=watcher,
+            )
+        say_failures(failures)
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        return {"engine": self.engine, "threads": self.threads, "snap_len": self.pcap or _core.SNAP_LEN}
 
     def run(self, watching: Watching | None = None) -> Results:
         """Make the runs that the folder lacks; return all: those that were there, then the others.

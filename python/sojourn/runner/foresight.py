@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.core.store import RunKey
 from sojourn.errors import Refused
 
@@ -44,7 +43,7 @@ def needs(keys: Sequence[RunKey], *, engine: str, threads: int) -> Needs:
 
     return Needs(
         runs=len(keys),
-        simulated_s=math.fsum(describe.length(key.scenario) for key in keys),
+        simulated_s=math.fsum(key.scenario.length for key in keys),
         packets=together(lambda own: own.packets),
         cpu_s=together(lambda own: own.cpu_s),
         memory_bytes=PROCESS_BYTES + math.fsum(_largest(found, threads)),
@@ -110,7 +109,7 @@ def _smaller(key: RunKey, own: _core.Foreseen) -> str:
             "or a queue's limit"
         )
     if flows >= rows:
-        return f"its {len(key.scenario['flows']):,} flows take {size(flows)} of it: have fewer"
+        return f"its {len(key.scenario.flows):,} flows take {size(flows)} of it: have fewer"
     return f"rows of its tables take {size(rows)} of it: make sample_interval longer, the run shorter, or flows fewer"
 
 

@@ -1,5 +1,8 @@
 """A run that is made, as the files that are stored of it: wherever it was made, they are the same to the bit."""
 
+import io
+from collections.abc import Mapping
+
 import polars as pl
 
 from sojourn import _core
@@ -14,6 +17,16 @@ def files_of(key: RunKey, results: _core.Run, *, command: str) -> dict[str, byte
     texts = tc_logs(tables.pop("tc", None))
     said = [remark.json() for remark in remarks(Run.fresh(key, results))]
     return record_files(key, command, tables, texts=texts, remarks=said)
+
+
+def results_of(key: RunKey, files: Mapping[str, bytes]) -> _core.Run:
+    """Return the results in such files; what tc said of the run is left out."""
+    tables = {
+        name.removesuffix(".parquet"): pl.read_parquet(io.BytesIO(content), memory_map=False)
+        for name, content in files.items()
+        if name.endswith(".parquet")
+    }
+    return _core.Run(key.resolved, key.engine, key.version, tables)
 
 
 def tc_logs(table: pl.DataFrame | None) -> dict[str, str]:

@@ -1,23 +1,16 @@
 """Many runs: those that a results folder has are not made again, the others are stored as they finish."""
 
-import io
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-import polars as pl
-
 from sojourn import _core
-from sojourn.core import describe
+from sojourn.core.scenario import Scenario
 from sojourn.core.store import Folder, RunKey
-from sojourn.errors import Refused, RunError, SojournError, UsageError
+from sojourn.errors import Refused, RunError, SojournError
 from sojourn.linux import kernels
-from sojourn.runner.executors import Workers, dispatch
 from sojourn.runner.interrupt import deferred
-from sojourn.runner.made import files_of
-from sojourn.views.run import Run
 
 _REFUSALS_SHOWN: Final = 10
 
@@ -39,7 +32,7 @@ class Plan:
     missing: Sequence[RunKey]
     there: Sequence[RunKey]
     uncaptured: Sequence[RunKey] = ()
-    """Existing runs that lack requested captures."""
+    """Of those that are there, the ones whose packets are wanted and were not kept."""
 
     @classmethod
     def of(cls, keys: Sequence[RunKey], folder: Folder | None, *, pcap: bool = False) -> "Plan":
@@ -59,14 +52,14 @@ class Plan:
     @property
     def seconds(self) -> float:
         """Simulated seconds of the runs to make together."""
-        return sum(describe.length(key.scenario) for key in self.to_make)
+        return sum(key.scenario.length for key in self.to_make)
 
 
 def run_key(resolved: _core.Scenario, *, engine: str) -> RunKey:
     """Return what identifies a run of this scenario."""
-    scenario = describe.from_json(resolved.json)
+    scenario = Scenario.from_json(resolved.json)
     version = _core.identity(resolved, engine=engine)
-    return RunKey(scenario, describe.label(scenario), engine, version, given=resolved)
+    return RunKey(scenario, scenario.label, engine, version, given=resolved)
 
 
 def refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool = False) -> None:
@@ -102,7 +95,7 @@ def make(
         engine: what runs them.
         threads: runs at a time.
         keep: gets each result.
-        watcher: receives the progress.
+        watcher: told how far it is.
         captures: folders for the packets, one a run; none, and they are not kept.
         snap_len: bytes that are kept of a packet.
 
@@ -136,41 +129,11 @@ def make(
             captures=[str(folder) for folder in captures],
             snap_len=snap_len,
         )
-    _say_failures(failures)
+    say_failures(failures)
 
 
-def make_elsewhere(
-    keys: Sequence[RunKey],
-    on: Workers,
-    *,
-    engine: str,
-    command: str,
-    keep: Callable[[RunKey, Mapping[str, bytes]], None],
-    watcher: Watcher | None = None,
-) -> None:
-    """Have all of these run by workers, handing the files of each to ``keep`` as soon as they are there.
-
-    Args:
-        keys: the runs.
-        on: who makes them; they are not closed.
-        engine: what runs them there.
-        command: the command that asked for them.
-        keep: gets the files of each, by name.
-        watcher: receives the progress.
-
-    Raises:
-        KeyboardInterrupt: on Ctrl-C, after the results that had come back were handed over.
-        Refused: if a worker has another build.
-        RunError: if runs failed, after all others were made; or if the workers cannot make any.
-        SojournError: if ``keep`` raises one.
-    """
-    with deferred() as interrupt:
-        failures = dispatch(keys, on, engine=engine, command=command, keep=keep, interrupt=interrupt, watcher=watcher)
-    _say_failures(failures)
-
-
-def _say_failures(failures: Sequence[SojournError]) -> None:
-    """Raise one error for the runs that failed."""
+def say_failures(failures: Sequence[SojournError]) -> None:
+    """Raise one error for the runs that failed, if any did."""
     if failures:
         others = len(failures) - 1
         raise RunError(
@@ -181,108 +144,3 @@ def _say_failures(failures: Sequence[SojournError]) -> None:
                 else "the other runs are kept; please report this with the run's scenario.json"
             ),
         )
-
-
-def make_stored(
-    plan: Plan,
-    folder: Folder,
-    *,
-    engine: str,
-    threads: int,
-    command: str,
-    watcher: Watcher | None = None,
-    snap_len: int | None = None,
-    on: Workers | None = None,
-) -> list[Run]:
-    """Make what is missing and store it; return every run of the plan.
-
-    Args:
-        plan: the runs.
-        folder: where they are kept.
-        engine: what runs them.
-        threads: runs at a time.
-        command: the command that asked for them.
-        watcher: receives the progress.
-        snap_len: captured bytes per packet (default: no capture).
-        on: the executor (default: threads of this process).
-
-    Raises:
-        UsageError: if packets are to be kept by others than this process.
-    """
-    if on is not None:
-        if snap_len is not None:
-            raise UsageError("packets are kept where runs are made", help="leave out --pcap or --on")
-
-        def store(made: RunKey, files: Mapping[str, bytes]) -> None:
-            if made not in folder:
-                folder.add_files(made, files)
-
-        make_elsewhere(plan.missing, on, engine=engine, command=command, keep=store, watcher=watcher)
-        return [Run.stored(folder.record(s)) for s in (*plan.there, *plan.missing)]
-    with ExitStack() as stack:
-        places: dict[str, Path] = {}
-        if snap_len is not None:
-            places = {s.digest: stack.enter_context(folder.captures(s)) for s in plan.to_make}
-
-        def keep(made: RunKey, results: _core.Run) -> None:
-            captures = places.get(made.digest)
-            if made not in folder:
-                folder.add_files(made, files_of(made, results, command=command), captures=captures)
-            elif captures is not None:
-                folder.add_captures(made, captures)
-
-        make(
-            plan.to_make,
-            engine=engine,
-            threads=threads,
-            keep=keep,
-            watcher=watcher,
-            captures=[places[s.digest] for s in plan.to_make] if places else [],
-            snap_len=_core.SNAP_LEN if snap_len is None else snap_len,
-        )
-    return [Run.stored(folder.record(s)) for s in (*plan.there, *plan.missing)]
-
-
-def make_fresh(
-    keys: Sequence[RunKey],
-    *,
-    engine: str,
-    threads: int,
-    watcher: Watcher | None = None,
-    captures: Sequence[Path] = (),
-    snap_len: int = _core.SNAP_LEN,
-    on: Workers | None = None,
-) -> list[Run]:
-    """Make runs and keep them in memory, their packets in ``captures``; return them in order.
-
-    With ``on`` they are made by these workers, which keep no packets, and what tc said of them is left out.
-    """
-    made: dict[str, Run] = {}
-    if on is not None:
-        if captures:
-            raise UsageError("packets are kept where runs are made", help="leave out --pcap or --on")
-
-        def read(one: RunKey, files: Mapping[str, bytes]) -> None:
-            tables = {
-                name.removesuffix(".parquet"): pl.read_parquet(io.BytesIO(content), memory_map=False)
-                for name, content in files.items()
-                if name.endswith(".parquet")
-            }
-            made[one.digest] = Run.fresh(one, _core.Run(one.resolved, one.engine, one.version, tables))
-
-        make_elsewhere(keys, on, engine=engine, command="", keep=read, watcher=watcher)
-        return [made[s.digest] for s in keys]
-
-    def keep(one: RunKey, results: _core.Run) -> None:
-        made[one.digest] = Run.fresh(one, results)
-
-    make(
-        keys,
-        engine=engine,
-        threads=threads,
-        keep=keep,
-        watcher=watcher,
-        captures=captures,
-        snap_len=snap_len,
-    )
-    return [made[s.digest] for s in keys]

@@ -2,14 +2,15 @@
 
 A search takes the most extreme of thousands of values, so the value that it reports is more extreme than the find is.
 What is reported beside it is the median over fresh seeds, with its distribution-free interval
-(:mod:`sojourn.evidence.claims.interval`).
+(:mod:`sojourn.evidence.interval`).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Final
 
-from sojourn.evidence.claims.interval import median, median_interval
+from sojourn.evidence.interval import median_interval
 from sojourn.search.objective import Objective
 from sojourn.search.trials import Subject, measure
 

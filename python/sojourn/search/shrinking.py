@@ -14,9 +14,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from statistics import median
 from typing import Any, Final
 
-from sojourn.evidence.claims.interval import median
 from sojourn.search.objective import Objective
 from sojourn.search.trials import Subject, measure
 from sojourn.search.written import Tree, get, leaves, split, text_of, with_value, without, written

@@ -41,7 +41,7 @@ def tally(runs: Iterable[Run]) -> list[Tally]:
     for apart, own in told_apart(runs):
         of = ", ".join(f"{axis}={label}" for axis, label in apart)
         for run in own:
-            experiment = run.scenario["experiment"]
+            experiment = run.scenario.experiment
             for check in run.checks():
                 one = found.setdefault((experiment, check.name, of), Tally(experiment, check.name, of))
                 one.windows = list(dict.fromkeys([*one.windows, *check.windows]))

@@ -13,8 +13,8 @@ from typing import Any, Final
 import polars as pl
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.core.run import Run
+from sojourn.core.scenario import Element, Flow, rate_mbit
 from sojourn.views.window import span_said
 
 LIMITED: Final = 0.1
@@ -93,7 +93,7 @@ def told(runs: Iterable[Run]) -> list[Told]:
     for run in runs:
         for remark in remarks(run):
             of_window = remark.about == "window"
-            key = (str(run.scenario["experiment"]), remark.about, () if of_window else remark.flows)
+            key = (run.scenario.experiment, remark.about, () if of_window else remark.flows)
             known = found.get(key)
             if known is None:
                 found[key] = Told(remark, 1, run.label)
@@ -123,24 +123,24 @@ def _starting(run: Run, limited: Collection[str]) -> list[Remark]:
     window = run.window()
     flows = [
         flow
-        for flow in describe.loads(run.scenario)
-        if flow["traffic"]["kind"] == "tcp"
+        for flow in run.scenario.loads
+        if flow.kind == "tcp"
         and flow["traffic"].get("bytes") is None
-        and not describe.sender(flow).startswith("bbr")
-        and flow["name"] not in limited
+        and not flow.sender.startswith("bbr")
+        and flow.name not in limited
     ]
     if window is None or not flows or "flows" not in run.tables:
         return []
     begin, end = window
     ended: dict[str, float | None] = {}
     for flow in flows:
-        rows = run.flows.filter(pl.col("flow").cast(pl.String) == flow["name"]).select("t_s", "ssthresh", "cwnd")
+        rows = run.flows.filter(pl.col("flow").cast(pl.String) == flow.name).select("t_s", "ssthresh", "cwnd")
         out = rows.filter(pl.col("ssthresh") < _INFINITE)["t_s"]
-        settles = _SETTLED * describe.base_rtt_ms(run.scenario, flow) / 1e3
+        settles = _SETTLED * flow.base_rtt_ms() / 1e3
         if len(out) and float(out[0]) + settles > begin:
-            ended[flow["name"]] = float(out[0])
+            ended[flow.name] = float(out[0])
         elif not len(out) and _grows(rows.filter((pl.col("t_s") > begin) & (pl.col("t_s") <= end))["cwnd"]):
-            ended[flow["name"]] = None
+            ended[flow.name] = None
     if not ended:
         return []
     last = max((at for at in ended.values() if at is not None), default=None)
@@ -182,17 +182,17 @@ def _overgrown(run: Run) -> list[Remark]:
         return []
     begin, end = window
     found: dict[str, tuple[int, float]] = {}
-    for flow in describe.loads(run.scenario):
-        queue, needs = _queue(run.scenario, flow), _needs(run.scenario, flow)
-        if flow["traffic"]["kind"] != "tcp" or queue is None or needs is None or not needs[0]:
+    for flow in run.scenario.loads:
+        queue, needs = _queue(flow), _needs(flow)
+        if flow.kind != "tcp" or queue is None or needs is None or not needs[0]:
             continue
         if str(queue["qdisc"]).split()[0] in _FIFOS:
             continue
-        rows = run.flows.filter(pl.col("flow").cast(pl.String) == flow["name"], pl.col("t_s").is_between(begin, end))
+        rows = run.flows.filter(pl.col("flow").cast(pl.String) == flow.name, pl.col("t_s").is_between(begin, end))
         most = int(rows["cwnd"].max() or 0)  # type: ignore[arg-type] # a count
         times = most * _FRAME / needs[0]
         if most >= _LEAST_PACKETS and times >= OVERGROWN:
-            found[str(flow["name"])] = most, times
+            found[flow.name] = most, times
     if not found:
         return []
     names = tuple(found)
@@ -218,7 +218,7 @@ def _limited(run: Run) -> list[Remark]:
     Asked of TCP connections that last. That an adaptive stream or a source that is on and off by turns has nothing to
     send at times is what it is there for; a pacing rate is a limit of its own only if it is the one that was set.
     """
-    flows = [flow for flow in describe.loads(run.scenario) if flow["traffic"]["kind"] == "tcp"]
+    flows = [flow for flow in run.scenario.loads if flow.kind == "tcp"]
     if not flows or "limits" not in run.tables:
         return []
     tables = [name for name in ("flows", "limits", "events") if name in run.tables]
@@ -229,8 +229,8 @@ def _limited(run: Run) -> list[Remark]:
         "pacing_limited({})",
         "max(pacing_rate, {})",
     )
-    found = iter(run.measured([metric.format(flow["name"]) for flow in flows for metric in metrics], tables))
-    limited: dict[str, list[tuple[Mapping[str, Any], float, tuple[float, float] | None]]] = {}
+    found = iter(run.measured([metric.format(flow.name) for flow in flows for metric in metrics], tables))
+    limited: dict[str, list[tuple[Flow, float, tuple[float, float] | None]]] = {}
     for flow in flows:
         own = [next(found) for _ in metrics]
         receive_window, send_buffer, application, pacing, pacing_rate = (measured.value for measured in own)
@@ -244,7 +244,7 @@ def _limited(run: Run) -> list[Remark]:
         for about, share in shares.items():
             if share >= LIMITED:
                 limited.setdefault(about, []).append((flow, share, window))
-    return [_of_limit(run.scenario, about, limited[about]) for about in _WORDS if about in limited]
+    return [_of_limit(about, limited[about]) for about in _WORDS if about in limited]
 
 
 _WORDS: Final[Mapping[str, tuple[str, str]]] = {
@@ -256,11 +256,10 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def _of_limit(
-    scenario: describe.Scenario,
     about: str,
-    limited: Sequence[tuple[Mapping[str, Any], float, tuple[float, float] | None]],
+    limited: Sequence[tuple[Flow, float, tuple[float, float] | None]],
 ) -> Remark:
-    names = tuple(str(flow["name"]) for flow, _, _ in limited)
+    names = tuple(flow.name for flow, _, _ in limited)
     least, most = min(share for _, share, _ in limited), max(share for _, share, _ in limited)
     low, high = f"{100 * least:.0f}", f"{100 * most:.0f}"
     window = limited[0][2]
@@ -271,13 +270,13 @@ def _of_limit(
         f"{low if low == high else f'{low} to {high}'} % of the time{when}: rates and shares then say nothing about "
         "the queue or the congestion control"
     )
-    return Remark(about, names, message, _remedy(scenario, about, [flow for flow, _, _ in limited]))
+    return Remark(about, names, message, _remedy(about, [flow for flow, _, _ in limited]))
 
 
-def _remedy(scenario: describe.Scenario, about: str, flows: Sequence[Mapping[str, Any]]) -> str:
+def _remedy(about: str, flows: Sequence[Flow]) -> str:
     """Return what would not limit: a value that fills the path and the buffer before it."""
-    needs = [need for flow in flows if (need := _needs(scenario, flow)) is not None]
-    rates = [rate for flow in flows if (rate := _rate(scenario, flow)) is not None]
+    needs = [need for flow in flows if (need := _needs(flow)) is not None]
+    rates = [rate for flow in flows if (rate := _rate(flow)) is not None]
     match about:
         case "receive_window":
             return _large_enough(needs, about, 1.0) or "give the flow a larger receive_window"
@@ -306,31 +305,29 @@ def _large_enough(needs: Sequence[tuple[float, float]], about: str, times: float
     return f'{about} = "{size}" would do: the path\'s BDP of {bdp:,.0f} bytes and {holds}{over}'
 
 
-def _queue(scenario: describe.Scenario, flow: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _queue(flow: Flow) -> Element | None:
     """Return the slowest queue that a flow's data pass."""
-    hops = {scenario["hops"][index]["name"] for index in flow["hops"]}
+    hops = {flow.scenario["hops"][index]["name"] for index in flow["hops"]}
     own = [
         (rate, index, element)
-        for index, (path, element) in enumerate(describe.elements(scenario, flow["direction"]))
-        if element["kind"] == "queue"
-        and path.split(".")[0] in hops
-        and (rate := describe.rate_mbit(element)) is not None
+        for index, (path, element) in enumerate(flow.scenario.elements(flow["direction"]))
+        if element["kind"] == "queue" and path.split(".")[0] in hops and (rate := rate_mbit(element)) is not None
     ]
     return min(own)[2] if own else None
 
 
-def _rate(scenario: describe.Scenario, flow: Mapping[str, Any]) -> float | None:
-    queue = _queue(scenario, flow)
-    mbit = None if queue is None else describe.rate_mbit(queue)
+def _rate(flow: Flow) -> float | None:
+    queue = _queue(flow)
+    mbit = None if queue is None else rate_mbit(queue)
     return None if mbit is None else mbit * 1e6
 
 
-def _needs(scenario: describe.Scenario, flow: Mapping[str, Any]) -> tuple[float, float] | None:
+def _needs(flow: Flow) -> tuple[float, float] | None:
     """Return the BDP of a flow's path in bytes, and what its buffer holds: as much again where that is not known."""
-    queue, rate = _queue(scenario, flow), _rate(scenario, flow)
+    queue, rate = _queue(flow), _rate(flow)
     if queue is None or rate is None:
         return None
-    bdp = rate / 8 * describe.base_rtt_ms(scenario, flow) / 1e3
+    bdp = rate / 8 * flow.base_rtt_ms() / 1e3
     packets = re.fullmatch(r"pfifo\s+limit\s+(\d+)", str(queue["qdisc"]).strip())
     return bdp, float(packets[1]) * _FRAME if packets else bdp
 

@@ -86,9 +86,7 @@ class Results(Sequence[Run]):
     @cached_property
     def _labels_by_run(self) -> dict[int, dict[str, str]]:
         """The labels of each run's axes, and of what differs beside the seed from others of its cell."""
-        return {
-            id(run): {**dict(run.scenario["cell"]), **dict(apart)} for apart, own in told_apart(self) for run in own
-        }
+        return {id(run): {**dict(run.scenario.labels), **dict(apart)} for apart, own in told_apart(self) for run in own}
 
     @property
     def axes(self) -> dict[str, list[str]]:

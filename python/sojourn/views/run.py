@@ -2,7 +2,6 @@
 
 from typing import Final
 
-from sojourn.core import describe
 from sojourn.core import run as data
 from sojourn.core.extensions import Drawing
 from sojourn.views import html
@@ -49,7 +48,7 @@ class Run(data.Run):
 
 def _html(run: data.Run) -> str:
     """Return what a run is, its flows, and a few numbers of each."""
-    flows = describe.loads(run.scenario)
+    flows = run.scenario.loads
     columns = [column for column in COLUMNS if column.flows(run.scenario)]
     found = [
         dict(zip(column.flows(run.scenario), values, strict=True))
@@ -57,7 +56,7 @@ def _html(run: data.Run) -> str:
     ]
     heads = [f"{column.name}{f' ({column.unit})' if column.unit else ''}" for column in columns]
     rows = [
-        [str(flow["name"]), describe.sender(flow)]
+        [str(flow["name"]), flow.sender]
         # What a kind of traffic has no value for stays empty.
         + [
             number(own[flow["name"]], column.digits) if flow["name"] in own else ""

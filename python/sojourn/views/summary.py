@@ -5,10 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from sojourn.core import describe, queues
+from sojourn.core import queues
 from sojourn.core.cells import Cell
 from sojourn.core.queues import Queue
 from sojourn.core.run import Run, Span
+from sojourn.core.scenario import Scenario
 from sojourn.views.window import measured_said
 
 _FLOWS_SHOWN: Final = 4
@@ -45,7 +46,7 @@ class Column:
     several: bool = False
     """Whether it says something only of more flows than one."""
     kinds: frozenset[str] = TCP
-    """Of a column with a value for each flow: the kinds of flows (:func:`describe.kind_of`) that have it."""
+    """Of a column with a value for each flow: the kinds of flows (:attr:`.Flow.kind`) that have it."""
     meaning: str = ""
     """What it is, for a legend."""
     least: float = 0.0
@@ -61,15 +62,11 @@ class Column:
         """Whether there is a value for each queue that matters."""
         return "{queue}" in self.metric
 
-    def flows(self, scenario: describe.Scenario) -> list[str]:
+    def flows(self, scenario: Scenario) -> list[str]:
         """Return the flows of a run that have it."""
-        return (
-            [flow["name"] for flow in scenario["flows"] if describe.kind_of(flow) in self.kinds]
-            if self.each_flow
-            else []
-        )
+        return [flow["name"] for flow in scenario.flows if flow.kind in self.kinds] if self.each_flow else []
 
-    def asked(self, scenario: describe.Scenario, of: Sequence[Queue] = ()) -> list[str]:
+    def asked(self, scenario: Scenario, of: Sequence[Queue] = ()) -> list[str]:
         """Return the expressions to measure; none if it says nothing there.
 
         Args:
@@ -82,7 +79,7 @@ class Column:
         if self.each_flow:
             return [self.metric.format(flow=flow) for flow in self.flows(scenario)]
         if self.several:
-            ways = [flow["direction"] for flow in describe.loads(scenario) if describe.kind_of(flow) in TCP]
+            ways = [flow["direction"] for flow in scenario.loads if flow.kind in TCP]
             # A download and an upload have no link to share.
             if len(ways) < 2 or len(set(ways)) > 1:  # noqa: PLR2004 - two
                 return []
@@ -180,6 +177,92 @@ _OF_QUEUES: Final = (
     Column("drops", "drops", "drops", "", "drops({queue})", digits=0, meaning="packets that the queue dropped"),
 )
 
+_BITRATE: Final = Column(
+    "bitrate_mbps",
+    "bitrate",
+    "bitrate",
+    "Mbit/s",
+    "bitrate({flow})",
+    1e-6,
+    digits=2,
+    kinds=_STREAMING,
+    meaning="mean level of the video that is played",
+)
+
+_STALLS: Final = Column(
+    "stalls", "stalls", "stalls", "", "stalls({flow})", digits=0, kinds=_STREAMING, meaning="times that it stopped"
+)
+
+_JITTER: Final = Column(
+    "jitter_ms",
+    "jitter",
+    "jitter",
+    "ms",
+    "mean(ipdv, {flow})",
+    1e3,
+    digits=2,
+    kinds=_CALLS,
+    meaning="mean difference of the delays of successive packets (RFC 3393)",
+)
+
+_PROGRAM: Final = Column(
+    "program_s",
+    "time that the program took",
+    "took",
+    "s",
+    "mean(completion_time, {flow})",
+    digits=3,
+    kinds=PROGRAMS,
+    meaning="from the client's start to its end",
+)
+
+_MEDIAN: Final = Column(
+    "completion_median_ms",
+    "completion time, median",
+    "50 %",
+    "ms",
+    "median(completion_time, {flow})",
+    1e3,
+    digits=0,
+    kinds=_SHORT,
+    meaning="half of the transfers took no longer",
+)
+
+_P95: Final = Column(
+    "completion_p95_ms",
+    "completion time, 95 %",
+    "95 %",
+    "ms",
+    "percentile(completion_time, {flow}, 95)",
+    1e3,
+    digits=0,
+    kinds=_SHORT,
+    meaning="95 % of the transfers took no longer",
+)
+
+_OWD_P99: Final = Column(
+    "owd_p99_ms",
+    "one-way delay, 99 %",
+    "delay 99 %",
+    "ms",
+    "p99(packet_owd, {flow})",
+    1e3,
+    kinds=_DATAGRAMS,
+    meaning="one-way delay that 99 % of the packets stay below",
+)
+
+_LOSS: Final = Column(
+    "loss_percent",
+    "loss",
+    "loss",
+    "%",
+    "loss_rate({flow})",
+    100,
+    digits=2,
+    kinds=_DATAGRAMS | _PROBES,
+    meaning="packets that were lost",
+)
+
 COLUMNS: Final = (
     replace(_GOODPUT, kinds=TCP | _STREAMS),
     Column(
@@ -195,40 +278,14 @@ COLUMNS: Final = (
     _UTILISATION,
     _RTT,
     *_OF_QUEUES,
-    Column("loss_percent", "loss", "loss", "%", "loss_rate({flow})", 100, digits=2, kinds=_DATAGRAMS),
-    Column("owd_p99_ms", "one-way delay, 99 %", "delay 99 %", "ms", "p99(packet_owd, {flow})", 1e3, kinds=_DATAGRAMS),
-    Column(
-        "program_s",
-        "time that the program took",
-        "took",
-        "s",
-        "mean(completion_time, {flow})",
-        digits=3,
-        kinds=PROGRAMS,
-    ),
-    Column("jitter_ms", "jitter", "jitter", "ms", "mean(ipdv, {flow})", 1e3, digits=2, kinds=_CALLS),
-    Column(
-        "completion_median_ms",
-        "completion time, median",
-        "compl. 50 %",
-        "ms",
-        "median(completion_time, {flow})",
-        1e3,
-        digits=0,
-        kinds=_SHORT,
-    ),
-    Column(
-        "completion_p95_ms",
-        "completion time, 95 %",
-        "compl. 95 %",
-        "ms",
-        "percentile(completion_time, {flow}, 95)",
-        1e3,
-        digits=0,
-        kinds=_SHORT,
-    ),
-    Column("bitrate_mbps", "bitrate", "bitrate", "Mbit/s", "bitrate({flow})", 1e-6, digits=2, kinds=_STREAMING),
-    Column("stalls", "stalls", "stalls", "", "stalls({flow})", digits=0, kinds=_STREAMING),
+    replace(_LOSS, kinds=_DATAGRAMS, meaning=""),
+    replace(_OWD_P99, meaning=""),
+    replace(_PROGRAM, meaning=""),
+    replace(_JITTER, meaning=""),
+    replace(_MEDIAN, short="compl. 50 %", meaning=""),
+    replace(_P95, short="compl. 95 %", meaning=""),
+    replace(_BITRATE, meaning=""),
+    replace(_STALLS, meaning=""),
     *(
         Column(
             f"{key}_limited_percent",
@@ -280,32 +337,10 @@ FLOW_COLUMNS: Final = (
         digits=3,
         meaning="segments that arrived marked Congestion Experienced",
     ),
-    Column(
-        "bitrate_mbps",
-        "bitrate",
-        "bitrate",
-        "Mbit/s",
-        "bitrate({flow})",
-        1e-6,
-        digits=2,
-        kinds=_STREAMING,
-        meaning="mean level of the video that is played",
-    ),
-    Column(
-        "stalls", "stalls", "stalls", "", "stalls({flow})", digits=0, kinds=_STREAMING, meaning="times that it stopped"
-    ),
+    _BITRATE,
+    _STALLS,
     replace(_GOODPUT, digits=3, kinds=_DATAGRAMS, meaning="payload that arrived"),
-    Column(
-        "loss_percent",
-        "loss",
-        "loss",
-        "%",
-        "loss_rate({flow})",
-        100,
-        digits=2,
-        kinds=_DATAGRAMS | _PROBES,
-        meaning="packets that were lost",
-    ),
+    _LOSS,
     Column(
         "owd_ms",
         "one-way delay",
@@ -316,37 +351,9 @@ FLOW_COLUMNS: Final = (
         kinds=_DATAGRAMS,
         meaning="mean one-way delay",
     ),
-    Column(
-        "owd_p99_ms",
-        "one-way delay, 99 %",
-        "delay 99 %",
-        "ms",
-        "p99(packet_owd, {flow})",
-        1e3,
-        kinds=_DATAGRAMS,
-        meaning="one-way delay that 99 % of the packets stay below",
-    ),
-    Column(
-        "jitter_ms",
-        "jitter",
-        "jitter",
-        "ms",
-        "mean(ipdv, {flow})",
-        1e3,
-        digits=2,
-        kinds=_CALLS,
-        meaning="mean difference of the delays of successive packets (RFC 3393)",
-    ),
-    Column(
-        "program_s",
-        "time that the program took",
-        "took",
-        "s",
-        "mean(completion_time, {flow})",
-        digits=3,
-        kinds=PROGRAMS,
-        meaning="from the client's start to its end",
-    ),
+    _OWD_P99,
+    _JITTER,
+    _PROGRAM,
     Column(
         "rtt_ms",
         "RTT",
@@ -388,28 +395,8 @@ FLOW_COLUMNS: Final = (
         kinds=_SHORT,
         meaning="transfers that were under way at the end",
     ),
-    Column(
-        "completion_median_ms",
-        "completion time, median",
-        "50 %",
-        "ms",
-        "median(completion_time, {flow})",
-        1e3,
-        digits=0,
-        kinds=_SHORT,
-        meaning="half of the transfers took no longer",
-    ),
-    Column(
-        "completion_p95_ms",
-        "completion time, 95 %",
-        "95 %",
-        "ms",
-        "percentile(completion_time, {flow}, 95)",
-        1e3,
-        digits=0,
-        kinds=_SHORT,
-        meaning="95 % of the transfers took no longer",
-    ),
+    _MEDIAN,
+    _P95,
     Column(
         "ping_rtt_ms",
         "RTT, median",
@@ -440,9 +427,9 @@ _TABLES: Final = ("flows", "limits", "queues", "queue_signals", "histograms", "d
 """What TCP flows and queues need; other kinds need what is smaller than these."""
 
 
-def tcp_flows(scenario: describe.Scenario) -> list[str]:
+def tcp_flows(scenario: Scenario) -> list[str]:
     """Return the names of the flows of one lasting connection each: those that a column of several compares."""
-    return [flow["name"] for flow in describe.loads(scenario) if describe.kind_of(flow) in TCP]
+    return [flow["name"] for flow in scenario.loads if flow.kind in TCP]
 
 
 def columns_of(cells: Iterable[Cell], columns: Sequence[Column] = COLUMNS) -> list[Headed]:
@@ -562,7 +549,7 @@ def numbers_of(run: Run, columns: Sequence[Column] = COLUMNS, of: Sequence[Queue
     if of is None:
         of = queues.that_matter([run]) if _of_queues(columns) else []
     asked = [column.asked(run.scenario, of) for column in columns]
-    tables = None if {describe.kind_of(flow) for flow in run.scenario["flows"]} - {"tcp", "ping"} else _TABLES
+    tables = None if {flow.kind for flow in run.scenario.flows} - {"tcp", "ping"} else _TABLES
     whole = [name for name in run.tables if not name.endswith("_state")]
     found = iter(run.measure([expression for own in asked for expression in own], tables or whole))
     return [[next(found) * column.scale for _ in own] for column, own in zip(columns, asked, strict=True)]

@@ -121,16 +121,16 @@ def _row(record: Record, folder: Path) -> dict[str, Any]:
     key, base = record.key, os.path.relpath(record.path, folder)
     own = {
         "run": record.path.name,
-        "experiment": key.scenario["experiment"],
+        "experiment": key.scenario.experiment,
         "cell": key.label.rpartition("#")[0],
         "cell_id": key.cell_digest,
-        "seed": int(key.scenario["seed"]),
+        "seed": key.scenario.seed,
         "engine": key.engine,
         "version": key.version,
     }
     files = {name: f"{base}/{name}.parquet" for name in record.tables}
     taken = {*own, FOLDER, *files}
-    labels = {f"axis.{axis}" if axis in taken else axis: label for axis, label in key.scenario["cell"]}
+    labels = {f"axis.{axis}" if axis in taken else axis: label for axis, label in key.scenario.labels}
     return {**own, **labels, FOLDER: base, **files}
 
 

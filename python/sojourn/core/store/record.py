@@ -14,6 +14,7 @@ from typing import Any, Final
 import polars as pl
 
 from sojourn import _core
+from sojourn.core.scenario import Scenario
 from sojourn.core.store.reading import MOST_TEXT, damaged, read, seal, unsealed, why
 from sojourn.core.store.run_key import RunKey
 from sojourn.errors import StoreError
@@ -217,7 +218,13 @@ def _key(head: Mapping[str, Any]) -> RunKey:
     measured = frozenset(head.get("imported", {}).get("measured", ()))
     warnings = tuple(head.get("warnings", ()))
     return RunKey(
-        head["scenario"], head["label"], head["engine"], head["version"], measured, warnings, head.get("resolved")
+        Scenario(head["scenario"]),
+        head["label"],
+        head["engine"],
+        head["version"],
+        measured,
+        warnings,
+        head.get("resolved"),
     )
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from sojourn import _core
+from sojourn.core.scenario import Scenario
 
 _LONGEST_NAME: Final = 80
 
@@ -17,7 +18,7 @@ _LONGEST_NAME: Final = 80
 class RunKey:
     """What tells one run from another: the scenario with its seed, the engine and its version."""
 
-    scenario: Mapping[str, Any]
+    scenario: Scenario
     """The whole scenario, seed included, as the extension module writes it."""
     label: str
     """How people call it: experiment, cell and seed."""

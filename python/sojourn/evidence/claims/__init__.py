@@ -12,10 +12,10 @@ outside in one, and inconclusive if it spans the bound. Where runs are missing i
 :mod:`.registry` reads the files, :mod:`.evaluate` looks at a results folder.
 """
 
-from sojourn.evidence.claims.bound import Bound
 from sojourn.evidence.claims.evaluate import evaluate, seeds_there
 from sojourn.evidence.claims.registry import Claim, Measure, Part, baseline, read_baseline, registry
 from sojourn.evidence.claims.verdicts import Cause, CellVerdict, ClaimVerdict, PartVerdict, Verdict
+from sojourn.evidence.judging import Bound
 
 __all__ = [
     "Bound",

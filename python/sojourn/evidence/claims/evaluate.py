@@ -16,19 +16,21 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise, product
+from statistics import median
+from typing import Final
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.core.cells import told_apart
 from sojourn.core.run import Run
+from sojourn.core.scenario import Labels, Scenario
 from sojourn.errors import SojournError, StoreError, UsageError
-from sojourn.evidence.claims.interval import FEWEST, SEEDS, Look, fewest, looks, median, median_interval
 from sojourn.evidence.claims.registry import Claim, Measure, Part
 from sojourn.evidence.claims.verdicts import WORST_FIRST, Cause, CellVerdict, ClaimVerdict, PartVerdict, Verdict
+from sojourn.evidence.interval import FEWEST, SEEDS, Look, fewest, looks, median_interval
+from sojourn.evidence.judging import Ruling, worst
 from sojourn.experiments import library
 from sojourn.experiments.experiment import load
 
-Labels = tuple[tuple[str, str], ...]
 _Place = tuple[str, Labels]
 """(experiment, cell)"""
 
@@ -39,7 +41,7 @@ class _Suite:
 
     name: str
     """The experiment's own name: runs know it by that."""
-    cells: Mapping[Labels, describe.Scenario]
+    cells: Mapping[Labels, Scenario]
 
     def chosen(self, measure: Measure) -> list[Labels]:
         """Return the cells that a measure is of."""
@@ -61,11 +63,7 @@ def _suite(name: str) -> _Suite:
     """Return a scenario of the package, one seed a cell."""
     (named,) = library.resolve(name)
     experiment = load(named.file, seeds=1)
-    return _Suite(experiment.name, {_labels(key.scenario): key.scenario for key in experiment.run_keys})
-
-
-def _labels(scenario: describe.Scenario) -> Labels:
-    return tuple((axis, label) for axis, label in scenario["cell"])
+    return _Suite(experiment.name, {key.scenario.labels: key.scenario for key in experiment.run_keys})
 
 
 def evaluate(
@@ -128,7 +126,7 @@ def _places(runs: Iterable[Run], engine: str) -> dict[_Place, list[Run]]:
     places: dict[_Place, list[Run]] = defaultdict(list)
     for run in runs:
         if run.engine == engine:
-            places[run.scenario["experiment"], _labels(run.scenario)].append(run)
+            places[run.scenario.experiment, run.scenario.labels].append(run)
     return places
 
 
@@ -163,7 +161,7 @@ def _by_seed(runs: Sequence[Run]) -> dict[int, Run]:
     return {run.seed: run for run in runs}
 
 
-def _same(scenario: describe.Scenario, theirs: describe.Scenario) -> bool:
+def _same(scenario: Scenario, theirs: Scenario) -> bool:
     """Return whether two scenarios differ in nothing but their seed, and what is only said of them."""
     aside = {"seed", "checks", "source"}
     return {k: v for k, v in scenario.items() if k not in aside} == {k: v for k, v in theirs.items() if k not in aside}
@@ -224,7 +222,7 @@ def _claim(claim: Claim, values: _Values, look: Look, following: Look | None) ->
     parts = [_part(part, values, look) for part in claim.parts]
     places = dict.fromkeys(place for part in claim.parts for place in _cells_of(part))
     runs = [values.runs[place][seed] for place in places for seed in values.seeds(place, look.seeds)]
-    verdict, cause = _joined([(part.verdict, part.cause) for part in parts])
+    verdict, cause = _joined(parts)
     wanted = look if verdict is Verdict.NOT_RUN else following if cause is Cause.SPANS else None
     advice = _advice(places, values, wanted) if wanted else ""
     return ClaimVerdict(claim, parts, verdict, cause, look.seeds, runs, advice)
@@ -239,10 +237,10 @@ def _cells_of(part: Part) -> list[_Place]:
     return [(m.experiment, cell) for m in part.measures.values() for cell in _suite(m.experiment).chosen(m)]
 
 
-def _joined(verdicts: Sequence[tuple[Verdict, Cause]]) -> tuple[Verdict, Cause]:
+def _joined(parts: Sequence[PartVerdict | CellVerdict]) -> tuple[Verdict, Cause]:
     """Return the verdict on what must all hold."""
-    verdict = next(one for one in WORST_FIRST if any(own is one for own, _ in verdicts))
-    causes = [cause for own, cause in verdicts if own is verdict]
+    verdict = worst(parts, WORST_FIRST, Verdict.NOT_RUN)
+    causes = [part.cause for part in parts if part.verdict is verdict]
     return verdict, next(cause for cause in Cause if cause in causes)
 
 
@@ -265,7 +263,7 @@ def _part(part: Part, values: _Values, look: Look) -> PartVerdict:
     cells = [cell for cell in judged if cell is not None]
     if not cells:
         return PartVerdict(part, cells, Verdict.INCONCLUSIVE, Cause.NOT_MET)
-    verdict, cause = _joined([(cell.verdict, cell.cause) for cell in cells])
+    verdict, cause = _joined(cells)
     return PartVerdict(part, cells, verdict, cause)
 
 
@@ -308,11 +306,14 @@ def _judge(part: Part, found: Sequence[float], confidence: float) -> tuple[Verdi
     if interval is None or any(math.isnan(value) for value in found):
         return Verdict.INCONCLUSIVE, Cause.NO_VALUE, math.nan, math.nan
     low, high = interval
-    if part.bound.holds(low) and part.bound.holds(high):
-        return Verdict.REPRODUCED, Cause.NONE, low, high
-    if part.bound.excludes(low, high):
-        return Verdict.NOT_REPRODUCED, Cause.NONE, low, high
-    return Verdict.INCONCLUSIVE, Cause.SPANS, low, high
+    return *_RULINGS[part.bound.ruling(low, high)], low, high
+
+
+_RULINGS: Final = {
+    Ruling.HOLDS: (Verdict.REPRODUCED, Cause.NONE),
+    Ruling.FAILS: (Verdict.NOT_REPRODUCED, Cause.NONE),
+    Ruling.OPEN: (Verdict.INCONCLUSIVE, Cause.SPANS),
+}
 
 
 def _quantity(label: str) -> float:

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from sojourn.evidence.claims.interval import SEEDS, looks
 from sojourn.evidence.claims.verdicts import Cause, CellVerdict, ClaimVerdict, PartVerdict, Verdict
+from sojourn.evidence.interval import SEEDS, looks
 
 _HEAD: Final = """\
 # What the published reports claim, and what our runs say
@@ -35,7 +35,7 @@ def ours(own: ClaimVerdict) -> str:
 
 def runs(own: ClaimVerdict) -> str:
     """Return which runs a claim was looked at in: ``120 of l4s-tests/s6``."""
-    counts = Counter(run.scenario["experiment"] for run in own.runs)
+    counts = Counter(run.scenario.experiment for run in own.runs)
     return ", ".join(f"{count} of {name}" for name, count in counts.items())
 
 

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from sojourn.errors import StoreError, UsageError
-from sojourn.evidence.claims.bound import Bound
 from sojourn.evidence.claims.formula import Formula
-from sojourn.evidence.claims.interval import SEEDS
+from sojourn.evidence.interval import SEEDS
+from sojourn.evidence.judging import Bound
 
 _SOURCES: Final = ("overload", "l4s-tests", "sce-l4s-ect1", "fast-lane")
 """The files, in the order in which people see them."""

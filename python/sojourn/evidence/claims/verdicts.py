@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from sojourn.core.run import Run
-from sojourn.evidence.claims.bound import Bound
 from sojourn.evidence.claims.registry import Claim, Part
+from sojourn.evidence.judging import telling
 
 
 class Verdict(enum.StrEnum):
@@ -66,9 +66,12 @@ class PartVerdict:
     @property
     def telling(self) -> CellVerdict | None:
         """The cell that decides: of those with the worst verdict the one that is farthest out, or least within."""
-        if not self.cells:
-            return None
-        return min(self.cells, key=lambda cell: _rank(cell.verdict, self.part.bound, cell))
+        return telling(self.cells, WORST_FIRST, lambda cell: self.part.bound.margin(cell.ours))
+
+    @property
+    def room(self) -> float:
+        """How far within its bound the cell is that decides, in units of the nearer limit; NaN without a value."""
+        return math.nan if self.telling is None else self.part.bound.margin(self.telling.ours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +92,10 @@ class ClaimVerdict:
     @property
     def telling(self) -> PartVerdict:
         """The part that decides."""
-        return min(self.parts, key=lambda own: _rank(own.verdict, own.part.bound, own.telling))
+        found = telling(self.parts, WORST_FIRST, lambda own: own.room)
+        assert found is not None  # noqa: S101 - a claim has a part
+        return found
 
 
 WORST_FIRST: Final = (Verdict.NOT_REPRODUCED, Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.REPRODUCED)
 """Of several things that must all hold, the first of these that there is is the verdict on all."""
-
-
-def _rank(verdict: Verdict, bound: Bound, cell: CellVerdict | None) -> tuple[int, float]:
-    """Return what sorts the worst first: the verdict, then how far within the bound; what has no value comes last."""
-    ours = math.nan if cell is None else cell.ours
-    return WORST_FIRST.index(verdict), math.inf if math.isnan(ours) else bound.margin(ours)

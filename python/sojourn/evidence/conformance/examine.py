@@ -119,7 +119,7 @@ def _plan(
     try:
         found = keys(seeds)
         # The kernel takes the time that a case says: there, only who asks for more seeds gets them.
-        if seeds is None and engine == "sim" and len({key.scenario["seed"] for key in found}) < SEEDS:
+        if seeds is None and engine == "sim" and len({key.scenario.seed for key in found}) < SEEDS:
             found = keys(SEEDS)
         refuse(found, engine=engine)
     except (ExperimentError, Refused) as error:

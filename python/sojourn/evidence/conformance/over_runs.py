@@ -16,6 +16,7 @@ from sojourn.evidence.conformance.reaction import signals
 from sojourn.evidence.conformance.steps import steps, told
 from sojourn.evidence.conformance.subject import FLOW, Subject
 from sojourn.evidence.conformance.verdicts import CaseVerdict, Outcome, Verdict
+from sojourn.evidence.judging import worst
 
 
 def of_runs(
@@ -31,10 +32,10 @@ def of_runs(
         silent: the signals that the subject never answers, by kind; what such a run shows is its own fault alone.
     """
     each = [_skipped(case, subject, run, silent) or _of_run(document, case, subject, run) for run in runs]
-    worst = min(each, key=_rank)
-    first = [run for run, own in zip(runs, each, strict=True) if own is worst]
+    decides = min(each, key=_rank)
+    first = [run for run, own in zip(runs, each, strict=True) if own is decides]
     found = replace(
-        worst,
+        decides,
         by_run=Counter(own.verdict for own in each),
         runs=[*first, *(run for run in runs if run not in first)],
     )
@@ -99,7 +100,7 @@ def _of_run(document: Document, case: Case, subject: Subject, run: Run) -> CaseV
             unseen = outcome.verdict is Verdict.NOT_OBSERVABLE
             reason = outcome.reason if unseen else f"the precondition did not come about: {one.says}{seen}"
             return CaseVerdict(case, subject, Verdict.NOT_OBSERVABLE if unseen else Verdict.SKIPPED, outcomes, reason)
-    verdict = min((own.verdict for own in outcomes), key=_ORDER.index)
+    verdict = worst(outcomes, _ORDER, Verdict.NOT_OBSERVABLE)
     return CaseVerdict(case, subject, verdict, outcomes, _reason(verdict, outcomes, subject), _known(outcomes, subject))
 
 

@@ -63,7 +63,7 @@ def steps(run: Run, needed: Iterable[str], derived: Mapping[str, Words]) -> tupl
 
 def told(run: Run) -> frozenset[str]:
     """Return the numbers that controls of this run tell of themselves, under the names that steps have for them."""
-    own = {name for flow in run.scenario["flows"] for name in _names_of(flow["name"], _told(run, flow["name"]))}
+    own = {name for flow in run.scenario.flows for name in _names_of(flow["name"], _told(run, flow["name"]))}
     return frozenset(own)
 
 
@@ -133,7 +133,7 @@ def _listed() -> dict[str, frozenset[str]]:
 
 def _told(run: Run, flow: str) -> frozenset[str]:
     """Return the numbers that the control of a flow tells, those included that have no value for the time being."""
-    own = next((one for one in run.scenario["flows"] if one["name"] == flow), None)
+    own = next((one for one in run.scenario.flows if one["name"] == flow), None)
     # A kernel tells what ss shows of its control, which are other numbers.
     if own is None or _core.facts(run.engine).kernels:
         return frozenset()

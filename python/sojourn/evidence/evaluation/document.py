@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from sojourn.errors import UsageError
-from sojourn.evidence.claims.bound import Bound
+from sojourn.evidence.judging import Bound
 
 Kind = Literal["cc", "qdisc", "media"]
 """What a document asks of: a congestion control of TCP or QUIC, a queue discipline, or the control of a call."""

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from sojourn.evidence.claims.bound import Bound
 from sojourn.evidence.evaluation.document import Document, Figure, Pair, Row
 from sojourn.evidence.evaluation.values import Cell, Values
+from sojourn.evidence.judging import Bound, telling, worst
 
 
 class Verdict(enum.StrEnum):
@@ -55,24 +55,21 @@ class JudgedFigure:
     @property
     def verdict(self) -> Verdict:
         """That of the worst cell."""
-        return min((cell.verdict for cell in self.cells), key=list(Verdict).index, default=Verdict.NO_VALUE)
+        return worst(self.cells, list(Verdict), Verdict.NO_VALUE)
 
     @property
     def telling(self) -> JudgedCell | None:
         """The cell that decides: the furthest beyond its limit or, where none is, the nearest to it."""
-        worst = [cell for cell in self.cells if cell.verdict == self.verdict]
-        return min(worst, key=self._room, default=None)
+        return telling(self.cells, list(Verdict), self._room)
 
     def _room(self, cell: JudgedCell) -> float:
         rule = self.figure.rule
         if isinstance(rule, Bound):
-            room = rule.margin(cell.value)
-        elif isinstance(rule, Pair):
-            size = abs(cell.limit) or 1.0
-            room = (cell.limit - cell.value if rule.better == "less" else cell.value - cell.limit) / size
-        else:
-            return 0.0
-        return math.inf if math.isnan(room) else room
+            return rule.margin(cell.value)
+        if isinstance(rule, Pair):
+            room = cell.limit - cell.value if rule.better == "less" else cell.value - cell.limit
+            return room / (abs(cell.limit) or 1.0)
+        return 0.0
 
     def count(self, verdict: Verdict) -> int:
         """Return how many cells have this verdict."""
@@ -91,12 +88,12 @@ class JudgedRow:
     @property
     def verdict(self) -> Verdict:
         """That of the worst figure; what is only reported counts where nothing else is."""
-        return min((own.verdict for own in self.figures), key=list(Verdict).index, default=Verdict.NO_VALUE)
+        return worst(self.figures, list(Verdict), Verdict.NO_VALUE)
 
     @property
     def telling(self) -> JudgedFigure | None:
         """The figure that decides."""
-        return next((own for own in self.figures if own.verdict == self.verdict), None)
+        return telling(self.figures, list(Verdict), lambda _: 0.0)
 
 
 def judge(

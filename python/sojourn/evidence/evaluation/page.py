@@ -4,10 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from sojourn.evidence.claims.bound import Bound
 from sojourn.evidence.evaluation.document import Document, Figure, Pair
 from sojourn.evidence.evaluation.judge import JudgedCell, JudgedFigure, JudgedRow, Verdict
 from sojourn.evidence.evaluation.subject import Subject
+from sojourn.evidence.judging import Bound
 
 _SCALES: Final = {"": 1.0, "%": 0.01, "ms": 1e-3, "s": 1.0, "Mbit/s": 1e6}
 

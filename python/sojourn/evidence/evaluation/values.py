@@ -69,7 +69,7 @@ def measure(into: Values, document: Document, suite: str, runs: Iterable[Run]) -
     """Add what the runs of a suite say to what is known: each figure of the document in the cells that it means."""
     figures = [figure for row in document.rows if row.suite == suite for figure in row.figures]
     for run in runs:
-        cell = tuple((axis, label) for axis, label in run.scenario["cell"])
+        cell = run.scenario.labels
         metrics = [metric for figure in figures if figure.means(dict(cell)) for metric in figure.metrics]
         metrics = list(dict.fromkeys(metrics))
         for metric, value in zip(metrics, run.measure(metrics), strict=True):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from sojourn.evidence import student
+from sojourn.evidence.judging import Bound, Ruling
 
 EQUIVALENCE: Final = 0.9
 """The confidence of the interval that is held against the margin: one-sided tests at 5 %."""
@@ -56,15 +57,11 @@ class Estimate:
     @property
     def significant(self) -> bool:
         """Whether the difference is more than chance gives in one of twenty, however small it is."""
-        low, high = self.interval(DIFFERENCE)
-        return low > 0 or high < 0
+        return Bound.around(0.0).ruling(*self.interval(DIFFERENCE)) is Ruling.FAILS
 
     def verdict(self, margin: float) -> Verdict:
         """Return what the intervals say of a margin either way."""
-        low, high = self.interval(EQUIVALENCE)
-        if math.isnan(low):
-            return Verdict.NOT_DECIDED
-        if -margin <= low and high <= margin:
+        if Bound.around(margin).ruling(*self.interval(EQUIVALENCE)) is Ruling.HOLDS:
             return Verdict.EQUIVALENT
         return Verdict.DIFFERENT if self.significant else Verdict.NOT_DECIDED
 

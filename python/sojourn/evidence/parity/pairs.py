@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
-from sojourn.core import describe
 from sojourn.core.cells import Cell, group, paired
 from sojourn.core.run import Run
 from sojourn.core.spread import Spread
@@ -157,8 +156,8 @@ def compare(cells: Iterable[tuple[Cell, Cell]], engines: Engines = USUAL) -> lis
 
 def _pair(cell: Cell, other: Cell, engines: Engines) -> Pair:
     scenario = cell.scenario
-    bottleneck = describe.bottleneck(scenario)
-    flows = [flow["name"] for flow in describe.loads(scenario)]
+    bottleneck = scenario.bottleneck
+    flows = [flow["name"] for flow in scenario.loads]
     asked = [
         (metric, flow)
         for metric in METRICS
@@ -178,7 +177,7 @@ def _pair(cell: Cell, other: Cell, engines: Engines) -> Pair:
         Comparison(metric, flow, values(ours, i, metric), values(theirs, i, metric))
         for i, (metric, flow) in enumerate(asked)
     ]
-    senders = "-".join(describe.sender(flow) for flow in describe.loads(scenario))
+    senders = "-".join(flow.sender for flow in scenario.loads)
     words = bottleneck[1]["qdisc"] if bottleneck else "none"
     return Pair(cell.experiment, cell.labels, words, senders, (len(cell.runs), len(other.runs)), comparisons, engines)
 

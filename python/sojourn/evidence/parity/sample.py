@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sojourn.core import describe
 from sojourn.errors import UsageError
 
 if TYPE_CHECKING:
@@ -29,4 +28,4 @@ def sample(keys: Sequence["RunKey"], count: int, seed: int) -> list["RunKey"]:
 
 
 def _cell(key: "RunKey") -> str:
-    return f"{key.scenario['experiment']}[{describe.cell_label(key.scenario)}]"
+    return f"{key.scenario.experiment}[{key.scenario.cell_label}]"

@@ -137,7 +137,7 @@ def against(rows: Sequence[Row], folder: Path, noise: Noise, experiments: Collec
     """
     cells = Cells()
     for run in results(folder):
-        if experiments is None or run.scenario["experiment"] in experiments:
+        if experiments is None or run.scenario.experiment in experiments:
             cells.add(run)
     found = Compared([], [], [])
     for row in rows:

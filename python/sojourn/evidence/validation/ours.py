@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.core.cells import told_apart
 from sojourn.core.run import Run
+from sojourn.core.scenario import Scenario, rate_mbit
 from sojourn.errors import UsageError
 from sojourn.evidence.validation.rows import Figure, Row, Sender
 
@@ -49,8 +49,8 @@ class Cell:
 
 
 def _asked(run: Run, order: tuple[int, ...], figures: Sequence[Figure]) -> list[str]:
-    flows = [flow["name"] for flow in describe.loads(run.scenario)]
-    queue = describe.bottleneck(run.scenario)
+    flows = [flow["name"] for flow in run.scenario.loads]
+    queue = run.scenario.bottleneck
     named = {"first": flows[order[0]], **({"queue": queue[0]} if queue else {})}
     return [figure.ask.format(flow=flows[order[figure.flow]], **named) for figure in figures]
 
@@ -73,13 +73,13 @@ class Cells:
     def add(self, run: Run) -> None:
         """Add a run, unless it is of a kind that no row of a few endless flows can be matched with."""
         found = _senders(run.scenario)
-        queue = describe.bottleneck(run.scenario)
-        rate = describe.rate_mbit(queue[1]) if queue else None
+        queue = run.scenario.bottleneck
+        rate = rate_mbit(queue[1]) if queue else None
         if found is None or queue is None or rate is None:
             return
         words = tuple(queue[1]["qdisc"].lower().split())
         key = Key(rate, words, tuple(sorted(found)), besides(run.scenario))
-        self._runs[key, describe.seconds(run.scenario)].append((found, run))
+        self._runs[key, run.scenario.seconds].append((found, run))
 
     def match(self, row: Row) -> Cell | None:
         """Return our runs of a published row; None if there are none.
@@ -104,7 +104,7 @@ def _one_experiment(runs: Sequence[tuple[tuple[Sender, ...], Run]], row: Row) ->
     found = [variant for order in orders for variant in told_apart(run for senders, run in runs if senders == order)]
     engines = sorted({run.engine for _, run in runs})
     of = [
-        f"{describe.label(own[0].scenario).rpartition('#')[0]} with " + ", ".join(f"{a}={label}" for a, label in apart)
+        f"{own[0].scenario.label.rpartition('#')[0]} with " + ", ".join(f"{a}={label}" for a, label in apart)
         for apart, own in found
         if apart
     ]
@@ -128,16 +128,16 @@ def _order(ours: tuple[Sender, ...], row: tuple[Sender, ...]) -> tuple[int, ...]
     return tuple(order)
 
 
-def besides(scenario: describe.Scenario) -> tuple[str, ...]:
+def besides(scenario: Scenario) -> tuple[str, ...]:
     """Return what is on the way of data, and what happens, beside one delay and one queue.
 
     In tc's words where they are tc's: ``netem delay 2ms 1ms 10%``, ``rate 40mbit``, ``replace pie noecn``,
     ``ect0_to_ect1 of 2`` (the second flow).
     """
     found: list[str] = []
-    names = [flow["name"] for flow in describe.loads(scenario)]
-    side = describe.data_side(scenario)
-    for _, element in describe.elements(scenario, side):
+    names = [flow["name"] for flow in scenario.loads]
+    side = scenario.data_side
+    for _, element in scenario.elements(side):
         if not element["enabled"] or element["kind"] == "queue":
             continue
         if element["kind"] == "netem":
@@ -166,17 +166,17 @@ def _said(action: Mapping[str, Any]) -> str:
             return str(other)
 
 
-def _senders(scenario: describe.Scenario) -> tuple[Sender, ...] | None:
+def _senders(scenario: Scenario) -> tuple[Sender, ...] | None:
     """Return the senders of a few endless TCP flows; None if the run is something else."""
-    if not 1 <= len(describe.loads(scenario)) <= _MOST_FLOWS:
+    if not 1 <= len(scenario.loads) <= _MOST_FLOWS:
         return None
     bleached: set[str] = set()
     for side in ("down", "up"):
-        for _, element in describe.elements(scenario, side):
+        for _, element in scenario.elements(side):
             if element["enabled"] and element["kind"] == "rewrite" and element["rule"] == "bleach_ecn":
                 bleached |= _selected(element["select"], scenario)
     senders = []
-    for flow in describe.loads(scenario):
+    for flow in scenario.loads:
         traffic = flow["traffic"]
         limited = any(traffic.get(key) for key in ("bytes", "app_rate", "ignore_ce"))
         start = flow["start"].get("at")
@@ -188,7 +188,7 @@ def _senders(scenario: describe.Scenario) -> tuple[Sender, ...] | None:
         senders.append(
             Sender(
                 traffic["cc"],
-                describe.base_rtt_ms(scenario, flow, jitter=False),
+                flow.base_rtt_ms(jitter=False),
                 bleached=flow["name"] in bleached,
                 start_s=_core.parse_span(start),
                 cap_mbps=_core.parse_rate(cap) / 1e6 if cap else 0.0,
@@ -198,14 +198,14 @@ def _senders(scenario: describe.Scenario) -> tuple[Sender, ...] | None:
     return tuple(senders)
 
 
-def _selected(select: object, scenario: describe.Scenario) -> set[str]:
+def _selected(select: object, scenario: Scenario) -> set[str]:
     """Return the names of the flows that a rewriter's selector is for."""
     match select:
         case "all":
-            return {flow["name"] for flow in scenario["flows"]}
+            return {flow["name"] for flow in scenario.flows}
         case {"flows": [*names]}:
             return {str(name) for name in names}
         case {"dscp": dscp}:
-            return {flow["name"] for flow in scenario["flows"] if flow["dscp"] == dscp}
+            return {flow["name"] for flow in scenario.flows if flow["dscp"] == dscp}
         case _:
             return set()

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.core.run import Run
+from sojourn.core.scenario import Scenario
 from sojourn.core.store import Folder
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import StoreError
@@ -62,7 +62,7 @@ def export(run: Run, filename: str, down: Way = "download") -> dict[str, Any]:
     """
     scenario = run.scenario
     layout = Layout.of(scenario, down)
-    owd = {flow["name"]: OWD_KEYS[layout.ways[flow["direction"]]] for flow in scenario["flows"]}
+    owd = {flow["name"]: OWD_KEYS[layout.ways[flow["direction"]]] for flow in scenario.flows}
     names = layout.names
     raw: dict[str, list[Raw]] = {series: [] for series in names.values()}
     for row in run.flows.iter_rows(named=True):
@@ -96,8 +96,8 @@ class _Clock:
     """Where the data ends, s from its zero."""
 
     @classmethod
-    def of(cls, scenario: describe.Scenario) -> "_Clock":
-        step, seconds = _core.parse_span(scenario["sample_interval"]), describe.seconds(scenario)
+    def of(cls, scenario: Scenario) -> "_Clock":
+        step, seconds = _core.parse_span(scenario["sample_interval"]), scenario.seconds
         if scenario["origin"] == "flent":
             return cls(_core.EPOCH, step, max(seconds - 2 * DELAY, 0.0), seconds)
         return cls(_core.EPOCH - DELAY, step, seconds, seconds + DELAY)
@@ -162,13 +162,13 @@ def _on_grid(rows: Sequence[Raw], grid: Sequence[float], clock: _Clock) -> Itera
 
 def _metadata(run: Run, layout: Layout, filename: str, clock: _Clock) -> dict[str, Any]:
     scenario = run.scenario
-    flows = {flow["name"]: flow for flow in scenario["flows"]}
+    flows = {flow["name"]: flow for flow in scenario.flows}
     streams = [*layout.uploads, *layout.downloads]
-    parameters = {"cc_algos": ",".join(describe.sender(flows[name]) for name in streams)}
+    parameters = {"cc_algos": ",".join(flows[name].sender for name in streams)}
     for word, own in (("upload_streams", layout.uploads), ("download_streams", layout.downloads)):
         if own:
             parameters[word] = str(len(own))
-    units = {name: "ms" if not describe.is_load(flows[name]) else "Mbits/s" for name in layout.names}
+    units = {name: "ms" if not flows[name].is_load else "Mbits/s" for name in layout.names}
     return {
         "NAME": layout.test,
         "TITLE": title(scenario),
@@ -184,7 +184,7 @@ def _metadata(run: Run, layout: Layout, filename: str, clock: _Clock) -> dict[st
         "IP_VERSION": 4,
         "TEST_PARAMETERS": parameters,
         "FLENT_VERSION": f"Sojourn {run.key.version}",
-        "BATCH_NAME": scenario["experiment"],
+        "BATCH_NAME": scenario.experiment,
         "NOTE": "",
         "SERIES_META": {
             series: {"UNITS": units[name], "IDX": i, "SOJOURN_FLOW": name}
@@ -202,22 +202,22 @@ def _metadata(run: Run, layout: Layout, filename: str, clock: _Clock) -> dict[st
     }
 
 
-def title(scenario: describe.Scenario) -> str:
+def title(scenario: Scenario) -> str:
     """Return a run's attributes as the published harness writes them, ``key:value`` by blanks.
 
     The axes of the experiment come first; then what readers of such titles look for, where no axis is called so.
     """
-    words = {_word(axis): _word(label) for axis, label in scenario["cell"]}
-    loads = describe.loads(scenario)
-    known: dict[str, str] = {"vs": "-".join(describe.sender(flow) for flow in loads)}
-    queue = describe.bottleneck(scenario)
+    words = {_word(axis): _word(label) for axis, label in scenario.labels}
+    loads = scenario.loads
+    known: dict[str, str] = {"vs": "-".join(flow.sender for flow in loads)}
+    queue = scenario.bottleneck
     if queue is not None:
         known["qdisc"] = queue[1]["qdisc"]
         if "rate" in queue[1]:
             known["bandwidth"] = queue[1]["rate"]
-    rtts = list(dict.fromkeys(describe.base_rtt_ms(scenario, flow) for flow in loads))
+    rtts = list(dict.fromkeys(flow.base_rtt_ms() for flow in loads))
     known |= {f"rtt{i if len(rtts) > 1 else ''}": f"{rtt:g}ms" for i, rtt in enumerate(rtts, 1)}
-    known |= {"seed": str(scenario["seed"])}
+    known |= {"seed": str(scenario.seed)}
     words = {key: _word(value) for key, value in known.items() if value and key not in words} | words
     return " ".join(f"{key}:{value}" for key, value in words.items())
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-from sojourn.core import describe
+from sojourn.core.scenario import Flow, Scenario
 
 SUFFIX: Final = ".flent.gz"
 """How the names of Flent's files end."""
@@ -83,14 +83,14 @@ class Layout:
     """What is an upload: by our direction."""
 
     @classmethod
-    def of(cls, scenario: describe.Scenario, down: Way = "download") -> "Layout":
+    def of(cls, scenario: Scenario, down: Way = "download") -> "Layout":
         """Lay out the flows of a scenario.
 
         Args:
             scenario: whose flows they are.
             down: what goes ``down``: a download, unless the experiment re-creates one whose uploads it calls so.
         """
-        flows = scenario["flows"]
+        flows = scenario.flows
         ways: dict[str, Way] = {"down": down, "up": "upload" if down == "download" else "download"}
         tcp = [f for f in flows if is_tcp(f)]
         uploads = [f["name"] for f in tcp if ways[f["direction"]] == "upload"]
@@ -108,7 +108,7 @@ class Layout:
                 names |= {name: f"TCP {way}::{i}" for i, name in enumerate(own, 1)}
         counts = {"ping": 0, "irtt": 0}
         for flow in flows:
-            name, kind = flow["name"], flow["traffic"]["kind"]
+            name, kind = flow.name, flow.kind
             if name in names:
                 continue
             if kind in counts:
@@ -119,7 +119,7 @@ class Layout:
         return cls(test, names, uploads, downloads, ways)
 
 
-def is_tcp(flow: Mapping[str, Any]) -> bool:
+def is_tcp(flow: Flow) -> bool:
     """Whether a flow's data goes over TCP."""
     traffic = flow["traffic"]
     if traffic["kind"] == "quic":

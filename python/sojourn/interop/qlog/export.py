@@ -23,8 +23,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from sojourn.core import describe
 from sojourn.core.run import Run
+from sojourn.core.scenario import Flow, Scenario
 from sojourn.core.store import Folder, Record
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import StoreError
@@ -89,30 +89,30 @@ def _written(name: str, run: Run, to: Path, captured: Record | None) -> Iterator
     except OSError as error:
         raise StoreError(f"{to} could not be made: {error.strerror}") from error
     for number, flow in enumerate(connections(run.scenario)):
-        path = to / f"{_safe(name)}.{number}-{_safe(flow['name'])}{SUFFIX}"
+        path = to / f"{_safe(name)}.{number}-{_safe(flow.name)}{SUFFIX}"
         packets = None if captured is None else _packets(run, flow, captured)
         write_file(path, b"".join(f"\x1e{_text(one)}\n".encode() for one in records_of(run, flow, packets)))
         yield path
 
 
 def _with_packets(run: Run) -> bool:
-    return any(flow["traffic"]["kind"] == "quic" for flow in run.scenario["flows"])
+    return any(flow.kind == "quic" for flow in run.scenario.flows)
 
 
-def _packets(run: Run, flow: Mapping[str, Any], record: Record) -> Packets | None:
+def _packets(run: Run, flow: Flow, record: Record) -> Packets | None:
     """Return the packets of a flow; none of those that are not QUIC."""
-    if flow["traffic"]["kind"] != "quic":
+    if flow.kind != "quic":
         return None
     capture = record.path / f"{_vantage(flow)}.pcap"
     if capture not in record.captures:
         raise StoreError(
             f"{run.label} has no captures to take packets from", help="make it again with --pcap --snap-len 2000"
         )
-    number = [one["name"] for one in run.scenario["flows"]].index(flow["name"])
+    number = [one.name for one in run.scenario.flows].index(flow.name)
     return Packets(capture, number, is_encrypted=flow["traffic"]["crypto"] != "null")
 
 
-def _vantage(flow: Mapping[str, Any]) -> str:
+def _vantage(flow: Flow) -> str:
     return {"down": "server", "up": "client"}[flow["direction"]]
 
 
@@ -121,16 +121,16 @@ def _safe(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]", "_", name)
 
 
-def connections(scenario: describe.Scenario) -> list[Mapping[str, Any]]:
+def connections(scenario: Scenario) -> list[Flow]:
     """Return the flows of a scenario that are one connection each."""
-    return [flow for flow in scenario["flows"] if flow["traffic"]["kind"] in {"tcp", "quic"}]
+    return [flow for flow in scenario.flows if flow.kind in {"tcp", "quic"}]
 
 
 def _text(record: Mapping[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def records_of(run: Run, flow: Mapping[str, Any], packets: Packets | None = None) -> Iterator[dict[str, Any]]:
+def records_of(run: Run, flow: Flow, packets: Packets | None = None) -> Iterator[dict[str, Any]]:
     """Yield a flow's records: the header, then the events in the order of time, its packets among them if given."""
     scenario, traffic = run.scenario, flow["traffic"]
     packet = _QUIC_PACKET if traffic["kind"] == "quic" else _TCP_PACKET
@@ -138,7 +138,7 @@ def records_of(run: Run, flow: Mapping[str, Any], packets: Packets | None = None
         "version": run.key.version,
         "engine": run.engine,
         "label": run.label,
-        "flow": flow["name"],
+        "flow": flow.name,
         "direction": flow["direction"],
         "traffic": {"kind": traffic["kind"], **_sender(flow)},
         "sample_interval": scenario["sample_interval"],
@@ -149,19 +149,19 @@ def records_of(run: Run, flow: Mapping[str, Any], packets: Packets | None = None
         "serialization_format": "application/qlog+json-seq",
         "title": run.label,
         "trace": {
-            "title": f"{run.label} {flow['name']}",
+            "title": f"{run.label} {flow.name}",
             "common_fields": {
-                "group_id": f"{traffic['kind']} {flow['name']}",
+                "group_id": f"{traffic['kind']} {flow.name}",
                 "time_format": "relative_to_epoch",
                 # The run's origin, as in captures.
                 "reference_time": {"clock_type": "system", "epoch": "2000-01-01T00:00:00.000Z"},
                 "sojourn": own,
             },
-            "vantage_point": {"name": describe.sender(flow), "type": _vantage(flow)},
+            "vantage_point": {"name": flow.sender, "type": _vantage(flow)},
             "event_schemas": ["urn:ietf:params:qlog:events:quic-14"],
         },
     }
-    rows = run.flows.filter(pl.col("flow").cast(pl.String) == flow["name"]).sort("t_s").iter_rows(named=True)
+    rows = run.flows.filter(pl.col("flow").cast(pl.String) == flow.name).sort("t_s").iter_rows(named=True)
     last: dict[str, Any] = {}
     for row in rows:
         at = row["t_s"] * 1e3
@@ -182,7 +182,7 @@ def _events(packets: Packets | None, until: float) -> Iterator[dict[str, Any]]:
         yield _event(at, name, data)
 
 
-def _sender(flow: Mapping[str, Any]) -> dict[str, str]:
+def _sender(flow: Flow) -> dict[str, str]:
     traffic = flow["traffic"]
     cc = str(traffic.get("cc", ""))
     return {"stack": str(traffic["stack"]), "cc": cc} if traffic["kind"] == "quic" else {"cc": cc}

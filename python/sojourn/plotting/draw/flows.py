@@ -3,11 +3,9 @@
 Few flows have a colour each. Where they are more than there are colours, the flows of one group share theirs.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from sojourn.core import describe
+from sojourn.core.scenario import Flow, Scenario
 from sojourn.plotting.draw.palette import FLOWS, flow_colour
 
 
@@ -20,23 +18,21 @@ class Look:
     colour: str
 
 
-def looks(scenario: describe.Scenario) -> dict[str, Look]:
+def looks(scenario: Scenario) -> dict[str, Look]:
     """Return how each flow that carries data looks, by its name, in order."""
-    loads = describe.loads(scenario)
+    loads = scenario.loads
     if len(loads) <= len(FLOWS):
-        return {flow["name"]: Look(flow_name(flow), flow_colour(index)) for index, flow in enumerate(loads)}
-    groups: dict[str, list[Mapping[str, Any]]] = {}
+        return {flow.name: Look(flow_name(flow), flow_colour(index)) for index, flow in enumerate(loads)}
+    groups: dict[str, list[Flow]] = {}
     for flow in loads:
-        groups.setdefault(str(flow.get("group") or flow["name"]), []).append(flow)
+        groups.setdefault(flow.group, []).append(flow)
     found: dict[str, Look] = {}
     for index, (name, own) in enumerate(groups.items()):
-        key = flow_name(own[0]) if len(own) == 1 else f"{name} ({len(own)} × {describe.sender(own[0])})"
-        found |= {flow["name"]: Look(key, flow_colour(index)) for flow in own}
-    return {flow["name"]: found[flow["name"]] for flow in loads}
+        key = flow_name(own[0]) if len(own) == 1 else f"{name} ({len(own)} × {own[0].sender})"
+        found |= {flow.name: Look(key, flow_colour(index)) for flow in own}
+    return {flow.name: found[flow.name] for flow in loads}
 
 
-def flow_name(flow: Mapping[str, Any]) -> str:
+def flow_name(flow: Flow) -> str:
     """Return what a flow is called in pictures: its name, and its sender where the name does not say it."""
-    sender = describe.sender(flow)
-    name = str(flow["name"])
-    return name if sender in name else f"{name} ({sender})"
+    return flow.name if flow.sender in flow.name else f"{flow.name} ({flow.sender})"

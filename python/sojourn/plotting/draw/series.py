@@ -5,7 +5,7 @@ from typing import Final
 
 import polars as pl
 
-from sojourn.core import describe, queues
+from sojourn.core import queues
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
 from sojourn.plotting.draw.flows import flow_name, looks
@@ -25,7 +25,7 @@ def step_of(seconds: float) -> float:
 def panel_of(cell: Cell) -> Panel:
     """Return the panel of a cell: the first run's lines, and the range over all of its runs."""
     runs, first = cell.runs, cell.scenario
-    seconds = describe.seconds(first)
+    seconds = first.seconds
     step = step_of(seconds)
     lines = flow_lines(runs, step)
     run = runs[0]
@@ -43,7 +43,7 @@ def flow_lines(runs: Sequence[Run], step: float) -> list[FlowLines]:
             _band(tables, flow["name"], "rtt"),
             shown[flow["name"]],
         )
-        for flow in describe.loads(runs[0].scenario)
+        for flow in runs[0].scenario.loads
     ]
 
 
@@ -167,7 +167,7 @@ def queue_line(run: Run, step: float, path: str = "") -> Band:
 
 def state_band(run: Run, name: str, step: float) -> Band:
     """Return a number of the bottleneck's controller: the mean in each step, with the least and the most of it."""
-    found = describe.bottleneck(run.scenario)
+    found = run.scenario.bottleneck
     if found is None or "queue_state" not in run.tables:
         return Band([], [])
     table = (

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
-from typing import Any, Final
+from typing import Final
 
-from sojourn.core.describe import sender
+from sojourn.core.scenario import Element, Flow, Scenario
 from sojourn.plotting.draw.flows import Look, flow_name, looks
 from sojourn.plotting.draw.text import harmless
 
@@ -56,7 +56,7 @@ class _Box:
         return "".join(parts)
 
 
-def draw(scenario: Mapping[str, Any]) -> str:
+def draw(scenario: Scenario) -> str:
     """Return the topology of a resolved scenario as an SVG element."""
     left, right = _hosts(scenario)
     hops = [
@@ -106,20 +106,20 @@ def draw(scenario: Mapping[str, Any]) -> str:
     )
 
 
-def _hosts(scenario: Mapping[str, Any]) -> tuple[_Box, _Box]:
+def _hosts(scenario: Scenario) -> tuple[_Box, _Box]:
     """The hosts at both ends, with the flows that each sends."""
     sent: dict[str, tuple[list[str], list[str]]] = {"down": ([], []), "up": ([], [])}
     shown = looks(scenario)
     for direction, (lines, dots) in sent.items():
-        own = [flow for flow in scenario["flows"] if flow["direction"] == direction]
+        own = [flow for flow in scenario.flows if flow["direction"] == direction]
         for said, first in _named(own, shown):
             lines.append(said)
-            dots.append(shown[first["name"]].colour if first["name"] in shown else "var(--faint)")
+            dots.append(shown[first.name].colour if first.name in shown else "var(--faint)")
     left, right = sent["down"], sent["up"]
     return _Box(["server", *left[0]], left[1]), _Box(["client", *right[0]], right[1])
 
 
-def _named(flows: Sequence[Mapping[str, Any]], shown: Mapping[str, Look]) -> list[tuple[str, Mapping[str, Any]]]:
+def _named(flows: Sequence[Flow], shown: Mapping[str, Look]) -> list[tuple[str, Flow]]:
     """Return what is written of the flows of one direction, each with the flow whose colour it has.
 
     Every flow by its name where they are few; else every group, and where those are many, too, how many flows there are
@@ -127,18 +127,18 @@ def _named(flows: Sequence[Mapping[str, Any]], shown: Mapping[str, Look]) -> lis
     """
     if len(flows) <= _MOST_FLOWS:
         return [(flow_name(flow), flow) for flow in flows]
-    groups: dict[str, list[Mapping[str, Any]]] = {}
+    groups: dict[str, list[Flow]] = {}
     for flow in flows:
-        groups.setdefault(shown[flow["name"]].key if flow["name"] in shown else flow_name(flow), []).append(flow)
+        groups.setdefault(shown[flow.name].key if flow.name in shown else flow_name(flow), []).append(flow)
     if len(groups) > _MOST_FLOWS:
         groups = {}
         for flow in flows:
-            groups.setdefault(sender(flow), []).append(flow)
+            groups.setdefault(flow.sender, []).append(flow)
         return [(f"{len(own)} × {by}" if len(own) > 1 else flow_name(own[0]), own[0]) for by, own in groups.items()]
     return [(said, own[0]) for said, own in groups.items()]
 
 
-def _element(element: Mapping[str, Any]) -> _Box:
+def _element(element: Element) -> _Box:
     kind = element["kind"]
     if kind == "queue":
         rate = element.get("rate")

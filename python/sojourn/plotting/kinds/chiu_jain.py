@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 
-from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
+from sojourn.core.scenario import rate_mbit
 from sojourn.core.select import axes_of, cells_of, labelled, select
 from sojourn.errors import UsageError
 from sojourn.plotting.draw.flows import flow_name
@@ -88,12 +88,12 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     axis = Axis.of([value for _, frame in ways for name in ("x", "y") for value in frame[name]])
     parts, frames = [], []
     for cell, (names, frame) in zip(cells, ways, strict=True):
-        found = describe.bottleneck(cell.scenario)
+        found = cell.scenario.bottleneck
         plane = _Plane(
             frame["x"].to_list(),
             frame["y"].to_list(),
             names,
-            describe.rate_mbit(found[1]) if found else None,
+            rate_mbit(found[1]) if found else None,
             axis,
             f"{cell.title}: throughput of {names[1]} against {names[0]}, step by step",
         )
@@ -109,7 +109,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 
 def _way(cell: Cell, chosen: tuple[str, str], step: float) -> tuple[tuple[str, str], pl.DataFrame]:
     """Return what two flows are called, and their rates at the steps that both have."""
-    flows = {str(flow["name"]): flow for flow in describe.loads(cell.scenario)}
+    flows = {str(flow["name"]): flow for flow in cell.scenario.loads}
     names = list(chosen)
     for place, name in enumerate(names):
         names[place] = name or next((other for other in flows if other not in names), "")

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.measured import seeds_said
 from sojourn.core.run import Run
@@ -45,7 +44,7 @@ def _picture(
         key = cell.key
         parts.append(panel.part(panels[key], scales, _title(every[key], alone=len(cells) == 1)))
         frames.append(band_table(_bands(panels[key]), axes_of(every[key])))
-    step = step_of(describe.seconds(cells[0].scenario))
+    step = step_of(cells[0].scenario.seconds)
     caption = (
         "Throughput (TCP's delivery rate, of others what arrived) and smoothed RTT of each flow; delay of each queue "
         f"that matters, with the least and the greatest in each step. Means over {step:g} s"

@@ -9,7 +9,7 @@ from typing import Final
 
 import polars as pl
 
-from sojourn.core import describe, queues
+from sojourn.core import queues
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
@@ -64,7 +64,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         ]
         run = cell.runs[0]
         shows = f"{cell.title}: rates, RTTs and marking over time"
-        shown = Traces(shows, strips, describe.seconds(cell.scenario), events_of(run), run.window())
+        shown = Traces(shows, strips, cell.scenario.seconds, events_of(run), run.window())
         parts.append(Part(shown, title, keys_of(flows)))
         bands = [
             *((flow.name, RATE, flow.rate) for flow in flows),
@@ -96,7 +96,7 @@ def _axis(values: Sequence[float]) -> Axis:
 def _marks(cell: Cell, names: Sequence[str], step: float) -> list[tuple[str, Band]]:
     """Return the controller's numbers in per cent: those that are named, else the usual ones."""
     run = cell.runs[0]
-    found = describe.bottleneck(run.scenario)
+    found = run.scenario.bottleneck
     there: list[str] = []
     if found is not None and "queue_state" in run.tables:
         table = run.table("queue_state")

@@ -9,7 +9,6 @@ from typing import Final
 
 import polars as pl
 
-from sojourn.core import describe
 from sojourn.core.cells import Cell, paired
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
@@ -35,7 +34,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     for name in wanted:
         if name not in _TITLES:
             raise UsageError.unknown("quantity of overlay", name, list(_TITLES))
-    step = options.number("step") or max(step_of(describe.seconds(pair[0].scenario)) for pair in pairs)
+    step = options.number("step") or max(step_of(pair[0].scenario.seconds) for pair in pairs)
     drawn = [[_bands(cell, step, wanted) for cell in pair] for pair in pairs]
     axes = {
         name: Axis.over([[v for own in both for q, _, band in own if q == name for v in band.tops] for both in drawn])
@@ -63,7 +62,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
             )
             for name in wanted
         ]
-        seconds = max(describe.seconds(cell.scenario) for cell in (one, other))
+        seconds = max(cell.scenario.seconds for cell in (one, other))
         title = one.title if len(pairs) > 1 else one.experiment
         keys = [*(Key(flow, flow_colour(i)) for i, flow in enumerate(flows)), Key(names[0]), Key(names[1], line=DASHED)]
         shows = f"{title}: {names[0]} (solid) and {names[1]} (dashed) over time"

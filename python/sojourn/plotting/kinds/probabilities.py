@@ -8,7 +8,6 @@ from typing import Final
 
 import polars as pl
 
-from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.measured import mean_said, measure, parties
 from sojourn.core.run import Run
@@ -59,7 +58,7 @@ def _fractions(cell: Cell, window: str) -> list[tuple[str, Spread, Spread]]:
     """Return each party's drops and marks in per cent; of a group the mean of its flows."""
     found = []
     for party in sorted(parties(cell.scenario), key=lambda p: p.sender != "udp"):
-        flows = [f["name"] for f in describe.loads(cell.scenario) if party.name in {f.get("group"), f["name"]}]
+        flows = [f["name"] for f in cell.scenario.loads if party.name in {f.get("group"), f["name"]}]
         spreads = []
         for metric in ("loss_rate", "ce_fraction"):
             by_run = [measure(run, [f"{metric}({flow}) {window}".rstrip() for flow in flows]) for run in cell.runs]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from sojourn.core import describe
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
 from sojourn.errors import UsageError
@@ -40,7 +39,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         strips = [Strip(queue_title(name), [Line(band, flow_colour(0))], own, height=1.3) for name, band in lines]
         run = cell.runs[0]
         shows = f"{cell.title}: queue delay over time"
-        seconds = describe.seconds(cell.scenario)
+        seconds = cell.scenario.seconds
         parts.append(Part(Traces(shows, strips, seconds, events_of(run), run.window()), title))
         frames.append(band_table([(name, QUEUE_DELAY, band) for name, band in lines], axes_of(cell)))
     caption = (

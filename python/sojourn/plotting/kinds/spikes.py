@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.measured import mean_said, parties
 from sojourn.core.run import Run
@@ -64,7 +63,7 @@ def _window(cell: Cell) -> str:
     happened = cell.runs[0].events.filter(pl.col("what").cast(pl.String) == "event")["t_s"]
     if happened.is_empty():
         raise UsageError(f"nothing is changed in {cell.runs[0].label}: spikes are those after an event")
-    return f"over last {describe.seconds(cell.scenario) - float(happened[0]):.6f}s"
+    return f"over last {cell.scenario.seconds - float(happened[0]):.6f}s"
 
 
 KIND = Kind(

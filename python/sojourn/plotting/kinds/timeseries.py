@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import polars as pl
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, select
@@ -31,7 +30,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         _check(every[0].runs[0], options["table"], name)
     if not names:
         raise UsageError("timeseries needs a column to draw", help="column=cwnd, for example")
-    step = options.number("step") or max(step_of(describe.seconds(cell.scenario)) for cell in every)
+    step = options.number("step") or max(step_of(cell.scenario.seconds) for cell in every)
     bands = {cell.key: {name: _bands(cell, options["table"], name, step) for name in names} for cell in every}
     axes = {
         name: Axis.over([[v for band in own[name].values() for v in band.tops] for own in bands.values()])
@@ -53,7 +52,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         run = cell.runs[0]
         title = cell.title if cell.labels else cell.experiment
         shows = f"{title}: {', '.join(names)} over time"
-        shown = Traces(shows, strips, describe.seconds(cell.scenario), events_of(run), run.window())
+        shown = Traces(shows, strips, cell.scenario.seconds, events_of(run), run.window())
         parts.append(Part(shown, title, [Key(subject, flow_colour(index)) for index, subject in enumerate(subjects)]))
         lines = [
             (subject, str(of_column(options["table"], name)), band)

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from sojourn import playground
-from sojourn.core.cells import Cell, Labels
+from sojourn.core.cells import Cell
+from sojourn.core.scenario import Labels
 from sojourn.core.store import Folder, Record
 from sojourn.errors import SojournError, UsageError
 from sojourn.experiments import experiment, library
@@ -64,7 +65,7 @@ class Experiments:
                 continue
             if whole:
                 engine = ["--engine", cell.engine] if cell.engine != "sim" else []
-                only = [word for pair in cell.runs[0].scenario["cell"] for word in ("--only", "=".join(pair))]
+                only = [word for pair in cell.runs[0].scenario.labels for word in ("--only", "=".join(pair))]
                 more = [word for setting in settings for word in ("--set", setting)]
                 command = f"{shlex.join(['sojourn', 'run', what, *engine, *only, *more])}{count} -o again"
             return Again(command, self._held(read, cell))
@@ -73,8 +74,8 @@ class Experiments:
     def _held(self, read: "_Read", cell: Cell) -> int | None:
         """Return the place of a text that opens a cell's first run in the playground."""
         scenario = cell.runs[0].scenario
-        kinds = {flow["traffic"]["kind"] for flow in scenario["flows"]}
-        if cell.engine != "sim" or scenario.get("plugins") or kinds & _ELSEWHERE:
+        kinds = {flow.kind for flow in scenario.flows}
+        if cell.engine != "sim" or scenario.plugins or kinds & _ELSEWHERE:
             return None
         text = single(read.text, scenario)
         if text is None or len(text.encode()) > playground.MOST_TEXT:
@@ -108,12 +109,12 @@ def _read(what: str, settings: tuple[str, ...]) -> _Read | None:
         found = experiment.load(what if what in library.abouts() else Path(what), settings=settings, seeds=1, yes=True)
     except SojournError:
         return None
-    cells = {tuple((a, label) for a, label in key.scenario["cell"]): _plain(key.asked) for key in found.run_keys}
+    cells = {key.scenario.labels: _plain(key.asked) for key in found.run_keys}
     return _Read(found.text or "", cells)
 
 
 def _is_of(read: _Read, cell: Cell, record: Record) -> bool:
-    labels = tuple((axis, label) for axis, label in cell.runs[0].scenario["cell"])
+    labels = cell.runs[0].scenario.labels
     return read.cells.get(labels) == _plain(record.key.asked)
 
 

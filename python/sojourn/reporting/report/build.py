@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from sojourn.core import cells as grouping
-from sojourn.core import describe
 from sojourn.core.cells import Cell, natural
+from sojourn.core.scenario import Scenario
 from sojourn.core.store import Folder
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import StoreError
@@ -147,7 +147,7 @@ def build(
     Raises:
         StoreError: if the folder has no runs, or a file in it is damaged.
     """
-    records = [r for r in folder.records() if experiments is None or r.key.scenario["experiment"] in experiments]
+    records = [r for r in folder.records() if experiments is None or r.key.scenario.experiment in experiments]
     if not records:
         raise StoreError(f"{folder.path} has no finished run", help="give the command that made it once more")
     found = grouping.group(Run.stored(record) for record in records)
@@ -330,7 +330,7 @@ def _verdicts(found: Sequence[Cell]) -> list[ClaimVerdict]:
     """Return what came of the claims on the scenarios of these cells."""
     here = {cell.experiment for cell in found}
     asked = [claim for claim in claims.registry() if not here.isdisjoint(claim.experiments)]
-    runs = [run for cell in found for run in cell.runs if run.scenario["experiment"] in _experiments(asked)]
+    runs = [run for cell in found for run in cell.runs if run.scenario.experiment in _experiments(asked)]
     return claims.evaluate(asked, runs, seeds=claims.seeds_there(runs)) if asked else []
 
 
@@ -369,14 +369,14 @@ def _scenario(
     )
 
 
-def _what(scenario: describe.Scenario, axes: dict[str, list[str]]) -> str:
-    text = f"{describe.seconds(scenario):g} s, stack {scenario['stack']}."
+def _what(scenario: Scenario, axes: dict[str, list[str]]) -> str:
+    text = f"{scenario.seconds:g} s, stack {scenario['stack']}."
     varied = [f"{axis} ({', '.join(labels)})" for axis, labels in axes.items() if len(labels) > 1]
     return f"{text} One cell for each combination of {' and '.join(varied)}." if varied else text
 
 
 def _drawn(own: Sequence[Cell]) -> str:
-    step = step_of(describe.seconds(own[0].scenario))
+    step = step_of(own[0].scenario.seconds)
     seeds = {len(cell.runs) for cell in own}
     text = (
         f"Each point is the mean over {step:g} s. From above: throughput (TCP's delivery rate, of others what "

@@ -11,7 +11,6 @@ from typing import Final
 import polars as pl
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.core.cells import Cell
 from sojourn.core.run import Run
 from sojourn.core.spread import Spread
@@ -104,9 +103,9 @@ def write(path: Path, both: Sequence[tuple[Cell, Cell]], pairs: Sequence[Pair], 
 
 
 def _overlay(ours: Cell, theirs: Cell, engines: Engines) -> Overlay:
-    seconds = describe.seconds(ours.scenario)
+    seconds = ours.scenario.seconds
     step = step_of(seconds)
-    names = [flow_name(flow) for flow in describe.loads(ours.scenario)]
+    names = [flow_name(flow) for flow in ours.scenario.loads]
     lines = (_side(ours.runs[0], step), _side(theirs.runs[0], step))
     return Overlay(ours.title, seconds, names, *lines, engines.titles)
 
@@ -114,7 +113,7 @@ def _overlay(ours: Cell, theirs: Cell, engines: Engines) -> Overlay:
 def _side(run: Run, step: float) -> Side:
     table = binned(run, step, _COLUMNS)
     flows = []
-    for flow in describe.loads(run.scenario):
+    for flow in run.scenario.loads:
         own = table.filter(pl.col("flow") == flow["name"])
         t = own["t"].to_list()
         flows.append({name: Band(t, own[name].fill_null(math.nan).to_list()) for name in _COLUMNS})

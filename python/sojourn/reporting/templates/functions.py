@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sojourn.core import describe
 from sojourn.core.cells import told_apart
 from sojourn.core.extensions import REPORT
 from sojourn.core.select import cells_of
@@ -231,7 +230,7 @@ class Functions:
 
     def runs_made(self) -> str:
         runs = [run for own in self._results.own.values() for _, run in own]
-        seconds = math.fsum(describe.length(run.scenario) for run in runs)
+        seconds = math.fsum(run.scenario.length for run in runs)
         experiments = len(self._results.own)
         return f"{len(runs)} runs of {experiments} experiments, {seconds / 3600:.1f} simulated hours"
 

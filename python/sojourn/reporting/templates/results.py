@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from sojourn.core import describe
 from sojourn.core.digits import rounded
 from sojourn.core.select import select, terms_of
 from sojourn.core.store import Folder, Record
@@ -71,7 +70,7 @@ class Evidence:
         found: dict[str, list[tuple[Record, Run]]] = {}
         for record in self.folder.records():
             run = Run.stored(record)
-            found.setdefault(run.scenario["experiment"], []).append((record, run))
+            found.setdefault(run.scenario.experiment, []).append((record, run))
         return found
 
     @cached_property
@@ -196,7 +195,7 @@ class Results:
 
     def loads(self, run: Run) -> list[str]:
         """Return the names of a run's flows that carry data for their own sake."""
-        return [flow["name"] for flow in describe.loads(run.scenario)]
+        return [flow["name"] for flow in run.scenario.loads]
 
 
 _LONGEST: Final = 120
@@ -213,7 +212,7 @@ def _missing(experiment: str, pattern: str) -> str | None:
         found = select(keys, pattern)
     except UsageError:
         return None
-    labels = [dict(key.scenario["cell"]) for key in found]
+    labels = [dict(key.scenario.labels) for key in found]
     only = dict.fromkeys(f"{axis}={own[axis]}" for axis in terms_of(pattern) for own in labels if axis in own)
     return " ".join([*names, *(f"--only {shlex.quote(one)}" for one in only)])
 

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from typing import Final, TypedDict
 
 from sojourn import _core
+from sojourn.core.scenario import Scenario
 from sojourn.core.store import RunKey
 from sojourn.errors import SojournError
 from sojourn.runner.made import files_of
@@ -80,7 +81,8 @@ def make(sent: bytes) -> Answer:
         return answer
     before = _cpu_s()
     for one in asked["runs"]:
-        key = RunKey(one["scenario"], one["label"], one["engine"], one["version"], warnings=tuple(one["warnings"]))
+        scenario = Scenario(one["scenario"])
+        key = RunKey(scenario, one["label"], one["engine"], one["version"], warnings=tuple(one["warnings"]))
         try:
             identity = _core.identity(key.resolved, engine=engine)
             if identity != key.version:

@@ -19,7 +19,6 @@ from statistics import median
 from typing import Any, Final, Protocol
 
 from sojourn import _core
-from sojourn.core import describe
 from sojourn.core.store import RunKey
 from sojourn.errors import Refused, RunError, SojournError
 from sojourn.runner.executors import batch
@@ -261,7 +260,7 @@ def dispatch(
         for future in came:
             before = campaign.cpu_s
             for run in campaign.land(future, keep):
-                simulated += describe.length(keys[run].scenario)
+                simulated += keys[run].scenario.length
                 if watcher is not None:
                     watcher.simulated(simulated)
                     watcher.finished()

@@ -77,16 +77,3 @@ def median_interval(values: Sequence[float], confidence: float) -> tuple[float, 
         return None
     ordered = sorted(values)
     return ordered[taken - 1], ordered[n - taken]
-
-
-def median(values: Sequence[float]) -> float:
-    """Return the median.
-
-    >>> median([3, 1, 2]), median([4, 1, 2, 3])
-    (2, 2.5)
-    """
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    if len(ordered) % 2:
-        return ordered[middle]
-    return (ordered[middle - 1] + ordered[middle]) / 2

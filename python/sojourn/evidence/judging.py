@@ -1,9 +1,63 @@
-"""Bounds of claims as they are written: ``>= 10``, ``< 4ms``, ``14ms to 17ms``."""
+"""What all judgements share: bounds, what an interval says of one, the worst of several verdicts, what decides.
 
+Claims, parity and comparisons hold an interval against a bound. Claims, conformance and evaluation join the verdicts of
+seeds, cells and parts to one on the whole, in an order of their own.
+"""
+
+import enum
 import math
 import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol, TypeVar
+
+Verdict_co = TypeVar("Verdict_co", bound=enum.StrEnum, covariant=True)
+
+
+class Judged(Protocol[Verdict_co]):
+    """What has a verdict: a step, a cell, a figure, a part of a claim."""
+
+    @property
+    def verdict(self) -> Verdict_co:
+        """What became of it."""
+        ...
+
+
+Verdict = TypeVar("Verdict", bound=enum.StrEnum)
+Part = TypeVar("Part", bound=Judged[enum.StrEnum])
+
+
+def worst(parts: Iterable[Judged[Verdict]], order: Sequence[Verdict], none: Verdict) -> Verdict:
+    """Return the verdict on a whole: of ``order``, the worst first, the first that a part has; ``none`` of no part."""
+    return min((part.verdict for part in parts), key=order.index, default=none)
+
+
+def telling(parts: Iterable[Part], order: Sequence[enum.StrEnum], room: Callable[[Part], float]) -> Part | None:
+    """Return the part that decides: of those with the worst verdict the one with the least room to its limit.
+
+    Args:
+        parts: what was judged.
+        order: the verdicts, the worst first.
+        room: how far a part is within its limit; NaN where it has no value, which decides last.
+    """
+
+    def rank(part: Part) -> tuple[int, float]:
+        left = room(part)
+        return order.index(part.verdict), math.inf if math.isnan(left) else left
+
+    return min(parts, key=rank, default=None)
+
+
+class Ruling(enum.Enum):
+    """What an interval says of a bound."""
+
+    HOLDS = enum.auto()
+    """The whole interval is within."""
+    FAILS = enum.auto()
+    """The whole interval is outside, on one side."""
+    OPEN = enum.auto()
+    """It spans a limit, or is none."""
+
 
 _UNITS: Final = {
     "": (1.0, ""),
@@ -19,7 +73,7 @@ _QUANTITY: Final = re.compile(r"([-+]?\d+(?:\.\d+)?)\s*([a-z%]*)")
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a value must be for a finding to hold: an interval in base units.
+    """What a value must be: an interval in base units, written as ``>= 10``, ``< 4ms`` or ``14ms to 17ms``.
 
     >>> bound = Bound.parse("< 4ms")
     >>> bound.holds(0.0039), bound.holds(0.004)
@@ -60,6 +114,21 @@ class Bound:
         if unit != other or low >= high:
             raise _wrong(text)
         return cls(text, low, high, False, scale, unit)  # noqa: FBT003 - by its place as above
+
+    @classmethod
+    def around(cls, margin: float) -> "Bound":
+        """Return the bound of differences of at most this either way."""
+        return cls(f"±{margin:g}", -margin, margin, strict=False, scale=1.0, unit="")
+
+    def ruling(self, low: float, high: float) -> Ruling:
+        """Return what an interval says; one of NaN says nothing.
+
+        >>> [Bound.parse("< 4ms").ruling(*own).name for own in ((0.001, 0.003), (0.004, 0.005), (0.003, 0.005))]
+        ['HOLDS', 'FAILS', 'OPEN']
+        """
+        if self.holds(low) and self.holds(high):
+            return Ruling.HOLDS
+        return Ruling.FAILS if self.excludes(low, high) else Ruling.OPEN
 
     def holds(self, value: float) -> bool:
         """Return whether a value is within; where there is no limit on a side, "never" (inf) is."""
