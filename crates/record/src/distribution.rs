@@ -19,12 +19,18 @@ const PAGES: usize = 64;
 const NONE: u8 = u8::MAX;
 
 /// A distribution.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Distribution {
     /// For each run of `PARTS` buckets, which of the pages it has.
     place: [u8; PAGES],
     /// Counts, in the order in which a time first came to a page.
     pages: Vec<[u32; PARTS]>,
+}
+
+impl Default for Distribution {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl Distribution {

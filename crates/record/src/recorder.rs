@@ -6,7 +6,7 @@ use crate::samples::{
 };
 use sojourn_model::Scenario;
 use sojourn_results::{Code, Provenance, Rows, Table, rows};
-use sojourn_units::Time;
+use sojourn_units::{Span, Time};
 use sojourn_workload::{Arrived, Playing};
 
 /// How well an engine knows what it hands over.
@@ -320,8 +320,7 @@ impl Recorder {
 
     /// A packet with a delay that somebody measures.
     pub fn ping(&mut self, flow: &str, sample: &PingSample) {
-        let seconds =
-            |span: Option<sojourn_units::Span>| span.map_or(f64::NAN, |s| s.as_secs_f64());
+        let seconds = |span: Option<Span>| span.map_or(f64::NAN, Span::as_secs_f64);
         self.pings.push(rows::Ping {
             t_s: self.seconds(sample.at),
             flow: flow.into(),
@@ -339,7 +338,7 @@ impl Recorder {
             t_s: self.seconds(of.started),
             flow: flow.into(),
             bytes: of.bytes,
-            duration_s: of.duration.map_or(f64::NAN, |span| span.as_secs_f64()),
+            duration_s: of.duration.map_or(f64::NAN, Span::as_secs_f64),
         });
     }
 
