@@ -54,7 +54,10 @@ class Engines:
 
 def _title(name: str) -> str:
     engine, _, kernel = name.partition(":")
-    title = _core.facts(engine).title
+    title = engine
+    if engine in _core.engines():
+        facts: _core.Facts = _core.facts(engine)
+        title = facts.title
     return f"{title} ({kernel})" if kernel else title
 
 
