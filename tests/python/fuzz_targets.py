@@ -128,6 +128,9 @@ def _head(content: bytes, folder: Path) -> None:
         named = run
     (run / "scenario.json").write_bytes(content)
     run.rename(named)
+    # The index names the run as it was called before.
+    for name in (INDEX, CHECKSUM):
+        (folder / "r" / name).unlink(missing_ok=True)
     for own in results(folder / "r"):
         own.measure(["sum(goodput)"])
     catalogue = Catalogue(Folder.open(folder / "r"))

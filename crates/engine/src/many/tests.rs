@@ -164,6 +164,9 @@ impl Engine for Alone {
     fn capabilities(&self) -> Capabilities {
         Capabilities::default()
     }
+    fn refuse(&self, _scenario: &Scenario) -> Vec<Unsupported> {
+        vec![]
+    }
     fn run(&self, _scenario: &Arc<Scenario>, _watch: &dyn Watch) -> Result<Run, RunError> {
         let now = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
