@@ -43,12 +43,18 @@ def of_file(name: str) -> str:
 
 
 def of_evaluation(name: str) -> str:
-    """Return the verdicts of a document's reference results, one row per criterion."""
+    """Return the verdicts of a document's reference results, one row per criterion.
+
+    If a suite has changed since they were measured, they hold for it no longer: a sentence says so, and no table.
+    """
     from sojourn.evidence.evaluation import judge, page, read, reference  # noqa: PLC0415 - slow, and one page needs it
 
     document = read(name)
     stored = {own: reference.values(document, own, any_sources=True) for own in document.references}
     known = {own: values for own, values in stored.items() if values is not None}
+    if len(known) < len(stored):
+        command = f"python tools/evaluation_reference.py {name}"
+        return f"*This build has no valid reference results for `{name}`: a suite changed. `{command}` measures them.*"
     incumbents = [known[own] for own in document.beside]
     judged = {own: judge(document, values, incumbents, {}) for own, values in known.items()}
     rows = [[row.id, *(page.MARKS[own[at].verdict] for own in judged.values())] for at, row in enumerate(document.rows)]

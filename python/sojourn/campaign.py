@@ -45,7 +45,7 @@ class Campaign(runner.Campaign):
             what: suites and experiments by name, files, or experiments that are read already.
             folder: the results folder that keeps the runs; they stay in memory if None.
             engine: what runs them.
-            seeds: so many seeds of each cell, instead of the files'; not of experiments that are read already.
+            seeds: the number of seeds per cell, instead of the files'; not for experiments that are read already.
             settings: changes as ``path=value``; not of experiments that are read already.
             threads: runs at a time; one a core if None.
             on: other processes or machines that make the runs: ``processes:4``, ``dask://HOST:8786``.

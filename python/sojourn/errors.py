@@ -13,7 +13,7 @@ class SojournError(Exception):
     """The root: catch this to catch everything that Sojourn raises on purpose."""
 
     status: ClassVar[int] = 2
-    """Exit status of the command line: 2 for what the user can mend, 1 for a run that failed."""
+    """Exit status of the command line: 2 for user errors, 1 for a run that failed."""
 
     def __init__(self, message: str, *, help: str | None = None) -> None:  # noqa: A002 - the word shown
         super().__init__(message)
@@ -111,9 +111,9 @@ class UsageError(SojournError):
         """Name what was asked for, the nearest that exists, and all of them where they are few.
 
         Args:
-            kind: what it is a name of.
-            name: what was asked for.
-            known: what there is.
+            kind: the kind of name.
+            name: the unknown name.
+            known: the available names.
             renamed: what to say instead where earlier versions had this name.
         """
         if renamed is not None:

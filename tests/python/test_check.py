@@ -59,7 +59,7 @@ def test_what_holds_is_status_0_and_leaves_a_report_and_a_baseline(folder: Path)
     done = sojourn("check", "e", "-o", "r", cwd=folder)
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"e/line.toml:{FAIR_LINE}: notice: check fair" in done.stdout
-    assert "2 of 2 are well, 2 runs" in done.stderr
+    assert "2 of 2 passed (2 runs)" in done.stderr
     assert list((folder / "r").glob("*.html"))
     again = sojourn("check", "e", "--baseline", "r", cwd=folder)
     assert again.returncode == 0, again.stdout

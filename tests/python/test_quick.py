@@ -106,9 +106,9 @@ FACTS = Facts(
             {"flows": [FACTS.flows[0], flow("reno", 0.0)], "jain": of(0.5)},
             "reno gets nothing at all (Jain's index 0.50).",
         ),
-        (answer.use, {}, "The bottleneck is 100 % used."),
-        (answer.use, {"utilisation": of(1.002)}, "The bottleneck is 100 % used."),
-        (answer.use, {"utilisation": of(0.8, 0.75, 0.82)}, "20 % [18 to 25] of the bottleneck stays unused."),
+        (answer.use, {}, "Link utilisation is 100 %."),
+        (answer.use, {"utilisation": of(1.002)}, "Link utilisation is 100 %."),
+        (answer.use, {"utilisation": of(0.8, 0.75, 0.82)}, "Link utilisation is 80 % [75 to 82]."),
         (
             answer.queue,
             {},
@@ -131,8 +131,7 @@ FACTS = Facts(
             {"others": [QueueFacts("upload", "cake", of(0.17), of(0.2), of(0), of(0), acks_alone=True)]},
             (
                 "In the upload queue packets wait 170 ms on average, 99 % less than 200 ms; it drops none.\n"
-                "What fills the upload queue are the acknowledgements of the data that come the other way: "
-                "cake ack-filter is worth comparing."
+                "ACKs of the other direction's data fill the upload queue: try cake ack-filter."
             ),
         ),
         (answer.back, {}, ""),
@@ -158,12 +157,12 @@ FACTS = Facts(
         (
             answer.latency,
             {},
-            "A ping takes 20 ms on the idle line and 63 ms beside the flows (medians; at most 81 ms).",
+            "Ping under load: 63 ms; idle: 20 ms (medians; maximum 81 ms).",
         ),
         (
             answer.latency,
             {"loaded": of(0.0205), "worst": of(0.022)},
-            "A ping beside the flows takes 20 ms, as on the idle line (at most 22 ms).",
+            "Ping under load: 20 ms, same as idle (maximum 22 ms).",
         ),
         (answer.latency, {"idle": of(math.nan)}, ""),
         (answer.signals, {}, "The queue drops 12 packets and marks none."),
@@ -187,7 +186,10 @@ FACTS = Facts(
         (
             answer.web,
             {"web": [WebFacts("web", of(30), of(2), of(0.5), of(2.4), of(4.1))]},
-            "Half of the web transfers take less than 500 ms, 95 % less than 2.4 s (30 completed, 2 not yet).",
+            (
+                "Half of the web transfers take less than 500 ms, 95 % less than 2.4 s "
+                "(30 completed, 2 still running at the end)."
+            ),
         ),
         (
             # The 95th percentile of ten is the largest.
@@ -195,7 +197,7 @@ FACTS = Facts(
             {"web": [WebFacts("web", of(10), of(2), of(0.5), of(2.4), of(2.4))]},
             (
                 "Half of the web transfers take less than 500 ms, the slowest of those completed 2.4 s "
-                "(10 completed, 2 not yet)."
+                "(10 completed, 2 still running at the end)."
             ),
         ),
         (
@@ -217,7 +219,7 @@ FACTS = Facts(
             answer.limit,
             {"queue_least": of(0.012112)},
             (
-                "The queue never ran empty: its least delay was 12 ms. A smaller limit or an AQM is worth comparing: "
+                "The queue never ran empty: its minimum delay was 12 ms. Try a smaller limit or an AQM: "
                 "--qdisc 'pfifo limit 400' --qdisc fq_codel."
             ),
         ),
@@ -226,14 +228,14 @@ FACTS = Facts(
             answer.limit,
             {"queue_least": of(0.022), "most_s": 0.024, "drops": of(993)},
             (
-                "The queue never ran empty: its least delay was 22 ms, of 24 ms when it is fullest. 993 drops did not "
-                "make the flows slow down: a smaller limit would lose more and wait less, and change nothing else."
+                "The queue never ran empty: its minimum delay was 22 ms, of 24 ms when full. The flows did not "
+                "slow down after 993 drops: a smaller limit would only drop more and wait less."
             ),
         ),
         (
             answer.limit,
             {"utilisation": of(0.9)},
-            "The queue dropped packets and ran empty: a larger limit is worth comparing.",
+            "The queue dropped packets and ran empty: try a larger limit.",
         ),
     ],
 )

@@ -3,11 +3,11 @@
 use crate::app::any::AnyApp;
 use crate::app::setup::{HostStack, Setup};
 use crate::app::{App as _, Apps};
-use crate::distribution::Distribution;
 use crate::host::Host;
 use crate::packet::Owner;
 use sojourn_engine::RunError;
 use sojourn_model::{Direction, Flow};
+use sojourn_record::Distribution;
 use sojourn_transport::HostNic;
 use sojourn_units::{Random, random};
 

@@ -1,8 +1,8 @@
 //! The hosts of a flow, and the way out of them.
 
-use crate::distribution::Distribution;
 use crate::network::{Network, send};
 use crate::packet::{Body, Owner, Packet};
+use sojourn_record::Distribution;
 use sojourn_units::{Dscp, Ecn, Random, Span, Time};
 
 /// What the two hosts of a flow have, whatever the application on them. Every packet comes by here, and so it is kept

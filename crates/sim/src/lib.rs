@@ -5,8 +5,6 @@
 //! else.
 
 pub mod app;
-mod delays;
-mod distribution;
 pub mod dumbbell;
 mod flow;
 mod foresee;

@@ -1,10 +1,10 @@
 //! The network of a run ([`sojourn_net`]) with the observers that the simulator attaches to it.
 
-use crate::delays::Delays;
 use crate::packet::{Packet, PacketBox, Pool};
 use crate::tap::Tap;
 use sojourn_net::Observer;
 use sojourn_path::Sojourn;
+use sojourn_record::Delays;
 use sojourn_units::Time;
 
 pub(crate) use sojourn_net::CALENDAR;
@@ -52,7 +52,8 @@ impl Observer<PacketBox> for Observers {
 
     #[inline(always)]
     fn left(&mut self, now: Time, port: usize, packet: &PacketBox, sojourn: Sojourn) {
-        self.delays.left(now, port, packet.flow as usize, sojourn);
+        let class = sojourn.class.map(|class| class.name);
+        self.delays.left(now, port, packet.flow as usize, (sojourn.waited, class));
         if let Some(tap) = &mut self.tap {
             tap.left(now, port, packet);
         }

@@ -4,6 +4,8 @@
 //!
 //! The thread below is all that a program in real time adds to a network of Sojourn: a clock, and a sleep.
 
+#![allow(clippy::disallowed_methods, reason = "a program in real time has a clock")]
+
 use sojourn_net::{Envelope, Hosts, Network};
 use sojourn_path::{Device, Port, Topology};
 use sojourn_qdisc::{QdiscQuirks, Registry, TcError};
@@ -26,7 +28,7 @@ impl Hosts<Envelope<Message>> for Out {
 fn bottleneck(
     words: &str,
     rate: Rate,
-    from: Receiver<Message>,
+    from: &Receiver<Message>,
     to: Sender<Message>,
 ) -> Result<(), TcError> {
     let mut random = Random::named(1, "bottleneck");
@@ -65,7 +67,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     drop(to_queue);
     let start = Instant::now();
-    let queue = thread::spawn(move || bottleneck(&qdisc, rate, from, to));
+    let queue = thread::spawn(move || bottleneck(&qdisc, rate, &from, to));
     let bytes: usize = out.iter().map(|message| message.len() + 42).sum();
     queue.join().map_err(|_| "the queue's thread panicked")??;
     println!("{bytes} bytes in {:.1} ms", start.elapsed().as_secs_f64() * 1e3);

@@ -91,7 +91,7 @@ def check(
         with nullcontext() if form is Form.PLAIN and not as_json else redirect_stdout(sys.stderr):
             report(output, chosen=[], threads=threads)
     failed = sum(note.level is pipeline.Level.ERROR for note in notes)
-    say(f"{len(notes) - failed} of {len(notes)} are well, {len(runs)} runs")
+    say(f"{len(notes) - failed} of {len(notes)} passed ({len(runs)} runs)")
     if mistakes or failed:
         sys.exit(2 if mistakes else 1)
 

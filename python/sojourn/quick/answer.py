@@ -100,18 +100,14 @@ def hidden(facts: Facts) -> str:
 
 
 _UNUSED: Final = 0.03
-"""What is unused is worth saying from here on."""
+"""A link with this much unused may need a larger limit."""
 
 
 def use(facts: Facts) -> str:
     """Say how much of the bottleneck is used."""
-    unused = 1 - facts.utilisation.mean
-    if math.isnan(unused):
+    if math.isnan(facts.utilisation.mean):
         return ""
-    if unused < _UNUSED:
-        return f"The bottleneck is {_percent(_at_most(facts.utilisation, 1.0))} used."
-    own = facts.utilisation
-    return f"{_percent(Spread(unused, 1 - own.high, 1 - own.low, own.seeds))} of the bottleneck stays unused."
+    return f"Link utilisation is {_percent(_at_most(facts.utilisation, 1.0))}."
 
 
 def queue(facts: Facts) -> str:
@@ -142,10 +138,7 @@ def others(facts: Facts) -> str:
             f"drops {lost}{marked}."
         )
         if own.acks_alone and own.delay.mean > _ACKS_S:
-            told.append(
-                f"What fills the {own.name} queue are the acknowledgements of the data that come the other way: cake "
-                "ack-filter is worth comparing."
-            )
+            told.append(f"ACKs of the other direction's data fill the {own.name} queue: try cake ack-filter.")
     return "\n".join(told)
 
 
@@ -170,18 +163,13 @@ _NOTICED_S: Final = 0.001
 
 
 def latency(facts: Facts) -> str:
-    """Say how long a ping takes beside the flows, and how long without them."""
+    """Say how long a ping takes under load, and how long without."""
     longer = facts.loaded.mean - facts.idle.mean
     if math.isnan(longer):
         return ""
     if longer < _NOTICED_S:
-        return (
-            f"A ping beside the flows takes {_time(facts.loaded)}, as on the idle line (at most {_time(facts.worst)})."
-        )
-    return (
-        f"A ping takes {_time(facts.idle)} on the idle line and {_time(facts.loaded)} beside the flows "
-        f"(medians; at most {_time(facts.worst)})."
-    )
+        return f"Ping under load: {_time(facts.loaded)}, same as idle (maximum {_time(facts.worst)})."
+    return f"Ping under load: {_time(facts.loaded)}; idle: {_time(facts.idle)} (medians; maximum {_time(facts.worst)})."
 
 
 def signals(facts: Facts) -> str:
@@ -216,7 +204,7 @@ def web(facts: Facts) -> str:
     """Say how long transfers take."""
     told = []
     for own in facts.web:
-        left = f", {_count(own.unfinished)} not yet" if own.unfinished.high > 0 else ""
+        left = f", {_count(own.unfinished)} still running at the end" if own.unfinished.high > 0 else ""
         if math.isnan(own.median.mean):
             told.append("No web transfer was completed.")
             continue
@@ -260,17 +248,17 @@ def limit(facts: Facts) -> str:
     if facts.kind not in _FIFO or facts.rate is None or facts.drops.low == 0:
         return ""
     if facts.queue_least.low > _STANDING_S:
-        never = f"The queue never ran empty: its least delay was {_time(facts.queue_least)}"
+        never = f"The queue never ran empty: its minimum delay was {_time(facts.queue_least)}"
         if facts.queue_least.low > _FULL * facts.most_s:
             return (
-                f"{never}, of {_number_of_time(facts.most_s)} when it is fullest. {_count(facts.drops)} drops did not "
-                "make the flows slow down: a smaller limit would lose more and wait less, and change nothing else."
+                f"{never}, of {_number_of_time(facts.most_s)} when full. The flows did not slow down after "
+                f"{_count(facts.drops)} drops: a smaller limit would only drop more and wait less."
             )
         standing = facts.queue_least.low * facts.rate / FRAME_BITS
         least = math.ceil(facts.queue_most.mean - standing)
-        return f"{never}. A smaller limit or an AQM is worth comparing: --qdisc 'pfifo limit {least}' --qdisc fq_codel."
+        return f"{never}. Try a smaller limit or an AQM: --qdisc 'pfifo limit {least}' --qdisc fq_codel."
     if 1 - facts.utilisation.high >= _UNUSED:
-        return f"{_subject(facts)} dropped packets and ran empty: a larger limit is worth comparing."
+        return f"{_subject(facts)} dropped packets and ran empty: try a larger limit."
     return ""
 
 

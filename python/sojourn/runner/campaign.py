@@ -48,7 +48,7 @@ class Campaign:
     captures: Sequence[Path] = ()
     """Where packets go if there is no results folder: a folder a run."""
     memory: float | None = None
-    """The bytes of memory that the runs may take; None: what the machine has."""
+    """The bytes of memory that the runs may take; None: the machine's memory."""
     command: str = ""
     """The command that asks for the runs; the folder keeps it."""
 

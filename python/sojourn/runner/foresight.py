@@ -30,12 +30,12 @@ class Needs:
     """Bytes of their stored tables."""
 
     def expected_s(self, threads: int) -> float:
-        """Return how long they take on so many idle cores, s: a run is made by one."""
+        """Return their time on this number of idle cores, s; a run uses one."""
         return self.cpu_s / max(min(threads, self.runs), 1)
 
 
 def needs(keys: Sequence[RunKey], *, engine: str, threads: int) -> Needs:
-    """Return about what these runs will need, so many at a time."""
+    """Return an estimate of these runs' cost, with this number in parallel."""
     found = _core.foresee([key.resolved for key in keys], engine=engine)
 
     def together(of: Callable[[_core.Foreseen], float]) -> float:
@@ -74,7 +74,7 @@ def refuse_what_cannot_fit(
         keys: the runs.
         engine: what makes them.
         threads: runs at a time.
-        most_bytes: the memory that they may take, bytes; what the machine has unless given.
+        most_bytes: the memory that they may take, bytes (default: the machine's).
 
     Raises:
         Refused: naming the run that needs most, what of it does, and what would be right.

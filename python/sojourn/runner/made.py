@@ -12,7 +12,7 @@ from sojourn.views.run import Run
 
 
 def files_of(key: RunKey, results: _core.Run, *, command: str) -> dict[str, bytes]:
-    """Return what is stored of a run, by the files' names; ``command`` is what asked for it."""
+    """Return the files of a run by their names; ``command`` is the command that made the run."""
     tables = {name: pl.DataFrame(results.table(name)) for name in results.tables}
     texts = tc_logs(tables.pop("tc", None))
     said = [remark.json() for remark in remarks(Run.fresh(key, results))]

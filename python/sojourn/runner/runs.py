@@ -32,7 +32,7 @@ class Plan:
     missing: Sequence[RunKey]
     there: Sequence[RunKey]
     uncaptured: Sequence[RunKey] = ()
-    """Of those that are there, the ones whose packets are wanted and were not kept."""
+    """The stored runs without packets, if the user wants packets."""
 
     @classmethod
     def of(cls, keys: Sequence[RunKey], folder: Folder | None, *, pcap: bool = False) -> "Plan":
@@ -95,7 +95,7 @@ def make(
         engine: what runs them.
         threads: runs at a time.
         keep: gets each result.
-        watcher: told how far it is.
+        watcher: receives the progress.
         captures: folders for the packets, one a run; none, and they are not kept.
         snap_len: bytes that are kept of a packet.
 

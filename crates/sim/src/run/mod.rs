@@ -11,14 +11,13 @@ mod snapshot;
 use crate::app::any::AnyApp;
 use crate::app::setup::HostStack;
 use crate::app::{App, Connections, HalfPath, Template};
-use crate::delays::Delays;
 use crate::flow::{FlowRun, FlowState};
 use crate::known::Known;
 use crate::network::{
     CALENDAR, Network, OTHER_SLOTS, Observers, conditions_slot, flows_slot, recorder_slot,
 };
 use crate::packet::Pool;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, queue_of};
 use crate::tap::Tap;
 use crate::timeline::Timeline;
 use crate::topology::{self, stack};
@@ -28,6 +27,7 @@ use sojourn_capture::Capture;
 use sojourn_engine::{RunError, Watch};
 use sojourn_model::{Scenario, Tcp};
 use sojourn_net::Agenda;
+use sojourn_record::Delays;
 use sojourn_results::Table;
 use sojourn_transport::stack::TcpQuirks;
 use sojourn_units::{Random, Span, Time};
@@ -131,8 +131,11 @@ impl Simulation {
         });
         let mut recorder = Recorder::new(&scenario, &topology);
         recorder.tc(Time::ZERO, "setup", &topology);
-        let observers =
-            Observers { pool: Pool::default(), tap, delays: Delays::new(&scenario, &topology) };
+        let queues = topology.nodes.iter().map(queue_of);
+        let delays = Delays::new(&scenario, queues, |flow| {
+            topology.fixed_delay(&scenario, topology.of_flow[flow].0)
+        });
+        let observers = Observers { pool: Pool::default(), tap, delays };
         let mut network = Network::new(topology, observers, OTHER_SLOTS);
         let flows = Flows {
             scenario: Arc::clone(&scenario),

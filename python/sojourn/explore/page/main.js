@@ -25,7 +25,7 @@ async function start() {
   if (folder.damaged.length) trouble(new Error(`Left out, because they cannot be read:\n${folder.damaged.join("\n")}`));
   readAddress(folder);
 
-  const again = el("button", { type: "button", title: "Runs may have been added" }, "Look again");
+  const again = el("button", { type: "button", title: "Runs may have been added" }, "Refresh");
   again.addEventListener("click", () => location.reload());
   const reports = folder.reports.map((own) => el("a", { href: `report/${encodeURIComponent(own)}`, target: "_blank", rel: "noopener" }, own === "report.html" ? "Open the report" : `Open ${own}`));
   const none = reports.length ? [] : [copyButton("Copy the command that writes a report", `sojourn report ${shellWord(folder.folder)}`)];

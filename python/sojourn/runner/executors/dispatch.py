@@ -32,10 +32,10 @@ _AHEAD: Final = 2
 """Batches under way for each slot."""
 
 _DEADLY: Final = 3
-"""A run that so many workers died of is not made again."""
+"""A run that killed this number of workers is not repeated."""
 
 _LATE: Final = 4.0
-"""A batch is late when it has taken so many times the median."""
+"""A batch is late after this multiple of the median time."""
 
 _TICK_S: Final = 0.2
 
@@ -238,7 +238,7 @@ def dispatch(
         command: what asked for them.
         keep: gets the files of each run, in the order in which they come.
         interrupt: Ctrl-C.
-        watcher: told how far it is, and what it has cost.
+        watcher: receives the progress and the cost.
 
     Raises:
         KeyboardInterrupt: on Ctrl-C, after what had come back was kept.

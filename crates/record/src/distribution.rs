@@ -19,23 +19,29 @@ const PAGES: usize = 64;
 const NONE: u8 = u8::MAX;
 
 /// A distribution.
-#[derive(Debug)]
-pub(crate) struct Distribution {
+#[derive(Clone, Debug)]
+pub struct Distribution {
     /// For each run of `PARTS` buckets, which of the pages it has.
     place: [u8; PAGES],
     /// Counts, in the order in which a time first came to a page.
     pages: Vec<[u32; PARTS]>,
 }
 
+impl Default for Distribution {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Distribution {
     /// Empty.
-    pub(crate) const fn new() -> Self {
+    pub const fn new() -> Self {
         Self { place: [NONE; PAGES], pages: Vec::new() }
     }
 
     /// Adds a time.
     #[inline]
-    pub(crate) fn add(&mut self, span: Span) {
+    pub fn add(&mut self, span: Span) {
         let bucket = bucket_of(span.as_nanos());
         let page = self.place[bucket / PARTS % PAGES];
         let page = match self.pages.get_mut(usize::from(page)) {
@@ -68,7 +74,7 @@ impl Distribution {
     }
 
     /// Adds the times of another.
-    pub(crate) fn join(&mut self, other: &Self) {
+    pub fn join(&mut self, other: &Self) {
         for (first, theirs) in other.in_order() {
             let own = self.page(first);
             for (own, theirs) in own.iter_mut().zip(theirs) {
@@ -78,17 +84,17 @@ impl Distribution {
     }
 
     /// Whether there is no time in it.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.pages.iter().flatten().all(|count| *count == 0)
     }
 
     /// Takes all times out; the room stays.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.pages.fill([0; PARTS]);
     }
 
     /// Buckets in order: from, up to (not included), how many.
-    pub(crate) fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+    pub fn buckets(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         self.in_order().flat_map(|(first, page)| {
             let filled = page.iter().enumerate().filter(|(_, count)| **count > 0);
             filled.map(move |(place, count)| {

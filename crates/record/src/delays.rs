@@ -15,24 +15,20 @@
 //! has again.
 
 use crate::distribution::Distribution;
-use crate::topology::{Role, Topology};
 use sojourn_model::Scenario;
-use sojourn_path::Sojourn;
-use sojourn_qdisc::Class;
 use sojourn_results::metrics;
 use sojourn_results::{Code, Provenance, Rows, Table, rows};
 use sojourn_units::{Span, Time};
 
 /// Distributions by class, in the order in which a packet of each first left.
-type ByClass = Vec<(Option<&'static Class>, Distribution)>;
+type ByClass = Vec<(Option<&'static str>, Distribution)>;
 
 /// The distribution of a class.
 #[inline]
-fn of_class<'a>(sojourns: &'a mut ByClass, class: Option<&'static Class>) -> &'a mut Distribution {
-    // Classes are statics: one of them is itself.
-    let address =
-        |class: Option<&'static Class>| class.map_or(core::ptr::null(), core::ptr::from_ref);
-    let is = |known: Option<&'static Class>| address(known) == address(class);
+fn of_class<'a>(sojourns: &'a mut ByClass, class: Option<&'static str>) -> &'a mut Distribution {
+    // Names of classes are statics: one of them is itself.
+    let address = |class: Option<&'static str>| class.map_or(core::ptr::null(), str::as_ptr);
+    let is = |known: Option<&'static str>| address(known) == address(class);
     let place = sojourns.iter().position(|(known, _)| is(*known)).unwrap_or_else(|| {
         sojourns.push((class, Distribution::new()));
         sojourns.len() - 1
@@ -75,7 +71,7 @@ const NO_QUEUE: usize = usize::MAX;
 
 /// Gathers delays.
 #[derive(Debug)]
-pub(crate) struct Delays {
+pub struct Delays {
     warmup: Time,
     table: Rows<rows::Delays>,
     subjects: Vec<Subject>,
@@ -91,8 +87,13 @@ pub(crate) struct Delays {
 }
 
 impl Delays {
-    /// Of a scenario's flows in the queues among its ports.
-    pub(crate) fn new(scenario: &Scenario, topology: &Topology) -> Self {
+    /// Of a scenario's flows in the queues among its ports: each port's element, if it is a queue. `fixed` says which part
+    /// of a flow's one-way delay never changes.
+    pub fn new<'e>(
+        scenario: &Scenario,
+        ports: impl IntoIterator<Item = Option<&'e str>>,
+        fixed: impl Fn(usize) -> Span,
+    ) -> Self {
         let mut table = Rows::<rows::Delays>::new(Provenance::Exact);
         let warmup = Time::ZERO + scenario.warmup;
         let mut subject_of = vec![0; scenario.flows.len()];
@@ -103,12 +104,10 @@ impl Delays {
                     subject_of[flow] = number;
                 }
                 let own = subject.flows.first().filter(|_| !subject.name.is_empty());
-                let fixed =
-                    |&flow: &usize| topology.fixed_delay(scenario, topology.of_flow[flow].0);
                 Subject {
                     name: table.intern(|c| c.flow, subject.name),
                     one_way: own
-                        .map(|flow| OneWay { fixed: fixed(flow), rest: Distribution::new() }),
+                        .map(|&flow| OneWay { fixed: fixed(flow), rest: Distribution::new() }),
                     edges: subject.edges,
                     next: 0,
                     until: warmup,
@@ -116,30 +115,33 @@ impl Delays {
             })
             .collect();
         let mut queues = Vec::new();
-        let queue_of = topology
-            .nodes
-            .iter()
-            .map(|node| match &node.role {
-                Role::Queue { element } => {
-                    queues.push(OfQueue { element: element.clone(), whole: Vec::new() });
-                    (queues.len() - 1) * subjects.len()
-                }
-                _ => NO_QUEUE,
-            })
-            .collect();
+        let queue_of = ports.into_iter().map(|element| match element {
+            Some(element) => {
+                queues.push(OfQueue { element: element.to_owned(), whole: Vec::new() });
+                (queues.len() - 1) * subjects.len()
+            }
+            None => NO_QUEUE,
+        });
+        let queue_of = queue_of.collect();
         let sojourns = (0..queues.len() * subjects.len()).map(|_| Vec::new()).collect();
         Self { warmup, table, subjects, subject_of, until: warmup, queues, queue_of, sojourns }
     }
 
     /// The origin: what was before it counts nowhere.
     #[inline]
-    pub(crate) fn warmup(&self) -> Time {
+    pub fn warmup(&self) -> Time {
         self.warmup
     }
 
     /// A packet of a flow has left a port.
     #[inline]
-    pub(crate) fn left(&mut self, now: Time, port: usize, flow: usize, sojourn: Sojourn) {
+    pub fn left(
+        &mut self,
+        now: Time,
+        port: usize,
+        flow: usize,
+        (waited, class): (Span, Option<&'static str>),
+    ) {
         let queue = self.queue_of[port];
         if queue == NO_QUEUE {
             return;
@@ -148,12 +150,12 @@ impl Delays {
             self.pass_edges(now);
         }
         let subject = self.subject_of[flow] as usize;
-        of_class(&mut self.sojourns[queue + subject], sojourn.class).add(sojourn.waited);
+        of_class(&mut self.sojourns[queue + subject], class).add(waited);
     }
 
     /// A packet with data of a flow has come from its source to its destination.
     #[inline]
-    pub(crate) fn arrived(&mut self, now: Time, flow: usize, delay: Span) {
+    pub fn arrived(&mut self, now: Time, flow: usize, delay: Span) {
         if now >= self.until {
             self.pass_edges(now);
         }
@@ -164,7 +166,7 @@ impl Delays {
     }
 
     /// A phase begins or ends: what follows is recorded apart from what was.
-    pub(crate) fn cut(&mut self, now: Time) {
+    pub fn cut(&mut self, now: Time) {
         let at = now.signed_since(self.warmup);
         for subject in &mut self.subjects {
             if let Err(place) = subject.edges.binary_search(&at)
@@ -233,7 +235,7 @@ impl Delays {
         for (number, queue) in queues.iter_mut().enumerate() {
             for (class, distribution) in &mut sojourns[number * of_queue + index] {
                 if counts && !distribution.is_empty() {
-                    let name = class.map_or("", |c| c.name);
+                    let name = class.unwrap_or_default();
                     write(&queue.element, name, "sojourn", Span::ZERO, distribution);
                     of_class(&mut queue.whole, *class).join(distribution);
                 }
@@ -249,7 +251,7 @@ impl Delays {
     }
 
     /// The run is over: the table, and for each queue the whole run's distributions by the quantity that they are of.
-    pub(crate) fn finish(mut self, end: Time) -> (Table, Vec<(String, String, Distribution)>) {
+    pub fn finish(mut self, end: Time) -> (Table, Vec<(String, String, Distribution)>) {
         if end >= self.until {
             self.pass_edges(end);
         }
@@ -265,7 +267,7 @@ impl Delays {
             whole.push((element.clone(), "sojourn".to_owned(), all));
             for (class, of_class) in classes {
                 if let Some(class) = class {
-                    whole.push((element.clone(), format!("sojourn.{}", class.name), of_class));
+                    whole.push((element.clone(), format!("sojourn.{class}"), of_class));
                 }
             }
         }
