@@ -109,7 +109,7 @@ class Scenario(dict[str, Any]):
     def bottleneck(self) -> tuple[str, Element] | None:
         """The bottleneck with its path: the slowest queue on the way of the data (:attr:`data_side`).
 
-        None if there is no queue on that way.
+        None if that way has no queue.
         """
         found = [(path, e) for path, e in self.elements(self.data_side) if e["kind"] == "queue"]
         return min(found, key=lambda q: rate_mbit(q[1]) or float("inf")) if found else None
@@ -148,7 +148,7 @@ class Flow(Mapping[str, Any]):
 
     @property
     def kind(self) -> str:
-        """The kind of its traffic; of one that is on and off by turns with what it sends: ``on_off udp``."""
+        """The kind of its traffic; of a source that switches on and off with what it sends: ``on_off udp``."""
         traffic = self.stored["traffic"]
         kind = str(traffic["kind"])
         return f"on_off {traffic['over']['over']}" if kind == "on_off" else kind

@@ -20,7 +20,7 @@ def files_of(key: RunKey, results: _core.Run, *, command: str) -> dict[str, byte
 
 
 def results_of(key: RunKey, files: Mapping[str, bytes]) -> _core.Run:
-    """Return the results in such files; what tc said of the run is left out."""
+    """Return the results in these files, without the output of tc."""
     tables = {
         name.removesuffix(".parquet"): pl.read_parquet(io.BytesIO(content), memory_map=False)
         for name, content in files.items()
