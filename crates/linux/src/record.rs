@@ -8,24 +8,24 @@ use crate::plan::{Edge, Plan, delay_before, queue_of};
 use crate::programs;
 use crate::samples::{ManySample, OFF, QueueSample, Sample, Samples, SocketsSample, TcpSample};
 use crate::schedule::{self, start_offset};
-use crate::stamps::{Layout, Left, Role, Trace};
+use crate::stamps::{FlowCounts, Layout, Left, Role, Trace};
 use crate::statistics;
-use hdrhistogram::Histogram;
 use sojourn_engine::RunError;
 use sojourn_model::{Direction, Flow, Scenario, Side, Start, Traffic};
 use sojourn_qdisc::Reason;
+use sojourn_record::{
+    Completion, Distribution, FlowSample, LimitedTimes, PingSample, Provenances, Recorder,
+    RecoveryState, SignalKind,
+};
 use sojourn_results::metrics::subjects;
 use sojourn_results::{Provenance, Rows, Table, rows};
 use sojourn_units::{Span, Time};
-use sojourn_workload::Playing;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::BufReader;
 
 /// How long an irtt client waits at the end for replies if none has come, nanoseconds.
 const IRTT_WAIT: u64 = 4_000_000_000;
-
-const STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
 
 /// The way of a flow: its queues' hops and sides for data, in order, and for what comes back.
 fn ways(scenario: &Scenario, flow: &Flow) -> [Vec<(usize, Side)>; 2] {
@@ -110,35 +110,17 @@ pub(crate) fn tables(
     let layout = layout(scenario, plan, &outcome.samples);
     let stamps = File::open(outcome.stamps.path()).map_err(failed)?;
     let trace = Trace::read(BufReader::new(stamps), &layout).map_err(failed)?;
-    let mut tables = Writer::new(scenario, plan, &trace).write(&outcome.samples);
-    tables.extend(played(scenario, outcome.answers.as_ref()));
-    Ok(tables)
-}
-
-/// A flow as the rows so far have it.
-#[derive(Clone, Copy, Default)]
-struct FlowBefore {
-    began: u64,
-    at: u64,
-    bytes: u64,
-    ended: bool,
+    Ok(Writer::new(scenario, plan, &trace).write(&outcome.samples, outcome.answers.as_ref()))
 }
 
 struct Writer<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
     trace: &'a Trace,
-    flows: Rows<rows::Flows>,
-    flow_state: Rows<rows::FlowState>,
-    limits: Rows<rows::Limits>,
-    queues: Rows<rows::Queues>,
-    queue_signals: Rows<rows::QueueSignals>,
-    queue_state: Rows<rows::QueueState>,
-    events: Rows<rows::Events>,
-    output: Rows<rows::Output>,
-    completions: Rows<rows::Completions>,
-    before: Vec<FlowBefore>,
-    signals: Vec<BTreeMap<(&'static str, bool), u64>>,
+    /// Its elements are the plan's queues, then its policers.
+    record: Recorder,
+    /// When each flow started.
+    began: Vec<u64>,
     replies: Vec<Vec<(u64, u64)>>,
     probes: Vec<Vec<u64>>,
     /// Of each request of a probe that has come, when it was sent and when it came.
@@ -183,33 +165,31 @@ impl Gone {
 impl<'a> Writer<'a> {
     fn new(scenario: &'a Scenario, plan: &'a Plan, trace: &'a Trace) -> Self {
         use Provenance::{Estimated, Exact, Sampled};
-        let flows = Rows::<rows::Flows>::new(Sampled)
-            .with_provenance(|c| c.rtt_s, Estimated)
-            .with_provenance(|c| c.lost, Estimated)
-            .with_provenance(|c| c.ce, Estimated)
-            .with_provenance(|c| c.ece, Estimated);
-        let queues = Rows::<rows::Queues>::new(Sampled)
-            .with_provenance(|c| c.sojourn_min_s, Estimated)
-            .with_provenance(|c| c.sojourn_mean_s, Estimated)
-            .with_provenance(|c| c.sojourn_max_s, Estimated)
-            .with_provenance(|c| c.marks, Estimated);
+        let known = Provenances {
+            flows: Rows::<rows::Flows>::new(Sampled)
+                .with_provenance(|c| c.rtt_s, Estimated)
+                .with_provenance(|c| c.lost, Estimated)
+                .with_provenance(|c| c.ce, Estimated)
+                .with_provenance(|c| c.ece, Estimated),
+            queues: Rows::<rows::Queues>::new(Sampled)
+                .with_provenance(|c| c.sojourn_min_s, Estimated)
+                .with_provenance(|c| c.sojourn_mean_s, Estimated)
+                .with_provenance(|c| c.sojourn_max_s, Estimated)
+                .with_provenance(|c| c.marks, Estimated),
+            completions: Rows::<rows::Completions>::new(Exact)
+                .with_provenance(|c| c.bytes, Estimated),
+            counters: Sampled,
+            distributions: Estimated,
+        };
+        let elements = plan.queues.iter().map(|queue| queue.path.as_str());
+        let elements = elements.chain(plan.policers.iter().map(String::as_str));
         let n = scenario.flows.len();
         Self {
             scenario,
             plan,
             trace,
-            flows,
-            flow_state: Rows::new(Sampled),
-            limits: Rows::new(Sampled),
-            queues,
-            queue_signals: Rows::new(Sampled),
-            queue_state: Rows::new(Sampled),
-            events: Rows::new(Exact),
-            output: Rows::new(Exact),
-            completions: Rows::<rows::Completions>::new(Exact)
-                .with_provenance(|c| c.bytes, Estimated),
-            before: vec![FlowBefore::default(); n],
-            signals: vec![BTreeMap::new(); plan.queues.len()],
+            record: Recorder::new(scenario, elements, known),
+            began: vec![0; n],
             replies: vec![Vec::new(); n],
             probes: vec![Vec::new(); n],
             came: vec![HashMap::new(); n],
@@ -223,21 +203,11 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn seconds(&self, at: u64) -> f64 {
-        self.scenario.seconds(Time::from_nanos(at))
-    }
-
     fn event(&mut self, at: u64, what: &str, subject: &str, detail: &str) {
-        let t = self.seconds(at);
-        self.events.push(rows::Event {
-            t_s: t,
-            what: what.into(),
-            subject: subject.into(),
-            detail: detail.into(),
-        });
+        self.record.event(Time::from_nanos(at), what, subject, detail);
     }
 
-    fn write(mut self, samples: &Samples) -> Vec<Table> {
+    fn write(mut self, samples: &Samples, answers: Option<&Answers>) -> Vec<Table> {
         let scenario = self.scenario;
         let phases: Vec<(u64, &str, &str)> = self.phases();
         let mut phase = 0;
@@ -251,13 +221,12 @@ impl<'a> Writer<'a> {
             }
             match sample {
                 Sample::Start { at, flow } => {
-                    self.before[*flow].at = *at;
-                    self.before[*flow].began = *at;
+                    self.record.flow_started(Time::from_nanos(*at), *flow);
+                    self.began[*flow] = *at;
                     let subject = format!("flow {}", scenario.flows[*flow].name);
                     self.event(*at, "start", &subject, "");
                 }
                 Sample::End { at, flow, reason } => {
-                    self.before[*flow].ended = true;
                     let subject = format!("flow {}", scenario.flows[*flow].name);
                     self.event(*at, "end", &subject, reason);
                     self.completed(*at, *flow, reason);
@@ -294,12 +263,11 @@ impl<'a> Writer<'a> {
                     self.last_udp.insert(*flow, (*sent, *received));
                 }
                 Sample::Program(s) => self.sockets_row(s),
-                Sample::Output { at, flow, client, text } => self.output.push(rows::OutputLine {
-                    t_s: self.seconds(*at),
-                    flow: (&scenario.flows[*flow].name).into(),
-                    program: if *client { "client" } else { "server" }.into(),
-                    text: text.as_str().into(),
-                }),
+                Sample::Output { at, flow, client, text } => {
+                    let program = if *client { "client" } else { "server" };
+                    let name = &scenario.flows[*flow].name;
+                    self.record.output(Time::from_nanos(*at), name, program, text);
+                }
                 Sample::Police { at, policer, packets, drops, marks } => {
                     self.police_row(*at, *policer, [*packets, *drops, *marks]);
                 }
@@ -308,43 +276,41 @@ impl<'a> Writer<'a> {
                 Sample::Removed { .. } | Sample::Placed { .. } => {}
             }
         }
-        let (pings, totals) = (self.pings(), self.totals(samples));
+        self.pings();
+        self.totals(samples);
         self.answered();
-        let (histograms, delays) = (self.histograms(), self.delays());
-        let mut tables = vec![
-            self.flows.into_table(),
-            self.flow_state.into_table(),
-            self.limits.into_table(),
-            self.queues.into_table(),
-            self.queue_signals.into_table(),
-            self.queue_state.into_table(),
-            pings,
-            histograms,
-            delays,
-            self.events.into_table(),
-            totals,
-        ];
+        self.histograms();
+        let players = answers.map(Answers::players).unwrap_or_default();
+        for (&flow, player) in &players {
+            let name = scenario.flows[flow].name.as_str();
+            for segment in player.arrived() {
+                self.record.segment(name, segment);
+            }
+            for &(at, playing) in player.changes() {
+                self.record.playing(at, name, playing);
+            }
+        }
+        let delays = self.delays();
         let opens = |flow: &Flow| matches!(flow.traffic, Traffic::ShortFlows(_));
         let has_programs = programs::are_in(scenario);
-        if has_programs || scenario.flows.iter().any(opens) {
-            tables.push(self.completions.into_table());
-        }
-        if has_programs {
-            tables.push(self.output.into_table());
-        }
-        tables
+        let completes = has_programs || scenario.flows.iter().any(opens);
+        self.record.finish(delays, |table| match table {
+            "completions" => completes,
+            "output" => has_programs,
+            "segments" | "playback" => !players.is_empty(),
+            // The kernel's tc is asked for numbers, not for text.
+            "tc" => false,
+            _ => true,
+        })
     }
 
     /// What each connection of short flows took.
     fn answered(&mut self) {
         for (spec, opened) in self.scenario.flows.iter().zip(std::mem::take(&mut self.opened)) {
             for &(began, bytes, ended) in &opened {
-                self.completions.push(rows::Completion {
-                    t_s: self.scenario.seconds(Time::from_nanos(began)),
-                    flow: (&spec.name).into(),
-                    bytes,
-                    duration_s: ended.map_or(f64::NAN, |at| at.saturating_sub(began) as f64 / 1e9),
-                });
+                let completion =
+                    Completion { started: Time::from_nanos(began), bytes, ended: or_never(ended) };
+                self.record.completion(&spec.name, &completion);
             }
         }
     }
@@ -355,14 +321,12 @@ impl<'a> Writer<'a> {
         if !matches!(spec.traffic, Traffic::Program(_)) {
             return;
         }
-        let began = self.before[flow].began;
-        let took = at.saturating_sub(began) as f64 / 1e9;
-        self.completions.push(rows::Completion {
-            t_s: self.seconds(began),
-            flow: (&spec.name).into(),
+        let completion = Completion {
+            started: Time::from_nanos(self.began[flow]),
             bytes: self.counts(flow, at).bytes,
-            duration_s: if reason.starts_with("ended") { took } else { f64::NAN },
-        });
+            ended: or_never(reason.starts_with("ended").then_some(at)),
+        };
+        self.record.completion(&spec.name, &completion);
     }
 
     /// Edges of phases, by time.
@@ -381,7 +345,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Counts of a flow at the end of the step that ends at `at`.
-    fn counts(&self, flow: usize, at: u64) -> crate::stamps::FlowCounts {
+    fn counts(&self, flow: usize, at: u64) -> FlowCounts {
         let steps = &self.trace.flows[flow].steps;
         steps.get(self.step_at(at)).or(steps.last()).copied().unwrap_or_default()
     }
@@ -391,58 +355,38 @@ impl<'a> Writer<'a> {
         (at.saturating_sub(1) / self.scenario.sample_interval.as_nanos()) as usize
     }
 
-    fn goodput(&mut self, at: u64, flow: usize, bytes: u64) -> Option<f64> {
-        let before = &mut self.before[flow];
-        let elapsed = at.saturating_sub(before.at) as f64 / 1e9;
-        if elapsed <= 0.0 {
-            return None;
-        }
-        let goodput = bytes.saturating_sub(before.bytes) as f64 * 8.0 / elapsed;
-        (before.at, before.bytes) = (at, bytes);
-        Some(goodput)
-    }
-
     fn tcp_row(&mut self, s: &TcpSample) {
-        let Some(goodput) = self.goodput(s.at, s.flow, s.received) else { return };
         let counts = self.counts(s.flow, s.at);
-        let t = self.seconds(s.at);
-        let spec = &self.scenario.flows[s.flow];
-        let tcp = spec.traffic.tcp();
+        let at = Time::from_nanos(s.at);
+        let tcp = self.scenario.flows[s.flow].traffic.tcp();
         let cc = tcp.map_or("", |t| t.cc.as_str());
         let paced = tcp.is_some_and(|t| t.max_pacing_rate.is_some() || t.host_qdisc.is_some())
             || matches!(cc, "bbr" | "prague");
         // The kernel begins with a mean deviation of one second's quarter and no smoothed RTT.
         let seconds = |us: u64| if s.srtt_us == 0 { f64::NAN } else { us as f64 / 1e6 };
-        let state = STATES[(s.ca_state as usize).min(4)];
-        self.flows.push(rows::Flow {
-            t_s: t,
-            flow: (&spec.name).into(),
-            goodput_bps: goodput,
+        let sample = FlowSample {
             delivery_rate_bps: s.delivery_rate as f64 * 8.0,
-            rtt_s: counts.rtt.map_or(f64::NAN, |r| r as f64 / 1e9),
             srtt_s: seconds(s.srtt_us),
             rttvar_s: seconds(s.rttvar_us),
             cwnd: s.cwnd,
             ssthresh: s.ssthresh,
-            inflight: (s.unacked + s.retrans).saturating_sub(s.sacked + s.lost),
+            in_flight: (s.unacked + s.retrans).saturating_sub(s.sacked + s.lost),
             retransmits: s.total_retrans,
             lost: s.total_retrans + s.lost,
             delivered: s.delivered,
-            ce: counts.ce,
-            ece: counts.ece,
-            pacing_rate_bps: if paced { s.pacing_rate as f64 * 8.0 } else { f64::NAN },
-            state: state.into(),
-            out_of_order_bytes: 0,
-        });
-        for (name, value) in statistics::control(cc, &s.cc_info, s.cwnd) {
-            self.flow_state.push(rows::FlowGauge {
-                t_s: t,
-                flow: (&spec.name).into(),
-                name: name.into(),
-                value,
-            });
+            pacing_bps: if paced { s.pacing_rate as f64 * 8.0 } else { f64::NAN },
+            state: state_of(s.ca_state),
+            ..seen(&counts)
+        };
+        if !self.record.flow(at, s.flow, s.received, Some(&sample)) {
+            return;
         }
-        self.limits.push(limit_row(t, &spec.name, s));
+        self.record.flow_gauges(at, s.flow, |out| {
+            for (name, value) in statistics::control(cc, &s.cc_info, s.cwnd) {
+                out(name, value);
+            }
+        });
+        self.record.limits(at, s.flow, &limits(s));
         self.last_tcp.insert(s.flow, s.clone());
     }
 
@@ -454,93 +398,52 @@ impl<'a> Writer<'a> {
 
     /// A row of a flow that has many connections: their sums, as the simulator's.
     fn many_row(&mut self, s: &ManySample) {
-        let Some(goodput) = self.goodput(s.at, s.flow, s.received) else { return };
-        let counts = self.counts(s.flow, s.at);
-        let (t, nan) = (self.seconds(s.at), f64::NAN);
-        self.flows.push(rows::Flow {
-            t_s: t,
-            flow: (&self.scenario.flows[s.flow].name).into(),
-            goodput_bps: goodput,
-            delivery_rate_bps: nan,
-            rtt_s: nan,
-            srtt_s: nan,
-            rttvar_s: nan,
-            cwnd: 0,
-            ssthresh: 0,
-            inflight: s.in_flight,
+        let sample = FlowSample {
+            rtt_s: f64::NAN,
+            in_flight: s.in_flight,
             retransmits: s.retransmits,
             lost: s.lost,
             delivered: s.delivered,
-            ce: counts.ce,
-            ece: counts.ece,
-            pacing_rate_bps: nan,
-            state: STATES[0].into(),
-            out_of_order_bytes: 0,
-        });
-        self.last_many.insert(s.flow, *s);
+            ..seen(&self.counts(s.flow, s.at))
+        };
+        if self.record.flow(Time::from_nanos(s.at), s.flow, s.received, Some(&sample)) {
+            self.last_many.insert(s.flow, *s);
+        }
     }
 
-    /// A row of a flow of programs. Of one that has no TCP nobody knows more than the stamps tell.
+    /// A row of a flow of programs. Without TCP, the stamps are all that is known.
     fn sockets_row(&mut self, s: &SocketsSample) {
         let counts = self.counts(s.flow, s.at);
         if s.known == 0 {
             return self.plain_row(s.at, s.flow, counts.bytes, counts.arrived, 0);
         }
-        let Some(goodput) = self.goodput(s.at, s.flow, counts.bytes) else { return };
-        let (t, nan) = (self.seconds(s.at), f64::NAN);
+        let nan = f64::NAN;
         let seconds = |us: u64| if s.open == 0 || s.srtt_us == 0 { nan } else { us as f64 / 1e6 };
-        self.flows.push(rows::Flow {
-            t_s: t,
-            flow: (&self.scenario.flows[s.flow].name).into(),
-            goodput_bps: goodput,
+        let sample = FlowSample {
             delivery_rate_bps: if s.open == 0 { nan } else { s.delivery_rate as f64 * 8.0 },
-            rtt_s: counts.rtt.map_or(nan, |r| r as f64 / 1e9),
             srtt_s: seconds(s.srtt_us),
             rttvar_s: seconds(s.rttvar_us),
             cwnd: s.cwnd,
             ssthresh: s.ssthresh,
-            inflight: s.in_flight,
+            in_flight: s.in_flight,
             retransmits: s.retransmits,
             lost: s.lost,
             delivered: s.delivered,
-            ce: counts.ce,
-            ece: counts.ece,
-            pacing_rate_bps: nan,
-            state: STATES[(s.ca_state as usize).min(4)].into(),
-            out_of_order_bytes: 0,
-        });
+            state: state_of(s.ca_state),
+            ..seen(&counts)
+        };
+        self.record.flow(Time::from_nanos(s.at), s.flow, counts.bytes, Some(&sample));
     }
 
-    /// A row of a flow whose sender's state nobody knows.
+    /// A row of a flow with a sender that tells nothing about its state.
     fn plain_row(&mut self, at: u64, flow: usize, bytes: u64, received: u64, lost: u64) {
-        let Some(goodput) = self.goodput(at, flow, bytes) else { return };
-        let name = &self.scenario.flows[flow].name;
         let counts = self.counts(flow, at);
-        let (t, nan) = (self.seconds(at), f64::NAN);
-        self.flows.push(rows::Flow {
-            t_s: t,
-            flow: name.into(),
-            goodput_bps: goodput,
-            delivery_rate_bps: nan,
-            rtt_s: counts.rtt.map_or(nan, |r| r as f64 / 1e9),
-            srtt_s: nan,
-            rttvar_s: nan,
-            cwnd: 0,
-            ssthresh: 0,
-            inflight: 0,
-            retransmits: 0,
-            lost,
-            delivered: received,
-            ce: counts.ce,
-            ece: counts.ece,
-            pacing_rate_bps: nan,
-            state: STATES[0].into(),
-            out_of_order_bytes: 0,
-        });
+        let sample = FlowSample { lost, delivered: received, ..seen(&counts) };
+        self.record.flow(Time::from_nanos(at), flow, bytes, Some(&sample));
     }
 
     fn queue_row(&mut self, s: &QueueSample) {
-        let t = self.seconds(s.at);
+        let at = Time::from_nanos(s.at);
         let gone = &self.gone[s.queue];
         let mut signals = gone.signals.clone();
         let own = statistics::read(&s.kind, &s.own, s.drops);
@@ -555,93 +458,64 @@ impl<'a> Writer<'a> {
             ..s.clone()
         };
         let s = &whole;
-        let name = &self.plan.queues[s.queue].path;
         let steps = &self.trace.queues[s.queue].steps;
         let left = steps.get(self.step_at(s.at)).copied().unwrap_or_else(|| Left {
             marks: steps.last().map_or(0, |l| l.marks),
             ..Left::default()
         });
-        let seconds = |nanos: f64| if left.count == 0 { f64::NAN } else { nanos / 1e9 };
-        self.queues.push(rows::Queue {
-            t_s: t,
-            queue: name.into(),
+        let sample = sojourn_record::QueueSample {
             packets: s.packets,
             bytes: s.bytes,
-            sojourn_min_s: seconds(left.min as f64),
-            sojourn_mean_s: seconds(left.sum as f64 / left.count as f64),
-            sojourn_max_s: seconds(left.max as f64),
+            sojourn: (left.min, left.sum, left.max, left.count),
             sent_packets: s.sent_packets,
             sent_bytes: s.sent_bytes,
             marks: left.marks,
             drops: s.drops,
-        });
+        };
+        self.record.queue(at, s.queue, &sample);
         for ((reason, marked), count) in signals {
-            let seen = self.signals[s.queue].entry((reason, marked)).or_default();
-            if *seen != count {
-                *seen = count;
-                let kind = if marked { "mark" } else { "drop" };
-                self.queue_signals.push(rows::Signal {
-                    t_s: t,
-                    queue: name.into(),
-                    reason: reason.into(),
-                    kind: kind.into(),
-                    count,
-                });
+            let kind = if marked { SignalKind::Mark } else { SignalKind::Drop };
+            self.record.signal(at, s.queue, (reason, kind), count);
+        }
+        self.record.queue_gauges(at, s.queue, |out| {
+            for (gauge, value) in own.gauges {
+                out(gauge, value);
             }
-        }
-        for (gauge, value) in own.gauges {
-            self.queue_state.push(rows::QueueGauge {
-                t_s: t,
-                queue: name.into(),
-                name: gauge.into(),
-                value,
-            });
-        }
+        });
         self.last_queue.insert(s.queue, whole);
     }
 
     /// What a policer has dropped and marked, where that has changed. One that was switched off and on again counts from 0: its
     /// sums go on.
     fn police_row(&mut self, at: u64, policer: usize, now: [u64; 3]) {
-        let t = self.seconds(at);
         let (gone, last) = &mut self.policed[policer];
         let sums = |gone: &[u64; 3], more: &[u64; 3]| {
             std::array::from_fn::<u64, 3, _>(|which| gone[which] + more[which])
         };
-        let before = sums(gone, last);
         if now[0] < last[0] {
-            *gone = before;
+            *gone = sums(gone, last);
         }
         *last = now;
-        let after = sums(gone, last);
-        for (which, kind) in [(1, "drop"), (2, "mark")] {
-            if after[which] != before[which] {
-                self.queue_signals.push(rows::Signal {
-                    t_s: t,
-                    queue: self.plan.policers[policer].as_str().into(),
-                    reason: Reason::Policer.name().into(),
-                    kind: kind.into(),
-                    count: after[which],
-                });
-            }
-        }
+        let [_, drops, marks] = sums(gone, last);
+        let (at, element) = (Time::from_nanos(at), self.plan.queues.len() + policer);
+        let reason = Reason::Policer.name();
+        self.record.signal(at, element, (reason, SignalKind::Drop), drops);
+        self.record.signal(at, element, (reason, SignalKind::Mark), marks);
     }
 
-    fn pings(&self) -> Table {
-        let mut table = Rows::<rows::Pings>::new(Provenance::Exact);
+    fn pings(&mut self) {
         for (i, flow) in self.scenario.flows.iter().enumerate() {
             match &flow.traffic {
-                Traffic::Ping(_) | Traffic::Irtt(_) => self.probe_rows(i, flow, &mut table),
-                Traffic::Voip(_) => self.voice_rows(i, flow, &mut table),
+                Traffic::Ping(_) | Traffic::Irtt(_) => self.probe_rows(i, flow),
+                Traffic::Voip(_) => self.voice_rows(i, flow),
                 _ => {}
             }
         }
-        table.into_table()
     }
 
     /// Requests and their replies. One that the run's end may have cut off is late and not lost, as on the simulator; of a
     /// ping nobody knows whether the request or the reply was lost.
-    fn probe_rows(&self, i: usize, flow: &Flow, table: &mut Rows<rows::Pings>) {
+    fn probe_rows(&mut self, i: usize, flow: &Flow) {
         let is_ping = matches!(flow.traffic, Traffic::Ping(_));
         let (replies, came) = (&self.replies[i], &self.came[i]);
         // Of copies the first counts.
@@ -655,9 +529,6 @@ impl<'a> Writer<'a> {
             .map(|(number, &sent)| (answered.get(&sent).copied().unwrap_or(sent), number, sent))
             .collect();
         rows.sort_by_key(|row| row.0);
-        let between = |from: Option<u64>, to: Option<u64>| {
-            from.zip(to).map_or(f64::NAN, |(from, to)| to.saturating_sub(from) as f64 / 1e9)
-        };
         for (at, number, sent) in rows {
             let (there, back) = (came.get(&sent).copied(), answered.get(&sent).copied());
             let lost = match (back, there) {
@@ -667,21 +538,21 @@ impl<'a> Writer<'a> {
                 (None, None) => "there",
                 (None, Some(_)) => "back",
             };
-            table.push(rows::Ping {
-                t_s: self.seconds(at),
-                flow: (&flow.name).into(),
-                rtt_s: between(Some(sent), back),
-                sequence: number,
-                owd_s: between(Some(sent), there),
-                owd_back_s: between(there, back),
-                lost: lost.into(),
-            });
+            let sample = PingSample {
+                at: Time::from_nanos(at),
+                number,
+                sent: Time::from_nanos(sent),
+                there: or_never(there),
+                back: or_never(back),
+                lost,
+            };
+            self.record.ping(&flow.name, &sample);
         }
     }
 
     /// The packets of a voice call, when each came or, if it did not, was sent. One that the run's end may have cut off is
     /// late and not lost: three times the longest delay seen is the patience, as on the simulator.
-    fn voice_rows(&self, i: usize, flow: &Flow, table: &mut Rows<rows::Pings>) {
+    fn voice_rows(&mut self, i: usize, flow: &Flow) {
         let trace = &self.trace.flows[i];
         let (Some(list), Some(&(sent, _))) = (List::of(self.scenario, flow), self.last_udp.get(&i))
         else {
@@ -691,7 +562,7 @@ impl<'a> Writer<'a> {
             Start::At(at) => {
                 (self.scenario.clock(at) + start_offset(self.scenario, flow)).as_nanos()
             }
-            Start::Event => self.before[i].began,
+            Start::Event => self.began[i],
         };
         // Of copies the first counts.
         let arrivals = trace.numbers.iter().copied().zip(trace.delays.iter().copied());
@@ -700,40 +571,32 @@ impl<'a> Writer<'a> {
         let patience = self.scenario.length().as_nanos().saturating_sub(3 * longest);
         let row = |(number, &(after, _)): (u32, &(Span, u64))| {
             if let Some(&(at, delay)) = came.get(&number) {
-                return (at, number, delay as f64 / 1e9, "");
+                return (at, number, (at.saturating_sub(delay), Some(at)), "");
             }
             let at = began + after.as_nanos();
-            (at, number, f64::NAN, if at > patience { "late" } else { "there" })
+            (at, number, (at, None), if at > patience { "late" } else { "there" })
         };
         let mut rows: Vec<_> =
             (0..).zip(list.entries.iter().take(sent as usize)).map(row).collect();
         rows.sort_by_key(|r| r.0);
-        for (at, number, delay, lost) in rows {
-            table.push(rows::Ping {
-                t_s: self.seconds(at),
-                flow: (&flow.name).into(),
-                rtt_s: f64::NAN,
-                sequence: number.into(),
-                owd_s: delay,
-                owd_back_s: f64::NAN,
-                lost: lost.into(),
-            });
+        for (at, number, (sent, there), lost) in rows {
+            let sample = PingSample {
+                at: Time::from_nanos(at),
+                number: number.into(),
+                sent: Time::from_nanos(sent),
+                there: or_never(there),
+                back: Time::NEVER,
+                lost,
+            };
+            self.record.ping(&flow.name, &sample);
         }
     }
 
-    fn histograms(&self) -> Table {
-        let mut table = Rows::<rows::Histograms>::new(Provenance::Estimated);
+    fn histograms(&mut self) {
         let warmup = self.scenario.warmup.as_nanos();
         let mut add = |subject: &str, quantity: &str, times: &[(u64, u64)]| {
-            for (low, high, count) in buckets(times.iter().filter(|t| t.0 >= warmup).map(|t| t.1)) {
-                table.push(rows::Bucket {
-                    subject: subject.into(),
-                    quantity: quantity.into(),
-                    lo_s: low as f64 / 1e9,
-                    hi_s: high as f64 / 1e9,
-                    count,
-                });
-            }
+            let times = times.iter().filter(|t| t.0 >= warmup).map(|t| t.1);
+            self.record.histogram(subject, quantity, &distribution(times));
         };
         for (q, trace) in self.plan.queues.iter().zip(&self.trace.queues) {
             let times: Vec<(u64, u64)> = trace.sojourns.iter().map(|s| (s.at, s.nanos)).collect();
@@ -752,7 +615,6 @@ impl<'a> Writer<'a> {
                 _ => add(&flow.name, "rtt", &self.trace.flows[i].delays),
             }
         }
-        table.into_table()
     }
 
     /// Delays by flow and window. Linux does not tell from which class a packet left; of DualPI2 the ECN field that it
@@ -766,25 +628,25 @@ impl<'a> Writer<'a> {
                 let (from, to) = (clock(ends[0]), clock(ends[1]));
                 // What happens at the origin belongs to the first interval, at any other edge to the one before it.
                 let inside = |at: u64| at <= to && (at > from || n == 0 && at == from);
-                let mut add = |[queue, class, quantity]: [&str; 3],
-                               fixed: u64,
-                               times: &[(u64, u64)]| {
-                    let times = times.iter().filter(|t| inside(t.0));
-                    for (low, high, count) in buckets(times.map(|t| t.1.saturating_sub(fixed))) {
-                        let seconds = |nanos: u64| (nanos + fixed) as f64 / 1e9;
-                        table.push(rows::DelayBucket {
-                            from_s: ends[0] as f64 / 1e9,
-                            to_s: ends[1] as f64 / 1e9,
-                            flow: subject.name.into(),
-                            queue: queue.into(),
-                            class: class.into(),
-                            quantity: quantity.into(),
-                            lo_s: seconds(low),
-                            hi_s: seconds(high),
-                            count,
-                        });
-                    }
-                };
+                let mut add =
+                    |[queue, class, quantity]: [&str; 3], fixed: u64, times: &[(u64, u64)]| {
+                        let times = times.iter().filter(|t| inside(t.0));
+                        let times = distribution(times.map(|t| t.1.saturating_sub(fixed)));
+                        for (low, high, count) in times.buckets() {
+                            let seconds = |nanos: u64| (nanos + fixed) as f64 / 1e9;
+                            table.push(rows::DelayBucket {
+                                from_s: ends[0] as f64 / 1e9,
+                                to_s: ends[1] as f64 / 1e9,
+                                flow: subject.name.into(),
+                                queue: queue.into(),
+                                class: class.into(),
+                                quantity: quantity.into(),
+                                lo_s: seconds(low),
+                                hi_s: seconds(high),
+                                count,
+                            });
+                        }
+                    };
                 for (q, trace) in self.plan.queues.iter().zip(&self.trace.queues) {
                     let qdisc = self.scenario.disciplines().find(|(path, _)| *path == q.path);
                     let words = qdisc.map_or("", |(_, queue)| queue.qdisc.as_str());
@@ -813,11 +675,9 @@ impl<'a> Writer<'a> {
         table.into_table()
     }
 
-    fn totals(&self, samples: &Samples) -> Table {
-        let mut table = Rows::<rows::Totals>::new(Provenance::Sampled);
-        let mut add = |subject: &str, name: &str, value: f64| {
-            table.push(rows::Total { subject: subject.into(), name: name.into(), value });
-        };
+    fn totals(&mut self, samples: &Samples) {
+        let record = &mut self.record;
+        let mut add = |subject: &str, name: &str, value: f64| record.total(subject, name, value);
         for (i, q) in self.plan.queues.iter().enumerate() {
             let trace = &self.trace.queues[i];
             let Some(last) = self.last_queue.get(&i) else { continue };
@@ -901,62 +761,40 @@ impl<'a> Writer<'a> {
                 add(&flow.name, "replies", self.replies[i].len() as f64);
             }
         }
-        table.into_table()
     }
 }
 
-/// What the clients of adaptive streams downloaded and played, where there are such.
-fn played(scenario: &Scenario, answers: Option<&Answers>) -> Vec<Table> {
-    let Some(answers) = answers.filter(|answers| !answers.players().is_empty()) else {
-        return Vec::new();
-    };
-    let seconds = |at: Time| scenario.seconds(at);
-    let mut segments = Rows::<rows::Segments>::new(Provenance::Exact);
-    let mut playback = Rows::<rows::Playback>::new(Provenance::Exact);
-    for (flow, player) in answers.players() {
-        let name = scenario.flows[flow].name.as_str();
-        for a in player.arrived() {
-            segments.push(rows::Segment {
-                t_s: seconds(a.at),
-                flow: name.into(),
-                bitrate_bps: a.bitrate.bits_per_sec() as f64,
-                throughput_bps: 8.0 * a.bytes as f64 / (a.at - a.asked).as_secs_f64(),
-                buffer_s: a.buffer.as_secs_f64(),
-                stalled_s: a.stalled.as_secs_f64(),
-                number: a.number,
-                requested_s: seconds(a.asked),
-                bytes: a.bytes,
-            });
-        }
-        for &(at, playing) in player.changes() {
-            let bitrate = match playing {
-                Playing::Level(rate) => rate.bits_per_sec() as f64,
-                Playing::Starting | Playing::Stalled | Playing::Ended => f64::NAN,
-            };
-            playback.push(rows::Playing {
-                t_s: seconds(at),
-                flow: name.into(),
-                state: playing.name().into(),
-                bitrate_bps: bitrate,
-            });
-        }
+/// A sample of what the stamps show, without the sender's state.
+fn seen(counts: &FlowCounts) -> FlowSample {
+    FlowSample {
+        rtt_s: counts.rtt.map_or(f64::NAN, |rtt| rtt as f64 / 1e9),
+        ce: counts.ce,
+        ece: counts.ece,
+        ..FlowSample::UNKNOWN
     }
-    vec![segments.into_table(), playback.into_table()]
 }
 
-/// The row of what has limited a flow: what `TCP_INFO` says, counted by the kernel in ticks.
-fn limit_row<'a>(t: f64, flow: &'a str, s: &TcpSample) -> rows::Limit<'a> {
-    let seconds = |us: u64| us as f64 / 1e6;
-    rows::Limit {
-        t_s: t,
-        flow: flow.into(),
+/// A state of recovery, by its number in `TCP_INFO`.
+fn state_of(ca_state: u64) -> RecoveryState {
+    RecoveryState::ALL.get(ca_state as usize).copied().unwrap_or(RecoveryState::Loss)
+}
+
+/// A time of the guest's clock that may not have come.
+fn or_never(nanos: Option<u64>) -> Time {
+    nanos.map_or(Time::NEVER, Time::from_nanos)
+}
+
+/// What has limited a flow, as `TCP_INFO` reports it, counted by the kernel in ticks.
+fn limits(s: &TcpSample) -> LimitedTimes {
+    let (seconds, nan) = (|us: u64| us as f64 / 1e6, f64::NAN);
+    LimitedTimes {
         busy_s: seconds(s.busy_us),
-        rwnd_limited_s: seconds(s.rwnd_limited_us),
-        sndbuf_limited_s: seconds(s.sndbuf_limited_us),
-        cwnd_limited_s: f64::NAN,
-        pacing_limited_s: f64::NAN,
-        app_limited_s: f64::NAN,
-        host_limited_s: f64::NAN,
+        rwnd_s: seconds(s.rwnd_limited_us),
+        sndbuf_s: seconds(s.sndbuf_limited_us),
+        cwnd_s: nan,
+        pacing_s: nan,
+        app_s: nan,
+        host_s: nan,
     }
 }
 
@@ -971,19 +809,11 @@ fn class_of(qdisc: &str, ecn: u8) -> &'static str {
     if is_low_latency { "l" } else { "c" }
 }
 
-/// The distribution of times in nanoseconds, as the simulator's: lower edge, upper edge, how many.
-fn buckets(times: impl Iterator<Item = u64>) -> Vec<(u64, u64, u64)> {
-    // Two significant figures: buckets of at most 1/128 of their value.
-    let mut h = Histogram::<u32>::new(2).expect("two figures are allowed");
-    for nanos in times {
-        let _ = h.record(nanos);
-    }
-    let edges = h.iter_recorded().map(|b| {
-        let at = b.value_iterated_to();
-        let (low, high) = (h.lowest_equivalent(at), h.next_non_equivalent(at));
-        (low, high, u64::from(b.count_at_value()))
-    });
-    edges.collect()
+/// The distribution of times in nanoseconds.
+fn distribution(times: impl Iterator<Item = u64>) -> Distribution {
+    let mut all = Distribution::new();
+    times.for_each(|nanos| all.add(Span::from_nanos(nanos)));
+    all
 }
 
 fn time_of(sample: &Sample) -> u64 {

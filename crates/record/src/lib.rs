@@ -15,5 +15,5 @@ pub use delays::Delays;
 pub use distribution::Distribution;
 pub use recorder::{Provenances, Recorder};
 pub use samples::{
-    Completion, FlowSample, LimitedTimes, PingSample, QueueSample, STATES, SignalKind,
+    Completion, FlowSample, LimitedTimes, PingSample, QueueSample, RecoveryState, SignalKind,
 };

@@ -2,11 +2,11 @@
 
 use crate::distribution::Distribution;
 use crate::samples::{
-    Completion, FlowSample, LimitedTimes, PingSample, QueueSample, STATES, SignalKind,
+    Completion, FlowSample, LimitedTimes, PingSample, QueueSample, RecoveryState, SignalKind,
 };
 use sojourn_model::Scenario;
 use sojourn_results::{Code, Provenance, Rows, Table, rows};
-use sojourn_units::{Span, Time};
+use sojourn_units::Time;
 use sojourn_workload::{Arrived, Playing};
 
 /// How well an engine knows what it hands over.
@@ -110,7 +110,7 @@ impl Recorder {
         let mut limits = Rows::<rows::Limits>::new(counters);
         let mut queue_state = Rows::<rows::QueueState>::new(counters);
         let mut queue_signals = Rows::<rows::QueueSignals>::new(counters);
-        let states = STATES.map(|s| flows.intern(|c| c.state, s));
+        let states = RecoveryState::ALL.map(|state| flows.intern(|c| c.state, state.name()));
         let kinds = SignalKind::ALL.map(|kind| queue_signals.intern(|c| c.kind, kind.name()));
         let flow_before = scenario.flows.iter().map(|f| FlowBefore {
             flows: flows.intern(|c| c.flow, &f.name),
@@ -198,7 +198,7 @@ impl Recorder {
                 ce: s.ce,
                 ece: s.ece,
                 pacing_rate_bps: s.pacing_bps,
-                state: self.states[s.state].into(),
+                state: self.states[s.state as usize].into(),
                 out_of_order_bytes: s.out_of_order_bytes,
             });
         }
@@ -320,14 +320,13 @@ impl Recorder {
 
     /// A packet with a delay that somebody measures.
     pub fn ping(&mut self, flow: &str, sample: &PingSample) {
-        let seconds = |span: Option<Span>| span.map_or(f64::NAN, Span::as_secs_f64);
         self.pings.push(rows::Ping {
             t_s: self.seconds(sample.at),
             flow: flow.into(),
-            rtt_s: seconds(sample.rtt),
+            rtt_s: between(sample.sent, sample.back),
             sequence: sample.number,
-            owd_s: seconds(sample.there),
-            owd_back_s: seconds(sample.back),
+            owd_s: between(sample.sent, sample.there),
+            owd_back_s: between(sample.there, sample.back),
             lost: sample.lost.into(),
         });
     }
@@ -338,7 +337,7 @@ impl Recorder {
             t_s: self.seconds(of.started),
             flow: flow.into(),
             bytes: of.bytes,
-            duration_s: of.duration.map_or(f64::NAN, Span::as_secs_f64),
+            duration_s: between(of.started, of.ended),
         });
     }
 
@@ -425,4 +424,9 @@ impl Recorder {
         ];
         tables.into_iter().filter(|table| has(table.schema().name)).collect()
     }
+}
+
+/// Seconds from one time to another; NaN if either never comes.
+fn between(from: Time, to: Time) -> f64 {
+    if from.is_never() || to.is_never() { f64::NAN } else { to.since(from).as_secs_f64() }
 }

@@ -1,9 +1,38 @@
 //! What engines hand over.
 
-use sojourn_units::{Span, Time};
+use sojourn_units::Time;
 
-/// States of TCP's recovery, as Linux names them, by their numbers.
-pub const STATES: [&str; 5] = ["Open", "Disorder", "CWR", "Recovery", "Loss"];
+/// A state of TCP's recovery, as Linux names them (`tcp_ca_state`).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum RecoveryState {
+    /// Nothing is wrong.
+    #[default]
+    Open,
+    /// Packets are out of order.
+    Disorder,
+    /// The window falls after a congestion signal other than a loss.
+    Cwr,
+    /// Lost segments are sent again.
+    Recovery,
+    /// A retransmission timer has expired.
+    Loss,
+}
+
+impl RecoveryState {
+    /// All of them, in the order of their numbers in `TCP_INFO`.
+    pub const ALL: [Self; 5] = [Self::Open, Self::Disorder, Self::Cwr, Self::Recovery, Self::Loss];
+
+    /// Its name in the tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "Open",
+            Self::Disorder => "Disorder",
+            Self::Cwr => "CWR",
+            Self::Recovery => "Recovery",
+            Self::Loss => "Loss",
+        }
+    }
+}
 
 /// A flow at the end of a sample interval. Numbers that nobody knows are NaN; counts that nobody knows are 0.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -34,8 +63,8 @@ pub struct FlowSample {
     pub ece: u64,
     /// Pacing rate, bits per second; NaN if the sender does not pace.
     pub pacing_bps: f64,
-    /// The state of its recovery: a place in [`STATES`].
-    pub state: usize,
+    /// The state of its recovery.
+    pub state: RecoveryState,
     /// Payload bytes that the receiver holds out of order.
     pub out_of_order_bytes: u64,
 }
@@ -56,7 +85,7 @@ impl FlowSample {
         ce: 0,
         ece: 0,
         pacing_bps: f64::NAN,
-        state: 0,
+        state: RecoveryState::Open,
         out_of_order_bytes: 0,
     };
 }
@@ -128,18 +157,18 @@ impl SignalKind {
 /// A packet with a delay that somebody measures.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PingSample {
-    /// The time of its row.
+    /// The time of its row: when the measurement was complete, otherwise when it was sent.
     pub at: Time,
     /// Its number in the flow.
     pub number: u64,
-    /// Round-trip time, if it is known.
-    pub rtt: Option<Span>,
-    /// One-way delay to the peer, if it is known.
-    pub there: Option<Span>,
-    /// One-way delay of the answer, if it is known.
-    pub back: Option<Span>,
-    /// Where it was lost: `there`, `back`, `lost` where only that is known, `late` where the run ended too early to know;
-    /// empty if it was not.
+    /// When it was sent.
+    pub sent: Time,
+    /// When it reached the peer; [`Time::NEVER`] if it did not, or nobody knows.
+    pub there: Time,
+    /// When the answer came back; [`Time::NEVER`] if none did.
+    pub back: Time,
+    /// Where it was lost: `there`, `back`, `lost` where only the loss is known, `late` where the run ended too early to
+    /// know; empty if it was not lost.
     pub lost: &'static str,
 }
 
@@ -150,6 +179,6 @@ pub struct Completion {
     pub started: Time,
     /// Its length, bytes.
     pub bytes: u64,
-    /// How long it took; none if it did not complete.
-    pub duration: Option<Span>,
+    /// When its last byte arrived; [`Time::NEVER`] if it did not complete.
+    pub ended: Time,
 }

@@ -1,17 +1,15 @@
 //! What the simulator hands to the recorder: everything exact, but for what the kernel's own estimators say.
 
-use crate::app::{App as _, ConnectionRecord, Counts, FlowReport, Record};
+use crate::app::{App as _, Counts, FlowReport, Record};
 use crate::flow::{FlowRun, FlowState};
 use crate::topology::{Node, Role, Topology};
 use sojourn_model::Scenario;
 use sojourn_path::{PortStats, Sojourns};
 use sojourn_qdisc::Qdisc;
-use sojourn_record::{
-    Completion, Delays, FlowSample, PingSample, Provenances, QueueSample, SignalKind,
-};
+use sojourn_record::{Delays, FlowSample, Provenances, QueueSample, SignalKind};
 use sojourn_results::{Provenance, Rows, Table, rows};
 use sojourn_transport::LimitedTimes;
-use sojourn_units::{Span, Time};
+use sojourn_units::Time;
 
 /// Gathers a run's tables.
 #[derive(Debug)]
@@ -95,7 +93,7 @@ impl Recorder {
         let sample = match flow.app.record() {
             Record::Nothing => None,
             Record::Counts(counts) => Some(of_counts(&counts)),
-            Record::Connection(record) => Some(of_connection(&record)),
+            Record::Connection(sample) => Some(sample),
         };
         if !self.record.flow(now, index, flow.app.delivered_bytes(), sample.as_ref()) {
             return;
@@ -159,26 +157,6 @@ fn limits(times: &LimitedTimes) -> sojourn_record::LimitedTimes {
     }
 }
 
-fn of_connection(r: &ConnectionRecord) -> FlowSample {
-    FlowSample {
-        delivery_rate_bps: r.delivery_rate_bps,
-        rtt_s: r.rtt_s,
-        srtt_s: r.srtt_s,
-        rttvar_s: r.rttvar_s,
-        cwnd: r.cwnd,
-        ssthresh: r.ssthresh,
-        in_flight: r.in_flight,
-        retransmits: r.retransmits,
-        lost: r.lost,
-        delivered: r.delivered,
-        ce: r.ce,
-        ece: r.ece,
-        pacing_bps: r.pacing_bps,
-        state: r.state as usize,
-        out_of_order_bytes: r.out_of_order_bytes,
-    }
-}
-
 fn of_counts(counts: &Counts) -> FlowSample {
     FlowSample {
         in_flight: counts.in_flight,
@@ -226,23 +204,11 @@ fn signal_rows(
 
 /// What a flow reports at the end.
 fn reported(record: &mut sojourn_record::Recorder, flow: &str, report: &FlowReport) {
-    let between = |from: Time, to: Time| -> Option<Span> {
-        (!from.is_never() && !to.is_never()).then(|| to - from)
-    };
-    for p in &report.pings {
-        let sample = PingSample {
-            at: p.at,
-            number: p.number,
-            rtt: between(p.sent, p.back),
-            there: between(p.sent, p.there),
-            back: between(p.there, p.back),
-            lost: p.lost,
-        };
-        record.ping(flow, &sample);
+    for ping in &report.pings {
+        record.ping(flow, ping);
     }
-    for c in &report.completions {
-        let duration = between(c.started, c.ended);
-        record.completion(flow, &Completion { started: c.started, bytes: c.bytes, duration });
+    for completion in &report.completions {
+        record.completion(flow, completion);
     }
     for segment in &report.segments {
         record.segment(flow, segment);

@@ -7,12 +7,13 @@
 
 use super::endpoint::endpoint;
 use super::half::{HalfPath, TcpHalf};
-use super::report::{ConnectionRecord, Counts};
+use super::report::Counts;
 use super::setup::HostStack;
 use crate::host::HostTx;
 use crate::packet::{Body, Packet};
 use sojourn_model::Tcp;
 use sojourn_path::SkbCharge;
+use sojourn_record::FlowSample;
 use sojourn_stacks::Stack;
 use sojourn_transport::cc::Registry;
 use sojourn_transport::stack::TcpQuirks;
@@ -193,7 +194,7 @@ impl Connection {
     }
 
     /// The row of its half that goes the way of the flow's data.
-    pub fn record(&self) -> ConnectionRecord {
+    pub fn record(&self) -> FlowSample {
         self.data().record()
     }
 

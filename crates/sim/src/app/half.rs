@@ -1,11 +1,11 @@
 //! One direction of a TCP connection: the sender of its data, the receiver that faces it, and the way that their packets
 //! take. What is done with a TCP packet stands here and nowhere else.
 
-use super::report::ConnectionRecord;
 use crate::host::HostTx;
 use crate::packet::{Body, Owner, Packet};
+use sojourn_record::{FlowSample, RecoveryState};
 use sojourn_transport::segment::{Data, Handshake, Output};
-use sojourn_transport::{Receiver, Sender};
+use sojourn_transport::{CaState, Receiver, Sender};
 use sojourn_units::{Dscp, Ecn, Span, Time};
 
 /// How a half's packets travel.
@@ -165,12 +165,12 @@ impl TcpHalf {
     }
 
     /// Its row at the end of a step.
-    pub(crate) fn record(&self) -> ConnectionRecord {
+    pub(crate) fn record(&self) -> FlowSample {
         let (sender, counters) = (&self.sender, self.sender.counters());
         let (view, control) = (&sender.tcb().view, &sender.tcb().control);
         let sampled = view.rtt.samples() > 0;
         let seconds = |us: u32| if sampled { f64::from(us) / 1e6 } else { f64::NAN };
-        ConnectionRecord {
+        FlowSample {
             delivery_rate_bps: view.delivery_rate() as f64 * 8.0,
             rtt_s: seconds(view.rtt.latest_us()),
             srtt_s: seconds(view.rtt.srtt_us()),
@@ -188,8 +188,19 @@ impl TcpHalf {
             } else {
                 f64::NAN
             },
-            state: view.ca_state,
+            state: state_of(view.ca_state),
             out_of_order_bytes: self.receiver.out_of_order_bytes(),
         }
+    }
+}
+
+/// The state of recovery, for the recorder.
+const fn state_of(state: CaState) -> RecoveryState {
+    match state {
+        CaState::Open => RecoveryState::Open,
+        CaState::Disorder => RecoveryState::Disorder,
+        CaState::Cwr => RecoveryState::Cwr,
+        CaState::Recovery => RecoveryState::Recovery,
+        CaState::Loss => RecoveryState::Loss,
     }
 }

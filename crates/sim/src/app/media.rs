@@ -12,7 +12,7 @@
 
 use super::interface::App;
 use super::named::{AppSetup, NamedApp};
-use super::report::{Completion, ConnectionRecord, DelayKind, FlowReport, Record};
+use super::report::{DelayKind, FlowReport, Record};
 use crate::host::HostTx;
 use crate::packet::{Body, Packet};
 use sojourn_media::{
@@ -21,7 +21,7 @@ use sojourn_media::{
 };
 use sojourn_qdisc::table::{self, DefaultValue, Kind, OptionSpec, ValueSpec};
 use sojourn_qdisc::{Discipline, QdiscQuirks, Setting, Settings, options_of};
-use sojourn_transport::CaState;
+use sojourn_record::{Completion, FlowSample};
 use sojourn_transport::cc::INFINITE_SSTHRESH;
 use sojourn_units::{Ecn, Random, Rate, Span, Time};
 use std::collections::VecDeque;
@@ -549,22 +549,18 @@ impl App for Media {
     /// The columns of a connection, so far as they have a meaning: the window over the largest packet; no threshold.
     fn record(&self) -> Record {
         let m = self.control.measured();
-        Record::Connection(ConnectionRecord {
-            delivery_rate_bps: f64::NAN,
+        Record::Connection(FlowSample {
             rtt_s: m.rtt.map_or(f64::NAN, Span::as_secs_f64),
             srtt_s: m.srtt.unwrap_or(f64::NAN),
-            rttvar_s: f64::NAN,
             cwnd: (m.window / f64::from(self.options.packet)) as u64,
             ssthresh: u64::from(INFINITE_SSTHRESH),
             in_flight: m.in_flight,
-            retransmits: 0,
             lost: m.lost,
             delivered: m.received,
             ce: self.ce,
             ece: m.marked,
             pacing_bps: m.pacing,
-            state: CaState::Open,
-            out_of_order_bytes: 0,
+            ..FlowSample::UNKNOWN
         })
     }
 

@@ -57,4 +57,5 @@ pub use connections::{Client, Connections};
 pub(crate) use half::HalfPath;
 pub use interface::App;
 pub use named::{AppSetup, NamedApp};
-pub use report::{Completion, ConnectionRecord, Counts, DelayKind, FlowReport, PingRow, Record};
+pub use report::{Counts, DelayKind, FlowReport, Record};
+pub use sojourn_record::{Completion, FlowSample, PingSample, RecoveryState};

@@ -2,11 +2,12 @@
 //! answered at once by a packet of the same size.
 
 use super::interface::App;
-use super::report::{FlowReport, PingRow, Record};
+use super::report::{FlowReport, Record};
 use super::setup::{FromFlow, Setup};
 use crate::host::HostTx;
 use crate::packet::{Body, Packet, UDP_HEADERS};
 use sojourn_model::Traffic;
+use sojourn_record::PingSample;
 use sojourn_units::{Ecn, Random, Span, Time};
 use sojourn_workload::{Act, Periodic, Source};
 
@@ -130,9 +131,9 @@ impl App for Probe {
                 (true, false) => "back",
             };
             let at = if back.is_never() { sent } else { back };
-            PingRow { at, number, sent, there, back, lost }
+            PingSample { at, number, sent, there, back, lost }
         };
-        let mut pings: Vec<PingRow> = (0..).zip(&self.requests).map(row).collect();
+        let mut pings: Vec<PingSample> = (0..).zip(&self.requests).map(row).collect();
         pings.sort_by_key(|row| row.at);
         let totals =
             vec![("requests", self.requests.len() as f64), ("replies", self.replies as f64)];

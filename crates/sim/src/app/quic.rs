@@ -2,13 +2,13 @@
 //! of the run, with their bytes.
 
 use super::interface::App;
-use super::report::{ConnectionRecord, FlowReport, Record};
+use super::report::{FlowReport, Record};
 use super::setup::{FromFlow, Setup};
 use crate::host::HostTx;
 use crate::packet::{Body, Packet};
 use sojourn_model::{Direction, Traffic};
 use sojourn_quic::{Connection, End, Measured, Reduced, connect};
-use sojourn_transport::CaState;
+use sojourn_record::{FlowSample, RecoveryState};
 use sojourn_transport::cc::INFINITE_SSTHRESH;
 use sojourn_units::{Ecn, Span, Time};
 
@@ -149,11 +149,10 @@ impl App for Quic {
         // A window of BBR's may be shorter than a packet for a moment.
         let packets = |bytes: u64| bytes.div_ceil(packet.max(1));
         let ssthresh = m.ssthresh.map_or(u64::from(INFINITE_SSTHRESH), packets);
-        Record::Connection(ConnectionRecord {
+        Record::Connection(FlowSample {
             delivery_rate_bps: rate(m.delivery_rate),
             rtt_s: seconds(m.rtt),
             srtt_s: seconds(m.srtt),
-            rttvar_s: f64::NAN,
             cwnd: packets(m.window),
             ssthresh: ssthresh.min(u64::from(INFINITE_SSTHRESH)),
             in_flight: packets(m.in_flight),
@@ -164,11 +163,11 @@ impl App for Quic {
             ece: m.ecn_events,
             pacing_bps: rate(m.pacing),
             state: match m.reduced {
-                None => CaState::Open,
-                Some(Reduced::ByEcn) => CaState::Cwr,
-                Some(Reduced::ByLoss) => CaState::Recovery,
+                None => RecoveryState::Open,
+                Some(Reduced::ByEcn) => RecoveryState::Cwr,
+                Some(Reduced::ByLoss) => RecoveryState::Recovery,
             },
-            out_of_order_bytes: 0,
+            ..FlowSample::UNKNOWN
         })
     }
 

@@ -1,6 +1,6 @@
 //! What applications tell the recorder.
 
-use sojourn_transport::CaState;
+use sojourn_record::{Completion, FlowSample, PingSample};
 use sojourn_units::Time;
 use sojourn_workload::{Arrived, Playing};
 
@@ -13,7 +13,7 @@ pub enum Record {
     /// Only counts are known: datagrams, or many connections.
     Counts(Counts),
     /// One connection.
-    Connection(ConnectionRecord),
+    Connection(FlowSample),
 }
 
 /// Counts over all datagrams or connections of a flow, since the beginning unless said otherwise.
@@ -39,48 +39,13 @@ pub struct Counts {
     pub in_flight: u64,
 }
 
-/// One connection at the end of a step. What is not known is NaN.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct ConnectionRecord {
-    /// Delivery rate, bits per second.
-    pub delivery_rate_bps: f64,
-    /// The newest RTT sample, seconds.
-    pub rtt_s: f64,
-    /// Smoothed RTT, seconds.
-    pub srtt_s: f64,
-    /// Its mean deviation, seconds.
-    pub rttvar_s: f64,
-    /// Congestion window, segments.
-    pub cwnd: u64,
-    /// Slow start threshold, segments.
-    pub ssthresh: u64,
-    /// Segments in flight.
-    pub in_flight: u64,
-    /// Retransmissions since the beginning.
-    pub retransmits: u64,
-    /// Segments that are held to be lost now.
-    pub lost: u64,
-    /// Segments delivered since the beginning.
-    pub delivered: u64,
-    /// Packets that arrived marked CE.
-    pub ce: u64,
-    /// Acknowledgements that echo congestion.
-    pub ece: u64,
-    /// Pacing rate, bits per second; NaN if it is not paced.
-    pub pacing_bps: f64,
-    /// The state of its recovery.
-    pub state: CaState,
-    /// Payload bytes that the receiver holds out of order; 0 where that is not known.
-    pub out_of_order_bytes: u64,
-}
-
 /// A flow when the run is over.
 #[derive(Clone, Default, Debug)]
 pub struct FlowReport {
     /// What its delays are.
     pub delays: DelayKind,
     /// Packets of which each has a row in the table `pings`, in the order of the rows' times.
-    pub pings: Vec<PingRow>,
+    pub pings: Vec<PingSample>,
     /// Connections, in the order in which they were opened.
     pub completions: Vec<Completion>,
     /// Segments that a player downloaded.
@@ -109,32 +74,4 @@ impl DelayKind {
             Self::OneWay => "owd",
         }
     }
-}
-
-/// What became of a packet whose delay is measured.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct PingRow {
-    /// The time of its row: when the measurement was complete, else when it was sent.
-    pub at: Time,
-    /// Its number.
-    pub number: u64,
-    /// When it was sent.
-    pub sent: Time,
-    /// When it reached the peer; never if it did not.
-    pub there: Time,
-    /// When the answer came back; never if none did.
-    pub back: Time,
-    /// Where it was lost: `there`, `back`, or `late` where the run ended too early to know; empty if it was not.
-    pub lost: &'static str,
-}
-
-/// One connection of a flow that has many.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Completion {
-    /// When it was opened.
-    pub started: Time,
-    /// Its length.
-    pub bytes: u64,
-    /// When its last byte was read; never if it has not been.
-    pub ended: Time,
 }

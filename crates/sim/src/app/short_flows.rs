@@ -5,12 +5,13 @@
 use super::connection::{Connection, Template};
 use super::half::HalfPath;
 use super::interface::App;
-use super::report::{Completion, Counts, FlowReport, Record};
+use super::report::{Counts, FlowReport, Record};
 use super::setup::{FromFlow, Setup};
 use crate::host::HostTx;
 use crate::packet::{Body, Packet};
 use sojourn_model::{ShortFlows as Settings, Traffic};
 use sojourn_path::SkbCharge;
+use sojourn_record::Completion;
 use sojourn_units::{Random, Time};
 use sojourn_workload::{Act, Arrivals, Source};
 

@@ -3,11 +3,12 @@
 //! §6.4.2, which travels back as a packet).
 
 use super::interface::App;
-use super::report::{Counts, DelayKind, FlowReport, PingRow, Record};
+use super::report::{Counts, DelayKind, FlowReport, Record};
 use super::setup::{FromFlow, Setup};
 use crate::host::HostTx;
 use crate::packet::{Body, Packet, UDP_HEADERS};
 use sojourn_model::Traffic;
+use sojourn_record::PingSample;
 use sojourn_units::{Ecn, Random, Span, Time};
 use sojourn_workload::{Act, Datagrams, Missing, Source as _};
 
@@ -113,7 +114,7 @@ impl Stream {
     }
 
     /// Each packet of a voice call.
-    fn listed(&self, end: Time) -> Vec<PingRow> {
+    fn listed(&self, end: Time) -> Vec<PingSample> {
         let packets = self.packets.iter().flatten();
         let came = packets.clone().filter(|p| !p.1.is_never());
         let longest = came.map(|p| p.1 - p.0).max().unwrap_or(Span::ZERO);
@@ -124,9 +125,9 @@ impl Stream {
                 true if sent > patience => (sent, "late"),
                 true => (sent, "there"),
             };
-            PingRow { at, number, sent, there, back: Time::NEVER, lost }
+            PingSample { at, number, sent, there, back: Time::NEVER, lost }
         };
-        let mut rows: Vec<PingRow> = (0..).zip(packets).map(row).collect();
+        let mut rows: Vec<PingSample> = (0..).zip(packets).map(row).collect();
         rows.sort_by_key(|row| row.at);
         rows
     }

@@ -13,12 +13,13 @@ use super::connection::Connection;
 use super::connections::{Client, Connections};
 use super::interface::App;
 use super::named::{AppSetup, NamedApp};
-use super::report::{Completion, FlowReport, Record};
+use super::report::{FlowReport, Record};
 use crate::host::HostTx;
 use crate::packet::{Body, Packet};
 use sojourn_path::SkbCharge;
 use sojourn_qdisc::table::{self, DefaultValue, Kind, OptionSpec, ValueSpec};
 use sojourn_qdisc::{Discipline, QdiscQuirks, Setting, Settings, options_of};
+use sojourn_record::Completion;
 use sojourn_transport::LimitedTimes;
 use sojourn_units::{Span, Time};
 
